@@ -13,7 +13,7 @@ const ALLOWED: Record<string, readonly string[]> = {
   security: [],
   records: [],
   catalog: [],
-  net: [],
+  net: ['security'],
   protocols: [],
   providers: [],
   transport: [],
@@ -24,7 +24,7 @@ const ALLOWED: Record<string, readonly string[]> = {
   keys: ['net', 'records', 'security', 'store'],
   jobs: ['store'],
   limits: ['keys', 'records', 'store'],
-  usage: ['catalog', 'records', 'security', 'store'],
+  usage: ['catalog', 'net', 'records', 'security', 'store'],
   webhooks: ['jobs', 'net', 'records', 'security', 'store', 'telemetry'],
   inference: ['catalog', 'net', 'protocols', 'routing', 'transport', 'usage'],
   videos: [
@@ -91,6 +91,17 @@ for (const file of files) {
 
 test('no file imports itself, directly or through others, types included', () => {
   assert.deepEqual(importCycles(), []);
+});
+
+test('no file imports from the pages of the dashboard', () => {
+  const pages = resolve(source, '../ui');
+  for (const file of files) {
+    for (const { target } of importsOf(file)) {
+      const isInside =
+        target.startsWith('.') && !relative(pages, resolve(source, dirname(file), target)).startsWith('..');
+      assert.ok(!isInside, `${file} imports ${target}`);
+    }
+  }
 });
 
 test('no exported type has a name twice', () => {

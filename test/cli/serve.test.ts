@@ -39,7 +39,8 @@ describe('the first start', () => {
       assert.ok(!readFileSync(join(entry.parentPath, entry.name)).includes(key.slice(8)), entry.name);
     }
 
-    const second = start(['serve'], { PORT: '0' });
+    // Without a command it serves.
+    const second = start([], { PORT: '0' });
     const [banner] = await second.shows(/[\s\S]*Ctrl-C stops it/);
     assert.match(banner, /Bearer \$POLYGATE_KEY"/);
     assert.ok(!banner.includes('sk-pg-'));

@@ -3,12 +3,13 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Json } from '../../src/core/json/json.ts';
-import { KEY, type ProtocolId } from '../gateway/harness.ts';
+import { KEY } from '../gateway/harness.ts';
 import { type Agent, aiSdkAgent, langChainAgent } from './agents.ts';
 import { aiSdks } from './ai-sdk.ts';
 import { langChains } from './langchain.ts';
 import { PROTOCOLS, type ProvidedGateway, startProvidedGateway } from './provided-gateway.ts';
-import { type Step, TEXT, USAGE } from './upstreams.ts';
+import { isAnswered } from './responses-provider.ts';
+import { type Step, TEXT, type UpstreamProtocol, USAGE } from './upstreams.ts';
 
 const zurich = { name: 'weather', args: { city: 'Zürich' } };
 const bern = { name: 'weather', args: { city: 'Bern' } };
@@ -38,9 +39,9 @@ const connection = () => ({ url: gateway.url, key: KEY });
 interface Client {
   run(model: string, stream: boolean): Promise<Agent>;
   /** Whether it shows reasoning that comes from a provider of this protocol. */
-  shows(protocol: ProtocolId): boolean;
+  shows(protocol: UpstreamProtocol): boolean;
   /** What it makes of the usage, where that is less than it was told. */
-  usage?(protocol: ProtocolId, stream: boolean): Partial<Agent['usage']>;
+  usage?(protocol: UpstreamProtocol, stream: boolean): Partial<Agent['usage']>;
 }
 
 const CLIENTS: Record<string, Client> = {};
@@ -55,27 +56,32 @@ for (const [name, connect] of Object.entries(langChains(connection)))
     run: (model, stream) => langChainAgent(connect(), model, stream),
     shows: () => true,
     usage: (protocol, stream) => {
-      // Providers of chat tell the input's count at the end, and this class reads it at the start.
-      if (name === 'ChatAnthropic') return stream && protocol === 'chat' ? { input: 0 } : {};
-      // This one leaves thoughts out of its counts, which providers of generate count apart.
-      return name === 'ChatGoogleGenerativeAI' && protocol === 'generate' ? { output: 3 } : {};
+      // Providers of chat and Responses tell the input's count at the end, and this class reads it at the start.
+      const isLate = protocol === 'chat' || protocol === 'responses';
+      if (name === 'ChatAnthropic') return stream && isLate ? { input: 0 } : {};
+      // This one leaves thoughts out of its counts, which providers of generate and Responses count apart.
+      const isApart = protocol === 'generate' || protocol === 'responses';
+      return name === 'ChatGoogleGenerativeAI' && isApart ? { output: 3 } : {};
     },
   };
 
 /** The assistant's turns as a provider got them back, and the results that follow each. */
-function pairs(protocol: ProtocolId, body: Json): [calls: string[], results: string[]][] {
+function pairs(protocol: UpstreamProtocol, body: Json): [calls: string[], results: string[]][] {
   const read = READERS[protocol];
-  const turns: Json[] = body.messages ?? body.contents;
+  const turns: Json[] = body.messages ?? body.contents ?? body.input;
   const found: [string[], string[]][] = [];
-  for (const turn of turns) {
-    if (turn.role === 'assistant' || turn.role === 'model') found.push([read.calls(turn), []]);
-    else found.at(-1)?.[1].push(...read.results(turn));
+  const isAnswer = (turn: Json) => turn !== undefined && (turn.role === 'model' || isAnswered(turn));
+  for (const [index, turn] of turns.entries()) {
+    const isMore = protocol === 'responses' && isAnswer(turns[index - 1]);
+    if (!isAnswer(turn)) found.at(-1)?.[1].push(...read.results(turn));
+    else if (isMore) found.at(-1)?.[0].push(...read.calls(turn));
+    else found.push([read.calls(turn), []]);
   }
   return found;
 }
 
 /** Calls and results by what pairs them: an id, or a name where there are none. */
-const READERS: Record<ProtocolId, Record<'calls' | 'results', (turn: Json) => string[]>> = {
+const READERS: Record<UpstreamProtocol, Record<'calls' | 'results', (turn: Json) => string[]>> = {
   chat: {
     calls: ({ tool_calls = [] }) => tool_calls.map(({ id }: Json) => id),
     results: ({ tool_call_id }) => [tool_call_id],
@@ -87,6 +93,10 @@ const READERS: Record<ProtocolId, Record<'calls' | 'results', (turn: Json) => st
   generate: {
     calls: ({ parts }) => parts.flatMap(({ functionCall }: Json) => functionCall?.name ?? []),
     results: ({ parts }) => parts.flatMap(({ functionResponse }: Json) => functionResponse?.name ?? []),
+  },
+  responses: {
+    calls: ({ type, call_id }) => (type === 'function_call' ? [call_id] : []),
+    results: ({ type, call_id }) => (type === 'function_call_output' ? [call_id] : []),
   },
 };
 

@@ -1,4 +1,4 @@
-/** Claude Code as it is published, over a model of another vendor: docs/recipes/claude-code.md, followed to the letter. */
+/** Claude Code as it is published, over models of another vendor and of two protocols: docs/recipes/claude-code.md, followed to the letter. */
 
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
@@ -7,10 +7,9 @@ import { delimiter, join } from 'node:path';
 import { before, test } from 'node:test';
 import { promisify } from 'node:util';
 import type { Json } from '../../src/core/json/json.ts';
-import { speak } from '../conformance/rig.ts';
 import { codeIn } from '../docs/markdown.ts';
 import { openPage } from '../docs/page.ts';
-import { startUpstream } from '../gateway/harness.ts';
+import { startProvider } from './upstreams.ts';
 
 interface Installer {
   installPackages(folder: string, mode: string, what: string): Promise<void>;
@@ -27,38 +26,51 @@ before(async () => {
   await installer.installPackages(PACKAGES, 'all', 'Claude Code');
 });
 
-test('it reads a file by a tool call and answers with what stands there', { timeout: TIMEOUT_MS }, async (context) => {
-  const upstream = await startUpstream((call, response) => {
-    const result = call.body.messages.findLast(({ role }: Json) => role === 'tool');
-    const read = { id: 'call_1', name: 'Read', args: { file_path: join(page.folder, 'note.txt') } };
-    return speak(result ? { text: `It says: ${NOTE}` } : { calls: [read] })(call, response);
+for (const protocol of ['chat', 'responses'] as const) {
+  test(`it reads a file by a tool call of a model of ${protocol}, and answers with what stands there`, {
+    timeout: TIMEOUT_MS,
+  }, async (context) => {
+    const args: Json = {};
+    const call = { id: 'call_1', name: 'Read', args };
+    const upstream = await startProvider(protocol, [
+      { thought: 'I read it.', signature: 'c2lnbmF0dXJl', calls: [call] },
+      { text: `It says: ${NOTE}` },
+    ]);
+    context.after(() => upstream.close());
+    const models = ['gpt-5', 'gpt-5-mini'].map((id) => ({ id, rules: { protocols: [protocol] } }));
+    const page = openPage(context, DOCUMENT, {
+      upstreams: { openai: `${upstream.url}/v1` },
+      members: { openai: { models } },
+      environment: { OPENAI_API_KEY: 'openai-key' },
+    });
+    args.file_path = join(page.folder, 'note.txt');
+    writeFileSync(args.file_path, NOTE);
+    const { url, key } = await page.start();
+    const [script = ''] = codeIn(DOCUMENT, 'sh');
+    const { stdout } = await promisify(execFile)('sh', ['-c', script.replace('http://127.0.0.1:8080', url)], {
+      cwd: page.folder,
+      env: {
+        PATH: [commandIn(page.folder), process.env.PATH].join(delimiter),
+        HOME: page.folder,
+        POLYGATE_KEY: key,
+        CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
+      },
+    });
+    assert.equal(stdout.trim(), `It says: ${NOTE}`);
+    const [asked, answered] = upstream.calls.slice(-2).map(({ body }) => body);
+    assert.equal(asked.model, 'gpt-5');
+    assert.ok(asked.stream && asked.tools.some((tool: Json) => (tool.function ?? tool).name === 'Read'));
+    const result = (answered.messages ?? answered.input).findLast(isResult);
+    assert.equal(result.tool_call_id ?? result.call_id, 'call_1');
+    assert.match(JSON.stringify(result.content ?? result.output), /A paper boat on a river\./);
+    const path = protocol === 'chat' ? '/v1/chat/completions' : '/v1/responses';
+    assert.ok(upstream.calls.every((one) => one.path === path));
   });
-  context.after(() => upstream.close());
-  const page = openPage(context, DOCUMENT, {
-    upstreams: { openai: `${upstream.url}/v1` },
-    environment: { OPENAI_API_KEY: 'openai-key' },
-  });
-  writeFileSync(join(page.folder, 'note.txt'), NOTE);
-  const { url, key } = await page.start();
-  const [script = ''] = codeIn(DOCUMENT, 'sh');
-  const { stdout } = await promisify(execFile)('sh', ['-c', script.replace('http://127.0.0.1:8080', url)], {
-    cwd: page.folder,
-    env: {
-      PATH: [commandIn(page.folder), process.env.PATH].join(delimiter),
-      HOME: page.folder,
-      POLYGATE_KEY: key,
-      CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
-    },
-  });
-  assert.equal(stdout.trim(), `It says: ${NOTE}`);
-  const [asked, answered] = upstream.calls.slice(-2).map(({ body }) => body);
-  assert.equal(asked.model, 'gpt-5');
-  assert.ok(asked.stream && asked.tools.some((tool: Json) => tool.function.name === 'Read'));
-  const result = answered.messages.findLast(({ role }: Json) => role === 'tool');
-  assert.equal(result.tool_call_id, 'call_1');
-  assert.match(JSON.stringify(result.content), /A paper boat on a river\./);
-  assert.ok(upstream.calls.every(({ path }) => path === '/v1/chat/completions'));
-});
+}
+
+function isResult({ role, type }: Json): boolean {
+  return role === 'tool' || type === 'function_call_output';
+}
 
 /** A folder with a command `claude`, as an installation for all users would have it. */
 function commandIn(folder: string): string {

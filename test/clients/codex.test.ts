@@ -126,7 +126,7 @@ for (const version of installed) {
   });
 }
 
-test('R19: an error that no repeat can heal is shown, and not repeated', async (context) => {
+test('R19: an error that no repeat can heal is shown, and not repeated (checklist 96)', async (context) => {
   answerer = (_call, response) =>
     answerEvents(
       response,

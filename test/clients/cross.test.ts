@@ -34,7 +34,7 @@ const SDKS = [
 ];
 
 for (const [name, run] of SDKS) {
-  describe(`${name} in a tool loop with a thinking model`, () => {
+  describe(`${name} in a tool loop with a thinking model (checklist 109)`, () => {
     for (const protocol of PROTOCOLS) {
       for (const stream of [false, true]) {
         test(`of ${protocol}, ${stream ? 'streamed' : 'whole'} (checklist 31, 46, 58, 70, 71, 76)`, async () => {

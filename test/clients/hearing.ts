@@ -56,10 +56,23 @@ async function hearGenerate(response: Response, form: 'whole' | 'stream'): Promi
   return { events: await all(await models.generateContentStream(question)) };
 }
 
-export const HEAR: Record<'chat' | 'messages' | 'generate', Hear> = {
+/** The helper takes a response that failed for the last one, and does not throw. */
+async function hearResponses(response: Response, form: 'whole' | 'stream'): Promise<Heard> {
+  const { responses } = new OpenAI(connection(response));
+  const question = { model: MODEL, input: 'Hello' };
+  if (form === 'whole') return { answer: await responses.create(question) };
+  const stream = responses.stream(question);
+  const events = await all(stream);
+  const final = await stream.finalResponse();
+  if (final.status === 'failed') throw new OpenAI.APIError(undefined, undefined, final.error?.message, undefined);
+  return { events, final };
+}
+
+export const HEAR: Record<'chat' | 'messages' | 'generate' | 'responses', Hear> = {
   chat: hearChat,
   messages: hearMessages,
   generate: hearGenerate,
+  responses: hearResponses,
 };
 
 export function failureOf(error: unknown): Failure | undefined {

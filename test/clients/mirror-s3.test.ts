@@ -11,9 +11,9 @@ import { buffer } from 'node:stream/consumers';
 import { after, afterEach, before, beforeEach, describe, test } from 'node:test';
 import { S3Client } from '@aws-sdk/client-s3';
 import { S3RequestPresigner } from '@aws-sdk/s3-request-presigner';
+import { createS3Requests, type S3Options } from '../../src/net/s3-requests.ts';
 import type { MirroredFile } from '../../src/records/video-task.ts';
 import { Secret } from '../../src/security/secret.ts';
-import { createS3Requests, type S3Options } from '../../src/videos/mirror/s3-requests.ts';
 import { makeVideo, TASK, type TestMirror, testMirror } from '../videos/mirror-origin.ts';
 
 interface StoreServer {

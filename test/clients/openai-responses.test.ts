@@ -80,7 +80,7 @@ const tools: OpenAI.Responses.Tool[] = [
 judge(
   openaiClients(() => ({ url: gateway.url, key: KEY })),
   {
-    'create reads text, usage, ids and the gateway’s model name': async (client) => {
+    'create reads text, usage, ids and the gateway’s model name (checklist 92)': async (client) => {
       const response = await client.responses.create(asked);
       assert.equal(response.output_text, ODD);
       assert.deepEqual([response.id, response.model, response.status], ['resp_1', MODEL, 'completed']);

@@ -30,7 +30,7 @@ const called = {
 const result = { role: 'tool' as const, toolCallId: 'call_1', content: 'sunny' };
 
 const SANDBOX = 'sandbox/echo';
-const MODELS = ['chat/m', 'messages/m', 'generate/m'];
+const MODELS = ['chat/m', 'messages/m', 'generate/m', 'responses/m'];
 
 /** The SDK's types don't tell a whole answer from a stream. */
 async function whole(chatRequest: ChatRequest, client = connect()) {

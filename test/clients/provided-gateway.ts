@@ -1,22 +1,27 @@
 /** A gateway in front of one provider of each protocol, each of whose models is called `m`. */
 
-import { type ProtocolId, startTestGateway, type TestGateway, type TestUpstream } from '../gateway/harness.ts';
-import { type Step, startProvider } from './upstreams.ts';
+import { startTestGateway, type TestGateway, type TestUpstream } from '../gateway/harness.ts';
+import { type Step, startProvider, type UpstreamProtocol } from './upstreams.ts';
 
-export const PROTOCOLS = ['chat', 'messages', 'generate'] as const;
-const TYPES: Record<ProtocolId, string> = { chat: 'openai-compatible', messages: 'anthropic', generate: 'google' };
+export const PROTOCOLS = ['chat', 'messages', 'generate', 'responses'] as const;
+const TYPES: Record<UpstreamProtocol, string> = {
+  chat: 'openai-compatible',
+  messages: 'anthropic',
+  generate: 'google',
+  responses: 'open-responses',
+};
 
 export interface ProvidedGateway extends Pick<TestGateway, 'url' | 'close'> {
   /** What the last call of a provider asked for. */
-  lastCall(protocol: ProtocolId): TestUpstream['calls'][number] | undefined;
+  lastCall(protocol: UpstreamProtocol): TestUpstream['calls'][number] | undefined;
 }
 
 export async function startProvidedGateway(steps?: Step[]): Promise<ProvidedGateway> {
-  const providers = {} as Record<ProtocolId, TestUpstream>;
+  const providers = {} as Record<UpstreamProtocol, TestUpstream>;
   const entries: string[] = [];
   for (const protocol of PROTOCOLS) {
     providers[protocol] = await startProvider(protocol, steps);
-    const base = providers[protocol].url + (protocol === 'chat' ? '/v1' : '');
+    const base = providers[protocol].url + (['chat', 'responses'].includes(protocol) ? '/v1' : '');
     entries.push(`  ${protocol}: { type: ${TYPES[protocol]}, base_url: "${base}", api_key: k, models: [{ id: m }] }`);
   }
   const gateway = await startTestGateway(`providers:\n${entries.join('\n')}`);

@@ -9,7 +9,7 @@ import { KEY, startTestGateway, type TestGateway } from '../gateway/harness.ts';
 import { lastText, messageOf, type ResponsesUpstream, startResponsesUpstream } from '../gateway/responses-upstream.ts';
 import { judge } from './judge.ts';
 import { openaiClients, openaiOf } from './openai.ts';
-import { PROTOCOLS, type ProvidedGateway, startProvidedGateway } from './provided-gateway.ts';
+import { type ProvidedGateway, startProvidedGateway } from './provided-gateway.ts';
 import { type Step, TEXT } from './upstreams.ts';
 
 const STEPS: Step[] = [
@@ -26,6 +26,7 @@ const STEPS: Step[] = [
   },
   { text: TEXT },
 ];
+const TRANSLATED = ['chat', 'messages', 'generate'] as const;
 const RESPONSES = ['plain', 'keeping'] as const;
 
 let provided: ProvidedGateway;
@@ -74,11 +75,11 @@ const tools = {
 
 /** Names of gateways and models on each wire. */
 const MODELS = [
-  ...PROTOCOLS.map((protocol) => ({ name: `${protocol}/m`, url: () => provided.url })),
+  ...TRANSLATED.map((protocol) => ({ name: `${protocol}/m`, url: () => provided.url })),
   ...RESPONSES.map((name) => ({ name: `${name}/m`, url: () => gateway.url })),
 ];
 
-describe('R28: the default model of the AI SDK, which refers to items of earlier answers', () => {
+describe('R28: the default model of the AI SDK, which refers to items of earlier answers (checklist 104)', () => {
   for (const { name, url } of MODELS) {
     const model = () => createOpenAI({ baseURL: `${url()}/v1`, apiKey: KEY })(name);
     for (const stream of [false, true]) {

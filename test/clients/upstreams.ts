@@ -3,6 +3,7 @@
 import type { ServerResponse } from 'node:http';
 import type { Json } from '../../src/core/json/json.ts';
 import { answerEvents, answerJson, type ProtocolId, startUpstream, type TestUpstream } from '../gateway/harness.ts';
+import { isAnswered, refusesHistory, responses } from './responses-provider.ts';
 
 export const THOUGHT = 'I must look. 🤔';
 export const SIGNATURE = 'c2lnbmF0dXJl';
@@ -26,10 +27,14 @@ const STEPS: Step[] = [
   { text: TEXT },
 ];
 
-interface Wire {
-  whole(step: Step): Json;
-  stream(step: Step): string;
+/** Answers of a protocol to a request's body. */
+export interface Wire {
+  whole(step: Step, body: Json): Json;
+  stream(step: Step, body: Json): string;
 }
+
+/** Protocols that a provider may speak alone. */
+export type UpstreamProtocol = ProtocolId | 'responses';
 
 const chat: Wire = {
   whole(step) {
@@ -82,8 +87,8 @@ const messages: Wire = {
     const content = messagesContent(step);
     return { id: 'msg_1', type: 'message', role: 'assistant', model: 'm', content, ...stop, usage: messagesUsage };
   },
-  stream(step) {
-    const { content, stop_reason, ...message } = messages.whole(step);
+  stream(step, body) {
+    const { content, stop_reason, ...message } = messages.whole(step, body);
     const usage = { ...messagesUsage, output_tokens: 0 };
     const events: Json[] = [{ type: 'message_start', message: { ...message, content: [], stop_reason: null, usage } }];
     content.forEach((block: Json, index: number) => {
@@ -147,17 +152,19 @@ function generateChunk(parts: Json[], finish: Json = {}): Json {
   return { candidates: [{ index: 0, content: { role: 'model', parts }, ...finish }], usageMetadata, modelVersion: 'm' };
 }
 
-const WIRES: Record<ProtocolId, Wire> = { chat, messages, generate };
+const WIRES: Record<UpstreamProtocol, Wire> = { chat, messages, generate, responses };
 
 /** Answers with the step that follows the turns it is handed back. */
-export function startProvider(protocol: ProtocolId, steps = STEPS): Promise<TestUpstream> {
+export function startProvider(protocol: UpstreamProtocol, steps = STEPS): Promise<TestUpstream> {
   return startUpstream(({ body, path }, response: ServerResponse) => {
-    const turns: Json[] = body.messages ?? body.contents;
-    const isAnswer = (turn: Json) => turn?.role === 'assistant' || turn?.role === 'model';
+    if (protocol === 'responses' && refusesHistory(response, body)) return;
+    const turns: Json[] = [body.messages ?? body.contents ?? body.input].flat();
+    const isAnswer = (turn: Json) => turn !== undefined && (turn.role === 'model' || isAnswered(turn));
     // Some clients keep an answer in pieces.
     const done = turns.filter((turn, index) => isAnswer(turn) && !isAnswer(turns[index - 1])).length;
     const step = steps[done] ?? { text: 'too many turns' };
-    if (body.stream === true || path.includes(':stream')) answerEvents(response, WIRES[protocol].stream(step));
-    else answerJson(response, WIRES[protocol].whole(step));
+    const wire = WIRES[protocol];
+    if (body.stream === true || path.includes(':stream')) answerEvents(response, wire.stream(step, body));
+    else answerJson(response, wire.whole(step, body));
   });
 }

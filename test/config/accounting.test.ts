@@ -12,10 +12,11 @@ describe('use and limits', () => {
       journal: 'shared',
       keep: 30 * 24 * 3600_000,
       maxSize: 5 * 1024 ** 3,
+      trace: 'all',
     });
     assert.deepEqual(limits, {});
     assert.equal(admin, undefined);
-    assert.deepEqual(telemetry, { otlp: undefined, propagate: false });
+    assert.deepEqual(telemetry, { otlp: undefined, propagate: false, budgetKeys: [] });
   });
 
   test('a key may do what its settings say', () => {

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { isLoopback, localUrl } from '../../src/config/host.ts';
+import { localUrl } from '../../src/config/host.ts';
 import { formatDuration, formatSize, parseDuration, parseMoment, parseSize } from '../../src/config/units.ts';
+import { isLoopback } from '../../src/core/loopback.ts';
 import { nearest } from '../../src/core/nearest.ts';
 
 describe('durations and sizes', () => {

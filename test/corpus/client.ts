@@ -5,8 +5,9 @@ import { copyJson } from '../../src/core/json/copy.ts';
 import type { Json } from '../../src/core/json/json.ts';
 import type { ModelRules } from '../../src/core/model.ts';
 import { protocolOf } from '../../src/protocols/index.ts';
-import { type ProtocolId, question } from '../gateway/harness.ts';
-import type { Recording } from './recordings.ts';
+import { STATE_INCLUDED } from '../../src/protocols/responses/included.ts';
+import { question } from '../gateway/harness.ts';
+import type { Recording, UpstreamId } from './recordings.ts';
 
 export interface ClientRequest {
   body: Json;
@@ -28,7 +29,8 @@ const EVERYTHING: ModelRules = {
   resultMedia: true,
 };
 
-export function plainRequest(client: ProtocolId, model: string): ClientRequest {
+export function plainRequest(client: UpstreamId, model: string): ClientRequest {
+  if (client === 'responses') return { body: { model, input: 'Hello', include: [STATE_INCLUDED] }, dropped: [] };
   return { body: question(client, model, 'Hello'), dropped: [] };
 }
 
@@ -41,7 +43,7 @@ export function ownRequest(recording: Recording, model: string): ClientRequest {
   return { body: recording.protocol === 'generate' ? body : { ...body, model }, dropped: [] };
 }
 
-export function translatedRequest(recording: Recording, client: ProtocolId, model: string): ClientRequest {
+export function translatedRequest(recording: Recording, client: UpstreamId, model: string): ClientRequest {
   const from = protocolOf(recording.protocol);
   const to = protocolOf(client);
   try {
@@ -58,7 +60,7 @@ export function translatedRequest(recording: Recording, client: ProtocolId, mode
   }
 }
 
-export function hidesReasoning(client: ProtocolId, body: Json): boolean {
+export function hidesReasoning(client: UpstreamId, body: Json): boolean {
   switch (client) {
     case 'chat':
       return body.reasoning?.exclude === true;
@@ -68,5 +70,7 @@ export function hidesReasoning(client: ProtocolId, body: Json): boolean {
       const thinking = body.generationConfig?.thinkingConfig;
       return thinking !== undefined && thinking.includeThoughts !== true;
     }
+    case 'responses':
+      return false;
   }
 }

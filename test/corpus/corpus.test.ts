@@ -107,6 +107,8 @@ describe('the program', () => {
     assert.deepEqual([relayed.cases, relayed.equal], [1, 1]);
     const translated = rows.find(({ pair, feature }: Json) => pair === 'generate > responses' && feature === 'text');
     assert.deepEqual([translated.cases, translated.equal], [2, 2]);
+    const heard = rows.find(({ pair, feature }: Json) => pair === 'responses > chat' && feature === 'text');
+    assert.deepEqual([heard.cases, heard.equal], [2, 2]);
     const text = rows.find(({ pair, feature }: Json) => pair === 'messages > chat' && feature === 'text');
     assert.deepEqual(text, {
       pair: 'messages > chat',

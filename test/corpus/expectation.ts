@@ -1,7 +1,7 @@
 /** Expected answers of each protocol: finish reasons and token counts have fewer words in some. */
 
-import type { ProtocolId } from '../gateway/harness.ts';
 import { type Answer, BROKEN, type Choice, type Counts, contrast, type End } from './answer.ts';
+import type { UpstreamId } from './recordings.ts';
 
 export type Outcome = 'equal' | 'adapted' | 'refused' | 'different';
 
@@ -36,7 +36,7 @@ export const FEATURES = [
 export type Feature = (typeof FEATURES)[number];
 
 /** The nearest word of each client protocol for an end that it cannot say; `abnormal` may be an error instead. */
-export const NEAREST: Record<ProtocolId, Partial<Record<End, End>>> = {
+export const NEAREST: Record<UpstreamId, Partial<Record<End, End>>> = {
   chat: {
     'stop-sequence': 'stop',
     'context-full': 'length',
@@ -54,6 +54,14 @@ export const NEAREST: Record<ProtocolId, Partial<Record<End, End>>> = {
     paused: 'length',
     continuation: 'length',
   },
+  responses: {
+    'stop-sequence': 'stop',
+    'context-full': 'length',
+    blocked: 'filtered',
+    paused: 'length',
+    continuation: 'length',
+    abnormal: 'stop',
+  },
 };
 
 /** The other adaptations of answers, by what they befall, and the client protocols that need them. */
@@ -61,22 +69,24 @@ export const ADAPTED_ANSWERS = {
   refusal: { clients: ['messages', 'generate'], how: 'text' },
   reasoning: { clients: ['chat', 'messages', 'generate'], how: 'left out for a client that asks not to see it' },
   calls: {
-    clients: ['chat', 'messages', 'generate'],
+    clients: ['chat', 'messages', 'generate', 'responses'],
     how: 'one that the output limit broke off comes as far as can be shown',
   },
-  media: { clients: ['messages'], how: 'named in the header; of speech the words' },
-  candidates: { clients: ['messages'], how: 'only the first' },
+  citations: { clients: ['responses'], how: 'of sources without an address, named in the header' },
+  sound: { clients: ['messages', 'responses'], how: 'named in the header; messages clients get the words of speech' },
+  media: { clients: ['messages'], how: 'named in the header' },
+  candidates: { clients: ['messages', 'responses'], how: 'only the first' },
   cacheWrite: { clients: ['generate'], how: 'counted as other input' },
-} as const satisfies Record<string, { clients: ProtocolId[]; how: string }>;
+} as const satisfies Record<string, { clients: UpstreamId[]; how: string }>;
 
 export interface Listener {
-  client: ProtocolId;
+  client: UpstreamId;
   /** Its request asks not to be shown the reasoning. */
   hides: boolean;
 }
 
-function needs(what: keyof typeof ADAPTED_ANSWERS, client: ProtocolId): boolean {
-  const clients: readonly ProtocolId[] = ADAPTED_ANSWERS[what].clients;
+function needs(what: keyof typeof ADAPTED_ANSWERS, client: UpstreamId): boolean {
+  const clients: readonly UpstreamId[] = ADAPTED_ANSWERS[what].clients;
   return clients.includes(client);
 }
 
@@ -106,15 +116,21 @@ function compareChoice(recorded: Choice, received: Choice, { client, hides }: Li
   if (isCutOff(recorded)) findings.push({ feature: 'calls', outcome: 'adapted', detail: ADAPTED_ANSWERS.calls.how });
   else if (calls.length > 0 || received.calls.length > 0)
     findings.push(same('calls', spell(calls), spell(received.calls)));
-  if (citations.length > 0 || received.citations.length > 0)
-    findings.push(same('citations', citations.join(' '), received.citations.join(' ')));
-  if (media.length > 0)
-    findings.push(
-      needs('media', client)
-        ? { feature: 'media', outcome: 'adapted', detail: ADAPTED_ANSWERS.media.how }
-        : same('media', media.join(' '), received.media.join(' ')),
-    );
+  const addresses = needs('citations', client) ? citations.filter((source) => !source.startsWith('“')) : citations;
+  if (addresses.length < citations.length)
+    findings.push({ feature: 'citations', outcome: 'adapted', detail: ADAPTED_ANSWERS.citations.how });
+  if (addresses.length > 0 || received.citations.length > 0)
+    findings.push(same('citations', addresses.join(' '), received.citations.join(' ')));
+  if (media.length > 0) findings.push(compareMedia(media, received.media, client));
   return findings;
+}
+
+function compareMedia(media: string[], received: string[], client: UpstreamId): Finding {
+  const feature = 'media';
+  if (needs('media', client)) return { feature, outcome: 'adapted', detail: ADAPTED_ANSWERS.media.how };
+  const isSound = media.every((one) => one.startsWith('audio')) && received.length === 0;
+  if (isSound && needs('sound', client)) return { feature, outcome: 'adapted', detail: ADAPTED_ANSWERS.sound.how };
+  return same(feature, media.join(' '), received.join(' '));
 }
 
 /** Whether the output limit broke a call off, of which each protocol shows what it can. */
@@ -123,9 +139,11 @@ export function isCutOff({ calls }: Choice): boolean {
 }
 
 /** A refusal in words is text where the client's protocol has no other place for it. */
-function compareText(recorded: Choice, received: Choice, client: ProtocolId): Finding {
+function compareText(recorded: Choice, received: Choice, client: UpstreamId): Finding {
   const isText = needs('refusal', client);
   const said = isText ? recorded.text + recorded.refusal : recorded.text;
+  // Texts with a call between them are messages of their own, read with a blank line between them.
+  if (client === 'responses') return same('text', joined(said), joined(received.text));
   if (!isText && recorded.refusal !== '' && recorded.refusal !== received.refusal)
     return { feature: 'text', outcome: 'different', detail: contrast(recorded.refusal, received.refusal) };
   if (recorded.media.length > 0 && needs('media', client) && received.text !== said && received.text.includes(said))
@@ -133,7 +151,12 @@ function compareText(recorded: Choice, received: Choice, client: ProtocolId): Fi
   return same('text', said, received.text);
 }
 
-function compareEnd(recorded: Choice, received: Choice, client: ProtocolId): Finding {
+/** Without the blank lines that separate messages. */
+export function joined(text: string): string {
+  return text.replaceAll('\n\n', '');
+}
+
+function compareEnd(recorded: Choice, received: Choice, client: UpstreamId): Finding {
   const feature = 'finish';
   if (recorded.end === received.end) {
     const isSame = client !== 'messages' || recorded.stopSequence === received.stopSequence;
@@ -149,7 +172,7 @@ function compareEnd(recorded: Choice, received: Choice, client: ProtocolId): Fin
   return { feature, outcome: adapted ? 'adapted' : 'different', detail: `${recorded.end} became ${received.end}` };
 }
 
-function compareCounts(recorded: Counts, received: Counts | undefined, client: ProtocolId): Finding {
+function compareCounts(recorded: Counts, received: Counts | undefined, client: UpstreamId): Finding {
   const feature = 'usage';
   if (!received) return { feature, outcome: 'different', detail: 'no counts' };
   const names = ['input', 'output', 'cached', 'cacheWrite', 'reasoning'] as const;

@@ -10,10 +10,13 @@ import { judgeResponses } from './responses.ts';
 import { judgeTranslation } from './translation.ts';
 import { READERS, type Recorded, type Verdict } from './trial.ts';
 
+const CLIENTS = ['chat', 'messages', 'generate', 'responses'] as const;
+
 export async function judge(recording: Recording, replay: Replay): Promise<Verdict[]> {
   const recorded = readRecording(recording);
   const verdicts = recording.protocol === 'responses' ? await judgeResponses(recording, replay) : [];
-  for (const client of ['chat', 'messages', 'generate'] as const) {
+  for (const client of CLIENTS) {
+    if (client === 'responses' && recording.protocol === 'responses') continue;
     const form = recording.response.frames ? 'stream' : 'whole';
     const add = (findings: Finding[], asked: Verdict['form'] = form): void => {
       const { id, scenario, protocol: to } = recording;

@@ -30,10 +30,21 @@ async function relayed(recording: Recording, replay: Replay): Promise<Finding[]>
   if (frames) asked.stream = true;
   const answer = { status, body, stream: frames?.join('') };
   const received = await replay.ask('responses', { model, stream: frames !== undefined, body: asked, answer });
+  if (asked.background === true && received.status === 200) return [accepted(received)];
   if (!received.upstream) return [refusal(received)];
   const findings = recording.request ? [sameRequest(received, { ...asked, model: recording.model })] : [];
   const failed = status >= 300 || body?.error || (frames && !frames.some((frame) => ENDED.test(frame)));
   return [...findings, failed ? toldFailure(recording, received) : sameBytes(recording, received, model)];
+}
+
+/** The gateway runs background responses itself, as the decision on them says. */
+function accepted({ text }: Received): Finding {
+  const isOwn = /"background": ?true/.test(text) && /"status": ?"(queued|in_progress)"/.test(text);
+  return {
+    feature: 'request',
+    outcome: isOwn ? 'adapted' : 'different',
+    detail: 'run in the background by the gateway',
+  };
 }
 
 function refusal(received: Received): Finding {

@@ -2,16 +2,16 @@
 
 import { type Json, read } from '../../src/core/json/json.ts';
 import { failureOf, HEAR } from '../clients/hearing.ts';
-import type { ProtocolId } from '../gateway/harness.ts';
 import { type Answer, BROKEN, canonical } from './answer.ts';
+import type { UpstreamId } from './recordings.ts';
 import type { Received } from './replay.ts';
 import { messageOf, READERS, type Verdict } from './trial.ts';
 
 /** The body that the SDK hands its user; a stream's as its helper puts it together, or joined where the SDK has no helper. */
-export async function heard(client: ProtocolId, form: Verdict['form'], { response }: Received): Promise<Json> {
+export async function heard(client: UpstreamId, form: Verdict['form'], { response }: Received): Promise<Json> {
   const told = await HEAR[client](response, form);
   if ('answer' in told) return plain(told.answer);
-  if (client === 'messages') return plain(told.final);
+  if (client === 'messages' || client === 'responses') return plain(told.final);
   const frames = told.events.map((event) => `data: ${JSON.stringify(event)}\n\n`);
   const joined = READERS[client].join(frames.join(''));
   return told.final ? completed(joined, plain(told.final)) : joined;
@@ -47,7 +47,7 @@ function rounded(args: string): string {
 
 /** What is wrong with how the SDK takes an answer that failed; undefined when it throws its own error with status and words. */
 export async function mistaken(
-  client: ProtocolId,
+  client: UpstreamId,
   form: Verdict['form'],
   received: Received,
 ): Promise<string | undefined> {

@@ -1,7 +1,6 @@
 /** The turn after an answer: what a client hands back of it, and which state of the provider arrives there again. */
 
 import type { Json } from '../../src/core/json/json.ts';
-import type { ProtocolId } from '../gateway/harness.ts';
 import type { UpstreamId } from './recordings.ts';
 
 /** The assistant's turn in an answer, as a client puts it into its history. */
@@ -29,7 +28,7 @@ export function documented(turn: Json): Json {
 }
 
 /** The next request: every call of the turn answered, or a new question. Undefined for a turn that nothing can follow. */
-export function requestAfter(client: ProtocolId, turn: Json): Json {
+export function requestAfter(client: UpstreamId, turn: Json): Json {
   switch (client) {
     case 'chat': {
       const calls: Json[] = turn.tool_calls ?? [];
@@ -69,6 +68,20 @@ export function requestAfter(client: ProtocolId, turn: Json): Json {
           { role: 'user', parts: results.length > 0 ? results : [{ text: 'Go on.' }] },
         ],
         ...(calls.length > 0 && { tools: [{ functionDeclarations }] }),
+      };
+    }
+    case 'responses': {
+      if (turn.length === 0) return undefined;
+      const calls: Json[] = turn.filter(({ type }: Json) => type === 'function_call');
+      const results = calls.map(({ call_id }) => ({ type: 'function_call_output', call_id, output: 'done' }));
+      const tools = distinct(calls.map(({ name }) => name)).map((name) => ({ type: 'function', name }));
+      return {
+        input: [
+          { role: 'user', content: 'Begin.' },
+          ...turn,
+          ...(results.length > 0 ? results : [{ role: 'user', content: 'Go on.' }]),
+        ],
+        ...(tools.length > 0 && { tools }),
       };
     }
   }

@@ -1,11 +1,10 @@
 /** A client of another protocol asks the same and is told the same. */
 
 import { type Json, read } from '../../src/core/json/json.ts';
-import type { ProtocolId } from '../gateway/harness.ts';
 import { type Answer, canonical, contrast } from './answer.ts';
 import { type Asked, compareAsked } from './asked.ts';
 import { type ClientRequest, hidesReasoning, plainRequest, translatedRequest } from './client.ts';
-import { compare, type Finding, isCutOff } from './expectation.ts';
+import { compare, type Finding, isCutOff, joined } from './expectation.ts';
 import { judgeFailure } from './failure.ts';
 import type { UpstreamId } from './recordings.ts';
 import type { Answered, Received, Replay } from './replay.ts';
@@ -77,7 +76,7 @@ interface Question {
   replay: Replay;
 }
 
-function askTranslated(client: ProtocolId, question: Question): Promise<Received> {
+function askTranslated(client: UpstreamId, question: Question): Promise<Received> {
   const { request, model, form, answer, replay } = question;
   const stream = form === 'stream';
   const body = { ...request.body };
@@ -109,7 +108,7 @@ async function judgeAnswer(
     const wire = reader.read(form === 'whole' ? read(received.text) : reader.join(received.text));
     const body = await heard(client, form, received);
     const answer = reader.read(body);
-    const findings = compare(client === 'chat' ? recorded : inDoubles(recorded), answer, listener);
+    const findings = compare(isText(client) ? recorded : inDoubles(recorded), answer, listener);
     const known = new Set(findings.filter(isDifferent).map(({ feature }) => feature));
     const more = compare(recorded, wire, listener).filter(isDifferent);
     add([...findings, ...more.filter(({ feature }) => !known.has(feature))], form);
@@ -121,12 +120,22 @@ async function judgeAnswer(
   }
 }
 
+/** Whether arguments of calls are text. */
+function isText(client: UpstreamId): boolean {
+  return client === 'chat' || client === 'responses';
+}
+
 function isDifferent({ outcome }: Finding): boolean {
   return outcome === 'different';
 }
 
+/** Where calls stand between texts, a whole answer has them at the end, so that its texts are fewer messages. */
+function withoutBreaks({ choices, ...rest }: Answer): Answer {
+  return { ...rest, choices: choices.map((choice) => ({ ...choice, text: joined(choice.text) })) };
+}
+
 function agreement(whole: Answer, stream: Answer): Finding {
-  const [one, other] = [canonical(whole), canonical(stream)];
+  const [one, other] = [whole, stream].map((answer) => canonical(withoutBreaks(answer))) as [string, string];
   if (one === other) return { feature: 'agreement', outcome: 'equal' };
   return { feature: 'agreement', outcome: 'different', detail: contrast(one, other) };
 }

@@ -1,6 +1,5 @@
 /** One recording at one client protocol, and what is said of it. */
 
-import type { ProtocolId } from '../gateway/harness.ts';
 import type { Answer, Reader } from './answer.ts';
 import type { Finding } from './expectation.ts';
 import { chat } from './readers/chat.ts';
@@ -32,7 +31,7 @@ export interface Recorded {
 export interface Trial {
   recording: Recording;
   recorded: Recorded;
-  client: ProtocolId;
+  client: UpstreamId;
   replay: Replay;
   add(findings: Finding[], form?: Verdict['form']): void;
 }

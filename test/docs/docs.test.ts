@@ -128,9 +128,12 @@ test('docs/dependencies.md names every direct dependency, and nothing else', () 
     assert.notEqual(purpose, '', `${name} has no purpose`);
     return name.replaceAll('`', '');
   });
-  const manifests = ['package.json', 'test/clients/package.json', 'test/clients/claude-code/package.json'].map((file) =>
-    JSON.parse(readFileSync(join(ROOT, file), 'utf8')),
-  );
+  const manifests = [
+    'package.json',
+    'test/clients/package.json',
+    'test/clients/claude-code/package.json',
+    'ui/package.json',
+  ].map((file) => JSON.parse(readFileSync(join(ROOT, file), 'utf8')));
   const direct = manifests.flatMap(({ dependencies, devDependencies }) =>
     Object.keys({ ...dependencies, ...devDependencies }),
   );
@@ -138,7 +141,10 @@ test('docs/dependencies.md names every direct dependency, and nothing else', () 
   const codex = JSON.parse(readFileSync(join(ROOT, 'test/clients/codex/package.json'), 'utf8'));
   const versions = Object.values<string>({ ...codex.dependencies, ...codex.optionalDependencies });
   const packages = new Set(versions.map((version) => version.replace(/^npm:(.+)@.*$/, '$1')));
-  assert.deepEqual(documented.toSorted(), [...direct, ...packages].toSorted());
+  const agents = JSON.parse(readFileSync(join(ROOT, 'test/agents/package.json'), 'utf8'));
+  const known = new Set([...direct, ...packages]);
+  const coding = Object.keys({ ...agents.dependencies, ...agents.python }).filter((name) => !known.has(name));
+  assert.deepEqual([...new Set(documented)].toSorted(), [...new Set([...direct, ...packages, ...coding])].toSorted());
 });
 
 test('docs/protocols.md names every header of the gateway, and no other', () => {

@@ -97,8 +97,8 @@ describe('README', () => {
     const [config = ''] = codeIn('README.md', 'yaml');
     writeFileSync(join(folder, 'polygate.yaml'), config);
     const env = { PATH: process.env.PATH, CI_KEY: KEY };
-    for (const line of linesIn('README.md', 'npm start -- ')) {
-      const args = line.slice('npm start -- '.length).split(' ');
+    for (const line of linesIn('README.md', 'polygate ')) {
+      const args = line.slice('polygate '.length).split(' ');
       if (args[0]?.startsWith('-')) continue;
       await run(process.execPath, [MAIN, ...args], { cwd: folder, env });
     }

@@ -22,6 +22,8 @@ export interface Page extends Pick<Program, 'folder'> {
 export interface PageOptions {
   /** Addresses of local servers, by the provider that they stand for. */
   upstreams?: Record<string, string>;
+  /** More members of these providers. */
+  members?: Record<string, Json>;
   environment?: Record<string, string>;
 }
 
@@ -30,12 +32,13 @@ const PAGE_URL = 'http://127.0.0.1:8080';
 export function openPage(
   context: TestContext,
   document: string,
-  { upstreams = {}, environment = {} }: PageOptions = {},
+  { upstreams = {}, members = {}, environment = {} }: PageOptions = {},
 ): Page {
   const { folder, run, start } = program(context);
   const [yaml] = codeIn(document, 'yaml');
   const config: Json = yaml === undefined ? {} : parse(yaml);
   for (const [id, url] of Object.entries(upstreams)) config.providers[id].base_url = url;
+  for (const [id, more] of Object.entries(members)) Object.assign(config.providers[id], more);
   writeFileSync(join(folder, 'polygate.yaml'), stringify(config));
   const shell = codeIn(document, 'sh').flatMap((code) => code.split('\n'));
   return {

@@ -7,11 +7,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import {
   answerJson,
   createPermits,
-  HEADERS,
-  PATHS,
-  type ProtocolId,
   post,
-  question,
   startTestGateway,
   startUpstream,
   type TestGateway,
@@ -19,7 +15,19 @@ import {
 } from '../gateway/harness.ts';
 import { createManualClock } from '../jobs/manual-clock.ts';
 import { directDisk } from '../usage/journal/disks.ts';
-import { errorName, type Heard, hear, type Kind, NAMES, WIRES, type Wire } from './wires.ts';
+import {
+  errorName,
+  framesOf,
+  type Heard,
+  hear,
+  type Kind,
+  NAMES,
+  nameInStream,
+  requestOf,
+  WIRES,
+  type Wire,
+  type WireId,
+} from './wires.ts';
 
 const FIRST_BYTE = 500;
 const IDLE = 500;
@@ -237,8 +245,35 @@ const FAULTS: Record<string, Fault> = {
   },
 };
 
-const PROVIDERS: Record<ProtocolId, string> = { chat: 'a', messages: 'b', generate: 'c' };
-const IDS = Object.keys(PROVIDERS) as ProtocolId[];
+const PROVIDERS: Record<WireId, string> = { chat: 'a', messages: 'b', generate: 'c', responses: 'd' };
+const IDS = Object.keys(PROVIDERS) as WireId[];
+
+interface Cut {
+  /** In the question, by which the upstream knows it. */
+  id: string;
+  where: string;
+  bytes: string;
+  /** The answer is complete, although its upstream has more to say. */
+  mayEnd: boolean;
+}
+
+/** Streams that end after each frame, and in the middle of it. */
+function cutsOf(target: WireId): Cut[] {
+  const frames = framesOf(WIRES[target]);
+  return frames.flatMap((frame, index) => {
+    const before = frames.slice(0, index).join('');
+    const half = Math.floor(frame.length / 2);
+    const isLast = index >= frames.length - 1 - Number(target === 'chat' || target === 'messages');
+    const cut = (where: string, bytes: string): Cut => ({
+      ...{ id: `cut: ${target} ${where}`, where, bytes },
+      mayEnd: isLast,
+    });
+    return [cut(`within frame ${index}`, before + frame.slice(0, half)), cut(`after frame ${index}`, before + frame)];
+  });
+}
+
+const PROTOCOLS = Object.keys(WIRES) as WireId[];
+const CUTS = Object.fromEntries(PROTOCOLS.map((id) => [id, cutsOf(id)])) as Record<WireId, Cut[]>;
 
 /** Clients by how they want a stream: the last as one JSON array. */
 const CLIENTS = [
@@ -260,6 +295,8 @@ before(async () => {
   upstream = await startUpstream(async (call, response) => {
     const [, id = '', fault = ''] = /<(.*?): (.*?)>/.exec(call.bytes.toString()) ?? [];
     const protocol = IDS.find((name) => call.path.toLowerCase().includes(name)) ?? assert.fail(call.path);
+    const cut = id === 'cut' ? CUTS[protocol].find((one) => one.id === `cut: ${fault}`) : undefined;
+    if (cut) return void open(response).end(cut.bytes);
     await FAULTS[fault]?.answer(response, WIRES[protocol], begun.get(`${id}: ${fault}`)?.promise ?? Promise.resolve());
   });
   const nobody = await startUpstream(() => {});
@@ -269,9 +306,11 @@ providers:
   a: { type: openai-compatible, base_url: "${upstream.url}/v1", models: [{ id: m }] }
   b: { type: anthropic, base_url: "${upstream.url}", api_key: k, models: [{ id: m }] }
   c: { type: google, base_url: "${upstream.url}", api_key: k, models: [{ id: m }] }
+  d: { type: open-responses, base_url: "${upstream.url}/v1", models: [{ id: m }] }
   a-gone: { type: openai-compatible, base_url: "${nobody.url}/v1", models: [{ id: m }] }
   b-gone: { type: anthropic, base_url: "${nobody.url}", api_key: k, models: [{ id: m }] }
   c-gone: { type: google, base_url: "${nobody.url}", api_key: k, models: [{ id: m }] }
+  d-gone: { type: open-responses, base_url: "${nobody.url}/v1", models: [{ id: m }] }
 `;
   const deadlines = `{ connect: 2s, first_byte: ${FIRST_BYTE}ms, idle: ${IDLE}ms, total: ${TOTAL}ms }`;
   timed = await startTestGateway(`server: { deadlines: ${deadlines}, keep_alive: 1h }${providers}`, { clock });
@@ -285,7 +324,7 @@ after(async () => {
 });
 
 interface Ask {
-  protocol: ProtocolId;
+  protocol: WireId;
   array: boolean;
   model: string;
   text: string;
@@ -294,10 +333,9 @@ interface Ask {
 }
 
 function ask({ protocol, array, model, text, stream, kind }: Ask): Promise<Response> {
-  const path = PATHS[protocol](model, stream);
-  const body = question(protocol, model, text, stream);
+  const { path, headers, body } = requestOf(protocol, { model, text, stream });
   const gateway = kind === 'timeout' ? timed : patient;
-  return post(gateway.url + (array ? path.replace('?alt=sse', '') : path), body, HEADERS[protocol]);
+  return post(gateway.url + (array ? path.replace('?alt=sse', '') : path), body, headers);
 }
 
 async function readAll(response: Response, onChunk: (soFar: string) => void): Promise<string> {
@@ -321,7 +359,7 @@ async function askTooLate(request: Ask): Promise<Response> {
   return asking;
 }
 
-async function assertRefused(response: Response, protocol: ProtocolId, kind: Kind): Promise<void> {
+async function assertRefused(response: Response, protocol: WireId, kind: Kind): Promise<void> {
   const text = await response.text();
   const [status, name] = NAMES[kind][protocol];
   const body = JSON.parse(text);
@@ -332,9 +370,9 @@ async function assertRefused(response: Response, protocol: ProtocolId, kind: Kin
   assert.ok(!text.includes('sk-secret') && !text.includes('127.0.0.1') && !text.includes('<h'), text);
 }
 
-function assertBroken(heard: Heard, protocol: ProtocolId, kind: Kind): void {
+function assertBroken(heard: Heard, protocol: WireId, kind: Kind): void {
   assert.ok(heard.text.startsWith('Hel'));
-  assert.equal(heard.error, NAMES[kind][protocol][1]);
+  assert.equal(heard.error, nameInStream(protocol, kind));
   assert.equal(heard.success, false);
 }
 
@@ -345,7 +383,7 @@ function assertWait(response: Response, [least, most]: [number, number]): void {
   assert.ok(milliseconds > (least - 1) * 1000 && milliseconds <= most * 1000, `${milliseconds} ms`);
 }
 
-function forEachPair(visit: (pair: string, client: (typeof CLIENTS)[number], target: ProtocolId) => void): void {
+function forEachPair(visit: (pair: string, client: (typeof CLIENTS)[number], target: WireId) => void): void {
   for (const client of CLIENTS) {
     for (const target of IDS)
       visit(`${client.array ? 'generate as an array' : client.protocol} from ${target}`, client, target);
@@ -383,6 +421,18 @@ describe('upstreams fail', { concurrency: true }, () => {
           if (fault.refused) return assertRefused(response, protocol, fault.refused);
           assert.equal(response.status, 200);
           assert.match(await response.text(), /Hello/);
+        });
+      }
+
+      for (const cut of CUTS[target]) {
+        test(`a stream that is cut off ${cut.where}`, async () => {
+          const request = { ...client, model: `${PROVIDERS[target]}/m`, text: `<${cut.id}>`, stream: true };
+          const response = await ask(request);
+          if (response.status !== 200) return assertRefused(response, protocol, 'upstream');
+          const heard = hear(protocol, await response.text(), array);
+          assert.ok('Hello'.startsWith(heard.text));
+          if (heard.error !== undefined) assert.equal(heard.error, nameInStream(protocol, 'upstream'));
+          else assert.deepEqual([cut.mayEnd, heard], [true, { text: 'Hello', success: true }]);
         });
       }
 

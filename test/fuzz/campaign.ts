@@ -7,7 +7,6 @@ import type { Provider } from '../../src/core/provider.ts';
 import { protocols } from '../../src/protocols/index.ts';
 import { providerTypes } from '../../src/providers/index.ts';
 import type { ProtocolId } from '../gateway/harness.ts';
-import { translatedProtocols } from '../translated-protocols.ts';
 import { bareProvider, endpointAt } from './delivery.ts';
 import { bytesOf, edited, edits, type Frame, rearranged, rearrangements } from './mutation.ts';
 import { checkCuts, checkDelivery, checkReaders, checkRequest, piecesOf, RULES } from './properties.ts';
@@ -36,16 +35,11 @@ function one<Item>(items: readonly Item[], at: number): Item {
   return items[at % items.length] as Item;
 }
 
-/** The protocols that a protocol is translated to, and itself. */
-function partnersOf(protocol: Protocol): readonly Protocol[] {
-  return translatedProtocols.includes(protocol) ? translatedProtocols : [protocol];
-}
-
 export function trials(seedsOf: (protocol: ProtocolId | 'responses') => Seeds): Trial[] {
   return protocols.flatMap((from) => {
     const seeds = seedsOf(from.id as ProtocolId | 'responses');
     const alone = [readersTrial(from, seeds), relayTrial(from, seeds)];
-    const pairs = partnersOf(from).flatMap((to) => {
+    const pairs = protocols.flatMap((to) => {
       const answers = seeds.answers.length > 0 ? [answerTrial(from, to, seeds)] : [];
       return [requestTrial(from, to, seeds), ...answers, streamTrial(from, to, seeds)];
     });
@@ -96,7 +90,7 @@ function relayTrial(protocol: Protocol, { streams }: Seeds): Trial {
       const cut = at % (bytes.length + 1);
       bytes = Buffer.concat([bytes.subarray(0, cut), extra, bytes.subarray(cut)]);
     }
-    const client = one([protocol, ...partnersOf(protocol)], seed);
+    const client = one([protocol, ...protocols], seed);
     return checkCuts({ client, upstream: protocol, stream: true }, bytes, positions);
   });
   return { kind: 'relay', from: protocol.id, to: protocol.id, property };
@@ -109,7 +103,7 @@ function readersTrial(protocol: Protocol, { errors, answers, streams }: Seeds): 
     await checkReaders(protocol, arrived(body));
     const status = one([400, 401, 404, 429, 500, 529], at);
     const chunks = [Buffer.from(JSON.stringify(body))];
-    for (const client of partnersOf(protocol)) {
+    for (const client of protocols) {
       await checkDelivery({ client, upstream: protocol, stream: false }, { status, chunks });
     }
   });

@@ -88,7 +88,7 @@ export interface Asked {
   stream: boolean;
   array?: boolean;
   hideReasoning?: boolean;
-  /** Answers that pause are continued, by the same answer once more. */
+  /** Translated answers that pause are continued, by the same answer once more. */
   continues?: boolean;
 }
 
@@ -118,7 +118,7 @@ export function deliver(asked: Asked, response: Answer): Delivered {
     dropped: [],
     request: { stream, turns: [], tools: [{ name: 'free', custom: {} }], dropped: [] },
     toolNames: new Map([[toolKey({ name: 'f' }), { name: 'renamed f' }]]),
-    ...(asked.continues && { continueWith: () => Buffer.from('{}') }),
+    ...(asked.continues && upstream !== client && { continueWith: () => Buffer.from('{}') }),
   };
   let running = true;
   const delivery: ResponseContext = {

@@ -13,6 +13,7 @@ import { type Asked, deliver } from './delivery.ts';
 const chat = protocolOf('chat');
 const messages = protocolOf('messages');
 const generate = protocolOf('generate');
+const responses = protocolOf('responses');
 const target = { origin: 'upstream', model: 'm', rules: {} };
 
 function streamed(asked: Omit<Asked, 'stream'>, ...frames: string[]): ReturnType<typeof deliver> {
@@ -124,7 +125,7 @@ describe('answers of upstreams', () => {
   test('arguments of white space are the empty object', () => {
     const call = choice({ tool_calls: [{ index: 0, id: 'a', function: { name: 'f', arguments: '\n' } }] });
     assert.equal(parseObject('\u2028'), undefined);
-    for (const client of [messages, generate]) {
+    for (const client of [messages, generate, responses]) {
       const { text = '' } = streamed({ client, upstream: chat }, call, stop);
       checkStream(client.id, text.replace(/: incomplete$/, ''));
     }
@@ -155,6 +156,35 @@ describe('streams of upstreams', () => {
       chunk(2, { finishReason: 'STOP' }),
     );
     checkStream('messages', text);
+  });
+
+  describe('garbage after the end of one of two candidates', () => {
+    const candidate = (index: number, more: object = {}) =>
+      frame({ responseId: 'r', candidates: [{ index, content: { parts: [{ text: 'x' }] }, ...more }] });
+    const both = [candidate(0), candidate(1), candidate(0, { finishReason: 'STOP' })];
+    for (const client of [chat, messages, responses]) {
+      test(`is an error for ${client.id} while the other has none`, () => {
+        const { text = '', error } = streamed({ client, upstream: generate }, ...both, 'data: null\n\n');
+        assert.equal(error?.code, 'upstream_error');
+        assert.equal(checkStream(client.id, text).ending, 'error');
+      });
+      test(`is ignored for ${client.id} after the end of both`, () => {
+        const last = candidate(1, { finishReason: 'STOP' });
+        const { text = '', error } = streamed({ client, upstream: generate }, ...both, last, 'data: null\n\n');
+        assert.equal(error, undefined);
+        assert.equal(checkStream(client.id, text).ending, 'complete');
+      });
+    }
+  });
+
+  test('an error after a last event without a response is an error', () => {
+    const begun = named({ type: 'response.created', response: { id: 'resp_1', output: [] } });
+    const text = { type: 'response.output_text.delta', output_index: 0, delta: 'Hi' };
+    const last = 'event: response.completed\ndata: null\n\n';
+    const stream = [begun, named(text), last, 'data: {"error":{"message":"broken"}}\n\n'].join('');
+    const { text: told = '', error } = streamed({ client: messages, upstream: responses }, stream);
+    assert.equal(error?.message, 'broken');
+    assert.equal(checkStream('messages', told).ending, 'error');
   });
 
   test('a candidate that never came has an end', () => {
@@ -226,6 +256,11 @@ test('what is read as text in requests is refused when it is none', () => {
   ];
   for (const [param, body] of bodies) {
     assert.throws(() => chat.operations.complete.check({ model: 'm', ...body }), { name: 'GatewayError', param });
+  }
+  for (const image_url of [odd, 'data:,%zz']) {
+    const input = [{ type: 'computer_call_output', call_id: 'a', output: { image_url } }];
+    const param = 'input[0].output.image_url';
+    assert.throws(() => responses.operations.complete.check({ model: 'm', input }), { name: 'GatewayError', param });
   }
 });
 

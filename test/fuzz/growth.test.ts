@@ -4,9 +4,8 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Protocol } from '../../src/core/protocol.ts';
 import { createFramer } from '../../src/core/sse.ts';
-import { protocolOf } from '../../src/protocols/index.ts';
+import { protocolOf, protocols } from '../../src/protocols/index.ts';
 import { frame, named } from '../conformance/answers.ts';
-import { translatedProtocols } from '../translated-protocols.ts';
 import { deliver } from './delivery.ts';
 
 /** Enough that quadratic time shows. */
@@ -95,7 +94,7 @@ const STREAMS: [name: string, upstream: string, text: () => string][] = [
 
 describe('a long stream takes no more than its share of time', () => {
   for (const [position, [name, upstream, text]] of STREAMS.entries()) {
-    const others = translatedProtocols.filter(({ id }) => id !== upstream);
+    const others = protocols.filter(({ id }) => id !== upstream);
     const client = others[position % others.length] as Protocol;
     test(`${name} from ${upstream} to ${client.id}`, () => {
       const chunks = [Buffer.from(text())];

@@ -179,6 +179,7 @@ export function checkReaders(upstream: Protocol, body: Json): Promise<void> {
 function assertCounts(usage: Json): void {
   for (const [name, value] of Object.entries(usage ?? {})) {
     if (name === 'tier') assert.equal(typeof value, 'string');
+    else if (name === 'reportedCost') assert.ok(Number.isFinite(value) && Number(value) >= 0, `a cost of ${value}`);
     else if (name !== 'estimated') assert.ok(Number.isSafeInteger(value) && Number(value) >= 0, `${name} is ${value}`);
   }
 }

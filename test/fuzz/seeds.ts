@@ -40,16 +40,17 @@ const ERRORS: Record<ProtocolId, Json[]> = {
 };
 
 export function goldenSeeds(protocol: ProtocolId | 'responses'): Seeds {
-  if (protocol === 'responses') return RESPONSES_SEEDS;
+  const more =
+    protocol === 'responses' ? RESPONSES_SEEDS : { requests: [], answers: [], streams: [], errors: ERRORS[protocol] };
   const bodies = (kind: string): Json[] =>
     filesIn(kind, protocol, '.json')
       .map((path) => JSON.parse(readFileSync(path, 'utf8')).body)
       .filter((body) => body !== undefined);
   return {
-    requests: bodies('requests'),
-    answers: bodies('responses'),
-    streams: filesIn('streams', protocol, '.sse').map((path) => parseEvents(readFileSync(path))),
-    errors: ERRORS[protocol],
+    requests: [...bodies('requests'), ...more.requests],
+    answers: [...bodies('responses'), ...more.answers],
+    streams: [...filesIn('streams', protocol, '.sse').map((path) => parseEvents(readFileSync(path))), ...more.streams],
+    errors: more.errors,
   };
 }
 

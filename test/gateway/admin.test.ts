@@ -152,6 +152,42 @@ describe('a key', () => {
     assert.deepEqual(await shown(), [leaked.data.secret]);
   });
 
+  test('reads its own webhook secrets, which is audited once an hour', async () => {
+    const { data, key, webhook_secret } = await made({ name: 'own-hooks' });
+    const own = async (text: string, query = '') => {
+      const path = `/v1/key/webhook-secret${query}`;
+      const headers = { authorization: `Bearer ${text}` };
+      const { status, text: body } = await sendRaw(gateway.url, { method: 'GET', path, headers });
+      return { status, body: JSON.parse(body) };
+    };
+    const { body } = await own(key);
+    assert.deepEqual(
+      body.data.map(({ secret }: Json) => secret),
+      [webhook_secret],
+    );
+    const { body: rotated } = await admin('POST', `/keys/${data.hash}/webhook-secret/rotate`, { activate_in: 60 });
+    for (let count = 0; count < 2; count++) {
+      const { body: both } = await own(key);
+      assert.deepEqual(
+        both.data.map(({ secret }: Json) => secret),
+        [webhook_secret, rotated.data.secret],
+      );
+    }
+    const { body: log } = await admin('GET', `/audit?subject=${data.hash}`);
+    const entries = log.data.map(({ actor, action }: Json) => `${actor} ${action}`);
+    assert.deepEqual(entries.slice(0, 3), [
+      'key webhook-secret.read',
+      'admin webhook-secret.rotate',
+      'key webhook-secret.read',
+    ]);
+    assert.ok(!JSON.stringify(log).includes(webhook_secret));
+
+    assert.equal((await own(KEY)).status, 404);
+    assert.equal((await own(key, '?of=other')).status, 400);
+    const reader = await made({ name: 'reader', read_only: true });
+    assert.equal((await own(reader.key)).status, 403);
+  });
+
   test('that leaked is revoked by its text', async () => {
     const { data, key } = await made({ name: 'leaked' });
     const { body } = await admin('POST', '/keys/revoke', { keys: [key, 'sk-pg-nothing', KEY] });
@@ -274,7 +310,7 @@ describe('without the admin token', () => {
       const headers = { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json' };
       const body = method.startsWith('P') ? '{}' : undefined;
       const elsewhere = await sendRaw(gateway.url, { method, path: `/admin/v1${path}`, headers, body });
-      assert.ok([404, 405].includes(elsewhere.status), String(elsewhere.status));
+      assert.ok([401, 404, 405].includes(elsewhere.status), String(elsewhere.status));
     });
   }
 

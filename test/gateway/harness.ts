@@ -39,7 +39,7 @@ export interface TestGateway {
   stop(grace?: number): Promise<void>;
 }
 
-export interface TestGatewayOptions extends Pick<GatewayOptions, 'fetchBytes' | 'clock' | 'providerTypes'> {
+export interface TestGatewayOptions extends Pick<GatewayOptions, 'fetchBytes' | 'clock' | 'pages' | 'providerTypes'> {
   /** More keys, in the file's own spelling. */
   keys?: string[];
   /** Stands between the gateway and its store. */

@@ -178,7 +178,7 @@ describe('relayed to a client of Responses', () => {
   const send = (body: Json = {}) =>
     post(`${gateway.url}/v1/responses`, { model: 'one/m', input, store: false, ...body }, HEADERS.chat);
 
-  test('R51: reasoning that the server cannot read is left out with the ids that it pairs', async () => {
+  test('R51: reasoning that the server cannot read is left out with the ids that it pairs (checklist 98)', async () => {
     answer = refusal(CODE);
     const response = await send();
     assert.equal(response.status, 200);

@@ -156,7 +156,7 @@ for (const client of CLIENTS) {
       failed: { status: 'failed', error: { code: 'server_error', message: 'The model broke.' } },
       cancelled: { status: 'cancelled' },
     })) {
-      test(`R21: a whole response that is ${status} is an error, never an empty answer`, async () => {
+      test(`R21: a whole response that is ${status} is an error, never an empty answer (checklist 110)`, async () => {
         answer = (_call, response) => answerJson(response, responseOf(changes));
         const response = await asking(client, 'one/m-2026');
         assert.ok(response.status >= 500, String(response.status));

@@ -97,7 +97,7 @@ const events =
     answerEvents(response, text);
 
 describe('bytes', () => {
-  test('a request passes but for the model, with members, items and tools that nobody knows', async () => {
+  test('a request passes but for the model, with members, items and tools that nobody knows (checklist 102)', async () => {
     const text = (model: string) =>
       `{ "model":"${model}",  "input": [ {"role":"user","content":"caf\\u00e9"}, {"type":"brand_new","n":1.0} ], "store":true, "include":["x.y"], "tools":[{"type":"brand_new_tool"}], "new_field":12345678901234567890, "client_metadata":{"a":1} }`;
     const response = await sendText(text('one/m-2026'));
@@ -120,7 +120,7 @@ describe('bytes', () => {
     assert.equal(response.headers.get('x-polygate-cost'), '2.3');
   });
 
-  test('a stream passes but for the model in its first and last events and the cost', async () => {
+  test('a stream passes but for the model in its first and last events and the cost (checklist 102)', async () => {
     const sent = `: comment\n\n${streamOf('caf\u00e9 🦊')}data: [DONE]\n\n`;
     answer = events(sent);
     const response = await send({ model: 'one/m-2026', input: 'Hi', stream: true });
@@ -244,7 +244,6 @@ describe('what is refused', () => {
     ['conversation', 'unsupported_parameter', { conversation: 'conv_1' }],
     ['conversation', 'unsupported_parameter', { conversation: { id: 'conv_1' } }],
     ['previous_response_id', 'invalid_request', { conversation: 'conv_1', previous_response_id: 'resp_1' }],
-    ['background', 'unsupported_parameter', { background: true }],
     [
       'input[1].id',
       'item_not_found',

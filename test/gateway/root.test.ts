@@ -61,10 +61,10 @@ test("a query parameter that a route of the gateway's own API does not have is r
 test('so is one of the admin API', async () => {
   const ask = (path: string) => fetch(gateway.adminUrl + path, { headers: { authorization: `Bearer ${TOKEN}` } });
   assert.equal((await ask('/admin/v1/usage?by=key')).status, 200);
-  const refused = await ask('/admin/v1/usage?model=x');
+  const refused = await ask('/admin/v1/usage?modle=x');
   assert.equal(refused.status, 400);
   const { error }: Json = await refused.json();
-  assert.match(error.message, /"model"; it takes from, to, by, key\./);
+  assert.match(error.message, /"modle"; it takes key, from, to, by, /);
 });
 
 test('parameters that clients of model protocols send are no fault', async () => {

@@ -100,7 +100,7 @@ models:
 
     for (const stream of [false, true]) {
       describe(stream ? 'streamed' : 'whole', () => {
-        test('R23, R24: a chain is sent whole to an upstream that keeps nothing, without earlier instructions', async () => {
+        test('R23, R24: a chain is sent whole to an upstream that keeps nothing, without earlier instructions (checklist 103)', async () => {
           const first = await create({ input: 'One', instructions: 'Be brief.', metadata: { a: 'b' }, stream });
           const second = await create({
             input: [{ role: 'user', content: 'Two' }],
@@ -131,7 +131,7 @@ models:
           assert.equal(found.headers.get('cache-control'), 'no-store');
         });
 
-        test('R28: item references are replaced by their items', async () => {
+        test('R28: item references are replaced by their items (checklist 104)', async () => {
           const first = await create({ input: 'One', stream });
           const { id } = first.body.output[0];
           const input = [
@@ -237,7 +237,7 @@ models:
           assert.ok(accounts.has(keeping.calls.at(-1)?.headers.authorization));
         });
 
-        test('R31: no other account or provider is tried for it', async () => {
+        test('R31: no other account or provider is tried for it (checklist 105)', async () => {
           const first = await create({ model: 'keeping/m', input: 'One', stream });
           keeping.calls.length = 0;
           assertRefused(
@@ -280,7 +280,7 @@ models:
           );
         });
 
-        test('R22: store set to false keeps nothing, with either upstream', async () => {
+        test('R22: store set to false keeps nothing, with either upstream (checklist 106)', async () => {
           for (const model of ['plain/m', 'keeping/m']) {
             const first = await create({ model, input: 'One', store: false, stream });
             assert.equal(first.body.store, false);
@@ -307,7 +307,7 @@ models:
           assertRefused(await request('GET', id), null, null, 404);
         });
 
-        test('R25: the next turn may begin as soon as the last event is there', async () => {
+        test('R25: the next turn may begin as soon as the last event is there (checklist 103)', async () => {
           for (let round = 0; round < 20; round++) {
             const response = await post(
               `${gateway.url}/v1/responses`,
@@ -367,7 +367,7 @@ providers:
         await odd.close();
       });
 
-      test('R33: those of another key are unknown on every path', async () => {
+      test('R33: those of another key are unknown on every path (checklist 106)', async () => {
         for (const model of ['plain/m', 'keeping/m']) {
           const first = await create({ model, input: 'One' });
           const { id } = first.body;
@@ -466,7 +466,7 @@ providers:
         assert.deepEqual(textsOf(plain.calls[0]?.body.input), ['Text 3']);
       });
 
-      test('R23: a stored response comes as the events of its stream, from a number on', async () => {
+      test('R23: a stored response comes as the events of its stream, from a number on (checklist 91)', async () => {
         plain.output = () => [
           { id: 'rs_9', type: 'reasoning', summary: [{ type: 'summary_text', text: 'Hm.' }] },
           { id: 'fc_9', type: 'function_call', call_id: 'c', name: 'f', arguments: '{"a":1}', status: 'completed' },
@@ -494,7 +494,7 @@ providers:
         assertRefused(wrong, 'invalid_request', 'stream');
       });
 
-      test('R30: a deleted response is unknown, and so are chains and items', async () => {
+      test('R30: a deleted response is unknown, and so are chains and items (checklist 106)', async () => {
         for (const model of ['plain/m', 'keeping/m']) {
           const first = await create({ model, input: 'One' });
           const second = await create({ model, input: 'Two', previous_response_id: first.body.id });

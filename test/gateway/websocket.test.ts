@@ -85,7 +85,7 @@ async function withSocket(work: (socket: TestSocket) => Promise<void>, key = KEY
   }
 }
 
-describe('R57: the cases of Open Responses', () => {
+describe('R57: the cases of Open Responses (checklist 107)', () => {
   test('a response: the events of a stream without its framing', () =>
     withSocket(async (socket) => {
       socket.send({ type: 'response.create', model: MODEL, input: 'Count.', stream: true, metadata: { a: 'b' } });
@@ -295,7 +295,7 @@ test('R61: a response of another key, and of another connection, is as an unknow
     assert.equal(upstream.calls.length, 1);
   }));
 
-describe('R59: each request counts as one over HTTP', () => {
+describe('R59: each request counts as one over HTTP (checklist 107)', () => {
   const usage = async (key: string): Promise<Json> =>
     ((await (await fetch(`${gateway.url}/v1/usage`, { headers: withKey(key).headers })).json()) as Json).total;
 
@@ -489,6 +489,40 @@ test('headers of the upgrade request apply to each request, without what is mean
   assert.equal(sent['sec-websocket-key'], undefined);
   await socket.close();
 });
+
+test('R40: the first message has the headers that a response over HTTP has, with the names of dropped fields (checklist 108)', () =>
+  withSocket(async (socket) => {
+    const choice = { index: 0, message: { role: 'assistant', content: 'Hi' }, finish_reason: 'stop' };
+    answer = (_call, response) => answerJson(response, { id: 'c', object: 'chat.completion', choices: [choice] });
+    const body = { model: 'chatty/m', input: 'Hi', truncation: 'auto', store: false };
+    const overHttp = await post(`${gateway.url}/v1/responses`, { ...body, stream: true }, HEADERS.chat);
+    await overHttp.text();
+    for (const stream_id of [undefined, 'lane']) {
+      socket.send({ type: 'response.create', ...body, stream_id });
+      const [first, ...others] = await socket.response();
+      assert.deepEqual([first.type, first.stream_id], ['response.created', stream_id]);
+      assert.equal(first.headers['x-polygate-dropped'], overHttp.headers.get('x-polygate-dropped'));
+      assert.equal(first.headers['x-polygate-dropped'], 'truncation');
+      assert.equal(first.headers['x-polygate-path'], 'translated');
+      assert.match(first.headers['x-request-id'], /^req_/);
+      const own = [...overHttp.headers.keys()].filter((name) => name.startsWith('x-polygate'));
+      assert.deepEqual(
+        Object.keys(first.headers)
+          .filter((name) => name.startsWith('x-polygate'))
+          .sort(),
+        own.sort(),
+      );
+      assert.ok(others.length > 0 && others.every((message) => message.headers === undefined));
+    }
+  }));
+
+test('an event without members has no place for headers', () =>
+  withSocket(async (socket) => {
+    answer = (_call, response) => answerEvents(response, `data: {}\n\ndata: { }\n\n${streamOf('Hi')}`);
+    socket.send({ type: 'response.create', model: MODEL, input: 'Hi', stream_id: 'lane' });
+    const [first] = await socket.response();
+    assert.deepEqual([first.type, typeof first.headers], ['response.created', 'object']);
+  }));
 
 test('a comment of the stream is a ping, and [DONE] no message', () =>
   withSocket(async (socket) => {

@@ -1,12 +1,8 @@
 /** The fates of fields whose values don't arrive as they are; `fields.test.ts` holds every request against them. */
 
 import type { Json } from '../../src/core/json/json.ts';
-
-/** Stands for a value that only has to be there. */
-export const ANY = Symbol('any');
-
-/** What stands where in the upstream's body instead, one of several such, or in words why nothing has to. */
-export type Adaptation = string | { [path: string]: Json } | Adaptation[];
+import { type Adaptation, ANY } from './adaptation.ts';
+import { ADAPTED_FOR_RESPONSES, REFUSED_BY_RESPONSES } from './responses-fates.ts';
 
 /** Types that are a choice of the client, not the kind of an object. */
 export const CHOICES = new Set(['tool_choice.type', 'thinking.type', 'response_format.type']);
@@ -29,6 +25,7 @@ const USUAL = 'the default of the other protocol';
 
 /** By client protocol, or by client and upstream protocol, then by field, or by field and value (`stop=x`). */
 export const ADAPTED: Record<string, Record<string, Adaptation>> = {
+  ...ADAPTED_FOR_RESPONSES,
   chat: {
     stream_options: 'shapes the answer, which the gateway writes',
     include_reasoning: 'reasoning is left out of the answer',
@@ -284,6 +281,7 @@ const VIDEO = { inlineData: { mimeType: 'video/mp4', data: 'AAAAIGZ0eXA=' } };
 
 /** Fields that change the kind of the answer: by pair and by the name that the error gives. */
 export const REFUSED: Record<string, Record<string, Json>> = {
+  ...REFUSED_BY_RESPONSES,
   'chat messages': {
     n: { n: 2 },
     modalities: { modalities: ['text', 'audio'], audio: { voice: 'alloy', format: 'wav' } },

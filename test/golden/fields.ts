@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import { isObject, type Json, parseObject } from '../../src/core/json/json.ts';
 import type { ModelRules } from '../../src/core/model.ts';
 import type { Protocol } from '../../src/core/protocol.ts';
-import { ADAPTED, type Adaptation, ALIASES, ANY, CHOICES } from './fates.ts';
+import { type Adaptation, ANY } from './adaptation.ts';
+import { ADAPTED, ALIASES, CHOICES } from './fates.ts';
 
 /** Characters. */
 const SHORTEST_SENTENCE = 5;

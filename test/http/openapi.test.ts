@@ -11,6 +11,7 @@ import type { AppOptions } from '../../src/http/app-options.ts';
 import { createDocument, operationsOfRoutes } from '../../src/http/openapi/document.ts';
 import { createRouteTable } from '../../src/http/route-table.ts';
 import { createRoutes } from '../../src/http/routes/index.ts';
+import { type SessionHandlers, sessionDescriptions, sessionRoutes } from '../../src/http/sessions/routes.ts';
 import { protocolOf, protocols } from '../../src/protocols/index.ts';
 import { SURFACES } from '../../src/protocols/surfaces.ts';
 import { startTestGateway, type TestGateway } from '../gateway/harness.ts';
@@ -19,7 +20,7 @@ const prefixes = { messages: 'anthropic', generate: 'gemini' };
 const table = createRoutes({ protocols, prefixes, videos: {} } as AppOptions, { open: async () => undefined });
 const document = createDocument({
   version: '1.2.3',
-  operations: operationsOfRoutes([...table.routes, ...adminDescriptions]),
+  operations: operationsOfRoutes([...table.routes, ...adminDescriptions, ...sessionDescriptions]),
 });
 
 /** What stands for the braces of a path. */
@@ -110,7 +111,8 @@ describe('every route of videos is in it', () => {
 
 const OTHERS = [
   ...['/', '/healthz', '/readyz', '/metrics', '/openapi.json'],
-  ...['/v1/usage', '/v1/generation', '/v1/key', '/v1/credits'],
+  ...['/v1/usage', '/v1/generation', '/v1/key', '/v1/credits', '/v1/key/webhook-secret', '/v1/key/webhooks'],
+  ...['/v1/self/requests', '/v1/self/requests/summary', '/v1/self/usage'],
 ];
 
 describe('every page is in it', () => {
@@ -127,7 +129,8 @@ const VIDEOS = ['', '/models', '/{id}', '/{id}/cancel', '/{id}/content', '/{id}/
   .map((rest) => `/v1/videos${rest}`)
   .concat('/v1/files/pictures/{name}');
 
-const RESPONSES = ['/v1/responses/{id}', '/v1/responses/{id}/input_items'];
+const RESPONSES = ['/v1/responses/{id}', '/v1/responses/{id}/cancel', '/v1/responses/{id}/input_items'];
+const SELF = ['/v1/self/requests/{id}'];
 
 const adminTable = createRouteTable(adminRoutes(protocolOf('chat'), {} as AdminHandlers), protocolOf('chat'));
 const ADMIN = adminTable.routes.map((route) => ({ ...route, template: route.templates[0]?.path ?? '' }));
@@ -140,7 +143,19 @@ describe('every route of the admin API is in it', () => {
       const { status } = description({ path: template }).response;
       const operation = document.paths[template]?.[method.toLowerCase()];
       assert.ok(operation?.responses[status]);
-      assert.deepEqual(operation.security, [{ adminToken: [] }]);
+      assert.deepEqual(operation.security, [{ adminToken: [] }, { session: [] }]);
+    });
+  }
+});
+
+const SESSIONS = sessionRoutes(protocolOf('chat'), {} as SessionHandlers);
+
+describe('every route of sessions is in it', () => {
+  for (const { method, templates, access } of SESSIONS) {
+    const template = templates[0]?.path ?? '';
+    test(`${method} ${template}`, () => {
+      const operation = document.paths[template]?.[method.toLowerCase()];
+      assert.equal(operation.security.length, { anyone: 0, key: 3, admin: 2, session: 1 }[access]);
     });
   }
 });
@@ -152,7 +167,9 @@ test('nothing else is in it', () => {
     ),
     ...VIDEOS,
     ...RESPONSES,
+    ...SELF,
     ...ADMIN.map(({ template }) => template),
+    ...SESSIONS.map(({ templates }) => templates[0]?.path ?? ''),
     ...OTHERS,
   ];
   assert.deepEqual(Object.keys(document.paths).toSorted(), [...new Set(known)].toSorted());

@@ -19,10 +19,10 @@ def _named(name):
 GATEWAY = _named("GATEWAY")
 """A gateway without configuration: it has the sandbox."""
 PROVIDED = _named("PROVIDED")
-"""A gateway in front of `chat/m`, `messages/m` and `generate/m`, which think and call tools for two turns."""
+"""A gateway in front of `chat/m`, `messages/m`, `generate/m` and `responses/m`, which think and call tools for two turns."""
 LOOP = _named("LOOP")
 """What those models say."""
-PROTOCOLS = ["chat", "messages", "generate"]
+PROTOCOLS = ["chat", "messages", "generate", "responses"]
 
 GREETING = "Hello,  world!"
 """Four tokens in the sandbox's count."""

@@ -7,8 +7,8 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { startGatewayProcess } from '../clients/gateway-process.ts';
 import { startProvidedGateway } from '../clients/provided-gateway.ts';
-import { ARGS, SIGNATURE, TEXT, THOUGHT } from '../clients/upstreams.ts';
-import { answerJson, KEY, type ProtocolId, startUpstream } from '../gateway/harness.ts';
+import { ARGS, SIGNATURE, TEXT, THOUGHT, type UpstreamProtocol } from '../clients/upstreams.ts';
+import { answerJson, KEY, startUpstream } from '../gateway/harness.ts';
 
 const CLOCK = { zone: 'CET' };
 /** A loop of three turns, with parallel calls in the second. */
@@ -30,7 +30,7 @@ const gateway = await startGatewayProcess();
 const provided = await startProvidedGateway(STEPS);
 /** Answers with what the provider of the protocol in the path was last asked. */
 const recorder = await startUpstream(({ path }, response) =>
-  answerJson(response, provided.lastCall(path.slice(1) as ProtocolId)?.body ?? null),
+  answerJson(response, provided.lastCall(path.slice(1) as UpstreamProtocol)?.body ?? null),
 );
 try {
   process.exitCode = await runTests();

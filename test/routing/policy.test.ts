@@ -14,7 +14,7 @@ const openai = { text: 'openai', provider: 'openai' };
 const anthropic = { text: 'anthropic', provider: 'anthropic' };
 
 function read(provider: Json, models?: Json): RoutingPolicy {
-  return readPolicy({ body: { provider, models }, header: undefined, slugs });
+  return readPolicy({ body: { provider, models }, headers: {}, slugs });
 }
 
 const SPELLINGS: [house: string, provider: Json, policy: Partial<RoutingPolicy>][] = [
@@ -98,13 +98,17 @@ describe('dialects', () => {
 
   test('the header has the same format and overrides the body', () => {
     const header = '{"sort":"price","order":["openai"]}';
-    assert.deepEqual(readPolicy({ header, slugs }).sort, 'price');
-    const both = readPolicy({ body: { provider: { sort: 'latency', zdr: true } }, header, slugs });
+    assert.deepEqual(readPolicy({ headers: { 'x-polygate-provider': header }, slugs }).sort, 'price');
+    const both = readPolicy({
+      body: { provider: { sort: 'latency', zdr: true } },
+      headers: { 'x-polygate-provider': header },
+      slugs,
+    });
     assert.deepEqual([both.sort, both.dataPolicy.zdr, both.order], ['price', true, [openai]]);
   });
 
   test('without any of them there is no policy', () => {
-    assert.equal(readPolicy({ body: {}, header: undefined, slugs }), NO_POLICY);
+    assert.equal(readPolicy({ body: {}, headers: {}, slugs }), NO_POLICY);
   });
 });
 
@@ -149,11 +153,23 @@ describe('invalid policies', () => {
   });
 
   test('an error in the header names the header', () => {
-    assert.throws(() => readPolicy({ header: 'price', slugs }), refusal('x-polygate-provider', /JSON object/));
-    assert.throws(() => readPolicy({ header: '[]', slugs }), refusal('x-polygate-provider', /JSON object/));
-    assert.throws(() => readPolicy({ header: '{"a":1}', slugs }), refusal('x-polygate-provider.a', /allowed: order/));
+    assert.throws(
+      () => readPolicy({ headers: { 'x-polygate-provider': 'price' }, slugs }),
+      refusal('x-polygate-provider', /JSON object/),
+    );
+    assert.throws(
+      () => readPolicy({ headers: { 'x-polygate-provider': '[]' }, slugs }),
+      refusal('x-polygate-provider', /JSON object/),
+    );
+    assert.throws(
+      () => readPolicy({ headers: { 'x-polygate-provider': '{"a":1}' }, slugs }),
+      refusal('x-polygate-provider.a', /allowed: order/),
+    );
     const body = { provider: { sort: 'price' } };
-    assert.throws(() => readPolicy({ body, header: '{"a":1}', slugs }), refusal('x-polygate-provider.a', /allowed/));
+    assert.throws(
+      () => readPolicy({ body, headers: { 'x-polygate-provider': '{"a":1}' }, slugs }),
+      refusal('x-polygate-provider.a', /allowed/),
+    );
   });
 });
 

@@ -111,6 +111,7 @@ describe('every migration', () => {
         assert.ok(isAtLeast(version, compatibleFrom), 'compatible_from is a version that exists');
         const text = readFileSync(new URL(`${database}/${file}`, MIGRATIONS_FOLDER), 'utf8');
         const statements = text
+          .replaceAll(/^-- @postgres$.*?^-- @both$/gms, '')
           .replaceAll(/--.*$/gm, '')
           .split(';')
           .map((statement) => statement.trim().replaceAll(/\s+/g, ' '))

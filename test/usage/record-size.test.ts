@@ -19,6 +19,8 @@ const BATCH = 2_000;
 /** Milliseconds between two requests. */
 const INTERVAL_MS = 5;
 const KEYS = Array.from({ length: 20 }, () => randomUUID());
+/** Of a request without a choice. */
+const TRACE = '{"a":[["openai/gpt-5","passthrough",0,412,2910,200]]}';
 /** Share of its size by which a record may differ. */
 const TOLERANCE = 0.1;
 
@@ -31,7 +33,10 @@ test('a record takes as many bytes as the size limit supposes', async (context) 
     const records = Array.from({ length: BATCH }, (_, index) => {
       const startedAt = NOON + (first + index) * INTERVAL_MS;
       const request = intent(newRequestId(startedAt), { startedAt, keyId: KEYS[index % KEYS.length] ?? '' });
-      return encodeEnd(request, completion({ upstreamId: `chatcmpl-${randomBytes(15).toString('base64url')}` }));
+      return encodeEnd(
+        request,
+        completion({ upstreamId: `chatcmpl-${randomBytes(15).toString('base64url')}`, trace: TRACE }),
+      );
     });
     const position = { segment: 1, offset: first + BATCH, oldest: 1 };
     await store.call('storeJournalBatch', { journal: 'journal', position, records: records.join(',') });

@@ -85,6 +85,9 @@ function checkItemEvent(event: Json, seen: Seen): void {
     case 'custom_tool_call':
       checkArguments(event, item, 'custom_tool_call_input', 'input');
       break;
+    case 'web_search_call':
+      checkSearch(event, item);
+      break;
     default:
       assert.fail(`${event.type} in an item of the type ${item.type}`);
   }
@@ -184,4 +187,10 @@ function checkArguments(event: Json, item: NonNullable<Seen['item']>, name: stri
   assert.equal(event.type, `response.${name}.done`, `unknown event ${event.type}`);
   assert.equal(event[member], item.arguments, 'the arguments are not the sum of their deltas');
   item.complete = true;
+}
+
+const SEARCH_STEPS = ['in_progress', 'searching', 'completed'];
+
+function checkSearch(event: Json, item: NonNullable<Seen['item']>): void {
+  assert.equal(event.type, `response.web_search_call.${SEARCH_STEPS[item.parts++]}`, 'a search out of order');
 }

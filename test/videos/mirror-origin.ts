@@ -99,9 +99,15 @@ export const SECRET = Buffer.alloc(32, 7);
 
 export function testMirror(options: Partial<MirrorOptions> = {}): TestMirror {
   const folder = options.folder ?? mkdtempSync(join(tmpdir(), 'polygate-mirror-'));
-  const trusted = createTrustedClient();
+  const { clock } = options;
+  const trusted = createTrustedClient({ ...(clock && { clock }) });
   const policy = createAddressPolicy({ allowCidrs: ['127.0.0.0/8'] });
-  const guarded = createGuardedClient({ policy, lookup: async () => ['127.0.0.1'], extraCa: testCa });
+  const guarded = createGuardedClient({
+    policy,
+    lookup: async () => ['127.0.0.1'],
+    extraCa: testCa,
+    ...(clock && { clock }),
+  });
   const clients = { trusted, guarded };
   const reasons: string[] = [];
   const log = { warn: (details: { reason?: string }) => void reasons.push(details.reason ?? '') };

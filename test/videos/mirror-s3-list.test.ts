@@ -2,9 +2,9 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { S3Requests } from '../../src/net/s3-requests.ts';
 import type { TrustedClient } from '../../src/net/trusted-client.ts';
 import type { StoredFile } from '../../src/videos/mirror/media-store.ts';
-import type { S3Requests } from '../../src/videos/mirror/s3-requests.ts';
 import { createS3Store } from '../../src/videos/mirror/s3-store.ts';
 
 const TASK = 'vid_0123456789abcdef0123456789abcdef';

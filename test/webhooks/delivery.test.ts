@@ -55,7 +55,14 @@ forEachStore((name, open) => {
       response.writeHead(500).end('x'.repeat(100_000));
     });
     context.after(receiver.close);
-    const rig = await startRig(context, open, { clock, timeoutMs: 5_000 });
+    let exhausted = 0;
+    const events = {
+      webhookAttempted() {},
+      webhookExhausted() {
+        exhausted += 1;
+      },
+    };
+    const rig = await startRig(context, open, { clock, timeoutMs: 5_000, events });
     const taskId = await rig.owe(receiver.url());
     for (let n = 1; n < MAX_ATTEMPTS; n++) {
       await passing({ clock, activity: rig.store.activity, most: 5_000 }, () => at.length === n);
@@ -63,6 +70,7 @@ forEachStore((name, open) => {
       const { nextDueAt: due = 0, endedAt = 0 } = (await rig.log(taskId))?.attempts.at(-1) ?? {};
       const gap = due - endedAt;
       assert.ok(gap >= retryDelay(n) && gap <= retryDelay(n) + maxJitter(n), `retry ${n} after ${gap} ms`);
+      assert.equal(exhausted, 0);
       clock.advance(Math.max(0, due - clock.now() - 2_000));
     }
     await passing({ clock, activity: rig.store.activity, most: 5_000 }, () => at.length === MAX_ATTEMPTS);
@@ -72,6 +80,7 @@ forEachStore((name, open) => {
       await rig.store.activity.quiet();
     }
     assert.equal(receiver.received.length, 11);
+    assert.equal(exhausted, 1);
     for (const { body, headers } of receiver.received) {
       assert.deepEqual(body, receiver.received[0]?.body);
       assert.equal(headers['x-service-idempotency-key'], `${taskId}-completed`);

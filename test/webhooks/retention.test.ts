@@ -1,8 +1,9 @@
-/** Webhooks are kept for as long as the records of their tasks, and no longer. */
+/** Webhooks are kept for as long as the records of their tasks, and no longer; and are found among all of them. */
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { VideoTask } from '../../src/records/video-task.ts';
+import type { DeliveryPosition } from '../../src/store/operations/delivery-lists.ts';
 import { replayDelivery } from '../../src/webhooks/delivery-log.ts';
 import { newDelivery } from '../../src/webhooks/envelope.ts';
 import { type JobStore, openJobStore, until } from '../jobs/rig.ts';
@@ -36,6 +37,25 @@ async function settle(store: JobStore, id: string, { settledAt = AT, url = 'http
 }
 
 forEachStore((name, open) => {
+  test(`a search of all deliveries looks at a bounded number, and finds every one once (${name})`, async (context) => {
+    const store = await openJobStore(context, open);
+    const hosts = ['one.example', 'two.example'];
+    for (let index = 0; index < 12; index++) {
+      await settle(store, `task-${index}`, { url: `https://${hosts[index % 6 === 0 ? 0 : 1]}/` });
+    }
+    const found: string[] = [];
+    let searches = 0;
+    let after: DeliveryPosition | undefined;
+    do {
+      const { rows, next } = await store.do('findDeliveries', { limit: 5, depth: 4, host: 'one.example', after });
+      found.push(...rows.map(({ taskId }) => taskId));
+      after = next;
+      searches++;
+    } while (after);
+    assert.deepEqual(found.sort(), ['task-0', 'task-6']);
+    assert.ok(searches >= 3, `${searches} searches of four rows saw twelve`);
+  });
+
   test(`a delivery and its log are deleted with their task record (${name})`, async (context) => {
     const store = await openJobStore(context, open);
     for (const id of ['old', 'young']) {

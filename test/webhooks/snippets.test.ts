@@ -30,7 +30,7 @@ const PROGRAMS: Program[] = [
     command: process.execPath,
     version: ['--version'],
     files: (snippet) => ({
-      'main.ts': `${snippet.replace("'polygate/webhooks'", JSON.stringify(VERIFY))}
+      'main.ts': `${snippet.replace("'@polygate/webhooks'", JSON.stringify(VERIFY))}
 import { readFileSync } from 'node:fs';
 const { SIGNATURE = '', SECRET = '' } = process.env;
 console.log(receive(readFileSync(0), { 'X-Service-Signature': SIGNATURE }, SECRET));`,

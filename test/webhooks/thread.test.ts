@@ -53,6 +53,7 @@ async function startThread(context: TestContext, options: ThreadRigOptions): Pro
     log: { info: write('info'), warn: write('warn'), error: write('error') } as never,
     events: {
       webhookAttempted: (outcome) => outcomes.push(outcome),
+      webhookExhausted() {},
       webhookThreadRestarted() {
         restarts += 1;
       },

@@ -49,7 +49,7 @@ function readBody(body: Json): Answer {
 }
 
 function endOf(end: End, { calls, refusal }: Choice): End {
-  if (refusal !== '' && end !== 'length') return 'refused';
+  if (refusal !== '' && end === 'stop') return 'refused';
   return calls.length > 0 && end === 'stop' ? 'calls' : end;
 }
 

@@ -1,7 +1,7 @@
 /** docs/fidelity.md: the outcome of every field, written from the data of the golden tests. */
 
-import type { ProtocolId } from '../../gateway/harness.ts';
-import { translatedProtocols as protocols } from '../../translated-protocols.ts';
+import { protocols } from '../../../src/protocols/index.ts';
+import type { UpstreamId } from '../../corpus/recordings.ts';
 import { answersTo } from './answers.ts';
 import { requestsFrom } from './requests.ts';
 
@@ -18,11 +18,17 @@ four outcomes:
 There is no fifth outcome: a test sends every field and fails if one is lost without notice. The tables show a model that accepts everything in its protocol. What a single
 model does not accept is dropped by name or adapted as well. A field stands for all fields below it. This page is written by \`npm run golden\`.`;
 
+const RESPONSES = `### From responses
+
+What becomes of the fields of Responses clients is told in [Responses](responses.md#models-of-other-protocols).`;
+
 const ANSWERS = `Whole answers and streams carry the same. An error keeps its message, and its code becomes the nearest one of the client's protocol ([errors](errors.md)).
 Members that only one protocol has (\`system_fingerprint\`, \`safetyRatings\`, search queries, steps of tools that ran at the provider) are left out.`;
 
 export function fidelity(): string {
-  const requests = protocols.map((from) => `### From ${from.id}\n\n${requestsFrom(from)}`);
-  const answers = protocols.map((client) => `### To ${client.id}\n\n${answersTo(client.id as ProtocolId)}`);
-  return `${[INTRODUCTION, '## Requests', ...requests, '## Answers', ANSWERS, ...answers].join('\n\n')}\n`;
+  const requests = protocols
+    .filter(({ id }) => id !== 'responses')
+    .map((from) => `### From ${from.id}\n\n${requestsFrom(from)}`);
+  const answers = protocols.map((client) => `### To ${client.id}\n\n${answersTo(client.id as UpstreamId)}`);
+  return `${[INTRODUCTION, '## Requests', ...requests, RESPONSES, '## Answers', ANSWERS, ...answers].join('\n\n')}\n`;
 }

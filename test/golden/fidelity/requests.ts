@@ -3,7 +3,7 @@
 import { GatewayError } from '../../../src/core/errors.ts';
 import { isObject, type Json } from '../../../src/core/json/json.ts';
 import type { Protocol } from '../../../src/core/protocol.ts';
-import { translatedProtocols as protocols } from '../../translated-protocols.ts';
+import { protocols } from '../../../src/protocols/index.ts';
 import { ALONE, REFUSED } from '../fates.ts';
 import { encode, everythingOf, type Fate, fatesOf, LENIENT, plainOf } from '../fields.ts';
 import { table } from './table.ts';
@@ -22,7 +22,7 @@ export function requestsFrom(from: Protocol): string {
     .filter((row) => !kept.includes(row))
     .map(({ field, cells }) => [code(field), ...cells.map((cell) => unnamed(cell, field))]);
   const head = ['field', ...ids.map((id) => `to ${id}`)];
-  return `${wrapped(`Kept at both: ${kept.map(({ field }) => code(field)).join(', ')}.`)}\n\n${table(head, [...told, ...refusals(from, others)])}`;
+  return `${wrapped(`Kept everywhere: ${kept.map(({ field }) => code(field)).join(', ')}.`)}\n\n${table(head, [...told, ...refusals(from, others)])}`;
 }
 
 /** In lines of at most 160 characters. */

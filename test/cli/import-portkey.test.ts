@@ -1,0 +1,111 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: the file's own references to the environment
+
+/** `polygate import portkey`: what is taken over, what is listed, and a gateway that routes by it. */
+
+import assert from 'node:assert/strict';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { importPortkey } from '../../src/cli/import-portkey.ts';
+import type { Json } from '../../src/core/json/json.ts';
+import { program } from './program.ts';
+
+const CONFIG = {
+  strategy: { mode: 'fallback', on_status_codes: [429, 500] },
+  request_timeout: 30_500,
+  retry: { attempts: 3 },
+  targets: [
+    { provider: 'openai', api_key: 'sk-of-openai', override_params: { model: 'gpt-5', temperature: 0 } },
+    {
+      strategy: { mode: 'loadbalance' },
+      override_params: { model: 'claude-sonnet-5' },
+      targets: [
+        { provider: 'anthropic', api_key: 'sk-of-anthropic', weight: 3 },
+        { virtual_key: 'anthropic-team-1a2b', weight: 1 },
+      ],
+    },
+    { provider: '@groq-prod', cache: { mode: 'semantic' }, override_params: { model: 'llama' } },
+    { provider: 'bedrock', override_params: { model: 'x' } },
+    { provider: 'mistral-ai', api_key: 'sk-of-mistral' },
+  ],
+};
+
+test('targets become providers and endpoints, those of a fallback by priority and those of a balance by weight', () => {
+  const { config, notes } = importPortkey([
+    { success: true, data: { slug: 'pc-main', config: JSON.stringify(CONFIG) } },
+  ]);
+  assert.deepEqual(config, {
+    server: { deadlines: { total: '31s' } },
+    providers: {
+      openai: { api_key: '${OPENAI_API_KEY}' },
+      anthropic: { api_key: '${ANTHROPIC_API_KEY}' },
+      'anthropic-2': { type: 'anthropic', api_key: '${ANTHROPIC_TEAM_1A2B_API_KEY}' },
+      groq: { api_key: '${GROQ_PROD_API_KEY}' },
+      mistral: { api_key: '${MISTRAL_API_KEY}' },
+    },
+    models: {
+      'house/pc-main': {
+        endpoints: [
+          { provider: 'openai', model: 'gpt-5' },
+          { provider: 'anthropic', model: 'claude-sonnet-5', priority: 1, weight: 3 },
+          { provider: 'anthropic-2', model: 'claude-sonnet-5', priority: 1, weight: 1 },
+          { provider: 'groq', model: 'llama', priority: 2 },
+        ],
+      },
+    },
+    aliases: { 'pc-main': 'house/pc-main' },
+    default_model: 'house/pc-main',
+  });
+  const listed = notes.map(({ path }) => path);
+  for (const path of [
+    'pc-main.retry',
+    'pc-main.strategy.on_status_codes',
+    'pc-main.targets[0].api_key',
+    'pc-main.targets[0].override_params.temperature',
+    'pc-main.targets[1].targets[1]',
+    'pc-main.targets[2].cache',
+    'pc-main.targets[3]',
+    'pc-main.targets[4].override_params.model',
+  ])
+    assert.ok(listed.includes(path), `${path} in ${listed}`);
+});
+
+test('camel case, a single target and a host of its own are understood', () => {
+  const single = {
+    provider: 'openai',
+    apiKey: 'sk',
+    customHost: 'http://127.0.0.1:8000/v1',
+    overrideParams: { model: 'm' },
+  };
+  assert.deepEqual(importPortkey([single]).config, {
+    providers: {
+      'openai-compatible': { api_key: '${OPENAI_API_KEY}', base_url: 'http://127.0.0.1:8000/v1' },
+    },
+    models: { 'house/portkey': { endpoints: [{ provider: 'openai-compatible', model: 'm' }] } },
+    aliases: { portkey: 'house/portkey' },
+    default_model: 'house/portkey',
+  });
+});
+
+test('a file that is no config is refused, and strange members are no errors', () => {
+  for (const file of [undefined, 1, [], {}, { data: {} }, { config: 'no json' }, { model: 'x' }])
+    assert.throws(() => importPortkey([file]), /A config of Portkey has one of targets/);
+  for (const targets of [[], [null, 1, []], 'none', [{ provider: 7 }], [{ provider: '__proto__' }]] as Json[])
+    assert.deepEqual(importPortkey([{ targets, strategy: 'x' }]).config.providers, {});
+});
+
+test('the command writes a file without secrets that routes as the config did', async (context) => {
+  const { folder, run } = program(context);
+  writeFileSync(join(folder, 'config.json'), JSON.stringify(CONFIG));
+  const { code, stderr } = await run(['import', 'portkey', 'config.json', '--output', 'new.yaml']);
+  assert.equal(code, 0, stderr);
+  assert.match(stderr, /^not taken over: portkey\.targets\[1\]\.targets\[1\]: its key is in Portkey's vault/m);
+  assert.ok(!readFileSync(join(folder, 'new.yaml'), 'utf8').includes('sk-of'));
+  const names = ['OPENAI', 'ANTHROPIC', 'ANTHROPIC_TEAM_1A2B', 'GROQ_PROD', 'MISTRAL'];
+  const routed = await run(
+    ['route', 'portkey', '--config', 'new.yaml'],
+    Object.fromEntries(names.map((name) => [`${name}_API_KEY`, 'k'])),
+  );
+  assert.equal(routed.code, 0, routed.stderr);
+  assert.match(routed.stdout, /openai\/gpt-5[\s\S]*anthropic[\s\S]*anthropic[\s\S]*groq\/llama/);
+});

@@ -1,0 +1,156 @@
+/** Routing in the admin API: explanations, health of endpoints, and models with their endpoints. */
+
+import assert from 'node:assert/strict';
+import { after, afterEach, before, describe, test } from 'node:test';
+import type { Json } from '../../src/core/json/json.ts';
+import { ADMIN_CONFIG, type AdminAnswer, askAdmin } from './admin-client.ts';
+import { ask } from './harness.ts';
+import { type Fleet, startFleet } from './routing-upstreams.ts';
+
+const HOUR_MS = 3_600_000;
+const CHAT = { protocol: 'chat', body: { model: 'house/m', messages: [{ role: 'user', content: 'hi' }] } };
+
+let fleet: Fleet;
+before(async () => {
+  fleet = await startFleet({
+    names: ['one', 'two'],
+    more: 'aliases: { quick: house/m }\n',
+    server: ADMIN_CONFIG,
+  });
+});
+after(() => fleet.close());
+afterEach(() => {
+  fleet.pass(HOUR_MS);
+  for (const upstream of Object.values(fleet.upstreams)) upstream.behaves = 'well';
+});
+
+const admin = (method: string, path: string, body?: Json): Promise<AdminAnswer> =>
+  askAdmin(fleet.gateway.adminUrl, method, path, body);
+
+async function chat(text = 'hi'): Promise<void> {
+  await (await ask(fleet.gateway, { protocol: 'chat', model: 'house/m', text })).text();
+}
+
+async function failOne(): Promise<void> {
+  assert.ok(fleet.upstreams.one);
+  fleet.upstreams.one.behaves = { status: 429, headers: { 'retry-after': '20' } };
+  await chat();
+}
+
+describe('an explanation', () => {
+  test('names the endpoints in order, with path and dropped fields, and sends nothing', async () => {
+    const calls = fleet.upstreams.one?.calls.length;
+    const body = { ...CHAT.body, seed: 7 };
+    const { status, body: answer } = await admin('POST', '/explain', { ...CHAT, body });
+    assert.equal(status, 200, JSON.stringify(answer));
+    const { requested, model, candidates } = answer.data;
+    assert.deepEqual([requested, model], ['house/m', 'house/m']);
+    const shown = candidates.map(({ endpoint, path, dropped }: Json) => [endpoint, path, dropped]);
+    assert.deepEqual(shown, [
+      ['one/m', 'passthrough', []],
+      ['two/m', 'passthrough', []],
+    ]);
+    assert.equal(fleet.upstreams.one?.calls.length, calls);
+  });
+
+  test('of another protocol says which fields are dropped', async () => {
+    const body = { model: 'house/m', max_tokens: 5, top_k: 3, messages: [{ role: 'user', content: 'hi' }] };
+    const { body: answer } = await admin('POST', '/explain', { protocol: 'messages', body });
+    assert.deepEqual([answer.data.candidates[0].path, answer.data.candidates[0].dropped], ['translated', ['top_k']]);
+  });
+
+  test('heeds a policy, and says why endpoints are excluded', async () => {
+    const { body } = await admin('POST', '/explain', { ...CHAT, policy: { only: ['two'] } });
+    const [first, second] = body.data.candidates;
+    assert.equal(first.endpoint, 'two/m');
+    assert.match(second.left_out, /only/);
+  });
+
+  test('knows the cooldowns of the running gateway, unless it is asked for the ideal', async () => {
+    await failOne();
+    const order = async (more: Json) =>
+      (await admin('POST', '/explain', { ...CHAT, ...more })).body.data.candidates.map(
+        ({ endpoint }: Json) => endpoint,
+      );
+    assert.deepEqual(await order({}), ['two/m', 'one/m']);
+    assert.deepEqual(await order({ ideal: true }), ['one/m', 'two/m']);
+  });
+
+  test('takes a model without a body', async () => {
+    const { body } = await admin('POST', '/explain', { protocol: 'generate', model: 'quick' });
+    assert.equal(body.data.model, 'house/m');
+  });
+
+  const refused: [name: string, body: Json, status: number, message: RegExp][] = [
+    ['an unknown protocol', { ...CHAT, protocol: 'mail' }, 400, /protocol.*chat/],
+    ['an unknown field', { ...CHAT, polcy: {} }, 400, /polcy/],
+    ['no model', { protocol: 'chat' }, 400, /model/],
+    ['a model that does not exist', { protocol: 'chat', model: 'house/x' }, 404, /Similar are.*house\/m/],
+    ['a policy that does not exist', { ...CHAT, policy: { onlly: [] } }, 400, /onlly/],
+  ];
+  for (const [name, question, status, message] of refused) {
+    test(`is refused for ${name}`, async () => {
+      const answer = await admin('POST', '/explain', question);
+      assert.equal(answer.status, status, JSON.stringify(answer.body));
+      assert.match(answer.body.error.message, message);
+    });
+  }
+});
+
+describe('the health of endpoints', () => {
+  const health = async (name: string): Promise<Json> =>
+    (await admin('GET', '/health/endpoints')).body.data.find(({ endpoint }: Json) => endpoint === name);
+
+  test('has the state of a circuit, its cause and its cooldown', async () => {
+    await failOne();
+    const { state, cause, cooldown_ms: cooldown, credential } = await health('one/m');
+    assert.deepEqual([state, cause, cooldown, credential], ['open', 'rate_limit_exceeded', 20_000, 1]);
+    fleet.pass(20_000);
+    assert.equal((await health('one/m')).state, 'half-open');
+    if (fleet.upstreams.one) fleet.upstreams.one.behaves = 'well';
+    await chat('of another conversation, which no endpoint holds');
+    const { state: closed, cause: none, whole } = await health('one/m');
+    assert.deepEqual([closed, none], ['closed', undefined]);
+    assert.ok(whole.first_byte_seconds.p50 >= 0 && whole.first_byte_seconds.p99 >= whole.first_byte_seconds.p50);
+  });
+
+  test('forgets what is old, and shows no credential', async () => {
+    await chat();
+    const text = JSON.stringify((await admin('GET', '/health/endpoints')).body);
+    assert.doesNotMatch(text, /key-of-it|[0-9a-f]{16}/);
+    fleet.pass(HOUR_MS);
+    assert.deepEqual((await admin('GET', '/health/endpoints')).body.data, []);
+  });
+});
+
+describe('models', () => {
+  test('have their endpoints, prices, rules and aliases', async () => {
+    const { body } = await admin('GET', '/models?search=house');
+    const [{ id, endpoints, aliases, rules }] = body.data;
+    assert.deepEqual([id, aliases, body.total, body.next], ['house/m', ['quick'], 1, null]);
+    assert.deepEqual(endpoints, [
+      { endpoint: 'one/m', priority: 0 },
+      { endpoint: 'two/m', priority: 1 },
+    ]);
+    assert.equal(typeof rules, 'object');
+  });
+
+  test('come in pages that lose none, and by provider', async () => {
+    const all: string[] = [];
+    let next: string | null = '';
+    while (next !== null) {
+      const cursor = next === '' ? '' : `&after=${encodeURIComponent(next)}`;
+      const page: AdminAnswer = await admin('GET', `/models?limit=2${cursor}`);
+      all.push(...page.body.data.map(({ id }: Json) => id));
+      next = page.body.next;
+    }
+    assert.equal(new Set(all).size, all.length);
+    assert.ok(all.includes('house/m') && all.includes('sandbox/echo'));
+    const { body } = await admin('GET', '/models?provider=two');
+    assert.deepEqual(
+      body.data.map(({ id }: Json) => id),
+      ['two/m'],
+    );
+    assert.equal((await admin('GET', '/models?after=nothing')).status, 400);
+  });
+});

@@ -1,0 +1,141 @@
+/** Video tasks and webhooks of all keys in the admin API. */
+
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import type { Json } from '../../src/core/json/json.ts';
+import { type Receiver, startReceiver } from '../webhooks/receiver.ts';
+import { ADMIN_CONFIG, type AdminAnswer, askAdmin } from './admin-client.ts';
+import { startTestGateway, type TestGateway } from './harness.ts';
+import { createVideoClock, eventually, videoClient } from './video-client.ts';
+
+const CA = join(import.meta.dirname, '../net/fixtures/test-only-ca.pem');
+const CALLBACKS = `callbacks: { secret: a-secret-of-the-whole-gateway, allow_cidrs: [127.0.0.1/32], ca_file: ${JSON.stringify(CA)} }\n`;
+const ABSENT = '00000000-0000-4000-8000-000000000000';
+
+let gateway: TestGateway;
+let receiver: Receiver;
+/** Two keys, and a task of each; the oldest task first. */
+const keys: { hash: string; key: string }[] = [];
+const ids: string[] = [];
+
+const admin = (method: string, path: string, body?: Json): Promise<AdminAnswer> =>
+  askAdmin(gateway.adminUrl, method, path, body);
+
+before(async () => {
+  receiver = await startReceiver();
+  gateway = await startTestGateway(ADMIN_CONFIG + CALLBACKS, { clock: createVideoClock() });
+  for (const name of ['one', 'two']) {
+    const { body } = await admin('POST', '/keys', { name });
+    keys.push({ hash: body.data.hash, key: body.key });
+  }
+  for (const [index, { key }] of keys.entries()) {
+    const client = videoClient(gateway, key);
+    const callback_url = `https://127.0.0.1:${receiver.port}/${index}`;
+    const { id } = await client.create({ prompt: `a cat ${index}`, callback_url });
+    await client.until(id, 'completed');
+    ids.push(id);
+  }
+  const state = async () => (await admin('GET', '/deliveries')).body.data.map(({ state }: Json) => state);
+  await eventually(gateway, async () => (await state()).every((one: string) => one === 'delivered'));
+});
+after(async () => {
+  await gateway.close();
+  await receiver.close();
+});
+
+/** All entries of a list, page by page. */
+async function pages(path: string): Promise<Json[]> {
+  const all: Json[] = [];
+  for (let next: string | null = ''; next !== null; ) {
+    const { status, body }: AdminAnswer = await admin('GET', `${path}${next === '' ? '' : `&after=${next}`}`);
+    assert.equal(status, 200, JSON.stringify(body));
+    all.push(...body.data);
+    next = body.next;
+  }
+  return all;
+}
+
+describe('video tasks', () => {
+  test('of all keys are listed with their keys, newest first, in pages', async () => {
+    const tasks = await pages('/videos?limit=1');
+    assert.deepEqual(
+      tasks.map(({ id, key }) => [id, key]),
+      [
+        [ids[1], keys[1]?.hash],
+        [ids[0], keys[0]?.hash],
+      ],
+    );
+  });
+
+  test('are filtered by key, status and model', async () => {
+    const found = async (query: string) => (await pages(`/videos?${query}`)).map(({ id }) => id);
+    assert.deepEqual(await found(`key=${keys[0]?.hash}`), [ids[0]]);
+    assert.deepEqual(await found('status=failed'), []);
+    assert.deepEqual(await found('status=completed&model=sandbox/video'), ids.toReversed());
+  });
+
+  test('are read, cancelled and deleted for any key', async () => {
+    const [{ key = '', hash = '' } = {}] = keys;
+    const client = videoClient(gateway, key);
+    const { id } = await client.create({ prompt: 'hang' });
+    assert.deepEqual((await admin('GET', `/videos/${id}`)).body.data.key, hash);
+    const early = await admin('DELETE', `/videos/${id}`);
+    assert.equal(early.body.error.code, 'video_not_terminal');
+    await admin('POST', `/videos/${id}/cancel`);
+    await client.until(id, 'cancelled');
+    assert.equal((await admin('DELETE', `/videos/${id}`)).body.data.deleted, true);
+    assert.equal((await client.send('GET', `/v1/videos/${id}`)).status, 404);
+  });
+});
+
+describe('webhooks', () => {
+  test('of all keys are listed with attempts and keys, newest first, in pages', async () => {
+    const deliveries = await pages('/deliveries?limit=1');
+    assert.deepEqual(
+      deliveries.map(({ task_id, key, attempts }) => [task_id, key, attempts.length, attempts[0].outcome]),
+      [
+        [ids[1], keys[1]?.hash, 1, 'ack'],
+        [ids[0], keys[0]?.hash, 1, 'ack'],
+      ],
+    );
+  });
+
+  test('are filtered by key, state and host', async () => {
+    const found = async (query: string) => (await pages(`/deliveries?${query}`)).map(({ task_id }) => task_id);
+    assert.deepEqual(await found(`key=${keys[1]?.hash}`), [ids[1]]);
+    assert.deepEqual(await found('state=pending'), []);
+    assert.deepEqual(await found(`state=delivered&host=127.0.0.1:${receiver.port}`), ids.toReversed());
+    assert.deepEqual(await found('host=127.0.0.1'), []);
+  });
+
+  test('show the bytes that were sent', async () => {
+    const { body } = await admin('GET', `/deliveries/${ids[0]}/body`);
+    const sent = receiver.received.find(
+      ({ headers }) => headers['x-service-idempotency-key'] === `${ids[0]}-completed`,
+    );
+    assert.equal(body.data.body, sent?.body.toString());
+  });
+});
+
+describe('a request that makes no sense', () => {
+  const cases: [path: string, status: number, message: RegExp][] = [
+    ['/videos?status=done', 400, /status must be one of queued/],
+    ['/videos?after=x', 400, /after must be/],
+    [`/videos?after=${ABSENT}`, 400, /after must be/],
+    ['/videos?limit=0', 400, /limit must be/],
+    ['/videos?owner=x', 400, /owner/],
+    ['/videos/x', 404, /no video task/],
+    [`/videos/${ABSENT}`, 404, /no video task/],
+    ['/deliveries?state=lost', 400, /state must be one of pending/],
+    ['/deliveries?after=%00', 400, /after must be/],
+    [`/deliveries/${ABSENT}/body`, 404, /no webhook/],
+  ];
+  for (const [path, status, message] of cases) {
+    test(`is refused: ${path}`, async () => {
+      const answer = await admin('GET', path);
+      assert.equal(answer.status, status, JSON.stringify(answer.body));
+      assert.match(answer.body.error.message, message);
+    });
+  }
+});

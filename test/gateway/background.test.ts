@@ -1,0 +1,345 @@
+/** Background responses: accepted, run, fetched and cancelled, on both engines and over every kind of upstream. */
+
+import assert from 'node:assert/strict';
+import { after, before, beforeEach, describe, test } from 'node:test';
+import type { Json } from '../../src/core/json/json.ts';
+import { startProvider } from '../clients/upstreams.ts';
+import { providePostgres, type TestDatabase } from '../store/postgres-server.ts';
+import { forEachStore } from '../store/stores.ts';
+import { type BackgroundClient, createBackgroundClient } from './background-client.ts';
+import {
+  createPermits,
+  type Permits,
+  startTestGateway,
+  startUpstream,
+  type TestGateway,
+  type TestUpstream,
+} from './harness.ts';
+import { type ResponsesUpstream, startResponsesUpstream } from './responses-upstream.ts';
+
+const OTHER = 'sk-another-key-0123456789abcdef';
+const STORELESS = 'sk-stores-nothing-0123456789ab';
+const POOR = 'sk-has-no-money-0123456789abcd';
+const SLOW = 'sk-one-a-minute-0123456789abcd';
+const SINGLE = 'sk-one-at-a-time-0123456789abcd';
+const OTHERS = ['chat', 'messages', 'generate'] as const;
+
+forEachStore((engine) =>
+  describe(engine, () => {
+    let plain: ResponsesUpstream;
+    let keeping: ResponsesUpstream;
+    let endless: TestUpstream;
+    let providers: TestUpstream[];
+    let gateway: TestGateway;
+    let second: TestGateway;
+    let database: TestDatabase | undefined;
+    let client: BackgroundClient;
+    let permits: Permits;
+
+    before(async () => {
+      plain = await startResponsesUpstream({ keeps: false, prefix: 'p' });
+      keeping = await startResponsesUpstream({ keeps: true, prefix: 'k' });
+      endless = await startUpstream((_call, response) => {
+        response.writeHead(200, { 'content-type': 'text/event-stream' });
+        const created = { type: 'response.created', sequence_number: 0, response: { id: 'r', status: 'in_progress' } };
+        response.write(`event: response.created\ndata: ${JSON.stringify(created)}\n\n`);
+        const timer = setInterval(() => response.write(': still here\n\n'), 20);
+        response.on('close', () => clearInterval(timer));
+      });
+      providers = await Promise.all(OTHERS.map((protocol) => startProvider(protocol)));
+      const [chat, messages, generate] = providers;
+      database = engine === 'postgres' ? await providePostgres() : undefined;
+      const yaml = `
+encryption: { key: "${Buffer.alloc(32, 7).toString('base64')}" }
+responses: { max_background: 4 }
+providers:
+  plain: { type: open-responses, base_url: "${plain.url}/v1", models: [{ id: m, pricing: { prompt: "0.000001", completion: "0.000002" } }] }
+  keeping: { type: openai, base_url: "${keeping.url}/v1", api_key: k, models: [{ id: m }] }
+  endless: { type: open-responses, base_url: "${endless.url}/v1", models: [{ id: m }] }
+  chat: { type: openai-compatible, base_url: "${chat?.url}/v1", api_key: k, models: [{ id: m }] }
+  messages: { type: anthropic, base_url: "${messages?.url}", api_key: k, models: [{ id: m }] }
+  generate: { type: google, base_url: "${generate?.url}", api_key: k, models: [{ id: m }] }
+`;
+      const options = {
+        keys: [
+          `{ name: other, key: ${OTHER} }`,
+          `{ name: storeless, key: ${STORELESS}, store_responses: false }`,
+          `{ name: poor, key: ${POOR}, budgets: { total: "0.000001" } }`,
+          `{ name: slow, key: ${SLOW}, limits: { requests_per_minute: 1 } }`,
+        ],
+        ...(database && { postgres: database.url }),
+      };
+      gateway = await startTestGateway(yaml, options);
+      // SQLite belongs to one gateway.
+      second = database ? await startTestGateway(yaml, options) : gateway;
+      client = createBackgroundClient(() => gateway.url);
+    });
+    after(async () => {
+      if (second !== gateway) await second.close();
+      await gateway.close();
+      for (const upstream of [plain, keeping, endless, ...providers]) await upstream.close();
+      await database?.close();
+    });
+    beforeEach(() => {
+      permits = createPermits();
+      for (const upstream of [plain, keeping]) {
+        upstream.calls.length = 0;
+        Object.assign(upstream, { output: undefined, changes: {}, beforeEnd: undefined });
+      }
+    });
+
+    for (const model of ['plain/m', 'keeping/m', ...OTHERS.map((protocol) => `${protocol}/m`)]) {
+      test(`R62: queued, then completed (${model}) (checklist 112)`, async () => {
+        const { status, body } = await client.create({ model, input: 'Hello', metadata: { a: 'b' }, store: true });
+        assert.equal(status, 200, JSON.stringify(body));
+        assert.match(body.id, /^resp_[0-9a-f]{32}$/);
+        assert.deepEqual(
+          [body.object, body.status, body.background, body.store, body.output, body.usage, body.model],
+          ['response', 'queued', true, true, [], null, model],
+        );
+        const ended = await client.ended(body.id);
+        assert.equal(ended.status, 'completed', JSON.stringify(ended));
+        assert.deepEqual(
+          [ended.id, ended.created_at, ended.background, ended.store, ended.model],
+          [body.id, body.created_at, true, true, model],
+        );
+        assert.ok(ended.output.length > 0);
+        assert.ok(ended.usage.total_tokens > 0);
+        const next = await client.create({ model, input: 'And?', previous_response_id: body.id, background: false });
+        assert.equal(next.status, 200, JSON.stringify(next.body));
+        assert.equal(next.body.status, 'completed');
+      });
+    }
+
+    test('it is in progress while the upstream answers, which is asked once, for a stream and to store nothing', async () => {
+      plain.beforeEnd = () => permits.take();
+      const { body } = await client.create({ model: 'plain/m', input: 'Slow' });
+      const running = await client.until(body.id, ({ status }) => status !== 'queued');
+      assert.deepEqual([running.status, running.output, running.usage], ['in_progress', [], null]);
+      const early = { model: 'plain/m', input: 'x', previous_response_id: body.id, background: false };
+      assert.equal((await client.create(early)).body.error.code, 'previous_response_not_found');
+      permits.give();
+      const ended = await client.ended(body.id);
+      assert.equal(ended.output[0].content[0].text, 'You said: Slow');
+      assert.equal(ended.store, false);
+      assert.equal(plain.calls.length, 1);
+      const { stream, store, background } = plain.calls[0]?.body ?? {};
+      assert.deepEqual([stream, store, background], [true, false, undefined]);
+      assert.equal(plain.calls[0]?.body.input.at(-1).content[0].text, 'Slow');
+    });
+
+    test('an incomplete and a failed response of the upstream end as such, and a refusal of the upstream as failed', async () => {
+      plain.changes = { status: 'incomplete', incomplete_details: { reason: 'max_output_tokens' } };
+      const cut = await client.ended((await client.create({ model: 'plain/m', input: 'Cut' })).body.id);
+      assert.deepEqual([cut.status, cut.incomplete_details.reason], ['incomplete', 'max_output_tokens']);
+      plain.changes = { status: 'failed', error: { code: 'invalid_prompt', message: 'No.' }, output: [] };
+      const failed = await client.ended((await client.create({ model: 'plain/m', input: 'Bad' })).body.id);
+      assert.deepEqual([failed.status, failed.error.code], ['failed', 'invalid_prompt']);
+      const refused = await client.create({
+        model: 'chat/m',
+        input: [
+          { type: 'file_search_call', id: 'x' },
+          { role: 'user', content: [{ type: 'input_file', file_id: 'f' }] },
+        ],
+      });
+      const told = await client.ended(refused.body.id);
+      assert.deepEqual([told.status, told.error.code, told.id], ['failed', 'invalid_prompt', refused.body.id]);
+    });
+
+    test('usage and cost are recorded once, under the id of the request', async () => {
+      const { body, headers } = await client.create({ model: 'plain/m', input: 'Count' });
+      await client.ended(body.id);
+      const id = headers.get('x-request-id') ?? '';
+      assert.equal(`resp_${id.slice(4)}`, body.id);
+      const found = await fetch(`${gateway.url}/v1/generation?id=${id}`, { headers: client.headers });
+      const { data }: Json = await found.json();
+      assert.deepEqual([data.tokens_prompt, data.tokens_completion, data.total_cost], [3, 2, 0.000007]);
+    });
+
+    describe('cancel', () => {
+      test('ends the response and the request to the upstream, and is the same twice (checklist 112)', async () => {
+        const callsBefore = endless.calls.length;
+        const { body } = await client.create({ model: 'endless/m', input: 'Go on' });
+        await client.until(body.id, ({ status }) => status === 'in_progress');
+        const call = await client.when(() => endless.calls[callsBefore]);
+        const cancelled = await client.request('POST', `${body.id}/cancel`);
+        assert.deepEqual([cancelled.status, cancelled.body.status, cancelled.body.id], [200, 'cancelled', body.id]);
+        assert.equal(await call.closed, 'aborted');
+        assert.deepEqual(await client.request('POST', `${body.id}/cancel`).then((again) => again.body), cancelled.body);
+        assert.equal((await client.request('GET', body.id)).body.status, 'cancelled');
+        const id = `req_${body.id.slice(5)}`;
+        await client.when(async () => {
+          const found = await fetch(`${gateway.url}/v1/generation?id=${id}`, { headers: client.headers });
+          return found.ok || undefined;
+        });
+      });
+
+      test('of a response in the foreground, or one that has ended, is refused', async () => {
+        const plainOne = await client.create({ model: 'plain/m', input: 'Now', background: false });
+        const ended = await client.create({ model: 'plain/m', input: 'Later' });
+        await client.ended(ended.body.id);
+        for (const id of [plainOne.body.id, ended.body.id]) {
+          const { status, body } = await client.request('POST', `${id}/cancel`);
+          assert.deepEqual(
+            [status, body.error.code, body.error.param],
+            [400, 'invalid_request', 'response_id'],
+            JSON.stringify(body),
+          );
+        }
+      });
+
+      test('a deleted response is not run on', async () => {
+        const callsBefore = endless.calls.length;
+        const { body } = await client.create({ model: 'endless/m', input: 'Go on' });
+        await client.until(body.id, ({ status }) => status === 'in_progress');
+        const call = await client.when(() => endless.calls[callsBefore]);
+        assert.equal((await client.request('DELETE', body.id)).status, 200);
+        assert.equal(await call.closed, 'aborted');
+      });
+    });
+
+    describe('what is refused', () => {
+      test('R33: other keys do not have the response', async () => {
+        const { body } = await client.create({ model: 'plain/m', input: 'Mine' });
+        const headers = { authorization: `Bearer ${OTHER}` };
+        for (const [method, path] of [
+          ['GET', body.id],
+          ['POST', `${body.id}/cancel`],
+          ['DELETE', body.id],
+          ['POST', 'resp_none/cancel'],
+        ] as const) {
+          const { status, body: error } = await client.request(method, path, headers);
+          assert.deepEqual([status, error.error.code], [404, null], `${method} ${path}`);
+        }
+        assert.equal((await client.ended(body.id)).status, 'completed');
+      });
+
+      test('more unfinished responses than a key may have', async () => {
+        const ids: string[] = [];
+        for (let index = 0; index < 4; index++) {
+          const { status, body } = await client.create({ model: 'endless/m', input: 'Go on' });
+          assert.equal(status, 200, JSON.stringify(body));
+          ids.push(body.id);
+        }
+        const { status, body } = await client.create({ model: 'plain/m', input: 'One more' });
+        assert.deepEqual([status, body.error.code], [429, 'rate_limit_exceeded']);
+        assert.match(body.error.message, /4 unfinished background responses/);
+        const other = await client.create({ model: 'plain/m', input: 'Mine' }, { authorization: `Bearer ${OTHER}` });
+        for (const id of ids) await client.request('POST', `${id}/cancel`);
+        const next = await client.create({ model: 'plain/m', input: 'Now' });
+        for (const one of [next, other]) assert.equal(one.status, 200);
+        await client.ended(next.body.id);
+        await client.ended(other.body.id, { authorization: `Bearer ${OTHER}` });
+      });
+
+      test('requests that would be refused in the foreground, and those that could not be fetched', async () => {
+        const cases: [Json, Record<string, string>, number, string][] = [
+          [{ model: 'plain/none-such' }, {}, 404, 'model_not_found'],
+          [{ previous_response_id: 'resp_none' }, {}, 400, 'previous_response_not_found'],
+          [{ temperature: 3 }, {}, 400, 'invalid_request'],
+          [{}, { authorization: `Bearer ${STORELESS}` }, 400, 'unsupported_parameter'],
+          [{}, { authorization: `Bearer ${POOR}` }, 402, 'insufficient_quota'],
+        ];
+        for (const [change, headers, expected, code] of cases) {
+          const { status, body } = await client.create({ model: 'plain/m', input: 'x', ...change }, headers);
+          assert.equal(status, expected, JSON.stringify(body));
+          if (code !== 'insufficient_quota' && code !== 'model_not_found') assert.equal(body.error.code, code);
+        }
+        assert.equal(plain.calls.length, 0);
+      });
+
+      test('a request is counted once, where it is run', async () => {
+        const headers = { authorization: `Bearer ${SLOW}` };
+        const { status, body } = await client.create({ model: 'plain/m', input: 'One' }, headers);
+        assert.equal(status, 200, JSON.stringify(body));
+        assert.equal((await client.ended(body.id, headers)).status, 'completed');
+        assert.equal((await client.create({ model: 'plain/m', input: 'Two' }, headers)).status, 429);
+      });
+    });
+
+    test('a response waits while a limit of its key is used up', async () => {
+      const claims = Promise.withResolvers<void>();
+      const single = await startTestGateway(
+        `providers:
+  plain: { type: open-responses, base_url: "${plain.url}/v1", models: [{ id: m }] }
+`,
+        {
+          keys: [`{ name: single, key: ${SINGLE}, limits: { concurrent_requests: 1 } }`],
+          wrapStore: (store) => ({
+            ...store,
+            call: (async (name: 'claimJobs', given: { kind: string }) => {
+              if (name === 'claimJobs' && given.kind === 'response') await claims.promise;
+              return store.call(name, given as never);
+            }) as typeof store.call,
+          }),
+        },
+      );
+      const headers = { authorization: `Bearer ${SINGLE}` };
+      const one = createBackgroundClient(() => single.url);
+      plain.beforeEnd = () => permits.take();
+      const accepted = [];
+      for (const input of ['One', 'Two']) accepted.push((await one.create({ model: 'plain/m', input }, headers)).body);
+      claims.resolve();
+      await one.when(() => plain.calls.at(0));
+      const statuses = await Promise.all(accepted.map(({ id }) => one.request('GET', id, headers)));
+      assert.deepEqual(statuses.map(({ body }) => body.status).toSorted(), ['in_progress', 'queued']);
+      const early = await one.create({ model: 'plain/m', input: 'Three' }, headers);
+      assert.deepEqual([early.status, early.body.error.code], [429, 'rate_limit_exceeded']);
+      permits.give();
+      permits.give();
+      for (const { id } of accepted) assert.equal((await one.ended(id, headers)).status, 'completed');
+      assert.equal(plain.calls.length, 2);
+      await single.close();
+    });
+
+    test('a response that does not end fails at its time', async () => {
+      const impatient = await startTestGateway(`
+responses: { background_timeout: 1s }
+providers:
+  endless: { type: open-responses, base_url: "${endless.url}/v1", models: [{ id: m }] }
+`);
+      const one = createBackgroundClient(() => impatient.url);
+      const { body } = await one.create({ model: 'endless/m', input: 'Go on' });
+      const ended = await one.ended(body.id);
+      assert.deepEqual([ended.status, ended.error.code, ended.id], ['failed', 'server_error', body.id]);
+      await impatient.close();
+    });
+
+    test('a stop of the gateway fails what runs too long for it', async () => {
+      const stopped = await startTestGateway(
+        `encryption: { key: "${Buffer.alloc(32, 7).toString('base64')}" }
+providers:
+  endless: { type: open-responses, base_url: "${endless.url}/v1", models: [{ id: m }] }
+`,
+        database && { postgres: database.url },
+      );
+      const one = createBackgroundClient(() => stopped.url);
+      const { body } = await one.create({ model: 'endless/m', input: 'Go on' });
+      await one.until(body.id, ({ status }) => status === 'in_progress');
+      await stopped.stop(0);
+      if (database) assert.equal((await client.ended(body.id)).status, 'failed');
+    });
+
+    if (engine === 'postgres') {
+      test('several gateways on one database share the responses, and each is run once', async () => {
+        const beside = createBackgroundClient(() => second.url);
+        plain.beforeEnd = () => permits.take();
+        const accepted = await Promise.all(
+          [client, beside, client, beside].map((one, index) =>
+            one.create({ model: 'plain/m', input: `Task ${index}` }),
+          ),
+        );
+        await client.when(() => (plain.calls.length >= 4 ? true : undefined));
+        const [first] = accepted;
+        const cancelled = await beside.request('POST', `${first?.body.id}/cancel`);
+        assert.equal(cancelled.body.status, 'cancelled');
+        for (let index = 0; index < 4; index++) permits.give();
+        for (const [index, { body }] of accepted.entries()) {
+          const ended = await (index % 2 === 0 ? beside : client).ended(body.id);
+          assert.equal(ended.status, index === 0 ? 'cancelled' : 'completed');
+        }
+        assert.equal(plain.calls.length, 4);
+      });
+    }
+  }),
+);

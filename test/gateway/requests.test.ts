@@ -1,0 +1,265 @@
+/** Lists of requests over HTTP: for the operator and for a key, with how each was routed. */
+
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import type { TSchema } from 'typebox';
+import { problems } from '../../src/core/json/check.ts';
+import type { Json } from '../../src/core/json/json.ts';
+import { requestDetail, requestList, requestSummary } from '../../src/http/requests/schema.ts';
+import { createManualClock } from '../jobs/manual-clock.ts';
+import {
+  answerJson,
+  createPermits,
+  post,
+  sendRaw,
+  startTestGateway,
+  startUpstream,
+  type TestGateway,
+  type TestUpstream,
+} from './harness.ts';
+
+const TOKEN = 'admin-token-0123456789-0123456789';
+const OTHER_KEY = 'sk-other-gateway-key-0123456789';
+const KEYS = { own: 'sk-test-gateway-key-0123456789', other: OTHER_KEY };
+/** Longer than an endpoint is in cooldown. */
+const COOLDOWN_MS = 300_000;
+const permits = createPermits();
+const clock = createManualClock(Date.now());
+
+let gateway: TestGateway;
+let broken: TestUpstream;
+let good: TestUpstream;
+
+before(async () => {
+  broken = await startUpstream((_call, response) => answerJson(response, { error: { message: 'Busy.' } }, 503));
+  good = await startUpstream(async (call, response) => {
+    if (call.body.messages[0].content === 'wait') await permits.take();
+    answerJson(response, {
+      ...{ id: 'chatcmpl-1', object: 'chat.completion', created: 1, model: 'm' },
+      choices: [{ index: 0, message: { role: 'assistant', content: 'Hello.' }, finish_reason: 'stop' }],
+      usage: { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 },
+    });
+  });
+  const provider = (url: string) =>
+    `{ type: openai-compatible, base_url: "${url}/v1", models: [{ id: m, pricing: { prompt: "0.000001", completion: "0.000002" } }] }`;
+  gateway = await startTestGateway(
+    `admin: { token: ${TOKEN}, port: 0 }
+providers: { one: ${provider(broken.url)}, two: ${provider(good.url)} }
+models: { house/m: { endpoints: [{ provider: one, model: m }, { provider: two, model: m, priority: 1 }] } }`,
+    { keys: [`{ name: other, key: ${OTHER_KEY} }`], clock },
+  );
+});
+after(async () => {
+  await gateway.close();
+  await Promise.all([broken.close(), good.close()]);
+});
+
+interface Asking {
+  key?: keyof typeof KEYS;
+  text?: string;
+  headers?: Record<string, string>;
+  body?: Json;
+}
+
+async function chat(model: string, { key = 'own', text = 'hi', headers, body }: Asking = {}): Promise<string> {
+  clock.advance(COOLDOWN_MS);
+  const request = { model, messages: [{ role: 'user', content: text }], ...body };
+  const authorization = `Bearer ${KEYS[key]}`;
+  const response = await post(`${gateway.url}/v1/chat/completions`, request, { authorization, ...headers });
+  await response.text();
+  return response.headers.get('x-polygate-request-id') ?? '';
+}
+
+async function read(path: string, { key, schema }: { key?: keyof typeof KEYS; schema?: TSchema } = {}): Promise<Json> {
+  const url = key === undefined ? gateway.adminUrl : gateway.url;
+  const base = key === undefined ? '/admin/v1' : '/v1/self';
+  const headers = { authorization: `Bearer ${key === undefined ? TOKEN : KEYS[key]}` };
+  const { status, text } = await sendRaw(url, { method: 'GET', path: base + path, headers });
+  assert.equal(status, 200, text);
+  const body = JSON.parse(text);
+  if (schema) {
+    assert.deepEqual(problems(schema, body), []);
+    assert.deepEqual(undescribed(schema as Json, body, ''), []);
+  }
+  return body;
+}
+
+/** Members that a response has and its schema does not. */
+function undescribed(schema: Json, value: Json, path: string): string[] {
+  if (schema.anyOf) return value === null ? [] : undescribed(schema.anyOf[0], value, path);
+  if (Array.isArray(value)) return value.flatMap((one, index) => undescribed(schema.items, one, `${path}[${index}]`));
+  if (typeof value !== 'object' || value === null || Object.keys(schema.properties ?? {}).length === 0) return [];
+  return Object.entries(value).flatMap(([name, inner]) =>
+    name in schema.properties ? undescribed(schema.properties[name], inner, `${path}.${name}`) : [`${path}.${name}`],
+  );
+}
+
+async function trace(id: string): Promise<Json> {
+  return (await read(`/requests/${id}`, { schema: requestDetail })).data.trace;
+}
+
+describe('the trace of a request', () => {
+  test('has its attempts with their times, and the candidates', async () => {
+    const id = await chat('house/m');
+    const { data } = await read(`/requests/${id}`, { schema: requestDetail });
+    assert.deepEqual(
+      [data.status, data.model, data.requested_model, data.attempts, data.key_name, data.protocol],
+      ['completed', 'two/m', 'house/m', 2, 'test', 'chat'],
+    );
+    assert.deepEqual([data.input_tokens, data.output_tokens, data.cost], [10, 5, '0.00002']);
+    const [first, second] = data.trace.attempts;
+    assert.deepEqual([first.endpoint, first.status, first.error], ['one/m', 503, 'overloaded']);
+    assert.deepEqual([second.endpoint, second.status, second.error, second.path], ['two/m', 200, null, 'passthrough']);
+    assert.ok(second.started_ms >= first.started_ms + first.total_ms - 1);
+    assert.deepEqual(
+      data.trace.candidates.map(({ endpoint }: Json) => endpoint),
+      ['one/m', 'two/m'],
+    );
+  });
+
+  test('has the policy, and why a candidate was left out', async () => {
+    const id = await chat('house/m', { body: { provider: { ignore: ['one'] } } });
+    const { candidates, policy } = await trace(id);
+    assert.ok(policy.ignore.length === 1);
+    const [chosen, left] = candidates;
+    assert.deepEqual([chosen.endpoint, chosen.left_out, left.endpoint], ['two/m', undefined, 'one/m']);
+    assert.match(left.left_out, /ignore/);
+  });
+
+  test('is short where there was no choice, and has the conversation', async () => {
+    const plain = await trace(await chat('two/m'));
+    assert.deepEqual([plain.candidates, plain.policy, plain.session], [[], null, null]);
+    assert.equal(plain.attempts[0].endpoint, 'two/m');
+    const id = await chat('two/m', { headers: { 'x-session-id': 'turn "by" turn' } });
+    assert.equal((await trace(id)).session, 'turn "by" turn');
+    const query = new URLSearchParams({ session: 'turn "by" turn' });
+    assert.deepEqual(
+      (await read(`/requests?${query}`)).data.map((one: Json) => one.id),
+      [id],
+    );
+  });
+
+  test('has at most 4 kB, whatever a client sends', async () => {
+    const order = Array.from({ length: 50 }, (_, index) => `two/${index}${'x"'.repeat(80)}`);
+    const id = await chat('house/m', { body: { provider: { order } }, headers: { 'x-session-id': 'x'.repeat(5000) } });
+    const stored = await trace(id);
+    assert.ok(stored.attempts.length > 0);
+    assert.ok(JSON.stringify(stored).length < 6000);
+  });
+});
+
+describe('the list of requests', () => {
+  test('is of all keys for the operator, and of one for its holder', async () => {
+    const own = await chat('two/m');
+    const other = await chat('two/m', { key: 'other' });
+    const ids = (list: Json) => list.data.map(({ id }: Json) => id);
+    const all = ids(await read('/requests?limit=2', { schema: requestList }));
+    assert.deepEqual(all, [other, own]);
+    assert.deepEqual(ids(await read('/requests?key=config:other')), [other]);
+    assert.deepEqual(ids(await read('/requests', { key: 'other', schema: requestList })), [other]);
+    assert.equal((await read(`/requests/${other}`, { key: 'other' })).data.id, other);
+    for (const path of [`/requests/${own}`, '/requests?key=config:test']) {
+      const headers = { authorization: `Bearer ${OTHER_KEY}` };
+      const { status } = await sendRaw(gateway.url, { method: 'GET', path: `/v1/self${path}`, headers });
+      assert.ok([400, 404].includes(status), path);
+    }
+  });
+
+  test('has filters, and refuses wrong ones by name', async () => {
+    await chat('house/m');
+    const { data } = await read('/requests?fell_back=true&limit=200');
+    assert.ok(data.length > 0 && data.every((one: Json) => one.attempts > 1));
+    assert.deepEqual((await read('/requests?cost_above=0.00002')).data, []);
+    for (const query of [
+      'status=odd',
+      'cost_above=-1',
+      'limit=0',
+      'limit=201',
+      'dropped=1',
+      'model=',
+      'from=then',
+      'wrong=1',
+      'after=x',
+      'after=x&live=y',
+    ]) {
+      const headers = { authorization: `Bearer ${TOKEN}` };
+      const { status, text } = await sendRaw(gateway.adminUrl, {
+        method: 'GET',
+        path: `/admin/v1/requests?${query}`,
+        headers,
+      });
+      assert.equal(status, 400, query);
+      assert.match(
+        text,
+        new RegExp(query.split('=', 1)[0] === 'after' ? 'after|live' : (query.split('=', 1)[0] as string)),
+      );
+    }
+  });
+
+  test('goes on with what ends after it, each once', async () => {
+    const { live } = await read('/requests?limit=1');
+    assert.deepEqual((await read(`/requests?live=${live}`)).data, []);
+    const id = await chat('two/m');
+    const next = await read(`/requests?live=${live}`, { schema: requestList });
+    assert.deepEqual(
+      next.data.map((one: Json) => one.id),
+      [id],
+    );
+    assert.deepEqual((await read(`/requests?live=${next.live}`)).data, []);
+  });
+
+  test('shows those that run, of all keys or of one', async () => {
+    const running = chat('two/m', { text: 'wait', key: 'other' });
+    while (!good.calls.some(({ body }) => body.messages[0].content === 'wait')) await new Promise(setImmediate);
+    const { data } = await read('/requests?open=true', { schema: requestList });
+    assert.deepEqual(
+      data.map((one: Json) => [one.status, one.model, one.key_name]),
+      [['running', 'two/m', 'other']],
+    );
+    assert.equal((await read('/requests?open=true', { key: 'other' })).data.length, 1);
+    assert.deepEqual((await read('/requests?open=true', { key: 'own' })).data, []);
+    assert.equal((await read('/requests/summary')).data.running, 1);
+    permits.give();
+    const id = await running;
+    assert.equal(data[0].id, id);
+    assert.deepEqual((await read('/requests?open=true')).data, []);
+  });
+
+  test('is summed up', async () => {
+    const { data: list } = await read('/requests?limit=200');
+    const { data } = await read('/requests/summary?from=2020-01-01', { schema: requestSummary });
+    assert.deepEqual([data.requests, data.complete], [list.length, true]);
+    const cents = list.reduce((sum: number, { cost }: Json) => sum + Math.round(Number(cost) * 1e9), 0);
+    assert.equal(Math.round(Number(data.cost) * 1e9), cents);
+    const own = (await read('/requests/summary?from=2020-01-01', { key: 'other', schema: requestSummary })).data;
+    assert.equal(own.requests, list.filter(({ key_name }: Json) => key_name === 'other').length);
+  });
+});
+
+describe('usage.trace', () => {
+  for (const [choice, expected] of [
+    ['problems', [false, true]],
+    ['none', [false, false]],
+  ] as const) {
+    test(`${choice} keeps fewer`, async () => {
+      const provider = (url: string) => `{ type: openai-compatible, base_url: "${url}/v1", models: [{ id: m }] }`;
+      const own = await startTestGateway(
+        `usage: { trace: ${choice} }
+providers: { one: ${provider(broken.url)}, two: ${provider(good.url)} }
+models: { house/m: { endpoints: [{ provider: one, model: m }, { provider: two, model: m, priority: 1 }] } }`,
+        { clock },
+      );
+      const shared = gateway;
+      gateway = own;
+      try {
+        const ids = [await chat('two/m'), await chat('house/m')];
+        const found = [];
+        for (const id of ids) found.push((await read(`/requests/${id}`, { key: 'own' })).data.trace !== null);
+        assert.deepEqual(found, expected);
+      } finally {
+        gateway = shared;
+        await own.close();
+      }
+    });
+  }
+});

@@ -1,0 +1,228 @@
+/** Use and cost for the dashboard: sums that equal the records, in time zones, with the rest of a top list, and as CSV. */
+
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { problems } from '../../src/core/json/check.ts';
+import type { Json } from '../../src/core/json/json.ts';
+import { use } from '../../src/http/use.ts';
+import { createManualClock } from '../jobs/manual-clock.ts';
+import { KEY, post, sendRaw, startTestGateway, type TestGateway } from './harness.ts';
+
+const TOKEN = 'admin-token-0123456789-0123456789';
+const FORMULA_KEY = 'sk-formula-gateway-key-0123456789';
+const HOUR_MS = 3_600_000;
+/** Half an hour before a day of 25 hours in Berlin. */
+const START = Date.parse('2026-10-24T21:30:00Z');
+const clock = createManualClock(START);
+const RECORDS = 24;
+
+let gateway: TestGateway;
+
+before(async () => {
+  const price = (prompt: string) =>
+    `{ provider: sandbox, model: echo, pricing: { prompt: "${prompt}", completion: "0" } }`;
+  gateway = await startTestGateway(
+    `admin: { token: ${TOKEN}, port: 0 }
+providers:
+  cheap: { type: sandbox }
+  dear: { type: sandbox }
+models:
+  house/cheap: { endpoints: [${price('0.000001').replace('sandbox', 'cheap')}] }
+  house/dear: { endpoints: [${price('0.000003').replace('sandbox', 'dear')}] }`,
+    { clock, keys: [`{ name: '=HYPERLINK("x"),1', key: ${FORMULA_KEY} }`] },
+  );
+  for (let index = 0; index < RECORDS; index++) {
+    const model = index % 3 === 0 ? 'house/dear' : 'house/cheap';
+    const authorization = `Bearer ${index % 4 === 0 ? FORMULA_KEY : KEY}`;
+    const request = { model, messages: [{ role: 'user', content: 'one two three four' }] };
+    await (await post(`${gateway.url}/v1/chat/completions`, request, { authorization })).text();
+    clock.advance(HOUR_MS);
+  }
+});
+after(() => gateway.close());
+
+async function get(path: string): Promise<{ status: number; text: string; headers: NodeJS.Dict<string | string[]> }> {
+  return sendRaw(gateway.adminUrl, {
+    method: 'GET',
+    path: `/admin/v1${path}`,
+    headers: { authorization: `Bearer ${TOKEN}` },
+  });
+}
+
+async function report(query: string): Promise<Json> {
+  const { status, text } = await get(`/usage?${query}`);
+  assert.equal(status, 200, text);
+  const body = JSON.parse(text);
+  assert.deepEqual(problems(use, body), []);
+  return body;
+}
+
+async function records(): Promise<Json[]> {
+  return JSON.parse((await get('/requests?limit=200')).text).data;
+}
+
+/** Exact sum of USD with twelve decimals. */
+function add(costs: string[]): bigint {
+  return costs.reduce((sum, cost) => {
+    const [whole = '0', fraction = ''] = cost.split('.');
+    return sum + BigInt(whole + fraction.padEnd(12, '0'));
+  }, 0n);
+}
+
+describe('the sums', () => {
+  for (const [by, nameOf] of [
+    ['key', (record: Json) => record.key_hash],
+    ['model', (record: Json) => record.model],
+    ['provider', (record: Json) => record.provider],
+    ['hour', (record: Json) => `${record.started_at.slice(0, 13)}:00:00.000Z`],
+    ['day', (record: Json) => record.started_at.slice(0, 10)],
+    ['key,model', (record: Json) => `${record.key_hash} ${record.model}`],
+  ] as [string, (record: Json) => string][]) {
+    test(`by ${by} are those of the records, to the last digit`, async () => {
+      const { data, total } = await report(`by=${by}`);
+      const all = await records();
+      assert.equal(all.length, RECORDS);
+      const groups = Map.groupBy(all, nameOf);
+      assert.equal(data.length, groups.size);
+      for (const row of data) {
+        const own =
+          groups.get(
+            by
+              .split(',')
+              .map((name) => row[name])
+              .join(' '),
+          ) ?? [];
+        assert.equal(row.requests, own.length);
+        assert.equal(
+          row.input_tokens,
+          own.reduce((sum: number, one) => sum + one.input_tokens, 0),
+        );
+        assert.equal(add([row.cost]), add(own.map(({ cost }) => cost)));
+      }
+      assert.equal(add([total.cost]), add(all.map(({ cost }) => cost)));
+    });
+  }
+
+  test('have names of keys, and filters', async () => {
+    const { data } = await report('by=key');
+    assert.deepEqual(new Set(data.map(({ key_name }: Json) => key_name)), new Set(['test', '=HYPERLINK("x"),1']));
+    const one = await report('by=model&key=config:test&provider=dear');
+    assert.deepEqual(
+      one.data.map(({ model }: Json) => model),
+      ['dear/echo'],
+    );
+    assert.equal(
+      one.total.requests,
+      (await records()).filter((record) => record.key_hash === 'config:test' && record.provider === 'dear').length,
+    );
+    assert.deepEqual((await report('key=nobody')).data, []);
+  });
+});
+
+describe('a time zone', () => {
+  test('has days of its own, also where the clocks change', async () => {
+    const { data, zone } = await report('by=day&zone=Europe/Berlin');
+    assert.equal(zone, 'Europe/Berlin');
+    const days = Map.groupBy(await records(), ({ started_at }) =>
+      new Intl.DateTimeFormat('sv', { timeZone: 'Europe/Berlin' }).format(Date.parse(started_at)),
+    );
+    const expected = [...days].map(([day, own]) => [day, own.length]).toSorted();
+    assert.deepEqual(
+      data.map(({ day, requests }: Json) => [day, requests]),
+      expected,
+    );
+    assert.deepEqual(expected, [
+      ['2026-10-24', 1],
+      ['2026-10-25', 23],
+    ]);
+  });
+
+  test('has weeks and months', async () => {
+    const week = await report('by=week');
+    assert.deepEqual(
+      week.data.map((row: Json) => row.week),
+      ['2026-10-19'],
+    );
+    assert.deepEqual(
+      (await report('by=month')).data.map((row: Json) => row.month),
+      ['2026-10'],
+    );
+    assert.equal((await report('by=month&zone=Pacific/Kiritimati')).total.requests, RECORDS);
+  });
+});
+
+describe('a top list', () => {
+  test('has the others as one row, and loses nothing', async () => {
+    const { data, total } = await report('by=model&top=1');
+    const [first, others] = data.toSorted(
+      (one: Json, other: Json) => Number(one.other ?? 0) - Number(other.other ?? 0),
+    );
+    assert.deepEqual([first.model, others.model, others.other], ['dear/echo', null, true]);
+    assert.equal(add([first.cost, others.cost]), add([total.cost]));
+    const daily = await report('by=day,model,key&top=1');
+    assert.equal(add(daily.data.map(({ cost }: Json) => cost)), add([total.cost]));
+  });
+
+  test('is compared with the period before', async () => {
+    const middle = new Date(START + 12 * HOUR_MS - HOUR_MS / 2).toISOString();
+    const end = new Date(START + 24 * HOUR_MS - HOUR_MS / 2).toISOString();
+    const { total, before: earlier } = await report(`by=model&compare=true&from=${middle}&to=${end}`);
+    assert.deepEqual([total.requests, earlier.total.requests], [12, 12]);
+    assert.equal(earlier.to, middle);
+    assert.equal((await report('by=model')).before, null);
+  });
+});
+
+describe('what has no cost', () => {
+  test('is named', async () => {
+    const authorization = `Bearer ${KEY}`;
+    const request = { model: 'sandbox/echo', messages: [{ role: 'user', content: 'hi' }] };
+    await (await post(`${gateway.url}/v1/chat/completions`, request, { authorization })).text();
+    assert.deepEqual((await report('by=day')).models_without_cost, ['sandbox/echo']);
+  });
+});
+
+describe('as CSV', () => {
+  test('it is what is shown, and no spreadsheet runs it', async () => {
+    const query = 'by=day,key&provider=cheap';
+    const { headers, text } = await get(`/usage?${query}&format=csv`);
+    assert.match(String(headers['content-type']), /^text\/csv/);
+    assert.match(String(headers['content-disposition']), /^attachment; filename="usage-[\d-]+\.csv"$/);
+    const [names = '', ...lines] = text.trimEnd().split('\r\n');
+    assert.match(names, /^day,key,key_name,requests,/);
+    const { data } = await report(query);
+    assert.equal(lines.length, data.length);
+    assert.ok(lines.some((line) => line.includes(`,"'=HYPERLINK(""x""),1",`)));
+    assert.ok(!/(^|,)"?[=+@-]/m.test(text.replaceAll(/'=/g, '')));
+    assert.equal(add(lines.map((line) => line.split(',').at(-1) ?? '0')), add(data.map(({ cost }: Json) => cost)));
+  });
+});
+
+test('wrong parameters are refused by name', async () => {
+  for (const query of [
+    'by=nothing',
+    'by=day,hour',
+    'zone=Mars',
+    'top=0',
+    'top=1001',
+    'compare=1',
+    'format=xml',
+    'from=2026-10-25&to=2026-10-24',
+    'from=1900-01-01',
+    'key=',
+    'more=1',
+  ]) {
+    const { status, text } = await get(`/usage?${query}`);
+    assert.equal(status, 400, query);
+    assert.equal(JSON.parse(text).error.param, query.split('=', 1)[0]);
+  }
+});
+
+test('a key sees its own', async () => {
+  const headers = { authorization: `Bearer ${FORMULA_KEY}` };
+  const { status, text } = await sendRaw(gateway.url, { method: 'GET', path: '/v1/self/usage?by=model', headers });
+  assert.equal(status, 200);
+  assert.equal(JSON.parse(text).total.requests, RECORDS / 4);
+  const refused = await sendRaw(gateway.url, { method: 'GET', path: '/v1/self/usage?by=key', headers });
+  assert.equal(refused.status, 400);
+});

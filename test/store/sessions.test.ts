@@ -1,0 +1,64 @@
+/** Sessions of the dashboard in the store: codes that are used once, by whoever is first, and sessions that end. */
+
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { createLoginCode } from '../../src/http/sessions/login-code.ts';
+import { createSessions } from '../../src/http/sessions/sessions.ts';
+import { Secret } from '../../src/security/secret.ts';
+import type { Store } from '../../src/store/store.ts';
+import { createManualClock } from '../jobs/manual-clock.ts';
+import { forEachStore } from './stores.ts';
+
+const NO_KEYS = { authenticate: () => undefined, activeByDigest: () => undefined };
+const OPENING = { requestId: 'r', checkKey: () => undefined };
+const author = { actor: 'command line' } as const;
+
+forEachStore((engine, openStore) => {
+  describe(`sessions (${engine})`, () => {
+    const clock = createManualClock(1_700_000_000_000);
+    const sessionsOf = (store: Store, token: Secret | undefined = undefined) =>
+      createSessions({ store, keys: NO_KEYS, token, clock });
+
+    test('are opened by a code once, whichever gateway is asked first', async (context) => {
+      const store = await openStore(context);
+      const { code } = await createLoginCode(store, { role: 'viewer', author, now: clock.now() });
+      const gateways = [sessionsOf(store), sessionsOf(await store.beside())];
+      const opened = await Promise.all(gateways.map((sessions) => sessions.open({ code }, OPENING)));
+      const [first, ...more] = opened.filter((one) => one !== undefined);
+      assert.deepEqual([first?.session.role, more.length], ['viewer', 0]);
+      for (const sessions of gateways) assert.equal((await sessions.find(first?.cookie ?? ''))?.id, first?.session.id);
+      assert.equal(await gateways[0]?.find('another'), undefined);
+    });
+
+    test('end when the admin token that opened them is another', async (context) => {
+      const store = await openStore(context);
+      const token = new Secret('admin-token-0123456789-0123456789');
+      const opened = await sessionsOf(store, token).open({ token: token.reveal() }, OPENING);
+      const cookie = opened?.cookie ?? '';
+      assert.equal((await sessionsOf(store, token).find(cookie))?.role, 'admin');
+      for (const other of [new Secret('another-token-0123456789-012345678'), undefined])
+        assert.equal(await sessionsOf(store, other).find(cookie), undefined);
+      assert.equal(await sessionsOf(store).open({ token: token.reveal() }, OPENING), undefined);
+    });
+
+    test('are removed when they have ended, and seen to the minute', async (context) => {
+      const store = await openStore(context);
+      const sessions = sessionsOf(store);
+      const open = async () => {
+        const { code } = await createLoginCode(store, { role: 'admin', author, now: clock.now() });
+        return (await sessions.open({ code }, OPENING))?.cookie ?? '';
+      };
+      const cookie = await open();
+      clock.advance(60_000);
+      await sessions.find(cookie);
+      await sessions.find(cookie);
+      // Noted after the answer.
+      while ((await sessions.list())[0]?.seenAt !== clock.now());
+      clock.advance(12 * 3_600_000);
+      assert.deepEqual(await sessions.list(), []);
+      await open();
+      const before = { openedBefore: 0, seenBefore: 0 };
+      assert.equal((await store.call('listSessions', before)).length, 1);
+    });
+  });
+});

@@ -1,0 +1,107 @@
+/** Streams of background responses in the store: their end, their bound and their deletion, on both engines. */
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createCipher } from '../../src/security/cipher.ts';
+import type { Store } from '../../src/store/store.ts';
+import { sealEvents } from '../../src/stored-responses/event-log.ts';
+import { rekeyResponses } from '../../src/stored-responses/rekey.ts';
+import { forEachStore } from './stores.ts';
+
+const AT = 1_800_000_000_000;
+const LIMITS = { responses: 100, bytes: 2 ** 30 };
+const OLD = Buffer.alloc(32, 1);
+const cipher = createCipher([OLD]);
+const response = {
+  row: 'a',
+  owner: 'key-1',
+  id: 'resp_a',
+  status: 'queued' as const,
+  background: true,
+  createdAt: AT,
+  expiresAt: AT + 10_000,
+  model: 'p/m',
+  provider: 'p',
+  items: 0,
+  wholeBytes: 0,
+};
+const job = { kind: 'response', ref: 'a', lane: 'p', owner: 'key-1', dueAt: AT };
+const batch = (first: number, ...texts: string[]) => sealEvents(cipher, 'a', { first, texts });
+const read = (store: Store, from = 0, now = AT) => store.call('readStoredStream', { row: 'a', from, now });
+
+async function begin(store: Store): Promise<{ id: string; lease: string }> {
+  const names = [{ kind: 'response' as const, name: 'resp_a', position: 0 }];
+  const accepted = {
+    response,
+    names,
+    parts: [],
+    limits: LIMITS,
+    mostOpen: 1,
+    job,
+    events: batch(0, 'one\n\n', 'two\n\n'),
+  };
+  assert.equal(await store.call('acceptBackgroundResponse', accepted), true);
+  const claim = {
+    kind: 'response',
+    now: AT,
+    until: AT,
+    lease: 'lease-1',
+    leaseUntil: AT + 5000,
+    slots: 1,
+    lateSlots: 1,
+  };
+  const { jobs } = await store.call('claimJobs', { ...claim, maxPerLane: 1, maxPerOwner: 1 });
+  const [{ id, lease } = { id: '', lease: '' }] = jobs;
+  return { id, lease };
+}
+
+forEachStore((engine, openStore) => {
+  test(`events are added in order while the response is made, and no more when it has ended (${engine})`, async (context) => {
+    const store = await openStore(context);
+    const lease = await begin(store);
+    const append = (first: number, maxBytes = 2 ** 20) =>
+      store.call('appendStoredEvents', { row: 'a', batch: batch(first, 'more\n\n'), maxBytes });
+    assert.equal(await append(2), false);
+    assert.equal(await store.call('startBackgroundResponse', { row: 'a', job: { ...lease, lease: 'other' } }), false);
+    assert.equal(await store.call('startBackgroundResponse', { row: 'a', job: lease }), true);
+    assert.equal(await store.call('startBackgroundResponse', { row: 'a', job: lease }), false);
+    assert.equal(await append(3), false);
+    assert.equal(await append(2), true);
+    assert.deepEqual(
+      (await read(store, 2))?.batches.map(({ first, last }) => [first, last]),
+      [[2, 2]],
+    );
+    assert.equal(await append(3, 10), true);
+    assert.equal(await append(3), false);
+    const page = await read(store);
+    assert.deepEqual([page?.status, page?.next, page?.isTruncated, page?.batches.length], ['in_progress', 3, true, 2]);
+    assert.equal((await store.call('readBackgroundResponse', { row: 'a' }))?.nextEvent, 3);
+    const changed = { response: { ...response, status: 'completed' as const }, names: [], parts: [], limits: LIMITS };
+    assert.equal(
+      await store.call('changeStoredResponse', { ...changed, finishes: lease, streamExpiresAt: AT + 500 }),
+      true,
+    );
+    assert.equal((await read(store))?.status, 'completed');
+    assert.equal(await read(store, 0, AT + 500), undefined);
+    assert.equal(await store.call('pruneStoredStreams', { now: AT + 499, limit: 10 }), 0);
+    assert.equal(await store.call('pruneStoredStreams', { now: AT + 500, limit: 10 }), 1);
+    assert.equal(await read(store), undefined);
+  });
+
+  test(`a key has so many unfinished responses, and a deleted one leaves no events (${engine})`, async (context) => {
+    const store = await openStore(context);
+    await begin(store);
+    const second = {
+      ...{ response: { ...response, row: 'b', id: 'resp_b' }, names: [], parts: [], limits: LIMITS },
+      ...{ mostOpen: 1, job: { ...job, ref: 'b' } },
+    };
+    assert.equal(await store.call('acceptBackgroundResponse', second), false);
+    assert.deepEqual(await store.call('closedBackgroundResponses', { rows: ['a', 'b'] }), ['b']);
+    assert.equal(await rekeyResponses(store, createCipher([Buffer.alloc(32, 2), OLD])), 1);
+    await store.call('deleteStoredResponse', { owner: 'key-1', id: 'resp_a', now: AT });
+    assert.equal(await read(store), undefined);
+    assert.deepEqual(await store.call('scanStoredEvents', { row: '', first: 0, limit: 10 }), []);
+    assert.deepEqual(await store.call('closedBackgroundResponses', { rows: ['a'] }), ['a']);
+    assert.equal(await store.call('acceptBackgroundResponse', second), true);
+  });
+});
