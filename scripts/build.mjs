@@ -1,33 +1,40 @@
 /**
  * `npm run build`: bundles the program to `dist` for the npm package, with the data files, the types of the webhook
- * receiver and the licences of the libraries.
+ * receiver, the pages of the dashboard and the licences of the libraries; and the receiver alone for the package
+ * `@polygate/webhooks`.
  */
 
-import { cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
-import { dirname, join, relative } from 'node:path';
-import { bundle } from './bundle.mjs';
+import { cpSync, existsSync, readdirSync, rmSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import { bundleReceiver, writeBundle } from './bundle.mjs';
 import { installPackages, nodeProgram, root, run, say } from './install.mjs';
+import { buildPages } from './pages.mjs';
 
-/** Files and folders of `src` that the program reads while it runs. */
-const DATA = ['catalog/models.json', 'catalog/rules.json', 'catalog/videos', 'store/migrations'];
+/** Folder of the pages, which are built anew when their source has changed. */
+const PAGES = 'ui';
 
 try {
   await installPackages(root, 'all', 'all packages');
   const dist = join(root, 'dist');
-  rmSync(dist, { recursive: true, force: true });
-  const { files, licences } = await bundle({ source: join(root, 'src'), dist });
-  for (const { path, contents } of files) write(path, contents);
-  write(join(dist, 'LICENSES.txt'), licences);
-  for (const file of DATA) cpSync(join(root, 'src', file), join(dist, file), { recursive: true });
+  for (const name of existsSync(dist) ? readdirSync(dist) : [])
+    if (name !== PAGES) rmSync(join(dist, name), { recursive: true, force: true });
+  const files = await writeBundle({ source: join(root, 'src'), dist });
+  cpSync(join(root, 'scripts', 'entry.cjs'), join(dist, 'polygate.cjs'));
+  await buildPages();
   const compiler = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
   process.exitCode = await run(await nodeProgram(), [compiler, '-p', 'tsconfig.build.json']);
-  say(`${files.length} files of code in ${relative(root, dist)}.`);
+  await buildReceiver(dist);
+  say(`${files} files of code in ${relative(root, dist)}.`);
 } catch (error) {
   say(error.message);
   process.exitCode = 1;
 }
 
-function write(path, contents) {
-  mkdirSync(dirname(path), { recursive: true });
-  writeFileSync(path, contents);
+async function buildReceiver(dist) {
+  const folder = join(root, 'packages', 'webhooks');
+  const receiver = join(folder, 'dist');
+  rmSync(receiver, { recursive: true, force: true });
+  await bundleReceiver({ source: join(root, 'src'), dist: receiver });
+  for (const types of ['verify.d.ts', 'verify.d.cts'])
+    cpSync(join(dist, 'webhooks', 'verify.d.ts'), join(receiver, types));
 }

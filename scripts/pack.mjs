@@ -1,30 +1,61 @@
-/** The npm package as a file: the bundle has the libraries in it, so the package depends on none. */
+/**
+ * `npm run pack -- FOLDER`: the npm packages as files, made from what `npm run build` has made. The program's bundle has
+ * the libraries in it, so its package depends on none; a publication of the project's folder would be wrong.
+ */
 
-import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { npm, root } from './install.mjs';
+import { join, resolve } from 'node:path';
+import { npm, root, say } from './install.mjs';
 
 /** What npm adds to `files` by itself. */
 const ALWAYS = ['README.md', 'LICENSE'];
 /** Members of package.json that only developers need. */
 const DEVELOPMENT = ['scripts', 'dependencies', 'devDependencies'];
+const RECEIVER_FOLDER = join(root, 'packages', 'webhooks');
 
-/** Packs what `npm run build` has made, into `folder`; returns the path of the file. */
-export async function pack(folder) {
-  const stage = mkdtempSync(join(tmpdir(), 'polygate-stage-'));
-  try {
+/** Packs the program into `folder`; returns the path of the file. */
+export function pack(folder) {
+  return packStage(folder, (stage) => {
     const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
     for (const name of DEVELOPMENT) delete manifest[name];
     for (const file of [...manifest.files, ...ALWAYS]) cpSync(join(root, file), join(stage, file), { recursive: true });
     writeFileSync(join(stage, 'package.json'), `${JSON.stringify(manifest, undefined, 2)}\n`);
+  });
+}
+
+/** Packs `@polygate/webhooks` into `folder`; returns the path of the file. */
+export function packReceiver(folder) {
+  return packStage(folder, (stage) => {
+    for (const file of ['package.json', 'README.md', 'dist'])
+      cpSync(join(RECEIVER_FOLDER, file), join(stage, file), { recursive: true });
+    cpSync(join(root, 'LICENSE'), join(stage, 'LICENSE'));
+  });
+}
+
+async function packStage(folder, fill) {
+  const stage = mkdtempSync(join(tmpdir(), 'polygate-stage-'));
+  try {
+    fill(stage);
     let packed = '';
     await npm(['pack', stage, '--json', '--ignore-scripts', '--loglevel=error'], folder, (text) => {
       packed += text;
     });
-    const [{ filename }] = JSON.parse(packed);
+    const [{ filename }] = Object.values(JSON.parse(packed));
     return join(folder, filename);
   } finally {
     rmSync(stage, { recursive: true, force: true });
+  }
+}
+
+if (process.argv[1] === import.meta.filename) {
+  const [target = '.'] = process.argv.slice(2);
+  if (target === '--advice') {
+    say('Publish the files that "npm run build" and "npm run pack" make, not this folder.');
+    process.exitCode = 1;
+  } else {
+    const folder = resolve(target);
+    mkdirSync(folder, { recursive: true });
+    for (const file of [await pack(folder), await packReceiver(folder)]) process.stdout.write(`${file}\n`);
   }
 }

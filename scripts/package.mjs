@@ -1,50 +1,49 @@
 /**
- * `npm run test:package`: tests the npm package. Builds, packs and installs it in an empty folder, makes a video with the
- * program, compiles and runs a webhook receiver, and bounds what a start costs.
+ * `npm run test:package`: tests the npm packages. Builds, packs and installs them in empty folders; times the way to the
+ * first response, makes a video with the program, compiles and runs webhook receivers, asks versions of Node that are too
+ * old, and bounds what a start costs.
  */
 
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer as createHttpServer } from 'node:http';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { delimiter, dirname, join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { environment, nodeProgram, npm, root, run, say } from './install.mjs';
-import { pack } from './pack.mjs';
+import { environment, installPackages, nodeProgram, npm, root, run, say } from './install.mjs';
+import { pack, packReceiver } from './pack.mjs';
+import { useReceiverExport, useReceiverPackage } from './package-receiver.mjs';
 import { greeting, measureBestStart, sizeOf } from './start-cost.mjs';
 
 const VIDEO_TIMEOUT_MS = 20_000;
 const VISIT_TIMEOUT_MS = 40_000;
-/** What a start may cost: processor time until it listens, and resident memory a second later. */
-const BOUNDS = { cpuMs: 750, rssMb: 135, installedMb: 8 };
+/**
+ * What a start may cost on a busy machine: processor time and time until it listens, and resident memory a second later.
+ * With a machine to itself it is ready within 500 ms.
+ */
+const BOUNDS = { cpuMs: 750, readyMs: 3000, rssMb: 130, installedMb: 6 };
 const START_TRIES = 5;
+/** From the command that installs the package, with an empty cache, to the first response of a model. */
+const FIRST_RESPONSE_MS = 60_000;
 /** Tests that start the program. */
 const PROGRAM_TESTS = ['cli/programs.test', 'cli/serve.test'];
 
-const RECEIVER = `import { verifyWebhook, type Webhook, WebhookError } from 'polygate/webhooks';
-
-try {
-  const webhook: Webhook = verifyWebhook(Buffer.from('{}'), {}, 'whsec_of-a-test');
-  console.log(webhook.data.status);
-} catch (error) {
-  if (error instanceof WebhookError) console.log('refused');
-}
-`;
-
 const folder = mkdtempSync(join(tmpdir(), 'polygate-package-'));
-const program = join(folder, 'node_modules', 'polygate', 'dist', 'main.js');
+const program = join(folder, 'node_modules', 'polygate', 'dist', 'polygate.cjs');
 try {
   const node = await nodeProgram();
   await runOrThrow(node, [join(root, 'scripts', 'build.mjs')]);
-  await install();
+  await startFirst(node);
   await useProgram(node);
+  await useReceiverExport(node, { folder, run: runOrThrow });
   await useReceiver(node);
+  if (process.platform === 'linux') await askOldNodes();
   await testProgram(node);
   if (process.platform === 'linux') await boundCost(node);
-  say('The package works.');
+  say('The packages work.');
 } catch (error) {
   say(error.message);
   process.exitCode = 1;
@@ -52,13 +51,51 @@ try {
   rmSync(folder, { recursive: true, force: true });
 }
 
-async function install() {
+/** As a newcomer does: an empty folder and an empty cache, a key from the output of a command, then a request. */
+async function startFirst(node) {
   const file = await pack(folder);
-  writeFileSync(join(folder, 'package.json'), '{ "type": "module" }');
-  await npm(
-    ['install', '--ignore-scripts', '--prefer-offline', '--no-audit', '--no-fund', '--loglevel=error', file],
-    folder,
-  );
+  const startedAt = performance.now();
+  await install(folder, file);
+  const PATH = `${dirname(node)}${delimiter}${process.env.PATH}`;
+  const env = { ...process.env, PATH, HOME: folder, XDG_CACHE_HOME: '' };
+  const windows = process.platform === 'win32';
+  const options = { cwd: folder, env, shell: windows };
+  let key = '';
+  const onOutput = (text) => {
+    key += text;
+  };
+  const create = ['polygate', 'keys', 'create', '--name', 'first'];
+  const code = await run('npx', create, { ...options, stdio: ['ignore', 'pipe', 'inherit'], onOutput });
+  assert.equal(code, 0);
+  assert.match(key, /^sk-pg-\S+\n$/, 'standard output holds more than the key');
+  const child = spawn('npx', ['polygate', '--port', '0'], {
+    ...options,
+    // A signal to npx alone would not reach the gateway.
+    detached: !windows,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let output = '';
+  child.stdout.setEncoding('utf8').on('data', (text) => {
+    output += text;
+  });
+  const [, url] = /listens on (\S+)/.exec(await greeting(child));
+  await chat(url, { authorization: `Bearer ${key.trim()}`, 'content-type': 'application/json' });
+  const elapsedMs = performance.now() - startedAt;
+  if (windows) child.kill();
+  else process.kill(-child.pid, 'SIGINT');
+  await once(child, 'close');
+  rmSync(join(folder, 'data'), { recursive: true });
+  say(`first response after ${(elapsedMs / 1000).toFixed(1)} s (at most ${FIRST_RESPONSE_MS / 1000})`);
+  assert.ok(elapsedMs < FIRST_RESPONSE_MS, 'the first response took too long');
+  assert.equal(output, '', 'the gateway writes to standard output');
+  if (!windows) assert.equal(readdirSync(join(folder, '.cache', 'polygate', 'compiled')).length, 1);
+}
+
+async function install(target, file) {
+  mkdirSync(target, { recursive: true });
+  writeFileSync(join(target, 'package.json'), '{ "type": "module" }');
+  const quiet = ['--no-audit', '--no-fund', '--loglevel=error'];
+  await npm(['install', '--ignore-scripts', '--cache', join(target, 'npm-cache'), ...quiet, file], target);
 }
 
 /** Runs commands; makes a video with a webhook; reads metrics and sends some to a collector. */
@@ -125,7 +162,6 @@ async function boundCost(node) {
   const start = await measureBestStart(node, { args: [program], folder: starts, tries: START_TRIES });
   const cost = { ...start, installedMb: sizeOf(join(folder, 'node_modules')) };
   for (const [name, bound] of Object.entries(BOUNDS)) say(`${name} ${cost[name].toFixed(1)} (at most ${bound})`);
-  say(`readyMs ${cost.readyMs.toFixed(1)}`);
   const excess = Object.entries(BOUNDS).filter(([name, bound]) => cost[name] > bound);
   assert.deepEqual(excess, [], 'the package costs too much');
 }
@@ -143,6 +179,49 @@ async function makeVideo(url, headers, receiver) {
   throw new Error(`The video ${id} was not completed in time.`);
 }
 
+/** The receiver's package in a folder of its own. */
+async function useReceiver(node) {
+  const target = join(folder, 'receiver');
+  await install(target, await packReceiver(folder));
+  const receivers = await useReceiverPackage(node, { folder: target, run: (...call) => runOrThrow(...call, target) });
+  for (const old of await oldNodes()) {
+    for (const file of Object.keys(receivers).filter((name) => !name.endsWith('.ts')))
+      if (!old.includes('node-16')) await runOrThrow(old, [file], target);
+  }
+}
+
+/** The program says in one line what to type. */
+async function askOldNodes() {
+  for (const old of await oldNodes()) {
+    let text = '';
+    const onOutput = (chunk) => {
+      text += chunk;
+    };
+    const code = await run('/bin/sh', ['-c', '"$0" "$1" serve 2>&1', old, program], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+      onOutput,
+    });
+    assert.equal(code, 1, old);
+    assert.match(
+      text,
+      /^Polygate needs Node \S+ or newer, and this is \S+\. Type: npx -p node@\d+ -p polygate polygate\n$/,
+    );
+  }
+}
+
+/** Programs of old versions of Node, where there are packages of them for this machine. */
+async function oldNodes() {
+  const target = join(root, '.node', 'old');
+  mkdirSync(target, { recursive: true });
+  for (const file of ['package.json', 'package-lock.json'])
+    cpSync(join(root, 'scripts', 'old-nodes', file), join(target, file));
+  await installPackages(target, 'all', 'versions of Node that are too old');
+  const modules = join(target, 'node_modules');
+  return readdirSync(modules)
+    .filter((name) => name.startsWith('node-'))
+    .map((name) => join(modules, name, 'bin', 'node'));
+}
+
 /** Runs the tests of the program with the installed one. */
 async function testProgram(node) {
   const env = { ...environment, POLYGATE_PROGRAM: program };
@@ -150,34 +229,13 @@ async function testProgram(node) {
   if (code !== 0) throw new Error('The tests of the program failed with the installed package.');
 }
 
-/** Compiles the receiver with each module resolution, then runs it. */
-async function useReceiver(node) {
-  writeFileSync(join(folder, 'receiver.ts'), RECEIVER);
-  for (const [module, moduleResolution] of [
-    ['nodenext', 'nodenext'],
-    ['esnext', 'bundler'],
-  ]) {
-    const flags = ['--noEmit', '--strict', '--target', 'es2024', '--module', module];
-    const types = ['--moduleResolution', moduleResolution, '--types', 'node'];
-    const typeRoots = ['--typeRoots', join(root, 'node_modules', '@types')];
-    await runOrThrow(node, [
-      join(root, 'node_modules/typescript/bin/tsc'),
-      ...flags,
-      ...types,
-      ...typeRoots,
-      'receiver.ts',
-    ]);
-  }
-  assert.equal(await runOrThrow(node, ['receiver.ts']), 'refused\n');
-}
-
 /** Runs a program and returns its output. Throws with the output if it fails. */
-async function runOrThrow(program, args) {
+async function runOrThrow(program, args, cwd = folder) {
   let output = '';
   const onOutput = (text) => {
     output += text;
   };
-  const code = await run(program, args, { cwd: folder, stdio: ['ignore', 'pipe', 'inherit'], onOutput });
+  const code = await run(program, args, { cwd, stdio: ['ignore', 'pipe', 'inherit'], onOutput });
   if (code !== 0) throw new Error(`${output}${args.join(' ')} ended with exit code ${code}.`);
   return output;
 }

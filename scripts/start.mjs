@@ -1,21 +1,32 @@
-/** `npm start -- ARGUMENTS`: installs the production packages, then runs the program, by default `serve`. */
+/**
+ * `npm start` and `npm run polygate -- ARGUMENTS`: installs the production packages, then runs the program. Beside a gateway it
+ * builds the pages of the dashboard, once.
+ */
 
+import { spawn } from 'node:child_process';
 import { join } from 'node:path';
-import { installPackages, nodeProgram, root, run, say } from './install.mjs';
-
-/** Options without a command are those of `serve`; a leading `--` disables that. */
-function commandOf(args) {
-  if (args[0] === '--') return args.slice(1);
-  return args.length === 0 || args[0].startsWith('-') ? ['serve', ...args] : args;
-}
+import { environment, installPackages, nodeProgram, root, run, say } from './install.mjs';
+import { arePagesBuilt } from './pages.mjs';
 
 try {
   await installPackages(root, 'production', 'the packages that running needs');
   const node = await nodeProgram();
-  process.exitCode = await run(node, [join(root, 'src', 'main.ts'), ...commandOf(process.argv.slice(2))], {
-    cwd: process.cwd(),
-  });
+  const args = process.argv.slice(2);
+  const building = isServing(args) && !arePagesBuilt() ? startBuilding(node) : undefined;
+  process.exitCode = await run(node, [join(root, 'src', 'main.ts'), ...args], { cwd: process.cwd() });
+  building?.kill('SIGTERM');
 } catch (error) {
   say(error.message);
   process.exitCode = 1;
+}
+
+/** Options without a command are those of `serve`. */
+function isServing([first]) {
+  return first === undefined || first === 'serve' || first.startsWith('-');
+}
+
+/** Builds the pages in a process of its own. The gateway does not wait for them. */
+function startBuilding(node) {
+  const stdio = ['ignore', 'ignore', 'inherit'];
+  return spawn(node, [join(root, 'scripts', 'pages.mjs')], { stdio, env: environment }).on('error', () => undefined);
 }

@@ -103,7 +103,7 @@ async function runTests(node, { files, engines, counts, skipped }) {
     '--test',
     '--test-reporter=spec',
     // Ends what hangs; a group of files counts as one test.
-    '--test-timeout=300000',
+    '--test-timeout=600000',
     // One more than there are cores: some always wait for something.
     `--test-concurrency=${availableParallelism() + 1}`,
   ];

@@ -1,0 +1,61 @@
+/**
+ * `npm run test:ui`: tests the pages of the dashboard in Chromium, which it installs where apt can. Types of the pages are
+ * checked against the API's description, sizes against their budgets. `npm run test:ui -- WORD` runs the files with it.
+ */
+
+import { existsSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { environment, installPackages, nodeProgram, root, run, say } from './install.mjs';
+import { buildPages, uiFolder } from './pages.mjs';
+import { checkSizes } from './ui-sizes.mjs';
+
+/** Debian's, and what other systems have. */
+const BROWSERS = ['/usr/bin/chromium', '/usr/bin/google-chrome'];
+const TEST_TIMEOUT_MS = 120_000;
+
+try {
+  await installPackages(root, 'all', 'all packages');
+  await installPackages(uiFolder, 'all', 'what the dashboard is built and tested with');
+  const node = await nodeProgram();
+  await provideChromium();
+  await step(node, join(root, 'scripts', 'ui-types.mjs'));
+  await step(node, join(root, 'node_modules', 'typescript', 'bin', 'tsc'), '-p', 'ui');
+  await step(node, join(root, 'node_modules', 'typescript', 'bin', 'tsc'), '-p', 'ui/test');
+  await buildPages();
+  checkSizes(join(root, 'dist', 'ui'));
+  const words = process.argv.slice(2);
+  const files = readdirSync(join(uiFolder, 'test')).filter(
+    (file) => file.endsWith('.test.ts') && (words.length === 0 || words.some((word) => file.includes(word))),
+  );
+  const paths = files.map((file) => join(uiFolder, 'test', file));
+  await step(node, '--test', '--test-concurrency=2', `--test-timeout=${TEST_TIMEOUT_MS}`, ...paths);
+} catch (error) {
+  say(error.message);
+  process.exitCode = 1;
+}
+
+/** Tests find the browser by the variable. */
+async function provideChromium() {
+  const found = () => process.env.CHROMIUM ?? BROWSERS.find((path) => existsSync(path));
+  if (found() === undefined) {
+    say('Installing Chromium with apt (once) ...');
+    // The lists of a new machine may be old, or absent.
+    await apt('update');
+    await apt('install', '--yes', '--no-install-recommends', 'chromium');
+  }
+  const path = found();
+  if (path === undefined) throw new Error('Chromium is needed: install the package chromium, or name one in CHROMIUM.');
+  environment.CHROMIUM = path;
+}
+
+async function apt(...args) {
+  const command = ['apt-get', '--quiet', ...args];
+  const [program, ...rest] = process.getuid?.() === 0 ? command : ['sudo', '--non-interactive', ...command];
+  const env = { ...environment, DEBIAN_FRONTEND: 'noninteractive' };
+  await run(program, rest, { stdio: ['ignore', 2, 2], env }).catch(() => 1);
+}
+
+async function step(node, ...args) {
+  const code = await run(node, args);
+  if (code !== 0) throw new Error(`${args[0]} ended with exit code ${code}.`);
+}
