@@ -18,7 +18,7 @@ export const BUSY = 'sk-test-busy-0123456789';
 export const OFTEN = ['sk-test-often-a-0123456789', 'sk-test-often-b-0123456789'] as const;
 export const TOKEN = 'the-token-of-the-operator-0123456789';
 export const BUDGET = 1;
-/** Requests of which each worker has some, as good as surely. */
+/** Requests that {@link Stage.hold} sends. */
 export const HELD = 16;
 
 interface Answer {
@@ -41,6 +41,8 @@ export interface Stage {
   ask(path: string, options?: { key?: string; body?: object; method?: string }): Promise<Answer>;
   /** Asks again while the gateway is not ready. */
   chat(key?: string, model?: string): Promise<Answer>;
+  /** {@link HELD} requests to the model `held`, half of them on each worker. Resolves when the upstream has them all. */
+  hold(): Promise<Promise<Answer>[]>;
   configure(more: string): void;
   restart(): Promise<Pick<Stage, 'gateway' | 'url' | 'pids'>>;
 }
@@ -88,17 +90,25 @@ ${rest}`,
   const { url } = first;
   const ask: Stage['ask'] = (path, { key = KEY, body, method = body ? 'POST' : 'GET' } = {}) =>
     send(`${url}${path}`, { key, body, method });
-  return {
-    ...{ ...first, folder, held, limited, ask, configure, restart: serve },
-    async chat(key = KEY, model = 'm') {
-      const body = { ...question('chat', `a/${model}`, 'Hi'), max_tokens: 3 };
-      for (;;) {
-        const answered = await ask('/v1/chat/completions', { key, body });
-        // While the disk of a busy machine takes more than a second for a write.
-        if (answered.status !== 503) return answered;
-      }
-    },
+  const chat: Stage['chat'] = async (key = KEY, model = 'm') => {
+    const body = { ...question('chat', `a/${model}`, 'Hi'), max_tokens: 3 };
+    for (;;) {
+      const answered = await ask('/v1/chat/completions', { key, body });
+      // While the disk of a busy machine takes more than a second for a write.
+      if (answered.status !== 503) return answered;
+    }
   };
+  /** While one worker is stopped, the other accepts all connections. */
+  async function hold(): Promise<Promise<Answer>[]> {
+    const answers: Promise<Answer>[] = [];
+    for (const paused of first.pids) {
+      process.kill(paused, 'SIGSTOP');
+      for (let count = 0; count < HELD / 2; count++) answers.push(chat(KEY, 'held'));
+      await until(() => held.length === answers.length).finally(() => process.kill(paused, 'SIGCONT'));
+    }
+    return answers;
+  }
+  return { ...first, folder, held, limited, ask, chat, hold, configure, restart: serve };
 }
 
 export function answer(response: ServerResponse): void {

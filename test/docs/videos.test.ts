@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
 import { KEY, startTestGateway, type TestGateway } from '../gateway/harness.ts';
 import { type VideoClient, videoClient } from '../gateway/video-client.ts';
 import { type Receiver, startReceiver } from '../webhooks/receiver.ts';
@@ -32,11 +33,22 @@ before(async () => {
   const request = JSON.parse(String(requestOf(lines[0] ?? '', '').body));
   ({ id: done } = await client.create({ ...request, callback_url: `https://127.0.0.1:${receiver.port}/hook` }));
   await client.until(done, 'completed');
+  // A replay is refused until the first delivery has ended.
+  await untilDelivered(done);
 });
 after(async () => {
   await gateway.close();
   await receiver.close();
 });
+
+async function untilDelivered(id: string): Promise<void> {
+  for (let attempt = 0; attempt < 200; attempt++) {
+    const { body } = await client.send('GET', `/v1/videos/${id}/deliveries`);
+    if (body.data[0]?.state === 'delivered') return;
+    await setTimeout(50);
+  }
+  assert.fail('The webhook was not delivered.');
+}
 
 function requestOf(line: string, id: string) {
   return parseCurl(line.replace('$VIDEO', id).replace('http://127.0.0.1:8080', gateway.url), KEY, PNG);
