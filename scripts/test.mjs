@@ -1,7 +1,8 @@
 /**
  * `npm test`: installs everything, then checks types, lint, format and, with the fast suites, behaviour. `npm run test:all`
  * adds the slow suites, and `npm run test:all -- --slow` runs only those. `npm test -- WORD ...` runs only the test files
- * with a word in their path, whichever suite they belong to; `npm run golden` writes the golden files anew.
+ * with a word in their path, whichever suite they belong to; `npm run golden` writes the golden files anew. `--retry` runs
+ * failed files once more, one at a time, and names those that pass then: for machines that others load too.
  */
 
 import { existsSync } from 'node:fs';
@@ -10,6 +11,7 @@ import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import { writeGroups } from './groups.mjs';
 import { environment, installPackages, nodeProgram, root, run, say } from './install.mjs';
+import { placeOfFailure, retriedFiles } from './retries.mjs';
 import { suiteOf, suites, testFiles, usesBothEngines } from './suites.mjs';
 
 /** What `--golden` writes. */
@@ -19,10 +21,13 @@ const COUNT = /^ℹ (tests|suites|pass|fail|cancelled|skipped|todo|duration_ms) 
 /** A skipped test in the runner's report, with its reason. */
 const SKIPPED = /^\s*﹣ (.+)$/;
 
-const FLAGS = ['--golden', '--all', '--slow'];
+const FLAGS = ['--golden', '--all', '--slow', '--retry'];
 const flags = new Set(process.argv.slice(2).filter((argument) => FLAGS.includes(argument)));
 const words = process.argv.slice(2).filter((argument) => !flags.has(argument));
+/** Files that failed, and passed when they were run again. */
+const unsteady = [];
 const golden = flags.has('--golden');
+const retries = flags.delete('--retry');
 const results = [];
 
 try {
@@ -84,8 +89,21 @@ function batches() {
   ];
 }
 
+/** Runs tests, and with `--retry` the failed files once more. */
+async function runTests(node, selection) {
+  const failed = new Set();
+  const code = await reportTests(node, { ...selection, failed });
+  const files = retries && code !== 0 ? retriedFiles(failed, selection.files) : [];
+  if (files.length === 0) return code;
+  say(`Running ${files.join(', ')} again ...`);
+  failed.clear();
+  const again = await reportTests(node, { ...selection, files, failed, concurrency: 1 });
+  if (again === 0) unsteady.push(...files);
+  return again;
+}
+
 /** Passes the report on as it comes, but for the counts. */
-async function runTests(node, { files, engines, counts, skipped }) {
+async function reportTests(node, { files, engines, counts, skipped, failed, concurrency }) {
   let rest = '';
   const onOutput = (chunk) => {
     const lines = (rest + chunk).split('\n');
@@ -94,6 +112,8 @@ async function runTests(node, { files, engines, counts, skipped }) {
       const text = stripVTControlCharacters(line);
       const [, test] = SKIPPED.exec(text) ?? [];
       if (test !== undefined) skipped.add(test);
+      const place = placeOfFailure(text);
+      if (place !== undefined) failed.add(place);
       if (COUNT.test(text)) counts.push(line);
       else process.stdout.write(`${line}\n`);
     }
@@ -105,7 +125,7 @@ async function runTests(node, { files, engines, counts, skipped }) {
     // Ends what hangs; a group of files counts as one test.
     '--test-timeout=600000',
     // One more than there are cores: some always wait for something.
-    `--test-concurrency=${availableParallelism() + 1}`,
+    `--test-concurrency=${concurrency ?? availableParallelism() + 1}`,
   ];
   const groups = writeGroups(files);
   return run(node, [...options, ...groups.programs], {
@@ -126,6 +146,10 @@ function summarise(counts, skipped) {
       `${code === 0 ? 'ok    ' : 'FAILED'}  ${name.padEnd(16)} ${seconds.toFixed(1).padStart(6)} s`,
   );
   process.stdout.write(`\n${lines.join('\n')}\n\n${counts.join('\n')}\n`);
+  if (unsteady.length > 0)
+    process.stdout.write(
+      `\nUNSTEADY, failed and passed when run again:\n${unsteady.map((file) => `  ${file}`).join('\n')}\n`,
+    );
   if (skipped.size > 0) process.stdout.write(`\nSKIPPED:\n${[...skipped].map((test) => `  ${test}`).join('\n')}\n`);
 }
 

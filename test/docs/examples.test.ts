@@ -63,7 +63,10 @@ function linesIn(document: string, start: string): string[] {
 
 function textOfAnswer(answer: Json): string {
   return (
-    answer.choices?.[0].message.content ?? answer.content?.[0].text ?? answer.candidates?.[0].content.parts[0].text
+    answer.choices?.[0].message.content ??
+    answer.content?.[0].text ??
+    answer.candidates?.[0].content.parts[0].text ??
+    answer.output?.[0].content[0].text
   );
 }
 

@@ -6,6 +6,11 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import suites from '../suites.json' with { type: 'json' };
 
+interface Retries {
+  placeOfFailure(line: string): string | undefined;
+  retriedFiles(places: Set<string>, testFiles: readonly string[]): string[];
+}
+
 const folder = join(import.meta.dirname, '..');
 const entries = [...Object.entries(suites.fast), ...Object.entries(suites.slow)];
 
@@ -44,6 +49,18 @@ test('a slow suite is a folder of its own or a file of a fast one, and nothing i
 
 test('.ci/run runs the fast and the slow suites', () => {
   const steps = readFileSync(join(folder, '../.ci/run'), 'utf8').split('\n');
-  assert.ok(steps.includes('npm test'));
-  assert.ok(steps.includes('npm run test:all -- --slow'));
+  assert.ok(steps.includes('npm test -- --retry'));
+  assert.ok(steps.includes('npm run test:all -- --slow --retry'));
+});
+
+test('failed files are run again, if each failure is in one of a few of them', async () => {
+  const scripts: Retries = await import(new URL('../../scripts/retries.mjs', import.meta.url).href);
+  const { placeOfFailure, retriedFiles } = scripts;
+  const files = ['test/a.test.ts', 'test/b.test.ts', 'test/c.test.ts', 'test/d.test.ts', 'test/e.test.ts'];
+  assert.equal(placeOfFailure('test at test/a.test.ts:5:26'), 'test/a.test.ts');
+  assert.equal(placeOfFailure('test at test\\docs\\a.test.ts:5:26'), 'test/docs/a.test.ts');
+  assert.equal(placeOfFailure('  AssertionError: test at'), undefined);
+  assert.deepEqual(retriedFiles(new Set(files.slice(0, 2)), files), files.slice(0, 2));
+  assert.deepEqual(retriedFiles(new Set(files), files), []);
+  assert.deepEqual(retriedFiles(new Set(['test/a.test.ts', 'test/harness.ts']), files), []);
 });
