@@ -7,6 +7,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { environment, installPackages, nodeProgram, root, run, say } from './install.mjs';
 import { buildPages, uiFolder } from './pages.mjs';
+import { placeOfFailure, retriedFiles } from './retries.mjs';
 import { checkSizes } from './ui-sizes.mjs';
 
 /** Debian's, and what other systems have. */
@@ -23,12 +24,16 @@ try {
   await step(node, join(root, 'node_modules', 'typescript', 'bin', 'tsc'), '-p', 'ui/test');
   await buildPages();
   checkSizes(join(root, 'dist', 'ui'));
-  const words = process.argv.slice(2);
+  const retries = process.argv.includes('--retry');
+  const words = process.argv.slice(2).filter((argument) => argument !== '--retry');
   const files = readdirSync(join(uiFolder, 'test')).filter(
     (file) => file.endsWith('.test.ts') && (words.length === 0 || words.some((word) => file.includes(word))),
   );
-  const paths = files.map((file) => join(uiFolder, 'test', file));
-  await step(node, '--test', '--test-concurrency=2', `--test-timeout=${TEST_TIMEOUT_MS}`, ...paths);
+  await testPages(
+    node,
+    files.map((file) => `ui/test/${file}`),
+    retries,
+  );
 } catch (error) {
   say(error.message);
   process.exitCode = 1;
@@ -53,6 +58,34 @@ async function apt(...args) {
   const [program, ...rest] = process.getuid?.() === 0 ? command : ['sudo', '--non-interactive', ...command];
   const env = { ...environment, DEBIAN_FRONTEND: 'noninteractive' };
   await run(program, rest, { stdio: ['ignore', 2, 2], env }).catch(() => 1);
+}
+
+async function testPages(node, files, retries) {
+  const places = new Set();
+  if ((await runTests(node, files, 2, places)) === 0) return;
+  const again = retries ? retriedFiles(places, files) : [];
+  if (again.length === 0) throw new Error('The tests of the pages failed.');
+  say(`Running ${again.join(', ')} again ...`);
+  if ((await runTests(node, again, 1, new Set())) !== 0) throw new Error('The tests of the pages failed twice.');
+  say(`UNSTEADY, failed and passed when run again: ${again.join(', ')}`);
+}
+
+function runTests(node, files, concurrency, places) {
+  let rest = '';
+  const onOutput = (chunk) => {
+    process.stdout.write(chunk);
+    const lines = (rest + chunk).split('\n');
+    rest = lines.pop();
+    for (const line of lines) {
+      const place = placeOfFailure(line);
+      if (place !== undefined) places.add(place);
+    }
+  };
+  const options = ['--test', '--test-reporter=spec', `--test-concurrency=${concurrency}`];
+  return run(node, [...options, `--test-timeout=${TEST_TIMEOUT_MS}`, ...files], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    onOutput,
+  });
 }
 
 async function step(node, ...args) {
