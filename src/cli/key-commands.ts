@@ -94,6 +94,9 @@ function withJson(command: Command): Command {
 function withSettings(command: Command): Command {
   return command
     .option('--expires <moment>', 'ISO date, or a duration from now such as 30d')
+    .option('--owner <name>', 'person or team that holds the key')
+    .option('--tag <name=value...>', 'groups that the key belongs to, e.g. team=search')
+    .option('--metadata <name=value...>', 'notes')
     .option('--models <globs>', 'models the key may use, e.g. openai/*,sandbox/* (default: all)')
     .option('--surfaces <names>', 'surfaces the key may use, e.g. chat,videos (default: all)')
     .option('--read-only', 'the key may only read its own usage and tasks')

@@ -8,9 +8,14 @@ import type { Json } from '../core/json/json.ts';
 import { isRange } from '../net/ip-address.ts';
 import { SURFACES } from '../protocols/surfaces.ts';
 import { PERIODS, type Period } from '../records/key-settings.ts';
+import { MAX_OWNER, metadataProblems, tagProblems } from '../records/tags.ts';
 
 export interface KeyOptions {
   expires?: string;
+  owner?: string;
+  /** Each as `team=search`. */
+  tag?: string[];
+  metadata?: string[];
   /** Lists are separated by commas. */
   models?: string;
   surfaces?: string;
@@ -32,7 +37,14 @@ export function parseKeySettings(options: KeyOptions): Json {
     concurrentRequests: parseCount('--concurrent', options.concurrent),
   });
   const budgets = Object.fromEntries((options.budget ?? []).map(parseBudget));
+  const tags = parseLabels('--tag', options.tag);
+  const metadata = parseLabels('--metadata', options.metadata);
+  for (const { path, message } of [...tagProblems(tags), ...metadataProblems(metadata)])
+    throw new GatewayError('invalid_request', `${path} ${message}.`);
   return defined({
+    owner: parseOwner(options.owner),
+    tags,
+    metadata,
     models: parseList(options.models, () => true, '--models must be globs of models'),
     surfaces: parseList(options.surfaces, isSurface, `--surfaces must be some of ${SURFACES.join(', ')}`),
     readOnly: options.readOnly,
@@ -53,6 +65,24 @@ function parseList(
   const items = text.split(',').flatMap((item) => item.trim() || []);
   if (items.length > 0 && items.every(allowed)) return items;
   throw new GatewayError('invalid_request', `${problem}, with commas in between, or all.`);
+}
+
+function parseOwner(text: string | undefined): string | null | undefined {
+  if (text === 'none') return null;
+  if (text === undefined || (text !== '' && text.length <= MAX_OWNER)) return text;
+  throw new GatewayError('invalid_request', `--owner must have 1 to ${MAX_OWNER} characters, or be none.`);
+}
+
+/** Without a value the label is removed. */
+function parseLabels(option: string, texts: string[] | undefined): Record<string, string | null> | undefined {
+  if (texts === undefined) return undefined;
+  return Object.fromEntries(
+    texts.map((text) => {
+      const end = text.indexOf('=');
+      if (end > 0) return [text.slice(0, end), text.slice(end + 1) || null];
+      throw new GatewayError('invalid_request', `${option} must be name=value, or name= to remove it.`);
+    }),
+  );
 }
 
 /** Unix milliseconds. */

@@ -3,8 +3,9 @@
 import { systemClock } from '../core/clock.ts';
 import { encodeFacts, iso } from '../http/admin/key-object.ts';
 import { type Key, stateOf } from '../keys/key.ts';
+import { tagList } from '../records/tags.ts';
 
-export const HEADINGS = ['NAME', 'KEY', 'STATE', 'CREATED', 'EXPIRES', 'MODELS', 'ID'];
+export const HEADINGS = ['NAME', 'KEY', 'STATE', 'CREATED', 'EXPIRES', 'MODELS', 'OWNER', 'TAGS', 'ID'];
 
 /** JSON output, as in the admin API. */
 export function describeKey(key: Key): object {
@@ -19,6 +20,8 @@ export function rowOf(key: Key): string[] {
     iso(key.created)?.slice(0, 10) ?? key.origin,
     iso(key.expires) ?? 'never',
     key.settings.models?.join(',') ?? 'all',
+    key.settings.owner ?? '',
+    tagList(key.settings.tags).join(','),
     key.id,
   ];
 }

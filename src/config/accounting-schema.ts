@@ -3,6 +3,7 @@
 import { type Static, type TString, Type } from 'typebox';
 import { SURFACES } from '../protocols/surfaces.ts';
 import type { Period } from '../records/key-settings.ts';
+import { MAX_METADATA, MAX_METADATA_VALUE, MAX_OWNER, MAX_TAGS } from '../records/tags.ts';
 import { addressRange, httpUrl, retentionPeriod, size } from './fields.ts';
 import { s3 } from './videos-schema.ts';
 
@@ -45,8 +46,23 @@ const budgets: Record<Period, TString> = {
   total: money('USD in total.'),
 };
 
-/** Permissions, limits and budgets of an API key. */
+/** Holder, permissions, limits and budgets of an API key. */
 export const keySettings = {
+  owner: Type.Optional(
+    Type.String({ minLength: 1, maxLength: MAX_OWNER, description: 'Person or team that holds the key.' }),
+  ),
+  tags: Type.Optional(
+    Type.Record(Type.String(), Type.String(), {
+      maxProperties: MAX_TAGS,
+      description: 'Groups that it belongs to, by name, e.g. team: search. Its usage records keep them.',
+    }),
+  ),
+  metadata: Type.Optional(
+    Type.Record(Type.String(), Type.String({ maxLength: MAX_METADATA_VALUE }), {
+      maxProperties: MAX_METADATA,
+      description: 'Notes, by name.',
+    }),
+  ),
   surfaces: Type.Optional(
     Type.Array(Type.Unsafe<string>({ type: 'string', enum: [...SURFACES] }), {
       description: 'Surfaces it may call: chat, messages, generate, responses, videos. Absent means all.',

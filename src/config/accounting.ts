@@ -77,6 +77,9 @@ export function resolveLimits(entry: LimitsEntry): Limits {
 export function resolveKeySettings(entry: KeyEntry): KeySettings {
   const modelLimits = Object.entries(entry.model_limits ?? {}).map(([glob, limits]) => [glob, resolveLimits(limits)]);
   return withoutNulls({
+    owner: entry.owner,
+    tags: entry.tags ? withoutNulls(entry.tags) : undefined,
+    metadata: entry.metadata ? withoutNulls(entry.metadata) : undefined,
     models: entry.models,
     surfaces: entry.surfaces,
     readOnly: entry.read_only,

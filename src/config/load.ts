@@ -7,6 +7,7 @@ import { isLoopback } from '../core/loopback.ts';
 import { nearest } from '../core/nearest.ts';
 import { withoutEnd } from '../core/text.ts';
 import { isRange } from '../net/ip-address.ts';
+import { metadataProblems, tagProblems } from '../records/tags.ts';
 import { Secret } from '../security/secret.ts';
 import {
   resolveAdmin,
@@ -208,6 +209,8 @@ function resolveKeys(entries: KeyEntry[], report: ReportProblem): ConfiguredKey[
     const moment = expires ? parseMoment(expires) : undefined;
     if (expires && moment === undefined) report(`keys[${index}].expires`, 'must be a date that exists');
     checkRanges(entry.cidrs, `keys[${index}].cidrs`, report);
+    for (const { path, message } of [...tagProblems(entry.tags), ...metadataProblems(entry.metadata)])
+      report(`keys[${index}].${path}`, message);
     if (names.has(name)) report(`keys[${index}].name`, `is taken by another key, "${name}"`);
     names.add(name);
     return {

@@ -168,15 +168,17 @@ function describeTelemetry({ otlp, propagate, budgetKeys }: TelemetryConfig): ob
   return { otlp: otlp && { ...otlp, headers: masked(otlp.headers) }, propagate, budget_keys: budgetKeys };
 }
 
-/** Model globs, the names of `model_limits`, stay unchanged. */
+/** Names of `model_limits`, `tags` and `metadata` stay unchanged. */
 function describeKey({ name, key, expires, settings }: ConfiguredKey): object {
-  const { modelLimits = {}, ...rest } = settings;
+  const { modelLimits = {}, tags, metadata, ...rest } = settings;
   const limits = Object.entries(modelLimits).map(([glob, limit]) => [glob, snakeCased(limit)]);
   return {
     name,
     key: key.mask(),
     expires: expires === undefined ? undefined : new Date(expires).toISOString(),
     ...snakeCased(rest),
+    tags,
+    metadata,
     model_limits: limits.length > 0 ? Object.fromEntries(limits) : undefined,
   };
 }

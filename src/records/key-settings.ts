@@ -1,4 +1,6 @@
-/** Key settings: permissions, rate limits and budgets of an API key. Absent settings are unlimited. */
+/** Key settings: holder, permissions, rate limits and budgets of an API key. Absent settings are unlimited. */
+
+import type { Tags } from './tags.ts';
 
 export interface Limits {
   requestsPerMinute?: number;
@@ -10,6 +12,12 @@ export const PERIODS = ['day', 'week', 'month', 'total'] as const;
 export type Period = (typeof PERIODS)[number];
 
 export interface KeySettings {
+  /** Person or team that holds the key, for the operator. */
+  owner?: string;
+  /** Groups that it belongs to. */
+  tags?: Tags;
+  /** Notes of the operator. */
+  metadata?: Record<string, string>;
   /** Globs of model ids. */
   models?: string[];
   /** Ids of protocols, and `videos`. */

@@ -106,7 +106,7 @@ describe('keys', () => {
     const { folder, run } = program(context);
     writeFileSync(join(folder, 'polygate.yaml'), 'keys: [{ name: fixed, key: "${K}" }]\n');
     const { stdout } = await run(['keys', 'list'], { K: '0123456789abcdef' });
-    assert.equal(stdout, 'fixed\t0123…\tactive\tconfiguration\tnever\tall\tconfig:fixed\n');
+    assert.equal(stdout, 'fixed\t0123…\tactive\tconfiguration\tnever\tall\t\t\tconfig:fixed\n');
     assert.deepEqual(readdirSync(folder), ['polygate.yaml']);
   });
 

@@ -17,7 +17,8 @@ test('a key is made with limits, changed, rotated, switched off and on', async (
   };
   const scopes = ['--surfaces', 'chat,videos', '--cidrs', '10.0.0.0/8,::1', '--read-only'];
   const limits = ['--rpm', '60', '--tpm', '1000', '--concurrent', '2', '--budget', 'day=5.00', 'total=100'];
-  const made = await json('keys', 'create', '--name', 'ci', ...scopes, ...limits);
+  const labels = ['--owner', 'Ana', '--tag', 'team=search', 'env=prod', '--metadata', 'ticket=INF-1'];
+  const made = await json('keys', 'create', '--name', 'ci', ...scopes, ...limits, ...labels);
   assert.match(made.secret, /^sk-pg-/);
   assert.match(made.webhook_secret, /^whsec_/);
   const settings = {
@@ -26,7 +27,11 @@ test('a key is made with limits, changed, rotated, switched off and on', async (
     read_only: true,
     limits: { requests_per_minute: 60, tokens_per_minute: 1000, concurrent_requests: 2 },
     budgets: { day: '5.00', total: '100' },
+    owner: 'Ana',
+    tags: { team: 'search', env: 'prod' },
+    metadata: { ticket: 'INF-1' },
   };
+  assert.match((await run(['keys', 'list'])).stdout, /\tAna\tenv=prod,team=search\t/);
   const shown = await json('keys', 'show', 'ci');
   assert.deepEqual({ ...shown, ...settings }, shown);
   const spelled = Object.keys(shown).concat(Object.keys(shown.limits));
@@ -47,12 +52,18 @@ test('a key is made with limits, changed, rotated, switched off and on', async (
     'day=none',
     '--surfaces',
     'all',
+    '--owner',
+    'none',
+    '--tag',
+    'env=',
+    'team=ads',
   ];
   const updated = await json(...update);
   assert.equal(updated.read_only, false);
   assert.equal(updated.surfaces, null);
   assert.deepEqual(updated.limits, { tokens_per_minute: 1000, concurrent_requests: 2 });
   assert.deepEqual(updated.budgets, { total: '100' });
+  assert.deepEqual([updated.owner, updated.tags, updated.metadata], [null, { team: 'ads' }, { ticket: 'INF-1' }]);
 
   const rotated = await run(['keys', 'rotate', 'ci', '--overlap', '1h']);
   assert.match(rotated.stdout, /^sk-pg-\S+\n$/);

@@ -24,6 +24,9 @@ describe('use and limits', () => {
 keys:
   - name: ci
     key: a-key-of-sixteen-characters
+    owner: Ana
+    tags: { team: search }
+    metadata: { cost_center: "4711" }
     models: ["openai/*"]
     surfaces: [chat, videos]
     cidrs: [10.0.0.0/8]
@@ -32,6 +35,9 @@ keys:
     budgets: { day: "2.50" }
 `);
     assert.deepEqual(keys[0]?.settings, {
+      owner: 'Ana',
+      tags: { team: 'search' },
+      metadata: { cost_center: '4711' },
       models: ['openai/*'],
       surfaces: ['chat', 'videos'],
       cidrs: ['10.0.0.0/8'],
@@ -60,5 +66,11 @@ keys:
       '1: keys[0].cidrs[0]: must be an address range such as 10.0.0.0/8 or fd00::/8, or one address',
     ]);
     assert.equal(faultsOf(`${text} surfaces: [audio] }]`).length, 1);
+    assert.deepEqual(faultsOf(`${text} tags: { Team: search } }]`), [
+      '1: keys[0].tags.Team: must be named with at most 32 lower-case letters, digits, _ and -, a letter first',
+    ]);
+    assert.deepEqual(faultsOf(`${text} tags: { team: "" } }]`), [
+      '1: keys[0].tags.team: must be at most 64 letters, digits and . _ @ : -, a letter or digit first',
+    ]);
   });
 });

@@ -6,8 +6,8 @@ import type { Json } from '../../core/json/json.ts';
 import { merged } from '../../core/json/merge.ts';
 import type { Key } from '../../keys/store.ts';
 import { spendingOf } from '../../usage/spending.ts';
+import { pageOfKeys } from './key-list.ts';
 import { encodeKey, iso } from './key-object.ts';
-import { flag, whole } from './query.ts';
 import type { AdminOptions, AdminRequest } from './request.ts';
 import type { AdminHandlers } from './routes.ts';
 import { change, creation, type KeyChange, type KeyCreation, leak, rotation, secretRotation } from './schema.ts';
@@ -26,8 +26,6 @@ type KeyHandlers = Pick<
   | 'SecretRotation'
 >;
 
-const PAGE_SIZE = 100;
-
 export function createKeyHandlers({ keys, secrets, store, clock: { now } }: AdminOptions): KeyHandlers {
   const described = async (key: Key) => encodeKey(key, await spendingOf(store, key, now()), now());
 
@@ -39,11 +37,8 @@ export function createKeyHandlers({ keys, secrets, store, clock: { now } }: Admi
   }
 
   async function list({ query }: AdminRequest): Promise<Json> {
-    const all = flag(query, 'include_disabled');
-    const offset = whole(query, 'offset', { least: 0, most: 1e9, byDefault: 0 });
-    const limit = whole(query, 'limit', { least: 1, most: PAGE_SIZE, byDefault: PAGE_SIZE });
-    const shown = (await keys.list()).filter(({ disabled, revoked }) => all || (!disabled && revoked === undefined));
-    return { data: await Promise.all(shown.slice(offset, offset + limit).map(described)) };
+    const page = pageOfKeys(await keys.list(), query, now());
+    return { data: await Promise.all(page.keys.map(described)), total: page.total, next: page.next };
   }
 
   async function create({ body, author }: AdminRequest): Promise<Json> {

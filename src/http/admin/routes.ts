@@ -11,6 +11,7 @@ import { LIST_PARAMETERS, SUMMARY_PARAMETERS } from '../requests/query.ts';
 import { requestDetail, requestList, requestSummary } from '../requests/schema.ts';
 import { literalStart, matchTemplate, type Route, type RouteDescription } from '../route-table.ts';
 import { USE_PARAMETERS, use } from '../use.ts';
+import { KEY_STATES } from './key-list.ts';
 import type { AdminRequest } from './request.ts';
 import { change, creation, leak, question, rotation, secretRotation } from './schema.ts';
 
@@ -47,8 +48,17 @@ const ROUTES = {
     summary: 'List keys',
     query: [
       LIMIT,
+      AFTER,
       query('offset', Type.Integer({ minimum: 0 }), 'How many to leave out.'),
       query('include_disabled', Type.Boolean(), 'Show those too that are disabled or revoked.'),
+      query(
+        'search',
+        Type.String(),
+        'Only those with this text in name, hash, owner, or a value of tags and metadata.',
+      ),
+      query('tag', Type.String(), 'Only those with a tag, e.g. team=search.'),
+      query('owner', Type.String(), 'Only those of an owner.'),
+      query('state', Type.Unsafe<string>({ type: 'string', enum: KEY_STATES }), 'Only those in a state.'),
     ],
   },
   KeyCreation: { method: 'POST', path: KEYS, summary: 'Make a key', body: creation, status: 201 },

@@ -5,13 +5,21 @@ import type { Json } from '../../core/json/json.ts';
 import { protocols } from '../../protocols/index.ts';
 import { SURFACES } from '../../protocols/surfaces.ts';
 import { PERIODS } from '../../records/key-settings.ts';
+import { MAX_METADATA_VALUE, MAX_OWNER, MAX_TAGS } from '../../records/tags.ts';
 
 const closed = { additionalProperties: false };
 
-/** Optional field; null removes the setting. */
-function maybe<Schema extends TSchema>(schema: Schema) {
-  return Type.Optional(Type.Union([schema, Type.Null()]));
+/** Null removes the setting. */
+function nullable<Schema extends TSchema>(schema: Schema) {
+  return Type.Union([schema, Type.Null()]);
 }
+
+function maybe<Schema extends TSchema>(schema: Schema) {
+  return Type.Optional(nullable(schema));
+}
+
+/** A patch may remove as many as it sets. */
+const MAX_LABELS_OF_PATCH = 2 * MAX_TAGS;
 
 const count = Type.Integer({ minimum: 1 });
 const money = Type.String({
@@ -29,6 +37,13 @@ const limits = Type.Object(
 const budgets = Type.Object(Object.fromEntries(PERIODS.map((period) => [period, maybe(money)])), closed);
 
 const settings = {
+  owner: maybe(Type.String({ minLength: 1, maxLength: MAX_OWNER })),
+  tags: maybe(Type.Record(Type.String(), nullable(Type.String()), { maxProperties: MAX_LABELS_OF_PATCH })),
+  metadata: maybe(
+    Type.Record(Type.String(), nullable(Type.String({ maxLength: MAX_METADATA_VALUE })), {
+      maxProperties: MAX_LABELS_OF_PATCH,
+    }),
+  ),
   models: maybe(Type.Array(Type.String({ minLength: 1, maxLength: 256 }), { maxItems: 1000 })),
   surfaces: maybe(Type.Array(Type.Unsafe<string>({ type: 'string', enum: [...SURFACES] }))),
   read_only: maybe(Type.Boolean()),

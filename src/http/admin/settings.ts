@@ -6,6 +6,7 @@ import { isObject, type Json } from '../../core/json/json.ts';
 import { decimalOf, moneyOf } from '../../core/money.ts';
 import { isRange } from '../../net/ip-address.ts';
 import type { KeySettings, Limits, Period } from '../../records/key-settings.ts';
+import { metadataProblems, tagProblems } from '../../records/tags.ts';
 import type { Spending } from '../../usage/spending.ts';
 import type { KeyChange, KeyCreation } from './schema.ts';
 
@@ -16,6 +17,9 @@ const NO_BUDGETS = { day: null, week: null, month: null, total: null };
 /** Patch of the stored settings; null removes one. `spending` is the current spending of the key. Throws `invalid_request`. */
 export function settingsPatch(body: KeyCreation | KeyChange, spending?: Spending): Json {
   const {
+    owner,
+    tags,
+    metadata,
     models,
     surfaces,
     read_only: readOnly,
@@ -27,7 +31,11 @@ export function settingsPatch(body: KeyCreation | KeyChange, spending?: Spending
   for (const [index, range] of (cidrs ?? []).entries()) {
     if (!isRange(range)) throw invalid(`cidrs[${index}]`, 'must be an address range such as 10.0.0.0/8 or fd00::/8');
   }
+  for (const { path, message } of [...tagProblems(tags), ...metadataProblems(metadata)]) throw invalid(path, message);
   return defined({
+    owner,
+    tags,
+    metadata,
     models,
     surfaces,
     readOnly,
@@ -42,6 +50,9 @@ export function settingsPatch(body: KeyCreation | KeyChange, spending?: Spending
 }
 
 export function encodeSettings({
+  owner,
+  tags,
+  metadata,
   models,
   surfaces,
   readOnly,
@@ -53,6 +64,9 @@ export function encodeSettings({
 }: KeySettings): Json {
   const perModel = Object.entries(modelLimits ?? {}).map(([glob, one]) => [glob, encodeLimits(one)]);
   return {
+    owner: owner ?? null,
+    tags: tags ?? {},
+    metadata: metadata ?? {},
     models: models ?? null,
     surfaces: surfaces ?? null,
     read_only: readOnly ?? false,

@@ -3,6 +3,8 @@
 import { GatewayError } from '../../core/errors.ts';
 import type { Json } from '../../core/json/json.ts';
 import { merged } from '../../core/json/merge.ts';
+import type { KeySettings } from '../../records/key-settings.ts';
+import { MAX_METADATA, MAX_TAGS } from '../../records/tags.ts';
 import { type Author, addAudit } from '../audit-rows.ts';
 import { type Row, reading, type Transaction, writing } from '../operation.ts';
 import { addSecret, type StoredSecret } from '../secret-rows.ts';
@@ -87,6 +89,7 @@ export const createFirstKey = writing<StoredKeyCreation, boolean>('state', async
 
 async function storeKey(transaction: Transaction, creation: StoredKeyCreation, version: number): Promise<void> {
   const { key, secret, webhookSecret, author, now } = creation;
+  requireBoundedLabels(key.settings);
   await addKey(transaction, { ...key, version }, secret);
   if (webhookSecret) await addSecret(transaction, webhookSecret);
   const after = { ...auditValues(key), prefix: secret.prefix };
@@ -116,6 +119,7 @@ export const updateKey = writing<AuditedChange & { id: string; patch: KeyPatch }
       expiresAt: patch.expiresAt === undefined ? before.expiresAt : patch.expiresAt,
       settings: patch.settings ? JSON.stringify(merged(JSON.parse(before.settings), patch.settings)) : before.settings,
     };
+    requireBoundedLabels(after.settings);
     await requireFreeName(transaction, after, now);
     const { name, settings, expiresAt } = after;
     await transaction.run(
@@ -216,6 +220,17 @@ async function addKey(
   const secret = { digest, key_id: id, prefix, created_at: createdAt };
   await transaction.insert('api_key_secret', [secret], { ignoreDuplicates: true });
   return added > 0;
+}
+
+/** A patch adds to what is there. */
+function requireBoundedLabels(settings: string): void {
+  const { tags, metadata }: KeySettings = JSON.parse(settings);
+  for (const [param, labels, most] of [
+    ['tags', tags, MAX_TAGS] as const,
+    ['metadata', metadata, MAX_METADATA] as const,
+  ])
+    if (Object.keys(labels ?? {}).length > most)
+      throw new GatewayError('invalid_request', `${param} must have at most ${most} entries.`, { param });
 }
 
 type Named = Pick<KeyRow, 'id' | 'name'>;

@@ -1,0 +1,80 @@
+/** Pages of the list of keys: search, filters and cursors. */
+
+import { GatewayError } from '../../core/errors.ts';
+import { stateOf } from '../../keys/key.ts';
+import type { Key } from '../../keys/store.ts';
+import { parseTag } from '../../records/tags.ts';
+import { flag, option, whole } from './query.ts';
+
+export interface KeyPage {
+  keys: Key[];
+  /** Number of keys that the filters leave. */
+  total: number;
+  /** `after` of the next page; null at the end. */
+  next: string | null;
+}
+
+export const KEY_STATES = ['active', 'expired', 'disabled', 'revoked'] as const;
+
+const PAGE_SIZE = 100;
+const MAX_TEXT_CHARACTERS = 200;
+
+/** Throws `invalid_request` naming the parameter. */
+export function pageOfKeys(all: readonly Key[], query: URLSearchParams, now: number): KeyPage {
+  const offset = whole(query, 'offset', { least: 0, most: 1e9, byDefault: 0 });
+  const limit = whole(query, 'limit', { least: 1, most: PAGE_SIZE, byDefault: PAGE_SIZE });
+  const wanted = readFilter(query, now);
+  const found = all.filter(wanted);
+  const start = offset + placeAfter(all, query.get('after'), wanted);
+  const keys = found.slice(start, start + limit);
+  const last = keys.at(-1);
+  const isEnd = last === undefined || start + keys.length >= found.length;
+  return { keys, total: found.length, next: isEnd ? null : encodeCursor(last) };
+}
+
+function readFilter(query: URLSearchParams, now: number): (key: Key) => boolean {
+  const all = flag(query, 'include_disabled');
+  const state = option(query, 'state', KEY_STATES);
+  const owner = text(query, 'owner');
+  const search = text(query, 'search')?.toLowerCase();
+  const tag = readTag(query);
+  return (key) => {
+    const { disabled, revoked, settings } = key;
+    const isShown = state === undefined ? all || (!disabled && revoked === undefined) : stateOf(key, now) === state;
+    if (!isShown || (owner !== undefined && settings.owner !== owner)) return false;
+    if (tag && settings.tags?.[tag[0]] !== tag[1]) return false;
+    return search === undefined || searchedTexts(key).some((one) => one.toLowerCase().includes(search));
+  };
+}
+
+function searchedTexts({ id, name, prefix, settings: { owner = '', tags = {}, metadata = {} } }: Key): string[] {
+  return [id, name, prefix, owner, ...Object.values(tags), ...Object.values(metadata)];
+}
+
+/** A tag as `name=value`; undefined without the parameter. */
+export function readTag(query: URLSearchParams): [name: string, value: string] | undefined {
+  const given = query.get('tag');
+  if (given === null) return undefined;
+  const tag = parseTag(given);
+  if (tag) return tag;
+  throw new GatewayError('invalid_request', 'tag must be a tag such as team=search.', { param: 'tag' });
+}
+
+function text(query: URLSearchParams, name: string): string | undefined {
+  const given = query.get(name);
+  if (given === null || (given !== '' && given.length <= MAX_TEXT_CHARACTERS)) return given ?? undefined;
+  const message = `${name} must have 1 to ${MAX_TEXT_CHARACTERS} characters.`;
+  throw new GatewayError('invalid_request', message, { param: name });
+}
+
+/** Keys of the page before may have changed, but none is ever taken out of the list, except from the configuration. */
+function placeAfter(all: readonly Key[], cursor: string | null, wanted: (key: Key) => boolean): number {
+  if (cursor === null) return 0;
+  const place = all.findIndex((key) => encodeCursor(key) === cursor);
+  if (place >= 0) return all.slice(0, place + 1).filter(wanted).length;
+  throw new GatewayError('invalid_request', 'after must be the next of another page.', { param: 'after' });
+}
+
+function encodeCursor({ id }: Key): string {
+  return Buffer.from(id).toString('base64url');
+}

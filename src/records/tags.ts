@@ -1,0 +1,51 @@
+/** Tags of keys: bounded names with one value each, and their text on usage records. */
+
+/** At most one value for each name. */
+export type Tags = Record<string, string>;
+
+export const MAX_TAGS = 16;
+export const MAX_METADATA = 16;
+export const MAX_METADATA_VALUE = 512;
+export const MAX_OWNER = 200;
+
+const TAG_NAME = /^[a-z][a-z0-9_-]{0,31}$/;
+const TAG_VALUE = /^[A-Za-z0-9][A-Za-z0-9._@:-]{0,63}$/;
+const METADATA_NAME = /^[A-Za-z][A-Za-z0-9._-]{0,63}$/;
+
+const NAME_RULE = 'must be named with at most 32 lower-case letters, digits, _ and -, a letter first';
+const VALUE_RULE = 'must be at most 64 letters, digits and . _ @ : -, a letter or digit first';
+const METADATA_RULE = 'must be named with at most 64 letters, digits, . _ and -, a letter first';
+
+/** What is wrong with tags or metadata; null in a patch removes one. */
+export interface LabelProblem {
+  path: string;
+  message: string;
+}
+
+export function tagProblems(tags: Record<string, string | null> | null | undefined): LabelProblem[] {
+  return Object.entries(tags ?? {}).flatMap(([name, value]) => {
+    if (!TAG_NAME.test(name)) return [{ path: `tags.${name.slice(0, 64)}`, message: NAME_RULE }];
+    return value === null || TAG_VALUE.test(value) ? [] : [{ path: `tags.${name}`, message: VALUE_RULE }];
+  });
+}
+
+export function metadataProblems(metadata: Record<string, string | null> | null | undefined): LabelProblem[] {
+  return Object.entries(metadata ?? {}).flatMap(([name, value]) => {
+    if (!METADATA_NAME.test(name)) return [{ path: `metadata.${name.slice(0, 64)}`, message: METADATA_RULE }];
+    if ((value ?? '').length <= MAX_METADATA_VALUE) return [];
+    return [{ path: `metadata.${name}`, message: `must have at most ${MAX_METADATA_VALUE} characters` }];
+  });
+}
+
+/** Name and value of `name=value`; undefined for another text. */
+export function parseTag(text: string): [name: string, value: string] | undefined {
+  const [name = '', value = '', ...more] = text.split('=');
+  return more.length === 0 && TAG_NAME.test(name) && TAG_VALUE.test(value) ? [name, value] : undefined;
+}
+
+/** Tags as `name=value`, in the order of their names. */
+export function tagList(tags: Tags | undefined): string[] {
+  const list: string[] = [];
+  for (const name in tags) if (Object.hasOwn(tags, name)) list.push(`${name}=${tags[name]}`);
+  return list.sort();
+}
