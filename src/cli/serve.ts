@@ -74,7 +74,12 @@ export async function serve(options: ServeOptions): Promise<void> {
   const firstKey = isNew ? readFirstKey(process.env) : undefined;
   const instance = randomUUID();
   let workers: Workers | undefined;
-  const primary: PrimaryProcess = { role: 'primary', instance, flushOthers: async () => workers?.flushed() };
+  const primary: PrimaryProcess = {
+    role: 'primary',
+    instance,
+    flushOthers: async () => workers?.flushed(),
+    findCapture: async (asked) => workers?.findCapture(asked),
+  };
   const place = hasWorkers ? { process: primary } : { pages: createPages() };
   const gateway = await start({ config, keys, store, log, version, ...place }, firstKey);
   if (hasWorkers) workers = await startAll({ gateway, store, log, count, instance, text });

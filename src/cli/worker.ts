@@ -34,6 +34,7 @@ export async function runWorker(options: ServeOptions): Promise<void> {
     onStop: stopped.resolve,
     metricsText: async () => (await running.promise).gateway.metricsText(),
     flushed: async () => (await running.promise).gateway.flushed(),
+    findCapture: async (asked) => (await running.promise).gateway.findCapture(asked),
   });
   const { start } = connection;
   const source = {

@@ -18,6 +18,7 @@ export const ACCOUNTING_DEFAULTS = {
   adminPort: 8081,
   ui: true,
   uiAdminOnPublic: false,
+  uiCapture: true,
 };
 
 const closed = { additionalProperties: false };
@@ -173,6 +174,12 @@ export const ui = Type.Object(
         default: ACCOUNTING_DEFAULTS.uiAdminOnPublic,
         description:
           'Serve the operator, too, at the address of clients; only behind TLS. Where that is on loopback without another public URL, it always does.',
+      }),
+    ),
+    capture: Type.Optional(
+      Type.Boolean({
+        default: ACCOUNTING_DEFAULTS.uiCapture,
+        description: 'Whether the playground may show what was sent to upstreams and what came back.',
       }),
     ),
   },

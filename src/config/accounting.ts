@@ -50,10 +50,11 @@ export function resolveAdmin(entry: AdminEntry): AdminConfig | undefined {
   };
 }
 
-export function resolveUi({ enabled, admin_on_public: adminOnPublic }: UiEntry): UiConfig {
+export function resolveUi({ enabled, admin_on_public: adminOnPublic, capture }: UiEntry): UiConfig {
   return {
     enabled: enabled ?? DEFAULTS.ui,
     adminOnPublic: adminOnPublic ?? DEFAULTS.uiAdminOnPublic,
+    capture: capture ?? DEFAULTS.uiCapture,
   };
 }
 

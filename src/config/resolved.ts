@@ -165,6 +165,8 @@ export interface UiConfig {
   enabled: boolean;
   /** Whether operators use it at the address of clients. */
   adminOnPublic: boolean;
+  /** Whether sessions may capture their requests. */
+  capture: boolean;
 }
 
 export interface TelemetryConfig {

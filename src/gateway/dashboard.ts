@@ -6,6 +6,7 @@ import type { Protocol } from '../core/protocol.ts';
 import { createAdminHandlers } from '../http/admin/handlers.ts';
 import type { AdminOptions } from '../http/admin/request.ts';
 import { adminRoutes } from '../http/admin/routes.ts';
+import { createCaptures } from '../http/captures.ts';
 import { createClientAddress } from '../http/client-address.ts';
 import { type CreateSharedRate, createRate } from '../http/rate.ts';
 import type { HttpContext } from '../http/request-context.ts';
@@ -14,6 +15,7 @@ import { createDashboard, type Dashboard } from '../http/sessions/dashboard.ts';
 import { createSessions } from '../http/sessions/sessions.ts';
 import { createSiteFinder } from '../http/sessions/site.ts';
 import type { Pages } from '../http/ui/pages.ts';
+import type { GatewayProcess } from './process.ts';
 
 export interface DashboardParts {
   /** At the address of clients; absent where it is disabled. */
@@ -22,7 +24,9 @@ export interface DashboardParts {
   forOperators: { gate: Dashboard['gate'] | undefined; routes: readonly Route<HttpContext>[] };
 }
 
-export interface DashboardWiring extends AdminOptions {
+export interface DashboardWiring extends Omit<AdminOptions, 'captures'> {
+  /** Place of this process in its gateway; absent if it is the only one. */
+  process?: Pick<GatewayProcess, 'instance' | 'findCapture'> | undefined;
   createRate?: CreateSharedRate | undefined;
   /** Pages for browsers; absent where a test needs none. */
   pages?: Pages | undefined;
@@ -34,11 +38,14 @@ const MAX_WRONG_LOGINS = 30;
 export function openDashboard(
   config: Config,
   protocol: Protocol,
-  { createRate: createSharedRate, pages, ...options }: DashboardWiring,
+  { createRate: createSharedRate, pages, process, ...options }: DashboardWiring,
 ): DashboardParts {
   const { keys, store, clock } = options;
-  const operatorRoutes = adminRoutes(protocol, createAdminHandlers(options));
-  if (!config.ui.enabled) {
+  const { enabled, capture } = config.ui;
+  const { instance, findCapture: askOthers } = process ?? {};
+  const captures = enabled && capture ? createCaptures({ clock, instance, askOthers }) : undefined;
+  const operatorRoutes = adminRoutes(protocol, createAdminHandlers({ ...options, captures }));
+  if (!enabled) {
     return { forClients: undefined, forOperators: { gate: undefined, routes: operatorRoutes } };
   }
   const rate = { rate: MAX_WRONG_LOGINS / 60, burst: MAX_WRONG_LOGINS, now: clock.monotonic };
@@ -51,6 +58,7 @@ export function openDashboard(
     protocol,
     operatorRoutes,
     pages,
+    captures,
     now: clock.now,
   };
   const forOperators = createDashboard({

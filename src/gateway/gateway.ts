@@ -195,6 +195,7 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
     recorder: accounting.recorder,
     clock,
     createRate: worker?.createRate,
+    process,
     pages: options.pages,
   });
   const appOptions: AppOptions = {
@@ -278,6 +279,7 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
     metricsText: telemetry.metrics.text,
     flushed: accounting.flushed,
     wake: (kind) => (kind === RESPONSE_JOB_KIND ? responses.wake() : tasks.wake(kind)),
+    findCapture: (asked) => dashboard.forClients?.captures?.find(asked),
     adoptCooldown: (circuit) => state.breaker.adopt(circuit),
     setAddress(chosen) {
       address = chosen;

@@ -1,5 +1,6 @@
 /** Processes of a gateway: one alone, or a primary and its workers. */
 
+import type { AskedCapture } from '../http/captures.ts';
 import type { CreateSharedRate } from '../http/rate.ts';
 import type { OpenCircuit } from '../routing/circuit-breaker.ts';
 
@@ -13,6 +14,8 @@ export interface PrimaryProcess {
   instance: string;
   /** Stores the pending records of the workers. */
   flushOthers(): Promise<void>;
+  /** A capture of a worker, as JSON text. */
+  findCapture(asked: AskedCapture): Promise<string | undefined>;
 }
 
 /** Answers clients. */
@@ -23,6 +26,8 @@ export interface WorkerProcess {
   /** Number of workers. */
   count: number;
   flushOthers(): Promise<void>;
+  /** A capture of any worker, as JSON text. */
+  findCapture(asked: AskedCapture): Promise<string | undefined>;
   /** Tells the primary that a job is due. */
   wake(kind: string): void;
   /** Tells the other workers that a circuit has opened. */

@@ -1,6 +1,7 @@
 /** A running gateway, as the command line and the supervision of workers use it. */
 
 import type { Config } from '../config/resolved.ts';
+import type { AskedCapture } from '../http/captures.ts';
 import type { OpenCircuit } from '../routing/circuit-breaker.ts';
 import type { ProviderState } from './provider-registry.ts';
 
@@ -21,6 +22,8 @@ export interface RunningGateway {
   wake(kind: string): void;
   /** Of a worker: another worker has opened a circuit. */
   adoptCooldown(circuit: OpenCircuit): void;
+  /** Of a worker: a capture of this process, as JSON text. */
+  findCapture(asked: AskedCapture): string | undefined;
   /** Of a primary: its workers listen at this address. */
   setAddress(address: { host: string; port: number }): void;
   /** Of a primary: settles the open requests of a worker that is gone. */

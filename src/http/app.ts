@@ -24,7 +24,7 @@ const REQUEST_TIMEOUT_MS = 5 * 60 * 1000;
 
 export function createApp(options: AppOptions): HttpServer {
   const { admission, bodyLimit, bodyBudget, log, observer, clock = systemClock } = options;
-  const gate = options.dashboard?.gate;
+  const { gate, captures } = options.dashboard ?? {};
   const authenticate = createAuthentication({ ...options, gate });
   const sockets = createSocketConnections(options, authenticate);
   const table = createRoutes(options, sockets);
@@ -63,7 +63,10 @@ export function createApp(options: AppOptions): HttpServer {
     const { found, headers, hold, observation } = context;
     context.key = key;
     observation.key = key.id;
-    if (found.route?.operation) headers.setAttempts(0);
+    if (found.route?.operation) {
+      headers.setAttempts(0);
+      if (context.session) context.capture = captures?.begin(context);
+    }
     if (!found.route?.limited) return key.id;
     headers.setRateLimit(admission.rateLimitHeaders(key));
     const slot = admission.enter(key);

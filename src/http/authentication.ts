@@ -23,11 +23,11 @@ export interface AuthenticationOptions {
 }
 
 /**
- * Throws `invalid_api_key`, `permission_denied`, `rate_limit_exceeded` after too many wrong keys, and `invalid_request`
+ * Notes the session where that is the credential. Throws `invalid_api_key`, `permission_denied`, `rate_limit_exceeded` after too many wrong keys, and `invalid_request`
  * for invalid protocol headers.
  */
 export type Authenticate = (
-  context: Pick<RequestContext, 'protocol' | 'request' | 'query'>,
+  context: Pick<RequestContext, 'protocol' | 'request' | 'query' | 'session'>,
   access: Omit<Access, 'address'>,
 ) => Promise<Key> | Key;
 
@@ -45,7 +45,8 @@ export function createAuthentication({
   const rate = { rate: MAX_WRONG_KEYS / 60, burst: MAX_WRONG_KEYS, now: clock.monotonic };
   const wrongKey = createSharedRate('wrong keys', rate);
 
-  return ({ protocol, request, query }, access) => {
+  return (context, access) => {
+    const { protocol, request, query } = context;
     const presented = new Set(protocol.credentials(request.headers, query));
     const [credential] = presented;
     if (credential === undefined) {
@@ -53,9 +54,10 @@ export function createAuthentication({
       // Pages of other sites can open WebSockets, so that the cookie does not open one.
       if (!gate || request.headers.upgrade !== undefined || !hasCookie(request.headers)) throw error;
       const { changes } = access;
-      return gate.keyOf(request, { access: 'key', changes }).then((key) => {
-        if (!key) throw error;
-        return checked(key);
+      return gate.keyOf(request, { access: 'key', changes }).then((found) => {
+        if (!found) throw error;
+        context.session = found.session;
+        return checked(found.key);
       });
     }
     if (presented.size > 1) {

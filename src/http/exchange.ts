@@ -2,6 +2,7 @@
 
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Protocol } from '../core/protocol.ts';
+import type { Capture } from '../inference/capture/capture.ts';
 import type { Reply } from '../inference/response/reply.ts';
 import type { Key } from '../keys/store.ts';
 import type { HttpResponse } from './http-response.ts';
@@ -19,6 +20,8 @@ export interface Exchange {
   readonly observation: Observation;
   /** Authenticated key. */
   key?: Key;
+  /** Capture of the request; absent unless a session asks for it. */
+  readonly capture?: Capture | undefined;
   /** Bytes of the request. */
   body: Buffer;
   /** Whether a response is being written. */

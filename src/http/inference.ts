@@ -39,6 +39,7 @@ export function handleInference(
   options: AppOptions,
 ): Promise<void> {
   const { headers } = context.request;
+  context.capture?.asked(context.body);
   checkContentType(headers['content-type'], headers['content-encoding']);
   const read = readCall(context, { operation, match });
   return read instanceof Promise
@@ -160,7 +161,7 @@ export function readCall(
 }
 
 export function callOf(
-  { protocol, request, body: bytes, requestId, key, observation }: Exchange,
+  { protocol, request, body: bytes, requestId, key, observation, capture }: Exchange,
   { body, facts }: { body: Json; facts?: BodyFacts },
   { operation, match }: { operation: Operation; match: RouteMatch },
 ): InferenceCall {
@@ -177,6 +178,7 @@ export function callOf(
     scanned: facts && { bytes, found: facts.found },
     limitOf: undefined,
     onAttempt: observation.attempt,
+    watcher: capture,
   };
 }
 

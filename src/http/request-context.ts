@@ -5,8 +5,10 @@ import type { Logger } from 'pino';
 import { GatewayError } from '../core/errors.ts';
 import type { Protocol } from '../core/protocol.ts';
 import { newRequestId } from '../core/request-id.ts';
+import type { Capture } from '../inference/capture/capture.ts';
 import type { Reply } from '../inference/response/reply.ts';
 import type { Key } from '../keys/store.ts';
+import { captureWhole, createCapturedReply } from './captured-reply.ts';
 import { causeOf, errorResponse } from './errors.ts';
 import type { Exchange } from './exchange.ts';
 import type { HttpResponse } from './http-response.ts';
@@ -43,6 +45,8 @@ export class HttpContext {
   body: Buffer = NO_BODY;
   /** Session of the dashboard, where that is the credential of the request. */
   session?: BrowserSession;
+  /** Capture of the request; absent unless a session asks for it. */
+  capture?: Capture | undefined;
   /** Whether a response is being written. */
   hasResponded = false;
   /** The connection of an upgrade request. */
@@ -66,7 +70,9 @@ export class HttpContext {
   send({ status = 200, headers, body }: HttpResponse): void {
     this.hasResponded = true;
     this.hold.release();
-    writeResponse(this.response, { status, headers: this.headers.with(headers), body }, (error) => this.refuse(error));
+    const whole = { status, headers: this.headers.with(headers), body };
+    if (this.capture) captureWhole(whole, this.capture);
+    writeResponse(this.response, whole, (error) => this.refuse(error));
   }
 
   /** Sends an error in the format of the protocol; ends the connection where a response has begun. */
@@ -100,7 +106,8 @@ export class RequestContext extends HttpContext implements Exchange {
   }
 
   createReply(): Reply {
-    return createReply(this.response, this.headers);
+    const { response, headers, capture } = this;
+    return capture ? createCapturedReply(response, headers, capture) : createReply(response, headers);
   }
 
   override refuse(error: GatewayError): void {

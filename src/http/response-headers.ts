@@ -18,6 +18,11 @@ export class ResponseHeaders {
     this.#headers['x-polygate-generation-id'] = id;
   }
 
+  /** Id of the capture of this request. */
+  setCapture(id: string): void {
+    this.#headers['x-polygate-capture'] = id;
+  }
+
   /** Number of attempts. */
   setAttempts(count: number): void {
     this.#headers['x-polygate-attempts'] = String(count);

@@ -7,6 +7,7 @@ import type { EncoderOptions } from '../core/operation.ts';
 import type { PictureStore } from '../core/picture-store.ts';
 import type { OutgoingBody, OutgoingRequest } from '../core/platform.ts';
 import type { Attempt } from '../routing/attempt.ts';
+import type { WatchedSending } from '../routing/call-watcher.ts';
 import { endpointName } from '../routing/candidate.ts';
 import type { RoutingDecision, RunnableCandidate } from '../routing/decision.ts';
 import type { Endpoint } from '../routing/endpoint.ts';
@@ -231,8 +232,15 @@ export class RunningAttempt implements ResponseContext, UpstreamReceiver {
     const { local } = this.endpoint.provider;
     const { method, url, headers, body } = authorized;
     const total = this.#until - this.timer.now();
-    this.#exchange = this.#options.upstream.send({ method, url, headers, body, local, total }, this);
+    const receiver = this.call.watcher?.follow(this.#watched(authorized), this) ?? this;
+    this.#exchange = this.#options.upstream.send({ method, url, headers, body, local, total }, receiver);
     this.#responder.attach(this.#exchange);
+  }
+
+  #watched(request: OutgoingRequest): WatchedSending {
+    const { record: attempt, endpoint, planned } = this;
+    const { headers: plainHeaders } = this.#request as Omit<OutgoingRequest, 'body'>;
+    return { attempt, endpoint, protocol: planned.upstream.id, request, plainHeaders };
   }
 
   /** Ends a response in progress. */

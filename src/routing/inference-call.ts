@@ -6,6 +6,7 @@ import type { OutputLimit } from '../core/output.ts';
 import type { Protocol } from '../core/protocol.ts';
 import type { AccountPin } from './account-pin.ts';
 import type { AnswerKeeper } from './answer-keeper.ts';
+import type { CallWatcher } from './call-watcher.ts';
 import type { Endpoint } from './endpoint.ts';
 
 export interface InferenceCall {
@@ -31,6 +32,8 @@ export interface InferenceCall {
   pin?: AccountPin | undefined;
   /** Stores the answer; absent if it is not stored. */
   keeper?: AnswerKeeper | undefined;
+  /** Sees what is sent to upstreams and what comes back; absent unless somebody looks. */
+  watcher?: CallWatcher | undefined;
   /** Called before each request to an upstream; returns headers to add to it. */
   onAttempt?(): Record<string, string>;
 }

@@ -1,10 +1,12 @@
 /** Workers: shared state, state of each, and signals, as docs/operations.md says. */
 
 import assert from 'node:assert/strict';
+import { Agent, type IncomingMessage, request } from 'node:http';
 import { connect, type Socket } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { test } from 'node:test';
 import { question } from '../gateway/harness.ts';
-import { isRunning, startTwoWorkers, statuses, TOKEN, until } from './two-workers.ts';
+import { isRunning, KEY, startTwoWorkers, statuses, TOKEN, until } from './two-workers.ts';
 
 const OPTIONS = { timeout: 120_000 };
 
@@ -92,4 +94,48 @@ test('workers leave signals to their primary, which reloads and stops for all', 
   gateway.signal('SIGINT');
   assert.equal((await gateway.ended).code, 0);
   assert.ok(!pids.some(isRunning));
+});
+
+test('a capture of one worker is found by the other', OPTIONS, async (context) => {
+  const { url, pids } = await startTwoWorkers(context);
+  const agents = pids.map(() => new Agent({ keepAlive: true, maxSockets: 1 }));
+  context.after(() => {
+    for (const agent of agents) agent.destroy();
+  });
+  const session = { 'content-type': 'application/json', origin: url, 'x-polygate-ui': '1', cookie: '' };
+  async function ask(
+    agent: Agent,
+    method: string,
+    path: string,
+    { body, headers }: { body?: object; headers?: object } = {},
+  ) {
+    return new Promise<IncomingMessage & { body: string }>((resolve, reject) => {
+      const sent = request(url + path, { agent, method, headers: { ...session, ...headers } }, async (response) => {
+        resolve(Object.assign(response, { body: await text(response) }));
+      });
+      sent.on('error', reject).end(body && JSON.stringify(body));
+    });
+  }
+  // While one worker is stopped, the other accepts the connection of an agent.
+  for (const [index, stopped] of pids.entries()) {
+    process.kill(stopped, 'SIGSTOP');
+    await ask(agents[index] as Agent, 'GET', '/healthz').finally(() => process.kill(stopped, 'SIGCONT'));
+  }
+  const [one, other] = agents as [Agent, Agent];
+  const { headers: opened } = await ask(one, 'POST', '/ui/session', { body: { key: KEY } });
+  session.cookie = String(opened['set-cookie']).split(';', 1)[0] as string;
+  const asked = { body: question('chat', 'a/m', 'Hi'), headers: { 'x-polygate-capture': '1' } };
+  const answered = await ask(one, 'POST', '/v1/chat/completions', asked);
+  const path = `/v1/self/captures/${answered.headers['x-polygate-capture']}`;
+  for (const agent of [other, one]) {
+    const found = await ask(agent, 'GET', path);
+    assert.equal(found.statusCode, 200, found.body);
+    assert.equal(JSON.parse(found.body).data.response.body.text, answered.body);
+  }
+  const unknown = await ask(
+    other,
+    'GET',
+    path.replace(/.$/, (last) => (last === '0' ? '1' : '0')),
+  );
+  assert.equal(unknown.statusCode, 404, unknown.body);
 });

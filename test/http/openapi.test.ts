@@ -130,7 +130,7 @@ const VIDEOS = ['', '/models', '/{id}', '/{id}/cancel', '/{id}/content', '/{id}/
   .concat('/v1/files/pictures/{name}');
 
 const RESPONSES = ['/v1/responses/{id}', '/v1/responses/{id}/cancel', '/v1/responses/{id}/input_items'];
-const SELF = ['/v1/self/requests/{id}'];
+const SELF = ['/v1/self/requests/{id}', '/v1/self/captures/{id}'];
 
 const adminTable = createRouteTable(adminRoutes(protocolOf('chat'), {} as AdminHandlers), protocolOf('chat'));
 const ADMIN = adminTable.routes.map((route) => ({ ...route, template: route.templates[0]?.path ?? '' }));

@@ -1,6 +1,7 @@
 /** Connection of a worker to its primary. */
 
 import cluster from 'node:cluster';
+import type { AskedCapture } from '../../http/captures.ts';
 import type { CreateSharedRate } from '../../http/rate.ts';
 import type { OpenCircuit } from '../../routing/circuit-breaker.ts';
 import type { Store } from '../../store/store.ts';
@@ -24,6 +25,7 @@ export interface WorkerHandlers {
   metricsText(): Promise<string>;
   /** Stores the pending usage records of this process. */
   flushed(): Promise<void>;
+  findCapture(asked: AskedCapture): Promise<string | undefined>;
 }
 
 export interface PrimaryConnection {
@@ -50,6 +52,7 @@ export async function connectToPrimary(handlers: WorkerHandlers): Promise<Primar
     stop: ({ graceMs }: { graceMs: number }) => handlers.onStop(graceMs),
     metrics: async () => ({ instance: start.instance, text: await handlers.metricsText() }),
     flush: () => handlers.flushed(),
+    capture: (asked: AskedCapture) => handlers.findCapture(asked),
   });
   process.on('message', (message: ChannelMessage) => channel.receive(message));
   process.on('disconnect', () => {
@@ -73,6 +76,7 @@ export async function connectToPrimary(handlers: WorkerHandlers): Promise<Primar
       wake: (kind) => void channel.call('wake', { kind }).catch(() => undefined),
       metricsText: () => channel.call('metrics', {}) as Promise<string>,
       flushOthers: async () => void (await channel.call('flush', {})),
+      findCapture: (asked) => channel.call('capture', asked) as Promise<string | undefined>,
     },
     listens: (address) => channel.call('listens', { address }),
     failed: (message) => channel.call('failed', { message }),

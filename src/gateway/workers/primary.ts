@@ -2,6 +2,7 @@
 
 import type { Logger } from 'pino';
 import { monotonicNow } from '../../core/clock.ts';
+import type { AskedCapture } from '../../http/captures.ts';
 import { createRate, type Rate } from '../../http/rate.ts';
 import type { OpenCircuit } from '../../routing/circuit-breaker.ts';
 import type { Store, StoreOperationName } from '../../store/store.ts';
@@ -25,6 +26,8 @@ export interface Workers {
   pids(): number[];
   /** Gives a changed configuration to all workers. */
   reload(text: string): void;
+  /** A capture of a worker, as JSON text. */
+  findCapture(asked: AskedCapture): Promise<string | undefined>;
   /** The gateway is about to stop: no worker is ready from now on. */
   drain(): void;
   /** Stores the pending usage records of all workers. */
@@ -63,6 +66,11 @@ export async function startWorkers(options: PrimaryOptions): Promise<Workers> {
     await (await starting).callAll('flush', {});
   }
 
+  async function findCapture(asked: AskedCapture): Promise<string | undefined> {
+    const found = (await (await starting).callAll('capture', asked)) as (string | undefined)[];
+    return found.find((text) => text !== undefined);
+  }
+
   async function sumMetrics(): Promise<string> {
     const supervisor = await starting;
     const [own, ...others] = await Promise.all([gateway.metricsText(), ...(await supervisor.callAll('metrics', {}))]);
@@ -91,6 +99,7 @@ export async function startWorkers(options: PrimaryOptions): Promise<Workers> {
       cooldown: async (circuit: OpenCircuit) => (await starting).tellAll('cooldown', circuit),
       metrics: sumMetrics,
       flush,
+      capture: findCapture,
     },
     async onEnded(worker) {
       addMetrics(endedTotals, lastMetrics.get(worker) ?? '', { totalsOnly: true });
@@ -109,6 +118,7 @@ export async function startWorkers(options: PrimaryOptions): Promise<Workers> {
       reloaded = next;
       supervisor.tellAll('reload', { text: next });
     },
+    findCapture,
     drain: () => supervisor.tellAll('drain', {}),
     flushed: flush,
     stop: supervisor.stop,

@@ -13,9 +13,11 @@ import type { Store } from '../../store/store.ts';
 import type { Recorder } from '../../usage/recorder.ts';
 import type { WebhookSecrets } from '../../webhooks/secrets.ts';
 import type { BodyBudget } from '../body-budget.ts';
+import type { Captures } from '../captures.ts';
 import type { HttpContext } from '../request-context.ts';
 import type { FoundRoute, MissedRoute, Route } from '../route-table.ts';
 import type { SessionGate } from '../sessions/gate.ts';
+import type { BrowserSession } from '../sessions/sessions.ts';
 import type { VideoOptions } from '../video-options.ts';
 
 /** Options of the listener of the admin API. */
@@ -45,6 +47,8 @@ export interface AdminOptions {
   /** Knows the requests that run in this process. */
   recorder: Pick<Recorder, 'open'> | undefined;
   clock: Clock;
+  /** Captures of sessions; absent where they are disabled. */
+  captures: Captures | undefined;
 }
 
 /** Authorized request of the operator. */
@@ -54,6 +58,8 @@ export interface AdminRequest {
   /** Empty object without a body. */
   body: Json;
   author: Author;
+  /** Session of the dashboard, where that is the credential. */
+  session: BrowserSession | undefined;
 }
 
 export type AdminContext = HttpContext & { found: FoundRoute<AdminContext> | MissedRoute };

@@ -1,13 +1,14 @@
 /** Handlers of requests of all keys. */
 
+import { readCapture } from '../captures.ts';
 import { readText } from '../requests/query.ts';
 import { createRequestReader, type RequestScope } from '../requests/reader.ts';
 import type { AdminOptions } from './request.ts';
 import type { AdminHandlers } from './routes.ts';
 
-type RequestHandlers = Pick<AdminHandlers, 'RequestList' | 'RequestSummary' | 'Request'>;
+type RequestHandlers = Pick<AdminHandlers, 'RequestList' | 'RequestSummary' | 'Request' | 'Capture'>;
 
-export function createRequestHandlers({ keys, ...options }: AdminOptions): RequestHandlers {
+export function createRequestHandlers({ keys, captures, ...options }: AdminOptions): RequestHandlers {
   const reader = createRequestReader(options);
 
   async function scopeOf(query: URLSearchParams): Promise<RequestScope> {
@@ -18,6 +19,7 @@ export function createRequestHandlers({ keys, ...options }: AdminOptions): Reque
   return {
     RequestList: async ({ query }) => reader.list(query, await scopeOf(query)),
     RequestSummary: async ({ query }) => reader.summary(query, await scopeOf(query)),
+    Capture: ({ parameters, session }) => readCapture(captures, parameters.id ?? '', session),
     Request: async ({ query, parameters }) => reader.get(parameters.id ?? '', await scopeOf(query)),
   };
 }

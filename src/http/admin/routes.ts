@@ -7,6 +7,7 @@ import type { Protocol } from '../../core/protocol.ts';
 import { TextBody } from '../http-response.ts';
 import { type ApiOperation, anyObject, JSON_TYPE, type Parameter } from '../openapi/operation.ts';
 import type { HttpContext } from '../request-context.ts';
+import { captureDetail } from '../requests/capture-schema.ts';
 import { LIST_PARAMETERS, SUMMARY_PARAMETERS } from '../requests/query.ts';
 import { requestDetail, requestList, requestSummary } from '../requests/schema.ts';
 import { literalStart, matchTemplate, type Route, type RouteDescription } from '../route-table.ts';
@@ -148,6 +149,12 @@ const ROUTES = {
     summary: 'See a request, and how it was routed',
     response: requestDetail,
   },
+  Capture: {
+    method: 'GET',
+    path: '/admin/v1/captures/{id}',
+    summary: 'See what a request of this session was on both sides of the gateway',
+    response: captureDetail,
+  },
   Delivery: { method: 'GET', path: DELIVERY, summary: 'See what became of a webhook, in all details' },
   Replicas: {
     method: 'GET',
@@ -216,7 +223,7 @@ export function adminRoutes(protocol: Protocol, handlers: AdminHandlers): Route<
 }
 
 async function readRequest(
-  { query, body, requestId }: HttpContext,
+  { query, body, requestId, session }: HttpContext,
   parameters: Record<string, string>,
 ): Promise<AdminRequest> {
   return {
@@ -224,6 +231,7 @@ async function readRequest(
     query,
     body: body.length > 0 ? await readBody(body) : {},
     author: { actor: 'admin', requestId },
+    session,
   };
 }
 

@@ -48,7 +48,12 @@ export function createRoutes(
         clock: videos.clock,
         isStopping: options.isDraining,
       }),
-      ...selfRoutes(protocol, { store, recorder: options.recorder, clock: options.clock ?? systemClock }),
+      ...selfRoutes(protocol, {
+        store,
+        recorder: options.recorder,
+        clock: options.clock ?? systemClock,
+        captures: dashboard?.captures,
+      }),
       ...systemRoutes(protocol, { ...options, pages: dashboard?.pages, describeApi }),
       ...(dashboard?.routes ?? []),
     ],

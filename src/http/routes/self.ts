@@ -4,26 +4,39 @@ import type { Json } from '../../core/json/json.ts';
 import type { Protocol } from '../../core/protocol.ts';
 import type { Key } from '../../keys/store.ts';
 import { readUseQuery, reportUse, USE_DIMENSIONS } from '../../usage/use-report.ts';
+import { type Captures, readCapture } from '../captures.ts';
 import { TextBody } from '../http-response.ts';
 import { JSON_TYPE } from '../openapi/operation.ts';
 import { keyOf, type RequestContext } from '../request-context.ts';
+import { captureDetail } from '../requests/capture-schema.ts';
 import { LIST_PARAMETERS, SUMMARY_PARAMETERS } from '../requests/query.ts';
 import { createRequestReader, type RequestReaderOptions, type RequestScope } from '../requests/reader.ts';
 import { requestDetail, requestList, requestSummary } from '../requests/schema.ts';
 import { literalStart, matchTemplate, type Route, type RouteDescription } from '../route-table.ts';
+import type { BrowserSession } from '../sessions/sessions.ts';
 import { encodeUse, readFormat, USE_PARAMETERS, use } from '../use.ts';
 
 interface SelfRoute {
   name: string;
   path: string;
   description: Pick<RouteDescription, 'summary' | 'query'> & { schema: RouteDescription['response']['schema'] };
-  read(query: URLSearchParams, scope: RequestScope, id: string): Promise<Json>;
+  read(query: URLSearchParams, scope: RequestScope, context: SelfContext): Promise<Json>;
+}
+
+interface SelfContext {
+  /** Parameter of the path; empty where it has none. */
+  id: string;
+  session: BrowserSession | undefined;
+}
+
+export interface SelfRouteOptions extends RequestReaderOptions {
+  captures: Captures | undefined;
 }
 
 const REQUESTS = '/v1/self/requests';
 const OWN_DIMENSIONS = USE_DIMENSIONS.filter((name) => name !== 'key');
 
-export function selfRoutes(protocol: Protocol, options: RequestReaderOptions): Route<RequestContext>[] {
+export function selfRoutes(protocol: Protocol, options: SelfRouteOptions): Route<RequestContext>[] {
   const reader = createRequestReader(options);
   const routes: SelfRoute[] = [
     {
@@ -56,7 +69,16 @@ export function selfRoutes(protocol: Protocol, options: RequestReaderOptions): R
       name: 'request',
       path: `${REQUESTS}/{id}`,
       description: { summary: 'See an own request, and how it was routed', schema: requestDetail },
-      read: (_query, scope, id) => reader.get(id, scope),
+      read: (_query, scope, { id }) => reader.get(id, scope),
+    },
+    {
+      name: 'capture',
+      path: '/v1/self/captures/{id}',
+      description: {
+        summary: 'See what a request of this session was on both sides of the gateway',
+        schema: captureDetail,
+      },
+      read: (_query, _scope, { id, session }) => readCapture(options.captures, id, session),
     },
   ];
   return routes.map((route) => routeOf(route, protocol));
@@ -79,7 +101,8 @@ function routeOf({ name, path, description, read }: SelfRoute, protocol: Protoco
     describe: () => ({ id: `own_${name}`, tag: 'use', ...rest, response }),
     async handle(context, { id = '' }) {
       const key: Key = keyOf(context);
-      const body = await read(context.query, { keyId: key.id, names: new Map([[key.id, key.name]]) }, id);
+      const { session } = context;
+      const body = await read(context.query, { keyId: key.id, names: new Map([[key.id, key.name]]) }, { id, session });
       const isText = body instanceof TextBody;
       const headers = { 'cache-control': 'no-store', ...(isText && body.headers) };
       return context.send({ headers, body: isText ? body.text : body });

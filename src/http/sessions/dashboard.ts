@@ -3,6 +3,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Protocol } from '../../core/protocol.ts';
 import type { Store } from '../../store/store.ts';
+import type { Captures } from '../captures.ts';
 import type { SharedRate } from '../rate.ts';
 import type { HttpContext } from '../request-context.ts';
 import type { Route } from '../route-table.ts';
@@ -16,6 +17,8 @@ export interface Dashboard {
   gate: SessionGate;
   routes: readonly Route<HttpContext>[];
   pages: Pages | undefined;
+  /** Absent where they are disabled. */
+  captures: Captures | undefined;
 }
 
 export interface DashboardOptions extends SessionGateOptions {
@@ -27,13 +30,14 @@ export interface DashboardOptions extends SessionGateOptions {
   /** Added where operators are served. */
   operatorRoutes: readonly Route<HttpContext>[];
   pages: Pages | undefined;
+  captures: Captures | undefined;
 }
 
 export function createDashboard(options: DashboardOptions): Dashboard {
   const gate = createSessionGate(options);
   const handlers = createSessionHandlers({ ...options, gate });
   const operatorRoutes = options.servesOperators ? options.operatorRoutes : [];
-  const { protocol, pages } = options;
+  const { protocol, pages, captures } = options;
   const forBrowsers = pages ? pageRoutes(protocol, pages) : [];
-  return { gate, routes: [...sessionRoutes(protocol, handlers), ...forBrowsers, ...operatorRoutes], pages };
+  return { gate, routes: [...sessionRoutes(protocol, handlers), ...forBrowsers, ...operatorRoutes], pages, captures };
 }

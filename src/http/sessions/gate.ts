@@ -23,8 +23,8 @@ export interface SessionGate {
   find(request: Head): Promise<BrowserSession | undefined>;
   /** Session that may call a route; undefined without one. Throws `permission_denied`. */
   admit(request: Head, route: GuardedRoute): Promise<BrowserSession | undefined>;
-  /** Key of a session for a route of keys. Throws `permission_denied`. */
-  keyOf(request: Head, route: GuardedRoute): Promise<Key | undefined>;
+  /** Session and its key for a route of keys. Throws `permission_denied`. */
+  keyOf(request: Head, route: GuardedRoute): Promise<{ session: BrowserSession; key: Key } | undefined>;
 }
 
 export interface SessionGateOptions {
@@ -57,9 +57,9 @@ export function createSessionGate(options: SessionGateOptions): SessionGate {
     return session;
   }
 
-  async function keyOf(request: Head, route: GuardedRoute): Promise<Key | undefined> {
+  async function keyOf(request: Head, route: GuardedRoute): ReturnType<SessionGate['keyOf']> {
     const session = await admit(request, route);
-    return session && (session.key ?? namedKey(request.headers));
+    return session && { session, key: session.key ?? (await namedKey(request.headers)) };
   }
 
   async function namedKey(headers: IncomingHttpHeaders): Promise<Key> {

@@ -1,0 +1,140 @@
+/** Redaction of captures: credentials are replaced by name, by place and by value. */
+
+import type { CredentialValue } from '../../core/credential.ts';
+
+/** Takes the place of a value that is not shown. */
+const REPLACED = '***';
+const MASK = '*'.charCodeAt(0);
+/** Shorter values occur in any text. */
+const MIN_SECRET_CHARACTERS = 6;
+/** Of a secret that was cut; fewer bytes tell nothing. */
+const MIN_CUT_BYTES = 4;
+
+/** Headers whose values are shown; an unknown header can hold a credential. */
+const SHOWN = new Set([
+  'accept',
+  'accept-encoding',
+  'accept-language',
+  'cache-control',
+  'connection',
+  'content-encoding',
+  'content-length',
+  'content-type',
+  'date',
+  'retry-after',
+  'retry-after-ms',
+  'server',
+  'trailer',
+  'transfer-encoding',
+  'user-agent',
+  'vary',
+  'anthropic-beta',
+  'anthropic-version',
+  'openai-beta',
+  'openai-processing-ms',
+  'openai-version',
+  'request-id',
+  'x-goog-api-client',
+  'x-request-id',
+  'x-session-id',
+  'x-should-retry',
+]);
+const SHOWN_STARTS = ['x-polygate-', 'x-ratelimit-', 'anthropic-ratelimit-', 'sec-fetch-'];
+/** Query parameters whose values are shown. */
+const SHOWN_PARAMETERS = new Set(['alt', 'api-version', 'beta']);
+
+type HeaderValues = Readonly<Record<string, string | string[] | undefined>>;
+
+/** `plain` are the headers before their authorization; what that has set is not shown. */
+export function redactHeaders(headers: HeaderValues, plain: HeaderValues = headers): Record<string, string> {
+  const entries = Object.entries(headers).flatMap(([name, value]) =>
+    value === undefined
+      ? []
+      : [[name.toLowerCase(), isShown(name) && plain[name] === value ? String(value) : REPLACED]],
+  );
+  return Object.fromEntries(entries);
+}
+
+function isShown(name: string): boolean {
+  const lower = name.toLowerCase();
+  return SHOWN.has(lower) || SHOWN_STARTS.some((start) => lower.startsWith(start));
+}
+
+/** Without user information, and with the values of unknown query parameters replaced. */
+export function redactUrl(text: string): string {
+  if (!URL.canParse(text)) return REPLACED;
+  const url = new URL(text);
+  return `${url.origin}${redactTarget(url.pathname + url.search)}`;
+}
+
+/** Of a request line. */
+export function redactTarget(target: string): string {
+  const mark = target.indexOf('?');
+  if (mark < 0) return target;
+  const query = target
+    .slice(mark + 1)
+    .split('&')
+    .map((pair) => {
+      const [name = ''] = pair.split('=', 1);
+      return SHOWN_PARAMETERS.has(name) || !pair.includes('=') ? pair : `${name}=${REPLACED}`;
+    });
+  return `${target.slice(0, mark)}?${query.join('&')}`;
+}
+
+/** Texts in which the values of headers can occur: as they are, without their scheme, and escaped. */
+export function secretsOf(values: readonly string[]): Buffer[] {
+  const texts = new Set<string>();
+  for (const value of values) {
+    const bare = value.slice(value.indexOf(' ') + 1);
+    for (const text of [value, bare]) {
+      for (const form of [text, JSON.stringify(text).slice(1, -1), encodeURIComponent(text)]) {
+        if (form.length >= MIN_SECRET_CHARACTERS) texts.add(form);
+      }
+    }
+  }
+  return [...texts].toSorted((one, other) => other.length - one.length).map((text) => Buffer.from(text));
+}
+
+/** Values of the headers of a request to an upstream that are not shown, or that its authorization has set. */
+export function hiddenValues(
+  headers: Readonly<Record<string, string>>,
+  plain: Readonly<Record<string, string>>,
+): string[] {
+  return Object.entries(headers)
+    .filter(([name, value]) => !isShown(name) || plain[name] !== value)
+    .map(([, value]) => value);
+}
+
+/** A token is in the headers that its authorization has set. */
+export function textsOfCredential(value: CredentialValue): string[] {
+  switch (value.type) {
+    case 'key':
+      return [value.key];
+    case 'key-pair':
+      return [value.id, value.secret, value.sessionToken ?? ''];
+    case 'headers':
+      return Object.values(value.headers);
+    default:
+      return [];
+  }
+}
+
+/** Overwrites each secret, in place, so that offsets stay as they are. */
+export function maskSecrets(bytes: Buffer, secrets: readonly Buffer[]): void {
+  for (const secret of secrets) {
+    for (let at = bytes.indexOf(secret); at >= 0; at = bytes.indexOf(secret, at + secret.length)) {
+      bytes.fill(MASK, at, at + secret.length);
+    }
+  }
+}
+
+/** Overwrites the beginning of a secret at the end of bytes that were cut. */
+export function maskCutSecret(bytes: Buffer, secrets: readonly Buffer[]): void {
+  for (const secret of secrets) {
+    for (let length = Math.min(secret.length - 1, bytes.length); length >= MIN_CUT_BYTES; length--) {
+      if (!bytes.subarray(bytes.length - length).equals(secret.subarray(0, length))) continue;
+      bytes.fill(MASK, bytes.length - length);
+      break;
+    }
+  }
+}
