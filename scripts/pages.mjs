@@ -14,6 +14,8 @@ import { installPackages, nodeProgram, root, run, say } from './install.mjs';
 export const uiFolder = join(root, 'ui');
 /** Digest of the source that the pages were built from. */
 const STAMP = '.built-from';
+/** Modules of the gateway that the pages use, too. */
+const SHARED = ['webhooks/signature-check.ts', 'webhooks/verification.ts'];
 const COMPRESSED = /\.(?:html|js|css|svg|txt)$/;
 const LOW_PRIORITY = 10;
 
@@ -75,6 +77,7 @@ function sourceDigest() {
   const hash = createHash('sha256');
   const files = ['package-lock.json', 'vite.config.ts', 'index.html', ...sourceFiles()];
   for (const file of files) hash.update(`${file}\0`).update(readFileSync(join(uiFolder, file)));
+  for (const file of SHARED) hash.update(`${file}\0`).update(readFileSync(join(root, 'src', file)));
   return hash.digest('hex');
 }
 

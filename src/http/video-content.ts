@@ -5,12 +5,12 @@ import { GatewayError } from '../core/errors.ts';
 import type { VideoTask } from '../records/video-task.ts';
 import type { Content } from '../videos/mirror/content.ts';
 import type { FileUrlQuery } from '../videos/mirror/file-urls.ts';
-import type { RequestContext } from './request-context.ts';
+import type { HttpContext } from './request-context.ts';
 import type { VideoOptions } from './video-options.ts';
 import { readIndex } from './video-queries.ts';
 
 export async function serveContent(
-  context: RequestContext,
+  context: HttpContext,
   { owner, id }: { owner: string; id: string },
   options: VideoOptions,
 ): Promise<void> {
@@ -33,7 +33,7 @@ export async function serveContent(
 
 /** Authorized by the signature, which is checked first. */
 export async function serveFile(
-  context: RequestContext,
+  context: HttpContext,
   { id, index }: { id: string; index: number },
   options: VideoOptions,
 ): Promise<void> {
@@ -46,7 +46,7 @@ export async function serveFile(
 }
 
 /** A picture of an answer. Authorized by the signature, which is checked first. */
-export async function servePicture(context: RequestContext, name: string, options: VideoOptions): Promise<void> {
+export async function servePicture(context: HttpContext, name: string, options: VideoOptions): Promise<void> {
   options.checkPictureUrl(name, signatureOf(context));
   const kept = await options.findPicture(name);
   if (!kept) throw new GatewayError('video_content_expired', 'This picture is no longer kept.');
@@ -54,7 +54,7 @@ export async function servePicture(context: RequestContext, name: string, option
   return sendContent(context, request, options);
 }
 
-function signatureOf({ query }: RequestContext): FileUrlQuery {
+function signatureOf({ query }: HttpContext): FileUrlQuery {
   const given = (name: string) => query.get(name) ?? undefined;
   return { exp: given('exp'), kid: given('kid'), sig: given('sig') };
 }
@@ -85,7 +85,7 @@ interface ContentToSend {
 }
 
 async function sendContent(
-  context: RequestContext,
+  context: HttpContext,
   { content, name, signal }: ContentToSend,
   { openContent }: VideoOptions,
 ): Promise<void> {
@@ -95,7 +95,7 @@ async function sendContent(
 }
 
 /** Aborts when the client disconnects. */
-function clientCloseSignal({ response }: RequestContext): AbortSignal {
+function clientCloseSignal({ response }: HttpContext): AbortSignal {
   const gone = new AbortController();
   response.on('close', () => {
     if (!response.writableFinished) gone.abort();

@@ -74,14 +74,17 @@ export async function searchDeliveries(
   search: Omit<DeliverySearch, 'depth'>,
 ): Promise<{ deliveries: OwnedDeliveryView[]; next?: DeliveryPosition }> {
   const { rows, ...next } = await store.call('findDeliveries', { ...search, depth: SEARCH_DEPTH });
-  const deliveries = rows.map((row) => ({ ...deliveryView(row, operatorAttemptView), owner: row.owner }));
-  return { deliveries, ...next };
+  return { deliveries: rows.map(ownedDeliveryView), ...next };
 }
 
 /** The delivery with all details, for any owner. */
-export async function deliveryForOperator(store: StoreReader, taskId: string): Promise<DeliveryView | undefined> {
+export async function deliveryForOperator(store: StoreReader, taskId: string): Promise<OwnedDeliveryView | undefined> {
   const row = await store.call('readDelivery', { taskId });
-  return row && deliveryView(row, operatorAttemptView);
+  return row && ownedDeliveryView(row);
+}
+
+function ownedDeliveryView(row: DeliveryRow): OwnedDeliveryView {
+  return { ...deliveryView(row, operatorAttemptView), owner: row.owner };
 }
 
 export interface ReplayOptions {

@@ -3,7 +3,8 @@
  * only, its types on nothing.
  */
 
-import { createHmac, timingSafeEqual } from 'node:crypto';
+import { createHmac } from 'node:crypto';
+import { encodeSignature, headerOf, matchesAny, SIGNATURE_HEADER } from './verification.ts';
 
 /** A webhook with a verified signature. */
 export interface Webhook {
@@ -28,8 +29,6 @@ export class WebhookError extends Error {
 /** `Headers` of fetch, or the headers of a request in Node. */
 type ReceivedHeaders = { get(name: string): string | null } | Record<string, string | string[] | undefined>;
 
-const SIGNATURE_HEADER = 'x-service-signature';
-
 /**
  * Verifies and parses a webhook. `body` must be the bytes as received, neither parsed nor decoded. Pass both secrets
  * during a rotation. Throws `WebhookError` if the signature matches none of the secrets.
@@ -39,27 +38,15 @@ export function verifyWebhook(
   headers: ReceivedHeaders,
   secrets: string | readonly string[],
 ): Webhook {
-  const given = Buffer.from(headerOf(headers, SIGNATURE_HEADER) ?? '');
   const known = typeof secrets === 'string' ? [secrets] : secrets;
-  // Compares all secrets, so that timing does not reveal which one matched.
-  const matches = known.filter((secret) => isEqual(given, Buffer.from(signatureOf(body, secret))));
-  if (matches.length === 0) throw new WebhookError(`The header ${SIGNATURE_HEADER} does not match the body.`);
-  return parse(body);
+  const signatures = known.map((secret) => signatureOf(body, secret));
+  if (matchesAny(headerOf(headers, SIGNATURE_HEADER), signatures)) return parse(body);
+  throw new WebhookError(`The header ${SIGNATURE_HEADER} does not match the body.`);
 }
 
 function signatureOf(body: Uint8Array | string, secret: string): string {
   if (secret === '') throw new WebhookError('The webhook secret is empty.');
-  return createHmac('sha256', secret).update(body).digest('base64url');
-}
-
-function isEqual(one: Buffer, other: Buffer): boolean {
-  return one.length === other.length && timingSafeEqual(one, other);
-}
-
-function headerOf(headers: ReceivedHeaders, name: string): string | undefined {
-  if (typeof headers.get === 'function') return headers.get(name) ?? undefined;
-  const [, value] = Object.entries(headers).find(([key]) => key.toLowerCase() === name) ?? [];
-  return typeof value === 'string' ? value : undefined;
+  return encodeSignature(createHmac('sha256', secret).update(body).digest());
 }
 
 function parse(body: Uint8Array | string): Webhook {

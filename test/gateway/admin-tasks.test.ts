@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import type { Json } from '../../src/core/json/json.ts';
 import { type Receiver, startReceiver } from '../webhooks/receiver.ts';
-import { ADMIN_CONFIG, type AdminAnswer, askAdmin } from './admin-client.ts';
+import { ADMIN_CONFIG, ADMIN_TOKEN, type AdminAnswer, askAdmin } from './admin-client.ts';
 import { startTestGateway, type TestGateway } from './harness.ts';
-import { createVideoClock, eventually, videoClient } from './video-client.ts';
+import { createVideoClock, eventually, type VideoClient, videoClient } from './video-client.ts';
 
 const CA = join(import.meta.dirname, '../net/fixtures/test-only-ca.pem');
 const CALLBACKS = `callbacks: { secret: a-secret-of-the-whole-gateway, allow_cidrs: [127.0.0.1/32], ca_file: ${JSON.stringify(CA)} }\n`;
@@ -89,6 +89,26 @@ describe('video tasks', () => {
   });
 });
 
+describe('a video of any key', () => {
+  test('is downloaded, whole and as a range', async () => {
+    const address = `${gateway.adminUrl}/admin/v1/videos/${ids[0]}/content`;
+    const headers = { authorization: `Bearer ${ADMIN_TOKEN}` };
+    const whole = Buffer.from(await (await fetch(address, { headers })).arrayBuffer());
+    const part = await fetch(`${address}?index=0`, { headers: { ...headers, range: 'bytes=4-7' } });
+    assert.equal(part.status, 206);
+    assert.equal(part.headers.get('content-range'), `bytes 4-7/${whole.length}`);
+    assert.equal(await part.text(), 'ftyp');
+    assert.equal((await fetch(`${address}?index=1`, { headers })).status, 400);
+    assert.equal((await fetch(address)).status, 401);
+  });
+
+  test('says how its provider got it', async () => {
+    const { submission } = (await admin('GET', `/videos/${ids[0]}`)).body.data;
+    assert.deepEqual([submission.provider, submission.state], ['sandbox', 'accepted']);
+    assert.ok(submission.sent_at <= submission.accepted_at);
+  });
+});
+
 describe('webhooks', () => {
   test('of all keys are listed with attempts and keys, newest first, in pages', async () => {
     const deliveries = await pages('/deliveries?limit=1');
@@ -115,6 +135,36 @@ describe('webhooks', () => {
       ({ headers }) => headers['x-service-idempotency-key'] === `${ids[0]}-completed`,
     );
     assert.equal(body.data.body, sent?.body.toString());
+    const names = ['x-service-signature', 'x-service-idempotency-key', 'content-type', 'webhook-id'];
+    const shown = new Headers(body.data.headers);
+    for (const name of names) assert.equal(shown.get(name), sent?.headers[name], name);
+  });
+
+  test('are counted by receiver', async () => {
+    const { body } = await admin('GET', '/deliveries/receivers');
+    const [{ last_delivered_at: last, ...figures }] = body.data;
+    const counts = { delivered: 2, pending: 0, exhausted: 0, failing_since: null };
+    assert.deepEqual([figures, body.complete], [{ host: `127.0.0.1:${receiver.port}`, ...counts }, true]);
+    assert.match(last, /^20/);
+  });
+
+  test('are shown to their own key, without addresses, and to no other', async () => {
+    const [one, two] = keys.map(({ key }) => videoClient(gateway, key)) as [VideoClient, VideoClient];
+    const { body } = await one.send('GET', '/v1/self/deliveries?state=delivered');
+    assert.deepEqual(
+      body.data.map(({ task_id }: Json) => task_id),
+      [ids[0]],
+    );
+    assert.equal(body.data[0].key, undefined);
+    assert.deepEqual(Object.keys(body.data[0].attempts[0]).toSorted(), [
+      ...['ended_at', 'n', 'next_attempt_at', 'outcome', 'started_at', 'status', 'trigger'],
+    ]);
+    const path = `/v1/self/deliveries/${ids[0]}/body`;
+    assert.match((await one.send('GET', path)).body.data.body, /video.generation.completed/);
+    assert.equal((await two.send('GET', path)).status, 404);
+    assert.equal((await two.send('GET', `/v1/self/deliveries/${ids[0]}`)).status, 404);
+    assert.equal((await one.send('GET', `/v1/self/deliveries/${ids[0]}`)).body.data.state, 'delivered');
+    assert.equal((await one.send('GET', '/v1/self/deliveries/receivers')).body.data[0].delivered, 1);
   });
 });
 

@@ -113,6 +113,7 @@ const OTHERS = [
   ...['/', '/healthz', '/readyz', '/metrics', '/openapi.json'],
   ...['/v1/usage', '/v1/generation', '/v1/key', '/v1/credits', '/v1/key/webhook-secret', '/v1/key/webhooks'],
   ...['/v1/self/requests', '/v1/self/requests/summary', '/v1/self/usage'],
+  ...['/v1/self/deliveries', '/v1/self/deliveries/receivers'],
 ];
 
 describe('every page is in it', () => {
@@ -130,7 +131,9 @@ const VIDEOS = ['', '/models', '/{id}', '/{id}/cancel', '/{id}/content', '/{id}/
   .concat('/v1/files/pictures/{name}');
 
 const RESPONSES = ['/v1/responses/{id}', '/v1/responses/{id}/cancel', '/v1/responses/{id}/input_items'];
-const SELF = ['/v1/self/requests/{id}', '/v1/self/captures/{id}'];
+const SELF = ['/requests/{id}', '/captures/{id}', '/deliveries/{id}', '/deliveries/{id}/body'].map(
+  (rest) => `/v1/self${rest}`,
+);
 
 const adminTable = createRouteTable(adminRoutes(protocolOf('chat'), {} as AdminHandlers), protocolOf('chat'));
 const ADMIN = adminTable.routes.map((route) => ({ ...route, template: route.templates[0]?.path ?? '' }));

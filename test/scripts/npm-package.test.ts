@@ -37,8 +37,9 @@ for (const [name, manifest] of Object.entries(manifests)) {
 test('the receiver has no dependency', () => {
   const { dependencies, peerDependencies } = manifests['@polygate/webhooks'];
   assert.deepEqual([dependencies, peerDependencies], [undefined, undefined]);
-  const imports = readFileSync(join(root, 'src/webhooks/verify.ts'), 'utf8').match(/from '[^']+'/g);
-  assert.deepEqual(imports, ["from 'node:crypto'"]);
+  const importsOf = (file: string) => readFileSync(join(root, 'src/webhooks', file), 'utf8').match(/from '[^']+'/g);
+  assert.deepEqual(importsOf('verify.ts'), ["from 'node:crypto'", "from './verification.ts'"]);
+  assert.equal(importsOf('verification.ts'), null);
 });
 
 test('the command is the entry point', () => {

@@ -2,6 +2,7 @@
 
 import { queryOptions, useQuery } from '@tanstack/react-query';
 import { api, bodyOf } from './api.ts';
+import { useSession } from './session.ts';
 
 export type Period = 'day' | 'week' | 'month' | 'total';
 
@@ -44,9 +45,10 @@ export const keyList = queryOptions({
   },
 });
 
-/** Name of a key by its hash. */
+/** Name of a key by its hash, for operators. */
 export function useKeyNames(): (hash: string) => string {
-  const { data } = useQuery(keyList);
+  const { isOperator } = useSession();
+  const { data } = useQuery({ ...keyList, enabled: isOperator });
   const names = new Map(data?.map(({ hash, name }) => [hash, name]));
   return (hash) => names.get(hash) ?? hash;
 }

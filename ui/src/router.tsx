@@ -6,6 +6,10 @@ import { Home } from './frame/home.tsx';
 import { NotFound } from './frame/not-found.tsx';
 import type { Wire } from './pages/playground/wires.ts';
 import type { Filters } from './pages/requests/query.ts';
+import type { VideoFilters } from './pages/videos/query.ts';
+import { VIDEO_STATUSES } from './pages/videos/search.ts';
+import type { DeliveryFilters } from './pages/webhooks/query.ts';
+import { DELIVERY_STATES } from './pages/webhooks/search.ts';
 import { type Dimension, RANGES, type Range } from './usage.ts';
 
 type Search = Record<string, unknown>;
@@ -157,8 +161,42 @@ const health = createRoute({
   component: lazyRouteComponent(() => import('./pages/health/page.tsx'), 'HealthPage'),
 });
 
+interface VideosSearch extends VideoFilters {
+  view?: 'grid' | 'list';
+  open?: string;
+}
+
+const videos = createRoute({
+  getParentRoute: () => root,
+  path: '/videos',
+  validateSearch: (search: Search): VideosSearch => ({
+    status: oneOf(VIDEO_STATUSES, search.status),
+    model: text(search.model),
+    key: text(search.key),
+    view: oneOf(['grid', 'list'], search.view),
+    open: text(search.open),
+  }),
+  component: lazyRouteComponent(() => import('./pages/videos/page.tsx'), 'VideosPage'),
+});
+
+interface WebhooksSearch extends DeliveryFilters {
+  open?: string;
+}
+
+const webhooks = createRoute({
+  getParentRoute: () => root,
+  path: '/webhooks',
+  validateSearch: (search: Search): WebhooksSearch => ({
+    state: oneOf(DELIVERY_STATES, search.state),
+    host: text(search.host),
+    key: text(search.key),
+    open: text(search.open),
+  }),
+  component: lazyRouteComponent(() => import('./pages/webhooks/page.tsx'), 'WebhooksPage'),
+});
+
 export const router = createRouter({
-  routeTree: root.addChildren([index, explain, health, key, keys, models, playground, requests, use]),
+  routeTree: root.addChildren([index, explain, health, key, keys, models, playground, requests, use, videos, webhooks]),
   basepath: '/ui',
   defaultPreload: 'intent',
   scrollRestoration: true,

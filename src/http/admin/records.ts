@@ -4,7 +4,8 @@ import { GatewayError } from '../../core/errors.ts';
 import type { Json } from '../../core/json/json.ts';
 import type { JobFigures, LiveInstance } from '../../store/operations/figures.ts';
 import { readUseQuery, reportUse, USE_DIMENSIONS } from '../../usage/use-report.ts';
-import { type DeliveryView, deliveriesOfOwner, deliveryForOperator } from '../../webhooks/delivery-log.ts';
+import { deliveriesOfOwner } from '../../webhooks/delivery-log.ts';
+import { createDeliveryReader, encodeDelivery } from '../deliveries.ts';
 import { encodeUse, readFormat } from '../use.ts';
 import { iso } from './key-object.ts';
 import { whole } from './query.ts';
@@ -18,7 +19,9 @@ const LARGEST = Number.MAX_SAFE_INTEGER;
 const MAX_REPLICAS = 1000;
 const PAGE = { least: 1, most: 1000, byDefault: 100 };
 
-export function createRecordHandlers({ keys, store, clock: { now }, video }: AdminOptions): RecordHandlers {
+export function createRecordHandlers({ keys, store, clock: { now }, video, secrets }: AdminOptions): RecordHandlers {
+  const reader = createDeliveryReader({ store, secrets, now });
+
   async function audit({ query }: AdminRequest): Promise<Json> {
     const limit = whole(query, 'limit', PAGE);
     const before = whole(query, 'before', { least: 1, most: LARGEST, byDefault: LARGEST });
@@ -45,18 +48,11 @@ export function createRecordHandlers({ keys, store, clock: { now }, video }: Adm
     return { data: views.map(encodeDelivery) };
   }
 
-  async function delivery({ parameters }: AdminRequest): Promise<Json> {
-    const view = await deliveryForOperator(store, parameters.task ?? '');
-    if (!view) throw new GatewayError('not_found', 'There is no webhook for this task.');
-    return { data: encodeDelivery(view) };
-  }
-
-  async function sendAgain(request: AdminRequest): Promise<Json> {
-    const { task = '' } = request.parameters;
+  async function sendAgain({ parameters: { task = '' } }: AdminRequest): Promise<Json> {
     const row = await store.call('readDelivery', { taskId: task });
     if (!row) throw new GatewayError('not_found', 'There is no webhook for this task.');
     await video.deliveries.replay(row.owner, task);
-    return delivery(request);
+    return reader.get(task, { isOperator: true });
   }
 
   async function replicas(): Promise<Json> {
@@ -72,7 +68,7 @@ export function createRecordHandlers({ keys, store, clock: { now }, video }: Adm
     Audit: audit,
     Usage: usage,
     KeyDeliveries: deliveries,
-    Delivery: delivery,
+    Delivery: ({ parameters: { task = '' } }) => reader.get(task, { isOperator: true }),
     Replay: sendAgain,
     Replicas: replicas,
   };
@@ -85,22 +81,4 @@ function encodeInstance({ id, startedAt, heartbeatUntil }: LiveInstance): Json {
 
 function encodeJobs({ kind, due, oldestDueAt, leased, leaseEndsAt }: JobFigures): Json {
   return { kind, due, oldest_due_at: iso(oldestDueAt), leased, next_lease_ends_at: iso(leaseEndsAt) };
-}
-
-/** Delivery with the resolved addresses, which only the operator may see. */
-export function encodeDelivery({ taskId, createdAt, settledAt, nextDueAt, attempts, ...view }: DeliveryView): Json {
-  return {
-    ...view,
-    task_id: taskId,
-    created_at: iso(createdAt),
-    settled_at: iso(settledAt),
-    next_attempt_at: iso(nextDueAt),
-    attempts: attempts.map(({ startedAt, endedAt, nextDueAt: next, retryAfter, ...attempt }) => ({
-      ...attempt,
-      started_at: iso(startedAt),
-      ended_at: iso(endedAt),
-      next_attempt_at: iso(next),
-      ...(retryAfter !== undefined && { retry_after_ms: retryAfter }),
-    })),
-  };
 }

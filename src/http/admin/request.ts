@@ -39,7 +39,7 @@ export interface AdminOptions {
   keys: KeyStore;
   secrets: WebhookSecrets;
   store: Pick<Store, 'call'>;
-  video: Pick<VideoOptions, 'videos' | 'encode' | 'deliveries'>;
+  video: VideoOptions;
   models(): ModelDirectory;
   routing: RoutingState;
   /** Hosted tools other than web search are refused. */
@@ -60,6 +60,8 @@ export interface AdminRequest {
   author: Author;
   /** Session of the dashboard, where that is the credential. */
   session: BrowserSession | undefined;
+  /** For handlers that send bytes by themselves, and then give nothing. */
+  context: HttpContext;
 }
 
 export type AdminContext = HttpContext & { found: FoundRoute<AdminContext> | MissedRoute };

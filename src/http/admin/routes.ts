@@ -4,6 +4,7 @@ import { type TSchema, Type } from 'typebox';
 import { readBody } from '../../core/json/body.ts';
 import type { Json } from '../../core/json/json.ts';
 import type { Protocol } from '../../core/protocol.ts';
+import { DELIVERY_PARAMETERS } from '../deliveries.ts';
 import { TextBody } from '../http-response.ts';
 import { type ApiOperation, anyObject, JSON_TYPE, type Parameter } from '../openapi/operation.ts';
 import type { HttpContext } from '../request-context.ts';
@@ -115,20 +116,25 @@ const ROUTES = {
   },
   Video: { method: 'GET', path: VIDEO, summary: 'Get a video task' },
   VideoCancel: { method: 'POST', path: `${VIDEO}/cancel`, summary: 'Cancel a video task' },
+  VideoContent: {
+    method: 'GET',
+    path: `${VIDEO}/content`,
+    summary: 'Download a video of any key, or a range of it',
+    query: [query('index', Type.Integer({ minimum: 0 }), 'Which video of the task.')],
+  },
   VideoRemoval: { method: 'DELETE', path: VIDEO, summary: 'Delete a finished video task and its files' },
   DeliveryList: {
     method: 'GET',
     path: '/admin/v1/deliveries',
     summary: 'List webhooks of all keys',
-    query: [
-      LIMIT,
-      AFTER,
-      query('state', Type.String(), 'Only those that are pending, delivered or exhausted.'),
-      query('host', Type.String(), 'Only those to a host.'),
-      KEY_FILTER,
-    ],
+    query: [...DELIVERY_PARAMETERS, KEY_FILTER],
   },
-  DeliveryBody: { method: 'GET', path: `${DELIVERY}/body`, summary: 'Show what a webhook sends' },
+  Receivers: {
+    method: 'GET',
+    path: '/admin/v1/deliveries/receivers',
+    summary: 'List receivers of webhooks, and how the newest ones to them ended',
+  },
+  DeliveryBody: { method: 'GET', path: `${DELIVERY}/body`, summary: 'Show what a webhook sends, with its headers' },
   RequestList: {
     method: 'GET',
     path: '/admin/v1/requests',
@@ -214,6 +220,7 @@ export function adminRoutes(protocol: Protocol, handlers: AdminHandlers): Route<
       async handle(context, parameters) {
         const body = await handlers[name as AdminRouteName](await readRequest(context, parameters));
         context.log.info({ requestId: context.requestId, method, path, status }, 'administered');
+        if (body === undefined) return;
         const isText = body instanceof TextBody;
         const headers = { 'cache-control': 'no-store', ...(isText && body.headers) };
         return context.send({ status, headers, body: isText ? body.text : body });
@@ -222,16 +229,15 @@ export function adminRoutes(protocol: Protocol, handlers: AdminHandlers): Route<
   });
 }
 
-async function readRequest(
-  { query, body, requestId, session }: HttpContext,
-  parameters: Record<string, string>,
-): Promise<AdminRequest> {
+async function readRequest(context: HttpContext, parameters: Record<string, string>): Promise<AdminRequest> {
+  const { query, body, requestId, session } = context;
   return {
     parameters,
     query,
     body: body.length > 0 ? await readBody(body) : {},
     author: { actor: 'admin', requestId },
     session,
+    context,
   };
 }
 

@@ -2,24 +2,32 @@
 
 import { GatewayError } from '../../core/errors.ts';
 import type { Json } from '../../core/json/json.ts';
-import type { VideoTask } from '../../records/video-task.ts';
-import type { DeliveryState } from '../../store/delivery-log-rows.ts';
-import { searchDeliveries } from '../../webhooks/delivery-log.ts';
+import type { VideoAttempt, VideoTask } from '../../records/video-task.ts';
+import { createDeliveryReader } from '../deliveries.ts';
+import { serveContent } from '../video-content.ts';
 import { UUID, VIDEO_STATUSES } from '../video-queries.ts';
-import { encodePosition, option, position, whole } from './query.ts';
-import { encodeDelivery } from './records.ts';
+import { iso } from './key-object.ts';
+import { option, whole } from './query.ts';
 import type { AdminOptions, AdminRequest } from './request.ts';
 import type { AdminHandlers } from './routes.ts';
 
 type TaskHandlers = Pick<
   AdminHandlers,
-  'VideoList' | 'Video' | 'VideoCancel' | 'VideoRemoval' | 'DeliveryList' | 'DeliveryBody'
+  | 'VideoList'
+  | 'Video'
+  | 'VideoCancel'
+  | 'VideoContent'
+  | 'VideoRemoval'
+  | 'DeliveryList'
+  | 'DeliveryBody'
+  | 'Receivers'
 >;
 
-const DELIVERY_STATES: readonly DeliveryState[] = ['pending', 'delivered', 'exhausted'];
 const PAGE = { least: 1, most: 100, byDefault: 20 };
 
-export function createTaskHandlers({ store, video: { videos, encode: encodeTask } }: AdminOptions): TaskHandlers {
+export function createTaskHandlers({ store, video, secrets, clock: { now } }: AdminOptions): TaskHandlers {
+  const { videos, encode: encodeTask } = video;
+  const deliveries = createDeliveryReader({ store, secrets, now });
   const encode = (task: VideoTask): Json => ({ ...encodeTask(task), key: task.owner });
 
   async function listVideos({ query }: AdminRequest): Promise<Json> {
@@ -38,6 +46,17 @@ export function createTaskHandlers({ store, video: { videos, encode: encodeTask 
     return videos.find(id);
   }
 
+  async function show(request: AdminRequest): Promise<Json> {
+    const task = await taskOf(request);
+    const loaded = await store.call('loadVideo', { id: task.id });
+    return { data: { ...encode(task), submission: loaded ? encodeSubmission(loaded.attempt) : null } };
+  }
+
+  async function content(request: AdminRequest): Promise<void> {
+    const { owner, id } = await taskOf(request);
+    return serveContent(request.context, { owner, id }, video);
+  }
+
   async function cancel(request: AdminRequest): Promise<Json> {
     const { owner, id } = await taskOf(request);
     return { data: encode(await videos.cancel(owner, id, { abandon: false })) };
@@ -49,33 +68,26 @@ export function createTaskHandlers({ store, video: { videos, encode: encodeTask 
     return { data: { id, object: 'video.deleted', deleted: true } };
   }
 
-  async function listDeliveries({ query }: AdminRequest): Promise<Json> {
-    const [host, owner] = ['host', 'key'].map((name) => query.get(name) ?? undefined);
-    const { deliveries, next } = await searchDeliveries(store, {
-      limit: whole(query, 'limit', PAGE),
-      after: position(query),
-      state: option(query, 'state', DELIVERY_STATES),
-      host,
-      owner,
-    });
-    return {
-      data: deliveries.map(({ owner: key, ...view }) => ({ ...encodeDelivery(view), key })),
-      next: next ? encodePosition(next) : null,
-    };
-  }
-
-  async function deliveryBody({ parameters: { task = '' } }: AdminRequest): Promise<Json> {
-    const found = await store.call('readDeliveryBody', { taskId: task });
-    if (!found) throw new GatewayError('not_found', 'There is no webhook for this task, or its body is erased.');
-    return { data: { id: found.id, body: Buffer.from(found.body).toString('utf8') } };
-  }
-
   return {
     VideoList: listVideos,
-    Video: async (request) => ({ data: encode(await taskOf(request)) }),
+    Video: show,
     VideoCancel: cancel,
+    VideoContent: content,
     VideoRemoval: remove,
-    DeliveryList: listDeliveries,
-    DeliveryBody: deliveryBody,
+    DeliveryList: ({ query }) => deliveries.list(query, { owner: query.get('key') ?? undefined, isOperator: true }),
+    DeliveryBody: ({ parameters: { task = '' } }) => deliveries.body(task, { isOperator: true }),
+    Receivers: () => deliveries.receivers({ isOperator: true }),
+  };
+}
+
+/** How the task was handed to its provider. The request itself is erased once a provider has accepted it. */
+function encodeSubmission({ provider, state, createdAt, sentAt, acceptedAt, ref }: VideoAttempt): Json {
+  return {
+    provider,
+    state,
+    created_at: iso(createdAt),
+    sent_at: iso(sentAt),
+    accepted_at: iso(acceptedAt),
+    reference: ref ?? null,
   };
 }

@@ -51,6 +51,7 @@ export function createRoutes(
       ...selfRoutes(protocol, {
         store,
         recorder: options.recorder,
+        secrets: options.webhookSecrets,
         clock: options.clock ?? systemClock,
         captures: dashboard?.captures,
       }),

@@ -5,8 +5,9 @@ import type { Protocol } from '../../core/protocol.ts';
 import type { Key } from '../../keys/store.ts';
 import { readUseQuery, reportUse, USE_DIMENSIONS } from '../../usage/use-report.ts';
 import { type Captures, readCapture } from '../captures.ts';
+import { createDeliveryReader, DELIVERY_PARAMETERS, type DeliveryReaderOptions } from '../deliveries.ts';
 import { TextBody } from '../http-response.ts';
-import { JSON_TYPE } from '../openapi/operation.ts';
+import { anyObject, JSON_TYPE } from '../openapi/operation.ts';
 import { keyOf, type RequestContext } from '../request-context.ts';
 import { captureDetail } from '../requests/capture-schema.ts';
 import { LIST_PARAMETERS, SUMMARY_PARAMETERS } from '../requests/query.ts';
@@ -29,15 +30,18 @@ interface SelfContext {
   session: BrowserSession | undefined;
 }
 
-export interface SelfRouteOptions extends RequestReaderOptions {
+export interface SelfRouteOptions extends RequestReaderOptions, Pick<DeliveryReaderOptions, 'secrets'> {
   captures: Captures | undefined;
 }
 
+const DELIVERIES = '/v1/self/deliveries';
 const REQUESTS = '/v1/self/requests';
 const OWN_DIMENSIONS = USE_DIMENSIONS.filter((name) => name !== 'key');
 
 export function selfRoutes(protocol: Protocol, options: SelfRouteOptions): Route<RequestContext>[] {
   const reader = createRequestReader(options);
+  const deliveries = createDeliveryReader({ ...options, now: options.clock.now });
+  const own = ({ keyId = '' }: RequestScope) => ({ owner: keyId, isOperator: false });
   const routes: SelfRoute[] = [
     {
       name: 'requests',
@@ -79,6 +83,33 @@ export function selfRoutes(protocol: Protocol, options: SelfRouteOptions): Route
         schema: captureDetail,
       },
       read: (_query, _scope, { id, session }) => readCapture(options.captures, id, session),
+    },
+    {
+      name: 'deliveries',
+      path: DELIVERIES,
+      description: { summary: 'List own webhooks', query: DELIVERY_PARAMETERS, schema: anyObject },
+      read: (query, scope) => deliveries.list(query, own(scope)),
+    },
+    {
+      name: 'receivers',
+      path: `${DELIVERIES}/receivers`,
+      description: {
+        summary: 'List receivers of own webhooks, and how the newest ones to them ended',
+        schema: anyObject,
+      },
+      read: (_query, scope) => deliveries.receivers(own(scope)),
+    },
+    {
+      name: 'delivery',
+      path: `${DELIVERIES}/{id}`,
+      description: { summary: 'See what became of an own webhook', schema: anyObject },
+      read: (_query, scope, { id }) => deliveries.get(id, own(scope)),
+    },
+    {
+      name: 'delivery-body',
+      path: `${DELIVERIES}/{id}/body`,
+      description: { summary: 'Show what an own webhook sends, with its headers', schema: anyObject },
+      read: (_query, scope, { id }) => deliveries.body(id, own(scope)),
     },
   ];
   return routes.map((route) => routeOf(route, protocol));

@@ -82,3 +82,45 @@ export const readDeliveryBody = reading<{ taskId: string }, { id: string; body: 
     return row?.body instanceof Uint8Array ? { id: String(row.id), body: row.body } : undefined;
   },
 );
+
+/** How the newest webhooks to a host ended. */
+export interface ReceiverFigures {
+  /** With its port if it has one. */
+  host: string;
+  delivered: number;
+  pending: number;
+  exhausted: number;
+  /** When the newest delivered one was settled. */
+  lastDeliveredAt?: number;
+  /** Since the oldest webhook after the last delivered one that an attempt failed for. */
+  failingSince?: number;
+}
+
+/** Figures of all receivers among the newest webhooks, the busiest first. */
+export const receiverFigures = scanning<
+  { owner?: string; depth: number },
+  { receivers: ReceiverFigures[]; isComplete: boolean }
+>('state', async (transaction, { owner, depth }) => {
+  const condition = owner === undefined ? 'TRUE' : 'owner = :owner';
+  const rows = await transaction.all(
+    `SELECT url, state, attempts, created_at, settled_at FROM delivery WHERE ${condition}
+     ORDER BY created_at DESC, id DESC LIMIT :depth`,
+    owner === undefined ? { depth } : { depth, owner },
+  );
+  const receivers = new Map<string, ReceiverFigures>();
+  for (const row of rows) {
+    const { host } = new URL(String(row.url));
+    const figures = receivers.get(host) ?? { host, delivered: 0, pending: 0, exhausted: 0 };
+    receivers.set(host, figures);
+    figures[row.state as DeliveryState] += 1;
+    if (row.state === 'delivered') figures.lastDeliveredAt ??= Number(row.settled_at);
+    else if (figures.lastDeliveredAt === undefined && Number(row.attempts) > 0) {
+      figures.failingSince = Number(row.created_at);
+    }
+  }
+  const total = ({ delivered, pending, exhausted }: ReceiverFigures) => delivered + pending + exhausted;
+  return {
+    receivers: [...receivers.values()].toSorted((one, other) => total(other) - total(one)),
+    isComplete: rows.length < depth,
+  };
+});

@@ -5,6 +5,7 @@ import {
   Activity,
   Boxes,
   ChartColumn,
+  Film,
   HeartPulse,
   KeyRound,
   LogOut,
@@ -14,6 +15,7 @@ import {
   PanelLeft,
   Route,
   Sun,
+  Webhook,
 } from 'lucide-react';
 import { useEffect, useState } from 'react';
 import { LoginPage } from '../pages/login/page.tsx';
@@ -24,7 +26,17 @@ import { toggleTheme, useTheme } from '../theme.ts';
 import { Mark } from './mark.tsx';
 
 interface Entry {
-  to: '/explain' | '/health' | '/key' | '/keys' | '/models' | '/playground' | '/requests' | '/use';
+  to:
+    | '/explain'
+    | '/health'
+    | '/key'
+    | '/keys'
+    | '/models'
+    | '/playground'
+    | '/requests'
+    | '/use'
+    | '/videos'
+    | '/webhooks';
   label: string;
   icon: LucideIcon;
   for: 'everybody' | 'insiders' | 'key' | 'operator';
@@ -36,6 +48,8 @@ const ENTRIES: Entry[] = [
   { to: '/keys', label: 'Keys', icon: KeyRound, for: 'operator' },
   { to: '/key', label: 'My key', icon: KeyRound, for: 'key' },
   { to: '/playground', label: 'Playground', icon: MessagesSquare, for: 'insiders' },
+  { to: '/videos', label: 'Videos', icon: Film, for: 'insiders' },
+  { to: '/webhooks', label: 'Webhooks', icon: Webhook, for: 'insiders' },
   { to: '/explain', label: 'Explain', icon: Route, for: 'operator' },
   { to: '/health', label: 'Health', icon: HeartPulse, for: 'operator' },
   { to: '/models', label: 'Models', icon: Boxes, for: 'everybody' },

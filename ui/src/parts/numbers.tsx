@@ -54,3 +54,22 @@ export function Time({ at, withDate = true }: { at: string; withDate?: boolean }
     </time>
   );
 }
+
+const ago = new Intl.RelativeTimeFormat('en', { numeric: 'auto', style: 'short' });
+const UNITS = [
+  ['day', 86_400_000],
+  ['hour', 3_600_000],
+  ['minute', 60_000],
+  ['second', 1000],
+] as const;
+
+/** How long ago a moment was, in its largest unit. */
+export function Age({ at }: { at: number }) {
+  const since = at - Date.now();
+  const [unit, size] = UNITS.find(([, ms]) => Math.abs(since) >= ms) ?? ['second', 1000];
+  return (
+    <time dateTime={new Date(at).toISOString()} title={new Date(at).toISOString()} className="text-dim">
+      {ago.format(Math.round(since / size), unit)}
+    </time>
+  );
+}

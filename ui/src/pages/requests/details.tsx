@@ -2,6 +2,7 @@
 
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
+import { Facts } from '../../parts/facts.tsx';
 import { formatCount, Money, Time } from '../../parts/numbers.tsx';
 import { TableScroll } from '../../parts/page.tsx';
 import { Loaded } from '../../parts/states.tsx';
@@ -108,19 +109,6 @@ function sentenceOf({ model, attempts, status, trace, total_ms: totalMs }: Reque
   const after = attempts > 1 ? `, attempt ${attempts}${failed?.length ? ` after ${failed.join(' and ')}` : ''}` : '';
   const time = totalMs === null ? '' : ` in ${formatMs(totalMs)}`;
   return status === 'completed' ? `Answered by ${model}${time}${after}.` : `Ended at ${model}${time}${after}.`;
-}
-
-function Facts({ rows }: { rows: [string, React.ReactNode][] }) {
-  return (
-    <dl className="grid grid-cols-[auto_1fr] gap-x-6 gap-y-1">
-      {rows.map(([name, value]) => (
-        <div key={name} className="contents">
-          <dt className="text-dim">{name}</dt>
-          <dd className="min-w-0 break-words">{value}</dd>
-        </div>
-      ))}
-    </dl>
-  );
 }
 
 function Candidates({ candidates }: { candidates: Candidate[] }) {

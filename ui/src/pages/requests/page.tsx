@@ -11,6 +11,7 @@ import { Panel } from '../../parts/panel.tsx';
 import { Select } from '../../parts/select.tsx';
 import { Empty, ErrorNotice, LoadingRows } from '../../parts/states.tsx';
 import { Status, type Tone } from '../../parts/status.tsx';
+import { Older } from '../../parts/table.tsx';
 import { isTyping, useListKeys } from '../../parts/use-list-keys.ts';
 import { useSession } from '../../session.ts';
 import { RequestDetails } from './details.tsx';
@@ -65,23 +66,13 @@ export function RequestsPage() {
         ) : (
           <RequestTable rows={rows} open={open} onOpen={(id) => change({ open: id })} />
         )}
-        {pages.hasNextPage && (
-          <div className="flex items-center justify-center gap-3 border-t p-3">
-            {searchedTo && (
-              <span className="text-dim" role="status">
-                searched back to <Time at={searchedTo} />
-              </span>
-            )}
-            <button
-              type="button"
-              className="button"
-              disabled={pages.isFetchingNextPage}
-              onClick={() => void pages.fetchNextPage()}
-            >
-              {pages.isFetchingNextPage ? 'Looking …' : 'Older'}
-            </button>
-          </div>
-        )}
+        <Older pages={pages}>
+          {searchedTo && (
+            <span className="text-dim" role="status">
+              searched back to <Time at={searchedTo} />
+            </span>
+          )}
+        </Older>
       </Card>
       <Panel
         title="Request"

@@ -1,0 +1,125 @@
+/** Webhooks of a key or of all: pages of them, what was sent, and how their receivers fare. */
+
+import { type TSchema, Type } from 'typebox';
+import { GatewayError } from '../core/errors.ts';
+import type { Json } from '../core/json/json.ts';
+import type { DeliveryState } from '../store/delivery-log-rows.ts';
+import type { Store } from '../store/store.ts';
+import {
+  type DeliveryView,
+  deliveryForOperator,
+  type OwnedDeliveryView,
+  searchDeliveries,
+} from '../webhooks/delivery-log.ts';
+import type { WebhookSecrets } from '../webhooks/secrets.ts';
+import { signatureHeaders } from '../webhooks/signature.ts';
+import { iso } from './admin/key-object.ts';
+import { encodePosition, option, position, whole } from './admin/query.ts';
+import type { Parameter } from './openapi/operation.ts';
+
+export interface DeliveryReaderOptions {
+  store: Pick<Store, 'call'>;
+  secrets: Pick<WebhookSecrets, 'signingSecrets'>;
+  now(): number;
+}
+
+/** Whose webhooks are read: `owner` is the id of a key, all keys if absent. */
+export interface DeliveryScope {
+  owner?: string | undefined;
+  /** For operators only: resolved addresses, and the keys of the webhooks. */
+  isOperator: boolean;
+}
+
+const STATES: readonly DeliveryState[] = ['pending', 'delivered', 'exhausted'];
+const PAGE = { least: 1, most: 100, byDefault: 20 };
+/** Webhooks that the figures of receivers are made of. */
+const FIGURES_DEPTH = 5000;
+
+const parameter = (name: string, schema: TSchema, description: string): Parameter => ({ name, schema, description });
+
+export const DELIVERY_PARAMETERS: readonly Parameter[] = [
+  parameter('limit', Type.Integer({ minimum: 1, maximum: PAGE.most }), 'Entries on a page.'),
+  parameter('after', Type.String(), 'The `next` of the page before.'),
+  parameter('state', Type.String(), 'Only those that are pending, delivered or exhausted.'),
+  parameter('host', Type.String(), 'Only those to a host.'),
+];
+
+export function createDeliveryReader({ store, secrets, now }: DeliveryReaderOptions) {
+  /** Throws `not_found` for the webhook of another key, too. */
+  async function find(taskId: string, { owner }: DeliveryScope) {
+    const view = await deliveryForOperator(store, taskId);
+    if (view && (owner === undefined || view.owner === owner)) return view;
+    throw new GatewayError('not_found', 'There is no webhook for this task.');
+  }
+
+  function encode({ owner, ...view }: OwnedDeliveryView, { isOperator }: DeliveryScope): Json {
+    const encoded = encodeDelivery(view);
+    return isOperator ? { ...encoded, key: owner } : withoutAddresses(encoded);
+  }
+
+  return {
+    async list(query: URLSearchParams, scope: DeliveryScope): Promise<Json> {
+      const { deliveries, next } = await searchDeliveries(store, {
+        limit: whole(query, 'limit', PAGE),
+        after: position(query),
+        state: option(query, 'state', STATES),
+        host: query.get('host') ?? undefined,
+        owner: scope.owner,
+      });
+      return { data: deliveries.map((one) => encode(one, scope)), next: next ? encodePosition(next) : null };
+    },
+
+    async get(taskId: string, scope: DeliveryScope): Promise<Json> {
+      return { data: encode(await find(taskId, scope), scope) };
+    },
+
+    /** With the headers of its last attempt, or of one made now. */
+    async body(taskId: string, scope: DeliveryScope): Promise<Json> {
+      const [{ owner, attempts }, found] = await Promise.all([
+        find(taskId, scope),
+        store.call('readDeliveryBody', { taskId }),
+      ]);
+      if (!found) throw new GatewayError('not_found', 'The body of this webhook is erased.');
+      const { id, body } = found;
+      const signing = await secrets.signingSecrets(owner);
+      const sentAt = attempts.at(-1)?.startedAt ?? now();
+      const headers = signing ? signatureHeaders({ id, body, sentAt }, signing, true) : null;
+      return { data: { id, body: Buffer.from(body).toString('utf8'), headers } };
+    },
+
+    async receivers({ owner }: DeliveryScope): Promise<Json> {
+      const figures = await store.call('receiverFigures', { owner, depth: FIGURES_DEPTH });
+      const data = figures.receivers.map(({ lastDeliveredAt, failingSince, ...counts }) => ({
+        ...counts,
+        last_delivered_at: iso(lastDeliveredAt),
+        failing_since: iso(failingSince),
+      }));
+      return { data, complete: figures.isComplete };
+    },
+  };
+}
+
+/** With the resolved addresses, which only the operator may see. */
+export function encodeDelivery({ taskId, createdAt, settledAt, nextDueAt, attempts, ...view }: DeliveryView): Json {
+  return {
+    ...view,
+    task_id: taskId,
+    created_at: iso(createdAt),
+    settled_at: iso(settledAt),
+    next_attempt_at: iso(nextDueAt),
+    attempts: attempts.map(({ startedAt, endedAt, nextDueAt: next, retryAfter, ...attempt }) => ({
+      ...attempt,
+      started_at: iso(startedAt),
+      ended_at: iso(endedAt),
+      next_attempt_at: iso(next),
+      ...(retryAfter !== undefined && { retry_after_ms: retryAfter }),
+    })),
+  };
+}
+
+function withoutAddresses({ attempts, ...delivery }: Json): Json {
+  return {
+    ...delivery,
+    attempts: attempts.map(({ address: _address, retry_after_ms: _retryAfter, ...attempt }: Json) => attempt),
+  };
+}

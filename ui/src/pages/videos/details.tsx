@@ -1,0 +1,163 @@
+/** One video task: its player, what was asked for, how its provider got it, and what can be done with it. */
+
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { Ban, Download, Trash2, Webhook } from 'lucide-react';
+import { useState } from 'react';
+import { useKeyNames } from '../../keys.ts';
+import { Facts } from '../../parts/facts.tsx';
+import { Age, Money, Time } from '../../parts/numbers.tsx';
+import { ErrorNotice, Loaded } from '../../parts/states.tsx';
+import { useSession } from '../../session.ts';
+import { Poster, VideoStatus } from './lists.tsx';
+import { contentAddress, isOpen, type Submission, useVideoChange, type VideoTask, videoDetail } from './query.ts';
+
+interface VideoDetailsProps {
+  id: string;
+  onDeleted(): void;
+}
+
+export function VideoDetails({ id, onDeleted }: VideoDetailsProps) {
+  const { isOperator } = useSession();
+  const asked = useQuery(videoDetail(isOperator, id));
+  return <Loaded asked={asked}>{(task) => <Detail task={task} onDeleted={onDeleted} />}</Loaded>;
+}
+
+interface DetailProps {
+  task: VideoTask & { submission?: Submission };
+  onDeleted(): void;
+}
+
+function Detail({ task, onDeleted }: DetailProps) {
+  const { isOperator, isAdmin, session } = useSession();
+  const nameOf = useKeyNames();
+  const { submission } = task;
+  const moment = (seconds: number | undefined) =>
+    seconds === undefined ? '—' : <Time at={new Date(seconds * 1000).toISOString()} />;
+  const asked: [string, React.ReactNode][] = [
+    ['Model', task.model],
+    ['Seconds', task.seconds],
+    ['Size', task.size],
+    ['Resolution', task.resolution],
+    ['Aspect ratio', task.aspect_ratio],
+    ['Seed', task.seed],
+    ...Object.entries(task.metadata ?? {}),
+  ];
+  return (
+    <div className="flex flex-col gap-6">
+      <Player task={task} />
+      <div className="flex flex-wrap items-center gap-2">
+        <VideoStatus task={task} />
+        <Age at={task.created_at * 1000} />
+        <code className="truncate text-dim">{task.id}</code>
+      </div>
+      {task.error && <p className="rounded-lg bg-bad-soft px-4 py-3">{task.error}</p>}
+      {(isAdmin || session?.role === 'key') && <Actions task={task} onDeleted={onDeleted} />}
+      <section>
+        <h2 className="mb-2">What was asked for</h2>
+        {task.prompt !== undefined && <p className="mb-3 whitespace-pre-wrap break-words">{task.prompt}</p>}
+        <Facts rows={asked.filter(([, value]) => value !== undefined)} />
+      </section>
+      {submission && (
+        <section>
+          <h2 className="mb-2">What its provider was sent</h2>
+          <Facts
+            rows={[
+              ['Provider', submission.provider],
+              ['Submission', submission.state],
+              ['Sent', submission.sent_at ? <Time key="sent" at={submission.sent_at} /> : 'not yet'],
+              ['Accepted', submission.accepted_at ? <Time key="accepted" at={submission.accepted_at} /> : '—'],
+              ['Named by it', <code key="named">{referenceOf(submission.reference)}</code>],
+            ]}
+          />
+          <p className="mt-2 text-dim">The request itself is erased as soon as the provider has accepted it.</p>
+        </section>
+      )}
+      <section>
+        <h2 className="mb-2">Facts</h2>
+        <Facts
+          rows={[
+            ...(isOperator ? [['Key', nameOf(task.key ?? '')] as const] : []),
+            ['Made', `${task.usage?.video_seconds ?? 0} s`],
+            ['Cost', task.usage ? <Money key="cost" usd={task.usage.video_cost} /> : 'not known yet'],
+            ['Created', moment(task.created_at)],
+            ['Completed', moment(task.completed_at)],
+            ['Kept until', moment(task.expires_at)],
+          ]}
+        />
+      </section>
+    </div>
+  );
+}
+
+function referenceOf(reference: unknown): string {
+  if (reference === null || reference === undefined) return '—';
+  return typeof reference === 'string' ? reference : JSON.stringify(reference);
+}
+
+/** The browser asks for the bytes in ranges, so that a jump needs no download of all. */
+function Player({ task }: { task: VideoTask }) {
+  const { isOperator } = useSession();
+  const isKept = task.status === 'completed' && (task.expires_at ?? Number.POSITIVE_INFINITY) * 1000 > Date.now();
+  if (!isKept) return <Poster task={task} />;
+  return (
+    <div className="flex flex-col gap-3">
+      {task.unsigned_urls.map((url, index) => (
+        // biome-ignore lint/a11y/useMediaCaption: Generated videos come without captions.
+        <video
+          key={url}
+          className="w-full rounded-lg bg-black"
+          controls
+          preload="metadata"
+          aria-label={`Video ${index + 1} of ${task.unsigned_urls.length}`}
+          src={contentAddress(isOperator, task.id, index)}
+        />
+      ))}
+    </div>
+  );
+}
+
+function Actions({ task, onDeleted }: DetailProps) {
+  const { isOperator } = useSession();
+  const [isAsked, setAsked] = useState(false);
+  const change = useVideoChange(task.id);
+  return (
+    <div className="flex flex-col gap-3">
+      <div className="flex flex-wrap gap-2">
+        {isOpen(task) && (
+          <button
+            type="button"
+            className="button"
+            disabled={change.isPending || task.cancel_requested}
+            onClick={() => change.mutate('cancel')}
+          >
+            <Ban size={14} aria-hidden />
+            {task.cancel_requested ? 'Being cancelled …' : 'Cancel'}
+          </button>
+        )}
+        {task.status === 'completed' && (
+          <a className="button" href={contentAddress(isOperator, task.id)} download={`${task.id}.mp4`}>
+            <Download size={14} aria-hidden />
+            Download
+          </a>
+        )}
+        <Link className="button" to="/webhooks" search={{ open: task.id }}>
+          <Webhook size={14} aria-hidden />
+          Its webhook
+        </Link>
+        {!isOpen(task) && (
+          <button
+            type="button"
+            className="button button-danger"
+            disabled={change.isPending}
+            onClick={() => (isAsked ? change.mutate('delete', { onSuccess: onDeleted }) : setAsked(true))}
+          >
+            <Trash2 size={14} aria-hidden />
+            {isAsked ? 'Delete the video and its files' : 'Delete …'}
+          </button>
+        )}
+      </div>
+      {change.error && <ErrorNotice error={change.error} />}
+    </div>
+  );
+}

@@ -1,0 +1,112 @@
+/** Video tasks: pages of all keys for operators, of the own key for its holder, and what can be done with one. */
+
+import { queryOptions, useInfiniteQuery, useMutation, useQueryClient } from '@tanstack/react-query';
+import { api, bodyOf, request } from '../../api.ts';
+import { useSession } from '../../session.ts';
+import type { VIDEO_STATUSES } from './search.ts';
+
+/** Times are Unix seconds. */
+export interface VideoTask {
+  id: string;
+  status: (typeof VIDEO_STATUSES)[number];
+  model: string;
+  prompt?: string;
+  unsigned_urls: string[];
+  usage?: { video_seconds: number; video_cost: string };
+  created_at: number;
+  updated_at: number;
+  progress?: number;
+  seconds?: string;
+  size?: string;
+  resolution?: string;
+  aspect_ratio?: string;
+  seed?: number;
+  completed_at?: number;
+  expires_at?: number;
+  error?: string;
+  error_code?: string;
+  cancel_requested?: boolean;
+  metadata?: Record<string, string>;
+  /** Hash of its key; for operators. */
+  key?: string;
+}
+
+/** How a task was handed to its provider; for operators. */
+export interface Submission {
+  provider: string;
+  state: string;
+  created_at: string;
+  sent_at: string | null;
+  accepted_at: string | null;
+  reference: unknown;
+}
+
+export interface VideoFilters {
+  status?: VideoTask['status'];
+  model?: string;
+  key?: string;
+}
+
+interface VideoPage {
+  data: VideoTask[];
+  next: string | null;
+}
+
+const LIMIT = 24;
+const LOOK_EVERY_MS = 3000;
+
+export const isOpen = ({ status }: VideoTask): boolean => status === 'queued' || status === 'in_progress';
+
+/** Newest first; asked again while one of them is not finished. */
+export function useVideos({ key, ...filters }: VideoFilters) {
+  const { isOperator } = useSession();
+  return useInfiniteQuery({
+    queryKey: ['videos', isOperator, filters, key],
+    initialPageParam: undefined as string | undefined,
+    queryFn: async ({ pageParam: after }): Promise<VideoPage> => {
+      const query = { ...filters, after, limit: LIMIT };
+      if (isOperator) return bodyOf(api.GET('/admin/v1/videos', { params: { query: { ...query, key } } }));
+      const { data } = await api.GET('/v1/videos', { params: { query } });
+      const { data: tasks, has_more: hasMore } = data as unknown as { data: VideoTask[]; has_more: boolean };
+      return { data: tasks, next: hasMore ? (tasks.at(-1)?.id ?? null) : null };
+    },
+    getNextPageParam: ({ next }) => next ?? undefined,
+    refetchInterval: ({ state }) => (state.data?.pages.some(({ data }) => data.some(isOpen)) ? LOOK_EVERY_MS : false),
+  });
+}
+
+export function videoDetail(isOperator: boolean, id: string) {
+  return queryOptions({
+    queryKey: ['video', isOperator, id],
+    queryFn: async () => {
+      const params = { path: { id } };
+      if (!isOperator) return bodyOf<VideoTask & { submission?: Submission }>(api.GET('/v1/videos/{id}', { params }));
+      const { data } = await bodyOf<{ data: VideoTask & { submission?: Submission } }>(
+        api.GET('/admin/v1/videos/{id}', { params }),
+      );
+      return data;
+    },
+    refetchInterval: ({ state }) => (state.data && isOpen(state.data) ? LOOK_EVERY_MS : false),
+  });
+}
+
+/** Address of the bytes, which a player asks for in ranges. */
+export function contentAddress(isOperator: boolean, id: string, index = 0): string {
+  return `${isOperator ? '/admin' : ''}/v1/videos/${id}/content?index=${index}`;
+}
+
+/** Cancels or deletes a task. */
+export function useVideoChange(id: string) {
+  const { isOperator } = useSession();
+  const queries = useQueryClient();
+  const base = `${isOperator ? '/admin' : ''}/v1/videos/${id}`;
+  return useMutation({
+    mutationFn: (change: 'cancel' | 'delete') =>
+      change === 'cancel' ? request(`${base}/cancel`, { method: 'POST' }) : request(base, { method: 'DELETE' }),
+    onSuccess: (_response, change) =>
+      Promise.all([
+        queries.invalidateQueries({ queryKey: ['videos'] }),
+        change === 'cancel' ? queries.invalidateQueries({ queryKey: ['video', isOperator, id] }) : undefined,
+      ]),
+  });
+}

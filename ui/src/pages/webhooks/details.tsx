@@ -1,0 +1,110 @@
+/** One webhook: its attempts, the exact body and headers, replay, and the check of its signature. */
+
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { Film, RotateCw } from 'lucide-react';
+import { useState } from 'react';
+import { useKeyNames } from '../../keys.ts';
+import { Code } from '../../parts/code.tsx';
+import { Facts } from '../../parts/facts.tsx';
+import { Time } from '../../parts/numbers.tsx';
+import { Segments } from '../../parts/segments.tsx';
+import { ErrorNotice, Loaded } from '../../parts/states.tsx';
+import { useSession } from '../../session.ts';
+import { AttemptList } from './attempts.tsx';
+import { DeliveryState } from './page.tsx';
+import { bodyOfDelivery, type Delivery, deliveryOf, type SentBody, useReplay } from './query.ts';
+import { SignatureForm } from './signature-form.tsx';
+
+export function DeliveryDetails({ task }: { task: string }) {
+  const { isOperator } = useSession();
+  const asked = useQuery(deliveryOf(isOperator, task));
+  return <Loaded asked={asked}>{(delivery) => <Detail delivery={delivery} />}</Loaded>;
+}
+
+function Detail({ delivery }: { delivery: Delivery }) {
+  const { isOperator, isAdmin, session } = useSession();
+  const nameOf = useKeyNames();
+  const sent = useQuery(bodyOfDelivery(isOperator, delivery.task_id));
+  const replay = useReplay(delivery.task_id);
+  return (
+    <div className="flex flex-col gap-6">
+      <div className="flex flex-col gap-3">
+        <p className="flex flex-wrap items-center gap-2">
+          <DeliveryState state={delivery.state} />
+          <span className="min-w-0 break-all">{delivery.url}</span>
+        </p>
+        <div className="flex flex-wrap gap-2">
+          {(isAdmin || session?.role === 'key') && (
+            <button type="button" className="button" disabled={replay.isPending} onClick={() => replay.mutate()}>
+              <RotateCw size={14} aria-hidden />
+              Send it again
+            </button>
+          )}
+          <Link className="button" to="/videos" search={{ open: delivery.task_id }}>
+            <Film size={14} aria-hidden />
+            Its video
+          </Link>
+          <span role="status" className="self-center text-good">
+            {replay.isSuccess && 'It is sent once more, with the same bytes.'}
+          </span>
+        </div>
+        {replay.error && <ErrorNotice error={replay.error} />}
+      </div>
+      <section>
+        <h2 className="mb-2">Attempts</h2>
+        <AttemptList attempts={delivery.attempts} />
+      </section>
+      <section>
+        <h2 className="mb-2">Facts</h2>
+        <Facts
+          rows={[
+            ['Idempotency key', <code key="id">{delivery.id}</code>],
+            ...(isOperator && delivery.key ? [['Key', nameOf(delivery.key)] as const] : []),
+            ['Created', <Time key="created" at={delivery.created_at} />],
+            ['Settled', delivery.settled_at ? <Time key="settled" at={delivery.settled_at} /> : 'not yet'],
+            ['Next attempt', delivery.next_attempt_at ? <Time key="next" at={delivery.next_attempt_at} /> : '—'],
+          ]}
+        />
+      </section>
+      <section>
+        <h2 className="mb-2">What is sent</h2>
+        <Loaded asked={sent}>{(body) => <Sent body={body} />}</Loaded>
+      </section>
+    </div>
+  );
+}
+
+const TABS = ['body', 'headers', 'signature'] as const;
+
+function Sent({ body }: { body: SentBody }) {
+  const [tab, setTab] = useState<(typeof TABS)[number]>('body');
+  const headers = Object.entries(body.headers ?? {})
+    .map(([name, value]) => `${name}: ${value}`)
+    .join('\n');
+  return (
+    <div className="flex flex-col gap-3">
+      <Segments
+        label="Part"
+        values={TABS}
+        value={tab}
+        names={{ body: 'Body', headers: 'Headers', signature: 'Check a signature' }}
+        onChange={setTab}
+      />
+      {tab === 'body' && (
+        <div className="rounded-lg border">
+          <Code language="json" text={body.body} />
+        </div>
+      )}
+      {tab === 'headers' && (
+        <>
+          <div className="rounded-lg border">
+            <Code text={headers} />
+          </div>
+          <p className="text-dim">Those of the last attempt, signed with the secret of today.</p>
+        </>
+      )}
+      {tab === 'signature' && <SignatureForm sent={body} headers={headers} />}
+    </div>
+  );
+}

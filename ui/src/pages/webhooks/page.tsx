@@ -1,0 +1,206 @@
+/** Webhooks: a line for each with its attempts, how their receivers fare, and one in all details. */
+
+import { useQuery } from '@tanstack/react-query';
+import { getRouteApi } from '@tanstack/react-router';
+import { ShieldCheck } from 'lucide-react';
+import { useState } from 'react';
+import { useKeyNames } from '../../keys.ts';
+import { CopyButton } from '../../parts/button.tsx';
+import { Dialog } from '../../parts/dialog.tsx';
+import { formatCount, Time } from '../../parts/numbers.tsx';
+import { Card, Page } from '../../parts/page.tsx';
+import { Panel } from '../../parts/panel.tsx';
+import { Select } from '../../parts/select.tsx';
+import { Empty, Loaded } from '../../parts/states.tsx';
+import { Status, type Tone } from '../../parts/status.tsx';
+import { FilterLine, numbers, Older, Table } from '../../parts/table.tsx';
+import { useListKeys } from '../../parts/use-list-keys.ts';
+import { useSession } from '../../session.ts';
+import { AttemptDots } from './attempts.tsx';
+import { DeliveryDetails } from './details.tsx';
+import { type Delivery, type ReceiverFigures, receiverList, useDeliveries } from './query.ts';
+import { DELIVERY_STATES } from './search.ts';
+import { SignatureForm } from './signature-form.tsx';
+
+const route = getRouteApi('/webhooks');
+
+export function WebhooksPage() {
+  const { open, ...filters } = route.useSearch();
+  const navigate = route.useNavigate();
+  const { isOperator } = useSession();
+  const [isChecking, setChecking] = useState(false);
+  const change = (next: Partial<ReturnType<typeof route.useSearch>>) =>
+    navigate({ search: (search) => ({ ...search, ...next }), replace: true });
+  const pages = useDeliveries(filters);
+  const deliveries = pages.data?.pages.flatMap(({ data }) => data) ?? [];
+  const receivers = useQuery(receiverList(isOperator));
+  const hosts = [...new Set([filters.host, ...(receivers.data?.data.map(({ host }) => host) ?? [])])].filter(
+    (host) => host !== undefined,
+  );
+  return (
+    <Page
+      title="Webhooks"
+      about="Notices of videos that ended, and each attempt to deliver them."
+      actions={
+        <button type="button" className="button" onClick={() => setChecking(true)}>
+          <ShieldCheck size={15} aria-hidden />
+          Check a signature
+        </button>
+      }
+    >
+      <Receivers receivers={receivers.data?.data ?? []} chosen={filters.host} onChoose={(host) => change({ host })} />
+      <Card>
+        <FilterLine>
+          <Select
+            label="State"
+            value={filters.state ?? ''}
+            options={[{ value: '', label: 'Any state' }, ...DELIVERY_STATES.map((value) => ({ value, label: value }))]}
+            onChange={(state) => change({ state: state || undefined })}
+          />
+          <Select
+            label="Receiver"
+            value={filters.host ?? ''}
+            options={[{ value: '', label: 'All receivers' }, ...hosts.map((host) => ({ value: host, label: host }))]}
+            onChange={(host) => change({ host: host || undefined })}
+          />
+        </FilterLine>
+        <Loaded asked={{ ...pages, data: pages.data && deliveries }}>
+          {(shown) =>
+            shown.length === 0 && !pages.hasNextPage ? (
+              <NoWebhooks isFiltered={Object.values(filters).some(Boolean)} />
+            ) : (
+              <DeliveryTable deliveries={shown} open={open} onOpen={(task) => change({ open: task })} />
+            )
+          }
+        </Loaded>
+        <Older pages={pages} />
+      </Card>
+      <Panel
+        title="Webhook"
+        isOpen={open !== undefined}
+        onClose={() => change({ open: undefined })}
+        actions={open && <CopyButton text={open} label="Copy the id of the task" />}
+      >
+        {open && <DeliveryDetails key={open} task={open} />}
+      </Panel>
+      <Dialog title="Check a signature" isOpen={isChecking} onClose={() => setChecking(false)} isKept wide>
+        <SignatureForm />
+      </Dialog>
+    </Page>
+  );
+}
+
+function NoWebhooks({ isFiltered }: { isFiltered: boolean }) {
+  if (isFiltered) return <Empty title="No webhook is like that" />;
+  return (
+    <Empty title="No webhooks yet">
+      A video that is asked for with a <code>callback_url</code> sends one when it ends. On this machine,{' '}
+      <code>polygate webhooks listen --forward http://127.0.0.1:3000/hook</code> brings them to a program.
+    </Empty>
+  );
+}
+
+interface ReceiversProps {
+  receivers: ReceiverFigures[];
+  chosen: string | undefined;
+  onChoose(host: string | undefined): void;
+}
+
+/** The busiest ones. */
+const MAX_RECEIVERS = 6;
+
+function Receivers({ receivers, chosen, onChoose }: ReceiversProps) {
+  if (receivers.length === 0) return null;
+  return (
+    <ul aria-label="Receivers" className="grid grid-cols-[repeat(auto-fill,minmax(15rem,1fr))] gap-3">
+      {receivers.slice(0, MAX_RECEIVERS).map((receiver) => {
+        const { host, delivered, exhausted, pending, failing_since: since } = receiver;
+        const ended = delivered + exhausted;
+        return (
+          <li key={host}>
+            <button
+              type="button"
+              aria-pressed={host === chosen}
+              onClick={() => onChoose(host === chosen ? undefined : host)}
+              className="card flex w-full flex-col gap-1 px-4 py-3 text-left hover:border-strong aria-pressed:border-accent"
+            >
+              <span className="truncate font-medium">{host}</span>
+              <span className="flex items-baseline justify-between gap-3">
+                <span className="text-[1.2rem] font-medium tabular-nums">
+                  {ended === 0 ? '—' : `${percent(delivered / ended)} %`}
+                </span>
+                <span className="text-dim">
+                  {formatCount(delivered)} of {formatCount(ended)} delivered
+                  {pending > 0 && `, ${formatCount(pending)} on the way`}
+                </span>
+              </span>
+              {since && (
+                <span className="text-bad">
+                  failing since <Time at={since} />
+                </span>
+              )}
+            </button>
+          </li>
+        );
+      })}
+    </ul>
+  );
+}
+
+/** All of them is 100, and nothing else is. */
+function percent(share: number): string {
+  return share === 1 ? '100' : Math.min(99.9, share * 100).toFixed(1);
+}
+
+interface DeliveryTableProps {
+  deliveries: Delivery[];
+  open: string | undefined;
+  onOpen(task: string): void;
+}
+
+function DeliveryTable({ deliveries, open, onOpen }: DeliveryTableProps) {
+  const { isOperator } = useSession();
+  const nameOf = useKeyNames();
+  const rowProps = useListKeys(
+    deliveries.map(({ task_id: task }) => task),
+    { open, onOpen },
+  );
+  const columns = ['Created', 'Event', ...(isOperator ? ['Key'] : []), 'Receiver', 'State', 'Attempts'];
+  return (
+    <Table label="Webhooks" columns={[...columns, numbers('Next attempt'), numbers('Answered in')]}>
+      {deliveries.map((delivery) => {
+        const last = delivery.attempts.at(-1);
+        return (
+          <tr key={delivery.id} data-opens data-open={delivery.task_id === open ? '' : undefined}>
+            <td>
+              <button type="button" className="font-mono text-dim hover:text-ink" {...rowProps(delivery.task_id)}>
+                <Time at={delivery.created_at} />
+              </button>
+            </td>
+            <td className="font-medium">{delivery.id.slice(delivery.task_id.length + 1)}</td>
+            {isOperator && <td className="max-w-36 truncate">{nameOf(delivery.key ?? '')}</td>}
+            <td className="max-w-64 truncate text-dim">{new URL(delivery.url).host}</td>
+            <td>
+              <DeliveryState state={delivery.state} />
+            </td>
+            <td>
+              <AttemptDots delivery={delivery} />
+            </td>
+            <td className="number text-dim">
+              {delivery.next_attempt_at ? <Time at={delivery.next_attempt_at} withDate={false} /> : '—'}
+            </td>
+            <td className="number text-dim">
+              {last ? `${formatCount(Date.parse(last.ended_at) - Date.parse(last.started_at))} ms` : '—'}
+            </td>
+          </tr>
+        );
+      })}
+    </Table>
+  );
+}
+
+const TONES: Record<Delivery['state'], Tone> = { pending: 'quiet', delivered: 'good', exhausted: 'bad' };
+
+export function DeliveryState({ state }: { state: Delivery['state'] }) {
+  return <Status tone={TONES[state]}>{state}</Status>;
+}

@@ -1,0 +1,132 @@
+/** Webhooks: pages of all keys for operators, of the own key for its holder, their bodies, and their receivers. */
+
+import { queryOptions, useInfiniteQuery, useMutation, useQueryClient } from '@tanstack/react-query';
+import { api, bodyOf, request } from '../../api.ts';
+import { useSession } from '../../session.ts';
+import type { DELIVERY_STATES } from './search.ts';
+
+export interface Attempt {
+  n: number;
+  trigger: 'schedule' | 'replay';
+  started_at: string;
+  ended_at: string;
+  outcome: 'ack' | 'http_status' | 'timeout' | 'dns' | 'connect' | 'tls' | 'protocol' | 'blocked';
+  status?: number;
+  next_attempt_at: string | null;
+  /** For operators. */
+  address?: string;
+  retry_after_ms?: number;
+}
+
+export interface Delivery {
+  id: string;
+  task_id: string;
+  url: string;
+  state: (typeof DELIVERY_STATES)[number];
+  created_at: string;
+  settled_at: string | null;
+  next_attempt_at: string | null;
+  attempts: Attempt[];
+  /** Hash of its key; for operators. */
+  key?: string;
+}
+
+export interface DeliveryFilters {
+  state?: Delivery['state'];
+  host?: string;
+  key?: string;
+}
+
+interface DeliveryPage {
+  data: Delivery[];
+  next: string | null;
+}
+
+export interface ReceiverFigures {
+  host: string;
+  delivered: number;
+  pending: number;
+  exhausted: number;
+  last_delivered_at: string | null;
+  failing_since: string | null;
+}
+
+const LOOK_EVERY_MS = 3000;
+const FIGURES_EVERY_MS = 15_000;
+
+/** Newest first; asked again while one of them is on its way. */
+export function useDeliveries({ key, ...filters }: DeliveryFilters) {
+  const { isOperator } = useSession();
+  return useInfiniteQuery({
+    queryKey: ['deliveries', isOperator, filters, key],
+    initialPageParam: undefined as string | undefined,
+    queryFn: ({ pageParam: after }): Promise<DeliveryPage> => {
+      const query = { ...filters, after };
+      return isOperator
+        ? bodyOf(api.GET('/admin/v1/deliveries', { params: { query: { ...query, key } } }))
+        : bodyOf(api.GET('/v1/self/deliveries', { params: { query } }));
+    },
+    getNextPageParam: ({ next }) => next ?? undefined,
+    refetchInterval: ({ state }) =>
+      state.data?.pages.some(({ data }) => data.some((one) => one.state === 'pending')) ? LOOK_EVERY_MS : false,
+  });
+}
+
+/** One webhook, which need not be among those of the list. */
+export function deliveryOf(isOperator: boolean, task: string) {
+  return queryOptions({
+    queryKey: ['deliveries', isOperator, 'one', task],
+    queryFn: async (): Promise<Delivery> => {
+      if (isOperator) {
+        return (
+          await bodyOf<{ data: Delivery }>(api.GET('/admin/v1/deliveries/{task}', { params: { path: { task } } }))
+        ).data;
+      }
+      return (await bodyOf<{ data: Delivery }>(api.GET('/v1/self/deliveries/{id}', { params: { path: { id: task } } })))
+        .data;
+    },
+    refetchInterval: ({ state }) => (state.data?.state === 'pending' ? LOOK_EVERY_MS : false),
+  });
+}
+
+export interface SentBody {
+  id: string;
+  body: string;
+  /** Null for a key without a secret. */
+  headers: Record<string, string> | null;
+}
+
+export function bodyOfDelivery(isOperator: boolean, task: string) {
+  return queryOptions({
+    queryKey: ['delivery-body', isOperator, task],
+    queryFn: async (): Promise<SentBody> => {
+      const asked = isOperator
+        ? bodyOf<{ data: SentBody }>(api.GET('/admin/v1/deliveries/{task}/body', { params: { path: { task } } }))
+        : bodyOf<{ data: SentBody }>(api.GET('/v1/self/deliveries/{id}/body', { params: { path: { id: task } } }));
+      return (await asked).data;
+    },
+  });
+}
+
+export function receiverList(isOperator: boolean) {
+  return queryOptions({
+    queryKey: ['deliveries', isOperator, 'receivers'],
+    refetchInterval: FIGURES_EVERY_MS,
+    queryFn: () =>
+      bodyOf<{ data: ReceiverFigures[]; complete: boolean }>(
+        isOperator ? api.GET('/admin/v1/deliveries/receivers') : api.GET('/v1/self/deliveries/receivers'),
+      ),
+  });
+}
+
+export function useReplay(task: string) {
+  const { isOperator } = useSession();
+  const queries = useQueryClient();
+  return useMutation({
+    mutationFn: () =>
+      request(isOperator ? `/admin/v1/deliveries/${task}/replay` : `/v1/videos/${task}/deliveries/replay`, {
+        method: 'POST',
+      }),
+    onSettled: () => queries.invalidateQueries({ queryKey: ['deliveries'] }),
+  });
+}

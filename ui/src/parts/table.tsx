@@ -1,0 +1,105 @@
+/** Table of a list: its columns, the field that searches it, and how many rows it shows. */
+
+import { Search } from 'lucide-react';
+import type { ReactNode } from 'react';
+import { TableScroll } from './page.tsx';
+
+/** A name, or more about it. */
+export type Column = string | { name: string; isNumber?: true; isHidden?: true };
+
+/** Column of numbers, which stand at the right edge. */
+export const numbers = (name: string): Column => ({ name, isNumber: true });
+
+interface TableProps {
+  label: string;
+  columns: readonly Column[];
+  className?: string;
+  /** The rows. */
+  children: ReactNode;
+  foot?: ReactNode;
+  /** What stands below the table. */
+  below?: ReactNode;
+}
+
+export function Table({ label, columns, className, children, foot, below }: TableProps) {
+  return (
+    <TableScroll label={label} {...(className !== undefined && { className })}>
+      <table className="data">
+        <thead>
+          <tr>
+            {columns.map((column) => {
+              const { name, isNumber, isHidden } = typeof column === 'string' ? { name: column } : column;
+              return (
+                <th key={name} scope="col" className={isNumber && 'number'}>
+                  {isHidden ? <span className="sr-only">{name}</span> : name}
+                </th>
+              );
+            })}
+          </tr>
+        </thead>
+        <tbody>{children}</tbody>
+        {foot && <tfoot>{foot}</tfoot>}
+      </table>
+      {below}
+    </TableScroll>
+  );
+}
+
+interface SearchFieldProps {
+  placeholder: string;
+  value: string;
+  onChange(value: string | undefined): void;
+}
+
+export function SearchField({ placeholder, value, onChange }: SearchFieldProps) {
+  return (
+    <label className="relative min-w-48 flex-1">
+      <span className="sr-only">Search</span>
+      <Search size={15} aria-hidden className="absolute top-2.5 left-2.5 text-dim" />
+      <input
+        className="input pl-8"
+        type="search"
+        data-search
+        placeholder={placeholder}
+        defaultValue={value}
+        onChange={(event) => onChange(event.target.value || undefined)}
+      />
+    </label>
+  );
+}
+
+/** Line above a table with what narrows it. */
+export function FilterLine({ children }: { children: ReactNode }) {
+  return <div className="flex flex-wrap items-center gap-2 border-b p-3">{children}</div>;
+}
+
+export function ShownCount({ shown, all }: { shown: number; all: number }) {
+  return (
+    <span className="px-1 text-dim" role="status">
+      {shown} of {all}
+    </span>
+  );
+}
+
+interface OlderProps {
+  pages: { hasNextPage: boolean; isFetchingNextPage: boolean; fetchNextPage(): unknown };
+  children?: ReactNode;
+}
+
+/** Button that adds the next page of a list, where there is one. */
+export function Older({ pages, children }: OlderProps) {
+  if (!pages.hasNextPage) return null;
+  return (
+    <div className="flex items-center justify-center gap-3 border-t p-3">
+      {children}
+      <button
+        type="button"
+        className="button"
+        disabled={pages.isFetchingNextPage}
+        onClick={() => void pages.fetchNextPage()}
+      >
+        {pages.isFetchingNextPage ? 'Looking …' : 'Older'}
+      </button>
+    </div>
+  );
+}

@@ -1,0 +1,145 @@
+/** Videos and webhooks: a gallery with a player, attempts, replay, and a signature that is checked in the browser. */
+
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import type { Browser } from 'playwright-core';
+import { KEY, type TestGateway } from '../../test/gateway/harness.ts';
+import { createVideoClock, eventually, videoClient } from '../../test/gateway/video-client.ts';
+import { type Receiver, startReceiver } from '../../test/webhooks/receiver.ts';
+import { assertSound, openBrowser, signInAsAdmin, startGatewayWithPages, type Theme, TOKEN, visit } from './browser.ts';
+
+const CA = join(import.meta.dirname, '../../test/net/fixtures/test-only-ca.pem');
+const CALLBACKS = `{ secret: whsec_c2VjcmV0IG9mIHRoaXMgdGVzdCBmaWxlIG9ubHkhISE=, allow_cidrs: [127.0.0.1/32], ca_file: ${JSON.stringify(CA)} }`;
+const YAML = `admin: { token: ${TOKEN}, port: 0 }\ncallbacks: ${CALLBACKS}`;
+
+/** Runs in the page: jumps in the player, and gives the whole seconds of its video. */
+const JUMP = `new Promise((end) => {
+  const video = document.querySelector('video');
+  video.onseeked = () => end(Math.round(video.duration));
+  video.currentTime = 0.8;
+})`;
+
+let browser: Browser;
+let gateway: TestGateway;
+let receiver: Receiver;
+let finished: string;
+let hanging: string;
+
+before(async () => {
+  receiver = await startReceiver();
+  [browser, gateway] = await Promise.all([openBrowser(), startGatewayWithPages(YAML, { clock: createVideoClock() })]);
+  const client = videoClient(gateway);
+  const callback_url = `https://127.0.0.1:${receiver.port}/hook`;
+  finished = (await client.create({ prompt: 'A paper boat', callback_url, seed: 7 })).id;
+  await client.until(finished, 'completed');
+  hanging = (await client.create({ prompt: 'hang' })).id;
+  await client.until((await client.create({ prompt: 'fail' })).id, 'failed');
+  await eventually(gateway, () => receiver.received.length > 0);
+});
+after(() => Promise.all([browser.close(), gateway.close(), receiver.close()]));
+
+for (const theme of ['light', 'dark'] satisfies Theme[]) {
+  test(`videos are a gallery with first frames, a player and filters, in the ${theme} theme`, async () => {
+    const visitor = await signInAsAdmin(browser, gateway, '/ui/videos', { theme });
+    const { page } = visitor;
+    const card = page.getByRole('button', { name: /A paper boat/ });
+    await card.locator('img').waitFor();
+    await page
+      .getByRole('button', { name: /hang/ })
+      .getByText(/in progress|queued/)
+      .waitFor();
+    await assertSound(visitor);
+    await page.getByRole('button', { name: 'list', exact: true }).click();
+    await page.getByRole('row', { name: /A paper boat completed test sandbox.video 1 / }).waitFor();
+    await assertSound(visitor);
+    await page.getByRole('button', { name: 'A paper boat' }).press('Enter');
+    const panel = page.getByRole('dialog', { name: 'Video' });
+    await panel.getByLabel('Video 1 of 1').waitFor();
+    await panel.getByText('accepted', { exact: true }).waitFor();
+    assert.equal(await page.evaluate(JUMP), 1);
+    await assertSound(visitor);
+  });
+}
+
+test('a video that runs is cancelled and deleted, and filters are in the address', async () => {
+  const visitor = await signInAsAdmin(browser, gateway, `/ui/videos?open=${hanging}`);
+  const { page } = visitor;
+  await page.getByRole('button', { name: 'Cancel' }).click();
+  await page
+    .getByRole('button', { name: /Being cancelled|Delete/ })
+    .first()
+    .waitFor();
+  await videoClient(gateway).until(hanging, 'cancelled');
+  await page.getByRole('button', { name: 'Delete …' }).click();
+  await page.getByRole('button', { name: 'Delete the video and its files' }).click();
+  await page.getByRole('dialog').waitFor({ state: 'hidden' });
+  await page.getByRole('combobox', { name: 'Status' }).click();
+  await page.getByRole('option', { name: 'failed' }).click();
+  await page.waitForURL(/status=failed/);
+  await page.getByRole('button', { name: /A paper boat/ }).waitFor({ state: 'detached' });
+  await page.goto(`${gateway.url}/ui/videos?status=expired`);
+  await page.getByText('No video is like that').waitFor();
+  await assertSound(visitor);
+});
+
+for (const theme of ['light', 'dark'] satisfies Theme[]) {
+  test(`a webhook shows its attempts, is sent again, and its signature is checked, in the ${theme} theme`, async () => {
+    const visitor = await signInAsAdmin(browser, gateway, '/ui/webhooks', { theme });
+    const { page } = visitor;
+    const row = page.getByRole('row', { name: /completed/ });
+    await row.getByRole('img', { name: /1: acknowledged, 204/ }).waitFor();
+    await page.getByRole('button', { name: /127.0.0.1.*100 %/ }).waitFor();
+    await assertSound(visitor);
+    await row.getByRole('button').press('Enter');
+    const panel = page.getByRole('dialog', { name: 'Webhook' });
+    if (theme === 'light') {
+      await panel.getByRole('button', { name: 'Send it again' }).click();
+      await panel.getByText('with the same bytes').waitFor();
+      await eventually({}, () => receiver.received.length > 1);
+    }
+    await panel.getByRole('button', { name: 'Check a signature' }).click();
+    const [sent] = receiver.received;
+    const names = ['x-service-signature', 'webhook-id', 'webhook-timestamp', 'webhook-signature'];
+    const headers = names.map((name) => `${name}: ${sent?.headers[name]}`).join('\n');
+    await panel.getByLabel('Headers').fill(headers);
+    await panel.getByLabel('Secret').fill('whsec_c2VjcmV0IG9mIHRoaXMgdGVzdCBmaWxlIG9ubHkhISE=');
+    await panel.getByRole('button', { name: 'Check', exact: true }).click();
+    await panel.getByText('valid', { exact: true }).first().waitFor();
+    await assertSound(visitor);
+    await panel.getByLabel('Body').fill('{"event":"video.generation.passed"}');
+    await panel.getByRole('button', { name: 'Check', exact: true }).click();
+    await panel
+      .getByText(/differs from what was sent at character 28/)
+      .first()
+      .waitFor();
+    await assertSound(visitor);
+  });
+}
+
+test('the holder of a key sees own videos and webhooks, and plays one', async () => {
+  const visitor = await visit(browser, `${gateway.url}/ui/videos?open=${finished}`);
+  const { page } = visitor;
+  await page.getByLabel(/API key/).fill(KEY);
+  await page.keyboard.press('Enter');
+  await page.getByRole('dialog', { name: 'Video' }).getByLabel('Video 1 of 1').waitFor();
+  assert.equal(await page.evaluate(JUMP), 1);
+  await page.getByRole('link', { name: 'Its webhook' }).click();
+  await page.getByRole('dialog', { name: 'Webhook' }).getByText('acknowledged, 204').first().waitFor();
+  await page.getByRole('dialog', { name: 'Webhook' }).getByText('"event"').waitFor();
+  await assertSound(visitor);
+});
+
+test('without videos and webhooks the pages say how the first one comes', async () => {
+  const empty = await startGatewayWithPages(YAML);
+  try {
+    const visitor = await signInAsAdmin(browser, empty, '/ui/videos');
+    await visitor.page.getByText('No videos yet').waitFor();
+    await assertSound(visitor);
+    await visitor.page.getByRole('link', { name: 'Webhooks' }).click();
+    await visitor.page.getByText('No webhooks yet').waitFor();
+    await assertSound(visitor);
+  } finally {
+    await empty.close();
+  }
+});
