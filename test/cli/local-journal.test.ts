@@ -28,12 +28,16 @@ before(async () => {
       held.push(response);
       return;
     }
-    const message = { role: 'assistant', content: 'Yes.' };
-    const usage = { prompt_tokens: 2, completion_tokens: 3, total_tokens: 5 };
-    const choices = [{ index: 0, message, finish_reason: 'stop' }];
-    answerJson(response, { id: 'c', object: 'chat.completion', created: 1, model: 'm', choices, usage });
+    answer(response);
   });
 });
+
+function answer(response: ServerResponse): void {
+  const message = { role: 'assistant', content: 'Yes.' };
+  const usage = { prompt_tokens: 2, completion_tokens: 3, total_tokens: 5 };
+  const choices = [{ index: 0, message, finish_reason: 'stop' }];
+  answerJson(response, { id: 'c', object: 'chat.completion', created: 1, model: 'm', choices, usage });
+}
 
 after(() => upstream.close());
 
@@ -133,15 +137,20 @@ test('answers that were acknowledged while the database was away survive a kill'
   const early = await askUntil(first.url, (answered) => answered.length >= 20);
   const hanging = ask(first.url, 'hang').catch(() => undefined);
   await until(() => held.length === 1);
+  const begun = Array.from({ length: 5 }, () => ask(first.url, 'hang'));
+  await until(() => held.length === 1 + begun.length);
   await rig.proxy.cut();
-  // Some are answered before the gateway notices, and none after.
+  for (const response of held.slice(1)) answer(response);
+  const ended = await Promise.all(begun);
+  assert.ok(ended.every(({ status }) => status === 200));
+  // Some more are answered before the gateway notices, and none after.
   let asked = 0;
   const late = await askUntil(first.url, async () => {
     const { status } = await ask(first.url);
     if (status === 200) asked += 1;
     return status === 503;
   });
-  assert.ok(late.length > 0);
+  late.push(...ended.map(({ id }) => id));
   assert.equal(await isReady(first.url), false);
   const refused = await ask(first.url);
   assert.deepEqual([refused.status, refused.headers['retry-after']], [503, '1']);
