@@ -1,7 +1,7 @@
 /** Configuration reload: watches the file and reports the new configuration or why it is invalid. */
 
-import { readFileSync, statSync, watch } from 'node:fs';
-import { dirname } from 'node:path';
+import { readFileSync, realpathSync, statSync, watch } from 'node:fs';
+import { basename, dirname } from 'node:path';
 import { type Clock, systemClock } from '../core/clock.ts';
 import { GatewayError } from '../core/errors.ts';
 import { type ConfigSource, parseConfig } from './load.ts';
@@ -61,7 +61,9 @@ export function watchConfig({ source, onChange, onInvalid, clock = systemClock }
   }
 
   const watcher = file === undefined ? undefined : watch(dirname(file), { persistent: false });
-  watcher?.on('change', () => waitUntilStable(snapshotOf(file)));
+  watcher?.on('change', (type, name) => {
+    if (!isOfOtherFile(type, name, file)) waitUntilStable(snapshotOf(file));
+  });
   watcher?.on('error', onInvalid);
 
   return {
@@ -74,6 +76,21 @@ export function watchConfig({ source, onChange, onInvalid, clock = systemClock }
       watcher?.close();
     },
   };
+}
+
+/** Whether bytes of another file in the folder were written, such as those of a log; a rename may put the file in its place. */
+function isOfOtherFile(type: string, name: string | Buffer | null, file: string | undefined): boolean {
+  if (type !== 'change' || typeof name !== 'string' || file === undefined) return false;
+  return name !== basename(file) && name !== targetName(file);
+}
+
+/** Name of the file that a link leads to. */
+function targetName(file: string): string | undefined {
+  try {
+    return basename(realpathSync.native(file));
+  } catch {
+    return undefined;
+  }
 }
 
 function emptyFileError(file: string | undefined): GatewayError {

@@ -2,6 +2,7 @@
 
 /** Chunks after which they are merged, because a buffer object costs a hundred bytes even for a one-byte chunk. */
 const MERGE_AFTER_CHUNKS = 1024;
+const NO_BYTES = Buffer.alloc(0);
 
 export class ByteCollector {
   #merged: Buffer[] | undefined;
@@ -24,6 +25,7 @@ export class ByteCollector {
   /** Returns all bytes as one buffer and empties the collector. */
   take(): Buffer {
     const [only] = this.#chunks;
+    if (!only && !this.#merged) return NO_BYTES;
     const bytes =
       !this.#merged && this.#chunks.length === 1 && only
         ? only

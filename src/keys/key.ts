@@ -1,6 +1,6 @@
 /** API keys: generation, digest, checksum and state. */
 
-import { createHash, randomBytes } from 'node:crypto';
+import { hash, randomBytes } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import { matchesGlob } from '../core/glob.ts';
 import type { KeySettings } from '../records/key-settings.ts';
@@ -61,7 +61,7 @@ function checksum(text: string): string {
 
 /** Stored digest of a key. Keys are long and random, so a fast hash suffices. */
 export function digestOf(key: string): string {
-  return createHash('sha256').update(key).digest('base64url');
+  return hash('sha256', key, 'base64url');
 }
 
 /** Short enough to keep the rest unguessable, also for configured keys. */

@@ -70,7 +70,6 @@ class CoarseTimer implements DeadlineTimer {
       this.#deadlines[index] = last;
       last.index = index;
     }
-    if (this.#deadlines.length === 0) this.#stop();
   }
 
   #schedule(): void {
@@ -82,8 +81,15 @@ class CoarseTimer implements DeadlineTimer {
     this.#cancelTick = undefined;
   }
 
-  /** Time in which this process itself stood still is no silence of an upstream: what arrived meanwhile is still unread. */
+  /**
+   * Time in which this process itself stood still is no silence of an upstream: what arrived meanwhile is still unread. Without
+   * deadlines it is the last tick, because a timer that is set and cleared with each request costs more.
+   */
   #tick(): void {
+    if (this.#deadlines.length === 0) {
+      this.#cancelTick = undefined;
+      return;
+    }
     const now = this.now();
     const stalled = Math.max(0, now - this.#lastTick - 2 * TICK_MS);
     this.#lastTick = now;

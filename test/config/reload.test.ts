@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { appendFileSync, mkdtempSync, renameSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { appendFileSync, mkdtempSync, renameSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
@@ -70,6 +70,16 @@ test('a file put in its place is a new configuration', async (context) => {
   writeFileSync(`${file}.new`, 'server: { port: 3 }');
   renameSync(`${file}.new`, file);
   assert.equal(await next(), 3);
+});
+
+test('a changed file behind a link in the same folder is a new configuration', async (context) => {
+  const { file, next } = watched(context, 'server: { port: 1 }');
+  writeFileSync(`${file}.target`, 'server: { port: 6 }');
+  rmSync(file);
+  symlinkSync(`${file}.target`, file);
+  assert.equal(await next(), 6);
+  writeFileSync(`${file}.target`, 'server: { port: 7 }');
+  assert.equal(await next(), 7);
 });
 
 test('an invalid file is reported, and the next valid one counts', async (context) => {

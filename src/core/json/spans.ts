@@ -38,10 +38,12 @@ export function firstSpanAt(bytes: Buffer, paths: readonly (readonly string[])[]
     if (bytes[colon] !== COLON) return undefined;
     const start = skipSpace(bytes, colon + 1);
     const name = bytes.toString('utf8', keyStart + 1, keyEnd - 1);
-    const rests = paths.filter(([first]) => first === name).map(([, ...rest]) => rest);
-    if (rests.some((rest) => rest.length === 0)) return { start, end: valueEnd(bytes, start) };
-    const inner = rests.length > 0 ? firstSpanAt(bytes, rests, start) : undefined;
-    if (inner) return inner;
+    if (paths.some(([first]) => first === name)) {
+      const rests = paths.filter(([first]) => first === name).map(([, ...rest]) => rest);
+      if (rests.some((rest) => rest.length === 0)) return { start, end: valueEnd(bytes, start) };
+      const inner = firstSpanAt(bytes, rests, start);
+      if (inner) return inner;
+    }
     position = skipSpace(bytes, valueEnd(bytes, start));
   } while (bytes[position] === COMMA);
   return undefined;
@@ -51,11 +53,12 @@ export function firstSpanAt(bytes: Buffer, paths: readonly (readonly string[])[]
 export function spliceAll(bytes: Buffer, spans: readonly Span[], replacement: string): Buffer {
   if (spans.length === 0) return bytes;
   const text = Buffer.from(replacement);
+  const pieces: Buffer[] = [];
   let position = 0;
-  const pieces = spans.flatMap(({ start, end }) => {
-    const before = bytes.subarray(position, start);
+  for (const { start, end } of spans) {
+    pieces.push(bytes.subarray(position, start), text);
     position = end;
-    return [before, text];
-  });
-  return Buffer.concat([...pieces, bytes.subarray(position)]);
+  }
+  pieces.push(bytes.subarray(position));
+  return Buffer.concat(pieces);
 }

@@ -7,13 +7,27 @@ import type { Output } from './converter.ts';
 import { createMarkSearch, type FrameText, type MarkSearch } from './mark-search.ts';
 import type { SliceRun } from './slice-run.ts';
 
-/** Replaces the model name at every path of the protocol in a whole body, repeated members included. */
-export function nameModel(bytes: Buffer, { modelPaths }: Pick<Operation, 'modelPaths'>, model: string): Buffer {
-  return spliceAll(bytes, everySpanAt(bytes, modelPaths), JSON.stringify(model));
-}
-
 /** Start of an escaped letter of a member name; all letters have codes below 256. */
 const ESCAPED_LETTER = '\\u00';
+
+/** Replaces the model name at every path of the protocol in a whole body, repeated members included. */
+export function nameModel(bytes: Buffer, { modelPaths }: Pick<Operation, 'modelPaths'>, model: string): Buffer {
+  const spans = bytes.includes(ESCAPED_LETTER)
+    ? everySpanAt(bytes, modelPaths)
+    : spansUpToLast(bytes, modelPaths, searchOfName(modelPaths));
+  return spliceAll(bytes, spans, JSON.stringify(model));
+}
+
+/** Finds what may be a model name, or an escaped letter of it. */
+function searchOfName(paths: Operation['modelPaths']): MarkSearch {
+  return createMarkSearch([...paths.map((path) => JSON.stringify(path.at(-1) ?? '')), ESCAPED_LETTER]);
+}
+
+/** The spans of the name in JSON without escaped letters, which is read up to the first one unless it may be repeated. */
+function spansUpToLast(json: Buffer, paths: Operation['modelPaths'], mayHoldName: MarkSearch): Span[] {
+  const first = firstSpanAt(json, paths);
+  return first && !mayHoldName(json, first.end) ? [first] : everySpanAt(json, paths);
+}
 
 /**
  * Replaces the model name in the frames of one stream, whose JSON begins at `brace`. Most streams repeat all bytes up to the
@@ -31,10 +45,7 @@ export class FrameRenamer {
   constructor({ modelPaths }: Pick<Operation, 'modelPaths'>, model: string) {
     this.#paths = modelPaths;
     this.#name = Buffer.from(JSON.stringify(model));
-    this.#mayHoldName = createMarkSearch([
-      ...modelPaths.map((path) => JSON.stringify(path.at(-1) ?? '')),
-      ESCAPED_LETTER,
-    ]);
+    this.#mayHoldName = searchOfName(modelPaths);
   }
 
   rename(frame: Buffer, { brace, text, out, run }: Renamed): void {
@@ -64,8 +75,7 @@ export class FrameRenamer {
   /** A large frame is read up to the name, unless the name may be repeated after it. */
   #spansIn(json: Buffer, text: FrameText): Span[] {
     const isLarge = typeof text !== 'string' && !text.includes(ESCAPED_LETTER);
-    const first = isLarge ? firstSpanAt(json, this.#paths) : undefined;
-    return first && !this.#mayHoldName(json, first.end) ? [first] : everySpanAt(json, this.#paths);
+    return isLarge ? spansUpToLast(json, this.#paths, this.#mayHoldName) : everySpanAt(json, this.#paths);
   }
 
   #replace(frame: Buffer, out: Output[], run: SliceRun): void {
