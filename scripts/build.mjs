@@ -4,8 +4,9 @@
  * `@polygate/webhooks`.
  */
 
-import { cpSync, existsSync, readdirSync, rmSync } from 'node:fs';
+import { appendFileSync, cpSync, existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join, relative } from 'node:path';
+import { brotliDecompressSync } from 'node:zlib';
 import { bundleReceiver, writeBundle } from './bundle.mjs';
 import { installPackages, nodeProgram, root, run, say } from './install.mjs';
 import { buildPages } from './pages.mjs';
@@ -21,6 +22,7 @@ try {
   const files = await writeBundle({ source: join(root, 'src'), dist });
   cpSync(join(root, 'scripts', 'entry.cjs'), join(dist, 'polygate.cjs'));
   await buildPages();
+  addPageLicences(dist);
   const compiler = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
   process.exitCode = await run(await nodeProgram(), [compiler, '-p', 'tsconfig.build.json']);
   await buildReceiver(dist);
@@ -28,6 +30,12 @@ try {
 } catch (error) {
   say(error.message);
   process.exitCode = 1;
+}
+
+/** One file has all licences as text; the pages have theirs for browsers, compressed. */
+function addPageLicences(dist) {
+  const licences = brotliDecompressSync(readFileSync(join(dist, PAGES, 'LICENSES.txt.br')));
+  appendFileSync(join(dist, 'LICENSES.txt'), `\n${licences}`);
 }
 
 async function buildReceiver(dist) {

@@ -1,7 +1,8 @@
 /** Bundle of the program: few files instead of one for each module, so that a start opens and compiles little. */
 
-import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative, sep } from 'node:path';
+import { licencesOf } from './licences.mjs';
 
 /** Modules that are started or imported by their path: the program, its threads, and the export of the package. */
 const ENTRIES = ['main', 'store/operations/index', 'store/sqlite/thread', 'webhooks/thread', 'webhooks/verify'];
@@ -14,7 +15,6 @@ const DIST_PLACEHOLDER = '__POLYGATE_DIST__';
 /** Module of the package `@polygate/webhooks`, and the oldest Node that receivers may run on. */
 const RECEIVER = 'webhooks/verify';
 const RECEIVER_TARGET = 'node18';
-const LICENCE_FILE = /^(licen[cs]e|notice|copying)/i;
 /** CommonJS libraries call `require` for modules of Node. */
 const REQUIRE = `import { createRequire as __createRequire } from 'node:module';
 const require = __createRequire(import.meta.url);`;
@@ -109,18 +109,4 @@ function originalUrls(source) {
       });
     },
   };
-}
-
-/** Licences and notices of the packages whose modules are in the bundle. */
-export function licencesOf(modules) {
-  const folders = new Set(modules.flatMap((path) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path) ?? []));
-  return [...folders].sort().map(licenceOf).join('\n');
-}
-
-function licenceOf(folder) {
-  const { name, version, license } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
-  const texts = readdirSync(folder)
-    .filter((file) => LICENCE_FILE.test(file))
-    .map((file) => readFileSync(join(folder, file), 'utf8').trim());
-  return [`${name} ${version} (${license})`, '', ...texts, '', '-'.repeat(80), ''].join('\n');
 }

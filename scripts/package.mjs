@@ -7,7 +7,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer as createHttpServer } from 'node:http';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -28,6 +28,8 @@ const BOUNDS = { cpuMs: 750, readyMs: 3000, rssMb: 130, installedMb: 6 };
 const START_TRIES = 5;
 /** From the command that installs the package, with an empty cache, to the first response of a model. */
 const FIRST_RESPONSE_MS = 60_000;
+/** Libraries of each kind that the package has parts of. */
+const LICENSED = ['undici', 'pgpass', 'react-dom', 'tailwindcss', '@fontsource-variable/geist'];
 /** Tests that start the program. */
 const PROGRAM_TESTS = ['cli/programs.test', 'cli/serve.test'];
 
@@ -37,6 +39,7 @@ try {
   const node = await nodeProgram();
   await runOrThrow(node, [join(root, 'scripts', 'build.mjs')]);
   await startFirst(node);
+  checkLicences();
   await useProgram(node);
   await useReceiverExport(node, { folder, run: runOrThrow });
   await useReceiver(node);
@@ -89,6 +92,12 @@ async function startFirst(node) {
   assert.ok(elapsedMs < FIRST_RESPONSE_MS, 'the first response took too long');
   assert.equal(output, '', 'the gateway writes to standard output');
   if (!windows) assert.equal(readdirSync(join(folder, '.cache', 'polygate', 'compiled')).length, 1);
+}
+
+/** Of the program's libraries, of the pages' and of their fonts; the build refuses a library without an allowed licence. */
+function checkLicences() {
+  const text = readFileSync(join(folder, 'node_modules', 'polygate', 'dist', 'LICENSES.txt'), 'utf8');
+  for (const name of LICENSED) assert.match(text, new RegExp(`^${name} \\d`, 'm'), 'LICENSES.txt lacks a library');
 }
 
 async function install(target, file) {

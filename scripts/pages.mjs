@@ -75,7 +75,7 @@ function compress(folder) {
 
 function sourceDigest() {
   const hash = createHash('sha256');
-  const files = ['package-lock.json', 'vite.config.ts', 'index.html', ...sourceFiles()];
+  const files = ['package-lock.json', 'vite.config.ts', '../scripts/licences.mjs', 'index.html', ...sourceFiles()];
   for (const file of files) hash.update(`${file}\0`).update(readFileSync(join(uiFolder, file)));
   for (const file of SHARED) hash.update(`${file}\0`).update(readFileSync(join(root, 'src', file)));
   return hash.digest('hex');

@@ -1,21 +1,34 @@
 /** Build of the dashboard's pages. */
 
+import { readFileSync } from 'node:fs';
 import { relative } from 'node:path';
 import tailwind from '@tailwindcss/vite';
 import react from '@vitejs/plugin-react';
 import { defineConfig, type Plugin } from 'vite';
 // @ts-expect-error A script without types.
-import { licencesOf } from '../scripts/bundle.mjs';
+import { licencesOf } from '../scripts/licences.mjs';
 
-/** Adds the licences of the libraries that are in the pages. */
+/** Adds the licences of the libraries that are in the pages: those of modules, of fonts, and of what styles import. */
 function licences(): Plugin {
   return {
     name: 'licences',
-    generateBundle() {
+    generateBundle(_options, bundle) {
       const modules = [...this.getModuleIds()].map((id) => relative('', id.replaceAll('\0', '').replace(/\?.*$/, '')));
-      this.emitFile({ type: 'asset', fileName: 'LICENSES.txt', source: licencesOf(modules) });
+      const styles = modules
+        .filter((path) => path.startsWith('src/') && path.endsWith('.css'))
+        .flatMap(importedPackages);
+      const assets = Object.values(bundle).flatMap((output) =>
+        output.type === 'asset' ? output.originalFileNames : [],
+      );
+      const source = licencesOf([...modules, ...styles, ...assets]);
+      this.emitFile({ type: 'asset', fileName: 'LICENSES.txt', source });
     },
   };
+}
+
+function importedPackages(style: string): string[] {
+  const imports = readFileSync(style, 'utf8').matchAll(/@import "([^".][^"]*)"/g);
+  return [...imports].map(([, name]) => `node_modules/${name}/index.css`);
 }
 
 // biome-ignore lint/style/noDefaultExport: Vite asks for it.
