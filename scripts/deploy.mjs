@@ -5,9 +5,10 @@
  */
 
 import assert from 'node:assert/strict';
-import { mkdtempSync, readdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { checkCompletion } from './deploy-completion.mjs';
 import { checkImage } from './deploy-image.mjs';
 import { checkPrometheus } from './deploy-prometheus.mjs';
 import { findTools, run, runOrThrow } from './deploy-tools.mjs';
@@ -36,6 +37,8 @@ const CHECKS = {
   rules: { needs: ['promtool'], check: checkRules },
   chart: { needs: ['helm', 'kubernetes-validate'], check: checkChart },
   unit: { needs: ['systemd-analyze'], check: checkUnit },
+  compose: { needs: ['check-jsonschema'], check: checkCompose },
+  completion: { needs: ['zsh', 'fish'], check: checkCompletion },
   containerfile: {
     needs: ['hadolint'],
     check: ({ tools }) => void runOrThrow(tools.hadolint, ['deploy/Containerfile'], { cwd: root }),
@@ -120,6 +123,20 @@ function checkChart({ tools, folder }) {
   runOrThrow(tools.helm, ['package', CHART, '--destination', folder]);
   assert.ok(readdirSync(folder).some((file) => file.endsWith('.tgz')));
   return `${count} objects`;
+}
+
+/** By the schema of the Compose specification, which must refuse a misspelt field. */
+function checkCompose({ tools, folder }) {
+  const files = ['compose.yaml', 'compose.sqlite.yaml'].map((name) => join(root, 'deploy/compose', name));
+  const validate = ['--builtin-schema', 'vendor.compose-spec'];
+  runOrThrow(tools['check-jsonschema'], [...validate, ...files]);
+  for (const file of files) {
+    const misspelt = join(folder, 'misspelt.yaml');
+    writeFileSync(misspelt, readFileSync(file, 'utf8').replaceAll('read_only:', 'readonly:'));
+    const { code, output } = run(tools['check-jsonschema'], [...validate, misspelt]);
+    assert.notEqual(code, 0, 'a misspelt field is accepted');
+    assert.match(output, /readonly/);
+  }
 }
 
 function checkUnit({ tools }) {

@@ -120,9 +120,9 @@ function fishLines(name: string, { path, command }: Place): string[] {
       const takesValue = option.required || option.optional;
       const values = valuesOf(option);
       const list = values.length > 0 ? ` -a '${values.join(' ')}'` : '';
-      const file = namesFile(option.flags) ? ' -F' : '';
+      const value = namesFile(option.flags) ? ' -r -F' : ` -x${list}`;
       const long = (option.long ?? '').replace(/^--/, '');
-      return `${start} -l ${long}${takesValue ? ` -r${list}${file}` : ''} -d ${quoted(option.description)}`;
+      return `${start} -l ${long}${takesValue ? value : ''} -d ${quoted(option.description)}`;
     });
   return [...inner, ...choices, ...files, ...options, `${start} -l help -d 'show help'`];
 }

@@ -81,7 +81,10 @@ test('the script for fish has every command under the words before it, with quot
   const { run } = program(context);
   const { stdout } = await run(['completion', 'fish']);
   assert.match(stdout, /^complete -c polygate -n "__polygate_at 'keys'" -a rotate -d '/m);
-  assert.match(stdout, /^complete -c polygate -n "__polygate_at 'route'" -l protocol -r -a '[^']*messages[^']*' -d '/m);
+  assert.match(stdout, /^complete -c polygate -n "__polygate_at 'route'" -l protocol -x -a '[^']*messages[^']*' -d '/m);
+  // A value that is no file is not completed as one.
+  assert.match(stdout, /^complete -c polygate -n "__polygate_at 'serve'" -l workers -x -d '/m);
+  assert.match(stdout, /^complete -c polygate -n "__polygate_at 'check'" -l config -r -F -d '/m);
   assert.match(stdout, /-d 'from a LiteLLM proxy\\'s config\.yaml/);
   // Every quote is closed.
   for (const line of stdout.split('\n')) assert.equal(line.replaceAll("\\'", '').split("'").length % 2, 1, line);
