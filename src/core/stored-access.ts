@@ -19,12 +19,16 @@ export interface StoredAccess {
   readonly eventPath: readonly string[];
   /** Member of the response object that tells whether it is stored. */
   readonly storeMember: string;
+  /** Member of a request and of the response object that names the conversation to which they belong. */
+  readonly turnMember: string;
 }
 
 /** Ids in a request. */
 export interface NamedResponses {
   /** The response that it continues. */
   previous?: string;
+  /** The conversation that it belongs to. */
+  conversation?: string;
   /** A response with which its use of caches is compared. */
   comparison?: string;
   references: readonly ItemReference[];

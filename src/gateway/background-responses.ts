@@ -94,7 +94,21 @@ interface RunningJob {
   signal: AbortSignal;
 }
 
-async function runJob(options: BackgroundJobsOptions, { job, open, signal }: RunningJob): Promise<void> {
+async function runJob(options: BackgroundJobsOptions, running: RunningJob): Promise<void> {
+  const ended = Promise.withResolvers<void>();
+  try {
+    await runUntil(options, running, ended.promise);
+  } finally {
+    ended.resolve();
+  }
+}
+
+/** Holds the conversation of the response until it has `ended`. */
+async function runUntil(
+  options: BackgroundJobsOptions,
+  { job, open, signal }: RunningJob,
+  ended: Promise<void>,
+): Promise<void> {
   const { store, background, clock } = options;
   const durably = <Result>(write: () => Promise<Result>) => retryWhileUnavailable(write, { clock, signal });
   const fail = (error: GatewayError) => durably(() => background.fail(open, job, error));
@@ -107,8 +121,12 @@ async function runJob(options: BackgroundJobsOptions, { job, open, signal }: Run
   let last: Json;
   let kept: BackgroundEnd | undefined;
   const keeper: AnswerKeeper = {
-    async keep({ response, finished, origin, isRelayed, endpoint }) {
-      kept = { response, finished, origin, isRelayed, provider: endpoint.provider.id };
+    isStored: true,
+    async keep(answer) {
+      const { endpoint, isRelayed, turn } = answer;
+      const isForgotten = isRelayed && endpoint.dialect.keepsResponses === true;
+      kept = { ...answer, isForgotten, provider: endpoint.provider.id };
+      if (turn) turn.keeping = ended;
       return true;
     },
   };
@@ -154,7 +172,14 @@ async function runJob(options: BackgroundJobsOptions, { job, open, signal }: Run
     const dueAt = Math.min(clock.now() + pause, Math.max(open.deadline, clock.now()));
     return store.call('returnJob', { id: job.id, lease: job.lease, dueAt, faults: 0 });
   } else if (last?.status === 'failed' && !error) {
-    const end = { response: last, finished: [], origin: '', isRelayed: false, provider: open.stored.provider };
+    const end = {
+      response: last,
+      finished: [],
+      origin: '',
+      isRelayed: false,
+      isForgotten: false,
+      provider: open.stored.provider,
+    };
     if (await durably(() => background.finish(open, job, end))) return;
   } else if (await fail(signal.aborted ? interrupted() : (error ?? unfinished()))) return;
   // It was cancelled or deleted, or the lease is lost.
@@ -169,9 +194,11 @@ async function findKey({ keys, clock }: BackgroundJobsOptions, owner: string): P
   return key && stateOf(key, clock.now()) === 'active' ? key : undefined;
 }
 
-/** A limit of the key or of the gateway, which has room later. */
+/** Of the key, of the gateway, or of a conversation: there is room later. */
+const PASSING_ERRORS = ['rate_limit_exceeded', 'unavailable', 'conversation_locked'];
+
 function mayWait({ code, upstreamStatus }: GatewayError): boolean {
-  return upstreamStatus === undefined && (code === 'rate_limit_exceeded' || code === 'unavailable');
+  return upstreamStatus === undefined && PASSING_ERRORS.includes(code);
 }
 
 /** An answer that is too large to be stored is a failure. */

@@ -17,6 +17,7 @@ import type { InferenceCall } from '../routing/inference-call.ts';
 import type { UsageMeter } from '../usage/meter.ts';
 import type { AppOptions } from './app-options.ts';
 import { noRoom } from './body.ts';
+import { inConversation } from './conversation-reply.ts';
 import { errorResponse } from './errors.ts';
 import type { Exchange } from './exchange.ts';
 import { keyOf, NO_BODY, type RequestContext } from './request-context.ts';
@@ -82,7 +83,7 @@ export async function handleCall(exchange: Exchange, asked: AskedCall, options: 
     });
   }
   const created = exchange.createReply();
-  const reply = wrapReply?.(created) ?? created;
+  const reply = inConversation(wrapReply?.(created) ?? created, call);
   const outcome = await observation.follow(
     { call, key, route, costOf: (ended) => costOf(meter, ended) },
     dispatch(call, route, reply, { ...dispatching, meter, onEnded: admitted.discard }),
@@ -116,7 +117,7 @@ export function decideCall(
 
   function prepare(): Promise<void> | undefined {
     call.operation.checkLimits(call.body);
-    return options.stored.prepare(call, { mayStore: key.settings.storeResponses, reserve });
+    return options.stored.prepare(call, { mayStore: key.settings.storeResponses, reserve, onEnd: exchange.hold.keep });
   }
 
   const decide = () =>

@@ -40,27 +40,35 @@ export function readRetrieval(query: URLSearchParams): RetrievalQuery {
   };
 }
 
-function readInclude(query: URLSearchParams): string[] {
+export function readInclude(query: URLSearchParams): string[] {
   return [...query.getAll('include'), ...query.getAll('include[]')];
 }
 
-export interface ItemPage {
+/** A page of a list that is read forward. */
+export interface ForwardPage {
   limit: number;
   order: 'asc' | 'desc';
   after: string | undefined;
+}
+
+export interface ItemPage extends ForwardPage {
   before: string | undefined;
 }
 
 /** Throws `invalid_request` with the parameter. */
-export function readItemPage(query: URLSearchParams): ItemPage {
+export function readForwardPage(query: URLSearchParams): ForwardPage {
   const order = query.get('order') ?? 'desc';
   if (order !== 'asc' && order !== 'desc') throw invalid('order', 'must be asc or desc');
   return {
     limit: whole(query, 'limit', { least: 1, most: MAX_PAGE_SIZE, byDefault: DEFAULT_PAGE_SIZE }),
     order,
     after: query.get('after') || undefined,
-    before: query.get('before') || undefined,
   };
+}
+
+/** Throws `invalid_request` with the parameter. */
+export function readItemPage(query: URLSearchParams): ItemPage {
+  return { ...readForwardPage(query), before: query.get('before') || undefined };
 }
 
 /** A page of items that are listed oldest first. Throws `invalid_request` for a cursor that is none of them. */

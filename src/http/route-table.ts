@@ -143,16 +143,9 @@ function matchQuietly<Context>(route: Route<Context>, path: string, query = NO_Q
   }
 }
 
-/** Paths of other servers of the protocols, with what takes their place here. */
-const INSTEAD: Record<string, string> = {
-  '/v1/conversations': 'Continue a stored response with previous_response_id instead.',
-};
-
 export function nothingAt(method: string, path: string, near?: string): GatewayError {
-  const known = Object.keys(INSTEAD).find((start) => isBelow(path, start));
-  const words = known === undefined ? '' : ` ${INSTEAD[known]}`;
   const hint = near === undefined ? '' : ` There is ${near}: check the base URL.`;
-  return new GatewayError('not_found', `There is nothing at ${method} ${path}.${words}${hint}`);
+  return new GatewayError('not_found', `There is nothing at ${method} ${path}.${hint}`);
 }
 
 /** Matcher of a path without parameters. */

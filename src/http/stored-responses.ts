@@ -1,8 +1,6 @@
 /** Routes of stored responses: get, cancel, delete, and list of input items. */
 
 import { Readable } from 'node:stream';
-import type { Clock } from '../core/clock.ts';
-import { GatewayError } from '../core/errors.ts';
 import { replayStream } from '../protocols/responses/replay-stream.ts';
 import type { BackgroundResponses } from '../stored-responses/background.ts';
 import type { BackgroundStreams } from '../stored-responses/background-stream.ts';
@@ -10,63 +8,30 @@ import { unknownResponse } from '../stored-responses/errors.ts';
 import type { AskKeeper, KeeperRequest } from '../stored-responses/keeper-client.ts';
 import type { StoredResponses } from '../stored-responses/service.ts';
 import { openBackgroundStream, STREAM_HEADERS } from './background/stream.ts';
-import { noRoom } from './body.ts';
-import type { BodyBudget } from './body-budget.ts';
-import type { HttpResponse } from './http-response.ts';
 import type { ResponseAction } from './openapi/responses.ts';
-import { createRate } from './rate.ts';
-import { keyOf, type RequestContext } from './request-context.ts';
+import type { RequestContext } from './request-context.ts';
 import { pageOf, passedQuery, readItemPage, readRetrieval } from './response-queries.ts';
+import type { StoredRequests } from './stored-requests.ts';
 
 export interface ResponseHandlersOptions {
   stored: StoredResponses;
   background: BackgroundResponses;
   streams: BackgroundStreams;
   askKeeper: AskKeeper;
-  bodyBudget: BodyBudget;
-  clock: Pick<Clock, 'monotonic'>;
+  requests: StoredRequests;
 }
 
 export type ResponseHandlers = Readonly<
   Record<ResponseAction, (context: RequestContext, match: { id: string }) => Promise<void>>
 >;
 
-/** Requests of one key: above what polling needs. */
-const KEY_RATE = { rate: 50, burst: 100 };
-
 export function createResponseHandlers(options: ResponseHandlersOptions): ResponseHandlers {
-  const { stored, background, streams, askKeeper, bodyBudget, clock } = options;
-  const perKey = createRate({ ...KEY_RATE, now: clock.monotonic });
-
-  function ownerOf(context: RequestContext): string {
-    const owner = keyOf(context).id;
-    const wait = perKey(owner);
-    if (wait === 0) return owner;
-    throw new GatewayError(
-      'rate_limit_exceeded',
-      'Too many requests about stored responses with this key; slow down.',
-      {
-        retryAfter: wait,
-      },
-    );
-  }
-
-  function send(context: RequestContext, { headers, ...response }: HttpResponse): void {
-    context.send({ ...response, headers: { 'cache-control': 'no-store', ...headers } });
-  }
+  const { stored, background, streams, askKeeper, requests } = options;
+  const { ownerOf, readerOf, send } = requests;
 
   async function relay(context: RequestContext, request: KeeperRequest): Promise<void> {
     const { type, body } = await askKeeper(request);
     send(context, { headers: { 'content-type': type }, body });
-  }
-
-  /** Makes room for the content until the request ends. */
-  function reserveFor(context: RequestContext, owner: string): (bytes: number) => void {
-    return (bytes) => {
-      const reservation = bodyBudget.open(owner, bytes);
-      if (!reservation) throw noRoom();
-      context.hold.keep(reservation.release);
-    };
   }
 
   return {
@@ -102,10 +67,10 @@ export function createResponseHandlers(options: ResponseHandlersOptions): Respon
 
     async items(context, { id }) {
       const page = readItemPage(context.query);
-      const owner = ownerOf(context);
-      const items = await stored.inputItems({ owner, reserve: reserveFor(context, owner) }, id);
+      const reader = readerOf(context);
+      const items = await stored.inputItems(reader, id);
       if (items) return send(context, { body: pageOf(items, page) });
-      const { stored: kept } = await stored.find(owner, id);
+      const { stored: kept } = await stored.find(reader.owner, id);
       const suffix = `/input_items${passedQuery(context.query)}`;
       return relay(context, { method: 'GET', stored: kept, suffix });
     },

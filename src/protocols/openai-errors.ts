@@ -17,6 +17,7 @@ const INVALID = 'invalid_request_error';
 const NAMES: Partial<Record<ErrorCode, { type: string; code?: string | null }>> = {
   insufficient_quota: { type: 'insufficient_quota' },
   response_not_found: { type: INVALID, code: null },
+  conversation_not_found: { type: INVALID, code: null },
   permission_denied: { type: 'permission_error' },
   rate_limit_exceeded: { type: 'rate_limit_error' },
   internal_error: { type: 'server_error' },

@@ -2,9 +2,12 @@
 
 import type { Json } from '../core/json/json.ts';
 import type { FinishedItem } from '../core/stored-access.ts';
+import type { ConversationTurn } from './conversation-turn.ts';
 import type { Endpoint } from './endpoint.ts';
 
 export interface AnswerKeeper {
+  /** Whether the response itself is stored, not only its items in a conversation. */
+  readonly isStored: boolean;
   /** Resolves when the answer is durable; false if it could not be stored. Never rejects. */
   keep(answer: KeptAnswer): Promise<boolean>;
 }
@@ -21,4 +24,5 @@ export interface KeptAnswer {
   origin: string;
   /** The upstream's own bytes. */
   isRelayed: boolean;
+  turn?: ConversationTurn | undefined;
 }

@@ -7,6 +7,7 @@ import type { Protocol } from '../core/protocol.ts';
 import type { AccountPin } from './account-pin.ts';
 import type { AnswerKeeper } from './answer-keeper.ts';
 import type { CallWatcher } from './call-watcher.ts';
+import type { ConversationTurn } from './conversation-turn.ts';
 import type { Endpoint } from './endpoint.ts';
 
 export interface InferenceCall {
@@ -30,10 +31,12 @@ export interface InferenceCall {
   asked?: Json | undefined;
   /** The only account that may serve the call. */
   pin?: AccountPin | undefined;
-  /** Stores the answer; absent if it is not stored. */
+  /** Stores the answer, or what of it belongs to a conversation; absent if nothing is stored. */
   keeper?: AnswerKeeper | undefined;
   /** Sees what is sent to upstreams and what comes back; absent unless somebody looks. */
   watcher?: CallWatcher | undefined;
+  /** Its place in a stored conversation; absent if it belongs to none. */
+  turn?: ConversationTurn | undefined;
   /** Called before each request to an upstream; returns headers to add to it. */
   onAttempt?(): Record<string, string>;
 }

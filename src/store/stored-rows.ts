@@ -30,9 +30,6 @@ export interface StoredTotal {
   bytes: number;
 }
 
-/** Rows of an owner that one transaction deletes to make room. */
-const EVICTION_BATCH = 20;
-
 export const STORED_COLUMNS = `row_id, owner, id, status, background, created_at, expires_at, previous, model, provider,
   credential, content, items, whole_bytes`;
 
@@ -117,13 +114,21 @@ export async function addNamesAndParts(
       { owner, kind, name, row, position },
     );
   }
+  const uses = parts.map(({ digest }) => ({ row_id: row, owner, digest }));
+  return addParts(transaction, { owner, parts, uses });
+}
+
+/** Returns the bytes of the parts that were not stored yet. */
+export async function addParts(
+  transaction: Transaction,
+  { owner, parts, uses }: { owner: string; parts: readonly StoredPart[]; uses: readonly Row[] },
+): Promise<number> {
   let bytes = 0;
   for (const { digest, content } of parts) {
     const part = { owner, digest, content, bytes: content.length };
     const added = await transaction.insert('stored_part', [part], { ignoreDuplicates: true });
     if (added > 0) bytes += content.length;
   }
-  const uses = parts.map(({ digest }) => ({ row_id: row, owner, digest }));
   await transaction.insert('stored_part_use', uses, { ignoreDuplicates: true });
   return bytes;
 }
@@ -181,29 +186,6 @@ export async function removeUses(transaction: Transaction, owner: string, rows: 
   return bytes;
 }
 
-/** Deletes some of the oldest finished responses of an owner that exceeds its limits. */
-export async function makeRoom(
-  transaction: Transaction,
-  owner: string,
-  { total, limits, but }: { total: StoredTotal; limits: StoredLimits; but: string },
-): Promise<StoredTotal> {
-  if (total.responses <= limits.responses && total.bytes <= limits.bytes) return total;
-  const oldest = await transaction.all(
-    `SELECT row_id FROM stored_response
-     WHERE owner = :owner AND row_id <> :but AND status NOT IN ('queued', 'in_progress')
-     ORDER BY created_at, row_id LIMIT ${EVICTION_BATCH}`,
-    { owner, but },
-  );
-  let { responses, bytes } = total;
-  // One by one: how much each frees depends on the parts that it shares with others.
-  for (const { row_id } of oldest) {
-    if (responses <= limits.responses && bytes <= limits.bytes) break;
-    bytes -= await removeStored(transaction, owner, [String(row_id)]);
-    responses -= 1;
-  }
-  return { responses, bytes };
-}
-
 /** Parts of the contents of responses. */
 export async function partsOf(transaction: Transaction, owner: string, rows: readonly string[]): Promise<StoredPart[]> {
   const parts: Row[] = [];
@@ -222,7 +204,7 @@ export function partOf({ digest, content }: Row): StoredPart {
   return { digest: String(digest), content: content as Uint8Array };
 }
 
-function sumOf(rows: readonly Row[]): number {
+export function sumOf(rows: readonly Row[]): number {
   return rows.reduce((sum, { bytes }) => sum + Number(bytes), 0);
 }
 

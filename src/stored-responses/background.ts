@@ -13,16 +13,18 @@ import {
   isStoredForLong,
   queuedResponse,
 } from '../protocols/responses/background.ts';
-import { inputItems } from '../protocols/responses/stored.ts';
+import { forgotten, inputItems } from '../protocols/responses/stored.ts';
 import type { StoredResponse } from '../records/stored-response.ts';
+import type { ConversationTurn } from '../routing/conversation-turn.ts';
 import type { InferenceCall } from '../routing/inference-call.ts';
 import type { Lease } from '../store/job-rows.ts';
 import { createContentReader, encodeContent, type StoredContent } from './content.ts';
 import type { StoredContext } from './context.ts';
+import { appendedBy } from './conversation-turn.ts';
 import { mayNotCancel, tooManyOpen, unknownResponse } from './errors.ts';
 import { createEventLog, type EventLog, type EventLogOptions, sealEvents } from './event-log.ts';
-import { isStorableId } from './items.ts';
 import { itemNames, itemsOf, statusOf } from './keeper.ts';
+import { isStorableId } from './storable-id.ts';
 
 /** Kind of the jobs that run background responses; the reference is the row. */
 export const RESPONSE_JOB_KIND = 'response';
@@ -55,7 +57,10 @@ export interface BackgroundEnd {
   /** Owner of opaque state. */
   origin: string;
   isRelayed: boolean;
+  /** The upstream keeps responses, but not this one. */
+  isForgotten: boolean;
   provider: string;
+  turn?: ConversationTurn | undefined;
 }
 
 export interface BackgroundResponses {
@@ -151,23 +156,28 @@ export function createBackgroundResponses(context: BackgroundContext): Backgroun
   async function finish(
     { stored, content }: OpenResponse,
     job: Lease,
-    { response: ended, finished, origin, isRelayed, provider }: BackgroundEnd,
+    { response: ended, finished, origin, isRelayed, isForgotten, provider, turn }: BackgroundEnd,
   ): Promise<boolean> {
     const { owner, row, id } = stored;
     const response = finishedResponse(ended, content.response);
     const { output, ...rest } = response;
-    const items = itemsOf(output, finished);
+    const all = itemsOf(output, finished);
+    const items = isForgotten ? all.map(forgotten) : all;
+    const status = statusOf(response);
+    const made = { owner, status, output: items, source: { origin, isRelayed } };
+    const appended = turn && (await appendedBy(context, turn, made));
     const { parts, ...columns } = await encodeContent(
       { origin, isRelayed, input: content.input, output: items, response: rest },
       cipher,
       { owner, row },
     );
     return store.call('changeStoredResponse', {
-      response: { ...stored, status: statusOf(response), expiresAt: expiryOf(content.response), provider, ...columns },
+      response: { ...stored, status, expiresAt: expiryOf(content.response), provider, ...columns },
       names: [{ kind: 'response', name: id, position: 0 }, ...itemNames(items, finished)],
       parts,
       limits: limits(),
       finishes: { id: job.id, lease: job.lease },
+      appended,
       streamExpiresAt: clock.now() + FETCH_PERIOD_MS,
     });
   }
@@ -205,7 +215,14 @@ export function createBackgroundResponses(context: BackgroundContext): Backgroun
     fail(open, job, error) {
       const { stored, content } = open;
       const response = { ...failedResponse(content.response, error), output: [] };
-      return finish(open, job, { response, finished: [], origin: '', isRelayed: false, provider: stored.provider });
+      return finish(open, job, {
+        response,
+        finished: [],
+        origin: '',
+        isRelayed: false,
+        isForgotten: false,
+        provider: stored.provider,
+      });
     },
 
     closed: (rows) => store.call('closedBackgroundResponses', { rows }),

@@ -6,7 +6,8 @@ import { asInput, isReference } from '../protocols/responses/stored.ts';
 import type { StoredResponse } from '../records/stored-response.ts';
 import { createContentReader, type StoredContent } from './content.ts';
 import { limitsOf, type StoredContext } from './context.ts';
-import { createItemSearch, isStorableId, type LocatedItem, type Reader } from './items.ts';
+import { createItemSearch, type LocatedItem, type Reader } from './items.ts';
+import { isStorableId } from './storable-id.ts';
 
 export interface ChainLink {
   stored: StoredResponse;

@@ -49,16 +49,48 @@ export async function encodeContent(
   cipher: Cipher,
   { owner, row }: Place,
 ): Promise<EncodedContent> {
+  const { slot, sealed } = createSlots(cipher, owner);
+
+  async function slots(values: Json[]): Promise<string> {
+    const texts: string[] = [];
+    for (const value of values) texts.push(await slot(value));
+    return `[${texts.join(',')}]`;
+  }
+
+  const members: string[] = [];
+  for (const [name, value] of Object.entries(response))
+    if (value !== undefined) members.push(`${JSON.stringify(name)}:${await slot(value)}`);
+  const text = `{"v":1,"origin":${JSON.stringify(origin)},"relayed":${isRelayed},"input":${await slots(input)},"output":${await slots(output)},"response":{${members.join(',')}}${request ? `,"request":${await slot(request as unknown as Json)}` : ''}}`;
+  return {
+    content: cipher.seal(Buffer.from(text), contentLocation(row)),
+    parts: [...sealed.parts.values()],
+    items: input.length + output.length,
+    wholeBytes: sealed.bytes,
+  };
+}
+
+/** Writer of values, of which large ones become parts. */
+export interface SlotWriter {
+  /** A value in brackets, or the digest of a part. Throws `payload_too_large`. */
+  slot(value: Json): Promise<string>;
+  readonly sealed: {
+    /** By their digests. */
+    readonly parts: ReadonlyMap<string, StoredPart>;
+    /** Size of all values so far. */
+    readonly bytes: number;
+  };
+}
+
+export function createSlots(cipher: Cipher, owner: string): SlotWriter {
   const parts = new Map<string, StoredPart>();
-  let wholeBytes = 0;
+  const sealed = { parts, bytes: 0 };
   let slice = 0;
 
-  /** A value in brackets, or the digest of a part. */
   async function slot(value: Json): Promise<string> {
     const text = JSON.stringify(value);
     const bytes = Buffer.byteLength(text);
-    wholeBytes += bytes;
-    if (wholeBytes > MAX_CONTENT_BYTES)
+    sealed.bytes += bytes;
+    if (sealed.bytes > MAX_CONTENT_BYTES)
       throw new GatewayError('payload_too_large', `A response of more than ${MAX_CONTENT_BYTES} bytes is not stored.`);
     slice += bytes;
     if (slice > SLICE_BYTES) {
@@ -74,22 +106,7 @@ export async function encodeContent(
     return JSON.stringify(digest);
   }
 
-  async function slots(values: Json[]): Promise<string> {
-    const texts: string[] = [];
-    for (const value of values) texts.push(await slot(value));
-    return `[${texts.join(',')}]`;
-  }
-
-  const members: string[] = [];
-  for (const [name, value] of Object.entries(response))
-    if (value !== undefined) members.push(`${JSON.stringify(name)}:${await slot(value)}`);
-  const text = `{"v":1,"origin":${JSON.stringify(origin)},"relayed":${isRelayed},"input":${await slots(input)},"output":${await slots(output)},"response":{${members.join(',')}}${request ? `,"request":${await slot(request as unknown as Json)}` : ''}}`;
-  return {
-    content: cipher.seal(Buffer.from(text), contentLocation(row)),
-    parts: [...parts.values()],
-    items: input.length + output.length,
-    wholeBytes,
-  };
+  return { slot, sealed };
 }
 
 /** Reader of the contents of one owner, which decrypts each part once. */
@@ -99,22 +116,9 @@ export interface ContentReader {
 }
 
 export function createContentReader(owner: string, parts: readonly StoredPart[], cipher: Cipher): ContentReader {
-  const sealed = new Map(parts.map(({ digest, content }) => [digest, content]));
-  const known = new Map<string, Json>();
+  const { valueIn } = createSlotReader(owner, parts, cipher);
 
-  async function partOf(digest: string): Promise<Json> {
-    if (known.has(digest)) return known.get(digest);
-    const content = sealed.get(digest);
-    if (!content) throw new MissingPart();
-    if (content.length > SLICE_BYTES) await yieldToEventLoop();
-    const value = read(cipher.open(content, partLocation(owner, digest)));
-    known.set(digest, value);
-    return value;
-  }
-
-  const valueIn = (slot: [Json] | string): Json | Promise<Json> => (typeof slot === 'string' ? partOf(slot) : slot[0]);
-
-  async function valuesOf(slots: ([Json] | string)[]): Promise<Json[]> {
+  async function valuesOf(slots: Slot[]): Promise<Json[]> {
     const values: Json[] = [];
     for (const slot of slots) values.push(await valueIn(slot));
     return values;
@@ -143,7 +147,33 @@ export function createContentReader(owner: string, parts: readonly StoredPart[],
   };
 }
 
-class MissingPart extends Error {}
+/** A value in brackets, or the digest of a part. */
+export type Slot = [Json] | string;
+
+export interface SlotReader {
+  /** Throws `MissingPart`. */
+  valueIn(slot: Slot): Json | Promise<Json>;
+}
+
+export function createSlotReader(owner: string, parts: readonly StoredPart[], cipher: Cipher): SlotReader {
+  const sealed = new Map(parts.map(({ digest, content }) => [digest, content]));
+  const known = new Map<string, Json>();
+
+  async function partOf(digest: string): Promise<Json> {
+    if (known.has(digest)) return known.get(digest);
+    const content = sealed.get(digest);
+    if (!content) throw new MissingPart();
+    if (content.length > SLICE_BYTES) await yieldToEventLoop();
+    const value = read(cipher.open(content, partLocation(owner, digest)));
+    known.set(digest, value);
+    return value;
+  }
+
+  return { valueIn: (slot) => (typeof slot === 'string' ? partOf(slot) : slot[0]) };
+}
+
+/** A part was deleted meanwhile. */
+export class MissingPart extends Error {}
 
 export function contentLocation(row: string) {
   return { table: 'stored_response', id: row, column: 'content' };

@@ -11,13 +11,40 @@ export function unknownPrevious(id: string, param = 'previous_response_id'): Gat
   return new GatewayError('previous_response_not_found', message, { param });
 }
 
-export function unknownItem(id: string, index: number): GatewayError {
+/** `at` is the place of the reference. */
+export function unknownItem(id: string, at: string): GatewayError {
   const message = `Item with id '${shown(id)}' not found. Items are found while their response is stored; with store set to false, send them whole.`;
-  return new GatewayError('item_not_found', message, { param: `input[${index}].id` });
+  return new GatewayError('item_not_found', message, { param: at });
 }
 
 export function unknownResponse(id: string): GatewayError {
   return new GatewayError('response_not_found', `Response with id '${shown(id)}' not found.`);
+}
+
+export function unknownConversation(id: string): GatewayError {
+  return new GatewayError('conversation_not_found', `Conversation with id '${shown(id)}' not found.`);
+}
+
+export function unknownConversationItem(item: string, id: string, param?: string): GatewayError {
+  const message = `Item with id '${shown(item)}' not found in conversation '${shown(id)}'.`;
+  return new GatewayError('conversation_not_found', message, param === undefined ? {} : { param });
+}
+
+/** Another response is being made in the conversation. */
+export function lockedConversation(): GatewayError {
+  const message = 'Another process is currently operating on this conversation. Please retry in a few seconds.';
+  return new GatewayError('conversation_locked', message, { param: 'conversation' });
+}
+
+export function duplicateItem(id: string, param: string): GatewayError {
+  const message = `Duplicate item found with id ${shown(id)}: the conversation has it already, so it must not be sent again.`;
+  return new GatewayError('invalid_request', message, { param });
+}
+
+/** A response in a conversation has only its own items. */
+export function inConversation(error: GatewayError): GatewayError {
+  const message = `${error.message} It belongs to a conversation; continue that with conversation instead.`;
+  return new GatewayError(error.code, message, { param: error.param });
 }
 
 /** What a request names is kept by an account that does not serve its model, or is not configured any more. */

@@ -5,6 +5,8 @@ import { asInput, isReference } from '../protocols/responses/stored.ts';
 import type { FoundItems } from '../store/operations/stored-responses.ts';
 import { type ContentReader, createContentReader, type StoredContent } from './content.ts';
 import type { StoredContext } from './context.ts';
+import { asSent, decodeItems } from './conversation-content.ts';
+import { isStorableId } from './storable-id.ts';
 
 /** An item of which the gateway has the content, or the account that keeps it. */
 export type LocatedItem = { item: Json; bytes: number } | { provider: string; credential: string };
@@ -17,13 +19,6 @@ const UNNAMED_ITEM_ID = /^[a-z]{2,6}_([0-9a-f]{32})([0-9a-f]{4,6})$/;
 /** Id of an item that has none of its own, by its index among the input and output items of its response. */
 export function unnamedItemId(prefix: string, row: string, index: number): string {
   return `${prefix}_${row}${index.toString(16).padStart(4, '0')}`;
-}
-
-/** PostgreSQL text cannot contain NUL, and no id does. */
-const MAX_ID_CHARACTERS = 512;
-
-export function isStorableId(id: unknown): id is string {
-  return typeof id === 'string' && id !== '' && id.length <= MAX_ID_CHARACTERS && !id.includes('\0');
 }
 
 export interface Reader {
@@ -51,7 +46,16 @@ export function createItemSearch(
     });
     if (found === 'too-long') return found;
     reserve(found.responses.reduce((sum, { wholeBytes }) => sum + wholeBytes, 0));
-    return locate(wanted, found, createContentReader(owner, found.parts, cipher));
+    const located = await locate(wanted, found, createContentReader(owner, found.parts, cipher));
+    const missing = wanted.filter((id) => !located.has(id));
+    if (missing.length === 0) return located;
+    const query = { owner, ids: missing, now: clock.now(), maxBytes: maxChainBytes };
+    const others = await store.call('findConversationItems', query);
+    if (others === 'too-long') return others;
+    reserve(others.items.reduce((sum, { wholeBytes }) => sum + wholeBytes, 0));
+    for (const item of await decodeItems(owner, others, cipher))
+      located.set(item.id, { item: asSent(item), bytes: JSON.stringify(item.item).length });
+    return located;
   };
 }
 
@@ -59,7 +63,7 @@ async function locate(
   ids: readonly string[],
   { items, responses }: FoundItems,
   reader: ContentReader,
-): Promise<ReadonlyMap<string, LocatedItem>> {
+): Promise<Map<string, LocatedItem>> {
   const byRow = new Map(responses.map((response) => [response.row, response]));
   const contents = new Map<string, StoredContent | undefined>();
   const located = new Map<string, LocatedItem>();

@@ -3,11 +3,15 @@
 import { randomBytes } from 'node:crypto';
 import { isObject, type Json, textOf } from '../core/json/json.ts';
 import type { FinishedItem } from '../core/stored-access.ts';
+import { forgotten } from '../protocols/responses/stored.ts';
 import type { ResponseStatus, StoredName, StoredResponse } from '../records/stored-response.ts';
 import type { AnswerKeeper, KeptAnswer } from '../routing/answer-keeper.ts';
+import type { Appended } from '../store/conversation-rows.ts';
+import type { NewStoredResponse } from '../store/stored-rows.ts';
 import { encodeContent } from './content.ts';
 import type { StoredContext } from './context.ts';
-import { isStorableId } from './items.ts';
+import { appendedBy } from './conversation-turn.ts';
+import { isStorableId } from './storable-id.ts';
 
 /** The request whose answer is stored. */
 export interface KeptRequest {
@@ -16,6 +20,16 @@ export interface KeptRequest {
   /** Items of the request itself. */
   input: Json[];
   previous?: StoredResponse | undefined;
+  /** False if only what belongs to a conversation is stored. */
+  isStored: boolean;
+}
+
+/** What was written, and is deleted if it came too late. */
+interface Written {
+  owner: string;
+  /** Id of the response. */
+  id?: string;
+  appended?: Appended | undefined;
 }
 
 /** Time in which an answer is stored; the client waits for it. */
@@ -38,42 +52,64 @@ export function createKeeper(context: StoredContext, request: KeptRequest): Answ
   }
 
   /** One that is stored too late is deleted: the client was told that it is not stored. */
-  async function withTimeout(storing: Promise<StoredResponse | undefined>): Promise<void> {
+  async function withTimeout(storing: Promise<Written>): Promise<void> {
     const { promise: late, resolve: onLate } = Promise.withResolvers<'late'>();
     const cancel = clock.after(STORE_TIMEOUT_MS, () => onLate('late'));
     const outcome = await Promise.race([storing, late]).finally(cancel);
     if (outcome !== 'late') return;
-    storing
-      .then((stored) => {
-        if (!stored) return;
-        const { owner, id } = stored;
-        return store.call('deleteStoredResponse', { owner, id, now: clock.now() });
-      })
-      .catch(() => undefined);
+    storing.then(remove).catch(() => undefined);
     throw new Error('the store took too long');
   }
 
-  return { keep };
+  async function remove({ owner, id, appended }: Written): Promise<void> {
+    if (id !== undefined) await store.call('deleteStoredResponse', { owner, id, now: clock.now() });
+    if (!appended) return;
+    const rows = appended.items.map(({ row }) => row);
+    await store.call('deleteAppended', { owner, id: appended.conversation, rows });
+  }
+
+  return { keep, isStored: request.isStored };
 }
 
-/** Stores the answer; undefined if the upstream should keep it and tells the client that it does not. */
-async function storeAnswer(
-  { store, cipher, clock, settings }: StoredContext,
-  { owner, input, previous }: KeptRequest,
-  { response, firstId, finished, endpoint, origin, isRelayed }: KeptAnswer,
-): Promise<StoredResponse | undefined> {
-  const { keepMs, maxResponses, maxBytes } = settings();
+/** Writes the response and what it appends to its conversation in one transaction. */
+async function storeAnswer(context: StoredContext, request: KeptRequest, answer: KeptAnswer): Promise<Written> {
+  const { store, settings } = context;
+  const { owner } = request;
+  const { response, endpoint, isRelayed } = answer;
+  const { maxResponses, maxBytes } = settings();
+  const limits = { responses: maxResponses, bytes: maxBytes };
   const isKeptUpstream = isRelayed && endpoint.dialect.keepsResponses === true;
-  const { output, ...rest } = response;
+  // An upstream that should keep the response may say that it does not.
+  const isForgotten = isKeptUpstream && response.store === false;
+  const items = itemsOf(response.output, answer.finished);
+  const output = isForgotten ? items.map(forgotten) : items;
+  const appended =
+    answer.turn &&
+    (await appendedBy(context, answer.turn, { owner, status: statusOf(response), output, source: answer }));
+  if (!request.isStored || isForgotten) {
+    if (appended) await store.call('appendTurn', { owner, appended, limits });
+    return { owner, appended };
+  }
+  const added = await encodeAnswer(context, request, { answer, items, isKeptUpstream });
+  await store.call('putStoredResponse', { ...added, limits, appended });
+  return { owner, id: added.response.id, appended };
+}
+
+async function encodeAnswer(
+  { cipher, clock, settings }: StoredContext,
+  { owner, input, previous }: KeptRequest,
+  { answer, items, isKeptUpstream }: { answer: KeptAnswer; items: Json[]; isKeptUpstream: boolean },
+): Promise<NewStoredResponse> {
+  const { response, firstId, finished, endpoint, origin, isRelayed, turn } = answer;
+  const { output: _output, ...rest } = response;
   const id = response.id;
   if (!isStorableId(id)) throw new Error('the response has no id, or an endless one');
-  if (isKeptUpstream && response.store === false) return undefined;
-  const items = itemsOf(output, finished);
   const row = randomBytes(16).toString('hex');
   const now = clock.now();
+  const shown = turn ? { ...rest, conversation: { id: turn.id } } : rest;
   const content = isKeptUpstream
     ? { parts: [], items: 0, wholeBytes: 0 }
-    : await encodeContent({ origin, isRelayed, input, output: items, response: rest }, cipher, { owner, row });
+    : await encodeContent({ origin, isRelayed, input, output: items, response: shown }, cipher, { owner, row });
   const { parts, ...columns } = content;
   const stored: StoredResponse = {
     row,
@@ -82,21 +118,14 @@ async function storeAnswer(
     status: statusOf(response),
     background: response.background === true,
     createdAt: now,
-    expiresAt: now + keepMs,
+    expiresAt: now + settings().keepMs,
     ...(previous && { previous: previous.row }),
     model: textOf(response.model) ?? endpoint.model.id,
     provider: endpoint.provider.id,
     ...(isKeptUpstream && { credential: endpoint.credential.id }),
     ...columns,
   };
-  const names = [...responseNames(id, firstId), ...itemNames(items, finished)];
-  await store.call('putStoredResponse', {
-    response: stored,
-    names,
-    parts,
-    limits: { responses: maxResponses, bytes: maxBytes },
-  });
-  return stored;
+  return { response: stored, names: [...responseNames(id, firstId), ...itemNames(items, finished)], parts };
 }
 
 /** The output of the last event, which some servers leave empty. */

@@ -1,8 +1,9 @@
-/** Encryption of stored responses with the newest key, after it was changed. */
+/** Encryption of stored responses and conversations with the newest key, after it was changed. */
 
 import type { Cipher } from '../security/cipher.ts';
 import type { Store } from '../store/store.ts';
 import { contentLocation, partLocation } from './content.ts';
+import { itemLocation, metadataLocation } from './conversation-content.ts';
 import { eventsLocation } from './event-log.ts';
 
 /** A page holds some large contents at most. */
@@ -44,7 +45,32 @@ export async function rekeyResponses(store: Pick<Store, 'call'>, cipher: Cipher)
       if (await store.call('replaceStoredEvents', { row, first, from, to })) changed += 1;
     }
     const last = page.at(-1);
-    if (!last || page.length < PAGE_SIZE) return changed;
+    if (!last || page.length < PAGE_SIZE) break;
     after = { row: last.row, first: last.first };
   }
+  return changed + (await rekeyConversations(store, cipher));
+}
+
+const CONVERSATION_COLUMNS = [
+  { scan: 'scanConversationMetadata', replace: 'replaceConversationMetadata', locationOf: metadataLocation },
+  { scan: 'scanConversationItems', replace: 'replaceConversationItem', locationOf: itemLocation },
+] as const;
+
+async function rekeyConversations(store: Pick<Store, 'call'>, cipher: Cipher): Promise<number> {
+  let changed = 0;
+  for (const { scan, replace, locationOf } of CONVERSATION_COLUMNS) {
+    for (let after = ''; ; ) {
+      const page = await store.call(scan, { after, limit: PAGE_SIZE });
+      for (const { id, content: from } of page) {
+        if (cipher.isCurrentlySealed(from)) continue;
+        const location = locationOf(id);
+        const to = cipher.seal(cipher.open(from, location), location);
+        if (await store.call(replace, { id, from, to })) changed += 1;
+      }
+      const last = page.at(-1);
+      if (!last || page.length < PAGE_SIZE) break;
+      after = last.id;
+    }
+  }
+  return changed;
 }

@@ -7,8 +7,10 @@ import type { StoredResponse } from '../records/stored-response.ts';
 import type { AccountPin } from '../routing/account-pin.ts';
 import { joinedInput, readChain } from './chain.ts';
 import { limitsOf, type StoredContext } from './context.ts';
-import { keptElsewhere, tooLong, unknownItem, unknownPrevious } from './errors.ts';
-import { createItemSearch, isStorableId, type LocatedItem, type Reader } from './items.ts';
+import { checkNewItems, type ReadTurn } from './conversation-turn.ts';
+import { inConversation, keptElsewhere, tooLong, unknownItem, unknownPrevious } from './errors.ts';
+import { createItemSearch, type LocatedItem, type Reader } from './items.ts';
+import { isStorableId } from './storable-id.ts';
 
 export interface ResolvedRequest {
   /** The whole input; absent if the request is sent as it is. */
@@ -16,25 +18,32 @@ export interface ResolvedRequest {
   pin?: AccountPin | undefined;
   /** Response that the request continues. */
   previous?: StoredResponse | undefined;
+  /** Items of the request itself, with what they refer to in its place. */
+  own: Json[];
 }
 
 interface NamingRequest extends Reader {
   named: NamedResponses;
   /** Items of the request itself. */
   input: Json[];
+  /** Items of its conversation, if it belongs to one. */
+  turn?: ReadTurn | undefined;
 }
 
-/** Throws `previous_response_not_found`, `item_not_found` and `context_length_exceeded`. */
+/** Throws `previous_response_not_found`, `item_not_found`, `invalid_request` and `context_length_exceeded`. */
 export async function resolveNames(context: StoredContext, request: NamingRequest): Promise<ResolvedRequest> {
-  const { named } = request;
+  const { named, turn } = request;
   const before = named.previous === undefined ? {} : await readPrevious(context, request, named.previous);
+  if (turn) checkNewItems(request.input, turn.ids, 'input');
   const own = await resolveReferences(context, request, before.pin);
   const pin = named.comparison === undefined ? own.pin : await pinComparison(context, request, own.pin);
-  const isRewritten = before.items !== undefined || own.isRewritten;
+  const items = turn?.items ?? before.items;
+  const isRewritten = items !== undefined || own.isRewritten;
   return {
-    ...(isRewritten && { input: [...(before.items ?? []), ...own.input] }),
+    ...(isRewritten && { input: [...(items ?? []), ...own.input] }),
     pin,
     previous: before.newest,
+    own: own.input,
   };
 }
 
@@ -52,6 +61,8 @@ async function readPrevious(context: StoredContext, reader: Reader, id: string):
   if (links) {
     // One that runs has no output yet.
     if (newest.status === 'queued' || newest.status === 'in_progress') throw unknown;
+    if (links.some(({ content }) => (content.response.conversation ?? undefined) !== undefined))
+      throw inConversation(unknown);
     return { newest, items: await joinedInput(context, reader, { links, errors }) };
   }
   return { newest, pin: pinTo(newest, unknown) };
@@ -77,14 +88,15 @@ async function resolveReferences(
   let bytes = 0;
   for (const { index, id } of references) {
     const located = found.get(id);
-    if (!located) throw unknownItem(id, index);
+    if (!located) throw unknownItem(id, `input[${index}].id`);
     if ('item' in located) {
       input[index] = located.item;
       isRewritten = true;
       bytes += located.bytes;
       // An item may be referred to many times.
       if (bytes > limits.maxBytes) throw tooLong(`input[${index}]`, limits);
-    } else pin = joinPins(pin, pinTo(located, unknownItem(id, index)));
+    } else if (request.turn) throw keptElsewhere(unknownItem(id, `input[${index}].id`), located.provider);
+    else pin = joinPins(pin, pinTo(located, unknownItem(id, `input[${index}].id`)));
   }
   return { input, isRewritten, pin };
 }

@@ -1,4 +1,4 @@
-/** Retention of stored responses: deletes those that expired, and those of revoked keys. */
+/** Retention of stored responses and conversations: deletes those that expired, and those of revoked keys. */
 
 import type { Logger } from 'pino';
 import { type Clock, every } from '../core/clock.ts';
@@ -44,15 +44,25 @@ async function sweepOnce(
   { store, clock }: Pick<RetentionOptions, 'store' | 'clock'>,
   isStopped: () => boolean,
 ): Promise<void> {
-  for (const owner of await store.call('revokedOwnersOfResponses', {}))
+  for (const owner of await store.call('revokedOwnersOfResponses', {})) {
     await inBatches(isStopped, () => store.call('forgetStoredResponses', { owner, limit: BATCH_SIZE }));
+    await inBatches(isStopped, () => store.call('forgetConversations', { owner, limit: BATCH_SIZE }));
+  }
   await inBatches(isStopped, () => store.call('pruneStoredStreams', { now: clock.now(), limit: BATCH_SIZE }));
-  for (;;) {
-    const now = clock.now();
-    const owners = await store.call('ownersOfExpiredResponses', { now, limit: SEARCH_SIZE });
-    if (owners.length === 0 || isStopped()) return;
-    for (const owner of owners)
-      await inBatches(isStopped, () => store.call('pruneStoredResponses', { owner, now, limit: BATCH_SIZE }));
+  await prune('ownersOfExpiredResponses', 'pruneStoredResponses');
+  await prune('ownersOfExpiredConversations', 'pruneConversations');
+
+  async function prune(
+    search: 'ownersOfExpiredResponses' | 'ownersOfExpiredConversations',
+    remove: 'pruneStoredResponses' | 'pruneConversations',
+  ): Promise<void> {
+    for (;;) {
+      const now = clock.now();
+      const owners = await store.call(search, { now, limit: SEARCH_SIZE });
+      if (owners.length === 0 || isStopped()) return;
+      for (const owner of owners)
+        await inBatches(isStopped, () => store.call(remove, { owner, now, limit: BATCH_SIZE }));
+    }
   }
 }
 

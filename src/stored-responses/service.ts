@@ -11,12 +11,15 @@ import type { InferenceCall } from '../routing/inference-call.ts';
 import { findReferred, readChain } from './chain.ts';
 import { createContentReader, type StoredContent } from './content.ts';
 import { limitsOf, type StoredContext } from './context.ts';
-import { notStored, tooLong, unknownItem, unknownPrevious, unknownResponse } from './errors.ts';
-import { isStorableId, type Reader, unnamedItemId } from './items.ts';
+import { type OpenTurn, openTurn, readTurn, type TurnReader } from './conversation-turn.ts';
+import { type Conversations, createConversations } from './conversations.ts';
+import { notStored, tooLong, unknownConversation, unknownItem, unknownPrevious, unknownResponse } from './errors.ts';
+import { type Reader, unnamedItemId } from './items.ts';
 import { createKeeper } from './keeper.ts';
 import { resolveNames } from './resolve.ts';
+import { isStorableId } from './storable-id.ts';
 
-export interface PrepareOptions extends Pick<Reader, 'reserve'> {
+export interface PrepareOptions extends Pick<TurnReader, 'reserve' | 'onEnd'> {
   /** Setting of the key; absent means that of the gateway. */
   mayStore: boolean | undefined;
 }
@@ -30,7 +33,8 @@ export interface FoundResponse {
 export interface StoredResponses {
   /**
    * Replaces what a request names by items, or pins it to the account that keeps them, and arranges that the answer is
-   * stored. Throws `previous_response_not_found`, `item_not_found` and `context_length_exceeded`.
+   * stored, and appended to the conversation that it belongs to. Throws `previous_response_not_found`, `item_not_found`,
+   * `conversation_not_found`, `conversation_locked` and `context_length_exceeded`.
    */
   prepare(call: InferenceCall, options: PrepareOptions): Promise<void> | undefined;
   /** Whether responses of a key with this setting are stored. */
@@ -46,6 +50,7 @@ export interface StoredResponses {
   inputItems(reader: Reader, id: string): Promise<Json[] | undefined>;
   /** False if the owner has none with this id. */
   remove(owner: string, id: string): Promise<boolean>;
+  readonly conversations: Conversations;
 }
 
 export function createStoredResponses(context: StoredContext): StoredResponses {
@@ -53,13 +58,18 @@ export function createStoredResponses(context: StoredContext): StoredResponses {
 
   async function resolve(call: InferenceCall, named: NamedResponses, options: PrepareOptions): Promise<Resolved> {
     const input = inputItems(call.body.input);
+    const { conversation } = named;
+    const turn = conversation === undefined ? undefined : await beginTurn(call, conversation, options);
     let size = call.bytes.length;
     function reserve(bytes: number): void {
       options.reserve(bytes);
       size += bytes;
     }
-    const resolved = await resolveNames(context, { owner: call.owner, named, input, reserve });
+    const reader = { owner: call.owner, reserve };
+    const read = conversation === undefined ? undefined : await readTurn(context, reader, conversation);
+    const resolved = await resolveNames(context, { ...reader, named, input, turn: read });
     call.pin = resolved.pin;
+    if (turn) turn.input = resolved.own;
     if (resolved.input) {
       call.asked = call.body;
       call.body = withInput(call.body, resolved.input);
@@ -68,9 +78,19 @@ export function createStoredResponses(context: StoredContext): StoredResponses {
     return { input, previous: resolved.previous };
   }
 
-  function keep(call: InferenceCall, { input, previous }: Resolved): void {
+  /** Undefined for a request that is only counted or compacted, or that is run later. */
+  async function beginTurn(call: InferenceCall, id: string, { onEnd }: PrepareOptions): Promise<OpenTurn | undefined> {
+    const { operation, owner, body } = call;
+    if (operation.name !== 'complete' || operation.stored?.inBackground(body)) return undefined;
+    const turn = await openTurn(context, { owner, onEnd }, id);
+    call.turn = turn;
+    return turn;
+  }
+
+  function keep(call: InferenceCall, { input, previous }: Resolved, isStored: boolean): void {
     const { requestId, owner } = call;
-    call.keeper = createKeeper(context, { requestId, owner, input, previous });
+    // A response in the background has a keeper of its own.
+    call.keeper ??= createKeeper(context, { requestId, owner, input, previous, isStored });
   }
 
   async function find(owner: string, id: string): Promise<FoundResponse> {
@@ -100,15 +120,17 @@ export function createStoredResponses(context: StoredContext): StoredResponses {
     }
     const isKept = isAnswered && access.mayStore(call.body);
     if (!named) {
-      if (isKept) keep(call, { input: inputItems(call.body.input) });
+      if (isKept) keep(call, { input: inputItems(call.body.input) }, true);
       return undefined;
     }
     return resolve(call, named, options).then((resolved) => {
-      if (isKept) keep(call, resolved);
+      if (isKept || call.turn) keep(call, resolved, isKept);
     });
   }
 
   return {
+    conversations: createConversations(context),
+
     prepare(call, options) {
       const preparing = prepareNames(call, options);
       return preparing ? preparing.then(() => expandSummaries(call)) : expandSummaries(call);
@@ -144,9 +166,10 @@ interface Resolved {
   previous?: StoredResponse | undefined;
 }
 
-function refusal({ previous, comparison, references: [first] }: NamedResponses): Error {
+function refusal({ previous, comparison, conversation, references: [first] }: NamedResponses): Error {
+  if (conversation !== undefined) return notStored(unknownConversation(conversation));
   if (previous !== undefined) return notStored(unknownPrevious(previous));
-  if (first) return notStored(unknownItem(first.id, first.index));
+  if (first) return notStored(unknownItem(first.id, `input[${first.index}].id`));
   return notStored(unknownPrevious(comparison ?? '', 'prompt_cache_options.comparison_response_id'));
 }
 

@@ -86,7 +86,7 @@ for (const { name, url } of MODELS) {
 /** Models whose providers answer every path as if it were that of responses have no compaction to judge. */
 const SUMMARIZING = MODELS.filter(({ name }) => ['chat/m', 'messages/m', 'generate/m'].includes(name));
 
-describe('compact and conversations', () => {
+describe('compact', () => {
   for (const { name, url } of SUMMARIZING) {
     judge(
       openaiClients(() => ({ url: url(), key: KEY })),
@@ -100,12 +100,6 @@ describe('compact and conversations', () => {
           const again = [...compacted.output, { role: 'user', content: 'Go on.' }] as OpenAI.Responses.ResponseInput;
           const next = await client.responses.create({ model: name, input: again });
           assert.ok(next.output_text.length > 0);
-        },
-        [`R66: conversations are refused (${name})`]: async (client) => {
-          const created = client.conversations.create({ items: [] });
-          await assert.rejects(created, (error) => error instanceof openaiOf(client).NotFoundError);
-          const response = client.responses.create({ model: name, input: 'Hi', conversation: 'conv_1' });
-          await assert.rejects(response, (error) => error instanceof openaiOf(client).BadRequestError);
         },
       },
     );

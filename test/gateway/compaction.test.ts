@@ -176,13 +176,3 @@ test('R65: what is refused', async () => {
   const item = { type: 'compaction', id: 'cmp_1', encrypted_content: foreign.toString('base64') };
   assert.equal((await send('', { model: 'chat/m', input: [item, user('x')] })).status, 400);
 });
-
-test('R66: conversations are refused, and the error names the alternative', async () => {
-  const response = await post(`${gateway.url}/v1/conversations`, { items: [] }, HEADERS.chat);
-  const { error }: Json = await response.json();
-  assert.equal(response.status, 404);
-  assert.match(error.message, /previous_response_id/);
-  const { status, body } = await send('', { model: 'without/m', input: 'x', conversation: 'conv_1' });
-  assert.deepEqual([status, body.error.param], [400, 'conversation']);
-  assert.match(body.error.message, /previous_response_id/);
-});

@@ -241,8 +241,8 @@ describe('what is counted', () => {
 describe('what is refused', () => {
   const refused: [param: string, code: string, body: Json][] = [
     ['previous_response_id', 'previous_response_not_found', { previous_response_id: 'resp_of_another_key' }],
-    ['conversation', 'unsupported_parameter', { conversation: 'conv_1' }],
-    ['conversation', 'unsupported_parameter', { conversation: { id: 'conv_1' } }],
+    ['conversation', 'invalid_request', { conversation: 7 }],
+    ['conversation.id', 'invalid_request', { conversation: {} }],
     ['previous_response_id', 'invalid_request', { conversation: 'conv_1', previous_response_id: 'resp_1' }],
     [
       'input[1].id',

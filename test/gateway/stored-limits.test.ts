@@ -20,7 +20,10 @@ import { messageOf, type ResponsesUpstream, startResponsesUpstream } from './res
 const DAY_MS = 24 * 3600 * 1000;
 const ADMIN = 'admin-token-0123456789-0123456789';
 const CANARY = 'a-canary-that-nobody-else-may-see';
-const TABLES = ['stored_response', 'stored_name', 'stored_part', 'stored_part_use', 'stored_total'];
+const TABLES = [
+  ...['stored_response', 'stored_name', 'stored_part', 'stored_part_use', 'stored_total'],
+  ...['conversation', 'conversation_item'],
+];
 
 interface Answered {
   status: number;
@@ -79,6 +82,12 @@ providers:
 
     async function get(id: string): Promise<Answered> {
       return answered(await fetch(`${gateway.url}/v1/responses/${id}`, { headers: HEADERS.chat }));
+    }
+
+    async function conversations(path = '', body?: Json, key?: string): Promise<Answered> {
+      const headers = key === undefined ? HEADERS.chat : { authorization: `Bearer ${key}` };
+      const url = `${gateway.url}/v1/conversations${path}`;
+      return answered(body === undefined ? await fetch(url, { headers }) : await post(url, body, headers));
     }
 
     async function chain(length: number, text = (index: number) => `Text ${index}`): Promise<Answered[]> {
@@ -151,7 +160,24 @@ providers:
         await sweepUntil(isEmpty);
       });
 
-      test('R32: responses of a revoked key go', async () => {
+      test('R32: a conversation expires some time after its last use, with its items', async () => {
+        const items = [{ role: 'user', content: 'x'.repeat(9000) }];
+        const [used, changed, left] = await Promise.all(
+          [1, 2, 3].map(async () => (await conversations('', { items })).body.id),
+        );
+        clock.set(clock.now() + 1.9 * DAY_MS);
+        assert.equal((await create({ input: 'Use it', conversation: used })).status, 200);
+        assert.equal((await conversations(`/${changed}`, { metadata: {} })).status, 200);
+        clock.set(clock.now() + 0.2 * DAY_MS);
+        const statuses = [used, changed, left].map(async (id) => (await conversations(`/${id}/items`)).status);
+        assert.deepEqual(await Promise.all(statuses), [200, 200, 404]);
+        assert.equal((await create({ input: 'x', conversation: left })).status, 404);
+        await sweepUntil(async () => (await rowCounts())[5] === 2);
+        clock.set(clock.now() + 2 * DAY_MS);
+        await sweepUntil(isEmpty);
+      });
+
+      test('R32: responses and conversations of a revoked key go', async () => {
         const admin = (method: string, path: string, body?: Json) =>
           fetch(`${gateway.adminUrl}/admin/v1/keys${path}`, {
             method,
@@ -161,11 +187,13 @@ providers:
         const made = (await (await admin('POST', '', { name: 'leaver' })).json()) as Json;
         assert.equal((await create({ input: 'x'.repeat(9000) }, made.key)).status, 200);
         assert.equal((await create({ input: 'One' })).status, 200);
-        assert.equal((await rowCounts())[0], 2);
+        const items = [{ role: 'user', content: 'y'.repeat(9000) }];
+        assert.equal((await conversations('', { items }, made.key)).status, 200);
+        assert.deepEqual([(await rowCounts())[0], (await rowCounts())[5]], [2, 1]);
         const revoked = await admin('DELETE', `/${made.data.hash}`);
         assert.equal(revoked.status, 200, await revoked.text());
-        await sweepUntil(async () => (await rowCounts())[0] === 1);
-        assert.deepEqual((await rowCounts()).slice(2), [0, 0, 1]);
+        await sweepUntil(async () => (await rowCounts())[0] === 1 && (await rowCounts())[5] === 0);
+        assert.deepEqual((await rowCounts()).slice(2), [0, 0, 1, 0, 0]);
       });
     });
 
@@ -205,6 +233,46 @@ providers:
         const next = await create({ input: 'More', previous_response_id: large.body.id });
         assert.deepEqual([next.status, next.body.error.code], [400, 'context_length_exceeded']);
         assert.equal(upstream.calls.length, 1);
+      });
+
+      test('R32: a conversation that is too long is refused by name, and keeps what it has', async () => {
+        const user = (content: string) => ({ role: 'user', content });
+        const { id } = (await conversations('', { items: Array(7).fill(user('x')) })).body;
+        const added = await conversations(`/${id}/items`, { items: [user('8'), user('9')] });
+        assert.deepEqual(
+          [added.status, added.body.error.code, added.body.error.param],
+          [400, 'context_length_exceeded', 'items'],
+        );
+        // What a response makes is appended, although it is beyond the limit.
+        assert.equal((await create({ input: 'More', conversation: id })).status, 200);
+        const next = await create({ input: 'Too much', conversation: id });
+        assert.deepEqual([next.body.error.code, next.body.error.param], ['context_length_exceeded', 'conversation']);
+        assert.equal((await conversations(`/${id}/items?limit=100`)).body.data.length, 9);
+        const large = (await conversations('', { items: [user('z'.repeat(60_000))] })).body;
+        const more = await conversations(`/${large.id}/items`, { items: [user('z'.repeat(6000))] });
+        assert.deepEqual([more.status, more.body.error.code], [400, 'context_length_exceeded']);
+      });
+
+      test('R32: conversations count as responses, and the one that was not used for longest goes first', async () => {
+        const ids: string[] = [];
+        for (let index = 0; index < 7; index++) {
+          clock.advance(1);
+          ids.push((await conversations('', {})).body.id);
+          clock.advance(1);
+          if (index === 3) await create({ input: 'Use the first', conversation: ids[0], store: false });
+        }
+        const statuses = await Promise.all(ids.map(async (id) => (await conversations(`/${id}`)).status));
+        assert.deepEqual(statuses, [200, 404, 200, 200, 200, 200, 200]);
+        const [{ responses }] = await query('SELECT responses FROM stored_total');
+        assert.equal(Number(responses), 6);
+        clock.advance(1);
+        for (let index = 0; index < 4; index++) {
+          const items = [{ role: 'user', content: 'y'.repeat(300_000 + index) }];
+          assert.equal((await conversations('', { items })).status, 200);
+          clock.advance(1);
+        }
+        const [{ bytes }] = await query('SELECT bytes FROM stored_total');
+        assert.ok(Number(bytes) <= 1024 * 1024, String(bytes));
       });
 
       test('R32: an item that is referred to many times counts as often', async () => {
@@ -255,6 +323,11 @@ providers:
         const second = await create({ ...secret, previous_response_id: first.body.id });
         await create({ input: [{ type: 'item_reference', id: 'msg_c' }] });
         await get(second.body.id);
+        const items = [{ role: 'user', content: CANARY.repeat(300) }];
+        const { id } = (await conversations('', { items, metadata: { note: CANARY } })).body;
+        await create({ ...secret, conversation: id });
+        assert.ok(JSON.stringify((await conversations(`/${id}/items`)).body).includes(CANARY));
+        await conversations(`/${id}/items`, { items: [{ type: CANARY }] });
         await fetch(`${gateway.url}/v1/responses/${second.body.id}/input_items`, { headers: HEADERS.chat });
         await create({ input: CANARY, previous_response_id: 'resp_none' });
         assert.ok(JSON.stringify((await get(first.body.id)).body).includes(CANARY));
@@ -291,6 +364,40 @@ providers:
         assert.equal(lines.length, 2);
         const metrics = await fetch(`${gateway.url}/metrics`, { headers: { authorization: `Bearer ${ADMIN}` } });
         assert.match(await metrics.text(), /^polygate_responses_not_stored_total 2$/m);
+      });
+
+      /** Nothing waits for it: the clock stands still. */
+      async function released(id: string): Promise<void> {
+        for (;;) {
+          const [row] = await query(`SELECT holder FROM conversation WHERE id = '${id}'`);
+          if (row.holder === null) return;
+          await pause(10);
+        }
+      }
+
+      test('a store that fails costs no answer in a conversation, which stays as it was', async () => {
+        upstream.changes = { store: true };
+        const { id } = (await conversations('', {})).body;
+        const begun = gateway.log.length;
+        for (const more of [{}, { store: false }]) {
+          instead = (name) =>
+            name === 'putStoredResponse' || name === 'appendTurn'
+              ? Promise.reject(new StoreUnavailable('the disk is full'))
+              : undefined;
+          const whole = await create({ input: 'One', conversation: id, ...more });
+          await released(id);
+          const streamed = await create({ input: 'One', conversation: id, stream: true, ...more });
+          await released(id);
+          instead = undefined;
+          for (const { status, body } of [whole, streamed])
+            assert.deepEqual([status, body.status, body.store, body.conversation], [200, 'completed', false, null]);
+          const dropped = 'store' in more ? 'conversation' : 'store, conversation';
+          assert.equal(whole.headers.get('x-polygate-dropped'), dropped);
+        }
+        assert.deepEqual((await conversations(`/${id}/items`)).body.data, []);
+        assert.equal(gateway.log.slice(begun).filter(({ msg }) => /could not be stored/.test(msg)).length, 4);
+        assert.equal((await create({ input: 'Two', conversation: id })).body.conversation.id, id);
+        assert.equal((await conversations(`/${id}/items`)).body.data.length, 2);
       });
 
       test('a store that hangs holds an answer for seconds, and what it stores then is deleted', async () => {

@@ -134,6 +134,7 @@ const RESPONSES = ['/v1/responses/{id}', '/v1/responses/{id}/cancel', '/v1/respo
 const SELF = ['/requests/{id}', '/captures/{id}', '/deliveries/{id}', '/deliveries/{id}/body'].map(
   (rest) => `/v1/self${rest}`,
 );
+const CONVERSATIONS = ['', '/{id}', '/{id}/items', '/{id}/items/{item}'].map((rest) => `/v1/conversations${rest}`);
 
 const adminTable = createRouteTable(adminRoutes(protocolOf('chat'), {} as AdminHandlers), protocolOf('chat'));
 const ADMIN = adminTable.routes.map((route) => ({ ...route, template: route.templates[0]?.path ?? '' }));
@@ -170,6 +171,7 @@ test('nothing else is in it', () => {
     ),
     ...VIDEOS,
     ...RESPONSES,
+    ...CONVERSATIONS,
     ...SELF,
     ...ADMIN.map(({ template }) => template),
     ...SESSIONS.map(({ templates }) => templates[0]?.path ?? ''),

@@ -4,6 +4,12 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createCipher } from '../../src/security/cipher.ts';
 import { createContentReader, encodeContent } from '../../src/stored-responses/content.ts';
+import {
+  decodeItems,
+  encodeConversation,
+  encodeItems,
+  encodeMetadata,
+} from '../../src/stored-responses/conversation-content.ts';
 import { rekeyResponses } from '../../src/stored-responses/rekey.ts';
 import { forEachStore } from './stores.ts';
 
@@ -47,5 +53,36 @@ forEachStore((engine, openStore) => {
     const moved = { ...found.response, row: rows[1] ?? '' };
     const reader = createContentReader('key-1', found.parts, createCipher([NEW]));
     await assert.rejects(reader.read(moved), /changed or moved/);
+  });
+
+  test(`conversations are encrypted again, and the old key can go (${engine})`, async (context) => {
+    const store = await openStore(context);
+    const [old, next] = [createCipher([OLD]), createCipher([NEW])];
+    const ids = Array.from({ length: 12 }, (_, index) => `conv_${index}`);
+    const given = (id: string) => [id, id.repeat(1000)].map((content) => ({ item: { role: 'user', content } }));
+    for (const id of ids) {
+      const times = { createdAt: AT, changedAt: AT, expiresAt: AT + 1 };
+      const metadata = encodeMetadata({ of: id }, old, id);
+      await store.call('putConversation', {
+        conversation: { id, owner: 'key-1', ...times, metadata, items: 0, wholeBytes: 0 },
+        limits: { responses: 100, bytes: 2 ** 30 },
+        ...(await encodeItems(given(id), old, 'key-1')),
+      });
+    }
+    // Metadata, two items and one part of each.
+    assert.equal(await rekeyResponses(store, createCipher([NEW, OLD])), 12 * 4);
+    assert.equal(await rekeyResponses(store, createCipher([NEW, OLD])), 0);
+    for (const id of ids) {
+      const named = { owner: 'key-1', id, now: AT };
+      const found = await store.call('readWholeConversation', { ...named, maxItems: 9, maxBytes: 2 ** 20 });
+      assert.ok(found && found !== 'too-long');
+      assert.deepEqual(encodeConversation(found.conversation, next).metadata, { of: id });
+      const items = await decodeItems('key-1', found, next);
+      assert.deepEqual(
+        items.map(({ item }) => ({ item })),
+        given(id),
+      );
+      await assert.rejects(decodeItems('key-1', found, old), { code: 'unavailable' });
+    }
   });
 });

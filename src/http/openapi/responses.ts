@@ -4,9 +4,9 @@ import { type TSchema, Type } from 'typebox';
 import type { RouteDescription } from '../route-table.ts';
 import { type ApiOperation, anyObject, EVENTS, JSON_TYPE, type Named, type Parameter } from './operation.ts';
 
-const query = (name: string, schema: TSchema, description: string): Parameter => ({ name, schema, description });
+export const query = (name: string, schema: TSchema, description: string): Parameter => ({ name, schema, description });
 
-const LIST: Named = {
+export const ITEM_LIST: Named = {
   name: 'ResponseItemList',
   schema: Type.Object({
     object: Type.Literal('list'),
@@ -17,11 +17,21 @@ const LIST: Named = {
   }),
 };
 
-function json(description: string, schema: Named | TSchema): ApiOperation['response'] {
+export function json(description: string, schema: Named | TSchema): ApiOperation['response'] {
   return { status: 200, description, type: JSON_TYPE, schema };
 }
 
-const INCLUDE = query('include', Type.Array(Type.String()), 'Further content, e.g. reasoning.encrypted_content.');
+export const INCLUDE = query(
+  'include',
+  Type.Array(Type.String()),
+  'Further content, e.g. reasoning.encrypted_content.',
+);
+
+export const PAGE: readonly Parameter[] = [
+  query('limit', Type.Integer({ minimum: 1, maximum: 100 }), 'Items on a page; 20 if absent.'),
+  query('order', Type.Enum(['asc', 'desc']), 'The newest first if absent.'),
+  query('after', Type.String(), 'The last item of the page before.'),
+];
 
 /** By the last segment of the route's name. */
 export const RESPONSE_DESCRIPTIONS = {
@@ -42,14 +52,8 @@ export const RESPONSE_DESCRIPTIONS = {
   },
   items: {
     summary: 'List the input items of a stored response',
-    query: [
-      query('limit', Type.Integer({ minimum: 1, maximum: 100 }), 'Items on a page; 20 if absent.'),
-      query('order', Type.Enum(['asc', 'desc']), 'The newest first if absent.'),
-      query('after', Type.String(), 'The last item of the page before.'),
-      query('before', Type.String(), 'The first item of the page after.'),
-      INCLUDE,
-    ],
-    response: json('A page of items.', LIST),
+    query: [...PAGE, query('before', Type.String(), 'The first item of the page after.'), INCLUDE],
+    response: json('A page of items.', ITEM_LIST),
   },
 } satisfies Record<string, Omit<RouteDescription, 'id' | 'tag'>>;
 

@@ -5,15 +5,18 @@ import type { Protocol } from '../../core/protocol.ts';
 import { createKeeperClient } from '../../stored-responses/keeper-client.ts';
 import { adminDescriptions } from '../admin/routes.ts';
 import type { AppOptions } from '../app-options.ts';
+import { createConversationHandlers } from '../conversations.ts';
 import { createDocument, operationsOfRoutes } from '../openapi/document.ts';
 import type { RequestContext } from '../request-context.ts';
 import { createRouteTable, type Route, type RouteTable } from '../route-table.ts';
 import { sessionDescriptions } from '../sessions/routes.ts';
+import { createStoredRequests } from '../stored-requests.ts';
 import { createResponseHandlers } from '../stored-responses.ts';
 import { createVideoHandlers } from '../videos.ts';
 import type { SocketConnections } from '../websocket/connections.ts';
 import { accountRoutes } from './account.ts';
 import { catalogRoutes } from './catalog.ts';
+import { conversationRoutes } from './conversations.ts';
 import { keyWebhookRoutes } from './key-webhooks.ts';
 import { protocolRoutes } from './protocols.ts';
 import { responseRoutes } from './responses.ts';
@@ -72,8 +75,9 @@ function storedRoutes(protocol: Protocol, options: AppOptions): Route<RequestCon
     upstream: () => options.dispatch().upstream,
     userAgent: () => options.dispatch().userAgent,
   });
-  return responseRoutes(
-    protocol,
-    createResponseHandlers({ stored, background, streams, askKeeper, bodyBudget, clock }),
-  );
+  const requests = createStoredRequests(bodyBudget, clock);
+  return [
+    ...responseRoutes(protocol, createResponseHandlers({ stored, background, streams, askKeeper, requests })),
+    ...conversationRoutes(protocol, createConversationHandlers({ stored, requests })),
+  ];
 }

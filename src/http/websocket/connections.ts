@@ -141,7 +141,7 @@ export function createSocketConnections(options: AppOptions, authenticate: Authe
     exchange.body = NO_BYTES;
     if (request.needsUpstream) {
       await handleCall(exchange, asked, options);
-      return asked.call.keeper !== undefined;
+      return asked.call.keeper?.isStored === true;
     }
     const { state } = options.dispatch();
     const { model } = await decideCall(exchange, { ...asked, state }, options);

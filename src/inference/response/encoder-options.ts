@@ -15,7 +15,7 @@ export function encoderOptions(
     now: () => Math.floor(now() / 1000),
     includeUsage: call.protocol.operations.complete.streamUsage?.asked(call.body) ?? true,
     array: call.array,
-    isStored: call.keeper !== undefined,
+    isStored: call.keeper?.isStored === true,
     ...more,
   };
 }

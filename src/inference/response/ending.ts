@@ -18,7 +18,10 @@ export function finishWhenRecorded(context: ResponseContext, ending: Ending): vo
     ...(keeper &&
       result.status === 'complete' && {
         async keep() {
-          if (await keepAnswer(context, keeper, ending)) return;
+          const keeping = keepAnswer(context, keeper, ending);
+          if (call.turn) call.turn.keeping = keeping;
+          if (await keeping) return;
+          if (call.turn) call.turn.isLost = true;
           ({ head, body } = tellNotStored(context, ending));
         },
       }),

@@ -33,6 +33,7 @@ export async function keepAnswer(context: ResponseContext, keeper: AnswerKeeper,
     endpoint,
     origin: planned.target.origin,
     isRelayed: planned.path !== 'translated',
+    turn: context.call.turn,
   });
 }
 
@@ -69,11 +70,12 @@ function lastEventIn(bytes: Buffer, { isEnd }: CompleteOperation): LastEvent | u
 /** The ending of an answer that is not stored. */
 export function tellNotStored({ call }: ResponseContext, { head, body }: Ending): Pick<Ending, 'head' | 'body'> {
   const { complete } = call.protocol.operations;
-  const { eventPath = [], storeMember = '' } = complete.stored ?? {};
+  const { eventPath = [], storeMember = '', turnMember } = complete.stored ?? {};
   const bytes = Buffer.from(body);
   if (head) {
     const changed = spliceAll(bytes, everySpanAt(bytes, [[storeMember]]), 'false');
-    const dropped = [head['x-polygate-dropped'], storeMember].filter(Boolean).join(', ');
+    const names = [head['x-polygate-dropped'], call.keeper?.isStored && storeMember, call.turn && turnMember];
+    const dropped = names.filter(Boolean).join(', ');
     return {
       head: { ...head, 'x-polygate-dropped': dropped, 'content-length': String(changed.length) },
       body: changed,

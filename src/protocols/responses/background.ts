@@ -25,7 +25,9 @@ export function queuedResponse(body: Json, { id, created, model }: AcceptedMembe
     { id, created, status: 'in_progress', output: [] },
     { includeUsage: false, array: false, hideReasoning: false, ...options },
   );
-  return { ...begun, status: 'queued', background: true };
+  const { conversation } = body;
+  const named = conversation && { conversation: { id: conversation.id ?? conversation } };
+  return { ...begun, status: 'queued', background: true, ...named };
 }
 
 /** The request as it is run: streamed, and stored by nobody else. */
@@ -64,8 +66,9 @@ function encodeEvent({ type, ...members }: Json, number: number): string {
 
 /** A finished response object with the members that its request was answered with. */
 export function finishedResponse(response: Json, accepted: Json): Json {
-  const { id, created_at, background, store, previous_response_id } = accepted;
-  return { ...response, id, created_at, background, store, previous_response_id };
+  const { id, created_at, background, store, previous_response_id, conversation } = accepted;
+  const kept = { id, created_at, background, store, previous_response_id };
+  return { ...response, ...kept, ...(conversation && { conversation }) };
 }
 
 /** The response object of a request that failed. */

@@ -51,7 +51,7 @@ function replayable(items: readonly Json[]): Json[] {
   return kept;
 }
 
-function isEmptyReasoning(item: Json): boolean {
+export function isEmptyReasoning(item: Json): boolean {
   return (
     item?.type === 'reasoning' && !item.encrypted_content && !(Array.isArray(item.content) && item.content.length > 0)
   );

@@ -14,6 +14,7 @@ const OptionalString = Type.Optional(Type.String());
 const OptionalBoolean = Type.Optional(Type.Boolean());
 const Open = Type.Object({});
 const Id = Type.Optional(Type.String({ maxLength: MAX_ID_CHARACTERS }));
+const ConversationId = Type.String({ minLength: 1, maxLength: MAX_ID_CHARACTERS });
 const Name = Type.Optional(Type.String({ maxLength: MAX_NAME_CHARACTERS }));
 
 function between(minimum: number, maximum: number) {
@@ -42,7 +43,7 @@ const Body = Type.Object({
   input: Type.Optional(Type.Union([Type.String(), Type.Array(Item)])),
   instructions: Type.Optional(Type.Union([Type.String(), Type.Array(Item)])),
   previous_response_id: Id,
-  conversation: Type.Optional(Type.Union([Type.String({ maxLength: MAX_ID_CHARACTERS }), Type.Object({ id: Id })])),
+  conversation: Type.Optional(Type.Union([ConversationId, Type.Object({ id: ConversationId })])),
   prompt: Type.Optional(Type.Object({ id: Id, version: OptionalString, variables: Type.Optional(Open) })),
   stream: OptionalBoolean,
   stream_options: Type.Optional(Type.Object({ include_obfuscation: OptionalBoolean })),
@@ -124,7 +125,7 @@ const Limits = relaxed(Body, ['model', 'temperature', 'max_output_tokens']);
 
 export function checkLimits(body: Json): void {
   assertValid(Limits, body);
-  refuseMissing(body);
+  refuseBoth(body);
 }
 
 const Named = { name: Type.String({ minLength: 1, maxLength: 64 }) };
@@ -154,24 +155,17 @@ export function check(body: Json): void {
   checkItems(body.instructions, 'instructions');
   checkTools(body.tools, 'tools');
   checkToolChoice(body.tool_choice);
-  refuseMissing(body);
+  refuseBoth(body);
 }
 
-/** Members for which there is nothing yet. */
-function refuseMissing(body: Json): void {
+function refuseBoth(body: Json): void {
   const { previous_response_id: previous, conversation } = body;
-  if (isGiven(previous) && isGiven(conversation)) {
-    throw new GatewayError('invalid_request', 'previous_response_id and conversation exclude each other.', {
-      param: 'previous_response_id',
-    });
-  }
-  if (isGiven(conversation)) refuse('conversation', 'use previous_response_id');
+  if (!isGiven(previous) || !isGiven(conversation)) return;
+  throw new GatewayError('invalid_request', 'previous_response_id and conversation exclude each other.', {
+    param: 'previous_response_id',
+  });
 }
 
 function isGiven(value: Json): boolean {
   return value !== undefined && value !== null;
-}
-
-function refuse(param: string, instead: string): never {
-  throw new GatewayError('unsupported_parameter', `${param} is not supported yet: ${instead}.`, { param });
 }

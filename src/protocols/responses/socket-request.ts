@@ -121,6 +121,8 @@ export class ResponsesSocketRequest implements SocketRequest {
     if (this.#failed && this.#previous !== undefined) this.#memory.forget(this.#previous);
     if (this.#failed || this.#answered === undefined || (isStored && !this.#saysUnstored)) return;
     if (this.#inputBytes + this.#outputBytes > MAX_REMEMBERED_BYTES) return;
+    // Its items are those of the conversation, which goes on by its own name.
+    if (this.#request.conversation) return;
     const written = await writeBody({ root: this.#root, items: this.#input }, this.#inputBytes);
     const output = [...this.#output].sort(([one], [other]) => one - other).map(([, item]) => item);
     const separator = this.#input.length > 0 && output.length > 0 ? ',' : '';

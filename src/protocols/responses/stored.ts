@@ -4,13 +4,21 @@ import { isObject, type Json, read, textOf } from '../../core/json/json.ts';
 import { firstSpanAt } from '../../core/json/spans.ts';
 import { unwrap, wrap } from '../../core/opaque.ts';
 import type { ItemReference, StoredAccess } from '../../core/stored-access.ts';
+import { isEmptyReasoning } from './continuation.ts';
 
 export const stored: StoredAccess = {
-  namedIn({ previous_response_id: previous, prompt_cache_options: cache, input }) {
+  namedIn({ previous_response_id: previous, conversation: named, prompt_cache_options: cache, input }) {
     const comparison = cache?.comparison_response_id;
+    const conversation = isObject(named) ? named.id : named;
     const references = referencesIn(input);
-    if (!isGiven(previous) && !isGiven(comparison) && references.length === 0) return undefined;
-    return { ...(isGiven(previous) && { previous }), ...(isGiven(comparison) && { comparison }), references };
+    const isNone = ![previous, comparison, conversation].some(isGiven) && references.length === 0;
+    if (isNone) return undefined;
+    return {
+      ...(isGiven(previous) && { previous }),
+      ...(isGiven(comparison) && { comparison }),
+      ...(isGiven(conversation) && { conversation }),
+      references,
+    };
   },
   mayStore: ({ store }) => store !== false,
   inBackground: ({ background }) => background === true,
@@ -24,6 +32,7 @@ export const stored: StoredAccess = {
   },
   eventPath: ['response'],
   storeMember: 'store',
+  turnMember: 'conversation',
 };
 
 function isGiven(value: Json): boolean {
@@ -51,7 +60,7 @@ export function inputItems(input: Json): Json[] {
 
 /** A copy of a request with another input, which names no response. */
 export function withInput(body: Json, input: Json[]): Json {
-  const { previous_response_id: _previous, ...rest } = body;
+  const { previous_response_id: _previous, conversation: _conversation, ...rest } = body;
   const { comparison_response_id: _comparison, ...cache } = rest.prompt_cache_options ?? {};
   return { ...rest, input, ...(rest.prompt_cache_options && { prompt_cache_options: cache }) };
 }
@@ -78,6 +87,12 @@ export function asInput(item: Json, { origin, isRelayed }: ItemSource): Json {
   return { ...again, encrypted_content: wrap({ kind: 'encrypted', value: state ?? '', origin }) };
 }
 
+/** An item of a provider that keeps responses, but not this one. Reasoning that it did not hand out goes to nobody. */
+export function forgotten(item: Json): Json {
+  if (!isEmptyReasoning(item)) return item;
+  return { ...item, encrypted_content: wrap({ kind: 'encrypted', value: '', origin: '' }) };
+}
+
 /** First letters of ids by the type of their items. */
 const ID_PREFIXES: Record<string, string> = {
   message: 'msg',
@@ -92,11 +107,16 @@ const ID_PREFIXES: Record<string, string> = {
 /** An input item as a list shows it: complete, and with an id. */
 export function asListed(item: Json, newId: (prefix: string) => string): Json {
   const type = textOf(item.type) ?? 'message';
-  const prefix = Object.hasOwn(ID_PREFIXES, type) ? ID_PREFIXES[type] : undefined;
-  const id = textOf(item.id) ?? newId(prefix ?? 'item');
+  const id = textOf(item.id) ?? newId(itemPrefix(item));
   if (type !== 'message') return { ...item, id };
   const status = item.status ?? 'completed';
   return { ...item, id, type, status, content: contentParts(item) };
+}
+
+/** First letters of the id of an item that has none. */
+export function itemPrefix(item: Json): string {
+  const type = textOf(item.type) ?? 'message';
+  return (Object.hasOwn(ID_PREFIXES, type) ? ID_PREFIXES[type] : undefined) ?? 'item';
 }
 
 function contentParts({ role, content }: Json): Json {

@@ -3,6 +3,7 @@
 import type { StoredResponse } from '../../records/stored-response.ts';
 import { addJob, finishJob, type Lease, lockLeasedJob, type NewJob, removeJob } from '../job-rows.ts';
 import { reading, writing } from '../operation.ts';
+import { makeRoom } from '../stored-room.ts';
 import {
   addEvents,
   addStored,
@@ -10,7 +11,6 @@ import {
   expireStream,
   listsOf,
   lockTotal,
-  makeRoom,
   type NewStoredResponse,
   partsOf,
   STORED_COLUMNS,

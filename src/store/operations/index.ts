@@ -2,6 +2,9 @@
 
 import * as audit from './audit.ts';
 import * as backgroundResponses from './background-responses.ts';
+import * as conversationItems from './conversation-items.ts';
+import * as conversationRetention from './conversation-retention.ts';
+import * as conversations from './conversations.ts';
 import * as deliveries from './deliveries.ts';
 import * as deliveryLists from './delivery-lists.ts';
 import * as engine from './engine.ts';
@@ -29,6 +32,9 @@ export const operations = {
   ...keys,
   ...audit,
   ...backgroundResponses,
+  ...conversationItems,
+  ...conversationRetention,
+  ...conversations,
   ...jobs,
   ...videos,
   ...videoRetention,

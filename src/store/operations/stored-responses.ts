@@ -1,15 +1,16 @@
 /** Stored responses: writes, reads by id, chains and references. */
 
 import type { StoredPart, StoredResponse } from '../../records/stored-response.ts';
+import { type Appended, appendItems } from '../conversation-rows.ts';
 import { addJob, finishJob, type Lease, type NewJob } from '../job-rows.ts';
 import { type Row, reading, type Transaction, writing } from '../operation.ts';
+import { makeRoom } from '../stored-room.ts';
 import {
   addNamesAndParts,
   addStored,
   expireStream,
   listsOf,
   lockTotal,
-  makeRoom,
   type NewStoredResponse,
   partOf,
   partsOf,
@@ -22,13 +23,22 @@ import {
   storedRow,
 } from '../stored-rows.ts';
 
-/** Stores a response and deletes the oldest of an owner that exceeds its limits. `job` is created with it. */
-export const putStoredResponse = writing<NewStoredResponse & { limits: StoredLimits; job?: NewJob }, void>(
+export interface PutResponse extends NewStoredResponse {
+  limits: StoredLimits;
+  /** Created with it. */
+  job?: NewJob;
+  /** Its items in the conversation that it belongs to. */
+  appended?: Appended | undefined;
+}
+
+/** Stores a response and deletes the oldest of an owner that exceeds its limits. */
+export const putStoredResponse = writing<PutResponse, void>(
   'state',
-  async (transaction, { limits, job, ...added }) => {
+  async (transaction, { limits, job, appended, ...added }) => {
     const { owner, row } = added.response;
     const before = await lockTotal(transaction, owner);
-    const bytes = before.bytes + (await addStored(transaction, added));
+    const turn = appended ? await appendItems(transaction, owner, appended) : 0;
+    const bytes = before.bytes + turn + (await addStored(transaction, added));
     const total = { responses: before.responses + 1, bytes };
     await setTotal(transaction, owner, await makeRoom(transaction, owner, { total, limits, but: row }));
     if (job) await addJob(transaction, job);
@@ -41,6 +51,8 @@ export interface ChangedResponse extends NewStoredResponse {
   finishes?: Lease;
   /** When the events of its stream are deleted. */
   streamExpiresAt?: number;
+  /** Its items in the conversation that it belongs to. */
+  appended?: Appended | undefined;
 }
 
 /**
@@ -49,7 +61,7 @@ export interface ChangedResponse extends NewStoredResponse {
  */
 export const changeStoredResponse = writing<ChangedResponse, boolean>(
   'state',
-  async (transaction, { limits, finishes, streamExpiresAt, ...changed }) => {
+  async (transaction, { limits, finishes, streamExpiresAt, appended, ...changed }) => {
     const { response } = changed;
     const { owner, row } = response;
     const before = await lockTotal(transaction, owner);
@@ -68,7 +80,8 @@ export const changeStoredResponse = writing<ChangedResponse, boolean>(
       row,
     });
     if (streamExpiresAt !== undefined) await expireStream(transaction, row, streamExpiresAt);
-    const added = Number(columns.bytes) + (await addNamesAndParts(transaction, changed));
+    const turn = appended ? await appendItems(transaction, owner, appended) : 0;
+    const added = turn + Number(columns.bytes) + (await addNamesAndParts(transaction, changed));
     const total = { responses: before.responses, bytes: before.bytes - Number(known.bytes) - freed + added };
     await setTotal(transaction, owner, await makeRoom(transaction, owner, { total, limits, but: row }));
     return true;

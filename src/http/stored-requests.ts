@@ -1,0 +1,48 @@
+/** Requests about stored responses and conversations: their rate, the memory that they need, and their responses. */
+
+import type { Clock } from '../core/clock.ts';
+import { GatewayError } from '../core/errors.ts';
+import { noRoom } from './body.ts';
+import type { BodyBudget } from './body-budget.ts';
+import type { HttpResponse } from './http-response.ts';
+import { createRate } from './rate.ts';
+import { keyOf, type RequestContext } from './request-context.ts';
+
+export interface StoredRequests {
+  /** The key whose resources a request is about. Throws `rate_limit_exceeded`. */
+  ownerOf(context: RequestContext): string;
+  /** The key, with room for what is read until the request ends. */
+  readerOf(context: RequestContext): { owner: string; reserve(bytes: number): void };
+  send(context: RequestContext, response: HttpResponse): void;
+}
+
+/** Requests of one key: above what polling needs. */
+const KEY_RATE = { rate: 50, burst: 100 };
+
+export function createStoredRequests(bodyBudget: BodyBudget, clock: Pick<Clock, 'monotonic'>): StoredRequests {
+  const perKey = createRate({ ...KEY_RATE, now: clock.monotonic });
+
+  function ownerOf(context: RequestContext): string {
+    const owner = keyOf(context).id;
+    const wait = perKey(owner);
+    if (wait === 0) return owner;
+    const message = 'Too many requests about stored responses with this key; slow down.';
+    throw new GatewayError('rate_limit_exceeded', message, { retryAfter: wait });
+  }
+
+  return {
+    ownerOf,
+    readerOf(context) {
+      const owner = ownerOf(context);
+      function reserve(bytes: number): void {
+        const reservation = bodyBudget.open(owner, bytes);
+        if (!reservation) throw noRoom();
+        context.hold.keep(reservation.release);
+      }
+      return { owner, reserve };
+    },
+    send(context, { headers, ...response }) {
+      context.send({ ...response, headers: { 'cache-control': 'no-store', ...headers } });
+    },
+  };
+}

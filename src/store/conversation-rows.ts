@@ -1,0 +1,151 @@
+/** Rows of conversations, written in the transactions of operations, which lock the sums of the owner first. */
+
+import type { NewItems, NewStoredItem, StoredConversation, StoredItem } from '../records/stored-conversation.ts';
+import type { Row, Transaction } from './operation.ts';
+import { addParts, listsOf, removeUses, sumOf } from './stored-rows.ts';
+
+const CONVERSATION_COLUMNS =
+  'id, owner, created_at, changed_at, expires_at, metadata, items, whole_bytes, next, holder, held_until';
+export const ITEM_COLUMNS = 'row_id, id, content, whole_bytes';
+
+export function conversationOf(row: Row): StoredConversation {
+  return {
+    id: String(row.id),
+    owner: String(row.owner),
+    createdAt: Number(row.created_at),
+    changedAt: Number(row.changed_at),
+    expiresAt: Number(row.expires_at),
+    metadata: row.metadata as Uint8Array,
+    items: Number(row.items),
+    wholeBytes: Number(row.whole_bytes),
+  };
+}
+
+export function itemOf({ row_id, id, content, whole_bytes }: Row): StoredItem {
+  return {
+    row: String(row_id),
+    id: String(id),
+    content: content as Uint8Array,
+    wholeBytes: Number(whole_bytes),
+  };
+}
+
+export interface NamedConversation {
+  owner: string;
+  id: string;
+  /** Unix milliseconds. */
+  now: number;
+}
+
+export async function findConversation(
+  transaction: Transaction,
+  { owner, id, now }: NamedConversation,
+): Promise<Row | undefined> {
+  const [row] = await transaction.all(
+    `SELECT ${CONVERSATION_COLUMNS} FROM conversation WHERE id = :id AND owner = :owner AND expires_at > :now`,
+    { owner, id, now },
+  );
+  return row;
+}
+
+/** Items of a response, or of a client, at the end of a conversation. */
+export interface Appended extends NewItems {
+  conversation: string;
+  /** Unix milliseconds. */
+  changedAt: number;
+  expiresAt: number;
+  /** The response that held the conversation, and holds it no more. */
+  holder?: string;
+}
+
+/** Appends items; returns the bytes that they take. Appends nothing to a conversation that is gone. */
+export async function appendItems(transaction: Transaction, owner: string, appended: Appended): Promise<number> {
+  const { conversation, items, parts, changedAt, expiresAt, holder } = appended;
+  const [known] = await transaction.all(
+    `SELECT next, bytes FROM conversation WHERE id = :conversation AND owner = :owner ${transaction.forUpdate}`,
+    { conversation, owner },
+  );
+  if (!known) return 0;
+  const first = Number(known.next);
+  const taken = await takenIds(transaction, conversation, items);
+  let bytes = 0;
+  let wholeBytes = 0;
+  for (const [index, item] of items.entries()) {
+    const id = taken.has(item.id) ? item.otherId : item.id;
+    taken.add(id);
+    await transaction.insert('conversation_item', [
+      {
+        row_id: item.row,
+        owner,
+        conversation,
+        position: first + index,
+        id,
+        content: item.content,
+        bytes: item.content.length,
+        whole_bytes: item.wholeBytes,
+      },
+    ]);
+    bytes += item.content.length;
+    wholeBytes += item.wholeBytes;
+  }
+  await transaction.run(
+    `UPDATE conversation SET next = :next, items = items + :added, bytes = bytes + :bytes,
+       whole_bytes = whole_bytes + :whole, changed_at = :changed, expires_at = :expires WHERE id = :conversation`,
+    {
+      conversation,
+      next: first + items.length,
+      added: items.length,
+      bytes,
+      whole: wholeBytes,
+      changed: changedAt,
+      expires: expiresAt,
+    },
+  );
+  if (holder !== undefined) await release(transaction, conversation, holder);
+  const uses = items.flatMap(({ row, digests }) => digests.map((digest) => ({ row_id: row, owner, digest })));
+  return bytes + (await addParts(transaction, { owner, parts, uses }));
+}
+
+/** Ids of items that the conversation has already. */
+export async function takenIds(
+  transaction: Transaction,
+  conversation: string,
+  items: readonly Pick<NewStoredItem, 'id'>[],
+): Promise<Set<string>> {
+  const taken = new Set<string>();
+  for (const { list, values } of listsOf(items.map(({ id }) => id))) {
+    const found = await transaction.all(
+      `SELECT id FROM conversation_item WHERE conversation = :conversation AND id IN (${list})`,
+      { ...values, conversation },
+    );
+    for (const { id } of found) taken.add(String(id));
+  }
+  return taken;
+}
+
+export async function release(transaction: Transaction, conversation: string, holder: string): Promise<void> {
+  await transaction.run(
+    'UPDATE conversation SET holder = NULL, held_until = NULL WHERE id = :conversation AND holder = :holder',
+    { conversation, holder },
+  );
+}
+
+/** Deletes conversations of one owner with their items; returns the bytes that they took. */
+export async function removeConversations(
+  transaction: Transaction,
+  owner: string,
+  ids: readonly string[],
+): Promise<number> {
+  let bytes = 0;
+  for (const { list, values } of listsOf(ids)) {
+    const removed = await transaction.all(`DELETE FROM conversation WHERE id IN (${list}) RETURNING bytes`, values);
+    const items = await transaction.all(
+      `DELETE FROM conversation_item WHERE conversation IN (${list}) RETURNING row_id`,
+      values,
+    );
+    bytes += sumOf(removed);
+    for (const rows of listsOf(items.map(({ row_id }) => String(row_id))))
+      bytes += await removeUses(transaction, owner, rows);
+  }
+  return bytes;
+}

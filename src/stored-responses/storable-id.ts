@@ -1,0 +1,7 @@
+/** Ids that can be stored: PostgreSQL text cannot contain NUL, and no id does. */
+
+const MAX_ID_CHARACTERS = 512;
+
+export function isStorableId(id: unknown): id is string {
+  return typeof id === 'string' && id !== '' && id.length <= MAX_ID_CHARACTERS && !id.includes('\0');
+}

@@ -1,0 +1,159 @@
+/** R66: a gateway is killed while responses are appended to conversations: a response and its items are there, or neither is. */
+
+import assert from 'node:assert/strict';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Json } from '../../src/core/json/json.ts';
+import { HEADERS, KEY, post } from '../gateway/harness.ts';
+import { startResponsesUpstream } from '../gateway/responses-upstream.ts';
+import { providePostgres } from '../store/postgres-server.ts';
+import { forEachStore } from '../store/stores.ts';
+
+const MAIN = join(import.meta.dirname, '../../src/main.ts');
+const ROUNDS = 3;
+const CLIENTS = 6;
+/** Responses of each round before the kill. */
+const ROUND_RESPONSES = 20;
+
+interface Running {
+  child: ChildProcess;
+  url: string;
+}
+
+async function startProcess(folder: string, config: string): Promise<Running> {
+  const child = spawn(process.execPath, [MAIN, 'serve', '--port', '0', '--config', config], {
+    cwd: folder,
+    env: { PATH: process.env.PATH },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  let text = '';
+  return new Promise((resolve, reject) => {
+    child.stderr?.setEncoding('utf8').on('data', (chunk: string) => {
+      text += chunk;
+      const url = /listens on (http:\S+)/.exec(text)?.[1];
+      if (url) resolve({ child, url });
+    });
+    child.on('exit', (code) => reject(new Error(`it ended with ${code}: ${text}`)));
+  });
+}
+
+interface Talk {
+  conversation: string;
+  /** Questions whose last event came. */
+  promised: string[];
+}
+
+/** Turns of one conversation until the gateway is gone. */
+async function converse(url: string, name: string, { conversation, promised }: Talk): Promise<void> {
+  for (let turn = 0; ; turn++) {
+    const input = `${name} asks ${turn}: ${'x'.repeat(turn % 5 === 0 ? 9000 : 50)}`;
+    const stream = turn % 3 !== 0;
+    const body = { model: 'plain/m', input, conversation, stream, store: turn % 4 !== 3 };
+    try {
+      const response = await post(`${url}/v1/responses`, body, HEADERS.chat);
+      const text = await response.text();
+      assert.equal(response.status, 200, text);
+      if (stream && !text.includes('event: response.completed')) return;
+      promised.push(input);
+    } catch (error) {
+      if (error instanceof assert.AssertionError) throw error;
+      return;
+    }
+  }
+}
+
+forEachStore((engine) => {
+  test(`a response and its items in a conversation outlive kills together (${engine})`, {
+    timeout: 240_000,
+  }, async (context) => {
+    const upstream = await startResponsesUpstream({ keeps: false, prefix: 'r' });
+    context.after(upstream.close);
+    const folder = mkdtempSync(join(tmpdir(), 'polygate-conversations-'));
+    context.after(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }));
+    const database = engine === 'postgres' ? await providePostgres() : undefined;
+    if (database) context.after(database.close);
+    const config = join(folder, 'polygate.yaml');
+    writeFileSync(
+      config,
+      `data: ${database?.url ?? `${folder}/data`}
+keys: [{ name: test, key: ${KEY} }]
+providers:
+  plain: { type: open-responses, base_url: "${upstream.url}/v1", models: [{ id: m }] }
+`,
+    );
+    const talks: Talk[] = [];
+    for (let round = 0; round < ROUNDS; round++) {
+      const running = await startProcess(folder, config);
+      const begun: Talk[] = [];
+      for (let index = 0; index < CLIENTS; index++) {
+        const created = await post(`${running.url}/v1/conversations`, {}, HEADERS.chat);
+        begun.push({ conversation: ((await created.json()) as Json).id, promised: [] });
+      }
+      talks.push(...begun);
+      const clients = begun.map((talk, index) => converse(running.url, `${round}-${index}`, talk));
+      const count = () => begun.reduce((sum, { promised }) => sum + promised.length, 0);
+      while (count() < ROUND_RESPONSES + round * 7) await pause(1);
+      const exited = once(running.child, 'exit');
+      running.child.kill('SIGKILL');
+      await exited;
+      await Promise.all(clients);
+    }
+
+    const { child, url } = await startProcess(folder, config);
+    context.after(() => child.kill('SIGKILL'));
+    const get = async (path: string): Promise<Json> => {
+      const response = await fetch(`${url}/v1/${path}`, { headers: HEADERS.chat });
+      if (response.status === 429) return pause(100).then(() => get(path));
+      return { status: response.status, body: await response.json() };
+    };
+    const stored = new Map<string, Json>();
+    for (let number = 1; number <= upstream.count; number++) {
+      const { status, body } = await get(`responses/resp_r${number}`);
+      if (status === 200) stored.set(body.output[0].id, body);
+    }
+    const seen = new Set<string>();
+    for (const { conversation, promised } of talks) {
+      const items: Json[] = [];
+      for (let after = ''; ; ) {
+        const { status, body } = await get(`conversations/${conversation}/items?order=asc&limit=100${after}`);
+        assert.equal(status, 200, JSON.stringify(body));
+        items.push(...body.data);
+        if (!body.has_more) break;
+        after = `&after=${body.last_id}`;
+      }
+      const texts = items.map(({ content }) => content[0].text);
+      const asked = texts.filter((_, index) => index % 2 === 0);
+      // Every turn is there as a whole, in its order, and what was promised is among them.
+      assert.deepEqual(
+        texts,
+        asked.flatMap((text) => [text, `You said: ${text}`]),
+      );
+      assert.deepEqual(asked.slice(0, promised.length), promised);
+      assert.ok(asked.length <= promised.length + 1);
+      for (const { id } of items) seen.add(id);
+    }
+    // No response is stored without its items.
+    for (const [id, { conversation }] of stored) {
+      assert.ok(seen.has(id), id);
+      assert.ok(talks.some((talk) => talk.conversation === conversation.id));
+    }
+    // A conversation whose response was cut off goes on.
+    const again = async (): Promise<void> => {
+      const body = { model: 'plain/m', input: 'Still there?', conversation: talks.at(-1)?.conversation };
+      const response = await post(`${url}/v1/responses`, body, HEADERS.chat);
+      const { error }: Json = await response.json();
+      if (response.status === 200) return;
+      assert.equal(error.code, 'conversation_locked');
+      return again();
+    };
+    await again();
+    const exited = once(child, 'exit');
+    child.kill('SIGTERM');
+    await exited;
+  });
+});
