@@ -81,7 +81,7 @@ export async function serve(options: ServeOptions): Promise<void> {
     findCapture: async (asked) => workers?.findCapture(asked),
   };
   const place = hasWorkers ? { process: primary } : { pages: createPages() };
-  const gateway = await start({ config, keys, store, log, version, ...place }, firstKey);
+  const gateway = await start({ config, configSource: source, keys, store, log, version, ...place }, firstKey);
   if (hasWorkers) workers = await startAll({ gateway, store, log, count, instance, text });
   for (const warning of warnings) log.warn(warning);
   keys.startRefreshing();
@@ -92,7 +92,10 @@ export async function serve(options: ServeOptions): Promise<void> {
       reload(next, { gateway, keys, log });
       workers?.reload(changed);
     },
-    onInvalid: (error) => log.error(`the configuration stays as it was: ${error.message}`),
+    onInvalid(error) {
+      log.error(`the configuration stays as it was: ${error.message}`);
+      gateway.refuseReload(error.message);
+    },
   });
   const service = connectServiceManager({ environment: process.env, log, clock: systemClock });
   const stopped = waitForStopSignal(() => watcher.reload());

@@ -37,3 +37,11 @@ function readVariableFile(variable: string, path: string): VariableLookup {
     return { value: undefined, problem: `${variable}: ${path} ${(error as Error).message}` };
   }
 }
+
+/** Stands for a value that is not read; long enough for a secret. */
+const UNREAD = 'placeholder-of-an-environment-variable-that-is-not-read';
+
+/** Tells whether variables are set, and neither their values nor anything of their files. */
+export function unreadVariables(environment: Environment): LookUpVariable {
+  return (name) => ({ value: environment[name] || environment[`${name}_FILE`] ? UNREAD : undefined });
+}

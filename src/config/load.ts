@@ -24,8 +24,9 @@ import type { Config, ConfiguredKey, ServerConfig } from './resolved.ts';
 import { resolveResponses } from './responses.ts';
 import { resolveRouting } from './routing.ts';
 import { type ConfigFile, configSchema, DEFAULTS, type KeyEntry } from './schema.ts';
-import { readSource, type Source } from './source.ts';
+import { readSource, type Source, type SourceProblem } from './source.ts';
 import { parseDuration, parseMoment, parseSize } from './units.ts';
+import { createSourceFinder } from './value-source.ts';
 import { type ReportProblem, resolveCallbacks, resolveEncryption, resolveNetwork, resolveVideos } from './videos.ts';
 import { workerCount } from './workers.ts';
 
@@ -49,15 +50,39 @@ export function loadConfig(source: ConfigSource): Config {
 
 /** Parses `text` as the content of the source's file. */
 export function parseConfig(text: string, source: ConfigSource): Config {
-  const lookUp = createVariableLookup(source.environment);
+  const { config, problems } = examineConfig(text, source);
+  if (!config || problems.length > 0) throw invalidConfig(originOf(source) ?? DEFAULT_FILE, problems);
+  return config;
+}
+
+interface Examination {
+  lookUp?: LookUpVariable;
+  /** Whether files that the text names are read; true if absent. */
+  readsFiles?: boolean;
+}
+
+interface Examined {
+  /** Absent where the text has problems that keep it from being resolved. */
+  config: Config | undefined;
+  problems: SourceProblem[];
+  missing: Source['missing'];
+  references: Source['references'];
+}
+
+/** Everything that is wrong with a text, and the configuration as far as it can be resolved. */
+export function examineConfig(
+  text: string,
+  source: ConfigSource,
+  { lookUp = createVariableLookup(source.environment), readsFiles = true }: Examination = {},
+): Examined {
   const read = readSource(text, configSchema, lookUp);
   const problems = [...read.problems];
   const report: ReportProblem = (path, message) => problems.push({ path, line: read.lineOf(path), message });
   const file: ConfigFile = read.value ?? {};
   if (problems.length === 0) checkFile(file, read, report);
+  if (!readsFiles && file.callbacks) delete file.callbacks.ca_file;
   const config = problems.length === 0 ? resolveConfig(file, { source, lookUp, read, report }) : undefined;
-  if (!config || problems.length > 0) throw invalidConfig(originOf(source) ?? DEFAULT_FILE, problems);
-  return config;
+  return { config, problems, missing: read.missing, references: read.references };
 }
 
 function invalidConfig(file: string, problems: Source['problems']): GatewayError {
@@ -121,6 +146,7 @@ function resolveConfig(file: ConfigFile, { source, lookUp, read, report }: Resol
   });
   return {
     origin: originOf(source),
+    sourceOf: createSourceFinder({ file, read, overridden: overriddenBy(source), known: source.known, lookUp }),
     server: resolveServer(file.server ?? {}, source, report),
     ...resolveData(file.data ?? DEFAULTS.data, report),
     encryption: resolveEncryption(file.encryption ?? {}, report),
@@ -137,6 +163,12 @@ function resolveConfig(file: ConfigFile, { source, lookUp, read, report }: Resol
     providers,
     routing: resolveRouting(file, providers, report),
   };
+}
+
+function overriddenBy(source: ConfigSource): string[] {
+  return (['host', 'port', 'workers'] as const)
+    .filter((name) => source[name] !== undefined)
+    .map((name) => `server.${name}`);
 }
 
 function resolveServer(

@@ -1,7 +1,8 @@
 /** Printable configuration: YAML with all defaults written out and all secrets masked. */
 
 import { dump } from 'js-yaml';
-import type { Secret } from '../security/secret.ts';
+import { isObject, type Json } from '../core/json/json.ts';
+import { Secret } from '../security/secret.ts';
 import type {
   CallbacksConfig,
   Config,
@@ -24,8 +25,19 @@ type Problems = ReadonlyMap<string, string | undefined>;
 
 /** YAML of the settings, followed by the state of each provider as a comment. */
 export function describeConfig(config: Config, problems: Problems = new Map()): string {
+  const source =
+    config.origin === undefined ? '# without a file, from the environment alone' : `# from ${config.origin}`;
+  return [
+    source,
+    dump(printable(describeSettings(config)), { lineWidth: -1, noRefs: true, skipInvalid: true }).trimEnd(),
+    ...describeProviderStates(config, problems),
+  ].join('\n');
+}
+
+/** All settings, spelled as in the file; secrets are still secrets. */
+export function describeSettings(config: Config): object {
   const ready = config.providers.filter((provider) => provider.state === 'ready');
-  const settings = {
+  return {
     server: describeServer(config.server),
     data: config.postgres ? describeDatabase(config.postgres) : config.data,
     encryption: describeEncryption(config.encryption),
@@ -35,20 +47,21 @@ export function describeConfig(config: Config, problems: Problems = new Map()): 
     responses: describeResponses(config.responses),
     usage: describeUsage(config.usage),
     limits: snakeCased(config.limits),
-    admin: config.admin && { ...snakeCased(config.admin), token: config.admin.token.mask() },
+    admin: config.admin && { ...snakeCased(config.admin), token: config.admin.token },
     ui: snakeCased(config.ui),
     telemetry: describeTelemetry(config.telemetry),
     keys: config.keys.map(describeKey),
     providers: Object.fromEntries(ready.map((provider) => [provider.id, describeProvider(provider)])),
     ...describeRouting(config.routing),
   };
-  const source =
-    config.origin === undefined ? '# without a file, from the environment alone' : `# from ${config.origin}`;
-  return [
-    source,
-    dump(settings, { lineWidth: -1, noRefs: true, skipInvalid: true }).trimEnd(),
-    ...describeProviderStates(config, problems),
-  ].join('\n');
+}
+
+/** With masks in place of secrets. */
+export function printable(value: Json): Json {
+  if (value instanceof Secret) return value.mask();
+  if (Array.isArray(value)) return value.map(printable);
+  if (!isObject(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, printable(inner)]));
 }
 
 /** One comment line for each provider. */
@@ -109,13 +122,13 @@ function describeDatabase(url: Secret): string {
 }
 
 function describeEncryption({ keys, keyFile }: EncryptionConfig): object {
-  const [key, ...previous] = keys.map((secret) => secret.mask());
+  const [key, ...previous] = keys;
   return { key, previous_keys: previous.length > 0 ? previous : undefined, key_file: keyFile };
 }
 
 function describeCallbacks({ secret, ca, timeout, ...rest }: CallbacksConfig): object {
   return snakeCased({
-    secret: secret?.mask(),
+    secret,
     ...rest,
     caFile: ca === undefined ? undefined : '(read)',
     timeout: formatDuration(timeout),
@@ -126,7 +139,7 @@ function describeVideos(videos: VideosConfig): object {
   const { type, ...s3 } = videos.mirror;
   return {
     mirror: type,
-    s3: 'secretAccessKey' in s3 ? snakeCased({ ...s3, secretAccessKey: s3.secretAccessKey.mask() }) : undefined,
+    s3: 'secretAccessKey' in s3 ? snakeCased(s3) : undefined,
     max_size: formatSize(videos.maxSize),
     url_lifetime: formatDuration(videos.urlLifetimeMs),
     keep_media: formatDuration(videos.keepMediaMs),
@@ -161,11 +174,11 @@ function describeUsage({ keep, maxSize, export: target, ...rest }: UsageConfig):
 function describeExport(target: UsageExportConfig): object {
   if (target.type === 'folder') return { folder: target.folder };
   const { type, ...s3 } = target;
-  return { s3: snakeCased({ ...s3, secretAccessKey: s3.secretAccessKey.mask() }) };
+  return { s3: snakeCased(s3) };
 }
 
 function describeTelemetry({ otlp, propagate, budgetKeys }: TelemetryConfig): object {
-  return { otlp: otlp && { ...otlp, headers: masked(otlp.headers) }, propagate, budget_keys: budgetKeys };
+  return { otlp: otlp && { ...otlp, headers: otlp.headers }, propagate, budget_keys: budgetKeys };
 }
 
 /** Names of `model_limits`, `tags` and `metadata` stay unchanged. */
@@ -174,7 +187,7 @@ function describeKey({ name, key, expires, settings }: ConfiguredKey): object {
   const limits = Object.entries(modelLimits).map(([glob, limit]) => [glob, snakeCased(limit)]);
   return {
     name,
-    key: key.mask(),
+    key,
     expires: expires === undefined ? undefined : new Date(expires).toISOString(),
     ...snakeCased(rest),
     tags,
@@ -183,19 +196,15 @@ function describeKey({ name, key, expires, settings }: ConfiguredKey): object {
   };
 }
 
-function masked(headers: Record<string, Secret>): object {
-  return Object.fromEntries(Object.entries(headers).map(([name, secret]) => [name, secret.mask()]));
-}
-
 function describeProvider({ type, apiKeys, baseUrl, models, keepsResponses, headers }: ReadyProvider): object {
-  const [key, ...more] = apiKeys.map((secret) => secret.mask());
+  const [key, ...more] = apiKeys;
   return {
     type,
     ...(more.length > 0 ? { api_keys: [key, ...more] } : { api_key: key }),
     base_url: baseUrl,
     models: Array.isArray(models) ? models.map(describeModel) : models,
     keeps_responses: keepsResponses,
-    headers: Object.keys(headers).length === 0 ? undefined : masked(headers),
+    headers: Object.keys(headers).length === 0 ? undefined : headers,
   };
 }
 
@@ -208,7 +217,7 @@ function describeModel(model: ConfiguredModel): object {
 function snakeCased(value: object): object {
   const renamed = Object.entries(value).map(([name, inner]) => [
     name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
-    typeof inner === 'object' && inner !== null && !Array.isArray(inner) ? snakeCased(inner) : inner,
+    isObject(inner) && !(inner instanceof Secret) ? snakeCased(inner) : inner,
   ]);
   return Object.fromEntries(renamed);
 }

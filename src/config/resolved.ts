@@ -5,10 +5,13 @@ import type { Prefixes } from '../core/operation.ts';
 import type { VideoAbilities } from '../core/video.ts';
 import type { KeySettings, Limits } from '../records/key-settings.ts';
 import type { Secret } from '../security/secret.ts';
+import type { FindValueSource } from './value-source.ts';
 
 export interface Config {
   /** Absolute path of the file it was read from, or the name of the variable that it stood in; absent without either. */
   origin?: string;
+  /** Where a setting comes from. */
+  sourceOf: FindValueSource;
   server: ServerConfig;
   /** Absolute path of the folder of the embedded store and of files. */
   data: string;

@@ -19,6 +19,8 @@ export interface Source {
   missing: ReadonlyMap<string, string[]>;
   /** Why variables cannot be read from their files, by the path of the value that needs them. It is missing, too. */
   unreadable: ReadonlyMap<string, string[]>;
+  /** Environment variables by the path of the value that names them. */
+  references: ReadonlyMap<string, string[]>;
   lineOf(path: string): number;
 }
 
@@ -30,15 +32,17 @@ export function readSource(text: string, schema: Json, lookUp: LookUpVariable): 
   const problems: SourceProblem[] = problem ? [{ path: '', ...problem }] : [];
   const missing = new Map<string, string[]>();
   const unreadable = new Map<string, string[]>();
-  if (!text.includes('${')) return { value, problems, missing, unreadable, lineOf };
+  const references = new Map<string, string[]>();
+  if (!text.includes('${')) return { value, problems, missing, unreadable, references, lineOf };
   const filled = substitute(value, schema, '', {
     lookUp,
     missing,
     unreadable,
+    references,
     done: new Set(),
     report: (path, message) => problems.push({ path, line: lineOf(path), message }),
   });
-  return { value: problems.length === 0 ? filled : undefined, problems, missing, unreadable, lineOf };
+  return { value: problems.length === 0 ? filled : undefined, problems, missing, unreadable, references, lineOf };
 }
 
 /** True for valid YAML with only white space, comments and document markers. */
@@ -51,6 +55,7 @@ interface Substitution {
   lookUp: LookUpVariable;
   missing: Map<string, string[]>;
   unreadable: Map<string, string[]>;
+  references: Map<string, string[]>;
   /** Values with several places, by aliases, are filled in once. */
   done: Set<object>;
   report(path: string, message: string): void;
@@ -76,6 +81,7 @@ function substitute(value: Json, schema: Json, path: string, filling: Substituti
 function fillIn(text: string, schema: Json, path: string, filling: Substitution): unknown {
   const unset: string[] = [];
   const unreadable: string[] = [];
+  const named: string[] = [];
   const filled = text.replace(REFERENCE, (reference, name?: string, fallback?: string) => {
     if (reference === '$${') return '${';
     if (name === undefined) {
@@ -85,12 +91,14 @@ function fillIn(text: string, schema: Json, path: string, filling: Substitution)
       );
       return '';
     }
+    named.push(name);
     const { value, problem } = filling.lookUp(name);
     if (problem !== undefined) unreadable.push(problem);
     else if (fallback !== undefined) return value || fallback;
     if (!value) unset.push(name);
     return value ?? '';
   });
+  if (named.length > 0) filling.references.set(path, named);
   if (unset.length > 0) filling.missing.set(path, unset);
   if (unreadable.length > 0) filling.unreadable.set(path, unreadable);
   return unset.length > 0 ? undefined : coerce(filled, schema);

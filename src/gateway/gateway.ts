@@ -2,14 +2,11 @@
 
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { Logger } from 'pino';
 import { knownEntries } from '../catalog/updated.ts';
 import { localUrl } from '../config/host.ts';
 import type { AdminConfig, Config } from '../config/resolved.ts';
 import { Cancellation } from '../core/cancellation.ts';
-import type { Clock } from '../core/clock.ts';
 import { isLoopback } from '../core/loopback.ts';
-import type { ProviderType } from '../core/provider.ts';
 import { requireWebSearch } from '../core/web-search.ts';
 import { createApp } from '../http/app.ts';
 import type { AppOptions } from '../http/app-options.ts';
@@ -18,47 +15,26 @@ import type { DispatchOptions } from '../inference/dispatch.ts';
 import { inlineMedia, refusePrivateUrls } from '../inference/request/media.ts';
 import { createStateMemory } from '../inference/state/memory.ts';
 import { createClock } from '../jobs/clock.ts';
-import type { KeyStore } from '../keys/store.ts';
-import type { FetchBytes } from '../net/guarded-client.ts';
 import { protocolOf, protocols } from '../protocols/index.ts';
 import { createRoutingState } from '../routing/state.ts';
-import type { Store } from '../store/store.ts';
 import { RESPONSE_JOB_KIND } from '../stored-responses/background.ts';
 import { openTelemetry } from '../telemetry/telemetry.ts';
 import { createDeadlineTimer } from '../transport/deadlines.ts';
 import { createUpstreamClient, type UpstreamClient } from '../transport/upstream-client.ts';
-import type { JournalDisk } from '../usage/journal/disk.ts';
 import { openAccounting } from './accounting.ts';
 import { type RunningAdmin, startAdmin } from './admin.ts';
 import { bodyMemoryOf } from './body-memory.ts';
 import { countCooldown } from './cooldown-events.ts';
-import { type DashboardWiring, openDashboard } from './dashboard.ts';
+import { openDashboard } from './dashboard.ts';
 import { openSecrets } from './encryption.ts';
-import type { GatewayProcess } from './process.ts';
-import { createProviderRegistry, type ProviderRegistry } from './provider-registry.ts';
+import type { GatewayOptions } from './gateway-options.ts';
+import { type ConfigParts, createOperationReadings } from './operation-readings.ts';
+import { createProviderRegistry } from './provider-registry.ts';
 import { needsRestart } from './restart-needs.ts';
 import type { RunningGateway } from './running-gateway.ts';
 import { createStateReadings } from './state-readings.ts';
 import { openStoredResponses } from './stored-responses.ts';
 import { createVideoTasks } from './video-tasks.ts';
-
-export interface GatewayOptions extends Pick<DashboardWiring, 'pages'> {
-  config: Config;
-  keys: KeyStore;
-  store: Store;
-  log: Logger;
-  version: string;
-  /** Fetches media that clients reference by URL; by default with the configured address policy. */
-  fetchBytes?: FetchBytes;
-  /** The types of providers there are; the gateway's own if absent. */
-  providerTypes?: ReadonlyMap<string, ProviderType>;
-  /** Disk of the journal of usage records; that of this machine if absent. */
-  journalDisk?: JournalDisk;
-  /** That of the store and this machine if absent. */
-  clock?: Clock;
-  /** Place of this process among those of the gateway; absent if it is the only one. */
-  process?: GatewayProcess;
-}
 
 /** Graceful shutdown: time for running task steps to finish. The next gateway continues the others. */
 const TASK_GRACE_MS = 5000;
@@ -66,12 +42,11 @@ const TASK_GRACE_MS = 5000;
 /** The memory for bodies is this many times that for conversations of WebSockets. */
 const CONVERSATION_SHARE = 2;
 
+export type { GatewayOptions } from './gateway-options.ts';
 export type { RunningGateway } from './running-gateway.ts';
 
-interface ReloadableParts {
-  config: Config;
+interface ReloadableParts extends ConfigParts {
   upstream: UpstreamClient;
-  models: ProviderRegistry;
 }
 
 export async function startGateway(options: GatewayOptions): Promise<RunningGateway> {
@@ -193,6 +168,12 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
     routing: state,
     refusesHostedTools: () => parts.config.responses.hostedTools === 'refuse',
     recorder: accounting.recorder,
+    operation: createOperationReadings({
+      ...options,
+      startedAt: clock.now(),
+      parts: () => parts,
+      recorder: accounting.recorder,
+    }),
     clock,
     createRate: worker?.createRate,
     process,
@@ -275,6 +256,9 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
       before.models.close();
       // The old upstream client serves running calls; idle connections time out.
       return needsRestart(before.config, next);
+    },
+    refuseReload(reason) {
+      parts.refusal = reason;
     },
     metricsText: telemetry.metrics.text,
     flushed: accounting.flushed,

@@ -9,14 +9,13 @@ import type { ProviderConfig, ReadyProvider } from '../config/resolved.ts';
 import { type Clock, systemClock } from '../core/clock.ts';
 import { keyCredential } from '../core/credential.ts';
 import { GatewayError } from '../core/errors.ts';
-import { readAtOnce } from '../core/json/response.ts';
 import type { CatalogModel } from '../core/model.ts';
 import type { Provider, ProviderType } from '../core/provider.ts';
 import { providerTypes } from '../providers/index.ts';
 import type { ActiveProvider, ConfiguredModels, ModelDirectory } from '../routing/model-directory.ts';
-import { collectResponse } from '../transport/collect-response.ts';
 import { createCredentials } from '../transport/credentials.ts';
-import type { UpstreamClient, UpstreamRequest } from '../transport/upstream-client.ts';
+import type { UpstreamClient } from '../transport/upstream-client.ts';
+import { type AskedList, fetchModelList, type ProviderTest, testProvider } from './model-list.ts';
 
 export interface ProviderState {
   id: string;
@@ -32,6 +31,8 @@ export interface ProviderState {
 
 export interface ProviderRegistry extends ModelDirectory {
   states(): ProviderState[];
+  /** Asks a provider for its models now, whatever is known of them. Rejects with `not_found` for one that is not configured. */
+  test(id: string): Promise<ProviderTest>;
   /** Resolves once every provider that is asked for its models has answered, or failed to. */
   discovered(): Promise<void>;
   /** Stops the discovery of models. */
@@ -61,11 +62,6 @@ const REFRESH_INTERVAL_MS = 60 * 60 * 1000;
 const RETRY_INTERVAL_MS = 30 * 1000;
 /** Minimum time between two discoveries caused by calls for unknown models. */
 const MIN_DISCOVERY_INTERVAL_MS = 1000;
-/** Timeout of a model list: calls for unknown models wait for it. */
-const LIST_TIMEOUT_MS = 10 * 1000;
-/** Ten times the longest known list. */
-const MAX_LIST_BYTES = 16 * 1024 * 1024;
-
 interface RegisteredProvider extends ActiveProvider {
   config: ReadyProvider;
   type: ProviderType;
@@ -82,6 +78,7 @@ export function createProviderRegistry(configs: readonly ProviderConfig[], conte
   const registered = new Map<string, RegisteredProvider>();
   const { routes = NO_ROUTES, types = providerTypes, clock = systemClock } = context;
   const slugs = new Set([...types.keys(), ...configs.map(({ id }) => id)]);
+  const tests = new Map<string, Promise<ProviderTest>>();
   let catalog: Catalog;
   let closed = false;
 
@@ -138,11 +135,26 @@ export function createProviderRegistry(configs: readonly ProviderConfig[], conte
     entry.cancelDiscovery = clock.after(intervalMs, () => void discover(entry));
   }
 
+  async function runTest(id: string): Promise<ProviderTest> {
+    const config = configs.find((one) => one.id === id);
+    if (!config) throw new GatewayError('not_found', 'There is no provider with this id.');
+    if (config.state === 'waiting')
+      return { ok: false, ms: 0, problem: `It waits for ${config.waitingFor.join(' or ')}.` };
+    const entry = registered.get(id) as RegisteredProvider;
+    if (entry.type.builtIn) return { ok: true, ms: 0, models: entry.models.length };
+    return testProvider(entry, context);
+  }
+
   return {
     providers: registered,
     catalog: () => catalog,
     routes,
     slugs,
+    test(id) {
+      const running = tests.get(id) ?? runTest(id).finally(() => tests.delete(id));
+      tests.set(id, running);
+      return running;
+    },
     states: () => configs.map((config) => stateOf(config, registered.get(config.id))),
     async discovered() {
       await Promise.all(discoveries);
@@ -188,11 +200,8 @@ function withKeptResponses(provider: Provider, { keepsResponses }: ReadyProvider
   return { ...provider, speaks: (model) => provider.speaks(model).map((dialect) => ({ ...dialect, keepsResponses })) };
 }
 
-interface ModelList {
-  /** Path below the base URL. */
-  path: string;
-  /** If true, a 404 means that the server has no such models. */
-  optional: boolean;
+/** A list of models that a provider is asked for. */
+interface ModelList extends AskedList {
   read(provider: string, body: unknown, vendor?: string, known?: KnownEntries): CatalogModel[];
 }
 
@@ -252,47 +261,4 @@ function stateOf(config: ProviderConfig, listed: RegisteredProvider | undefined)
   if (config.state === 'waiting') return { id: config.id, state: 'waiting', models: 0, waitingFor: config.waitingFor };
   const { models = [], problem } = listed ?? {};
   return { id: config.id, state: problem === undefined ? 'ready' : 'unreachable', models: models.length, problem };
-}
-
-async function fetchModelList(entry: RegisteredProvider, list: ModelList, context: RegistryContext): Promise<unknown> {
-  const request = await listRequest(entry, list.path, context);
-  return new Promise<unknown>((resolve, reject) => {
-    const exchange = context.upstream.send(
-      { ...request, total: LIST_TIMEOUT_MS },
-      collectResponse({
-        accepts: (size) => size <= MAX_LIST_BYTES,
-        onResponse({ status, body }) {
-          try {
-            resolve(status === 404 && list.optional ? {} : parseModelList(status, body));
-          } catch (error) {
-            reject(error);
-          }
-        },
-        onTooLarge() {
-          exchange.abort();
-          reject(new GatewayError('upstream_error', 'Its list of models has no end.'));
-        },
-        onFailure: reject,
-      }),
-    );
-  });
-}
-
-async function listRequest(
-  { provider, credentials, headers }: RegisteredProvider,
-  path: string,
-  { userAgent, clock = systemClock }: RegistryContext,
-): Promise<UpstreamRequest> {
-  const { platform } = provider;
-  const request = {
-    method: 'GET',
-    url: platform.url({ type: 'models', path }),
-    headers: { accept: 'application/json', 'user-agent': userAgent, ...headers },
-  } as const;
-  return platform.authorize(request, credentials.pick('models').value, clock.now());
-}
-
-function parseModelList(status: number, bytes: Buffer): unknown {
-  if (status === 200) return readAtOnce(bytes);
-  throw new GatewayError('upstream_error', `It answered with status ${status} when asked for its models.`);
 }

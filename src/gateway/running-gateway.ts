@@ -14,6 +14,8 @@ export interface RunningGateway {
   discovered(): Promise<void>;
   /** Applies providers, models and deadlines at once; returns the changed settings that need a restart. */
   reload(config: Config): string[];
+  /** The file was changed, and is not in use. */
+  refuseReload(reason: string): void;
   /** Metrics of this process in the Prometheus text format. */
   metricsText(): Promise<string>;
   /** Stores pending usage records. */

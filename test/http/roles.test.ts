@@ -38,7 +38,7 @@ describe('a session of the role', () => {
     );
     assert.deepEqual(
       names.filter((name) => !reads.includes(name)),
-      ['admin.Explanation'],
+      ['admin.Explanation', 'admin.ConfigCheck'],
     );
     const others = routes.filter(({ name }) => callable('viewer').includes(name) && !name.startsWith('admin.'));
     const changing = new Set(others.filter(({ changes }) => changes).map(({ name }) => name));

@@ -161,6 +161,13 @@ const health = createRoute({
   component: lazyRouteComponent(() => import('./pages/health/page.tsx'), 'HealthPage'),
 });
 
+const config = createRoute({
+  getParentRoute: () => root,
+  path: '/config',
+  validateSearch: (search: Search): { find?: string } => ({ find: text(search.find) }),
+  component: lazyRouteComponent(() => import('./pages/config/page.tsx'), 'ConfigPage'),
+});
+
 interface VideosSearch extends VideoFilters {
   view?: 'grid' | 'list';
   open?: string;
@@ -196,7 +203,20 @@ const webhooks = createRoute({
 });
 
 export const router = createRouter({
-  routeTree: root.addChildren([index, explain, health, key, keys, models, playground, requests, use, videos, webhooks]),
+  routeTree: root.addChildren([
+    index,
+    config,
+    explain,
+    health,
+    key,
+    keys,
+    models,
+    playground,
+    requests,
+    use,
+    videos,
+    webhooks,
+  ]),
   basepath: '/ui',
   defaultPreload: 'intent',
   scrollRestoration: true,

@@ -1,6 +1,7 @@
 /** All handlers of the admin API. */
 
 import { createKeyHandlers } from './keys.ts';
+import { createOperationHandlers } from './operation.ts';
 import { createRecordHandlers } from './records.ts';
 import type { AdminOptions } from './request.ts';
 import { createRequestHandlers } from './requests.ts';
@@ -11,6 +12,7 @@ import { createTaskHandlers } from './tasks.ts';
 export function createAdminHandlers(options: AdminOptions): AdminHandlers {
   return {
     ...createKeyHandlers(options),
+    ...createOperationHandlers(options),
     ...createRecordHandlers(options),
     ...createRequestHandlers(options),
     ...createRoutingHandlers(options),

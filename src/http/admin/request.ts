@@ -34,6 +34,15 @@ export interface AdminServerOptions {
   clock: Clock;
 }
 
+/** What the wiring knows of a running gateway; nothing of it has a secret. */
+export interface OperationReadings {
+  config(): Json;
+  checkConfig(text: string): Json;
+  storeHealth(): Promise<Json>;
+  /** Rejects with `not_found` for a provider that is not configured. */
+  testProvider(id: string): Promise<Json>;
+}
+
 /** Options of the handlers. */
 export interface AdminOptions {
   keys: KeyStore;
@@ -46,6 +55,7 @@ export interface AdminOptions {
   refusesHostedTools(): boolean;
   /** Knows the requests that run in this process. */
   recorder: Pick<Recorder, 'open'> | undefined;
+  operation: OperationReadings;
   clock: Clock;
   /** Captures of sessions; absent where they are disabled. */
   captures: Captures | undefined;

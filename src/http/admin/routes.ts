@@ -15,7 +15,7 @@ import { literalStart, matchTemplate, type Route, type RouteDescription } from '
 import { USE_PARAMETERS, use } from '../use.ts';
 import { KEY_STATES } from './key-list.ts';
 import type { AdminRequest } from './request.ts';
-import { change, creation, leak, question, rotation, secretRotation } from './schema.ts';
+import { change, configText, creation, leak, question, rotation, secretRotation } from './schema.ts';
 
 interface AdminRoute extends Pick<ApiOperation, 'method' | 'path' | 'summary' | 'query'> {
   /** The response has a secret. */
@@ -185,6 +185,28 @@ const ROUTES = {
       query('provider', Type.String(), 'Only those of a provider.'),
       query('search', Type.String(), 'Only those with this text in their id or name.'),
     ],
+  },
+  Config: {
+    method: 'GET',
+    path: '/admin/v1/config',
+    summary: 'Show every setting in use, where it comes from, what changed since the start, and what is wrong',
+  },
+  ConfigCheck: {
+    method: 'POST',
+    path: '/admin/v1/config/check',
+    summary: 'Check the text of a configuration, without the values of environment variables',
+    readsOnly: true,
+    body: configText,
+  },
+  StoreHealth: {
+    method: 'GET',
+    path: '/admin/v1/health/store',
+    summary: 'Show whether the store can be written, what waits, its size, its disk and its retention',
+  },
+  ProviderTest: {
+    method: 'POST',
+    path: '/admin/v1/providers/{id}/test',
+    summary: 'Ask a provider for its list of models now',
   },
   Replay: { method: 'POST', path: `${DELIVERY}/replay`, summary: 'Send a webhook once more', status: 202 },
 } satisfies Record<string, AdminRoute>;

@@ -104,6 +104,14 @@ export const question = Type.Object(
   closed,
 );
 
+const MAX_CONFIG_CHARACTERS = 200_000;
+
+export const configText = Type.Object(
+  { text: Type.String({ maxLength: MAX_CONFIG_CHARACTERS, description: 'A configuration in YAML.' }) },
+  { additionalProperties: false },
+);
+
+export type ConfigText = Static<typeof configText>;
 export type Question = Static<typeof question>;
 export type KeyCreation = Static<typeof creation>;
 export type KeyChange = Static<typeof change>;

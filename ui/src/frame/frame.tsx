@@ -14,6 +14,7 @@ import {
   Moon,
   PanelLeft,
   Route,
+  Settings2,
   Sun,
   Webhook,
 } from 'lucide-react';
@@ -27,6 +28,7 @@ import { Mark } from './mark.tsx';
 
 interface Entry {
   to:
+    | '/config'
     | '/explain'
     | '/health'
     | '/key'
@@ -52,6 +54,7 @@ const ENTRIES: Entry[] = [
   { to: '/webhooks', label: 'Webhooks', icon: Webhook, for: 'insiders' },
   { to: '/explain', label: 'Explain', icon: Route, for: 'operator' },
   { to: '/health', label: 'Health', icon: HeartPulse, for: 'operator' },
+  { to: '/config', label: 'Configuration', icon: Settings2, for: 'operator' },
   { to: '/models', label: 'Models', icon: Boxes, for: 'everybody' },
 ];
 

@@ -6,6 +6,15 @@ const short = new Intl.NumberFormat('en-US', { notation: 'compact', maximumFract
 export const formatCount = (count: number): string => whole.format(count);
 export const formatShort = (count: number): string => (count < 100_000 ? whole.format(count) : short.format(count));
 
+const BYTES = ['byte', 'kilobyte', 'megabyte', 'gigabyte', 'terabyte'] as const;
+
+export function formatBytes(bytes: number): string {
+  const power = Math.min(BYTES.length - 1, Math.floor(Math.log10(Math.max(1, bytes)) / 3));
+  const unit = BYTES[power] ?? 'byte';
+  const options = { style: 'unit', unit, unitDisplay: 'short', maximumFractionDigits: power > 1 ? 1 : 0 } as const;
+  return new Intl.NumberFormat('en-US', options).format(bytes / 1000 ** power);
+}
+
 /** Digits behind the point that are always shown. */
 const CENTS = 2;
 

@@ -1,11 +1,13 @@
-/** Health: endpoints with their circuits and times, gateways, and jobs. */
+/** Health: endpoints with their circuits and times, gateways, and the store. */
 
 import { useQuery } from '@tanstack/react-query';
 import { api, bodyOf } from '../../api.ts';
 import { formatCount, Time } from '../../parts/numbers.tsx';
-import { Card, Page, TableScroll } from '../../parts/page.tsx';
+import { Card, Page } from '../../parts/page.tsx';
 import { Empty, Loaded } from '../../parts/states.tsx';
 import { Status, type Tone } from '../../parts/status.tsx';
+import { numbers, Table } from '../../parts/table.tsx';
+import { StoreCard } from './store.tsx';
 
 interface Timings {
   first_byte_seconds: { p50: number; p90: number; p99: number };
@@ -42,13 +44,17 @@ export function HealthPage() {
     queryFn: () => bodyOf<Replicas>(api.GET('/admin/v1/health/replicas')),
   });
   return (
-    <Page title="Health" about="What the gateway knows of its endpoints from the requests of the last minutes.">
+    <Page
+      title="Health"
+      about="Endpoints as the requests of the last minutes found them, the gateways that run, and their store."
+    >
       <Card title="Endpoints">
         <Loaded asked={endpoints}>{(all) => <EndpointTable endpoints={all} />}</Loaded>
       </Card>
       <Card title="Gateways">
         <Loaded asked={replicas}>{({ data }) => <ReplicaTable replicas={data} />}</Loaded>
       </Card>
+      <StoreCard everyMs={EVERY_MS} />
     </Page>
   );
 }
@@ -65,65 +71,50 @@ function EndpointTable({ endpoints }: { endpoints: Endpoint[] }) {
     return <Empty title="No endpoint was used lately">Its first request shows it here, with its times.</Empty>;
   const ms = (seconds: number | undefined) => (seconds === undefined ? '—' : formatCount(Math.round(seconds * 1000)));
   return (
-    <TableScroll label="Endpoints and their times">
-      <table className="data">
-        <thead>
-          <tr>
-            <th scope="col">Endpoint</th>
-            <th scope="col">State</th>
-            <th scope="col">Answers</th>
-            <th scope="col" className="number">
-              First byte p50, ms
-            </th>
-            <th scope="col" className="number">
-              p90
-            </th>
-            <th scope="col" className="number">
-              p99
-            </th>
-            <th scope="col" className="number">
-              Tokens per second, p50
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {endpoints.flatMap((endpoint) => {
-            const [tone, word] = toneOf(endpoint);
-            const kinds = (['streamed', 'whole'] as const).filter((kind) => endpoint[kind]);
-            return (kinds.length > 0 ? kinds : [undefined]).map((kind, index) => {
-              const timings = kind && endpoint[kind];
-              const rest = endpoint.cooldown_ms ?? endpoint.credential_cooldown_ms;
-              return (
-                <tr key={`${endpoint.endpoint} ${endpoint.credential} ${kind}`}>
-                  <td className="font-medium">
-                    {index === 0 && endpoint.endpoint}
-                    {index === 0 && endpoint.credential !== null && (
-                      <span className="text-dim"> credential {endpoint.credential}</span>
-                    )}
-                  </td>
-                  <td>
-                    {index === 0 && (
-                      <span className="flex items-center gap-2">
-                        <Status tone={tone}>{word}</Status>
-                        {rest !== undefined && <span className="text-dim">for {Math.ceil(rest / 1000)} s</span>}
-                        {endpoint.cause && <span className="text-dim">{endpoint.cause}</span>}
-                      </span>
-                    )}
-                  </td>
-                  <td className="text-dim">{kind ?? '—'}</td>
-                  <td className="number">{ms(timings?.first_byte_seconds.p50)}</td>
-                  <td className="number">{ms(timings?.first_byte_seconds.p90)}</td>
-                  <td className="number">{ms(timings?.first_byte_seconds.p99)}</td>
-                  <td className="number">
-                    {timings?.tokens_per_second ? formatCount(Math.round(timings.tokens_per_second.p50)) : '—'}
-                  </td>
-                </tr>
-              );
-            });
-          })}
-        </tbody>
-      </table>
-    </TableScroll>
+    <Table
+      label="Endpoints and their times"
+      columns={[
+        'Endpoint',
+        'State',
+        'Answers',
+        ...['First byte p50, ms', 'p90', 'p99', 'Tokens per second, p50'].map(numbers),
+      ]}
+    >
+      {endpoints.flatMap((endpoint) => {
+        const [tone, word] = toneOf(endpoint);
+        const kinds = (['streamed', 'whole'] as const).filter((kind) => endpoint[kind]);
+        return (kinds.length > 0 ? kinds : [undefined]).map((kind, index) => {
+          const timings = kind && endpoint[kind];
+          const rest = endpoint.cooldown_ms ?? endpoint.credential_cooldown_ms;
+          return (
+            <tr key={`${endpoint.endpoint} ${endpoint.credential} ${kind}`}>
+              <td className="font-medium">
+                {index === 0 && endpoint.endpoint}
+                {index === 0 && endpoint.credential !== null && (
+                  <span className="text-dim"> credential {endpoint.credential}</span>
+                )}
+              </td>
+              <td>
+                {index === 0 && (
+                  <span className="flex items-center gap-2">
+                    <Status tone={tone}>{word}</Status>
+                    {rest !== undefined && <span className="text-dim">for {Math.ceil(rest / 1000)} s</span>}
+                    {endpoint.cause && <span className="text-dim">{endpoint.cause}</span>}
+                  </span>
+                )}
+              </td>
+              <td className="text-dim">{kind ?? '—'}</td>
+              <td className="number">{ms(timings?.first_byte_seconds.p50)}</td>
+              <td className="number">{ms(timings?.first_byte_seconds.p90)}</td>
+              <td className="number">{ms(timings?.first_byte_seconds.p99)}</td>
+              <td className="number">
+                {timings?.tokens_per_second ? formatCount(Math.round(timings.tokens_per_second.p50)) : '—'}
+              </td>
+            </tr>
+          );
+        });
+      })}
+    </Table>
   );
 }
 
@@ -131,29 +122,16 @@ function ReplicaTable({ replicas }: { replicas: Replicas['data'] }) {
   if (replicas.length === 0)
     return <Empty title="No gateway has reported yet">Each does so within a few seconds.</Empty>;
   return (
-    <TableScroll label="Gateways that run">
-      <table className="data">
-        <thead>
-          <tr>
-            <th scope="col">Gateway</th>
-            <th scope="col">Role</th>
-            <th scope="col" className="number">
-              Started
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {replicas.map(({ id, role, started_at: started }) => (
-            <tr key={id}>
-              <td className="font-mono">{id}</td>
-              <td>{role}</td>
-              <td className="number">
-                <Time at={started} />
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </TableScroll>
+    <Table label="Gateways that run" columns={['Gateway', 'Role', numbers('Started')]}>
+      {replicas.map(({ id, role, started_at: started }) => (
+        <tr key={id}>
+          <td className="font-mono">{id}</td>
+          <td>{role}</td>
+          <td className="number">
+            <Time at={started} />
+          </td>
+        </tr>
+      ))}
+    </Table>
   );
 }

@@ -1,0 +1,23 @@
+/** Check of a configuration's text that reads neither files nor the values of environment variables. */
+
+import { unreadVariables } from './environment.ts';
+import { type ConfigSource, examineConfig } from './load.ts';
+import type { Config } from './resolved.ts';
+import type { SourceProblem } from './source.ts';
+
+export interface CheckedText {
+  problems: SourceProblem[];
+  /** Paths of values that come from environment variables, and are not checked. */
+  unchecked: string[];
+  /** With placeholders for these values; absent with problems. */
+  config?: Config;
+}
+
+/** Whoever sends the text must not learn what it names: set variables become placeholders, and named files stay closed. */
+export function checkConfigText(text: string, source: ConfigSource): CheckedText {
+  const lookUp = unreadVariables(source.environment);
+  const { config, problems, missing, references } = examineConfig(text, source, { lookUp, readsFiles: false });
+  const unchecked = [...references.keys()].filter((path) => !missing.has(path));
+  const known = problems.filter(({ path }) => !unchecked.includes(path));
+  return { problems: known, unchecked, ...(known.length === 0 && config && { config }) };
+}

@@ -1,0 +1,133 @@
+/** Readings of a running gateway for its operators: configuration, store, and what providers answer to a test. */
+
+import { statfs } from 'node:fs/promises';
+import { checkConfigText } from '../config/check-text.ts';
+import { changedSettings, effectiveSettings } from '../config/effective.ts';
+import type { ConfigSource } from '../config/load.ts';
+import type { Config } from '../config/resolved.ts';
+import { formatDuration, formatSize } from '../config/units.ts';
+import { GatewayError } from '../core/errors.ts';
+import type { Json } from '../core/json/json.ts';
+import type { ProviderType } from '../core/provider.ts';
+import type { OperationReadings } from '../http/admin/request.ts';
+import { providerTypes } from '../providers/index.ts';
+import type { Store } from '../store/store.ts';
+import type { Recorder } from '../usage/recorder.ts';
+import type { ProviderRegistry } from './provider-registry.ts';
+import { needsRestart } from './restart-needs.ts';
+
+/** What a reload replaces. */
+export interface ConfigParts {
+  config: Config;
+  models: ProviderRegistry;
+  /** Why the file that was last read is not in use; absent if it is. */
+  refusal?: string;
+}
+
+export interface OperationReadingsOptions {
+  /** The configuration that the gateway was started with. */
+  config: Config;
+  startedAt: number;
+  parts(): ConfigParts;
+  configSource?: ConfigSource;
+  providerTypes?: ReadonlyMap<string, ProviderType>;
+  store: Pick<Store, 'call' | 'engine' | 'health' | 'now'>;
+  recorder: Pick<Recorder, 'waiting' | 'lost' | 'refused' | 'ready'> | undefined;
+}
+
+export function createOperationReadings(options: OperationReadingsOptions): OperationReadings {
+  const { config: started, startedAt, parts, store, recorder, providerTypes: known = providerTypes } = options;
+  const { configSource = { environment: {}, known } } = options;
+
+  function config(): Json {
+    const { config: now, models, refusal } = parts();
+    const { settings, isComplete } = effectiveSettings(now);
+    return {
+      origin: now.origin ?? null,
+      started_at: new Date(startedAt).toISOString(),
+      settings,
+      complete: isComplete,
+      changes: changedSettings(started, now),
+      needs_restart: needsRestart(started, now),
+      faults: [
+        ...(refusal === undefined ? [] : [{ subject: 'file', message: refusal }]),
+        ...models.states().flatMap(providerFault),
+      ],
+    };
+  }
+
+  function checkConfig(text: string): Json {
+    const { problems, unchecked, config: found } = checkConfigText(text, configSource);
+    const changes = found ? changedSettings(parts().config, found).filter(({ path }) => !unchecked.includes(path)) : [];
+    return { valid: problems.length === 0, problems, unchecked, changes };
+  }
+
+  async function storeHealth(): Promise<Json> {
+    const { data, usage, videos, responses } = parts().config;
+    const [health, disk] = await Promise.all([store.health(), diskOf(data)]);
+    const figures = health.writable ? await storeFigures(store) : undefined;
+    return {
+      engine: store.engine,
+      writable: health.writable,
+      problem: health.writable ? null : 'The store cannot be written to; the log has the cause.',
+      records: {
+        writable: recorder?.ready ?? true,
+        waiting: recorder?.waiting ?? 0,
+        lost: recorder?.lost ?? 0,
+        refused: recorder?.refused ?? 0,
+      },
+      jobs: figures?.jobs ?? null,
+      bytes: figures?.bytes ?? null,
+      backup_at: figures?.backupAt ?? null,
+      disk,
+      retention: {
+        usage: formatDuration(usage.keep),
+        usage_size: formatSize(usage.maxSize),
+        media: formatDuration(videos.keepMediaMs),
+        tasks: formatDuration(videos.keepRecordsMs),
+        responses: formatDuration(responses.keepMs),
+      },
+    };
+  }
+
+  return { config, checkConfig, storeHealth, testProvider: async (id) => ({ id, ...(await parts().models.test(id)) }) };
+}
+
+function providerFault({ id, problem }: { id: string; problem?: string }): Json[] {
+  return problem === undefined ? [] : [{ subject: id, message: problem }];
+}
+
+async function storeFigures(store: Pick<Store, 'call' | 'engine' | 'now'>) {
+  const { engine } = store;
+  try {
+    const [jobs, state, usage, backupAt] = await Promise.all([
+      store.call('jobFigures', { now: store.now() }),
+      store.call('stateBytes', { engine }),
+      store.call('usageBytes', { engine }),
+      store.call('readMoment', { name: 'backup' }),
+    ]);
+    return {
+      jobs: jobs.map(({ kind, due, oldestDueAt, leased }) => ({
+        kind,
+        due,
+        leased,
+        oldest_due_at: oldestDueAt === undefined ? null : new Date(oldestDueAt).toISOString(),
+      })),
+      bytes: state + usage,
+      backupAt: backupAt === undefined ? null : new Date(backupAt).toISOString(),
+    };
+  } catch (error) {
+    if (error instanceof GatewayError) return undefined;
+    throw error;
+  }
+}
+
+/** Of the data folder; null where it cannot be told. */
+async function diskOf(folder: string): Promise<Json> {
+  try {
+    const { bavail, blocks, bsize } = await statfs(folder);
+    return { free_bytes: bavail * bsize, total_bytes: blocks * bsize };
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,66 @@
+/** Effective settings with their origin, and checks of a text that must not read what it names. */
+
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: The file's own syntax.
+
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { checkConfigText } from '../../src/config/check-text.ts';
+import { effectiveSettings } from '../../src/config/effective.ts';
+import type { Environment } from '../../src/config/environment.ts';
+import { configOf, sourceWith } from './sources.ts';
+
+const KEY = 'a-secret-of-the-environment-0123456789';
+const ENVIRONMENT: Environment = { CI_KEY: KEY, OPENAI_API_KEY: `${KEY}-openai`, HOST: '127.0.0.2', PORT: '9000' };
+
+function settingOf(text: string, path: string): unknown {
+  const { settings } = effectiveSettings(configOf(text, ENVIRONMENT));
+  const found = settings.find((one) => one.path === path);
+  return found && { value: found.value, ...found.source };
+}
+
+describe('a setting comes from', () => {
+  const text = `server: { host: "\${HOST}" }\nkeys:\n  - name: ci\n    key: "\${CI_KEY}"\n    models: ["a/*", "b/*"]`;
+  const cases: [path: string, expected: object][] = [
+    ['server.host', { value: '127.0.0.2', from: 'environment', variables: ['HOST'], line: 1 }],
+    ['server.keep_alive', { value: '15s', from: 'default' }],
+    ['keys[0].name', { value: 'ci', from: 'file', line: 3 }],
+    ['keys[0].key', { value: 'a-se…', from: 'environment', variables: ['CI_KEY'], line: 4 }],
+    ['keys[0].models', { value: ['a/*', 'b/*'], from: 'file', line: 5 }],
+    ['providers.openai.api_key', { value: 'a-se…', from: 'environment', variables: ['OPENAI_API_KEY'] }],
+  ];
+  for (const [path, expected] of cases) test(path, () => assert.deepEqual(settingOf(text, path), expected));
+});
+
+describe('a check of a text', () => {
+  const check = (text: string) => checkConfigText(text, sourceWith(ENVIRONMENT));
+
+  test('shows no value of a variable, wherever the text puts it', () => {
+    const text = 'server: { host: "${CI_KEY}", public_url: "${CI_KEY}", prefixes: { messages: "x${CI_KEY}" } }';
+    const found = check(text);
+    const { settings } = found.config ? effectiveSettings(found.config) : { settings: [] };
+    assert.ok(!JSON.stringify([found.problems, settings]).includes(KEY));
+    assert.deepEqual(found.problems, []);
+    assert.deepEqual(found.unchecked, ['server.host', 'server.public_url', 'server.prefixes.messages']);
+  });
+
+  test('knows whether a variable is set', () => {
+    const [problem] = check('keys: [{ name: a, key: "${CI_KEY}" }, { name: b, key: "${NO_SUCH_KEY}" }]').problems;
+    assert.equal(problem?.path, 'keys[1].key');
+    assert.match(problem?.message ?? '', /NO_SUCH_KEY, which is not set/);
+  });
+
+  test('opens no file', () => {
+    const { problems } = check('callbacks: { ca_file: /no/such/file.pem }');
+    assert.deepEqual(problems, []);
+  });
+
+  test('checks all that needs no variable', () => {
+    const { problems } = check(
+      'providers: { a: { api_key: "${CI_KEY}" } }\nvideos: { mirror: local, s3: { endpoint: "http://a.test", bucket: bucket, access_key_id: i, secret_access_key: s } }',
+    );
+    assert.deepEqual(
+      problems.map(({ path }) => path),
+      ['providers.a', 'videos.s3'],
+    );
+  });
+});

@@ -1,0 +1,240 @@
+/** Configuration: every setting in use with its origin, what is wrong, what changed since the start, and a check of a text. */
+
+import { useMutation, useQuery } from '@tanstack/react-query';
+import { getRouteApi } from '@tanstack/react-router';
+import { useMemo } from 'react';
+import { api, bodyOf } from '../../api.ts';
+import { Time } from '../../parts/numbers.tsx';
+import { Card, Page } from '../../parts/page.tsx';
+import { Empty, ErrorNotice, Loaded } from '../../parts/states.tsx';
+import { Status } from '../../parts/status.tsx';
+import { FilterLine, SearchField, ShownCount, Table } from '../../parts/table.tsx';
+
+type Value = string | number | boolean | (string | number)[] | null;
+
+interface Setting {
+  path: string;
+  value: Value;
+  source:
+    | { from: 'file'; line: number }
+    | { from: 'environment'; variables: string[]; line?: number }
+    | { from: 'command line' }
+    | { from: 'default' };
+}
+
+interface Change {
+  path: string;
+  before: Value;
+  now: Value;
+}
+
+interface Config {
+  origin: string | null;
+  started_at: string;
+  settings: Setting[];
+  complete: boolean;
+  changes: Change[];
+  needs_restart: string[];
+  faults: { subject: string; message: string }[];
+}
+
+interface Check {
+  valid: boolean;
+  problems: { path: string; line: number; message: string }[];
+  unchecked: string[];
+  changes: Change[];
+}
+
+const route = getRouteApi('/config');
+
+export function ConfigPage() {
+  const asked = useQuery({
+    queryKey: ['config'],
+    queryFn: async () => (await bodyOf<{ data: Config }>(api.GET('/admin/v1/config'))).data,
+  });
+  return (
+    <Page
+      title="Configuration"
+      about="Every setting in use, with its default where the file has none. The file is the truth: change it there."
+    >
+      <Loaded asked={asked}>{(config) => <Parts config={config} />}</Loaded>
+      <TextCheck />
+    </Page>
+  );
+}
+
+function Parts({ config }: { config: Config }) {
+  const { origin, started_at: started, faults, changes, needs_restart: restart } = config;
+  return (
+    <div className="flex flex-col gap-5">
+      {faults.map(({ subject, message }) => (
+        <div key={subject} role="alert" className="rounded-lg bg-bad-soft px-4 py-3">
+          <p className="font-medium">
+            {subject === 'file' ? 'The file is not in use as it is' : `${subject} is not reached`}
+          </p>
+          <pre className="whitespace-pre-wrap break-words">{message}</pre>
+        </div>
+      ))}
+      {restart.length > 0 && (
+        <p role="status" className="rounded-lg bg-warn-soft px-4 py-3">
+          A restart is needed for <code>{restart.join(', ')}</code>.
+        </p>
+      )}
+      {changes.length > 0 && (
+        <Card title="Changed since the start">
+          <Changes changes={changes} names={['At the start', 'Now']} />
+        </Card>
+      )}
+      <Card>
+        <Settings config={config} />
+        <p className="border-t px-4 py-3 text-dim">
+          {origin ? (
+            <>
+              From <code className="break-all">{origin}</code>
+            </>
+          ) : (
+            'Without a file, from the environment alone'
+          )}
+          , in use since <Time at={started} />.
+        </p>
+      </Card>
+    </div>
+  );
+}
+
+function Settings({ config: { settings, complete } }: { config: Config }) {
+  const { find = '' } = route.useSearch();
+  const navigate = route.useNavigate();
+  const found = useMemo(() => {
+    const words = find.toLowerCase().split(/\s+/).filter(Boolean);
+    return settings.filter((setting) => {
+      const text = `${setting.path} ${textOf(setting.value)} ${originOf(setting.source)}`.toLowerCase();
+      return words.every((word) => text.includes(word));
+    });
+  }, [settings, find]);
+  const shown = found.slice(0, MAX_SHOWN);
+  return (
+    <>
+      <FilterLine>
+        <SearchField
+          placeholder="Name, value, or where it comes from: file, environment, default …"
+          value={find}
+          onChange={(next) => navigate({ search: { find: next }, replace: true })}
+        />
+        <ShownCount shown={found.length} all={settings.length} />
+      </FilterLine>
+      {shown.length === 0 ? (
+        <Empty title="No setting is like that" />
+      ) : (
+        <Table
+          label="Settings"
+          columns={['Setting', 'Value', 'From']}
+          below={
+            (found.length > shown.length || !complete) && (
+              <p className="border-t p-3 text-center text-dim">There are more; a search narrows them.</p>
+            )
+          }
+        >
+          {shown.map(({ path, value, source }) => (
+            <tr key={path}>
+              <td className="font-mono text-[0.9em]">{path}</td>
+              <td className="max-w-[32rem] !whitespace-normal break-all font-mono text-[0.9em]">{textOf(value)}</td>
+              <td className={source.from === 'default' ? 'text-dim' : ''}>{originOf(source)}</td>
+            </tr>
+          ))}
+        </Table>
+      )}
+    </>
+  );
+}
+
+/** More are in the list than anybody looks through. */
+const MAX_SHOWN = 500;
+
+function textOf(value: Value): string {
+  if (value === null) return '—';
+  if (Array.isArray(value)) return value.length === 0 ? '[]' : value.join(', ');
+  return String(value);
+}
+
+function originOf(source: Setting['source']): string {
+  if (source.from === 'file') return `file, line ${source.line}`;
+  if (source.from !== 'environment') return source.from;
+  return `environment, ${source.variables.join(' and ')}${source.line === undefined ? '' : ` (line ${source.line})`}`;
+}
+
+function Changes({ changes, names }: { changes: Change[]; names: [before: string, now: string] }) {
+  return (
+    <Table label="Changes" columns={['Setting', ...names]}>
+      {changes.map(({ path, before, now }) => (
+        <tr key={path}>
+          <td className="font-mono text-[0.9em]">{path}</td>
+          <td className="!whitespace-normal break-all text-dim">{textOf(before)}</td>
+          <td className="!whitespace-normal break-all">
+            {textOf(before) === textOf(now) ? `${textOf(now)} (another secret)` : textOf(now)}
+          </td>
+        </tr>
+      ))}
+    </Table>
+  );
+}
+
+function TextCheck() {
+  const check = useMutation({
+    mutationFn: async (text: string) =>
+      (await bodyOf<{ data: Check }>(api.POST('/admin/v1/config/check', { body: { text } }))).data,
+  });
+  return (
+    <Card title="Check a configuration">
+      <form
+        className="flex flex-col gap-3 p-4"
+        onChange={() => check.reset()}
+        onSubmit={(event) => {
+          event.preventDefault();
+          check.mutate(String(new FormData(event.currentTarget).get('text')));
+        }}
+      >
+        <label className="flex flex-col gap-1">
+          <span className="sr-only">Configuration</span>
+          <textarea
+            className="input font-mono text-xs"
+            name="text"
+            rows={8}
+            spellCheck={false}
+            required
+            placeholder={'limits: { requests_per_minute: 600 }'}
+          />
+        </label>
+        <div className="flex flex-wrap items-center gap-3">
+          <button type="submit" className="button" disabled={check.isPending}>
+            Check
+          </button>
+          <span className="text-dim">Nothing is changed. Values of environment variables and files are not read.</span>
+        </div>
+        {check.error && <ErrorNotice error={check.error} />}
+        <div aria-live="polite">{check.data && <CheckResult check={check.data} />}</div>
+      </form>
+    </Card>
+  );
+}
+
+function CheckResult({ check: { valid, problems, unchecked, changes } }: { check: Check }) {
+  return (
+    <div className="flex flex-col gap-3">
+      <p className="flex flex-wrap items-center gap-2">
+        <Status tone={valid ? 'good' : 'bad'}>{valid ? 'valid' : `${problems.length} wrong`}</Status>
+        {unchecked.length > 0 && <span className="text-dim">not checked: {unchecked.join(', ')}</span>}
+      </p>
+      {problems.length > 0 && (
+        <ul className="flex flex-col gap-1">
+          {problems.map(({ line, path, message }) => (
+            <li key={`${line} ${path} ${message}`}>
+              <span className="text-dim">line {line}:</span> <code>{path}</code> {message}
+            </li>
+          ))}
+        </ul>
+      )}
+      {changes.length > 0 && <Changes changes={changes} names={['In use', 'In this text']} />}
+    </div>
+  );
+}

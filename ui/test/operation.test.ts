@@ -1,0 +1,57 @@
+/** Configuration and health of the store: origins, faults, a check of a text, and no secret anywhere. */
+
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import type { Browser } from 'playwright-core';
+import type { TestGateway } from '../../test/gateway/harness.ts';
+import { assertSound, openBrowser, signInAsAdmin, startGatewayForOperators, type Theme, TOKEN } from './browser.ts';
+
+const SECRET = 'whsec_Y2FuYXJ5Y2FuYXJ5Y2FuYXJ5Y2FuYXJ5';
+
+let browser: Browser;
+let gateway: TestGateway;
+
+before(async () => {
+  const yaml = `callbacks: { secret: ${SECRET} }\nlimits: { requests_per_minute: 600 }`;
+  [browser, gateway] = await Promise.all([openBrowser(), startGatewayForOperators(yaml)]);
+});
+after(() => Promise.all([browser.close(), gateway.close()]));
+
+for (const theme of ['light', 'dark'] satisfies Theme[]) {
+  test(`settings have their origin, and a text is checked, in the ${theme} theme`, async () => {
+    const visitor = await signInAsAdmin(browser, gateway, '/ui/config', { theme });
+    const { page } = visitor;
+    await page.getByRole('row', { name: /server.keep_alive 15s default/ }).waitFor();
+    await page.getByRole('searchbox').fill('requests_per_minute');
+    await page.getByRole('row', { name: 'limits.requests_per_minute 600 file, line 5' }).waitFor();
+    await page.waitForURL(/find=requests_per_minute/);
+    await page.getByRole('searchbox').fill('');
+    await page.getByRole('row', { name: /callbacks.secret whse… file/ }).waitFor();
+    const shown = await page.locator('body').innerText();
+    for (const secret of [SECRET, TOKEN]) assert.ok(!shown.includes(secret));
+    await assertSound(visitor);
+    await page.getByRole('textbox', { name: 'Configuration' }).fill('server: { prot: 1 }');
+    await page.getByRole('button', { name: 'Check' }).click();
+    await page.getByText('did you mean port').waitFor();
+    await assertSound(visitor);
+    await page.getByRole('textbox', { name: 'Configuration' }).fill('limits: { requests_per_minute: 5 }');
+    await page.getByRole('button', { name: 'Check' }).click();
+    await page.getByRole('row', { name: 'limits.requests_per_minute 600 5' }).waitFor();
+  });
+
+  test(`the store is described, in the ${theme} theme`, async () => {
+    const visitor = await signInAsAdmin(browser, gateway, '/ui/health', { theme });
+    const store = visitor.page.getByRole('region', { name: 'Store' });
+    await store.getByText('SQLite').waitFor();
+    await store.getByText('well').waitFor();
+    await assertSound(visitor);
+  });
+}
+
+test('what changed and what needs a restart is said', async () => {
+  gateway.reload(`admin: { token: ${TOKEN}, port: 0 }\ncallbacks: { secret: ${SECRET}x }`);
+  const visitor = await signInAsAdmin(browser, gateway, '/ui/config');
+  await visitor.page.getByText('A restart is needed for callbacks').waitFor();
+  await visitor.page.getByRole('row', { name: /callbacks.secret whse… .*another secret/ }).waitFor();
+  await assertSound(visitor);
+});
