@@ -21,7 +21,7 @@ export const ERRORS = {
   unsupported_variant: { status: 400, retryable: false },
   previous_response_not_found: { status: 400, retryable: false },
   item_not_found: { status: 400, retryable: false },
-  conversation_locked: { status: 400, retryable: true },
+  conversation_locked: { status: 400, retryable: false },
   websocket_connection_limit_reached: { status: 400, retryable: false },
   invalid_api_key: { status: 401, retryable: false },
   insufficient_quota: { status: 402, retryable: false },

@@ -35,7 +35,8 @@ export function unsupportedTurnDetails(turns: Turn[], places: TurnCapabilities):
   return [...lost];
 }
 
-function withInner(part: Part): Part[] {
+/** A part, and those of a result. */
+export function withInner(part: Part): Part[] {
   return part.type === 'result' ? [part, ...part.parts] : [part];
 }
 

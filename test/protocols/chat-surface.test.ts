@@ -129,7 +129,7 @@ describe('errors for clients', () => {
       assert.equal(body.error.param, 'field');
       assert.equal(typeof body.error.type, 'string');
       // As OpenAI has it.
-      if (code === 'response_not_found') assert.equal(body.error.code, null);
+      if (code === 'response_not_found' || code === 'conversation_not_found') assert.equal(body.error.code, null);
       else assert.equal(typeof body.error.code, 'string');
     });
   }

@@ -5,7 +5,7 @@ import { GatewayError } from '../../core/errors.ts';
 import type { Json } from '../../core/json/json.ts';
 import { describedSchema, toDialect } from '../../core/json/schema.ts';
 import { createSchemaBudget, formatSchemaField, type SchemaBudget } from '../../core/json/schema-budget.ts';
-import { unsupportedTurnDetails } from '../../core/losses.ts';
+import { unsupportedTurnDetails, withInner } from '../../core/losses.ts';
 import type { ModelRules } from '../../core/model.ts';
 import type { EncodedRequest, Target } from '../../core/operation.ts';
 import { settleWebSearch } from '../../core/web-search.ts';
@@ -186,6 +186,6 @@ function nameUnsupported(request: ChatRequest, dropped: Set<string>): void {
   const { contextSize, location } = request.webSearch ?? {};
   if (contextSize !== undefined) dropped.add('webSearch.contextSize');
   if (location !== undefined) dropped.add('webSearch.location');
-  const parts = request.turns.flatMap((turn) => turn.parts);
+  const parts = request.turns.flatMap((turn) => turn.parts.flatMap(withInner));
   if ([...parts, ...request.tools].some((item) => 'cache' in item && item.cache)) dropped.add('cache');
 }

@@ -14,10 +14,11 @@ const PART = new Set([
 const ITEM = new Set([
   'type', 'id', 'role', 'content', 'status', 'phase', 'call_id', 'name', 'namespace', 'arguments', 'input', 'output',
   'summary', 'encrypted_content', 'tools', 'action', 'actions', 'operation', 'result', 'output_format', 'reasoning', 'text',
-  'execution', 'created_by', 'pending_safety_checks',
+  'execution', 'created_by',
 ]); // biome-ignore format: a list
 
 const TOOL = new Set(['type', 'name', 'description', 'parameters', 'strict', 'format', 'tools', 'environment']);
+const ENVIRONMENT = new Set(['type']);
 const SEARCH = new Set(['type', 'search_context_size', 'user_location', 'filters', 'external_web_access']);
 const TEXT = new Set(['format', 'verbosity']);
 const REASONING = new Set(['effort', 'summary', 'generate_summary', 'context', 'mode']);
@@ -55,7 +56,11 @@ function unreadInTool(tool: Json): string[] {
   if (tool.type === 'tool_search') return [];
   if (isWebSearch(tool.type)) return unreadFields(tool, SEARCH, 'tools.web_search.');
   const inner: Json[] = tool.type === 'namespace' ? tool.tools : [];
-  return [...unreadFields(withoutFalse(tool), TOOL, 'tools.'), ...inner.flatMap(unreadInTool)];
+  return [
+    ...unreadFields(withoutFalse(tool), TOOL, 'tools.'),
+    ...unreadFields(tool.environment, ENVIRONMENT, 'tools.environment.'),
+    ...inner.flatMap(unreadInTool),
+  ];
 }
 
 /** Without switches that are off. */

@@ -1,0 +1,229 @@
+/** R40: every field of a request and of its items, as the official SDK's types have them, is carried, named as dropped, or refused by name. */
+
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import type { Json } from '../../src/core/json/json.ts';
+import { HEADERS, post } from '../gateway/harness.ts';
+import { type ProvidedGateway, startProvidedGateway } from './provided-gateway.ts';
+import { type Member, readSdkTypes, SAMPLE } from './sdk-types.ts';
+
+const TYPES = join(import.meta.dirname, 'node_modules/openai/resources/responses/responses.d.ts');
+const sdk = readSdkTypes(TYPES);
+const WIRES = ['chat', 'messages', 'generate'] as const;
+const MOST_DEPTH = 7;
+
+/** Members of a request that are about the gateway's own work, with their own tests. */
+const OWN = ['model', 'stream', 'store', 'background', 'previous_response_id', 'conversation', 'input', 'tools'];
+
+/** What has no effect elsewhere, and why, by its path and value. */
+const WITHOUT_EFFECT: [why: string, what: RegExp][] = [
+  ['it is the default', /^truncation = "disabled"$/],
+  ['it is the default', /^(reasoning|text|stream_options|input\.reasoning|\S*\.filters|\S*\.user_location) = \{\}$/],
+  ['it is the default', /^reasoning\.(summary|generate_summary) = "auto"$/],
+  ['it is the default', /^reasoning\.mode = "standard"$/],
+  ['it is the default', /^parallel_tool_calls = true$/],
+  ['it is the default', /^service_tier = "auto"$/],
+  ['it is the default', /\bformat = \{"type":"text"\}$/],
+  ['it is the default', /^input\.text = \{"format":\{"type":"text"\}\}$/],
+  ['it is the default', /\.environment = \{"type":"local"\}$/],
+  ['it is the default', /\.external_web_access = true$/],
+  ['it is the default', /^input\.type = "message"$/],
+  ['the model itself is the caller everywhere', /^input\.caller = \{"type":"direct"\}$/],
+  ['it identifies an item at its own server', /^input\.id = /],
+  ['only incomplete items differ', /^input\.status = "(in_progress|completed)"$/],
+  ['the names of web search mean the same', /\.type = "web_search\w*"$/],
+  ['it has one meaning', /\.user_location(\.type = "approximate"| = \{"type":"approximate"\})$/],
+  ['it is about the response', /^include = \["reasoning\.encrypted_content"\]$/],
+  ['there are no logprobs without include', /^top_logprobs = 1$/],
+  ['a schema needs no name elsewhere', /\bformat\.name = /],
+  ['schemas are always strict elsewhere', /\bformat\.strict = true$/],
+  [
+    'reasoning without an envelope belongs to another provider',
+    /^input\.(summary|content|encrypted_content)(\.text)? = /,
+  ],
+  ['it tells how a picture was made', /^input\.action = "(auto|edit|generate)"$/],
+  ['pictures are PNG unless they say otherwise', /^input\.output_format = "png"$/],
+  ['a message of the system in between is one of the user', /^input\.role = "user"$/],
+];
+
+/** Values that mean something where the types say only that they are texts or objects. */
+const SAMPLES: Record<string, Json[]> = {
+  arguments: [`{"a":"${SAMPLE}"}`],
+  parameters: [{ type: 'object', properties: { [SAMPLE]: { type: 'string' } } }],
+  schema: [{ type: 'object', properties: { [SAMPLE]: { type: 'string' } } }],
+};
+
+interface Case {
+  path: string;
+  value: Json;
+  given: Json;
+  other: Json;
+}
+
+/** Bodies with and without each member of an object, at any depth. `place` puts the object into a body. */
+function* casesOf(
+  members: readonly Member[],
+  { path, base, place, depth = 0 }: { path: string; base: Json; place: (object: Json) => Json; depth?: number },
+): Generator<Case> {
+  for (const { name, type, isOptional } of members) {
+    const at = path === '' ? name : `${path}.${name}`;
+    const { [name]: given, ...without } = base;
+    const values = sdk.valuesOf(type);
+    // What tells the alternatives of a union apart.
+    if (!isOptional && values.length === 1 && values[0] !== SAMPLE && typeof values[0] === 'string') continue;
+    for (const value of isOptional ? (SAMPLES[name] ?? values) : [given]) {
+      const other = isOptional ? without : { ...base, [name]: another(value, values) };
+      yield { path: at, value, given: place({ ...base, [name]: value }), other: place(other) };
+    }
+    if (depth >= MOST_DEPTH) continue;
+    for (const shape of sdk.shapesOf(type)) {
+      yield* casesOf(shape.members, {
+        path: `${at}<${shape.name}>`,
+        base: leastOf(shape.members),
+        place: (object) => place({ ...base, [name]: shape.wrap(object) }),
+        depth: depth + 1,
+      });
+    }
+  }
+}
+
+function leastOf(members: readonly Member[]): Json {
+  const least = sdk.least(members);
+  for (const [name, [sample]] of Object.entries(SAMPLES)) if (name in least) least[name] = sample;
+  return least;
+}
+
+/** Another value of the same type. */
+function another(value: Json, values: readonly Json[]): Json {
+  const text = JSON.stringify(value);
+  const changed = text.replaceAll(SAMPLE, 'another').replaceAll(/:1\b/g, ':2').replaceAll(/^1$/g, '2');
+  if (changed !== text) return JSON.parse(changed);
+  if (typeof value === 'boolean') return !value;
+  return values.find((one) => JSON.stringify(one) !== text) ?? value;
+}
+
+const user = (content: Json): Json => ({ role: 'user', content });
+/** The tool that a choice names. */
+const tool = { type: 'function', name: SAMPLE, parameters: { type: 'object', properties: {} }, strict: false };
+const request = (more: Json): Json => ({ input: [user('Hi')], tools: [{ ...tool, name: 'other' }], ...more });
+
+function* allCases(): Generator<Case> {
+  const members = sdk.membersOf('ResponseCreateParamsBase').filter(({ name }) => !OWN.includes(name));
+  yield* casesOf(members, { path: '', base: {}, place: (given) => request({ tools: [tool], ...given }) });
+  for (const shape of sdk.shapesOf('ResponseInputItem')) {
+    const base = leastOf(shape.members);
+    const type = base.type ?? 'message';
+    yield* casesOf(shape.members, {
+      path: `input<${shape.name}>`,
+      base,
+      place: (item) => request({ input: [user('Hi'), ...callOf(type, item), item, ...outputOf(type, item)] }),
+    });
+  }
+  for (const shape of sdk.shapesOf('Tool')) {
+    yield* casesOf(shape.members, {
+      path: `tools<${shape.name}>`,
+      base: leastOf(shape.members),
+      place: (object) => request({ tools: [object, { ...tool, name: 'other' }] }),
+    });
+  }
+}
+
+/** The call that an output belongs to. */
+function callOf(type: string, { call_id = SAMPLE }: Json): Json[] {
+  if (!type.endsWith('_output')) return [];
+  const call = sdk
+    .shapesOf('ResponseInputItem')
+    .map(({ members }) => sdk.least(members))
+    .find((item) => item.type === type.replace('_output', ''));
+  return call ? [{ ...call, call_id }] : [];
+}
+
+/** Models refuse a call without an output. */
+function outputOf(type: string, { call_id }: Json): Json[] {
+  const isCall = ['function_call', 'custom_tool_call'].includes(type);
+  return isCall ? [{ type: `${type}_output`, call_id, output: 'done' }] : [];
+}
+
+/** Whether the name of something that was dropped is that of the member, of an object around it, or of its whole item or tool. */
+function isAbout(name: string, { path, given }: Case): boolean {
+  const plain = plainPath(path);
+  if ([plain, plain.replace('input.', '')].some((at) => at === name || at.startsWith(`${name}.`))) return true;
+  if (plain.split('.').includes(name)) return true;
+  if (name === 'input.content.image') return path.includes('ImageGenerationCall');
+  const [list, type] = name.split('.');
+  const isInside = plain.startsWith(`${list}.`) || plain.startsWith(`input.${list}.`);
+  return name === `${list}.${type}` && isInside && JSON.stringify(given).includes(`"type":"${type}`);
+}
+
+function plainPath(path: string): string {
+  return path.replaceAll(/<[^>]*>/g, '');
+}
+
+interface Outcome {
+  /** The error's place in the body. */
+  refused?: string;
+  dropped: string[];
+  sent?: string;
+  response?: Json;
+}
+
+/** Exceptions that were met. */
+const used = new Set<(typeof WITHOUT_EFFECT)[number]>();
+
+for (const wire of WIRES) {
+  describe(`over ${wire}`, () => {
+    let gateway: ProvidedGateway;
+    const known = new Map<string, Promise<Outcome>>();
+
+    before(async () => {
+      gateway = await startProvidedGateway([{ text: 'Hello' }]);
+    });
+    after(() => gateway.close());
+
+    function outcomeOf(body: Json): Promise<Outcome> {
+      const key = JSON.stringify(body);
+      const found = known.get(key) ?? ask(body);
+      known.set(key, found);
+      return found;
+    }
+
+    async function ask(body: Json): Promise<Outcome> {
+      const response = await post(`${gateway.url}/v1/responses`, { ...body, model: `${wire}/m` }, HEADERS.chat);
+      const answer: Json = await response.json();
+      const dropped = (response.headers.get('x-polygate-dropped') ?? '').split(', ').filter(Boolean);
+      if (response.status === 400) return { refused: answer.error.param ?? '', dropped };
+      assert.equal(response.status, 200, JSON.stringify([body, answer]));
+      const { id: _id, created_at: _created, completed_at: _completed, output: _output, ...rest } = answer;
+      return { dropped, sent: gateway.lastCall(wire)?.bytes.toString() ?? '', response: rest };
+    }
+
+    test('no field is lost in silence', { timeout: 600_000 }, async (context) => {
+      const lost = new Set<string>();
+      let count = 0;
+      for (const one of allCases()) {
+        count += 1;
+        const given = await outcomeOf(one.given);
+        const other = await outcomeOf(one.other);
+        // Refused by name.
+        if (given.refused !== undefined) assert.notEqual(given.refused, '', JSON.stringify(one));
+        if (given.refused !== undefined || given.sent !== other.sent) continue;
+        if (given.dropped.some((name) => !other.dropped.includes(name) || isAbout(name, one))) continue;
+        const place = `${plainPath(one.path)} = ${JSON.stringify(one.value)}`;
+        const reason = WITHOUT_EFFECT.find(([, what]) => what.test(place));
+        if (reason) used.add(reason);
+        else lost.add(`${one.path} = ${JSON.stringify(one.value)}`);
+      }
+      context.diagnostic(`${count} cases`);
+      assert.deepEqual([...lost], []);
+      assert.ok(count > 1000);
+    });
+  });
+}
+
+test('every exception is one', () => {
+  assert.deepEqual(
+    WITHOUT_EFFECT.filter((reason) => !used.has(reason)),
+    [],
+  );
+});
