@@ -10,13 +10,19 @@ export class ApiError extends Error {
   /** Name of the field that is wrong. */
   readonly param: string | undefined;
   readonly requestId: string | undefined;
+  /** Id of the capture of the refused request. */
+  readonly capture: string | undefined;
 
-  constructor(message: string, facts: { status: number; code: string; param?: string; requestId?: string }) {
+  constructor(
+    message: string,
+    facts: { status: number; code: string; param?: string; requestId?: string; capture?: string },
+  ) {
     super(message);
     this.status = facts.status;
     this.code = facts.code;
     this.param = facts.param;
     this.requestId = facts.requestId;
+    this.capture = facts.capture;
   }
 }
 
@@ -48,6 +54,7 @@ async function errorOf(response: Response): Promise<ApiError> {
     code: String(error?.code ?? error?.status ?? error?.type ?? response.status),
     param: error?.param ?? undefined,
     requestId,
+    capture: response.headers.get('x-polygate-capture') ?? undefined,
   });
 }
 

@@ -4,6 +4,7 @@ import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from '
 import { Frame } from './frame/frame.tsx';
 import { Home } from './frame/home.tsx';
 import { NotFound } from './frame/not-found.tsx';
+import type { View } from './pages/playground/answer.tsx';
 import type { Wire } from './pages/playground/wires.ts';
 import type { Filters } from './pages/requests/query.ts';
 import type { VideoFilters } from './pages/videos/query.ts';
@@ -121,6 +122,9 @@ const requests = createRoute({
 
 interface PlaygroundSearch {
   wire?: Wire;
+  /** Another protocol to compare with. */
+  and?: Wire;
+  view?: View;
   models?: string;
   key?: string;
 }
@@ -130,6 +134,8 @@ const playground = createRoute({
   path: '/playground',
   validateSearch: (search: Search): PlaygroundSearch => ({
     wire: oneOf(['chat', 'messages', 'generate', 'responses'], search.wire),
+    and: oneOf(['chat', 'messages', 'generate', 'responses'], search.and),
+    view: oneOf(['answer', 'wire', 'code', 'explain'], search.view),
     models: text(search.models),
     key: text(search.key),
   }),

@@ -10,6 +10,9 @@ import { KEY, startTestGateway, type TestGateway, type TestGatewayOptions } from
 const CHROMIUM = process.env.CHROMIUM ?? '/usr/bin/chromium';
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
+/** Longest wait for a condition, on a busy machine. */
+const WAIT_MS = 45_000;
+
 /** Runs in the page. */
 const POLICY_REPORTER = `document.addEventListener('securitypolicyviolation', (event) => {
   console.error('policy: ' + event.violatedDirective + ' ' + event.blockedURI + ' ' + event.sample);
@@ -83,7 +86,7 @@ export async function visit(
     reducedMotion: 'reduce',
   });
   const page = await context.newPage();
-  page.setDefaultTimeout(10_000);
+  page.setDefaultTimeout(WAIT_MS);
   const faults: string[] = [];
   const { origin } = new URL(address);
   page.on('console', (message) => {

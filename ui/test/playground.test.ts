@@ -28,10 +28,9 @@ for (const wire of ['chat', 'messages', 'generate', 'responses']) {
     }
     await assertSound(visitor);
     const card = page.getByRole('region', { name: 'sandbox/echo' });
-    await card.getByRole('button', { name: 'Frames' }).click();
-    await card.getByRole('cell', { name: /\{/ }).first().waitFor();
-    await card.getByRole('button', { name: 'Sent' }).click();
-    await card.getByText(/^POST /).waitFor();
+    await card.getByRole('button', { name: 'Wire' }).click();
+    await page.waitForURL(/view=wire/);
+    await card.getByRole('heading', { name: /What went upstream/ }).waitFor();
     await assertSound(visitor);
   });
 }

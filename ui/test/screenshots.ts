@@ -7,7 +7,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { createPages } from '../../src/http/ui/pages.ts';
-import { answerJson, startTestGateway, startUpstream } from '../../test/gateway/harness.ts';
+import { answerEvents, answerJson, startTestGateway, startUpstream } from '../../test/gateway/harness.ts';
 import { createManualClock } from '../../test/jobs/manual-clock.ts';
 import { openBrowser, signInAsAdmin, TOKEN } from './browser.ts';
 
@@ -20,6 +20,8 @@ const PAGES = {
   keys: '/ui/keys',
   'create-key': '/ui/keys?create=true',
   playground: '/ui/playground?wire=messages&models=sandbox/echo,sandbox/reasoner',
+  wire: '/ui/playground?wire=messages&models=openai/gpt-4o-mini&view=wire',
+  'wire-compared': '/ui/playground?wire=messages&and=generate&models=openai/gpt-4o-mini&view=wire',
   explain: '/ui/explain?model=openai/gpt-4o-mini',
   health: '/ui/health',
   models: '/ui/models',
@@ -38,6 +40,10 @@ mkdirSync(folder, { recursive: true });
 const upstream = await startUpstream((call, response) => {
   const size = 400 + ((upstream.calls.length * 7919) % 9000);
   const usage = { prompt_tokens: size, completion_tokens: Math.floor(size / 4), total_tokens: size + size / 4 };
+  if (call.body.stream) {
+    answerEvents(response, streamOf(call.body.model, usage));
+    return;
+  }
   const choices = [{ index: 0, message: { role: 'assistant', content: 'Yes.' }, finish_reason: 'stop' }];
   answerJson(response, { id: 'c', object: 'chat.completion', created: 1, model: call.body.model, choices, usage });
 });
@@ -62,7 +68,7 @@ try {
     for (const [name, path] of Object.entries(PAGES)) {
       await page.goto(gateway.url + path);
       await page.waitForLoadState('networkidle');
-      if (name === 'playground') await send(page);
+      if (path.includes('playground')) await send(page);
       await page.screenshot({ path: join(folder, `${name}-${theme}-${width}.png`) });
     }
     await page.context().close();
@@ -71,13 +77,23 @@ try {
   await Promise.all([browser.close(), gateway.close(), upstream.close()]);
 }
 
+function streamOf(model: string, usage: object): string {
+  const about = { id: 'chatcmpl-7', object: 'chat.completion.chunk', created: 1, model };
+  const frame = (choices: object[], more: object = {}) => `data: ${JSON.stringify({ ...about, choices, ...more })}\n\n`;
+  const texts = ['The', ' Danube', ', the', ' Rhine', ' and the', ' Mekong', '.'];
+  const frames = texts.map((content) => frame([{ index: 0, delta: { content }, finish_reason: null }]));
+  const last = frame([{ index: 0, delta: {}, finish_reason: 'stop' }]);
+  return `${frames.join('')}${last}${frame([], { usage })}data: [DONE]\n\n`;
+}
+
 async function send(page: Page): Promise<void> {
-  await page.getByLabel('User').fill('Name three rivers that cross a border.');
-  await page.keyboard.press('Control+Enter');
+  await page.getByRole('button', { name: 'Fill in an example' }).click();
+  await page.getByLabel('User').press('Control+Enter');
   await page
     .getByText(/\d out/)
-    .nth(1)
+    .first()
     .waitFor();
+  await page.waitForLoadState('networkidle');
 }
 
 async function ask(turn: number): Promise<void> {

@@ -6,15 +6,17 @@ interface PageProps {
   title: string;
   about?: ReactNode;
   actions?: ReactNode;
+  /** As wide as the window. */
+  isWide?: boolean;
   children: ReactNode;
 }
 
-export function Page({ title, about, actions, children }: PageProps) {
+export function Page({ title, about, actions, isWide = false, children }: PageProps) {
   useEffect(() => {
     document.title = `${title} · Polygate`;
   }, [title]);
   return (
-    <div className="mx-auto max-w-[88rem]">
+    <div className={isWide ? '' : 'mx-auto max-w-[88rem]'}>
       <header className="mb-5 flex flex-wrap items-start justify-between gap-x-6 gap-y-3">
         <div className="min-w-0">
           <h1>{title}</h1>

@@ -94,7 +94,7 @@ interface PlacedFrame {
   spans: [kind: Kind, start: number, end: number][];
 }
 
-function placed({ protocol, frames }: WireStream): PlacedFrame[] {
+function placed({ protocol, frames }: WireStream, isTimed: boolean): PlacedFrame[] {
   const ends: Record<Kind, number> = { text: 0, reasoning: 0, tool: 0 };
   return frames.map(({ ms, text }) => {
     const carried = carriedBy(protocol, text);
@@ -105,13 +105,13 @@ function placed({ protocol, frames }: WireStream): PlacedFrame[] {
       ends[kind] += length;
       return [[kind, start, ends[kind]]];
     });
-    return { ms, text, spans };
+    return { ms: isTimed ? ms : 0, text, spans };
   });
 }
 
-/** One pass over both sides. */
-export function alignFrames(left: WireStream, right: WireStream): FrameRow[] {
-  const [ones, others] = [placed(left), placed(right)];
+/** One pass over both sides. Times of two requests say nothing about each other: with `isTimed: false` only order counts. */
+export function alignFrames(left: WireStream, right: WireStream, { isTimed = true } = {}): FrameRow[] {
+  const [ones, others] = [left, right].map((stream) => placed(stream, isTimed)) as [PlacedFrame[], PlacedFrame[]];
   const rows: FrameRow[] = [];
   let [i, j] = [0, 0];
   while (i < ones.length || j < others.length) {

@@ -5,11 +5,11 @@ import { getRouteApi } from '@tanstack/react-router';
 import { useEffect, useState } from 'react';
 import { api, bodyOf } from '../../api.ts';
 import { Combobox } from '../../parts/combobox.tsx';
-import { Card, Page, TableScroll } from '../../parts/page.tsx';
+import { Card, Page } from '../../parts/page.tsx';
 import { Segments } from '../../parts/segments.tsx';
 import { ErrorNotice, Loaded } from '../../parts/states.tsx';
-import { Status } from '../../parts/status.tsx';
 import { modelList } from '../models/query.ts';
+import { Candidates, type Explanation } from './candidates.tsx';
 
 const route = getRouteApi('/explain');
 const PROTOCOLS = ['chat', 'messages', 'generate', 'responses'] as const;
@@ -18,22 +18,6 @@ const KNOWLEDGE_NAMES = { now: 'As it is now', ideal: 'As if all were well' };
 const FIRST_MODEL = 'sandbox/echo';
 /** After the last key. */
 const PAUSE_MS = 400;
-
-interface Explanation {
-  requested: string;
-  model: string;
-  candidates: {
-    endpoint: string;
-    model: string;
-    credential?: number;
-    price?: number;
-    left_out?: string;
-    path?: string;
-    dropped?: string[];
-    unable?: string;
-  }[];
-  omitted?: number;
-}
 
 export function ExplainPage() {
   const { protocol = 'chat', model = FIRST_MODEL, policy = '', ideal = false } = route.useSearch();
@@ -109,50 +93,4 @@ function parsedPolicy(text: string): object | Error | undefined {
   } catch (error) {
     return error as Error;
   }
-}
-
-function Candidates({ explanation }: { explanation: Explanation }) {
-  const tried = explanation.candidates.filter((candidate) => !candidate.left_out);
-  return (
-    <TableScroll label="Candidates">
-      <table className="data">
-        <thead>
-          <tr>
-            <th scope="col">Order</th>
-            <th scope="col">Endpoint</th>
-            <th scope="col" className="number">
-              Price, in + out
-            </th>
-            <th scope="col">Path</th>
-            <th scope="col">Dropped fields</th>
-            <th scope="col">Left out because</th>
-          </tr>
-        </thead>
-        <tbody>
-          {explanation.candidates.map((candidate) => {
-            const place = tried.indexOf(candidate);
-            const reason = candidate.left_out ?? candidate.unable;
-            return (
-              <tr key={`${candidate.endpoint} ${candidate.credential ?? ''}`}>
-                <td>{place < 0 ? '—' : place + 1}</td>
-                <td className={reason ? 'text-dim' : 'font-medium'}>
-                  {candidate.endpoint}
-                  {candidate.credential !== undefined && (
-                    <span className="text-dim"> credential {candidate.credential}</span>
-                  )}
-                </td>
-                <td className="number">{candidate.price === undefined ? '—' : `$${candidate.price}`}</td>
-                <td className="text-dim">{candidate.path ?? '—'}</td>
-                <td className="!whitespace-normal text-warn">{candidate.dropped?.join(', ') || '—'}</td>
-                <td className="!whitespace-normal">{reason ? <Status tone="quiet">{reason}</Status> : '—'}</td>
-              </tr>
-            );
-          })}
-        </tbody>
-      </table>
-      {explanation.omitted !== undefined && (
-        <p className="border-t p-3 text-dim">{explanation.omitted} more are not shown.</p>
-      )}
-    </TableScroll>
-  );
 }

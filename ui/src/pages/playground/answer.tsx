@@ -1,18 +1,29 @@
-/** Answer of one model: its text, what was sent, its frames, and the same request for a shell. */
+/** Answer of one model: its text, both sides of the wire, the request as a program, and the order of endpoints. */
 
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { Code } from '../../parts/code.tsx';
 import { formatCount } from '../../parts/numbers.tsx';
-import { Card, TableScroll } from '../../parts/page.tsx';
+import { Card } from '../../parts/page.tsx';
 import { Segments } from '../../parts/segments.tsx';
 import { ErrorNotice } from '../../parts/states.tsx';
-import { MAX_FRAMES, type Run } from './run.ts';
+import { codeOf, LANGUAGES, PROGRAMS } from './code.ts';
+import { ExplainView } from './explain.tsx';
+import type { Run } from './run.ts';
+import { WireView } from './wire/view.tsx';
 
-const TABS = ['Answer', 'Sent', 'Frames', 'Code'] as const;
+export const VIEWS = ['answer', 'wire', 'code', 'explain'] as const;
+export type View = (typeof VIEWS)[number];
+const VIEW_NAMES = { answer: 'Answer', wire: 'Wire', code: 'Code', explain: 'Explain' };
 
-export function AnswerCard({ run }: { run: Run }) {
-  const [tab, setTab] = useState<(typeof TABS)[number]>('Answer');
+interface AnswerCardProps {
+  run: Run;
+  title: string;
+  view: View;
+  onView(view: View): void;
+}
+
+export function AnswerCard({ run, title, view, onView }: AnswerCardProps) {
   const facts = [
     run.firstMs === undefined ? undefined : `first ${formatCount(run.firstMs)} ms`,
     run.totalMs === undefined ? undefined : `whole ${formatCount(run.totalMs)} ms`,
@@ -20,10 +31,15 @@ export function AnswerCard({ run }: { run: Run }) {
     run.outputTokens === undefined ? undefined : `${formatCount(run.outputTokens)} out`,
     run.endpoint && `${run.endpoint}${run.path ? `, ${run.path}` : ''}`,
   ].filter((fact) => fact !== undefined);
+  const isWide = view !== 'answer';
   return (
-    <Card title={run.model} actions={<Segments label="View" values={TABS} value={tab} onChange={setTab} />}>
+    <Card
+      title={title}
+      className={isWide ? 'col-span-full' : ''}
+      actions={<Segments label="View" values={VIEWS} names={VIEW_NAMES} value={view} onChange={onView} />}
+    >
       <div className="min-h-28">
-        {tab === 'Answer' && (
+        {view === 'answer' && (
           <div className="p-4">
             {run.error !== undefined && <ErrorNotice error={run.error} />}
             <p className="break-words whitespace-pre-wrap" aria-busy={run.state === 'running'}>
@@ -32,9 +48,9 @@ export function AnswerCard({ run }: { run: Run }) {
             </p>
           </div>
         )}
-        {tab === 'Sent' && <Code text={`POST ${run.sent.path}\n\n${JSON.stringify(run.sent.body, undefined, 2)}`} />}
-        {tab === 'Frames' && <Frames run={run} />}
-        {tab === 'Code' && <Code text={curlOf(run)} language="shell" />}
+        {view === 'wire' && <WireView run={run} />}
+        {view === 'code' && <CodeView run={run} />}
+        {view === 'explain' && <ExplainView run={run} />}
       </div>
       <div className="flex flex-wrap items-center gap-x-3 gap-y-1 border-t px-4 py-2.5 text-dim" role="status">
         {facts.map((fact) => (
@@ -55,46 +71,15 @@ export function AnswerCard({ run }: { run: Run }) {
   );
 }
 
-function Frames({ run }: { run: Run }) {
+function CodeView({ run }: { run: Run }) {
+  const [program, setProgram] = useState<(typeof PROGRAMS)[number]>('curl');
+  const { wire, sent, model } = run;
   return (
-    <TableScroll label="Frames" className="max-h-96 !rounded-none">
-      <table className="data font-mono text-xs">
-        <thead>
-          <tr>
-            <th scope="col" className="number">
-              ms
-            </th>
-            <th scope="col">Frame</th>
-          </tr>
-        </thead>
-        <tbody>
-          {run.frames.map(({ ms, event, data }, index) => (
-            // biome-ignore lint/suspicious/noArrayIndexKey: Frames never move.
-            <tr key={index}>
-              <td className="number align-top text-dim">+{ms}</td>
-              <td className="!whitespace-pre-wrap break-all">
-                {event && <span className="text-accent">{event} </span>}
-                {data}
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-      {run.frames.length >= MAX_FRAMES && <p className="p-3 text-dim">The first {MAX_FRAMES} frames are shown.</p>}
-    </TableScroll>
+    <>
+      <div className="px-4 pt-3">
+        <Segments label="Language" values={PROGRAMS} value={program} onChange={setProgram} />
+      </div>
+      <Code text={codeOf(program, { wire, sent, model, origin: location.origin })} language={LANGUAGES[program]} />
+    </>
   );
-}
-
-function curlOf({ sent, wire }: Run): string {
-  const credential =
-    wire === 'messages'
-      ? 'x-api-key: $POLYGATE_KEY'
-      : wire === 'generate'
-        ? 'x-goog-api-key: $POLYGATE_KEY'
-        : 'Authorization: Bearer $POLYGATE_KEY';
-  const body = JSON.stringify(sent.body).replaceAll("'", `'\\''`);
-  return `curl -N '${location.origin}${sent.path}' \\
-  -H "${credential}" \\
-  -H "Content-Type: application/json" \\
-  -d '${body}'`;
 }

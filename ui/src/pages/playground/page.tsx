@@ -10,16 +10,24 @@ import { Combobox } from '../../parts/combobox.tsx';
 import { Card, Page } from '../../parts/page.tsx';
 import { Segments } from '../../parts/segments.tsx';
 import { Select } from '../../parts/select.tsx';
-import { ErrorNotice } from '../../parts/states.tsx';
+import { Empty, ErrorNotice } from '../../parts/states.tsx';
 import { useSession } from '../../session.ts';
 import { modelList } from '../models/query.ts';
-import { AnswerCard } from './answer.tsx';
-import { useRuns } from './run.ts';
-import { requestOf, type Turn, WIRES } from './wires.ts';
+import { AnswerCard, type View } from './answer.tsx';
+import { type Run, useRuns } from './run.ts';
+import { CompareCard } from './wire/compare.tsx';
+import { moreMembers, requestOf, type Turn, WIRES } from './wires.ts';
 
 const route = getRouteApi('/playground');
 const MAX_MODELS = 4;
 const FIRST_MODEL = 'sandbox/echo';
+const NO_TURN: Turn = { system: '', user: '', maxTokens: undefined, temperature: undefined, stream: true, more: '' };
+const EXAMPLE: Partial<Turn> = {
+  system: 'Answer in one sentence.',
+  user: 'Name three rivers that cross a border.',
+  maxTokens: 200,
+  more: '{ "top_k": 5 }',
+};
 
 /** The description of the API says where each protocol is. */
 const apiPaths = {
@@ -29,10 +37,10 @@ const apiPaths = {
 };
 
 export function PlaygroundPage() {
-  const { wire = 'chat', models: chosen = FIRST_MODEL, key: chosenKey } = route.useSearch();
+  const { wire = 'chat', and, models: chosen = FIRST_MODEL, key: chosenKey, view = 'answer' } = route.useSearch();
   const navigate = route.useNavigate();
   const { isOperator } = useSession();
-  const [turn, setTurn] = useState<Turn>({ system: '', user: '', maxTokens: undefined, temperature: undefined });
+  const [turn, setTurn] = useState(NO_TURN);
   const offered = useQuery(modelList);
   const paths = useQuery(apiPaths);
   const keys = useQuery({ ...keyList, enabled: isOperator });
@@ -44,19 +52,28 @@ export function PlaygroundPage() {
     navigate({ search: (search) => ({ ...search, ...next }), replace: true });
   const isRunning = runs.some(({ state }) => state === 'running');
   const problem = offered.error ?? paths.error ?? keys.error;
+  const wrong = problemOf(turn.more);
+  const wires = and === undefined || and === wire ? [wire] : [wire, and];
 
   /** Waits for what the page has just asked for; typing can be faster. */
   async function send() {
-    if (turn.user.trim() === '') return;
+    if (turn.user.trim() === '' || wrong !== undefined) return;
     const known = paths.data ?? (await paths.refetch()).data;
     const key =
       asKey ?? (isOperator ? (await keys.refetch()).data?.find(({ state }) => state === 'active')?.hash : undefined);
     if (!known || (isOperator && !key)) return;
-    start(models.map((model) => ({ model, wire, key, sent: requestOf(wire, { model, turn, paths: known }) })));
+    const starts = models.flatMap((model) => wires.map((one) => ({ model, wire: one })));
+    start(starts.map((one) => ({ ...one, key, sent: requestOf(one.wire, { model: one.model, turn, paths: known }) })));
   }
 
+  const isCompared = new Set(runs.map((run) => run.wire)).size > 1;
+
   return (
-    <Page title="Playground" about="The same words over any protocol to several models. Nothing of it is stored.">
+    <Page
+      title="Playground"
+      about="The same words over any protocol to several models, seen on both sides of the gateway. Nothing of it is stored."
+      isWide={view === 'wire'}
+    >
       {problem && <ErrorNotice error={problem} />}
       <Card>
         <form
@@ -68,6 +85,15 @@ export function PlaygroundPage() {
         >
           <div className="flex flex-wrap items-center gap-2">
             <Segments label="Protocol" values={WIRES} value={wire} onChange={(next) => change({ wire: next })} />
+            <Select
+              label="Compare with another protocol"
+              value={and ?? 'none'}
+              options={[
+                { value: 'none', label: 'Compare with …' },
+                ...WIRES.filter((one) => one !== wire).map((one) => ({ value: one, label: `and over ${one}` })),
+              ]}
+              onChange={(next) => change({ and: next === 'none' ? undefined : (next as typeof and) })}
+            />
             {models.map((model, index) => (
               <span key={model} className="flex items-center">
                 <Combobox
@@ -147,6 +173,26 @@ export function PlaygroundPage() {
               step="0.1"
               onChange={(temperature) => setTurn({ ...turn, temperature })}
             />
+            <label className="flex items-center gap-2 text-dim">
+              <input
+                type="checkbox"
+                className="size-4"
+                checked={turn.stream}
+                onChange={(event) => setTurn({ ...turn, stream: event.target.checked })}
+              />
+              Stream
+            </label>
+            <label className="flex min-w-0 flex-1 basis-52 items-center gap-2 text-dim">
+              <span className="shrink-0">More fields</span>
+              <input
+                className="input min-w-24 font-mono"
+                spellCheck={false}
+                placeholder='{ "top_k": 5 }'
+                aria-invalid={wrong !== undefined}
+                value={turn.more}
+                onChange={(event) => setTurn({ ...turn, more: event.target.value })}
+              />
+            </label>
             <span className="ml-auto flex gap-2">
               {isRunning && (
                 <button type="button" className="button" onClick={stop}>
@@ -160,17 +206,56 @@ export function PlaygroundPage() {
               </button>
             </span>
           </div>
+          {wrong !== undefined && <ErrorNotice error={`More fields are no JSON object: ${wrong}`} />}
         </form>
       </Card>
+      {runs.length === 0 && (
+        <Card>
+          <Empty title="Nothing was asked yet">
+            <p>
+              Each answer has its wire: what you sent, what went upstream, what came back and what you got, with every
+              field that was renamed, dropped or added at its place.
+            </p>
+            <button type="button" className="button mt-4" onClick={() => setTurn({ ...turn, ...EXAMPLE })}>
+              Fill in an example
+            </button>
+          </Empty>
+        </Card>
+      )}
       {runs.length > 0 && (
         <div className="grid gap-5 [grid-template-columns:repeat(auto-fit,minmax(min(22rem,100%),1fr))]">
+          {view === 'wire' &&
+            pairsOf(runs).map(([one, other]) => <CompareCard key={`${one.model} pair`} one={one} other={other} />)}
           {runs.map((run) => (
-            <AnswerCard key={run.model} run={run} />
+            <AnswerCard
+              key={`${run.model} ${run.wire}`}
+              run={run}
+              title={isCompared ? `${run.model} over ${run.wire}` : run.model}
+              view={view}
+              onView={(next: View) => change({ view: next === 'answer' ? undefined : next })}
+            />
           ))}
         </div>
       )}
     </Page>
   );
+}
+
+/** Runs of one model over two protocols. */
+function pairsOf(runs: readonly Run[]): [Run, Run][] {
+  return runs.flatMap((run, index): [Run, Run][] => {
+    const next = runs[index + 1];
+    return next?.model === run.model && next.wire !== run.wire ? [[run, next]] : [];
+  });
+}
+
+function problemOf(more: string): string | undefined {
+  try {
+    moreMembers(more);
+    return undefined;
+  } catch (error) {
+    return (error as Error).message;
+  }
 }
 
 interface NumberInputProps {

@@ -1,9 +1,9 @@
-/** One request of the playground to one model: its frames as they come. */
+/** One request of the playground to one model over one protocol: its frames as they come. */
 
 import { EventSourceParserStream } from 'eventsource-parser/stream';
 import { useRef, useState } from 'react';
-import { request } from '../../api.ts';
-import { readFrame, type Wire, type WireRequest } from './wires.ts';
+import { ApiError, request } from '../../api.ts';
+import { readFrame, readWhole, type Wire, type WireRequest } from './wires.ts';
 
 export interface Run {
   model: string;
@@ -11,22 +11,24 @@ export interface Run {
   sent: WireRequest;
   state: 'running' | 'done' | 'failed';
   text: string;
-  frames: { ms: number; event: string | undefined; data: string }[];
+  /** What this browser got: frames, or one whole body. */
+  frames: { ms: number; text: string }[];
   firstMs?: number;
   totalMs?: number;
   inputTokens?: number;
   outputTokens?: number;
   requestId?: string;
+  captureId?: string;
   endpoint?: string;
   path?: string;
   dropped?: string;
   error?: unknown;
 }
 
-/** More frames are counted, not shown. */
+/** More frames are counted, not kept. */
 export const MAX_FRAMES = 400;
 
-interface Start {
+export interface Start {
   model: string;
   wire: Wire;
   sent: WireRequest;
@@ -40,6 +42,7 @@ export function useRuns() {
 
   function stop() {
     for (const abort of aborts.current) abort.abort();
+    setRuns((all) => all.map((run) => (run.state === 'running' ? { ...run, state: 'done' } : run)));
   }
 
   function start(starts: readonly Start[]) {
@@ -51,17 +54,32 @@ export function useRuns() {
       const update = (next: (run: Run) => Run) => {
         if (!signal.aborted) setRuns((all) => all.map((run, place) => (place === index ? next(run) : run)));
       };
-      ask(one, signal, update).catch((error) => update((run) => ({ ...run, state: 'failed', error })));
+      ask(one, signal, update).catch((error) => update((run) => failed(run, error)));
     });
   }
 
   return { runs, start, stop };
 }
 
+function failed(run: Run, error: unknown): Run {
+  const known = error instanceof ApiError ? error : undefined;
+  return {
+    ...run,
+    state: 'failed',
+    error,
+    requestId: run.requestId ?? known?.requestId,
+    captureId: run.captureId ?? known?.capture,
+  };
+}
+
 async function ask({ sent, wire, key }: Start, signal: AbortSignal, update: (next: (run: Run) => Run) => void) {
   const began = performance.now();
   const elapsed = () => Math.round(performance.now() - began);
-  const headers = { 'anthropic-version': '2023-06-01', ...(key && { 'x-polygate-key': key }) };
+  const headers = {
+    'anthropic-version': '2023-06-01',
+    'x-polygate-capture': '1',
+    ...(key && { 'x-polygate-key': key }),
+  };
   const response = await request(new URL(sent.path, location.origin).href, {
     method: 'POST',
     headers,
@@ -72,25 +90,41 @@ async function ask({ sent, wire, key }: Start, signal: AbortSignal, update: (nex
   update((run) => ({
     ...run,
     requestId: header('request-id'),
+    captureId: header('capture'),
     endpoint: header('endpoint'),
     path: header('path'),
     dropped: header('dropped'),
   }));
+  if (!response.headers.get('content-type')?.startsWith('text/event-stream')) {
+    const whole = await response.text();
+    const ms = elapsed();
+    update((run) => ({ ...run, ...readWhole(wire, whole), frames: [{ ms, text: whole }], firstMs: ms }));
+  } else await readStream(response, { wire, elapsed, update });
+  update((run) => ({ ...run, state: run.error ? 'failed' : 'done', totalMs: elapsed() }));
+}
+
+interface Reading {
+  wire: Wire;
+  elapsed(): number;
+  update(next: (run: Run) => Run): void;
+}
+
+async function readStream(response: Response, { wire, elapsed, update }: Reading) {
   const events = response.body?.pipeThrough(new TextDecoderStream()).pipeThrough(new EventSourceParserStream());
   const reader = events?.getReader();
   for (let next = await reader?.read(); next && !next.done; next = await reader?.read()) {
     const { event, data } = next.value;
     const ms = elapsed();
     const { text = '', inputTokens, outputTokens, error } = readFrame(wire, data);
+    const frame = { ms, text: `${event ? `event: ${event}\n` : ''}data: ${data}\n\n` };
     update((run) => ({
       ...run,
       text: run.text + text,
-      frames: run.frames.length < MAX_FRAMES ? [...run.frames, { ms, event, data }] : run.frames,
+      frames: run.frames.length < MAX_FRAMES ? [...run.frames, frame] : run.frames,
       firstMs: run.firstMs ?? ms,
       inputTokens: inputTokens ?? run.inputTokens,
       outputTokens: outputTokens ?? run.outputTokens,
       error: error ?? run.error,
     }));
   }
-  update((run) => ({ ...run, state: run.error ? 'failed' : 'done', totalMs: elapsed() }));
 }

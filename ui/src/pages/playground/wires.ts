@@ -8,6 +8,10 @@ export interface Turn {
   user: string;
   maxTokens: number | undefined;
   temperature: number | undefined;
+  /** Whether the answer comes as a stream. */
+  stream: boolean;
+  /** More members of the request, as JSON text. */
+  more: string;
 }
 
 export interface WireRequest {
@@ -32,6 +36,8 @@ interface Protocol {
   template: string;
   request(model: string, turn: Turn): Record<string, unknown>;
   read(frame: Json): Frame;
+  /** Of a whole response. */
+  whole(body: Json): Frame;
 }
 
 const DEFAULT_MAX_TOKENS = 1024;
@@ -39,13 +45,12 @@ const DEFAULT_MAX_TOKENS = 1024;
 const PROTOCOLS: Record<Wire, Protocol> = {
   chat: {
     template: '/v1/chat/completions',
-    request: (model, { system, user, maxTokens, temperature }) => ({
+    request: (model, { system, user, maxTokens, temperature, stream }) => ({
       model,
       messages: [...(system ? [{ role: 'system', content: system }] : []), { role: 'user', content: user }],
       max_completion_tokens: maxTokens,
       temperature,
-      stream: true,
-      stream_options: { include_usage: true },
+      ...(stream && { stream, stream_options: { include_usage: true } }),
     }),
     read: ({ choices, usage, error }) => ({
       text: choices?.[0]?.delta?.content ?? undefined,
@@ -53,16 +58,26 @@ const PROTOCOLS: Record<Wire, Protocol> = {
       outputTokens: usage?.completion_tokens,
       error: error?.message,
     }),
+    whole: ({ choices, usage }) => ({
+      text: choices?.[0]?.message?.content ?? undefined,
+      inputTokens: usage?.prompt_tokens,
+      outputTokens: usage?.completion_tokens,
+    }),
   },
   messages: {
     template: '/v1/messages',
-    request: (model, { system, user, maxTokens, temperature }) => ({
+    request: (model, { system, user, maxTokens, temperature, stream }) => ({
       model,
       max_tokens: maxTokens ?? DEFAULT_MAX_TOKENS,
       system: system || undefined,
       messages: [{ role: 'user', content: user }],
       temperature,
-      stream: true,
+      ...(stream && { stream }),
+    }),
+    whole: ({ content, usage }) => ({
+      text: textOf(content),
+      inputTokens: usage?.input_tokens,
+      outputTokens: usage?.output_tokens,
     }),
     read: ({ delta, message, usage, error }) => ({
       text: delta?.type === 'text_delta' ? delta.text : undefined,
@@ -84,17 +99,23 @@ const PROTOCOLS: Record<Wire, Protocol> = {
       outputTokens: usageMetadata?.candidatesTokenCount,
       error: error?.message,
     }),
+    whole: (body) => PROTOCOLS.generate.read(body),
   },
   responses: {
     template: '/v1/responses',
-    request: (model, { system, user, maxTokens, temperature }) => ({
+    request: (model, { system, user, maxTokens, temperature, stream }) => ({
       model,
       instructions: system || undefined,
       input: user,
       max_output_tokens: maxTokens,
       temperature,
-      stream: true,
+      ...(stream && { stream }),
       store: false,
+    }),
+    whole: ({ output, usage }) => ({
+      text: output?.map(({ content }: Json) => textOf(content)).join(''),
+      inputTokens: usage?.input_tokens,
+      outputTokens: usage?.output_tokens,
     }),
     read: ({ type, delta, response, message }) => ({
       text: type === 'response.output_text.delta' ? delta : undefined,
@@ -105,6 +126,18 @@ const PROTOCOLS: Record<Wire, Protocol> = {
   },
 };
 
+function textOf(parts: Json[] | undefined): string {
+  return parts?.map(({ text }) => text ?? '').join('') ?? '';
+}
+
+/** More members as an object; throws for text that is none. */
+export function moreMembers(text: string): Record<string, unknown> {
+  if (text.trim() === '') return {};
+  const value = JSON.parse(text);
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value;
+  throw new Error('it must be an object');
+}
+
 /** Paths are those of the description, because their starts can be configured. */
 export function requestOf(
   wire: Wire,
@@ -113,10 +146,19 @@ export function requestOf(
   const { template, request } = PROTOCOLS[wire];
   const path = paths.filter((one) => one.endsWith(template)).toSorted((one, other) => one.length - other.length)[0];
   const filled = (path ?? template).replace('{provider}/{model}', model);
+  const whole = filled.replace(':streamGenerateContent', ':generateContent');
   return {
-    path: wire === 'generate' ? `${filled}?alt=sse` : filled,
-    body: JSON.parse(JSON.stringify(request(model, turn))),
+    path: wire !== 'generate' || !turn.stream ? whole : `${filled}?alt=sse`,
+    body: JSON.parse(JSON.stringify({ ...request(model, turn), ...moreMembers(turn.more) })),
   };
+}
+
+export function readWhole(wire: Wire, text: string): Frame {
+  try {
+    return PROTOCOLS[wire].whole(JSON.parse(text));
+  } catch {
+    return {};
+  }
 }
 
 export function readFrame(wire: Wire, data: string): Frame {

@@ -1,0 +1,66 @@
+/** Candidates of a request in the order in which they would be tried, with the reasons of those left out. */
+
+import { TableScroll } from '../../parts/page.tsx';
+import { Status } from '../../parts/status.tsx';
+
+export interface Explanation {
+  requested: string;
+  model: string;
+  candidates: {
+    endpoint: string;
+    model: string;
+    credential?: number;
+    price?: number;
+    left_out?: string;
+    path?: string;
+    dropped?: string[];
+    unable?: string;
+  }[];
+  omitted?: number;
+}
+
+export function Candidates({ explanation }: { explanation: Explanation }) {
+  const tried = explanation.candidates.filter((candidate) => !candidate.left_out);
+  return (
+    <TableScroll label="Candidates">
+      <table className="data">
+        <thead>
+          <tr>
+            <th scope="col">Order</th>
+            <th scope="col">Endpoint</th>
+            <th scope="col" className="number">
+              Price, in + out
+            </th>
+            <th scope="col">Path</th>
+            <th scope="col">Dropped fields</th>
+            <th scope="col">Left out because</th>
+          </tr>
+        </thead>
+        <tbody>
+          {explanation.candidates.map((candidate) => {
+            const place = tried.indexOf(candidate);
+            const reason = candidate.left_out ?? candidate.unable;
+            return (
+              <tr key={`${candidate.endpoint} ${candidate.credential ?? ''}`}>
+                <td>{place < 0 ? '—' : place + 1}</td>
+                <td className={reason ? 'text-dim' : 'font-medium'}>
+                  {candidate.endpoint}
+                  {candidate.credential !== undefined && (
+                    <span className="text-dim"> credential {candidate.credential}</span>
+                  )}
+                </td>
+                <td className="number">{candidate.price === undefined ? '—' : `$${candidate.price}`}</td>
+                <td className="text-dim">{candidate.path ?? '—'}</td>
+                <td className="!whitespace-normal text-warn">{candidate.dropped?.join(', ') || '—'}</td>
+                <td className="!whitespace-normal">{reason ? <Status tone="quiet">{reason}</Status> : '—'}</td>
+              </tr>
+            );
+          })}
+        </tbody>
+      </table>
+      {explanation.omitted !== undefined && (
+        <p className="border-t p-3 text-dim">{explanation.omitted} more are not shown.</p>
+      )}
+    </TableScroll>
+  );
+}
