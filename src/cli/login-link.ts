@@ -8,7 +8,7 @@ import type { Role } from '../http/sessions/roles.ts';
 import type { Author } from '../store/audit-rows.ts';
 import type { Store } from '../store/store.ts';
 
-/** Link that the first start shows; undefined where operators have no dashboard at the address of the gateway. */
+/** Link that the first start shows, to the page of setup; undefined where operators have no dashboard at the address of the gateway. */
 export async function firstLink(
   store: Store,
   config: Config,
@@ -16,13 +16,13 @@ export async function firstLink(
 ): Promise<string | undefined> {
   if (!servesOperators(config)) return undefined;
   const base = config.server.publicUrl ?? localUrl(address);
-  return (await makeLink(store, { base, role: 'admin', author: { actor: 'gateway' } })).url;
+  return (await makeLink(store, { base, page: '/setup', role: 'admin', author: { actor: 'gateway' } })).url;
 }
 
 export async function makeLink(
   store: Store,
-  { base, role, author }: { base: string; role: Exclude<Role, 'key'>; author: Author },
+  { base, page, role, author }: { base: string; page?: string; role: Exclude<Role, 'key'>; author: Author },
 ): Promise<{ url: string; expiresAt: number }> {
   const { code, expiresAt } = await createLoginCode(store, { role, author, now: store.now() });
-  return { url: loginUrl(base, code), expiresAt };
+  return { url: loginUrl(base, code, page), expiresAt };
 }

@@ -13,7 +13,7 @@ import type { OperationReadings } from '../http/admin/request.ts';
 import { providerTypes } from '../providers/index.ts';
 import type { Store } from '../store/store.ts';
 import type { Recorder } from '../usage/recorder.ts';
-import type { ProviderRegistry } from './provider-registry.ts';
+import type { ProviderRegistry, ProviderState } from './provider-registry.ts';
 import { needsRestart } from './restart-needs.ts';
 
 /** What a reload replaces. */
@@ -49,6 +49,7 @@ export function createOperationReadings(options: OperationReadingsOptions): Oper
       complete: isComplete,
       changes: changedSettings(started, now),
       needs_restart: needsRestart(started, now),
+      providers: models.states().map(encodeProvider),
       faults: [
         ...(refusal === undefined ? [] : [{ subject: 'file', message: refusal }]),
         ...models.states().flatMap(providerFault),
@@ -91,6 +92,10 @@ export function createOperationReadings(options: OperationReadingsOptions): Oper
   }
 
   return { config, checkConfig, storeHealth, testProvider: async (id) => ({ id, ...(await parts().models.test(id)) }) };
+}
+
+function encodeProvider({ id, state, models, waitingFor }: ProviderState): Json {
+  return { id, state, models, waiting_for: waitingFor ?? null };
 }
 
 function providerFault({ id, problem }: { id: string; problem?: string }): Json[] {

@@ -8,7 +8,7 @@ import { openBrowser } from '../gateway/browser.ts';
 import { providePostgres } from '../store/postgres-server.ts';
 import { program } from './program.ts';
 
-const LINK = /(http:\S+)\/ui#code=(\S+)/;
+const LINK = /(http:\S+)\/ui(?:\/setup)?#code=(\S+)/;
 
 for (const engine of ['sqlite', 'postgres']) {
   test(`opens a session of a running gateway (${engine})`, async (context) => {

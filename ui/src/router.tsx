@@ -174,6 +174,18 @@ const config = createRoute({
   component: lazyRouteComponent(() => import('./pages/config/page.tsx'), 'ConfigPage'),
 });
 
+const setup = createRoute({
+  getParentRoute: () => root,
+  path: '/setup',
+  component: lazyRouteComponent(() => import('./pages/setup/page.tsx'), 'SetupPage'),
+});
+
+const settings = createRoute({
+  getParentRoute: () => root,
+  path: '/settings',
+  component: lazyRouteComponent(() => import('./pages/settings/page.tsx'), 'SettingsPage'),
+});
+
 interface VideosSearch extends VideoFilters {
   view?: 'grid' | 'list';
   open?: string;
@@ -219,6 +231,8 @@ export const router = createRouter({
     models,
     playground,
     requests,
+    settings,
+    setup,
     use,
     videos,
     webhooks,

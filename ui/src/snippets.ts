@@ -1,6 +1,9 @@
 /** Snippets that send a request to this gateway, for programs and libraries. */
 
-export const PROGRAMS = ['curl', 'OpenAI', 'Anthropic', 'Gemini', 'AI SDK', 'Claude Code', 'Codex'] as const;
+export const PROGRAMS = [
+  ...(['curl', 'OpenAI', 'Anthropic', 'Gemini', 'AI SDK', 'LangChain'] as const),
+  ...(['Claude Code', 'Codex', 'Gemini CLI'] as const),
+] as const;
 export type Program = (typeof PROGRAMS)[number];
 
 /** Language of the snippet. */
@@ -10,8 +13,10 @@ export const LANGUAGE_OF = {
   Anthropic: 'python',
   Gemini: 'javascript',
   'AI SDK': 'javascript',
+  LangChain: 'python',
   'Claude Code': 'shell',
   Codex: 'shell',
+  'Gemini CLI': 'shell',
 } as const satisfies Record<Program, string>;
 
 interface SnippetOptions {
@@ -67,6 +72,15 @@ import { generateText } from 'ai';
 const gateway = createOpenAI({ baseURL: '${origin}/v1', apiKey: ${inScript(key)} });
 const { text } = await generateText({ model: gateway.chat('${model}'), prompt: 'Hello' });
 console.log(text);`,
+  LangChain: ({ origin, model, key }) => `import os
+from langchain_openai import ChatOpenAI
+
+model = ChatOpenAI(
+    model="${model}",
+    base_url="${origin}/v1",
+    api_key=${inPython(key)},
+)
+print(model.invoke("Hello").content)`,
   'Claude Code': ({ origin, model, key }) => `export ANTHROPIC_BASE_URL=${origin}/anthropic
 export ANTHROPIC_AUTH_TOKEN=${inShell(key)}
 claude --model ${model}`,
@@ -77,4 +91,7 @@ codex -c model_provider=polygate \\
   -c model_providers.polygate.env_key=POLYGATE_KEY \\
   -c model_providers.polygate.wire_api=responses \\
   --model ${model}`,
+  'Gemini CLI': ({ origin, model, key }) => `export GOOGLE_GEMINI_BASE_URL=${origin}/gemini
+export GEMINI_API_KEY=${inShell(key)}
+gemini --model ${model}`,
 };

@@ -25,8 +25,8 @@ export async function createLoginCode(
 }
 
 /** URL that opens a session with a one-time code, which stands in the fragment so that no server logs it. */
-export function loginUrl(base: string, code: string): string {
-  return `${base}/ui#code=${code}`;
+export function loginUrl(base: string, code: string, page = ''): string {
+  return `${base}/ui${page}#code=${code}`;
 }
 
 export function newSecret(): string {

@@ -1,62 +1,16 @@
 /** Frame of all pages: rail, title bar and what must be on every page. */
 
 import { Link, Outlet, useRouterState } from '@tanstack/react-router';
-import {
-  Activity,
-  Boxes,
-  ChartColumn,
-  Film,
-  HeartPulse,
-  KeyRound,
-  LogOut,
-  type LucideIcon,
-  MessagesSquare,
-  Moon,
-  PanelLeft,
-  Route,
-  Settings2,
-  Sun,
-  Webhook,
-} from 'lucide-react';
+import { LogOut, Moon, PanelLeft, Sun } from 'lucide-react';
 import { useEffect, useState } from 'react';
 import { LoginPage } from '../pages/login/page.tsx';
 import { IconButton } from '../parts/button.tsx';
 import { ErrorNotice } from '../parts/states.tsx';
 import { useSession } from '../session.ts';
 import { toggleTheme, useTheme } from '../theme.ts';
+import { useEntries } from './entries.ts';
+import { Keyboard } from './keyboard.tsx';
 import { Mark } from './mark.tsx';
-
-interface Entry {
-  to:
-    | '/config'
-    | '/explain'
-    | '/health'
-    | '/key'
-    | '/keys'
-    | '/models'
-    | '/playground'
-    | '/requests'
-    | '/use'
-    | '/videos'
-    | '/webhooks';
-  label: string;
-  icon: LucideIcon;
-  for: 'everybody' | 'insiders' | 'key' | 'operator';
-}
-
-const ENTRIES: Entry[] = [
-  { to: '/requests', label: 'Requests', icon: Activity, for: 'insiders' },
-  { to: '/use', label: 'Use and cost', icon: ChartColumn, for: 'operator' },
-  { to: '/keys', label: 'Keys', icon: KeyRound, for: 'operator' },
-  { to: '/key', label: 'My key', icon: KeyRound, for: 'key' },
-  { to: '/playground', label: 'Playground', icon: MessagesSquare, for: 'insiders' },
-  { to: '/videos', label: 'Videos', icon: Film, for: 'insiders' },
-  { to: '/webhooks', label: 'Webhooks', icon: Webhook, for: 'insiders' },
-  { to: '/explain', label: 'Explain', icon: Route, for: 'operator' },
-  { to: '/health', label: 'Health', icon: HeartPulse, for: 'operator' },
-  { to: '/config', label: 'Configuration', icon: Settings2, for: 'operator' },
-  { to: '/models', label: 'Models', icon: Boxes, for: 'everybody' },
-];
 
 export function Frame() {
   const { asked, session } = useSession();
@@ -74,7 +28,8 @@ export function Frame() {
 }
 
 function Shell() {
-  const { session, isOperator, signOut } = useSession();
+  const { session, signOut } = useSession();
+  const entries = useEntries();
   const isIn = session !== undefined && session.role !== 'nobody';
   const [isNarrow, setNarrow] = useState(() => localStorage.getItem('polygate-rail') === 'narrow');
   useEffect(() => localStorage.setItem('polygate-rail', isNarrow ? 'narrow' : 'wide'), [isNarrow]);
@@ -95,11 +50,7 @@ function Shell() {
             Polygate
           </span>
         </div>
-        {ENTRIES.filter(
-          (entry) =>
-            entry.for === 'everybody' ||
-            (isIn && (entry.for === 'insiders' || (entry.for === 'operator') === isOperator)),
-        ).map(({ to, label, icon: Icon }) => (
+        {entries.map(({ to, label, icon: Icon }) => (
           <Link
             key={to}
             to={to}
@@ -137,6 +88,7 @@ function Shell() {
       <main id="content" className="min-w-0 flex-1 px-4 py-5 md:px-8 md:py-6">
         <Outlet />
       </main>
+      <Keyboard />
     </div>
   );
 }

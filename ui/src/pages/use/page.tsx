@@ -115,6 +115,7 @@ export function UsePage() {
                 title={`By ${by}`}
                 actions={
                   <button
+                    data-export
                     type="button"
                     className="button"
                     onClick={() => saveFile(`use-by-${by}-${range}.csv`, csvOfGroups(by, groups, label))}

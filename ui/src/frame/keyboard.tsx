@@ -1,0 +1,72 @@
+/** Keyboard of all pages: the palette, `g` and a letter for a page, `/`, `f`, `e`, `t`, and help. */
+
+import { useNavigate } from '@tanstack/react-router';
+import { lazy, Suspense, useEffect, useRef, useState } from 'react';
+import { isTyping } from '../parts/use-list-keys.ts';
+import { toggleTheme } from '../theme.ts';
+import { useEntries } from './entries.ts';
+
+const Palette = lazy(() => import('./palette.tsx').then((module) => ({ default: module.Palette })));
+const Help = lazy(() => import('./help.tsx').then((module) => ({ default: module.Help })));
+
+/** Time in which the letter has to follow `g`. */
+const CHORD_MS = 1500;
+
+/** Keys that stand for an element of the page that is shown. */
+const ELEMENTS: Record<string, string> = { '/': '[data-search]', f: '[data-search], main [role=combobox]' };
+
+export function Keyboard() {
+  const entries = useEntries();
+  const navigate = useNavigate();
+  const [shown, setShown] = useState<'palette' | 'help'>();
+  const chordAt = useRef(Number.NEGATIVE_INFINITY);
+
+  useEffect(() => {
+    function onKey(event: KeyboardEvent) {
+      if (event.key.toLowerCase() === 'k' && (event.metaKey || event.ctrlKey)) {
+        event.preventDefault();
+        setShown((now) => (now === 'palette' ? undefined : 'palette'));
+        return;
+      }
+      if (isTyping(event)) return;
+      const isChord = event.timeStamp - chordAt.current < CHORD_MS;
+      chordAt.current = event.key === 'g' && !isChord ? event.timeStamp : Number.NEGATIVE_INFINITY;
+      const page = isChord ? entries.find(({ letter }) => letter === event.key) : undefined;
+      if (page) {
+        // The list of this page must not take the letter, too.
+        event.preventDefault();
+        event.stopImmediatePropagation();
+        void navigate({ to: page.to });
+        return;
+      }
+      const selector = ELEMENTS[event.key];
+      if (selector !== undefined) {
+        const element = document.querySelector<HTMLElement>(selector);
+        if (element) event.preventDefault();
+        element?.focus();
+      }
+      if (event.key === 'e') document.querySelector<HTMLElement>('[data-export]')?.click();
+      if (event.key === 't') toggleTheme();
+      if (event.key === '?') setShown('help');
+    }
+    // Before the lists.
+    addEventListener('keydown', onKey, { capture: true });
+    return () => removeEventListener('keydown', onKey, { capture: true });
+  }, [entries, navigate]);
+
+  const close = () => setShown(undefined);
+  return (
+    <>
+      {shown === 'palette' && (
+        <Suspense>
+          <Palette onClose={close} onHelp={() => setShown('help')} />
+        </Suspense>
+      )}
+      {shown === 'help' && (
+        <Suspense>
+          <Help entries={entries} onClose={close} />
+        </Suspense>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,146 @@
+/** Settings: sessions that can be ended, the theme, and the licences of what the pages are made of. */
+
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { api, bodyOf, request } from '../../api.ts';
+import { useKeyNames } from '../../keys.ts';
+import { Time } from '../../parts/numbers.tsx';
+import { Card, Page } from '../../parts/page.tsx';
+import { Segments } from '../../parts/segments.tsx';
+import { ErrorNotice, Loaded } from '../../parts/states.tsx';
+import { Status } from '../../parts/status.tsx';
+import { Table } from '../../parts/table.tsx';
+import { useSession } from '../../session.ts';
+import { chooseTheme, useTheme } from '../../theme.ts';
+
+interface SessionRow {
+  id: string;
+  role: 'admin' | 'viewer' | 'key';
+  key_hash: string | null;
+  opened_with: 'code' | 'token' | 'key';
+  opened_at: string;
+  seen_at: string;
+  current: boolean;
+}
+
+const THEMES = ['system', 'light', 'dark'] as const;
+const OPENED_WITH = { code: 'a one-time link', token: 'the admin token', key: 'a key' };
+
+export function SettingsPage() {
+  const { isAdmin } = useSession();
+  const theme = useTheme();
+  const sessions = useQuery({
+    queryKey: ['sessions'],
+    queryFn: async () => (await bodyOf<{ data: SessionRow[] }>(api.GET('/ui/sessions'))).data,
+  });
+  return (
+    <Page
+      title="Settings"
+      about={
+        isAdmin ? 'Sessions of all browsers, and the look of this one.' : 'Own sessions, and the look of this browser.'
+      }
+    >
+      <Card title="Sessions">
+        <Loaded asked={sessions}>{(rows) => <Sessions rows={rows} />}</Loaded>
+      </Card>
+      <Card title="Theme">
+        <div className="p-4">
+          <Segments
+            label="Theme"
+            values={THEMES}
+            value={theme}
+            names={{ system: 'As the system', light: 'Light', dark: 'Dark' }}
+            onChange={chooseTheme}
+          />
+        </div>
+      </Card>
+      <Card title="About">
+        <About />
+      </Card>
+    </Page>
+  );
+}
+
+function Sessions({ rows }: { rows: SessionRow[] }) {
+  const nameOf = useKeyNames();
+  const queries = useQueryClient();
+  const { signOut } = useSession();
+  const end = useMutation({
+    mutationFn: async ({ id, current }: SessionRow) => {
+      if (current) return signOut();
+      await api.DELETE('/ui/sessions/{id}', { params: { path: { id } } });
+    },
+    onSettled: () => queries.invalidateQueries({ queryKey: ['sessions'] }),
+  });
+  return (
+    <>
+      <Table
+        label="Open sessions"
+        columns={['Role', 'Key', 'Opened', 'With', 'Last seen', { name: 'End', isHidden: true }]}
+      >
+        {rows.map((row) => (
+          <tr key={row.id}>
+            <td>
+              <span className="flex items-center gap-2 font-medium">
+                {row.role}
+                {row.current && <Status tone="good">this one</Status>}
+              </span>
+            </td>
+            <td className="max-w-56 truncate text-dim">{row.key_hash === null ? '—' : nameOf(row.key_hash)}</td>
+            <td>
+              <Time at={row.opened_at} />
+            </td>
+            <td className="text-dim">{OPENED_WITH[row.opened_with]}</td>
+            <td>
+              <Time at={row.seen_at} />
+            </td>
+            <td className="number">
+              <button type="button" className="button" disabled={end.isPending} onClick={() => end.mutate(row)}>
+                {row.current ? 'End this one' : 'End'}
+              </button>
+            </td>
+          </tr>
+        ))}
+      </Table>
+      {end.error && (
+        <div className="p-3">
+          <ErrorNotice error={end.error} />
+        </div>
+      )}
+    </>
+  );
+}
+
+function About() {
+  const [isOpen, setOpen] = useState(false);
+  const licences = useQuery({
+    queryKey: ['licences'],
+    enabled: isOpen,
+    staleTime: Number.POSITIVE_INFINITY,
+    queryFn: async () => (await request('/ui/LICENSES.txt')).text(),
+  });
+  return (
+    <div className="flex flex-col gap-3 p-4">
+      <p>
+        Polygate, under the Apache License 2.0. Its API is described at{' '}
+        <a className="text-accent underline underline-offset-4" href="/openapi.json">
+          /openapi.json
+        </a>
+        .
+      </p>
+      <details onToggle={(event) => setOpen(event.currentTarget.open)}>
+        <summary>Licences of the libraries in these pages</summary>
+        <div className="mt-3">
+          <Loaded asked={licences}>
+            {(text) => (
+              // biome-ignore lint/a11y/noNoninteractiveTabindex: A region that scrolls must be reached by keyboard.
+              <pre className="max-h-96 overflow-auto rounded-lg border p-4 text-xs whitespace-pre-wrap" tabIndex={0}>
+                {text}
+              </pre>
+            )}
+          </Loaded>
+        </div>
+      </details>
+    </div>
+  );
+}

@@ -1,0 +1,185 @@
+/** Setup: a key, a provider, a program, and the tick when the first request has come. */
+
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { CircleCheck, LoaderCircle } from 'lucide-react';
+import { type ReactNode, useState } from 'react';
+import { api, bodyOf } from '../../api.ts';
+import { CopyButton } from '../../parts/button.tsx';
+import { Code } from '../../parts/code.tsx';
+import { Combobox } from '../../parts/combobox.tsx';
+import { Field } from '../../parts/field.tsx';
+import { Page } from '../../parts/page.tsx';
+import { Segments } from '../../parts/segments.tsx';
+import { ErrorNotice, Loaded } from '../../parts/states.tsx';
+import { useSession } from '../../session.ts';
+import { LANGUAGE_OF, PROGRAMS, type Program, snippetOf } from '../../snippets.ts';
+import { modelList } from '../models/query.ts';
+import { Providers } from './providers.tsx';
+
+/** Stands for a key that this page does not know. */
+const VARIABLE = '$POLYGATE_KEY';
+const FIRST_MODEL = 'sandbox/echo';
+const ASK_EVERY_MS = 1500;
+
+export function SetupPage() {
+  const { isOperator, isAdmin } = useSession();
+  const [key, setKey] = useState('');
+  const steps: [title: string, content: ReactNode][] = [
+    ['A key', <KeyStep key="key" value={key} onChange={setKey} canCreate={isAdmin} />],
+    ...(isOperator ? [['A provider', <Providers key="providers" />] as [string, ReactNode]] : []),
+    ['Your program', <ProgramStep key="program" secret={key || VARIABLE} />],
+    ['Its first request', <FirstRequest key="first" />],
+  ];
+  return (
+    <Page title="Setup" about="From here to the first answer. The sandbox needs no provider and no account.">
+      <ol className="flex flex-col gap-5">
+        {steps.map(([title, content], index) => (
+          <li key={title} className="card grid gap-x-5 gap-y-2 p-5 sm:grid-cols-[auto_1fr]">
+            <span
+              aria-hidden
+              className="grid size-7 place-items-center rounded-full bg-accent-soft font-medium text-accent tabular-nums"
+            >
+              {index + 1}
+            </span>
+            <section className="min-w-0" aria-label={title}>
+              <h2 className="mb-3 leading-7">{title}</h2>
+              {content}
+            </section>
+          </li>
+        ))}
+      </ol>
+    </Page>
+  );
+}
+
+interface KeyStepProps {
+  value: string;
+  canCreate: boolean;
+  onChange(key: string): void;
+}
+
+/** A key stays in the memory of this page. */
+function KeyStep({ value, canCreate, onChange }: KeyStepProps) {
+  const queries = useQueryClient();
+  const [name, setName] = useState('');
+  const creation = useMutation({
+    mutationFn: async () => bodyOf<{ key: string }>(api.POST('/admin/v1/keys', { body: { name } })),
+    onSuccess(created) {
+      onChange(created.key);
+      return queries.invalidateQueries({ queryKey: ['keys'] });
+    },
+  });
+  if (creation.data) {
+    return (
+      <div className="flex flex-col gap-2">
+        <p>Shown once and stored only as a hash. Copy it now.</p>
+        <div className="flex items-center gap-2 rounded-lg border bg-page py-1.5 pr-2 pl-3">
+          <code className="min-w-0 flex-1 break-all">{creation.data.key}</code>
+          <CopyButton text={creation.data.key} label="Copy the key" />
+        </div>
+      </div>
+    );
+  }
+  return (
+    <div className="flex flex-col gap-4">
+      <Field
+        label="The key of the program"
+        hint="The start has printed one. It is written into the snippets below and stays in this page."
+        type="password"
+        autoComplete="off"
+        placeholder="sk-pg-…"
+        value={value}
+        onChange={(text) => onChange(text.trim())}
+      />
+      {canCreate && (
+        <form
+          className="flex flex-wrap items-end gap-2"
+          onSubmit={(event) => {
+            event.preventDefault();
+            creation.mutate();
+          }}
+        >
+          <div className="min-w-48 flex-1">
+            <Field label="Or make one, named" placeholder="laptop" required value={name} onChange={setName} />
+          </div>
+          <button type="submit" className="button" disabled={creation.isPending}>
+            Make a key
+          </button>
+        </form>
+      )}
+      {creation.error && <ErrorNotice error={creation.error} />}
+    </div>
+  );
+}
+
+function ProgramStep({ secret }: { secret: string }) {
+  const [program, setProgram] = useState<Program>('curl');
+  const [chosen, setChosen] = useState<string>();
+  const asked = useQuery(modelList);
+  return (
+    <Loaded asked={asked}>
+      {(models) => {
+        const ids = models.map(({ id }) => id);
+        const model = chosen ?? (ids.includes(FIRST_MODEL) ? FIRST_MODEL : (ids[0] ?? FIRST_MODEL));
+        return (
+          <div className="flex flex-col gap-3">
+            <div className="flex flex-wrap items-center justify-between gap-2">
+              <Segments label="Program" values={PROGRAMS} value={program} onChange={setProgram} />
+              <Combobox label="Model" value={model} options={ids} onChange={setChosen} />
+            </div>
+            <div className="rounded-lg border bg-page">
+              <Code
+                text={snippetOf(program, { origin: location.origin, model, key: secret })}
+                language={LANGUAGE_OF[program]}
+              />
+            </div>
+            <p className="text-dim">
+              <code>polygate connect</code> writes the settings of coding agents by itself.
+            </p>
+          </div>
+        );
+      }}
+    </Loaded>
+  );
+}
+
+interface NewestRequest {
+  id: string;
+  model: string;
+  status: string;
+  total_ms: number | null;
+}
+
+/** Waits for a request that has ended since the page was opened. */
+function FirstRequest() {
+  const { isOperator } = useSession();
+  const [since] = useState(() => new Date().toISOString());
+  const { data } = useQuery({
+    queryKey: ['setup', 'first-request', isOperator, since],
+    refetchInterval: ({ state }) => (state.data ? false : ASK_EVERY_MS),
+    queryFn: async (): Promise<NewestRequest | null> => {
+      const params = { query: { from: since, limit: 1 } };
+      const page = isOperator
+        ? await bodyOf<{ data: NewestRequest[] }>(api.GET('/admin/v1/requests', { params }))
+        : await bodyOf<{ data: NewestRequest[] }>(api.GET('/v1/self/requests', { params }));
+      return page.data[0] ?? null;
+    },
+  });
+  return (
+    <p role="status" className={`flex flex-wrap items-center gap-2 ${data ? 'text-good' : 'text-dim'}`}>
+      {data ? <CircleCheck size={18} aria-hidden /> : <LoaderCircle size={18} aria-hidden className="animate-spin" />}
+      {data ? (
+        <>
+          It has come: {data.model}, {data.status}
+          {data.total_ms !== null && ` in ${data.total_ms} ms`}.
+          <Link to="/requests" search={{ open: data.id }} className="text-accent underline underline-offset-4">
+            See how it was routed
+          </Link>
+        </>
+      ) : (
+        'Waiting for a request …'
+      )}
+    </p>
+  );
+}

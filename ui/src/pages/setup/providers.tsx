@@ -1,0 +1,101 @@
+/** Providers: those that are ready, each with a test, and the variable that enables one of the others. */
+
+import { useMutation, useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import { api, bodyOf } from '../../api.ts';
+import { Code } from '../../parts/code.tsx';
+import { Combobox } from '../../parts/combobox.tsx';
+import { formatCount } from '../../parts/numbers.tsx';
+import { ErrorNotice, Loaded } from '../../parts/states.tsx';
+import { Status } from '../../parts/status.tsx';
+import { useSession } from '../../session.ts';
+
+interface Provider {
+  id: string;
+  state: 'ready' | 'waiting' | 'unreachable';
+  models: number;
+  waiting_for: string[] | null;
+}
+
+interface TestResult {
+  ok: boolean;
+  models?: number;
+  ms: number;
+  problem?: string;
+}
+
+export function Providers() {
+  const asked = useQuery({
+    queryKey: ['config', 'providers'],
+    queryFn: async () =>
+      (await bodyOf<{ data: { providers: Provider[] } }>(api.GET('/admin/v1/config'))).data.providers,
+  });
+  return (
+    <Loaded asked={asked}>
+      {(providers) => (
+        <div className="flex flex-col gap-5">
+          <ul className="flex flex-col divide-y rounded-lg border">
+            {providers
+              .filter(({ state }) => state !== 'waiting')
+              .map((provider) => (
+                <ReadyProvider key={provider.id} provider={provider} />
+              ))}
+          </ul>
+          <More waiting={providers.filter(({ state }) => state === 'waiting')} />
+        </div>
+      )}
+    </Loaded>
+  );
+}
+
+function ReadyProvider({ provider: { id, state, models } }: { provider: Provider }) {
+  const { isAdmin } = useSession();
+  const test = useMutation({
+    mutationFn: async () =>
+      (await bodyOf<{ data: TestResult }>(api.POST('/admin/v1/providers/{id}/test', { params: { path: { id } } })))
+        .data,
+  });
+  const { data } = test;
+  return (
+    <li className="flex flex-wrap items-center gap-x-3 gap-y-1 px-3 py-2">
+      <span className="font-medium">{id}</span>
+      <Status tone={state === 'ready' ? 'good' : 'bad'}>{state}</Status>
+      <span className="text-dim">{formatCount(models)} models</span>
+      <span role="status" className={data && !data.ok ? 'text-bad' : 'text-good'}>
+        {data?.ok && `It answers: ${formatCount(data.models ?? 0)} models in ${formatCount(data.ms)} ms.`}
+        {data && !data.ok && data.problem}
+      </span>
+      {isAdmin && (
+        <button
+          type="button"
+          className="button ml-auto"
+          aria-label={`Test ${id}`}
+          disabled={test.isPending}
+          onClick={() => test.mutate()}
+        >
+          {test.isPending ? 'Asking …' : 'Test'}
+        </button>
+      )}
+      {test.error && <ErrorNotice error={test.error} />}
+    </li>
+  );
+}
+
+function More({ waiting }: { waiting: Provider[] }) {
+  const [chosen, setChosen] = useState<string>();
+  const provider = waiting.find(({ id }) => id === chosen) ?? waiting.find(({ id }) => id === 'openai') ?? waiting[0];
+  if (!provider) return null;
+  const [variable = ''] = provider.waiting_for ?? [];
+  return (
+    <div className="flex flex-col gap-2">
+      <p className="flex flex-wrap items-center gap-2">
+        Add
+        <Combobox label="Provider" value={provider.id} options={waiting.map(({ id }) => id)} onChange={setChosen} />
+        by its usual variable, and start again:
+      </p>
+      <div className="rounded-lg border bg-page">
+        <Code language="shell" text={`${variable}=... polygate`} />
+      </div>
+    </div>
+  );
+}

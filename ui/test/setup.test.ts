@@ -1,0 +1,110 @@
+/** Setup from the link of a start to the first request, settings, and the keyboard of all pages. */
+
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import type { Browser } from 'playwright-core';
+import { KEY, type TestGateway } from '../../test/gateway/harness.ts';
+import {
+  ask,
+  assertSound,
+  openBrowser,
+  signInAsAdmin,
+  startGatewayForOperators,
+  type Theme,
+  visit,
+} from './browser.ts';
+
+let browser: Browser;
+let gateway: TestGateway;
+
+before(async () => {
+  [browser, gateway] = await Promise.all([openBrowser(), startGatewayForOperators()]);
+});
+after(() => Promise.all([browser.close(), gateway.close()]));
+
+test('a one-time link leads to setup: a key is made, a provider is tested, and the first request is seen', async () => {
+  const admin = await signInAsAdmin(browser, gateway);
+  const url = await admin.page.evaluate<string>(`(async () => {
+    const headers = { 'content-type': 'application/json', 'x-polygate-ui': '1' };
+    const response = await fetch('/ui/session/links', { method: 'POST', headers, body: '{"role":"admin"}' });
+    return (await response.json()).data.url;
+  })()`);
+  const visitor = await visit(browser, url.replace('/ui#', '/ui/setup#'));
+  const { page } = visitor;
+  await page.getByRole('heading', { name: 'Setup' }).waitFor();
+  await page.getByText('Waiting for a request').waitFor();
+  await page.getByRole('button', { name: 'Test sandbox' }).click();
+  await page.getByText(/It answers: \d+ models/).waitFor();
+  await assertSound(visitor);
+  await page.getByLabel('Or make one, named').fill('newcomer');
+  await page.getByRole('button', { name: 'Make a key' }).click();
+  const secret =
+    (await page
+      .getByText(/^sk-pg-\S+$/)
+      .first()
+      .textContent()) ?? '';
+  await page.getByRole('button', { name: 'LangChain' }).click();
+  await page.getByText(secret).nth(1).waitFor();
+  assert.equal((await ask(gateway, secret)).status, 200);
+  await page.getByText(/It has come: sandbox.echo, completed/).waitFor();
+  await assertSound(visitor);
+  await page.getByRole('link', { name: 'See how it was routed' }).click();
+  await page
+    .getByRole('dialog', { name: 'Request' })
+    .getByText(/Answered by sandbox.echo/)
+    .waitFor();
+});
+
+for (const theme of ['light', 'dark'] satisfies Theme[]) {
+  test(`sessions are listed and ended, and the theme is chosen, in the ${theme} theme`, async () => {
+    const other = await visit(browser, `${gateway.url}/ui/settings`);
+    await other.page.getByLabel(/API key/).fill(KEY);
+    await other.page.keyboard.press('Enter');
+    await other.page.getByRole('row', { name: /key this one/ }).waitFor();
+    await assertSound(other);
+    const visitor = await signInAsAdmin(browser, gateway, '/ui/settings', { theme });
+    const { page } = visitor;
+    await page.getByText('Licences of the libraries').click();
+    await page.getByText(/react/).first().waitFor();
+    await assertSound(visitor);
+    const row = page.getByRole('row', { name: /^key test/ }).first();
+    await row.getByRole('button', { name: 'End' }).click();
+    await row.waitFor({ state: 'detached' });
+    await other.page.reload();
+    await other.page.getByLabel(/API key/).waitFor();
+    await page.getByRole('button', { name: 'Dark', exact: true }).click();
+    assert.equal(await page.locator('html').getAttribute('data-theme'), 'dark');
+  });
+
+  test(`pages, keys, models and requests are reached by keyboard, in the ${theme} theme`, async () => {
+    const visitor = await signInAsAdmin(browser, gateway, '/ui/keys', { theme });
+    const { page } = visitor;
+    await page.getByRole('row', { name: /test/ }).first().waitFor();
+    await page.keyboard.press('?');
+    await page.getByRole('dialog', { name: 'Keyboard' }).getByText('next and previous row').waitFor();
+    await assertSound(visitor);
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('/');
+    assert.equal(await page.getByRole('searchbox').evaluate('document.activeElement?.type'), 'search');
+    await page.keyboard.press('Escape');
+    await page.getByRole('heading', { name: 'Keys' }).click();
+    await page.keyboard.type('gh');
+    await page.getByRole('heading', { name: 'Health' }).waitFor();
+    await page.keyboard.type('gr');
+    await page.getByRole('heading', { name: 'Requests' }).waitFor();
+    await page.keyboard.press('Control+k');
+    await page.getByRole('combobox', { name: 'Find' }).fill('tools');
+    await page.locator('[data-active-item]', { hasText: 'sandbox/tools' }).waitFor();
+    await assertSound(visitor);
+    await page.keyboard.press('Enter');
+    await page.getByRole('dialog').getByText('sandbox/tools').first().waitFor();
+    await page.keyboard.press('Control+k');
+    await page.getByRole('combobox', { name: 'Find' }).fill('configur');
+    await page.locator('[data-active-item]', { hasText: 'Configuration' }).waitFor();
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'Configuration', exact: true }).waitFor();
+    await page.keyboard.press('t');
+    assert.equal(await page.locator('html').getAttribute('data-theme'), theme === 'light' ? 'dark' : 'light');
+    assert.deepEqual(visitor.faults, []);
+  });
+}
