@@ -3,18 +3,11 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Json } from '../../src/core/json/json.ts';
-import {
-  ask,
-  type ProtocolId,
-  startTestGateway,
-  startUpstream,
-  type TestGateway,
-  type TestUpstream,
-} from '../gateway/harness.ts';
-import { WIRES } from './wires.ts';
+import { post, startTestGateway, startUpstream, type TestGateway, type TestUpstream } from '../gateway/harness.ts';
+import { requestOf, WIRES, type WireId } from './wires.ts';
 
-const PROVIDERS: Record<ProtocolId, string> = { chat: 'a', messages: 'b', generate: 'c' };
-const IDS = Object.keys(PROVIDERS) as ProtocolId[];
+const PROVIDERS: Record<WireId, string> = { chat: 'a', messages: 'b', generate: 'c', responses: 'd' };
+const IDS = Object.keys(PROVIDERS) as WireId[];
 const WORDS = 20;
 
 let upstream: TestUpstream;
@@ -34,6 +27,7 @@ providers:
   a: { type: openai-compatible, base_url: "${upstream.url}/v1", models: [{ id: m }] }
   b: { type: anthropic, base_url: "${upstream.url}", api_key: k, models: [{ id: m }] }
   c: { type: google, base_url: "${upstream.url}", api_key: k, models: [{ id: m }] }
+  d: { type: open-responses, base_url: "${upstream.url}/v1", models: [{ id: m }] }
 `);
 });
 
@@ -41,6 +35,11 @@ after(async () => {
   await gateway.close();
   await upstream.close();
 });
+
+function ask(protocol: WireId, model: string, text: string, signal?: AbortSignal): Promise<Response> {
+  const { path, headers, body } = requestOf(protocol, { model, text, stream: true });
+  return post(gateway.url + path, body, headers, signal);
+}
 
 /** The log's last word on the call. */
 async function recorded(requestId: string | null): Promise<Json> {
@@ -57,7 +56,7 @@ for (const protocol of IDS) {
       const model = `${PROVIDERS[target]}/m`;
 
       test('cut by the upstream', async () => {
-        const response = await ask(gateway, { protocol, model, text: 'go', stream: true });
+        const response = await ask(protocol, model, 'go');
         await response.text();
         const line = await recorded(response.headers.get('x-polygate-request-id'));
         assert.equal(line.status, 'failed');
@@ -66,7 +65,7 @@ for (const protocol of IDS) {
 
       test('left by the client', async () => {
         const leaving = new AbortController();
-        const response = await ask(gateway, { protocol, model, text: 'leave', stream: true, signal: leaving.signal });
+        const response = await ask(protocol, model, 'leave', leaving.signal);
         let heard = '';
         for await (const chunk of response.body ?? []) {
           heard += Buffer.from(chunk).toString();
