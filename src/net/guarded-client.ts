@@ -3,12 +3,12 @@
  * connects only to these, follows no redirects, and enforces a deadline and a size limit.
  */
 
-import { createSecureContext, getCACertificates } from 'node:tls';
 import requestOf from 'undici/lib/api/api-request.js';
 import { ByteCollector } from '../core/byte-collector.ts';
 import { type Clock, startTimeout, systemClock, type Timeout } from '../core/clock.ts';
 import { GatewayError } from '../core/errors.ts';
 import { type AddressPolicy, PUBLIC_ONLY } from './address-policy.ts';
+import { authoritiesWith } from './authorities.ts';
 import { checkUrl } from './check-url.ts';
 import { type Connection, createConnectionPool, leadsToOneOf, openConnection } from './connection-pool.ts';
 import { FetchFailure, toFetchFailure } from './fetch-failure.ts';
@@ -95,11 +95,7 @@ const MAX_CHECK_AGE_MS = 30_000;
 export function createGuardedClient(options: GuardedClientOptions = {}): GuardedClient {
   const { policy = PUBLIC_ONLY, extraCa, clock = systemClock } = options;
   const lookup = options.lookup ?? createLookup(policy);
-  // Loading all authorities takes longer than a handshake, so it is done once.
-  const secureContext = createSecureContext({
-    ...(extraCa !== undefined && { ca: [...getCACertificates('default'), extraCa] }),
-  });
-
+  const secureContext = authoritiesWith(extraCa);
   const handshakes = createHandshakeSlots(MAX_HANDSHAKES, clock);
   const pool = options.reuseConnections ? createConnectionPool(POOL_LIMITS) : undefined;
 
