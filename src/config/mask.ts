@@ -151,7 +151,7 @@ function describeVideos(videos: VideosConfig): object {
 }
 
 function describeResponses(responses: ResponsesConfig): object {
-  const { store, keepMs, maxBytes, maxResponses, maxChainBytes, maxChainItems, hostedTools } = responses;
+  const { store, keepMs, maxBytes, maxResponses, maxChainBytes, maxChainItems, hostedTools, compaction } = responses;
   const { maxBackground, backgroundTimeoutMs } = responses;
   return {
     store,
@@ -163,6 +163,7 @@ function describeResponses(responses: ResponsesConfig): object {
     max_background: maxBackground,
     background_timeout: formatDuration(backgroundTimeoutMs),
     hosted_tools: hostedTools,
+    compaction,
   };
 }
 

@@ -152,6 +152,8 @@ export interface ResponsesConfig {
   backgroundTimeoutMs: number;
   /** Whether web search beside other tools is dropped or refused for a model that has none. */
   hostedTools: 'drop' | 'refuse';
+  /** Who compacts where the provider does not. */
+  compaction: 'model' | 'upstream';
 }
 
 export interface AdminConfig {

@@ -14,6 +14,7 @@ export const RESPONSES_DEFAULTS = {
   maxBackground: 100,
   backgroundTimeout: '1h',
   hostedTools: 'drop' as const,
+  compaction: 'model' as const,
 };
 
 export const responses = Type.Object(
@@ -64,6 +65,13 @@ export const responses = Type.Object(
         default: RESPONSES_DEFAULTS.hostedTools,
         description:
           'Web search beside other tools for a model that has none. drop: it is left out and named. refuse: the request is refused, as it is where web search is the only tool.',
+      }),
+    ),
+    compaction: Type.Optional(
+      Type.Union([Type.Literal('model'), Type.Literal('upstream')], {
+        default: RESPONSES_DEFAULTS.compaction,
+        description:
+          'Compaction by a provider that has none. model: the model summarizes the conversation. upstream: the request is refused.',
       }),
     ),
   },

@@ -14,6 +14,7 @@ export function resolveResponses(entry: ResponsesEntry): ResponsesConfig {
     maxChainItems: entry.max_chain_items ?? DEFAULTS.maxChainItems,
     maxBackground: entry.max_background ?? DEFAULTS.maxBackground,
     backgroundTimeoutMs: parseDuration(entry.background_timeout ?? DEFAULTS.backgroundTimeout) as number,
+    compaction: entry.compaction ?? DEFAULTS.compaction,
     hostedTools: entry.hosted_tools ?? DEFAULTS.hostedTools,
   };
 }

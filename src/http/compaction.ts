@@ -30,7 +30,10 @@ export async function handleCompaction(
   const { state } = options.dispatch();
   const { candidates } = await decideCall(context, { call, match, state }, options);
   const { body } = call;
-  const summarize = () => handleSummary(context, { ...call, body }, options);
+  async function summarize(): Promise<void> {
+    if (!options.stored.maySummarize()) throw notCompacted();
+    return handleSummary(context, { ...call, body }, options);
+  }
   const provider = candidates[0]?.endpoint.provider.id ?? '';
   const speaks = candidates[0]?.endpoint.dialect.protocol === call.protocol.id;
   if (!speaks || state.absent.has(provider, ABSENT_PATH)) return summarize();
@@ -41,6 +44,12 @@ export async function handleCompaction(
     return summarize();
   }
   return handleCall(context, { call, match, onRefused }, options);
+}
+
+function notCompacted(): Refusal {
+  const message =
+    'The provider of this model does not compact conversations, and no other may do it here: compact with another model, or send the whole conversation.';
+  return new Refusal('unsupported_parameter', message, { param: 'model' });
 }
 
 /** Asks the model for a summary, as a request of its own. */

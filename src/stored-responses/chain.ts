@@ -18,6 +18,8 @@ export interface Chain {
   newest: StoredResponse;
   /** Oldest first; absent if the provider of the newest keeps it. */
   links?: ChainLink[];
+  /** What the links continue, if its provider keeps it. */
+  root?: StoredResponse;
 }
 
 export interface ChainErrors {
@@ -41,12 +43,17 @@ export async function readChain(
   reserve(found.responses.reduce((sum, { wholeBytes }) => sum + wholeBytes, 0));
   const reader = createContentReader(owner, found.parts, cipher);
   const links: ChainLink[] = [];
+  let root: StoredResponse | undefined;
   for (const stored of found.responses.toReversed()) {
+    if (!stored.content && links.length === 0) {
+      root = stored;
+      continue;
+    }
     const content = await reader.read(stored);
     if (!content) throw errors.unknown;
     links.push({ stored, content });
   }
-  return { newest, links };
+  return { newest, links, ...(root && { root }) };
 }
 
 /** Finds the items to which the inputs of a chain refer. Throws if one of them is gone. */

@@ -19,6 +19,8 @@ export interface ResponseSettings {
   maxBackground: number;
   /** From the request to the end of a background response, in milliseconds. */
   backgroundTimeoutMs: number;
+  /** Who compacts a conversation where the provider does not. */
+  compaction: 'model' | 'upstream';
 }
 
 export interface StoredContext {

@@ -15,6 +15,8 @@ import { isStorableId } from './storable-id.ts';
 export interface ResolvedRequest {
   /** The whole input; absent if the request is sent as it is. */
   input?: Json[];
+  /** Id of the response, kept by its provider, that the input continues. */
+  root?: string | undefined;
   pin?: AccountPin | undefined;
   /** Response that the request continues. */
   previous?: StoredResponse | undefined;
@@ -40,7 +42,7 @@ export async function resolveNames(context: StoredContext, request: NamingReques
   const items = turn?.items ?? before.items;
   const isRewritten = items !== undefined || own.isRewritten;
   return {
-    ...(isRewritten && { input: [...(items ?? []), ...own.input] }),
+    ...(isRewritten && { input: [...(items ?? []), ...own.input], root: before.root }),
     pin,
     previous: before.newest,
     own: own.input,
@@ -49,21 +51,24 @@ export async function resolveNames(context: StoredContext, request: NamingReques
 
 interface Previous {
   newest?: StoredResponse;
-  /** All items of the chain; absent if its provider keeps them. */
+  /** All items of the chain that the gateway has; absent if its provider keeps them. */
   items?: Json[];
+  /** Id of the response before these, if its provider keeps it. */
+  root?: string;
   pin?: AccountPin;
 }
 
 async function readPrevious(context: StoredContext, reader: Reader, id: string): Promise<Previous> {
   const unknown = unknownPrevious(id);
   const errors = { unknown, tooLong: tooLong('previous_response_id', limitsOf(context)) };
-  const { newest, links } = await readChain(context, reader, { id, errors });
+  const { newest, links, root } = await readChain(context, reader, { id, errors });
   if (links) {
     // One that runs has no output yet.
     if (newest.status === 'queued' || newest.status === 'in_progress') throw unknown;
     if (links.some(({ content }) => (content.response.conversation ?? undefined) !== undefined))
       throw inConversation(unknown);
-    return { newest, items: await joinedInput(context, reader, { links, errors }) };
+    const items = await joinedInput(context, reader, { links, errors });
+    return { newest, items, ...(root && { root: root.id, pin: pinTo(root, unknown) }) };
   }
   return { newest, pin: pinTo(newest, unknown) };
 }

@@ -39,6 +39,8 @@ export interface StoredResponses {
   prepare(call: InferenceCall, options: PrepareOptions): Promise<void> | undefined;
   /** Whether responses of a key with this setting are stored. */
   isOn(mayStore: boolean | undefined): boolean;
+  /** Whether the model summarizes a conversation where its provider does not compact it. */
+  maySummarize(): boolean;
   /** Throws `response_not_found`. */
   find(owner: string, id: string): Promise<FoundResponse>;
   /** The response object, with encrypted reasoning if `include` names it. */
@@ -72,7 +74,7 @@ export function createStoredResponses(context: StoredContext): StoredResponses {
     if (turn) turn.input = resolved.own;
     if (resolved.input) {
       call.asked = call.body;
-      call.body = withInput(call.body, resolved.input);
+      call.body = withInput(call.body, resolved.input, resolved.root);
       call.bytes = await writeBody(call.body, size);
     }
     return { input, previous: resolved.previous };
@@ -137,6 +139,8 @@ export function createStoredResponses(context: StoredContext): StoredResponses {
     },
 
     isOn: (mayStore) => mayStore ?? settings().store,
+
+    maySummarize: () => settings().compaction === 'model',
 
     find,
     encode: ({ response, output }, include) => withoutState({ ...response, output }, include),

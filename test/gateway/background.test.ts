@@ -111,6 +111,39 @@ providers:
       });
     }
 
+    test('a response that its provider keeps is continued by its account, in the background and after it', async () => {
+      const first = await client.create({ model: 'keeping/m', input: 'One', background: false });
+      assert.equal(first.status, 200, JSON.stringify(first.body));
+      const queued = await client.create({
+        ...{ model: 'keeping/m', input: 'Two', previous_response_id: first.body.id, store: true },
+      });
+      assert.equal(queued.status, 200, JSON.stringify(queued.body));
+      const ended = await client.ended(queued.body.id);
+      assert.deepEqual([ended.status, ended.previous_response_id], ['completed', first.body.id], JSON.stringify(ended));
+      for (const isLater of [true, false]) {
+        const ask = { model: 'keeping/m', input: 'Three', previous_response_id: queued.body.id, store: true };
+        const last = await client.create({ ...ask, background: isLater });
+        assert.equal(last.status, 200, JSON.stringify(last.body));
+        if (isLater) assert.equal((await client.ended(last.body.id)).status, 'completed');
+      }
+      const [one, two, three, four] = keeping.calls;
+      assert.equal(two?.body.previous_response_id, first.body.id);
+      assert.equal(two?.body.store, false);
+      for (const call of [three, four]) {
+        assert.equal(call?.headers.authorization, one?.headers.authorization);
+        assert.equal(call?.body.previous_response_id, first.body.id);
+        const texts = call?.body.input.map(({ content }: Json) => content[0].text);
+        assert.deepEqual(texts, ['Two', 'You said: Two', 'Three']);
+      }
+      // Only the account that keeps the beginning can go on.
+      const elsewhere = await client.create({ model: 'plain/m', input: 'x', previous_response_id: queued.body.id });
+      assert.deepEqual([elsewhere.status, elsewhere.body.error.code], [400, 'previous_response_not_found']);
+      // Its deletion ends the chain.
+      assert.equal((await client.request('DELETE', first.body.id)).status, 200);
+      const gone = await client.create({ model: 'keeping/m', input: 'x', previous_response_id: queued.body.id });
+      assert.deepEqual([gone.status, gone.body.error.code], [400, 'previous_response_not_found']);
+    });
+
     test('it is in progress while the upstream answers, which is asked once, for a stream and to store nothing', async () => {
       plain.beforeEnd = () => permits.take();
       const { body } = await client.create({ model: 'plain/m', input: 'Slow' });

@@ -176,3 +176,29 @@ test('R65: what is refused', async () => {
   const item = { type: 'compaction', id: 'cmp_1', encrypted_content: foreign.toString('base64') };
   assert.equal((await send('', { model: 'chat/m', input: [item, user('x')] })).status, 400);
 });
+
+test('R65: responses.compaction: upstream leaves compaction to providers that have it', async () => {
+  const strict = await startTestGateway(`
+responses: { compaction: upstream }
+providers:
+  compacting: { type: openai, base_url: "${compacting.url}/v1", api_key: k, models: [{ id: m }] }
+  without: { type: vllm, base_url: "${without.url}/v1", models: [{ id: m }] }
+  chat: { type: openai-compatible, base_url: "${providers[0]?.url}/v1", api_key: k, models: [{ id: m }] }
+`);
+  const compact = async (model: string): Promise<{ status: number; body: Json }> => {
+    const response = await post(`${strict.url}/v1/responses/compact`, { model, input: HISTORY }, HEADERS.chat);
+    return { status: response.status, body: await response.json() };
+  };
+  assert.deepEqual((await compact('compacting/m')).body.output, COMPACTED.output);
+  // The second time, it is known that the server has no such path.
+  for (const model of ['chat/m', 'without/m', 'without/m']) {
+    const { status, body } = await compact(model);
+    assert.deepEqual([status, body.error.code, body.error.param], [400, 'unsupported_parameter', 'model']);
+  }
+  assert.deepEqual(
+    without.calls.map(({ path }) => path),
+    ['/v1/responses/compact'],
+  );
+  assert.equal(providers[0]?.calls.length, 0);
+  await strict.close();
+});

@@ -25,7 +25,6 @@ export async function acceptInBackground(
   if (!first) throw noEndpointError(route);
   if (!stored.isOn(key.settings.storeResponses))
     throw refusal('the gateway stores no responses, so that none could be fetched later');
-  if (call.pin) throw refusal('a response that its provider keeps is continued in the foreground');
   const { headers, withdraw } = await admission.open(call, key, route);
   try {
     exchange.headers.setRateLimit(headers);

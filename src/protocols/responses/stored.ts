@@ -58,11 +58,12 @@ export function inputItems(input: Json): Json[] {
     : [];
 }
 
-/** A copy of a request with another input, which names no response. */
-export function withInput(body: Json, input: Json[]): Json {
+/** A copy of a request with another input, which continues `previous`, a response that the provider keeps, or none. */
+export function withInput(body: Json, input: Json[], previous?: string): Json {
   const { previous_response_id: _previous, conversation: _conversation, ...rest } = body;
   const { comparison_response_id: _comparison, ...cache } = rest.prompt_cache_options ?? {};
-  return { ...rest, input, ...(rest.prompt_cache_options && { prompt_cache_options: cache }) };
+  const root = previous !== undefined && { previous_response_id: previous };
+  return { ...rest, input, ...root, ...(rest.prompt_cache_options && { prompt_cache_options: cache }) };
 }
 
 /** Ids that servers of other vendors accept in an input. */

@@ -140,7 +140,7 @@ async function findRow(
 }
 
 export interface StoredChain {
-  /** From the newest to the oldest. The newest alone if its provider keeps it. */
+  /** From the newest to the oldest, or to the first that its provider keeps. */
   responses: StoredResponse[];
   parts: StoredPart[];
 }
@@ -161,16 +161,20 @@ export const readStoredChain = reading<ChainQuery, StoredChain | 'unknown' | 'to
     if (!newest) return 'unknown';
     if (newest.content === null) return { responses: [storedResponseOf(newest)], parts: [] };
     const values = { owner, now, row: newest.row_id ?? null, max_items: maxItems, max_bytes: maxBytes };
-    const links = await transaction.all(`${CHAIN_SQL} SELECT previous, all_items, all_bytes, depth FROM chain`, values);
+    const links = await transaction.all(
+      `${CHAIN_SQL} SELECT previous, all_items, all_bytes, depth, has_content FROM chain`,
+      values,
+    );
     const oldest = links.reduce((one, other) => (Number(one.depth) > Number(other.depth) ? one : other));
     if (Number(oldest.all_items) > maxItems || Number(oldest.all_bytes) > maxBytes) return 'too-long';
-    if (oldest.previous !== null) return Number(oldest.depth) >= maxItems ? 'too-long' : 'unknown';
+    const isCut = oldest.previous !== null && Number(oldest.has_content) === 1;
+    if (isCut) return Number(oldest.depth) >= maxItems ? 'too-long' : 'unknown';
     const rows = await transaction.all(
       `${CHAIN_SQL} SELECT ${columnsOf('response')} FROM chain
        JOIN stored_response AS response ON response.row_id = chain.row_id ORDER BY chain.depth`,
       values,
     );
-    if (rows.length < links.length || rows.some(({ content }) => content === null)) return 'unknown';
+    if (rows.length < links.length) return 'unknown';
     const parts = await transaction.all(
       `${CHAIN_SQL} SELECT digest, content FROM stored_part WHERE owner = :owner AND digest IN (
          SELECT part.digest FROM chain JOIN stored_part_use AS part ON part.row_id = chain.row_id)`,
@@ -180,15 +184,16 @@ export const readStoredChain = reading<ChainQuery, StoredChain | 'unknown' | 'to
   },
 );
 
-/** Links beyond the limits are not followed. */
+/** Links beyond the limits, and those that a provider keeps, are not followed. */
 const CHAIN_SQL = `WITH RECURSIVE chain AS (
-    SELECT row_id, previous, items AS all_items, whole_bytes AS all_bytes, 1 AS depth FROM stored_response
+    SELECT row_id, previous, items AS all_items, whole_bytes AS all_bytes, 1 AS depth, 1 AS has_content
+    FROM stored_response
     WHERE row_id = :row AND owner = :owner AND expires_at > :now
   UNION ALL
     SELECT earlier.row_id, earlier.previous, chain.all_items + earlier.items, chain.all_bytes + earlier.whole_bytes,
-      chain.depth + 1
+      chain.depth + 1, CASE WHEN earlier.content IS NULL THEN 0 ELSE 1 END
     FROM chain JOIN stored_response AS earlier ON earlier.row_id = chain.previous
-    WHERE earlier.owner = :owner AND earlier.expires_at > :now
+    WHERE earlier.owner = :owner AND earlier.expires_at > :now AND chain.has_content = 1
       AND chain.all_items <= :max_items AND chain.all_bytes <= :max_bytes AND chain.depth < :max_items
   )`;
 
