@@ -13,6 +13,7 @@ import { frozenRequests } from './frozen-requests.ts';
 import { killedAccounts } from './killed-accounts.ts';
 import { killedDatabase } from './killed-database.ts';
 import { killedDeliveries } from './killed-deliveries.ts';
+import { killedResponses } from './killed-responses.ts';
 import { killedTasks } from './killed-tasks.ts';
 import { manyOpenTasks } from './many-open-tasks.ts';
 import { powerLoss } from './power-loss.ts';
@@ -31,6 +32,7 @@ export const scenarios: readonly Scenario[] = [
   commitRate,
   killedTasks,
   killedAccounts,
+  killedResponses,
   manyOpenTasks,
   deadHost,
   storm,
