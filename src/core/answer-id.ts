@@ -1,12 +1,14 @@
 /** Ids of translated answers: derived from the request id, which is unique, not from the upstream's id. */
 
+const PREFIX = 'req_';
+
 /** The id without the prefix of a protocol. */
 export function answerIdOf(requestId: string): string {
-  return requestId.replace(/^req_/, '');
+  return requestId.startsWith(PREFIX) ? requestId.slice(PREFIX.length) : requestId;
 }
 
 /** The request id in the id of a translated answer of any protocol; undefined for other ids. */
 export function requestIdOf(id: string): string | undefined {
   const own = /^(?:chatcmpl-|msg_|resp_)?([0-9a-f]{32})$/.exec(id)?.[1];
-  return own && `req_${own}`;
+  return own && PREFIX + own;
 }

@@ -205,6 +205,6 @@ export function checkContentType(type: string | undefined, encoding: string | un
       `Content-Encoding "${encoding}" is not accepted; send the body uncompressed.`,
     );
   }
-  if (type === undefined || /^application\/([\w.-]+\+)?json\s*(;|$)/i.test(type)) return;
+  if (type === undefined || type === 'application/json' || /^application\/([\w.-]+\+)?json\s*(;|$)/i.test(type)) return;
   throw new GatewayError('unsupported_media_type', `Content-Type "${type}" is not accepted; send application/json.`);
 }

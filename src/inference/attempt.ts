@@ -112,7 +112,7 @@ export class RunningAttempt implements ResponseContext, UpstreamReceiver {
     this.options = encoderOptions(call, endpoint, {
       now: options.now,
       hideReasoning: planned.request?.reasoning?.visible === false,
-      ...(path === 'translated' && { echo: call.protocol.operations.complete.echoOf?.(call.asked ?? call.body) }),
+      echo: path === 'translated' ? call.protocol.operations.complete.echoOf?.(call.asked ?? call.body) : undefined,
     });
     this.assembler = path === 'translated' ? createResponseAssembler(planned) : undefined;
     this.memory = options.memory;

@@ -32,7 +32,7 @@ export interface DispatchOutcome {
 
 export function servedBy({ provider, model, dialect }: Endpoint): ServingEndpoint {
   const { id, billsReportedCost } = provider;
-  return { provider: id, model, protocol: dialect.protocol, ...(billsReportedCost && { billsReportedCost }) };
+  return { provider: id, model, protocol: dialect.protocol, billsReportedCost };
 }
 
 const STATUSES: Record<DispatchOutcome['status'], UsageStatus> = {

@@ -13,7 +13,7 @@ export interface ServingEndpoint {
   model: CatalogModel;
   protocol: string;
   /** The provider bills the cost that it reports. */
-  billsReportedCost?: boolean;
+  billsReportedCost?: boolean | undefined;
 }
 
 /** Usage of a response, complete or so far. */
@@ -119,18 +119,18 @@ class RequestMeter implements UsageMeter {
     return cost;
   }
 
-  async close({ served = this.#first, usage: given, ...ending }: RequestEnding): Promise<void> {
+  async close(ending: RequestEnding): Promise<void> {
     const { recorder, free, estimate, settleLimits } = this.#options;
     const intent = this.#intent;
+    const { served = this.#first, finish, abandoned } = ending;
     if (!intent || !served || !this.#sent) {
       if (intent) recorder.withdraw(intent);
       return settleLimits({ tokens: 0, cost: 0n });
     }
-    const { finish, abandoned } = ending;
-    const usage = given ?? (abandoned ? { estimated: true } : undefined);
+    const usage = ending.usage ?? (abandoned ? { estimated: true } : undefined);
     const counted = usage && !free ? withEstimatedInput(boundUsage(usage), estimate) : undefined;
     const cost = boundCost((usage && this.charge(served, { usage, finish, abandoned })) ?? 0n);
-    await recorder.finish(intent, { ...ending, ...endpointFields(served), usage: counted, cost });
+    await recorder.finish(intent, completionOf(ending, served, { usage: counted, cost }));
     settleLimits({ tokens: counted ? counted.input + counted.output : 0, cost });
   }
 
@@ -177,8 +177,25 @@ class MeteredIntent implements Intent {
   }
 }
 
-function endpointFields({ provider, model, protocol }: ServingEndpoint): Pick<Intent, 'endpoint' | 'protocolOut'> {
-  return { endpoint: { provider, model: model.upstreamId }, protocolOut: protocol };
+function completionOf(
+  { status, errorCode, finish, attempts, firstByte, total, upstreamId, trace }: RequestEnding,
+  { provider, model, protocol }: ServingEndpoint,
+  { usage, cost }: { usage: Usage | undefined; cost: bigint },
+): Completion {
+  return {
+    endpoint: { provider, model: model.upstreamId },
+    protocolOut: protocol,
+    status,
+    errorCode,
+    finish,
+    usage,
+    cost,
+    attempts,
+    firstByte,
+    total,
+    upstreamId,
+    trace,
+  };
 }
 
 /** Whether the price of a model is known in advance. */

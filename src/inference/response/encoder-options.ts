@@ -7,7 +7,7 @@ import type { InferenceCall } from '../../routing/inference-call.ts';
 export function encoderOptions(
   call: InferenceCall,
   endpoint: Endpoint,
-  { now, ...more }: Pick<EncoderOptions, 'hideReasoning' | 'echo'> & { now(): number },
+  { now, hideReasoning, echo }: Pick<EncoderOptions, 'hideReasoning' | 'echo'> & { now(): number },
 ): EncoderOptions {
   return {
     model: endpoint.model.id,
@@ -16,6 +16,7 @@ export function encoderOptions(
     includeUsage: call.protocol.operations.complete.streamUsage?.asked(call.body) ?? true,
     array: call.array,
     isStored: call.keeper?.isStored === true,
-    ...more,
+    hideReasoning,
+    echo,
   };
 }

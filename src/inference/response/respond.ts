@@ -18,6 +18,8 @@ import { hold } from './response-budget.ts';
 import { StreamWriter } from './stream-writer.ts';
 import { checkResponse } from './whole.ts';
 
+const JSON_TYPE = 'application/json';
+
 /** Receiver of all rounds of one attempt. */
 export interface Responder extends UpstreamReceiver {
   /** Called for each round, with the exchange that is paused for a slow client and aborted after an error. */
@@ -153,7 +155,7 @@ class WholeWriter implements BodyReader {
     const converted = handlerOf(call.operation).readWhole({ bytes, json }, context);
     this.#isOver = true;
     if (!converted) return;
-    const type = call.stream ? call.protocol.operations.complete.streamType(options) : 'application/json';
+    const type = call.stream ? call.protocol.operations.complete.streamType(options) : JSON_TYPE;
     const { body, usage, facts } = converted;
     const head = responseHeaders(context, this.#headers, type);
     if (call.operation.name === 'complete') Object.assign(head, unshownHeaders(context, planned.dropped));
@@ -168,6 +170,6 @@ function nestsTooDeeply(cause: RangeError): GatewayError {
   return new GatewayError('upstream_error', 'The upstream sent a response that nests too deeply.', { cause });
 }
 
-function isJson(headers: UpstreamHeaders): boolean {
-  return /^application\/([\w.-]+\+)?json/i.test(headers['content-type'] ?? 'application/json');
+function isJson({ 'content-type': type = JSON_TYPE }: UpstreamHeaders): boolean {
+  return type === JSON_TYPE || /^application\/([\w.-]+\+)?json/i.test(type);
 }

@@ -11,6 +11,20 @@ function quoted(text: string | null): string {
   return PLAIN_TEXT.test(text) ? `"${text}"` : JSON.stringify(text);
 }
 
+/** JSON of texts that many records share. */
+const knownNames = new Map<string, string>();
+const MAX_KNOWN_NAMES = 1000;
+
+/** Name of a key, a model, a provider, a protocol or a status. */
+function named(name: string): string {
+  const known = knownNames.get(name);
+  if (known !== undefined) return known;
+  if (knownNames.size >= MAX_KNOWN_NAMES) knownNames.clear();
+  const json = quoted(name);
+  knownNames.set(name, json);
+  return json;
+}
+
 /** JSON has no other numbers; the store refuses the record then. */
 function numeral(value: number | null): string {
   return value !== null && Number.isFinite(value) ? String(value) : 'null';
@@ -19,7 +33,7 @@ function numeral(value: number | null): string {
 /** Id, start, key, model, endpoint, protocols, stream, estimated input, its cost. */
 export function encodeBegin(intent: Intent): string {
   const { id, startedAt, keyId, model, endpoint, protocolIn, protocolOut, stream, estimate } = intent;
-  return `[${quoted(id)},${numeral(startedAt)},${quoted(keyId)},${quoted(model)},${quoted(endpoint.provider)},${quoted(endpoint.model)},${quoted(protocolIn)},${quoted(protocolOut)},${Number(stream)},${numeral(estimate.input)},${estimate.cost}]`;
+  return `[${quoted(id)},${numeral(startedAt)},${named(keyId)},${named(model)},${named(endpoint.provider)},${named(endpoint.model)},${named(protocolIn)},${named(protocolOut)},${Number(stream)},${numeral(estimate.input)},${estimate.cost}]`;
 }
 
 /** Intent of a begin, for the record of an interrupted request. */
@@ -42,7 +56,7 @@ export function decodeBegin(payload: string): Intent {
 /** The columns of a usage row in their order. */
 export function encodeEnd(intent: Intent, completion: Completion): string {
   const row = completedRow(intent, completion);
-  return `[${quoted(row.id)},${numeral(row.started_at)},${quoted(row.key_id)},${quoted(row.model)},${quoted(row.endpoint_provider)},${quoted(row.endpoint_model)},${quoted(row.protocol_in)},${quoted(row.protocol_out)},${row.stream},${quoted(row.status)},${quoted(row.error_code)},${quoted(row.finish)},${row.estimated},${numeral(row.attempts)},${row.input_tokens},${row.output_tokens},${row.cached_tokens},${row.cache_write_tokens},${row.reasoning_tokens},${row.audio_tokens},${row.searches},${row.cost},${numeral(row.first_byte_ms)},${numeral(row.total_ms)},${quoted(row.upstream_id)},${numeral(row.ended_at ?? null)},${quoted(row.trace ?? null)}]`;
+  return `[${quoted(row.id)},${numeral(row.started_at)},${named(row.key_id)},${named(row.model)},${named(row.endpoint_provider)},${named(row.endpoint_model)},${named(row.protocol_in)},${named(row.protocol_out)},${row.stream},${named(row.status)},${quoted(row.error_code)},${quoted(row.finish)},${row.estimated},${numeral(row.attempts)},${row.input_tokens},${row.output_tokens},${row.cached_tokens},${row.cache_write_tokens},${row.reasoning_tokens},${row.audio_tokens},${row.searches},${row.cost},${numeral(row.first_byte_ms)},${numeral(row.total_ms)},${quoted(row.upstream_id)},${numeral(row.ended_at ?? null)},${quoted(row.trace ?? null)}]`;
 }
 
 /** The end of a request that no process will end: what its begin says, and no output. */
