@@ -40,7 +40,6 @@ export function handleInference(
   options: AppOptions,
 ): Promise<void> {
   const { headers } = context.request;
-  context.capture?.asked(context.body);
   checkContentType(headers['content-type'], headers['content-encoding']);
   const read = readCall(context, { operation, match });
   return read instanceof Promise
@@ -153,6 +152,7 @@ export function readCall(
   asked: { operation: Operation; match: RouteMatch },
 ): Promise<InferenceCall> | InferenceCall {
   const { names } = asked.operation;
+  context.capture?.asked(context.body);
   const facts: BodyFacts = { found: 0 };
   const body = readBody(context.body, { names, sought: soughtNames(asked.operation), facts });
   if (body instanceof Promise) return body.then((parsed) => callOf(context, { body: parsed, facts }, asked));

@@ -212,6 +212,23 @@ test('a credential that an upstream repeats is replaced', async () => {
   assert.match(capture.upstream[0].response.body.text, /"x-team":"\*+"/);
 });
 
+test('other operations are seen, too', async () => {
+  const headers = { 'x-polygate-capture': '1', 'x-polygate-key': keyHash, 'anthropic-version': '2023-06-01' };
+  const compact = { model: 'up-chat/m', input: 'Hello' };
+  const count = { model: 'up-messages/m', messages: [{ role: 'user', content: 'Hello' }] };
+  for (const [path, body] of [
+    ['/v1/responses/compact', compact],
+    ['/anthropic/v1/messages/count_tokens', count],
+  ] as const) {
+    const response = await operator.send('POST', path, { body, headers });
+    const capture = await captureOf(operator, response);
+    assert.deepEqual(JSON.parse(capture.request.body.text), body);
+    assert.equal(capture.response.body.text, response.text);
+    assert.equal(capture.upstream.length, 1);
+    assert.ok(capture.upstream[0].request.body.text.includes('Hello'));
+  }
+});
+
 test('every attempt is seen', async () => {
   const response = await ask(operator, { model: 'house/m', text: 'busy' });
   assert.equal(response.status, 200);

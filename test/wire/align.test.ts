@@ -150,6 +150,30 @@ describe('by example', () => {
       ['reshaped', 'system[1]', 'instructions'],
     ]);
   });
+
+  test('schemas of tools, whose types are everywhere', () => {
+    const parameters = { type: 'object', properties: { city: { type: 'string' } } };
+    const sent = { tools: [{ type: 'function', function: { name: 'weather', parameters } }] };
+    const upstream = { tools: [{ name: 'weather', input_schema: parameters }] };
+    assert.deepEqual(marks(sent, upstream), [
+      ['reshaped', 'tools[0].type', undefined],
+      ['reshaped', 'tools[0].function.name', 'tools[0].name'],
+      ['reshaped', 'tools[0].function.parameters.type', 'tools[0].input_schema.type'],
+      ['reshaped', 'tools[0].function.parameters.properties.city.type', 'tools[0].input_schema.properties.city.type'],
+    ]);
+  });
+
+  test('what says a shape goes with its object, and null with nothing', () => {
+    const answer = { message: { content: null, tool_calls: [{ id: 'call_1234', type: 'function' }] } };
+    const response = { output: [{ call_id: 'call_1234' }], tools: [{ type: 'function', name: 'weather' }] };
+    assert.deepEqual(marks(answer, response), [
+      ['reshaped', 'message.content', undefined],
+      ['reshaped', 'message.tool_calls[0].id', 'output[0].call_id'],
+      ['added', undefined, 'tools[0].type'],
+      ['added', undefined, 'tools[0].name'],
+      ['reshaped', 'message.tool_calls[0].type', undefined],
+    ]);
+  });
 });
 
 test('a body is the same as itself', () => {

@@ -79,8 +79,9 @@ interface RecordedResponse {
   body: RecordedBytes;
 }
 
-interface RecordedSending {
-  watched: WatchedSending;
+/** Without the body, which the call lets go of. */
+interface RecordedSending extends Pick<WatchedSending, 'attempt' | 'endpoint' | 'protocol' | 'plainHeaders'> {
+  request: Pick<WatchedSending['request'], 'method' | 'url' | 'headers'>;
   ms: number;
   body: RecordedBytes;
   response?: RecordedResponse;
@@ -111,11 +112,12 @@ export class Capture implements CallWatcher {
     if (this.#onComplete) this.#asked.add(body, 0);
   }
 
-  follow(watched: WatchedSending, receiver: UpstreamReceiver): UpstreamReceiver {
+  follow({ request, ...about }: WatchedSending, receiver: UpstreamReceiver): UpstreamReceiver {
     if (!this.#onComplete || this.#sendings.length >= MAX_SENDINGS) return receiver;
     const body = new RecordedBytes(this.#allowance);
-    for (const piece of piecesOf(watched.request.body)) body.add(piece, 0);
-    const sending: RecordedSending = { watched, ms: this.#elapsed(), body };
+    for (const piece of piecesOf(request.body)) body.add(piece, 0);
+    const { method, url, headers: sent } = request;
+    const sending: RecordedSending = { ...about, request: { method, url, headers: sent }, ms: this.#elapsed(), body };
     this.#sendings.push(sending);
     return {
       sent: () => receiver.sent?.(),
@@ -161,8 +163,8 @@ export class Capture implements CallWatcher {
 
   #encode(): CapturedExchange {
     const { id, requestId, protocol, method, target, headers } = this.#options;
-    const secrets = secretsOf(this.#sendings.flatMap(({ watched }) => secretTexts(watched)));
-    const attempts = [...new Set(this.#sendings.map(({ watched }) => watched.attempt))];
+    const secrets = secretsOf(this.#sendings.flatMap(secretTexts));
+    const attempts = [...new Set(this.#sendings.map(({ attempt }) => attempt))];
     return {
       id,
       request_id: requestId,
@@ -175,13 +177,13 @@ export class Capture implements CallWatcher {
         headers: redactHeaders(headers),
         body: captureBody(this.#asked, contentType(headers), secrets),
       },
-      upstream: this.#sendings.map((one) => this.#encodeSending(one, secrets, attempts.indexOf(one.watched.attempt))),
+      upstream: this.#sendings.map((one) => this.#encodeSending(one, secrets, attempts.indexOf(one.attempt))),
       response: this.#response ? encodeResponse(this.#response, secrets) : null,
     };
   }
 
-  #encodeSending({ watched, ms, body, response }: RecordedSending, secrets: Buffer[], index: number): CapturedSending {
-    const { attempt, protocol, request, plainHeaders } = watched;
+  #encodeSending(sending: RecordedSending, secrets: Buffer[], index: number): CapturedSending {
+    const { attempt, protocol, request, plainHeaders, ms, body, response } = sending;
     const { isForOperators } = this.#options;
     return {
       attempt: index + 1,
@@ -221,7 +223,7 @@ function hasFailed({ error }: Attempt, { status }: RecordedResponse): boolean {
   return error !== undefined || status >= 300;
 }
 
-function secretTexts({ request, plainHeaders, endpoint }: WatchedSending): string[] {
+function secretTexts({ request, plainHeaders, endpoint }: RecordedSending): string[] {
   return [...hiddenValues(request.headers, plainHeaders), ...textsOfCredential(endpoint.credential.value)];
 }
 

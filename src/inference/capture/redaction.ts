@@ -64,7 +64,8 @@ function isShown(name: string): boolean {
 export function redactUrl(text: string): string {
   if (!URL.canParse(text)) return REPLACED;
   const url = new URL(text);
-  return `${url.origin}${redactTarget(url.pathname + url.search)}`;
+  const { protocol, host, pathname, search } = url;
+  return `${protocol}${host === '' ? '' : `//${host}`}${redactTarget(pathname + search)}`;
 }
 
 /** Of a request line. */

@@ -6,6 +6,8 @@ export type Mark = 'same' | 'renamed' | 'reshaped' | 'dropped' | 'added';
 
 export interface AlignedLeaf {
   mark: Mark;
+  /** Whether the gateway says that it dropped this. */
+  isTold?: true;
   /** Absent where it was added. */
   left?: Leaf;
   /** Absent where it was dropped, or where its shape alone says it. */
@@ -13,7 +15,9 @@ export interface AlignedLeaf {
 }
 
 /** Candidates that are compared for one leaf. */
-const MAX_CANDIDATES = 8;
+const MAX_CANDIDATES = 16;
+/** Objects around a leaf that are noted as its own. */
+const MAX_AROUND = 6;
 /** Texts of each side that are sought within those of the other. */
 const MAX_TEXTS = 40;
 const MAX_TEXT_CHARACTERS = 20_000;
@@ -77,8 +81,8 @@ export function align(
     taken.add(other);
   }
 
-  /** Pairs leaves of one key, each with the most alike of the first candidates. */
-  function match(keyOf: (leaf: Leaf) => string | undefined): void {
+  /** Pairs leaves of one key, each with the most alike of the first candidates; what says a shape, within objects of a pair. */
+  function match(keyOf: (leaf: Leaf) => string | undefined, areRelated?: (one: Leaf, other: Leaf) => boolean): void {
     const places = new Map<string, Leaf[]>();
     for (const leaf of right) {
       const key = taken.has(leaf) ? undefined : keyOf(leaf);
@@ -92,26 +96,30 @@ export function align(
       const key = pairs.has(leaf) || lost.has(leaf) ? undefined : keyOf(leaf);
       const queue = key === undefined ? undefined : places.get(key);
       if (!queue || queue.length === 0) continue;
-      const found = mostAlike(leaf, queue);
-      const [other] = queue.splice(found, 1);
-      if (other) pair(leaf, other);
+      const found = mostAlike(leaf, queue, areRelated);
+      const other = queue[found] as Leaf;
+      if (areRelated && SHAPES.has(leaf.name) && !areRelated(leaf, other)) continue;
+      queue.splice(found, 1);
+      pair(leaf, other);
     }
   }
 
   match((leaf) => `${leaf.path} ${valueKey(leaf)}`);
   match((leaf) => (isCommon(leaf) ? undefined : valueKey(leaf)));
-  match((leaf) => `${canonical(leaf.name)} ${valueKey(leaf)}`);
+  match((leaf) => `${canonical(leaf.name)} ${valueKey(leaf)}`, relations(pairs));
   match((leaf) => leaf.path);
-  match(uniqueNames(left, right, (leaf) => !pairs.has(leaf) && !taken.has(leaf) && !lost.has(leaf)));
+  const isFree = (leaf: Leaf) => !SHAPES.has(leaf.name) && !pairs.has(leaf) && !taken.has(leaf) && !lost.has(leaf);
+  match(uniqueNames(left, right, isFree));
   const within = textsWithin(
     left.filter((leaf) => !pairs.has(leaf) && !lost.has(leaf)),
     right,
   );
-  return rowsOf(left, right, (leaf) => pairs.get(leaf) ?? within.get(leaf));
+  const rows = rowsOf(left, right, (leaf) => pairs.get(leaf) ?? within.get(leaf));
+  return rows.map((row) => (row.left && lost.has(row.left) ? { ...row, mark: 'dropped', isTold: true } : row));
 }
 
 /** Position from the end of the queue, whose last leaf is the first one of the body. */
-function mostAlike(leaf: Leaf, queue: readonly Leaf[]): number {
+function mostAlike(leaf: Leaf, queue: readonly Leaf[], areRelated?: (one: Leaf, other: Leaf) => boolean): number {
   const last = queue.length - 1;
   let best = last;
   let most = -1;
@@ -119,10 +127,42 @@ function mostAlike(leaf: Leaf, queue: readonly Leaf[]): number {
     const other = queue[index] as Leaf;
     const likeness =
       (other.name === leaf.name ? 2 : canonical(other.name) === canonical(leaf.name) ? 1 : 0) +
-      (other.parent === leaf.parent ? 2 : 0);
+      (other.parent === leaf.parent ? 2 : 0) +
+      (areRelated?.(leaf, other) ? 4 : 0);
     if (likeness > most) [best, most] = [index, likeness];
   }
   return best;
+}
+
+/** Whether the objects of two leaves, or those around them in places of one name, have leaves that are a pair. */
+function relations(pairs: ReadonlyMap<Leaf, Leaf>): (one: Leaf, other: Leaf) => boolean {
+  const known = new Set<string>();
+  for (const [one, other] of pairs) {
+    for (const inner of around(one.parent)) for (const outer of around(other.parent)) known.add(`${inner}\n${outer}`);
+  }
+  return (one, other) => {
+    let [inner, outer] = [one.parent, other.parent];
+    for (let count = 0; count < MAX_AROUND; count++) {
+      if (known.has(`${inner}\n${outer}`)) return true;
+      const [left, right] = [lastStep(inner), lastStep(outer)];
+      if (left.name !== right.name || left.name === '') return false;
+      [inner, outer] = [left.rest, right.rest];
+    }
+    return false;
+  };
+}
+
+/** A path, and those of the objects that it is in, from the inside. */
+function around(path: string): string[] {
+  const found = [path];
+  while (found.length < MAX_AROUND && found.at(-1) !== '') found.push(lastStep(found.at(-1) as string).rest);
+  return found;
+}
+
+/** The last member or index of a path, in the spelling of `canonical`. */
+function lastStep(path: string): { name: string; rest: string } {
+  const end = Math.max(path.lastIndexOf('.'), path.lastIndexOf('['), 0);
+  return { name: canonical(path.slice(path[end] === '.' ? end + 1 : end)), rest: path.slice(0, end) };
 }
 
 /** The key of leaves whose meaning no other leaf of their side has. */
@@ -157,8 +197,10 @@ function textsWithin(free: readonly Leaf[], right: readonly Leaf[]): Map<Leaf, L
   return found;
 }
 
-function isText({ value }: Leaf): boolean {
-  return typeof value === 'string' && value.length >= MIN_TEXT_CHARACTERS && value.length <= MAX_TEXT_CHARACTERS;
+function isText(leaf: Leaf): boolean {
+  const { value, name } = leaf;
+  if (typeof value !== 'string' || SHAPES.has(name) || isCommon(leaf)) return false;
+  return value.length >= MIN_TEXT_CHARACTERS && value.length <= MAX_TEXT_CHARACTERS;
 }
 
 /** In the order of the left side; what only the right side has stands beside its neighbour there. */
@@ -210,7 +252,8 @@ function neighbours(right: readonly Leaf[], partners: ReadonlySet<Leaf | undefin
 }
 
 function alone(leaf: Leaf): AlignedLeaf {
-  return { mark: SHAPES.has(leaf.name) ? 'reshaped' : 'dropped', left: leaf };
+  // Nothing says the same as null.
+  return { mark: SHAPES.has(leaf.name) || leaf.value === null ? 'reshaped' : 'dropped', left: leaf };
 }
 
 function markOf(left: Leaf, right: Leaf): Mark {

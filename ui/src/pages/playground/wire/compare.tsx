@@ -22,7 +22,7 @@ export function CompareCard({ one, other }: { one: Run; other: Run }) {
   const title = `${one.model} over ${one.wire} and over ${other.wire}`;
   const isPending = asked.some(({ isLoading }) => isLoading);
   const error = asked.find((query) => query.error)?.error;
-  const names = { dropped: `only ${one.wire}`, added: `only ${other.wire}` };
+  const names = { unsent: `only ${one.wire}`, added: `only ${other.wire}` };
   const sides = [one, other].map((run, index): { sent: Side; got: Side | undefined } => {
     const capture = asked[index]?.data;
     const [sent, got] = [`Over ${run.wire} you sent`, `Over ${run.wire} you got`];

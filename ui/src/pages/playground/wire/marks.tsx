@@ -1,30 +1,35 @@
 /** Marks of aligned values: a word and an icon each, and the choice of those that are shown. */
 
-import { CircleMinus, CirclePlus, Equal, type LucideIcon, PencilLine, Shuffle } from 'lucide-react';
+import { CircleDashed, CircleMinus, CirclePlus, Equal, type LucideIcon, PencilLine, Shuffle } from 'lucide-react';
 import type { Mark } from '../../../wire/align.ts';
 
-export const MARKS: readonly Mark[] = ['same', 'renamed', 'reshaped', 'dropped', 'added'];
+/** What ends on one side without being dropped in the gateway's own words is `unsent`. */
+export type ShownMark = Mark | 'unsent';
 
-const LOOKS: Record<Mark, { icon: LucideIcon; className: string }> = {
+const MARKS: readonly ShownMark[] = ['same', 'renamed', 'reshaped', 'dropped', 'unsent', 'added'];
+
+const LOOKS: Record<ShownMark, { icon: LucideIcon; className: string }> = {
   same: { icon: Equal, className: 'text-dim' },
   renamed: { icon: PencilLine, className: 'text-accent' },
   reshaped: { icon: Shuffle, className: 'text-code-keyword' },
   dropped: { icon: CircleMinus, className: 'text-bad' },
+  unsent: { icon: CircleDashed, className: 'text-dim' },
   added: { icon: CirclePlus, className: 'text-good' },
 };
 
 /** Of the row of a mark. */
-export const TINTS: Record<Mark, string> = {
+export const TINTS: Record<ShownMark, string> = {
   same: '',
   renamed: '',
   reshaped: '',
   dropped: 'bg-bad-soft',
+  unsent: 'bg-hover',
   added: 'bg-good-soft',
 };
 
-export type MarkNames = Partial<Record<Mark, string>>;
+export type MarkNames = Partial<Record<ShownMark, string>>;
 
-export function MarkLabel({ mark, names = {} }: { mark: Mark; names?: MarkNames }) {
+export function MarkLabel({ mark, names = {} }: { mark: ShownMark; names?: MarkNames }) {
   const { icon: Icon, className } = LOOKS[mark];
   return (
     <span className={`inline-flex items-center gap-1.5 text-xs font-medium ${className}`}>
@@ -35,10 +40,10 @@ export function MarkLabel({ mark, names = {} }: { mark: Mark; names?: MarkNames 
 }
 
 interface MarkFilterProps {
-  counts: Record<Mark, number>;
-  hidden: readonly Mark[];
+  counts: Record<ShownMark, number>;
+  hidden: readonly ShownMark[];
   names?: MarkNames;
-  onChange(hidden: Mark[]): void;
+  onChange(hidden: ShownMark[]): void;
 }
 
 export function MarkFilter({ counts, hidden, names, onChange }: MarkFilterProps) {
@@ -61,8 +66,8 @@ export function MarkFilter({ counts, hidden, names, onChange }: MarkFilterProps)
   );
 }
 
-export function countMarks(rows: readonly { mark: Mark }[]): Record<Mark, number> {
-  const counts: Record<Mark, number> = { same: 0, renamed: 0, reshaped: 0, dropped: 0, added: 0 };
+export function countMarks(rows: readonly { mark: ShownMark }[]): Record<ShownMark, number> {
+  const counts = { same: 0, renamed: 0, reshaped: 0, dropped: 0, unsent: 0, added: 0 };
   for (const { mark } of rows) counts[mark] += 1;
   return counts;
 }

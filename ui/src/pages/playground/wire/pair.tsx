@@ -5,7 +5,7 @@ import { formatCount } from '../../../parts/numbers.tsx';
 import { type AlignedLeaf, align, type Mark } from '../../../wire/align.ts';
 import { alignFrames, type FrameRow, readFrameText, type WireFrame } from '../../../wire/frames.ts';
 import { type Leaf, type Leaves, leavesOf } from '../../../wire/leaves.ts';
-import { countMarks, MarkFilter, MarkLabel, type MarkNames, TINTS } from './marks.tsx';
+import { countMarks, MarkFilter, MarkLabel, type MarkNames, type ShownMark, TINTS } from './marks.tsx';
 import { Value } from './picked.tsx';
 import { type Content, carriedText, contentOf, type Side } from './sides.ts';
 
@@ -20,17 +20,17 @@ interface PairProps {
   dropped?: readonly string[];
   /** Of the way between the two. */
   way?: string;
-  names?: MarkNames;
+  names: MarkNames;
   /** Both sides are of one request. */
   isTimed?: boolean;
   /** Said where a side is absent. */
   absent: string;
 }
 
-type Row = { kind: 'leaf'; row: AlignedLeaf; mark: Mark } | { kind: 'frames'; row: FrameRow; mark: Mark };
+type Row = { kind: 'leaf'; row: AlignedLeaf; mark: ShownMark } | { kind: 'frames'; row: FrameRow; mark: ShownMark };
 
 export function WirePair({ label, left, right, dropped, way, names, isTimed = true, absent }: PairProps) {
-  const [hidden, setHidden] = useState<Mark[]>([]);
+  const [hidden, setHidden] = useState<ShownMark[]>([]);
   const [isWhole, setWhole] = useState(false);
   const contents = useMemo(
     () => [contentOf(left?.body ?? null), contentOf(right?.body ?? null)] as const,
@@ -101,7 +101,7 @@ function rowsOf(
       { protocol: right?.protocol ?? '', frames: other.frames },
     ] as const;
     return {
-      rows: alignFrames(...streams, { isTimed }).map((row) => ({ kind: 'frames', row, mark: row.mark })),
+      rows: alignFrames(...streams, { isTimed }).map((row) => ({ kind: 'frames', row, mark: shownMark(row) })),
       omitted: 0,
     };
   }
@@ -109,7 +109,14 @@ function rowsOf(
   // Between equal protocols the address names the model on both sides.
   const [ones, others]: [Leaves, Leaves] = [leavesOf(one.value, left?.url), leavesOf(other.value, right?.url)];
   const rows = align(ones.leaves, others.leaves, { dropped });
-  return { rows: rows.map((row) => ({ kind: 'leaf', row, mark: row.mark })), omitted: ones.omitted + others.omitted };
+  return {
+    rows: rows.map((row) => ({ kind: 'leaf', row, mark: shownMark(row) })),
+    omitted: ones.omitted + others.omitted,
+  };
+}
+
+function shownMark({ mark, isTold }: { mark: Mark; isTold?: true }): ShownMark {
+  return mark === 'dropped' && !isTold ? 'unsent' : mark;
 }
 
 function keyOf({ kind, row }: Row): string {
@@ -153,7 +160,7 @@ function SideHead({ side, absent }: { side: Side | undefined; absent: string }) 
   );
 }
 
-function MarkCell({ mark, names }: { mark: Mark; names: MarkNames | undefined }) {
+function MarkCell({ mark, names }: { mark: ShownMark; names: MarkNames }) {
   return (
     <div className="flex items-start px-3 py-1 font-sans sm:justify-center sm:px-1.5">
       <span className="flex min-h-6 items-center">

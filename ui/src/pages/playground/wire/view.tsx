@@ -12,6 +12,10 @@ import { WirePair } from './pair.tsx';
 import { PickedProvider } from './picked.tsx';
 import { cameBackSide, gotSide, ownSides, type Sending, sentSide, upstreamSide } from './sides.ts';
 
+/** What ends on the left side. */
+const REQUEST_NAMES = { unsent: 'not sent on' };
+const RESPONSE_NAMES = { unsent: 'not passed on' };
+
 const NO_RESPONSE = 'The gateway had not answered, so that it named no capture. What this browser sent is here.';
 const NO_CAPTURE =
   'This gateway made no capture of the request (ui.capture), so that the half of the upstream is not here. What this browser sent and got is.';
@@ -61,8 +65,8 @@ function OwnHalf({ run }: { run: Run }) {
   const name = nameOfRun(run);
   return (
     <div className="border-t">
-      <WirePair label={`Request, ${name}`} left={sent} right={undefined} absent={absent} />
-      <WirePair label={`Response, ${name}`} left={undefined} right={got} absent={absent} />
+      <WirePair label={`Request, ${name}`} names={REQUEST_NAMES} left={sent} right={undefined} absent={absent} />
+      <WirePair label={`Response, ${name}`} names={RESPONSE_NAMES} left={undefined} right={got} absent={absent} />
     </div>
   );
 }
@@ -90,6 +94,7 @@ function Wire({ capture, name }: { capture: Capture; name: string }) {
         <WirePair
           key={`request ${chosen}`}
           label={`Request, ${name}`}
+          names={REQUEST_NAMES}
           left={sentSide(capture)}
           right={sending && upstreamSide(sending)}
           dropped={sending?.dropped}
@@ -99,6 +104,7 @@ function Wire({ capture, name }: { capture: Capture; name: string }) {
         <WirePair
           key={`response ${chosen}`}
           label={`Response, ${name}`}
+          names={RESPONSE_NAMES}
           left={sending && cameBackSide(sending)}
           right={gotSide(capture)}
           way={sending?.path}
