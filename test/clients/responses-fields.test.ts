@@ -198,7 +198,7 @@ for (const wire of WIRES) {
       return { dropped, sent: gateway.lastCall(wire)?.bytes.toString() ?? '', response: rest };
     }
 
-    test('no field is lost in silence', { timeout: 600_000 }, async (context) => {
+    test('R40: no field is lost in silence (checklist 115)', { timeout: 600_000 }, async (context) => {
       const lost = new Set<string>();
       let count = 0;
       for (const one of allCases()) {

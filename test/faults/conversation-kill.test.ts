@@ -68,7 +68,7 @@ async function converse(url: string, name: string, { conversation, promised }: T
 }
 
 forEachStore((engine) => {
-  test(`a response and its items in a conversation outlive kills together (${engine})`, {
+  test(`a response and its items in a conversation outlive kills together (${engine}) (checklist 114)`, {
     timeout: 240_000,
   }, async (context) => {
     const upstream = await startResponsesUpstream({ keeps: false, prefix: 'r' });

@@ -263,7 +263,7 @@ providers:
     for (const stream of [false, true]) {
       describe(stream ? 'streamed' : 'whole', () => {
         for (const model of ['plain/m', 'keeping/m', ...OTHERS.map((protocol) => `${protocol}/m`)]) {
-          test(`a response reads the conversation and is appended to it (${model})`, async () => {
+          test(`R66: a response reads the conversation and is appended to it (${model}) (checklist 114)`, async () => {
             const id = await newConversation([{ role: 'developer', content: 'Be brief.' }]);
             const first = await create({ model, input: 'One', conversation: id, stream });
             assert.equal(first.status, 200, JSON.stringify(first.body));

@@ -40,6 +40,7 @@ models:
             `{ name: storeless, key: ${STORELESS}, store_responses: false }`,
             `{ name: reader, key: ${READER}, read_only: true }`,
           ],
+          ...(database && { postgres: database.url }),
         },
       );
     });
