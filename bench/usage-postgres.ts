@@ -80,7 +80,7 @@ async function load({ recorder }: Subject, requests: number): Promise<void> {
       const id = `req_${startedAt.toString(16).padStart(12, '0')}${randomBytes(10).toString('hex')}`;
       const model = MODELS[left % MODELS.length] as string;
       const intent = {
-        ...{ id, startedAt, keyId: `key-${left % Number(KEYS)}`, model: `openai/${model}` },
+        ...{ id, startedAt, keyId: `key-${left % Number(KEYS)}`, tags: '', model: `openai/${model}` },
         ...{ endpoint: { provider: 'openai', model }, protocolIn: 'chat', protocolOut: 'chat', stream: false },
         estimate: { input: 100, cost: 100n },
       };

@@ -183,7 +183,15 @@ function admittedCall(
   return {
     meter: openUsageMeter({
       recorder,
-      request: { id, startedAt, keyId: key.id, model: route.requested, protocolIn: protocol.id, stream },
+      request: {
+        id,
+        startedAt,
+        keyId: key.id,
+        tags: key.tags,
+        model: route.requested,
+        protocolIn: protocol.id,
+        stream,
+      },
       free: handler.free,
       estimate: request,
       settleLimits: settle,

@@ -16,11 +16,14 @@ export const USE_PARAMETERS: readonly Parameter[] = [
   parameter(
     'by',
     Type.String(),
-    'Dimensions, separated by commas: one of hour, day, week, month, and model, provider, key.',
+    'Dimensions, separated by commas: one of hour, day, week, month, and model, provider, key, protocol, status, tag:<name>.',
   ),
   parameter('zone', Type.String(), 'Time zone of days, such as Europe/Berlin; UTC if absent.'),
   parameter('model', Type.String(), 'Only this model, as <provider>/<model>.'),
   parameter('provider', Type.String(), 'Only this provider.'),
+  parameter('protocol', Type.String(), 'Only this protocol of clients.'),
+  parameter('status', Type.String(), 'Only requests that ended so.'),
+  parameter('tag', Type.String(), 'Only requests of keys that had the tag, e.g. team=search.'),
   parameter(
     'top',
     Type.Integer({ minimum: 1, maximum: 1000 }),
@@ -42,6 +45,7 @@ const counts = {
   cost: Type.String({ description: 'USD, exact.' }),
 };
 const group = Type.Optional(Type.Union([Type.String(), Type.Null()]));
+/** A dimension of a tag has the name `tag:<name>`. */
 const row = Type.Object({
   hour: group,
   day: group,
@@ -49,6 +53,8 @@ const row = Type.Object({
   month: group,
   model: group,
   provider: group,
+  protocol: group,
+  status: group,
   key: group,
   key_name: group,
   other: Type.Optional(Type.Boolean({ description: 'Those that are not among the first.' })),

@@ -29,6 +29,7 @@ export async function handleCreation(
   responseHeaders.setRateLimit(admission.rateLimitHeaders(key, creation.model.id));
   const { task, replayed, headers } = await options.videos.create({
     owner: key.id,
+    tags: key.tags,
     creation,
     idempotencyKey,
     retried,

@@ -4,6 +4,7 @@ import { hash, randomBytes } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import { matchesGlob } from '../core/glob.ts';
 import type { KeySettings } from '../records/key-settings.ts';
+import { tagText } from '../records/tags.ts';
 
 /** Prefix of every key, which makes leaked keys recognisable. */
 const KEY_PREFIX = 'sk-pg-';
@@ -35,6 +36,8 @@ export interface KeyFacts {
 }
 
 export interface Key extends KeyFacts {
+  /** Text of its tags on usage records. */
+  tags: string;
   /** Whether the key may use a model, given as `<provider>/<model>`. */
   allows(model: string): boolean;
 }
@@ -76,6 +79,10 @@ export function stateOf(key: KeyFacts, now: number): KeyState {
 }
 
 export function keyOf(facts: KeyFacts): Key {
-  const { models } = facts.settings;
-  return { ...facts, allows: (model) => models === undefined || models.some((glob) => matchesGlob(glob, model)) };
+  const { models, tags } = facts.settings;
+  return {
+    ...facts,
+    tags: tagText(tags),
+    allows: (model) => models === undefined || models.some((glob) => matchesGlob(glob, model)),
+  };
 }

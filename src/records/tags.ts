@@ -49,3 +49,17 @@ export function tagList(tags: Tags | undefined): string[] {
   for (const name in tags) if (Object.hasOwn(tags, name)) list.push(`${name}=${tags[name]}`);
   return list.sort();
 }
+
+/** Tags as on a usage record: separated by spaces, empty without any. */
+export function tagText(tags: Tags | undefined): string {
+  return tags === undefined ? '' : tagList(tags).join(' ');
+}
+
+/** Tags of a text on a usage record. */
+export function tagsOf(text: string): Tags {
+  return Object.fromEntries(text.split(' ').flatMap((tag) => (tag === '' ? [] : [tag.split('=', 2)])));
+}
+
+export function isTagName(text: string): boolean {
+  return TAG_NAME.test(text);
+}

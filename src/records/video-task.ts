@@ -53,6 +53,8 @@ export interface VideoDetails {
   metadata?: Record<string, string>;
   /** The caller's id of its end user, for audits. */
   user?: string;
+  /** Tags of the key when the task was created, as on usage records. */
+  tags?: string;
   /** Prices of the model when the task was created, as in `VideoAbilities`. */
   prices?: Record<string, string>;
 }

@@ -31,6 +31,8 @@ export interface UsageRow {
   ended_at?: number | null;
   /** See `routing/stored-trace.ts`. */
   trace?: string | null;
+  /** See `records/tags.ts`; null in stored records of earlier versions. */
+  tags?: string | null;
 }
 
 /**
@@ -72,5 +74,6 @@ export function usageRowOf(record: EncodedUsage): UsageRow {
     upstream_id: record[24],
     ended_at: record[25] ?? null,
     trace: record[26] ?? null,
+    tags: record[27] ?? '',
   } as UsageRow;
 }

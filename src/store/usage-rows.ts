@@ -7,7 +7,13 @@ import { addToSums } from './usage-sums.ts';
 
 /** Dimensions of usage sums, with their SQL expressions. */
 export const GROUPINGS = { day: 'hour / 24', hour: 'hour', model: 'model', provider: 'provider', key: 'key_id' };
-export type Grouping = keyof typeof GROUPINGS;
+/** Dimensions that the sums by the hour have not, only their parts. */
+export const PART_GROUPINGS = { protocol: 'protocol', status: 'status', tags: 'tags' };
+export type HourGrouping = keyof typeof GROUPINGS;
+export type Grouping = HourGrouping | keyof typeof PART_GROUPINGS;
+
+/** Condition on records and sums: they have the tag `:tag`. */
+export const HAS_TAG = "replace(' ' || tags || ' ', ' ' || CAST(:tag AS text) || ' ', '') <> ' ' || tags || ' '";
 
 const DAY_MS = 24 * 3600 * 1000;
 

@@ -14,6 +14,7 @@ const HOUR_MS = 3600 * 1000;
 const SPLIT_BASE = 10n ** 9n;
 
 export const HOUR_KEY_COLUMNS = ['hour', 'key_id', 'model', 'provider'];
+export const PART_KEY_COLUMNS = ['hour', 'key_id', 'tags', 'model', 'provider', 'protocol', 'status'];
 export const HOUR_SUM_COLUMNS = [
   'requests',
   'failures',
@@ -28,6 +29,7 @@ const BUDGET_KEY_COLUMNS = ['key_id', 'period', 'starts_at'];
 export const BUDGET_COLUMNS = [...BUDGET_KEY_COLUMNS, 'spent'];
 
 const SUM_TABLES = {
+  usage_part: { keys: PART_KEY_COLUMNS, sums: HOUR_SUM_COLUMNS },
   usage_hour: { keys: HOUR_KEY_COLUMNS, sums: HOUR_SUM_COLUMNS },
   budget: { keys: BUDGET_KEY_COLUMNS, sums: ['spent'] },
 };
@@ -38,7 +40,8 @@ export async function addToSums(
   added: readonly UsageRow[],
   removed: readonly UsageRow[] = [],
 ): Promise<void> {
-  const { hours, budgets } = totalsOf(added, removed);
+  const { parts, hours, budgets } = totalsOf(added, removed);
+  for (const row of parts) await addTotal(transaction, 'usage_part', row);
   for (const row of hours) await addTotal(transaction, 'usage_hour', row);
   for (const row of budgets) await addTotal(transaction, 'budget', row);
 }
@@ -47,13 +50,14 @@ export async function addToSums(
 export function totalsOf(
   added: readonly UsageRow[],
   removed: readonly UsageRow[] = [],
-): { hours: Row[]; budgets: Row[] } {
-  const hours = new Map<string, Summand>();
-  for (const row of added) addToTotal(hours, row, 1);
-  for (const row of removed) addToTotal(hours, row, -1);
-  const summands = [...hours.values()];
+): { parts: Row[]; hours: Row[]; budgets: Row[] } {
+  const parts = new Map<string, PartSummand>();
+  for (const row of added) addToPart(parts, row, 1);
+  for (const row of removed) addToPart(parts, row, -1);
+  const summands = [...parts.values()];
   return {
-    hours: totalsByKey(summands),
+    parts: totalsByKey(summands.filter(({ key }) => key.tags !== null)),
+    hours: totalsByKey(summands.map(hourSummand)),
     budgets: totalsByKey(summands.flatMap(budgetSummands)).filter(({ spent }) => spent !== 0n),
   };
 }
@@ -105,13 +109,27 @@ interface Summand {
   counts: Record<string, number | bigint>;
 }
 
-/** Adds a row, or subtracts it if `sign` is -1, to the total of its hour, key and model. */
-function addToTotal(hours: Map<string, Summand>, row: UsageRow, sign: number): void {
+interface PartSummand extends Summand {
+  /** The columns of `PART_KEY_COLUMNS`. */
+  key: {
+    hour: number;
+    key_id: string;
+    tags: string | null;
+    model: string;
+    provider: string;
+    protocol: string;
+    status: string;
+  };
+}
+
+/** Adds a row, or subtracts it if `sign` is -1, to the total of its part. */
+function addToPart(parts: Map<string, PartSummand>, row: UsageRow, sign: number): void {
   const hour = Math.floor(row.started_at / HOUR_MS);
-  const name = `${hour} ${row.key_id}\0${row.endpoint_provider}\0${row.endpoint_model}`;
-  const counts = hours.get(name)?.counts as HourCounts | undefined;
+  const { key_id, endpoint_provider, endpoint_model, protocol_in, status, tags = '' } = row;
+  const name = `${hour} ${key_id}\0${endpoint_provider}\0${endpoint_model}\0${protocol_in}\0${status}\0${tags}`;
+  const counts = parts.get(name)?.counts as HourCounts | undefined;
   if (!counts) {
-    hours.set(name, hourSummand(row, sign));
+    parts.set(name, partSummand(row, sign));
     return;
   }
   counts.requests += sign;
@@ -124,13 +142,16 @@ function addToTotal(hours: Map<string, Summand>, row: UsageRow, sign: number): v
   counts.cost = saturate(counts.cost + BigInt(sign) * row.cost);
 }
 
-function hourSummand(row: UsageRow, sign: number): Summand {
+function partSummand(row: UsageRow, sign: number): PartSummand {
   return {
     key: {
       hour: Math.floor(row.started_at / HOUR_MS),
       key_id: row.key_id,
+      tags: row.tags === undefined ? '' : row.tags,
       model: `${row.endpoint_provider}/${row.endpoint_model}`,
       provider: row.endpoint_provider,
+      protocol: row.protocol_in,
+      status: row.status,
     },
     counts: {
       requests: sign,
@@ -145,10 +166,14 @@ function hourSummand(row: UsageRow, sign: number): Summand {
   };
 }
 
+function hourSummand({ key: { hour, key_id, model, provider }, counts }: PartSummand): Summand {
+  return { key: { hour, key_id, model, provider }, counts };
+}
+
 /** Periods begin with an hour. */
-function budgetSummands({ key: { hour, key_id = '' }, counts: { cost = 0n } }: Summand): Summand[] {
+function budgetSummands({ key: { hour, key_id }, counts: { cost = 0n } }: PartSummand): Summand[] {
   return PERIODS.map((period) => ({
-    key: { key_id, period, starts_at: periodStart(period, Number(hour) * HOUR_MS) },
+    key: { key_id, period, starts_at: periodStart(period, hour * HOUR_MS) },
     counts: { spent: cost },
   }));
 }

@@ -58,7 +58,7 @@ export interface UsageEstimate {
 
 export interface UsageMeterOptions {
   recorder: Recorder;
-  request: Pick<Intent, 'id' | 'startedAt' | 'keyId' | 'model' | 'protocolIn' | 'stream'>;
+  request: Pick<Intent, 'id' | 'startedAt' | 'keyId' | 'tags' | 'model' | 'protocolIn' | 'stream'>;
   /** The operation is free, e.g. counting tokens. */
   free: boolean;
   estimate: UsageEstimate;
@@ -147,6 +147,7 @@ class MeteredIntent implements Intent {
   readonly id: string;
   readonly startedAt: number;
   readonly keyId: string;
+  readonly tags: string;
   readonly model: string;
   readonly endpoint: Intent['endpoint'];
   readonly protocolIn: string;
@@ -156,10 +157,11 @@ class MeteredIntent implements Intent {
   readonly #served: CatalogModel;
 
   constructor(options: UsageMeterOptions, { provider, model, protocol }: ServingEndpoint) {
-    const { id, startedAt, keyId, model: requested, protocolIn, stream } = options.request;
+    const { id, startedAt, keyId, tags, model: requested, protocolIn, stream } = options.request;
     this.id = id;
     this.startedAt = startedAt;
     this.keyId = keyId;
+    this.tags = tags;
     this.model = requested;
     this.endpoint = { provider, model: model.upstreamId };
     this.protocolIn = protocolIn;

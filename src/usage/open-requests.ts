@@ -10,6 +10,7 @@ export type OpenRequest = Pick<
   | 'id'
   | 'started_at'
   | 'key_id'
+  | 'tags'
   | 'model'
   | 'endpoint_provider'
   | 'endpoint_model'

@@ -13,6 +13,8 @@ export interface Intent {
   /** Unix milliseconds. */
   startedAt: number;
   keyId: string;
+  /** Text of the tags of the key; empty without any. */
+  tags: string;
   /** Model name in the client request. */
   model: string;
   endpoint: { provider: string; model: string };
@@ -83,6 +85,7 @@ export function completedRow(intent: Intent, completion: Completion): UsageRow {
     upstream_id: storableText(completion.upstreamId),
     ended_at: intent.startedAt + Math.round(completion.total),
     trace: completion.trace ?? null,
+    tags: intent.tags,
   };
 }
 

@@ -3,13 +3,13 @@
 import { GatewayError } from '../core/errors.ts';
 import { decimalOf } from '../core/money.ts';
 import type { Store } from '../store/store.ts';
-import type { Grouping } from '../store/usage-rows.ts';
+import type { HourGrouping } from '../store/usage-rows.ts';
 
 export interface ReportQuery {
   /** Unix milliseconds of whole hours; `to` is exclusive. */
   from: number;
   to: number;
-  by: Grouping[];
+  by: HourGrouping[];
 }
 
 /** Counts of a group, identified by the requested dimensions. */
@@ -41,7 +41,7 @@ export interface UsageReport {
   object: 'usage';
   from: string;
   to: string;
-  by: Grouping[];
+  by: HourGrouping[];
   data: ReportRow[];
   total: Counts;
 }
@@ -61,7 +61,11 @@ export interface ReportParameters {
 }
 
 /** Throws `invalid_request` naming the parameter. Times without a zone are UTC; the default is the last 30 days by day. */
-export function readReportQuery(parameters: ReportParameters, allowed: readonly Grouping[], now: number): ReportQuery {
+export function readReportQuery(
+  parameters: ReportParameters,
+  allowed: readonly HourGrouping[],
+  now: number,
+): ReportQuery {
   const to = Math.ceil((parameters.to === undefined ? now + 1 : parseMoment('to', parameters.to)) / HOUR_MS) * HOUR_MS;
   const defaultFrom = Math.floor((to - DEFAULT_SPAN_MS) / DAY_MS) * DAY_MS;
   const from =
@@ -95,11 +99,11 @@ export async function reportUsage(
 
 type Row = Record<string, unknown>;
 
-function groupOf(row: Row, by: readonly Grouping[]): Partial<ReportRow> {
+function groupOf(row: Row, by: readonly HourGrouping[]): Partial<ReportRow> {
   return Object.fromEntries(by.map((name) => [name, nameOf(name, row[name])]));
 }
 
-function nameOf(grouping: Grouping, value: unknown): string {
+function nameOf(grouping: HourGrouping, value: unknown): string {
   if (grouping === 'day') return new Date(Number(value) * DAY_MS).toISOString().slice(0, 10);
   return grouping === 'hour' ? new Date(Number(value) * HOUR_MS).toISOString() : String(value);
 }

@@ -51,11 +51,12 @@ export async function searchRequests(
   { filter, from, to, limit, after }: RequestSearch,
   { store, clock }: SearchOptions,
 ): Promise<RequestPage> {
-  const { keyId, model, provider } = filter;
+  const { keyId, model, provider, tag } = filter;
   const named = {
     ...(keyId !== undefined && { keyId }),
     ...(model !== undefined && { model }),
     ...(provider !== undefined && { provider }),
+    ...(tag !== undefined && { tag }),
   };
   const hasNames = Object.keys(named).length > 0;
   const deadline = clock.monotonic() + MAX_SEARCH_MS;

@@ -2,15 +2,19 @@
 
 import { GatewayError } from '../core/errors.ts';
 import { decimalOf } from '../core/money.ts';
-import type { UsageFilter } from '../store/operations/usage.ts';
+import { isTagName, parseTag, tagsOf } from '../records/tags.ts';
+import type { UsageFilter } from '../store/operations/usage-sums.ts';
 import type { Store } from '../store/store.ts';
 import type { Grouping } from '../store/usage-rows.ts';
 import { parseMoment } from './report.ts';
 import { readZone, zoneOffsets } from './zone.ts';
 
-/** Dimensions: at most one of time. */
-export const USE_DIMENSIONS = ['hour', 'day', 'week', 'month', 'model', 'provider', 'key'] as const;
-export type UseDimension = (typeof USE_DIMENSIONS)[number];
+/** Dimensions beside those of tags, `tag:<name>`: at most one of time. */
+export const USE_DIMENSIONS = [
+  ...(['hour', 'day', 'week', 'month'] as const),
+  ...(['model', 'provider', 'key', 'protocol', 'status'] as const),
+] as const;
+export type UseDimension = (typeof USE_DIMENSIONS)[number] | `tag:${string}`;
 
 export interface UseQuery {
   /** Unix milliseconds of whole hours; `to` is exclusive. */
@@ -72,7 +76,14 @@ const COUNTS = [
   'cache_write_tokens',
   'reasoning_tokens',
 ] as const;
-const FILTERS = { key: 'keyId', model: 'model', provider: 'provider' } as const;
+const FILTERS = {
+  key: 'keyId',
+  model: 'model',
+  provider: 'provider',
+  protocol: 'protocol',
+  status: 'status',
+} as const;
+const TAG = 'tag:';
 const MAX_TEXT_CHARACTERS = 300;
 
 /** Throws `invalid_request` naming the parameter. */
@@ -86,9 +97,9 @@ export function readUseQuery(query: URLSearchParams, now: number, allowed: reado
   if (from >= to) throw invalid('from', 'must be before to');
   if (to - from > MAX_SPAN_MS) throw invalid('from', 'must be within twenty years');
   const by = [...new Set((given('by') ?? 'day').split(',').filter((name) => name !== ''))].map((name) => {
-    const found = allowed.find((one) => one === name);
+    const found = allowed.find((one) => one === name) ?? tagDimension(name);
     if (found === undefined)
-      throw invalid('by', `must be a list of ${allowed.join(', ')}, not "${name.slice(0, 100)}"`);
+      throw invalid('by', `must be a list of ${allowed.join(', ')} and tag:<name>, not "${name.slice(0, 100)}"`);
     return found;
   });
   if (by.filter(isTime).length > 1) throw invalid('by', `must have one of ${TIMES.join(', ')} at most`);
@@ -106,6 +117,14 @@ export function readUseQuery(query: URLSearchParams, now: number, allowed: reado
   };
 }
 
+function tagDimension(text: string): UseDimension | undefined {
+  return text.startsWith(TAG) && isTagName(text.slice(TAG.length)) ? (text as UseDimension) : undefined;
+}
+
+function tagNameOf(dimension: UseDimension): string | undefined {
+  return dimension.startsWith(TAG) ? dimension.slice(TAG.length) : undefined;
+}
+
 function readFilter(query: URLSearchParams): UsageFilter {
   const entries = Object.entries(FILTERS).flatMap(([name, member]) => {
     const value = query.get(name);
@@ -113,7 +132,9 @@ function readFilter(query: URLSearchParams): UsageFilter {
     if (value !== '' && value.length <= MAX_TEXT_CHARACTERS && !value.includes('\0')) return [[member, value]];
     throw invalid(name, `must have 1 to ${MAX_TEXT_CHARACTERS} characters, none of them NUL`);
   });
-  return Object.fromEntries(entries);
+  const tag = query.get('tag');
+  if (tag !== null && !parseTag(tag)) throw invalid('tag', 'must be a tag such as team=search');
+  return { ...Object.fromEntries(entries), ...(tag !== null && { tag }) };
 }
 
 function readTop(text: string | null): number | undefined {
@@ -165,12 +186,26 @@ async function sums(
 ): Promise<SumRow[]> {
   const needsOffsets = by.some((name) => name !== 'hour' && isTime(name));
   const offsets = needsOffsets ? zoneOffsets(zone, span.from, span.to) : undefined;
-  const groups = by.map((name): Grouping => (name === 'week' || name === 'month' ? 'day' : name));
+  const groups = [...new Set(by.map(groupingOf))];
   const rows: SumRow[] = await store.call('usageSums', { ...span, by: groups, ...(offsets && { offsets }) });
   const time = by.find(isTime);
-  return rows.map((row) =>
-    time ? { ...row, [time]: timeName(time, Number(row[time === 'hour' ? 'hour' : 'day'])) } : row,
-  );
+  const tagged = by.flatMap((name) => tagNameOf(name) ?? []);
+  return rows.map((row) => ({
+    ...row,
+    ...(time && { [time]: timeName(time, Number(row[time === 'hour' ? 'hour' : 'day'])) }),
+    ...(tagged.length > 0 && tagGroups(row.tags, tagged)),
+  }));
+}
+
+function groupingOf(name: UseDimension): Grouping {
+  if (name === 'week' || name === 'month') return 'day';
+  return name.startsWith(TAG) ? 'tags' : (name as Grouping);
+}
+
+/** Null without a value of the tag. */
+function tagGroups(text: unknown, names: readonly string[]): SumRow {
+  const tags = tagsOf(String(text ?? ''));
+  return Object.fromEntries(names.map((name) => [`${TAG}${name}`, tags[name] ?? null]));
 }
 
 function timeName(dimension: UseDimension, value: number): string {

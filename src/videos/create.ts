@@ -16,6 +16,8 @@ const RETRY_WINDOW_MS = 60_000;
 export interface NewTask {
   /** Id of the caller's API key. */
   owner: string;
+  /** Tags of that key, as on usage records. */
+  tags?: string;
   creation: Creation;
   /** The caller's `Idempotency-Key`. */
   idempotencyKey?: string;
@@ -45,10 +47,10 @@ export interface CreatedTask {
  */
 export async function createTask(
   context: VideoContext,
-  { owner, creation, idempotencyKey, retried = false, reserve = reserveNothing }: NewTask,
+  { owner, tags, creation, idempotencyKey, retried = false, reserve = reserveNothing }: NewTask,
 ): Promise<CreatedTask> {
   const now = context.clock.now();
-  const task = newTask(owner, creation, now, context.settings.expiresAfterMs);
+  const task = newTask({ owner, tags, creation }, now, context.settings.expiresAfterMs);
   const attempt = newAttempt(context, task, creation, now);
   // With an image of 20 MB each of these steps takes tens of milliseconds.
   await yieldToEventLoop();
@@ -101,14 +103,14 @@ function dedupeWindow({ settings }: VideoContext, retried: boolean): number {
   return Math.max(settings.dedupeWindowMs ?? 0, retried ? RETRY_WINDOW_MS : 0);
 }
 
-function newTask(owner: string, creation: Creation, now: number, expires: number): VideoTask {
+function newTask({ owner, tags, creation }: NewTask, now: number, expires: number): VideoTask {
   const { model, request, callbackUrl, expiresAfter } = creation;
   return {
     id: randomUUID(),
     owner,
     model: model.id,
     prompt: request.prompt,
-    details: detailsOf(creation),
+    details: { ...detailsOf(creation), ...(tags && { tags }) },
     status: 'queued',
     phase: 'submitting',
     version: 1,

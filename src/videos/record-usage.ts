@@ -32,7 +32,7 @@ const STATUSES: Record<TerminalStatus, UsageStatus> = {
 };
 
 function usageRowOf(id: string, use: VideoUse) {
-  const { owner, model, provider, createdAt, settledAt, status, errorCode, cost, revision } = use;
+  const { owner, model, provider, createdAt, settledAt, status, errorCode, tags, cost, revision } = use;
   return {
     id,
     started_at: createdAt,
@@ -59,6 +59,7 @@ function usageRowOf(id: string, use: VideoUse) {
     first_byte_ms: null,
     total_ms: settledAt - createdAt,
     upstream_id: null,
+    tags,
     revision,
   };
 }

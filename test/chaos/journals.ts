@@ -78,7 +78,7 @@ export function tear(folder: string, kind: Tear): void {
 /** A record of a request that begins. */
 function beginOf(seed: number): Buffer {
   const payload = encodeBegin({
-    ...{ id: newRequestId(Date.now()), startedAt: Date.now(), keyId: 'config:chaos', model: 'chat/chat' },
+    ...{ id: newRequestId(Date.now()), startedAt: Date.now(), keyId: 'config:chaos', tags: '', model: 'chat/chat' },
     ...{ endpoint: { provider: 'chat', model: 'chat' }, protocolIn: 'chat', protocolOut: 'chat', stream: false },
     estimate: { input: 1, cost: 0n },
   });

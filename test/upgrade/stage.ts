@@ -61,6 +61,18 @@ export async function expectAllDone(load: Load, receiver: Receiver): Promise<voi
   assert.deepEqual(await records(), expected);
 }
 
+/** Sums by status are whole, although the release writes none. */
+export async function expectPartsOfBoth(load: Load): Promise<void> {
+  const { data, total }: Json = await load.ask('GET', '/v1/self/usage?by=status');
+  const requests = new Map<string | null, number>(data.map((row: Json) => [row.status, row.requests]));
+  assert.deepEqual(new Set(requests.keys()), new Set(['completed', null]));
+  assert.equal(
+    [...requests.values()].reduce((sum, count) => sum + count),
+    load.answered + load.videos.length,
+  );
+  assert.equal(total.requests, load.answered + load.videos.length);
+}
+
 async function eventually(condition: () => Promise<boolean>, state: () => Promise<unknown>): Promise<void> {
   const deadline = performance.now() + LONGEST_WAIT_MS;
   while (!(await condition())) {

@@ -7,7 +7,7 @@ import { test } from 'node:test';
 import { providePostgres } from '../store/postgres-server.ts';
 import { startBalancer } from './balancer.ts';
 import { startLoad } from './load.ts';
-import { expectAllDone, KEY, prepare } from './stage.ts';
+import { expectAllDone, expectPartsOfBoth, KEY, prepare } from './stage.ts';
 import { bothVersions, type Gateway, type Version } from './versions.ts';
 
 const OPTIONS = { timeout: 280_000 };
@@ -77,6 +77,7 @@ test('on SQLite a gateway is replaced by the other version in its place, and bac
   }
   await load.stop();
   await expectAllDone(load, receiver);
+  await expectPartsOfBoth(load);
   await gateway.stop();
 });
 

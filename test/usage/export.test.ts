@@ -28,9 +28,9 @@ const KEEP_MS = 30 * 24 * HOUR_MS;
 /** Ends any lease. */
 const LEASE_MS = 10 * 60_000;
 
-async function record(store: Store, ids: readonly string[], startedAt = NOON): Promise<void> {
+async function record(store: Store, ids: readonly string[], startedAt = NOON, tags = ''): Promise<void> {
   const recorder = createRecorder({ store, instance: 'one', durability: 'batched', log: pino({ level: 'silent' }) });
-  for (const id of ids) await recorder.finish(intent(id, { startedAt }), completion());
+  for (const id of ids) await recorder.finish(intent(id, { startedAt, tags }), completion());
   await recorder.close(10_000);
 }
 
@@ -83,7 +83,7 @@ forEachStore((name, open) => {
   test(`a line has the facts of a record (${name})`, async (context) => {
     const store = await open(context);
     const folder = temporary(context);
-    await record(store, ['one']);
+    await record(store, ['one'], NOON, 'env=prod team=search');
     const clock = createManualClock(NOON + 2 * HOUR_MS);
     await createExporter({ store, target: createFolderTarget(folder), holder: 'a', clock }).run(KEEP_MS);
     const line = readFileSync(join(folder, 'date=2026-11-18/hour=12/part-0000.jsonl'), 'utf8');
@@ -102,6 +102,7 @@ forEachStore((name, open) => {
       ...{ input_tokens: 120, output_tokens: 30, cached_tokens: 20, cache_write_tokens: 0, reasoning_tokens: 0 },
       ...{ audio_tokens: 0, searches: 0, estimated: false, cost: '0.0015' },
       ...{ first_byte_ms: 40, total_ms: 90, upstream_id: 'chatcmpl-1' },
+      tags: { env: 'prod', team: 'search' },
     });
   });
 

@@ -9,6 +9,7 @@ export function intent(id: string, more: Partial<Intent> = {}): Intent {
     id,
     startedAt: NOON,
     keyId: 'key-1',
+    tags: '',
     model: 'openai/gpt-5',
     endpoint: { provider: 'openai', model: 'gpt-5' },
     protocolIn: 'chat',

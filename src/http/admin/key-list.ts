@@ -3,8 +3,7 @@
 import { GatewayError } from '../../core/errors.ts';
 import { stateOf } from '../../keys/key.ts';
 import type { Key } from '../../keys/store.ts';
-import { parseTag } from '../../records/tags.ts';
-import { flag, option, whole } from './query.ts';
+import { flag, option, readTag, whole } from './query.ts';
 
 export interface KeyPage {
   keys: Key[];
@@ -49,15 +48,6 @@ function readFilter(query: URLSearchParams, now: number): (key: Key) => boolean 
 
 function searchedTexts({ id, name, prefix, settings: { owner = '', tags = {}, metadata = {} } }: Key): string[] {
   return [id, name, prefix, owner, ...Object.values(tags), ...Object.values(metadata)];
-}
-
-/** A tag as `name=value`; undefined without the parameter. */
-export function readTag(query: URLSearchParams): [name: string, value: string] | undefined {
-  const given = query.get('tag');
-  if (given === null) return undefined;
-  const tag = parseTag(given);
-  if (tag) return tag;
-  throw new GatewayError('invalid_request', 'tag must be a tag such as team=search.', { param: 'tag' });
 }
 
 function text(query: URLSearchParams, name: string): string | undefined {

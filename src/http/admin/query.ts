@@ -1,6 +1,7 @@
 /** Query parameters of the admin API. */
 
 import { GatewayError } from '../../core/errors.ts';
+import { parseTag } from '../../records/tags.ts';
 
 export function flag(query: URLSearchParams, name: string): boolean {
   const text = query.get(name) ?? 'false';
@@ -39,6 +40,15 @@ export function option<Value extends string>(
   const found = allowed.find((value) => value === text);
   if (found !== undefined) return found;
   throw new GatewayError('invalid_request', `${name} must be one of ${allowed.join(', ')}.`, { param: name });
+}
+
+/** A tag as `name=value`; undefined without the parameter. */
+export function readTag(query: URLSearchParams): [name: string, value: string] | undefined {
+  const given = query.get('tag');
+  if (given === null) return undefined;
+  const tag = parseTag(given);
+  if (tag) return tag;
+  throw new GatewayError('invalid_request', 'tag must be a tag such as team=search.', { param: 'tag' });
 }
 
 /** A place in a list of rows by time, as clients get it from `next` and give it back in `after`. */

@@ -2,6 +2,7 @@
 
 import type { Json } from '../../core/json/json.ts';
 import { decimalOf } from '../../core/money.ts';
+import { tagsOf } from '../../records/tags.ts';
 import { decodeStoredTrace } from '../../routing/stored-trace.ts';
 import type { OpenRequest } from '../../usage/open-requests.ts';
 import type { RequestPage } from '../../usage/request-search.ts';
@@ -71,6 +72,7 @@ function identity(row: Row, names: KeyNames): Json {
     ended_at: row.status === undefined || row.ended_at == null ? null : new Date(Number(row.ended_at)).toISOString(),
     key_hash: keyId,
     key_name: names.get(keyId) ?? null,
+    tags: tagsOf(String(row.tags ?? '')),
     requested_model: row.model,
     model: `${row.endpoint_provider}/${row.endpoint_model}`,
     provider: row.endpoint_provider,

@@ -6,7 +6,7 @@ import { moneyOf } from '../../core/money.ts';
 import type { RequestFilter } from '../../store/operations/requests.ts';
 import { parseMoment } from '../../usage/report.ts';
 import type { RequestSearch } from '../../usage/request-search.ts';
-import { flag, whole } from '../admin/query.ts';
+import { flag, readTag, whole } from '../admin/query.ts';
 import type { Parameter } from '../openapi/operation.ts';
 
 const STATUSES = ['completed', 'partial', 'failed', 'cancelled', 'interrupted'];
@@ -33,6 +33,7 @@ const text = Type.String({ maxLength: MAX_TEXT_CHARACTERS });
 export const FILTER_PARAMETERS: readonly Parameter[] = [
   ...Object.entries(TEXTS).map(([name, description]) => parameter(name, text, description)),
   parameter('status', Type.Unsafe<string>({ type: 'string', enum: STATUSES }), 'How it ended.'),
+  parameter('tag', text, 'Tag that the key had, e.g. team=search.'),
   parameter('cost_above', Type.String(), 'USD that it cost more than.'),
   parameter('slower_than', Type.Integer({ minimum: 0 }), 'Milliseconds that it took more than.'),
   parameter('dropped', Type.Boolean(), 'Those that lost fields in a translation.'),
@@ -91,6 +92,7 @@ export function readFilter(query: URLSearchParams, keyId: string | undefined): R
   });
   const status = query.get('status');
   if (status !== null && !STATUSES.includes(status)) throw invalid('status', `must be one of ${STATUSES.join(', ')}`);
+  const tag = readTag(query);
   const cost = query.get('cost_above');
   if (cost !== null && !DECIMAL.test(cost)) throw invalid('cost_above', 'must be USD such as 0.05');
   const slowerThan = whole(query, 'slower_than', { least: 0, most: MAX_MS, byDefault: undefined });
@@ -98,6 +100,7 @@ export function readFilter(query: URLSearchParams, keyId: string | undefined): R
     ...Object.fromEntries(texts),
     ...(keyId !== undefined && { keyId }),
     ...(status !== null && { status }),
+    ...(tag && { tag: tag.join('=') }),
     ...(cost !== null && { costAbove: moneyOf(cost) }),
     ...(slowerThan !== undefined && { slowerThan }),
     ...(flag(query, 'dropped') && { hasDropped: true }),

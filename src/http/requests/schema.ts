@@ -17,6 +17,7 @@ const request = {
   ended_at: nullable(moment),
   key_hash: text,
   key_name: nullable(text),
+  tags: Type.Record(text, text, { description: 'Of the key when the request began.' }),
   requested_model: Type.String({ description: 'As the client named it.' }),
   model: Type.String({ description: '<provider>/<model> that answered.' }),
   provider: text,

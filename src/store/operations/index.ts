@@ -22,6 +22,7 @@ import * as usage from './usage.ts';
 import * as usageExport from './usage-export.ts';
 import * as usageJournal from './usage-journal.ts';
 import * as usageRetention from './usage-retention.ts';
+import * as usageSums from './usage-sums.ts';
 import * as videoRetention from './video-retention.ts';
 import * as videoUse from './video-usage.ts';
 import * as videos from './videos.ts';
@@ -53,5 +54,6 @@ export const operations = {
   ...usageExport,
   ...usageJournal,
   ...usageRetention,
+  ...usageSums,
   ...webhookSecrets,
 };

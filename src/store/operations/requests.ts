@@ -2,6 +2,7 @@
 
 import { type Row, scanning } from '../operation.ts';
 import { findRequest, REQUEST_COLUMNS } from '../request-rows.ts';
+import { HAS_TAG } from '../usage-rows.ts';
 
 /** Conditions on records; absent ones hold for all. Money is in 1e-12 USD. */
 export interface RequestFilter {
@@ -21,6 +22,8 @@ export interface RequestFilter {
   fellBack?: boolean;
   /** Ended neither well nor by the client. */
   hasFailed?: boolean;
+  /** `name=value`, of the key when the request began. */
+  tag?: string;
   /** As the client named the conversation. */
   session?: string;
 }
@@ -62,6 +65,7 @@ const CONDITIONS: { [Name in keyof Required<RequestFilter>]: string } = {
   hasDropped: `trace LIKE '%"dropped":[%'`,
   fellBack: 'attempts > 1',
   hasFailed: "status NOT IN ('completed', 'cancelled')",
+  tag: HAS_TAG,
   session: 'substr(trace, 1, length(:session)) = :session',
 };
 
@@ -99,24 +103,27 @@ export const requestsSince = scanning<{ filter: RequestFilter; since: number; li
   },
 );
 
-export interface HourSearch extends Pick<RequestFilter, 'keyId' | 'model' | 'provider'> {
+export interface HourSearch extends Pick<RequestFilter, 'keyId' | 'model' | 'provider' | 'tag'> {
   /** Hours since 1970, inclusive. */
   until: number;
 }
 
 /** Latest hour in which requests of these names began; undefined if there is none. */
 export const latestUsageHour = scanning<HourSearch, number | undefined>('usage', async (transaction, search) => {
-  const { until, keyId, model, provider } = search;
+  const { until, keyId, model, provider, tag } = search;
   const conditions = ['hour <= :until'];
   if (keyId !== undefined) conditions.push('key_id = :keyId');
   if (model !== undefined) conditions.push('model = :model');
   if (provider !== undefined) conditions.push('provider = :provider');
-  const sql = `SELECT max(hour) AS hour FROM usage_hour WHERE ${conditions.join(' AND ')}`;
+  if (tag !== undefined) conditions.push(HAS_TAG);
+  const table = tag === undefined ? 'usage_hour' : 'usage_part';
+  const sql = `SELECT max(hour) AS hour FROM ${table} WHERE ${conditions.join(' AND ')}`;
   const [row] = await transaction.all(sql, {
     until,
     ...(keyId !== undefined && { keyId }),
     ...(model !== undefined && { model }),
     ...(provider !== undefined && { provider }),
+    ...(tag !== undefined && { tag }),
   });
   return row?.hour == null ? undefined : Number(row.hour);
 });

@@ -1,10 +1,9 @@
 /** Usage records: write-ahead intents, records, sums and retention. */
 
-import { type Row, reading, scanning, type Transaction, writing } from '../operation.ts';
+import { type Row, reading, type Transaction, writing } from '../operation.ts';
 import { findRequest, keyBatches } from '../request-rows.ts';
 import type { UsageRow } from '../usage-row.ts';
-import { addRequests, GROUPINGS, type Grouping, replaceRequests } from '../usage-rows.ts';
-import { sumColumns, sumOf } from '../usage-sums.ts';
+import { addRequests, replaceRequests } from '../usage-rows.ts';
 
 /** Write-ahead intent of a request. */
 export interface InflightRow {
@@ -131,57 +130,6 @@ export const usageRecord = reading<{ id: string; keyId: string }, Row | undefine
   },
 );
 
-/** Conditions on sums; absent ones hold for all. */
-export interface UsageFilter {
-  keyId?: string;
-  /** `<provider>/<model>` of the endpoint. */
-  model?: string;
-  provider?: string;
-}
-
-export interface UsageSumsQuery {
-  /** Absent means every key. */
-  keyId?: string;
-  filter?: UsageFilter;
-  /** Minutes by which days begin before those of UTC, each from an hour on, in order; those of UTC if absent. */
-  offsets?: readonly { fromHour: number; minutes: number }[];
-  /** Hours since 1970; `to` is exclusive. */
-  from: number;
-  to: number;
-  by: Grouping[];
-}
-
-const FILTER_COLUMNS: Record<keyof UsageFilter, string> = { keyId: 'key_id', model: 'model', provider: 'provider' };
-const DAY_MINUTES = 1440;
-
-/** Day of an hour by its beginning, in a zone. */
-function dayIn(offsets: Required<UsageSumsQuery>['offsets']): string {
-  const cases = offsets.toReversed().map(({ fromHour, minutes }) => `WHEN hour >= ${fromHour} THEN ${minutes}`);
-  return `(hour * 60 + CASE ${cases.join(' ')} ELSE 0 END) / ${DAY_MINUTES}`;
-}
-
-const COUNT_COLUMNS = ['requests', 'failures', 'input_tokens', 'output_tokens', 'cached_tokens', 'cache_write_tokens'];
-
-/** Sums over hours; `cost` is exact and therefore text, counts are numbers. */
-export const usageSums = scanning<UsageSumsQuery, Row[]>('usage', async (transaction, query) => {
-  const { from, to, by, offsets } = query;
-  const filter = { ...query.filter, ...(query.keyId !== undefined && { keyId: query.keyId }) };
-  const conditions = Object.keys(filter).map((name) => `AND ${FILTER_COLUMNS[name as keyof UsageFilter]} = :${name}`);
-  const expression = (name: Grouping) => (name === 'day' && offsets ? dayIn(offsets) : GROUPINGS[name]);
-  const groups = by.map((name) => `${expression(name)} AS "${name}"`);
-  const places = by.map((_, index) => index + 1).join(', ');
-  const counts = [...COUNT_COLUMNS, 'reasoning_tokens'];
-  const sql = `SELECT ${[...groups, ...[...counts, 'cost'].map((name) => sumColumns(name))].join(', ')} FROM usage_hour
-    WHERE hour >= :from AND hour < :to ${conditions.join(' ')}
-    ${by.length > 0 ? `GROUP BY ${places} ORDER BY ${places}` : 'HAVING COUNT(*) > 0'}`;
-  const rows = await transaction.all(sql, { from, to, ...filter });
-  return rows.map((row) => {
-    const named = by.map((name) => [name, row[name] ?? null] as const);
-    const counted = counts.map((name) => [name, Number(sumOf(row, name))] as const);
-    return { ...Object.fromEntries([...named, ...counted]), cost: String(sumOf(row, 'cost')) };
-  });
-});
-
 /** Spending of a key in each period, as text in 1e-12 USD. */
 export const spentBy = reading<{ keyId: string; starts: { period: string; startsAt: number }[] }, Row[]>(
   'usage',
@@ -206,7 +154,7 @@ async function correctInterrupted(
   const before: UsageRow[] = [];
   for (const { values, pairs } of keyBatches([...finished, ...unsent])) {
     const found = await transaction.all(
-      `SELECT id, started_at, key_id, endpoint_provider, endpoint_model, status, input_tokens, output_tokens,
+      `SELECT id, started_at, key_id, tags, endpoint_provider, endpoint_model, protocol_in, status, input_tokens, output_tokens,
          cached_tokens, cache_write_tokens, reasoning_tokens, CAST(cost AS text) AS cost
        FROM usage_request WHERE status = 'interrupted' AND (at, id) IN (VALUES ${pairs}) ${transaction.forUpdate}`,
       values,

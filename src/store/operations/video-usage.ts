@@ -1,7 +1,7 @@
 /** Usage of video tasks: transfer from the ledger to the usage records, and holds of open tasks. */
 
 import type { TaskErrorCode } from '../../core/video.ts';
-import type { LedgerEntry, TerminalStatus } from '../../records/video-task.ts';
+import type { LedgerEntry, TerminalStatus, VideoDetails } from '../../records/video-task.ts';
 import { finishJob, type Lease, rescheduleJob } from '../job-rows.ts';
 import { reading, writing } from '../operation.ts';
 import type { UsageRow } from '../usage-row.ts';
@@ -16,6 +16,8 @@ export interface VideoUse {
   errorCode: TaskErrorCode | undefined;
   createdAt: number;
   settledAt: number;
+  /** Of the key when the task was created. */
+  tags: string;
   /** In 1e-12 USD. */
   cost: bigint;
   revision: number;
@@ -28,7 +30,7 @@ const PENDING_RECONCILIATION = "SELECT id FROM job WHERE kind = 'video-booking' 
 export const readVideoUse = reading<{ id: string }, VideoUse | undefined>('state', async (transaction, values) => {
   const [row] = await transaction.all(
     `SELECT ledger.owner, ledger.model, ledger.provider, CAST(ledger.cost AS text) AS cost, ledger.revision,
-       task.status, task.error_code, task.created_at, task.settled_at,
+       task.status, task.error_code, task.created_at, task.settled_at, task.details,
        CASE WHEN EXISTS (${PENDING_RECONCILIATION}) THEN 1 ELSE 0 END AS open
      FROM video_ledger AS ledger JOIN video_task AS task ON task.id = ledger.task_id WHERE task.id = :id`,
     values,
@@ -42,6 +44,7 @@ export const readVideoUse = reading<{ id: string }, VideoUse | undefined>('state
       errorCode: (row.error_code ?? undefined) as TaskErrorCode | undefined,
       createdAt: Number(row.created_at),
       settledAt: Number(row.settled_at),
+      tags: (JSON.parse(String(row.details)) as VideoDetails).tags ?? '',
       cost: BigInt(String(row.cost)),
       revision: Number(row.revision),
       open: Number(row.open) === 1,
@@ -59,11 +62,14 @@ export interface TaskUse {
 export const recordTaskUsage = writing<TaskUse, void>('usage', async (transaction, { row, held }) => {
   const { id, revision } = row;
   const [known] = await transaction.all(
-    `SELECT revision, CAST(cost AS text) AS cost FROM usage_record WHERE id = :id ${transaction.forUpdate}`,
+    `SELECT revision, CAST(cost AS text) AS cost, status, tags FROM usage_record WHERE id = :id ${transaction.forUpdate}`,
     { id },
   );
   if (!known) await addTaskUsage(transaction, row);
-  else if (Number(known.revision) < revision) await correctUsage(transaction, row, BigInt(String(known.cost)));
+  else if (Number(known.revision) < revision) {
+    const { status, tags } = known as Pick<UsageRow, 'status' | 'tags'>;
+    await correctUsage(transaction, { ...row, status, tags: tags ?? null }, BigInt(String(known.cost)));
+  }
   if (!held) await transaction.run('DELETE FROM task_hold WHERE task_id = :id', { id });
 });
 

@@ -7,7 +7,14 @@ import type { Pool } from 'pg';
 import type { Row, Value } from '../operation.ts';
 import { requestNames, requestRow } from '../request-rows.ts';
 import type { ParametersOf } from '../store.ts';
-import { BUDGET_COLUMNS, HOUR_KEY_COLUMNS, HOUR_SUM_COLUMNS, saturatingUpsert, totalsOf } from '../usage-sums.ts';
+import {
+  BUDGET_COLUMNS,
+  HOUR_KEY_COLUMNS,
+  HOUR_SUM_COLUMNS,
+  PART_KEY_COLUMNS,
+  saturatingUpsert,
+  totalsOf,
+} from '../usage-sums.ts';
 import { isUniqueViolation } from './failure.ts';
 import { runQuery } from './pool.ts';
 
@@ -52,6 +59,7 @@ const REQUEST_COLUMNS: Columns = [
   ['upstream_id', 'text'],
   ['ended_at', 'bigint'],
   ['trace', 'text'],
+  ['tags', 'text'],
 ];
 
 const NAME_COLUMNS: Columns = [
@@ -62,6 +70,10 @@ const NAME_COLUMNS: Columns = [
 
 const typed = (names: readonly string[], texts: readonly string[]): Columns =>
   names.map((name) => [name, texts.includes(name) ? 'text' : 'bigint']);
+const PART_COLUMNS = typed(
+  [...PART_KEY_COLUMNS, ...HOUR_SUM_COLUMNS],
+  PART_KEY_COLUMNS.filter((name) => name !== 'hour'),
+);
 const HOUR_COLUMNS = typed([...HOUR_KEY_COLUMNS, ...HOUR_SUM_COLUMNS], ['key_id', 'model', 'provider']);
 const BUDGET_TYPES = typed(BUDGET_COLUMNS, ['key_id', 'period']);
 
@@ -84,12 +96,13 @@ export async function writeUsageGroup(pool: Pool, group: UsageGroup): Promise<bo
   if (ended.length > 0) values.push(textArray(ended));
   if (finished.length > 0) {
     const rows = finished.map(({ row }) => row);
-    const { hours, budgets } = totalsOf(rows);
+    const { parts, hours, budgets } = totalsOf(rows);
     values.push(
       ...arraysOf(REQUEST_COLUMNS, rows.map(requestRow)),
       ...arraysOf(NAME_COLUMNS, rows.flatMap(requestNames)),
     );
-    values.push(...arraysOf(HOUR_COLUMNS, hours), ...arraysOf(BUDGET_TYPES, budgets));
+    values.push(...arraysOf(PART_COLUMNS, parts), ...arraysOf(HOUR_COLUMNS, hours));
+    values.push(...arraysOf(BUDGET_TYPES, budgets));
   }
   const parts = { begun: begun.length > 0, ended: ended.length > 0, finished: finished.length > 0 };
   try {
@@ -128,6 +141,7 @@ function groupSql({ begun, ended, finished }: GroupParts): string {
   if (finished) {
     steps.push(`requests AS (${insert('usage_request', REQUEST_COLUMNS)})`);
     steps.push(`names AS (${insert('usage_request_name', NAME_COLUMNS, 'ON CONFLICT DO NOTHING')})`);
+    steps.push(`parts AS (${insert('usage_part', PART_COLUMNS, saturatingUpsert('usage_part'))})`);
     steps.push(`hours AS (${insert('usage_hour', HOUR_COLUMNS, saturatingUpsert('usage_hour'))})`);
     steps.push(`budgets AS (${insert('budget', BUDGET_TYPES, saturatingUpsert('budget'))})`);
   }

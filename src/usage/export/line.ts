@@ -1,6 +1,7 @@
 /** A usage record as a line of JSON. */
 
 import { decimalOf } from '../../core/money.ts';
+import { tagsOf } from '../../records/tags.ts';
 import type { Row } from '../../store/operation.ts';
 
 const TEXTS = ['key_id', 'model', 'endpoint_provider', 'endpoint_model', 'protocol_in', 'protocol_out'];
@@ -29,6 +30,7 @@ export function lineOf(row: Row): string {
     first_byte_ms: row.first_byte_ms === null ? null : Number(row.first_byte_ms),
     total_ms: Number(row.total_ms),
     upstream_id: row.upstream_id,
+    tags: tagsOf(String(row.tags ?? '')),
   };
   return `${JSON.stringify(record)}\n`;
 }
