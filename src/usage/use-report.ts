@@ -11,8 +11,15 @@ import { readZone, zoneOffsets } from './zone.ts';
 
 /** Dimensions beside those of tags, `tag:<name>`: at most one of time. */
 export const USE_DIMENSIONS = [
-  ...(['hour', 'day', 'week', 'month'] as const),
-  ...(['model', 'provider', 'key', 'protocol', 'status'] as const),
+  'hour',
+  'day',
+  'week',
+  'month',
+  'model',
+  'provider',
+  'key',
+  'protocol',
+  'status',
 ] as const;
 export type UseDimension = (typeof USE_DIMENSIONS)[number] | `tag:${string}`;
 

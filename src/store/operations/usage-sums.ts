@@ -48,7 +48,12 @@ function dayIn(offsets: Required<UsageSumsQuery>['offsets']): string {
 }
 
 const COUNTS = [
-  ...['requests', 'failures', 'input_tokens', 'output_tokens', 'cached_tokens', 'cache_write_tokens'],
+  'requests',
+  'failures',
+  'input_tokens',
+  'output_tokens',
+  'cached_tokens',
+  'cache_write_tokens',
   'reasoning_tokens',
 ];
 const SUMS = [...COUNTS, 'cost'];
