@@ -7,6 +7,7 @@ import { type ExpectedUsage, inputByLength } from '../inference/tokens/expected-
 import type { Reservation } from '../inference/tokens/reservation.ts';
 import type { Key } from '../keys/store.ts';
 import type { Admission, AdmissionRequest, LimitKeeper } from '../limits/limits.ts';
+import type { LimitSubject } from '../limits/subjects.ts';
 import type { RoutingDecision } from '../routing/decision.ts';
 import type { InferenceCall } from '../routing/inference-call.ts';
 import type { Store } from '../store/store.ts';
@@ -35,6 +36,10 @@ export interface AdmittedCall {
 }
 
 export interface AdmissionControl {
+  /** The key and those of its tags that have limits or budgets, with what applies to requests of any model. */
+  subjects(key: Key): LimitSubject[];
+  /** Whether the key or one of its tags has a budget. */
+  hasBudget(key: Key): boolean;
   /** `x-ratelimit-*` headers of a key. */
   rateLimitHeaders(key: Key, model?: string): Record<string, string>;
   /** Takes a concurrency slot of a key; returns its release. Throws `rate_limit_exceeded`. */
@@ -72,6 +77,10 @@ const UNKNOWN_COST_RESERVATION = 1n;
 
 export function createAdmissionControl({ recorder, limits, store, now }: AdmissionControlOptions): AdmissionControl {
   return {
+    subjects: (key) => limits.subjects(key),
+
+    hasBudget: (key) => limits.hasBudget(key),
+
     rateLimitHeaders: (key, model = '') => limits.rateLimitHeaders(key, model),
 
     enter: (key) => limits.enter(key),
@@ -97,13 +106,12 @@ export function createAdmissionControl({ recorder, limits, store, now }: Admissi
 
     async reserve(key, { id, model, createdAt, cost = UNKNOWN_COST_RESERVATION }) {
       const { headers, settle } = await limits.admit({ key, model, tokens: 0, cost });
-      const { budgets = {} } = key.settings;
-      if (cost === 0n || Object.keys(budgets).length === 0) {
+      if (cost === 0n || !limits.hasBudget(key)) {
         settle({ tokens: 0, cost: 0n });
         return { headers, release: async () => {} };
       }
       try {
-        await store.call('holdForTask', { taskId: id, keyId: key.id, amount: cost, createdAt });
+        await store.call('holdForTask', { taskId: id, keyId: key.id, tags: key.tags, amount: cost, createdAt });
       } catch (error) {
         settle({ tokens: 0, cost: 0n });
         throw error;

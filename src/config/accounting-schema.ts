@@ -40,12 +40,28 @@ function money(description: string): TString {
 }
 
 /** One entry for each of `PERIODS`. */
-const budgets: Record<Period, TString> = {
+const budgetFields: Record<Period, TString> = {
   day: money('USD per day.'),
   week: money('USD per week, starting on Monday.'),
   month: money('USD per month.'),
   total: money('USD in total.'),
 };
+const budgets = Type.Partial(Type.Object(budgetFields), {
+  ...closed,
+  description: 'Budgets in USD per day, week and month, and in total. Days are UTC.',
+});
+const allotment = Type.Object({ limits: Type.Optional(limits), budgets: Type.Optional(budgets) }, closed);
+
+export const keyDefaults = Type.Object(allotment.properties, {
+  ...closed,
+  description: 'Limits and budgets of each key that does not set them itself.',
+});
+
+export const tags = Type.Record(
+  Type.String(),
+  Type.Object(allotment.properties, { ...closed, description: 'Limits and budgets of all keys with a tag together.' }),
+  { description: 'Limits and budgets of tags such as team=search: all keys with the tag share them.' },
+);
 
 /** Holder, permissions, limits and budgets of an API key. */
 export const keySettings = {
@@ -82,12 +98,7 @@ export const keySettings = {
       description: 'Limits of each model that matches a glob such as openai/*.',
     }),
   ),
-  budgets: Type.Optional(
-    Type.Partial(Type.Object(budgets), {
-      ...closed,
-      description: 'Budgets in USD per day, week and month, and in total. Days are UTC.',
-    }),
-  ),
+  budgets: Type.Optional(budgets),
 };
 
 export const usage = Type.Object(
@@ -215,6 +226,7 @@ export const telemetry = Type.Object(
 );
 
 export type LimitsEntry = Static<typeof limits>;
+export type AllotmentEntry = Static<typeof allotment>;
 export type UsageEntry = Static<typeof usage>;
 export type AdminEntry = Static<typeof admin>;
 export type UiEntry = Static<typeof ui>;

@@ -2,10 +2,12 @@
 
 import { resolve } from 'node:path';
 import { withoutEnd } from '../core/text.ts';
-import type { KeySettings, Limits } from '../records/key-settings.ts';
+import type { Allotment, KeySettings, Limits, SharedAllotments } from '../records/key-settings.ts';
+import { parseTag } from '../records/tags.ts';
 import { Secret } from '../security/secret.ts';
 import {
   type AdminEntry,
+  type AllotmentEntry,
   ACCOUNTING_DEFAULTS as DEFAULTS,
   type LimitsEntry,
   type TelemetryEntry,
@@ -13,7 +15,7 @@ import {
   type UsageEntry,
 } from './accounting-schema.ts';
 import type { AdminConfig, TelemetryConfig, UiConfig, UsageConfig, UsageExportConfig } from './resolved.ts';
-import type { KeyEntry } from './schema.ts';
+import type { ConfigFile, KeyEntry } from './schema.ts';
 import { parseDuration, parseSize } from './units.ts';
 import { type ReportProblem, resolveS3 } from './videos.ts';
 
@@ -67,12 +69,33 @@ export function resolveTelemetry({ otlp, propagate, budget_keys: budgetKeys }: T
   };
 }
 
-export function resolveLimits(entry: LimitsEntry): Limits {
+function resolveLimits(entry: LimitsEntry): Limits {
   return withoutNulls({
     requestsPerMinute: entry.requests_per_minute,
     tokensPerMinute: entry.tokens_per_minute,
     concurrentRequests: entry.concurrent_requests,
   });
+}
+
+/** `limits` stands for `key_defaults.limits`. */
+export function resolveAllotments(file: ConfigFile, report: ReportProblem): SharedAllotments {
+  const { limits, key_defaults: keyDefaults = {}, tags } = file;
+  if (limits && keyDefaults?.limits) report('limits', 'conflicts with key_defaults.limits; set only one of them');
+  const entries = Object.entries(tags ?? {});
+  for (const [tag] of entries) {
+    if (!parseTag(tag)) report(`tags.${tag}`, 'is not a tag such as team=search');
+  }
+  return {
+    keyDefaults: resolveAllotment({ ...keyDefaults, ...(limits && { limits }) }),
+    tags: new Map(entries.map(([tag, entry]) => [tag, resolveAllotment(entry ?? {})])),
+  };
+}
+
+function resolveAllotment({ limits, budgets }: AllotmentEntry): Allotment {
+  return {
+    ...(limits && { limits: resolveLimits(limits) }),
+    ...(budgets && { budgets: withoutNulls(budgets) }),
+  };
 }
 
 export function resolveKeySettings(entry: KeyEntry): KeySettings {

@@ -11,8 +11,8 @@ import { metadataProblems, tagProblems } from '../records/tags.ts';
 import { Secret } from '../security/secret.ts';
 import {
   resolveAdmin,
+  resolveAllotments,
   resolveKeySettings,
-  resolveLimits,
   resolveTelemetry,
   resolveUi,
   resolveUsage,
@@ -155,7 +155,7 @@ function resolveConfig(file: ConfigFile, { source, lookUp, read, report }: Resol
     videos: resolveVideos(file.videos ?? {}, report),
     responses: resolveResponses(file.responses ?? {}),
     usage: resolveUsage(file.usage ?? {}, report),
-    limits: resolveLimits(file.limits ?? {}),
+    allotments: resolveAllotments(file, report),
     admin: resolveAdmin(file.admin ?? {}),
     ui: resolveUi(file.ui ?? {}),
     telemetry: resolveTelemetry(file.telemetry ?? {}),

@@ -2,6 +2,7 @@
 
 import { dump } from 'js-yaml';
 import { isObject, type Json } from '../core/json/json.ts';
+import type { SharedAllotments } from '../records/key-settings.ts';
 import { Secret } from '../security/secret.ts';
 import type {
   CallbacksConfig,
@@ -46,7 +47,8 @@ export function describeSettings(config: Config): object {
     videos: describeVideos(config.videos),
     responses: describeResponses(config.responses),
     usage: describeUsage(config.usage),
-    limits: snakeCased(config.limits),
+    ...describeKeyDefaults(config),
+    tags: describeTags(config.allotments.tags),
     admin: config.admin && { ...snakeCased(config.admin), token: config.admin.token },
     ui: snakeCased(config.ui),
     telemetry: describeTelemetry(config.telemetry),
@@ -180,6 +182,22 @@ function describeExport(target: UsageExportConfig): object {
 
 function describeTelemetry({ otlp, propagate, budgetKeys }: TelemetryConfig): object {
   return { otlp: otlp && { ...otlp, headers: otlp.headers }, propagate, budget_keys: budgetKeys };
+}
+
+/** `limits` stands for `key_defaults.limits`: they have the name that the file gives them. */
+function describeKeyDefaults({ allotments, sourceOf }: Config): object {
+  const { limits, budgets } = allotments.keyDefaults;
+  const described = limits && snakeCased(limits);
+  const isShort = sourceOf(['limits']).from === 'file';
+  return {
+    limits: isShort ? described : undefined,
+    key_defaults: { limits: isShort ? undefined : described, budgets },
+  };
+}
+
+function describeTags(tags: SharedAllotments['tags']): object | undefined {
+  if (tags.size === 0) return undefined;
+  return Object.fromEntries([...tags].map(([tag, allotment]) => [tag, snakeCased(allotment)]));
 }
 
 /** Names of `model_limits`, `tags` and `metadata` stay unchanged. */

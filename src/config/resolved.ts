@@ -3,7 +3,7 @@
 import type { Modality, ModelRules, Pricing } from '../core/model.ts';
 import type { Prefixes } from '../core/operation.ts';
 import type { VideoAbilities } from '../core/video.ts';
-import type { KeySettings, Limits } from '../records/key-settings.ts';
+import type { KeySettings, SharedAllotments } from '../records/key-settings.ts';
 import type { Secret } from '../security/secret.ts';
 import type { FindValueSource } from './value-source.ts';
 
@@ -23,8 +23,8 @@ export interface Config {
   videos: VideosConfig;
   responses: ResponsesConfig;
   usage: UsageConfig;
-  /** Default limits of keys without their own. */
-  limits: Limits;
+  /** Limits and budgets beside those that keys set themselves. */
+  allotments: SharedAllotments;
   /** Absent disables the admin API. */
   admin?: AdminConfig;
   ui: UiConfig;

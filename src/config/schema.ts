@@ -1,7 +1,7 @@
 /** Configuration schema: validates the file and generates `config.schema.json` for editors. */
 
 import { type Static, Type } from 'typebox';
-import { admin, keySettings, limits, telemetry, ui, usage } from './accounting-schema.ts';
+import { admin, keyDefaults, keySettings, limits, tags, telemetry, ui, usage } from './accounting-schema.ts';
 import { addressRange, duration, httpUrl, pathPrefix } from './fields.ts';
 import { modelSchema } from './model-schema.ts';
 import { responses } from './responses-schema.ts';
@@ -219,6 +219,8 @@ export const configSchema = Type.Object(
     responses: Type.Optional(responses),
     usage: Type.Optional(usage),
     limits: Type.Optional(limits),
+    key_defaults: Type.Optional(keyDefaults),
+    tags: Type.Optional(tags),
     admin: Type.Optional(admin),
     ui: Type.Optional(ui),
     telemetry: Type.Optional(telemetry),

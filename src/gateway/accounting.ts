@@ -7,7 +7,6 @@ import type { Config, UsageConfig } from '../config/resolved.ts';
 import { type Clock, every } from '../core/clock.ts';
 import { createLimitKeeper } from '../limits/limits.ts';
 import { createQuota } from '../limits/quota.ts';
-import type { Limits } from '../records/key-settings.ts';
 import { joinStore, type ProcessRole } from '../store/instance.ts';
 import type { Store, StoreOperationName } from '../store/store.ts';
 import type { JournalDisk } from '../usage/journal/disk.ts';
@@ -20,7 +19,7 @@ export interface AccountingOptions {
   store: Store;
   log: Logger;
   /** The current configuration. */
-  config(): Pick<Config, 'data' | 'usage' | 'limits'>;
+  config(): Pick<Config, 'data' | 'usage' | 'allotments'>;
   clock: Clock;
   journalDisk?: JournalDisk | undefined;
   /** Place of this process in its gateway, and its instance id; a sole process chooses one. */
@@ -66,6 +65,7 @@ const RECORD_READS: ReadonlySet<StoreOperationName> = new Set([
   'usageRecord',
   'usageSums',
   'spentBy',
+  'budgetUse',
   'usageByDay',
   'refusedUsage',
   'hoursToExport',
@@ -90,13 +90,12 @@ export async function openAccounting(options: AccountingOptions): Promise<Accoun
     : createRecorder({ store, instance: instance.id, durability, log, clock });
   if (hasJournal && !recordsHere) await recoverAbandonedJournals(journals);
   const records = flushBeforeReads(store, recorder, options.flushOthers);
-  const defaults = (): Limits => config().limits;
   const quota = createQuota({
     store: records,
     instance: instance.id,
     ...(isWorker && { shared: true }),
   });
-  const limits = createLimitKeeper({ quota, defaults, now });
+  const limits = createLimitKeeper({ quota, shared: () => config().allotments, now });
 
   function repeat(milliseconds: number, work: () => Promise<void>): () => void {
     let isRunning = false;

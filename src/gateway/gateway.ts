@@ -80,6 +80,7 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
       breaker: () => state.breaker,
       records: () => accounting.records,
       keys,
+      subjects: (key) => accounting.admission.subjects(key),
       folder: config.data,
       budgetKeys: config.telemetry.budgetKeys,
       now: clock.now,
@@ -166,6 +167,7 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
     video: tasks.video,
     models,
     routing: state,
+    admission: accounting.admission,
     refusesHostedTools: () => parts.config.responses.hostedTools === 'refuse',
     recorder: accounting.recorder,
     operation: createOperationReadings({

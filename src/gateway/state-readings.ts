@@ -4,6 +4,7 @@ import { statfs } from 'node:fs/promises';
 import { moneyOf } from '../core/money.ts';
 import { type Key, stateOf } from '../keys/key.ts';
 import type { KeyStore } from '../keys/store.ts';
+import type { LimitSubject } from '../limits/subjects.ts';
 import { PERIODS } from '../records/key-settings.ts';
 import type { CircuitBreaker } from '../routing/circuit-breaker.ts';
 import type { Store } from '../store/store.ts';
@@ -17,6 +18,8 @@ export interface StateReadingsOptions {
   /** The store with all records that were acknowledged. */
   records(): Pick<Store, 'call' | 'engine' | 'now'>;
   keys: Pick<KeyStore, 'list'>;
+  /** A key and its tags, with their budgets. */
+  subjects(key: Key): LimitSubject[];
   /** The data folder. */
   folder: string;
   /** Names of the keys whose budgets are read. */
@@ -97,19 +100,35 @@ async function storeState(store: Pick<Store, 'call' | 'engine' | 'now'>, now: nu
   };
 }
 
-async function budgetStates({ keys, records, budgetKeys, now }: StateReadingsOptions): Promise<BudgetState[]> {
+async function budgetStates({
+  keys,
+  subjects,
+  records,
+  budgetKeys,
+  now,
+}: StateReadingsOptions): Promise<BudgetState[]> {
   const wanted = new Set(budgetKeys);
   const found = (await keys.list()).filter((key) => wanted.has(key.name) && stateOf(key, now()) === 'active');
-  return (await Promise.all(found.map((key) => budgetsOf(key, records(), now())))).flat();
+  const states = found.flatMap((key) =>
+    subjects(key)
+      .slice(0, 1)
+      .map((subject) => budgetsOf(key.name, subject, records(), now())),
+  );
+  return (await Promise.all(states)).flat();
 }
 
-async function budgetsOf(key: Key, records: Pick<Store, 'call'>, now: number): Promise<BudgetState[]> {
-  const { spent } = await spendingOf(records, key, now);
+async function budgetsOf(
+  key: string,
+  subject: LimitSubject,
+  records: Pick<Store, 'call'>,
+  now: number,
+): Promise<BudgetState[]> {
+  const { spent } = await spendingOf(records, subject, now);
   return PERIODS.flatMap((period) => {
-    const budget = key.settings.budgets?.[period];
+    const budget = subject.budgets[period];
     if (budget === undefined) return [];
     const limit = Number(moneyOf(budget));
     const left = limit === 0 ? 0 : Math.max(0, 1 - Number(spent[period]) / limit);
-    return [{ key: key.name, period, left }];
+    return [{ key, period, left }];
   });
 }

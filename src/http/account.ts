@@ -1,18 +1,22 @@
 /** Account routes of a key: usage reports, single usage records, limits and remaining budget. */
 
+import type { AdmissionControl } from '../accounting/admission.ts';
 import { requestIdOf } from '../core/answer-id.ts';
 import { systemClock } from '../core/clock.ts';
 import { GatewayError } from '../core/errors.ts';
 import type { Key } from '../keys/store.ts';
+import type { LimitSubject } from '../limits/subjects.ts';
 import { protocols } from '../protocols/index.ts';
 import type { Store } from '../store/store.ts';
 import { encodeGeneration } from '../usage/generation.ts';
 import { readReportQuery, reportUsage } from '../usage/report.ts';
 import { spendingOf } from '../usage/spending.ts';
 import { dollars, encodeSpending } from './admin/key-object.ts';
+import { describeAllotment } from './allotments.ts';
 
 export interface AccountRouteOptions {
   store: Pick<Store, 'call'>;
+  admission: Pick<AdmissionControl, 'subjects'>;
   /** Unix milliseconds. */
   now?(): number;
 }
@@ -46,17 +50,22 @@ export async function generation(key: Key, query: URLSearchParams, { store }: Ac
 export async function keyFacts(
   key: Key,
   _query: URLSearchParams,
-  { store, now = systemClock.now }: AccountRouteOptions,
+  { store, admission, now = systemClock.now }: AccountRouteOptions,
 ): Promise<object> {
-  const spending = await spendingOf(store, key, now());
-  const { budgets = {}, limits = {} } = key.settings;
+  const moment = now();
+  const [own, ...shared] = admission.subjects(key) as [LimitSubject, ...LimitSubject[]];
+  const spending = await spendingOf(store, own, moment);
+  const tags = await Promise.all(
+    shared.map(async (subject) => [subject.tag, await describeAllotment(store, subject, moment)]),
+  );
   return {
     data: {
       label: `${key.prefix}…`,
       name: key.name,
       ...encodeSpending(spending),
-      budgets,
-      limits,
+      budgets: own.budgets,
+      limits: own.limits,
+      tags: Object.fromEntries(tags),
       is_free_tier: false,
       ...OPENROUTER_DEFAULTS,
       read_only: key.settings.readOnly ?? false,
@@ -86,9 +95,10 @@ const OPENROUTER_DEFAULTS = {
 export async function credits(
   key: Key,
   _query: URLSearchParams,
-  { store, now = systemClock.now }: AccountRouteOptions,
+  { store, admission, now = systemClock.now }: AccountRouteOptions,
 ): Promise<object> {
-  const { limit, left } = await spendingOf(store, key, now());
+  const [own] = admission.subjects(key) as [LimitSubject];
+  const { limit, left } = await spendingOf(store, own, now());
   if (limit === undefined || left === undefined) {
     throw new GatewayError('not_found', 'This key has no budget, so that it has no credits either; see /v1/key.');
   }

@@ -11,7 +11,6 @@ import type { Reply } from '../inference/response/reply.ts';
 import { routingHeadersOf } from '../inference/routing-headers.ts';
 import { soughtNames } from '../inference/sought-names.ts';
 import { countByEstimate } from '../inference/tokens/count.ts';
-import type { Key } from '../keys/store.ts';
 import { type DecisionOptions, decideRouting, type RoutingDecision } from '../routing/decision.ts';
 import type { InferenceCall } from '../routing/inference-call.ts';
 import type { UsageMeter } from '../usage/meter.ts';
@@ -119,26 +118,19 @@ export function decideCall(
     return options.stored.prepare(call, { mayStore: key.settings.storeResponses, reserve, onEnd: exchange.hold.keep });
   }
 
+  // Keys with limited models or budgets may not send members that let an upstream choose another model.
+  const needsPrices = options.admission.hasBudget(key);
   const decide = () =>
     decideRouting(call, model, {
       models,
       state,
       allows: key.allows,
-      isRestricted: isRestricted(key),
-      needsPrices: hasBudget(key),
+      isRestricted: key.settings.models !== undefined || needsPrices,
+      needsPrices,
     });
   const pause = yieldIfLarge(call.bytes.length);
   const preparing = pause ? pause.then(prepare) : prepare();
   return preparing ? preparing.then(() => yieldIfLarge(call.bytes.length)).then(decide) : decide();
-}
-
-/** Keys with limited models or budgets may not send members that let an upstream choose another model. */
-function isRestricted(key: Key): boolean {
-  return key.settings.models !== undefined || hasBudget(key);
-}
-
-function hasBudget({ settings: { budgets = {} } }: Key): boolean {
-  return Object.keys(budgets).length > 0;
 }
 
 function costOf(meter: UsageMeter, { endpoint, usage, abandoned, facts }: DispatchOutcome): bigint | undefined {

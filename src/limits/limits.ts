@@ -1,23 +1,22 @@
-/** Limits of keys: requests and tokens per minute, concurrent requests, and budgets by day, week, month and in total. */
+/** Limits of keys and tags: requests and tokens per minute, concurrent requests, and budgets by day, week, month and in total. */
 
 import { GatewayError } from '../core/errors.ts';
 import { decimalOf, maxBigInt, minBigInt, moneyOf } from '../core/money.ts';
-import { type KeySettings, type Limits, PERIODS, type Period, periodStart } from '../records/key-settings.ts';
+import { PERIODS, type Period, periodEnd, periodStart, type SharedAllotments } from '../records/key-settings.ts';
 import { createMinuteWindow, type MinuteWindow, type WindowState } from './minute-window.ts';
 import type { HeldLimit, Quota } from './quota.ts';
 import { createReservationPool, type ReservationPool } from './reservation-pool.ts';
-import { keySubject, type LimitSubject, limitSubjects } from './subjects.ts';
+import { hasBudget, isUnlimited, type LimitedKey, type LimitSubject, modelSubjects, ownSubjects } from './subjects.ts';
 
 export interface LimitsOptions {
   quota: Quota;
-  /** Limits of keys without their own. */
-  defaults(): Limits;
+  shared(): SharedAllotments;
   now(): number;
 }
 
 /** Request to be admitted, with upper bounds of its usage. */
 export interface AdmissionRequest {
-  key: { id: string; settings: KeySettings };
+  key: LimitedKey;
   /** `<provider>/<model_id>`. */
   model: string;
   /** Upper estimate of input and output tokens. Computed only if tokens are limited. */
@@ -39,9 +38,12 @@ export interface Admission {
 
 export interface LimitKeeper {
   /** `x-ratelimit-*` headers, without admitting a request. */
-  rateLimitHeaders(key: AdmissionRequest['key'], model: string): Record<string, string>;
-  /** Takes a concurrency slot of a key, before the request is read. Returns its release. Throws `rate_limit_exceeded`. */
-  enter(key: AdmissionRequest['key']): Promise<() => void> | (() => void);
+  rateLimitHeaders(key: LimitedKey, model: string): Record<string, string>;
+  /** The key and its tags, with what applies to requests of any model. */
+  subjects(key: LimitedKey): LimitSubject[];
+  hasBudget(key: LimitedKey): boolean;
+  /** Takes a concurrency slot of a key and its tags, before the request is read. Returns the release. Throws `rate_limit_exceeded`. */
+  enter(key: LimitedKey): Promise<() => void> | (() => void);
   /** Takes one of `most` places of a key for as long as something lasts; returns its release. Throws `rate_limit_exceeded`. */
   occupy(key: { id: string }, places: KeyPlaces): Promise<() => void>;
   /** Reserves all other limits. Throws `rate_limit_exceeded` or `insufficient_quota`, with nothing reserved. */
@@ -79,7 +81,7 @@ interface MoneyReservation {
   settle: SettleFunction;
 }
 
-export function createLimitKeeper({ quota, defaults, now }: LimitsOptions): LimitKeeper {
+export function createLimitKeeper({ quota, shared, now }: LimitsOptions): LimitKeeper {
   const minutes = new Map<string, MinuteWindow>();
   const holdings = new Map<string, ReservationPool>();
 
@@ -98,6 +100,20 @@ export function createLimitKeeper({ quota, defaults, now }: LimitsOptions): Limi
     if (most === undefined) return noop;
     const message = `${label} may make ${most} requests at once, which are under way.`;
     return takePlace(`${name} concurrent`, most, message);
+  }
+
+  async function admitAllConcurrent(subjects: readonly LimitSubject[]): Promise<() => void> {
+    const releases: (() => void)[] = [];
+    const release = () => {
+      for (const one of releases.splice(0)) one();
+    };
+    try {
+      for (const subject of subjects) releases.push(await admitConcurrent(subject));
+    } catch (error) {
+      release();
+      throw error;
+    }
+    return release;
   }
 
   async function takePlace(subject: string, most: number, message: string): Promise<() => void> {
@@ -119,29 +135,30 @@ export function createLimitKeeper({ quota, defaults, now }: LimitsOptions): Limi
     // A request larger than the whole limit takes a full minute.
     const amount = kind === 'requests' ? 1 : Math.min(request.tokens, limit);
     if (!(await counter.admit(amount, limit))) {
-      throw new GatewayError('rate_limit_exceeded', `${label} may use ${limit} ${kind} a minute; wait for the next.`, {
-        retryAfter: counter.state(limit).reset,
-      });
+      const { remaining, reset } = counter.state(limit);
+      const message = `${label} may use ${limit} ${kind} a minute, of which ${remaining} are left for ${Math.ceil(reset / 1000)} s.`;
+      throw new GatewayError('rate_limit_exceeded', message, { retryAfter: reset });
     }
     const at = counter.at();
     return (used) => counter.correct(at, used[kind] - amount);
   }
 
-  /** `most`: the reservation of the previous periods, which bounds this one. */
+  /** `most`: the reservation of the previous budgets, which bounds this one. */
   async function admitBudget(
     request: AdmissionRequest,
+    { name, label, budgets }: LimitSubject,
     period: Period,
     most: bigint | undefined,
   ): Promise<MoneyReservation | undefined> {
-    const { key } = request;
-    const text = key.settings.budgets?.[period];
+    const text = budgets[period];
     if (text === undefined) return undefined;
     const cost = most ?? request.cost;
-    const startsAt = periodStart(period, now());
+    const moment = now();
+    const startsAt = periodStart(period, moment);
     const limit = moneyOf(text);
-    const budget = { keyId: key.id, period, startsAt };
+    const budget = { subject: name, period, startsAt };
     const slice = limit / BigInt(Math.max(1, Math.floor(1000 / quota.slice(1000))));
-    const money = holding({ subject: `${key.id} ${period} ${startsAt}`, limit, budget }, slice);
+    const money = holding({ subject: `${name} ${period} ${startsAt}`, limit, budget }, slice);
     const whole = await money.admit(cost);
     if (whole) return { cost, settle: (used) => whole.settle(used.cost) };
     const share = partialReservation(money.left, request.minCost, cost);
@@ -149,27 +166,33 @@ export function createLimitKeeper({ quota, defaults, now }: LimitsOptions): Limi
     if (part && share !== undefined) return { cost: share, settle: (used) => part.settle(used.cost) };
     const left = decimalOf(money.left > 0n ? money.left : 0n);
     const words = period === 'total' ? 'in all' : `a ${period}`;
+    const end = periodEnd(period, moment);
+    const until = end === undefined ? '' : ` until ${new Date(end).toISOString()}`;
     throw new GatewayError(
       'insufficient_quota',
-      `This key may spend ${text} USD ${words}; ${left} USD are left, and this request may cost ${decimalOf(request.minCost ?? cost)} USD.`,
+      `${label} may spend ${text} USD ${words}; ${left} USD are left${until}, and this request may cost ${decimalOf(request.minCost ?? cost)} USD.`,
     );
   }
 
   async function admitLimited(request: AdmissionRequest): Promise<Admission> {
-    const subjects = limitSubjects(request.key, request.model, defaults());
+    const own = ownSubjects(request.key, shared());
+    const ofModel = modelSubjects(request.key, request.model);
+    const subjects = [...own, ...ofModel];
     const settles: SettleFunction[] = [];
     let cost: bigint | undefined;
     const settle: SettleFunction = (used) => {
       for (const one of settles.splice(0)) one(used);
     };
     try {
-      for (const subject of subjects.slice(1)) settles.push(await admitConcurrent(subject));
+      for (const subject of ofModel) settles.push(await admitConcurrent(subject));
       for (const subject of subjects) settles.push((await admitByMinute(subject, 'requests', request)) ?? noop);
       for (const subject of subjects) settles.push((await admitByMinute(subject, 'tokens', request)) ?? noop);
-      for (const period of PERIODS) {
-        const money = await admitBudget(request, period, cost);
-        settles.push(money?.settle ?? noop);
-        cost = money?.cost ?? cost;
+      for (const subject of own) {
+        for (const period of PERIODS) {
+          const money = await admitBudget(request, subject, period, cost);
+          settles.push(money?.settle ?? noop);
+          cost = money?.cost ?? cost;
+        }
       }
     } catch (error) {
       settle({ requests: 0, tokens: 0, cost: 0n });
@@ -194,13 +217,19 @@ export function createLimitKeeper({ quota, defaults, now }: LimitsOptions): Limi
 
   return {
     rateLimitHeaders: (key, model) =>
-      isUnlimited(key, defaults()) ? NO_HEADERS : rateLimitHeadersOf(limitSubjects(key, model, defaults())),
+      isUnlimited(key, shared())
+        ? NO_HEADERS
+        : rateLimitHeadersOf([...ownSubjects(key, shared()), ...modelSubjects(key, model)]),
 
-    enter: (key) => (isUnlimited(key, defaults()) ? noop : admitConcurrent(keySubject(key, defaults()))),
+    subjects: (key) => ownSubjects(key, shared()),
+
+    hasBudget: (key) => hasBudget(key, shared()),
+
+    enter: (key) => (isUnlimited(key, shared()) ? noop : admitAllConcurrent(ownSubjects(key, shared()))),
 
     occupy: ({ id }, { kind, most, message }) => takePlace(`${id} ${kind}`, most, message),
 
-    admit: (request) => (isUnlimited(request.key, defaults()) ? UNLIMITED : admitLimited(request)),
+    admit: (request) => (isUnlimited(request.key, shared()) ? UNLIMITED : admitLimited(request)),
 
     async releaseIdle() {
       for (const one of holdings.values()) await one.releaseIdle();
@@ -213,16 +242,6 @@ export function createLimitKeeper({ quota, defaults, now }: LimitsOptions): Limi
       return holdings.size;
     },
   };
-}
-
-function isUnlimited({ settings }: AdmissionRequest['key'], defaults: Limits): boolean {
-  const { limits, modelLimits, budgets } = settings;
-  return isEmpty(limits) && isEmpty(modelLimits) && isEmpty(budgets) && isEmpty(defaults);
-}
-
-function isEmpty(object: object | undefined): boolean {
-  for (const name in object) if (Object.hasOwn(object, name)) return false;
-  return true;
 }
 
 function noop(): void {}

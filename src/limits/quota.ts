@@ -15,7 +15,7 @@ export interface HeldLimit {
   subject: string;
   limit: bigint;
   /** Budget whose spending counts against the limit, in addition to holds. */
-  budget?: { keyId: string; period: Period; startsAt: number };
+  budget?: { subject: string; period: Period; startsAt: number };
 }
 
 export interface Quota {

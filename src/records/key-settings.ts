@@ -11,7 +11,24 @@ export interface Limits {
 export const PERIODS = ['day', 'week', 'month', 'total'] as const;
 export type Period = (typeof PERIODS)[number];
 
-export interface KeySettings {
+/** USD as decimal strings. Days and months are UTC, weeks begin on Monday. */
+export type Budgets = Partial<Record<Period, string>>;
+
+/** What a subject may use: a key, or all keys with a tag. */
+export interface Allotment {
+  limits?: Limits;
+  budgets?: Budgets;
+}
+
+/** Allotments beside those that keys set themselves. */
+export interface SharedAllotments {
+  /** Of each key, where it sets none. */
+  keyDefaults: Allotment;
+  /** Of all keys with a tag together, by `name=value`. */
+  tags: ReadonlyMap<string, Allotment>;
+}
+
+export interface KeySettings extends Allotment {
   /** Person or team that holds the key, for the operator. */
   owner?: string;
   /** Groups that it belongs to. */
@@ -26,13 +43,10 @@ export interface KeySettings {
   readOnly?: boolean;
   /** Address ranges (CIDR) from which the key may be used. */
   cidrs?: string[];
-  limits?: Limits;
   /** Additional limits for each model that matches a glob. */
   modelLimits?: Record<string, Limits>;
   /** Whether its responses are stored; absent means the setting of the gateway. */
   storeResponses?: boolean;
-  /** USD as decimal strings. Days and months are UTC, weeks begin on Monday. */
-  budgets?: Partial<Record<Period, string>>;
 }
 
 const DAY_MS = 24 * 3600 * 1000;
@@ -52,5 +66,21 @@ export function periodStart(period: Period, moment: number): number {
     }
     case 'total':
       return 0;
+  }
+}
+
+/** End of the period that contains `moment`, in Unix milliseconds; undefined for `total`. */
+export function periodEnd(period: Period, moment: number): number | undefined {
+  switch (period) {
+    case 'day':
+      return periodStart(period, moment) + DAY_MS;
+    case 'week':
+      return periodStart(period, moment) + 7 * DAY_MS;
+    case 'month': {
+      const date = new Date(moment);
+      return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1);
+    }
+    case 'total':
+      return undefined;
   }
 }

@@ -63,3 +63,16 @@ export function tagsOf(text: string): Tags {
 export function isTagName(text: string): boolean {
   return TAG_NAME.test(text);
 }
+
+/** Prefix of subjects of limits and budgets that are tags; ids of keys never begin with it. */
+const TAG_SUBJECT = 'tag:';
+
+/** Subject of the limits and budgets of a tag, `name=value`. */
+export function tagSubject(tag: string): string {
+  return TAG_SUBJECT + tag;
+}
+
+/** The tag of a subject; undefined for that of a key. */
+export function tagOfSubject(subject: string): string | undefined {
+  return subject.startsWith(TAG_SUBJECT) ? subject.slice(TAG_SUBJECT.length) : undefined;
+}

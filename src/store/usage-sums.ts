@@ -5,6 +5,7 @@
 
 import { maxBigInt, minBigInt } from '../core/money.ts';
 import { PERIODS, periodStart } from '../records/key-settings.ts';
+import { tagSubject } from '../records/tags.ts';
 import type { Row, Transaction } from './operation.ts';
 import type { UsageRow } from './usage-row.ts';
 
@@ -170,12 +171,15 @@ function hourSummand({ key: { hour, key_id, model, provider }, counts }: PartSum
   return { key: { hour, key_id, model, provider }, counts };
 }
 
-/** Periods begin with an hour. */
-function budgetSummands({ key: { hour, key_id }, counts: { cost = 0n } }: PartSummand): Summand[] {
-  return PERIODS.map((period) => ({
-    key: { key_id, period, starts_at: periodStart(period, hour * HOUR_MS) },
-    counts: { spent: cost },
-  }));
+/** Of the key and of each of its tags. Periods begin with an hour. */
+function budgetSummands({ key: { hour, key_id, tags }, counts: { cost = 0n } }: PartSummand): Summand[] {
+  const subjects = tags ? [key_id, ...tags.split(' ').map(tagSubject)] : [key_id];
+  return subjects.flatMap((subject) =>
+    PERIODS.map((period) => ({
+      key: { key_id: subject, period, starts_at: periodStart(period, hour * HOUR_MS) },
+      counts: { spent: cost },
+    })),
+  );
 }
 
 /** One row for each distinct key, sorted by key. */

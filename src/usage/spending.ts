@@ -1,7 +1,7 @@
-/** Spending of a key by budget period, and the remaining budget. */
+/** Spending of a key or a tag by budget period, and the remaining budget. */
 
 import { moneyOf } from '../core/money.ts';
-import { type KeySettings, PERIODS, type Period, periodStart } from '../records/key-settings.ts';
+import { type Budgets, PERIODS, type Period, periodStart } from '../records/key-settings.ts';
 import type { Store } from '../store/store.ts';
 
 /** Money is in 1e-12 USD. */
@@ -15,15 +15,15 @@ export interface Spending {
 
 export async function spendingOf(
   store: Pick<Store, 'call'>,
-  { id, settings }: { id: string; settings: KeySettings },
+  { name: subject, budgets }: { name: string; budgets: Budgets },
   now: number,
 ): Promise<Spending> {
   const starts = PERIODS.map((period) => ({ period, startsAt: periodStart(period, now) }));
-  const rows = await store.call('spentBy', { keyId: id, starts });
-  const sumOf = (name: Period) => BigInt(String(rows.find(({ period }) => period === name)?.spent ?? 0));
+  const rows = await store.call('spentBy', { subject, starts });
+  const sumOf = (wanted: Period) => BigInt(String(rows.find(({ period }) => period === wanted)?.spent ?? 0));
   const spent = { day: sumOf('day'), week: sumOf('week'), month: sumOf('month'), total: sumOf('total') };
   const [tightest] = PERIODS.flatMap((period) => {
-    const text = settings.budgets?.[period];
+    const text = budgets[period];
     if (text === undefined) return [];
     const left = moneyOf(text) - spent[period];
     return [{ period, limit: moneyOf(text), left: left > 0n ? left : 0n }];

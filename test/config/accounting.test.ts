@@ -2,11 +2,12 @@
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { effectiveSettings } from '../../src/config/effective.ts';
 import { configOf, faultsOf } from './sources.ts';
 
 describe('use and limits', () => {
   test('have defaults', () => {
-    const { usage, limits, admin, telemetry } = configOf('');
+    const { usage, allotments, admin, telemetry } = configOf('');
     assert.deepEqual(usage, {
       durability: 'strict',
       journal: 'shared',
@@ -14,7 +15,7 @@ describe('use and limits', () => {
       maxSize: 5 * 1024 ** 3,
       trace: 'all',
     });
-    assert.deepEqual(limits, {});
+    assert.deepEqual(allotments, { keyDefaults: {}, tags: new Map() });
     assert.equal(admin, undefined);
     assert.deepEqual(telemetry, { otlp: undefined, propagate: false, budgetKeys: [] });
   });
@@ -45,6 +46,43 @@ keys:
       modelLimits: { 'openai/*': { tokensPerMinute: 1000 } },
       budgets: { day: '2.50' },
     });
+  });
+
+  test('tags have limits and budgets, and keys defaults', () => {
+    const { allotments } = configOf(`
+key_defaults: { limits: { concurrent_requests: 4 }, budgets: { month: "20" } }
+tags:
+  team=search: { limits: { requests_per_minute: 60 }, budgets: { day: "5.00", total: null } }
+  "mail=a.b@c:d": {}
+`);
+    assert.deepEqual(allotments, {
+      keyDefaults: { limits: { concurrentRequests: 4 }, budgets: { month: '20' } },
+      tags: new Map([
+        ['team=search', { limits: { requestsPerMinute: 60 }, budgets: { day: '5.00' } }],
+        ['mail=a.b@c:d', {}],
+      ]),
+    });
+    const short = configOf('limits: { requests_per_minute: 7 }').allotments;
+    assert.deepEqual(short.keyDefaults, { limits: { requestsPerMinute: 7 } });
+    assert.match(faultsOf('tags: { Team: {} }')[0] ?? '', /tags\.Team: is not a tag such as team=search/);
+    assert.match(faultsOf('tags: { team=a: { budgets: { year: "1" } } }')[0] ?? '', /unknown field/);
+    const both = 'limits: { requests_per_minute: 7 }\nkey_defaults: { limits: { requests_per_minute: 8 } }';
+    assert.match(faultsOf(both)[0] ?? '', /limits: conflicts with key_defaults\.limits/);
+  });
+
+  test('both spellings of the limits of keys are shown as they are written', () => {
+    const paths = (text: string) =>
+      effectiveSettings(configOf(text)).settings.flatMap(({ path, value, source }) =>
+        /limits|budgets/.test(path) ? [[path, value, source.from]] : [],
+      );
+    assert.deepEqual(paths('limits: { requests_per_minute: 7 }'), [['limits.requests_per_minute', 7, 'file']]);
+    assert.deepEqual(
+      paths('key_defaults: { limits: { requests_per_minute: 7 } }\ntags: { team=a: { budgets: { day: "1" } } }'),
+      [
+        ['key_defaults.limits.requests_per_minute', 7, 'file'],
+        ['tags.team=a.budgets.day', '1', 'file'],
+      ],
+    );
   });
 
   test('the admin API needs a long token', () => {

@@ -156,7 +156,7 @@ const REFUSED: { about: string; text: string; faults: string[] }[] = [
     about: 'an unknown field that is like none',
     text: 'clusters: true',
     faults: [
-      '1: clusters: unknown field; allowed: server, data, encryption, network, callbacks, videos, responses, usage, limits, admin, ui, telemetry, keys, providers, models, aliases, default_model, routing',
+      '1: clusters: unknown field; allowed: server, data, encryption, network, callbacks, videos, responses, usage, limits, key_defaults, tags, admin, ui, telemetry, keys, providers, models, aliases, default_model, routing',
     ],
   },
   {

@@ -48,6 +48,8 @@ function whole(value: Json, code: string): string {
     'videos',
     'usage',
     'limits',
+    'key_defaults',
+    'tags',
     'admin',
     'telemetry',
   ];

@@ -40,6 +40,10 @@ test('a stranger with the settings of SECURITY.md reaches one model on one proto
   const shown = await fetch(`${url}/v1/key`, { headers: { authorization: `Bearer ${KEY}` } });
   const text = await shown.text();
   assert.match(text, /"day":"1\.00","total":"20\.00"/);
-  const { limits } = parseConfig(settings, sourceWith({ STRANGER_KEY: KEY, OPENAI_API_KEY: 'none' }));
-  assert.deepEqual(limits, { requestsPerMinute: 60, tokensPerMinute: 100_000, concurrentRequests: 5 });
+  const { allotments } = parseConfig(settings, sourceWith({ STRANGER_KEY: KEY, OPENAI_API_KEY: 'none' }));
+  assert.deepEqual(allotments.keyDefaults.limits, {
+    requestsPerMinute: 60,
+    tokensPerMinute: 100_000,
+    concurrentRequests: 5,
+  });
 });

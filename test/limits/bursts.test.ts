@@ -14,6 +14,7 @@ import type { Store } from '../../src/store/store.ts';
 import { createRecorder } from '../../src/usage/recorder.ts';
 import { forEachStore } from '../store/stores.ts';
 import { completion, intent, NOON } from '../usage/records.ts';
+import { UNSHARED } from './allotments.ts';
 
 async function keeperOn(store: Store, instance = 'one'): Promise<LimitKeeper> {
   await store.call('heartbeat', {
@@ -22,7 +23,7 @@ async function keeperOn(store: Store, instance = 'one'): Promise<LimitKeeper> {
     until: NOON + 30_000,
     exclusive: store.engine === 'sqlite',
   });
-  return createLimitKeeper({ quota: createQuota({ store, instance }), defaults: () => ({}), now: () => NOON });
+  return createLimitKeeper({ quota: createQuota({ store, instance }), shared: () => UNSHARED, now: () => NOON });
 }
 
 function wish(settings: KeySettings, { tokens = 0, cost = '0' } = {}) {

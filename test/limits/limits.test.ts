@@ -12,6 +12,7 @@ import type { Store } from '../../src/store/store.ts';
 import { createRecorder } from '../../src/usage/recorder.ts';
 import { forEachStore, openTestPostgres, openTestSqlite } from '../store/stores.ts';
 import { completion, intent, NOON } from '../usage/records.ts';
+import { UNSHARED } from './allotments.ts';
 
 const MODEL = 'openai/gpt-5';
 const NOTHING = { tokens: 0, cost: 0n };
@@ -21,7 +22,7 @@ interface Time {
 }
 
 function keeperOn(store: Store, time: Time, instance = 'one'): LimitKeeper {
-  return createLimitKeeper({ quota: createQuota({ store, instance }), defaults: () => ({}), now: () => time.now });
+  return createLimitKeeper({ quota: createQuota({ store, instance }), shared: () => UNSHARED, now: () => time.now });
 }
 
 function wish(settings: KeySettings, { tokens = 0, cost = '0', model = MODEL } = {}) {
@@ -49,7 +50,7 @@ describe('one gateway', () => {
   test('counts on while its clock ticks', async (context) => {
     let moment = NOON;
     const quota = createQuota({ store: await openTestSqlite(context), instance: 'one' });
-    const keeper = createLimitKeeper({ quota, defaults: () => ({}), now: () => moment++ });
+    const keeper = createLimitKeeper({ quota, shared: () => UNSHARED, now: () => moment++ });
     const settings = { limits: { requestsPerMinute: 5 } };
     for (let count = 0; count < 5; count++) await keeper.admit(wish(settings));
     assert.equal((await refusal(keeper.admit(wish(settings)))).code, 'rate_limit_exceeded');

@@ -10,15 +10,16 @@ import { createQuota } from '../../src/limits/quota.ts';
 import type { Store } from '../../src/store/store.ts';
 import { forEachStore } from '../store/stores.ts';
 import { NOON } from '../usage/records.ts';
+import { UNSHARED } from './allotments.ts';
 
-const key = { id: 'key-1', settings: { budgets: { day: '1', total: '10' } } } as Key;
+const key = { id: 'key-1', tags: '', settings: { budgets: { day: '1', total: '10' } } } as Key;
 
 /** Accounts of a gateway that has just come up. */
 async function gateway(store: Store, instance: string, now = NOON): Promise<AdmissionControl> {
   await store.call('heartbeat', { id: instance, now, until: now + 30_000, exclusive: store.engine === 'sqlite' });
   const limits = createLimitKeeper({
     quota: createQuota({ store, instance }),
-    defaults: () => ({}),
+    shared: () => UNSHARED,
     now: () => now,
   });
   return createAdmissionControl({ recorder: undefined as never, limits, store, now: () => now });

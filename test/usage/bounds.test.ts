@@ -19,7 +19,7 @@ function recorderOn(store: TestStore, instance = 'one'): Recorder {
 }
 
 async function spentOf(store: TestStore, keyId = 'key-1'): Promise<string | undefined> {
-  const [row] = await store.call('spentBy', { keyId, starts: TOTAL });
+  const [row] = await store.call('spentBy', { subject: keyId, starts: TOTAL });
   return row && String(row.spent);
 }
 
@@ -67,17 +67,17 @@ forEachStore((name, open) => {
     // The key with the saturated sum has spent everything, and its neighbour goes on.
     const budget = { period: 'total', startsAt: 0 };
     const wish = { instance: 'one', limit: 10n, want: 5n };
-    const full = await store.call('setHold', { subject: 'a', ...wish, budget: { keyId: 'key-1', ...budget } });
+    const full = await store.call('setHold', { subject: 'a', ...wish, budget: { subject: 'key-1', ...budget } });
     assert.deepEqual(full, { granted: 0n, spent: MAX_INTEGER, others: 0n });
-    const free = await store.call('setHold', { subject: 'b', ...wish, budget: { keyId: 'key-3', ...budget } });
+    const free = await store.call('setHold', { subject: 'b', ...wish, budget: { subject: 'key-3', ...budget } });
     assert.equal(free.granted, 5n);
   });
 
   test(`what tasks may still cost is added up exactly, however much it is (${name})`, async (context) => {
     const store = await open(context);
-    const hold = { keyId: 'key-1', amount: MAX_INTEGER, createdAt: NOON };
+    const hold = { keyId: 'key-1', tags: '', amount: MAX_INTEGER, createdAt: NOON };
     for (const taskId of ['one', 'two', 'three']) await store.call('holdForTask', { taskId, ...hold });
-    const budget = { keyId: 'key-1', period: 'total', startsAt: 0 };
+    const budget = { subject: 'key-1', period: 'total', startsAt: 0 };
     const held = await store.call('setHold', { subject: 'a', instance: 'one', limit: 10n, want: 5n, budget });
     assert.deepEqual(held, { granted: 0n, spent: 3n * MAX_INTEGER, others: 0n });
   });

@@ -70,7 +70,7 @@ forEachStore((name, open) => {
       { period: 'week', startsAt: Date.UTC(2026, 10, 16) },
       { period: 'total', startsAt: 0 },
     ];
-    const spent = await store.call('spentBy', { keyId: 'key-1', starts });
+    const spent = await store.call('spentBy', { subject: 'key-1', starts });
     assert.deepEqual(
       spent.map((row) => ({ ...row })),
       starts.map(({ period }) => ({ period, spent: '1500000000' })),

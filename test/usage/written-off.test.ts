@@ -24,7 +24,7 @@ async function standStill(store: TestStore, ids: readonly string[], clock?: Cloc
 
 async function figures(store: TestStore) {
   const sums = await store.call('usageSums', { from: HOUR, to: HOUR + 1, by: ['provider'] });
-  const spent = await store.call('spentBy', { keyId: 'key-1', starts: [{ period: 'total', startsAt: 0 }] });
+  const spent = await store.call('spentBy', { subject: 'key-1', starts: [{ period: 'total', startsAt: 0 }] });
   return {
     sums: sums.map(({ provider, requests, failures, output_tokens, cost }) =>
       [provider, requests, failures, output_tokens, cost].join(' '),

@@ -14,7 +14,7 @@ async function used({ store }: Pick<Rig, 'store'>): Promise<{ requests: number; 
   const hour = Math.floor(START / 3_600_000);
   const [sum] = await store.call('usageSums', { keyId: OWNER, from: hour - 1, to: hour + 48, by: [] });
   const starts = PERIODS.map((period) => ({ period, startsAt: periodStart(period, START) }));
-  const rows = await store.call('spentBy', { keyId: OWNER, starts });
+  const rows = await store.call('spentBy', { subject: OWNER, starts });
   const spent = [sum?.cost ?? 0, ...rows.map((row) => row.spent)].map((amount) => BigInt(String(amount)));
   return { requests: Number(sum?.requests ?? 0), failures: Number(sum?.failures ?? 0), spent: [...new Set(spent)] };
 }
@@ -78,7 +78,7 @@ forEachStore((name, open) => {
     const rig = await createRig(context, { store, video: { ...scriptedApi, cancel: undefined } });
     rig.upstream.onPoll = (before) => (before < 3 ? says({ type: 'running' }) : completed({ cost: '9' }));
     const { id } = await rig.create();
-    await store.call('holdForTask', { taskId: id, keyId: OWNER, amount: 4n * USD, createdAt: START });
+    await store.call('holdForTask', { taskId: id, keyId: OWNER, tags: '', amount: 4n * USD, createdAt: START });
     await rig.until(() => rig.upstream.polls === 1);
     await rig.videos.cancel(OWNER, id, { abandon: true });
     await rig.work();
@@ -100,7 +100,7 @@ forEachStore((name, open) => {
     const { id } = await rig.create();
     await rig.videos.start();
     for (const taskId of [id, 'never']) {
-      await store.call('holdForTask', { taskId, keyId: OWNER, amount: USD, createdAt: START });
+      await store.call('holdForTask', { taskId, keyId: OWNER, tags: '', amount: USD, createdAt: START });
     }
     await rig.work();
     assert.equal((await held(store)).length, 2);

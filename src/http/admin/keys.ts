@@ -5,6 +5,7 @@ import { assertValid } from '../../core/json/check.ts';
 import type { Json } from '../../core/json/json.ts';
 import { merged } from '../../core/json/merge.ts';
 import type { Key } from '../../keys/store.ts';
+import type { LimitSubject } from '../../limits/subjects.ts';
 import { spendingOf } from '../../usage/spending.ts';
 import { pageOfKeys } from './key-list.ts';
 import { encodeKey, iso } from './key-object.ts';
@@ -26,8 +27,11 @@ type KeyHandlers = Pick<
   | 'SecretRotation'
 >;
 
-export function createKeyHandlers({ keys, secrets, store, clock: { now } }: AdminOptions): KeyHandlers {
-  const described = async (key: Key) => encodeKey(key, await spendingOf(store, key, now()), now());
+export function createKeyHandlers({ keys, secrets, store, admission, clock: { now } }: AdminOptions): KeyHandlers {
+  async function described(key: Key): Promise<Json> {
+    const [own] = admission.subjects(key) as [LimitSubject];
+    return encodeKey(key, await spendingOf(store, own, now()), now());
+  }
 
   /** Finds a key by its id only, because a name can be reused by another key. */
   async function named({ parameters }: AdminRequest): Promise<Key> {
@@ -57,7 +61,10 @@ export function createKeyHandlers({ keys, secrets, store, clock: { now } }: Admi
       ...(typeof name === 'string' && { name }),
       ...(typeof disabled === 'boolean' && { disabled }),
       ...(expires !== undefined && { expiresAt: expires === null ? null : momentOf(expires) }),
-      settings: settingsPatch(request.body, await spendingOf(store, key, now())),
+      settings: settingsPatch(
+        request.body,
+        await spendingOf(store, { name: key.id, budgets: key.settings.budgets ?? {} }, now()),
+      ),
     };
     return { data: await described(await keys.update(key.id, patch, request.author)) };
   }

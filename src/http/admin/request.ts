@@ -1,6 +1,7 @@
 /** Requests of the admin API, as its handlers receive them. */
 
 import type { Logger } from 'pino';
+import type { AdmissionControl } from '../../accounting/admission.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { Json } from '../../core/json/json.ts';
 import type { Protocol } from '../../core/protocol.ts';
@@ -51,6 +52,8 @@ export interface AdminOptions {
   video: VideoOptions;
   models(): ModelDirectory;
   routing: RoutingState;
+  /** Knows the limits and budgets of keys and tags. */
+  admission: Pick<AdmissionControl, 'subjects'>;
   /** Hosted tools other than web search are refused. */
   refusesHostedTools(): boolean;
   /** Knows the requests that run in this process. */

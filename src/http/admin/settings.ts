@@ -104,7 +104,7 @@ function limitsPatch(limits: Json): Json {
   });
 }
 
-function encodeLimits({ requestsPerMinute, tokensPerMinute, concurrentRequests }: Limits): Json {
+export function encodeLimits({ requestsPerMinute, tokensPerMinute, concurrentRequests }: Limits): Json {
   return defined({
     requests_per_minute: requestsPerMinute,
     tokens_per_minute: tokensPerMinute,

@@ -1,7 +1,9 @@
 /** Gateway instances on a store, and their shares of limits. */
 
 import { minBigInt } from '../../core/money.ts';
-import { type Row, reading, writing } from '../operation.ts';
+import { tagOfSubject } from '../../records/tags.ts';
+import { type Row, reading, type Transaction, writing } from '../operation.ts';
+import { HAS_TAG } from '../usage-rows.ts';
 import { sumColumns, sumOf } from '../usage-sums.ts';
 
 export interface Heartbeat {
@@ -80,20 +82,49 @@ export const forgetAllowances = writing<{ before: number }, number>('usage', (tr
   transaction.run('DELETE FROM allowance WHERE window_at < :before', { before }),
 );
 
+export interface BudgetPeriod {
+  /** The id of a key, or a tag: see `records/tags.ts`. */
+  subject: string;
+  period: string;
+  /** Unix milliseconds. */
+  startsAt: number;
+}
+
 export interface HoldRequest {
   subject: string;
   instance: string;
   limit: bigint;
   want: bigint;
   /** Budget whose spending counts against the limit. */
-  budget?: { keyId: string; period: string; startsAt: number };
+  budget?: BudgetPeriod;
 }
 
 /** Spending plus the holds of open tasks; one statement, because a settlement moves an amount from one to the other. */
-const SPENT_SQL = `SELECT CAST(coalesce((SELECT spent FROM budget
-      WHERE key_id = :keyId AND period = :period AND starts_at = :startsAt), 0) AS text) AS spent,
+const spentSql = (condition: string): string => `SELECT CAST(coalesce((SELECT spent FROM budget
+      WHERE key_id = :subject AND period = :period AND starts_at = :startsAt), 0) AS text) AS spent,
     ${sumColumns('amount', 'tasks')}
-  FROM task_hold WHERE key_id = :keyId AND created_at >= :startsAt`;
+  FROM task_hold WHERE ${condition} AND created_at >= :startsAt`;
+const SPENT_BY_KEY_SQL = spentSql('key_id = :subject');
+const SPENT_BY_TAG_SQL = spentSql(`tags <> '' AND ${HAS_TAG}`);
+
+async function usedIn(transaction: Transaction, budget: BudgetPeriod): Promise<{ spent: bigint; held: bigint }> {
+  const tag = tagOfSubject(budget.subject);
+  const [row] =
+    tag === undefined
+      ? await transaction.all(SPENT_BY_KEY_SQL, { ...budget })
+      : await transaction.all(SPENT_BY_TAG_SQL, { ...budget, tag });
+  return { spent: BigInt(String(row?.spent ?? 0)), held: sumOf(row, 'tasks') };
+}
+
+/** Spending of a subject in each period, and what open tasks may still cost. Money is in 1e-12 USD. */
+export const budgetUse = reading<
+  { subject: string; periods: Omit<BudgetPeriod, 'subject'>[] },
+  { period: string; spent: bigint; held: bigint }[]
+>('usage', async (transaction, { subject, periods }) => {
+  const uses = [];
+  for (const one of periods) uses.push({ period: one.period, ...(await usedIn(transaction, { subject, ...one })) });
+  return uses;
+});
 
 /** Sets the hold of an instance to `want`, limited by what spending and the holds of others leave. */
 export const setHold = writing<HoldRequest, { granted: bigint; spent: bigint; others: bigint }>(
@@ -101,8 +132,8 @@ export const setHold = writing<HoldRequest, { granted: bigint; spent: bigint; ot
   async (transaction, { subject, instance, limit, want, budget }) => {
     await transaction.run('INSERT INTO held (subject) VALUES (:subject) ON CONFLICT DO NOTHING', { subject });
     await transaction.all(`SELECT subject FROM held WHERE subject = :subject ${transaction.forUpdate}`, { subject });
-    const [used] = budget ? await transaction.all(SPENT_SQL, { ...budget }) : [];
-    const spent = BigInt(String(used?.spent ?? 0)) + sumOf(used, 'tasks');
+    const used = budget ? await usedIn(transaction, budget) : { spent: 0n, held: 0n };
+    const spent = used.spent + used.held;
     const [held] = await transaction.all(
       `SELECT ${sumColumns('amount')} FROM hold WHERE subject = :subject AND instance <> :instance`,
       { subject, instance },

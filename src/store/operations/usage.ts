@@ -130,14 +130,15 @@ export const usageRecord = reading<{ id: string; keyId: string }, Row | undefine
   },
 );
 
-/** Spending of a key in each period, as text in 1e-12 USD. */
-export const spentBy = reading<{ keyId: string; starts: { period: string; startsAt: number }[] }, Row[]>(
+/** Spending of a key, or of a tag, in each period, as text in 1e-12 USD. */
+export const spentBy = reading<{ subject: string; starts: { period: string; startsAt: number }[] }, Row[]>(
   'usage',
-  async (transaction, { keyId, starts }) => {
+  async (transaction, { subject, starts }) => {
     const sql = `SELECT period, CAST(spent AS text) AS spent FROM budget
-      WHERE key_id = :keyId AND period = :period AND starts_at = :startsAt`;
+      WHERE key_id = :subject AND period = :period AND starts_at = :startsAt`;
     const found: Row[] = [];
-    for (const { period, startsAt } of starts) found.push(...(await transaction.all(sql, { keyId, period, startsAt })));
+    for (const { period, startsAt } of starts)
+      found.push(...(await transaction.all(sql, { subject, period, startsAt })));
     return found;
   },
 );

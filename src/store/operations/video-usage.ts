@@ -87,16 +87,18 @@ export const finishVideoUse = writing<{ lease: Lease; id: string; revision: numb
 export interface TaskHold {
   taskId: string;
   keyId: string;
+  /** Of the key, as on usage records. */
+  tags: string;
   /** In 1e-12 USD. */
   amount: bigint;
   createdAt: number;
 }
 
-/** Holds the maximum cost of a task; it counts as spent by the key. */
+/** Holds the maximum cost of a task; it counts as spent by the key and its tags. */
 export const holdForTask = writing<TaskHold, void>(
   'usage',
-  async (transaction, { taskId, keyId, amount, createdAt }) => {
-    const row = { task_id: taskId, key_id: keyId, amount, created_at: createdAt };
+  async (transaction, { taskId, keyId, tags, amount, createdAt }) => {
+    const row = { task_id: taskId, key_id: keyId, tags, amount, created_at: createdAt };
     await transaction.insert('task_hold', [row]);
   },
 );

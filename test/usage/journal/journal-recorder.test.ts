@@ -67,7 +67,7 @@ function storeOfMortal(store: Store) {
 
 async function figures(store: Store) {
   const [sum] = await store.call('usageSums', { from: HOUR - 1, to: HOUR + 24, by: [] });
-  const [spent] = await store.call('spentBy', { keyId: 'key-1', starts: [{ period: 'total', startsAt: 0 }] });
+  const [spent] = await store.call('spentBy', { subject: 'key-1', starts: [{ period: 'total', startsAt: 0 }] });
   return [Number(sum?.requests ?? 0), String(sum?.cost ?? 0), String(spent?.spent ?? 0)];
 }
 

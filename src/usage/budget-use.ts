@@ -1,0 +1,36 @@
+/** Use of the budgets of a subject: what is spent, held and left in the current period of each. */
+
+import { maxBigInt, moneyOf } from '../core/money.ts';
+import { type Budgets, PERIODS, type Period, periodEnd, periodStart } from '../records/key-settings.ts';
+import type { Store } from '../store/store.ts';
+
+/** Money is in 1e-12 USD. */
+export interface BudgetUse {
+  period: Period;
+  limit: bigint;
+  spent: bigint;
+  /** What open video tasks may still cost. */
+  held: bigint;
+  left: bigint;
+  /** Unix milliseconds; absent for `total`. */
+  endsAt?: number;
+}
+
+export async function budgetUsesOf(
+  store: Pick<Store, 'call'>,
+  { name: subject, budgets }: { name: string; budgets: Budgets },
+  now: number,
+): Promise<BudgetUse[]> {
+  const periods = PERIODS.flatMap((period) =>
+    budgets[period] === undefined ? [] : [{ period, startsAt: periodStart(period, now) }],
+  );
+  if (periods.length === 0) return [];
+  const uses = await store.call('budgetUse', { subject, periods });
+  return uses.map(({ period: name, spent, held }) => {
+    const period = name as Period;
+    const limit = moneyOf(budgets[period] as string);
+    const endsAt = periodEnd(period, now);
+    const left = maxBigInt(0n, limit - spent - held);
+    return { period, limit, spent, held, left, ...(endsAt !== undefined && { endsAt }) };
+  });
+}
