@@ -18,7 +18,7 @@ const REQUESTS = 3000;
  * Two reads and two writes of sockets, and twice a write of the journal with its wake-up, where no two requests share one; the
  * rest is the log, the store and what begins a connection.
  */
-const MAX_CALLS = 11;
+const MAX_CALLS = 10;
 
 let upstreams: Upstreams | undefined;
 let gateway: Subject | undefined;

@@ -100,7 +100,7 @@ export function createJournal<Entry extends JournalRecord>(options: JournalOptio
     if (scheduled || writing || waitsForFile) return;
     scheduled = true;
     if (groupDelayMs > 0) clock.after(groupDelayMs, flush, { background: true });
-    else process.nextTick(flush);
+    else setImmediate(flush);
   }
 
   function flush(): void {
@@ -226,12 +226,11 @@ export function createJournal<Entry extends JournalRecord>(options: JournalOptio
     const { records } = group;
     spare = group.bytes.length > 16 * MIN_BUFFER_BYTES ? emptyGroup() : group;
     succeeded();
-    if (waiting.records.length > 0) {
-      if (groupDelayMs > 0) schedule();
-      else flush();
-    }
+    if (waiting.records.length > 0) schedule();
     if (offset > (file as SegmentFile).bytes / 2) pool.prepare();
     for (const record of records) record.onDurable();
+    // What is scheduled for the end of this turn is written before a close.
+    if (groupDelayMs === 0 && onIdle) flush();
     if (!writing) onIdle?.();
   }
 
@@ -283,6 +282,7 @@ export function createJournal<Entry extends JournalRecord>(options: JournalOptio
         file = undefined;
       };
       cancelRetry?.();
+      flush();
       if (writing && !cancelRetry) onIdle = end;
       else end();
     },

@@ -13,6 +13,7 @@ import type { JournalDisk } from '../../../src/usage/journal/disk.ts';
 import { openJournalRecorder } from '../../../src/usage/journal-recorder.ts';
 import type { Recorder } from '../../../src/usage/recorder.ts';
 import { createManualClock } from '../../jobs/manual-clock.ts';
+import { until } from '../../jobs/rig.ts';
 import { forEachStore } from '../../store/stores.ts';
 import { completion, intent, NOON } from '../records.ts';
 import { breakableDisk } from './disks.ts';
@@ -187,7 +188,7 @@ forEachStore((name, open) => {
     }
     const last = await openOn(store, root);
     // A store that is still busy with a batch of the dead counts as unavailable, and gets the records later.
-    while ((await figures(store))[0] === 0) await new Promise((resolve) => setTimeout(resolve, 10));
+    await until(async () => (await figures(store))[0] !== 0);
     assert.deepEqual(await figures(store), [20, '2000', '2000']);
     await last.recorder.close(1000);
   });

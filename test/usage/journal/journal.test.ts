@@ -51,6 +51,30 @@ test('records that come during a write form one group', async (context) => {
   await close(journal);
 });
 
+test('records that come in one turn of the event loop form one group', async (context) => {
+  const disk = breakableDisk();
+  const { journal } = await openJournal(temporaryFolder(context), { disk });
+  await append(journal, RECORD_KINDS.begin, 'first');
+  let writes = 0;
+  disk.onWrite = ({ at }) => {
+    if (at > 0) writes += 1;
+  };
+  const later = (id: string): Promise<Appended> =>
+    new Promise((resolve) => setImmediate(() => resolve(append(journal, RECORD_KINDS.begin, id))));
+  await Promise.all(['a', 'b', 'c'].map(later));
+  assert.equal(writes, 1);
+  await close(journal);
+});
+
+test('a close writes what waits for the end of the turn', async (context) => {
+  const folder = temporaryFolder(context);
+  const { journal } = await openJournal(folder);
+  await append(journal, RECORD_KINDS.begin, 'a');
+  const waiting = append(journal, RECORD_KINDS.end, 'a');
+  await Promise.all([waiting, close(journal)]);
+  assert.deepEqual(ids((await openJournal(folder)).ends), ['a']);
+});
+
 test('files are private, preallocated, and used again', { skip: WINDOWS }, async (context) => {
   const folder = temporaryFolder(context);
   const { journal } = await openJournal(folder);
