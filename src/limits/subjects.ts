@@ -33,11 +33,17 @@ export function keySubject({ id, settings }: LimitedKey, { keyDefaults }: Shared
 /** The key, followed by those of its tags that have an allotment. */
 export function ownSubjects(key: LimitedKey, shared: SharedAllotments): LimitSubject[] {
   const subjects = [keySubject(key, shared)];
-  for (const tag of allottedTags(key, shared)) {
-    const { limits = {}, budgets = {} } = shared.tags.get(tag) as Allotment;
-    subjects.push({ name: tagSubject(tag), label: `Keys with the tag ${tag}`, tag, limits, budgets });
-  }
+  for (const tag of allottedTags(key, shared)) subjects.push(subjectOfTag(tag, shared.tags.get(tag) as Allotment));
   return subjects;
+}
+
+/** All tags that have an allotment. */
+export function tagSubjects({ tags }: SharedAllotments): LimitSubject[] {
+  return [...tags].map(([tag, allotment]) => subjectOfTag(tag, allotment));
+}
+
+function subjectOfTag(tag: string, { limits = {}, budgets = {} }: Allotment): LimitSubject {
+  return { name: tagSubject(tag), label: `Keys with the tag ${tag}`, tag, limits, budgets };
 }
 
 /** The key with a model, if it has limits for that. */

@@ -10,13 +10,13 @@ import { codeIn } from './markdown.ts';
 
 const DOCUMENT = 'docs/keys.md';
 const TOKEN = 'admin-token-0123456789-0123456789';
-const [COMMANDS = '', REQUESTS = ''] = codeIn(DOCUMENT, 'sh');
-const [CONFIG = ''] = codeIn(DOCUMENT, 'yaml');
+const [COMMANDS = '', LABELS = '', REQUESTS = ''] = codeIn(DOCUMENT, 'sh');
+const [TAGS = '', CONFIG = ''] = codeIn(DOCUMENT, 'yaml');
 
 // Each command is a process of its own.
 test('its commands work', { timeout: 120_000 }, async (context) => {
   const { run } = program(context);
-  for (const line of COMMANDS.trim().split('\n')) {
+  for (const line of `${COMMANDS.trim()}\n${LABELS.trim()}`.split('\n')) {
     const words = [...line.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, plain]) => quoted ?? plain ?? '');
     const { code, stderr } = await run(words.slice(1));
     assert.equal(code, 0, `${line}: ${stderr}`);
@@ -25,7 +25,7 @@ test('its commands work', { timeout: 120_000 }, async (context) => {
 
 test('its requests are answered', async (context) => {
   // biome-ignore lint/suspicious/noTemplateCurlyInString: as the document has it
-  const gateway = await startTestGateway(CONFIG.replace('${POLYGATE_ADMIN_TOKEN}', TOKEN).replace('8081', '0'));
+  const gateway = await startTestGateway(TAGS + CONFIG.replace('${POLYGATE_ADMIN_TOKEN}', TOKEN).replace('8081', '0'));
   context.after(() => gateway.close());
   let hash = '';
   for (const line of REQUESTS.trim().split('\n')) {

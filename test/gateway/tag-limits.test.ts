@@ -3,7 +3,9 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { systemClock } from '../../src/core/clock.ts';
+import type { Json } from '../../src/core/json/json.ts';
 import { WIRES } from '../faults/wires.ts';
+import { ADMIN_CONFIG, askAdmin } from './admin-client.ts';
 import {
   answerJson,
   PATHS,
@@ -37,7 +39,7 @@ before(async () => {
   });
   // 1 input and 2 output tokens: 2 USD an answer.
   yaml = (tags) => `
-key_defaults: { budgets: { total: "400" } }
+${ADMIN_CONFIG}key_defaults: { budgets: { total: "400" } }
 tags: { ${tags} }
 videos: { mirror: off }
 providers:
@@ -147,6 +149,32 @@ test('an open video is held from the budget of its tag', async () => {
   assert.deepEqual(data.tags['team=films'].budgets, {
     total: { limit: '3', spent: '0', held: '2', left: '1', resets_at: null },
   });
+});
+
+test('the operator sees tags of keys and of the configuration, page by page', async () => {
+  const list = async (query = '') => (await askAdmin(gateway.adminUrl, 'GET', `/tags${query}`)).body;
+  const { data, total, next } = await list();
+  assert.deepEqual([total, next], [data.length, null]);
+  const tags = data.map(({ tag }: Json) => tag);
+  assert.deepEqual(tags, tags.toSorted());
+  const find = (tag: string) => data.find((one: Json) => one.tag === tag);
+  const { resets_at: resetsAt, ...day } = find('team=poor-chat').budgets.day;
+  assert.deepEqual(day, { limit: '6', spent: '4', held: '0', left: '2' });
+  assert.match(resetsAt, /T00:00:00/);
+  assert.deepEqual([find('team=poor-chat').keys, find('team=poor-chat').origin], [2, 'configuration']);
+  assert.deepEqual(find('team=often').limits, { requests_per_minute: 2 });
+  const { keys, origin, budgets, spent } = find('env=prod');
+  assert.deepEqual([keys, origin, budgets], [IDS.length, null, {}]);
+  assert.equal(Number(spent.total), 2 * IDS.length);
+  const first = await list('?limit=2');
+  assert.deepEqual([first.data.length, first.next], [2, tags[1]]);
+  const second = await list(`?limit=100&after=${encodeURIComponent(first.next)}`);
+  assert.deepEqual(
+    [...first.data, ...second.data].map(({ tag }: Json) => tag),
+    tags,
+  );
+  const wrong = await askAdmin(gateway.adminUrl, 'GET', '/tags?after=x');
+  assert.deepEqual([wrong.status, wrong.body.error.param], [400, 'after']);
 });
 
 test('a budget that a reload brings counts what was spent before', async () => {

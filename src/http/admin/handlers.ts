@@ -7,6 +7,7 @@ import type { AdminOptions } from './request.ts';
 import { createRequestHandlers } from './requests.ts';
 import type { AdminHandlers } from './routes.ts';
 import { createRoutingHandlers } from './routing.ts';
+import { createTagHandlers } from './tags.ts';
 import { createTaskHandlers } from './tasks.ts';
 
 export function createAdminHandlers(options: AdminOptions): AdminHandlers {
@@ -16,6 +17,7 @@ export function createAdminHandlers(options: AdminOptions): AdminHandlers {
     ...createRecordHandlers(options),
     ...createRequestHandlers(options),
     ...createRoutingHandlers(options),
+    ...createTagHandlers(options),
     ...createTaskHandlers(options),
   };
 }

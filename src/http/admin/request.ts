@@ -53,7 +53,7 @@ export interface AdminOptions {
   models(): ModelDirectory;
   routing: RoutingState;
   /** Knows the limits and budgets of keys and tags. */
-  admission: Pick<AdmissionControl, 'subjects'>;
+  admission: Pick<AdmissionControl, 'subjects' | 'tagSubjects'>;
   /** Hosted tools other than web search are refused. */
   refusesHostedTools(): boolean;
   /** Knows the requests that run in this process. */

@@ -89,6 +89,12 @@ const ROUTES = {
     optional: true,
   },
   KeyDeliveries: { method: 'GET', path: `${KEY}/deliveries`, summary: 'List its webhooks', query: [LIMIT, BEFORE] },
+  TagList: {
+    method: 'GET',
+    path: '/admin/v1/tags',
+    summary: 'List tags of keys and of the configuration, with limits, budgets and spending',
+    query: [LIMIT, AFTER],
+  },
   Audit: {
     method: 'GET',
     path: '/admin/v1/audit',
