@@ -49,7 +49,15 @@ export interface StoredTrace {
 const MAX_BYTES = 4096;
 const MAX_NAME_CHARACTERS = 200;
 const MAX_DROPPED = 20;
-const SESSION_HEADER = 'x-session-id';
+/** Names of conversations, as clients and coding agents send them; the first one counts. */
+const SESSION_HEADERS = [
+  'x-session-id',
+  'x-claude-code-session-id',
+  'session-id',
+  'session_id',
+  'conversation_id',
+  'thread-id',
+];
 /** Text that JSON writes as it is. */
 const PLAIN_NAME = /^[\w./:@+-]{1,200}$/;
 
@@ -61,8 +69,13 @@ export function storedTraceOf(request: TracedRequest, choice: TraceChoice): stri
   if (choice === 'none' || (choice === 'problems' && isPlain)) return undefined;
   const { candidates, excluded, policy } = route;
   const hadChoice = candidates.length > 1 || excluded.length > 0 || policy !== NO_POLICY;
-  if (isPlain && !hadChoice && call.headers[SESSION_HEADER] === undefined) return plainTrace(only, request.begins[0]);
+  if (isPlain && !hadChoice && sessionOf(call) === undefined) return plainTrace(only, request.begins[0]);
   return fullTrace(request, hadChoice);
+}
+
+function sessionOf({ headers }: TracedRequest['call']): Json {
+  for (const name of SESSION_HEADERS) if (headers[name] !== undefined) return headers[name];
+  return undefined;
 }
 
 /** The usual case, written by hand: one endpoint answered. */
@@ -79,7 +92,7 @@ function attemptOnly(attempt: Attempt, begin: number): string {
 }
 
 function fullTrace({ call, route, attempts, begins }: TracedRequest, hadChoice: boolean): string {
-  const session = call.headers[SESSION_HEADER];
+  const session = sessionOf(call);
   const dropped = (attempts.at(-1)?.dropped ?? []).slice(0, MAX_DROPPED).map(bounded);
   const decision = traceOf(route, []);
   const trace = {

@@ -5,7 +5,7 @@ import { after, before, describe, test } from 'node:test';
 import type { TSchema } from 'typebox';
 import { problems } from '../../src/core/json/check.ts';
 import type { Json } from '../../src/core/json/json.ts';
-import { requestDetail, requestList, requestSummary } from '../../src/http/requests/schema.ts';
+import { requestDetail, requestList, requestSessions, requestSummary } from '../../src/http/requests/schema.ts';
 import { createManualClock } from '../jobs/manual-clock.ts';
 import {
   answerJson,
@@ -262,4 +262,30 @@ models: { house/m: { endpoints: [{ provider: one, model: m }, { provider: two, m
       }
     });
   }
+});
+
+describe('conversations', () => {
+  test('are lines with the sums of their requests, the last one first, of one key for its holder', async () => {
+    const headers = { 'x-claude-code-session-id': 'agent-1' };
+    for (let turn = 0; turn < 3; turn++) await chat('two/m', { headers });
+    await chat('two/m', { key: 'other', headers: { session_id: 'agent-2' } });
+    const all: Json[] = (await read('/requests/sessions', { schema: requestSessions })).data;
+    const lines = all.filter(({ session }) => session.startsWith('agent-'));
+    assert.deepEqual(
+      lines.map(({ session, requests, failures, models, keys }) => [session, requests, failures, models, keys.length]),
+      [
+        ['agent-2', 1, 0, ['two/m'], 1],
+        ['agent-1', 3, 0, ['two/m'], 1],
+      ],
+    );
+    const list: Json[] = (await read('/requests?session=agent-1')).data;
+    assert.equal(list.length, 3);
+    const sum = list.reduce((total, { input_tokens }) => total + input_tokens, 0);
+    assert.equal(lines[1]?.input_tokens, sum);
+    const own: Json[] = (await read('/requests/sessions', { key: 'other', schema: requestSessions })).data;
+    assert.deepEqual(
+      own.map(({ session }) => session),
+      ['agent-2'],
+    );
+  });
 });

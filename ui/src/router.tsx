@@ -95,6 +95,7 @@ const use = createRoute({
 });
 
 interface RequestsSearch extends Filters {
+  view?: 'requests' | 'sessions';
   open?: string;
   paused?: boolean;
 }
@@ -116,6 +117,7 @@ const requests = createRoute({
     fell_back: search.fell_back === true ? true : undefined,
     open: text(search.open),
     paused: search.paused === true ? true : undefined,
+    view: oneOf(['requests', 'sessions'], search.view),
   }),
   component: lazyRouteComponent(() => import('./pages/requests/page.tsx'), 'RequestsPage'),
 });

@@ -88,3 +88,25 @@ test('the holder of a key sees the own requests, without a filter for keys', asy
   assert.equal(await visitor.page.getByRole('columnheader', { name: 'Key' }).count(), 0);
   await assertSound(visitor);
 });
+
+test('requests of a coding agent are one line, which leads to its turns', async () => {
+  const headers = { authorization: `Bearer ${KEY}`, 'content-type': 'application/json', 'x-session-id': 'agent-7' };
+  const body = JSON.stringify({ model: 'sandbox/echo', messages: [{ role: 'user', content: 'Hello' }] });
+  for (let turn = 0; turn < 2; turn++) {
+    assert.equal((await fetch(`${gateway.url}/v1/chat/completions`, { method: 'POST', headers, body })).status, 200);
+  }
+  const visitor = await signInAsAdmin(browser, gateway, '/ui/requests');
+  const { page } = visitor;
+  await page.getByRole('button', { name: 'sessions', exact: true }).click();
+  const row = page.getByRole('row', { name: /agent-7 test sandbox.echo 2 0 / });
+  await row.waitFor();
+  await assertSound(visitor);
+  await row.getByRole('button').click();
+  await page.waitForURL(/session=agent-7/);
+  await page.getByRole('button', { name: /session: agent-7/ }).waitFor();
+  await page
+    .getByRole('row', { name: /sandbox.echo/ })
+    .nth(1)
+    .waitFor();
+  await assertSound(visitor);
+});

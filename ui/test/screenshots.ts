@@ -8,7 +8,9 @@ import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { createPages } from '../../src/http/ui/pages.ts';
 import { answerEvents, answerJson, startTestGateway, startUpstream } from '../../test/gateway/harness.ts';
+import { eventually, passTime, videoClient } from '../../test/gateway/video-client.ts';
 import { createManualClock } from '../../test/jobs/manual-clock.ts';
+import { startReceiver } from '../../test/webhooks/receiver.ts';
 import { openBrowser, signInAsAdmin, TOKEN } from './browser.ts';
 
 const HOUR_MS = 3_600_000;
@@ -24,6 +26,12 @@ const PAGES = {
   'wire-compared': '/ui/playground?wire=messages&and=generate&models=openai/gpt-4o-mini&view=wire',
   explain: '/ui/explain?model=openai/gpt-4o-mini',
   health: '/ui/health',
+  config: '/ui/config',
+  videos: '/ui/videos',
+  'videos-list': '/ui/videos?view=list',
+  webhooks: '/ui/webhooks',
+  setup: '/ui/setup',
+  settings: '/ui/settings',
   models: '/ui/models',
 };
 const MODELS = ['openai/gpt-4o-mini', 'openai/gpt-4.1-mini', 'deepseek/deepseek-chat', 'mistral/mistral-small-latest'];
@@ -50,7 +58,13 @@ const upstream = await startUpstream((call, response) => {
 const clock = createManualClock(Date.now() - HOURS * HOUR_MS);
 const secretOf = (name: string) => `sk-made-up-key-of-${name}-0123456789`;
 const providers = ['openai', 'deepseek', 'mistral'].map((id) => `${id}: { base_url: "${upstream.url}", api_key: x }`);
-const gateway = await startTestGateway(`admin: { token: ${TOKEN}, port: 0 }\nproviders: { ${providers.join(', ')} }`, {
+const CA = join(import.meta.dirname, '../../test/net/fixtures/test-only-ca.pem');
+const callbacks = `{ secret: whsec_bWFkZSB1cCBmb3IgcGljdHVyZXMgb25seSEhISEhISE=, allow_cidrs: [127.0.0.1/32], ca_file: ${JSON.stringify(CA)} }`;
+const yaml = `admin: { token: ${TOKEN}, port: 0 }\nproviders: { ${providers.join(', ')} }\ncallbacks: ${callbacks}`;
+const receiver = await startReceiver((response, _received, index) =>
+  response.writeHead(index % 3 === 1 ? 503 : 204).end(),
+);
+const gateway = await startTestGateway(yaml, {
   clock,
   pages: createPages(),
   keys: KEYS.map((name, index) => `{ name: ${name}, key: ${secretOf(name)}, budgets: { month: "${index + 1}.00" } }`),
@@ -62,7 +76,7 @@ try {
     for (let index = 0; index < count; index++) await ask(hour + index);
     if (hour < HOURS) clock.advance(HOUR_MS);
   }
-  clock.advance(1000);
+  await makeVideos();
   for (const [theme, width] of VIEWS) {
     const { page } = await signInAsAdmin(browser, gateway, '/ui', { theme, width });
     for (const [name, path] of Object.entries(PAGES)) {
@@ -74,7 +88,7 @@ try {
     await page.context().close();
   }
 } finally {
-  await Promise.all([browser.close(), gateway.close(), upstream.close()]);
+  await Promise.all([browser.close(), gateway.close(), upstream.close(), receiver.close()]);
 }
 
 function streamOf(model: string, usage: object): string {
@@ -84,6 +98,18 @@ function streamOf(model: string, usage: object): string {
   const frames = texts.map((content) => frame([{ index: 0, delta: { content }, finish_reason: null }]));
   const last = frame([{ index: 0, delta: {}, finish_reason: 'stop' }]);
   return `${frames.join('')}${last}${frame([], { usage })}data: [DONE]\n\n`;
+}
+
+async function makeVideos(): Promise<void> {
+  const prompts = ['A paper boat on a river', 'Rain on a tin roof at night', 'fail', 'A lighthouse in fog', 'hang'];
+  for (const [index, prompt] of prompts.entries()) {
+    const client = videoClient(gateway, secretOf(KEYS[index % KEYS.length] ?? ''));
+    const callback_url = `https://127.0.0.1:${receiver.port}/hooks/${index}`;
+    const { id } = await client.create({ prompt, callback_url, duration: 2 + index, seed: index });
+    if (prompt === 'hang') await passTime(gateway, 2000);
+    else await client.until(id, prompt === 'fail' ? 'failed' : 'completed');
+  }
+  await eventually(gateway, () => receiver.received.length >= 4);
 }
 
 async function send(page: Page): Promise<void> {

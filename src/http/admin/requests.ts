@@ -6,7 +6,10 @@ import { createRequestReader, type RequestScope } from '../requests/reader.ts';
 import type { AdminOptions } from './request.ts';
 import type { AdminHandlers } from './routes.ts';
 
-type RequestHandlers = Pick<AdminHandlers, 'RequestList' | 'RequestSummary' | 'Request' | 'Capture'>;
+type RequestHandlers = Pick<
+  AdminHandlers,
+  'RequestList' | 'RequestSummary' | 'RequestSessions' | 'Request' | 'Capture'
+>;
 
 export function createRequestHandlers({ keys, captures, ...options }: AdminOptions): RequestHandlers {
   const reader = createRequestReader(options);
@@ -19,6 +22,7 @@ export function createRequestHandlers({ keys, captures, ...options }: AdminOptio
   return {
     RequestList: async ({ query }) => reader.list(query, await scopeOf(query)),
     RequestSummary: async ({ query }) => reader.summary(query, await scopeOf(query)),
+    RequestSessions: async ({ query }) => reader.sessions(query, await scopeOf(query)),
     Capture: ({ parameters, session }) => readCapture(captures, parameters.id ?? '', session),
     Request: async ({ query, parameters }) => reader.get(parameters.id ?? '', await scopeOf(query)),
   };

@@ -10,7 +10,7 @@ import { type ApiOperation, anyObject, JSON_TYPE, type Parameter } from '../open
 import type { HttpContext } from '../request-context.ts';
 import { captureDetail } from '../requests/capture-schema.ts';
 import { LIST_PARAMETERS, SUMMARY_PARAMETERS } from '../requests/query.ts';
-import { requestDetail, requestList, requestSummary } from '../requests/schema.ts';
+import { requestDetail, requestList, requestSessions, requestSummary } from '../requests/schema.ts';
 import { literalStart, matchTemplate, type Route, type RouteDescription } from '../route-table.ts';
 import { USE_PARAMETERS, use } from '../use.ts';
 import { KEY_STATES } from './key-list.ts';
@@ -154,6 +154,13 @@ const ROUTES = {
     summary: 'Rates, failures, cost and times of requests, by default of the last hour',
     query: [query('key', Type.String(), 'Hash of a key.'), ...SUMMARY_PARAMETERS],
     response: requestSummary,
+  },
+  RequestSessions: {
+    method: 'GET',
+    path: '/admin/v1/requests/sessions',
+    summary: 'List conversations with the sums of their requests, by default of the last day',
+    query: [query('key', Type.String(), 'Hash of a key.'), ...SUMMARY_PARAMETERS],
+    response: requestSessions,
   },
   Request: {
     method: 'GET',

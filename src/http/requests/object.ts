@@ -36,6 +36,11 @@ export function encodeRequest(row: Row, names: KeyNames): Json {
   };
 }
 
+/** Name of the conversation of a record. */
+export function sessionOfRow(row: Row): string | null {
+  return traceOf(row)?.session ?? null;
+}
+
 export function encodeDetail(row: Row, names: KeyNames): Json {
   return { ...encodeRequest(row, names), trace: traceOf(row) ?? null };
 }

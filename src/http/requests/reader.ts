@@ -9,7 +9,8 @@ import { type OpenRequest, openRequests } from '../../usage/open-requests.ts';
 import type { Recorder } from '../../usage/recorder.ts';
 import { newestRequests, requestsSince, searchRequests } from '../../usage/request-search.ts';
 import { summarize } from '../../usage/request-summary.ts';
-import { encodeDetail, encodeOpenRequest, encodeRequest, type KeyNames } from './object.ts';
+import { groupBySession } from '../../usage/session-summary.ts';
+import { encodeDetail, encodeOpenRequest, encodeRequest, type KeyNames, sessionOfRow } from './object.ts';
 import { readFilter, readListQuery, readSpan } from './query.ts';
 
 export interface RequestReaderOptions {
@@ -30,9 +31,12 @@ export interface RequestReader {
   /** Throws `not_found`. */
   get(id: string, scope: RequestScope): Promise<Json>;
   summary(query: URLSearchParams, scope: RequestScope): Promise<Json>;
+  /** By conversation, by default of the last day. */
+  sessions(query: URLSearchParams, scope: RequestScope): Promise<Json>;
 }
 
 const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
 const MAX_OPEN = 200;
 /** Newest records of which a summary is made. */
 const MAX_SUMMARIZED = 5000;
@@ -91,7 +95,23 @@ export function createRequestReader(options: RequestReaderOptions): RequestReade
     return { data };
   }
 
-  return { list, get, summary };
+  async function sessions(query: URLSearchParams, { keyId, names }: RequestScope): Promise<Json> {
+    const now = clock.now();
+    const span = readSpan(query);
+    const from = query.has('from') ? span.from : now - DAY_MS;
+    const to = Math.min(span.to, now + 1);
+    const page = await searchRequests({ filter: readFilter(query, keyId), from, to, limit: MAX_SUMMARIZED }, options);
+    const data = groupBySession(page.rows, sessionOfRow).map(({ keyIds, cost, firstAt, lastAt, ...sums }) => ({
+      ...sums,
+      keys: keyIds.map((id) => ({ hash: id, name: names.get(id) ?? null })),
+      cost: decimalOf(cost),
+      first_at: new Date(firstAt).toISOString(),
+      last_at: new Date(lastAt).toISOString(),
+    }));
+    return { data, complete: page.next === undefined };
+  }
+
+  return { list, get, summary, sessions };
 }
 
 const NO_CURSORS = { next: null, live: null, searched_to: null };

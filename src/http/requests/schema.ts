@@ -105,3 +105,22 @@ export const requestSummary = Type.Object({
     running: count,
   }),
 });
+
+export const requestSessions = Type.Object({
+  data: Type.Array(
+    Type.Object({
+      session: text,
+      keys: Type.Array(Type.Object({ hash: text, name: nullable(text) })),
+      models: Type.Array(text),
+      requests: count,
+      failures: count,
+      input_tokens: count,
+      output_tokens: count,
+      cached_tokens: count,
+      cost: money,
+      first_at: moment,
+      last_at: moment,
+    }),
+  ),
+  complete: Type.Boolean({ description: 'Whether every request of the span is counted; else the newest ones are.' }),
+});

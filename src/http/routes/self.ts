@@ -12,7 +12,7 @@ import { keyOf, type RequestContext } from '../request-context.ts';
 import { captureDetail } from '../requests/capture-schema.ts';
 import { LIST_PARAMETERS, SUMMARY_PARAMETERS } from '../requests/query.ts';
 import { createRequestReader, type RequestReaderOptions, type RequestScope } from '../requests/reader.ts';
-import { requestDetail, requestList, requestSummary } from '../requests/schema.ts';
+import { requestDetail, requestList, requestSessions, requestSummary } from '../requests/schema.ts';
 import { literalStart, matchTemplate, type Route, type RouteDescription } from '../route-table.ts';
 import type { BrowserSession } from '../sessions/sessions.ts';
 import { encodeUse, readFormat, USE_PARAMETERS, use } from '../use.ts';
@@ -68,6 +68,16 @@ export function selfRoutes(protocol: Protocol, options: SelfRouteOptions): Route
         schema: requestSummary,
       },
       read: reader.summary,
+    },
+    {
+      name: 'requests-sessions',
+      path: `${REQUESTS}/sessions`,
+      description: {
+        summary: 'List own conversations with the sums of their requests',
+        query: SUMMARY_PARAMETERS,
+        schema: requestSessions,
+      },
+      read: reader.sessions,
     },
     {
       name: 'request',

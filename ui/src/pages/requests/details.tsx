@@ -7,8 +7,9 @@ import { formatCount, Money, Time } from '../../parts/numbers.tsx';
 import { TableScroll } from '../../parts/page.tsx';
 import { Loaded } from '../../parts/states.tsx';
 import { useSession } from '../../session.ts';
-import { formatMs, RequestStatus } from './page.tsx';
+import { formatMs } from './page.tsx';
 import { type Candidate, type RequestDetail, requestDetail } from './query.ts';
+import { RequestStatus } from './status.tsx';
 import { Waterfall } from './waterfall.tsx';
 
 export function RequestDetails({ id }: { id: string }) {

@@ -8,19 +8,21 @@ import { CopyButton } from '../../parts/button.tsx';
 import { formatCount, Money, Time } from '../../parts/numbers.tsx';
 import { Card, Figure, Figures, Page, TableScroll } from '../../parts/page.tsx';
 import { Panel } from '../../parts/panel.tsx';
+import { Segments } from '../../parts/segments.tsx';
 import { Select } from '../../parts/select.tsx';
 import { Empty, ErrorNotice, LoadingRows } from '../../parts/states.tsx';
-import { Status, type Tone } from '../../parts/status.tsx';
 import { Older } from '../../parts/table.tsx';
 import { isTyping, useListKeys } from '../../parts/use-list-keys.ts';
 import { useSession } from '../../session.ts';
 import { RequestDetails } from './details.tsx';
 import { type Filters, type RequestView, useRequests, useSummary } from './query.ts';
+import { Sessions } from './sessions.tsx';
+import { RequestStatus } from './status.tsx';
 
 const route = getRouteApi('/requests');
 
 export function RequestsPage() {
-  const { open, paused = false, ...filters } = route.useSearch();
+  const { open, paused = false, view = 'requests', ...filters } = route.useSearch();
   const navigate = route.useNavigate();
   const change = (next: Partial<ReturnType<typeof route.useSearch>>) =>
     navigate({ search: (search) => ({ ...search, ...next }), replace: true });
@@ -40,39 +42,48 @@ export function RequestsPage() {
       title="Requests"
       about="Each request as it ends, the last one first. Prompts and answers are not kept."
       actions={
-        <button type="button" className="button" aria-pressed={paused} onClick={() => setPaused(!paused)}>
-          {paused ? <Play size={14} aria-hidden /> : <Pause size={14} aria-hidden />}
-          {paused ? 'Go on' : 'Pause'}
-        </button>
+        <>
+          <Segments label="View" values={VIEWS} value={view} onChange={(next) => change({ view: next })} />
+          <button type="button" className="button" aria-pressed={paused} onClick={() => setPaused(!paused)}>
+            {paused ? <Play size={14} aria-hidden /> : <Pause size={14} aria-hidden />}
+            {paused ? 'Go on' : 'Pause'}
+          </button>
+        </>
       }
     >
       <Summary filters={filters} isPaused={paused} />
       <Card>
         <FilterBar filters={filters} onChange={change} />
-        {error && (
-          <div className="p-3">
-            <ErrorNotice error={error} />
-            <p className="mt-2 text-warn">Shown is what was there before.</p>
-          </div>
-        )}
-        {pages.error && rows.length === 0 ? (
-          <div className="p-3">
-            <ErrorNotice error={pages.error} onRetry={() => void pages.refetch()} />
-          </div>
-        ) : pages.isPending ? (
-          <LoadingRows rows={10} />
-        ) : rows.length === 0 && !pages.hasNextPage ? (
-          <Empty title="No request is like that">Requests appear here within a few seconds after their end.</Empty>
+        {view === 'sessions' ? (
+          <Sessions filters={filters} isPaused={paused} onOpen={(session) => change({ session, view: undefined })} />
         ) : (
-          <RequestTable rows={rows} open={open} onOpen={(id) => change({ open: id })} />
+          <>
+            {error && (
+              <div className="p-3">
+                <ErrorNotice error={error} />
+                <p className="mt-2 text-warn">Shown is what was there before.</p>
+              </div>
+            )}
+            {pages.error && rows.length === 0 ? (
+              <div className="p-3">
+                <ErrorNotice error={pages.error} onRetry={() => void pages.refetch()} />
+              </div>
+            ) : pages.isPending ? (
+              <LoadingRows rows={10} />
+            ) : rows.length === 0 && !pages.hasNextPage ? (
+              <Empty title="No request is like that">Requests appear here within a few seconds after their end.</Empty>
+            ) : (
+              <RequestTable rows={rows} open={open} onOpen={(id) => change({ open: id })} />
+            )}
+            <Older pages={pages}>
+              {searchedTo && (
+                <span className="text-dim" role="status">
+                  searched back to <Time at={searchedTo} />
+                </span>
+              )}
+            </Older>
+          </>
         )}
-        <Older pages={pages}>
-          {searchedTo && (
-            <span className="text-dim" role="status">
-              searched back to <Time at={searchedTo} />
-            </span>
-          )}
-        </Older>
       </Card>
       <Panel
         title="Request"
@@ -106,6 +117,8 @@ function Summary({ filters, isPaused }: { filters: Filters; isPaused: boolean })
 export function formatMs(ms: number): string {
   return ms < 10_000 ? `${formatCount(ms)} ms` : `${(ms / 1000).toFixed(1)} s`;
 }
+
+const VIEWS = ['requests', 'sessions'] as const;
 
 const CHOICES = {
   status: ['completed', 'partial', 'failed', 'cancelled', 'interrupted'],
@@ -191,19 +204,6 @@ function filterOf(words: string): Partial<Filters> {
     else found.model = word;
   }
   return found;
-}
-
-const TONES: Record<RequestView['status'], Tone> = {
-  completed: 'good',
-  partial: 'warn',
-  failed: 'bad',
-  cancelled: 'quiet',
-  interrupted: 'bad',
-  running: 'quiet',
-};
-
-export function RequestStatus({ view }: { view: Pick<RequestView, 'status' | 'error_code'> }) {
-  return <Status tone={TONES[view.status]}>{view.error_code ?? view.status}</Status>;
 }
 
 const WIRES: Record<string, string> = { chat: 'chat', messages: 'msg', generate: 'gen', responses: 'resp' };

@@ -185,3 +185,33 @@ export function requestDetail(isOperator: boolean, id: string) {
     },
   });
 }
+
+export interface SessionLine {
+  session: string;
+  keys: { hash: string; name: string | null }[];
+  models: string[];
+  requests: number;
+  failures: number;
+  input_tokens: number;
+  output_tokens: number;
+  cached_tokens: number;
+  cost: string;
+  first_at: string;
+  last_at: string;
+}
+
+/** Conversations of the last day. */
+export function useSessions({ key, ...filters }: Filters, isPaused: boolean) {
+  const { isOperator } = useSession();
+  return useQuery({
+    queryKey: ['requests-sessions', isOperator, key, filters],
+    refetchInterval: isPaused ? false : SUMMARY_EVERY_MS,
+    placeholderData: keepPreviousData,
+    queryFn: async () => {
+      const { data } = isOperator
+        ? await api.GET('/admin/v1/requests/sessions', { params: { query: { ...filters, key } as never } })
+        : await api.GET('/v1/self/requests/sessions', { params: { query: filters as never } });
+      return data as unknown as { data: SessionLine[]; complete: boolean };
+    },
+  });
+}

@@ -28,7 +28,7 @@ export function Gallery({ tasks, open, rowProps }: ListProps) {
           >
             <Poster task={task} />
             <span className="flex w-full flex-col gap-1.5 p-3">
-              <span className="line-clamp-2 min-h-[3em] font-medium">{task.prompt ?? 'Without a prompt'}</span>
+              <span className="truncate font-medium">{task.prompt ?? 'Without a prompt'}</span>
               <span className="flex items-center justify-between gap-2">
                 <VideoStatus task={task} />
                 <Age at={task.created_at * 1000} />

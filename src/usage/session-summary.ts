@@ -1,0 +1,55 @@
+/** Requests grouped by conversation: one line for each session of a coding agent, from the newest records of a span. */
+
+import type { RequestPage } from './request-search.ts';
+
+type Row = RequestPage['rows'][number];
+
+export interface SessionSummary {
+  session: string;
+  /** Ids of the keys that took part. */
+  keyIds: string[];
+  models: string[];
+  requests: number;
+  failures: number;
+  input_tokens: number;
+  output_tokens: number;
+  cached_tokens: number;
+  /** In 1e-12 USD. */
+  cost: bigint;
+  /** Unix milliseconds. */
+  firstAt: number;
+  lastAt: number;
+}
+
+/** The one that ended last first. `sessionOf` gives the name of a record's conversation; those without one are left out. */
+export function groupBySession(rows: readonly Row[], sessionOf: (row: Row) => string | null): SessionSummary[] {
+  const sessions = new Map<string, SessionSummary>();
+  for (const row of rows) {
+    const session = sessionOf(row);
+    if (session === null) continue;
+    const endedAt = Number(row.ended_at);
+    const known = sessions.get(session) ?? emptySession(session, endedAt);
+    sessions.set(session, known);
+    addOnce(known.keyIds, String(row.key_id));
+    addOnce(known.models, `${row.endpoint_provider}/${row.endpoint_model}`);
+    known.requests += 1;
+    if (row.status !== 'completed' && row.status !== 'cancelled') known.failures += 1;
+    known.input_tokens += Number(row.input_tokens);
+    known.output_tokens += Number(row.output_tokens);
+    known.cached_tokens += Number(row.cached_tokens);
+    known.cost += BigInt(String(row.cost));
+    known.firstAt = Math.min(known.firstAt, endedAt);
+    known.lastAt = Math.max(known.lastAt, endedAt);
+  }
+  return [...sessions.values()].toSorted((one, other) => other.lastAt - one.lastAt);
+}
+
+const NO_SUMS = { requests: 0, failures: 0, input_tokens: 0, output_tokens: 0, cached_tokens: 0, cost: 0n };
+
+function emptySession(session: string, at: number): SessionSummary {
+  return { ...NO_SUMS, session, keyIds: [], models: [], firstAt: at, lastAt: at };
+}
+
+function addOnce(list: string[], value: string): void {
+  if (!list.includes(value)) list.push(value);
+}

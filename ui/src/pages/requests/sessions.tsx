@@ -1,0 +1,83 @@
+/** Requests grouped by conversation: one line for each session of a coding agent. */
+
+import { formatCount, formatShort, Money, Time } from '../../parts/numbers.tsx';
+import { Empty, Loaded } from '../../parts/states.tsx';
+import { numbers, Table } from '../../parts/table.tsx';
+import { useListKeys } from '../../parts/use-list-keys.ts';
+import { useSession } from '../../session.ts';
+import { type Filters, type SessionLine, useSessions } from './query.ts';
+
+interface SessionsProps {
+  filters: Filters;
+  isPaused: boolean;
+  onOpen(session: string): void;
+}
+
+export function Sessions({ filters, isPaused, onOpen }: SessionsProps) {
+  const asked = useSessions(filters, isPaused);
+  return (
+    <Loaded asked={asked}>
+      {({ data, complete }) =>
+        data.length === 0 ? (
+          <Empty title="No conversation is named">
+            Coding agents name theirs by themselves; other programs do with the header <code>x-session-id</code>.
+          </Empty>
+        ) : (
+          <SessionTable lines={data} isComplete={complete} onOpen={onOpen} />
+        )
+      }
+    </Loaded>
+  );
+}
+
+interface SessionTableProps {
+  lines: SessionLine[];
+  isComplete: boolean;
+  onOpen(session: string): void;
+}
+
+function SessionTable({ lines, isComplete, onOpen }: SessionTableProps) {
+  const { isOperator } = useSession();
+  const rowProps = useListKeys(
+    lines.map(({ session }) => session),
+    { open: undefined, onOpen },
+  );
+  const columns = ['Last', 'Session', ...(isOperator ? ['Key'] : []), 'Models'];
+  const sums = ['Turns', 'Failed', 'In', 'Cached', 'Out', 'Cost'].map(numbers);
+  return (
+    <Table
+      label="Sessions"
+      columns={[...columns, ...sums]}
+      below={
+        !isComplete && <p className="border-t p-3 text-center text-dim">Made of the newest 5,000 requests of a day.</p>
+      }
+    >
+      {lines.map((line) => (
+        <tr key={line.session} data-opens>
+          <td className="text-dim">
+            <Time at={line.last_at} />
+          </td>
+          <td>
+            <button type="button" className="block max-w-64 truncate text-left font-medium" {...rowProps(line.session)}>
+              {line.session}
+            </button>
+          </td>
+          {isOperator && (
+            <td className="max-w-36 truncate">{line.keys.map(({ hash, name }) => name ?? hash).join(', ')}</td>
+          )}
+          <td className="max-w-64 truncate text-dim">{line.models.join(', ')}</td>
+          <td className="number">{formatCount(line.requests)}</td>
+          <td className={`number ${line.failures > 0 ? 'text-bad' : 'text-dim'}`}>{formatCount(line.failures)}</td>
+          <td className="number">{formatShort(line.input_tokens)}</td>
+          <td className="number text-dim">
+            {line.input_tokens === 0 ? '—' : `${Math.round((100 * line.cached_tokens) / line.input_tokens)} %`}
+          </td>
+          <td className="number">{formatShort(line.output_tokens)}</td>
+          <td className="number">
+            <Money usd={line.cost} />
+          </td>
+        </tr>
+      ))}
+    </Table>
+  );
+}

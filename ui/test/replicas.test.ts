@@ -1,0 +1,61 @@
+/** Pages over two gateways that share a PostgreSQL database, and what they show when theirs is gone. */
+
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import type { Browser } from 'playwright-core';
+import { KEY, type TestGateway } from '../../test/gateway/harness.ts';
+import { videoClient } from '../../test/gateway/video-client.ts';
+import { providePostgres, type TestDatabase } from '../../test/store/postgres-server.ts';
+import { ask, assertSound, openBrowser, signInAsAdmin, startGatewayWithPages, TOKEN } from './browser.ts';
+
+/** All gateways of a database have the same key. */
+const KEY_OF_ALL = Buffer.from('encryption-key-of-these-replicas').toString('base64');
+const YAML = `admin: { token: ${TOKEN}, port: 0 }\nencryption: { key: ${KEY_OF_ALL} }`;
+
+let browser: Browser;
+let database: TestDatabase;
+let gateways: TestGateway[] = [];
+
+before(async () => {
+  [browser, database] = await Promise.all([openBrowser(), providePostgres()]);
+  for (let index = 0; index < 2; index++) {
+    gateways.push(await startGatewayWithPages(YAML, { postgres: database.url }));
+  }
+});
+after(async () => {
+  await browser.close();
+  for (const gateway of gateways) await gateway.close();
+  await database.close();
+});
+
+test('what one gateway did is seen at the other, and older data stay when it is gone', async () => {
+  const [here, there] = gateways as [TestGateway, TestGateway];
+  assert.equal((await ask(there, KEY)).status, 200);
+  const { id } = await videoClient(there).create({ prompt: 'hang' });
+  const visitor = await signInAsAdmin(browser, here, '/ui/requests');
+  const { page } = visitor;
+  await page
+    .getByRole('row', { name: /sandbox.echo/ })
+    .first()
+    .waitFor();
+  await page.getByRole('link', { name: 'Videos' }).click();
+  const card = page.getByRole('button', { name: /hang/ });
+  await card.waitFor();
+  await assertSound(visitor);
+  await page.getByRole('link', { name: 'Health' }).click();
+  await page.getByRole('region', { name: 'Store' }).getByText('PostgreSQL').waitFor();
+  await assertSound(visitor);
+  await page.goto(`${here.url}/ui/videos`);
+  await card.waitFor();
+  gateways = [there];
+  await here.close();
+  // The browser writes each failure to the console.
+  await page.getByRole('alert').getByText('The gateway does not answer').first().waitFor();
+  await page
+    .getByText(/Shown is what was there at/)
+    .first()
+    .waitFor();
+  await card.waitFor();
+  visitor.faults.length = 0;
+  assert.equal((await videoClient(there).send('POST', `/v1/videos/${id}/cancel`)).status, 200);
+});
