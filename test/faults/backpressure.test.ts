@@ -74,11 +74,15 @@ async function open(client: WireId, target: Target, bytes: number): Promise<Inco
   return response;
 }
 
+/** Intervals without progress that are no coincidence on a busy machine. */
+const QUIET_INTERVALS = 5;
+
 /** Waits until the upstream gets rid of nothing any more. */
 async function stalled(): Promise<void> {
-  for (let before = -1; before !== taken; ) {
-    before = taken;
+  for (let quiet = 0; quiet < QUIET_INTERVALS; ) {
+    const before = taken;
     await wait(IDLE);
+    quiet = taken === before ? quiet + 1 : 0;
   }
 }
 

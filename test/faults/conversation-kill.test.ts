@@ -59,6 +59,8 @@ async function converse(url: string, name: string, { conversation, promised }: T
       const text = await response.text();
       assert.equal(response.status, 200, text);
       if (stream && !text.includes('event: response.completed')) return;
+      // A store that takes too long promises nothing.
+      if (text.includes('"conversation":null')) continue;
       promised.push(input);
     } catch (error) {
       if (error instanceof assert.AssertionError) throw error;

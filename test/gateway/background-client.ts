@@ -23,7 +23,7 @@ export interface BackgroundClient {
 }
 
 const PAUSE_MS = 25;
-const MOST_MS = 20_000;
+const MOST_MS = 120_000;
 const OPEN = ['queued', 'in_progress'];
 
 export function createBackgroundClient(url: () => string): BackgroundClient {
