@@ -68,26 +68,16 @@ export async function appendItems(transaction: Transaction, owner: string, appen
   if (!known) return 0;
   const first = Number(known.next);
   const taken = await takenIds(transaction, conversation, items);
-  let bytes = 0;
-  let wholeBytes = 0;
-  for (const [index, item] of items.entries()) {
+  const rows = items.map((item, index) => {
     const id = taken.has(item.id) ? item.otherId : item.id;
     taken.add(id);
-    await transaction.insert('conversation_item', [
-      {
-        row_id: item.row,
-        owner,
-        conversation,
-        position: first + index,
-        id,
-        content: item.content,
-        bytes: item.content.length,
-        whole_bytes: item.wholeBytes,
-      },
-    ]);
-    bytes += item.content.length;
-    wholeBytes += item.wholeBytes;
-  }
+    const { row, content, wholeBytes } = item;
+    const place = { row_id: row, owner, conversation, position: first + index, id };
+    return { ...place, content, bytes: content.length, whole_bytes: wholeBytes };
+  });
+  await transaction.insert('conversation_item', rows);
+  const bytes = sumOf(rows);
+  const wholeBytes = items.reduce((sum, item) => sum + item.wholeBytes, 0);
   await transaction.run(
     `UPDATE conversation SET next = :next, items = items + :added, bytes = bytes + :bytes,
        whole_bytes = whole_bytes + :whole, changed_at = :changed, expires_at = :expires WHERE id = :conversation`,

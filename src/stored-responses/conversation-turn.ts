@@ -2,6 +2,7 @@
 
 import { randomBytes } from 'node:crypto';
 import { sleep } from '../core/clock.ts';
+import { GatewayError } from '../core/errors.ts';
 import type { Json } from '../core/json/json.ts';
 import type { ItemSource } from '../protocols/responses/stored.ts';
 import type { ConversationTurn } from '../routing/conversation-turn.ts';
@@ -145,7 +146,10 @@ export async function appendedBy(
   const { origin, isRelayed } = source;
   const made = output.map((item) => ({ item, source: { origin, isRelayed } }));
   const given = [...input.map((item) => ({ item })), ...made];
+  const { keepMs, maxChainItems } = settings();
+  if (given.length > maxChainItems)
+    throw new GatewayError('payload_too_large', `More than ${maxChainItems} items are not appended.`);
   const now = clock.now();
   const encoded = await encodeItems(given, cipher, owner);
-  return { ...encoded, conversation: id, changedAt: now, expiresAt: now + settings().keepMs, holder };
+  return { ...encoded, conversation: id, changedAt: now, expiresAt: now + keepMs, holder };
 }

@@ -13,6 +13,8 @@ export interface RetentionOptions {
 const SWEEP_INTERVAL_MS = 60_000;
 /** Responses that one transaction deletes; a content has up to 20 MiB. */
 const BATCH_SIZE = 50;
+/** Conversations that one transaction deletes; one has some thousand items. */
+const CONVERSATION_BATCH_SIZE = 5;
 /** Responses of which one search finds the owners. */
 const SEARCH_SIZE = 1000;
 
@@ -45,27 +47,32 @@ async function sweepOnce(
   isStopped: () => boolean,
 ): Promise<void> {
   for (const owner of await store.call('revokedOwnersOfResponses', {})) {
-    await inBatches(isStopped, () => store.call('forgetStoredResponses', { owner, limit: BATCH_SIZE }));
-    await inBatches(isStopped, () => store.call('forgetConversations', { owner, limit: BATCH_SIZE }));
+    await inBatches(isStopped, BATCH_SIZE, (limit) => store.call('forgetStoredResponses', { owner, limit }));
+    await inBatches(isStopped, CONVERSATION_BATCH_SIZE, (limit) => store.call('forgetConversations', { owner, limit }));
   }
-  await inBatches(isStopped, () => store.call('pruneStoredStreams', { now: clock.now(), limit: BATCH_SIZE }));
-  await prune('ownersOfExpiredResponses', 'pruneStoredResponses');
-  await prune('ownersOfExpiredConversations', 'pruneConversations');
+  await inBatches(isStopped, BATCH_SIZE, (limit) => store.call('pruneStoredStreams', { now: clock.now(), limit }));
+  await prune('ownersOfExpiredResponses', 'pruneStoredResponses', BATCH_SIZE);
+  await prune('ownersOfExpiredConversations', 'pruneConversations', CONVERSATION_BATCH_SIZE);
 
   async function prune(
     search: 'ownersOfExpiredResponses' | 'ownersOfExpiredConversations',
     remove: 'pruneStoredResponses' | 'pruneConversations',
+    batch: number,
   ): Promise<void> {
     for (;;) {
       const now = clock.now();
       const owners = await store.call(search, { now, limit: SEARCH_SIZE });
       if (owners.length === 0 || isStopped()) return;
       for (const owner of owners)
-        await inBatches(isStopped, () => store.call(remove, { owner, now, limit: BATCH_SIZE }));
+        await inBatches(isStopped, batch, (limit) => store.call(remove, { owner, now, limit }));
     }
   }
 }
 
-async function inBatches(isStopped: () => boolean, remove: () => Promise<number>): Promise<void> {
-  while (!isStopped() && (await remove()) === BATCH_SIZE);
+async function inBatches(
+  isStopped: () => boolean,
+  limit: number,
+  remove: (limit: number) => Promise<number>,
+): Promise<void> {
+  while (!isStopped() && (await remove(limit)) === limit);
 }
