@@ -27,10 +27,15 @@ export function addLogin(root: Command): void {
 
 function addCreateCommand(keys: Command): void {
   withSettings(withJson(keys.command('create')))
-    .description('create a key and print it; it is not shown again')
-    .requiredOption('--name <name>', 'name of the key')
+    .description('create a key, or several, and print them; they are not shown again')
+    .option('--name <name>', 'name of the key')
+    .option('--from <file>', 'create a key for each line of a CSV file, whose first line names the columns, or none')
+    .option('--csv', 'with --from: print CSV instead of a table')
     .addHelpText('after', example("polygate keys create --name ci --expires 30d --models 'openai/*,sandbox/*'"))
-    .action(async (options) => (await import('./keys.ts')).createKey(options));
+    .action(async (options) => {
+      if (options.from === undefined) return (await import('./keys.ts')).createKey(options);
+      return (await import('./key-bulk.ts')).createKeys(options);
+    });
 }
 
 function addReadCommands(keys: Command): void {

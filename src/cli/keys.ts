@@ -30,7 +30,7 @@ interface OpenedKeys {
   cipher(): Promise<Cipher>;
 }
 
-const AUTHOR: Author = { actor: 'command line' };
+export const AUTHOR: Author = { actor: 'command line' };
 
 /** Works while a gateway runs on the same store. Throws `not_found` if there is no store, unless `createIfMissing` creates one. */
 export async function withKeys<Result>(
@@ -70,7 +70,8 @@ export async function createKey({
   name,
   expires,
   ...options
-}: KeyCommandOptions & KeyOptions & { name: string }): Promise<void> {
+}: KeyCommandOptions & KeyOptions & { name?: string }): Promise<void> {
+  if (name === undefined) throw new Error('Give the key a name with --name, or several keys with --from.');
   const wanted = {
     name,
     settings: merged({}, parseKeySettings(options)),

@@ -59,6 +59,8 @@ export interface KeyStore {
   activeByDigest(digest: string): Key | undefined;
   /** Throws `invalid_request` if an active key has the name. */
   create(key: NewKey, author?: Author): Promise<CreatedKey>;
+  /** Creates all of them or none. Throws like `create`, with `keys[<index>].name` as the parameter. */
+  createAll(keys: readonly NewKey[], author?: Author): Promise<CreatedKey[]>;
   /**
    * Creates the key `first` of a store without keys, with a text of its own or a given one. Returns undefined if there is a
    * key by then, such as that of another gateway.
@@ -139,10 +141,10 @@ export async function openKeyStore(options: KeyStoreOptions): Promise<KeyStore> 
     return [...distinctKeys(configuredIndex), ...distinctKeys(stored.byDigest).sort(byAge)];
   }
 
-  function requireFreeConfiguredName(name: string): void {
+  function requireFreeConfiguredName(name: string, param = 'name'): void {
     if (!distinctKeys(configuredIndex).some((key) => key.name === name && stateOf(key, now()) === 'active')) return;
     throw new GatewayError('invalid_request', `The configuration has a key named "${name}"; choose another name.`, {
-      param: 'name',
+      param,
     });
   }
 
@@ -159,8 +161,8 @@ export async function openKeyStore(options: KeyStoreOptions): Promise<KeyStore> 
     const key = { id, name, settings: JSON.stringify(settings), ...moments };
     const webhook = await newWebhookSecret?.(id);
     const creation = { key, secret: secretOf(text), webhookSecret: webhook?.stored, author, now: moment };
-    const created = async (): Promise<CreatedKey> => ({
-      key: await keyAfterChange(id),
+    const created = (stored: Key): CreatedKey => ({
+      key: stored,
       secret: text,
       ...(webhook && { webhookSecret: webhook.secret }),
     });
@@ -188,12 +190,23 @@ export async function openKeyStore(options: KeyStoreOptions): Promise<KeyStore> 
       requireFreeConfiguredName(name);
       const { creation, created } = await prepareKey({ name, settings, expires }, author, generateKey());
       await store.call('createKey', creation);
-      return created();
+      return created(await keyAfterChange(creation.key.id));
+    },
+
+    async createAll(wanted, author = GATEWAY_AUTHOR) {
+      for (const [index, { name }] of wanted.entries()) requireFreeConfiguredName(name, `keys[${index}].name`);
+      const prepared: Awaited<ReturnType<typeof prepareKey>>[] = [];
+      for (const key of wanted) prepared.push(await prepareKey(key, author, generateKey()));
+      await store.call('createKeys', { creations: prepared.map(({ creation }) => creation) });
+      await refresh();
+      const known = new Map(distinctKeys(stored.byDigest).map((key) => [key.id, key]));
+      return prepared.map(({ creation, created }) => created(known.get(creation.key.id) as Key));
     },
 
     async createFirst(text = generateKey()) {
       const { creation, created } = await prepareKey({ name: FIRST_KEY_NAME }, GATEWAY_AUTHOR, text);
-      return (await store.call('createFirstKey', creation)) ? created() : undefined;
+      if (!(await store.call('createFirstKey', creation))) return undefined;
+      return created(await keyAfterChange(creation.key.id));
     },
 
     async update(idOrName, patch, author = GATEWAY_AUTHOR) {

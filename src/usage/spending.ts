@@ -21,7 +21,18 @@ export async function spendingOf(
   const starts = PERIODS.map((period) => ({ period, startsAt: periodStart(period, now) }));
   const rows = await store.call('spentBy', { subject, starts });
   const sumOf = (wanted: Period) => BigInt(String(rows.find(({ period }) => period === wanted)?.spent ?? 0));
-  const spent = { day: sumOf('day'), week: sumOf('week'), month: sumOf('month'), total: sumOf('total') };
+  return spendingFrom(
+    { day: sumOf('day'), week: sumOf('week'), month: sumOf('month'), total: sumOf('total') },
+    budgets,
+  );
+}
+
+/** Of a new key. */
+export function unspent(budgets: Budgets): Spending {
+  return spendingFrom({ day: 0n, week: 0n, month: 0n, total: 0n }, budgets);
+}
+
+function spendingFrom(spent: Spending['spent'], budgets: Budgets): Spending {
   const [tightest] = PERIODS.flatMap((period) => {
     const text = budgets[period];
     if (text === undefined) return [];

@@ -131,7 +131,7 @@ describe('keys', () => {
     for (const [args, message] of [
       [['keys', 'create', '--name', 'a', '--expires', '2001-01-01'], /--expires must be a future ISO date/],
       [['keys', 'create', '--name', 'a', '--expires', 'soon'], /--expires must be a future ISO date/],
-      [['keys', 'create'], /required option '--name <name>'/],
+      [['keys', 'create'], /--name, or several keys with --from/],
       [['keys', 'revoke', 'nobody'], /There is no key with the id or name "nobody"/],
     ] as const) {
       const { code, stderr } = await run([...args]);

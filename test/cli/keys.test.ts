@@ -120,3 +120,35 @@ test('invalid options are refused in one line', async (context) => {
     assert.equal(stderr.trim().split('\n').length, 1);
   }
 });
+
+test('keys are made from CSV, all or none', async (context) => {
+  const { run, folder } = program(context);
+  const table = join(folder, 'people.csv');
+  writeFileSync(table, 'name,owner,tag:team,budget:month\nana,"Ana, A",search,25.00\nben,,,\n');
+  const made = await run(['keys', 'create', '--from', table, '--csv', '--rpm', '60', '--tag', 'env=prod', 'team=none']);
+  assert.equal(made.code, 0, made.stderr);
+  assert.match(made.stderr, /2 keys, shown once/);
+  const [head, ana = '', ben = '', ...more] = made.stdout.trimEnd().split('\r\n');
+  assert.equal(head, 'name,owner,tags,expires,key,webhook_secret,id');
+  assert.match(ana, /^ana,"Ana, A",env=prod team=search,,sk-pg-[\w-]+,whsec_[^,]+,[\w-]+$/);
+  assert.match(ben, /^ben,,env=prod team=none,,sk-pg-[\w-]+,/);
+  assert.deepEqual(more, []);
+  const shown = JSON.parse((await run(['keys', 'show', 'ana', '--json'])).stdout);
+  assert.deepEqual([shown.limits, shown.budgets], [{ requests_per_minute: 60 }, { month: '25.00' }]);
+
+  writeFileSync(table, 'name\ncleo\n');
+  assert.match((await run(['keys', 'create', '--from', table])).stdout, /^cleo\t\t\tsk-pg-/);
+  writeFileSync(table, 'name\ndora\n');
+  const [dora] = JSON.parse((await run(['keys', 'create', '--from', table, '--json'])).stdout);
+  assert.deepEqual([dora.name, typeof dora.secret], ['dora', 'string']);
+
+  writeFileSync(table, 'name,rpm\nemil,5\nfritz,x\n');
+  const wrong = await run(['keys', 'create', '--from', table]);
+  assert.notEqual(wrong.code, 0);
+  assert.match(wrong.stderr, /Line 3: limits\.requests_per_minute must/);
+  writeFileSync(table, 'name\nemil\nana\n');
+  assert.match((await run(['keys', 'create', '--from', table])).stderr, /already a key named "ana"/);
+  assert.doesNotMatch((await run(['keys', 'list'])).stdout, /emil/);
+  assert.match((await run(['keys', 'create'])).stderr, /--name, or several keys with --from/);
+  assert.match((await run(['keys', 'create', '--from', table, '--name', 'x'])).stderr, /--name or --from/);
+});

@@ -1,6 +1,8 @@
 /** docs/keys.md: its commands run one after the other, and so do its requests. */
 
 import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import type { Json } from '../../src/core/json/json.ts';
 import { program } from '../cli/program.ts';
@@ -10,14 +12,19 @@ import { codeIn } from './markdown.ts';
 
 const DOCUMENT = 'docs/keys.md';
 const TOKEN = 'admin-token-0123456789-0123456789';
-const [COMMANDS = '', LABELS = '', REQUESTS = ''] = codeIn(DOCUMENT, 'sh');
-const [TAGS = '', CONFIG = ''] = codeIn(DOCUMENT, 'yaml');
+const BLOCKS = codeIn(DOCUMENT, 'sh').map((block) => block.trim().split('\n'));
+const COMMANDS = BLOCKS.flat().filter((line) => line.startsWith('polygate '));
+const REQUESTS = BLOCKS.flat().filter((line) => line.startsWith('curl '));
+const [TABLE = ''] = codeIn(DOCUMENT, 'csv');
+const CONFIG = codeIn(DOCUMENT, 'yaml').join('\n');
 
 // Each command is a process of its own.
 test('its commands work', { timeout: 120_000 }, async (context) => {
-  const { run } = program(context);
-  for (const line of `${COMMANDS.trim()}\n${LABELS.trim()}`.split('\n')) {
-    const words = [...line.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, plain]) => quoted ?? plain ?? '');
+  const { run, folder } = program(context);
+  writeFileSync(join(folder, 'people.csv'), TABLE);
+  for (const line of COMMANDS) {
+    const [command = ''] = line.split(' > ');
+    const words = [...command.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, plain]) => quoted ?? plain ?? '');
     const { code, stderr } = await run(words.slice(1));
     assert.equal(code, 0, `${line}: ${stderr}`);
   }
@@ -25,10 +32,10 @@ test('its commands work', { timeout: 120_000 }, async (context) => {
 
 test('its requests are answered', async (context) => {
   // biome-ignore lint/suspicious/noTemplateCurlyInString: as the document has it
-  const gateway = await startTestGateway(TAGS + CONFIG.replace('${POLYGATE_ADMIN_TOKEN}', TOKEN).replace('8081', '0'));
+  const gateway = await startTestGateway(CONFIG.replace('${POLYGATE_ADMIN_TOKEN}', TOKEN).replace('8081', '0'));
   context.after(() => gateway.close());
   let hash = '';
-  for (const line of REQUESTS.trim().split('\n')) {
+  for (const line of REQUESTS) {
     const { url, ...request } = parseCurl(line.replace('$POLYGATE_ADMIN_TOKEN', TOKEN).replace('$HASH', hash));
     const response = await fetch(url.replace('http://127.0.0.1:8081', gateway.adminUrl), request);
     const body: Json = await response.json();

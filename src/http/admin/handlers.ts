@@ -1,5 +1,6 @@
 /** All handlers of the admin API. */
 
+import { createBulkHandlers } from './bulk.ts';
 import { createKeyHandlers } from './keys.ts';
 import { createOperationHandlers } from './operation.ts';
 import { createRecordHandlers } from './records.ts';
@@ -12,6 +13,7 @@ import { createTaskHandlers } from './tasks.ts';
 
 export function createAdminHandlers(options: AdminOptions): AdminHandlers {
   return {
+    ...createBulkHandlers(options),
     ...createKeyHandlers(options),
     ...createOperationHandlers(options),
     ...createRecordHandlers(options),

@@ -4,7 +4,7 @@ import { GatewayError } from '../../core/errors.ts';
 import { assertValid } from '../../core/json/check.ts';
 import type { Json } from '../../core/json/json.ts';
 import { merged } from '../../core/json/merge.ts';
-import type { Key } from '../../keys/store.ts';
+import type { Key, NewKey } from '../../keys/store.ts';
 import type { LimitSubject } from '../../limits/subjects.ts';
 import { spendingOf } from '../../usage/spending.ts';
 import { pageOfKeys } from './key-list.ts';
@@ -47,9 +47,7 @@ export function createKeyHandlers({ keys, secrets, store, admission, clock: { no
 
   async function create({ body, author }: AdminRequest): Promise<Json> {
     assertValid(creation, body);
-    const { name, expires_at: expires } = body as KeyCreation;
-    const wanted = { name, settings: merged({}, settingsPatch(body)), ...(expires && { expires: momentOf(expires) }) };
-    const { key, secret, webhookSecret } = await keys.create(wanted, author);
+    const { key, secret, webhookSecret } = await keys.create(newKeyOf(body as KeyCreation), author);
     return { data: await described(key), key: secret, webhook_secret: webhookSecret ?? null };
   }
 
@@ -122,6 +120,13 @@ export function createKeyHandlers({ keys, secrets, store, admission, clock: { no
     WebhookSecret: revealSecret,
     SecretRotation: rotateSecret,
   };
+}
+
+/** Key of a valid body of the API, with `defaults` for settings that the body does not have. Throws `invalid_request`. */
+export function newKeyOf(body: KeyCreation, defaults: Json = {}): NewKey {
+  const { name, expires_at: expires } = body;
+  const settings = merged(merged({}, defaults), settingsPatch(body));
+  return { name, settings, ...(expires && { expires: momentOf(expires) }) };
 }
 
 function momentOf(text: string): number {

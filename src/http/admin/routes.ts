@@ -15,7 +15,7 @@ import { literalStart, matchTemplate, type Route, type RouteDescription } from '
 import { USE_PARAMETERS, use } from '../use.ts';
 import { KEY_STATES } from './key-list.ts';
 import type { AdminRequest } from './request.ts';
-import { change, configText, creation, leak, question, rotation, secretRotation } from './schema.ts';
+import { bulk, change, configText, creation, leak, question, rotation, secretRotation } from './schema.ts';
 
 interface AdminRoute extends Pick<ApiOperation, 'method' | 'path' | 'summary' | 'query'> {
   /** The response has a secret. */
@@ -64,6 +64,7 @@ const ROUTES = {
     ],
   },
   KeyCreation: { method: 'POST', path: KEYS, summary: 'Make a key', body: creation, status: 201 },
+  KeyBulk: { method: 'POST', path: `${KEYS}/bulk`, summary: 'Make several keys, or none', body: bulk, status: 201 },
   KeyLeak: { method: 'POST', path: `${KEYS}/revoke`, summary: 'Revoke keys that were seen', body: leak },
   Key: { method: 'GET', path: KEY, summary: 'Get a key' },
   KeyChange: { method: 'PATCH', path: KEY, summary: 'Change a key', body: change },

@@ -68,6 +68,19 @@ const moment = Type.String({
 
 export const creation = Type.Object({ name, ...budget, expires_at: maybe(moment), ...settings }, closed);
 
+/** Keys of one request for several. */
+export const MAX_BULK_KEYS = 500;
+
+export const bulk = Type.Object(
+  {
+    keys: Type.Optional(Type.Array(creation, { minItems: 1, maxItems: MAX_BULK_KEYS })),
+    csv: Type.Optional(
+      Type.String({ maxLength: 200_000, description: 'Instead of keys: a line of column names, then one a key.' }),
+    ),
+  },
+  closed,
+);
+
 export const change = Type.Object(
   {
     name: Type.Optional(name),

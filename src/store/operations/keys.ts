@@ -3,28 +3,20 @@
 import { GatewayError } from '../../core/errors.ts';
 import type { Json } from '../../core/json/json.ts';
 import { merged } from '../../core/json/merge.ts';
-import type { KeySettings } from '../../records/key-settings.ts';
-import { MAX_METADATA, MAX_TAGS } from '../../records/tags.ts';
 import { type Author, addAudit } from '../audit-rows.ts';
+import {
+  addKey,
+  auditValues,
+  type KeyRow,
+  nextVersion,
+  requireBoundedLabels,
+  requireFreeName,
+  type SecretRow,
+} from '../key-rows.ts';
 import { type Row, reading, type Transaction, writing } from '../operation.ts';
 import { addSecret, type StoredSecret } from '../secret-rows.ts';
 
-/** Timestamps are Unix milliseconds. */
-export interface KeyRow {
-  id: string;
-  name: string;
-  /** JSON. */
-  settings: string;
-  createdAt: number;
-  expiresAt: number | null;
-  revokedAt: number | null;
-}
-
-export interface SecretRow {
-  digest: string;
-  /** Its first characters. */
-  prefix: string;
-}
+export type { KeyRow, SecretRow } from '../key-rows.ts';
 
 export interface StoredKey extends KeyRow, SecretRow {
   disabled: boolean;
@@ -78,6 +70,26 @@ export const createKey = writing<StoredKeyCreation, void>('state', async (transa
   await requireFreeName(transaction, creation.key, creation.now);
   await storeKey(transaction, creation, version);
 });
+
+/** Stores all keys or none. Throws `invalid_request` naming the first that has the name of an active key. */
+export const createKeys = writing<{ creations: StoredKeyCreation[] }, void>(
+  'state',
+  async (transaction, { creations }) => {
+    const version = await nextVersion(transaction);
+    for (const [index, creation] of creations.entries()) {
+      try {
+        await requireFreeName(transaction, creation.key, creation.now);
+        await storeKey(transaction, creation, version);
+      } catch (error) {
+        throw error instanceof GatewayError ? atIndex(error, index) : error;
+      }
+    }
+  },
+);
+
+function atIndex({ code, message, param }: GatewayError, index: number): GatewayError {
+  return new GatewayError(code, message, { param: `keys[${index}]${param === undefined ? '' : `.${param}`}` });
+}
 
 /** False if there is any key, whatever its state. */
 export const createFirstKey = writing<StoredKeyCreation, boolean>('state', async (transaction, creation) => {
@@ -190,64 +202,6 @@ export const recordKeyUse = writing<{ uses: { id: string; at: number }[] }, void
   },
 );
 
-/** First step of every change, which sets this version on the keys that it changes. Serializes changes of all gateways. */
-async function nextVersion(transaction: Transaction): Promise<number> {
-  const [row] = await transaction.all(
-    `INSERT INTO version (subject, value) VALUES ('keys', 1)
-     ON CONFLICT (subject) DO UPDATE SET value = version.value + 1 RETURNING value`,
-  );
-  return Number(row?.value);
-}
-
-/** False if the key already exists. */
-async function addKey(
-  transaction: Transaction,
-  key: KeyRow & { version: number },
-  { digest, prefix }: SecretRow,
-): Promise<boolean> {
-  const { id, name, settings, createdAt, expiresAt, revokedAt, version } = key;
-  const row = {
-    id,
-    name,
-    settings,
-    created_at: createdAt,
-    updated_at: createdAt,
-    expires_at: expiresAt,
-    revoked_at: revokedAt,
-    version,
-  };
-  const added = await transaction.insert('api_key', [row], { ignoreDuplicates: true });
-  const secret = { digest, key_id: id, prefix, created_at: createdAt };
-  await transaction.insert('api_key_secret', [secret], { ignoreDuplicates: true });
-  return added > 0;
-}
-
-/** A patch adds to what is there. */
-function requireBoundedLabels(settings: string): void {
-  const { tags, metadata }: KeySettings = JSON.parse(settings);
-  for (const [param, labels, most] of [
-    ['tags', tags, MAX_TAGS] as const,
-    ['metadata', metadata, MAX_METADATA] as const,
-  ])
-    if (Object.keys(labels ?? {}).length > most)
-      throw new GatewayError('invalid_request', `${param} must have at most ${most} entries.`, { param });
-}
-
-type Named = Pick<KeyRow, 'id' | 'name'>;
-
-async function requireFreeName(transaction: Transaction, { id, name }: Named, now: number): Promise<void> {
-  const sql = `SELECT id FROM api_key WHERE name = :name AND id <> :id AND revoked_at IS NULL AND disabled = 0
-    AND (expires_at IS NULL OR expires_at > :now)`;
-  if ((await transaction.all(sql, { id, name, now })).length === 0) return;
-  throw new GatewayError(
-    'invalid_request',
-    `There is already a key named "${name}"; revoke it or choose another name.`,
-    {
-      param: 'name',
-    },
-  );
-}
-
 type UnrevokedKey = KeyRow & { disabled: boolean };
 
 async function unrevokedKey(transaction: Transaction, id: string): Promise<UnrevokedKey> {
@@ -265,11 +219,6 @@ async function unrevokedKey(transaction: Transaction, id: string): Promise<Unrev
     expiresAt: optionalNumber(row.expires_at),
     revokedAt: null,
   };
-}
-
-/** Fields of a key in the audit log. */
-function auditValues({ name, settings, expiresAt, disabled = false }: KeyRow & { disabled?: boolean }): object {
-  return { name, disabled, expires_at: expiresAt, settings: JSON.parse(settings) };
 }
 
 function storedKey(row: Row): StoredKey {
