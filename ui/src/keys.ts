@@ -12,6 +12,9 @@ export interface KeyView {
   name: string;
   state: 'active' | 'disabled' | 'expired' | 'revoked';
   origin: 'store' | 'configuration';
+  owner: string | null;
+  tags: Record<string, string>;
+  metadata: Record<string, string>;
   models: string[] | null;
   surfaces: string[] | null;
   read_only: boolean;
@@ -44,6 +47,20 @@ export const keyList = queryOptions({
     }
   },
 });
+
+/** As `name=value`, in the order of their names. */
+export function tagsOf({ tags }: Pick<KeyView, 'tags'>): string[] {
+  return Object.entries(tags)
+    .map(([name, value]) => `${name}=${value}`)
+    .toSorted();
+}
+
+/** Names of the tags that keys have, for operators. */
+export function useTagNames(): string[] {
+  const { isOperator } = useSession();
+  const { data } = useQuery({ ...keyList, enabled: isOperator });
+  return [...new Set(data?.flatMap(({ tags }) => Object.keys(tags)))].toSorted();
+}
 
 /** Name of a key by its hash, for operators. */
 export function useKeyNames(): (hash: string) => string {

@@ -11,7 +11,7 @@ import type { VideoFilters } from './pages/videos/query.ts';
 import { VIDEO_STATUSES } from './pages/videos/search.ts';
 import type { DeliveryFilters } from './pages/webhooks/query.ts';
 import { DELIVERY_STATES } from './pages/webhooks/search.ts';
-import { type Dimension, RANGES, type Range } from './usage.ts';
+import { type Dimension, dimensionOf, RANGES, type Range, type UseFilters } from './usage.ts';
 
 type Search = Record<string, unknown>;
 const text = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined);
@@ -55,8 +55,9 @@ const models = createRoute({
 interface KeysSearch {
   find?: string;
   state?: 'active' | 'all';
+  tag?: string;
   open?: string;
-  create?: true;
+  create?: true | 'several';
 }
 
 const keys = createRoute({
@@ -65,19 +66,17 @@ const keys = createRoute({
   validateSearch: (search: Search): KeysSearch => ({
     find: text(search.find),
     state: oneOf(['active', 'all'], search.state),
+    tag: text(search.tag),
     open: text(search.open),
-    create: search.create === true ? true : undefined,
+    create: search.create === true ? true : oneOf(['several'] as const, search.create),
   }),
   component: lazyRouteComponent(() => import('./pages/keys/page.tsx'), 'KeysPage'),
 });
 
-interface UseSearch {
+interface UseSearch extends UseFilters {
   range?: Range;
   by?: Dimension;
   metric?: 'cost' | 'requests' | 'tokens' | 'failures';
-  key?: string;
-  model?: string;
-  provider?: string;
 }
 
 const use = createRoute({
@@ -85,11 +84,14 @@ const use = createRoute({
   path: '/use',
   validateSearch: (search: Search): UseSearch => ({
     range: oneOf(RANGES, search.range),
-    by: oneOf(['key', 'model', 'provider'], search.by),
+    by: dimensionOf(search.by),
     metric: oneOf(['cost', 'requests', 'tokens', 'failures'], search.metric),
     key: text(search.key),
     model: text(search.model),
     provider: text(search.provider),
+    protocol: text(search.protocol),
+    status: text(search.status),
+    tag: text(search.tag),
   }),
   component: lazyRouteComponent(() => import('./pages/use/page.tsx'), 'UsePage'),
 });

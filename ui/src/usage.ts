@@ -18,14 +18,42 @@ export interface Sums {
   cost: string;
 }
 
-export type Dimension = 'key' | 'model' | 'provider';
+export const PLAIN_DIMENSIONS = ['key', 'model', 'provider', 'protocol', 'status'] as const;
+/** Dimensions of tags are named `tag:<name>`. */
+export type Dimension = (typeof PLAIN_DIMENSIONS)[number] | `tag:${string}`;
+
+/** Only use with these values; a tag is `name=value`. */
+export interface UseFilters {
+  key?: string | undefined;
+  model?: string | undefined;
+  provider?: string | undefined;
+  protocol?: string | undefined;
+  status?: string | undefined;
+  tag?: string | undefined;
+}
+
+const TAG = 'tag:';
+
+export function dimensionOf(text: unknown): Dimension | undefined {
+  if (typeof text !== 'string') return undefined;
+  if (/^tag:[a-z][a-z0-9_-]*$/.test(text)) return text as Dimension;
+  return PLAIN_DIMENSIONS.find((name) => name === text);
+}
+
+/** Filter for one group of a dimension. */
+export function filterOf(dimension: Dimension, value: string): UseFilters {
+  return dimension.startsWith(TAG) ? { tag: `${dimension.slice(TAG.length)}=${value}` } : { [dimension]: value };
+}
+
+export function wordsOf(dimension: Dimension): string {
+  return dimension.startsWith(TAG) ? `tag ${dimension.slice(TAG.length)}` : dimension;
+}
 
 export interface UsageLine extends Sums {
   day?: string;
   hour?: string;
-  key?: string;
-  model?: string;
-  provider?: string;
+  /** Null without a value: of a tag, or in records of versions that did not note it. */
+  [dimension: string]: string | number | null | undefined;
 }
 
 export interface UsageReport {
@@ -70,8 +98,7 @@ export function momentOf({ hour, day }: UsageLine): string {
 interface Asked {
   span: Span;
   by: readonly string[];
-  /** The hash of a key. */
-  key?: string | undefined;
+  filters?: UseFilters;
 }
 
 function parametersOf({ span, by }: Asked) {
@@ -80,7 +107,7 @@ function parametersOf({ span, by }: Asked) {
 
 /** Use of all keys, for operators. */
 export function usageOfAll(asked: Asked) {
-  const query = { ...parametersOf(asked), ...(asked.key && { key: asked.key }) };
+  const query = { ...parametersOf(asked), ...asked.filters };
   return queryOptions({
     queryKey: ['usage', 'all', query],
     queryFn: () => bodyOf<UsageReport>(api.GET('/admin/v1/usage', { params: { query } })),

@@ -19,8 +19,10 @@ const PAGES = {
   requests: '/ui/requests',
   use: '/ui/use?by=model',
   'use-by-key': '/ui/use?by=key&metric=tokens',
+  'use-by-tag': '/ui/use?by=tag:team',
   keys: '/ui/keys',
   'create-key': '/ui/keys?create=true',
+  'create-keys': '/ui/keys?create=several',
   playground: '/ui/playground?wire=messages&models=sandbox/echo,sandbox/reasoner',
   wire: '/ui/playground?wire=messages&models=openai/gpt-4o-mini&view=wire',
   'wire-compared': '/ui/playground?wire=messages&and=generate&models=openai/gpt-4o-mini&view=wire',
@@ -35,6 +37,8 @@ const PAGES = {
   models: '/ui/models',
 };
 const MODELS = ['openai/gpt-4o-mini', 'openai/gpt-4.1-mini', 'deepseek/deepseek-chat', 'mistral/mistral-small-latest'];
+const OWNERS = ['Ana', 'Ben', 'Cleo', 'Dora'];
+const TEAMS = ['platform', 'search', 'search', 'support'];
 const KEYS = ['ci', 'laptop', 'search-team', 'support-bot'];
 const VIEWS = [
   ['light', 1280],
@@ -67,7 +71,10 @@ const receiver = await startReceiver((response, _received, index) =>
 const gateway = await startTestGateway(yaml, {
   clock,
   pages: createPages(),
-  keys: KEYS.map((name, index) => `{ name: ${name}, key: ${secretOf(name)}, budgets: { month: "${index + 1}.00" } }`),
+  keys: KEYS.map(
+    (name, index) =>
+      `{ name: ${name}, key: ${secretOf(name)}, owner: ${OWNERS[index]}, tags: { team: ${TEAMS[index]}, env: prod }, budgets: { month: "${index + 1}.00" } }`,
+  ),
 });
 const browser = await openBrowser();
 try {

@@ -64,6 +64,24 @@ export function CreateKey({ isOpen, onClose }: { isOpen: boolean; onClose(): voi
               placeholder="laptop"
               required
             />
+            <div className="grid grid-cols-2 gap-3">
+              <Field
+                label="Owner"
+                value={wanted.owner}
+                onChange={(owner) => change({ owner })}
+                error={error}
+                param="owner"
+                placeholder="Ana"
+              />
+              <Field
+                label="Tags"
+                value={wanted.tags}
+                onChange={(tags) => change({ tags })}
+                error={error}
+                param="tags"
+                placeholder="team=search"
+              />
+            </div>
             <Field
               label="Models"
               value={wanted.models}

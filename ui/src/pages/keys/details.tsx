@@ -4,7 +4,7 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { api, bodyOf } from '../../api.ts';
-import { type KeyView, keyList } from '../../keys.ts';
+import { type KeyView, keyList, tagsOf } from '../../keys.ts';
 import { Budgets } from '../../parts/budgets.tsx';
 import { CopyButton } from '../../parts/button.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
@@ -21,6 +21,9 @@ export function KeyDetails({ view }: { view: KeyView }) {
   const rows: [string, React.ReactNode][] = [
     ['State', <KeyState key="state" state={view.state} />],
     ['Origin', view.origin],
+    ['Owner', view.owner ?? '—'],
+    ['Tags', tagsOf(view).join(', ') || '—'],
+    ...Object.entries(view.metadata).map(([name, value]): [string, string] => [name, value]),
     ['Models', view.models?.join(', ') ?? 'all'],
     ['Surfaces', view.surfaces?.join(', ') ?? 'all'],
     ['Only reads', view.read_only ? 'yes' : 'no'],

@@ -2,8 +2,8 @@
 
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
-import { Plus, Search } from 'lucide-react';
-import { type KeyView, keyList } from '../../keys.ts';
+import { ListPlus, Plus, Search, X } from 'lucide-react';
+import { type KeyView, keyList, tagsOf } from '../../keys.ts';
 import { Budgets } from '../../parts/budgets.tsx';
 import { Money, Time } from '../../parts/numbers.tsx';
 import { Card, Page, TableScroll } from '../../parts/page.tsx';
@@ -13,6 +13,7 @@ import { Empty, Loaded } from '../../parts/states.tsx';
 import { Status, type Tone } from '../../parts/status.tsx';
 import { useListKeys } from '../../parts/use-list-keys.ts';
 import { useSession } from '../../session.ts';
+import { CreateKeys } from './bulk.tsx';
 import { CreateKey } from './create.tsx';
 import { KeyDetails } from './details.tsx';
 
@@ -24,31 +25,38 @@ export function KeysPage() {
   const navigate = route.useNavigate();
   const { isAdmin } = useSession();
   const keys = useQuery(keyList);
-  const setCreating = (next: boolean) =>
-    navigate({ search: (search) => ({ ...search, create: next ? true : undefined }) });
+  const setCreating = (next: true | 'several' | undefined) =>
+    navigate({ search: (search) => ({ ...search, create: next }) });
   return (
     <Page
       title="Keys"
       about="Each program or person has one, with limits and budgets of its own."
       actions={
         isAdmin && (
-          <button type="button" className="button button-primary" onClick={() => setCreating(true)}>
-            <Plus size={15} aria-hidden />
-            Create a key
-          </button>
+          <>
+            <button type="button" className="button" onClick={() => setCreating('several')}>
+              <ListPlus size={15} aria-hidden />
+              Create several
+            </button>
+            <button type="button" className="button button-primary" onClick={() => setCreating(true)}>
+              <Plus size={15} aria-hidden />
+              Create a key
+            </button>
+          </>
         )
       }
     >
       <Card>
         <Loaded asked={keys}>{(all) => <KeyTable all={all} />}</Loaded>
       </Card>
-      <CreateKey isOpen={isAdmin && create === true} onClose={() => setCreating(false)} />
+      <CreateKey isOpen={isAdmin && create === true} onClose={() => setCreating(undefined)} />
+      <CreateKeys isOpen={isAdmin && create === 'several'} onClose={() => setCreating(undefined)} />
     </Page>
   );
 }
 
 function KeyTable({ all }: { all: KeyView[] }) {
-  const { find = '', state = 'active', open } = route.useSearch();
+  const { find = '', state = 'active', tag, open } = route.useSearch();
   const navigate = route.useNavigate();
   const change = (next: Partial<ReturnType<typeof route.useSearch>>) =>
     navigate({ search: (search) => ({ ...search, ...next }), replace: true });
@@ -56,7 +64,10 @@ function KeyTable({ all }: { all: KeyView[] }) {
   const shown = all.filter(
     (key) =>
       (state === 'all' || key.state === 'active') &&
-      [key.name, key.hash, key.label].some((text) => text.toLowerCase().includes(wanted)),
+      (tag === undefined || tagsOf(key).includes(tag)) &&
+      [key.name, key.hash, key.label, key.owner ?? '', ...tagsOf(key)].some((text) =>
+        text.toLowerCase().includes(wanted),
+      ),
   );
   const rowProps = useListKeys(
     shown.map(({ hash }) => hash),
@@ -73,12 +84,18 @@ function KeyTable({ all }: { all: KeyView[] }) {
             className="input pl-8"
             type="search"
             data-search
-            placeholder="Name or hash"
+            placeholder="Name, owner, tag or hash"
             defaultValue={find}
             onChange={(event) => change({ find: event.target.value || undefined })}
           />
         </label>
         <Segments label="State" values={STATES} value={state} onChange={(next) => change({ state: next })} />
+        {tag && (
+          <button type="button" className="button !bg-accent-soft" onClick={() => change({ tag: undefined })}>
+            {tag}
+            <X size={13} aria-label="Remove this filter" />
+          </button>
+        )}
         <span className="px-1 text-dim" role="status">
           {shown.length} of {all.length}
         </span>
@@ -94,6 +111,7 @@ function KeyTable({ all }: { all: KeyView[] }) {
               <tr>
                 <th scope="col">Name</th>
                 <th scope="col">State</th>
+                <th scope="col">Owner and tags</th>
                 <th scope="col">Models</th>
                 <th scope="col">Budget</th>
                 <th scope="col" className="number">
@@ -118,6 +136,21 @@ function KeyTable({ all }: { all: KeyView[] }) {
                   </td>
                   <td>
                     <KeyState state={key.state} />
+                  </td>
+                  <td className="max-w-56">
+                    {key.owner}
+                    <span className="flex flex-wrap gap-1">
+                      {tagsOf(key).map((one) => (
+                        <button
+                          key={one}
+                          type="button"
+                          className="min-h-6 rounded border px-1.5 font-mono text-xs text-dim hover:text-ink"
+                          onClick={() => change({ tag: one })}
+                        >
+                          {one}
+                        </button>
+                      ))}
+                    </span>
                   </td>
                   <td className="max-w-56 truncate text-dim">{key.models?.join(', ') ?? 'all'}</td>
                   <td className="min-w-44">

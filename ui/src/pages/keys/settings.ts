@@ -2,6 +2,9 @@
 
 export interface NewKey {
   name: string;
+  owner: string;
+  /** Each as `name=value`, with commas or spaces in between. */
+  tags: string;
   models: string;
   monthly: string;
   daily: string;
@@ -14,6 +17,8 @@ export interface NewKey {
 
 export const NO_KEY: NewKey = {
   name: '',
+  owner: '',
+  tags: '',
   models: '',
   monthly: '',
   daily: '',
@@ -33,6 +38,8 @@ export function bodyOfKey(key: NewKey): Record<string, unknown> {
   const budgets = present({ day: key.daily || undefined, month: key.monthly || undefined });
   return present({
     name: key.name,
+    owner: key.owner || undefined,
+    tags: tagsOf(key.tags),
     models: listOf(key.models),
     expires_at: key.expires || undefined,
     read_only: key.readOnly || undefined,
@@ -45,6 +52,7 @@ export function commandOfKey(key: NewKey): string {
   const models = listOf(key.models);
   const options = [
     ['--name', key.name || 'NAME'],
+    ['--owner', key.owner],
     ['--models', models?.join(',')],
     ['--budget', key.daily && `day=${key.daily}`],
     ['--budget', key.monthly && `month=${key.monthly}`],
@@ -53,6 +61,8 @@ export function commandOfKey(key: NewKey): string {
     ['--concurrent', key.concurrent],
     ['--expires', key.expires],
   ].flatMap(([option, value]) => (value ? [`${option} ${quoted(value)}`] : []));
+  const tags = listOf(key.tags);
+  if (tags) options.push(`--tag ${tags.map(quoted).join(' ')}`);
   if (key.readOnly) options.push('--read-only');
   return ['polygate keys create', ...options].join(' \\\n  ');
 }
@@ -68,6 +78,11 @@ export function callOfKey(key: NewKey, origin: string): string {
 function numberOf(text: string): number | string | undefined {
   if (text === '') return undefined;
   return /^\d{1,15}$/.test(text) ? Number(text) : text;
+}
+
+function tagsOf(text: string): Record<string, string> | undefined {
+  const tags = listOf(text)?.map((tag) => [tag.split('=', 1)[0] ?? '', tag.slice(tag.indexOf('=') + 1)] as const);
+  return tags && Object.fromEntries(tags);
 }
 
 function listOf(text: string): string[] | undefined {

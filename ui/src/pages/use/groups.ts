@@ -13,6 +13,9 @@ export interface Group extends Sums {
   course: number[];
 }
 
+/** Group of what has no value of the dimension. */
+export const NONE = '';
+
 /** More groups than colours are shown as one. */
 const SHOWN = 7;
 
@@ -25,7 +28,7 @@ export function groupsOf(
   lines: readonly UsageLine[],
   { by, metric, moments }: { by: Dimension; metric: Metric; moments: readonly string[] },
 ): Group[] {
-  const groups = Map.groupBy(lines, (line) => line[by] ?? 'unknown');
+  const groups = Map.groupBy(lines, (line) => String(line[by] ?? NONE));
   return [...groups]
     .map(([id, own]) => {
       const values = new Map<string, number>();

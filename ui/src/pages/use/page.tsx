@@ -1,11 +1,11 @@
-/** Use and cost of all keys, by key, model or provider, with what is below each figure. */
+/** Use and cost of all keys, by key, tag, model, provider, protocol or status, with what is below each figure. */
 
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import { Download, X } from 'lucide-react';
 import { useMemo } from 'react';
 import { csvOf, saveFile } from '../../csv.ts';
-import { useKeyNames } from '../../keys.ts';
+import { useKeyNames, useTagNames } from '../../keys.ts';
 import { StackedBars } from '../../parts/chart/bars.tsx';
 import { OTHER } from '../../parts/chart/colors.ts';
 import { Spark } from '../../parts/chart/spark.tsx';
@@ -14,11 +14,23 @@ import { Card, Figure, Figures, Page, TableScroll } from '../../parts/page.tsx';
 import { Segments } from '../../parts/segments.tsx';
 import { Select } from '../../parts/select.tsx';
 import { Empty, Loaded } from '../../parts/states.tsx';
-import { type Dimension, momentsOf, RANGES, type Sums, spanBefore, spanOf, sumOf, usageOfAll } from '../../usage.ts';
-import { bucketsOf, figureOf, type Group, groupsOf, METRICS, type Metric } from './groups.ts';
+import {
+  type Dimension,
+  filterOf,
+  momentsOf,
+  PLAIN_DIMENSIONS,
+  RANGES,
+  type Sums,
+  spanBefore,
+  spanOf,
+  sumOf,
+  usageOfAll,
+  wordsOf,
+} from '../../usage.ts';
+import { bucketsOf, figureOf, type Group, groupsOf, METRICS, type Metric, NONE } from './groups.ts';
 
 const route = getRouteApi('/use');
-const DIMENSIONS = ['key', 'model', 'provider'] as const satisfies Dimension[];
+const FILTERS = [...PLAIN_DIMENSIONS, 'tag'] as const;
 const METRIC_NAMES: Record<Metric, string> = {
   cost: 'Cost',
   requests: 'Requests',
@@ -28,20 +40,24 @@ const METRIC_NAMES: Record<Metric, string> = {
 const HEAD = ['requests', 'failures', 'input_tokens', 'cached_tokens', 'output_tokens', 'cost'] as const;
 
 export function UsePage() {
-  const { range = '24h', by = 'model', metric = 'cost', key, model, provider } = route.useSearch();
+  const { range = '24h', by = 'model', metric = 'cost', ...given } = route.useSearch();
   const navigate = route.useNavigate();
   const nameOf = useKeyNames();
-  const filters = { key, model, provider };
+  const tagNames = useTagNames();
+  const { key, model, provider, protocol, status, tag } = given;
+  const filters = { key, model, provider, protocol, status, tag };
+  const offered = new Set<Dimension>([...PLAIN_DIMENSIONS, ...tagNames.map((name) => `tag:${name}` as const), by]);
   const minute = Math.floor(Date.now() / 60_000);
   const span = useMemo(() => spanOf(range, minute * 60_000), [range, minute]);
-  const dimensions = [...new Set([by, ...DIMENSIONS.filter((name) => filters[name] && name !== 'key')])];
-  const asked = useQuery({ ...usageOfAll({ span, by: [span.step, ...dimensions], key }), refetchInterval: 30_000 });
-  const before = useQuery(usageOfAll({ span: spanBefore(span), by: dimensions, key }));
+  const asked = useQuery({ ...usageOfAll({ span, by: [span.step, by], filters }), refetchInterval: 30_000 });
+  const before = useQuery(usageOfAll({ span: spanBefore(span), by: [by], filters }));
   const change = (next: Partial<ReturnType<typeof route.useSearch>>) =>
     navigate({ search: (search) => ({ ...search, ...next }) });
-  const label = (id: string) => (id === OTHER ? 'Other' : by === 'key' ? nameOf(id) : id);
-  const isFiltered = (line: { model?: string; provider?: string }) =>
-    (!model || line.model === model) && (!provider || line.provider === provider);
+  const label = (id: string) => {
+    if (id === OTHER) return 'Other';
+    if (id === NONE) return by.startsWith('tag:') ? 'without the tag' : 'not known';
+    return by === 'key' ? nameOf(id) : id;
+  };
 
   return (
     <Page
@@ -60,10 +76,10 @@ export function UsePage() {
         <Select
           label="Group"
           value={by}
-          options={DIMENSIONS.map((name) => ({ value: name, label: `by ${name}` }))}
+          options={[...offered].map((name) => ({ value: name, label: `by ${wordsOf(name)}` }))}
           onChange={(next) => change({ by: next })}
         />
-        {DIMENSIONS.map((name) => {
+        {FILTERS.map((name) => {
           const value = filters[name];
           return (
             value && (
@@ -82,14 +98,12 @@ export function UsePage() {
       </div>
       <Loaded asked={asked} loading={<div className="card skeleton h-96" />}>
         {({ data }) => {
-          const lines = data.filter(isFiltered);
           const moments = momentsOf(span);
-          const groups = groupsOf(lines, { by, metric, moments });
+          const groups = groupsOf(data, { by, metric, moments });
           const { buckets, ids } = bucketsOf(groups, moments);
-          const total = sumOf(lines);
-          const earlier =
-            before.data && !before.isPlaceholderData ? sumOf(before.data.data.filter(isFiltered)) : undefined;
-          if (lines.length === 0)
+          const total = sumOf(data);
+          const earlier = before.data && !before.isPlaceholderData ? sumOf(before.data.data) : undefined;
+          if (data.length === 0)
             return (
               <Card>
                 <Empty title="No requests in this time">
@@ -103,7 +117,7 @@ export function UsePage() {
               <Card title={`${METRIC_NAMES[metric]} per ${span.step}`}>
                 <div className="p-4">
                   <StackedBars
-                    label={`${METRIC_NAMES[metric]} per ${span.step} by ${by}. In all: ${formatOf(metric, total)(figureOf(total, metric))}.`}
+                    label={`${METRIC_NAMES[metric]} per ${span.step} by ${wordsOf(by)}. In all: ${formatOf(metric, total)(figureOf(total, metric))}.`}
                     buckets={buckets}
                     series={ids.map((id) => ({ id, label: label(id) }))}
                     format={formatOf(metric, total)}
@@ -112,13 +126,15 @@ export function UsePage() {
                 </div>
               </Card>
               <Card
-                title={`By ${by}`}
+                title={`By ${wordsOf(by)}`}
                 actions={
                   <button
                     data-export
                     type="button"
                     className="button"
-                    onClick={() => saveFile(`use-by-${by}-${range}.csv`, csvOfGroups(by, groups, label))}
+                    onClick={() =>
+                      saveFile(`use-by-${by.replace(':', '-')}-${range}.csv`, csvOfGroups(by, groups, label))
+                    }
                   >
                     <Download size={14} aria-hidden />
                     CSV
@@ -131,7 +147,7 @@ export function UsePage() {
                   total={total}
                   metric={metric}
                   label={label}
-                  onDrill={(id) => change({ [by]: id, by: by === 'model' ? 'key' : 'model' })}
+                  onDrill={(id) => change({ ...filterOf(by, id), by: by === 'model' ? 'key' : 'model' })}
                 />
               </Card>
             </>
@@ -194,12 +210,12 @@ interface GroupTableProps {
 function GroupTable({ by, groups, total, metric, label, onDrill }: GroupTableProps) {
   const whole = figureOf(total, metric);
   return (
-    <TableScroll label={`Use by ${by}`}>
+    <TableScroll label={`Use by ${wordsOf(by)}`}>
       <table className="data">
         <thead>
           <tr>
-            <th scope="col" className="capitalize">
-              {by}
+            <th scope="col" className="first-letter:uppercase">
+              {wordsOf(by)}
             </th>
             {['Requests', 'Failed', 'In', 'Cached', 'Out', 'Cost', 'Share', 'Trend'].map((name) => (
               <th key={name} scope="col" className="number">
@@ -212,13 +228,17 @@ function GroupTable({ by, groups, total, metric, label, onDrill }: GroupTablePro
           {groups.map((group) => (
             <tr key={group.id} data-opens>
               <td>
-                <button
-                  type="button"
-                  className="font-medium hover:text-accent hover:underline"
-                  onClick={() => onDrill(group.id)}
-                >
-                  {label(group.id)}
-                </button>
+                {group.id === NONE ? (
+                  <span className="text-dim">{label(group.id)}</span>
+                ) : (
+                  <button
+                    type="button"
+                    className="font-medium hover:text-accent hover:underline"
+                    onClick={() => onDrill(group.id)}
+                  >
+                    {label(group.id)}
+                  </button>
+                )}
               </td>
               <Cells sums={group} />
               <td className="number text-dim">
