@@ -6,9 +6,10 @@ import { useMemo } from 'react';
 import { Budgets } from '../../parts/budgets.tsx';
 import { type Bucket, StackedBars } from '../../parts/chart/bars.tsx';
 import { formatCount, formatShort, Money, Time } from '../../parts/numbers.tsx';
-import { Card, Figure, Figures, Page, TableScroll } from '../../parts/page.tsx';
+import { Card, Figure, Figures, Page } from '../../parts/page.tsx';
 import { Segments } from '../../parts/segments.tsx';
 import { Empty, Loaded } from '../../parts/states.tsx';
+import { numbers, Table } from '../../parts/table.tsx';
 import { momentOf, momentsOf, RANGES, type Span, spanOf, type UsageReport, usageOfOwn } from '../../usage.ts';
 import { Connect } from './connect.tsx';
 import { type KeyFacts, keyFacts } from './query.ts';
@@ -107,42 +108,21 @@ function ByModel({ report }: { report: UsageReport }) {
   if (report.data.length === 0)
     return <Empty title="No requests in this time">The first one appears here within a few seconds.</Empty>;
   return (
-    <TableScroll label="Use by model">
-      <table className="data">
-        <thead>
-          <tr>
-            <th scope="col">Model</th>
-            <th scope="col" className="number">
-              Requests
-            </th>
-            <th scope="col" className="number">
-              In
-            </th>
-            <th scope="col" className="number">
-              Out
-            </th>
-            <th scope="col" className="number">
-              Cost
-            </th>
+    <Table label="Use by model" columns={['Model', ...['Requests', 'In', 'Out', 'Cost'].map(numbers)]}>
+      {report.data
+        .toSorted((one, other) => Number(other.cost) - Number(one.cost))
+        .map((line) => (
+          <tr key={line.model}>
+            <td className="font-medium">{line.model}</td>
+            <td className="number">{formatCount(line.requests)}</td>
+            <td className="number">{formatShort(line.input_tokens)}</td>
+            <td className="number">{formatShort(line.output_tokens)}</td>
+            <td className="number">
+              <Money usd={line.cost} />
+            </td>
           </tr>
-        </thead>
-        <tbody>
-          {report.data
-            .toSorted((one, other) => Number(other.cost) - Number(one.cost))
-            .map((line) => (
-              <tr key={line.model}>
-                <td className="font-medium">{line.model}</td>
-                <td className="number">{formatCount(line.requests)}</td>
-                <td className="number">{formatShort(line.input_tokens)}</td>
-                <td className="number">{formatShort(line.output_tokens)}</td>
-                <td className="number">
-                  <Money usd={line.cost} />
-                </td>
-              </tr>
-            ))}
-        </tbody>
-      </table>
-    </TableScroll>
+        ))}
+    </Table>
   );
 }
 

@@ -2,13 +2,14 @@
 
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
-import { GitCompare, Search } from 'lucide-react';
+import { GitCompare } from 'lucide-react';
 import { useDeferredValue, useMemo } from 'react';
 import { formatShort, PerMillion } from '../../parts/numbers.tsx';
-import { Card, Page, TableScroll } from '../../parts/page.tsx';
+import { Card, Page } from '../../parts/page.tsx';
 import { Panel } from '../../parts/panel.tsx';
 import { Select } from '../../parts/select.tsx';
 import { Empty, Loaded } from '../../parts/states.tsx';
+import { FilterLine, numbers, SearchField, ShownCount, Table } from '../../parts/table.tsx';
 import { useListKeys } from '../../parts/use-list-keys.ts';
 import { Compare } from './compare.tsx';
 import { ModelDetails } from './details.tsx';
@@ -53,29 +54,20 @@ function Catalog({ all }: { all: Model[] }) {
 
   return (
     <>
-      <div className="flex flex-wrap items-center gap-2 border-b p-3">
-        <label className="relative min-w-48 flex-1">
-          <span className="sr-only">Search</span>
-          <Search size={15} aria-hidden className="absolute top-2.5 left-2.5 text-dim" />
-          <input
-            className="input pl-8"
-            type="search"
-            data-search
-            placeholder="Name, id, or what it takes: image, tools …"
-            defaultValue={find}
-            onChange={(event) => change({ find: event.target.value || undefined })}
-          />
-        </label>
+      <FilterLine>
+        <SearchField
+          placeholder="Name, id, or what it takes: image, tools …"
+          value={find}
+          onChange={(next) => change({ find: next })}
+        />
         <Select
           label="Provider"
           value={provider ?? ''}
           options={[{ value: '', label: 'All providers' }, ...providers.map((id) => ({ value: id, label: id }))]}
           onChange={(value) => change({ provider: value || undefined })}
         />
-        <span className="px-1 text-dim" role="status">
-          {found.length} of {all.length}
-        </span>
-      </div>
+        <ShownCount shown={found.length} all={all.length} />
+      </FilterLine>
       {compared.length > 0 && (
         <Compare
           models={compared.flatMap((id) => all.find((model) => model.id === id) ?? [])}
@@ -88,75 +80,60 @@ function Catalog({ all }: { all: Model[] }) {
           {all.length === 0 ? 'Set the key of a provider, e.g. OPENAI_API_KEY, and start again.' : 'Try fewer words.'}
         </Empty>
       ) : (
-        <TableScroll label="Models">
-          <table className="data">
-            <thead>
-              <tr>
-                <th scope="col">Model</th>
-                <th scope="col">Takes</th>
-                <th scope="col" className="number">
-                  Context
-                </th>
-                <th scope="col" className="number">
-                  In
-                </th>
-                <th scope="col" className="number">
-                  Cached
-                </th>
-                <th scope="col" className="number">
-                  Out
-                </th>
-                <th scope="col">
-                  <span className="sr-only">Compare</span>
-                </th>
-              </tr>
-            </thead>
-            <tbody>
-              {shown.map((model) => (
-                <tr key={model.id} data-opens data-open={model.id === open ? '' : undefined}>
-                  <td>
-                    <button type="button" className="text-left" {...rowProps(model.id)}>
-                      <span className="font-medium">{model.id}</span>
-                      <span className="block max-w-[26rem] truncate text-dim">{model.name}</span>
-                    </button>
-                  </td>
-                  <td className="text-dim">{model.architecture.input_modalities.join(', ')}</td>
-                  <td className="number">{model.context_length === null ? '—' : formatShort(model.context_length)}</td>
-                  <td className="number">
-                    <PerMillion perToken={model.pricing.prompt} />
-                  </td>
-                  <td className="number text-dim">
-                    {model.pricing.input_cache_read === undefined ? (
-                      '—'
-                    ) : (
-                      <PerMillion perToken={model.pricing.input_cache_read} />
-                    )}
-                  </td>
-                  <td className="number">
-                    <PerMillion perToken={model.pricing.completion} />
-                  </td>
-                  <td className="number">
-                    <button
-                      type="button"
-                      className="inline-grid size-7 place-items-center rounded-md text-dim hover:bg-hover aria-pressed:bg-accent-soft aria-pressed:text-accent disabled:opacity-40"
-                      aria-pressed={compared.includes(model.id)}
-                      aria-label={`Compare ${model.id}`}
-                      disabled={compared.length >= MAX_COMPARED && !compared.includes(model.id)}
-                      onClick={() => toggle(model.id)}
-                    >
-                      <GitCompare size={15} aria-hidden />
-                    </button>
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-          {found.length > shown.length && (
-            <p className="border-t p-3 text-center text-dim">
-              {found.length - shown.length} more; a search narrows them.
-            </p>
-          )}
-        </TableScroll>
+        <Table
+          label="Models"
+          columns={[
+            'Model',
+            'Takes',
+            ...['Context', 'In', 'Cached', 'Out'].map(numbers),
+            { name: 'Compare', isHidden: true },
+          ]}
+          below={
+            found.length > shown.length && (
+              <p className="border-t p-3 text-center text-dim">
+                {found.length - shown.length} more; a search narrows them.
+              </p>
+            )
+          }
+        >
+          {shown.map((model) => (
+            <tr key={model.id} data-opens data-open={model.id === open ? '' : undefined}>
+              <td>
+                <button type="button" className="text-left" {...rowProps(model.id)}>
+                  <span className="font-medium">{model.id}</span>
+                  <span className="block max-w-[26rem] truncate text-dim">{model.name}</span>
+                </button>
+              </td>
+              <td className="text-dim">{model.architecture.input_modalities.join(', ')}</td>
+              <td className="number">{model.context_length === null ? '—' : formatShort(model.context_length)}</td>
+              <td className="number">
+                <PerMillion perToken={model.pricing.prompt} />
+              </td>
+              <td className="number text-dim">
+                {model.pricing.input_cache_read === undefined ? (
+                  '—'
+                ) : (
+                  <PerMillion perToken={model.pricing.input_cache_read} />
+                )}
+              </td>
+              <td className="number">
+                <PerMillion perToken={model.pricing.completion} />
+              </td>
+              <td className="number">
+                <button
+                  type="button"
+                  className="inline-grid size-7 place-items-center rounded-md text-dim hover:bg-hover aria-pressed:bg-accent-soft aria-pressed:text-accent disabled:opacity-40"
+                  aria-pressed={compared.includes(model.id)}
+                  aria-label={`Compare ${model.id}`}
+                  disabled={compared.length >= MAX_COMPARED && !compared.includes(model.id)}
+                  onClick={() => toggle(model.id)}
+                >
+                  <GitCompare size={15} aria-hidden />
+                </button>
+              </td>
+            </tr>
+          ))}
+        </Table>
       )}
       <Panel title={opened?.id ?? ''} isOpen={opened !== undefined} onClose={() => change({ open: undefined })}>
         {opened && <ModelDetails model={opened} />}

@@ -6,12 +6,12 @@ import { useEffect } from 'react';
 import { useKeyNames } from '../../keys.ts';
 import { CopyButton } from '../../parts/button.tsx';
 import { formatCount, Money, Time } from '../../parts/numbers.tsx';
-import { Card, Figure, Figures, Page, TableScroll } from '../../parts/page.tsx';
+import { Card, Figure, Figures, Page } from '../../parts/page.tsx';
 import { Panel } from '../../parts/panel.tsx';
 import { Segments } from '../../parts/segments.tsx';
 import { Select } from '../../parts/select.tsx';
 import { Empty, ErrorNotice, LoadingRows } from '../../parts/states.tsx';
-import { Older } from '../../parts/table.tsx';
+import { numbers, Older, Table } from '../../parts/table.tsx';
 import { isTyping, useListKeys } from '../../parts/use-list-keys.ts';
 import { useSession } from '../../session.ts';
 import { RequestDetails } from './details.tsx';
@@ -222,69 +222,51 @@ function RequestTable({ rows, open, onOpen }: RequestTableProps) {
     { open, onOpen },
   );
   return (
-    <TableScroll label="Requests">
-      <table className="data">
-        <thead>
-          <tr>
-            <th scope="col">Time</th>
-            {isOperator && <th scope="col">Key</th>}
-            <th scope="col">Model</th>
-            <th scope="col">Wire</th>
-            <th scope="col">State</th>
-            <th scope="col" className="number">
-              Tokens in / out
-            </th>
-            <th scope="col" className="number">
-              Cost
-            </th>
-            <th scope="col" className="number">
-              First / whole
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {rows.map((row) => (
-            <tr key={row.id} data-opens data-open={row.id === open ? '' : undefined}>
-              <td>
-                <button type="button" className="font-mono text-dim hover:text-ink" {...rowProps(row.id)}>
-                  <Time at={row.ended_at ?? row.started_at} withDate={false} />
-                </button>
-              </td>
-              {isOperator && <td className="max-w-36 truncate">{row.key_name ?? row.key_hash}</td>}
-              <td className="max-w-64">
-                <span className="block truncate font-medium">{row.model}</span>
-                {row.requested_model !== row.model && (
-                  <span className="block truncate text-xs text-dim">asked for {row.requested_model}</span>
-                )}
-              </td>
-              <td className="text-dim">
-                {wire(row.protocol)} {row.protocol === row.upstream_protocol ? '=' : '→'} {wire(row.upstream_protocol)}
-              </td>
-              <td>
-                <span className="flex items-center gap-1.5">
-                  <RequestStatus view={row} />
-                  {row.attempts > 1 && <span className="text-warn">{row.attempts} attempts</span>}
-                  {row.dropped.length > 0 && <span className="text-warn">{row.dropped.length} dropped</span>}
-                </span>
-              </td>
-              <td className="number">
-                {row.status === 'running'
-                  ? '…'
-                  : `${formatCount(row.input_tokens)} / ${formatCount(row.output_tokens)}`}
-              </td>
-              <td className="number">
-                {row.status === 'running' ? '…' : <Money usd={row.cost} />}
-                {row.estimated && <span title="Token counts are estimates"> ~</span>}
-              </td>
-              <td className="number text-dim">
-                {row.total_ms === null
-                  ? '…'
-                  : `${row.first_byte_ms === null ? '—' : formatCount(row.first_byte_ms)} / ${formatMs(row.total_ms)}`}
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </TableScroll>
+    <Table
+      label="Requests"
+      columns={[
+        ...['Time', ...(isOperator ? ['Key'] : []), 'Model', 'Wire', 'State'],
+        ...['Tokens in / out', 'Cost', 'First / whole'].map(numbers),
+      ]}
+    >
+      {rows.map((row) => (
+        <tr key={row.id} data-opens data-open={row.id === open ? '' : undefined}>
+          <td>
+            <button type="button" className="font-mono text-dim hover:text-ink" {...rowProps(row.id)}>
+              <Time at={row.ended_at ?? row.started_at} withDate={false} />
+            </button>
+          </td>
+          {isOperator && <td className="max-w-36 truncate">{row.key_name ?? row.key_hash}</td>}
+          <td className="max-w-64">
+            <span className="block truncate font-medium">{row.model}</span>
+            {row.requested_model !== row.model && (
+              <span className="block truncate text-xs text-dim">asked for {row.requested_model}</span>
+            )}
+          </td>
+          <td className="text-dim">
+            {wire(row.protocol)} {row.protocol === row.upstream_protocol ? '=' : '→'} {wire(row.upstream_protocol)}
+          </td>
+          <td>
+            <span className="flex items-center gap-1.5">
+              <RequestStatus view={row} />
+              {row.attempts > 1 && <span className="text-warn">{row.attempts} attempts</span>}
+              {row.dropped.length > 0 && <span className="text-warn">{row.dropped.length} dropped</span>}
+            </span>
+          </td>
+          <td className="number">
+            {row.status === 'running' ? '…' : `${formatCount(row.input_tokens)} / ${formatCount(row.output_tokens)}`}
+          </td>
+          <td className="number">
+            {row.status === 'running' ? '…' : <Money usd={row.cost} />}
+            {row.estimated && <span title="Token counts are estimates"> ~</span>}
+          </td>
+          <td className="number text-dim">
+            {row.total_ms === null
+              ? '…'
+              : `${row.first_byte_ms === null ? '—' : formatCount(row.first_byte_ms)} / ${formatMs(row.total_ms)}`}
+          </td>
+        </tr>
+      ))}
+    </Table>
   );
 }
