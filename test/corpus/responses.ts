@@ -13,6 +13,8 @@ import { messageOf, type Verdict } from './trial.ts';
 const NOT_OFFERED =
   /^(previous_response_id|conversation|background|input\[\d+\](\.id)?|prompt_cache_options\.comparison_response_id)$/;
 const REFUSALS = ['unsupported_parameter', 'previous_response_not_found', 'item_not_found'];
+/** OpenAI's own words, which come without a code and a member. */
+const UNKNOWN_CONVERSATION = /^Conversation with id '[^']+' not found\.$/;
 
 const ENDED = /"type": ?"response\.(completed|incomplete)"/;
 
@@ -49,7 +51,8 @@ function accepted({ text }: Received): Finding {
 
 function refusal(received: Received): Finding {
   const { error } = JSON.parse(received.text);
-  const isNamed = REFUSALS.includes(error?.code) && NOT_OFFERED.test(error.param ?? '');
+  const isUnknown = received.status === 404 && UNKNOWN_CONVERSATION.test(error?.message);
+  const isNamed = isUnknown || (REFUSALS.includes(error?.code) && NOT_OFFERED.test(error.param ?? ''));
   return { feature: 'request', outcome: isNamed ? 'refused' : 'different', detail: messageOf(received) };
 }
 
