@@ -64,6 +64,7 @@ function program(): Command {
   addCatalog(root);
   addUsage(root);
   addTail(root);
+  addTop(root);
   addRoute(root);
   addVideos(root);
   addOperationCommands(root);
@@ -138,6 +139,17 @@ function addTail(root: Command): void {
     .option('--json', 'print a JSON object a line')
     .addHelpText('after', example('polygate tail --key ci --failed'))
     .action(async (options) => (await import('./tail.ts')).tail(options));
+}
+
+function addTop(root: Command): void {
+  withConfig(root.command('top'))
+    .description('watch rates, endpoints and requests in the terminal, beside a running gateway')
+    .option('--key <id-or-name>', 'only the requests of this key')
+    .option('--model <name>', 'only those that this model answered, as provider/model')
+    .option('--once', 'print the page once')
+    .option('--json', 'print JSON once')
+    .addHelpText('after', example('polygate top --key ci'))
+    .action(async (options) => (await import('./top/top.ts')).top(options));
 }
 
 function addProviders(root: Command): void {

@@ -46,7 +46,11 @@ async function checkService(received: ReceivedWebhook): Promise<SignatureVerdict
   const sign: Algorithm = async (secret, body) => encodeSignature(await hmac(encoder.encode(secret), body));
   const found = await judge(given, received, sign);
   if (found) return found;
-  const spelled = given.trim().replaceAll('+', '-').replaceAll('/', '_').replace(/=+$/, '');
+  const spelled = given
+    .trim()
+    .replaceAll('+', '-')
+    .replaceAll('/', '_')
+    .replace(/={1,2}$/, '');
   if (spelled !== given && (await matches(spelled, received, sign))) {
     const how = given.includes('=') ? 'it is padded with =' : 'it is in base64 or has spaces';
     return invalid(

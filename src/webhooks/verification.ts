@@ -34,5 +34,5 @@ export function encodeSignature(digest: Uint8Array): string {
   return btoa(String.fromCharCode(...digest))
     .replaceAll('+', '-')
     .replaceAll('/', '_')
-    .replace(/=+$/, '');
+    .replace(/={1,2}$/, '');
 }

@@ -138,7 +138,9 @@ function Settings({ config: { settings, complete } }: { config: Config }) {
           {shown.map(({ path, value, source }) => (
             <tr key={path}>
               <td className="font-mono text-[0.9em]">{path}</td>
-              <td className="max-w-[32rem] !whitespace-normal break-all font-mono text-[0.9em]">{textOf(value)}</td>
+              <td className="min-w-36 max-w-[32rem] !whitespace-normal break-all font-mono text-[0.9em]">
+                {textOf(value)}
+              </td>
               <td className={source.from === 'default' ? 'text-dim' : ''}>{originOf(source)}</td>
             </tr>
           ))}
@@ -169,8 +171,8 @@ function Changes({ changes, names }: { changes: Change[]; names: [before: string
       {changes.map(({ path, before, now }) => (
         <tr key={path}>
           <td className="font-mono text-[0.9em]">{path}</td>
-          <td className="!whitespace-normal break-all text-dim">{textOf(before)}</td>
-          <td className="!whitespace-normal break-all">
+          <td className="min-w-36 !whitespace-normal break-all text-dim">{textOf(before)}</td>
+          <td className="min-w-36 !whitespace-normal break-all">
             {textOf(before) === textOf(now) ? `${textOf(now)} (another secret)` : textOf(now)}
           </td>
         </tr>
