@@ -1,4 +1,4 @@
-/** The WebSocket client of the official SDK, in both of its majors, and the program of docs/responses.md. */
+/** The WebSocket client of the official SDK, in both of its majors, and the programs of docs/responses.md. */
 
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
@@ -93,13 +93,20 @@ for (const [name, open] of Object.entries(VERSIONS)) {
   });
 }
 
-test(`the program of ${DOCUMENT}`, async () => {
-  const [program = ''] = codeIn(DOCUMENT, 'js');
-  const url = gateway.url.replace('http', 'ws');
-  const code = program.replace('ws://127.0.0.1:8080', url);
-  const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', code], {
-    cwd: join(ROOT, 'test', 'clients'),
-    env: { PATH: process.env.PATH, POLYGATE_KEY: KEY },
-  });
-  assert.equal(stdout, 'Hello');
+describe(`programs of ${DOCUMENT}`, () => {
+  const OUTPUTS = ['And again\n', 'Hello'];
+  const programs = codeIn(DOCUMENT, 'js');
+
+  test('each has an output here', () => assert.equal(programs.length, OUTPUTS.length));
+
+  for (const [index, program] of programs.entries()) {
+    test(program.slice(0, program.indexOf('\n')), async () => {
+      const code = program.replace('127.0.0.1:8080', new URL(gateway.url).host);
+      const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', code], {
+        cwd: join(ROOT, 'test', 'clients'),
+        env: { PATH: process.env.PATH, POLYGATE_KEY: KEY },
+      });
+      assert.equal(stdout, OUTPUTS[index]);
+    });
+  }
 });
