@@ -108,14 +108,18 @@ test('a month that somebody reads is dropped later', async (context) => {
   const { store, sql, months, record } = await stage(context);
   const here = middle(store.now(), 0);
   await record('a', here);
-  const reading = sql(`SELECT pg_sleep(2.5), count(*) FROM usage_request`);
-  await new Promise((resolve) => setTimeout(resolve, 300));
+  const reading = sql('SELECT pg_sleep(600), count(*) FROM usage_request').catch(({ code }) => code);
+  const readers = () =>
+    sql("SELECT pid FROM pg_stat_activity WHERE query LIKE 'SELECT pg_sleep(%' AND wait_event = 'PgSleep'");
+  while ((await readers()).length === 0) await new Promise((resolve) => setTimeout(resolve, 20));
   const day = Math.floor(middle(store.now(), 1) / DAY_MS);
   await assert.rejects(
     store.call('pruneUsage', { day, limit: 10 }),
     (error) => error instanceof StoreUnavailable && /lock timeout/.test(error.problem),
   );
-  await reading;
+  const [reader] = await readers();
+  await sql(`SELECT pg_cancel_backend(${reader?.pid})`);
+  assert.equal(await reading, '57014', 'the reader was cancelled');
   assert.equal((await months()).length, 2);
   assert.equal(await store.call('pruneUsage', { day, limit: 10 }), 1);
   assert.equal((await months()).length, 1);

@@ -102,8 +102,7 @@ test('the files that a journal has no use for any more are removed', async (cont
   assert.ok(readdirSync(folder).length > 8);
   journal.releaseBefore(journal.position.segment);
   await close(journal);
-  await new Promise((resolve) => setTimeout(resolve, 20));
-  assert.ok(readdirSync(folder).length <= 4, readdirSync(folder).join());
+  await until(() => readdirSync(folder).length <= 4);
 });
 
 test('a lost segment and damage are reported, and the rest is read', async (context) => {
