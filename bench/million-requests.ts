@@ -150,7 +150,7 @@ async function seed(store: SeededStore, engine: string): Promise<void> {
   const sums = ['input_tokens', 'output_tokens', 'cached_tokens', 'cache_write_tokens', 'reasoning_tokens', 'cost'];
   await store.run(
     `INSERT INTO usage_hour (hour, key_id, model, provider, requests, failures, ${sums.join(', ')})
-     SELECT started_at / ${HOUR_MS}, key_id, endpoint_model, endpoint_provider, count(*),
+     SELECT started_at / ${HOUR_MS}, key_id, endpoint_provider || '/' || endpoint_model, endpoint_provider, count(*),
        sum(CASE WHEN status = 'failed' THEN 1 ELSE 0 END), ${sums.map((name) => `sum(${name})`).join(', ')}
      FROM usage_request GROUP BY 1, 2, 3, 4`,
   );

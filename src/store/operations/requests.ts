@@ -83,10 +83,18 @@ export const searchRequests = scanning<RequestPiece, FoundRequests>('usage', asy
           `SELECT ended_at, id FROM usage_request WHERE ${range} ${order} LIMIT 1 OFFSET :skipped`,
           { ...place, skipped: most - 1 },
         );
+  // SQLite ends its scan at `from`, not at a pair.
+  const oldest = last ? Number(last.ended_at ?? 0) : from;
   const start = last ? 'AND (ended_at, id) >= (CAST(:lastEndedAt AS bigint), CAST(:lastId AS text))' : '';
   const rows = await transaction.all(
     `SELECT ${REQUEST_COLUMNS} FROM usage_request WHERE ${[range, ...conditions].join(' AND ')} ${start} ${order} LIMIT :limit`,
-    { ...place, ...values, limit, ...(last && { lastEndedAt: last.ended_at ?? 0, lastId: last.id ?? '' }) },
+    {
+      ...place,
+      ...values,
+      from: oldest,
+      limit,
+      ...(last && { lastEndedAt: last.ended_at ?? 0, lastId: last.id ?? '' }),
+    },
   );
   const end = rows.length === limit ? rows.at(-1) : last;
   return { rows, ...(end && { searchedTo: { endedAt: Number(end.ended_at), id: String(end.id) } }) };
@@ -117,7 +125,7 @@ export const latestUsageHour = scanning<HourSearch, number | undefined>('usage',
   if (provider !== undefined) conditions.push('provider = :provider');
   if (tag !== undefined) conditions.push(HAS_TAG);
   const table = tag === undefined ? 'usage_hour' : 'usage_part';
-  const sql = `SELECT max(hour) AS hour FROM ${table} WHERE ${conditions.join(' AND ')}`;
+  const sql = `SELECT hour FROM ${table} WHERE ${conditions.join(' AND ')} ORDER BY hour DESC LIMIT 1`;
   const [row] = await transaction.all(sql, {
     until,
     ...(keyId !== undefined && { keyId }),
