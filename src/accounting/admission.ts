@@ -38,8 +38,6 @@ export interface AdmittedCall {
 export interface AdmissionControl {
   /** The key and those of its tags that have limits or budgets, with what applies to requests of any model. */
   subjects(key: Key): LimitSubject[];
-  /** All tags that have limits or budgets. */
-  tagSubjects(): LimitSubject[];
   /** Whether the key or one of its tags has a budget. */
   hasBudget(key: Key): boolean;
   /** `x-ratelimit-*` headers of a key. */
@@ -80,8 +78,6 @@ const UNKNOWN_COST_RESERVATION = 1n;
 export function createAdmissionControl({ recorder, limits, store, now }: AdmissionControlOptions): AdmissionControl {
   return {
     subjects: (key) => limits.subjects(key),
-
-    tagSubjects: () => limits.tagSubjects(),
 
     hasBudget: (key) => limits.hasBudget(key),
 

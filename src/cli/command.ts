@@ -8,6 +8,10 @@ export function withConfig(command: Command): Command {
   return command.addOption(new Option('--config <file>', description).env(CONFIG_VARIABLE));
 }
 
+export function withJson(command: Command): Command {
+  return withConfig(command).option('--json', 'print JSON');
+}
+
 export function example(line: string): string {
   return `\nExample:\n  ${line}`;
 }

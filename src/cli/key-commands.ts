@@ -1,7 +1,7 @@
 /** Definition of `polygate keys` and its subcommands. */
 
 import type { Command } from 'commander';
-import { example, portOption, withConfig } from './command.ts';
+import { example, portOption, withJson } from './command.ts';
 
 const KEY_ARGUMENT = '<id-or-name>';
 const KEY_HELP = 'id or name of the key, as in the list';
@@ -92,12 +92,8 @@ function addSecretCommands(keys: Command): void {
     .action(async (options) => (await import('./keys.ts')).rekey(options));
 }
 
-function withJson(command: Command): Command {
-  return withConfig(command).option('--json', 'print JSON');
-}
-
 function withSettings(command: Command): Command {
-  return command
+  const described = command
     .option('--expires <moment>', 'ISO date, or a duration from now such as 30d')
     .option('--owner <name>', 'person or team that holds the key')
     .option('--tag <name=value...>', 'groups that the key belongs to, e.g. team=search')
@@ -107,9 +103,15 @@ function withSettings(command: Command): Command {
     .option('--read-only', 'the key may only read its own usage and tasks')
     .option('--store-responses', 'store its responses, whatever the configuration says')
     .option('--no-store-responses', 'store none of its responses')
-    .option('--cidrs <ranges>', 'client addresses that may use the key (default: all)')
+    .option('--cidrs <ranges>', 'client addresses that may use the key (default: all)');
+  return withAllotment(described, 'the key');
+}
+
+/** Limits and budgets. */
+export function withAllotment(command: Command, holder: string): Command {
+  return command
     .option('--rpm <number>', 'requests a minute')
     .option('--tpm <number>', 'tokens a minute, in and out')
     .option('--concurrent <number>', 'requests at once')
-    .option('--budget <period=USD...>', 'USD the key may spend by day, week, month and total, e.g. day=5.00');
+    .option('--budget <period=USD...>', `USD that ${holder} may spend by day, week, month and total, e.g. day=5.00`);
 }

@@ -28,7 +28,11 @@ export function rowOf(key: Key): string[] {
 
 /** Table rows, one for each field. */
 export function fieldRowsOf(key: Key): string[][] {
-  return Object.entries(describeKey(key)).flatMap(([name, value]) => flatten(name, value));
+  return fieldRows(describeKey(key));
+}
+
+export function fieldRows(described: object): string[][] {
+  return Object.entries(described).flatMap(([name, value]) => flatten(name, value));
 }
 
 function flatten(name: string, value: unknown): string[][] {

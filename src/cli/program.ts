@@ -8,6 +8,7 @@ import { example, parseLimit, portOption, withConfig } from './command.ts';
 import { addKeyCommands, addLogin } from './key-commands.ts';
 import { addOperationCommands } from './operation-commands.ts';
 import { addCatalog, addCompletion, addConnect, addImport } from './setup-commands.ts';
+import { addTagCommands } from './tag-commands.ts';
 
 /** Umask that denies group and others all access to new files. */
 const PRIVATE_UMASK = 0o077;
@@ -57,6 +58,7 @@ function program(): Command {
   addConnect(root);
   addCheck(root);
   addKeyCommands(root);
+  addTagCommands(root);
   addLogin(root);
   addAudit(root);
   addProviders(root);
@@ -106,9 +108,9 @@ function addCheck(root: Command): void {
 
 function addAudit(root: Command): void {
   withConfig(root.command('audit'))
-    .description('list who changed keys and secrets, the newest first')
+    .description('list who changed keys, secrets and tags, the newest first')
     .addOption(new Option('--limit <number>', 'how many at most').default(50).argParser(parseLimit))
-    .option('--subject <id>', 'only what was done to this key')
+    .option('--subject <id>', 'only what was done to this key or tag')
     .option('--json', 'print JSON')
     .addHelpText('after', example('polygate audit --limit 20'))
     .action(async (options) => (await import('./audit.ts')).showAudit(options));

@@ -7,6 +7,7 @@ import type { Config, UsageConfig } from '../config/resolved.ts';
 import { type Clock, every } from '../core/clock.ts';
 import { createLimitKeeper } from '../limits/limits.ts';
 import { createQuota } from '../limits/quota.ts';
+import { createTagAllotments, type TagAllotments } from '../limits/tag-allotments.ts';
 import { joinStore, type ProcessRole } from '../store/instance.ts';
 import type { Store, StoreOperationName } from '../store/store.ts';
 import type { JournalDisk } from '../usage/journal/disk.ts';
@@ -19,7 +20,7 @@ export interface AccountingOptions {
   store: Store;
   log: Logger;
   /** The current configuration. */
-  config(): Pick<Config, 'data' | 'usage' | 'allotments'>;
+  config(): Pick<Config, 'data' | 'usage' | 'allotments' | 'origin'>;
   clock: Clock;
   journalDisk?: JournalDisk | undefined;
   /** Place of this process in its gateway, and its instance id; a sole process chooses one. */
@@ -33,6 +34,7 @@ export interface Accounting {
   /** The store with all records that were acknowledged. */
   records: Store;
   admission: AdmissionControl;
+  tags: TagAllotments;
   recorder: Pick<Recorder, 'ready' | 'waiting' | 'lost' | 'refused' | 'open'>;
   /** Stores the pending records of this process. */
   flushed(): Promise<void>;
@@ -46,6 +48,8 @@ export interface Accounting {
 const RECOVERY_INTERVAL_MS = 10_000;
 /** Interval at which idle holds on budgets and limits are released. */
 const IDLE_RELEASE_INTERVAL_MS = 2_000;
+/** Interval of the search for changed limits and budgets of tags. */
+const TAG_REFRESH_INTERVAL_MS = 1000;
 /** Interval of the removal of old records. */
 const CLEANUP_INTERVAL_MS = 3_600_000;
 /** Interval of the removal of budgets whose period is over. */
@@ -95,7 +99,9 @@ export async function openAccounting(options: AccountingOptions): Promise<Accoun
     instance: instance.id,
     ...(isWorker && { shared: true }),
   });
-  const limits = createLimitKeeper({ quota, shared: () => config().allotments, now });
+  const tags = createTagAllotments({ store, config, now });
+  await tags.refresh();
+  const limits = createLimitKeeper({ quota, shared: tags.shared, now });
 
   function repeat(milliseconds: number, work: () => Promise<void>): () => void {
     let isRunning = false;
@@ -110,7 +116,10 @@ export async function openAccounting(options: AccountingOptions): Promise<Accoun
     });
   }
   const trimmer = createRecordTrimmer({ store: records, now });
-  const cancels = [repeat(BUDGET_CLEANUP_INTERVAL_MS, async () => limits.forgetEnded())];
+  const cancels = [
+    repeat(BUDGET_CLEANUP_INTERVAL_MS, async () => limits.forgetEnded()),
+    repeat(TAG_REFRESH_INTERVAL_MS, tags.refresh),
+  ];
   const maintain = () => [
     repeat(CLEANUP_INTERVAL_MS, () => cleanUp({ store, log, clock }, config().usage)),
     repeat(TRIM_INTERVAL_MS, async () => void (await trimmer.trim(config().usage.maxSize))),
@@ -135,6 +144,7 @@ export async function openAccounting(options: AccountingOptions): Promise<Accoun
 
   return {
     admission: createAdmissionControl({ recorder, limits, store, now }),
+    tags,
     recorder,
     records,
     flushed: () => recorder.flushed(),

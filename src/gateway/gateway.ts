@@ -168,6 +168,7 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
     models,
     routing: state,
     admission: accounting.admission,
+    tags: accounting.tags,
     refusesHostedTools: () => parts.config.responses.hostedTools === 'refuse',
     recorder: accounting.recorder,
     operation: createOperationReadings({

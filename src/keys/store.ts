@@ -279,7 +279,8 @@ function resolveKey(idOrName: string, keys: Key[], { allowConfigured = false } =
   const [key, another] = found;
   if (!key) throw new GatewayError('not_found', `There is no key with the id or name "${idOrName}".`);
   if (key.origin === 'configuration' && !allowConfigured) {
-    throw new GatewayError('invalid_request', `The key "${idOrName}" stands in the configuration; change it there.`);
+    const message = `The key "${idOrName}" stands in the configuration; change it there.`;
+    throw new GatewayError('set_in_configuration', message);
   }
   if (another) {
     const ids = found.map(({ id }) => id).join(', ');

@@ -6,15 +6,7 @@ import { PERIODS, type Period, periodEnd, periodStart, type SharedAllotments } f
 import { createMinuteWindow, type MinuteWindow, type WindowState } from './minute-window.ts';
 import type { HeldLimit, Quota } from './quota.ts';
 import { createReservationPool, type ReservationPool } from './reservation-pool.ts';
-import {
-  hasBudget,
-  isUnlimited,
-  type LimitedKey,
-  type LimitSubject,
-  modelSubjects,
-  ownSubjects,
-  tagSubjects,
-} from './subjects.ts';
+import { hasBudget, isUnlimited, type LimitedKey, type LimitSubject, modelSubjects, ownSubjects } from './subjects.ts';
 
 export interface LimitsOptions {
   quota: Quota;
@@ -49,8 +41,6 @@ export interface LimitKeeper {
   rateLimitHeaders(key: LimitedKey, model: string): Record<string, string>;
   /** The key and its tags, with what applies to requests of any model. */
   subjects(key: LimitedKey): LimitSubject[];
-  /** All tags that have limits or budgets. */
-  tagSubjects(): LimitSubject[];
   hasBudget(key: LimitedKey): boolean;
   /** Takes a concurrency slot of a key and its tags, before the request is read. Returns the release. Throws `rate_limit_exceeded`. */
   enter(key: LimitedKey): Promise<() => void> | (() => void);
@@ -232,8 +222,6 @@ export function createLimitKeeper({ quota, shared, now }: LimitsOptions): LimitK
         : rateLimitHeadersOf([...ownSubjects(key, shared()), ...modelSubjects(key, model)]),
 
     subjects: (key) => ownSubjects(key, shared()),
-
-    tagSubjects: () => tagSubjects(shared()),
 
     hasBudget: (key) => hasBudget(key, shared()),
 

@@ -37,12 +37,7 @@ export function ownSubjects(key: LimitedKey, shared: SharedAllotments): LimitSub
   return subjects;
 }
 
-/** All tags that have an allotment. */
-export function tagSubjects({ tags }: SharedAllotments): LimitSubject[] {
-  return [...tags].map(([tag, allotment]) => subjectOfTag(tag, allotment));
-}
-
-function subjectOfTag(tag: string, { limits = {}, budgets = {} }: Allotment): LimitSubject {
+export function subjectOfTag(tag: string, { limits = {}, budgets = {} }: Allotment): LimitSubject {
   return { name: tagSubject(tag), label: `Keys with the tag ${tag}`, tag, limits, budgets };
 }
 

@@ -1,6 +1,7 @@
 /** Audit log rows, inserted in the transaction of the change that they describe. */
 
 import type { Transaction } from './operation.ts';
+import { nextVersion } from './version-rows.ts';
 
 /** Author of a change. */
 export interface Author {
@@ -21,15 +22,10 @@ export interface AuditEntry {
   after?: object;
 }
 
-/** Locks the row of the audit counter, so that all writers agree on one order. */
 export async function addAudit(transaction: Transaction, entry: AuditEntry): Promise<void> {
   const { author, at, action, subject, before, after } = entry;
-  const [counted] = await transaction.all(
-    `INSERT INTO version (subject, value) VALUES ('audit', 1)
-     ON CONFLICT (subject) DO UPDATE SET value = version.value + 1 RETURNING value`,
-  );
   const row = {
-    id: Number(counted?.value),
+    id: await nextVersion(transaction, 'audit'),
     at,
     action,
     subject,

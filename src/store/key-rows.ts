@@ -22,15 +22,6 @@ export interface SecretRow {
   prefix: string;
 }
 
-/** First step of every change, which sets this version on the keys that it changes. Serializes changes of all gateways. */
-export async function nextVersion(transaction: Transaction): Promise<number> {
-  const [row] = await transaction.all(
-    `INSERT INTO version (subject, value) VALUES ('keys', 1)
-     ON CONFLICT (subject) DO UPDATE SET value = version.value + 1 RETURNING value`,
-  );
-  return Number(row?.value);
-}
-
 /** False if the key already exists. */
 export async function addKey(
   transaction: Transaction,

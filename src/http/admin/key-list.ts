@@ -3,7 +3,7 @@
 import { GatewayError } from '../../core/errors.ts';
 import { stateOf } from '../../keys/key.ts';
 import type { Key } from '../../keys/store.ts';
-import { flag, option, readTag, whole } from './query.ts';
+import { flag, option, readTag, searchText, whole } from './query.ts';
 
 export interface KeyPage {
   keys: Key[];
@@ -16,7 +16,6 @@ export interface KeyPage {
 export const KEY_STATES = ['active', 'expired', 'disabled', 'revoked'] as const;
 
 const PAGE_SIZE = 100;
-const MAX_TEXT_CHARACTERS = 200;
 
 /** Throws `invalid_request` naming the parameter. */
 export function pageOfKeys(all: readonly Key[], query: URLSearchParams, now: number): KeyPage {
@@ -34,8 +33,8 @@ export function pageOfKeys(all: readonly Key[], query: URLSearchParams, now: num
 function readFilter(query: URLSearchParams, now: number): (key: Key) => boolean {
   const all = flag(query, 'include_disabled');
   const state = option(query, 'state', KEY_STATES);
-  const owner = text(query, 'owner');
-  const search = text(query, 'search')?.toLowerCase();
+  const owner = searchText(query, 'owner');
+  const search = searchText(query, 'search')?.toLowerCase();
   const tag = readTag(query);
   return (key) => {
     const { disabled, revoked, settings } = key;
@@ -48,13 +47,6 @@ function readFilter(query: URLSearchParams, now: number): (key: Key) => boolean 
 
 function searchedTexts({ id, name, prefix, settings: { owner = '', tags = {}, metadata = {} } }: Key): string[] {
   return [id, name, prefix, owner, ...Object.values(tags), ...Object.values(metadata)];
-}
-
-function text(query: URLSearchParams, name: string): string | undefined {
-  const given = query.get(name);
-  if (given === null || (given !== '' && given.length <= MAX_TEXT_CHARACTERS)) return given ?? undefined;
-  const message = `${name} must have 1 to ${MAX_TEXT_CHARACTERS} characters.`;
-  throw new GatewayError('invalid_request', message, { param: name });
 }
 
 /** Keys of the page before may have changed, but none is ever taken out of the list, except from the configuration. */

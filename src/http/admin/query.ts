@@ -42,6 +42,16 @@ export function option<Value extends string>(
   throw new GatewayError('invalid_request', `${name} must be one of ${allowed.join(', ')}.`, { param: name });
 }
 
+const MAX_TEXT_CHARACTERS = 200;
+
+/** A text to look for; undefined without the parameter. */
+export function searchText(query: URLSearchParams, name: string): string | undefined {
+  const given = query.get(name);
+  if (given === null || (given !== '' && given.length <= MAX_TEXT_CHARACTERS)) return given ?? undefined;
+  const message = `${name} must have 1 to ${MAX_TEXT_CHARACTERS} characters.`;
+  throw new GatewayError('invalid_request', message, { param: name });
+}
+
 /** A tag as `name=value`; undefined without the parameter. */
 export function readTag(query: URLSearchParams): [name: string, value: string] | undefined {
   const given = query.get('tag');

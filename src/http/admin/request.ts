@@ -6,6 +6,7 @@ import type { Clock } from '../../core/clock.ts';
 import type { Json } from '../../core/json/json.ts';
 import type { Protocol } from '../../core/protocol.ts';
 import type { KeyStore } from '../../keys/store.ts';
+import type { TagAllotments } from '../../limits/tag-allotments.ts';
 import type { ModelDirectory } from '../../routing/model-directory.ts';
 import type { RoutingState } from '../../routing/state.ts';
 import type { Secret } from '../../security/secret.ts';
@@ -52,8 +53,9 @@ export interface AdminOptions {
   video: VideoOptions;
   models(): ModelDirectory;
   routing: RoutingState;
-  /** Knows the limits and budgets of keys and tags. */
-  admission: Pick<AdmissionControl, 'subjects' | 'tagSubjects'>;
+  /** Knows the limits and budgets of keys. */
+  admission: Pick<AdmissionControl, 'subjects'>;
+  tags: TagAllotments;
   /** Hosted tools other than web search are refused. */
   refusesHostedTools(): boolean;
   /** Knows the requests that run in this process. */

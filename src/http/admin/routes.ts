@@ -15,7 +15,7 @@ import { literalStart, matchTemplate, type Route, type RouteDescription } from '
 import { USE_PARAMETERS, use } from '../use.ts';
 import { KEY_STATES } from './key-list.ts';
 import type { AdminRequest } from './request.ts';
-import { bulk, change, configText, creation, leak, question, rotation, secretRotation } from './schema.ts';
+import { allotment, bulk, change, configText, creation, leak, question, rotation, secretRotation } from './schema.ts';
 
 interface AdminRoute extends Pick<ApiOperation, 'method' | 'path' | 'summary' | 'query'> {
   /** The response has a secret. */
@@ -39,6 +39,8 @@ const BEFORE = query('before', Type.Integer(), 'Where the page before ended.');
 
 const KEYS = '/admin/v1/keys';
 const KEY = `${KEYS}/{hash}`;
+const TAGS = '/admin/v1/tags';
+const TAG = `${TAGS}/{tag}`;
 const VIDEO = '/admin/v1/videos/{id}';
 const DELIVERY = '/admin/v1/deliveries/{task}';
 
@@ -92,10 +94,13 @@ const ROUTES = {
   KeyDeliveries: { method: 'GET', path: `${KEY}/deliveries`, summary: 'List its webhooks', query: [LIMIT, BEFORE] },
   TagList: {
     method: 'GET',
-    path: '/admin/v1/tags',
-    summary: 'List tags of keys and of the configuration, with limits, budgets and spending',
-    query: [LIMIT, AFTER],
+    path: TAGS,
+    summary: 'List tags of keys, and those with limits or budgets, with their spending',
+    query: [LIMIT, AFTER, query('search', Type.String(), 'Only those with this text in name=value.')],
   },
+  Tag: { method: 'GET', path: TAG, summary: 'Get a tag, written as name=value' },
+  TagChange: { method: 'PUT', path: TAG, summary: 'Replace limits and budgets of a tag', body: allotment },
+  TagRemoval: { method: 'DELETE', path: TAG, summary: 'Take limits and budgets of a tag back' },
   Audit: {
     method: 'GET',
     path: '/admin/v1/audit',

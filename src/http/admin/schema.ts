@@ -81,6 +81,9 @@ export const bulk = Type.Object(
   closed,
 );
 
+/** Of all keys with a tag together. */
+export const allotment = Type.Object({ limits: settings.limits, budgets: settings.budgets }, closed);
+
 export const change = Type.Object(
   {
     name: Type.Optional(name),
@@ -126,5 +129,6 @@ export const configText = Type.Object(
 
 export type ConfigText = Static<typeof configText>;
 export type Question = Static<typeof question>;
+export type TagAllotment = Static<typeof allotment>;
 export type KeyCreation = Static<typeof creation>;
 export type KeyChange = Static<typeof change>;

@@ -8,14 +8,14 @@ import { isRange } from '../../net/ip-address.ts';
 import type { KeySettings, Limits, Period } from '../../records/key-settings.ts';
 import { metadataProblems, tagProblems } from '../../records/tags.ts';
 import type { Spending } from '../../usage/spending.ts';
-import type { KeyChange, KeyCreation } from './schema.ts';
+import type { KeyChange } from './schema.ts';
 
 export const RESETS: Record<Period, string | null> = { day: 'daily', week: 'weekly', month: 'monthly', total: null };
 
 const NO_BUDGETS = { day: null, week: null, month: null, total: null };
 
 /** Patch of the stored settings; null removes one. `spending` is the current spending of the key. Throws `invalid_request`. */
-export function settingsPatch(body: KeyCreation | KeyChange, spending?: Spending): Json {
+export function settingsPatch(body: KeyChange, spending?: Spending): Json {
   const {
     owner,
     tags,
@@ -79,7 +79,7 @@ export function encodeSettings({
 }
 
 /** `limit` replaces all budgets; `budgets` sets several. */
-function budgetsPatch(body: KeyCreation | KeyChange, spending: Spending | undefined): Json {
+function budgetsPatch(body: KeyChange, spending: Spending | undefined): Json {
   const { budgets, limit, limit_reset: reset } = body;
   if (limit === undefined && reset === undefined) return budgets;
   if (budgets !== undefined) throw invalid('budgets', 'must not come with limit or limit_reset, which stand for it');

@@ -1,61 +1,77 @@
-/** Tag handler of the admin API: tags of keys and of the configuration, with their limits, budgets and spending. */
+/** Tag handlers of the admin API: tags of keys and of the configuration, and limits and budgets that operators set for them. */
 
 import { GatewayError } from '../../core/errors.ts';
+import { assertValid } from '../../core/json/check.ts';
 import type { Json } from '../../core/json/json.ts';
-import { decimalOf } from '../../core/money.ts';
-import type { Key } from '../../keys/store.ts';
-import type { LimitSubject } from '../../limits/subjects.ts';
-import { PERIODS } from '../../records/key-settings.ts';
-import { parseTag, tagList, tagSubject } from '../../records/tags.ts';
-import { spendingOf } from '../../usage/spending.ts';
-import { describeAllotment } from '../allotments.ts';
-import { whole } from './query.ts';
+import { merged } from '../../core/json/merge.ts';
+import type { Allotment } from '../../records/key-settings.ts';
+import { parseTag } from '../../records/tags.ts';
+import { searchText, whole } from './query.ts';
 import type { AdminOptions, AdminRequest } from './request.ts';
 import type { AdminHandlers } from './routes.ts';
+import { allotment, type TagAllotment } from './schema.ts';
+import { settingsPatch } from './settings.ts';
+import { encodeTag, keysByTag, knownTags } from './tag-object.ts';
+
+type TagHandlers = Pick<AdminHandlers, 'TagList' | 'Tag' | 'TagChange' | 'TagRemoval'>;
 
 const PAGE_SIZE = 100;
 
-export function createTagHandlers(options: AdminOptions): Pick<AdminHandlers, 'TagList'> {
-  const { keys, store, admission, clock } = options;
-
-  async function describe(tag: string, keyCount: number, allotted: LimitSubject | undefined): Promise<Json> {
-    const now = clock.now();
-    const subject = allotted ?? { name: tagSubject(tag), limits: {}, budgets: {} };
-    const { spent } = await spendingOf(store, subject, now);
-    return {
-      tag,
-      keys: keyCount,
-      origin: allotted ? 'configuration' : null,
-      ...(await describeAllotment(store, subject, now)),
-      spent: Object.fromEntries(PERIODS.map((period) => [period, decimalOf(spent[period])])),
-    };
+export function createTagHandlers({ keys, store, tags, clock }: AdminOptions): TagHandlers {
+  async function described(tag: string): Promise<Json> {
+    const counts = keysByTag(await keys.list());
+    return { data: await encodeTag(tag, counts.get(tag) ?? 0, { store, tags, now: clock.now() }) };
   }
 
-  /** In the order of their texts. */
   async function list({ query }: AdminRequest): Promise<Json> {
     const limit = whole(query, 'limit', { least: 1, most: PAGE_SIZE, byDefault: PAGE_SIZE });
+    const search = searchText(query, 'search')?.toLowerCase() ?? '';
     const after = query.get('after') ?? '';
     if (after !== '' && !parseTag(after)) {
       throw new GatewayError('invalid_request', 'after must be the next of another page.', { param: 'after' });
     }
-    const allotted = new Map(admission.tagSubjects().map((subject) => [subject.tag as string, subject]));
+    await tags.refresh();
     const counts = keysByTag(await keys.list());
-    const known = [...new Set([...allotted.keys(), ...counts.keys()])].sort();
-    const later = known.filter((tag) => tag > after);
+    const found = knownTags(counts, tags).filter((tag) => tag.toLowerCase().includes(search));
+    const later = found.filter((tag) => tag > after);
     const page = later.slice(0, limit);
-    const data = await Promise.all(page.map((tag) => describe(tag, counts.get(tag) ?? 0, allotted.get(tag))));
-    return { data, total: known.length, next: later.length > page.length ? (page.at(-1) ?? null) : null };
+    const options = { store, tags, now: clock.now() };
+    const data = await Promise.all(page.map((tag) => encodeTag(tag, counts.get(tag) ?? 0, options)));
+    return { data, total: found.length, next: later.length > page.length ? (page.at(-1) ?? null) : null };
   }
 
-  return { TagList: list };
+  async function show({ parameters }: AdminRequest): Promise<Json> {
+    const tag = tagOf(parameters);
+    await tags.refresh();
+    return described(tag);
+  }
+
+  async function change({ parameters, body, author }: AdminRequest): Promise<Json> {
+    const tag = tagOf(parameters);
+    assertValid(allotment, body);
+    await tags.set(tag, allotmentOf(body as TagAllotment), author);
+    return described(tag);
+  }
+
+  async function remove({ parameters, author }: AdminRequest): Promise<Json> {
+    await tags.remove(tagOf(parameters), author);
+    return { deleted: true };
+  }
+
+  return { TagList: list, Tag: show, TagChange: change, TagRemoval: remove };
 }
 
-/** Number of keys that are not revoked, by tag. */
-function keysByTag(all: readonly Key[]): Map<string, number> {
-  const counts = new Map<string, number>();
-  for (const { revoked, settings } of all) {
-    if (revoked !== undefined) continue;
-    for (const tag of tagList(settings.tags)) counts.set(tag, (counts.get(tag) ?? 0) + 1);
-  }
-  return counts;
+function tagOf({ tag = '' }: AdminRequest['parameters']): string {
+  if (parseTag(tag)) return tag;
+  throw new GatewayError('invalid_request', 'tag must be a tag such as team=search, encoded as team%3Dsearch.', {
+    param: 'tag',
+  });
+}
+
+/** Without members that are null. Throws `invalid_request` if nothing is left. */
+function allotmentOf(body: TagAllotment): Allotment {
+  const { limits = {}, budgets = {} }: Allotment = merged({}, settingsPatch(body));
+  if (Object.keys(limits).length + Object.keys(budgets).length > 0) return { limits, budgets };
+  const message = 'limits or budgets must have an entry; DELETE takes all of them back.';
+  throw new GatewayError('invalid_request', message, { param: 'limits' });
 }

@@ -18,6 +18,7 @@ import * as storedEncryption from './stored-encryption.ts';
 import * as storedResponses from './stored-responses.ts';
 import * as storedRetention from './stored-retention.ts';
 import * as storedStreams from './stored-streams.ts';
+import * as tags from './tags.ts';
 import * as usage from './usage.ts';
 import * as usageExport from './usage-export.ts';
 import * as usageJournal from './usage-journal.ts';
@@ -50,6 +51,7 @@ export const operations = {
   ...storedResponses,
   ...storedRetention,
   ...storedStreams,
+  ...tags,
   ...usage,
   ...usageExport,
   ...usageJournal,

@@ -8,13 +8,13 @@ import {
   addKey,
   auditValues,
   type KeyRow,
-  nextVersion,
   requireBoundedLabels,
   requireFreeName,
   type SecretRow,
 } from '../key-rows.ts';
 import { type Row, reading, type Transaction, writing } from '../operation.ts';
 import { addSecret, type StoredSecret } from '../secret-rows.ts';
+import { nextVersion, versionOf } from '../version-rows.ts';
 
 export type { KeyRow, SecretRow } from '../key-rows.ts';
 
@@ -35,10 +35,7 @@ export interface AuditedChange {
 }
 
 /** Version of the result of `readKeys`; cheap to read. */
-export const keysVersion = reading<object, number>('state', async (transaction) => {
-  const rows = await transaction.all("SELECT value FROM version WHERE subject = 'keys'");
-  return Number(rows[0]?.value ?? 0);
-});
+export const keysVersion = reading<object, number>('state', (transaction) => versionOf(transaction, 'keys'));
 
 /** Secrets of all keys, or of those that changed after a version, oldest key first; the current secret of a key last. */
 export const readKeys = reading<{ after?: number }, StoredKey[]>('state', async (transaction, { after }) => {
@@ -66,7 +63,8 @@ export interface StoredKeyCreation extends AuditedChange {
 
 /** Throws `invalid_request` if an active key has the name. Key and webhook secret are stored atomically. */
 export const createKey = writing<StoredKeyCreation, void>('state', async (transaction, creation) => {
-  const version = await nextVersion(transaction);
+  // First, so that changes of all gateways follow each other.
+  const version = await nextVersion(transaction, 'keys');
   await requireFreeName(transaction, creation.key, creation.now);
   await storeKey(transaction, creation, version);
 });
@@ -75,7 +73,7 @@ export const createKey = writing<StoredKeyCreation, void>('state', async (transa
 export const createKeys = writing<{ creations: StoredKeyCreation[] }, void>(
   'state',
   async (transaction, { creations }) => {
-    const version = await nextVersion(transaction);
+    const version = await nextVersion(transaction, 'keys');
     for (const [index, creation] of creations.entries()) {
       try {
         await requireFreeName(transaction, creation.key, creation.now);
@@ -93,7 +91,7 @@ function atIndex({ code, message, param }: GatewayError, index: number): Gateway
 
 /** False if there is any key, whatever its state. */
 export const createFirstKey = writing<StoredKeyCreation, boolean>('state', async (transaction, creation) => {
-  const version = await nextVersion(transaction);
+  const version = await nextVersion(transaction, 'keys');
   if ((await transaction.all('SELECT id FROM api_key LIMIT 1')).length > 0) return false;
   await storeKey(transaction, creation, version);
   return true;
@@ -122,7 +120,7 @@ export interface KeyPatch {
 export const updateKey = writing<AuditedChange & { id: string; patch: KeyPatch }, void>(
   'state',
   async (transaction, { id, patch, author, now }) => {
-    const version = await nextVersion(transaction);
+    const version = await nextVersion(transaction, 'keys');
     const before = await unrevokedKey(transaction, id);
     const after = {
       ...before,
@@ -148,7 +146,7 @@ export const updateKey = writing<AuditedChange & { id: string; patch: KeyPatch }
 export const rotateKey = writing<AuditedChange & { id: string; secret: SecretRow; until: number }, void>(
   'state',
   async (transaction, { id, secret, until, author, now }) => {
-    const version = await nextVersion(transaction);
+    const version = await nextVersion(transaction, 'keys');
     await unrevokedKey(transaction, id);
     // Only the latest of the earlier secrets stays valid: a key has at most two.
     await transaction.run('DELETE FROM api_key_secret WHERE key_id = :id AND expires_at IS NOT NULL', { id });
@@ -167,7 +165,7 @@ export const rotateKey = writing<AuditedChange & { id: string; secret: SecretRow
 export const revokeKey = writing<AuditedChange & { id: string }, void>(
   'state',
   async (transaction, { id, author, now }) => {
-    const version = await nextVersion(transaction);
+    const version = await nextVersion(transaction, 'keys');
     const sql = `UPDATE api_key SET revoked_at = :now, updated_at = :now, version = :version
       WHERE id = :id AND revoked_at IS NULL`;
     if ((await transaction.run(sql, { id, now, version })) === 0) return;
@@ -180,7 +178,7 @@ export const revokeKey = writing<AuditedChange & { id: string }, void>(
 export const importKeys = writing<AuditedChange & { keys: { key: KeyRow; secret: SecretRow }[] }, void>(
   'state',
   async (transaction, { keys, author, now }) => {
-    const version = await nextVersion(transaction);
+    const version = await nextVersion(transaction, 'keys');
     for (const { key, secret } of keys) {
       if (!(await addKey(transaction, { ...key, version }, secret))) continue;
       const entry = { author, at: now, action: 'key.import', subject: key.id };

@@ -1,0 +1,46 @@
+/** Tag object of the admin API and the command line: its keys, limits, budgets and spending. */
+
+import type { Json } from '../../core/json/json.ts';
+import { decimalOf } from '../../core/money.ts';
+import type { Key } from '../../keys/store.ts';
+import { subjectOfTag } from '../../limits/subjects.ts';
+import type { TagAllotments } from '../../limits/tag-allotments.ts';
+import { PERIODS } from '../../records/key-settings.ts';
+import { tagList } from '../../records/tags.ts';
+import type { Store } from '../../store/store.ts';
+import { spendingOf } from '../../usage/spending.ts';
+import { describeAllotment } from '../allotments.ts';
+
+export interface TagObjectOptions {
+  store: Pick<Store, 'call'>;
+  tags: TagAllotments;
+  /** Unix milliseconds. */
+  now: number;
+}
+
+export async function encodeTag(tag: string, keyCount: number, { store, tags, now }: TagObjectOptions): Promise<Json> {
+  const subject = subjectOfTag(tag, tags.shared().tags.get(tag) ?? {});
+  const { spent } = await spendingOf(store, subject, now);
+  return {
+    tag,
+    keys: keyCount,
+    origin: tags.originOf(tag) ?? null,
+    ...(await describeAllotment(store, subject, now)),
+    spent: Object.fromEntries(PERIODS.map((period) => [period, decimalOf(spent[period])])),
+  };
+}
+
+/** Number of keys that are not revoked, by tag. */
+export function keysByTag(all: readonly Key[]): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const { revoked, settings } of all) {
+    if (revoked !== undefined) continue;
+    for (const tag of tagList(settings.tags)) counts.set(tag, (counts.get(tag) ?? 0) + 1);
+  }
+  return counts;
+}
+
+/** Tags of keys, and those with limits or budgets, in the order of their texts. */
+export function knownTags(counts: ReadonlyMap<string, number>, tags: TagAllotments): string[] {
+  return [...new Set([...tags.shared().tags.keys(), ...counts.keys()])].sort();
+}

@@ -1,0 +1,81 @@
+/** Allotments of tags: those of the configuration, and of other tags those that operators stored. */
+
+import { GatewayError } from '../core/errors.ts';
+import type { Allotment, SharedAllotments } from '../records/key-settings.ts';
+import type { Author } from '../store/audit-rows.ts';
+import type { Store } from '../store/store.ts';
+
+export type AllotmentOrigin = 'configuration' | 'store';
+
+export interface TagAllotments {
+  /** As far as is known; the same object until something changes. */
+  shared(): SharedAllotments;
+  originOf(tag: string): AllotmentOrigin | undefined;
+  /** Replaces the allotment of a tag. Throws `set_in_configuration` if the configuration has one. */
+  set(tag: string, allotment: Allotment, author: Author): Promise<void>;
+  /** Throws like `set`, and `not_found` if the tag has none. */
+  remove(tag: string, author: Author): Promise<void>;
+  /** Picks up changes of other processes. */
+  refresh(): Promise<void>;
+}
+
+export interface TagAllotmentOptions {
+  store: Pick<Store, 'call'>;
+  config(): { allotments: SharedAllotments; origin?: string | undefined };
+  now(): number;
+}
+
+export function createTagAllotments({ store, config, now }: TagAllotmentOptions): TagAllotments {
+  let version: number | undefined;
+  let stored: ReadonlyMap<string, Allotment> = new Map();
+  let merged: { configured: SharedAllotments; shared: SharedAllotments } | undefined;
+
+  async function refresh(): Promise<void> {
+    const read = await store.call('readTagAllotments', { known: version });
+    if (!read.allotments) return;
+    stored = new Map(read.allotments);
+    version = read.version;
+    merged = undefined;
+  }
+
+  function shared(): SharedAllotments {
+    const configured = config().allotments;
+    if (merged?.configured !== configured) merged = { configured, shared: withStored(configured, stored) };
+    return merged.shared;
+  }
+
+  function requireChangeable(tag: string): void {
+    const { allotments, origin = 'the configuration' } = config();
+    if (!allotments.tags.has(tag)) return;
+    const message = `The limits and budgets of the tag ${tag} are set in ${origin}; change them there.`;
+    throw new GatewayError('set_in_configuration', message, { param: 'tag' });
+  }
+
+  return {
+    shared,
+    refresh,
+
+    originOf(tag) {
+      if (config().allotments.tags.has(tag)) return 'configuration';
+      return stored.has(tag) ? 'store' : undefined;
+    },
+
+    async set(tag, allotment, author) {
+      requireChangeable(tag);
+      await store.call('setTagAllotment', { tag, allotment, author, now: now() });
+      await refresh();
+    },
+
+    async remove(tag, author) {
+      requireChangeable(tag);
+      await store.call('removeTagAllotment', { tag, author, now: now() });
+      await refresh();
+    },
+  };
+}
+
+/** What the configuration sets for a tag replaces all that is stored for it. */
+function withStored(configured: SharedAllotments, stored: ReadonlyMap<string, Allotment>): SharedAllotments {
+  if (stored.size === 0) return configured;
+  return { ...configured, tags: new Map([...stored, ...configured.tags]) };
+}
