@@ -11,6 +11,7 @@ import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import { writeGroups } from './groups.mjs';
 import { environment, installPackages, nodeProgram, root, run, say } from './install.mjs';
+import { memoryFolder } from './memory-folder.mjs';
 import { placeOfFailure, retriedFiles } from './retries.mjs';
 import { suiteOf, suites, testFiles, usesBothEngines } from './suites.mjs';
 
@@ -49,8 +50,7 @@ async function main() {
   }
   const counts = [];
   const skipped = new Set();
-  for (const { name, files, engines } of runs)
-    await step(name, () => runTests(node, { files, engines, counts, skipped }));
+  for (const { name, ...selection } of runs) await step(name, () => runTests(node, { ...selection, counts, skipped }));
   summarise(counts, skipped);
   if (words.length === 0 && flags.size === 0) showSlowSuites();
   return results.some(({ code }) => code !== 0) ? 1 : 0;
@@ -69,7 +69,10 @@ async function step(name, work) {
   results.push({ name, code, seconds: (performance.now() - start) / 1000 });
 }
 
-/** What runs, in turn: test files, and the engines of the store that they run on. */
+/**
+ * What runs, in turn: test files, and the engines of the store that they run on. The fast suites keep their files in memory:
+ * a disk only makes them wait, and the slow suites show what is left on it after a crash.
+ */
 function batches() {
   const both = 'sqlite,postgres';
   const chosen = golden ? GOLDEN : words;
@@ -84,7 +87,7 @@ function batches() {
     { name: 'on PostgreSQL', files: fast.filter(usesBothEngines), engines: 'postgres' },
   ];
   return [
-    ...(flags.has('--slow') ? [] : [{ name: 'tests', files: fast, engines: 'sqlite' }]),
+    ...(flags.has('--slow') ? [] : [{ name: 'tests', files: fast, engines: 'sqlite', inMemory: true }]),
     ...(flags.size > 0 ? added : []),
   ];
 }
@@ -103,7 +106,7 @@ async function runTests(node, selection) {
 }
 
 /** Passes the report on as it comes, but for the counts. */
-async function reportTests(node, { files, engines, counts, skipped, failed, concurrency }) {
+async function reportTests(node, { files, engines, inMemory, counts, skipped, failed, concurrency }) {
   let rest = '';
   const onOutput = (chunk) => {
     const lines = (rest + chunk).split('\n');
@@ -125,19 +128,24 @@ async function reportTests(node, { files, engines, counts, skipped, failed, conc
     // Ends what hangs; a group of files counts as one test.
     '--test-timeout=600000',
     // One more than there are cores: some always wait for something.
-    `--test-concurrency=${concurrency ?? availableParallelism() + 1}`,
+    `--test-concurrency=${concurrency ?? availableParallelism() + 2}`,
   ];
   const groups = writeGroups(files);
+  const memory = inMemory && memoryFolder();
   return run(node, [...options, ...groups.programs], {
     stdio: ['ignore', 'pipe', 'inherit'],
     env: {
       ...environment,
       TEST_ENGINES: engines,
+      ...(memory && { TMPDIR: memory.path }),
       ...(golden && { GOLDEN: 'update' }),
       ...(process.stdout.isTTY && { FORCE_COLOR: '1' }),
     },
     onOutput,
-  }).finally(groups.remove);
+  }).finally(() => {
+    groups.remove();
+    if (memory) memory.remove();
+  });
 }
 
 function summarise(counts, skipped) {

@@ -9,14 +9,21 @@ export interface ManualClock extends Clock {
   set(now: number): void;
 }
 
+interface Timer {
+  at: number;
+  callback: () => void;
+}
+
 export function createManualClock(start: number): ManualClock {
   let wall = start;
   let elapsed = 0;
-  const timers = new Set<{ at: number; callback: () => void }>();
+  const timers = new Set<Timer>();
 
   function due(until: number) {
-    const [first] = [...timers].sort((one, other) => one.at - other.at);
-    return first && first.at <= until ? first : undefined;
+    let first: Timer | undefined;
+    // Of timers that are due at one moment, the one set first.
+    for (const timer of timers) if (timer.at <= until && (!first || timer.at < first.at)) first = timer;
+    return first;
   }
 
   return {
