@@ -2,9 +2,14 @@
 
 import { queryOptions, useQuery } from '@tanstack/react-query';
 import { api, bodyOf } from './api.ts';
+import type { Period } from './periods.ts';
 import { useSession } from './session.ts';
 
-export type Period = 'day' | 'week' | 'month' | 'total';
+export interface Limits {
+  requests_per_minute?: number;
+  tokens_per_minute?: number;
+  concurrent_requests?: number;
+}
 
 export interface KeyView {
   hash: string;
@@ -19,13 +24,14 @@ export interface KeyView {
   surfaces: string[] | null;
   read_only: boolean;
   cidrs: string[] | null;
-  limits: { requests_per_minute?: number; tokens_per_minute?: number; concurrent_requests?: number };
+  limits: Limits;
   budgets: Partial<Record<Period, string>>;
   usage: number;
   usage_daily: number;
   usage_weekly: number;
   usage_monthly: number;
-  created_at: string;
+  /** Null for keys of the configuration. */
+  created_at: string | null;
   expires_at: string | null;
   last_used_at: string | null;
   revoked_at: string | null;

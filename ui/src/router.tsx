@@ -73,6 +73,23 @@ const keys = createRoute({
   component: lazyRouteComponent(() => import('./pages/keys/page.tsx'), 'KeysPage'),
 });
 
+interface TagsSearch {
+  find?: string;
+  open?: string;
+  edit?: true;
+}
+
+const tags = createRoute({
+  getParentRoute: () => root,
+  path: '/tags',
+  validateSearch: (search: Search): TagsSearch => ({
+    find: text(search.find),
+    open: text(search.open),
+    edit: search.edit === true ? true : undefined,
+  }),
+  component: lazyRouteComponent(() => import('./pages/tags/page.tsx'), 'TagsPage'),
+});
+
 interface UseSearch extends UseFilters {
   range?: Range;
   by?: Dimension;
@@ -112,6 +129,7 @@ const requests = createRoute({
     protocol: text(search.protocol),
     status: text(search.status),
     code: text(search.code),
+    tag: text(search.tag),
     session: text(search.session),
     cost_above: search.cost_above === undefined ? undefined : String(search.cost_above),
     slower_than: typeof search.slower_than === 'number' ? search.slower_than : undefined,
@@ -237,6 +255,7 @@ export const router = createRouter({
     requests,
     settings,
     setup,
+    tags,
     use,
     videos,
     webhooks,

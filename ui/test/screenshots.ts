@@ -21,6 +21,9 @@ const PAGES = {
   'use-by-key': '/ui/use?by=key&metric=tokens',
   'use-by-tag': '/ui/use?by=tag:team',
   keys: '/ui/keys',
+  tags: '/ui/tags',
+  tag: '/ui/tags?open=team%3Dsearch',
+  'limit-tag': '/ui/tags?edit=true',
   'create-key': '/ui/keys?create=true',
   'create-keys': '/ui/keys?create=several',
   playground: '/ui/playground?wire=messages&models=sandbox/echo,sandbox/reasoner',
@@ -64,7 +67,9 @@ const secretOf = (name: string) => `sk-made-up-key-of-${name}-0123456789`;
 const providers = ['openai', 'deepseek', 'mistral'].map((id) => `${id}: { base_url: "${upstream.url}", api_key: x }`);
 const CA = join(import.meta.dirname, '../../test/net/fixtures/test-only-ca.pem');
 const callbacks = `{ secret: whsec_bWFkZSB1cCBmb3IgcGljdHVyZXMgb25seSEhISEhISE=, allow_cidrs: [127.0.0.1/32], ca_file: ${JSON.stringify(CA)} }`;
-const yaml = `admin: { token: ${TOKEN}, port: 0 }\nproviders: { ${providers.join(', ')} }\ncallbacks: ${callbacks}`;
+const tags =
+  '{ team=search: { limits: { requests_per_minute: 600, concurrent_requests: 20 }, budgets: { day: "0.60", month: "2.50" } } }';
+const yaml = `admin: { token: ${TOKEN}, port: 0 }\ntags: ${tags}\nproviders: { ${providers.join(', ')} }\ncallbacks: ${callbacks}`;
 const receiver = await startReceiver((response, _received, index) =>
   response.writeHead(index % 3 === 1 ? 503 : 204).end(),
 );

@@ -13,6 +13,7 @@ import {
   Route,
   Settings,
   Settings2,
+  Tags,
   Webhook,
 } from 'lucide-react';
 import { useSession } from '../session.ts';
@@ -29,6 +30,7 @@ export interface Entry {
     | '/requests'
     | '/settings'
     | '/setup'
+    | '/tags'
     | '/use'
     | '/videos'
     | '/webhooks';
@@ -42,6 +44,7 @@ const ENTRIES: readonly Entry[] = [
   { to: '/requests', label: 'Requests', icon: Activity, letter: 'r', for: 'insiders' },
   { to: '/use', label: 'Use and cost', icon: ChartColumn, letter: 'u', for: 'operator' },
   { to: '/keys', label: 'Keys', icon: KeyRound, letter: 'k', for: 'operator' },
+  { to: '/tags', label: 'Tags', icon: Tags, letter: 't', for: 'operator' },
   { to: '/key', label: 'My key', icon: KeyRound, letter: 'k', for: 'key' },
   { to: '/playground', label: 'Playground', icon: MessagesSquare, letter: 'p', for: 'insiders' },
   { to: '/videos', label: 'Videos', icon: Film, letter: 'v', for: 'insiders' },

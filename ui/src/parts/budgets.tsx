@@ -1,9 +1,18 @@
-/** Budgets of a key as bars: spent, left, and where the month leads. */
+/** Budgets as bars: what is spent, held by what runs, and left, and where the period leads. */
 
-import type { Period } from '../keys.ts';
+import { forecastOf, PERIOD_LABELS, PERIODS, type Period } from '../periods.ts';
 import { Money } from './numbers.tsx';
+import { numbers, Table } from './table.tsx';
 
-interface Budgeted {
+export interface BudgetUse {
+  period: Period;
+  limit: string;
+  spent: number;
+  /** What open videos may still cost. */
+  held: number;
+}
+
+interface BudgetedKey {
   budgets: Partial<Record<Period, string>>;
   usage: number;
   usage_daily: number;
@@ -11,66 +20,58 @@ interface Budgeted {
   usage_monthly: number;
 }
 
-const PERIODS: Record<Period, { label: string; spent: keyof Budgeted & `usage${string}` }> = {
-  day: { label: 'today', spent: 'usage_daily' },
-  week: { label: 'this week', spent: 'usage_weekly' },
-  month: { label: 'this month', spent: 'usage_monthly' },
-  total: { label: 'in all', spent: 'usage' },
-};
-
 const HIGH = 0.8;
-/** Earlier in a month, one day decides too much. */
-const FORECAST_FROM = 0.1;
 
-export function Budgets({ view, short = false }: { view: Budgeted; short?: boolean }) {
-  const budgets = Object.entries(view.budgets) as [Period, string][];
-  if (budgets.length === 0) return <span className="text-dim">{short ? 'none' : 'No budget.'}</span>;
-  const shown = short ? [tightest(view, budgets)] : budgets;
+/** Spending of a key by period. */
+export function spentByKey(view: BudgetedKey): Record<Period, number> {
+  return { day: view.usage_daily, week: view.usage_weekly, month: view.usage_monthly, total: view.usage };
+}
+
+export function budgetsOfKey(view: BudgetedKey): BudgetUse[] {
+  const spent = spentByKey(view);
+  return PERIODS.flatMap((period) => {
+    const limit = view.budgets[period];
+    return limit === undefined ? [] : [{ period, limit, spent: spent[period], held: 0 }];
+  });
+}
+
+/** `short`: only the budget of which the largest share is spent. */
+export function Budgets({ uses, short = false }: { uses: readonly BudgetUse[]; short?: boolean }) {
+  if (uses.length === 0) return <span className="text-dim">{short ? 'none' : 'No budget.'}</span>;
+  const shown = short ? uses.toSorted((one, other) => usedShare(other) - usedShare(one)).slice(0, 1) : uses;
   return (
     <div className="flex flex-col gap-3">
-      {shown.map(([period, budget]) => (
-        <Bar
-          key={period}
-          period={period}
-          spent={view[PERIODS[period].spent]}
-          budget={Number(budget)}
-          forecast={period === 'month' ? forecastOf(view.usage_monthly, new Date()) : undefined}
-        />
+      {shown.map((use) => (
+        <Bar key={use.period} use={use} />
       ))}
     </div>
   );
 }
 
-function tightest(view: Budgeted, budgets: [Period, string][]): [Period, string] {
-  const shareOf = ([period, budget]: [Period, string]) => view[PERIODS[period].spent] / Number(budget);
-  return budgets.toSorted((one, other) => shareOf(other) - shareOf(one))[0] as [Period, string];
+/** More than 1 is possible: what was admitted is charged, even beyond. */
+function usedShare({ limit, spent, held }: BudgetUse): number {
+  return Number(limit) > 0 ? (spent + held) / Number(limit) : 1;
 }
 
-/** Spending at the end of the month if it goes on as it does. */
-function forecastOf(spent: number, now: Date): number | undefined {
-  const start = Date.UTC(now.getUTCFullYear(), now.getUTCMonth());
-  const end = Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1);
-  const passed = (now.getTime() - start) / (end - start);
-  return passed < FORECAST_FROM ? undefined : spent / passed;
-}
-
-interface BarProps {
-  period: Period;
-  spent: number;
-  budget: number;
-  forecast: number | undefined;
-}
-
-function Bar({ period, spent, budget, forecast }: BarProps) {
-  const share = budget > 0 ? Math.min(1, spent / budget) : 1;
-  const tone = share >= 1 ? 'fill-bad' : share > HIGH ? 'fill-warn' : 'fill-accent';
-  const ahead = forecast !== undefined && budget > 0 ? Math.min(1, forecast / budget) : undefined;
+function Bar({ use }: { use: BudgetUse }) {
+  const { period, spent, held } = use;
+  const limit = Number(use.limit);
+  const used = Math.min(1, usedShare(use));
+  const spentShare = limit > 0 ? Math.min(1, spent / limit) : 1;
+  const tone = used >= 1 ? 'fill-bad' : used > HIGH ? 'fill-warn' : 'fill-accent';
+  const forecast = forecastOf(period, spent, new Date());
+  const ahead = forecast !== undefined && limit > 0 ? forecast / limit : undefined;
+  const facts = [
+    `${Math.round(spentShare * 100)} % of the budget ${PERIOD_LABELS[period]} is spent`,
+    ...(held > 0 ? [`${Math.round((used - spentShare) * 100)} % held by open videos`] : []),
+    ...(ahead === undefined ? [] : [`${Math.round(ahead * 100)} % at this pace`]),
+  ];
   return (
     <div>
       <div className="mb-1 flex flex-wrap justify-between gap-x-3">
-        <span className="text-dim">{PERIODS[period].label}</span>
+        <span className="text-dim">{PERIOD_LABELS[period]}</span>
         <span>
-          <Money usd={spent} /> <span className="text-dim">of</span> <Money usd={budget} />
+          <Money usd={spent} /> <span className="text-dim">of</span> <Money usd={use.limit} />
         </span>
       </div>
       <svg
@@ -78,14 +79,47 @@ function Bar({ period, spent, budget, forecast }: BarProps) {
         preserveAspectRatio="none"
         className="block h-1.5 w-full overflow-hidden rounded-full"
         role="img"
-        aria-label={`${Math.round(share * 100)} % of the budget ${PERIODS[period].label} is spent${
-          ahead === undefined ? '' : `, ${Math.round((100 * (forecast ?? 0)) / budget)} % at this pace`
-        }`}
+        aria-label={facts.join(', ')}
       >
         <rect width="100" height="6" className="fill-line" />
-        {ahead !== undefined && <rect y="2" width={ahead * 100} height="2" className="fill-faint" />}
-        <rect width={share * 100} height="6" className={tone} />
+        {ahead !== undefined && <rect y="2" width={Math.min(1, ahead) * 100} height="2" className="fill-faint" />}
+        <rect width={used * 100} height="6" className={`${tone} opacity-50`} />
+        <rect width={spentShare * 100} height="6" className={tone} />
       </svg>
+      {ahead !== undefined && ahead > 1 && spentShare < 1 && (
+        <p className="mt-1 text-xs text-warn">{Math.round(ahead * 100)} % at this pace</p>
+      )}
     </div>
+  );
+}
+
+/** Spending of every period, and at its end if it goes on as it does. */
+export function SpentByPeriod({ spent }: { spent: Record<Period, number> }) {
+  const now = new Date();
+  return (
+    <Table label="Spent" className="border" columns={['Spent', numbers('So far'), numbers('At its end, at this pace')]}>
+      {PERIODS.map((period) => (
+        <tr key={period}>
+          <td className="text-dim">{PERIOD_LABELS[period]}</td>
+          <td className="number">
+            <Money usd={spent[period]} />
+          </td>
+          <td className="number">
+            <Forecast usd={forecastOf(period, spent[period], now)} />
+          </td>
+        </tr>
+      ))}
+    </Table>
+  );
+}
+
+/** To the cent: it is an estimate. */
+export function Forecast({ usd }: { usd: number | undefined }) {
+  if (usd === undefined) return <span className="text-dim">—</span>;
+  return (
+    <span className="tabular-nums">
+      <span className="text-dim">≈ </span>$
+      {usd.toLocaleString('en-US', { minimumFractionDigits: 2, maximumFractionDigits: 2 })}
+    </span>
   );
 }

@@ -83,11 +83,13 @@ export function ShownCount({ shown, all }: { shown: number; all: number }) {
 
 interface OlderProps {
   pages: { hasNextPage: boolean; isFetchingNextPage: boolean; fetchNextPage(): unknown };
+  /** By default that of lists with the newest first. */
+  label?: string;
   children?: ReactNode;
 }
 
 /** Button that adds the next page of a list, where there is one. */
-export function Older({ pages, children }: OlderProps) {
+export function Older({ pages, label = 'Older', children }: OlderProps) {
   if (!pages.hasNextPage) return null;
   return (
     <div className="flex items-center justify-center gap-3 border-t p-3">
@@ -98,7 +100,7 @@ export function Older({ pages, children }: OlderProps) {
         disabled={pages.isFetchingNextPage}
         onClick={() => void pages.fetchNextPage()}
       >
-        {pages.isFetchingNextPage ? 'Looking …' : 'Older'}
+        {pages.isFetchingNextPage ? 'Looking …' : label}
       </button>
     </div>
   );

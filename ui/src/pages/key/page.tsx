@@ -3,7 +3,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import { useMemo } from 'react';
-import { Budgets } from '../../parts/budgets.tsx';
+import { Budgets, budgetsOfKey } from '../../parts/budgets.tsx';
 import { type Bucket, StackedBars } from '../../parts/chart/bars.tsx';
 import { formatCount, formatShort, Money, Time } from '../../parts/numbers.tsx';
 import { Card, Figure, Figures, Page } from '../../parts/page.tsx';
@@ -135,7 +135,7 @@ function LimitsOf({ facts }: { facts: KeyFacts }) {
   ];
   return (
     <div className="flex flex-col gap-4 p-4">
-      <Budgets view={facts} />
+      <Budgets uses={budgetsOfKey(facts)} />
       <dl className="grid grid-cols-[1fr_auto] gap-y-1.5">
         {rows.map(([name, value]) => (
           <div key={name} className="contents">

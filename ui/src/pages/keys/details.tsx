@@ -1,23 +1,24 @@
 /** One key in all details, what can be done with it, and what was done to it. */
 
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { api, bodyOf } from '../../api.ts';
 import { type KeyView, keyList, tagsOf } from '../../keys.ts';
-import { Budgets } from '../../parts/budgets.tsx';
+import { Budgets, budgetsOfKey, SpentByPeriod, spentByKey } from '../../parts/budgets.tsx';
 import { CopyButton } from '../../parts/button.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
 import { Field } from '../../parts/field.tsx';
-import { formatCount, Money, Time } from '../../parts/numbers.tsx';
-import { ErrorNotice, Loaded } from '../../parts/states.tsx';
+import { History } from '../../parts/history.tsx';
+import { limitRows } from '../../parts/limits.ts';
+import { Time } from '../../parts/numbers.tsx';
+import { ErrorNotice } from '../../parts/states.tsx';
 import { useSession } from '../../session.ts';
 import { NewSecret } from './new-secret.tsx';
 import { KeyState } from './page.tsx';
 
 export function KeyDetails({ view }: { view: KeyView }) {
   const { isAdmin } = useSession();
-  const { limits } = view;
   const rows: [string, React.ReactNode][] = [
     ['State', <KeyState key="state" state={view.state} />],
     ['Origin', view.origin],
@@ -28,11 +29,8 @@ export function KeyDetails({ view }: { view: KeyView }) {
     ['Surfaces', view.surfaces?.join(', ') ?? 'all'],
     ['Only reads', view.read_only ? 'yes' : 'no'],
     ['Addresses', view.cidrs?.join(', ') ?? 'any'],
-    ['Requests per minute', limits.requests_per_minute ? formatCount(limits.requests_per_minute) : 'no limit'],
-    ['Tokens per minute', limits.tokens_per_minute ? formatCount(limits.tokens_per_minute) : 'no limit'],
-    ['At once', limits.concurrent_requests ? formatCount(limits.concurrent_requests) : 'no limit'],
-    ['Spent in all', <Money key="spent" usd={view.usage} />],
-    ['Created', <Time key="created" at={view.created_at} />],
+    ...limitRows(view.limits),
+    ['Created', view.created_at ? <Time key="created" at={view.created_at} /> : '—'],
     ['Expires', view.expires_at ? <Time key="expires" at={view.expires_at} /> : 'never'],
     ['Old secret valid until', view.previous_until ? <Time key="previous" at={view.previous_until} /> : '—'],
   ];
@@ -48,8 +46,9 @@ export function KeyDetails({ view }: { view: KeyView }) {
       {isAdmin && view.origin === 'store' && view.state !== 'revoked' && <Actions view={view} />}
       <section>
         <h2 className="mb-2">Budgets</h2>
-        <Budgets view={view} />
+        <Budgets uses={budgetsOfKey(view)} />
       </section>
+      <SpentByPeriod spent={spentByKey(view)} />
       <dl className="grid grid-cols-[auto_1fr] gap-x-6 gap-y-1.5">
         {rows.map(([name, value]) => (
           <div key={name} className="contents">
@@ -58,7 +57,7 @@ export function KeyDetails({ view }: { view: KeyView }) {
           </div>
         ))}
       </dl>
-      <History hash={view.hash} />
+      <History subject={view.hash} since="since it was created" />
     </div>
   );
 }
@@ -133,44 +132,5 @@ function Actions({ view }: { view: KeyView }) {
         )}
       </Dialog>
     </div>
-  );
-}
-
-interface AuditEntry {
-  id: number;
-  at: string;
-  actor: string;
-  action: string;
-  request_id: string | null;
-}
-
-function History({ hash }: { hash: string }) {
-  const asked = useQuery({
-    queryKey: ['audit', hash],
-    queryFn: async () => {
-      const params = { query: { subject: hash, limit: 50 } };
-      return (await bodyOf<{ data: AuditEntry[] }>(api.GET('/admin/v1/audit', { params }))).data;
-    },
-  });
-  return (
-    <section>
-      <h2 className="mb-2">What was done to it</h2>
-      <Loaded asked={asked}>
-        {(entries) => (
-          <ul className="flex flex-col gap-1.5">
-            {entries.length === 0 && <li className="text-dim">Nothing since it was created.</li>}
-            {entries.map(({ id, at, actor, action }) => (
-              <li key={id} className="flex gap-3">
-                <span className="text-dim">
-                  <Time at={at} />
-                </span>
-                <span>{action}</span>
-                <span className="ml-auto text-dim">{actor}</span>
-              </li>
-            ))}
-          </ul>
-        )}
-      </Loaded>
-    </section>
   );
 }

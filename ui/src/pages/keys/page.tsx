@@ -4,7 +4,7 @@ import { useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import { ListPlus, Plus, Search, X } from 'lucide-react';
 import { type KeyView, keyList, tagsOf } from '../../keys.ts';
-import { Budgets } from '../../parts/budgets.tsx';
+import { Budgets, budgetsOfKey } from '../../parts/budgets.tsx';
 import { Money, Time } from '../../parts/numbers.tsx';
 import { Card, Page, TableScroll } from '../../parts/page.tsx';
 import { Panel } from '../../parts/panel.tsx';
@@ -154,7 +154,7 @@ function KeyTable({ all }: { all: KeyView[] }) {
                   </td>
                   <td className="max-w-56 truncate text-dim">{key.models?.join(', ') ?? 'all'}</td>
                   <td className="min-w-44">
-                    <Budgets view={key} short />
+                    <Budgets uses={budgetsOfKey(key)} short />
                   </td>
                   <td className="number">
                     <Money usd={key.usage_monthly} />

@@ -1,5 +1,7 @@
 /** Settings of a new key as a body of the API, as a command and as a call with curl. */
 
+import { quoted } from '../../shell.ts';
+
 export interface NewKey {
   name: string;
   owner: string;
@@ -88,11 +90,6 @@ function tagsOf(text: string): Record<string, string> | undefined {
 function listOf(text: string): string[] | undefined {
   const items = text.split(/[\s,]+/).filter(Boolean);
   return items.length > 0 ? items : undefined;
-}
-
-/** For a shell. */
-function quoted(text: string): string {
-  return /^[\w./:=,-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }
 
 function present(facts: Record<string, unknown>): Record<string, unknown> {

@@ -2,6 +2,7 @@
 
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
+import { tagsOf } from '../../keys.ts';
 import { Facts } from '../../parts/facts.tsx';
 import { formatCount, Money, Time } from '../../parts/numbers.tsx';
 import { TableScroll } from '../../parts/page.tsx';
@@ -86,6 +87,7 @@ function Detail({ detail }: { detail: RequestDetail }) {
                 {detail.key_name ?? detail.key_hash}
               </Link>,
             ],
+            ['Tags', <Tags key="tags" tags={tagsOf(detail)} />],
             ['Asked for', detail.requested_model],
             ['Answered by', detail.model],
             ['Wire', `${detail.protocol} → ${detail.upstream_protocol}${detail.path ? `, ${detail.path}` : ''}`],
@@ -100,6 +102,20 @@ function Detail({ detail }: { detail: RequestDetail }) {
         />
       </section>
     </div>
+  );
+}
+
+/** Each leads to the requests of keys that had it. */
+function Tags({ tags }: { tags: readonly string[] }) {
+  if (tags.length === 0) return '—';
+  return (
+    <span className="flex flex-wrap gap-x-3">
+      {tags.map((tag) => (
+        <Link key={tag} to="/requests" search={{ tag }} className="text-accent underline-offset-4 hover:underline">
+          {tag}
+        </Link>
+      ))}
+    </span>
   );
 }
 

@@ -125,7 +125,7 @@ const CHOICES = {
   protocol: ['chat', 'messages', 'generate', 'responses'],
 } as const;
 
-const FREE = ['model', 'provider', 'code', 'session'] as const;
+const FREE = ['model', 'provider', 'code', 'tag', 'session'] as const;
 
 interface FilterBarProps {
   filters: Filters;

@@ -11,6 +11,7 @@ export interface RequestView {
   ended_at: string | null;
   key_hash: string;
   key_name: string | null;
+  tags: Record<string, string>;
   requested_model: string;
   model: string;
   provider: string;
@@ -74,6 +75,7 @@ export interface Filters {
   protocol?: string;
   status?: string;
   code?: string;
+  tag?: string;
   session?: string;
   cost_above?: string;
   slower_than?: number;

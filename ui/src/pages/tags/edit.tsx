@@ -1,0 +1,120 @@
+/** Limits and budgets of a tag, beside the equal command. */
+
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { type FormEvent, useState } from 'react';
+import { api } from '../../api.ts';
+import { Code } from '../../parts/code.tsx';
+import { Dialog } from '../../parts/dialog.tsx';
+import { Field } from '../../parts/field.tsx';
+import { ErrorNotice } from '../../parts/states.tsx';
+import type { Period } from '../../periods.ts';
+import { bodyOfTag, commandOfTag, formOf, isEmptyForm, LIMITS, type TagForm } from './form.ts';
+import { type TagView, tagQueries } from './query.ts';
+
+const BUDGETS: readonly { period: Period; label: string }[] = [
+  { period: 'day', label: 'Budget of a day' },
+  { period: 'week', label: 'Budget of a week' },
+  { period: 'month', label: 'Budget of a month' },
+  { period: 'total', label: 'Budget in all' },
+];
+
+interface EditTagProps {
+  /** Absent for a tag that is still to be named. */
+  view?: TagView;
+  isOpen: boolean;
+  onClose(): void;
+}
+
+export function EditTag({ view, isOpen, onClose }: EditTagProps) {
+  return (
+    <Dialog title={view ? `Limits of ${view.tag}` : 'Limit a tag'} isOpen={isOpen} onClose={onClose} wide>
+      <Form view={view} onDone={onClose} />
+    </Dialog>
+  );
+}
+
+function Form({ view, onDone }: { view: TagView | undefined; onDone(): void }) {
+  const queries = useQueryClient();
+  const before = formOf(view);
+  const [form, setForm] = useState<TagForm>(before);
+  const tag = form.tag.trim();
+  const saving = useMutation({
+    mutationFn: () =>
+      // The gateway checks what is typed, and names the field that is wrong.
+      api.PUT('/admin/v1/tags/{tag}', { params: { path: { tag } }, body: bodyOfTag(form) as never }),
+    onSuccess: async () => {
+      void queries.invalidateQueries({ queryKey: ['audit', tag] });
+      await queries.invalidateQueries(tagQueries);
+      onDone();
+    },
+  });
+  const { error } = saving;
+
+  function submit(event: FormEvent) {
+    event.preventDefault();
+    saving.mutate();
+  }
+
+  return (
+    <div className="grid gap-6 md:grid-cols-2">
+      <form className="flex flex-col gap-4" onSubmit={submit}>
+        {!view && (
+          <Field
+            label="Tag"
+            value={form.tag}
+            onChange={(next) => setForm({ ...form, tag: next })}
+            error={error}
+            param="tag"
+            placeholder="team=search"
+            pattern="\s*[^=\s]+=[^=\s]+\s*"
+            title="name=value"
+            required
+          />
+        )}
+        <div className="grid grid-cols-2 gap-3">
+          {BUDGETS.map(({ period, label }) => (
+            <Field
+              key={period}
+              label={label}
+              value={form.budgets[period]}
+              onChange={(next) => setForm({ ...form, budgets: { ...form.budgets, [period]: next } })}
+              error={error}
+              param={`budgets.${period}`}
+              placeholder="no budget"
+              inputMode="decimal"
+            />
+          ))}
+        </div>
+        <div className="grid grid-cols-3 gap-3">
+          {LIMITS.map(({ limit, label }) => (
+            <Field
+              key={limit}
+              label={label}
+              value={form.limits[limit]}
+              onChange={(next) => setForm({ ...form, limits: { ...form.limits, [limit]: next } })}
+              error={error}
+              param={`limits.${limit}`}
+              placeholder="no limit"
+              inputMode="numeric"
+            />
+          ))}
+        </div>
+        <p className="text-dim">USD, in UTC. All keys with the tag share them, beside their own limits and budgets.</p>
+        {error && <ErrorNotice error={error} />}
+        <button
+          type="submit"
+          className="button button-primary self-start"
+          disabled={saving.isPending || isEmptyForm(form)}
+        >
+          Save
+        </button>
+      </form>
+      <div className="min-w-0">
+        <h2 className="mb-2">The same as</h2>
+        <div className="rounded-lg border bg-page">
+          <Code text={commandOfTag(form, before)} language="shell" />
+        </div>
+      </div>
+    </div>
+  );
+}

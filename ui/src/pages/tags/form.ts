@@ -1,0 +1,71 @@
+/** Limits and budgets of a tag as a form, as a body of the API and as a command. */
+
+import type { Limits } from '../../keys.ts';
+import { PERIODS, type Period } from '../../periods.ts';
+import { quoted } from '../../shell.ts';
+import type { TagView } from './query.ts';
+
+type Limit = keyof Limits;
+
+export interface TagForm {
+  tag: string;
+  limits: Record<Limit, string>;
+  budgets: Record<Period, string>;
+}
+
+export const LIMITS: readonly { limit: Limit; label: string; option: string }[] = [
+  { limit: 'requests_per_minute', label: 'Requests/min', option: '--rpm' },
+  { limit: 'tokens_per_minute', label: 'Tokens/min', option: '--tpm' },
+  { limit: 'concurrent_requests', label: 'At once', option: '--concurrent' },
+];
+
+/** Empty fields without a tag. */
+export function formOf(view: TagView | undefined): TagForm {
+  return {
+    tag: view?.tag ?? '',
+    limits: {
+      requests_per_minute: String(view?.limits.requests_per_minute ?? ''),
+      tokens_per_minute: String(view?.limits.tokens_per_minute ?? ''),
+      concurrent_requests: String(view?.limits.concurrent_requests ?? ''),
+    },
+    budgets: {
+      day: view?.budgets.day?.limit ?? '',
+      week: view?.budgets.week?.limit ?? '',
+      month: view?.budgets.month?.limit ?? '',
+      total: view?.budgets.total?.limit ?? '',
+    },
+  };
+}
+
+export function isEmptyForm({ limits, budgets }: TagForm): boolean {
+  return [...Object.values(limits), ...Object.values(budgets)].every((text) => text.trim() === '');
+}
+
+/** A text that is no number is sent as it is: the gateway says what is wrong with it. */
+export function bodyOfTag({ limits, budgets }: TagForm): object {
+  return {
+    limits: present(limits, (text) => (/^\d{1,15}$/.test(text) ? Number(text) : text)),
+    budgets: present(budgets, (text) => text),
+  };
+}
+
+/** The command changes what it names only, so what is emptied is named. */
+export function commandOfTag(form: TagForm, before: TagForm): string {
+  const change = (now: string, then: string) => (now.trim() === '' ? then.trim() && 'none' : now.trim());
+  const limits = LIMITS.flatMap(({ limit, option }) => {
+    const value = change(form.limits[limit], before.limits[limit]);
+    return value === '' ? [] : [`${option} ${quoted(value)}`];
+  });
+  const budgets = PERIODS.flatMap((period) => {
+    const value = change(form.budgets[period], before.budgets[period]);
+    return value === '' ? [] : [quoted(`${period}=${value}`)];
+  });
+  if (budgets.length > 0) limits.push(`--budget ${budgets.join(' ')}`);
+  return [`polygate tags set ${quoted(form.tag.trim() || 'NAME=VALUE')}`, ...limits].join(' \\\n  ');
+}
+
+function present<Value>(texts: Record<string, string>, read: (text: string) => Value): Record<string, Value> {
+  return Object.fromEntries(
+    Object.entries(texts).flatMap(([name, text]) => (text.trim() === '' ? [] : [[name, read(text.trim())]])),
+  );
+}

@@ -1,0 +1,68 @@
+/** Tags with their limits, budgets and spending: pages of all of them, and one. */
+
+import { keepPreviousData, queryOptions, useInfiniteQuery } from '@tanstack/react-query';
+import { api, bodyOf } from '../../api.ts';
+import type { Limits } from '../../keys.ts';
+import type { BudgetUse } from '../../parts/budgets.tsx';
+import { PERIODS, type Period } from '../../periods.ts';
+
+interface TagBudget {
+  limit: string;
+  spent: string;
+  held: string;
+  left: string;
+  resets_at: string | null;
+}
+
+export interface TagView {
+  /** `name=value` */
+  tag: string;
+  keys: number;
+  /** Of its limits and budgets; null without any. */
+  origin: 'configuration' | 'store' | null;
+  limits: Limits;
+  budgets: Partial<Record<Period, TagBudget>>;
+  spent: Record<Period, string>;
+}
+
+interface TagPage {
+  data: TagView[];
+  total: number;
+  next: string | null;
+}
+
+const PAGE_SIZE = 50;
+const ALL_TAGS = ['tags'];
+
+/** Key of all queries of tags. */
+export const tagQueries = { queryKey: ALL_TAGS };
+
+/** In the order of their texts; `search` is a part of it. */
+export function useTags(search: string | undefined) {
+  return useInfiniteQuery({
+    queryKey: [...ALL_TAGS, 'list', search],
+    initialPageParam: undefined as string | undefined,
+    placeholderData: keepPreviousData,
+    queryFn: ({ pageParam }) => {
+      const query = { limit: PAGE_SIZE, ...(search && { search }), ...(pageParam && { after: pageParam }) };
+      return bodyOf<TagPage>(api.GET('/admin/v1/tags', { params: { query } }));
+    },
+    getNextPageParam: ({ next }) => next ?? undefined,
+  });
+}
+
+export function oneTag(tag: string) {
+  return queryOptions({
+    queryKey: [...ALL_TAGS, 'one', tag],
+    queryFn: async () =>
+      (await bodyOf<{ data: TagView }>(api.GET('/admin/v1/tags/{tag}', { params: { path: { tag } } }))).data,
+  });
+}
+
+export function budgetsOfTag({ budgets }: TagView): BudgetUse[] {
+  return PERIODS.flatMap((period) => {
+    const budget = budgets[period];
+    if (!budget) return [];
+    return [{ period, limit: budget.limit, spent: Number(budget.spent), held: Number(budget.held) }];
+  });
+}
