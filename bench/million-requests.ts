@@ -1,6 +1,7 @@
 /**
  * Times of the dashboard's questions over millions of records: `node bench/million-requests.ts [RECORDS [ENGINE ...]]`. Seeds a
- * store, starts a gateway on it as a program, and asks each question several times over HTTP, with other values each time.
+ * store, starts a gateway on it as a program, and asks each question several times over HTTP, with other values each time. An
+ * engine is `sqlite` or `postgres`, or `sqlite=FOLDER` or `postgres=URL` for a store that stays and is seeded only if empty.
  */
 
 import { writeFileSync } from 'node:fs';
@@ -16,6 +17,7 @@ const [records = '5000000', ...chosen] = process.argv.slice(2);
 const COUNT = Number(records);
 const ENGINES = chosen.length > 0 ? chosen : ['sqlite', 'postgres'];
 const KEYS = 1000;
+const TEAMS = 20;
 const DAYS = 90;
 const DAY_MS = 86_400_000;
 const HOUR_MS = 3_600_000;
@@ -35,12 +37,17 @@ const QUESTIONS: readonly [title: string, path: (round: number) => string][] = [
   ['requests of a busy key', (round) => `requests?key=key-${round}`],
   ['requests of a rare key', (round) => `requests?key=key-${500 + round}`],
   ['requests of a model', (round) => `requests?model=p${round % 6}/m-${round}`],
+  ['requests of no model', (round) => `requests?model=p9/m-${round}`],
   ['failed requests', (round) => `requests?status=failed&to=${iso(LAST - round * HOUR_MS)}`],
   ['requests over 60 s, 1 in 10,000', (round) => `requests?slower_than=${60_000 + round}`],
   ['requests over 1 USD, none', (round) => `requests?cost_above=1.${round}`],
   ['summary of an hour', (round) => `requests/summary?from=${iso(LAST - (round + 1) * HOUR_MS)}`],
   ['use of 30 days by model', (round) => `usage?${MONTH}&by=model&top=${8 + round}`],
   ['use of 30 days by day and key', (round) => `usage?${MONTH}&by=day,key&top=${8 + round}`],
+  ['use of 30 days by day in Kolkata', (round) => `usage?${MONTH}&by=day,model&zone=Asia/Kolkata&top=${8 + round}`],
+  ['use of 30 days by team', (round) => `usage?${MONTH}&by=tag:team&top=${8 + round}`],
+  ['use of 30 days by key, failed', (round) => `usage?${MONTH}&by=key&status=failed&top=${8 + round}`],
+  ['use of 90 days of a key by day', (round) => `usage?from=${iso(FIRST)}&by=day&key=key-${500 + round}`],
   ['use of 90 days by key and model', (round) => `usage?from=${iso(FIRST)}&by=key,model&top=${8 + round}`],
 ];
 
@@ -48,6 +55,7 @@ interface SeededStore {
   /** Configuration of the gateway. */
   data: string;
   run(statement: string): Promise<void>;
+  isEmpty(): Promise<boolean>;
   /** Statements that only this engine needs before the records. */
   prepare: readonly string[];
   /** Rows with the numbers from `first` to `last` in a column `n`. */
@@ -64,8 +72,9 @@ try {
 }
 
 async function measure(engine: string): Promise<void> {
+  const [name, place] = splitOnce(engine, '=');
   const folder = temporaryFolder();
-  const store = engine === 'postgres' ? await openPostgres() : openSqlite(folder);
+  const store = name === 'postgres' ? await openPostgres(place) : openSqlite(place ?? join(folder, 'data'));
   const port = await freePort();
   const url = `http://127.0.0.1:${port}/admin/v1`;
   writeFileSync(
@@ -78,10 +87,10 @@ async function measure(engine: string): Promise<void> {
   const first = start();
   await first.output(/Ctrl-C/);
   await first.stop();
-  await seed(store, engine);
+  if (await store.isEmpty()) await seed(store, name);
   const gateway = start();
   await gateway.output(/Ctrl-C/);
-  print(`${engine}: ${COUNT.toLocaleString('en')} records of ${DAYS} days, ${KEYS} keys\n`);
+  print(`${name}: ${COUNT.toLocaleString('en')} records of ${DAYS} days, ${KEYS} keys\n`);
   for (const [title, path] of QUESTIONS) {
     await ask(`${url}/${path(ROUNDS)}`);
     const times: number[] = [];
@@ -118,7 +127,7 @@ async function seed(store: SeededStore, engine: string): Promise<void> {
     started_at: at,
     key_id: `'key-' || ${key}`,
     model: `'m-' || ${model}`,
-    endpoint_provider: `'p' || ${model} % 6`,
+    endpoint_provider: `'p' || (${model} % 6)`,
     endpoint_model: `'m-' || ${model}`,
     protocol_in: "'chat'",
     protocol_out: "'chat'",
@@ -138,6 +147,7 @@ async function seed(store: SeededStore, engine: string): Promise<void> {
     total_ms: 'CASE WHEN n % 10000 = 17 THEN 90000 ELSE 400 + n % 2000 END',
     ended_at: `${at} + 1000`,
     trace: `'${JSON.stringify(trace)}'`,
+    tags: `'team=t' || (${key} % ${TEAMS})`,
   };
   for (const statement of store.prepare) await store.run(statement);
   for (let first = 0; first < COUNT; first += CHUNK) {
@@ -148,24 +158,42 @@ async function seed(store: SeededStore, engine: string): Promise<void> {
     if (process.stderr.isTTY) process.stderr.write(`\r${engine}: ${Math.round((first / COUNT) * 100)} % seeded`);
   }
   const sums = ['input_tokens', 'output_tokens', 'cached_tokens', 'cache_write_tokens', 'reasoning_tokens', 'cost'];
-  await store.run(
-    `INSERT INTO usage_hour (hour, key_id, model, provider, requests, failures, ${sums.join(', ')})
-     SELECT started_at / ${HOUR_MS}, key_id, endpoint_provider || '/' || endpoint_model, endpoint_provider, count(*),
-       sum(CASE WHEN status = 'failed' THEN 1 ELSE 0 END), ${sums.map((name) => `sum(${name})`).join(', ')}
-     FROM usage_request GROUP BY 1, 2, 3, 4`,
-  );
+  const sumUp = (table: string, dimensions: Record<string, string>) => {
+    const names = Object.keys(dimensions);
+    return store.run(
+      `INSERT INTO ${table} (${names.join(', ')}, requests, failures, ${sums.join(', ')})
+       SELECT ${Object.values(dimensions).join(', ')}, count(*), sum(CASE WHEN status = 'failed' THEN 1 ELSE 0 END),
+         ${sums.map((name) => `sum(${name})`).join(', ')}
+       FROM usage_request GROUP BY ${names.map((_, index) => index + 1).join(', ')}`,
+    );
+  };
+  const answered = { model: "endpoint_provider || '/' || endpoint_model", provider: 'endpoint_provider' };
+  const hour = `started_at / ${HOUR_MS}`;
+  await sumUp('usage_hour', { hour, key_id: 'key_id', ...answered });
+  await sumUp('usage_part', {
+    hour,
+    key_id: 'key_id',
+    tags: 'tags',
+    ...answered,
+    protocol: 'protocol_in',
+    status: 'status',
+  });
   await store.run('ANALYZE');
 }
 
-function openSqlite(folder: string): SeededStore {
-  const open = () => new DatabaseSync(join(folder, 'data/usage.db'));
+function openSqlite(data: string): SeededStore {
+  const open = () => new DatabaseSync(join(data, 'usage.db'));
   let database: DatabaseSync | undefined;
   return {
-    data: join(folder, 'data'),
+    data,
     prepare: ['PRAGMA synchronous = off'],
     async run(statement) {
       database ??= open();
       database.exec(statement);
+    },
+    async isEmpty() {
+      database ??= open();
+      return database.prepare('SELECT 1 FROM usage_request LIMIT 1').get() === undefined;
     },
     numbers: (first, last) =>
       `(WITH RECURSIVE number(n) AS (SELECT ${first} UNION ALL SELECT n + 1 FROM number WHERE n < ${last}) SELECT n FROM number)`,
@@ -176,9 +204,9 @@ function openSqlite(folder: string): SeededStore {
   };
 }
 
-async function openPostgres(): Promise<SeededStore> {
+async function openPostgres(place: string | undefined): Promise<SeededStore> {
   const { providePostgres } = await import('../test/store/postgres-server.ts');
-  const server = await providePostgres();
+  const server = place === undefined ? await providePostgres() : { url: place, close: async () => {} };
   const client = new Client({ connectionString: server.url });
   await client.connect();
   return {
@@ -190,6 +218,9 @@ async function openPostgres(): Promise<SeededStore> {
     async run(statement) {
       await client.query(statement);
     },
+    async isEmpty() {
+      return (await client.query('SELECT 1 FROM usage_request LIMIT 1')).rows.length === 0;
+    },
     numbers: (first, last) => `generate_series(${first}::bigint, ${last}) AS number(n)`,
     hex: (value, digits) => `lpad(to_hex(${value}), ${digits}, '0')`,
     async close() {
@@ -197,6 +228,12 @@ async function openPostgres(): Promise<SeededStore> {
       await server.close();
     },
   };
+}
+
+/** Text before a mark, and what is after it, if it is there. */
+function splitOnce(text: string, mark: string): [string, string | undefined] {
+  const place = text.indexOf(mark);
+  return place < 0 ? [text, undefined] : [text.slice(0, place), text.slice(place + mark.length)];
 }
 
 /** Months that a gateway would have made ahead in their time. */

@@ -15,6 +15,7 @@ import { openJournalRecorder, recoverAbandonedJournals } from '../usage/journal-
 import { createRecorder, type Recorder } from '../usage/recorder.ts';
 import { recoverInterrupted } from '../usage/recovery.ts';
 import { createRecordTrimmer, pruneRecords } from '../usage/retention.ts';
+import { startDailySums } from './daily-sums.ts';
 
 export interface AccountingOptions {
   store: Store;
@@ -128,9 +129,11 @@ export async function openAccounting(options: AccountingOptions): Promise<Accoun
   if (isShared) cancels.push(repeat(IDLE_RELEASE_INTERVAL_MS, () => limits.releaseIdle()));
   let firstCleanup: Promise<void> | undefined;
   let endExport: (() => Promise<void>) | undefined;
+  let endDailySums: (() => Promise<void>) | undefined;
   // The primary maintains the store for its workers.
   if (!isWorker) {
     cancels.push(...maintain());
+    endDailySums = startDailySums({ store, clock, log });
     if (config().usage.export) {
       const { startUsageExport } = await import('./usage-export.ts');
       endExport = startUsageExport({ store: records, instance: instance.id, config, clock, log });
@@ -156,7 +159,7 @@ export async function openAccounting(options: AccountingOptions): Promise<Accoun
     },
     async close() {
       for (const cancel of cancels) cancel();
-      await Promise.all([recorder.close(FLUSH_TIMEOUT_MS), firstCleanup, endExport?.()]);
+      await Promise.all([recorder.close(FLUSH_TIMEOUT_MS), firstCleanup, endExport?.(), endDailySums?.()]);
       await instance.close();
     },
   };

@@ -16,7 +16,7 @@ const SPLIT_BASE = 10n ** 9n;
 
 export const HOUR_KEY_COLUMNS = ['hour', 'key_id', 'model', 'provider'];
 export const PART_KEY_COLUMNS = ['hour', 'key_id', 'tags', 'model', 'provider', 'protocol', 'status'];
-export const HOUR_SUM_COLUMNS = [
+export const COUNT_COLUMNS = [
   'requests',
   'failures',
   'input_tokens',
@@ -24,8 +24,14 @@ export const HOUR_SUM_COLUMNS = [
   'cached_tokens',
   'cache_write_tokens',
   'reasoning_tokens',
-  'cost',
-];
+] as const;
+export const HOUR_SUM_COLUMNS = [...COUNT_COLUMNS, 'cost'];
+/** Tables of daily sums: their keys beside the first hour, and the hourly sums that they are made from. */
+export const DAY_TABLES = {
+  usage_day: { keys: HOUR_KEY_COLUMNS.slice(1), hours: 'usage_hour' },
+  usage_part_day: { keys: PART_KEY_COLUMNS.slice(1), hours: 'usage_part' },
+};
+export type DayTable = keyof typeof DAY_TABLES;
 const BUDGET_KEY_COLUMNS = ['key_id', 'period', 'starts_at'];
 export const BUDGET_COLUMNS = [...BUDGET_KEY_COLUMNS, 'spent'];
 
@@ -202,6 +208,6 @@ function saturatingAdd(one: number | bigint | undefined, other: number | bigint)
   return saturate(BigInt(one ?? 0) + other);
 }
 
-function saturate(sum: bigint): bigint {
+export function saturate(sum: bigint): bigint {
   return maxBigInt(-MAX_INTEGER, minBigInt(MAX_INTEGER, sum));
 }

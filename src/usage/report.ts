@@ -4,6 +4,7 @@ import { GatewayError } from '../core/errors.ts';
 import { decimalOf } from '../core/money.ts';
 import type { Store } from '../store/store.ts';
 import type { HourGrouping } from '../store/usage-rows.ts';
+import { COUNT_COLUMNS } from '../store/usage-sums.ts';
 
 export interface ReportQuery {
   /** Unix milliseconds of whole hours; `to` is exclusive. */
@@ -13,7 +14,7 @@ export interface ReportQuery {
 }
 
 /** Counts of a group, identified by the requested dimensions. */
-export interface ReportRow extends Counts {
+export interface ReportRow extends UseCounts {
   /** `2026-11-21`, UTC. */
   day?: string;
   /** Start, ISO. */
@@ -25,7 +26,7 @@ export interface ReportRow extends Counts {
   key?: string;
 }
 
-interface Counts {
+export interface UseCounts {
   requests: number;
   failures: number;
   input_tokens: number;
@@ -43,7 +44,7 @@ export interface UsageReport {
   to: string;
   by: HourGrouping[];
   data: ReportRow[];
-  total: Counts;
+  total: UseCounts;
 }
 
 const HOUR_MS = 3_600_000;
@@ -88,13 +89,10 @@ export async function reportUsage(
   keyId?: string,
 ): Promise<UsageReport> {
   const span = { from: from / HOUR_MS, to: to / HOUR_MS };
-  const [rows, [total = {}]] = await Promise.all([
-    store.call('usageSums', { ...span, by, keyId }),
-    store.call('usageSums', { ...span, by: [], keyId }),
-  ]);
+  const rows: Row[] = await store.call('usageSums', { ...span, by, keyId });
   const data = rows.map((row) => ({ ...groupOf(row, by), ...countsOf(row) }));
   const [start, end] = [new Date(from).toISOString(), new Date(to).toISOString()];
-  return { object: 'usage', from: start, to: end, by, data, total: countsOf(total) };
+  return { object: 'usage', from: start, to: end, by, data, total: totalOf(rows) };
 }
 
 type Row = Record<string, unknown>;
@@ -108,18 +106,16 @@ function nameOf(grouping: HourGrouping, value: unknown): string {
   return grouping === 'hour' ? new Date(Number(value) * HOUR_MS).toISOString() : String(value);
 }
 
-function countsOf(row: Row): Counts {
-  const count = (name: string): number => Number(row[name] ?? 0);
-  return {
-    requests: count('requests'),
-    failures: count('failures'),
-    input_tokens: count('input_tokens'),
-    output_tokens: count('output_tokens'),
-    cached_tokens: count('cached_tokens'),
-    cache_write_tokens: count('cache_write_tokens'),
-    reasoning_tokens: count('reasoning_tokens'),
-    cost: decimalOf(BigInt(String(row.cost ?? 0))),
-  };
+/** Sums of sums. */
+export function totalOf(rows: readonly Row[]): UseCounts {
+  const counts = COUNT_COLUMNS.map((name) => [name, rows.reduce((sum, row) => sum + Number(row[name]), 0)] as const);
+  const cost = rows.reduce((sum, row) => sum + BigInt(String(row.cost)), 0n);
+  return countsOf({ ...Object.fromEntries(counts), cost });
+}
+
+export function countsOf(row: Row): UseCounts {
+  const counts = COUNT_COLUMNS.map((name) => [name, Number(row[name])] as const);
+  return { ...Object.fromEntries(counts), cost: decimalOf(BigInt(String(row.cost))) } as UseCounts;
 }
 
 export function parseMoment(param: string, text: string): number {

@@ -1,12 +1,12 @@
 /** Use and cost for the dashboard: sums by time in a zone, key, model and provider, compared with the period before. */
 
 import { GatewayError } from '../core/errors.ts';
-import { decimalOf } from '../core/money.ts';
 import { isTagName, parseTag, tagsOf } from '../records/tags.ts';
 import type { UsageFilter } from '../store/operations/usage-sums.ts';
 import type { Store } from '../store/store.ts';
 import type { Grouping } from '../store/usage-rows.ts';
-import { parseMoment } from './report.ts';
+import { COUNT_COLUMNS } from '../store/usage-sums.ts';
+import { countsOf, parseMoment, totalOf, type UseCounts } from './report.ts';
 import { readZone, zoneOffsets } from './zone.ts';
 
 /** Dimensions beside those of tags, `tag:<name>`: at most one of time. */
@@ -33,18 +33,6 @@ export interface UseQuery {
   /** Values of the first dimension that is none of time; the others are one. */
   top: number | undefined;
   compare: boolean;
-}
-
-export interface UseCounts {
-  requests: number;
-  failures: number;
-  input_tokens: number;
-  output_tokens: number;
-  cached_tokens: number;
-  cache_write_tokens: number;
-  reasoning_tokens: number;
-  /** USD, exact. */
-  cost: string;
 }
 
 /** A group; `other` stands for those that are not among the first. */
@@ -74,15 +62,6 @@ const MAX_HOURLY_SPAN_MS = 366 * DAY_MS;
 const MAX_SPAN_MS = 20 * 366 * DAY_MS;
 const MAX_TOP = 1000;
 const TIMES: readonly UseDimension[] = ['hour', 'day', 'week', 'month'];
-const COUNTS = [
-  'requests',
-  'failures',
-  'input_tokens',
-  'output_tokens',
-  'cached_tokens',
-  'cache_write_tokens',
-  'reasoning_tokens',
-] as const;
 const FILTERS = {
   key: 'keyId',
   model: 'model',
@@ -162,7 +141,7 @@ export async function reportUse(
   const plain = by.filter((name) => !isTime(name));
   const [rows, byModel, earlierRows] = await Promise.all([
     sums(store, span, by, zone),
-    store.call('usageSums', { ...span, by: ['model'] }),
+    by.includes('model') ? undefined : store.call('usageSums', { ...span, by: ['model'] }),
     compare ? sums(store, earlier, plain, zone) : undefined,
   ]);
   const kept = top === undefined ? undefined : topValues(rows, plain[0], top);
@@ -180,7 +159,7 @@ export async function reportUse(
     by,
     data,
     total: totalOf(rows),
-    models_without_cost: byModel.filter(isWithoutCost).map(({ model }) => String(model)),
+    models_without_cost: modelsWithoutCost(byModel ?? merged(rows, ['model'], ALL_GROUPS)),
     before: earlierRows ? { ...range(earlier), data: finish(earlierRows, plain), total: totalOf(earlierRows) } : null,
   };
 }
@@ -242,12 +221,15 @@ function topValues(
   return new Set(totals.slice(0, top).map(({ value }) => value));
 }
 
+interface KeptGroups {
+  first: UseDimension | undefined;
+  kept: Set<unknown> | undefined;
+}
+
+const ALL_GROUPS: KeptGroups = { first: undefined, kept: undefined };
+
 /** One row a group, in the order of first appearance; groups that are not kept are one. */
-function merged(
-  rows: readonly SumRow[],
-  by: readonly UseDimension[],
-  { first, kept }: { first: UseDimension | undefined; kept: Set<unknown> | undefined },
-): SumRow[] {
+function merged(rows: readonly SumRow[], by: readonly UseDimension[], { first, kept }: KeptGroups): SumRow[] {
   const groups = new Map<string, SumRow>();
   for (const row of rows) {
     const isOther = first !== undefined && kept !== undefined && !kept.has(row[first]);
@@ -260,15 +242,10 @@ function merged(
       groups.set(key, { ...row, ...named, ...(isOther && { other: true }) });
       continue;
     }
-    for (const name of COUNTS) group[name] = Number(group[name]) + Number(row[name]);
+    for (const name of COUNT_COLUMNS) group[name] = Number(group[name]) + Number(row[name]);
     group.cost = String(BigInt(String(group.cost)) + BigInt(String(row.cost)));
   }
   return [...groups.values()];
-}
-
-function totalOf(rows: readonly SumRow[]): UseCounts {
-  const [total = {}] = merged(rows, [], { first: undefined, kept: undefined });
-  return countsOf(total);
 }
 
 function encodeRow(row: SumRow, by: readonly UseDimension[], names: ReadonlyMap<string, string>): UseRow {
@@ -281,13 +258,10 @@ function encodeRow(row: SumRow, by: readonly UseDimension[], names: ReadonlyMap<
   };
 }
 
-function countsOf(row: SumRow): UseCounts {
-  const counts = Object.fromEntries(COUNTS.map((name) => [name, Number(row[name] ?? 0)]));
-  return { ...counts, cost: decimalOf(BigInt(String(row.cost ?? 0))) } as UseCounts;
-}
-
-function isWithoutCost({ cost, input_tokens: input, output_tokens: output }: SumRow): boolean {
-  return BigInt(String(cost)) === 0n && Number(input) + Number(output) > 0;
+function modelsWithoutCost(rows: readonly SumRow[]): string[] {
+  const isWithoutCost = ({ cost, input_tokens: input, output_tokens: output }: SumRow): boolean =>
+    BigInt(String(cost)) === 0n && Number(input) + Number(output) > 0;
+  return rows.flatMap((row) => (isWithoutCost(row) ? [String(row.model)] : [])).toSorted();
 }
 
 function isTime(name: UseDimension): boolean {

@@ -20,6 +20,7 @@ import * as storedRetention from './stored-retention.ts';
 import * as storedStreams from './stored-streams.ts';
 import * as tags from './tags.ts';
 import * as usage from './usage.ts';
+import * as usageDays from './usage-days.ts';
 import * as usageExport from './usage-export.ts';
 import * as usageJournal from './usage-journal.ts';
 import * as usageRetention from './usage-retention.ts';
@@ -53,6 +54,7 @@ export const operations = {
   ...storedStreams,
   ...tags,
   ...usage,
+  ...usageDays,
   ...usageExport,
   ...usageJournal,
   ...usageRetention,

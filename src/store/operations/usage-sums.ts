@@ -1,8 +1,9 @@
-/** Reports of usage: sums over hours, by their dimensions. */
+/** Reports of usage: sums over hours and days, by their dimensions. */
 
 import { type Row, scanning } from '../operation.ts';
+import { type DayOffsets, type SumSource, sumSource, wholeDays } from '../sum-source.ts';
 import { GROUPINGS, type Grouping, HAS_TAG, PART_GROUPINGS } from '../usage-rows.ts';
-import { sumColumns, sumOf } from '../usage-sums.ts';
+import { COUNT_COLUMNS, type DayTable, HOUR_SUM_COLUMNS, sumColumns, sumOf } from '../usage-sums.ts';
 
 /** Conditions on sums; absent ones hold for all. */
 export interface UsageFilter {
@@ -21,20 +22,21 @@ export interface UsageSumsQuery {
   /** Absent means every key. */
   keyId?: string;
   filter?: UsageFilter;
-  /** Minutes by which days begin before those of UTC, each from an hour on, in order; those of UTC if absent. */
-  offsets?: readonly { fromHour: number; minutes: number }[];
+  /** Of the days, in order; those of UTC if absent. */
+  offsets?: DayOffsets;
   /** Hours since 1970; `to` is exclusive. */
   from: number;
   to: number;
   by: Grouping[];
 }
 
+/** Without the cast SQLite would make an index for one question. */
 const CONDITIONS: Record<keyof UsageFilter, string> = {
   keyId: 'key_id = :keyId',
-  model: 'model = :model',
-  provider: 'provider = :provider',
-  protocol: 'protocol = :protocol',
-  status: 'status = :status',
+  model: 'CAST(model AS text) = :model',
+  provider: 'CAST(provider AS text) = :provider',
+  protocol: 'CAST(protocol AS text) = :protocol',
+  status: 'CAST(status AS text) = :status',
   tag: HAS_TAG,
 };
 const PART_FILTERS: readonly (keyof UsageFilter)[] = ['protocol', 'status', 'tag'];
@@ -42,48 +44,42 @@ const EXPRESSIONS: Record<Grouping, string> = { ...GROUPINGS, ...PART_GROUPINGS 
 const DAY_MINUTES = 1440;
 
 /** Day of an hour by its beginning, in a zone. */
-function dayIn(offsets: Required<UsageSumsQuery>['offsets']): string {
-  const cases = offsets.toReversed().map(({ fromHour, minutes }) => `WHEN hour >= ${fromHour} THEN ${minutes}`);
-  return `(hour * 60 + CASE ${cases.join(' ')} ELSE 0 END) / ${DAY_MINUTES}`;
+function dayIn(offsets: DayOffsets, hour: string): string {
+  const cases = offsets.toReversed().map(({ fromHour, minutes }) => `WHEN ${hour} >= ${fromHour} THEN ${minutes}`);
+  return `(${hour} * 60 + CASE ${cases.join(' ')} ELSE 0 END) / ${DAY_MINUTES}`;
 }
-
-const COUNTS = [
-  'requests',
-  'failures',
-  'input_tokens',
-  'output_tokens',
-  'cached_tokens',
-  'cache_write_tokens',
-  'reasoning_tokens',
-];
-const SUMS = [...COUNTS, 'cost'];
 
 /**
  * Sums over hours; `cost` is exact and therefore text, counts are numbers. Protocol, status and tags of what an earlier version
  * wrote are null.
  */
 export const usageSums = scanning<UsageSumsQuery, Row[]>('usage', async (transaction, query) => {
-  const { from, to, by } = query;
+  const { by } = query;
   const filter = { ...query.filter, ...(query.keyId !== undefined && { keyId: query.keyId }) };
-  const values = { from, to, ...filter };
   const names = Object.keys(filter) as (keyof UsageFilter)[];
   const isPart = names.some((name) => PART_FILTERS.includes(name));
-  const select = (table: string) => sumsSql(table, query, names);
+  const offsets = query.offsets?.some(({ minutes }) => minutes !== 0) ? query.offsets : undefined;
+  const source = sumSource(
+    query,
+    by.includes('hour') ? [] : wholeDays(query, by.includes('day') ? offsets : undefined),
+  );
+  const values = { ...source.values, ...filter };
+  const select = (table: DayTable) => sumsSql(source, table, { by, offsets, filter: names });
   if (!isPart && !by.some(isOfParts)) {
     const ordered = by.length > 0 ? `ORDER BY ${by.map((_, index) => index + 1).join(', ')}` : '';
-    const rows = await transaction.all(`${select('usage_hour')} ${ordered}`, values);
+    const rows = await transaction.all(`${source.tables} ${select('usage_day')} ${ordered}`, values);
     return rows.map((row) => sumsOf(row, by));
   }
   // One statement, so that both are of one moment.
-  const sql = isPart ? select('usage_part') : `${select('usage_part')} UNION ALL ${select('usage_hour')}`;
-  const rows = await transaction.all(sql, values);
+  const sql = isPart ? select('usage_part_day') : `${select('usage_part_day')} UNION ALL ${select('usage_day')}`;
+  const rows = await transaction.all(`${source.tables} ${sql}`, values);
   const sums = isPart ? rows.map((row) => sumsOf(row, by)) : withRest(rows, by);
   // A corrected record leaves a sum of nothing.
   return sums.filter(isSomething).toSorted((one, other) => compareGroups(one, other, by));
 });
 
 function isSomething(sums: Row): boolean {
-  return SUMS.some((name) => Number(sums[name]) !== 0);
+  return HOUR_SUM_COLUMNS.some((name) => Number(sums[name]) !== 0);
 }
 
 /** By the dimensions in turn; null is last. */
@@ -101,23 +97,32 @@ function isOfParts(name: Grouping): boolean {
   return Object.hasOwn(PART_GROUPINGS, name);
 }
 
-function sumsSql(table: string, { by, offsets }: UsageSumsQuery, filter: readonly (keyof UsageFilter)[]): string {
-  const isWhole = table === 'usage_hour';
-  const expression = (name: Grouping) => {
+interface SumSelect {
+  by: readonly Grouping[];
+  offsets: DayOffsets | undefined;
+  filter: readonly (keyof UsageFilter)[];
+}
+
+function sumsSql(source: SumSource, table: DayTable, { by, offsets, filter }: SumSelect): string {
+  const isWhole = table === 'usage_day';
+  const expression = (name: Grouping, hour: string) => {
     if (isWhole && isOfParts(name)) return 'CAST(NULL AS text)';
-    return name === 'day' && offsets ? dayIn(offsets) : EXPRESSIONS[name];
+    if (name === 'day') return offsets ? dayIn(offsets, hour) : `${hour} / 24`;
+    return EXPRESSIONS[name];
   };
-  const groups = by.map((name) => `${expression(name)} AS "${name}"`);
-  const columns = [...groups, ...SUMS.map((name) => sumColumns(name)), `${Number(isWhole)} AS whole`];
-  const conditions = filter.map((name) => `AND ${CONDITIONS[name]}`);
+  const columns = (hour: string) =>
+    [...by.map((name) => `${expression(name, hour)} AS "${name}"`), ...HOUR_SUM_COLUMNS].join(', ');
+  const rows = source.select(table, columns, filter.map((name) => `AND ${CONDITIONS[name]}`).join(' '));
+  const groups = by.map((name) => `"${name}"`);
+  const counts = COUNT_COLUMNS.map((name) => `SUM(CAST(${name} AS double precision)) AS ${name}`);
+  const selected = [...groups, ...counts, sumColumns('cost'), `${Number(isWhole)} AS whole`];
   const places = by.map((_, index) => index + 1).join(', ');
-  return `SELECT ${columns.join(', ')} FROM ${table} WHERE hour >= :from AND hour < :to ${conditions.join(' ')}
-    ${by.length > 0 ? `GROUP BY ${places}` : 'HAVING COUNT(*) > 0'}`;
+  return `SELECT ${selected.join(', ')} FROM (${rows}) AS rows ${by.length > 0 ? `GROUP BY ${places}` : 'HAVING COUNT(*) > 0'}`;
 }
 
 function sumsOf(row: Row, by: readonly Grouping[]): Row {
   const named = by.map((name) => [name, row[name] ?? null] as const);
-  const counted = COUNTS.map((name) => [name, Number(sumOf(row, name))] as const);
+  const counted = COUNT_COLUMNS.map((name) => [name, Number(row[name])] as const);
   return { ...Object.fromEntries([...named, ...counted]), cost: String(sumOf(row, 'cost')) };
 }
 
@@ -137,7 +142,7 @@ function withRest(rows: readonly Row[], by: readonly Grouping[]): Row[] {
 }
 
 function minus(sums: Row, part: Row): Row {
-  const counts = COUNTS.map((name) => [name, Number(sums[name]) - Number(part[name])]);
+  const counts = COUNT_COLUMNS.map((name) => [name, Number(sums[name]) - Number(part[name])]);
   return {
     ...sums,
     ...Object.fromEntries(counts),

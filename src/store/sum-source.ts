@@ -1,0 +1,99 @@
+/**
+ * Sums of a span of hours: of its whole days where these are summed up, else of hours. One statement reads both, so that a
+ * change is in all of its result or in none.
+ */
+
+import type { Row } from './operation.ts';
+import { DAY_TABLES, type DayTable } from './usage-sums.ts';
+
+export const DAY_HOURS = 24;
+const HOUR_MINUTES = 60;
+const DAY_MINUTES = DAY_HOURS * HOUR_MINUTES;
+
+/** Consecutive days: from the first hour of the first one to the end of the last one, in hours since 1970. */
+export interface DayRange {
+  first: number;
+  end: number;
+}
+
+/** Minutes by which days begin before those of UTC, each from an hour on. */
+export type DayOffsets = readonly { fromHour: number; minutes: number }[];
+
+export interface SumSource {
+  /** Common table expressions that its selects name. */
+  tables: string;
+  values: Row;
+  /** Select of rows; `columns` is given the column of the time. */
+  select(table: DayTable, columns: (time: string) => string, conditions: string): string;
+}
+
+interface HourSpan {
+  /** Hours since 1970; `to` is exclusive. */
+  from: number;
+  to: number;
+}
+
+/** Whole days in a span, by offsets in their order. An hour belongs to the day in which it begins. */
+export function wholeDays({ from, to }: HourSpan, offsets: DayOffsets = [{ fromHour: from, minutes: 0 }]): DayRange[] {
+  return offsets.flatMap(({ fromHour, minutes }, index) => {
+    const start = Math.max(from, fromHour);
+    const stop = Math.min(to, offsets[index + 1]?.fromHour ?? to);
+    const phase = firstHour(minutes);
+    const first = Math.ceil((start - phase) / DAY_HOURS) * DAY_HOURS + phase;
+    const end = Math.floor((stop - phase) / DAY_HOURS) * DAY_HOURS + phase;
+    return first < end ? [{ first, end }] : [];
+  });
+}
+
+/** First hour of days with an offset, as a remainder of 24. */
+export function firstHour(minutes: number): number {
+  const early = ((minutes % DAY_MINUTES) + DAY_MINUTES) % DAY_MINUTES;
+  return Math.ceil((DAY_MINUTES - early) / HOUR_MINUTES) % DAY_HOURS;
+}
+
+/** Without `days`, all sums are those of hours. */
+export function sumSource(span: HourSpan, days: readonly DayRange[]): SumSource {
+  const { from, to } = span;
+  if (days.length === 0) {
+    return {
+      tables: '',
+      values: { from, to },
+      select: (table, columns, conditions) =>
+        `SELECT ${columns('hour')} FROM ${DAY_TABLES[table].hours} WHERE hour >= :from AND hour < :to ${conditions}`,
+    };
+  }
+  const edges = [...days.map(({ first }) => first), to].map((stop, index) => [days[index - 1]?.end ?? from, stop]);
+  // Bounds of all pieces and days, for the planner.
+  const values: Row = { from, to, firstDay: days[0]?.first ?? from, endOfDays: days.at(-1)?.end ?? to };
+  const pairs = (name: string, all: readonly (readonly number[])[]) =>
+    all.map(([first = 0, second = 0], index) => {
+      values[`${name}${index}`] = first;
+      values[`${name}${index}End`] = second;
+      return `(CAST(:${name}${index} AS bigint), CAST(:${name}${index}End AS bigint))`;
+    });
+  const ranges = pairs(
+    'days',
+    days.map(({ first, end }) => [first, end]),
+  );
+  const tables = `WITH RECURSIVE span(first, stop) AS (VALUES ${ranges.join(', ')}),
+    day(start, stop) AS (
+      SELECT first, stop FROM span
+      UNION ALL SELECT start + ${DAY_HOURS}, stop FROM day WHERE start + ${DAY_HOURS} < stop),
+    summed(start) AS (
+      SELECT state.start FROM usage_day_state AS state
+      WHERE state.complete = 1 AND state.start >= :firstDay AND state.start < :endOfDays AND EXISTS (
+        SELECT 1 FROM span WHERE state.start >= span.first AND state.start < span.stop
+          AND (state.start - span.first) % ${DAY_HOURS} = 0)),
+    piece(start, stop) AS (
+      VALUES ${pairs('edge', edges).join(', ')}
+      UNION ALL SELECT start, start + ${DAY_HOURS} FROM day WHERE start NOT IN (SELECT start FROM summed))`;
+  return {
+    tables,
+    values,
+    select: (table, columns, conditions) =>
+      `SELECT ${columns('hour')} FROM piece CROSS JOIN ${DAY_TABLES[table].hours} AS sums
+       WHERE sums.hour >= piece.start AND sums.hour < piece.stop AND sums.hour >= :from AND sums.hour < :to ${conditions}
+       UNION ALL SELECT ${columns('sums.start')} FROM summed CROSS JOIN ${table} AS sums
+       WHERE sums.start = summed.start AND sums.start >= :firstDay AND sums.start < :endOfDays ${conditions}`,
+  };
+}

@@ -1,0 +1,101 @@
+/**
+ * Daily sums, made from hourly ones after the end of each day, and again when an hour of it was changed: the latest days
+ * first, in short steps, each of them by one gateway.
+ */
+
+import { randomUUID } from 'node:crypto';
+import { type Clock, sleep } from '../core/clock.ts';
+import type { Row } from '../store/operation.ts';
+import type { DayStep } from '../store/operations/usage-days.ts';
+import type { Store } from '../store/store.ts';
+import { DAY_TABLES, type DayTable } from '../store/usage-sums.ts';
+
+export interface DailySumsOptions {
+  /** The store's clock decides which days are over. */
+  store: Pick<Store, 'call' | 'engine' | 'now'>;
+  clock: Pick<Clock, 'now' | 'monotonic' | 'after'>;
+}
+
+export interface DailySums {
+  /** Sums up days that are due, for a limited time. Returns their number. */
+  run(signal?: AbortSignal): Promise<number>;
+}
+
+const HOUR_MS = 3_600_000;
+/** Hours after a day in which most of its last records arrive; more than the two that the trigger of PostgreSQL leaves out. */
+const SETTLE_HOURS = 4;
+/** Time for a step, after which another gateway may take over. */
+const STEP_LEASE_MS = 60_000;
+/** Time after which a run begins no other day. */
+const MAX_RUN_MS = 5000;
+/** Sums that are read at once. */
+const PAGE_ROWS = 4000;
+/** Sums that are written, or deleted, in one transaction. */
+const BATCH_ROWS = 250;
+/** Interval between two looks for transactions from before a build, and their number. */
+const WRITERS_INTERVAL_MS = 20;
+const MAX_WRITERS_LOOKS = 250;
+
+export function createDailySums({ store, clock }: DailySumsOptions): DailySums {
+  const step = (day: { start: number; build: string }): DayStep => ({ ...day, until: store.now() + STEP_LEASE_MS });
+
+  /** False if an hour of the day was changed meanwhile, or a transaction from before the claim goes on for too long. */
+  async function build(start: number, signal: AbortSignal | undefined): Promise<boolean> {
+    const day = { start, build: randomUUID() };
+    if (!(await store.call('claimDay', { ...step(day), now: store.now() }))) return false;
+    if (!(await writersEnded())) return false;
+    for (;;) {
+      const deleted = await store.call('clearDay', { ...step(day), limit: BATCH_ROWS });
+      if (deleted === undefined || signal?.aborted) return false;
+      if (deleted === 0) break;
+    }
+    for (const table of Object.keys(DAY_TABLES) as DayTable[]) {
+      for await (const rows of pages(table, start)) {
+        for (let first = 0; first < rows.length; first += BATCH_ROWS) {
+          const batch = rows.slice(first, first + BATCH_ROWS);
+          if (signal?.aborted || !(await store.call('addDaySums', { ...step(day), table, rows: batch }))) return false;
+        }
+      }
+    }
+    return store.call('completeDay', day);
+  }
+
+  async function* pages(table: DayTable, start: number): AsyncGenerator<Row[]> {
+    for (let after: Row | undefined; ; ) {
+      const rows: Row[] = await store.call('sumsOfDay', { table, start, limit: PAGE_ROWS, ...(after && { after }) });
+      yield rows;
+      after = rows.at(-1);
+      if (rows.length < PAGE_ROWS) return;
+    }
+  }
+
+  /** Waits for transactions that may have changed an hour of the day before the claim and will not see it. */
+  async function writersEnded(): Promise<boolean> {
+    if (store.engine !== 'postgres') return true;
+    let open: string[] = await store.call('sumWriters', {});
+    for (let look = 0; open.length > 0; look++) {
+      if (look === MAX_WRITERS_LOOKS) return false;
+      await sleep(clock, WRITERS_INTERVAL_MS);
+      const still = new Set(await store.call('sumWriters', {}));
+      open = open.filter((id) => still.has(id));
+    }
+    return true;
+  }
+
+  return {
+    async run(signal) {
+      let end = Math.floor(store.now() / HOUR_MS) - SETTLE_HOURS;
+      await store.call('forgetDaysAfter', { end });
+      const deadline = clock.monotonic() + MAX_RUN_MS;
+      let days = 0;
+      while (!signal?.aborted && clock.monotonic() < deadline) {
+        const start: number | undefined = await store.call('dayToSum', { end, now: store.now() });
+        if (start === undefined) break;
+        if (await build(start, signal)) days += 1;
+        // A day that changes again and again does not hold up earlier ones.
+        end = start;
+      }
+      return days;
+    },
+  };
+}

@@ -1,0 +1,336 @@
+/** Reports from daily and hourly sums: those of the records, whichever days are summed up and whatever changes them later. */
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import fc from 'fast-check';
+import { systemClock } from '../../src/core/clock.ts';
+import type { Row } from '../../src/store/operation.ts';
+import type { UsageFilter, UsageSumsQuery } from '../../src/store/operations/usage-sums.ts';
+import type { Store } from '../../src/store/store.ts';
+import type { UsageRow } from '../../src/store/usage-row.ts';
+import { createDailySums } from '../../src/usage/daily-sums.ts';
+import { zoneOffsets } from '../../src/usage/zone.ts';
+import { forEachStore } from '../store/stores.ts';
+import { RAW_SQL, rawSql } from './raw-sql.ts';
+
+const HOUR_MS = 3_600_000;
+/** A week in which summer time ends in Europe. */
+const FIRST = Date.UTC(2025, 9, 22) / HOUR_MS;
+const HOURS = 7 * 24;
+const ZONES = ['UTC', 'Europe/Berlin', 'Asia/Kolkata', 'America/St_Johns', 'Pacific/Kiritimati'];
+const KEYS = ['key-1', 'key-2'];
+const MODELS = ['a/m1', 'a/m2', 'b/m1'];
+const TAGS = ['', 'team=search', 'env=prod team=search', 'team=ads'];
+const STATUSES = ['completed', 'failed', 'interrupted'] as const;
+const GROUPINGS = ['day', 'hour', 'model', 'provider', 'key', 'protocol', 'status', 'tags'] as const;
+
+const records = fc.array(
+  fc.record({
+    hour: fc.integer({ min: 0, max: HOURS - 1 }),
+    key: fc.constantFrom(...KEYS),
+    model: fc.constantFrom(...MODELS),
+    tags: fc.constantFrom(...TAGS),
+    status: fc.constantFrom(...STATUSES),
+    protocol: fc.constantFrom('chat', 'messages', 'videos'),
+    tokens: fc.integer({ min: 0, max: 1000 }),
+    cost: fc.bigInt({ min: 0n, max: 10n ** 15n }),
+  }),
+  { minLength: 5, maxLength: 25, size: 'max' },
+);
+type Generated<Arbitrary> = Arbitrary extends fc.Arbitrary<infer Value> ? Value : never;
+type Described = Generated<typeof records>[number];
+
+const questions = fc.array(
+  fc.record({
+    from: fc.integer({ min: -30, max: HOURS }),
+    length: fc.integer({ min: 1, max: HOURS + 60 }),
+    zone: fc.constantFrom(...ZONES),
+    by: fc.uniqueArray(fc.constantFrom(...GROUPINGS), { maxLength: 3 }),
+    filter: fc.record(
+      {
+        keyId: fc.constantFrom(...KEYS),
+        model: fc.constantFrom(...MODELS),
+        provider: fc.constantFrom('a', 'b'),
+        protocol: fc.constantFrom('chat', 'messages'),
+        status: fc.constantFrom(...STATUSES),
+        tag: fc.constantFrom('team=search', 'env=prod'),
+      },
+      { requiredKeys: [] },
+    ),
+  }),
+  { minLength: 4, maxLength: 8, size: 'max' },
+);
+type Question = Generated<typeof questions>[number];
+
+/** A day is summed up, or a day's sums begin and stay unfinished, or records change. */
+const steps = fc.array(
+  fc.oneof(
+    { weight: 3, arbitrary: fc.record({ add: records }) },
+    { weight: 3, arbitrary: fc.constant({ sumUp: true as const }) },
+    { weight: 1, arbitrary: fc.record({ begin: fc.integer({ min: 0, max: 6 }) }) },
+    { weight: 2, arbitrary: fc.record({ correct: fc.nat(), to: fc.constantFrom('completed', 'unsent') }) },
+    { weight: 1, arbitrary: fc.record({ settle: fc.nat(), cost: fc.bigInt({ min: 0n, max: 10n ** 12n }) }) },
+    { weight: 4, arbitrary: fc.record({ ask: questions }) },
+  ),
+  { minLength: 4, maxLength: 14, size: 'max' },
+);
+
+let ids = 0;
+
+function rowOf({ hour, key, model, tags, status, protocol, tokens, cost }: Described): UsageRow {
+  const [provider = '', name = ''] = model.split('/');
+  const started = (FIRST + hour) * HOUR_MS + 1000;
+  const id = `r${++ids}`;
+  return {
+    ...{ id, started_at: started, key_id: key, model: name, endpoint_provider: provider, endpoint_model: name },
+    ...{ protocol_in: protocol, protocol_out: 'chat', stream: 0, status, error_code: null, finish: null, estimated: 0 },
+    ...{ attempts: 1, input_tokens: tokens, output_tokens: tokens * 2, cached_tokens: 1, cache_write_tokens: 0 },
+    ...{ reasoning_tokens: 0, audio_tokens: 0, searches: 0, cost, first_byte_ms: null, total_ms: 5, upstream_id: null },
+    ...{ ended_at: started + 5, trace: null, tags },
+  };
+}
+
+/** The sums of records, added up one by one. */
+function expectedSums(rows: Iterable<UsageRow>, { from, length, zone, by, filter }: Question): Row[] {
+  const offsets = zoneOffsets(zone, FIRST + from, FIRST + from + length);
+  const groups = new Map<string, Row>();
+  for (const row of rows) {
+    const hour = Math.floor(row.started_at / HOUR_MS);
+    if (hour < FIRST + from || hour >= FIRST + from + length || !matches(row, filter)) continue;
+    const minutes = offsets.findLast(({ fromHour }) => hour >= fromHour)?.minutes ?? 0;
+    const all: Row = {
+      day: Math.floor((hour * 60 + minutes) / 1440),
+      hour,
+      model: `${row.endpoint_provider}/${row.endpoint_model}`,
+      provider: row.endpoint_provider,
+      key: row.key_id,
+      protocol: row.protocol_in,
+      status: row.status,
+      tags: row.tags ?? '',
+    };
+    const named = Object.fromEntries(by.map((name) => [name, all[name] ?? null]));
+    const name = JSON.stringify(named);
+    const sums = groups.get(name) ?? { ...named, requests: 0, failures: 0, input: 0, output: 0, cost: 0n };
+    groups.set(name, sums);
+    sums.requests = Number(sums.requests) + 1;
+    sums.failures = Number(sums.failures) + (row.status === 'failed' ? 1 : 0);
+    sums.input = Number(sums.input) + row.input_tokens;
+    sums.output = Number(sums.output) + row.output_tokens;
+    sums.cost = BigInt(sums.cost as bigint) + row.cost;
+  }
+  return [...groups.values()];
+}
+
+function matches(row: UsageRow, filter: UsageFilter): boolean {
+  const own: UsageFilter = {
+    keyId: row.key_id,
+    model: `${row.endpoint_provider}/${row.endpoint_model}`,
+    provider: row.endpoint_provider,
+    protocol: row.protocol_in,
+    status: row.status,
+  };
+  return Object.entries(filter).every(([name, value]) =>
+    name === 'tag' ? (row.tags ?? '').split(' ').includes(value) : own[name as keyof UsageFilter] === value,
+  );
+}
+
+async function askedSums(store: Store, { from, length, zone, by, filter }: Question): Promise<Row[]> {
+  const span = { from: FIRST + from, to: FIRST + from + length };
+  const offsets = zoneOffsets(zone, span.from, span.to);
+  const query: UsageSumsQuery = { ...span, by, filter, offsets };
+  const rows = await store.call('usageSums', query);
+  return rows.flatMap((row) => {
+    if (Number(row.requests) === 0 && row.cost === '0') return [];
+    const named = Object.fromEntries(by.map((name) => [name, row[name] ?? null]));
+    const { requests = 0, failures = 0, input_tokens: input = 0, output_tokens: output = 0, cost } = row;
+    return [{ ...named, requests, failures, input, output, cost: BigInt(String(cost)) }];
+  });
+}
+
+const sorted = (rows: readonly Row[]) => rows.map(textOf).toSorted();
+const textOf = (row: Row) => JSON.stringify(row, (_, value) => (typeof value === 'bigint' ? `${value}` : value));
+
+async function add(store: Store, rows: readonly UsageRow[]): Promise<void> {
+  await store.call('recordUsage', { begun: [], finished: rows.map((row) => ({ row, begun: false })) });
+}
+
+const sumUp = (store: Store) => createDailySums({ store, clock: systemClock }).run();
+const begin = (store: Store, start: number) =>
+  store.call('claimDay', { start, build: 'unfinished', until: 0, now: store.now() });
+
+forEachStore((name, open) => {
+  test(`reports are the sums of the records, from days and hours, while records change (${name})`, async (context) => {
+    const store = await open(context);
+    const known = new Map<string, UsageRow>();
+    const videos = new Map<string, UsageRow & { revision: number }>();
+    let asked = 0;
+    await fc.assert(
+      fc.asyncProperty(steps, async (all) => {
+        for (const step of all) {
+          if ('add' in step) {
+            const rows = step.add.map(rowOf);
+            await add(store, rows);
+            for (const row of rows) known.set(row.id, row);
+          } else if ('sumUp' in step) {
+            await sumUp(store);
+          } else if ('begin' in step) {
+            await begin(store, FIRST + 24 * step.begin);
+          } else if ('correct' in step) {
+            const open = [...known.values()].filter(({ status, id }) => status === 'interrupted' && !videos.has(id));
+            const row = open[step.correct % open.length];
+            if (!row) continue;
+            if (step.to === 'unsent') {
+              await store.call('recordUsage', { begun: [], finished: [], withdrawn: [row] });
+              known.delete(row.id);
+            } else {
+              const after = { ...row, status: 'completed' as const, cost: row.cost + 5n, output_tokens: 1 };
+              await store.call('recordUsage', { begun: [], finished: [{ row: after, begun: true }] });
+              known.set(row.id, after);
+            }
+          } else if ('settle' in step) {
+            const before = [...videos.values()][step.settle % (videos.size + 1)];
+            const {
+              ended_at: _,
+              trace: __,
+              ...row
+            } = before ?? {
+              ...rowOf({ ...VIDEO, hour: step.settle % HOURS }),
+              revision: 0,
+            };
+            const after = { ...row, revision: row.revision + 1, cost: step.cost };
+            await store.call('recordTaskUsage', { row: after, held: false });
+            known.set(row.id, after);
+            videos.set(row.id, after);
+          } else {
+            for (const question of step.ask) {
+              const expected = sorted(expectedSums(known.values(), question));
+              assert.deepEqual(sorted(await askedSums(store, question)), expected, JSON.stringify(question));
+              asked += expected.length;
+            }
+          }
+        }
+      }),
+      { numRuns: name === 'sqlite' ? 50 : 15, endOnFailure: true },
+    );
+    assert.ok(asked > 100, `${asked} sums were compared`);
+  });
+
+  test(`a change of an hour takes the sums of its day back, whichever version makes it (${name})`, async (context) => {
+    const store = await open(context, RAW_SQL);
+    await add(store, [rowOf({ ...VIDEO, cost: 5n }), rowOf({ ...VIDEO, hour: 30, cost: 7n })]);
+    const total = () => askedSums(store, { from: 0, length: HOURS, zone: 'UTC', by: ['day'], filter: {} });
+    assert.equal(await sumUp(store), 2);
+    assert.equal(await sumUp(store), 0);
+    const before = await total();
+    await rawSql(store, 'UPDATE usage_day SET requests = 100');
+    assert.deepEqual(
+      (await total()).map(({ requests }) => requests),
+      [100, 100],
+    );
+    await rawSql(
+      store,
+      `INSERT INTO usage_hour (hour, key_id, model, provider, requests, failures, input_tokens, output_tokens, cached_tokens,
+         cache_write_tokens, reasoning_tokens, cost) VALUES (${FIRST + 23}, 'key-9', 'a/m', 'a', 1, 0, 0, 0, 0, 0, 0, 1)`,
+    );
+    assert.deepEqual(
+      (await total()).map(({ requests }) => requests),
+      [2, 100],
+    );
+    await rawSql(store, `UPDATE usage_hour SET requests = requests + 1 WHERE hour = ${FIRST + 30}`);
+    assert.deepEqual(
+      (await total()).map(({ requests }) => requests),
+      [2, 2],
+    );
+    assert.equal(await sumUp(store), 2);
+    assert.deepEqual(
+      (await total()).map(({ requests, cost }) => [requests, cost]),
+      before.map(({ requests, cost }, index) => [
+        Number(requests) + 1,
+        BigInt(cost as bigint) + (index === 0 ? 1n : 0n),
+      ]),
+    );
+  });
+
+  test(`sums that are made while an hour changes do not count (${name})`, async (context) => {
+    const store = await open(context);
+    await add(store, [rowOf(VIDEO)]);
+    const day = { start: FIRST, build: 'one' };
+    const until = store.now() + 60_000;
+    assert.equal(await store.call('claimDay', { ...day, until, now: store.now() }), true);
+    assert.equal(await store.call('clearDay', { ...day, until, limit: 10 }), 0);
+    const rows = await store.call('sumsOfDay', { table: 'usage_day', start: FIRST, limit: 10 });
+    assert.equal(rows.length, 1);
+    await add(store, [rowOf(VIDEO)]);
+    assert.equal(await store.call('addDaySums', { ...day, until, table: 'usage_day', rows }), false);
+    assert.equal(await store.call('completeDay', day), false);
+    assert.equal(await store.call('clearDay', { ...day, until, limit: 10 }), undefined);
+    assert.equal(await sumUp(store), 1);
+  });
+
+  test(`a day is summed up by one gateway, and by another one if that one dies (${name})`, async (context) => {
+    const store = await open(context);
+    const other = await store.beside();
+    const rows = Array.from({ length: 300 }, (_, index) => rowOf({ ...VIDEO, hour: index % 48, key: `key-${index}` }));
+    await add(store, rows);
+    const now = store.now();
+    const dead = { start: FIRST, build: 'dead', until: now + 1000 };
+    assert.equal(await store.call('claimDay', { ...dead, now }), true);
+    assert.equal(await other.call('dayToSum', { end: FIRST + 24, now }), undefined);
+    assert.equal(await other.call('claimDay', { ...dead, build: 'other', now: now + 999 }), false);
+    const sums = await store.call('sumsOfDay', { table: 'usage_day', start: FIRST, limit: 1000 });
+    assert.equal(await store.call('addDaySums', { ...dead, table: 'usage_day', rows: sums }), true);
+    assert.equal(await other.call('dayToSum', { end: FIRST + 24, now: now + 1000 }), FIRST);
+    assert.equal(await other.call('claimDay', { ...dead, build: 'other', now: now + 1000 }), true);
+    assert.equal(await store.call('completeDay', dead), false);
+    assert.equal(await other.call('clearDay', { ...dead, build: 'other', limit: 100 }), 100);
+    await store.call('forgetDaysAfter', { end: FIRST });
+    const days = await Promise.all([sumUp(store), sumUp(other)]);
+    assert.equal(
+      days.reduce((sum, count) => sum + count),
+      2,
+    );
+    for (const by of [['key'], ['tags', 'key']] as Question['by'][]) {
+      const question = { from: 0, length: 48, zone: 'UTC', by, filter: {} };
+      assert.deepEqual(sorted(await askedSums(store, question)), sorted(expectedSums(rows, question)));
+    }
+  });
+
+  test(`days are summed up hours after their end, and no more when the clock is set back (${name})`, async (context) => {
+    const store = await open(context);
+    await add(store, [rowOf(VIDEO), rowOf({ ...VIDEO, hour: 24 })]);
+    const at = (hour: number) =>
+      createDailySums({ store: { ...store, now: () => hour * HOUR_MS }, clock: systemClock }).run();
+    assert.equal(await at(FIRST + 27), 0);
+    assert.equal(await at(FIRST + 28), 1);
+    assert.equal(await at(FIRST + 52), 1);
+    assert.equal(await at(FIRST + 40), 0);
+    assert.equal(await at(FIRST + 52), 1);
+  });
+
+  // SQLite has one writer.
+  if (name === 'postgres') {
+    test(`a day is summed up with what a transaction from before the build adds (${name})`, async (context) => {
+      const store = await open(context, RAW_SQL);
+      await add(store, [rowOf(VIDEO)]);
+      // Its change is before the claim, its commit after it.
+      const late = rawSql(
+        store,
+        'DO $$ BEGIN UPDATE usage_hour SET requests = requests + 1; PERFORM pg_sleep(1); END $$',
+      );
+      while ((await store.call('sumWriters', {})).length === 0) await nextTurn();
+      assert.equal(await sumUp(store), 1);
+      await late;
+      const rows = await askedSums(store, { from: 0, length: 24, zone: 'UTC', by: [], filter: {} });
+      assert.deepEqual(
+        rows.map(({ requests }) => requests),
+        [2],
+      );
+    });
+  }
+});
+
+const VIDEO: Described = {
+  ...{ hour: 0, key: 'key-1', model: 'b/m1', tags: 'team=ads', status: 'completed', protocol: 'videos' },
+  ...{ tokens: 0, cost: 0n },
+};
