@@ -47,7 +47,7 @@ for (const { name, url } of MODELS) {
     judge(
       openaiClients(() => ({ url: url(), key: KEY })),
       {
-        'R62: create in the background, and retrieve until it has ended': async (client) => {
+        'create in the background, and retrieve until it has ended': async (client) => {
           const queued = await client.responses.create({ model: name, input: 'Hi', background: true, store: true });
           assert.deepEqual([queued.status, queued.background, queued.output_text], ['queued', true, '']);
           const response = await ended(client, queued.id);
@@ -91,7 +91,7 @@ describe('compact', () => {
     judge(
       openaiClients(() => ({ url: url(), key: KEY })),
       {
-        [`R65: a compacted conversation goes on (${name})`]: async (client) => {
+        [`a compacted conversation goes on (${name})`]: async (client) => {
           const input = [{ role: 'user' as const, content: 'Build a bridge.' }];
           const compacted = await client.responses.compact({ model: name, input });
           assert.equal(compacted.object, 'response.compaction');

@@ -14,7 +14,7 @@ const NOTE = 'A paper boat on a river.';
 
 before(installCodex);
 
-test(`R57, R64: Codex ${VERSION} with supports_websockets`, { timeout: 90_000 }, async (context) => {
+test(`Codex ${VERSION} with supports_websockets`, { timeout: 90_000 }, async (context) => {
   const program = codexProgram(VERSION);
   if (!program) return;
   const upstream = await startUpstream((call, response) => {

@@ -106,7 +106,7 @@ function calling(command: string, index: number, offered: string[]): Said {
 const installed = VERSIONS.filter((version) => process.platform !== 'win32' || version === '0.80');
 
 for (const version of installed) {
-  describe(`R16: Codex ${version}`, () => {
+  describe(`Codex ${version}`, () => {
     for (const protocol of IDS) {
       const models = version === '0.169' ? [MODELS[protocol], `${KNOWN_MODEL}-${protocol}`] : [MODELS[protocol]];
       for (const model of models) {
@@ -126,7 +126,7 @@ for (const version of installed) {
   });
 }
 
-test('R19: an error that no repeat can heal is shown, and not repeated (checklist 96)', async (context) => {
+test('an error that no repeat can heal is shown, and not repeated (checklist 96)', async (context) => {
   answerer = (_call, response) =>
     answerEvents(
       response,

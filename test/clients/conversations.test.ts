@@ -44,7 +44,7 @@ for (const { name, url } of MODELS) {
     judge(
       openaiClients(() => ({ url: url(), key: KEY })),
       {
-        'R66: a conversation from its creation to its deletion (checklist 114)': async (client) => {
+        'a conversation from its creation to its deletion (checklist 114)': async (client) => {
           const { NotFoundError } = openaiOf(client);
           const gone = (error: unknown) => error instanceof NotFoundError;
           const items = [{ role: 'developer' as const, content: 'Be brief.' }];

@@ -66,7 +66,7 @@ async function ask(socket: ResponsesWS, message: Json): Promise<{ response: Json
 }
 
 for (const [name, open] of Object.entries(VERSIONS)) {
-  describe(`R57: ResponsesWS of ${name} (checklist 107)`, () => {
+  describe(`ResponsesWS of ${name} (checklist 107)`, () => {
     test('reads events, and continues without what was sent before', async () => {
       const socket = open();
       const first = await ask(socket, { input: 'odd' });

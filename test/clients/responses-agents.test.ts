@@ -30,7 +30,7 @@ before(async () => {
 after(() => gateway.close());
 
 for (const [name, run] of Object.entries(responsesAgents(() => ({ url: gateway.url, key: KEY })))) {
-  describe(`R16, R36, R37: ${name} as an agent (checklist 97)`, () => {
+  describe(`${name} as an agent (checklist 97)`, () => {
     for (const protocol of PROTOCOLS) {
       for (const stream of [false, true]) {
         test(`with ${protocol}, ${stream ? 'streamed' : 'whole'}`, async () => {

@@ -1,4 +1,4 @@
-/** R40: every field of a request and of its items, as the official SDK's types have them, is carried, named as dropped, or refused by name. */
+/** Every field of a request and of its items, as the official SDK's types have them, is carried, named as dropped, or refused by name. */
 
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
@@ -198,7 +198,7 @@ for (const wire of WIRES) {
       return { dropped, sent: gateway.lastCall(wire)?.bytes.toString() ?? '', response: rest };
     }
 
-    test('R40: no field is lost in silence (checklist 115)', { timeout: 600_000 }, async (context) => {
+    test('no field is lost in silence (checklist 115)', { timeout: 600_000 }, async (context) => {
       const lost = new Set<string>();
       let count = 0;
       for (const one of allCases()) {

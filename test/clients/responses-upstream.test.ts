@@ -225,7 +225,7 @@ async function failureOf(call: Promise<unknown>): Promise<{ status?: number; mes
 const lastCall = () => upstream.calls.at(-1) as UpstreamCall;
 
 for (const [name, connect] of Object.entries(SDKS)) {
-  describe(`R54: ${name} and a model that only Responses has (checklist 109)`, () => {
+  describe(`${name} and a model that only Responses has (checklist 109)`, () => {
     for (const stream of [false, true]) {
       const way = stream ? 'streamed' : 'whole';
 
@@ -244,7 +244,7 @@ for (const [name, connect] of Object.entries(SDKS)) {
         assert.deepEqual(format.schema.required, PERSON.required);
       });
 
-      test(`R21: errors of the provider, ${way} (checklist 110)`, async () => {
+      test(`errors of the provider, ${way} (checklist 110)`, async () => {
         const { driver } = connect();
         assert.equal((await failureOf(driver.ask('too fast', stream))).status, 429);
         assert.equal((await failureOf(driver.ask('too long', stream))).status, 400);
@@ -256,7 +256,7 @@ for (const [name, connect] of Object.entries(SDKS)) {
       });
     }
 
-    test('R18: a stream that is cut is an error (checklist 95)', async () => {
+    test('a stream that is cut is an error (checklist 95)', async () => {
       await failureOf(connect().driver.ask('cut', true));
     });
 

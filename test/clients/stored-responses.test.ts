@@ -79,7 +79,7 @@ const MODELS = [
   ...RESPONSES.map((name) => ({ name: `${name}/m`, url: () => gateway.url })),
 ];
 
-describe('R28: the default model of the AI SDK, which refers to items of earlier answers (checklist 104)', () => {
+describe('the default model of the AI SDK, which refers to items of earlier answers (checklist 104)', () => {
   for (const { name, url } of MODELS) {
     const model = () => createOpenAI({ baseURL: `${url()}/v1`, apiKey: KEY })(name);
     for (const stream of [false, true]) {
@@ -133,7 +133,7 @@ for (const { name, url } of MODELS) {
     judge(
       openaiClients(() => ({ url: url(), key: KEY })),
       {
-        'previous_response_id, retrieve, inputItems and delete (R23, R24, R29, R30)': async (client) => {
+        'previous_response_id, retrieve, inputItems and delete': async (client) => {
           const first = await client.responses.create({ model: name, input: 'One', metadata: { a: 'b' } });
           assert.equal((first as Json).store, name !== 'plain/m');
           const found = await client.responses.retrieve(first.id);
@@ -173,7 +173,7 @@ for (const { name, url } of MODELS) {
           assert.deepEqual(last.response.output, first.output);
         },
 
-        'store: false stores nothing (R22)': async (client) => {
+        'store: false stores nothing': async (client) => {
           const body = { model: name, input: 'One', store: false } as const;
           const { id, store }: Json = await client.responses.create(body);
           assert.equal(store, false);

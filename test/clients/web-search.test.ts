@@ -143,7 +143,7 @@ const KINDS = {
 } as const;
 
 for (const protocol of ['messages', 'generate'] as const) {
-  describe(`R46: a search that a model of ${protocol} made (checklist 101)`, () => {
+  describe(`a search that a model of ${protocol} made (checklist 101)`, () => {
     const asked = { model: `${protocol}/m`, input: 'Weather?', tools: [search] };
 
     judge(openaiClients(connection('drop')), {
@@ -193,7 +193,7 @@ for (const protocol of ['messages', 'generate'] as const) {
   });
 }
 
-describe('R46: other clients read a search', () => {
+describe('other clients read a search', () => {
   for (const protocol of ['messages', 'generate'] as const) {
     const model = `${protocol}/m`;
 
@@ -240,7 +240,7 @@ describe('R46: other clients read a search', () => {
   }
 });
 
-test('R46: a search in vain has failed', async () => {
+test('a search in vain has failed', async () => {
   for (const stream of [false, true]) {
     const body = { model: 'messages/m', input: 'in vain', tools: [search], stream };
     const response = await post(`${gateways.drop.url}/v1/responses`, body, HEADERS.chat);

@@ -119,7 +119,7 @@ function checkOutput({ status, output, model }: Json, protocol: UpstreamProtocol
 }
 
 for (const protocol of Object.keys(MODELS) as UpstreamProtocol[]) {
-  describe(`R67: Open Responses over ${protocol} (checklist 90, 93, 111)`, () => {
+  describe(`Open Responses over ${protocol} (checklist 90, 93, 111)`, () => {
     for (const [id, { body, step }] of Object.entries(CASES)) {
       test(id, async () => {
         play(step);
@@ -147,7 +147,7 @@ for (const protocol of Object.keys(MODELS) as UpstreamProtocol[]) {
 }
 
 for (const protocol of ['chat', 'messages', 'generate'] as const) {
-  test(`R67: over ${protocol}, a response repeats the JSON Schema of its request, which the specification has as null`, async () => {
+  test(`over ${protocol}, a response repeats the JSON Schema of its request, which the specification has as null`, async () => {
     play({ text: '{}' });
     const schema = { type: 'object', properties: {}, required: [], additionalProperties: false };
     const format = { type: 'json_schema', name: 'nothing', schema, strict: true };
@@ -157,7 +157,7 @@ for (const protocol of ['chat', 'messages', 'generate'] as const) {
     assert.deepEqual(problems, [`ResponseResource.text.format.schema: ${JSON.stringify(schema)} is not null`]);
   });
 
-  test(`R67: what ends early over ${protocol} keeps to the schemas too`, async () => {
+  test(`what ends early over ${protocol} keeps to the schemas too`, async () => {
     rig.say({ text: 'Hel', finish: { chat: 'length', messages: 'max_tokens', generate: 'MAX_TOKENS' }[protocol] });
     assert.equal((await whole(protocol, { input: 'Hi' })).status, 'incomplete');
     assert.equal((await streamed(protocol, { input: 'Hi' })).at(-1).type, 'response.incomplete');
@@ -167,7 +167,7 @@ for (const protocol of ['chat', 'messages', 'generate'] as const) {
   });
 }
 
-test('R67: errors have the members of the specification (checklist 111)', async () => {
+test('errors have the members of the specification (checklist 111)', async () => {
   for (const body of [{ input: 7 }, { input: 'Hi', temperature: 9 }, { input: 'Hi', model: 'a/none' }]) {
     const response = await send('chat', body);
     assert.ok(response.status >= 400);
@@ -175,7 +175,7 @@ test('R67: errors have the members of the specification (checklist 111)', async 
   }
 });
 
-test('R67: messages of a WebSocket are the events of a stream, and errors those of the specification', async () => {
+test('messages of a WebSocket are the events of a stream, and errors those of the specification', async () => {
   play(CALL);
   const socket = await connect(rig.gateway.url, { headers: HEADERS.chat });
   socket.send({ type: 'response.create', model: MODELS.messages, input: 'Hi', tools: [TOOL] });

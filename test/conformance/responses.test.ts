@@ -49,7 +49,7 @@ async function refused(change: Json, param: string, protocol: ProtocolId = 'chat
 
 for (const protocol of IDS) {
   describe(`over ${protocol}`, () => {
-    test('R8, R9, R10: a whole answer has all members, ids and counts (checklist 90, 91, 92)', async () => {
+    test('a whole answer has all members, ids and counts (checklist 90, 91, 92)', async () => {
       rig.say(SAID);
       const response = await whole(protocol, { ...STATE, tools: [F], metadata: { a: 'b' } });
       assertResponse(response);
@@ -60,7 +60,7 @@ for (const protocol of IDS) {
       assert.deepEqual(response.tools, [{ ...F, description: null }]);
     });
 
-    test('R11, R12, R13, R14, R15, R17: a stream has every event in order, and its end is what was streamed (checklist 93, 94)', async () => {
+    test('a stream has every event in order, and its end is what was streamed (checklist 93, 94)', async () => {
       rig.say(SAID);
       const events = await streamed(protocol, { ...STATE, tools: [F] });
       const { response } = events.at(-1);
@@ -68,7 +68,7 @@ for (const protocol of IDS) {
       assert.deepEqual(kinds, ['message', 'function_call', 'function_call']);
     });
 
-    test('R36, R37: reasoning is a summary; its state is there if it was asked for (checklist 97)', async () => {
+    test('reasoning is a summary; its state is there if it was asked for (checklist 97)', async () => {
       rig.say(SAID);
       const has = (items: Json[]) => items.some((item) => item.encrypted_content);
       const { output } = await whole(protocol, { tools: [F] });
@@ -77,7 +77,7 @@ for (const protocol of IDS) {
       assert.equal(has((await whole(protocol, { ...STATE, tools: [F] })).output), protocol !== 'chat');
     });
 
-    test('R20: an answer that the limit cut off is incomplete (checklist 95)', async () => {
+    test('an answer that the limit cut off is incomplete (checklist 95)', async () => {
       rig.say({ text: 'Hel', finish: { chat: 'length', messages: 'max_tokens', generate: 'MAX_TOKENS' }[protocol] });
       const response = await whole(protocol);
       assertResponse(response);
@@ -85,7 +85,7 @@ for (const protocol of IDS) {
       assert.equal((await streamed(protocol)).at(-1).type, 'response.incomplete');
     });
 
-    test('R18: a stream that its provider cuts ends with response.failed (checklist 95)', async () => {
+    test('a stream that its provider cuts ends with response.failed (checklist 95)', async () => {
       const frames = SPEAKERS[protocol].stream({ text: 'Hello there' }).split(/(?<=\n\n)/);
       rig.answer((_call, response) =>
         answerEvents(response, frames.slice(0, { chat: 2, messages: 3, generate: 1 }[protocol]).join('')),
@@ -95,7 +95,7 @@ for (const protocol of IDS) {
       assert.equal(events.at(-1).response.error.code, 'server_error');
     });
 
-    test('R41, R43: a free-text tool is a function; its call comes back as free text, whole and streamed (checklist 99)', async () => {
+    test('a free-text tool is a function; its call comes back as free text, whole and streamed (checklist 99)', async () => {
       const input = 'print("1")\n🦊';
       rig.say({ calls: [{ id: 'call_1', name: 'exec', args: { input } }] });
       const format = { type: 'grammar', syntax: 'lark', definition: 'start: /.+/' };
@@ -110,7 +110,7 @@ for (const protocol of IDS) {
       assert.ok(rig.upstream.calls.every(({ bytes }) => bytes.includes('start: /.+/')));
     });
 
-    test('R44, R45: a call comes back with the namespace of its tool, also of one that joined later (checklist 99)', async () => {
+    test('a call comes back with the namespace of its tool, also of one that joined later (checklist 99)', async () => {
       rig.say({ calls: [{ id: 'call_1', name: 'docs__f', args: {} }] });
       const joined = {
         type: 'additional_tools',
@@ -123,7 +123,7 @@ for (const protocol of IDS) {
   });
 }
 
-test('R19: an error before the start has its status; after it, one response.failed with a code that says whether to repeat (checklist 96)', async () => {
+test('an error before the start has its status; after it, one response.failed with a code that says whether to repeat (checklist 96)', async () => {
   const chunk = (more: Json) => frame({ id: 'c', object: 'chat.completion.chunk', created: 1, model: 'm', ...more });
   const begun = chunk({ choices: [{ index: 0, delta: { content: 'One' }, finish_reason: null }] });
   for (const [code, expected] of [
@@ -139,7 +139,7 @@ test('R19: an error before the start has its status; after it, one response.fail
   await refused({ temperature: 7 }, 'temperature');
 });
 
-test('R38: instructions come first, system and developer messages stay where they are (checklist 100)', async () => {
+test('instructions come first, system and developer messages stay where they are (checklist 100)', async () => {
   await whole('chat', {
     instructions: 'One',
     input: [
@@ -153,7 +153,7 @@ test('R38: instructions come first, system and developer messages stay where the
   );
 });
 
-test('R46, R47: a tool that only its provider runs is refused by name; web search beside other tools is dropped by name (checklist 101)', async () => {
+test('a tool that only its provider runs is refused by name; web search beside other tools is dropped by name (checklist 101)', async () => {
   for (const type of ['file_search', 'code_interpreter', 'image_generation', 'mcp', 'computer'])
     await refused({ tools: [F, { type }] }, 'tools[1].type');
   const response = await ask('chat', { tools: [F, { type: 'web_search' }] });
@@ -161,7 +161,7 @@ test('R46, R47: a tool that only its provider runs is refused by name; web searc
   assert.equal(response.status, 200);
 });
 
-test('R48: parallel calls that come mixed go out one after the other (checklist 94)', async () => {
+test('parallel calls that come mixed go out one after the other (checklist 94)', async () => {
   const piece = (index: number, call: Json) => ({
     choices: [{ index: 0, delta: { tool_calls: [{ index, ...call }] } }],
   });
@@ -180,7 +180,7 @@ test('R48: parallel calls that come mixed go out one after the other (checklist 
   );
 });
 
-test('R50: state of another provider never reaches a model (checklist 97)', async () => {
+test('state of another provider never reaches a model (checklist 97)', async () => {
   rig.answer(speak({ text: 'Hello' }));
   const foreign = { type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: 'gAAAA-sealed-elsewhere' };
   for (const protocol of IDS)

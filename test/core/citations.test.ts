@@ -53,7 +53,7 @@ function cited(upstream: string): Json {
   }
 }
 
-describe('R49: url_citation of a Responses client counts in UTF-16 units of its text, and has a title', () => {
+describe('url_citation of a Responses client counts in UTF-16 units of its text, and has a title', () => {
   const client = protocolOf('responses');
   for (const upstream of ['chat', 'messages', 'generate'].map(protocolOf)) {
     const chunks = [Buffer.from(JSON.stringify(cited(upstream.id)))];

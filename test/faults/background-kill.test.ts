@@ -1,4 +1,4 @@
-/** R63: a gateway is killed while it runs background responses: each of them ends, and none is sent to its model twice. */
+/** A gateway is killed while it runs background responses: each of them ends, and none is sent to its model twice. */
 
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';

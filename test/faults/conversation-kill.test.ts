@@ -1,4 +1,4 @@
-/** R66: a gateway is killed while responses are appended to conversations: a response and its items are there, or neither is. */
+/** A gateway is killed while responses are appended to conversations: a response and its items are there, or neither is. */
 
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';

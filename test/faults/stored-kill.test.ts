@@ -1,4 +1,4 @@
-/** R35: a gateway is killed while it stores responses: what a client saw to its end is there, and nothing is there by half. */
+/** A gateway is killed while it stores responses: what a client saw to its end is there, and nothing is there by half. */
 
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';

@@ -113,7 +113,7 @@ providers:
       fetch(`${url}/v1/responses/${id}?stream=true${query}`, { headers: HEADERS.chat });
 
     for (const model of ['plain/m', ...OTHERS.map((protocol) => `${protocol}/m`)]) {
-      test(`R62: the stream can be read again from every event on, without gap or double (${model})`, async () => {
+      test(`the stream can be read again from every event on, without gap or double (${model})`, async () => {
         const events = await eventsOf(await start(model));
         assert.deepEqual(numbersOf(events), countTo(0, events.length));
         const types = events.map(({ type }) => type);

@@ -89,7 +89,7 @@ providers:
     });
 
     for (const model of ['plain/m', 'keeping/m', ...OTHERS.map((protocol) => `${protocol}/m`)]) {
-      test(`R62: queued, then completed (${model}) (checklist 112)`, async () => {
+      test(`queued, then completed (${model}) (checklist 112)`, async () => {
         const { status, body } = await client.create({ model, input: 'Hello', metadata: { a: 'b' }, store: true });
         assert.equal(status, 200, JSON.stringify(body));
         assert.match(body.id, /^resp_[0-9a-f]{32}$/);
@@ -232,7 +232,7 @@ providers:
     });
 
     describe('what is refused', () => {
-      test('R33: other keys do not have the response', async () => {
+      test('other keys do not have the response', async () => {
         const { body } = await client.create({ model: 'plain/m', input: 'Mine' });
         const headers = { authorization: `Bearer ${OTHER}` };
         for (const [method, path] of [

@@ -82,7 +82,7 @@ const HISTORY = [
   user('Paint it.'),
 ];
 
-test('R65: a provider that has it compacts: its result is relayed, and charged', async () => {
+test('a provider that has it compacts: its result is relayed, and charged', async () => {
   const { status, headers, body } = await send('/compact', { model: 'compacting/m', input: HISTORY });
   assert.equal(status, 200, JSON.stringify(body));
   assert.deepEqual(body, COMPACTED);
@@ -98,7 +98,7 @@ test('R65: a provider that has it compacts: its result is relayed, and charged',
 });
 
 for (const [index, protocol] of OTHERS.entries()) {
-  test(`R65: the model summarizes, and reads its summary again (${protocol})`, async () => {
+  test(`the model summarizes, and reads its summary again (${protocol})`, async () => {
     const { status, headers, body } = await send('/compact', { model: `${protocol}/m`, input: HISTORY });
     assert.equal(status, 200, JSON.stringify(body));
     assert.equal(body.object, 'response.compaction');
@@ -161,7 +161,7 @@ test('only the last messages of the user are kept, as many as fit', async () => 
   assert.deepEqual(body.output.slice(0, -1), input.slice(-7));
 });
 
-test('R65: what is refused', async () => {
+test('what is refused', async () => {
   const cases: [Json, number, string][] = [
     [{ input: HISTORY }, 400, 'model'],
     [{ model: 'without/m', input: 7 }, 400, 'input'],
@@ -177,7 +177,7 @@ test('R65: what is refused', async () => {
   assert.equal((await send('', { model: 'chat/m', input: [item, user('x')] })).status, 400);
 });
 
-test('R65: responses.compaction: upstream leaves compaction to providers that have it', async () => {
+test('responses.compaction: upstream leaves compaction to providers that have it', async () => {
   const strict = await startTestGateway(`
 responses: { compaction: upstream }
 providers:

@@ -1,4 +1,4 @@
-/** R66: conversations of a key: their items, and the responses that read and append them, on both engines. */
+/** Conversations of a key: their items, and the responses that read and append them, on both engines. */
 
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
@@ -221,7 +221,7 @@ providers:
         assert.deepEqual(await textsIn(id), ['Hi']);
       });
 
-      test('R33: conversations of another key are unknown', async () => {
+      test('conversations of another key are unknown', async () => {
         const id = await newConversation([{ ...user('Secret'), id: 'msg_secret' }]);
         const headers = withKey(OTHER);
         for (const [method, path, body] of [
@@ -263,7 +263,7 @@ providers:
     for (const stream of [false, true]) {
       describe(stream ? 'streamed' : 'whole', () => {
         for (const model of ['plain/m', 'keeping/m', ...OTHERS.map((protocol) => `${protocol}/m`)]) {
-          test(`R66: a response reads the conversation and is appended to it (${model}) (checklist 114)`, async () => {
+          test(`a response reads the conversation and is appended to it (${model}) (checklist 114)`, async () => {
             const id = await newConversation([{ role: 'developer', content: 'Be brief.' }]);
             const first = await create({ model, input: 'One', conversation: id, stream });
             assert.equal(first.status, 200, JSON.stringify(first.body));

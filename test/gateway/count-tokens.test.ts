@@ -102,7 +102,7 @@ describe('57: generate content', () => {
   });
 });
 
-describe('R65: responses', () => {
+describe('responses', () => {
   const countResponses = (body: Json): Promise<Response> =>
     post(`${gateway.url}/v1/responses/input_tokens`, body, HEADERS.chat);
 

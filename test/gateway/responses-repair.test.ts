@@ -130,7 +130,7 @@ for (const client of ['chat', 'messages', 'generate'] as const) {
 
     for (const [how, error] of Object.entries({ 'by code': CODE, 'by message': MESSAGE })) {
       for (const stream of [false, true]) {
-        test(`R51: is left out once the server cannot read it, ${how}, ${stream ? 'streamed' : 'whole'}`, async () => {
+        test(`is left out once the server cannot read it, ${how}, ${stream ? 'streamed' : 'whole'}`, async () => {
           const turn = await firstTurn(client, 'one/m');
           answer = refusal(error);
           const response = await nextTurn(client, 'one/m', turn, { stream });
@@ -147,7 +147,7 @@ for (const client of ['chat', 'messages', 'generate'] as const) {
       }
     }
 
-    test('R50: is not sent to another account of the provider', async () => {
+    test('is not sent to another account of the provider', async () => {
       const turn = await firstTurn(client, 'two/m');
       answer = (_call, response) => answerJson(response, WHOLE);
       await nextTurn(client, 'two/m', turn);
@@ -178,7 +178,7 @@ describe('relayed to a client of Responses', () => {
   const send = (body: Json = {}) =>
     post(`${gateway.url}/v1/responses`, { model: 'one/m', input, store: false, ...body }, HEADERS.chat);
 
-  test('R51: reasoning that the server cannot read is left out with the ids that it pairs (checklist 98)', async () => {
+  test('reasoning that the server cannot read is left out with the ids that it pairs (checklist 98)', async () => {
     answer = refusal(CODE);
     const response = await send();
     assert.equal(response.status, 200);
@@ -193,7 +193,7 @@ describe('relayed to a client of Responses', () => {
     assert.equal(second?.body.store, false);
   });
 
-  test('R51: a stream that begins with that error', async () => {
+  test('a stream that begins with that error', async () => {
     answer = ({ body }, response) => {
       const isFirst = body.input.some(({ type }: Json) => type === 'reasoning');
       const error = { code: 'invalid_encrypted_content', message: 'It cannot be read.' };

@@ -144,7 +144,7 @@ for (const client of CLIENTS) {
         { type: 'error', code: 'server_is_overloaded', message: 'Busy.', param: null },
       ],
     })) {
-      test(`R7: a stream ${what} is answered by another endpoint`, async () => {
+      test(`a stream ${what} is answered by another endpoint`, async () => {
         answer = (_call, response) => answerEvents(response, events.map(frame).join(''));
         const response = await asking(client, nextPair(), true);
         assert.deepEqual(hear(client, await response.text()), { text: 'From two', success: true });
@@ -156,7 +156,7 @@ for (const client of CLIENTS) {
       failed: { status: 'failed', error: { code: 'server_error', message: 'The model broke.' } },
       cancelled: { status: 'cancelled' },
     })) {
-      test(`R21: a whole response that is ${status} is an error, never an empty answer (checklist 110)`, async () => {
+      test(`a whole response that is ${status} is an error, never an empty answer (checklist 110)`, async () => {
         answer = (_call, response) => answerJson(response, responseOf(changes));
         const response = await asking(client, 'one/m-2026');
         assert.ok(response.status >= 500, String(response.status));
@@ -165,7 +165,7 @@ for (const client of CLIENTS) {
         assert.equal(textOf(client, (await other.json()) as Json), 'Hello');
       });
 
-      test(`R21: a stream that is ${status} midway ends with an error`, async () => {
+      test(`a stream that is ${status} midway ends with an error`, async () => {
         const last = { type: `response.${status}`, response: responseOf(changes) };
         const events = [...preambleOf(), deltaOf('Hel', 3), last];
         answer = (_call, response) => answerEvents(response, events.map(frame).join(''));

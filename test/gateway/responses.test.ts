@@ -97,7 +97,7 @@ const events =
     answerEvents(response, text);
 
 describe('bytes', () => {
-  test('R2: a request passes but for the model, with members, items and tools that nobody knows (checklist 102)', async () => {
+  test('a request passes but for the model, with members, items and tools that nobody knows (checklist 102)', async () => {
     const text = (model: string) =>
       `{ "model":"${model}",  "input": [ {"role":"user","content":"caf\\u00e9"}, {"type":"brand_new","n":1.0} ], "store":true, "include":["x.y"], "tools":[{"type":"brand_new_tool"}], "new_field":12345678901234567890, "client_metadata":{"a":1} }`;
     const response = await sendText(text('one/m-2026'));
@@ -120,7 +120,7 @@ describe('bytes', () => {
     assert.equal(response.headers.get('x-polygate-cost'), '2.3');
   });
 
-  test('R2: a stream passes but for the model in its first and last events and the cost (checklist 102)', async () => {
+  test('a stream passes but for the model in its first and last events and the cost (checklist 102)', async () => {
     const sent = `: comment\n\n${streamOf('caf\u00e9 🦊')}data: [DONE]\n\n`;
     answer = events(sent);
     const response = await send({ model: 'one/m-2026', input: 'Hi', stream: true });
@@ -143,7 +143,7 @@ describe('bytes', () => {
     assert.ok(large.trimEnd().includes('response.completed'));
   });
 
-  test('R5: headers of its clients are passed on, and no others', async () => {
+  test('headers of its clients are passed on, and no others', async () => {
     const own = {
       'openai-beta': 'responses=v1',
       session_id: 's',
@@ -158,7 +158,7 @@ describe('bytes', () => {
   });
 
   for (const type of TYPES) {
-    test(`R4: ${type} relays whole and streamed`, async () => {
+    test(`${type} relays whole and streamed`, async () => {
       const body = { model: `t-${type}/m-2026`, input: 'Hi', temperature: 1, max_output_tokens: 20, top_p: 0.5 };
       const whole = await send(body);
       assert.equal(whole.status, 200, await whole.clone().text());
@@ -279,7 +279,7 @@ describe('what is refused', () => {
     });
   }
 
-  test('R3: null is as absent, and store, prompt and background: false pass', async () => {
+  test('null is as absent, and store, prompt and background: false pass', async () => {
     const body = {
       ...{ previous_response_id: null, conversation: null, background: false, store: true },
       prompt: { id: 'pmpt_1' },
@@ -311,7 +311,7 @@ describe('what is refused', () => {
     assert.deepEqual([answered.id, answered.model], ['resp_two', 'house/mixed']);
   });
 
-  test('R1: keys of other surfaces, wrong keys, other methods and paths, in its own shape', async () => {
+  test('keys of other surfaces, wrong keys, other methods and paths, in its own shape', async () => {
     const body = { model: 'one/m-2026', input: 'Hi' };
     assert.equal((await send(body, withKey(KEYS.responses))).status, 200);
     assert.equal((await send(body, withKey(KEYS.chat))).status, 403);
@@ -367,7 +367,7 @@ describe('failures', () => {
     });
   }
 
-  test("R6: an upstream's error passes as it is; of our key it says nothing; other shapes become well-formed", async () => {
+  test("an upstream's error passes as it is; of our key it says nothing; other shapes become well-formed", async () => {
     const own = { error: { message: 'Too long.', type: 'invalid_request_error', param: 'input', code: 'x' } };
     const cases: [status: number, body: Json, expected: [number, Json]][] = [
       [400, own, [400, own]],

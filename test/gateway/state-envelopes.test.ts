@@ -84,7 +84,7 @@ async function continued(gateway: TestGateway, model: string, output: Json[]): P
   return upstream.calls[0]?.bytes.toString() ?? '';
 }
 
-describe('R37: state of reasoning returns to the provider that made it (checklist 97)', () => {
+describe('state of reasoning returns to the provider that made it (checklist 97)', () => {
   for (const model of ['messages/m', 'generate/m']) {
     for (const stream of [false, true]) {
       const form = stream ? 'streamed' : 'whole';

@@ -144,7 +144,7 @@ providers:
       before(() => start('keep: 2d'));
       after(stop);
 
-      test('R32: an expired response is unknown at once, and gone soon', async () => {
+      test('an expired response is unknown at once, and gone soon', async () => {
         const [first, second] = await chain(2, (index) => `${index} `.repeat(5000));
         clock.set(clock.now() + 1.9 * DAY_MS);
         const third = await create({ input: 'Three', previous_response_id: second?.body.id });
@@ -160,7 +160,7 @@ providers:
         await sweepUntil(isEmpty);
       });
 
-      test('R32: a conversation expires some time after its last use, with its items', async () => {
+      test('a conversation expires some time after its last use, with its items', async () => {
         const items = [{ role: 'user', content: 'x'.repeat(9000) }];
         const [used, changed, left] = await Promise.all(
           [1, 2, 3].map(async () => (await conversations('', { items })).body.id),
@@ -177,7 +177,7 @@ providers:
         await sweepUntil(isEmpty);
       });
 
-      test('R32: responses and conversations of a revoked key go', async () => {
+      test('responses and conversations of a revoked key go', async () => {
         const admin = (method: string, path: string, body?: Json) =>
           fetch(`${gateway.adminUrl}/admin/v1/keys${path}`, {
             method,
@@ -201,7 +201,7 @@ providers:
       before(() => start('max_responses: 6, max_size: 1MiB, max_chain_items: 8, max_chain_size: 64KiB'));
       after(stop);
 
-      test('R32: the oldest responses of a key go first', async () => {
+      test('the oldest responses of a key go first', async () => {
         const turns: Answered[] = [];
         for (let index = 0; index < 8; index++) {
           clock.advance(1);
@@ -218,7 +218,7 @@ providers:
         assert.ok(Number(bytes) <= 1024 * 1024 && Number(responses) >= 2, `${responses} with ${bytes}`);
       });
 
-      test('R32: a chain that is too long is refused by name, never cut', async () => {
+      test('a chain that is too long is refused by name, never cut', async () => {
         const turns = await chain(5);
         const last = turns.at(-1);
         assert.deepEqual([last?.status, turns.at(-2)?.status], [200, 200]);
@@ -235,7 +235,7 @@ providers:
         assert.equal(upstream.calls.length, 1);
       });
 
-      test('R32: a conversation that is too long is refused by name, and keeps what it has', async () => {
+      test('a conversation that is too long is refused by name, and keeps what it has', async () => {
         const user = (content: string) => ({ role: 'user', content });
         const { id } = (await conversations('', { items: Array(7).fill(user('x')) })).body;
         const added = await conversations(`/${id}/items`, { items: [user('8'), user('9')] });
@@ -253,7 +253,7 @@ providers:
         assert.deepEqual([more.status, more.body.error.code], [400, 'context_length_exceeded']);
       });
 
-      test('R32: conversations count as responses, and the one that was not used for longest goes first', async () => {
+      test('conversations count as responses, and the one that was not used for longest goes first', async () => {
         const ids: string[] = [];
         for (let index = 0; index < 7; index++) {
           clock.advance(1);
@@ -275,7 +275,7 @@ providers:
         assert.ok(Number(bytes) <= 1024 * 1024, String(bytes));
       });
 
-      test('R32: an item that is referred to many times counts as often', async () => {
+      test('an item that is referred to many times counts as often', async () => {
         upstream.output = (_body, number) => [messageOf(`msg_big_${number}`, 'w'.repeat(9000))];
         clock.advance(1);
         const first = await create({ input: 'Write much' });
@@ -312,7 +312,7 @@ providers:
         assert.ok(Number(bytes) < 120_000, String(bytes));
       });
 
-      test('R34: content is encrypted at rest, and in no log, metric or audit', async () => {
+      test('content is encrypted at rest, and in no log, metric or audit', async () => {
         upstream.output = () => [messageOf('msg_c', `${CANARY} answers`)];
         const secret = {
           ...{ input: [{ role: 'user', content: CANARY }], instructions: CANARY.repeat(300) },

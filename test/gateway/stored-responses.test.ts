@@ -101,7 +101,7 @@ models:
 
     for (const stream of [false, true]) {
       describe(stream ? 'streamed' : 'whole', () => {
-        test('R23, R24: a chain is sent whole to an upstream that keeps nothing, without earlier instructions (checklist 103)', async () => {
+        test('a chain is sent whole to an upstream that keeps nothing, without earlier instructions (checklist 103)', async () => {
           const first = await create({ input: 'One', instructions: 'Be brief.', metadata: { a: 'b' }, stream });
           const second = await create({
             input: [{ role: 'user', content: 'Two' }],
@@ -132,7 +132,7 @@ models:
           assert.equal(found.headers.get('cache-control'), 'no-store');
         });
 
-        test('R28: item references are replaced by their items (checklist 104)', async () => {
+        test('item references are replaced by their items (checklist 104)', async () => {
           const first = await create({ input: 'One', stream });
           const { id } = first.body.output[0];
           const input = [
@@ -159,7 +159,7 @@ models:
           ]);
         });
 
-        test('R26: results of parallel and custom calls continue a chain alone, with media', async () => {
+        test('results of parallel and custom calls continue a chain alone, with media', async () => {
           const calls = [
             {
               id: 'fc_1',
@@ -188,7 +188,7 @@ models:
           assert.equal(third.status, 200);
         });
 
-        test('R27: reasoning goes back to its origin, and to no other', async () => {
+        test('reasoning goes back to its origin, and to no other', async () => {
           const reasoning = { id: 'rs_1', type: 'reasoning', summary: [], encrypted_content: 'sealed', status: null };
           const open = {
             id: 'rs_2',
@@ -209,7 +209,7 @@ models:
           assert.ok(!plain.calls[2]?.bytes.includes('sealed'));
         });
 
-        test('R31: a chain of an upstream that keeps responses goes to its account, byte for byte', async () => {
+        test('a chain of an upstream that keeps responses goes to its account, byte for byte', async () => {
           const turns: Answered[] = [];
           for (let turn = 0; turn < 6; turn++) {
             const previous = turns.at(-1)?.body.id;
@@ -238,7 +238,7 @@ models:
           assert.ok(accounts.has(keeping.calls.at(-1)?.headers.authorization));
         });
 
-        test('R31: no other account or provider is tried for it (checklist 105)', async () => {
+        test('no other account or provider is tried for it (checklist 105)', async () => {
           const first = await create({ model: 'keeping/m', input: 'One', stream });
           keeping.calls.length = 0;
           assertRefused(
@@ -281,7 +281,7 @@ models:
           );
         });
 
-        test('R22: store set to false keeps nothing, with either upstream (checklist 106)', async () => {
+        test('store set to false keeps nothing, with either upstream (checklist 106)', async () => {
           for (const model of ['plain/m', 'keeping/m']) {
             const first = await create({ model, input: 'One', store: false, stream });
             assert.equal(first.body.store, false);
@@ -308,7 +308,7 @@ models:
           assertRefused(await request('GET', id), null, null, 404);
         });
 
-        test('R25: the next turn may begin as soon as the last event is there (checklist 103)', async () => {
+        test('the next turn may begin as soon as the last event is there (checklist 103)', async () => {
           for (let round = 0; round < 20; round++) {
             const response = await post(
               `${gateway.url}/v1/responses`,
@@ -368,7 +368,7 @@ providers:
         await odd.close();
       });
 
-      test('R33: those of another key are unknown on every path (checklist 106)', async () => {
+      test('those of another key are unknown on every path (checklist 106)', async () => {
         for (const model of ['plain/m', 'keeping/m']) {
           const first = await create({ model, input: 'One' });
           const { id } = first.body;
@@ -429,7 +429,7 @@ providers:
     });
 
     describe('resources', () => {
-      test('R29: input items come in pages, each with an id that may be referred to', async () => {
+      test('input items come in pages, each with an id that may be referred to', async () => {
         const input = Array.from({ length: 5 }, (_, index) => ({ role: 'user', content: `Text ${index}` }));
         const first = await create({ input });
         const second = await create({ input: 'Last', previous_response_id: first.body.id });
@@ -467,7 +467,7 @@ providers:
         assert.deepEqual(textsOf(plain.calls[0]?.body.input), ['Text 3']);
       });
 
-      test('R23: a stored response comes as the events of its stream, from a number on (checklist 91)', async () => {
+      test('a stored response comes as the events of its stream, from a number on (checklist 91)', async () => {
         plain.output = () => [
           { id: 'rs_9', type: 'reasoning', summary: [{ type: 'summary_text', text: 'Hm.' }] },
           { id: 'fc_9', type: 'function_call', call_id: 'c', name: 'f', arguments: '{"a":1}', status: 'completed' },
@@ -495,7 +495,7 @@ providers:
         assertRefused(wrong, 'invalid_request', 'stream');
       });
 
-      test('R30: a deleted response is unknown, and so are chains and items (checklist 106)', async () => {
+      test('a deleted response is unknown, and so are chains and items (checklist 106)', async () => {
         for (const model of ['plain/m', 'keeping/m']) {
           const first = await create({ model, input: 'One' });
           const second = await create({ model, input: 'Two', previous_response_id: first.body.id });

@@ -124,7 +124,7 @@ async function settled(): Promise<void> {
   await reaction();
 }
 
-describe('R58: bounds', () => {
+describe('bounds', () => {
   test('a message that comes too slowly', async () => {
     const socket = await openRaw();
     socket.write(frameOf(Buffer.alloc(10), { announced: MIB / 2 }));

@@ -92,7 +92,7 @@ async function reaction(): Promise<void> {
   for (let turn = 0; turn < 20; turn++) await new Promise(setImmediate);
 }
 
-describe('R58: the upgrade request', () => {
+describe('the upgrade request', () => {
   const strangers: [name: string, headers: Record<string, string>, status: number, code: string][] = [
     ['without a key', {}, 401, 'invalid_api_key'],
     ['with a wrong key', { authorization: 'Bearer sk-wrong' }, 401, 'invalid_api_key'],
@@ -182,7 +182,7 @@ describe('R58: the upgrade request', () => {
   });
 });
 
-describe('R58: limits', () => {
+describe('limits', () => {
   test('the number of connections of one key', async () => {
     const sockets = await Promise.all([1, 2, 3].map(() => connect(gateway.url)));
     const { status, body, headers } = await refused(gateway.url);

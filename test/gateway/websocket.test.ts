@@ -85,7 +85,7 @@ async function withSocket(work: (socket: TestSocket) => Promise<void>, key = KEY
   }
 }
 
-describe('R57: the cases of Open Responses (checklist 107)', () => {
+describe('the cases of Open Responses (checklist 107)', () => {
   test('a response: the events of a stream without its framing', () =>
     withSocket(async (socket) => {
       socket.send({ type: 'response.create', model: MODEL, input: 'Count.', stream: true, metadata: { a: 'b' } });
@@ -180,7 +180,7 @@ describe('R57: the cases of Open Responses (checklist 107)', () => {
     }));
 });
 
-describe('R60: what a connection remembers', () => {
+describe('what a connection remembers', () => {
   test('a response of the upstream that fails evicts too, and one that is cut off', async () => {
     const failures = [[...preambleOf(), FAILED].map(frame).join(''), eventsOf('He').slice(0, 8).map(frame).join('')];
     for (const failure of failures) {
@@ -282,7 +282,7 @@ describe('R60: what a connection remembers', () => {
     }));
 });
 
-test('R61: a response of another key, and of another connection, is as an unknown one', () =>
+test('a response of another key, and of another connection, is as an unknown one', () =>
   withSocket(async (socket) => {
     await socket.ask({ model: MODEL, input: 'mine', store: false });
     for (const key of [KEYS.other, KEY]) {
@@ -295,7 +295,7 @@ test('R61: a response of another key, and of another connection, is as an unknow
     assert.equal(upstream.calls.length, 1);
   }));
 
-describe('R59: each request counts as one over HTTP (checklist 107)', () => {
+describe('each request counts as one over HTTP (checklist 107)', () => {
   const usage = async (key: string): Promise<Json> =>
     ((await (await fetch(`${gateway.url}/v1/usage`, { headers: withKey(key).headers })).json()) as Json).total;
 
@@ -366,7 +366,7 @@ describe('R59: each request counts as one over HTTP (checklist 107)', () => {
     }));
 });
 
-describe('R64: generate: false', () => {
+describe('generate: false', () => {
   test('is answered without an upstream, and prepares the next request', () =>
     withSocket(async (socket) => {
       const tools = [{ type: 'function', name: 'f', parameters: { type: 'object' }, strict: false }];
@@ -409,7 +409,7 @@ describe('R64: generate: false', () => {
 });
 
 describe('one request at a time', () => {
-  test('R58: those that come meanwhile wait, in order', () =>
+  test('those that come meanwhile wait, in order', () =>
     withSocket(async (socket) => {
       const permits = createPermits();
       let most = 0;
@@ -490,7 +490,7 @@ test('headers of the upgrade request apply to each request, without what is mean
   await socket.close();
 });
 
-test('R40: the first message has the headers that a response over HTTP has, with the names of dropped fields (checklist 108)', () =>
+test('the first message has the headers that a response over HTTP has, with the names of dropped fields (checklist 108)', () =>
   withSocket(async (socket) => {
     const choice = { index: 0, message: { role: 'assistant', content: 'Hi' }, finish_reason: 'stop' };
     answer = (_call, response) => answerJson(response, { id: 'c', object: 'chat.completion', choices: [choice] });

@@ -12,7 +12,7 @@ function readIn(pieces: string[]): string[] {
 
 const HARD = 'a "b" \\ \n\t/ \u0001 grüß 🦊 \u2028 end';
 
-test('R42: a text arrives whole, cut at any place, escapes included', () => {
+test('a text arrives whole, cut at any place, escapes included', () => {
   for (const written of [JSON.stringify({ input: HARD }), ` { "input" :\n${JSON.stringify(HARD)} }`, escapedOf(HARD)]) {
     for (let cut = 0; cut <= written.length; cut++)
       assert.equal(readIn([written.slice(0, cut), written.slice(cut)]).join(''), HARD, `${cut} of ${written}`);
@@ -26,7 +26,7 @@ function escapedOf(text: string): string {
   return `{"input":"${escapes.join('')}"}`;
 }
 
-test('R42: any text in any pieces; no piece ends amid a character', () => {
+test('any text in any pieces; no piece ends amid a character', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'grapheme' }), fc.array(fc.nat()), (text, positions) => {
       const written = JSON.stringify({ input: text });
@@ -41,12 +41,12 @@ test('R42: any text in any pieces; no piece ends amid a character', () => {
   );
 });
 
-test('R42: text comes before its end does', () => {
+test('text comes before its end does', () => {
   const reader = createInputReader();
   assert.deepEqual(['{"inp', 'ut":"on', 'e tw'].map(reader.push), ['', 'on', 'e tw']);
 });
 
-test('R41: arguments of another form are the text themselves, and none are no text', () => {
+test('arguments of another form are the text themselves, and none are no text', () => {
   assert.equal(readIn(['{"code":', '"x"}']).join(''), '{"code":"x"}');
   assert.equal(readIn(['plain ', 'text']).join(''), 'plain text');
   assert.equal(readIn(['{}']).join(''), '');

@@ -30,7 +30,7 @@ const type = 'text/event-stream';
 
 for (const client of protocols) {
   for (const [name, end] of Object.entries(client.id === 'chat' ? LINE_ENDS : { CRLF: LINE_ENDS.CRLF })) {
-    test(`R55: ${client.id} client, lines that end in ${name} (checklist 77, 78)`, () => {
+    test(`${client.id} client, lines that end in ${name} (checklist 77, 78)`, () => {
       const bytes = Buffer.from(STREAM.replaceAll('\n', end));
       const asked = { client, upstream, stream: true };
       const whole = deliver(asked, { type, chunks: [bytes] });

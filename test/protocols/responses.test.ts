@@ -97,7 +97,7 @@ describe('relay', () => {
   const named = (text: string) =>
     text.replaceAll('"max_output_tokens":null,"model":"m-2026"', '"max_output_tokens":null,"model":"a/m"');
 
-  test('R56: a preamble is not parsed', () => {
+  test('a preamble is not parsed', () => {
     const [created] = preambleOf();
     const broken = frame(created).replace('"metadata":', '"metadata":nothing that is JSON');
     const rest = streamOf('Hi').slice(frame(eventsOf('Hi')[0]).length);

@@ -184,7 +184,7 @@ forEachStore((engine, openStore) => {
     assert.deepEqual([await read(store, 'resp_c'), await read(store, 'resp_d')], [undefined, 'd']);
   });
 
-  test(`R32: the oldest finished responses of a key make room for new ones (${engine})`, async (context) => {
+  test(`the oldest finished responses of a key make room for new ones (${engine})`, async (context) => {
     const store = await openStore(context);
     const limits = { responses: 3, bytes: 2 ** 30 };
     await put(store, { row: 'running', status: 'in_progress', createdAt: AT - 1, limits });
@@ -199,7 +199,7 @@ forEachStore((engine, openStore) => {
     assert.equal(await read(store, 'resp_5'), undefined);
   });
 
-  test(`R32: expired responses are deleted with their names and parts, in batches (${engine})`, async (context) => {
+  test(`expired responses are deleted with their names and parts, in batches (${engine})`, async (context) => {
     const store = await openStore(context);
     for (let index = 0; index < 5; index++)
       await put(store, { row: String(index), itemIds: [`i${index}`], parts: { [`d${index}`]: 'x' } });
