@@ -30,6 +30,8 @@ export interface DashboardWiring extends Omit<AdminOptions, 'captures'> {
   createRate?: CreateSharedRate | undefined;
   /** Pages for browsers; absent where a test needs none. */
   pages?: Pages | undefined;
+  /** Base URL at which clients reach the gateway. */
+  clientsUrl(): string;
 }
 
 /** Wrong logins allowed per client address: burst, and number per minute. */
@@ -38,7 +40,7 @@ const MAX_WRONG_LOGINS = 30;
 export function openDashboard(
   config: Config,
   protocol: Protocol,
-  { createRate: createSharedRate, pages, process, ...options }: DashboardWiring,
+  { createRate: createSharedRate, pages, process, clientsUrl, ...options }: DashboardWiring,
 ): DashboardParts {
   const { keys, store, clock } = options;
   const { enabled, capture } = config.ui;
@@ -64,11 +66,14 @@ export function openDashboard(
   const forOperators = createDashboard({
     ...shared,
     servesOperators: true,
+    servesKeys: false,
+    clientsUrl,
     addressOf: ({ socket }) => socket.remoteAddress ?? '',
   });
   const forClients = createDashboard({
     ...shared,
     servesOperators: servesOperators(config),
+    servesKeys: true,
     addressOf: createClientAddress(config.server.trustedProxies),
   });
   return { forClients, forOperators };

@@ -127,6 +127,7 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
   const bodyBudget = createBodyBudget(bodyMemory);
   let address: RunningGateway['address'] = { host, port };
   const models = () => parts.models;
+  const clientsUrl = () => config.server.publicUrl ?? localUrl({ host, port: address.port });
   const secrets = await openSecrets({ config, store });
   const tasks = createVideoTasks({
     config,
@@ -138,7 +139,7 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
     clock,
     events: telemetry.metrics.events,
     upstream: () => parts.upstream,
-    baseUrl: () => config.server.publicUrl ?? localUrl({ host, port: address.port }),
+    baseUrl: clientsUrl,
     wakePrimary: worker?.wake,
     createRate: worker?.createRate,
   });
@@ -181,6 +182,7 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
     createRate: worker?.createRate,
     process,
     pages: options.pages,
+    clientsUrl,
   });
   const appOptions: AppOptions = {
     admission: accounting.admission,
@@ -243,7 +245,16 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
   }
 
   function openAdmin(settings: AdminConfig): Promise<RunningAdmin> {
-    return startAdmin(settings, { ...dashboard.forOperators, protocol: protocolOf('chat'), log, clock, bodyBudget });
+    const { captures } = dashboard.forClients ?? {};
+    const calls = config.ui.enabled ? { ...appOptions, captures, routes: app.routes } : undefined;
+    return startAdmin(settings, {
+      ...dashboard.forOperators,
+      calls,
+      protocol: protocolOf('chat'),
+      log,
+      clock,
+      bodyBudget,
+    });
   }
 
   return {

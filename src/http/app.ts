@@ -3,14 +3,14 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { systemClock } from '../core/clock.ts';
 import { GatewayError } from '../core/errors.ts';
-import type { Key } from '../keys/store.ts';
 import type { AppOptions } from './app-options.ts';
 import { createAuthentication } from './authentication.ts';
 import { limitConnections } from './connection-limits.ts';
+import { createKeyEntrance } from './key-entrance.ts';
 import { createOperatorCheck } from './operator-access.ts';
 import { checkQueryNames } from './query-names.ts';
 import { RequestContext, splitUrl } from './request-context.ts';
-import type { FoundRoute, MissedRoute } from './route-table.ts';
+import type { FoundRoute, MissedRoute, Route } from './route-table.ts';
 import { createRoutes } from './routes/index.ts';
 import { createServer, type HttpServer } from './server.ts';
 import type { GuardedRoute } from './sessions/roles.ts';
@@ -22,9 +22,14 @@ type RoutedContext = RequestContext & { found: FoundRoute<RequestContext> | Miss
 
 const REQUEST_TIMEOUT_MS = 5 * 60 * 1000;
 
-export function createApp(options: AppOptions): HttpServer {
+export interface App extends HttpServer {
+  routes: readonly Route<RequestContext>[];
+}
+
+export function createApp(options: AppOptions): App {
   const { admission, bodyLimit, bodyBudget, log, observer, clock = systemClock } = options;
   const { gate, captures } = options.dashboard ?? {};
+  const enterKey = createKeyEntrance({ admission, captures });
   const authenticate = createAuthentication({ ...options, gate });
   const sockets = createSocketConnections(options, authenticate);
   const table = createRoutes(options, sockets);
@@ -48,7 +53,9 @@ export function createApp(options: AppOptions): HttpServer {
     else if (access !== 'key') return admitSession(context, found.route);
     if (access !== 'key') return undefined;
     const key = authenticate(context, { surface, changes });
-    return key instanceof Promise ? key.then((found) => enter(context, found)) : enter(context, key);
+    return key instanceof Promise
+      ? key.then((authenticated) => enterKey(context, found.route, authenticated))
+      : enterKey(context, found.route, key);
   }
 
   async function admitSession(context: RoutedContext, route: GuardedRoute): Promise<string> {
@@ -56,28 +63,6 @@ export function createApp(options: AppOptions): HttpServer {
     if (!session) throw new GatewayError('invalid_api_key', 'A session of the dashboard is required.');
     context.session = session;
     return session.id;
-  }
-
-  /** Takes a concurrency slot of the key; returns the owner of the body. */
-  function enter(context: RoutedContext, key: Key): Promise<string> | string {
-    const { found, headers, hold, observation } = context;
-    context.key = key;
-    observation.key = key.id;
-    if (found.route?.operation) {
-      headers.setAttempts(0);
-      if (context.session) context.capture = captures?.begin(context);
-    }
-    if (!found.route?.limited) return key.id;
-    headers.setRateLimit(admission.rateLimitHeaders(key));
-    const slot = admission.enter(key);
-    if (slot instanceof Promise) {
-      return slot.then((release) => {
-        hold.keep(release);
-        return key.id;
-      });
-    }
-    hold.keep(slot);
-    return key.id;
   }
 
   function mayUpgrade(request: IncomingMessage): boolean {
@@ -88,7 +73,7 @@ export function createApp(options: AppOptions): HttpServer {
 
   const app = createServer<RoutedContext>({
     requestTimeoutMs: REQUEST_TIMEOUT_MS,
-    bodyLimit,
+    bodyLimit: () => bodyLimit,
     bodyBudget,
     clock,
     isDraining: options.isDraining,
@@ -105,5 +90,5 @@ export function createApp(options: AppOptions): HttpServer {
     },
   });
   limitConnections(app.server, { ...options, perAddress: options.connectionsPerAddress });
-  return app;
+  return { ...app, routes: table.routes };
 }

@@ -19,8 +19,8 @@ import { openUpgrade } from './websocket/upgrade.ts';
 export interface ServerOptions<Context extends HttpContext> {
   /** Milliseconds for a request to come in whole; a slower client holds a connection and memory for nothing. */
   requestTimeoutMs: number;
-  /** Largest body in bytes. */
-  bodyLimit: number;
+  /** Largest body in bytes of a request. */
+  bodyLimit(context: Context): number;
   bodyBudget: BodyBudget;
   clock?: Clock;
   /** Whether responses close their connections, so that clients come back elsewhere. */
@@ -106,16 +106,17 @@ export function createServer<Context extends HttpContext>(options: ServerOptions
     if (hasBody(request.headers) && !context.upgrade) {
       const reservation = reserveBody(context, owner);
       const { response } = context;
-      const options = { headers: request.headers, limit: bodyLimit, reservation, response, clock };
+      const options = { headers: request.headers, limit: bodyLimit(context), reservation, response, clock };
       context.body = await readBytes(request, options);
     }
     await handle(context);
   }
 
   /** Reserves room for the body until the request ends. */
-  function reserveBody({ request, hold }: HttpContext, owner: string | undefined): BodyReservation {
+  function reserveBody(context: Context, owner: string | undefined): BodyReservation {
+    const { request, hold } = context;
     const announced = owner === undefined ? 0 : announcedLength(request.headers);
-    const reservation = bodyBudget.open(owner ?? '', announced > bodyLimit ? 0 : announced);
+    const reservation = bodyBudget.open(owner ?? '', announced > bodyLimit(context) ? 0 : announced);
     if (!reservation) throw noRoom();
     hold.keep(reservation.release);
     return reservation;

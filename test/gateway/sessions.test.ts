@@ -63,7 +63,13 @@ describe('a session', () => {
       /^polygate=[\w-]{43}; Path=\/; Max-Age=604800; HttpOnly; SameSite=Strict$/,
     );
     const { id, opened_at, ends_at, ...rest } = json.data;
-    assert.deepEqual(rest, { role: 'admin', key: null, serves_operators: true });
+    assert.deepEqual(rest, {
+      role: 'admin',
+      key: null,
+      serves_operators: true,
+      serves_keys: true,
+      clients_url: null,
+    });
     assert.equal(Date.parse(ends_at) - Date.parse(opened_at), 12 * HOUR_MS);
     assert.equal((await browser.send('GET', '/ui/session')).json.data.id, id);
     assert.equal((await openBrowser(gateway.url).login({ code })).status, 401);

@@ -10,6 +10,10 @@ export interface Session {
   ends_at: string | null;
   /** Whether this address has the admin API, too. */
   serves_operators: boolean;
+  /** Whether keys call models at this address. */
+  serves_keys: boolean;
+  /** Base URL at which they do, where it is not this address. */
+  clients_url: string | null;
 }
 
 /** A text that opens a session. */
@@ -37,13 +41,16 @@ export function useSession() {
     session: asked.data,
     isOperator: asked.data?.role === 'admin' || asked.data?.role === 'viewer',
     isAdmin: asked.data?.role === 'admin',
+    /** Base URL at which programs call models. */
+    clientsUrl: asked.data?.clients_url ?? location.origin,
     async signIn(login: Login) {
       const { data } = await api.POST('/ui/session', { body: login });
       enter(data?.data as Session);
     },
     async signOut() {
       await api.DELETE('/ui/session');
-      enter({ role: 'nobody', id: null, key: null, ends_at: null, serves_operators: true });
+      const { data } = await api.GET('/ui/session');
+      enter(data?.data as Session);
     },
   };
 }

@@ -57,12 +57,12 @@ export function ask({ url }: TestGateway, key: string, model = 'sandbox/echo'): 
 /** The first wrong text is a refusal that the browser itself writes to the console. */
 export async function signInAsAdmin(
   browser: Browser,
-  { url }: TestGateway,
+  { url }: Pick<TestGateway, 'url'>,
   path = '/ui',
   options: VisitOptions = {},
 ): Promise<Visit> {
   const visitor = await visit(browser, url + path, options);
-  await visitor.page.getByLabel(/admin token/).fill(TOKEN);
+  await visitor.page.getByLabel(/admin token/i).fill(TOKEN);
   await visitor.page.keyboard.press('Enter');
   await visitor.page.getByRole('button', { name: 'Sign out' }).waitFor();
   visitor.faults.length = 0;
@@ -90,7 +90,7 @@ export async function visit(
   const faults: string[] = [];
   const { origin } = new URL(address);
   page.on('console', (message) => {
-    if (message.type() === 'error') faults.push(`console: ${message.text()}`);
+    if (message.type() === 'error') faults.push(`console: ${message.text()} ${message.location().url}`);
   });
   page.on('pageerror', (error) => faults.push(`exception: ${error.message}`));
   page.on('request', (request) => {

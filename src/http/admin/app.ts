@@ -1,37 +1,55 @@
-/** Admin API server: a separate listener on which every request needs the admin token. */
+/**
+ * Admin API server: a separate listener on which every request needs the admin token or a session of the dashboard. Sessions
+ * see the lists of models and call models here, too, as a key that they name; no key is accepted.
+ */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { GatewayError } from '../../core/errors.ts';
+import { checkAccess } from '../../keys/scopes.ts';
 import { limitConnections } from '../connection-limits.ts';
+import { createKeyEntrance } from '../key-entrance.ts';
 import { presentsToken, tokenRequired } from '../operator-access.ts';
 import { checkQueryNames } from '../query-names.ts';
 import { createRate } from '../rate.ts';
-import { HttpContext, splitUrl } from '../request-context.ts';
-import { createRouteTable } from '../route-table.ts';
+import { HttpContext, RequestContext, splitUrl } from '../request-context.ts';
+import { createRouteTable, type Route } from '../route-table.ts';
 import { createServer, type HttpServer } from '../server.ts';
 import { checkSmallBody } from '../small-body.ts';
 import type { AdminContext, AdminServerOptions } from './request.ts';
 
 const BODY_LIMIT_BYTES = 256 * 1024;
 const REQUEST_TIMEOUT_MS = 60_000;
-/** Maximum number of concurrent connections; the other open files are left to clients. */
-const MAX_CONNECTIONS = 32;
+/**
+ * Maximum number of concurrent connections, of which one address has half; the other open files are left to clients. A browser
+ * opens six, and those of several operators may come through one proxy.
+ */
+const MAX_CONNECTIONS = 256;
 /** Wrong tokens allowed per client address: burst, and number per minute. */
 const MAX_WRONG_TOKENS = 30;
 /** Owner of all bodies of this server in the body budget. */
 const BODY_OWNER = 'admin';
+/** Names of routes for anyone at the address of clients. */
+const LISTS = ['catalog', 'openapi'];
 /** What is not there, every session may ask for. */
 const UNKNOWN_ROUTE = { access: 'session', changes: false } as const;
 
 export function createAdminApp(options: AdminServerOptions): HttpServer {
-  const { token, protocol, log, bodyBudget, gate } = options;
-  const table = createRouteTable<AdminContext>(options.routes, protocol);
-  const wrongToken = createRate({ rate: MAX_WRONG_TOKENS / 60, burst: MAX_WRONG_TOKENS, now: options.clock.monotonic });
+  const { token, protocol, log, clock, bodyBudget, gate, calls } = options;
+  const ofModels = new Set<Route>(calls && modelRoutes(calls.routes));
+  const table = createRouteTable<AdminContext>([...options.routes, ...ofModels], protocol);
+  const enterKey = calls && createKeyEntrance(calls);
+  const wrongToken = createRate({ rate: MAX_WRONG_TOKENS / 60, burst: MAX_WRONG_TOKENS, now: clock.monotonic });
 
   function createContext(request: IncomingMessage, response: ServerResponse): AdminContext {
     const { path, query } = splitUrl(request.url ?? '/');
     const found = table.find(request.method ?? 'GET', path, query);
-    return Object.assign(new HttpContext(request, response, { path, query, protocol, log }), { found });
+    const target = { path, query, protocol: found.route?.protocol ?? protocol, log };
+    if (!found.route || !ofModels.has(found.route)) {
+      return Object.assign(new HttpContext(request, response, target), { found });
+    }
+    const context = new RequestContext(request, response, { ...target, clock, observer: calls?.observer });
+    context.observation.route = found.name;
+    return Object.assign(context, { found });
   }
 
   // The address of the socket: no forwarding header is trusted here.
@@ -43,11 +61,26 @@ export function createAdminApp(options: AdminServerOptions): HttpServer {
     throw new GatewayError('rate_limit_exceeded', 'Too many wrong tokens; wait a moment.', { retryAfter: wait });
   }
 
+  /** Only a session is a credential here, so that this address is none for programs that call models. */
+  async function admitCall(context: RequestContext, route: Route): Promise<string> {
+    const { request } = context;
+    const found = request.headers.authorization === undefined ? await gate?.keyOf(request, route) : undefined;
+    if (!found || !enterKey) {
+      checkToken(request);
+      throw new GatewayError('permission_denied', 'Models are called here by sessions of the dashboard only.');
+    }
+    const { surface, changes } = route;
+    checkAccess(found.key.settings, { surface, changes, address: request.socket.remoteAddress ?? '' });
+    context.protocol.checkHeaders?.(request.headers);
+    context.session = found.session;
+    return enterKey(context, route, found.key);
+  }
+
   const app = createServer<AdminContext>({
     requestTimeoutMs: REQUEST_TIMEOUT_MS,
-    bodyLimit: BODY_LIMIT_BYTES,
+    bodyLimit: (context) => (calls && context.found.route?.operation ? calls.bodyLimit : BODY_LIMIT_BYTES),
     bodyBudget,
-    clock: options.clock,
+    clock,
     protocolOf: () => protocol,
     createContext,
     async admit(context) {
@@ -56,6 +89,7 @@ export function createAdminApp(options: AdminServerOptions): HttpServer {
         checkSmallBody(found.route, request.headers);
         return BODY_OWNER;
       }
+      if (found.route?.operation && context instanceof RequestContext) return admitCall(context, found.route);
       if (gate && request.headers.authorization === undefined) {
         const session = await gate.admit(request, found.route ?? UNKNOWN_ROUTE);
         if (session) context.session = session;
@@ -72,6 +106,14 @@ export function createAdminApp(options: AdminServerOptions): HttpServer {
       return found.route.handle(context, found.match);
     },
   });
-  limitConnections(app.server, { perAddress: MAX_CONNECTIONS, total: MAX_CONNECTIONS, log, clock: options.clock });
+  limitConnections(app.server, { perAddress: MAX_CONNECTIONS, total: MAX_CONNECTIONS, log, clock });
   return app;
+}
+
+/** Calls of models, and the lists that their pages read. They are for who may use the admin API, and not for anyone. */
+function modelRoutes(routes: readonly Route<RequestContext>[]): Route<RequestContext>[] {
+  return [
+    ...routes.filter(({ operation }) => operation !== undefined),
+    ...routes.filter(({ name }) => LISTS.includes(name)).map((list) => ({ ...list, access: 'admin' as const })),
+  ];
 }

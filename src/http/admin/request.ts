@@ -14,9 +14,11 @@ import type { Author } from '../../store/audit-rows.ts';
 import type { Store } from '../../store/store.ts';
 import type { Recorder } from '../../usage/recorder.ts';
 import type { WebhookSecrets } from '../../webhooks/secrets.ts';
+import type { AppOptions } from '../app-options.ts';
 import type { BodyBudget } from '../body-budget.ts';
 import type { Captures } from '../captures.ts';
-import type { HttpContext } from '../request-context.ts';
+import type { KeyEntranceOptions } from '../key-entrance.ts';
+import type { HttpContext, RequestContext } from '../request-context.ts';
 import type { FoundRoute, MissedRoute, Route } from '../route-table.ts';
 import type { SessionGate } from '../sessions/gate.ts';
 import type { BrowserSession } from '../sessions/sessions.ts';
@@ -34,6 +36,13 @@ export interface AdminServerOptions {
   bodyBudget: BodyBudget;
   log: Logger;
   clock: Clock;
+  /** Calls of models by sessions; absent where the dashboard is disabled. */
+  calls: ModelCalls | undefined;
+}
+
+/** Parts of the gateway's server that calls of models at this address use, too. */
+export interface ModelCalls extends KeyEntranceOptions, Pick<AppOptions, 'bodyLimit' | 'observer'> {
+  routes: readonly Route<RequestContext>[];
 }
 
 /** What the wiring knows of a running gateway; nothing of it has a secret. */

@@ -27,6 +27,8 @@ export interface DashboardOptions extends SessionGateOptions {
   store: Pick<Store, 'call'>;
   wrongLogin: SharedRate;
   addressOf(request: IncomingMessage): string;
+  /** Base URL of the address of clients; absent where it is this one. */
+  clientsUrl?: () => string;
   /** Added where operators are served. */
   operatorRoutes: readonly Route<HttpContext>[];
   pages: Pages | undefined;

@@ -19,6 +19,8 @@ export interface SessionGate {
   sessions: Sessions;
   /** Whether operators are served at this address. */
   servesOperators: boolean;
+  /** Whether holders of keys are. */
+  servesKeys: boolean;
   /** Session of a request, without a look at its route. Throws `permission_denied` for other origins. */
   find(request: Head): Promise<BrowserSession | undefined>;
   /** Session that may call a route; undefined without one. Throws `permission_denied`. */
@@ -31,12 +33,13 @@ export interface SessionGateOptions {
   sessions: Sessions;
   findSite: FindSite;
   servesOperators: boolean;
+  servesKeys: boolean;
   keys: Pick<KeyStore, 'find'>;
   now(): number;
 }
 
 export function createSessionGate(options: SessionGateOptions): SessionGate {
-  const { sessions, findSite, servesOperators, keys, now } = options;
+  const { sessions, findSite, servesOperators, servesKeys, keys, now } = options;
 
   async function find({ headers, method }: Head): Promise<BrowserSession | undefined> {
     if (!hasCookie(headers)) return undefined;
@@ -46,7 +49,7 @@ export function createSessionGate(options: SessionGateOptions): SessionGate {
     if (method === 'GET' || method === 'HEAD') checkReader(headers, site);
     else checkChange(headers, site);
     const session = await sessions.find(cookie);
-    return session && (servesOperators || session.role === 'key') ? session : undefined;
+    return session && (session.role === 'key' ? servesKeys : servesOperators) ? session : undefined;
   }
 
   async function admit(request: Head, route: GuardedRoute): Promise<BrowserSession | undefined> {
@@ -72,7 +75,7 @@ export function createSessionGate(options: SessionGateOptions): SessionGate {
     return key;
   }
 
-  return { findSite, sessions, servesOperators, find, admit, keyOf };
+  return { findSite, sessions, servesOperators, servesKeys, find, admit, keyOf };
 }
 
 function refusedKey(message: string): GatewayError {

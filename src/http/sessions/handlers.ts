@@ -20,12 +20,14 @@ export interface SessionHandlerOptions {
   /** Counts wrong logins by client address. */
   wrongLogin: SharedRate;
   addressOf(request: IncomingMessage): string;
+  /** Base URL of the address of clients; absent where it is this one. */
+  clientsUrl?: (() => string) | undefined;
   now(): number;
 }
 
 export function createSessionHandlers(options: SessionHandlerOptions): SessionHandlers {
-  const { gate, store, wrongLogin, addressOf, now } = options;
-  const { sessions, servesOperators } = gate;
+  const { gate, store, wrongLogin, addressOf, clientsUrl, now } = options;
+  const { sessions, servesOperators, servesKeys } = gate;
 
   function encode(session: BrowserSession | undefined): Json {
     const { role = 'nobody', id = null, key, openedAt, endsAt } = session ?? {};
@@ -37,6 +39,8 @@ export function createSessionHandlers(options: SessionHandlerOptions): SessionHa
         opened_at: openedAt === undefined ? null : iso(openedAt),
         ends_at: endsAt === undefined ? null : iso(endsAt),
         serves_operators: servesOperators,
+        serves_keys: servesKeys,
+        clients_url: clientsUrl?.() ?? null,
       },
     };
   }
@@ -54,6 +58,7 @@ export function createSessionHandlers(options: SessionHandlerOptions): SessionHa
       throw new GatewayError('invalid_request', 'The body must have exactly one of code, token and key.');
     }
     if (!servesOperators && body.key === undefined) throw elsewhere();
+    if (!servesKeys && body.key !== undefined) throw keysElsewhere();
     const address = addressOf(request);
     const opened = await sessions.open(body as Login, {
       requestId,
@@ -135,6 +140,14 @@ function elsewhere(): GatewayError {
   return new GatewayError(
     'permission_denied',
     'Operators have no sessions at this address: use that of the admin API, or set ui.admin_on_public.',
+  );
+}
+
+function keysElsewhere(): GatewayError {
+  return new GatewayError(
+    'permission_denied',
+    'Keys have no sessions at this address: use the address at which they call models.',
+    { param: 'key' },
   );
 }
 

@@ -34,7 +34,9 @@ export const session = Type.Object({
     key: nullable(key),
     opened_at: nullable(moment),
     ends_at: nullable(moment),
-    serves_operators: Type.Boolean({ description: 'Whether this address has the admin API, too.' }),
+    serves_operators: Type.Boolean({ description: 'Whether this address has the admin API.' }),
+    serves_keys: Type.Boolean({ description: 'Whether keys call models at this address.' }),
+    clients_url: nullable(Type.String({ description: 'Base URL at which they do, where it is not this address.' })),
   }),
 });
 

@@ -15,7 +15,7 @@ import { Mark } from './mark.tsx';
 export function Frame() {
   const { asked, session } = useSession();
   const path = useRouterState({ select: ({ location }) => location.pathname });
-  const isOpen = path.endsWith('/models');
+  const isOpen = path.endsWith('/models') && session?.serves_keys !== false;
   if (isOpen && !asked.isPending) return <Shell />;
   if (asked.isPending) return null;
   if (!session)

@@ -8,6 +8,7 @@ import { CopyButton } from '../../parts/button.tsx';
 import { Code } from '../../parts/code.tsx';
 import { Segments } from '../../parts/segments.tsx';
 import { Select } from '../../parts/select.tsx';
+import { useSession } from '../../session.ts';
 import { LANGUAGE_OF, PROGRAMS, type Program, snippetOf } from '../../snippets.ts';
 import type { UsageReport } from '../../usage.ts';
 import { modelList } from '../models/query.ts';
@@ -23,6 +24,7 @@ interface NewSecretProps {
 }
 
 export function NewSecret({ secret, hash, models, onDone }: NewSecretProps) {
+  const { clientsUrl } = useSession();
   const [program, setProgram] = useState<Program>('curl');
   const offered = useQuery(modelList).data?.map(({ id }) => id) ?? [];
   const allowed = offered.filter((id) => models === null || models.some((glob) => fits(id, glob)));
@@ -48,10 +50,7 @@ export function NewSecret({ secret, hash, models, onDone }: NewSecretProps) {
           />
         </div>
         <div className="rounded-lg border bg-page">
-          <Code
-            text={snippetOf(program, { origin: location.origin, model, key: secret })}
-            language={LANGUAGE_OF[program]}
-          />
+          <Code text={snippetOf(program, { origin: clientsUrl, model, key: secret })} language={LANGUAGE_OF[program]} />
         </div>
       </div>
       <div className="flex flex-wrap items-center justify-between gap-3">

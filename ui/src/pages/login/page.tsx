@@ -4,7 +4,7 @@ import { type FormEvent, useEffect, useRef, useState } from 'react';
 import { ApiError } from '../../api.ts';
 import { Mark } from '../../frame/mark.tsx';
 import { ErrorNotice } from '../../parts/states.tsx';
-import { type Login, linkCode, useSession } from '../../session.ts';
+import { type Login, linkCode, type Session, useSession } from '../../session.ts';
 
 export function LoginPage() {
   const { session, signIn } = useSession();
@@ -34,7 +34,9 @@ export function LoginPage() {
     event.preventDefault();
     const text = String(new FormData(event.currentTarget).get('credential') ?? '').trim();
     if (text === '') return;
-    void enter({ key: text }, session?.serves_operators ? { token: text } : undefined);
+    const asToken = session?.serves_operators ? { token: text } : undefined;
+    if (session?.serves_keys !== false) void enter({ key: text }, asToken);
+    else void enter({ token: text });
   }
 
   return (
@@ -49,7 +51,7 @@ export function LoginPage() {
         </div>
         <form className="card flex flex-col gap-4 p-5" onSubmit={submit}>
           <label className="flex flex-col gap-1.5">
-            <span className="font-medium">{session?.serves_operators ? 'API key or admin token' : 'API key'}</span>
+            <span className="font-medium">{credentialName(session)}</span>
             <input
               className="input font-mono"
               name="credential"
@@ -71,12 +73,19 @@ export function LoginPage() {
             </p>
           )}
         </form>
-        <p className="mt-4 text-center">
-          <a className="text-accent underline-offset-4 hover:underline" href="/ui/models">
-            See the models without a key
-          </a>
-        </p>
+        {session?.serves_keys !== false && (
+          <p className="mt-4 text-center">
+            <a className="text-accent underline-offset-4 hover:underline" href="/ui/models">
+              See the models without a key
+            </a>
+          </p>
+        )}
       </div>
     </main>
   );
+}
+
+function credentialName(session: Session | undefined): string {
+  if (session?.serves_keys === false) return 'Admin token';
+  return session?.serves_operators ? 'API key or admin token' : 'API key';
 }

@@ -2,6 +2,7 @@
 
 import { Code } from '../../parts/code.tsx';
 import { formatCount, PerMillion } from '../../parts/numbers.tsx';
+import { useSession } from '../../session.ts';
 import { snippetOf } from '../../snippets.ts';
 import type { Model } from './query.ts';
 
@@ -15,6 +16,7 @@ const PRICES: [name: string, label: string][] = [
 ];
 
 export function ModelDetails({ model }: { model: Model }) {
+  const { clientsUrl } = useSession();
   const { context_length: context, top_provider: top, architecture } = model;
   const rows: [string, string][] = [
     ['Takes', architecture.input_modalities.join(', ')],
@@ -63,7 +65,7 @@ export function ModelDetails({ model }: { model: Model }) {
         <h2 className="mb-1.5">Try it</h2>
         <div className="rounded-lg border">
           <Code
-            text={snippetOf('curl', { origin: location.origin, model: model.id, key: '$POLYGATE_KEY' })}
+            text={snippetOf('curl', { origin: clientsUrl, model: model.id, key: '$POLYGATE_KEY' })}
             language="shell"
           />
         </div>

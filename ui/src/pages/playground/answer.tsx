@@ -7,6 +7,7 @@ import { formatCount } from '../../parts/numbers.tsx';
 import { Card } from '../../parts/page.tsx';
 import { Segments } from '../../parts/segments.tsx';
 import { ErrorNotice } from '../../parts/states.tsx';
+import { useSession } from '../../session.ts';
 import { codeOf, LANGUAGES, PROGRAMS } from './code.ts';
 import { ExplainView } from './explain.tsx';
 import type { Run } from './run.ts';
@@ -72,6 +73,7 @@ export function AnswerCard({ run, title, view, onView }: AnswerCardProps) {
 }
 
 function CodeView({ run }: { run: Run }) {
+  const { clientsUrl } = useSession();
   const [program, setProgram] = useState<(typeof PROGRAMS)[number]>('curl');
   const { wire, sent, model } = run;
   return (
@@ -79,7 +81,7 @@ function CodeView({ run }: { run: Run }) {
       <div className="px-4 pt-3">
         <Segments label="Language" values={PROGRAMS} value={program} onChange={setProgram} />
       </div>
-      <Code text={codeOf(program, { wire, sent, model, origin: location.origin })} language={LANGUAGES[program]} />
+      <Code text={codeOf(program, { wire, sent, model, origin: clientsUrl })} language={LANGUAGES[program]} />
     </>
   );
 }

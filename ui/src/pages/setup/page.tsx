@@ -114,6 +114,7 @@ function KeyStep({ value, canCreate, onChange }: KeyStepProps) {
 }
 
 function ProgramStep({ secret }: { secret: string }) {
+  const { clientsUrl } = useSession();
   const [program, setProgram] = useState<Program>('curl');
   const [chosen, setChosen] = useState<string>();
   const asked = useQuery(modelList);
@@ -130,7 +131,7 @@ function ProgramStep({ secret }: { secret: string }) {
             </div>
             <div className="rounded-lg border bg-page">
               <Code
-                text={snippetOf(program, { origin: location.origin, model, key: secret })}
+                text={snippetOf(program, { origin: clientsUrl, model, key: secret })}
                 language={LANGUAGE_OF[program]}
               />
             </div>

@@ -103,12 +103,13 @@ function Tasks({ tasks, view, open, isFiltered, onOpen }: TasksProps) {
 }
 
 function NoVideos() {
+  const { clientsUrl } = useSession();
   return (
     <Empty title="No videos yet">
       <div className="rounded-lg border text-left">
         <Code
           language="shell"
-          text={`curl ${location.origin}/v1/videos -H "Authorization: Bearer $POLYGATE_KEY" \\
+          text={`curl ${clientsUrl}/v1/videos -H "Authorization: Bearer $POLYGATE_KEY" \\
   -H "Content-Type: application/json" \\
   -d '{"model": "sandbox/video", "prompt": "A paper boat on a river", "duration": 2}'`}
         />
