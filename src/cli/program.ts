@@ -119,9 +119,13 @@ function addAudit(root: Command): void {
 function addUsage(root: Command): void {
   withConfig(root.command('usage'))
     .description('show what requests used and cost')
-    .option('--by <list>', 'any of day, hour, model, provider, key (default: day)')
+    .option(
+      '--by <list>',
+      'one of hour, day, week, month, and any of model, provider, key, protocol, status, tag:<name> (default: day)',
+    )
     .option('--from <moment>', 'ISO date or time, or how long ago such as 7d (default: 30d)')
     .option('--to <moment>', 'ISO date or time, not included (default: now)')
+    .option('--zone <name>', 'time zone of days, weeks and months, such as Europe/Berlin (default: UTC)')
     .option('--key <id-or-name>', 'only the requests of this key')
     .option('--json', 'print JSON')
     .addHelpText('after', example('polygate usage --by key,model --from 7d'))

@@ -4,11 +4,12 @@ import { loadConfig } from '../config/load.ts';
 import type { Config } from '../config/resolved.ts';
 import { parseDuration } from '../config/units.ts';
 import { systemClock } from '../core/clock.ts';
+import { defined } from '../core/defined.ts';
 import { GatewayError } from '../core/errors.ts';
 import { openStore } from '../store/open.ts';
 import type { Store } from '../store/store.ts';
 import { StoreUnavailable } from '../store/unavailable.ts';
-import { type ReportRow, readReportQuery, reportUsage } from '../usage/report.ts';
+import { readUseQuery, reportUse, USE_DIMENSIONS, type UseReport, type UseRow } from '../usage/use-report.ts';
 import { type ConfigOptions, configSource } from './source.ts';
 import { printJson, printTable } from './table.ts';
 
@@ -17,31 +18,32 @@ export interface UsageOptions extends ConfigOptions {
   /** ISO date or time, or a duration before now. */
   from?: string;
   to?: string;
+  /** Of days, weeks and months. */
+  zone?: string;
   /** Id or name. */
   key?: string;
   json?: boolean;
 }
 
-const GROUPINGS = ['day', 'hour', 'model', 'provider', 'key'] as const;
+const COUNTS = ['requests', 'failures', 'input_tokens', 'output_tokens', 'cached_tokens', 'cost'] as const;
+/** No tag has it for a value. */
+const WITHOUT_VALUE = '(none)';
 const COUNT_HEADINGS = ['REQUESTS', 'FAILED', 'INPUT', 'OUTPUT', 'CACHED', 'USD'];
 
 export async function showUsage(options: UsageOptions): Promise<void> {
   const config = loadConfig(configSource(options));
   const now = systemClock.now();
-  const asked = { from: resolveFrom(options.from, now), to: options.to, by: options.by };
-  const query = readReportQuery(asked, GROUPINGS, now);
+  const asked = defined({ from: resolveFrom(options.from, now), to: options.to, by: options.by, zone: options.zone });
+  const query = readUseQuery(new URLSearchParams(asked), now, USE_DIMENSIONS);
   const store = await openStore({ ...config, role: 'guest' });
   try {
     const names = await keyNames(store, config);
-    const report = await reportUsage(
-      store,
-      query,
-      options.key === undefined ? undefined : findKeyId(options.key, names),
-    );
-    const data = report.data.map((row) => withKeyName(row, names));
+    if (options.key !== undefined) query.filter.keyId = findKeyId(options.key, names);
+    const report = await reportUse(store, query, names);
+    const data = report.data.map(withKeyName);
     if (options.json) printJson({ ...report, data });
     else {
-      const rows = data.map((row) => [...query.by.map((name) => row[name] ?? ''), ...cells(row)]);
+      const rows = data.map((row) => [...query.by.map((name) => row[name] ?? WITHOUT_VALUE), ...cells(row)]);
       const total = [...query.by.map((_, index) => (index === 0 ? 'total' : '')), ...cells(report.total)];
       printTable([...query.by.map((name) => name.toUpperCase()), ...COUNT_HEADINGS], [...rows, total]);
     }
@@ -75,11 +77,11 @@ function findKeyId(idOrName: string, names: ReadonlyMap<string, string>): string
   throw new GatewayError('invalid_request', `Several keys are named "${idOrName}"; give the id of one.`);
 }
 
-function withKeyName(row: ReportRow, names: ReadonlyMap<string, string>): ReportRow {
-  return row.key === undefined ? row : { ...row, key: names.get(row.key) ?? row.key };
+/** A key that is not known any more has its id for a name. */
+function withKeyName({ key_name: name, ...row }: UseRow): UseRow {
+  return row.key === undefined ? row : { ...row, key: name ?? row.key };
 }
 
-function cells(row: Omit<ReportRow, 'day'>): string[] {
-  const { requests, failures, input_tokens, output_tokens, cached_tokens, cost } = row;
-  return [...[requests, failures, input_tokens, output_tokens, cached_tokens].map(String), cost];
+function cells(counts: UseReport['total']): string[] {
+  return COUNTS.map((name) => String(counts[name]));
 }

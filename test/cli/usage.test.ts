@@ -15,14 +15,14 @@ test('sums by whatever is asked for, for people and for programs', { timeout: 60
   const store = await openStore({ data: `${folder}/data`, role: 'owner' });
   const log = pino({ level: 'silent' });
   const recorder = createRecorder({ store, instance: 'one', durability: 'strict', log });
-  for (const [id, keyId] of [
-    ['a', 'config:laptop'],
-    ['b', 'config:laptop'],
-    ['c', 'gone'],
-  ]) {
-    const request = intent(id as string, { startedAt: Date.now(), keyId: keyId as string });
+  for (const [id, keyId, tags, status] of [
+    ['a', 'config:laptop', 'env=prod team=search', 'completed'],
+    ['b', 'config:laptop', 'team=search', 'failed'],
+    ['c', 'gone', '', 'completed'],
+  ] as const) {
+    const request = intent(id, { startedAt: Date.now(), keyId, tags });
     await recorder.begin(request);
-    await recorder.finish(request, completion({ cost: 1_500_000n }));
+    await recorder.finish(request, completion({ cost: 1_500_000n, status }));
   }
   await store.close();
   writeFileSync(`${folder}/polygate.yaml`, config);
@@ -32,16 +32,48 @@ test('sums by whatever is asked for, for people and for programs', { timeout: 60
   assert.deepEqual(
     table.stdout.trimEnd().split('\n'),
     [
-      ['laptop', 'openai/gpt-5', '2', '0', '240', '60', '40', '0.000003'],
+      ['laptop', 'openai/gpt-5', '2', '1', '240', '60', '40', '0.000003'],
       ['gone', 'openai/gpt-5', '1', '0', '120', '30', '20', '0.0000015'],
-      ['total', '', '3', '0', '360', '90', '60', '0.0000045'],
+      ['total', '', '3', '1', '360', '90', '60', '0.0000045'],
     ].map((cells) => cells.join('\t')),
   );
+  const rows = async (by: string) => {
+    const { stdout } = await run(['usage', '--by', by]);
+    return stdout
+      .trimEnd()
+      .split('\n')
+      .map((line) => line.split('\t').slice(0, by.split(',').length + 1));
+  };
+  assert.deepEqual(await rows('tag:team'), [
+    ['(none)', '1'],
+    ['search', '2'],
+    ['total', '3'],
+  ]);
+  assert.deepEqual(await rows('tag:env,status'), [
+    ['(none)', 'completed', '1'],
+    ['prod', 'completed', '1'],
+    ['(none)', 'failed', '1'],
+    ['total', '', '3'],
+  ]);
+  assert.deepEqual(await rows('protocol'), [
+    ['chat', '3'],
+    ['total', '3'],
+  ]);
   const json = await run(['usage', '--key', 'laptop', '--from', '7d', '--json']);
   const { by, total } = JSON.parse(json.stdout);
   assert.deepEqual([by, total.requests, total.cost], [['day'], 2, '0.000003']);
-  const wrong = await run(['usage', '--by', 'moon']);
-  assert.equal(wrong.code, 1);
-  assert.match(wrong.stderr, /by must be a list of day, hour, model, provider, key/);
+  const zoned = await run(['usage', '--by', 'month', '--zone', 'Europe/Berlin', '--json']);
+  assert.equal(JSON.parse(zoned.stdout).zone, 'Europe/Berlin');
+  for (const [by, message] of [
+    [
+      'moon',
+      /by must be a list of .*hour, day, week, month, model, provider, key, protocol, status and tag:<name>, not "moon"/,
+    ],
+    ['tag', /and tag:<name>, not "tag"/],
+  ] as const) {
+    const { code, stderr } = await run(['usage', '--by', by]);
+    assert.equal(code, 1);
+    assert.match(stderr, message);
+  }
   assert.equal((await run(['usage', '--key', 'nobody'])).code, 1);
 });
