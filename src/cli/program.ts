@@ -121,7 +121,7 @@ function addUsage(root: Command): void {
     .description('show what requests used and cost')
     .option(
       '--by <list>',
-      'one of hour, day, week, month, and any of model, provider, key, protocol, status, tag:<name> (default: day)',
+      'one of minute, hour, day, week, month, and any of model, provider, key, protocol, status, tag:<name> (default: day)',
     )
     .option('--from <moment>', 'ISO date or time, or how long ago such as 7d (default: 30d)')
     .option('--to <moment>', 'ISO date or time, not included (default: now)')

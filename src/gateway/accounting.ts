@@ -69,6 +69,7 @@ const RECORD_READS: ReadonlySet<StoreOperationName> = new Set([
   'setHold',
   'usageRecord',
   'usageSums',
+  'usageMinutes',
   'spentBy',
   'budgetUse',
   'usageByDay',

@@ -11,12 +11,16 @@ import type { Parameter } from './openapi/operation.ts';
 const parameter = (name: string, schema: TSchema, description: string): Parameter => ({ name, schema, description });
 
 export const USE_PARAMETERS: readonly Parameter[] = [
-  parameter('from', Type.String(), 'ISO date or time of the beginning; 30 days ago if absent.'),
+  parameter(
+    'from',
+    Type.String(),
+    'ISO date or time of the beginning; 30 days ago if absent, or an hour by the minute.',
+  ),
   parameter('to', Type.String(), 'ISO date or time of the end; now if absent.'),
   parameter(
     'by',
     Type.String(),
-    'Dimensions, separated by commas: one of hour, day, week, month, and model, provider, key, protocol, status, tag:<name>.',
+    'Dimensions, separated by commas: one of minute, hour, day, week, month, and model, provider, key, protocol, status, tag:<name>.',
   ),
   parameter('zone', Type.String(), 'Time zone of days, such as Europe/Berlin; UTC if absent.'),
   parameter('model', Type.String(), 'Only this model, as <provider>/<model>.'),
@@ -47,6 +51,7 @@ const counts = {
 const group = Type.Optional(Type.Union([Type.String(), Type.Null()]));
 /** A dimension of a tag has the name `tag:<name>`. */
 const row = Type.Object({
+  minute: group,
   hour: group,
   day: group,
   week: group,

@@ -6,7 +6,7 @@ import type { Row, Transaction } from './operation.ts';
 import type { UsageRow } from './usage-row.ts';
 
 /** Largest difference between the time in an id and the start of its request. Ids of earlier versions are random. */
-const MAX_ID_SKEW_MS = 3_600_000;
+export const MAX_ID_SKEW_MS = 3_600_000;
 /** Time whose names are stored side by side. */
 export const NAME_SPAN_MS = 16_384;
 /** Time for which a request is found by other names. */

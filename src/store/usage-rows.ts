@@ -11,6 +11,8 @@ export const GROUPINGS = { day: 'hour / 24', hour: 'hour', model: 'model', provi
 export const PART_GROUPINGS = { protocol: 'protocol', status: 'status', tags: 'tags' };
 export type HourGrouping = keyof typeof GROUPINGS;
 export type Grouping = HourGrouping | keyof typeof PART_GROUPINGS;
+/** Dimensions of sums of records. */
+export type RecordGrouping = 'minute' | Exclude<Grouping, 'hour' | 'day'>;
 
 /** Condition on records and sums: they have the tag `:tag`. */
 export const HAS_TAG = "replace(' ' || tags || ' ', ' ' || CAST(:tag AS text) || ' ', '') <> ' ' || tags || ' '";

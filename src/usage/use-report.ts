@@ -4,13 +4,14 @@ import { GatewayError } from '../core/errors.ts';
 import { isTagName, parseTag, tagsOf } from '../records/tags.ts';
 import type { UsageFilter } from '../store/operations/usage-sums.ts';
 import type { Store } from '../store/store.ts';
-import type { Grouping } from '../store/usage-rows.ts';
+import type { Grouping, RecordGrouping } from '../store/usage-rows.ts';
 import { COUNT_COLUMNS } from '../store/usage-sums.ts';
 import { countsOf, parseMoment, totalOf, type UseCounts } from './report.ts';
 import { readZone, zoneOffsets } from './zone.ts';
 
 /** Dimensions beside those of tags, `tag:<name>`: at most one of time. */
 export const USE_DIMENSIONS = [
+  'minute',
   'hour',
   'day',
   'week',
@@ -24,7 +25,7 @@ export const USE_DIMENSIONS = [
 export type UseDimension = (typeof USE_DIMENSIONS)[number] | `tag:${string}`;
 
 export interface UseQuery {
-  /** Unix milliseconds of whole hours; `to` is exclusive. */
+  /** Unix milliseconds of whole hours, or minutes where `by` has them; `to` is exclusive. */
   from: number;
   to: number;
   zone: string;
@@ -55,13 +56,19 @@ export interface UseReport {
 
 type SumRow = Record<string, unknown>;
 
+const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 const DEFAULT_SPAN_MS = 30 * DAY_MS;
 const MAX_HOURLY_SPAN_MS = 366 * DAY_MS;
+/** By the minute. */
+const DEFAULT_MINUTES = 60;
+const MAX_MINUTES = 1440;
 const MAX_SPAN_MS = 20 * 366 * DAY_MS;
 const MAX_TOP = 1000;
-const TIMES: readonly UseDimension[] = ['hour', 'day', 'week', 'month'];
+const TIMES: readonly UseDimension[] = ['minute', 'hour', 'day', 'week', 'month'];
+/** Times that are made of days. */
+const DAYS: readonly UseDimension[] = ['day', 'week', 'month'];
 const FILTERS = {
   key: 'keyId',
   model: 'model',
@@ -75,13 +82,6 @@ const MAX_TEXT_CHARACTERS = 300;
 /** Throws `invalid_request` naming the parameter. */
 export function readUseQuery(query: URLSearchParams, now: number, allowed: readonly UseDimension[]): UseQuery {
   const given = (name: string) => query.get(name);
-  const until = given('to');
-  const since = given('from');
-  const to = Math.ceil((until === null ? now + 1 : parseMoment('to', until)) / HOUR_MS) * HOUR_MS;
-  const start = since === null ? Math.floor((to - DEFAULT_SPAN_MS) / DAY_MS) * DAY_MS : parseMoment('from', since);
-  const from = Math.floor(start / HOUR_MS) * HOUR_MS;
-  if (from >= to) throw invalid('from', 'must be before to');
-  if (to - from > MAX_SPAN_MS) throw invalid('from', 'must be within twenty years');
   const by = [...new Set((given('by') ?? 'day').split(',').filter((name) => name !== ''))].map((name) => {
     const found = allowed.find((one) => one === name) ?? tagDimension(name);
     if (found === undefined)
@@ -89,7 +89,7 @@ export function readUseQuery(query: URLSearchParams, now: number, allowed: reado
     return found;
   });
   if (by.filter(isTime).length > 1) throw invalid('by', `must have one of ${TIMES.join(', ')} at most`);
-  if (by.includes('hour') && to - from > MAX_HOURLY_SPAN_MS) throw invalid('from', 'must be within a year by the hour');
+  const { from, to } = readSpan(query, now, by);
   const compare = given('compare') ?? 'false';
   if (compare !== 'true' && compare !== 'false') throw invalid('compare', 'must be true or false');
   return {
@@ -101,6 +101,26 @@ export function readUseQuery(query: URLSearchParams, now: number, allowed: reado
     top: readTop(given('top')),
     compare: compare === 'true',
   };
+}
+
+function readSpan(query: URLSearchParams, now: number, by: readonly UseDimension[]): { from: number; to: number } {
+  const [since, until] = [query.get('from'), query.get('to')];
+  const unit = unitOf(by);
+  const to = Math.ceil((until === null ? now + 1 : parseMoment('to', until)) / unit) * unit;
+  const byDefault =
+    unit === MINUTE_MS ? to - DEFAULT_MINUTES * MINUTE_MS : Math.floor((to - DEFAULT_SPAN_MS) / DAY_MS) * DAY_MS;
+  const from = Math.floor((since === null ? byDefault : parseMoment('from', since)) / unit) * unit;
+  if (from >= to) throw invalid('from', 'must be before to');
+  if (to - from > MAX_SPAN_MS) throw invalid('from', 'must be within twenty years');
+  if (by.includes('hour') && to - from > MAX_HOURLY_SPAN_MS) throw invalid('from', 'must be within a year by the hour');
+  if (unit === MINUTE_MS && to - from > MAX_MINUTES * MINUTE_MS)
+    throw invalid('from', `must be ${MAX_MINUTES} minutes before to, by the minute, at most`);
+  return { from, to };
+}
+
+/** Sums are kept by the hour; those by the minute are made of records. */
+function unitOf(by: readonly UseDimension[]): number {
+  return by.includes('minute') ? MINUTE_MS : HOUR_MS;
 }
 
 function tagDimension(text: string): UseDimension | undefined {
@@ -136,12 +156,13 @@ export async function reportUse(
   names: ReadonlyMap<string, string>,
 ): Promise<UseReport> {
   const { from, to, zone, by, filter, top, compare } = query;
-  const span = { from: from / HOUR_MS, to: to / HOUR_MS, filter };
-  const earlier = { from: span.from - (span.to - span.from), to: span.from, filter };
+  const unit = unitOf(by);
+  const span = { from: from / unit, to: to / unit, unit, filter };
+  const earlier = { ...span, from: span.from - (span.to - span.from), to: span.from };
   const plain = by.filter((name) => !isTime(name));
   const [rows, byModel, earlierRows] = await Promise.all([
     sums(store, span, by, zone),
-    by.includes('model') ? undefined : store.call('usageSums', { ...span, by: ['model'] }),
+    by.includes('model') ? undefined : sums(store, span, ['model'], zone),
     compare ? sums(store, earlier, plain, zone) : undefined,
   ]);
   const kept = top === undefined ? undefined : topValues(rows, plain[0], top);
@@ -149,8 +170,8 @@ export async function reportUse(
     merged(some, dimensions, { first: plain[0], kept }).map((row) => encodeRow(row, dimensions, names));
   const data = finish(rows, by);
   const range = ({ from: first, to: end }: { from: number; to: number }) => ({
-    from: new Date(first * HOUR_MS).toISOString(),
-    to: new Date(end * HOUR_MS).toISOString(),
+    from: new Date(first * unit).toISOString(),
+    to: new Date(end * unit).toISOString(),
   });
   return {
     object: 'usage',
@@ -166,26 +187,28 @@ export async function reportUse(
 
 async function sums(
   store: Pick<Store, 'call'>,
-  span: { from: number; to: number; filter: UsageFilter },
+  { unit, ...span }: { from: number; to: number; unit: number; filter: UsageFilter },
   by: readonly UseDimension[],
   zone: string,
 ): Promise<SumRow[]> {
-  const needsOffsets = by.some((name) => name !== 'hour' && isTime(name));
-  const offsets = needsOffsets ? zoneOffsets(zone, span.from, span.to) : undefined;
-  const groups = [...new Set(by.map(groupingOf))];
-  const rows: SumRow[] = await store.call('usageSums', { ...span, by: groups, ...(offsets && { offsets }) });
   const time = by.find(isTime);
+  const offsets = time && DAYS.includes(time) ? zoneOffsets(zone, span.from, span.to) : undefined;
+  const groups = [...new Set(by.map(groupingOf))];
+  const rows: SumRow[] =
+    unit === MINUTE_MS
+      ? await store.call('usageMinutes', { ...span, by: groups as RecordGrouping[] })
+      : await store.call('usageSums', { ...span, by: groups as Grouping[], ...(offsets && { offsets }) });
   const tagged = by.flatMap((name) => tagNameOf(name) ?? []);
   return rows.map((row) => ({
     ...row,
-    ...(time && { [time]: timeName(time, Number(row[time === 'hour' ? 'hour' : 'day'])) }),
+    ...(time && { [time]: timeName(time, Number(row[groupingOf(time)])) }),
     ...(tagged.length > 0 && tagGroups(row.tags, tagged)),
   }));
 }
 
-function groupingOf(name: UseDimension): Grouping {
-  if (name === 'week' || name === 'month') return 'day';
-  return name.startsWith(TAG) ? 'tags' : (name as Grouping);
+function groupingOf(name: UseDimension): Grouping | RecordGrouping {
+  if (DAYS.includes(name)) return 'day';
+  return name.startsWith(TAG) ? 'tags' : (name as Grouping | RecordGrouping);
 }
 
 /** Null without a value of the tag. */
@@ -195,6 +218,7 @@ function tagGroups(text: unknown, names: readonly string[]): SumRow {
 }
 
 function timeName(dimension: UseDimension, value: number): string {
+  if (dimension === 'minute') return new Date(value * MINUTE_MS).toISOString();
   if (dimension === 'hour') return new Date(value * HOUR_MS).toISOString();
   const date = new Date(value * DAY_MS);
   if (dimension === 'month') return date.toISOString().slice(0, 7);

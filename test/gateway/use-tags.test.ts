@@ -52,6 +52,8 @@ const NAMES: [by: string, nameOf: (record: Json) => unknown[]][] = [
   ['protocol', ({ protocol }) => [protocol]],
   ['tag:team', ({ tags }) => [tags.team ?? null]],
   ['tag:team,tag:env', ({ tags }) => [tags.team ?? null, tags.env ?? null]],
+  ['minute', ({ started_at }) => [`${started_at.slice(0, 16)}:00.000Z`]],
+  ['minute,tag:team', ({ started_at, tags }) => [`${started_at.slice(0, 16)}:00.000Z`, tags.team ?? null]],
   ['key,tag:team,status', ({ key_hash, tags, status }) => [key_hash, tags.team ?? null, status]],
 ];
 
@@ -101,8 +103,11 @@ forEachStore((engine) => {
       ['protocol=messages', ({ protocol }) => protocol === 'messages'],
     ] as [string, (record: Json) => boolean][]) {
       const expected = all.filter(holds);
-      const { total } = await read(`/usage?by=day&${filter}`);
-      assert.deepEqual([total.requests, add([total.cost])], [expected.length, add(expected.map(({ cost }) => cost))]);
+      for (const by of ['day', 'minute']) {
+        const { total } = await read(`/usage?by=${by}&${filter}`);
+        const sum = add(expected.map(({ cost }) => cost));
+        assert.deepEqual([total.requests, add([total.cost])], [expected.length, sum], `${filter} by ${by}`);
+      }
       const { data } = await read(`/requests?${filter}`);
       assert.deepEqual(data, expected, filter);
     }
@@ -121,6 +126,7 @@ forEachStore((engine) => {
       ['by=tag:Team', 'by'],
       ['by=tag', 'by'],
       ['tag=team', 'tag'],
+      ['by=minute&from=2020-01-01', 'from'],
     ]) {
       const { status, body } = await askAdmin(gateway.adminUrl, 'GET', `/usage?${query}`);
       assert.deepEqual([status, body.error.param], [400, param]);

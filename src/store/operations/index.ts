@@ -23,6 +23,7 @@ import * as usage from './usage.ts';
 import * as usageDays from './usage-days.ts';
 import * as usageExport from './usage-export.ts';
 import * as usageJournal from './usage-journal.ts';
+import * as usageMinutes from './usage-minutes.ts';
 import * as usageRetention from './usage-retention.ts';
 import * as usageSums from './usage-sums.ts';
 import * as videoRetention from './video-retention.ts';
@@ -57,6 +58,7 @@ export const operations = {
   ...usageDays,
   ...usageExport,
   ...usageJournal,
+  ...usageMinutes,
   ...usageRetention,
   ...usageSums,
   ...webhookSecrets,

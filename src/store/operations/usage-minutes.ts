@@ -1,0 +1,73 @@
+/** Reports of usage by the minute, from the records of requests and video tasks: sums are kept by the hour. */
+
+import { GatewayError } from '../../core/errors.ts';
+import { type Row, scanning } from '../operation.ts';
+import { MAX_ID_SKEW_MS } from '../request-rows.ts';
+import { HAS_TAG, type RecordGrouping } from '../usage-rows.ts';
+import { sumColumns, sumOf } from '../usage-sums.ts';
+import type { UsageFilter } from './usage-sums.ts';
+
+export interface UsageMinutesQuery {
+  filter: UsageFilter;
+  /** Minutes since 1970; `to` is exclusive. */
+  from: number;
+  to: number;
+  by: RecordGrouping[];
+}
+
+const MINUTE_MS = 60_000;
+/** Records of requests that began in the span. */
+const MAX_RECORDS = 500_000;
+
+const COLUMNS: Record<RecordGrouping, string> = {
+  minute: `started_at / ${MINUTE_MS}`,
+  model: "endpoint_provider || '/' || endpoint_model",
+  provider: 'endpoint_provider',
+  key: 'key_id',
+  protocol: 'protocol_in',
+  status: 'status',
+  tags: "coalesce(tags, '')",
+};
+const CONDITIONS: Record<keyof UsageFilter, string> = {
+  keyId: 'key_id = :keyId',
+  model: `${COLUMNS.model} = :model`,
+  provider: 'endpoint_provider = :provider',
+  protocol: 'protocol_in = :protocol',
+  status: 'status = :status',
+  tag: HAS_TAG,
+};
+const TOKENS = ['input_tokens', 'output_tokens', 'cached_tokens', 'cache_write_tokens', 'reasoning_tokens'];
+const SUMMED = ['started_at', 'key_id', 'endpoint_provider', 'endpoint_model', 'protocol_in', 'status', 'tags'];
+
+/** In the form of `usageSums`. Throws `invalid_request` for a span with too many records. */
+export const usageMinutes = scanning<UsageMinutesQuery, Row[]>('usage', async (transaction, query) => {
+  const { filter, by } = query;
+  const [start, end] = [query.from * MINUTE_MS, query.to * MINUTE_MS];
+  const most = { start, end, most: MAX_RECORDS };
+  const probe = 'SELECT at FROM usage_request WHERE at >= :start AND at < :end ORDER BY at LIMIT 1 OFFSET :most';
+  if ((await transaction.all(probe, most)).length > 0) {
+    const message = `from must be later, or to earlier: more than ${MAX_RECORDS} requests are not summed up by the minute.`;
+    throw new GatewayError('invalid_request', message, { param: 'from' });
+  }
+  const conditions = Object.keys(filter).map((name) => `AND ${CONDITIONS[name as keyof UsageFilter]}`);
+  const columns = [...SUMMED, ...TOKENS, 'cost'].join(', ');
+  const began = 'started_at >= :start AND started_at < :end';
+  const groups = by.map((name) => `${COLUMNS[name]} AS "${name}"`);
+  const tokens = TOKENS.map((name) => `CAST(SUM(${name}) AS text) AS ${name}`);
+  const failures = "SUM(CASE WHEN status = 'failed' THEN 1 ELSE 0 END) AS failures";
+  const sums = [...groups, 'COUNT(*) AS requests', failures, ...tokens, sumColumns('cost')];
+  const places = by.map((_, index) => index + 1).join(', ');
+  const rows = await transaction.all(
+    `SELECT ${sums.join(', ')} FROM (
+       SELECT ${columns} FROM usage_request WHERE at >= :first AND at < :last AND ${began}
+       UNION ALL SELECT ${columns} FROM usage_record WHERE ${began}) AS records
+     WHERE 1 = 1 ${conditions.join(' ')} ${by.length > 0 ? `GROUP BY ${places} ORDER BY ${places}` : 'HAVING COUNT(*) > 0'}`,
+    // The time in an id may differ from that of the start.
+    { ...filter, start, end, first: start - MAX_ID_SKEW_MS, last: end + MAX_ID_SKEW_MS },
+  );
+  return rows.map((row) => ({
+    ...Object.fromEntries(by.map((name) => [name, row[name] ?? null])),
+    ...Object.fromEntries(['requests', 'failures', ...TOKENS].map((name) => [name, Number(row[name])])),
+    cost: String(sumOf(row, 'cost')),
+  }));
+});
