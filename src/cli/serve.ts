@@ -14,6 +14,7 @@ import { GatewayError } from '../core/errors.ts';
 import { version } from '../core/version.ts';
 import { openSecrets } from '../gateway/encryption.ts';
 import { type GatewayOptions, type RunningGateway, startGateway } from '../gateway/gateway.ts';
+import { keepHotCode } from '../gateway/hot-code.ts';
 import type { PrimaryProcess } from '../gateway/process.ts';
 import { releaseStartMemory } from '../gateway/start-memory.ts';
 import { isWorkerProcess } from '../gateway/workers/connection.ts';
@@ -51,6 +52,7 @@ export interface ServeOptions extends ConfigOptions {
 
 export async function serve(options: ServeOptions): Promise<void> {
   boundYoungGeneration();
+  keepHotCode();
   if (isWorkerProcess()) return (await import('./worker.ts')).runWorker(options);
   const asked = options.workers === undefined ? {} : { workers: workerCount(options.workers) };
   const source = { ...configSource(options), host: options.host, port: options.port, ...asked };
