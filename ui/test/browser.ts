@@ -18,7 +18,8 @@ const POLICY_REPORTER = `document.addEventListener('securitypolicyviolation', (e
   console.error('policy: ' + event.violatedDirective + ' ' + event.blockedURI + ' ' + event.sample);
 });`;
 
-export type Theme = 'light' | 'dark';
+export const THEMES = ['light', 'dark'] as const;
+export type Theme = (typeof THEMES)[number];
 
 export interface Visit {
   page: Page;
@@ -46,10 +47,15 @@ export async function startGatewayForOperators(yaml = ''): Promise<TestGateway> 
   return gateway;
 }
 
-export function ask({ url }: TestGateway, key: string, model = 'sandbox/echo'): Promise<Response> {
+export function ask(
+  { url }: TestGateway,
+  key: string,
+  model = 'sandbox/echo',
+  more: Record<string, string> = {},
+): Promise<Response> {
   return fetch(`${url}/v1/chat/completions`, {
     method: 'POST',
-    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...more },
     body: JSON.stringify({ model, messages: [{ role: 'user', content: 'Hello' }] }),
   });
 }
@@ -102,11 +108,11 @@ export async function visit(
   return { page, faults };
 }
 
-/** The page must have no fault, and no violation of the rules of accessibility. */
-export async function assertSound({ page, faults }: Visit): Promise<void> {
+/** The page must have no fault, and no violation of the rules of accessibility, or of those that are named. */
+export async function assertSound({ page, faults }: Visit, rules?: readonly string[]): Promise<void> {
   const found = await page.evaluate<Violation[]>(`(async () => {
     if (!window.axe) { ${axe} }
-    return (await window.axe.run(document)).violations.map(({ id, nodes }) => ({ id, html: nodes.map(({ html }) => html) }));
+    return (await window.axe.run(document, ${JSON.stringify(rules ? { runOnly: rules } : {})})).violations.map(({ id, nodes }) => ({ id, html: nodes.map(({ html }) => html) }));
   })()`);
   const violations = found.map(({ id, html }) => `${id}: ${html.join(' ')}`.slice(0, 600));
   assert.deepEqual(violations, []);

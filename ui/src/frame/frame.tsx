@@ -5,7 +5,7 @@ import { LogOut, Moon, PanelLeft, Sun } from 'lucide-react';
 import { useEffect, useState } from 'react';
 import { LoginPage } from '../pages/login/page.tsx';
 import { IconButton } from '../parts/button.tsx';
-import { ErrorNotice } from '../parts/states.tsx';
+import { Loaded, LoadingBlock } from '../parts/states.tsx';
 import { useSession } from '../session.ts';
 import { toggleTheme, useTheme } from '../theme.ts';
 import { useEntries } from './entries.ts';
@@ -17,11 +17,13 @@ export function Frame() {
   const path = useRouterState({ select: ({ location }) => location.pathname });
   const isOpen = path.endsWith('/models') && session?.serves_keys !== false;
   if (isOpen && !asked.isPending) return <Shell />;
-  if (asked.isPending) return null;
   if (!session)
     return (
       <main className="p-6">
-        <ErrorNotice error={asked.error} onRetry={() => void asked.refetch()} />
+        <h1 className="sr-only">Polygate</h1>
+        <Loaded asked={asked} loading={<LoadingBlock className="h-96" />}>
+          {() => null}
+        </Loaded>
       </main>
     );
   return session.role === 'nobody' ? <LoginPage /> : <Shell />;

@@ -17,6 +17,15 @@ export function LoadingRows({ rows = 6 }: { rows?: number }) {
   );
 }
 
+/** Shape of something else that is to come; `className` has its height. */
+export function LoadingBlock({ className }: { className: string }) {
+  return (
+    <div role="status" className={`card skeleton ${className}`}>
+      <span className="sr-only">Loading</span>
+    </div>
+  );
+}
+
 export function Empty({ title, children }: { title: string; children?: ReactNode }) {
   return (
     <div className="px-6 py-12 text-center">

@@ -8,7 +8,7 @@ import { type Bucket, StackedBars } from '../../parts/chart/bars.tsx';
 import { formatCount, formatShort, Money, Time } from '../../parts/numbers.tsx';
 import { Card, Figure, Figures, Page } from '../../parts/page.tsx';
 import { Segments } from '../../parts/segments.tsx';
-import { Empty, Loaded } from '../../parts/states.tsx';
+import { Empty, Loaded, LoadingBlock } from '../../parts/states.tsx';
 import { numbers, Table } from '../../parts/table.tsx';
 import { momentOf, momentsOf, RANGES, type Span, spanOf, type UsageReport, usageOfOwn } from '../../usage.ts';
 import { Connect } from './connect.tsx';
@@ -37,7 +37,7 @@ export function KeyPage() {
         />
       }
     >
-      <Loaded asked={over} loading={<div className="card skeleton h-24" />}>
+      <Loaded asked={over} loading={<LoadingBlock className="h-24" />}>
         {({ total }) => <Totals total={total} />}
       </Loaded>
       <Card title="Cost">

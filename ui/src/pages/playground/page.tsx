@@ -10,7 +10,7 @@ import { Combobox } from '../../parts/combobox.tsx';
 import { Card, Page } from '../../parts/page.tsx';
 import { Segments } from '../../parts/segments.tsx';
 import { Select } from '../../parts/select.tsx';
-import { Empty, ErrorNotice } from '../../parts/states.tsx';
+import { Empty, ErrorNotice, LoadingBlock } from '../../parts/states.tsx';
 import { useSession } from '../../session.ts';
 import { modelList } from '../models/query.ts';
 import { AnswerCard, type View } from './answer.tsx';
@@ -66,6 +66,11 @@ export function PlaygroundPage() {
     start(starts.map((one) => ({ ...one, key, sent: requestOf(one.wire, { model: one.model, turn, paths: known }) })));
   }
 
+  async function retry() {
+    await Promise.all([offered, paths, keys].filter(({ error }) => error).map(({ refetch }) => refetch()));
+  }
+
+  const isPending = !problem && (offered.isPending || paths.isPending || keys.isLoading);
   const isCompared = new Set(runs.map((run) => run.wire)).size > 1;
 
   return (
@@ -74,7 +79,7 @@ export function PlaygroundPage() {
       about="The same words over any protocol to several models, seen on both sides of the gateway. Nothing of it is stored."
       isWide={view === 'wire'}
     >
-      {problem && <ErrorNotice error={problem} />}
+      {problem && <ErrorNotice error={problem} onRetry={() => void retry()} />}
       <Card>
         <form
           className="flex flex-col gap-3 p-4"
@@ -209,7 +214,8 @@ export function PlaygroundPage() {
           {wrong !== undefined && <ErrorNotice error={`More fields are no JSON object: ${wrong}`} />}
         </form>
       </Card>
-      {runs.length === 0 && (
+      {runs.length === 0 && isPending && <LoadingBlock className="h-40" />}
+      {runs.length === 0 && !isPending && (
         <Card>
           <Empty title="Nothing was asked yet">
             <p>

@@ -10,7 +10,7 @@ import { Card, Figure, Figures, Page } from '../../parts/page.tsx';
 import { Panel } from '../../parts/panel.tsx';
 import { Segments } from '../../parts/segments.tsx';
 import { Select } from '../../parts/select.tsx';
-import { Empty, ErrorNotice, LoadingRows } from '../../parts/states.tsx';
+import { Empty, ErrorNotice, LoadingBlock, LoadingRows } from '../../parts/states.tsx';
 import { numbers, Older, Table } from '../../parts/table.tsx';
 import { isTyping, useListKeys } from '../../parts/use-list-keys.ts';
 import { useSession } from '../../session.ts';
@@ -58,7 +58,7 @@ export function RequestsPage() {
           <Sessions filters={filters} isPaused={paused} onOpen={(session) => change({ session, view: undefined })} />
         ) : (
           <>
-            {error && (
+            {error && rows.length > 0 && (
               <div className="p-3">
                 <ErrorNotice error={error} />
                 <p className="mt-2 text-warn">Shown is what was there before.</p>
@@ -98,8 +98,9 @@ export function RequestsPage() {
 }
 
 function Summary({ filters, isPaused }: { filters: Filters; isPaused: boolean }) {
-  const { data, error } = useSummary(filters, isPaused);
-  if (!data) return error ? <ErrorNotice error={error} /> : <div className="card skeleton h-24" />;
+  const { data, error, refetch } = useSummary(filters, isPaused);
+  if (!data)
+    return error ? <ErrorNotice error={error} onRetry={() => void refetch()} /> : <LoadingBlock className="h-24" />;
   const failed = data.requests > 0 ? (100 * data.failures) / data.requests : 0;
   const time = (ms: number | null) => (ms === null ? '—' : formatMs(ms));
   return (

@@ -13,7 +13,7 @@ import { formatCount, formatShort, Money } from '../../parts/numbers.tsx';
 import { Card, Figure, Figures, Page, TableScroll } from '../../parts/page.tsx';
 import { Segments } from '../../parts/segments.tsx';
 import { Select } from '../../parts/select.tsx';
-import { Empty, Loaded } from '../../parts/states.tsx';
+import { Empty, Loaded, LoadingBlock } from '../../parts/states.tsx';
 import {
   type Dimension,
   filterOf,
@@ -96,7 +96,7 @@ export function UsePage() {
           );
         })}
       </div>
-      <Loaded asked={asked} loading={<div className="card skeleton h-96" />}>
+      <Loaded asked={asked} loading={<LoadingBlock className="h-96" />}>
         {({ data }) => {
           const moments = momentsOf(span);
           const groups = groupsOf(data, { by, metric, moments });
