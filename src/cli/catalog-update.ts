@@ -14,7 +14,7 @@ import { type ConfigOptions, configSource } from './source.ts';
 import { printTable } from './table.ts';
 
 export interface CatalogUpdateOptions extends ConfigOptions {
-  source: string;
+  source?: string;
   format?: string;
   dryRun?: boolean;
   acceptPrices?: boolean;
@@ -25,8 +25,8 @@ const MAX_BYTES = 64 * 1024 * 1024;
 const HEADINGS = ['MODEL', 'FACT', 'BEFORE', 'AFTER', ''];
 
 export async function updateCatalogFile(options: CatalogUpdateOptions): Promise<void> {
-  const { data } = loadConfig(configSource(options));
-  const { source, format, dryRun = false, acceptPrices: acceptsPrices = false } = options;
+  const { data, catalog } = loadConfig(configSource(options));
+  const { source = catalog.source, format, dryRun = false, acceptPrices: acceptsPrices = false } = options;
   const { entries, problem } = readCatalog(data);
   const before = entries();
   if (problem !== undefined)

@@ -27,6 +27,7 @@ import { restrictDataFolder } from '../store/private-folder.ts';
 import { createLog } from '../telemetry/log.ts';
 import { openLogDestination } from '../telemetry/log-destination.ts';
 import { banner } from './banner.ts';
+import { startCatalogSchedule } from './catalog-schedule.ts';
 import { makeFirstKey, missingKeyWarning, readFirstKey } from './first-key.ts';
 import { listenProblem } from './listen-problem.ts';
 import { firstLink } from './login-link.ts';
@@ -99,6 +100,14 @@ export async function serve(options: ServeOptions): Promise<void> {
       gateway.refuseReload(error.message);
     },
   });
+  const endCatalogSchedule = startCatalogSchedule({
+    program: [process.execPath, ...process.execArgv, process.argv[1] ?? ''],
+    options: source.file === undefined ? [] : ['--config', source.file],
+    config: () => current,
+    clock: systemClock,
+    log,
+    onUpdated: () => watcher.reload(),
+  });
   const service = connectServiceManager({ environment: process.env, log, clock: systemClock });
   const stopped = waitForStopSignal(() => watcher.reload());
   lines.startBuffering();
@@ -122,6 +131,7 @@ export async function serve(options: ServeOptions): Promise<void> {
     await sleep(systemClock, drain);
   }
   process.stderr.write('Stopping once running requests are done, in 30 s at the latest. Ctrl-C again ends at once.\n');
+  endCatalogSchedule();
   watcher.close();
   const timeoutMs = SHUTDOWN_GRACE_MS + ABORT_GRACE_MS;
   // Workers use the store of this process until their requests are done.

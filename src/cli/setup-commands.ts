@@ -47,13 +47,15 @@ function withOutput(command: Command): Command {
 }
 
 const FORMATS = ['ruby-llm', 'openrouter', 'models-dev', 'litellm'];
-const DEFAULT_SOURCE = 'https://models.dev/api.json';
 
 export function addCatalog(root: Command): void {
   const catalog = root.command('catalog').description('facts about models: prices, limits, abilities');
   withConfig(catalog.command('update'))
     .description('take newer facts from a public source into the data folder, and show what changes')
-    .option('--source <url-or-file>', 'where the facts are', DEFAULT_SOURCE)
+    .option(
+      '--source <url-or-file>',
+      'where the facts are (default: catalog.source of the configuration, or models.dev)',
+    )
     .addOption(new Option('--format <format>', 'format of the source (default: found out)').choices(FORMATS))
     .option('--dry-run', 'show the changes, write nothing')
     .option('--accept-prices', 'take prices too that become free, or more than ten times as high or low')

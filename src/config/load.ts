@@ -17,6 +17,7 @@ import {
   resolveUi,
   resolveUsage,
 } from './accounting.ts';
+import { resolveCatalog } from './catalog.ts';
 import { createVariableLookup, type Environment, type LookUpVariable } from './environment.ts';
 import { type ConfigLocation, DEFAULT_FILE, originOf, readConfigText } from './location.ts';
 import { type KnownProviders, resolveProviders } from './providers.ts';
@@ -27,7 +28,14 @@ import { type ConfigFile, configSchema, DEFAULTS, type KeyEntry } from './schema
 import { readSource, type Source, type SourceProblem } from './source.ts';
 import { parseDuration, parseMoment, parseSize } from './units.ts';
 import { createSourceFinder } from './value-source.ts';
-import { type ReportProblem, resolveCallbacks, resolveEncryption, resolveNetwork, resolveVideos } from './videos.ts';
+import {
+  type ReportProblem,
+  resolveCallbacks,
+  resolveEncryption,
+  resolveNetwork,
+  resolveNotices,
+  resolveVideos,
+} from './videos.ts';
 import { workerCount } from './workers.ts';
 
 /** Default of `server.drain` where other machines reach the gateway: load balancers ask every few seconds. */
@@ -149,9 +157,11 @@ function resolveConfig(file: ConfigFile, { source, lookUp, read, report }: Resol
     sourceOf: createSourceFinder({ file, read, overridden: overriddenBy(source), known: source.known, lookUp }),
     server: resolveServer(file.server ?? {}, source, report),
     ...resolveData(file.data ?? DEFAULTS.data, report),
+    catalog: resolveCatalog(file.catalog ?? {}, report),
     encryption: resolveEncryption(file.encryption ?? {}, report),
     network: resolveNetwork(file.network ?? {}),
     callbacks: resolveCallbacks(file.callbacks ?? {}, report),
+    notices: file.notices ? resolveNotices(file.notices, file.callbacks ?? {}, report) : undefined,
     videos: resolveVideos(file.videos ?? {}, report),
     responses: resolveResponses(file.responses ?? {}),
     usage: resolveUsage(file.usage ?? {}, report),

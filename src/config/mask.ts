@@ -4,6 +4,7 @@ import { dump } from 'js-yaml';
 import { isObject, type Json } from '../core/json/json.ts';
 import type { SharedAllotments } from '../records/key-settings.ts';
 import { Secret } from '../security/secret.ts';
+import { describeCatalog } from './catalog.ts';
 import type {
   CallbacksConfig,
   Config,
@@ -41,9 +42,11 @@ export function describeSettings(config: Config): object {
   return {
     server: describeServer(config.server),
     data: config.postgres ? describeDatabase(config.postgres) : config.data,
+    catalog: describeCatalog(config.catalog),
     encryption: describeEncryption(config.encryption),
     network: { dns_servers: config.network.dnsServers },
     callbacks: describeCallbacks(config.callbacks),
+    notices: config.notices && { webhook: config.notices.webhook, at: config.notices.at },
     videos: describeVideos(config.videos),
     responses: describeResponses(config.responses),
     usage: describeUsage(config.usage),

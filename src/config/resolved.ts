@@ -17,9 +17,12 @@ export interface Config {
   data: string;
   /** URL of the PostgreSQL database that replaces the embedded store; may contain a password. */
   postgres?: Secret;
+  catalog: CatalogConfig;
   encryption: EncryptionConfig;
   network: NetworkConfig;
   callbacks: CallbacksConfig;
+  /** Absent sends none. */
+  notices?: NoticesConfig | undefined;
   videos: VideosConfig;
   responses: ResponsesConfig;
   usage: UsageConfig;
@@ -91,6 +94,13 @@ export interface ServerConfig {
   keepAlive: number;
 }
 
+/** Newer facts about models. */
+export interface CatalogConfig {
+  /** Time between two updates; absent makes none. */
+  updateMs?: number;
+  source: string;
+}
+
 /** Encryption keys of stored secrets: in the configuration or in a file. */
 export interface EncryptionConfig {
   /** The first key encrypts; empty means that the key file is used. */
@@ -116,6 +126,15 @@ export interface CallbacksConfig {
   timeout: number;
   honorRetryAfter: boolean;
   standardHeaders: boolean;
+}
+
+/** Webhooks to the operator. */
+export interface NoticesConfig {
+  /** Address of the receiver, which may have a token in it. */
+  webhook: Secret;
+  secret: Secret;
+  /** Shares of a budget, ascending. */
+  at: readonly number[];
 }
 
 export interface UsageConfig {

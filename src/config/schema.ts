@@ -2,11 +2,12 @@
 
 import { type Static, Type } from 'typebox';
 import { admin, keyDefaults, keySettings, limits, tags, telemetry, ui, usage } from './accounting-schema.ts';
+import { catalog } from './catalog.ts';
 import { addressRange, duration, httpUrl, pathPrefix } from './fields.ts';
 import { modelSchema } from './model-schema.ts';
 import { responses } from './responses-schema.ts';
 import { aliases, defaultModel, models, routing } from './routing-schema.ts';
-import { callbacks, encryption, network, videos } from './videos-schema.ts';
+import { callbacks, encryption, network, notices, videos } from './videos-schema.ts';
 import { MAX_WORKERS } from './workers.ts';
 
 /** Defaults, spelled as in the file. */
@@ -212,9 +213,11 @@ export const configSchema = Type.Object(
           'Folder of the embedded store and of files, relative to the working directory; or a postgres:// URL, which several gateways may share.',
       }),
     ),
+    catalog: Type.Optional(catalog),
     encryption: Type.Optional(encryption),
     network: Type.Optional(network),
     callbacks: Type.Optional(callbacks),
+    notices: Type.Optional(notices),
     videos: Type.Optional(videos),
     responses: Type.Optional(responses),
     usage: Type.Optional(usage),

@@ -11,6 +11,7 @@ export const VIDEO_DEFAULTS = {
   keepMedia: '7d',
   keepRecords: '90d',
   expires: '24h',
+  noticeShares: [0.8, 1],
   region: 'us-east-1',
 };
 
@@ -83,6 +84,27 @@ export const callbacks = Type.Object(
   { ...closed, description: 'Webhook delivery and allowed receivers.' },
 );
 
+export const notices = Type.Object(
+  {
+    webhook: Type.String({
+      minLength: 1,
+      maxLength: 2048,
+      description:
+        'https address of the receiver, by the rules of callbacks. Signed with callbacks.secret, which is needed.',
+    }),
+    at: Type.Optional(
+      Type.Array(Type.Number({ exclusiveMinimum: 0, maximum: 1 }), {
+        minItems: 1,
+        maxItems: 10,
+        uniqueItems: true,
+        default: VIDEO_DEFAULTS.noticeShares,
+        description: 'Shares of a budget at which there is a notice, above 0 and up to 1.',
+      }),
+    ),
+  },
+  { ...closed, description: 'Webhooks to the operator: budgets, exhausted deliveries, faults of the store.' },
+);
+
 export const s3 = Type.Object(
   {
     endpoint: httpUrl('URL of the object store, e.g. https://s3.eu-central-1.amazonaws.com.'),
@@ -132,6 +154,7 @@ export const videos = Type.Object(
 
 export type EncryptionEntry = Static<typeof encryption>;
 export type NetworkEntry = Static<typeof network>;
+export type NoticesEntry = Static<typeof notices>;
 export type CallbacksEntry = Static<typeof callbacks>;
 export type S3Entry = Static<typeof s3>;
 export type VideosEntry = Static<typeof videos>;

@@ -2,13 +2,17 @@
 
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { GatewayError } from '../core/errors.ts';
 import { withoutEnd } from '../core/text.ts';
+import { createAddressPolicy } from '../net/address-policy.ts';
+import { checkUrl } from '../net/check-url.ts';
 import { Secret } from '../security/secret.ts';
 import type {
   CallbacksConfig,
   EncryptionConfig,
   MirrorConfig,
   NetworkConfig,
+  NoticesConfig,
   S3Config,
   VideosConfig,
 } from './resolved.ts';
@@ -18,6 +22,7 @@ import {
   VIDEO_DEFAULTS as DEFAULTS,
   type EncryptionEntry,
   type NetworkEntry,
+  type NoticesEntry,
   type S3Entry,
   type VideosEntry,
 } from './videos-schema.ts';
@@ -59,6 +64,25 @@ export function resolveCallbacks(entry: CallbacksEntry, report: ReportProblem): 
     }),
     honorRetryAfter: entry.honor_retry_after ?? false,
     standardHeaders: entry.standard_headers ?? true,
+  };
+}
+
+export function resolveNotices(
+  { webhook, at }: NoticesEntry,
+  callbacks: CallbacksEntry,
+  report: ReportProblem,
+): NoticesConfig | undefined {
+  if (!callbacks.secret) report('notices.webhook', 'needs callbacks.secret, which signs it');
+  try {
+    checkUrl(webhook, createAddressPolicy({ allowCidrs: callbacks.allow_cidrs, allowHosts: callbacks.allow_hosts }));
+  } catch (error) {
+    if (!(error instanceof GatewayError)) throw error;
+    report('notices.webhook', `is refused: ${error.message} callbacks.allow_cidrs and allow_hosts allow others`);
+  }
+  return {
+    webhook: new Secret(webhook),
+    secret: new Secret(callbacks.secret ?? ''),
+    at: [...(at ?? DEFAULTS.noticeShares)].sort((one, other) => one - other),
   };
 }
 

@@ -71,6 +71,7 @@ const RECORD_READS: ReadonlySet<StoreOperationName> = new Set([
   'usageSums',
   'usageMinutes',
   'spentBy',
+  'spentBySubjects',
   'budgetUse',
   'usageByDay',
   'refusedUsage',

@@ -1,5 +1,6 @@
 /** Admin API listener, started if the configuration has an admin token. */
 
+import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { AdminConfig } from '../config/resolved.ts';
 import { GatewayError } from '../core/errors.ts';
@@ -24,6 +25,10 @@ export async function startAdmin(
     const reason = code === 'EADDRINUSE' ? 'it is in use' : code;
     throw new GatewayError('unavailable', `admin: ${host}:${port} cannot be listened on: ${reason}.`, { cause });
   }
-  const { address, port: chosen } = app.server.address() as AddressInfo;
-  return { address: { host: address, port: chosen }, close: () => app.close() };
+  return { address: addressOf(app.server), close: () => app.close() };
+}
+
+export function addressOf(server: Server): { host: string; port: number } {
+  const { address: host, port } = server.address() as AddressInfo;
+  return { host, port };
 }

@@ -1,7 +1,5 @@
 /** Gateway: composition root that wires all parts from a configuration. */
 
-import type { Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { knownEntries } from '../catalog/updated.ts';
 import { localUrl } from '../config/host.ts';
 import type { AdminConfig, Config } from '../config/resolved.ts';
@@ -22,7 +20,7 @@ import { openTelemetry } from '../telemetry/telemetry.ts';
 import { createDeadlineTimer } from '../transport/deadlines.ts';
 import { createUpstreamClient, type UpstreamClient } from '../transport/upstream-client.ts';
 import { openAccounting } from './accounting.ts';
-import { type RunningAdmin, startAdmin } from './admin.ts';
+import { addressOf, type RunningAdmin, startAdmin } from './admin.ts';
 import { bodyMemoryOf } from './body-memory.ts';
 import { countCooldown } from './cooldown-events.ts';
 import { openDashboard } from './dashboard.ts';
@@ -219,9 +217,11 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
   };
   const app = createApp(appOptions);
   let admin: RunningAdmin | undefined;
+  let endNotices = async () => {};
 
   async function close(grace?: number): Promise<void> {
     parts.models.close();
+    await endNotices();
     const cancelGrace = grace === undefined ? undefined : clock.after(grace, () => stopping.cancel());
     await Promise.all([app.close(), admin?.close(), tasks.stop(TASK_GRACE_MS), responses.stop(TASK_GRACE_MS)]);
     cancelGrace?.();
@@ -239,6 +239,10 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
     if (config.admin && !worker) admin = await openAdmin(config.admin);
     await tasks.start();
     responses.start(appOptions);
+    if (config.notices) {
+      const context = { config, keys, userAgent, clock, log, isWorker: worker !== undefined, wake: tasks.wake };
+      endNotices = (await import('./notices.ts')).startNotices({ ...context, ...accounting });
+    }
   } catch (error) {
     await close();
     throw error;
@@ -286,9 +290,4 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
     drain: () => draining.cancel(),
     close,
   };
-}
-
-function addressOf(server: Server): RunningGateway['address'] {
-  const { address: host, port } = server.address() as AddressInfo;
-  return { host, port };
 }

@@ -20,7 +20,16 @@ export function needsRestart(before: Config, next: Config): string[] {
   if (before.usage.durability !== next.usage.durability) changed.push('usage.durability');
   if (before.usage.journal !== next.usage.journal) changed.push('usage.journal');
   if (jsonWithSecrets(before.usage.export) !== jsonWithSecrets(next.usage.export)) changed.push('usage.export');
-  for (const section of ['encryption', 'network', 'callbacks', 'videos', 'telemetry', 'admin', 'ui'] as const) {
+  for (const section of [
+    'encryption',
+    'network',
+    'callbacks',
+    'notices',
+    'videos',
+    'telemetry',
+    'admin',
+    'ui',
+  ] as const) {
     if (jsonWithSecrets(before[section]) !== jsonWithSecrets(next[section])) changed.push(section);
   }
   return changed;

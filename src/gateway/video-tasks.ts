@@ -123,6 +123,7 @@ export function createVideoTasks(options: VideoTasksOptions): VideoTasks {
     policy: policyOptions,
     dnsServers: config.network.dnsServers,
     ...(ca !== undefined && { extraCa: ca }),
+    ...(config.notices && { noticeUrl: config.notices.webhook.reveal() }),
     userAgent,
     timeoutMs,
     honorRetryAfter,
@@ -218,7 +219,7 @@ function objectOptions({ config, baseUrl }: VideoTasksOptions, mirror: FullMirro
   };
 }
 
-function policyOptionsOf({ callbacks, server }: Config): AddressPolicyOptions {
+export function policyOptionsOf({ callbacks, server }: Config): AddressPolicyOptions {
   const { allowCidrs, allowHosts, denyCidrs } = callbacks;
   const own = server.publicUrl === undefined ? [] : [new URL(server.publicUrl).hostname];
   return { allowCidrs, allowHosts, denyCidrs, denyHosts: own };

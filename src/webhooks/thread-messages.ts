@@ -15,6 +15,8 @@ export interface ThreadSettings {
   dnsServers: readonly string[];
   /** PEM of an additional certificate authority. */
   extraCa?: string;
+  /** Receiver of notices to the operator. */
+  noticeUrl?: string;
   userAgent: string;
   timeoutMs: number;
   honorRetryAfter: boolean;

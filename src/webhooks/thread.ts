@@ -11,6 +11,7 @@ import { createCipher } from '../security/cipher.ts';
 import { Secret } from '../security/secret.ts';
 import { openStoreInThread } from '../store/open-in-thread.ts';
 import { createDeliveryHandler } from './delivery.ts';
+import { createExhaustionNotices } from './notice.ts';
 import { createWebhookSecrets } from './secrets.ts';
 import type { LogLine, ThreadCommand, ThreadReport, ThreadSettings } from './thread-messages.ts';
 
@@ -61,6 +62,9 @@ async function serve(port: NonNullable<typeof parentPort>, settings: ThreadSetti
     timeoutMs: settings.timeoutMs,
     honorRetryAfter: settings.honorRetryAfter,
     standardHeaders: settings.standardHeaders,
+    ...(settings.noticeUrl !== undefined && {
+      onExhausted: createExhaustionNotices({ store, url: settings.noticeUrl, clock, log }),
+    }),
   });
   const scheduler = createScheduler({ store, handlers: [handler], log, clock });
   port.on('message', async (command: ThreadCommand) => {

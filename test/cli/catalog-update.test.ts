@@ -11,8 +11,10 @@ import type { CatalogEntry } from '../../src/catalog/entry.ts';
 import { isWholeEntry } from '../../src/catalog/entry-check.ts';
 import { updateCatalog } from '../../src/catalog/import/update.ts';
 import { readCatalog, updatedCatalogText } from '../../src/catalog/updated.ts';
+import { startCatalogSchedule } from '../../src/cli/catalog-schedule.ts';
 import type { Json } from '../../src/core/json/json.ts';
 import { KEY, startTestGateway } from '../gateway/harness.ts';
+import { createManualClock } from '../jobs/manual-clock.ts';
 import { program } from './program.ts';
 
 const KNOWN = 'openai/gpt-5';
@@ -37,14 +39,26 @@ function listOf(models: Record<string, Json>, provider = 'openai'): string {
   return JSON.stringify({ [provider]: { id: provider, models: Object.fromEntries(full) } });
 }
 
-async function source(context: TestContext, answer: { status?: number; text: string }): Promise<string> {
+async function source(context: TestContext, answer: Answer): Promise<string> {
+  return (await countedSource(context, answer)).url;
+}
+
+interface Answer {
+  status?: number;
+  text: string;
+}
+
+async function countedSource(context: TestContext, answer: Answer): Promise<{ url: string; count(): number }> {
+  let count = 0;
   const server = createServer((_request, response) => {
+    count += 1;
     response.writeHead(answer.status ?? 200, answer.status === 302 ? { location: 'http://127.0.0.1:1/' } : {});
     response.end(answer.text);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   context.after(() => server.close());
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/api.json`;
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/api.json`;
+  return { url, count: () => count };
 }
 
 const perMillion = (price: string | undefined) => Number(price) * 1e6;
@@ -223,4 +237,70 @@ test('a gateway serves the updated facts after a reload', async (context) => {
   context.after(() => rmSync(join(gateway.folder, 'catalog.json'), { force: true }));
   gateway.reload(yaml);
   assert.equal((await ask()).status, 200);
+});
+
+test('a gateway with a schedule takes newer facts itself, says what differs, and uses them', async (context) => {
+  const { prompt } = bundled(KNOWN).pricing ?? {};
+  const url = await source(context, {
+    text: listOf({
+      'gpt-5': { cost: { input: perMillion(prompt) * 2 } },
+      'gpt-99': { cost: { input: 3, output: 12 } },
+    }),
+  });
+  const { folder, start } = program(context);
+  writeFileSync(
+    join(folder, 'polygate.yaml'),
+    `catalog: { update: daily, source: "${url}" }\nproviders: { openai: { api_key: sk-never-used-0123456789 } }\n`,
+  );
+  const gateway = start(['serve', '--port', '0']);
+  const [, address] = await gateway.shows(/listens on (\S+)/);
+  await gateway.shows(/"model":"openai\/gpt-5","fact":"pricing.prompt".*"a fact about a model differs"/);
+  await gateway.shows(/"the facts about models were updated"[\s\S]*"the configuration is reloaded"/);
+  const { data } = (await (await fetch(`${address}/v1/models`)).json()) as Json;
+  assert.equal(data.find(({ id }: Json) => id === 'openai/gpt-99').pricing.completion, '0.000012');
+  gateway.signal('SIGTERM');
+  assert.equal((await gateway.ended).code, 0);
+});
+
+test('a schedule asks once a day, tries again in an hour where the source fails, and does nothing while it is off', async (context) => {
+  const answer = { status: 503, text: listOf({ 'gpt-99': { cost: { input: 3, output: 12 } } }) };
+  const asked = await countedSource(context, answer);
+  const { folder } = program(context);
+  const data = join(folder, 'data');
+  writeFileSync(join(folder, 'polygate.yaml'), `data: ${JSON.stringify(data)}\ncatalog: { source: "${asked.url}" }\n`);
+  const clock = createManualClock(Date.now());
+  const lines: string[] = [];
+  const note = (_: object, text: string) => void lines.push(text);
+  const catalog: { updateMs?: number; source: string } = { source: asked.url };
+  const end = startCatalogSchedule({
+    program: [process.execPath, join(import.meta.dirname, '../../src/main.ts')],
+    options: ['--config', join(folder, 'polygate.yaml')],
+    config: () => ({ data, catalog }),
+    clock,
+    log: { info: note, warn: note } as never,
+    onUpdated: () => void lines.push('updated'),
+    random: () => 0,
+  });
+  context.after(end);
+  const HOUR_MS = 3_600_000;
+  /** Lets minutes pass, each look in its turn. */
+  const pass = async (milliseconds: number, until: () => boolean = () => true) => {
+    for (let passed = 0; passed < milliseconds; passed += 60_000) clock.advance(60_000);
+    while (!until()) await new Promise((resolve) => setTimeout(resolve, 20));
+    // The look goes on after what it waited for.
+    await new Promise((resolve) => setImmediate(resolve));
+  };
+  await pass(HOUR_MS);
+  assert.equal(asked.count(), 0, 'it asks while it is off');
+  catalog.updateMs = 24 * HOUR_MS;
+  await pass(60_000, () => lines.includes('the facts about models were not updated'));
+  assert.equal(asked.count(), 1);
+  answer.status = 200;
+  await pass(HOUR_MS - 120_000);
+  assert.equal(asked.count(), 1, 'it asks again too early');
+  await pass(240_000, () => lines.includes('updated'));
+  assert.equal(asked.count(), 2);
+  await pass(23 * HOUR_MS);
+  assert.equal(asked.count(), 2);
+  await pass(2 * HOUR_MS, () => asked.count() === 3);
 });

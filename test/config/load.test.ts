@@ -156,7 +156,7 @@ const REFUSED: { about: string; text: string; faults: string[] }[] = [
     about: 'an unknown field that is like none',
     text: 'clusters: true',
     faults: [
-      '1: clusters: unknown field; allowed: server, data, encryption, network, callbacks, videos, responses, usage, limits, key_defaults, tags, admin, ui, telemetry, keys, providers, models, aliases, default_model, routing',
+      '1: clusters: unknown field; allowed: server, data, catalog, encryption, network, callbacks, notices, videos, responses, usage, limits, key_defaults, tags, admin, ui, telemetry, keys, providers, models, aliases, default_model, routing',
     ],
   },
   {
@@ -183,6 +183,23 @@ const REFUSED: { about: string; text: string; faults: string[] }[] = [
     about: 'a short encryption key',
     text: 'encryption: { key: abc }',
     faults: ['1: encryption.key: must be 32 bytes as base64, e.g. from: openssl rand -base64 32'],
+  },
+  {
+    about: 'notices without a secret',
+    text: 'notices: { webhook: "https://ops.example.org/" }',
+    faults: ['1: notices.webhook: needs callbacks.secret, which signs it'],
+  },
+  {
+    about: 'notices to an address that webhooks may not have',
+    text: 'callbacks: { secret: whsec_0123456789abcdef }\nnotices: { webhook: "http://ops.example.org/" }',
+    faults: [
+      '2: notices.webhook: is refused: only https addresses on the public internet are allowed. callbacks.allow_cidrs and allow_hosts allow others',
+    ],
+  },
+  {
+    about: 'facts about models over a connection that others may change',
+    text: 'catalog: { source: "http://facts.example.org/" }',
+    faults: ['1: catalog.source: must be an https URL'],
   },
   {
     about: 'a callback time-out beyond what is allowed',

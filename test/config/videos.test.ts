@@ -38,6 +38,27 @@ videos:
     assert.ok(!JSON.stringify(videos).includes('secret-of-the-store'));
   });
 
+  test('notices have shares in order, and an address that is a secret', () => {
+    const { notices } = configOf(`
+callbacks: { secret: whsec_0123456789abcdef }
+notices: { webhook: "https://ops.example.org/polygate?token=of-the-receiver", at: [1, 0.5] }
+`);
+    assert.deepEqual(notices?.at, [0.5, 1]);
+    assert.equal(notices?.secret.reveal(), 'whsec_0123456789abcdef');
+    assert.ok(!JSON.stringify(notices).includes('of-the-receiver'));
+    const { notices: simple } = configOf(
+      'callbacks: { secret: whsec_0123456789abcdef }\nnotices: { webhook: "https://ops.example.org/" }',
+    );
+    assert.deepEqual(simple?.at, [0.8, 1]);
+    assert.equal(configOf('').notices, undefined);
+  });
+
+  test('facts about models are updated daily, weekly, or not at all', () => {
+    assert.deepEqual(configOf('').catalog, { source: 'https://models.dev/api.json' });
+    assert.equal(configOf('catalog: { update: daily }').catalog.updateMs, 24 * 3600_000);
+    assert.equal(configOf('catalog: { update: weekly }').catalog.updateMs, 7 * 24 * 3600_000);
+  });
+
   test('a database is a secret and files keep their folder', () => {
     const { data, postgres } = configOf('data: postgres://user:password@db/polygate');
     assert.equal(data, resolve('data'));

@@ -52,6 +52,8 @@ function whole(value: Json, code: string): string {
     'tags',
     'admin',
     'telemetry',
+    'catalog',
+    'notices',
   ];
   const isWhole = Object.keys(value ?? {}).every((name) => top.includes(name)) && !Array.isArray(value?.models);
   if (isWhole) return code;

@@ -12,6 +12,7 @@ import * as figures from './figures.ts';
 import * as instances from './instances.ts';
 import * as jobs from './jobs.ts';
 import * as keys from './keys.ts';
+import * as notices from './notices.ts';
 import * as requests from './requests.ts';
 import * as sessions from './sessions.ts';
 import * as storedEncryption from './stored-encryption.ts';
@@ -47,6 +48,7 @@ export const operations = {
   ...deliveryLists,
   ...figures,
   ...instances,
+  ...notices,
   ...requests,
   ...sessions,
   ...storedEncryption,

@@ -1,0 +1,48 @@
+/** Notices about the store of a gateway, sent past it: while it cannot be written to, it holds no delivery. */
+
+import { randomUUID } from 'node:crypto';
+import { hostname } from 'node:os';
+import type { NewDelivery } from '../store/delivery-rows.ts';
+import { type Notice, noticeDelivery } from '../webhooks/notice.ts';
+
+export interface StoreNoticesOptions {
+  url: string;
+  /** Why nothing can be written; undefined if it can. */
+  problem(): Promise<string | undefined>;
+  /** Sends at once; whether it was acknowledged. */
+  send(notice: NewDelivery): Promise<boolean>;
+  /** Sends by way of the store. */
+  add(notice: NewDelivery): Promise<void>;
+  now(): number;
+}
+
+/** Looks in a row that find a fault, before there is a notice. */
+const LOOKS = 2;
+
+export function createStoreNotices({ url, problem, send, add, now }: StoreNoticesOptions): () => Promise<void> {
+  let fault: { id: string; since: number; looks: number; isTold: boolean } | undefined;
+
+  const noticeOf = (event: Notice['event'], { id, since }: { id: string; since: number }, details: object) =>
+    noticeDelivery({
+      event,
+      subject: id,
+      url,
+      createdAt: now(),
+      data: { host: hostname(), since: new Date(since).toISOString(), ...details },
+    });
+
+  return async () => {
+    const found = await problem();
+    if (found === undefined) {
+      const ended = fault;
+      fault = undefined;
+      if (ended?.isTold) await add(noticeOf('store.recovered', ended, {}));
+      return;
+    }
+    fault ??= { id: randomUUID(), since: now(), looks: 0, isTold: false };
+    fault.looks += 1;
+    // A notice that is not acknowledged is sent again by the next look.
+    if (fault.looks >= LOOKS && !fault.isTold)
+      fault.isTold = await send(noticeOf('store.failing', fault, { problem: found }));
+  };
+}

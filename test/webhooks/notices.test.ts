@@ -1,0 +1,94 @@
+/** Notices about webhooks that were given up, the retention of notices, and what many keys have spent. */
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createExhaustionNotices, NOTICE_OWNER, noticeDelivery } from '../../src/webhooks/notice.ts';
+import { createManualClock } from '../jobs/manual-clock.ts';
+import { openJobStore, until } from '../jobs/rig.ts';
+import { forEachStore } from '../store/stores.ts';
+import { startReceiver } from './receiver.ts';
+import { startRig } from './rig.ts';
+
+const AT = 1_800_000_000_000;
+const noLog = { warn() {} };
+
+forEachStore((name, open) => {
+  test(`a receiver whose webhooks are given up is told once an hour, and no notice about notices (${name})`, async (context) => {
+    const failing = await startReceiver((response) => response.writeHead(500).end());
+    context.after(failing.close);
+    const clock = createManualClock(AT);
+    const given: string[] = [];
+    const hours = new Set<number>();
+    const rig = await startRig(context, open, {
+      clock,
+      async onExhausted(delivery) {
+        await onExhausted(delivery);
+        if (delivery.owner !== NOTICE_OWNER) hours.add(Math.floor(clock.now() / 3_600_000));
+        given.push(delivery.owner);
+      },
+    });
+    const url = failing.url('/notices');
+    const onExhausted = createExhaustionNotices({ store: rig.store, url, clock, log: noLog });
+    for (let count = 0; count < 2; count++) await rig.owe(failing.url());
+    const notices = async () =>
+      (await rig.store.do('findDeliveries', { owner: NOTICE_OWNER, limit: 10, depth: 100 })).rows;
+    await until(() => {
+      clock.advance(10_000);
+      return given.filter((owner) => owner !== NOTICE_OWNER).length === 2;
+    });
+    const ids = (await notices()).map(({ id }) => id);
+    // How long the attempts take by this clock depends on the machine.
+    assert.equal(ids.length, hours.size);
+    await until(() => {
+      clock.advance(10_000);
+      return given.includes(NOTICE_OWNER);
+    });
+    assert.equal((await notices()).length, hours.size);
+    const sent = failing.received.find(({ body }) => body.includes('webhooks.exhausted'));
+    const { event, id, data } = JSON.parse(String(sent?.body));
+    assert.deepEqual(
+      [event, ids.includes(id), data.receiver, data.key],
+      ['webhooks.exhausted', true, new URL(url).host, 'key-1'],
+    );
+  });
+
+  test(`notices go when they are old, those that are owed stay, as do webhooks of keys (${name})`, async (context) => {
+    const receiver = await startReceiver();
+    context.after(receiver.close);
+    const rig = await startRig(context, open);
+    const now = Date.now();
+    const made = ['one', 'two', 'three'].map((subject) =>
+      noticeDelivery({ event: 'usage.lost', subject, url: receiver.url(), createdAt: now, data: {} }),
+    );
+    await rig.store.do('addNotices', { notices: [...made, ...made] });
+    await rig.owe(receiver.url());
+    const states = async () =>
+      (await rig.store.do('findDeliveries', { limit: 10, depth: 100 })).rows.map(({ state }) => state);
+    await until(async () => (await states()).every((state) => state === 'delivered'));
+    assert.equal(receiver.received.length, 4);
+    const later = {
+      ...made[0],
+      id: 'late',
+      taskId: 'late',
+      url: 'https://absent.example.org/',
+      createdAt: now + 60_000,
+    };
+    await rig.store.do('addNotices', { notices: [later as (typeof made)[0]] });
+    const prune = (before: number) => rig.store.do('pruneNotices', { owner: NOTICE_OWNER, before, limit: 2 });
+    assert.equal(await prune(now), 0);
+    assert.equal(await prune(now + 120_000), 2);
+    assert.equal(await prune(now + 120_000), 1);
+    assert.equal(await prune(now + 120_000), 0);
+    assert.deepEqual((await states()).sort(), ['delivered', 'pending']);
+  });
+
+  test(`spending of many subjects is that of their periods (${name})`, async (context) => {
+    const store = await openJobStore(context, open);
+    const starts = [
+      { period: 'day', startsAt: 10 },
+      { period: 'total', startsAt: 0 },
+    ];
+    assert.deepEqual(await store.do('spentBySubjects', { subjects: [], starts }), []);
+    assert.deepEqual(await store.do('spentBySubjects', { subjects: Array.from({ length: 500 }, String), starts }), []);
+  });
+});
