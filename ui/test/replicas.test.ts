@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { Browser } from 'playwright-core';
 import { KEY, type TestGateway } from '../../test/gateway/harness.ts';
-import { videoClient } from '../../test/gateway/video-client.ts';
+import { eventually, videoClient } from '../../test/gateway/video-client.ts';
 import { providePostgres, type TestDatabase } from '../../test/store/postgres-server.ts';
 import { ask, assertSound, openBrowser, signInAsAdmin, startGatewayWithPages, TOKEN } from './browser.ts';
 
@@ -26,6 +26,27 @@ after(async () => {
   await browser.close();
   for (const gateway of gateways) await gateway.close();
   await database.close();
+});
+
+test('a limit that is set at one gateway applies at the other, and is shown there', async () => {
+  const [here, there] = gateways as [TestGateway, TestGateway];
+  const authorization = `Bearer ${TOKEN}`;
+  const made = await fetch(`${here.adminUrl}/admin/v1/keys`, {
+    method: 'POST',
+    headers: { authorization, 'content-type': 'application/json' },
+    body: JSON.stringify({ name: 'late', tags: { team: 'late' } }),
+  });
+  const { key } = (await made.json()) as { key: string };
+  assert.equal((await ask(there, key)).status, 200);
+  const { page } = await signInAsAdmin(browser, here, '/ui/tags?open=team%3Dlate');
+  await page.getByRole('button', { name: 'Set limits and budgets …' }).click();
+  await page.getByLabel('Budget of a day').fill('0');
+  await page.getByRole('button', { name: 'Save' }).click();
+  await page.getByRole('row', { name: /^team=late 1 .*today/ }).waitFor();
+  await eventually({}, async () => (await ask(there, key)).status === 402);
+  const visitor = await signInAsAdmin(browser, there, '/ui/tags');
+  await visitor.page.getByRole('row', { name: /^team=late 1 .*today/ }).waitFor();
+  await assertSound(visitor);
 });
 
 test('what one gateway did is seen at the other, and older data stay when it is gone', async () => {

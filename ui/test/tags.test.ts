@@ -194,6 +194,22 @@ test('a tag of the configuration is not changed here, and a viewer changes none'
   assert.equal(await page.getByRole('button', { name: /imit/ }).count(), 0);
 });
 
+for (const theme of ['light', 'dark'] satisfies Theme[]) {
+  test(`the holder of a key sees what its tags share, in the ${theme} theme`, async () => {
+    const visitor = await visit(browser, `${gateway.url}/ui`, { theme });
+    const { page } = visitor;
+    await page.getByLabel(/admin token/).fill(keyOf('server'));
+    await page.keyboard.press('Enter');
+    await page.getByRole('button', { name: 'Sign out' }).waitFor();
+    await page.goto(`${gateway.url}/ui/key`);
+    const limits = page.getByRole('region', { name: 'Limits' });
+    await limits.getByRole('heading', { name: 'Shared by all keys with env=prod' }).waitFor();
+    await limits.getByRole('img', { name: /of the budget this month is spent/ }).waitFor();
+    visitor.faults.length = 0;
+    await assertSound(visitor);
+  });
+}
+
 test('spending is carried on to the end of days, weeks and months, where enough of them has passed', () => {
   // A Wednesday.
   const noon = new Date('2026-11-18T12:00:00Z');

@@ -1,5 +1,6 @@
 /** Budgets as bars: what is spent, held by what runs, and left, and where the period leads. */
 
+import type { Limits } from '../keys.ts';
 import { forecastOf, PERIOD_LABELS, PERIODS, type Period } from '../periods.ts';
 import { Money } from './numbers.tsx';
 import { numbers, Table } from './table.tsx';
@@ -10,6 +11,14 @@ export interface BudgetUse {
   spent: number;
   /** What open videos may still cost. */
   held: number;
+}
+
+/** Limits and budgets of a tag, as the gateway shows them. */
+export interface Allotment {
+  limits: Limits;
+  budgets: Partial<
+    Record<Period, { limit: string; spent: string; held: string; left: string; resets_at: string | null }>
+  >;
 }
 
 interface BudgetedKey {
@@ -32,6 +41,14 @@ export function budgetsOfKey(view: BudgetedKey): BudgetUse[] {
   return PERIODS.flatMap((period) => {
     const limit = view.budgets[period];
     return limit === undefined ? [] : [{ period, limit, spent: spent[period], held: 0 }];
+  });
+}
+
+export function budgetsOfTag({ budgets }: Allotment): BudgetUse[] {
+  return PERIODS.flatMap((period) => {
+    const budget = budgets[period];
+    if (!budget) return [];
+    return [{ period, limit: budget.limit, spent: Number(budget.spent), held: Number(budget.held) }];
   });
 }
 

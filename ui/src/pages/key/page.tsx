@@ -3,8 +3,9 @@
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import { useMemo } from 'react';
-import { Budgets, budgetsOfKey } from '../../parts/budgets.tsx';
+import { Budgets, budgetsOfKey, budgetsOfTag } from '../../parts/budgets.tsx';
 import { type Bucket, StackedBars } from '../../parts/chart/bars.tsx';
+import { limitWords } from '../../parts/limits.ts';
 import { formatCount, formatShort, Money, Time } from '../../parts/numbers.tsx';
 import { Card, Figure, Figures, Page } from '../../parts/page.tsx';
 import { Segments } from '../../parts/segments.tsx';
@@ -146,6 +147,15 @@ function LimitsOf({ facts }: { facts: KeyFacts }) {
         <dt className="text-dim">Expires</dt>
         <dd className="text-right">{facts.expires_at ? <Time at={facts.expires_at} /> : 'never'}</dd>
       </dl>
+      {Object.entries(facts.tags).map(([tag, shared]) => (
+        <section key={tag} className="flex flex-col gap-2 border-t pt-4">
+          <h3>
+            Shared by all keys with <span className="font-mono">{tag}</span>
+          </h3>
+          <Budgets uses={budgetsOfTag(shared)} />
+          <p className="text-dim">{limitWords(shared.limits) || 'No limits.'}</p>
+        </section>
+      ))}
     </div>
   );
 }

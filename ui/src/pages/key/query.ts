@@ -2,6 +2,7 @@
 
 import { queryOptions } from '@tanstack/react-query';
 import { api, bodyOf } from '../../api.ts';
+import type { Allotment } from '../../parts/budgets.tsx';
 
 export interface KeyFacts {
   name: string;
@@ -15,6 +16,8 @@ export interface KeyFacts {
   usage_monthly: number;
   budgets: Partial<Record<'day' | 'week' | 'month' | 'total', string>>;
   limits: { requestsPerMinute?: number; tokensPerMinute?: number; concurrentRequests?: number };
+  /** Of its tags, by `name=value`. */
+  tags: Record<string, Allotment>;
   read_only: boolean;
   expires_at: string | null;
 }

@@ -4,7 +4,7 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { api } from '../../api.ts';
-import { Budgets, SpentByPeriod } from '../../parts/budgets.tsx';
+import { Budgets, budgetsOfTag, SpentByPeriod } from '../../parts/budgets.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
 import { Facts } from '../../parts/facts.tsx';
 import { History } from '../../parts/history.tsx';
@@ -14,7 +14,7 @@ import { ErrorNotice, Loaded } from '../../parts/states.tsx';
 import { PERIODS, type Period } from '../../periods.ts';
 import { useSession } from '../../session.ts';
 import { EditTag } from './edit.tsx';
-import { budgetsOfTag, oneTag, type TagView, tagQueries } from './query.ts';
+import { oneTag, type TagView, tagQueries } from './query.ts';
 
 export function TagDetails({ tag }: { tag: string }) {
   const asked = useQuery(oneTag(tag));

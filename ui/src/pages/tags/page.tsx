@@ -2,7 +2,7 @@
 
 import { getRouteApi, Link } from '@tanstack/react-router';
 import { Plus } from 'lucide-react';
-import { Budgets, Forecast } from '../../parts/budgets.tsx';
+import { Budgets, budgetsOfTag, Forecast } from '../../parts/budgets.tsx';
 import { limitWords } from '../../parts/limits.ts';
 import { formatCount, Money } from '../../parts/numbers.tsx';
 import { Card, Page } from '../../parts/page.tsx';
@@ -14,7 +14,7 @@ import { forecastOf } from '../../periods.ts';
 import { useSession } from '../../session.ts';
 import { TagDetails } from './details.tsx';
 import { EditTag } from './edit.tsx';
-import { budgetsOfTag, type TagView, useTags } from './query.ts';
+import { type TagView, useTags } from './query.ts';
 
 const route = getRouteApi('/tags');
 

@@ -2,26 +2,15 @@
 
 import { keepPreviousData, queryOptions, useInfiniteQuery } from '@tanstack/react-query';
 import { api, bodyOf } from '../../api.ts';
-import type { Limits } from '../../keys.ts';
-import type { BudgetUse } from '../../parts/budgets.tsx';
-import { PERIODS, type Period } from '../../periods.ts';
+import type { Allotment } from '../../parts/budgets.tsx';
+import type { Period } from '../../periods.ts';
 
-interface TagBudget {
-  limit: string;
-  spent: string;
-  held: string;
-  left: string;
-  resets_at: string | null;
-}
-
-export interface TagView {
+export interface TagView extends Allotment {
   /** `name=value` */
   tag: string;
   keys: number;
   /** Of its limits and budgets; null without any. */
   origin: 'configuration' | 'store' | null;
-  limits: Limits;
-  budgets: Partial<Record<Period, TagBudget>>;
   spent: Record<Period, string>;
 }
 
@@ -56,13 +45,5 @@ export function oneTag(tag: string) {
     queryKey: [...ALL_TAGS, 'one', tag],
     queryFn: async () =>
       (await bodyOf<{ data: TagView }>(api.GET('/admin/v1/tags/{tag}', { params: { path: { tag } } }))).data,
-  });
-}
-
-export function budgetsOfTag({ budgets }: TagView): BudgetUse[] {
-  return PERIODS.flatMap((period) => {
-    const budget = budgets[period];
-    if (!budget) return [];
-    return [{ period, limit: budget.limit, spent: Number(budget.spent), held: Number(budget.held) }];
   });
 }
