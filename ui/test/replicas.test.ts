@@ -10,7 +10,10 @@ import { ask, assertSound, openBrowser, signInAsAdmin, startGatewayWithPages, TO
 
 /** All gateways of a database have the same key. */
 const KEY_OF_ALL = Buffer.from('encryption-key-of-these-replicas').toString('base64');
-const YAML = `admin: { token: ${TOKEN}, port: 0 }\nencryption: { key: ${KEY_OF_ALL} }`;
+const PRICED = '{ provider: sandbox, model: echo, pricing: { prompt: "0", completion: "0.01" } }';
+const YAML = `admin: { token: ${TOKEN}, port: 0 }
+encryption: { key: ${KEY_OF_ALL} }
+models: { house/priced: { endpoints: [${PRICED}] } }`;
 
 let browser: Browser;
 let database: TestDatabase;
@@ -37,13 +40,13 @@ test('a limit that is set at one gateway applies at the other, and is shown ther
     body: JSON.stringify({ name: 'late', tags: { team: 'late' } }),
   });
   const { key } = (await made.json()) as { key: string };
-  assert.equal((await ask(there, key)).status, 200);
+  assert.equal((await ask(there, key, 'house/priced')).status, 200);
   const { page } = await signInAsAdmin(browser, here, '/ui/tags?open=team%3Dlate');
   await page.getByRole('button', { name: 'Set limits and budgets …' }).click();
   await page.getByLabel('Budget of a day').fill('0');
   await page.getByRole('button', { name: 'Save' }).click();
   await page.getByRole('row', { name: /^team=late 1 .*today/ }).waitFor();
-  await eventually({}, async () => (await ask(there, key)).status === 402);
+  await eventually({}, async () => (await ask(there, key, 'house/priced')).status === 402);
   const visitor = await signInAsAdmin(browser, there, '/ui/tags');
   await visitor.page.getByRole('row', { name: /^team=late 1 .*today/ }).waitFor();
   await assertSound(visitor);
