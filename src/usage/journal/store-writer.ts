@@ -2,19 +2,13 @@
 
 import type { Logger } from 'pino';
 import { type Clock, sleep } from '../../core/clock.ts';
+import type { JournalPosition } from '../../store/operations/usage-journal.ts';
 import type { Store } from '../../store/store.ts';
 import { StoreUnavailable } from '../../store/unavailable.ts';
 import { usageRowOf } from '../../store/usage-row.ts';
 import { setAsideRecord } from '../refused-records.ts';
+import { type EndedRecord, RecordQueue } from './record-queue.ts';
 import { decodeEnd } from './records.ts';
-
-/** A durable record of a request that ended, and its place in the journal. */
-export interface EndedRecord {
-  /** JSON. */
-  payload: string;
-  segment: number;
-  end: number;
-}
 
 export interface StoreWriterOptions {
   store: Pick<Store, 'call'>;
@@ -48,6 +42,13 @@ const MAX_BATCH_SIZE = 5_000;
 const MIN_RETRY_DELAY_MS = 100;
 const MAX_RETRY_DELAY_MS = 5_000;
 
+/** Records of a queue from one index to before another. */
+interface Batch {
+  queue: RecordQueue;
+  from: number;
+  to: number;
+}
+
 interface Waiter {
   /** Number of stored records at which it is called. */
   stored: number;
@@ -56,7 +57,9 @@ interface Waiter {
 
 export function createStoreWriter(options: StoreWriterOptions): StoreWriter {
   const { store, journal, clock, log, oldestNeeded, onStored } = options;
-  let waiting: EndedRecord[] = [];
+  let waiting = new RecordQueue();
+  /** Empty, unless its records are being stored. */
+  let spare = new RecordQueue();
   let waiters: Waiter[] = [];
   let added = 0;
   let stored = 0;
@@ -73,15 +76,25 @@ export function createStoreWriter(options: StoreWriterOptions): StoreWriter {
     if (running || closing.signal.aborted) return;
     running = true;
     do {
-      const batch = waiting.slice(0, MAX_BATCH_SIZE);
-      if (batch.length > 0) await persist(batch);
-      if (closing.signal.aborted) break;
-      waiting = waiting.slice(batch.length);
-      stored += batch.length;
-      release();
-    } while (waiters.length > 0 || waiting.length >= MAX_BATCH_SIZE);
+      const queue = waiting;
+      waiting = spare;
+      spare = queue;
+      await persistAll(queue);
+      queue.clear();
+    } while (!closing.signal.aborted && (waiters.length > 0 || waiting.length >= MAX_BATCH_SIZE));
     running = false;
     if (waiting.length > 0) schedule();
+  }
+
+  async function persistAll(queue: RecordQueue): Promise<void> {
+    for (let from = 0; from < queue.length; from += MAX_BATCH_SIZE) {
+      const to = Math.min(queue.length, from + MAX_BATCH_SIZE);
+      await persist({ queue, from, to });
+      if (closing.signal.aborted) return;
+      stored += to - from;
+      release();
+    }
+    release();
   }
 
   function schedule(): void {
@@ -95,11 +108,11 @@ export function createStoreWriter(options: StoreWriterOptions): StoreWriter {
   }
 
   /** Settles when the records are stored or set aside, or at the end. */
-  async function persist(batch: readonly EndedRecord[]): Promise<void> {
-    const last = batch.at(-1) as EndedRecord;
-    const oldest = oldestNeeded(last.segment);
-    const position = { segment: last.segment, offset: last.end, oldest };
-    const records = batch.map(({ payload }) => payload).join(',');
+  async function persist(batch: Batch): Promise<void> {
+    const { queue, from, to } = batch;
+    const position = positionAfter(queue, to - 1);
+    const { oldest } = position;
+    const records = queue.payloads(from, to);
     for (let delayMs = MIN_RETRY_DELAY_MS; ; delayMs = Math.min(2 * delayMs, MAX_RETRY_DELAY_MS)) {
       try {
         await store.call('storeJournalBatch', { journal, position, records });
@@ -118,29 +131,34 @@ export function createStoreWriter(options: StoreWriterOptions): StoreWriter {
   }
 
   /** Bisects a refused batch until each refused record is isolated. */
-  async function isolate(batch: readonly EndedRecord[], problem: Error): Promise<void> {
-    const [only] = batch;
-    if (batch.length > 1) {
-      const half = Math.ceil(batch.length / 2);
-      for (const part of [batch.slice(0, half), batch.slice(half)]) await persist(part);
-    } else if (only) {
-      const row = usageRowOf(decodeEnd(only.payload));
-      if (await setAsideRecord({ store, log }, { id: row.id, record: row, problem: problem.message, now: clock.now() }))
-        refused += 1;
-      else lost += 1;
-      await pass(only);
+  async function isolate({ queue, from, to }: Batch, problem: Error): Promise<void> {
+    if (to - from > 1) {
+      const middle = Math.ceil((from + to) / 2);
+      await persist({ queue, from, to: middle });
+      await persist({ queue, from: middle, to });
+      return;
     }
+    const row = usageRowOf(decodeEnd(queue.payloads(from, to)));
+    if (await setAsideRecord({ store, log }, { id: row.id, record: row, problem: problem.message, now: clock.now() }))
+      refused += 1;
+    else lost += 1;
+    await pass(queue, from);
   }
 
   /** Moves the position behind a record that was set aside, so that a recovery does not find it again. */
-  async function pass({ segment, end }: EndedRecord): Promise<void> {
-    const position = { segment, offset: end, oldest: oldestNeeded(segment) };
+  async function pass(queue: RecordQueue, index: number): Promise<void> {
+    const position = positionAfter(queue, index);
     await store.call('storeJournalBatch', { journal, position, records: '' }).catch(() => undefined);
+  }
+
+  function positionAfter(queue: RecordQueue, index: number): JournalPosition {
+    const { segment, end } = queue.placeOf(index);
+    return { segment, offset: end, oldest: oldestNeeded(segment) };
   }
 
   return {
     get waiting() {
-      return waiting.length;
+      return added - stored;
     },
     get failing() {
       return failing;
