@@ -2,6 +2,7 @@
 
 import { monotonicNow } from '../core/clock.ts';
 import type { Percentile } from './policy.ts';
+import { SampleRing } from './sample-ring.ts';
 
 export interface Sample {
   /** Milliseconds from the request to the first byte of the response. */
@@ -23,48 +24,42 @@ export interface LatencyStatistics {
 }
 
 const WINDOW_MS = 5 * 60_000;
-const MAX_SAMPLES = 500;
-/** Bounds memory: the least recently used endpoint is dropped. */
+/** Bounds memory: of more endpoints, a tenth is dropped whose last samples are oldest. */
 const MAX_ENDPOINTS = 10_000;
 
-interface Measured {
-  at: number;
-  latency: number;
-  throughput?: number;
-}
-
 export function createLatencyStatistics(now: () => number = monotonicNow): LatencyStatistics {
-  const measured = new Map<string, Measured[]>();
+  const measured = new Map<string, SampleRing>();
 
-  function samples(endpoint: string): Measured[] {
-    const oldest = now() - WINDOW_MS;
-    const lately = measured.get(endpoint)?.slice(-MAX_SAMPLES) ?? [];
-    return lately.filter(({ at }) => at >= oldest);
+  function dropStalest(): void {
+    const byAge = [...measured].sort(([, one], [, other]) => one.lastAt - other.lastAt);
+    for (const [endpoint] of byAge.slice(0, MAX_ENDPOINTS / 10)) measured.delete(endpoint);
+  }
+
+  function ringOf(endpoint: string): SampleRing {
+    const known = measured.get(endpoint);
+    if (known) return known;
+    if (measured.size >= MAX_ENDPOINTS) dropStalest();
+    const ring = new SampleRing();
+    measured.set(endpoint, ring);
+    return ring;
   }
 
   return {
     record(endpoint, { firstByte, total, tokens }) {
       const seconds = (total - firstByte) / 1000;
       const throughput = tokens !== undefined && tokens > 0 ? tokens / Math.max(seconds, 0.001) : undefined;
-      const kept = measured.get(endpoint) ?? [];
-      // Old samples are removed in batches, because this runs for every response.
-      if (kept.length >= 2 * MAX_SAMPLES) kept.splice(0, MAX_SAMPLES);
-      kept.push({ at: now(), latency: firstByte / 1000, throughput });
-      measured.delete(endpoint);
-      measured.set(endpoint, kept);
-      const [stalest] = measured.size > MAX_ENDPOINTS ? measured.keys() : [];
-      if (stalest !== undefined) measured.delete(stalest);
+      ringOf(endpoint).add({ at: now(), latency: firstByte / 1000, throughput });
     },
     endpoints: () => [...measured.keys()],
     latency: (endpoint, percentile) => {
-      const values = samples(endpoint).map(({ latency }) => latency);
+      const values = measured.get(endpoint)?.latencies(now() - WINDOW_MS) ?? [];
       return at(
         values.sort((one, other) => one - other),
         percentile,
       );
     },
     throughput: (endpoint, percentile) => {
-      const values = samples(endpoint).flatMap(({ throughput }) => throughput ?? []);
+      const values = measured.get(endpoint)?.throughputs(now() - WINDOW_MS) ?? [];
       return at(
         values.sort((one, other) => other - one),
         percentile,

@@ -20,9 +20,9 @@ const COLLECTED_REQUESTS = 1000;
 
 /** Bytes a request, some 20 % above what was measured. */
 const BOUNDS: [Workload, { allocated: number; old: number }][] = [
-  [passthrough, { allocated: 90_000, old: 3000 }],
-  [patched, { allocated: 100_000, old: 3000 }],
-  [messagesToChat, { allocated: 150_000, old: 3000 }],
+  [passthrough, { allocated: 90_000, old: 1600 }],
+  [patched, { allocated: 100_000, old: 1600 }],
+  [messagesToChat, { allocated: 150_000, old: 2200 }],
 ];
 
 let upstreams: Upstreams | undefined;

@@ -167,6 +167,20 @@ describe('statistics', () => {
     for (let count = 0; count < 2000; count++) statistics.record('a', { firstByte: count * 1000, total: 0 });
     assert.equal(statistics.latency('a', 'p50'), 1749);
   });
+
+  test('the number of endpoints is bounded: those that were asked last stay', () => {
+    const { now, pass } = clock();
+    const statistics = createLatencyStatistics(now);
+    for (let count = 0; count < 10_001; count++) {
+      pass(1);
+      if (count === 10_000) statistics.record('0', { firstByte: 2000, total: 2000 });
+      statistics.record(String(count), { firstByte: 1000, total: 1000 });
+    }
+    assert.equal(statistics.endpoints().length, 9001);
+    assert.equal(statistics.latency('0', 'p99'), 2);
+    assert.equal(statistics.latency('1', 'p99'), undefined);
+    assert.equal(statistics.latency('10000', 'p99'), 1);
+  });
 });
 
 describe('the retry budget', () => {
