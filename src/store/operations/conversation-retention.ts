@@ -1,53 +1,14 @@
 /** Retention and encryption of conversations: expired ones, those of deleted keys, and pages for a change of the key. */
 
 import { removeConversations } from '../conversation-rows.ts';
-import { type Row, reading, type Transaction, writing } from '../operation.ts';
-import { lockTotal, setTotal } from '../stored-rows.ts';
+import { type Row, reading, writing } from '../operation.ts';
+import { retentionOf } from '../owned-retention.ts';
 
-/** Owners of expired conversations. */
-export const ownersOfExpiredConversations = reading<{ now: number; limit: number }, string[]>(
-  'state',
-  async (transaction, values) => {
-    const rows = await transaction.all(
-      `SELECT DISTINCT owner FROM (
-         SELECT owner FROM conversation WHERE expires_at <= :now ORDER BY expires_at LIMIT :limit) AS expired`,
-      values,
-    );
-    return rows.map(({ owner }) => String(owner));
-  },
-);
-
-/** Deletes up to `limit` expired conversations of an owner; returns their number. */
-export const pruneConversations = writing<{ owner: string; now: number; limit: number }, number>(
-  'state',
-  (transaction, { owner, now, limit }) =>
-    removeSome(transaction, owner, {
-      sql: 'SELECT id FROM conversation WHERE owner = :owner AND expires_at <= :now ORDER BY expires_at LIMIT :limit',
-      values: { owner, now, limit },
-    }),
-);
-
-/** Deletes up to `limit` conversations of an owner; returns their number. */
-export const forgetConversations = writing<{ owner: string; limit: number }, number>(
-  'state',
-  (transaction, { owner, limit }) =>
-    removeSome(transaction, owner, {
-      sql: 'SELECT id FROM conversation WHERE owner = :owner LIMIT :limit',
-      values: { owner, limit },
-    }),
-);
-
-async function removeSome(
-  transaction: Transaction,
-  owner: string,
-  { sql, values }: { sql: string; values: Row },
-): Promise<number> {
-  const total = await lockTotal(transaction, owner);
-  const ids = (await transaction.all(sql, values)).map(({ id }) => String(id));
-  const bytes = await removeConversations(transaction, owner, ids);
-  await setTotal(transaction, owner, { responses: total.responses - ids.length, bytes: total.bytes - bytes });
-  return ids.length;
-}
+export const {
+  ownersOfExpired: ownersOfExpiredConversations,
+  prune: pruneConversations,
+  forget: forgetConversations,
+} = retentionOf({ table: 'conversation', id: 'id', remove: removeConversations });
 
 /** An encrypted column and the id of its row. */
 export interface SealedColumn {
