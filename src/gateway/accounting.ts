@@ -74,6 +74,7 @@ const RECORD_READS: ReadonlySet<StoreOperationName> = new Set([
   'spentBySubjects',
   'budgetUse',
   'usageByDay',
+  'usageOfDay',
   'refusedUsage',
   'hoursToExport',
   'searchRequests',

@@ -3,12 +3,55 @@
  * change is in all of its result or in none.
  */
 
-import type { Row } from './operation.ts';
+import type { Row, Transaction } from './operation.ts';
+import { HAS_TAG } from './usage-rows.ts';
 import { DAY_TABLES, type DayTable } from './usage-sums.ts';
 
 export const DAY_HOURS = 24;
 const HOUR_MINUTES = 60;
 const DAY_MINUTES = DAY_HOURS * HOUR_MINUTES;
+
+/** Conditions on sums; absent ones hold for all. */
+export interface UsageFilter {
+  keyId?: string;
+  /** `<provider>/<model>` of the endpoint. */
+  model?: string;
+  provider?: string;
+  /** Of the client. */
+  protocol?: string;
+  status?: string;
+  /** `name=value` */
+  tag?: string;
+}
+
+/** Without the cast SQLite would make an index for one question. */
+const CONDITIONS: Record<keyof UsageFilter, string> = {
+  keyId: 'key_id = :keyId',
+  model: 'CAST(model AS text) = :model',
+  provider: 'CAST(provider AS text) = :provider',
+  protocol: 'CAST(protocol AS text) = :protocol',
+  status: 'CAST(status AS text) = :status',
+  tag: HAS_TAG,
+};
+/** Conditions on columns that only parts have. */
+const PART_FILTERS: readonly (keyof UsageFilter)[] = ['protocol', 'status', 'tag'];
+
+export interface SumConditions {
+  /** Each begins with AND. */
+  sql: string;
+  values: Row;
+  /** Whether only sums of parts can be asked. */
+  ofParts: boolean;
+}
+
+export function sumConditions(filter: UsageFilter): SumConditions {
+  const set = Object.entries(filter).filter(([, value]) => value !== undefined) as [keyof UsageFilter, string][];
+  return {
+    sql: set.map(([name]) => `AND ${CONDITIONS[name]}`).join(' '),
+    values: Object.fromEntries(set),
+    ofParts: set.some(([name]) => PART_FILTERS.includes(name)),
+  };
+}
 
 /** Consecutive days: from the first hour of the first one to the end of the last one, in hours since 1970. */
 export interface DayRange {
@@ -23,14 +66,24 @@ export interface SumSource {
   /** Common table expressions that its selects name. */
   tables: string;
   values: Row;
-  /** Select of rows; `columns` is given the column of the time. */
-  select(table: DayTable, columns: (time: string) => string, conditions: string): string;
+  /** Select of rows of hours and of days; `columns` is given the column of their first hour, and how many they have. */
+  select(table: DayTable, columns: (hour: string, hours: number) => string, conditions: string): string;
 }
 
-interface HourSpan {
+export interface HourSpan {
   /** Hours since 1970; `to` is exclusive. */
   from: number;
   to: number;
+}
+
+/** The part of a span that may have sums, with whole days at its ends, because a span may be thousands of years. */
+export async function existingSpan(transaction: Transaction, { from, to }: HourSpan): Promise<HourSpan> {
+  // Each of them alone is found by the index.
+  const sql = 'SELECT (SELECT MIN(hour) FROM usage_hour) AS first, (SELECT MAX(hour) FROM usage_hour) AS last';
+  const [ends] = await transaction.all(sql);
+  if (ends?.first == null) return { from, to: from };
+  const [first, last] = [Number(ends.first), Number(ends.last)];
+  return { from: Math.max(from, first - DAY_HOURS), to: Math.min(to, last + 1 + DAY_HOURS) };
 }
 
 /** Whole days in a span, by offsets in their order. An hour belongs to the day in which it begins. */
@@ -59,7 +112,7 @@ export function sumSource(span: HourSpan, days: readonly DayRange[]): SumSource 
       tables: '',
       values: { from, to },
       select: (table, columns, conditions) =>
-        `SELECT ${columns('hour')} FROM ${DAY_TABLES[table].hours} WHERE hour >= :from AND hour < :to ${conditions}`,
+        `SELECT ${columns('hour', 1)} FROM ${DAY_TABLES[table].hours} WHERE hour >= :from AND hour < :to ${conditions}`,
     };
   }
   const edges = [...days.map(({ first }) => first), to].map((stop, index) => [days[index - 1]?.end ?? from, stop]);
@@ -91,9 +144,9 @@ export function sumSource(span: HourSpan, days: readonly DayRange[]): SumSource 
     tables,
     values,
     select: (table, columns, conditions) =>
-      `SELECT ${columns('hour')} FROM piece CROSS JOIN ${DAY_TABLES[table].hours} AS sums
+      `SELECT ${columns('hour', 1)} FROM piece CROSS JOIN ${DAY_TABLES[table].hours} AS sums
        WHERE sums.hour >= piece.start AND sums.hour < piece.stop AND sums.hour >= :from AND sums.hour < :to ${conditions}
-       UNION ALL SELECT ${columns('sums.start')} FROM summed CROSS JOIN ${table} AS sums
+       UNION ALL SELECT ${columns('sums.start', DAY_HOURS)} FROM summed CROSS JOIN ${table} AS sums
        WHERE sums.start = summed.start AND sums.start >= :firstDay AND sums.start < :endOfDays ${conditions}`,
   };
 }

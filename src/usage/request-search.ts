@@ -52,13 +52,14 @@ export async function searchRequests(
   { store, clock }: SearchOptions,
 ): Promise<RequestPage> {
   const { keyId, model, provider, tag } = filter;
-  const named = {
+  const names = {
     ...(keyId !== undefined && { keyId }),
     ...(model !== undefined && { model }),
     ...(provider !== undefined && { provider }),
     ...(tag !== undefined && { tag }),
   };
-  const hasNames = Object.keys(named).length > 0;
+  const hasNames = Object.keys(names).length > 0;
+  const since = Math.floor(from / HOUR_MS) - MAX_REQUEST_HOURS;
   const deadline = clock.monotonic() + MAX_SEARCH_MS;
   const rows: Row[] = [];
   let before: RequestPlace | undefined = after === undefined ? { endedAt: to, id: '' } : decodePlace(after);
@@ -66,8 +67,8 @@ export async function searchRequests(
     let start = from;
     if (hasNames) {
       const until = Math.floor((before.id === '' ? before.endedAt - 1 : before.endedAt) / HOUR_MS);
-      const hour: number | undefined = await store.call('latestUsageHour', { ...named, until });
-      if (hour === undefined || (hour + MAX_REQUEST_HOURS) * HOUR_MS < from) return { rows };
+      const hour: number | undefined = await store.call('latestUsageHour', { filter: names, since, until });
+      if (hour === undefined) return { rows };
       start = Math.max(from, hour * HOUR_MS);
       const end = (hour + MAX_REQUEST_HOURS) * HOUR_MS;
       if (before.endedAt > end) before = { endedAt: end, id: '' };

@@ -46,17 +46,15 @@ export interface RecordTrimmer {
 }
 
 export function createRecordTrimmer({ store, now }: RecordRetentionOptions): RecordTrimmer {
-  let totalAtLastTrim = 0;
+  let lastTrim = { day: 0, records: 0 };
   return {
     async trim(maxSize) {
       const maxRecords = Math.floor(maxSize / RECORD_BYTES);
-      const days = await store.call('usageByDay', {});
-      const total = days.reduce((sum, { records }) => sum + Number(records), 0);
-      const [latest] = days;
-      const isToday = Number(latest?.day) === Math.floor(now() / DAY_MS);
-      if (!isToday || Number(latest?.records) <= maxRecords || total - totalAtLastTrim < maxRecords * MIN_GROWTH_RATIO)
-        return 0;
-      totalAtLastTrim = total;
+      const day = Math.floor(now() / DAY_MS);
+      const records = await store.call('usageOfDay', { day });
+      const before = lastTrim.day === day ? lastTrim.records : 0;
+      if (records <= maxRecords || records - before < maxRecords * MIN_GROWTH_RATIO) return 0;
+      lastTrim = { day, records };
       return trimRecords(store, maxRecords);
     },
   };

@@ -2,8 +2,8 @@
 
 import { GatewayError } from '../core/errors.ts';
 import { isTagName, parseTag, tagsOf } from '../records/tags.ts';
-import type { UsageFilter } from '../store/operations/usage-sums.ts';
 import type { Store } from '../store/store.ts';
+import type { UsageFilter } from '../store/sum-source.ts';
 import type { Grouping, RecordGrouping } from '../store/usage-rows.ts';
 import { COUNT_COLUMNS } from '../store/usage-sums.ts';
 import { countsOf, parseMoment, totalOf, type UseCounts } from './report.ts';

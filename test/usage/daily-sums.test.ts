@@ -6,8 +6,9 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import fc from 'fast-check';
 import { systemClock } from '../../src/core/clock.ts';
 import type { Row } from '../../src/store/operation.ts';
-import type { UsageFilter, UsageSumsQuery } from '../../src/store/operations/usage-sums.ts';
+import type { UsageSumsQuery } from '../../src/store/operations/usage-sums.ts';
 import type { Store } from '../../src/store/store.ts';
+import type { UsageFilter } from '../../src/store/sum-source.ts';
 import type { UsageRow } from '../../src/store/usage-row.ts';
 import { createDailySums } from '../../src/usage/daily-sums.ts';
 import { zoneOffsets } from '../../src/usage/zone.ts';
@@ -96,7 +97,7 @@ function expectedSums(rows: Iterable<UsageRow>, { from, length, zone, by, filter
   const offsets = zoneOffsets(zone, FIRST + from, FIRST + from + length);
   const groups = new Map<string, Row>();
   for (const row of rows) {
-    const hour = Math.floor(row.started_at / HOUR_MS);
+    const hour = hourOf(row);
     if (hour < FIRST + from || hour >= FIRST + from + length || !matches(row, filter)) continue;
     const minutes = offsets.findLast(({ fromHour }) => hour >= fromHour)?.minutes ?? 0;
     const all: Row = {
@@ -121,6 +122,27 @@ function expectedSums(rows: Iterable<UsageRow>, { from, length, zone, by, filter
   }
   return [...groups.values()];
 }
+
+function latestHour(
+  rows: readonly UsageRow[],
+  { filter, since, until }: { filter: UsageFilter; since: number; until: number },
+): number | undefined {
+  const hours = rows.filter((row) => matches(row, filter)).map(hourOf);
+  return hours.filter((hour) => hour >= since && hour <= until).toSorted((one, other) => other - one)[0];
+}
+
+/** Of all days that ever had a record. */
+function recordsByDay(known: Iterable<UsageRow>, ever: readonly UsageRow[]): Row[] {
+  const days = new Map(ever.map((row) => [Math.floor(hourOf(row) / 24), 0]));
+  for (const row of known) {
+    const day = Math.floor(hourOf(row) / 24);
+    days.set(day, (days.get(day) ?? 0) + 1);
+  }
+  const rows = [...days].map(([day, records]) => ({ day, records }));
+  return rows.toSorted((one, other) => other.day - one.day);
+}
+
+const hourOf = (row: UsageRow) => Math.floor(row.started_at / HOUR_MS);
 
 function matches(row: UsageRow, filter: UsageFilter): boolean {
   const own: UsageFilter = {
@@ -163,6 +185,8 @@ forEachStore((name, open) => {
   test(`reports are the sums of the records, from days and hours, while records change (${name})`, async (context) => {
     const store = await open(context);
     const known = new Map<string, UsageRow>();
+    /** With those that were withdrawn. */
+    const ever: UsageRow[] = [];
     const videos = new Map<string, UsageRow & { revision: number }>();
     let asked = 0;
     await fc.assert(
@@ -172,6 +196,7 @@ forEachStore((name, open) => {
             const rows = step.add.map(rowOf);
             await add(store, rows);
             for (const row of rows) known.set(row.id, row);
+            ever.push(...rows);
           } else if ('sumUp' in step) {
             await sumUp(store);
           } else if ('begin' in step) {
@@ -201,12 +226,21 @@ forEachStore((name, open) => {
             const after = { ...row, revision: row.revision + 1, cost: step.cost };
             await store.call('recordTaskUsage', { row: after, held: false });
             known.set(row.id, after);
+            ever.push(after);
             videos.set(row.id, after);
           } else {
+            assert.deepEqual(await store.call('usageByDay', {}), recordsByDay(known.values(), ever));
             for (const question of step.ask) {
               const expected = sorted(expectedSums(known.values(), question));
               assert.deepEqual(sorted(await askedSums(store, question)), expected, JSON.stringify(question));
               asked += expected.length;
+              const { status: _, protocol: __, ...filter } = question.filter;
+              const [since, until] = [FIRST + question.from, FIRST + question.from + question.length - 1];
+              assert.equal(
+                await store.call('latestUsageHour', { filter, since, until }),
+                latestHour(ever, { filter, since, until }),
+                JSON.stringify(question),
+              );
             }
           }
         }

@@ -2,7 +2,9 @@
 
 import { type Row, scanning } from '../operation.ts';
 import { findRequest, REQUEST_COLUMNS } from '../request-rows.ts';
+import { DAY_HOURS, existingSpan, sumConditions, sumSource, type UsageFilter, wholeDays } from '../sum-source.ts';
 import { HAS_TAG } from '../usage-rows.ts';
+import { DAY_TABLES } from '../usage-sums.ts';
 
 /** Conditions on records; absent ones hold for all. Money is in 1e-12 USD. */
 export interface RequestFilter {
@@ -111,29 +113,38 @@ export const requestsSince = scanning<{ filter: RequestFilter; since: number; li
   },
 );
 
-export interface HourSearch extends Pick<RequestFilter, 'keyId' | 'model' | 'provider' | 'tag'> {
+export interface HourSearch {
+  /** Names that their requests have. */
+  filter: Pick<UsageFilter, 'keyId' | 'model' | 'provider' | 'tag'>;
   /** Hours since 1970, inclusive. */
+  since: number;
   until: number;
 }
 
 /** Latest hour in which requests of these names began; undefined if there is none. */
 export const latestUsageHour = scanning<HourSearch, number | undefined>('usage', async (transaction, search) => {
-  const { until, keyId, model, provider, tag } = search;
-  const conditions = ['hour <= :until'];
-  if (keyId !== undefined) conditions.push('key_id = :keyId');
-  if (model !== undefined) conditions.push('model = :model');
-  if (provider !== undefined) conditions.push('provider = :provider');
-  if (tag !== undefined) conditions.push(HAS_TAG);
-  const table = tag === undefined ? 'usage_hour' : 'usage_part';
-  const sql = `SELECT hour FROM ${table} WHERE ${conditions.join(' AND ')} ORDER BY hour DESC LIMIT 1`;
-  const [row] = await transaction.all(sql, {
-    until,
-    ...(keyId !== undefined && { keyId }),
-    ...(model !== undefined && { model }),
-    ...(provider !== undefined && { provider }),
-    ...(tag !== undefined && { tag }),
+  const { filter, since, until } = search;
+  const conditions = sumConditions(filter);
+  const table = conditions.ofParts ? 'usage_part_day' : 'usage_day';
+  const { hours } = DAY_TABLES[table];
+  const latestOf = async (from: number, to: number) => {
+    const sql = `SELECT hour FROM ${hours} WHERE hour >= :from AND hour <= :to ${conditions.sql} ORDER BY hour DESC LIMIT 1`;
+    const [row] = await transaction.all(sql, { ...conditions.values, from, to });
+    return row && Number(row.hour);
+  };
+  const recent = await latestOf(Math.max(since, until - DAY_HOURS), until);
+  if (recent !== undefined || since >= until - DAY_HOURS) return recent;
+  const span = await existingSpan(transaction, { from: since, to: until - DAY_HOURS });
+  const source = sumSource(span, wholeDays(span));
+  const rows = source.select(table, (hour, count) => `${hour} + ${count - 1} AS last`, conditions.sql);
+  const [row] = await transaction.all(`${source.tables} SELECT MAX(last) AS last FROM (${rows}) AS rows`, {
+    ...source.values,
+    ...conditions.values,
   });
-  return row?.hour == null ? undefined : Number(row.hour);
+  if (row?.last == null) return undefined;
+  // The hour itself, or the last one of a day that has it.
+  const last = Number(row.last);
+  return latestOf(last - DAY_HOURS + 1, last);
 });
 
 /** Record of a request by its id, or by the id of the upstream's answer; of a key, if one is given. */

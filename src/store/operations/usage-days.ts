@@ -27,7 +27,7 @@ export interface DaySearch {
 }
 
 /** Start of the latest day of UTC that has hourly sums, but neither daily ones nor a build of them; undefined if there is none. */
-export const dayToSum = scanning<DaySearch, number | undefined>('usage', async (transaction, { end, now }) => {
+export const dayToSum = reading<DaySearch, number | undefined>('usage', async (transaction, { end, now }) => {
   const latest = (before: string) =>
     `(SELECT MAX(hour) FROM usage_hour WHERE hour < ${before}) / ${DAY_HOURS} * ${DAY_HOURS}`;
   const [row] = await transaction.all(

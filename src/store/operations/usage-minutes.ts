@@ -3,9 +3,9 @@
 import { GatewayError } from '../../core/errors.ts';
 import { type Row, scanning } from '../operation.ts';
 import { MAX_ID_SKEW_MS } from '../request-rows.ts';
+import type { UsageFilter } from '../sum-source.ts';
 import { HAS_TAG, type RecordGrouping } from '../usage-rows.ts';
 import { sumColumns, sumOf } from '../usage-sums.ts';
-import type { UsageFilter } from './usage-sums.ts';
 
 export interface UsageMinutesQuery {
   filter: UsageFilter;

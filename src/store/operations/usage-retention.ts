@@ -2,15 +2,29 @@
 
 import { type Row, reading, scanning, type Transaction, writing } from '../operation.ts';
 import { NAME_RETENTION_MS, NAME_SPAN_MS } from '../request-rows.ts';
+import { DAY_HOURS, existingSpan, sumSource, wholeDays } from '../sum-source.ts';
 
 const DAY_MS = 24 * 3_600_000;
 
-/** Number of records per day, from the sums. */
-export const usageByDay = reading<object, Row[]>('usage', (transaction) =>
-  transaction.all(
-    `SELECT hour / 24 AS day, CAST(SUM(requests) AS bigint) AS records FROM usage_hour GROUP BY 1 ORDER BY 1 DESC`,
-  ),
-);
+/** Number of records per day, from the sums, the latest day first. */
+export const usageByDay = scanning<object, Row[]>('usage', async (transaction) => {
+  const all = { from: Number.MIN_SAFE_INTEGER, to: Number.MAX_SAFE_INTEGER };
+  const span = await existingSpan(transaction, all);
+  const source = sumSource(span, wholeDays(span));
+  const rows = source.select('usage_day', (hour) => `${hour} AS hour, requests`, '');
+  return transaction.all(
+    `${source.tables} SELECT hour / ${DAY_HOURS} AS day, CAST(SUM(requests) AS bigint) AS records FROM (${rows}) AS rows
+     GROUP BY 1 ORDER BY 1 DESC`,
+    source.values,
+  );
+});
+
+/** Number of records of one day, in days since 1970. */
+export const usageOfDay = reading<{ day: number }, number>('usage', async (transaction, { day }) => {
+  const sql = 'SELECT CAST(SUM(requests) AS bigint) AS records FROM usage_hour WHERE hour >= :from AND hour < :to';
+  const [row] = await transaction.all(sql, { from: day * DAY_HOURS, to: (day + 1) * DAY_HOURS });
+  return Number(row?.records ?? 0);
+});
 
 export interface PruneRequest {
   day: number;

@@ -1,22 +1,18 @@
 /** Reports of usage: sums over hours and days, by their dimensions. */
 
 import { type Row, scanning } from '../operation.ts';
-import { type DayOffsets, type SumSource, sumSource, wholeDays } from '../sum-source.ts';
-import { GROUPINGS, type Grouping, HAS_TAG, PART_GROUPINGS } from '../usage-rows.ts';
+import {
+  type DayOffsets,
+  existingSpan,
+  type SumConditions,
+  type SumSource,
+  sumConditions,
+  sumSource,
+  type UsageFilter,
+  wholeDays,
+} from '../sum-source.ts';
+import { GROUPINGS, type Grouping, PART_GROUPINGS } from '../usage-rows.ts';
 import { COUNT_COLUMNS, type DayTable, HOUR_SUM_COLUMNS, sumColumns, sumOf } from '../usage-sums.ts';
-
-/** Conditions on sums; absent ones hold for all. */
-export interface UsageFilter {
-  keyId?: string;
-  /** `<provider>/<model>` of the endpoint. */
-  model?: string;
-  provider?: string;
-  /** Of the client. */
-  protocol?: string;
-  status?: string;
-  /** `name=value` */
-  tag?: string;
-}
 
 export interface UsageSumsQuery {
   /** Absent means every key. */
@@ -30,16 +26,6 @@ export interface UsageSumsQuery {
   by: Grouping[];
 }
 
-/** Without the cast SQLite would make an index for one question. */
-const CONDITIONS: Record<keyof UsageFilter, string> = {
-  keyId: 'key_id = :keyId',
-  model: 'CAST(model AS text) = :model',
-  provider: 'CAST(provider AS text) = :provider',
-  protocol: 'CAST(protocol AS text) = :protocol',
-  status: 'CAST(status AS text) = :status',
-  tag: HAS_TAG,
-};
-const PART_FILTERS: readonly (keyof UsageFilter)[] = ['protocol', 'status', 'tag'];
 const EXPRESSIONS: Record<Grouping, string> = { ...GROUPINGS, ...PART_GROUPINGS };
 const DAY_MINUTES = 1440;
 
@@ -55,16 +41,14 @@ function dayIn(offsets: DayOffsets, hour: string): string {
  */
 export const usageSums = scanning<UsageSumsQuery, Row[]>('usage', async (transaction, query) => {
   const { by } = query;
-  const filter = { ...query.filter, ...(query.keyId !== undefined && { keyId: query.keyId }) };
-  const names = Object.keys(filter) as (keyof UsageFilter)[];
-  const isPart = names.some((name) => PART_FILTERS.includes(name));
+  const conditions = sumConditions({ ...query.filter, ...(query.keyId !== undefined && { keyId: query.keyId }) });
+  const isPart = conditions.ofParts;
   const offsets = query.offsets?.some(({ minutes }) => minutes !== 0) ? query.offsets : undefined;
-  const source = sumSource(
-    query,
-    by.includes('hour') ? [] : wholeDays(query, by.includes('day') ? offsets : undefined),
-  );
-  const values = { ...source.values, ...filter };
-  const select = (table: DayTable) => sumsSql(source, table, { by, offsets, filter: names });
+  const span = await existingSpan(transaction, query);
+  const days = by.includes('hour') ? [] : wholeDays(span, by.includes('day') ? offsets : undefined);
+  const source = sumSource(span, days);
+  const values = { ...source.values, ...conditions.values };
+  const select = (table: DayTable) => sumsSql(source, table, { by, offsets, conditions });
   if (!isPart && !by.some(isOfParts)) {
     const ordered = by.length > 0 ? `ORDER BY ${by.map((_, index) => index + 1).join(', ')}` : '';
     const rows = await transaction.all(`${source.tables} ${select('usage_day')} ${ordered}`, values);
@@ -100,10 +84,10 @@ function isOfParts(name: Grouping): boolean {
 interface SumSelect {
   by: readonly Grouping[];
   offsets: DayOffsets | undefined;
-  filter: readonly (keyof UsageFilter)[];
+  conditions: SumConditions;
 }
 
-function sumsSql(source: SumSource, table: DayTable, { by, offsets, filter }: SumSelect): string {
+function sumsSql(source: SumSource, table: DayTable, { by, offsets, conditions }: SumSelect): string {
   const isWhole = table === 'usage_day';
   const expression = (name: Grouping, hour: string) => {
     if (isWhole && isOfParts(name)) return 'CAST(NULL AS text)';
@@ -112,7 +96,7 @@ function sumsSql(source: SumSource, table: DayTable, { by, offsets, filter }: Su
   };
   const columns = (hour: string) =>
     [...by.map((name) => `${expression(name, hour)} AS "${name}"`), ...HOUR_SUM_COLUMNS].join(', ');
-  const rows = source.select(table, columns, filter.map((name) => `AND ${CONDITIONS[name]}`).join(' '));
+  const rows = source.select(table, columns, conditions.sql);
   const groups = by.map((name) => `"${name}"`);
   const counts = COUNT_COLUMNS.map((name) => `SUM(CAST(${name} AS double precision)) AS ${name}`);
   const selected = [...groups, ...counts, sumColumns('cost'), `${Number(isWhole)} AS whole`];
