@@ -60,7 +60,8 @@ async function startFirst(node) {
   const startedAt = performance.now();
   await install(folder, file);
   const PATH = `${dirname(node)}${delimiter}${process.env.PATH}`;
-  const env = { ...process.env, PATH, HOME: folder, XDG_CACHE_HOME: '' };
+  const { NODE_COMPILE_CACHE: _, ...inherited } = process.env;
+  const env = { ...inherited, PATH, HOME: folder, XDG_CACHE_HOME: '' };
   const windows = process.platform === 'win32';
   const options = { cwd: folder, env, shell: windows };
   let key = '';

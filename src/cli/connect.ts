@@ -47,9 +47,11 @@ export async function connect(id: string, options: ConnectOptions): Promise<void
   applySettings(id, files);
   for (const { path, settings } of files)
     process.stdout.write(`Wrote ${path}: ${settings.map(settingName).join(', ')}\n`);
-  const overriding = program.overrides.filter((name) => process.env[name]);
-  if (overriding.length > 0)
-    process.stdout.write(`Warning: ${overriding.join(', ')} of this shell come before these settings: unset them.\n`);
+  for (const name of program.overrides) {
+    const value = process.env[name];
+    if (value && value !== connection.key && value !== connection.url)
+      process.stdout.write(`Warning: ${name} of this shell comes before these settings: unset it.\n`);
+  }
   if (program.advice) process.stdout.write(`${program.advice}\n`);
   process.stdout.write(`Start it with "${program.command}"; "polygate connect ${id} --undo" takes it back.\n`);
 }

@@ -42,7 +42,10 @@ export async function importSettings(
   const text = `# Imported from ${title}. "polygate check" shows all fields.\n${dump(config, { lineWidth: -1, noRefs: true })}`;
   parseConfig(text, { environment: setVariables(text), known: providerTypes });
   if (output === undefined) process.stdout.write(text);
-  else writeFileSync(output, text, { mode: PRIVATE_FILE });
+  else {
+    writeFileSync(output, text, { mode: PRIVATE_FILE });
+    process.stderr.write(`Wrote ${output}. Check it: polygate check --config ${output}\n`);
+  }
   for (const { path, advice } of notes) process.stderr.write(`not taken over: ${path}: ${advice}\n`);
 }
 

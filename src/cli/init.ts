@@ -37,7 +37,9 @@ export async function init(options: InitOptions): Promise<void> {
   if (answers.database) variables.push(DATABASE_VARIABLE);
   const unset = variables.filter((name) => !process.env[name]);
   const advice = unset.length > 0 ? `Set ${unset.join(', ')}, then run` : 'Now run';
-  process.stderr.write(`Wrote ${file}.\n${advice}: polygate serve --config ${options.config ?? DEFAULT_FILE}\n`);
+  // The default file is found in the working directory.
+  const command = options.config === undefined ? 'polygate' : `polygate serve --config ${options.config}`;
+  process.stderr.write(`Wrote ${file}.\n${advice}: ${command}\n`);
 }
 
 async function askAll(types: readonly ProviderType[], takesDefaults: boolean): Promise<InitAnswers> {

@@ -47,7 +47,7 @@ function ignoreLostLog(): void {}
 function program(): Command {
   const root = new Command('polygate')
     .description(
-      'A self-hosted gateway: three model protocols in front of any provider. Without a command it is served.',
+      'A self-hosted gateway: four model protocols in front of any provider. Without a command it is served.',
     )
     .version(version)
     .exitOverride()

@@ -230,6 +230,21 @@ test('a connection that does not work is not written, and the reason is said', a
   assert.ok(!existsSync(path('.claude')) && !existsSync(join(folder, '.claude')));
 });
 
+test('a variable of the shell with another value is warned of, one with the same is not', async (context) => {
+  const { folder, run } = program(context);
+  const connect = (environment: Record<string, string>) =>
+    run(['connect', 'qwen', '--model', 'a/m', '--key', KEY, '--url', gateway.url], {
+      HOME: folder,
+      USERPROFILE: folder,
+      ...environment,
+    });
+  const same = await connect({ POLYGATE_KEY: KEY });
+  assert.equal(same.code, 0, same.stderr);
+  assert.doesNotMatch(same.stdout, /Warning/);
+  const other = await connect({ POLYGATE_KEY: `${KEY}-of-another` });
+  assert.match(other.stdout, /^Warning: POLYGATE_KEY of this shell comes before these settings: unset it\.$/m);
+});
+
 test('a second connection replaces the first, and undo still gives the original back', async (context) => {
   const { read, write, connect } = home(context);
   const original = write('.claude/settings.json', '{ "model": "opus" }\n');

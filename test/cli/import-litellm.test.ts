@@ -110,6 +110,7 @@ test('the command writes a file that check accepts, without secrets, and keeps a
   writeFileSync(join(folder, 'config.yaml'), FILE);
   const { code, stderr } = await run(['import', 'litellm', 'config.yaml', '--output', 'new.yaml']);
   assert.equal(code, 0, stderr);
+  assert.match(stderr, /^Wrote new\.yaml\. Check it: polygate check --config new\.yaml\n/);
   assert.match(stderr, /^not taken over: general_settings\.database_url: /m);
   const written = readFileSync(join(folder, 'new.yaml'), 'utf8');
   assert.ok(!written.includes('sk-ant-secret') && !written.includes('u:p@h'));

@@ -15,7 +15,7 @@ test('defaults: the providers whose variables are set, this machine, a folder', 
   const { folder, run } = program(context);
   const { code, stderr } = await run(['init', '--yes'], { ANTHROPIC_API_KEY: 'k' });
   assert.equal(code, 0, stderr);
-  assert.match(stderr, /polygate\.yaml\.\nNow run: polygate serve/);
+  assert.match(stderr, /polygate\.yaml\.\nNow run: polygate\n/);
   const written = readFileSync(join(folder, 'polygate.yaml'), 'utf8');
   assert.match(written, /^ {2}anthropic: \{ api_key: "\$\{ANTHROPIC_API_KEY\}" \}$/m);
   const shown = await run(['check'], { ANTHROPIC_API_KEY: 'k' });
@@ -43,7 +43,7 @@ test('three questions, repeated where the line is wrong', async (context) => {
   const asked = await text(child.stderr);
   assert.match(asked, /There is no provider "opnai"; did you mean openai\?/);
   assert.match(asked, /Type 1 or 2\./);
-  assert.match(asked, /Set OPENAI_API_KEY, POLYGATE_DATABASE, then run: polygate serve/);
+  assert.match(asked, /Set OPENAI_API_KEY, POLYGATE_DATABASE, then run: polygate\n/);
   const written = readFileSync(join(folder, 'polygate.yaml'), 'utf8');
   assert.match(written, /host: 0\.0\.0\.0/);
   assert.match(written, /^data: \$\{POLYGATE_DATABASE\}$/m);

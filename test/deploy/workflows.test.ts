@@ -43,6 +43,21 @@ for (const file of readdirSync(FOLDER)) {
   });
 }
 
+test('a release is built on base images by digest, the same for both architectures, and has a variant with a shell', () => {
+  const { jobs } = parse(readFileSync(join(FOLDER, 'release.yml'), 'utf8'));
+  const containerfile = readFileSync(join(ROOT, 'deploy/Containerfile'), 'utf8');
+  const names = [...containerfile.matchAll(/^ARG (\w*_IMAGE)=\S+$/gm)].map(([, name = '']) => name);
+  assert.deepEqual(names, ['NODE_IMAGE', 'BASE_IMAGE', 'DEBUG_BASE_IMAGE']);
+  const find = jobs.bases.steps.find(({ id }: Json) => id === 'bases').run;
+  for (const name of names) assert.ok(find.includes(`$(image ${name})`), name);
+  const { env, run } = jobs.image.steps.find((step: Json) => step.run);
+  for (const [name, output] of Object.entries({ NODE_IMAGE: 'node', BASE_IMAGE: 'base', DEBUG_BASE_IMAGE: 'debug' }))
+    assert.equal(env[name], `\${{ needs.bases.outputs.${output} }}`);
+  assert.match(run, /^build "" "\$BASE_IMAGE"\nbuild -debug "\$DEBUG_BASE_IMAGE"$/m);
+  const bot = JSON.parse(readFileSync(join(ROOT, '.github/renovate.json'), 'utf8'));
+  assert.ok(bot.extends.includes('docker:pinDigests') && bot.enabledManagers.includes('dockerfile'));
+});
+
 test('only what is checked is published, and only with approval', () => {
   const { jobs } = parse(readFileSync(join(FOLDER, 'release.yml'), 'utf8'));
   const isAfterChecks = (name: string): boolean =>

@@ -14,7 +14,7 @@ export interface DocumentOptions {
 
 const DESCRIPTION =
   'A self-hosted gateway to models: chat completions, messages, generateContent and videos in front of any provider. ' +
-  'What the bodies of the three protocols mean is described by their inventors; what the gateway adds, by its own documents.';
+  'What the bodies of the protocols mean is described by their inventors; what the gateway adds, by its own documents.';
 
 /** One operation for each template of each route. */
 export function operationsOfRoutes(routes: readonly DescribedRoute[]): ApiOperation[] {
