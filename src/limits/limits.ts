@@ -72,6 +72,13 @@ interface UsedAmounts {
 
 type SettleFunction = (used: UsedAmounts) => void;
 
+interface HeldPool {
+  pool: ReservationPool;
+  basis: object;
+  shared: SharedAllotments;
+}
+
+const NO_BASIS = {};
 const NO_HEADERS: Record<string, string> = {};
 /** The admission of every request of a key without limits. */
 const UNLIMITED: Admission = { headers: NO_HEADERS, settle: noop };
@@ -83,23 +90,32 @@ interface MoneyReservation {
 
 export function createLimitKeeper({ quota, shared, now }: LimitsOptions): LimitKeeper {
   const minutes = new Map<string, MinuteWindow>();
-  const holdings = new Map<string, ReservationPool>();
+  const holdings = new Map<string, HeldPool>();
 
   function minute(subject: string): MinuteWindow {
     return getOrCreate(minutes, subject, () => createMinuteWindow({ subject, quota, now }));
   }
 
-  function holding(of: HeldLimit, slice: bigint): ReservationPool {
-    return getOrCreate(holdings, `${of.subject} ${of.limit}`, () =>
-      createReservationPool({ holding: of, quota, slice }),
-    );
+  /** `basis`: where the limit stands; another one may be set, or none for some time, while requests run. */
+  function poolOf(holding: HeldLimit, slice: bigint, basis: object = NO_BASIS): ReservationPool {
+    const known = holdings.get(holding.subject);
+    if (!known) {
+      const pool = createReservationPool({ holding, quota, slice });
+      holdings.set(holding.subject, { pool, basis, shared: shared() });
+      return pool;
+    }
+    if (known.basis !== basis || known.shared !== shared()) {
+      Object.assign(known, { basis, shared: shared() });
+      known.pool.change({ holding, slice });
+    }
+    return known.pool;
   }
 
-  async function admitConcurrent({ name, label, limits }: LimitSubject): Promise<() => void> {
+  async function admitConcurrent({ name, label, limits, basis }: LimitSubject): Promise<() => void> {
     const most = limits.concurrentRequests;
     if (most === undefined) return noop;
     const message = `${label} may make ${most} requests at once, which are under way.`;
-    return takePlace(`${name} concurrent`, most, message);
+    return takePlace(`${name} concurrent`, most, message, basis);
   }
 
   async function admitAllConcurrent(subjects: readonly LimitSubject[]): Promise<() => void> {
@@ -116,8 +132,8 @@ export function createLimitKeeper({ quota, shared, now }: LimitsOptions): LimitK
     return release;
   }
 
-  async function takePlace(subject: string, most: number, message: string): Promise<() => void> {
-    const places = holding({ subject, limit: BigInt(most) }, BigInt(quota.slice(most) - 1));
+  async function takePlace(subject: string, most: number, message: string, basis?: object): Promise<() => void> {
+    const places = poolOf({ subject, limit: BigInt(most) }, BigInt(quota.slice(most) - 1), basis);
     const place = await places.admit(1n);
     if (place) return () => place.settle(0n);
     throw new GatewayError('rate_limit_exceeded', message, { retryAfter: 1000 });
@@ -146,7 +162,7 @@ export function createLimitKeeper({ quota, shared, now }: LimitsOptions): LimitK
   /** `most`: the reservation of the previous budgets, which bounds this one. */
   async function admitBudget(
     request: AdmissionRequest,
-    { name, label, budgets }: LimitSubject,
+    { name, label, budgets, basis }: LimitSubject,
     period: Period,
     most: bigint | undefined,
   ): Promise<MoneyReservation | undefined> {
@@ -158,7 +174,7 @@ export function createLimitKeeper({ quota, shared, now }: LimitsOptions): LimitK
     const limit = moneyOf(text);
     const budget = { subject: name, period, startsAt };
     const slice = limit / BigInt(Math.max(1, Math.floor(1000 / quota.slice(1000))));
-    const money = holding({ subject: `${name} ${period} ${startsAt}`, limit, budget }, slice);
+    const money = poolOf({ subject: `${name} ${period} ${startsAt}`, limit, budget }, slice, basis);
     const whole = await money.admit(cost);
     if (whole) return { cost, settle: (used) => whole.settle(used.cost) };
     const share = partialReservation(money.left, request.minCost, cost);
@@ -232,7 +248,7 @@ export function createLimitKeeper({ quota, shared, now }: LimitsOptions): LimitK
     admit: (request) => (isUnlimited(request.key, shared()) ? UNLIMITED : admitLimited(request)),
 
     async releaseIdle() {
-      for (const one of holdings.values()) await one.releaseIdle();
+      for (const { pool } of holdings.values()) await pool.releaseIdle();
       forgetEnded();
     },
 
@@ -262,7 +278,7 @@ function getOrCreate<Value>(map: Map<string, Value>, name: string, make: () => V
 
 /** Whether a pool belongs to a budget period that has ended. */
 function isPeriodOver(name: string, now: number): boolean {
-  const [, , period = '', startsAt] = /^(.*) (day|week|month) (\d+) \d+$/.exec(name) ?? [];
+  const [, , period = '', startsAt] = /^(.*) (day|week|month) (\d+)$/.exec(name) ?? [];
   return startsAt !== undefined && Number(startsAt) < periodStart(period as Period, now);
 }
 

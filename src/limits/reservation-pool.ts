@@ -4,11 +4,14 @@ import { minBigInt } from '../core/money.ts';
 import { createFairQueue } from './fair-queue.ts';
 import type { HeldLimit, Quota } from './quota.ts';
 
-export interface ReservationPoolOptions {
+export interface PoolLimit {
   holding: HeldLimit;
-  quota: Quota;
   /** Amount held beyond the current need, so that the next reservation needs no store call. */
   slice: bigint;
+}
+
+export interface ReservationPoolOptions extends PoolLimit {
+  quota: Quota;
 }
 
 export interface ReservationPool {
@@ -16,6 +19,8 @@ export interface ReservationPool {
   admit(amount: bigint): Promise<LimitReservation | undefined>;
   /** Amount that can still be reserved, as of the last store call. */
   readonly left: bigint;
+  /** Another limit of the same subject: from now on, what is reserved counts against it, and all else is asked for again. */
+  change(limit: PoolLimit): void;
   /** Releases the unused hold if nothing was reserved since the last call. */
   releaseIdle(): Promise<void>;
 }
@@ -25,7 +30,11 @@ export interface LimitReservation {
   settle(spent: bigint): void;
 }
 
-export function createReservationPool({ holding, quota, slice }: ReservationPoolOptions): ReservationPool {
+export function createReservationPool({ quota, ...first }: ReservationPoolOptions): ReservationPool {
+  let { holding, slice }: PoolLimit = first;
+  /** Hold of this gateway in the store. */
+  let held = 0n;
+  /** What is left of it, reservations included. */
   let granted = 0n;
   let reserved = 0n;
   /** Amount left in the store beyond the hold of this gateway. */
@@ -35,10 +44,17 @@ export function createReservationPool({ holding, quota, slice }: ReservationPool
   let usedSinceRelease = false;
 
   async function ask(want: bigint): Promise<void> {
+    const asked = holding;
     spentSince = 0n;
-    const part = await quota.hold(holding, minBigInt(want, holding.limit));
+    const part = await quota.hold(asked, minBigInt(want, asked.limit));
+    held = part.granted;
     granted = part.granted - spentSince;
-    unclaimed = holding.limit - part.spent - part.others - part.granted;
+    unclaimed = asked.limit - part.spent - part.others - part.granted;
+    if (asked !== holding) recall();
+  }
+
+  function recall(): void {
+    granted = minBigInt(granted, reserved);
   }
 
   const queue = createFairQueue<bigint>({
@@ -48,8 +64,9 @@ export function createReservationPool({ holding, quota, slice }: ReservationPool
       return true;
     },
     async request(amounts) {
+      const asked = holding;
       await ask(amounts.reduce((sum, amount) => sum + amount, reserved + slice));
-      return spentSince > 0n;
+      return spentSince > 0n || asked !== holding;
     },
   });
 
@@ -68,13 +85,17 @@ export function createReservationPool({ holding, quota, slice }: ReservationPool
         },
       };
     },
+    change(next) {
+      ({ holding, slice } = next);
+      recall();
+    },
     get left() {
       return granted - reserved + unclaimed;
     },
     async releaseIdle() {
       const idle = !usedSinceRelease;
       usedSinceRelease = false;
-      if (idle && granted > reserved) await queue.whenIdle(() => ask(reserved));
+      if (idle && held > reserved) await queue.whenIdle(() => ask(reserved));
     },
   };
 }

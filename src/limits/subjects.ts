@@ -18,6 +18,8 @@ export interface LimitSubject {
   tag?: string;
   limits: Limits;
   budgets: Budgets;
+  /** Object in which they stand: another one after a change. */
+  basis: object;
 }
 
 /** Subject of the key, independent of the model. */
@@ -27,6 +29,7 @@ export function keySubject({ id, settings }: LimitedKey, { keyDefaults }: Shared
     label: 'This key',
     limits: { ...keyDefaults.limits, ...settings.limits },
     budgets: { ...keyDefaults.budgets, ...settings.budgets },
+    basis: settings,
   };
 }
 
@@ -37,8 +40,9 @@ export function ownSubjects(key: LimitedKey, shared: SharedAllotments): LimitSub
   return subjects;
 }
 
-export function subjectOfTag(tag: string, { limits = {}, budgets = {} }: Allotment): LimitSubject {
-  return { name: tagSubject(tag), label: `Keys with the tag ${tag}`, tag, limits, budgets };
+export function subjectOfTag(tag: string, allotment: Allotment): LimitSubject {
+  const { limits = {}, budgets = {} } = allotment;
+  return { name: tagSubject(tag), label: `Keys with the tag ${tag}`, tag, limits, budgets, basis: allotment };
 }
 
 /** The key with a model, if it has limits for that. */
@@ -48,7 +52,7 @@ export function modelSubjects({ id, settings }: LimitedKey, model: string): Limi
     .map(([, limit]) => limit);
   if (ofModel.length === 0) return [];
   const limits = Object.assign({}, ...ofModel);
-  return [{ name: `${id} ${model}`, label: `This key with ${model}`, limits, budgets: {} }];
+  return [{ name: `${id} ${model}`, label: `This key with ${model}`, limits, budgets: {}, basis: settings }];
 }
 
 export function isUnlimited(key: LimitedKey, shared: SharedAllotments): boolean {
