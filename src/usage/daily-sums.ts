@@ -22,6 +22,10 @@ export interface DailySums {
 }
 
 const HOUR_MS = 3_600_000;
+const UTC_FIRST_HOUR = 0;
+/** First hours of days beside those of UTC that are summed up: of the zones that reports were last asked by, with and without summer time. */
+const MAX_ZONES = 4;
+const ZONE_RETENTION_MS = 30 * 24 * HOUR_MS;
 /** Hours after a day in which most of its last records arrive; more than the two that the trigger of PostgreSQL leaves out. */
 const SETTLE_HOURS = 4;
 /** Time for a step, after which another gateway may take over. */
@@ -84,16 +88,21 @@ export function createDailySums({ store, clock }: DailySumsOptions): DailySums {
 
   return {
     async run(signal) {
-      let end = Math.floor(store.now() / HOUR_MS) - SETTLE_HOURS;
-      await store.call('forgetDaysAfter', { end });
+      const settled = Math.floor(store.now() / HOUR_MS) - SETTLE_HOURS;
+      await store.call('forgetDaysAfter', { end: settled });
+      const since = store.now() - ZONE_RETENTION_MS;
+      const zones: number[] = await store.call('askedZones', { since, limit: MAX_ZONES });
       const deadline = clock.monotonic() + MAX_RUN_MS;
       let days = 0;
-      while (!signal?.aborted && clock.monotonic() < deadline) {
-        const start: number | undefined = await store.call('dayToSum', { end, now: store.now() });
-        if (start === undefined) break;
-        if (await build(start, signal)) days += 1;
-        // A day that changes again and again does not hold up earlier ones.
-        end = start;
+      for (const firstHour of [UTC_FIRST_HOUR, ...zones]) {
+        let end = settled;
+        while (!signal?.aborted && clock.monotonic() < deadline) {
+          const start: number | undefined = await store.call('dayToSum', { end, firstHour, now: store.now() });
+          if (start === undefined) break;
+          if (await build(start, signal)) days += 1;
+          // A day that changes again and again does not hold up earlier ones.
+          end = start;
+        }
       }
       return days;
     },

@@ -126,6 +126,6 @@ export function parseMoment(param: string, text: string): number {
   return value;
 }
 
-function invalid(param: string, words: string): GatewayError {
+export function invalid(param: string, words: string): GatewayError {
   return new GatewayError('invalid_request', `${param} ${words}.`, { param });
 }

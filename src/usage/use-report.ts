@@ -1,13 +1,12 @@
 /** Use and cost for the dashboard: sums by time in a zone, key, model and provider, compared with the period before. */
 
-import { GatewayError } from '../core/errors.ts';
 import { isTagName, parseTag, tagsOf } from '../records/tags.ts';
 import type { Store } from '../store/store.ts';
 import type { UsageFilter } from '../store/sum-source.ts';
 import type { Grouping, RecordGrouping } from '../store/usage-rows.ts';
 import { COUNT_COLUMNS } from '../store/usage-sums.ts';
-import { countsOf, parseMoment, totalOf, type UseCounts } from './report.ts';
-import { readZone, zoneOffsets } from './zone.ts';
+import { countsOf, invalid, parseMoment, totalOf, type UseCounts } from './report.ts';
+import { noteZones, readZone, zoneOffsets } from './zone.ts';
 
 /** Dimensions beside those of tags, `tag:<name>`: at most one of time. */
 export const USE_DIMENSIONS = [
@@ -25,6 +24,8 @@ export const USE_DIMENSIONS = [
 export type UseDimension = (typeof USE_DIMENSIONS)[number] | `tag:${string}`;
 
 export interface UseQuery {
+  /** Unix milliseconds: when it was asked. */
+  now: number;
   /** Unix milliseconds of whole hours, or minutes where `by` has them; `to` is exclusive. */
   from: number;
   to: number;
@@ -93,6 +94,7 @@ export function readUseQuery(query: URLSearchParams, now: number, allowed: reado
   const compare = given('compare') ?? 'false';
   if (compare !== 'true' && compare !== 'false') throw invalid('compare', 'must be true or false');
   return {
+    now,
     from,
     to,
     zone: readZone(given('zone')),
@@ -155,9 +157,9 @@ export async function reportUse(
   query: UseQuery,
   names: ReadonlyMap<string, string>,
 ): Promise<UseReport> {
-  const { from, to, zone, by, filter, top, compare } = query;
+  const { now, from, to, zone, by, filter, top, compare } = query;
   const unit = unitOf(by);
-  const span = { from: from / unit, to: to / unit, unit, filter };
+  const span = { now, from: from / unit, to: to / unit, unit, filter };
   const earlier = { ...span, from: span.from - (span.to - span.from), to: span.from };
   const plain = by.filter((name) => !isTime(name));
   const [rows, byModel, earlierRows] = await Promise.all([
@@ -187,12 +189,13 @@ export async function reportUse(
 
 async function sums(
   store: Pick<Store, 'call'>,
-  { unit, ...span }: { from: number; to: number; unit: number; filter: UsageFilter },
+  { now, unit, ...span }: { now: number; from: number; to: number; unit: number; filter: UsageFilter },
   by: readonly UseDimension[],
   zone: string,
 ): Promise<SumRow[]> {
   const time = by.find(isTime);
   const offsets = time && DAYS.includes(time) ? zoneOffsets(zone, span.from, span.to) : undefined;
+  if (offsets) await noteZones(store, offsets, now);
   const groups = [...new Set(by.map(groupingOf))];
   const rows: SumRow[] =
     unit === MINUTE_MS
@@ -290,8 +293,4 @@ function modelsWithoutCost(rows: readonly SumRow[]): string[] {
 
 function isTime(name: UseDimension): boolean {
   return TIMES.includes(name);
-}
-
-function invalid(param: string, words: string): GatewayError {
-  return new GatewayError('invalid_request', `${param} ${words}.`, { param });
 }

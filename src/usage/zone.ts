@@ -1,6 +1,8 @@
 /** Offsets of a named time zone, by which hours belong to its days. */
 
 import { GatewayError } from '../core/errors.ts';
+import type { Store } from '../store/store.ts';
+import { firstHour } from '../store/sum-source.ts';
 
 /** An offset from an hour since 1970 on, until the next one. */
 export interface ZoneOffset {
@@ -40,6 +42,17 @@ export function zoneOffsets(zone: string, from: number, to: number): ZoneOffset[
     offsets.push({ fromHour: changed, minutes: offsetAt(changed) });
   }
   return offsets;
+}
+
+/** Lets the days of a zone be summed up from now on. */
+export async function noteZones(
+  store: Pick<Store, 'call'>,
+  offsets: readonly ZoneOffset[],
+  now: number,
+): Promise<void> {
+  const firstHours = [...new Set(offsets.map(({ minutes }) => firstHour(minutes)))].filter((hour) => hour !== 0);
+  // Without the note the report is slower, but no less right.
+  if (firstHours.length > 0) await store.call('noteZones', { firstHours, now }).catch(() => undefined);
 }
 
 function createOffsets(zone: string): (hour: number) => number {

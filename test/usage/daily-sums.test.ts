@@ -11,6 +11,7 @@ import type { Store } from '../../src/store/store.ts';
 import type { UsageFilter } from '../../src/store/sum-source.ts';
 import type { UsageRow } from '../../src/store/usage-row.ts';
 import { createDailySums } from '../../src/usage/daily-sums.ts';
+import { readUseQuery, reportUse, USE_DIMENSIONS } from '../../src/usage/use-report.ts';
 import { zoneOffsets } from '../../src/usage/zone.ts';
 import { forEachStore } from '../store/stores.ts';
 import { RAW_SQL, rawSql } from './raw-sql.ts';
@@ -198,6 +199,7 @@ forEachStore((name, open) => {
             for (const row of rows) known.set(row.id, row);
             ever.push(...rows);
           } else if ('sumUp' in step) {
+            await store.call('noteZones', { firstHours: [22, 23, 19, 4], now: store.now() + ids });
             await sumUp(store);
           } else if ('begin' in step) {
             await begin(store, FIRST + 24 * step.begin);
@@ -310,11 +312,11 @@ forEachStore((name, open) => {
     const now = store.now();
     const dead = { start: FIRST, build: 'dead', until: now + 1000 };
     assert.equal(await store.call('claimDay', { ...dead, now }), true);
-    assert.equal(await other.call('dayToSum', { end: FIRST + 24, now }), undefined);
+    assert.equal(await other.call('dayToSum', { end: FIRST + 24, firstHour: 0, now }), undefined);
     assert.equal(await other.call('claimDay', { ...dead, build: 'other', now: now + 999 }), false);
     const sums = await store.call('sumsOfDay', { table: 'usage_day', start: FIRST, limit: 1000 });
     assert.equal(await store.call('addDaySums', { ...dead, table: 'usage_day', rows: sums }), true);
-    assert.equal(await other.call('dayToSum', { end: FIRST + 24, now: now + 1000 }), FIRST);
+    assert.equal(await other.call('dayToSum', { end: FIRST + 24, firstHour: 0, now: now + 1000 }), FIRST);
     assert.equal(await other.call('claimDay', { ...dead, build: 'other', now: now + 1000 }), true);
     assert.equal(await store.call('completeDay', dead), false);
     assert.equal(await other.call('clearDay', { ...dead, build: 'other', limit: 100 }), 100);
@@ -328,6 +330,35 @@ forEachStore((name, open) => {
       const question = { from: 0, length: 48, zone: 'UTC', by, filter: {} };
       assert.deepEqual(sorted(await askedSums(store, question)), sorted(expectedSums(rows, question)));
     }
+  });
+
+  test(`days of zones are summed up after a report has asked by them (${name})`, async (context) => {
+    const store = await open(context, RAW_SQL);
+    await add(store, [rowOf({ ...VIDEO, hour: 19 }), rowOf({ ...VIDEO, hour: 40 })]);
+    const ask = async (zone: string, by: string) => {
+      const query = new URLSearchParams({ from: '2025-10-20', to: '2025-10-30', zone, by });
+      const { data } = await reportUse(store, readUseQuery(query, store.now(), USE_DIMENSIONS), new Map());
+      return data.map((row) => [row.day ?? row.month, row.requests]);
+    };
+    assert.equal(await sumUp(store), 2);
+    // Kolkata is 5:30 hours ahead: its days begin with the hour at 19:00.
+    assert.deepEqual(await ask('Asia/Kolkata', 'day'), [['2025-10-23', 2]]);
+    assert.equal(await sumUp(store), 1);
+    assert.deepEqual(await ask('Asia/Kolkata', 'month'), [['2025-10', 2]]);
+    await rawSql(store, 'UPDATE usage_day SET requests = 50 WHERE start % 24 = 19');
+    assert.deepEqual(await ask('Asia/Kolkata', 'day'), [['2025-10-23', 50]]);
+    assert.deepEqual(await ask('UTC', 'day'), [
+      ['2025-10-22', 1],
+      ['2025-10-23', 1],
+    ]);
+    await add(store, [rowOf({ ...VIDEO, hour: 20 })]);
+    assert.deepEqual(await ask('Asia/Kolkata', 'day'), [['2025-10-23', 3]]);
+    assert.equal(await sumUp(store), 2);
+    // Ten zones: the four that were asked by last.
+    const now = store.now();
+    for (let hour = 1; hour <= 10; hour++) await store.call('noteZones', { firstHours: [hour], now: now + hour });
+    assert.deepEqual(await store.call('askedZones', { since: now + 8, limit: 4 }), [10, 9, 8]);
+    assert.deepEqual(await store.call('askedZones', { since: 0, limit: 4 }), [10, 9, 8, 7]);
   });
 
   test(`days are summed up hours after their end, and no more when the clock is set back (${name})`, async (context) => {

@@ -22,23 +22,54 @@ export interface DayStep extends DayBuild {
 export interface DaySearch {
   /** Hours since 1970: the day ends by then. */
   end: number;
+  /** First hour of the day, in hours after that of UTC. */
+  firstHour: number;
   /** Unix milliseconds. */
   now: number;
 }
 
-/** Start of the latest day of UTC that has hourly sums, but neither daily ones nor a build of them; undefined if there is none. */
-export const dayToSum = reading<DaySearch, number | undefined>('usage', async (transaction, { end, now }) => {
+/** Start of the latest day that has hourly sums, but neither daily ones nor a build of them; undefined if there is none. */
+export const dayToSum = reading<DaySearch, number | undefined>('usage', async (transaction, search) => {
+  const { end, firstHour, now } = search;
+  const first = 'CAST(:firstHour AS bigint)';
   const latest = (before: string) =>
-    `(SELECT MAX(hour) FROM usage_hour WHERE hour < ${before}) / ${DAY_HOURS} * ${DAY_HOURS}`;
+    `((SELECT MAX(hour) FROM usage_hour WHERE hour < ${before}) - ${first}) / ${DAY_HOURS} * ${DAY_HOURS} + ${first}`;
   const [row] = await transaction.all(
     `WITH RECURSIVE day(start) AS (
        SELECT ${latest('CAST(:end AS bigint)')} UNION ALL SELECT ${latest('day.start')} FROM day WHERE day.start IS NOT NULL)
      SELECT start FROM day WHERE start IS NOT NULL
        AND NOT EXISTS (SELECT 1 FROM usage_day_state AS known
          WHERE known.start = day.start AND (known.complete = 1 OR known.until > :now)) LIMIT 1`,
-    { end: end - (end % DAY_HOURS), now },
+    { end: end - ((end - firstHour) % DAY_HOURS), firstHour, now },
   );
   return row === undefined ? undefined : Number(row.start);
+});
+
+export interface AskedZones {
+  firstHours: number[];
+  /** Unix milliseconds. */
+  now: number;
+}
+
+/** Time after which a zone is noted again. */
+const NOTE_INTERVAL_MS = 3_600_000;
+
+/** Notes that reports were asked by days which begin at these hours. */
+export const noteZones = writing<AskedZones, void>('usage', async (transaction, { firstHours, now }) => {
+  for (const firstHour of firstHours) {
+    await transaction.run(
+      `INSERT INTO usage_day_zone (first_hour, asked_at) VALUES (:firstHour, :now)
+       ON CONFLICT (first_hour) DO UPDATE SET asked_at = excluded.asked_at WHERE usage_day_zone.asked_at < :noted`,
+      { firstHour, now, noted: now - NOTE_INTERVAL_MS },
+    );
+  }
+});
+
+/** First hours of days by which reports were asked since a time, the latest first. */
+export const askedZones = reading<{ since: number; limit: number }, number[]>('usage', async (transaction, values) => {
+  const sql =
+    'SELECT first_hour FROM usage_day_zone WHERE asked_at >= :since ORDER BY asked_at DESC, first_hour LIMIT :limit';
+  return (await transaction.all(sql, values)).map(({ first_hour }) => Number(first_hour));
 });
 
 /** Begins a build. False if the day has its sums, or another build makes them. */

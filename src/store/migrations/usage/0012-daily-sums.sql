@@ -53,6 +53,13 @@ CREATE TABLE usage_day_state (
   complete {int} NOT NULL
 );
 
+-- First hours of days, in hours after those of UTC, by which reports were asked.
+CREATE TABLE usage_day_zone (
+  first_hour {int} PRIMARY KEY,
+  -- Unix milliseconds.
+  asked_at {int} NOT NULL
+);
+
 -- A change of an hour invalidates the days that include it, whichever version makes the change.
 -- @sqlite
 CREATE TRIGGER usage_hour_added AFTER INSERT ON usage_hour
