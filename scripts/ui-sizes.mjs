@@ -18,12 +18,13 @@ export function checkSizes(folder) {
   const index = gunzipSync(readFileSync(join(folder, 'index.html.gz'))).toString();
   const first = scripts.filter((name) => index.includes(name.replace('.gz', '')));
   const pages = scripts.filter((name) => !first.includes(name));
+  if (!pages.some(isPlayground)) throw new Error('There is no script of the playground: it has a budget of its own.');
   const sizes = {
     firstScripts: sum(first),
     styles: sum(names.filter((name) => name.endsWith('.css.gz'))),
     fonts: sum(names.filter((name) => name.endsWith('.woff2'))),
     page: Math.max(...pages.filter((name) => !isPlayground(name)).map(sizeOf)),
-    playground: Math.max(0, ...pages.filter(isPlayground).map(sizeOf)),
+    playground: Math.max(...pages.filter(isPlayground).map(sizeOf)),
     scripts: sum(scripts),
     package: total(folder) / KB,
   };

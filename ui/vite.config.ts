@@ -26,6 +26,11 @@ function licences(): Plugin {
   };
 }
 
+/** Name of the page whose chunk this is, for budgets of single pages. */
+function pageOf(module: string | null): string | undefined {
+  return /\/pages\/([\w-]+)\/page\.tsx$/.exec(module ?? '')?.[1];
+}
+
 function importedPackages(style: string): string[] {
   const imports = readFileSync(style, 'utf8').matchAll(/@import "([^".][^"]*)"/g);
   return [...imports].map(([, name]) => `node_modules/${name}/index.css`);
@@ -43,6 +48,7 @@ export default defineConfig({
     chunkSizeWarningLimit: 1000,
     rolldownOptions: {
       output: {
+        chunkFileNames: ({ facadeModuleId }) => `assets/${pageOf(facadeModuleId) ?? '[name]'}-[hash].js`,
         codeSplitting: {
           groups: [
             { name: 'react', test: /node_modules\/(react|react-dom|scheduler)\// },

@@ -113,7 +113,7 @@ for (const theme of ['light', 'dark'] satisfies Theme[]) {
 
 async function createKey(page: Page, name: string): Promise<string> {
   await page.getByRole('button', { name: 'Create a key' }).click();
-  await page.getByLabel('Name').fill(name);
+  await page.getByLabel('Name').and(page.locator(':focus')).fill(name);
   await page.getByLabel('Budget of a month').fill('25.00');
   await page.getByText(`--name ${name}`).waitFor();
   await page.getByText('--budget month=25.00').waitFor();

@@ -2,7 +2,7 @@
 
 import { Link, Outlet, useRouterState } from '@tanstack/react-router';
 import { LogOut, Moon, PanelLeft, Sun } from 'lucide-react';
-import { useEffect, useState } from 'react';
+import { useEffect, useRef, useState } from 'react';
 import { LoginPage } from '../pages/login/page.tsx';
 import { IconButton } from '../parts/button.tsx';
 import { Loaded, LoadingBlock } from '../parts/states.tsx';
@@ -36,6 +36,13 @@ function Shell() {
   const [isNarrow, setNarrow] = useState(() => localStorage.getItem('polygate-rail') === 'narrow');
   useEffect(() => localStorage.setItem('polygate-rail', isNarrow ? 'narrow' : 'wide'), [isNarrow]);
   useTheme();
+  const rail = useRef<HTMLElement>(null);
+  const path = useRouterState({ select: ({ location }) => location.pathname });
+  // On a narrow screen the rail is a line that scrolls.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: The page has changed with the path.
+  useEffect(() => {
+    rail.current?.querySelector('[aria-current=page]')?.scrollIntoView({ block: 'nearest', inline: 'center' });
+  }, [path]);
   const isDark = document.documentElement.dataset.theme === 'dark';
   return (
     <div className="flex min-h-dvh flex-col md:flex-row">
@@ -43,6 +50,7 @@ function Shell() {
         To the content
       </a>
       <nav
+        ref={rail}
         aria-label="Pages"
         className={`flex shrink-0 flex-row items-center gap-1 overflow-x-auto border-b bg-rail px-2 py-2 md:sticky md:top-0 md:h-dvh md:flex-col md:items-stretch md:border-r md:border-b-0 ${isNarrow ? 'md:w-14' : 'md:w-52'}`}
       >

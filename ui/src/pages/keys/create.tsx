@@ -63,6 +63,7 @@ export function CreateKey({ isOpen, onClose }: { isOpen: boolean; onClose(): voi
               param="name"
               placeholder="laptop"
               required
+              data-autofocus
             />
             <div className="grid grid-cols-2 gap-3">
               <Field

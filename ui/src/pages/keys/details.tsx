@@ -30,7 +30,7 @@ export function KeyDetails({ view }: { view: KeyView }) {
     ['Only reads', view.read_only ? 'yes' : 'no'],
     ['Addresses', view.cidrs?.join(', ') ?? 'any'],
     ...limitRows(view.limits),
-    ['Created', view.created_at ? <Time key="created" at={view.created_at} /> : '—'],
+    ['Created', view.created_at && view.origin === 'store' ? <Time key="created" at={view.created_at} /> : '—'],
     ['Expires', view.expires_at ? <Time key="expires" at={view.expires_at} /> : 'never'],
     ['Old secret valid until', view.previous_until ? <Time key="previous" at={view.previous_until} /> : '—'],
   ];

@@ -162,7 +162,9 @@ function KeyTable({ all }: { all: KeyView[] }) {
                   <td className="number text-dim">
                     <Money usd={key.usage} />
                   </td>
-                  <td className="number text-dim">{key.last_used_at ? <Time at={key.last_used_at} /> : 'never'}</td>
+                  <td className="number text-dim">
+                    <LastUse of={key} />
+                  </td>
                 </tr>
               ))}
             </tbody>
@@ -180,4 +182,10 @@ const TONES: Record<KeyView['state'], Tone> = { active: 'good', disabled: 'quiet
 
 export function KeyState({ state }: { state: KeyView['state'] }) {
   return <Status tone={TONES[state]}>{state}</Status>;
+}
+
+/** That of a key of the configuration is not noted. */
+function LastUse({ of: { last_used_at: at, origin } }: { of: KeyView }) {
+  if (at) return <Time at={at} />;
+  return origin === 'store' ? 'never' : '—';
 }

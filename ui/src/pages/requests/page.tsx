@@ -8,6 +8,7 @@ import { CopyButton } from '../../parts/button.tsx';
 import { formatCount, Money, Time } from '../../parts/numbers.tsx';
 import { Card, Figure, Figures, Page } from '../../parts/page.tsx';
 import { Panel } from '../../parts/panel.tsx';
+import { SavedViews } from '../../parts/saved-views.tsx';
 import { Segments } from '../../parts/segments.tsx';
 import { Select } from '../../parts/select.tsx';
 import { Empty, ErrorNotice, LoadingBlock, LoadingRows } from '../../parts/states.tsx';
@@ -43,6 +44,7 @@ export function RequestsPage() {
       about="Each request as it ends, the last one first. Prompts and answers are not kept."
       actions={
         <>
+          <SavedViews path="/requests" onOpen={(href) => void navigate({ href })} />
           <Segments label="View" values={VIEWS} value={view} onChange={(next) => change({ view: next })} />
           <button type="button" className="button" aria-pressed={paused} onClick={() => setPaused(!paused)}>
             {paused ? <Play size={14} aria-hidden /> : <Pause size={14} aria-hidden />}

@@ -11,6 +11,7 @@ import { OTHER } from '../../parts/chart/colors.ts';
 import { Spark } from '../../parts/chart/spark.tsx';
 import { formatCount, formatShort, Money } from '../../parts/numbers.tsx';
 import { Card, Figure, Figures, Page, TableScroll } from '../../parts/page.tsx';
+import { SavedViews } from '../../parts/saved-views.tsx';
 import { Segments } from '../../parts/segments.tsx';
 import { Select } from '../../parts/select.tsx';
 import { Empty, Loaded, LoadingBlock } from '../../parts/states.tsx';
@@ -63,7 +64,12 @@ export function UsePage() {
     <Page
       title="Use and cost"
       about="Sums are exact, and times are UTC."
-      actions={<Segments label="Time" values={RANGES} value={range} onChange={(next) => change({ range: next })} />}
+      actions={
+        <>
+          <SavedViews path="/use" onOpen={(href) => void navigate({ href })} />
+          <Segments label="Time" values={RANGES} value={range} onChange={(next) => change({ range: next })} />
+        </>
+      }
     >
       <div className="flex flex-wrap items-center gap-2">
         <Segments
