@@ -53,6 +53,8 @@ const IDLE_RELEASE_INTERVAL_MS = 2_000;
 const TAG_REFRESH_INTERVAL_MS = 1000;
 /** Interval of the removal of old records. */
 const CLEANUP_INTERVAL_MS = 3_600_000;
+/** Until the first removal, which needs a thread of the store with 12 MB for a while. */
+const FIRST_CLEANUP_MS = 60_000;
 /** Interval of the removal of budgets whose period is over. */
 const BUDGET_CLEANUP_INTERVAL_MS = 60_000;
 /** Interval of the check of the size of the records. */
@@ -143,9 +145,12 @@ export async function openAccounting(options: AccountingOptions): Promise<Accoun
     }
     if (isShared) cancels.push(repeat(RECOVERY_INTERVAL_MS, () => recoverInterrupted({ store, log })));
     if (hasJournal) cancels.push(repeat(RECOVERY_INTERVAL_MS, () => recoverAbandonedJournals(journals)));
-    firstCleanup = cleanUp({ store, log, clock }, config().usage).catch((error) =>
-      log.warn({ problem: error.message }, 'old usage records could not be removed'),
-    );
+    const cleanFirst = () => {
+      firstCleanup = cleanUp({ store, log, clock }, config().usage).catch((error) =>
+        log.warn({ problem: error.message }, 'old usage records could not be removed'),
+      );
+    };
+    cancels.push(clock.after(FIRST_CLEANUP_MS, cleanFirst, { background: true }));
   }
 
   return {
