@@ -208,14 +208,14 @@ describe('a key', () => {
   test('of the configuration is shown and stays as it stands there', async () => {
     const { body } = await admin('GET', '/keys/config:test');
     assert.deepEqual([body.data.name, body.data.origin], ['test', 'configuration']);
-    for (const [method, path, fields] of [
-      ['PATCH', '', { surfaces: ['chat'] }],
-      ['DELETE', '', undefined],
-      ['POST', '/rotate', {}],
-      ['GET', '/webhook-secret', undefined],
+    for (const [method, path, fields, status] of [
+      ['PATCH', '', { surfaces: ['chat'] }, 409],
+      ['DELETE', '', undefined, 409],
+      ['POST', '/rotate', {}, 409],
+      ['GET', '/webhook-secret', undefined, 400],
     ] as const) {
       const response = await admin(method, `/keys/config:test${path}`, fields);
-      assert.equal(response.status, 400);
+      assert.equal(response.status, status);
       assert.match(response.body.error.message, /configuration/);
     }
     assert.equal(await chat(KEY), 200);
