@@ -39,7 +39,8 @@ export function createCapturedReply(
     onDrain: (listener) => reply.onDrain(listener),
     end(chunk, trailers) {
       if (chunk !== undefined) capture.responded(chunk);
-      capture.complete();
+      // HTTP/1.0 has none.
+      capture.complete(response.req.httpVersion === '1.0' ? undefined : trailers);
       reply.end(chunk, trailers);
     },
     onClose: (listener) => reply.onClose(listener),

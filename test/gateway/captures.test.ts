@@ -71,6 +71,7 @@ before(async () => {
     `admin: { token: ${TOKEN}, port: 0 }
 providers:
 ${providers.join('\n')}
+  openai: { base_url: "${upstream.url}/chat/v1", api_key: ${CANARIES.upstreamKey} }
 models: { house/m: { endpoints: [{ provider: up-chat, model: m }, { provider: sandbox, model: echo, priority: 1 }] } }`,
     { clock, keys: [`{ name: other, key: ${OTHER_KEY} }`] },
   );
@@ -123,6 +124,16 @@ async function captureOf(browser: Browser, response: RawResponse): Promise<Json>
   }
   return json.data;
 }
+
+test('the trailers of a stream are seen, with the cost of the request', async () => {
+  const response = await ask(operator, { client: 'messages', model: 'openai/gpt-4o-mini', stream: true });
+  const { response: got, upstream: sendings } = await captureOf(operator, response);
+  assert.match(response.trailers['x-polygate-cost'] ?? '', /^0\.0/);
+  assert.deepEqual(got.trailers, { ...response.trailers });
+  assert.equal(sendings[0].response.trailers, undefined);
+  const whole = await ask(operator, { client: 'messages', model: 'openai/gpt-4o-mini' });
+  assert.equal((await captureOf(operator, whole)).response.trailers, undefined);
+});
 
 for (const stream of [false, true]) {
   describe(`a ${stream ? 'streamed' : 'whole'} request`, () => {

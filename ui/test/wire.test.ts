@@ -46,7 +46,7 @@ before(async () => {
 after(() => Promise.all([browser.close(), upstream.close()]));
 
 function startGateway(more = '', database?: TestDatabase): Promise<TestGateway> {
-  const providers = `providers: { demo: { type: openai-compatible, base_url: "${upstream.url}/v1", api_key: sk-demo-0123456789, models: [{ id: gpt }] } }`;
+  const providers = `providers: { demo: { type: openai-compatible, base_url: "${upstream.url}/v1", api_key: sk-demo-0123456789, models: [{ id: gpt, pricing: { prompt: "0.000001", completion: "0.000002" } }] } }`;
   return startGatewayWithPages(`${ADMIN}\n${providers}\n${more}`, database && { postgres: database.url });
 }
 
@@ -111,6 +111,9 @@ forEachStore((engine) =>
         await request.getByRole('button', { name: /^dropped/ }).click();
         assert.equal(await request.getByRole('listitem').filter({ hasText: 'top_k' }).count(), 0);
         await request.getByText('headers').first().click();
+        const response = page.getByRole('region', { name: /^Response, demo/ });
+        await response.getByText('1 trailer', { exact: true }).click();
+        await response.getByText(/^0\.0000\d+$/).waitFor();
         assert.equal((await page.content()).includes('sk-demo'), false);
         await assertSound(visitor);
       });

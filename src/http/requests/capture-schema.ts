@@ -36,6 +36,7 @@ const response = Type.Object({
   head_ms: milliseconds,
   headers,
   body: nullable(body),
+  trailers: Type.Optional(headers),
 });
 
 const sending = Type.Object({

@@ -31,6 +31,8 @@ export interface CapturedResponse {
   headers: Record<string, string>;
   /** Null where the reader may not know it. */
   body: CapturedBody | null;
+  /** Headers after the body, where there are any. */
+  trailers?: Record<string, string>;
 }
 
 export interface CapturedSending {
@@ -77,6 +79,7 @@ interface RecordedResponse {
   ms: number;
   headers: Readonly<Record<string, string | undefined>>;
   body: RecordedBytes;
+  trailers?: Readonly<Record<string, string>>;
 }
 
 /** Without the body, which the call lets go of. */
@@ -145,9 +148,10 @@ export class Capture implements CallWatcher {
   }
 
   /** Called before the last bytes go out, so that whoever has them finds the capture. */
-  complete(): void {
+  complete(trailers?: Readonly<Record<string, string>>): void {
     const onComplete = this.#onComplete;
     this.#onComplete = undefined;
+    if (this.#response && trailers && Object.keys(trailers).length > 0) this.#response.trailers = trailers;
     if (onComplete) onComplete(this.#encode());
   }
 
@@ -206,7 +210,7 @@ export class Capture implements CallWatcher {
 }
 
 function encodeResponse(
-  { status, ms, headers, body }: RecordedResponse,
+  { status, ms, headers, body, trailers }: RecordedResponse,
   secrets: readonly Buffer[],
   isShown = true,
 ): CapturedResponse {
@@ -215,6 +219,7 @@ function encodeResponse(
     head_ms: ms,
     headers: redactHeaders(headers),
     body: isShown ? captureBody(body, contentType(headers), secrets) : null,
+    ...(trailers && { trailers: redactHeaders(trailers) }),
   };
 }
 

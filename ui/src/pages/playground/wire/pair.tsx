@@ -127,8 +127,7 @@ function keyOf({ kind, row }: Row): string {
 
 function SideHead({ side, absent }: { side: Side | undefined; absent: string }) {
   if (!side) return <div className="px-3 py-2 text-dim">{absent}</div>;
-  const { title, protocol, line, ms, headers, body } = side;
-  const names = Object.keys(headers);
+  const { title, protocol, line, ms, headers, trailers, body } = side;
   return (
     <div className="min-w-0 px-3 py-2">
       <h3 className="flex flex-wrap items-baseline gap-x-2">
@@ -143,20 +142,29 @@ function SideHead({ side, absent }: { side: Side | undefined; absent: string }) 
         {line}
       </p>
       {body?.truncated && <p className="text-xs text-warn">The end is missing: the body was too large to keep.</p>}
-      {names.length > 0 && (
-        <details className="text-xs">
-          <summary className="min-h-6 content-center text-dim hover:text-ink">{names.length} headers</summary>
-          <dl className="grid grid-cols-[auto_minmax(0,1fr)] gap-x-2 font-mono">
-            {names.map((name) => (
-              <div key={name} className="contents">
-                <dt className="text-dim">{name}</dt>
-                <dd className="break-all">{headers[name]}</dd>
-              </div>
-            ))}
-          </dl>
-        </details>
-      )}
+      <HeaderList headers={headers} name="headers" />
+      {trailers && <HeaderList headers={trailers} name="trailers" />}
     </div>
+  );
+}
+
+function HeaderList({ headers, name }: { headers: Record<string, string>; name: 'headers' | 'trailers' }) {
+  const entries = Object.entries(headers);
+  if (entries.length === 0) return null;
+  return (
+    <details className="text-xs">
+      <summary className="min-h-6 content-center text-dim hover:text-ink">
+        {entries.length} {entries.length === 1 ? name.slice(0, -1) : name}
+      </summary>
+      <dl className="grid grid-cols-[auto_minmax(0,1fr)] gap-x-2 font-mono">
+        {entries.map(([header, value]) => (
+          <div key={header} className="contents">
+            <dt className="text-dim">{header}</dt>
+            <dd className="break-all">{value}</dd>
+          </div>
+        ))}
+      </dl>
+    </details>
   );
 }
 

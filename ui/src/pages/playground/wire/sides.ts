@@ -14,6 +14,8 @@ export interface Side {
   /** Address of a request, which can stand for members of its body. */
   url?: string | null;
   headers: Record<string, string>;
+  /** Headers after the body. */
+  trailers?: Record<string, string> | undefined;
   /** Null where this reader may not see it. */
   body: CapturedBody | null;
 }
@@ -44,8 +46,8 @@ export function sentSide({ request, protocol }: Capture, title = 'What you sent'
 
 export function gotSide({ response, protocol }: Capture, title = 'What you got'): Side | undefined {
   if (!response) return undefined;
-  const { status, head_ms: ms, headers, body } = response;
-  return { title, protocol, line: `Status ${status}`, ms, headers, body };
+  const { status, head_ms: ms, headers, body, trailers } = response;
+  return { trailers, title, protocol, line: `Status ${status}`, ms, headers, body };
 }
 
 export function upstreamSide({ request, protocol, sent_ms: ms }: Sending): Side {
