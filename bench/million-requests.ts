@@ -1,14 +1,15 @@
 /**
  * Times of the dashboard's questions over millions of records: `node bench/million-requests.ts [RECORDS [ENGINE ...]]`. Seeds a
- * store, starts a gateway on it as a program, and asks each question several times over HTTP, with other values each time. An
- * engine is `sqlite` or `postgres`, or `sqlite=FOLDER` or `postgres=URL` for a store that stays and is seeded only if empty.
+ * store, starts a gateway on it as a program, waits until it has summed up the days, and asks each question several times over
+ * HTTP, with other values each time. An engine is `sqlite` or `postgres`, or `sqlite=FOLDER` or `postgres=URL` for a store that
+ * stays and is seeded only if empty.
  */
 
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { Client } from 'pg';
-import { endEverything, freePort, startChild, temporaryFolder } from './host/children.ts';
+import { delay, endEverything, freePort, startChild, temporaryFolder } from './host/children.ts';
 import { processorTime } from './host/proc.ts';
 import { median } from './measure.ts';
 import { bundledProgram } from './subjects/program.ts';
@@ -26,7 +27,14 @@ const LAST = Date.now() - 60_000;
 const FIRST = LAST - DAYS * DAY_MS;
 const ROUNDS = 9;
 const TOKEN = 'the-token-of-the-benchmark-0123456789';
+/** The same for a store that stays. */
+const ENCRYPTION_KEY = Buffer.alloc(32, 'benchmark').toString('base64');
 const CHUNK = 100_000;
+/** Days that are summed up: those of UTC, and of the zone of one question. */
+const DAILY_SUMS = 'SELECT count(*) AS n FROM usage_day_state WHERE complete = 1';
+const ZONE = 'Asia/Kolkata';
+const LOOK_INTERVAL_MS = 5000;
+const MAX_LOOKS = 240;
 
 const iso = (moment: number): string => new Date(moment).toISOString();
 const MONTH = `from=${iso(LAST - 30 * DAY_MS)}`;
@@ -44,7 +52,7 @@ const QUESTIONS: readonly [title: string, path: (round: number) => string][] = [
   ['summary of an hour', (round) => `requests/summary?from=${iso(LAST - (round + 1) * HOUR_MS)}`],
   ['use of 30 days by model', (round) => `usage?${MONTH}&by=model&top=${8 + round}`],
   ['use of 30 days by day and key', (round) => `usage?${MONTH}&by=day,key&top=${8 + round}`],
-  ['use of 30 days by day in Kolkata', (round) => `usage?${MONTH}&by=day,model&zone=Asia/Kolkata&top=${8 + round}`],
+  ['use of 30 days by day in Kolkata', (round) => `usage?${MONTH}&by=day,model&zone=${ZONE}&top=${8 + round}`],
   ['use of 30 days by team', (round) => `usage?${MONTH}&by=tag:team&top=${8 + round}`],
   ['use of 30 days by key, failed', (round) => `usage?${MONTH}&by=key&status=failed&top=${8 + round}`],
   ['use of 90 days of a key by day', (round) => `usage?from=${iso(FIRST)}&by=day&key=key-${500 + round}`],
@@ -55,7 +63,8 @@ interface SeededStore {
   /** Configuration of the gateway. */
   data: string;
   run(statement: string): Promise<void>;
-  isEmpty(): Promise<boolean>;
+  /** Result of a statement in a column `n`. */
+  count(statement: string): Promise<number>;
   /** Statements that only this engine needs before the records. */
   prepare: readonly string[];
   /** Rows with the numbers from `first` to `last` in a column `n`. */
@@ -79,7 +88,7 @@ async function measure(engine: string): Promise<void> {
   const url = `http://127.0.0.1:${port}/admin/v1`;
   writeFileSync(
     join(folder, 'polygate.yaml'),
-    `data: ${store.data}\nserver: { port: 0 }\nadmin: { token: ${TOKEN}, port: ${port} }\nusage: { keep: 3650d }\n`,
+    `data: ${store.data}\nserver: { port: 0 }\nencryption: { key: ${ENCRYPTION_KEY} }\nadmin: { token: ${TOKEN}, port: ${port} }\nusage: { keep: 3650d }\n`,
   );
   const main = await bundledProgram(process.cwd());
   const start = () => startChild(process.execPath, [main, 'serve'], { folder });
@@ -87,9 +96,15 @@ async function measure(engine: string): Promise<void> {
   const first = start();
   await first.output(/Ctrl-C/);
   await first.stop();
-  if (await store.isEmpty()) await seed(store, name);
+  if ((await store.count('SELECT count(*) AS n FROM (SELECT 1 FROM usage_request LIMIT 1) AS found')) === 0)
+    await seed(store, name);
   const gateway = start();
   await gateway.output(/Ctrl-C/);
+  await ask(`${url}/usage?by=day&zone=${ZONE}`);
+  for (let looks = 0; (await store.count(DAILY_SUMS)) < 2 * (DAYS - 2); looks++) {
+    if (looks === MAX_LOOKS) throw new Error('the days are not summed up');
+    await delay(LOOK_INTERVAL_MS);
+  }
   print(`${name}: ${COUNT.toLocaleString('en')} records of ${DAYS} days, ${KEYS} keys\n`);
   for (const [title, path] of QUESTIONS) {
     await ask(`${url}/${path(ROUNDS)}`);
@@ -191,9 +206,9 @@ function openSqlite(data: string): SeededStore {
       database ??= open();
       database.exec(statement);
     },
-    async isEmpty() {
+    async count(statement) {
       database ??= open();
-      return database.prepare('SELECT 1 FROM usage_request LIMIT 1').get() === undefined;
+      return Number(database.prepare(statement).get()?.n);
     },
     numbers: (first, last) =>
       `(WITH RECURSIVE number(n) AS (SELECT ${first} UNION ALL SELECT n + 1 FROM number WHERE n < ${last}) SELECT n FROM number)`,
@@ -218,8 +233,8 @@ async function openPostgres(place: string | undefined): Promise<SeededStore> {
     async run(statement) {
       await client.query(statement);
     },
-    async isEmpty() {
-      return (await client.query('SELECT 1 FROM usage_request LIMIT 1')).rows.length === 0;
+    async count(statement) {
+      return Number((await client.query(statement)).rows[0]?.n);
     },
     numbers: (first, last) => `generate_series(${first}::bigint, ${last}) AS number(n)`,
     hex: (value, digits) => `lpad(to_hex(${value}), ${digits}, '0')`,

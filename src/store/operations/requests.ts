@@ -132,9 +132,12 @@ export const latestUsageHour = scanning<HourSearch, number | undefined>('usage',
     const [row] = await transaction.all(sql, { ...conditions.values, from, to });
     return row && Number(row.hour);
   };
-  const recent = await latestOf(Math.max(since, until - DAY_HOURS), until);
-  if (recent !== undefined || since >= until - DAY_HOURS) return recent;
-  const span = await existingSpan(transaction, { from: since, to: until - DAY_HOURS });
+  const existing = await existingSpan(transaction, { from: since, to: until + 1 });
+  // Most names are found in the latest hours; the span may end a day after these.
+  const recentFrom = Math.max(since, existing.to - 2 * DAY_HOURS);
+  const recent = await latestOf(recentFrom, until);
+  if (recent !== undefined || recentFrom <= since) return recent;
+  const span = { from: existing.from, to: recentFrom };
   const source = sumSource(span, wholeDays(span));
   const rows = source.select(table, (hour, count) => `${hour} + ${count - 1} AS last`, conditions.sql);
   const [row] = await transaction.all(`${source.tables} SELECT MAX(last) AS last FROM (${rows}) AS rows`, {
