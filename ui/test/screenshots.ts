@@ -1,6 +1,6 @@
 /**
- * `node ui/test/screenshots.ts FOLDER`: pictures of all pages with a day of made-up use, in both themes, wide and narrow, to
- * be looked at. Needs what `npm run test:ui` installs and builds.
+ * `node ui/test/screenshots.ts FOLDER [PAGE ...]`: pictures of all pages, or of those that are named, with a day of made-up
+ * use, in both themes, wide and narrow, to be looked at. Needs what `npm run test:ui` installs and builds.
  */
 
 import { mkdirSync } from 'node:fs';
@@ -50,7 +50,7 @@ const VIEWS = [
   ['dark', 390],
 ] as const;
 
-const [folder = 'screenshots'] = process.argv.slice(2);
+const [folder = 'screenshots', ...chosen] = process.argv.slice(2);
 mkdirSync(folder, { recursive: true });
 const upstream = await startUpstream((call, response) => {
   const size = 400 + ((upstream.calls.length * 7919) % 9000);
@@ -92,6 +92,7 @@ try {
   for (const [theme, width] of VIEWS) {
     const { page } = await signInAsAdmin(browser, gateway, '/ui', { theme, width });
     for (const [name, path] of Object.entries(PAGES)) {
+      if (chosen.length > 0 && !chosen.includes(name)) continue;
       await page.goto(gateway.url + path);
       await page.waitForLoadState('networkidle');
       if (path.includes('playground')) await send(page);
