@@ -80,7 +80,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
     if (!operation) throw new Error(`no operation ${name}`);
     const pool = pools[operation.database];
     if (!operation.writes)
-      return retryOnConflict(localClock, () => operation.run(readingTransaction(pool), parameters));
+      return retryOnConflict(localClock, () => operation.run(readingTransaction(pool, operation.scans), parameters));
     if (await retryOnConflict(localClock, () => runAsStatement(pools.groups, name, parameters))) return;
     if (name === 'pruneUsage') return pruneUsage(operation, parameters as ParametersOf<'pruneUsage'>);
     return runWriting(name, operation, parameters);

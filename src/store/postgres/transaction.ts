@@ -15,8 +15,8 @@ interface Queryable {
 
 const prepared = new Map<string, Statement & { name: string }>();
 
-export function writingTransaction(client: Queryable): Transaction {
-  const execute = (sql: string, row: Row = {}) => runQuery(client, preparedQuery(sql, row));
+export function writingTransaction(client: Queryable, toQuery = preparedQuery): Transaction {
+  const execute = (sql: string, row: Row = {}) => runQuery(client, toQuery(sql, row));
   return {
     all: async (sql, row) => (await execute(sql, row)).rows,
     run: async (sql, row) => (await execute(sql, row)).rowCount ?? 0,
@@ -38,14 +38,22 @@ export function writingTransaction(client: Queryable): Transaction {
   };
 }
 
-/** Runs each statement in its own implicit transaction, on any connection. */
-export function readingTransaction(pool: Queryable): Transaction {
-  const { all } = writingTransaction(pool);
+/**
+ * Runs each statement in its own implicit transaction, on any connection. A scan is planned for its values each time: a plan for
+ * any values reads whole tables.
+ */
+export function readingTransaction(pool: Queryable, scans = false): Transaction {
+  const { all } = writingTransaction(pool, scans ? plannedQuery : preparedQuery);
   return { all, run: refuseWrite, insert: refuseWrite, forUpdate: '', skipLocked: '' };
 }
 
 function refuseWrite(): never {
   throw new Error('a reading operation changes nothing');
+}
+
+function plannedQuery(sql: string, row: Row): SqlQuery {
+  const statement = parseStatement(sql);
+  return { text: statement.numbered, values: valuesOf(statement, row) };
 }
 
 function preparedQuery(sql: string, row: Row): SqlQuery {
