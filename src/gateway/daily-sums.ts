@@ -1,7 +1,7 @@
 /** Runs of the daily sums of usage, while the gateway runs. */
 
 import type { Logger } from 'pino';
-import { type Clock, every } from '../core/clock.ts';
+import type { Clock } from '../core/clock.ts';
 import type { Store } from '../store/store.ts';
 import { createDailySums } from '../usage/daily-sums.ts';
 
@@ -11,24 +11,30 @@ export interface DailySumsRunOptions {
   log: Pick<Logger, 'warn'>;
 }
 
-const INTERVAL_MS = 60_000;
+/** While there are days to be summed up. */
+const BUSY_INTERVAL_MS = 60_000;
+/** A look starts a thread that reads, which SQLite's store ends when it has idled. */
+const IDLE_INTERVAL_MS = 10 * 60_000;
 
 /** Returns how to end it; resolves when a run has ended. */
 export function startDailySums({ store, clock, log }: DailySumsRunOptions): () => Promise<void> {
   const dailySums = createDailySums({ store, clock });
   const ending = new AbortController();
   let running: Promise<void> | undefined;
-  const cancel = every(clock, INTERVAL_MS, () => {
-    running ??= dailySums
-      .run(ending.signal)
-      .then(
-        () => {},
-        (error: Error) => log.warn({ problem: error.message }, 'daily sums of usage could not be made'),
-      )
-      .finally(() => {
-        running = undefined;
-      });
-  });
+  let cancel = clock.after(BUSY_INTERVAL_MS, onDue);
+
+  function onDue(): void {
+    running = run();
+  }
+
+  async function run(): Promise<void> {
+    const days = await dailySums.run(ending.signal).catch((error: Error) => {
+      log.warn({ problem: error.message }, 'daily sums of usage could not be made');
+      return 0;
+    });
+    if (!ending.signal.aborted) cancel = clock.after(days > 0 ? BUSY_INTERVAL_MS : IDLE_INTERVAL_MS, onDue);
+  }
+
   return async () => {
     cancel();
     ending.abort();

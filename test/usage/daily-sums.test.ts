@@ -5,6 +5,7 @@ import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import fc from 'fast-check';
 import { systemClock } from '../../src/core/clock.ts';
+import { startDailySums } from '../../src/gateway/daily-sums.ts';
 import type { Row } from '../../src/store/operation.ts';
 import type { UsageSumsQuery } from '../../src/store/operations/usage-sums.ts';
 import type { Store } from '../../src/store/store.ts';
@@ -13,6 +14,7 @@ import type { UsageRow } from '../../src/store/usage-row.ts';
 import { createDailySums } from '../../src/usage/daily-sums.ts';
 import { readUseQuery, reportUse, USE_DIMENSIONS } from '../../src/usage/use-report.ts';
 import { zoneOffsets } from '../../src/usage/zone.ts';
+import { createManualClock } from '../jobs/manual-clock.ts';
 import { forEachStore } from '../store/stores.ts';
 import { RAW_SQL, rawSql } from './raw-sql.ts';
 
@@ -330,6 +332,42 @@ forEachStore((name, open) => {
       const question = { from: 0, length: 48, zone: 'UTC', by, filter: {} };
       assert.deepEqual(sorted(await askedSums(store, question)), sorted(expectedSums(rows, question)));
     }
+  });
+
+  test(`a gateway looks each minute while there are days, then each ten minutes (${name})`, async (context) => {
+    const store = await open(context);
+    const clock = createManualClock(store.now());
+    const log = { warn: (problem: unknown) => assert.fail(String(problem)) };
+    let looks = 0;
+    let timers = 0;
+    const after: typeof clock.after = (milliseconds, callback) => {
+      timers += 1;
+      return clock.after(milliseconds, () => {
+        timers -= 1;
+        looks += 1;
+        callback();
+      });
+    };
+    /** A look has ended when it has set the timer of the next. */
+    const looksAfter = async (minutes: number) => {
+      clock.advance(minutes * 60_000);
+      while (timers === 0) await nextTurn();
+      return looks;
+    };
+    const due = () => store.call('dayToSum', { end: FIRST + HOURS, firstHour: 0, now: store.now() });
+    await add(store, [rowOf(VIDEO)]);
+    const stop = startDailySums({ store, clock: { ...clock, after }, log });
+    assert.equal(await due(), FIRST);
+    assert.equal(await looksAfter(1), 1);
+    assert.equal(await due(), undefined);
+    assert.equal(await looksAfter(1), 2);
+    assert.equal(await looksAfter(9), 2);
+    assert.equal(await looksAfter(1), 3);
+    await add(store, [rowOf(VIDEO)]);
+    assert.equal(await looksAfter(10), 4);
+    assert.equal(await due(), undefined);
+    await stop();
+    assert.equal(await looksAfter(100), 4);
   });
 
   test(`days of zones are summed up after a report has asked by them (${name})`, async (context) => {
