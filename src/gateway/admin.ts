@@ -1,14 +1,13 @@
 /** Admin API listener, started if the configuration has an admin token. */
 
-import type { Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import type { AdminConfig } from '../config/resolved.ts';
 import { GatewayError } from '../core/errors.ts';
 import { createAdminApp } from '../http/admin/app.ts';
 import type { AdminServerOptions } from '../http/admin/request.ts';
+import type { ListenAddress } from '../http/server.ts';
 
 export interface RunningAdmin {
-  address: { host: string; port: number };
+  address: ListenAddress;
   close(): Promise<void>;
 }
 
@@ -19,16 +18,10 @@ export async function startAdmin(
 ): Promise<RunningAdmin> {
   const app = createAdminApp({ ...options, token });
   try {
-    await app.listen({ host, port });
+    return { address: await app.listen({ host, port }), close: () => app.close() };
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException;
     const reason = code === 'EADDRINUSE' ? 'it is in use' : code;
     throw new GatewayError('unavailable', `admin: ${host}:${port} cannot be listened on: ${reason}.`, { cause });
   }
-  return { address: addressOf(app.server), close: () => app.close() };
-}
-
-export function addressOf(server: Server): { host: string; port: number } {
-  const { address: host, port } = server.address() as AddressInfo;
-  return { host, port };
 }

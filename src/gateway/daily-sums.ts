@@ -3,7 +3,6 @@
 import type { Logger } from 'pino';
 import type { Clock } from '../core/clock.ts';
 import type { Store } from '../store/store.ts';
-import { createDailySums } from '../usage/daily-sums.ts';
 
 export interface DailySumsRunOptions {
   store: Store;
@@ -18,7 +17,6 @@ const IDLE_INTERVAL_MS = 10 * 60_000;
 
 /** Returns how to end it; resolves when a run has ended. */
 export function startDailySums({ store, clock, log }: DailySumsRunOptions): () => Promise<void> {
-  const dailySums = createDailySums({ store, clock });
   const ending = new AbortController();
   let running: Promise<void> | undefined;
   let cancel = clock.after(BUSY_INTERVAL_MS, onDue);
@@ -28,11 +26,16 @@ export function startDailySums({ store, clock, log }: DailySumsRunOptions): () =
   }
 
   async function run(): Promise<void> {
-    const days = await dailySums.run(ending.signal).catch((error: Error) => {
+    const days = await sumUp().catch((error: Error) => {
       log.warn({ problem: error.message }, 'daily sums of usage could not be made');
       return 0;
     });
     if (!ending.signal.aborted) cancel = clock.after(days > 0 ? BUSY_INTERVAL_MS : IDLE_INTERVAL_MS, onDue);
+  }
+
+  async function sumUp(): Promise<number> {
+    const { createDailySums } = await import('../usage/daily-sums.ts');
+    return createDailySums({ store, clock }).run(ending.signal);
   }
 
   return async () => {

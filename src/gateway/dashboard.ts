@@ -3,9 +3,8 @@
 import { servesOperators } from '../config/dashboard.ts';
 import type { Config } from '../config/resolved.ts';
 import type { Protocol } from '../core/protocol.ts';
-import { createAdminHandlers } from '../http/admin/handlers.ts';
 import type { AdminOptions } from '../http/admin/request.ts';
-import { adminRoutes } from '../http/admin/routes.ts';
+import { type AdminHandlers, adminRoutes } from '../http/admin/routes.ts';
 import { createCaptures } from '../http/captures.ts';
 import { createClientAddress } from '../http/client-address.ts';
 import { type CreateSharedRate, createRate } from '../http/rate.ts';
@@ -46,7 +45,12 @@ export function openDashboard(
   const { enabled, capture } = config.ui;
   const { instance, findCapture: askOthers } = process ?? {};
   const captures = enabled && capture ? createCaptures({ clock, instance, askOthers }) : undefined;
-  const operatorRoutes = adminRoutes(protocol, createAdminHandlers({ ...options, captures }));
+  let handlers: Promise<AdminHandlers> | undefined;
+  const loadHandlers = async () => {
+    const { createAdminHandlers } = await import('../http/admin/handlers.ts');
+    return createAdminHandlers({ ...options, captures });
+  };
+  const operatorRoutes = adminRoutes(protocol, () => (handlers ??= loadHandlers()));
   if (!enabled) {
     return { forClients: undefined, forOperators: { gate: undefined, routes: operatorRoutes } };
   }

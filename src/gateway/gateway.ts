@@ -20,7 +20,7 @@ import { openTelemetry } from '../telemetry/telemetry.ts';
 import { createDeadlineTimer } from '../transport/deadlines.ts';
 import { createUpstreamClient, type UpstreamClient } from '../transport/upstream-client.ts';
 import { openAccounting } from './accounting.ts';
-import { addressOf, type RunningAdmin, startAdmin } from './admin.ts';
+import type { RunningAdmin } from './admin.ts';
 import { bodyMemoryOf } from './body-memory.ts';
 import { countCooldown } from './cooldown-events.ts';
 import { openDashboard } from './dashboard.ts';
@@ -232,10 +232,7 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
   }
 
   try {
-    if (process?.role !== 'primary') {
-      await app.listen({ host, port });
-      address = addressOf(app.server);
-    }
+    if (process?.role !== 'primary') address = await app.listen({ host, port });
     if (config.admin && !worker) admin = await openAdmin(config.admin);
     await tasks.start();
     responses.start(appOptions);
@@ -248,7 +245,8 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
     throw error;
   }
 
-  function openAdmin(settings: AdminConfig): Promise<RunningAdmin> {
+  async function openAdmin(settings: AdminConfig): Promise<RunningAdmin> {
+    const { startAdmin } = await import('./admin.ts');
     const { captures } = dashboard.forClients ?? {};
     const calls = config.ui.enabled ? { ...appOptions, captures, routes: app.routes } : undefined;
     return startAdmin(settings, {

@@ -1,7 +1,7 @@
 /** HTTP server: takes each request from its head through the checks of its server and its body to its handler. */
 
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
-import type { Socket } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import type { Clock } from '../core/clock.ts';
 import { GatewayError, toGatewayError } from '../core/errors.ts';
 import { createServer as createNodeServer } from '../core/node-http.ts';
@@ -40,11 +40,16 @@ export interface ServerOptions<Context extends HttpContext> {
   onClosing?(): void;
 }
 
+export interface ListenAddress {
+  host: string;
+  port: number;
+}
+
 export interface HttpServer {
   /** The server of Node, for limits on its connections. */
   readonly server: Server;
-  /** Rejects with the error of the system, e.g. `EADDRINUSE`. */
-  listen(address: { host: string; port: number }): Promise<void>;
+  /** Resolves with the address, whose port the system chose for port 0. Rejects with the error of the system, e.g. `EADDRINUSE`. */
+  listen(address: ListenAddress): Promise<ListenAddress>;
   /** Refuses new requests, and resolves when the running ones have ended. */
   close(): Promise<void>;
 }
@@ -129,7 +134,8 @@ export function createServer<Context extends HttpContext>(options: ServerOptions
         server.once('error', reject);
         server.listen({ host, port }, () => {
           server.off('error', reject);
-          resolve();
+          const bound = server.address() as AddressInfo;
+          resolve({ host: bound.address, port: bound.port });
         });
       }),
     close() {

@@ -136,7 +136,10 @@ const SELF = ['/requests/{id}', '/captures/{id}', '/deliveries/{id}', '/deliveri
 );
 const CONVERSATIONS = ['', '/{id}', '/{id}/items', '/{id}/items/{item}'].map((rest) => `/v1/conversations${rest}`);
 
-const adminTable = createRouteTable(adminRoutes(protocolOf('chat'), {} as AdminHandlers), protocolOf('chat'));
+const adminTable = createRouteTable(
+  adminRoutes(protocolOf('chat'), async () => ({}) as AdminHandlers),
+  protocolOf('chat'),
+);
 const ADMIN = adminTable.routes.map((route) => ({ ...route, template: route.templates[0]?.path ?? '' }));
 
 describe('every route of the admin API is in it', () => {

@@ -14,7 +14,7 @@ const prefixes = { messages: 'anthropic', generate: 'gemini' };
 const options = { protocols, prefixes, videos: {} } as AppOptions;
 const routes = [
   ...createRoutes(options, { open: async () => undefined }).routes,
-  ...adminRoutes(chat, {} as AdminHandlers),
+  ...adminRoutes(chat, async () => ({}) as AdminHandlers),
   ...sessionRoutes(chat, {} as SessionHandlers),
 ];
 

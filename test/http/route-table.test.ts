@@ -147,7 +147,10 @@ describe('the routes of the gateway', () => {
 });
 
 describe('the routes of the admin API', () => {
-  const table = createRouteTable(adminRoutes(chat, {} as AdminHandlers), chat);
+  const table = createRouteTable(
+    adminRoutes(chat, async () => ({}) as AdminHandlers),
+    chat,
+  );
 
   test('are all for the holder of the admin token', () => {
     for (const { name, access } of table.routes) assert.equal(access, 'admin', name);

@@ -242,7 +242,8 @@ export const adminDescriptions = Object.entries<AdminRoute>(ROUTES).map(([name, 
   describe: () => describe(name, route),
 }));
 
-export function adminRoutes(protocol: Protocol, handlers: AdminHandlers): Route<HttpContext>[] {
+/** The handlers are loaded with the first request. */
+export function adminRoutes(protocol: Protocol, loadHandlers: () => Promise<AdminHandlers>): Route<HttpContext>[] {
   return Object.entries<AdminRoute>(ROUTES).map(([name, route]): Route<HttpContext, Record<string, string>> => {
     const { method, path, status = 200 } = route;
     return {
@@ -259,6 +260,7 @@ export function adminRoutes(protocol: Protocol, handlers: AdminHandlers): Route<
       hasOwnQuery: true,
       describe: () => describe(name, route),
       async handle(context, parameters) {
+        const handlers = await loadHandlers();
         const body = await handlers[name as AdminRouteName](await readRequest(context, parameters));
         context.log.info({ requestId: context.requestId, method, path, status }, 'administered');
         if (body === undefined) return;
