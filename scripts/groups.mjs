@@ -9,7 +9,7 @@ import { root } from './install.mjs';
 import { runsAlone } from './suites.mjs';
 
 /** Large enough to save most of the imports, small enough to keep all cores busy to the end. */
-const FILES_PER_GROUP = 24;
+const FILES_PER_GROUP = 36;
 
 /** Writes a program for each group; returns them with the files that run alone, and removes them with `remove`. */
 export function writeGroups(files) {
