@@ -18,9 +18,16 @@ export function nameModel(bytes: Buffer, { modelPaths }: Pick<Operation, 'modelP
   return spliceAll(bytes, spans, JSON.stringify(model));
 }
 
+/** Of the paths of an operation, which do not change. */
+const nameSearches = new WeakMap<Operation['modelPaths'], MarkSearch>();
+
 /** Finds what may be a model name, or an escaped letter of it. */
 function searchOfName(paths: Operation['modelPaths']): MarkSearch {
-  return createMarkSearch([...paths.map((path) => JSON.stringify(path.at(-1) ?? '')), ESCAPED_LETTER]);
+  const known = nameSearches.get(paths);
+  if (known) return known;
+  const search = createMarkSearch([...paths.map((path) => JSON.stringify(path.at(-1) ?? '')), ESCAPED_LETTER]);
+  nameSearches.set(paths, search);
+  return search;
 }
 
 /** The spans of the name in JSON without escaped letters, which is read up to the first one unless it may be repeated. */
