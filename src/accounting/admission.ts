@@ -187,7 +187,7 @@ function admittedCall(
   { recorder, startedAt, onSettled }: GrantOptions,
 ): AdmittedCall {
   const { call, key, route, handler } = request;
-  const { requestId: id, protocol, stream } = call;
+  const { requestId: id, protocol, stream, operation } = call;
   return {
     meter: openUsageMeter({
       recorder,
@@ -196,6 +196,7 @@ function admittedCall(
         startedAt,
         keyId: key.id,
         tags: key.tags,
+        toolFailures: operation.name === 'complete' ? operation.toolFailuresOf?.(call.body) : undefined,
         model: route.requested,
         protocolIn: protocol.id,
         stream,

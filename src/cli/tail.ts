@@ -74,7 +74,8 @@ function textLine(row: Row, names: ReadonlyMap<string, string>): string {
   const { time, key, model, status, error, cost, ms } = factsOf(row, names);
   const tokens = `${row.input_tokens}/${row.output_tokens}`;
   const outcome = error === null ? status : `${status}: ${error}`;
-  return [time, key, model, outcome, tokens, `$${cost}`, `${ms} ms`, row.id].map(visible).join('  ');
+  const facts = [time, key, model, outcome, tokens, `$${cost}`, `${ms} ms`, ...toolFailures(row), row.id];
+  return facts.map(visible).join('  ');
 }
 
 function jsonLine(row: Row, names: ReadonlyMap<string, string>): string {
@@ -88,9 +89,15 @@ function jsonLine(row: Row, names: ReadonlyMap<string, string>): string {
     status,
     error_code: error,
     ...tokens,
+    tool_failures: row.tool_failures == null ? null : Number(row.tool_failures),
     cost,
     total_ms: ms,
   });
+}
+
+function toolFailures({ tool_failures: count }: Row): string[] {
+  const failed = Number(count ?? 0);
+  return failed === 0 ? [] : [`${failed} ${failed === 1 ? 'tool' : 'tools'} failed`];
 }
 
 function factsOf(row: Row, names: ReadonlyMap<string, string>) {

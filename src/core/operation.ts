@@ -184,6 +184,12 @@ export interface CompleteOperation extends OperationBase {
   // Facing clients.
   /** The caller sets `stream`, which some protocols have in the URL. Throws `unsupported_*` for content that the hub can't represent. */
   decodeRequest(body: Json): ChatRequest;
+  /**
+   * Number of tool results after the last turn of the model that say that their tool failed, so that a conversation, which
+   * is sent whole each time, has each failure counted once. Absent if the protocol does not mark them. The body may have
+   * wrong types.
+   */
+  toolFailuresOf?(body: Json): number;
   /** What an answer takes from its request, such as members that it repeats. */
   echoOf?(body: Json): unknown;
   encodeResponse(response: ChatResponse, options: EncoderOptions): Json;

@@ -3,6 +3,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Part, ResultPart, Turn } from './chat.ts';
 import { GatewayError } from './errors.ts';
+import { isObject, type Json } from './json/json.ts';
 
 interface Settled {
   turns: Turn[];
@@ -68,4 +69,26 @@ function misplaced({ callId, name }: ResultPart, isLate: boolean): GatewayError 
     ? `A tool result answers ${call}, but another turn of the assistant stands between them; put it right after the turn that makes the call.`
     : `A tool result answers ${call}, which no earlier turn of the assistant makes; send that turn too, with the same id.`;
   return new GatewayError('invalid_request', message, { param: 'turns' });
+}
+
+/** How a protocol writes the turns of a request. */
+interface WrittenTurns {
+  isOfModel(turn: Json): boolean;
+  partsOf(turn: Json): Json;
+  isCounted(part: Json): boolean;
+}
+
+/** Number of parts after the last turn of the model; what is no list or object counts for nothing. */
+export function countSinceModel(turns: Json, { isOfModel, partsOf, isCounted }: WrittenTurns): number {
+  if (!Array.isArray(turns)) return 0;
+  let count = 0;
+  for (let index = turns.length - 1; index >= 0; index--) {
+    const turn = turns[index];
+    if (!isObject(turn)) continue;
+    if (isOfModel(turn)) break;
+    const parts = partsOf(turn);
+    if (!Array.isArray(parts)) continue;
+    for (const part of parts) if (isObject(part) && isCounted(part)) count++;
+  }
+  return count;
 }

@@ -33,6 +33,8 @@ export interface UsageRow {
   trace?: string | null;
   /** See `records/tags.ts`; null in stored records of earlier versions. */
   tags?: string | null;
+  /** Failed tool results of the latest turn; null if the protocol does not mark them, and in records of earlier versions. */
+  tool_failures?: number | null;
 }
 
 /**
@@ -75,5 +77,6 @@ export function usageRowOf(record: EncodedUsage): UsageRow {
     ended_at: record[25] ?? null,
     trace: record[26] ?? null,
     tags: record[27] ?? '',
+    tool_failures: record[28] ?? null,
   } as UsageRow;
 }

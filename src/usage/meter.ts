@@ -58,7 +58,7 @@ export interface UsageEstimate {
 
 export interface UsageMeterOptions {
   recorder: Recorder;
-  request: Pick<Intent, 'id' | 'startedAt' | 'keyId' | 'tags' | 'model' | 'protocolIn' | 'stream'>;
+  request: Pick<Intent, 'id' | 'startedAt' | 'keyId' | 'tags' | 'toolFailures' | 'model' | 'protocolIn' | 'stream'>;
   /** The operation is free, e.g. counting tokens. */
   free: boolean;
   estimate: UsageEstimate;
@@ -148,6 +148,7 @@ class MeteredIntent implements Intent {
   readonly startedAt: number;
   readonly keyId: string;
   readonly tags: string;
+  readonly toolFailures: number | undefined;
   readonly model: string;
   readonly endpoint: Intent['endpoint'];
   readonly protocolIn: string;
@@ -157,11 +158,12 @@ class MeteredIntent implements Intent {
   readonly #served: CatalogModel;
 
   constructor(options: UsageMeterOptions, { provider, model, protocol }: ServingEndpoint) {
-    const { id, startedAt, keyId, tags, model: requested, protocolIn, stream } = options.request;
+    const { id, startedAt, keyId, tags, toolFailures, model: requested, protocolIn, stream } = options.request;
     this.id = id;
     this.startedAt = startedAt;
     this.keyId = keyId;
     this.tags = tags;
+    this.toolFailures = toolFailures;
     this.model = requested;
     this.endpoint = { provider, model: model.upstreamId };
     this.protocolIn = protocolIn;

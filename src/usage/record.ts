@@ -15,6 +15,8 @@ export interface Intent {
   keyId: string;
   /** Text of the tags of the key; empty without any. */
   tags: string;
+  /** Tool results of the latest turn that say that the tool failed; undefined if the protocol does not mark them. */
+  toolFailures?: number | undefined;
   /** Model name in the client request. */
   model: string;
   endpoint: { provider: string; model: string };
@@ -86,6 +88,7 @@ export function completedRow(intent: Intent, completion: Completion): UsageRow {
     ended_at: intent.startedAt + Math.round(completion.total),
     trace: completion.trace ?? null,
     tags: intent.tags,
+    tool_failures: intent.toolFailures ?? null,
   };
 }
 

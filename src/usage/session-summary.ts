@@ -14,6 +14,8 @@ export interface SessionSummary {
   input_tokens: number;
   output_tokens: number;
   cached_tokens: number;
+  /** Tool results that say that the tool failed; null if no request's protocol marks them. */
+  tool_failures: number | null;
   /** In 1e-12 USD. */
   cost: bigint;
   /** Unix milliseconds. */
@@ -37,6 +39,7 @@ export function groupBySession(rows: readonly Row[], sessionOf: (row: Row) => st
     known.input_tokens += Number(row.input_tokens);
     known.output_tokens += Number(row.output_tokens);
     known.cached_tokens += Number(row.cached_tokens);
+    known.tool_failures = withToolFailures(known.tool_failures, row);
     known.cost += BigInt(String(row.cost));
     known.firstAt = Math.min(known.firstAt, endedAt);
     known.lastAt = Math.max(known.lastAt, endedAt);
@@ -44,7 +47,21 @@ export function groupBySession(rows: readonly Row[], sessionOf: (row: Row) => st
   return [...sessions.values()].toSorted((one, other) => other.lastAt - one.lastAt);
 }
 
-const NO_SUMS = { requests: 0, failures: 0, input_tokens: 0, output_tokens: 0, cached_tokens: 0, cost: 0n };
+/** Results in a request without an answer come again in the next one. */
+function withToolFailures(sum: number | null, { tool_failures: count, status }: Row): number | null {
+  if (count == null) return sum;
+  return (sum ?? 0) + (status === 'failed' || status === 'interrupted' ? 0 : Number(count));
+}
+
+const NO_SUMS = {
+  requests: 0,
+  failures: 0,
+  input_tokens: 0,
+  output_tokens: 0,
+  cached_tokens: 0,
+  tool_failures: null,
+  cost: 0n,
+};
 
 function emptySession(session: string, at: number): SessionSummary {
   return { ...NO_SUMS, session, keyIds: [], models: [], firstAt: at, lastAt: at };

@@ -30,6 +30,7 @@ function request(number: number, more: Partial<TopRequest> = {}): TopRequest {
     firstByte: 300,
     total: 895,
     dropped: ['top_k'],
+    toolFailures: 2,
     attempts: ATTEMPTS,
     ...more,
   };
@@ -75,7 +76,7 @@ test('keys choose a request, open it with its attempts, filter and end', () => {
   assert.equal(pressAll(['j', 'j', 'j', 'j'], shown).selected, 2);
   assert.equal(pressAll(['j', '\x1b[B', 'k', '\x1b[A', 'k'], shown).selected, 0);
   const opened = drawScreen(shown, pressAll(['j', '\r'], shown), SIZE).join('\n');
-  assert.match(opened, /req_2 .*\nasked for fast, messages to chat, dropped: top_k\n/);
+  assert.match(opened, /req_2 .*\nasked for fast, messages to chat, dropped: top_k, tools that failed: 2\n/);
   assert.match(opened, /^1 +a\/m +2 ms +- +90 ms +429 rate_limit_exceeded$/m);
   assert.match(opened, /^2 +b\/m +95 ms +300 ms +800 ms +200$/m);
   assert.match(drawScreen(shown, pressAll(['j', 'j', '\r'], shown), SIZE).join('\n'), /trace is not kept/);

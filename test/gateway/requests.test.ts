@@ -6,6 +6,7 @@ import type { TSchema } from 'typebox';
 import { problems } from '../../src/core/json/check.ts';
 import type { Json } from '../../src/core/json/json.ts';
 import { requestDetail, requestList, requestSessions, requestSummary } from '../../src/http/requests/schema.ts';
+import { groupBySession } from '../../src/usage/session-summary.ts';
 import { createManualClock } from '../jobs/manual-clock.ts';
 import {
   answerJson,
@@ -287,5 +288,58 @@ describe('conversations', () => {
       own.map(({ session }) => session),
       ['agent-2'],
     );
+  });
+
+  test('have the tools that failed, each once, where the protocol says it', async () => {
+    const headers = {
+      ...{ authorization: `Bearer ${KEYS.own}`, 'anthropic-version': '2023-06-01' },
+      'x-session-id': 'agent-tools',
+    };
+    const call = (id: string) => ({ role: 'assistant', content: [{ type: 'tool_use', id, name: 'look', input: {} }] });
+    const result = (id: string, is_error: boolean) => ({
+      role: 'user',
+      content: [{ type: 'tool_result', tool_use_id: id, content: 'x', is_error }],
+    });
+    const turns: Json[] = [
+      { role: 'user', content: 'hi' },
+      call('a'),
+      result('a', true),
+      call('b'),
+      result('b', false),
+    ];
+    const ids = [];
+    for (const length of [1, 3, 5]) {
+      const request = { model: 'two/m', max_tokens: 9, messages: turns.slice(0, length) };
+      const response = await post(`${gateway.url}/anthropic/v1/messages`, request, headers);
+      assert.equal(response.status, 200, await response.text());
+      ids.push(response.headers.get('x-polygate-request-id'));
+    }
+    const counts = [];
+    for (const id of ids) counts.push((await read(`/requests/${id}`, { schema: requestDetail })).data.tool_failures);
+    assert.deepEqual(counts, [0, 1, 0]);
+    const plain = await chat('two/m', { headers: { 'x-session-id': 'agent-plain' } });
+    assert.equal((await read(`/requests/${plain}`)).data.tool_failures, null);
+    for (const key of [undefined, 'own'] as const) {
+      const { data } = await read('/requests/sessions', { ...(key && { key }), schema: requestSessions });
+      const found = data.filter(({ session }: Json) => ['agent-tools', 'agent-plain'].includes(session));
+      assert.deepEqual(
+        found.map(({ session, tool_failures }: Json) => [session, tool_failures]),
+        [
+          ['agent-plain', null],
+          ['agent-tools', 1],
+        ],
+      );
+    }
+  });
+
+  test('leave out the failed tools of a request without an answer, which come again', () => {
+    const row = (status: string, tool_failures: number | null) => ({
+      ...{ status, tool_failures, ended_at: 1, key_id: 'k', endpoint_provider: 'p', endpoint_model: 'm' },
+      ...{ input_tokens: 1, output_tokens: 1, cached_tokens: 0, cost: '0' },
+    });
+    const sum = (...rows: ReturnType<typeof row>[]) => groupBySession(rows, () => 'one')[0]?.tool_failures;
+    assert.equal(sum(row('failed', 2), row('interrupted', 2), row('completed', 2), row('partial', 1)), 3);
+    assert.equal(sum(row('failed', 2)), 0);
+    assert.equal(sum(row('completed', null)), null);
   });
 });

@@ -102,6 +102,7 @@ forEachStore((name, open) => {
       ...{ input_tokens: 120, output_tokens: 30, cached_tokens: 20, cache_write_tokens: 0, reasoning_tokens: 0 },
       ...{ audio_tokens: 0, searches: 0, estimated: false, cost: '0.0015' },
       ...{ first_byte_ms: 40, total_ms: 90, upstream_id: 'chatcmpl-1' },
+      tool_failures: null,
       tags: { env: 'prod', team: 'search' },
     });
   });

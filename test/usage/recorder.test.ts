@@ -5,6 +5,7 @@ import { test } from 'node:test';
 import { pino } from 'pino';
 import type { Store } from '../../src/store/store.ts';
 import { StoreUnavailable } from '../../src/store/unavailable.ts';
+import { encodeBegin, encodeEnd, encodeInterrupted } from '../../src/usage/journal/records.ts';
 import { createRecorder, type Recorder } from '../../src/usage/recorder.ts';
 import { forEachStore, openTestSqlite } from '../store/stores.ts';
 import { completion, intent, NOON } from './records.ts';
@@ -38,6 +39,48 @@ function breakable(store: Store) {
 }
 
 forEachStore((name, open) => {
+  test(`a record has the failed tools of its request, also when the gateway died (${name})`, async (context) => {
+    const store = await open(context);
+    const recorder = recorderOn(store);
+    const counts: Record<string, number | undefined> = { none: undefined, zero: 0, three: 3, died: 2 };
+    for (const [id, toolFailures] of Object.entries(counts)) {
+      await recorder.begin(intent(id, { toolFailures }));
+      if (id !== 'died') await recorder.finish(intent(id, { toolFailures }), completion({ upstreamId: undefined }));
+    }
+    assert.equal(await store.call('recoverUsage', { now: NOON }), 1);
+    const found = [];
+    for (const id of Object.keys(counts)) {
+      const count = (await store.call('usageRecord', { id, keyId: 'key-1' }))?.tool_failures;
+      found.push(count === null ? null : Number(count));
+    }
+    assert.deepEqual(found, [null, 0, 3, 2]);
+  });
+
+  test(`a journal keeps the failed tools of requests that end, and of those that do not (${name})`, async (context) => {
+    const store = await open(context);
+    const counts: Record<string, number | undefined> = { none: undefined, zero: 0, three: 3 };
+    const payloads = Object.entries(counts).flatMap(([id, toolFailures]) =>
+      ['', 'team=search'].flatMap((tags) => [
+        encodeEnd(intent(`${id} ${tags}`, { tags, toolFailures }), completion({ upstreamId: undefined })),
+        encodeInterrupted(encodeBegin(intent(`${id} ${tags} died`, { tags, toolFailures })), NOON),
+      ]),
+    );
+    const position = { segment: 1, offset: 1, oldest: 1 };
+    await store.call('storeJournalBatch', { journal: 'journal', position, records: payloads.join(',') });
+    for (const [id, toolFailures = null] of Object.entries(counts)) {
+      for (const [tags, end] of [
+        ['', ''],
+        ['', ' died'],
+        ['team=search', ''],
+        ['team=search', ' died'],
+      ]) {
+        const row = await store.call('usageRecord', { id: `${id} ${tags}${end}`, keyId: 'key-1' });
+        const count = row?.tool_failures === null ? null : Number(row?.tool_failures);
+        assert.deepEqual([count, row?.tags], [toolFailures, tags], `${id} ${tags}${end}`);
+      }
+    }
+  });
+
   test(`a finished request is a record, a sum and a spending (${name})`, async (context) => {
     const store = await open(context);
     const recorder = recorderOn(store);

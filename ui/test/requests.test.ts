@@ -10,6 +10,7 @@ import {
   openBrowser,
   signInAsAdmin,
   startGatewayForOperators,
+  THEMES,
   type Theme,
   visit,
 } from './browser.ts';
@@ -98,7 +99,7 @@ test('requests of a coding agent are one line, which leads to its turns', async 
   const visitor = await signInAsAdmin(browser, gateway, '/ui/requests');
   const { page } = visitor;
   await page.getByRole('button', { name: 'sessions', exact: true }).click();
-  const row = page.getByRole('row', { name: /agent-7 test sandbox.echo 2 0 / });
+  const row = page.getByRole('row', { name: /agent-7 test sandbox.echo 2 0 — / });
   await row.waitFor();
   await assertSound(visitor);
   await row.getByRole('button').click();
@@ -110,3 +111,40 @@ test('requests of a coding agent are one line, which leads to its turns', async 
     .waitFor();
   await assertSound(visitor);
 });
+
+for (const theme of THEMES) {
+  test(`tools that failed are in the line of a conversation and in its requests, in the ${theme} theme`, async () => {
+    const session = `agent-tools-${theme}`;
+    const result = (id: string) => ({ type: 'tool_result', tool_use_id: id, content: 'No such file.', is_error: true });
+    const call = (id: string) => ({ type: 'tool_use', id, name: 'look', input: {} });
+    const turns = [
+      { role: 'user', content: 'Hello' },
+      { role: 'assistant', content: [call('a'), call('b')] },
+      { role: 'user', content: [result('a'), result('b')] },
+    ];
+    for (const count of [1, 3]) {
+      const response = await fetch(`${gateway.url}/anthropic/v1/messages`, {
+        method: 'POST',
+        headers: {
+          ...{ authorization: `Bearer ${KEY}`, 'content-type': 'application/json' },
+          ...{ 'anthropic-version': '2023-06-01', 'x-session-id': session },
+        },
+        body: JSON.stringify({ model: 'sandbox/echo', max_tokens: 50, messages: turns.slice(0, count) }),
+      });
+      assert.equal(response.status, 200, await response.text());
+    }
+    const visitor = await signInAsAdmin(browser, gateway, '/ui/requests?view=sessions', { theme });
+    const { page } = visitor;
+    await page.getByRole('columnheader', { name: 'Tools failed' }).waitFor();
+    const line = page.getByRole('row', { name: new RegExp(`${session} test sandbox.echo 2 0 2 `) });
+    await line.waitFor();
+    await assertSound(visitor);
+    await line.getByRole('button').click();
+    const row = page.getByRole('row', { name: /2 tools failed/ });
+    await row.waitFor();
+    await row.getByRole('button').press('Enter');
+    const panel = page.getByRole('dialog', { name: 'Request' });
+    await panel.getByText('Tools that failed').locator('xpath=following-sibling::*[1]').getByText('2').waitFor();
+    await assertSound(visitor);
+  });
+}

@@ -102,10 +102,16 @@ function listLines(found: readonly TopRequest[], selected: number, room: number)
 }
 
 function openedLines(request: TopRequest): string[] {
-  const { id, requested, protocols, dropped, attempts } = request;
+  const { id, requested, protocols, dropped, toolFailures, attempts } = request;
+  const facts = [
+    `asked for ${requested}`,
+    protocols,
+    ...(dropped.length > 0 ? [`dropped: ${dropped.join(', ')}`] : []),
+    ...(toolFailures > 0 ? [`tools that failed: ${toolFailures}`] : []),
+  ];
   return [
     `${id}  ${cells(request).join('  ')}`,
-    `asked for ${requested}, ${protocols}${dropped.length > 0 ? `, dropped: ${dropped.join(', ')}` : ''}`,
+    facts.join(', '),
     '',
     ...(attempts ? tableLines(ATTEMPT_HEADINGS, attempts.map(attemptCells)) : ['Its trace is not kept (usage.trace).']),
   ];

@@ -23,6 +23,8 @@ export interface TopRequest {
   firstByte: number | null;
   total: number | null;
   dropped: string[];
+  /** Results of tools that say that the tool failed. */
+  toolFailures: number;
   /** Undefined if its trace is not kept. */
   attempts: StoredAttempt[] | undefined;
 }
@@ -107,13 +109,14 @@ function endedRequest(row: Row, names: Names): TopRequest {
     firstByte: row.first_byte_ms === null ? null : Number(row.first_byte_ms),
     total: Number(row.total_ms),
     dropped: trace?.dropped ?? [],
+    toolFailures: Number(row.tool_failures ?? 0),
     attempts: trace?.attempts,
   };
 }
 
 function runningRequest(row: OpenRequest, names: Names, now: number): TopRequest {
   const time = Number(row.started_at);
-  const unknown = { tokens: '-', cost: 0n, firstByte: null, dropped: [], attempts: undefined };
+  const unknown = { tokens: '-', cost: 0n, firstByte: null, dropped: [], toolFailures: 0, attempts: undefined };
   return { ...identity(row as Row, names), time, state: 'running', total: now - time, ...unknown };
 }
 

@@ -40,6 +40,10 @@ const ended = {
   cached_tokens: count,
   cache_write_tokens: count,
   reasoning_tokens: count,
+  tool_failures: Type.Union([count, Type.Null()], {
+    description:
+      'Results of tools since the last answer that say that the tool failed; null if the protocol does not say it.',
+  }),
   estimated: Type.Boolean({ description: 'Whether a token count is an estimate.' }),
   cost: money,
   first_byte_ms: nullable(count),
@@ -117,6 +121,9 @@ export const requestSessions = Type.Object({
       input_tokens: count,
       output_tokens: count,
       cached_tokens: count,
+      tool_failures: Type.Union([count, Type.Null()], {
+        description: 'Results of tools that say that the tool failed; null if the protocols do not say it.',
+      }),
       cost: money,
       first_at: moment,
       last_at: moment,

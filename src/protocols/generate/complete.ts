@@ -4,7 +4,7 @@ import { isObject, type Json, read, textOf } from '../../core/json/json.ts';
 import type { CompleteOperation } from '../../core/operation.ts';
 import type { SseEvent } from '../../core/sse.ts';
 import { checkRequest, checkRequestLimits, requestSchema } from './check.ts';
-import { conversation, requestModel, state } from './conversation.ts';
+import { conversation, requestModel, state, toolFailuresOf } from './conversation.ts';
 import { names } from './names.ts';
 import { limitOutput, outputOf } from './output.ts';
 import { decodeRequest } from './request-decoder.ts';
@@ -34,6 +34,7 @@ export const complete: CompleteOperation = {
   check: checkRequest,
   example: { contents: [{ role: 'user', parts: [{ text: 'Hello' }] }] },
   conversation,
+  toolFailuresOf,
   decodeRequest,
   encodeResponse,
   streamEncoder: createStreamEncoder,

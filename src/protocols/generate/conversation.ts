@@ -4,11 +4,20 @@ import type { Json } from '../../core/json/json.ts';
 import { ENVELOPE_MARK } from '../../core/opaque.ts';
 import type { Headers } from '../../core/operation.ts';
 import { outline } from '../../core/outline.ts';
+import { countSinceModel } from '../../core/results.ts';
 import type { StateAccess } from '../../core/state-access.ts';
 import { restoreState } from './state.ts';
 
 export function conversation(body: Json, headers: Headers): string {
   return String(headers['x-session-id'] ?? outline((body.generateContentRequest ?? body).contents?.[0] ?? ''));
+}
+
+export function toolFailuresOf({ contents }: Json): number {
+  return countSinceModel(contents, {
+    isOfModel: ({ role }) => role === 'model',
+    partsOf: ({ parts }) => parts,
+    isCounted: (part) => Boolean((part.functionResponse ?? part.function_response)?.response?.error),
+  });
 }
 
 export const state: StateAccess = {

@@ -4,6 +4,7 @@ import type { Json } from '../../core/json/json.ts';
 import { ENVELOPE_MARK } from '../../core/opaque.ts';
 import type { Headers } from '../../core/operation.ts';
 import { outline } from '../../core/outline.ts';
+import { countSinceModel } from '../../core/results.ts';
 import type { StateAccess } from '../../core/state-access.ts';
 import { restoreState } from './state.ts';
 
@@ -11,6 +12,14 @@ export function conversation({ metadata, messages }: Json, headers: Headers): st
   return String(
     headers['x-claude-code-session-id'] ?? headers['x-session-id'] ?? metadata?.user_id ?? outline(messages[0]),
   );
+}
+
+export function toolFailuresOf({ messages }: Json): number {
+  return countSinceModel(messages, {
+    isOfModel: ({ role }) => role === 'assistant',
+    partsOf: ({ content }) => content,
+    isCounted: (block) => block.type === 'tool_result' && block.is_error === true,
+  });
 }
 
 export const state: StateAccess = {

@@ -60,6 +60,7 @@ const REQUEST_COLUMNS: Columns = [
   ['ended_at', 'bigint'],
   ['trace', 'text'],
   ['tags', 'text'],
+  ['tool_failures', 'bigint'],
 ];
 
 const NAME_COLUMNS: Columns = [

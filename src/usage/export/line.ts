@@ -30,6 +30,7 @@ export function lineOf(row: Row): string {
     first_byte_ms: row.first_byte_ms === null ? null : Number(row.first_byte_ms),
     total_ms: Number(row.total_ms),
     upstream_id: row.upstream_id,
+    tool_failures: row.tool_failures == null ? null : Number(row.tool_failures),
     tags: tagsOf(String(row.tags ?? '')),
   };
   return `${JSON.stringify(record)}\n`;

@@ -30,26 +30,30 @@ function numeral(value: number | null): string {
   return value !== null && Number.isFinite(value) ? String(value) : 'null';
 }
 
-/** Tags are the last element, where there are any. */
-function lastTags(tags: string | null | undefined): string {
+/** Tags and failed tools are the last elements, where there are any. */
+function lastElements(tags: string | null | undefined, toolFailures: number | null | undefined): string {
+  if (toolFailures != null) return `,${quoted(tags ?? '')},${toolFailures}`;
   return tags ? `,${quoted(tags)}` : '';
 }
 
-/** Id, start, key, model, endpoint, protocols, stream, estimated input, its cost, tags. */
+/** Id, start, key, model, endpoint, protocols, stream, estimated input, its cost, tags, failed tools. */
 export function encodeBegin(intent: Intent): string {
-  const { id, startedAt, keyId, tags, model, endpoint, protocolIn, protocolOut, stream, estimate } = intent;
-  return `[${quoted(id)},${numeral(startedAt)},${named(keyId)},${named(model)},${named(endpoint.provider)},${named(endpoint.model)},${named(protocolIn)},${named(protocolOut)},${Number(stream)},${numeral(estimate.input)},${estimate.cost}${lastTags(tags)}]`;
+  const { id, startedAt, keyId, tags, toolFailures, model, endpoint, protocolIn, protocolOut, stream, estimate } =
+    intent;
+  return `[${quoted(id)},${numeral(startedAt)},${named(keyId)},${named(model)},${named(endpoint.provider)},${named(endpoint.model)},${named(protocolIn)},${named(protocolOut)},${Number(stream)},${numeral(estimate.input)},${estimate.cost}${lastElements(tags, toolFailures)}]`;
 }
 
 /** Intent of a begin, for the record of an interrupted request. */
 export function decodeBegin(payload: string): Intent {
-  const [id, startedAt, keyId, model, provider, endpointModel, protocolIn, protocolOut, stream, input, cost, tags] =
+  const [id, startedAt, keyId, model, provider, endpointModel, protocolIn, protocolOut, stream, ...rest] =
     JSON.parse(payload);
+  const [input, cost, tags, toolFailures] = rest;
   return {
     id,
     startedAt,
     keyId,
     tags: tags ?? '',
+    toolFailures: toolFailures ?? undefined,
     model,
     endpoint: { provider, model: endpointModel },
     protocolIn,
@@ -62,7 +66,7 @@ export function decodeBegin(payload: string): Intent {
 /** The columns of a usage row in their order. */
 export function encodeEnd(intent: Intent, completion: Completion): string {
   const row = completedRow(intent, completion);
-  return `[${quoted(row.id)},${numeral(row.started_at)},${named(row.key_id)},${named(row.model)},${named(row.endpoint_provider)},${named(row.endpoint_model)},${named(row.protocol_in)},${named(row.protocol_out)},${row.stream},${named(row.status)},${quoted(row.error_code)},${quoted(row.finish)},${row.estimated},${numeral(row.attempts)},${row.input_tokens},${row.output_tokens},${row.cached_tokens},${row.cache_write_tokens},${row.reasoning_tokens},${row.audio_tokens},${row.searches},${row.cost},${numeral(row.first_byte_ms)},${numeral(row.total_ms)},${quoted(row.upstream_id)},${numeral(row.ended_at ?? null)},${quoted(row.trace ?? null)}${lastTags(row.tags)}]`;
+  return `[${quoted(row.id)},${numeral(row.started_at)},${named(row.key_id)},${named(row.model)},${named(row.endpoint_provider)},${named(row.endpoint_model)},${named(row.protocol_in)},${named(row.protocol_out)},${row.stream},${named(row.status)},${quoted(row.error_code)},${quoted(row.finish)},${row.estimated},${numeral(row.attempts)},${row.input_tokens},${row.output_tokens},${row.cached_tokens},${row.cache_write_tokens},${row.reasoning_tokens},${row.audio_tokens},${row.searches},${row.cost},${numeral(row.first_byte_ms)},${numeral(row.total_ms)},${quoted(row.upstream_id)},${numeral(row.ended_at ?? null)},${quoted(row.trace ?? null)}${lastElements(row.tags, row.tool_failures)}]`;
 }
 
 /** The end of a request that no process will end: what its begin says, and no output. */

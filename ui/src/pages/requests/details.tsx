@@ -92,6 +92,10 @@ function Detail({ detail }: { detail: RequestDetail }) {
             ['Answered by', detail.model],
             ['Wire', `${detail.protocol} → ${detail.upstream_protocol}${detail.path ? `, ${detail.path}` : ''}`],
             ['Streamed', detail.streamed ? 'yes' : 'no'],
+            [
+              'Tools that failed',
+              detail.tool_failures === null ? 'not said in this protocol' : formatCount(detail.tool_failures),
+            ],
             ['Ended because', detail.finish_reason ?? '—'],
             ['Conversation', detail.session ?? '—'],
             ['Begun', <Time key="begun" at={detail.started_at} />],

@@ -254,6 +254,11 @@ function RequestTable({ rows, open, onOpen }: RequestTableProps) {
               <RequestStatus view={row} />
               {row.attempts > 1 && <span className="text-warn">{row.attempts} attempts</span>}
               {row.dropped.length > 0 && <span className="text-warn">{row.dropped.length} dropped</span>}
+              {(row.tool_failures ?? 0) > 0 && (
+                <span className="text-warn">
+                  {row.tool_failures} {row.tool_failures === 1 ? 'tool' : 'tools'} failed
+                </span>
+              )}
             </span>
           </td>
           <td className="number">

@@ -27,6 +27,8 @@ export interface RequestView {
   cached_tokens: number;
   cache_write_tokens: number;
   reasoning_tokens: number;
+  /** Null if the protocol does not say it. */
+  tool_failures: number | null;
   estimated: boolean;
   cost: string;
   first_byte_ms: number | null;
@@ -197,6 +199,8 @@ export interface SessionLine {
   input_tokens: number;
   output_tokens: number;
   cached_tokens: number;
+  /** Null if the protocols do not say it. */
+  tool_failures: number | null;
   cost: string;
   first_at: string;
   last_at: string;

@@ -43,13 +43,18 @@ function SessionTable({ lines, isComplete, onOpen }: SessionTableProps) {
     { open: undefined, onOpen },
   );
   const columns = ['Last', 'Session', ...(isOperator ? ['Key'] : []), 'Models'];
-  const sums = ['Turns', 'Failed', 'In', 'Cached', 'Out', 'Cost'].map(numbers);
+  const sums = ['Turns', 'Failed', 'Tools failed', 'In', 'Cached', 'Out', 'Cost'].map(numbers);
   return (
     <Table
       label="Sessions"
       columns={[...columns, ...sums]}
       below={
-        !isComplete && <p className="border-t p-3 text-center text-dim">Made of the newest 5,000 requests of a day.</p>
+        <div className="flex flex-col gap-1 border-t p-3 text-center text-dim">
+          {!isComplete && <p>Made of the newest 5,000 requests of a day.</p>}
+          <p>
+            Tools that failed are counted over messages and generate; the other protocols do not mark their results.
+          </p>
+        </div>
       }
     >
       {lines.map((line) => (
@@ -68,6 +73,7 @@ function SessionTable({ lines, isComplete, onOpen }: SessionTableProps) {
           <td className="max-w-64 truncate text-dim">{line.models.join(', ')}</td>
           <td className="number">{formatCount(line.requests)}</td>
           <td className={`number ${line.failures > 0 ? 'text-bad' : 'text-dim'}`}>{formatCount(line.failures)}</td>
+          <ToolFailures count={line.tool_failures} />
           <td className="number">{formatShort(line.input_tokens)}</td>
           <td className="number text-dim">
             {line.input_tokens === 0 ? '—' : `${Math.round((100 * line.cached_tokens) / line.input_tokens)} %`}
@@ -80,4 +86,9 @@ function SessionTable({ lines, isComplete, onOpen }: SessionTableProps) {
       ))}
     </Table>
   );
+}
+
+function ToolFailures({ count }: { count: number | null }) {
+  if (count === null) return <td className="number text-dim">—</td>;
+  return <td className={`number ${count > 0 ? 'text-warn' : 'text-dim'}`}>{formatCount(count)}</td>;
 }
