@@ -17,7 +17,7 @@ export interface DailySumsOptions {
 }
 
 export interface DailySums {
-  /** Sums up days that are due, for a limited time. Returns their number. */
+  /** Sums up days that are due, and deletes those of zones that nobody asks by, for a limited time. Returns the number of days that were summed up. */
   run(signal?: AbortSignal): Promise<number>;
 }
 
@@ -25,6 +25,7 @@ const HOUR_MS = 3_600_000;
 const UTC_FIRST_HOUR = 0;
 /** First hours of days beside those of UTC that are summed up: of the zones that reports were last asked by, with and without summer time. */
 const MAX_ZONES = 4;
+/** Time after the last report by a zone for which its days are summed up and kept. */
 const ZONE_RETENTION_MS = 30 * 24 * HOUR_MS;
 /** Hours after a day in which most of its last records arrive; more than the two that the trigger of PostgreSQL leaves out. */
 const SETTLE_HOURS = 4;
@@ -86,6 +87,23 @@ export function createDailySums({ store, clock }: DailySumsOptions): DailySums {
     return true;
   }
 
+  /** Deletes the days of zones by which no report has asked since a time. */
+  async function forgetZones(since: number, isOver: () => boolean): Promise<void> {
+    while (!isOver()) {
+      const firstHour: number | undefined = await store.call('unaskedZone', { since });
+      if (firstHour === undefined) return;
+      let after = Number.MIN_SAFE_INTEGER;
+      for (;;) {
+        const start: number | undefined = await store.call('nextDayOfZone', { firstHour, after });
+        if (start === undefined) break;
+        while ((await store.call('forgetDayOfZone', { start, since, limit: BATCH_ROWS })) > 0) if (isOver()) return;
+        if (isOver()) return;
+        after = start;
+      }
+      await store.call('forgetZone', { firstHour, since });
+    }
+  }
+
   return {
     async run(signal) {
       const settled = Math.floor(store.now() / HOUR_MS) - SETTLE_HOURS;
@@ -93,10 +111,11 @@ export function createDailySums({ store, clock }: DailySumsOptions): DailySums {
       const since = store.now() - ZONE_RETENTION_MS;
       const zones: number[] = await store.call('askedZones', { since, limit: MAX_ZONES });
       const deadline = clock.monotonic() + MAX_RUN_MS;
+      const isOver = () => signal?.aborted === true || clock.monotonic() >= deadline;
       let days = 0;
       for (const firstHour of [UTC_FIRST_HOUR, ...zones]) {
         let end = settled;
-        while (!signal?.aborted && clock.monotonic() < deadline) {
+        while (!isOver()) {
           const start: number | undefined = await store.call('dayToSum', { end, firstHour, now: store.now() });
           if (start === undefined) break;
           if (await build(start, signal)) days += 1;
@@ -104,6 +123,7 @@ export function createDailySums({ store, clock }: DailySumsOptions): DailySums {
           end = start;
         }
       }
+      await forgetZones(since, isOver);
       return days;
     },
   };

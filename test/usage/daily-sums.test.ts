@@ -399,6 +399,40 @@ forEachStore((name, open) => {
     assert.deepEqual(await store.call('askedZones', { since: 0, limit: 4 }), [10, 9, 8, 7]);
   });
 
+  test(`days of a zone are deleted when nobody has asked by it for 30 days, and made again when somebody does (${name})`, async (context) => {
+    const store = await open(context, RAW_SQL);
+    const keys = Array.from({ length: 300 }, (_, index) => `key-${index}`);
+    await add(
+      store,
+      keys.flatMap((key) => [rowOf({ ...VIDEO, key, hour: 20 }), rowOf({ ...VIDEO, key, hour: 70 })]),
+    );
+    const now = store.now();
+    const runAt = (days: number) =>
+      createDailySums({ store: { ...store, now: () => now + days * 24 * HOUR_MS }, clock: systemClock }).run();
+    const startsOf = async (table: string) => {
+      const rows = await rawSql(store, `SELECT DISTINCT start FROM ${table} ORDER BY start`);
+      return rows.map(({ start }) => Number(start) - FIRST);
+    };
+    await store.call('noteZones', { firstHours: [19], now });
+    await store.call('noteZones', { firstHours: [4], now: now + 24 * HOUR_MS });
+    assert.equal(await runAt(0), 6);
+    assert.equal(await runAt(30), 0);
+    // Deletes the states of three days and leaves their sums.
+    await add(store, [rowOf({ ...VIDEO, hour: 20 })]);
+    assert.deepEqual(await startsOf('usage_day'), [0, 4, 19, 48, 52, 67]);
+    assert.equal(await runAt(30.5), 2);
+    for (const table of ['usage_day', 'usage_part_day', 'usage_day_state'])
+      assert.deepEqual(await startsOf(table), [0, 4, 48, 52], table);
+    const zones = await rawSql(store, 'SELECT first_hour FROM usage_day_zone');
+    assert.deepEqual(
+      zones.map(({ first_hour }) => Number(first_hour)),
+      [4],
+    );
+    await store.call('noteZones', { firstHours: [19], now: now + 31 * 24 * HOUR_MS });
+    assert.equal(await runAt(31), 2);
+    assert.deepEqual(await startsOf('usage_day'), [0, 4, 19, 48, 52, 67]);
+  });
+
   test(`days are summed up hours after their end, and no more when the clock is set back (${name})`, async (context) => {
     const store = await open(context);
     await add(store, [rowOf(VIDEO), rowOf({ ...VIDEO, hour: 24 })]);

@@ -98,17 +98,7 @@ export const sumWriters = reading<object, string[]>('usage', async (transaction)
 export const clearDay = writing<DayStep & { limit: number }, number | undefined>(
   'usage',
   async (transaction, { limit, ...step }) => {
-    if (!(await goesOn(transaction, step))) return undefined;
-    let deleted = 0;
-    for (const [table, { keys }] of Object.entries(DAY_TABLES)) {
-      const columns = ['start', ...keys].join(', ');
-      deleted += await transaction.run(
-        `DELETE FROM ${table} WHERE start = :start AND (${columns}) IN
-         (SELECT ${columns} FROM ${table} WHERE start = :start ORDER BY ${columns} LIMIT :limit)`,
-        { start: step.start, limit },
-      );
-    }
-    return deleted;
+    return (await goesOn(transaction, step)) ? deleteSums(transaction, { start: step.start, limit }) : undefined;
   },
 );
 
@@ -159,6 +149,61 @@ export const completeDay = writing<DayBuild, boolean>('usage', async (transactio
 export const forgetDaysAfter = writing<{ end: number }, number>('usage', (transaction, { end }) =>
   transaction.run(`DELETE FROM usage_day_state WHERE start > :end - ${DAY_HOURS}`, { end }),
 );
+
+/** First hour of days by which no report has asked since a time; undefined if there is none. */
+export const unaskedZone = reading<{ since: number }, number | undefined>('usage', async (transaction, values) => {
+  const sql = 'SELECT first_hour FROM usage_day_zone WHERE asked_at < :since ORDER BY first_hour LIMIT 1';
+  const [row] = await transaction.all(sql, values);
+  return row && Number(row.first_hour);
+});
+
+/** Start of the next day with this first hour of which there is a state or a sum; undefined if there is none. */
+export const nextDayOfZone = reading<{ firstHour: number; after: number }, number | undefined>(
+  'usage',
+  async (transaction, values) => {
+    const next = ['usage_day_state', ...Object.keys(DAY_TABLES)].map(
+      (table) => `SELECT MIN(start) AS start FROM ${table} WHERE start > day.start`,
+    );
+    const [row] = await transaction.all(
+      `WITH RECURSIVE day(start) AS (
+         SELECT CAST(:after AS bigint)
+         UNION ALL SELECT (SELECT MIN(start) FROM (${next.join(' UNION ALL ')}) AS next) FROM day WHERE day.start IS NOT NULL)
+       SELECT start FROM day WHERE start > :after AND start % ${DAY_HOURS} = :firstHour LIMIT 1`,
+      values,
+    );
+    return row && Number(row.start);
+  },
+);
+
+/** Deletes the state of a day and up to `limit` sums of it from each table. Returns the number of sums; 0 if a report has asked by its zone since. */
+export const forgetDayOfZone = writing<{ start: number; since: number; limit: number }, number>(
+  'usage',
+  async (transaction, { start, since, limit }) => {
+    const sql = 'SELECT 1 FROM usage_day_zone WHERE first_hour = :firstHour AND asked_at < :since';
+    if ((await transaction.all(sql, { firstHour: start % DAY_HOURS, since })).length === 0) return 0;
+    await transaction.run('DELETE FROM usage_day_state WHERE start = :start', { start });
+    return deleteSums(transaction, { start, limit });
+  },
+);
+
+/** Once its days are deleted. */
+export const forgetZone = writing<{ firstHour: number; since: number }, number>('usage', (transaction, values) =>
+  transaction.run('DELETE FROM usage_day_zone WHERE first_hour = :firstHour AND asked_at < :since', { ...values }),
+);
+
+/** Returns the number of deleted sums. */
+async function deleteSums(transaction: Transaction, values: { start: number; limit: number }): Promise<number> {
+  let deleted = 0;
+  for (const [table, { keys }] of Object.entries(DAY_TABLES)) {
+    const columns = ['start', ...keys].join(', ');
+    deleted += await transaction.run(
+      `DELETE FROM ${table} WHERE start = :start AND (${columns}) IN
+       (SELECT ${columns} FROM ${table} WHERE start = :start ORDER BY ${columns} LIMIT :limit)`,
+      values,
+    );
+  }
+  return deleted;
+}
 
 /** Extends the claim; holds off changes of the hours of the day until the transaction ends. */
 async function goesOn(transaction: Transaction, { start, build, until }: DayStep): Promise<boolean> {
