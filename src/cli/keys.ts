@@ -44,7 +44,8 @@ export async function withKeys<Result>(
     const secrets = async () => (await opened()).webhooks;
     const cipher = async () => (await opened()).cipher;
     const newWebhookSecret = async (owner: string) => (await secrets()).generateFirst(owner);
-    const keys = await openKeyStore({ store, folder: config.data, configured: config.keys, newWebhookSecret });
+    const { data: folder, keys: configured, origin } = config;
+    const keys = await openKeyStore({ store, folder, configured, origin, newWebhookSecret });
     return await work({ keys, store, secrets, cipher });
   } catch (error) {
     throw error instanceof StoreUnavailable ? new Error(`The store cannot be used: ${error.problem}.`) : error;

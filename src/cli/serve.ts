@@ -70,6 +70,7 @@ export async function serve(options: ServeOptions): Promise<void> {
     store,
     folder: config.data,
     configured: config.keys,
+    origin: config.origin,
     newWebhookSecret: async (owner) => (await openSecrets({ config, store })).webhooks.generateFirst(owner),
     onUnreadable: (error) => log.error({ error: error.message }, 'the stored keys cannot be read'),
   });

@@ -62,6 +62,7 @@ export async function runWorker(options: ServeOptions): Promise<void> {
     store,
     folder: config.data,
     configured: config.keys,
+    origin: config.origin,
     onUnreadable: (error) => log.error({ error: error.message }, 'the stored keys cannot be read'),
   });
   const gateway = await listen(

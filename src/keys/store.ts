@@ -91,6 +91,8 @@ export interface KeyStoreOptions {
   /** Folder of the key journal of earlier versions. */
   folder: string;
   configured: readonly StaticKey[];
+  /** Where those are set, for messages; absent means the configuration. */
+  origin?: string | undefined;
   now?: () => number;
   /** Timer of the refresh. */
   clock?: Pick<Clock, 'after'>;
@@ -101,7 +103,8 @@ export interface KeyStoreOptions {
 }
 
 export async function openKeyStore(options: KeyStoreOptions): Promise<KeyStore> {
-  const { store, folder, configured, now = store.now, clock = systemClock, newWebhookSecret, onUnreadable } = options;
+  const { store, folder, configured, origin = 'the configuration', now = store.now, clock = systemClock } = options;
+  const { newWebhookSecret, onUnreadable } = options;
   const lastUsed = createLastUsedTracker(store);
   let configuredIndex = indexConfiguredKeys(configured);
   const stored = createStoredKeyIndex();
@@ -139,6 +142,13 @@ export async function openKeyStore(options: KeyStoreOptions): Promise<KeyStore> 
   async function allKeys(): Promise<Key[]> {
     await refresh();
     return [...distinctKeys(configuredIndex), ...distinctKeys(stored.byDigest).sort(byAge)];
+  }
+
+  /** Throws `set_in_configuration` for a key of the configuration. */
+  async function changeableKey(idOrName: string): Promise<Key> {
+    const key = resolveKey(idOrName, await allKeys());
+    if (key.origin === 'store') return key;
+    throw new GatewayError('set_in_configuration', `The key "${idOrName}" is set in ${origin}; change it there.`);
   }
 
   function requireFreeConfiguredName(name: string, param = 'name'): void {
@@ -210,14 +220,14 @@ export async function openKeyStore(options: KeyStoreOptions): Promise<KeyStore> 
     },
 
     async update(idOrName, patch, author = GATEWAY_AUTHOR) {
-      const { id } = resolveKey(idOrName, await allKeys());
+      const { id } = await changeableKey(idOrName);
       if (patch.name !== undefined) requireFreeConfiguredName(patch.name);
       await store.call('updateKey', { id, patch, author, now: now() });
       return keyAfterChange(id);
     },
 
     async rotate(idOrName, overlap = DEFAULT_OVERLAP_MS, author = GATEWAY_AUTHOR) {
-      const { id } = resolveKey(idOrName, await allKeys());
+      const { id } = await changeableKey(idOrName);
       const text = generateKey();
       const secret = secretOf(text);
       const moment = now();
@@ -226,7 +236,7 @@ export async function openKeyStore(options: KeyStoreOptions): Promise<KeyStore> 
     },
 
     async revoke(idOrName, author = GATEWAY_AUTHOR) {
-      const { id } = resolveKey(idOrName, await allKeys());
+      const { id } = await changeableKey(idOrName);
       await store.call('revokeKey', { id, author, now: now() });
       return keyAfterChange(id);
     },
@@ -239,7 +249,7 @@ export async function openKeyStore(options: KeyStoreOptions): Promise<KeyStore> 
       };
       return (await allKeys()).map(withLastUse);
     },
-    find: async (idOrName) => resolveKey(idOrName, await allKeys(), { allowConfigured: true }),
+    find: async (idOrName) => resolveKey(idOrName, await allKeys()),
 
     async identify(secret) {
       await refresh();
@@ -271,17 +281,13 @@ function secretOf(text: string): SecretRow {
 }
 
 /** Finds a key by id, else by name; a key that is not revoked takes precedence. */
-function resolveKey(idOrName: string, keys: Key[], { allowConfigured = false } = {}): Key {
+function resolveKey(idOrName: string, keys: Key[]): Key {
   const byId = keys.filter((key) => key.id === idOrName);
   const byName = keys.filter((key) => key.name === idOrName);
   const found =
     byId.length > 0 ? byId : byName.some((key) => !key.revoked) ? byName.filter((key) => !key.revoked) : byName;
   const [key, another] = found;
   if (!key) throw new GatewayError('not_found', `There is no key with the id or name "${idOrName}".`);
-  if (key.origin === 'configuration' && !allowConfigured) {
-    const message = `The key "${idOrName}" stands in the configuration; change it there.`;
-    throw new GatewayError('set_in_configuration', message);
-  }
   if (another) {
     const ids = found.map(({ id }) => id).join(', ');
     throw new GatewayError('invalid_request', `Several keys are named "${idOrName}"; give the id of one: ${ids}.`);
