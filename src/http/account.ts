@@ -12,6 +12,7 @@ import { encodeGeneration } from '../usage/generation.ts';
 import { readReportQuery, reportUsage } from '../usage/report.ts';
 import { spendingOf } from '../usage/spending.ts';
 import { dollars, encodeSpending } from './admin/key-object.ts';
+import { encodeLimits } from './admin/settings.ts';
 import { describeAllotment } from './allotments.ts';
 
 export interface AccountRouteOptions {
@@ -64,7 +65,7 @@ export async function keyFacts(
       name: key.name,
       ...encodeSpending(spending),
       budgets: own.budgets,
-      limits: own.limits,
+      limits: encodeLimits(own.limits),
       tags: Object.fromEntries(tags),
       is_free_tier: false,
       ...OPENROUTER_DEFAULTS,

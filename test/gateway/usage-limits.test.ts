@@ -149,6 +149,11 @@ test('requests at once', async () => {
   assert.equal((await hear(gateway.url, { protocol: 'chat', model: 'a/m', text: 'Hi', key })).status, 200);
 });
 
+test('a key reads its own limits, spelled as everywhere in the API', async () => {
+  const { data } = (await get(gateway.url, '/v1/key', keyOf('rpm-chat'))).body;
+  assert.deepEqual(data.limits, { requests_per_minute: 2 });
+});
+
 test('a limit of a model leaves the others alone', async () => {
   const key = keyOf('model');
   assert.equal((await hear(gateway.url, { protocol: 'chat', model: 'a/m', text: 'Hi', key })).status, 200);

@@ -5,7 +5,7 @@ import { getRouteApi } from '@tanstack/react-router';
 import { useMemo } from 'react';
 import { Budgets, budgetsOfKey, budgetsOfTag } from '../../parts/budgets.tsx';
 import { type Bucket, StackedBars } from '../../parts/chart/bars.tsx';
-import { limitWords } from '../../parts/limits.ts';
+import { limitRows, limitWords } from '../../parts/limits.ts';
 import { formatCount, formatShort, Money, Time } from '../../parts/numbers.tsx';
 import { Card, Figure, Figures, Page } from '../../parts/page.tsx';
 import { Segments } from '../../parts/segments.tsx';
@@ -128,17 +128,11 @@ function ByModel({ report }: { report: UsageReport }) {
 }
 
 function LimitsOf({ facts }: { facts: KeyFacts }) {
-  const { requestsPerMinute, tokensPerMinute, concurrentRequests } = facts.limits;
-  const rows: [string, string][] = [
-    ['Requests per minute', requestsPerMinute === undefined ? 'no limit' : formatCount(requestsPerMinute)],
-    ['Tokens per minute', tokensPerMinute === undefined ? 'no limit' : formatCount(tokensPerMinute)],
-    ['At once', concurrentRequests === undefined ? 'no limit' : formatCount(concurrentRequests)],
-  ];
   return (
     <div className="flex flex-col gap-4 p-4">
       <Budgets uses={budgetsOfKey(facts)} />
       <dl className="grid grid-cols-[1fr_auto] gap-y-1.5">
-        {rows.map(([name, value]) => (
+        {limitRows(facts.limits).map(([name, value]) => (
           <div key={name} className="contents">
             <dt className="text-dim">{name}</dt>
             <dd className="text-right">{value}</dd>

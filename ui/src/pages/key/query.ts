@@ -2,6 +2,7 @@
 
 import { queryOptions } from '@tanstack/react-query';
 import { api, bodyOf } from '../../api.ts';
+import type { Limits } from '../../keys.ts';
 import type { Allotment } from '../../parts/budgets.tsx';
 
 export interface KeyFacts {
@@ -15,7 +16,7 @@ export interface KeyFacts {
   usage_weekly: number;
   usage_monthly: number;
   budgets: Partial<Record<'day' | 'week' | 'month' | 'total', string>>;
-  limits: { requestsPerMinute?: number; tokensPerMinute?: number; concurrentRequests?: number };
+  limits: Limits;
   /** Of its tags, by `name=value`. */
   tags: Record<string, Allotment>;
   read_only: boolean;
