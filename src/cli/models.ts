@@ -5,11 +5,12 @@ import { GatewayError } from '../core/errors.ts';
 import type { CatalogModel } from '../core/model.ts';
 import type { ProviderRegistry } from '../gateway/provider-registry.ts';
 import { protocolOf } from '../protocols/index.ts';
+import { writesAnswers } from '../routing/candidates.ts';
 import { discoverModels } from './discovery.ts';
 import { type ConfigOptions, configSource } from './source.ts';
 import { printJson, printTable } from './table.ts';
 
-const HEADINGS = ['ID', 'CONTEXT', 'OUTPUT', 'READS', 'PROTOCOLS', 'NAME'];
+const HEADINGS = ['ID', 'CONTEXT', 'OUTPUT', 'READS', 'WRITES', 'PROTOCOLS', 'NAME'];
 
 export async function listModels(options: ConfigOptions & { provider?: string; json?: boolean }): Promise<void> {
   const config = loadConfig(configSource(options));
@@ -36,14 +37,16 @@ export async function listModels(options: ConfigOptions & { provider?: string; j
       String(model.contextLength),
       String(model.maxOutput),
       model.inputModalities.join(','),
+      model.outputModalities.join(','),
       protocolsOf(models, model),
       model.name,
     ]),
   );
 }
 
-/** The protocols that its provider speaks for it; a dash for a model that only makes videos. */
+/** The protocols that its provider speaks in conversations with it; a dash for a model that has none. */
 function protocolsOf({ providers }: ProviderRegistry, model: CatalogModel): string {
+  if (!writesAnswers(model)) return '-';
   const spoken = providers.get(model.provider)?.provider.speaks(model) ?? [];
   return spoken.map(({ protocol }) => protocol).join(',') || '-';
 }

@@ -126,12 +126,17 @@ const OTHER_USES = [
   { modality: 'embeddings', use: 'embeds texts', path: 'POST /v1/embeddings' },
 ] as const;
 
+/** Whether a conversation with the model is possible. */
+export function writesAnswers({ outputModalities }: Pick<CatalogModel, 'outputModalities'>): boolean {
+  return outputModalities.some((modality) => OTHER_USES.every((other) => other.modality !== modality));
+}
+
 function checkUse({ id, outputModalities }: CatalogModel, operation: OperationName): void {
   if (operation === 'embed') {
     if (!outputModalities.includes('embeddings')) throw useless(`The model "${id}" embeds no texts.`);
     return;
   }
-  if (outputModalities.some((modality) => OTHER_USES.every((other) => other.modality !== modality))) return;
+  if (writesAnswers({ outputModalities })) return;
   const { use, path } = OTHER_USES.find(({ modality }) => outputModalities.includes(modality)) ?? OTHER_USES[0];
   throw useless(`The model "${id}" ${use}: ask for them at ${path}.`);
 }

@@ -147,7 +147,9 @@ describe('models', () => {
     const { run } = program(context);
     const { code, stdout } = await run(['models', '--provider', 'sandbox']);
     assert.equal(code, 0);
-    assert.match(stdout, /^sandbox\/echo\t/m);
+    assert.match(stdout, /^sandbox\/echo\t(\S+\t){3}text\tchat\t/m);
+    assert.match(stdout, /^sandbox\/embed\t(\S+\t){3}embeddings\t-\t/m);
+    assert.match(stdout, /^sandbox\/video\t(\S+\t){3}video\t-\t/m);
     const list = JSON.parse((await run(['models', '--json'])).stdout);
     assert.equal(list[0].object, 'model');
     assert.ok(list.every((model: { id: string }) => model.id.startsWith('sandbox/')));
