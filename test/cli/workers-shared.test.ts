@@ -5,8 +5,10 @@ import { Agent, type IncomingMessage, request } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { test } from 'node:test';
+import type { Json } from '../../src/core/json/json.ts';
+import { openBrowser } from '../gateway/browser.ts';
 import { question } from '../gateway/harness.ts';
-import { isRunning, KEY, startTwoWorkers, statuses, TOKEN, until } from './two-workers.ts';
+import { isRunning, KEY, RICH, startTwoWorkers, statuses, TOKEN, until } from './two-workers.ts';
 
 const OPTIONS = { timeout: 120_000 };
 
@@ -141,3 +143,27 @@ test('a capture of one worker is found by the other', OPTIONS, async (context) =
   );
   assert.equal(unknown.statusCode, 404, unknown.body);
 });
+
+test(
+  'operators call models at their own address, and the key pays as at that of the workers',
+  OPTIONS,
+  async (context) => {
+    const { ask, gateway } = await startTwoWorkers(context);
+    const [, adminUrl = ''] = await gateway.shows(/admin API listens on (http:\/\/\S+)/);
+    const admin = openBrowser(adminUrl);
+    assert.equal((await admin.login({ token: TOKEN })).json.data.role, 'admin');
+    const { json: keys } = await admin.send('GET', '/admin/v1/keys');
+    const { hash } = keys.data.find(({ name }: Json) => name === 'rich');
+    const body = { ...question('chat', 'a/m', 'Hi'), max_tokens: 3 };
+    const headers = { 'x-polygate-key': hash, 'x-polygate-capture': '1' };
+    const answered = await admin.send('POST', '/v1/chat/completions', { body, headers });
+    assert.equal(answered.status, 200, answered.text);
+    assert.equal(answered.json.choices[0].message.content, 'Yes.');
+    const id = answered.headers['x-polygate-request-id'];
+    assert.equal((await admin.send('GET', `/admin/v1/requests/${id}`)).json.data.key_hash, hash);
+    const capture = await admin.send('GET', `/admin/v1/captures/${answered.headers['x-polygate-capture']}`);
+    assert.equal(capture.json?.data.response.body.text, answered.text);
+    // Five tokens of a cent each, from the budget that the workers spend, too.
+    assert.equal((await ask('/v1/key', { key: RICH })).body.data.usage, 0.05);
+  },
+);

@@ -1,6 +1,7 @@
-/** Notices of a gateway to its operator: budgets of keys and tags, and a store that cannot be written to. */
+/** Notices of a gateway to its operator: budgets of keys and tags, a store that cannot be written to, lost records. */
 
 import assert from 'node:assert/strict';
+import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -10,7 +11,7 @@ import { WIRES } from '../faults/wires.ts';
 import { createManualClock, type ManualClock } from '../jobs/manual-clock.ts';
 import { type Receiver, startReceiver } from '../webhooks/receiver.ts';
 import { ADMIN_CONFIG, askAdmin } from './admin-client.ts';
-import { answerJson, startTestGateway, startUpstream, type TestGateway, type TestUpstream } from './harness.ts';
+import { answerJson, KEY, startTestGateway, startUpstream, type TestGateway, type TestUpstream } from './harness.ts';
 import { hear } from './usage-client.ts';
 
 const SECRET = 'a-secret-of-the-whole-gateway';
@@ -18,6 +19,7 @@ const CA = join(import.meta.dirname, '../net/fixtures/test-only-ca.pem');
 const SPENDER = 'sk-test-spender-0123456789';
 const LOOK_MS = 30_000;
 const BEHIND_MS = 6 * 3_600_000;
+const TAKES_RECORDS = ['storeJournalBatch', 'setAsideUsageRecord'];
 /** Real time for what a look causes. */
 const TURN_MS = 100;
 
@@ -25,6 +27,8 @@ let upstream: TestUpstream;
 let receiver: Receiver;
 let gateway: TestGateway;
 let isWritable = true;
+/** Whether the store refuses records of requests, and does not take them aside either. */
+let isRefusing = false;
 /** Far behind that of the thread which delivers webhooks, so that they are due there at once. */
 let clock: ManualClock;
 let refusals = 0;
@@ -55,6 +59,10 @@ providers:
       wrapStore: (inner) => ({
         ...inner,
         health: async () => (isWritable ? inner.health() : { writable: false, problem: 'full' }),
+        call: async (name, parameters) => {
+          if (isRefusing && TAKES_RECORDS.includes(name)) throw new Error('refused');
+          return inner.call(name, parameters);
+        },
       }),
     },
   );
@@ -93,9 +101,9 @@ async function lookUntil(condition: () => boolean): Promise<void> {
   while (!condition()) await look();
 }
 
-async function spend(): Promise<void> {
+async function spend(key = SPENDER): Promise<void> {
   const heard = await hear(gateway.url, {
-    ...{ protocol: 'chat', model: 'a/m', text: 'Hi', key: SPENDER },
+    ...{ protocol: 'chat', model: 'a/m', text: 'Hi', key },
     more: { max_tokens: 2 },
   });
   assert.equal(heard.status, 200, heard.text);
@@ -131,4 +139,20 @@ test('a store that cannot be written to is told past it, until that is acknowled
   const [failing, recovered] = faults();
   assert.equal(failing.data.problem, 'The store cannot be written to.');
   assert.deepEqual([recovered.event, recovered.data.since], ['store.recovered', failing.data.since]);
+});
+
+test('lost usage records are told once, with their number since the last notice', async () => {
+  const losses = () => notices().filter(({ event }) => event === 'usage.lost');
+  isRefusing = true;
+  await spend(KEY);
+  await spend(KEY);
+  await lookUntil(() => losses().length === 1);
+  await spend(KEY);
+  await lookUntil(() => losses().length === 2);
+  for (let count = 0; count < 5; count++) await look();
+  isRefusing = false;
+  assert.deepEqual(
+    losses().map(({ data }) => data),
+    [2, 1].map((records) => ({ host: hostname(), records })),
+  );
 });
