@@ -8,8 +8,8 @@ import { say } from './install.mjs';
 const KB = 1000;
 const BUDGETS_KB = { firstScripts: 165, styles: 15, fonts: 55, page: 40, playground: 60, scripts: 420, package: 1200 };
 
-/** Throws naming each budget that is exceeded. */
-export function checkSizes(folder) {
+/** Sizes by the name of their budget, in kB, each with what is allowed. */
+export function measureSizes(folder) {
   const assets = join(folder, 'assets');
   const names = readdirSync(assets);
   const sizeOf = (name) => statSync(join(assets, name)).size / KB;
@@ -28,8 +28,14 @@ export function checkSizes(folder) {
     scripts: sum(scripts),
     package: total(folder) / KB,
   };
-  for (const [name, size] of Object.entries(sizes)) say(`${name} ${size.toFixed(1)} kB (at most ${BUDGETS_KB[name]})`);
-  const excess = Object.keys(sizes).filter((name) => sizes[name] > BUDGETS_KB[name]);
+  return Object.entries(sizes).map(([name, value]) => ({ name, value, most: BUDGETS_KB[name] }));
+}
+
+/** Throws naming each budget that is exceeded. */
+export function checkSizes(folder) {
+  const sizes = measureSizes(folder);
+  for (const { name, value, most } of sizes) say(`${name} ${value.toFixed(1)} kB (at most ${most})`);
+  const excess = sizes.filter(({ value, most }) => value > most).map(({ name }) => name);
   if (excess.length > 0) throw new Error(`The pages are too large: ${excess.join(', ')}.`);
 }
 

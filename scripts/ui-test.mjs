@@ -1,6 +1,7 @@
 /**
  * `npm run test:ui`: tests the pages of the dashboard in Chromium, which it installs where apt can. Types of the pages are
- * checked against the API's description, sizes against their budgets. `npm run test:ui -- WORD` runs the files with it.
+ * checked against the API's description, sizes against their budgets. `npm run test:ui -- WORD` runs the files with it,
+ * `npm run test:ui -- --budgets ...` measures all budgets instead (`ui/test/budgets.ts`).
  */
 
 import { existsSync, readdirSync } from 'node:fs';
@@ -23,6 +24,8 @@ try {
   await step(node, join(root, 'node_modules', 'typescript', 'bin', 'tsc'), '-p', 'ui');
   await step(node, join(root, 'node_modules', 'typescript', 'bin', 'tsc'), '-p', 'ui/test');
   await buildPages();
+  const [first, ...rest] = process.argv.slice(2);
+  if (first === '--budgets') process.exit(await run(node, [join(uiFolder, 'test', 'budgets.ts'), ...rest]));
   checkSizes(join(root, 'dist', 'ui'));
   const retries = process.argv.includes('--retry');
   const words = process.argv.slice(2).filter((argument) => argument !== '--retry');

@@ -28,6 +28,17 @@ export function processorTimeByThread(pid: number): Map<string, number> {
   return times;
 }
 
+/** Of a clock tick in `stat`. */
+const TICK_US = 10_000;
+
+/** User and system time of children that have ended, in microseconds, in steps of a clock tick. */
+export function endedChildrenTime(pid: number): number {
+  const text = read(`/proc/${pid}/stat`) ?? '';
+  // After the name: state, parent, ...
+  const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
+  return (Number(fields[13] ?? 0) + Number(fields[14] ?? 0)) * TICK_US;
+}
+
 /** Resident memory of a process tree, in bytes. */
 export function residentMemory(pid: number): number {
   return treeOf(pid).reduce((sum, one) => sum + fieldOf(read(`/proc/${one}/status`), /VmRSS:\s+(\d+)/) * 1024, 0);

@@ -15,6 +15,7 @@ export interface PolygateOptions {
   name: string;
   upstreams: Upstreams;
   durability?: 'strict' | 'batched';
+  trace?: 'all' | 'none';
   /** URL of a PostgreSQL database instead of the embedded store. */
   database?: string;
   /** Connections of the loopback address are not counted, of which one client may otherwise have half of all. */
@@ -75,14 +76,14 @@ export async function startPolygate(settings: PolygateOptions): Promise<Subject>
 }
 
 function configuration(folder: string, settings: PolygateOptions): string {
-  const { upstreams, durability = 'strict', database, trustsLoopback = false } = settings;
+  const { upstreams, durability = 'strict', trace = 'all', database, trustsLoopback = false } = settings;
   const provider = (type: string, address: string) =>
     `{ type: ${type}, base_url: "${address}", api_key: none, models: [{ id: m }] }`;
   return `
 data: ${JSON.stringify(database ?? join(folder, 'data'))}
 server: { connections_per_address: 20000${trustsLoopback ? ', trusted_proxies: [127.0.0.1]' : ''} }
 keys: [{ name: bench, key: ${KEY} }]
-usage: { durability: ${durability} }
+usage: { durability: ${durability}, trace: ${trace} }
 providers:
   instant: ${provider('openai-compatible', `${upstreams.instant}/instant/v1`)}
   patched: ${provider('openai', `${upstreams.instant}/instant/v1`)}

@@ -11,12 +11,13 @@ import { answerEvents, answerJson, startTestGateway, startUpstream } from '../..
 import { eventually, passTime, videoClient } from '../../test/gateway/video-client.ts';
 import { createManualClock } from '../../test/jobs/manual-clock.ts';
 import { startReceiver } from '../../test/webhooks/receiver.ts';
-import { openBrowser, signInAsAdmin, TOKEN } from './browser.ts';
+import { openBrowser, signInAsAdmin, TOKEN, visit } from './browser.ts';
 
 const HOUR_MS = 3_600_000;
 const HOURS = 23;
 const PAGES = {
   requests: '/ui/requests',
+  conversations: '/ui/requests?view=sessions',
   use: '/ui/use?by=model',
   'use-by-key': '/ui/use?by=key&metric=tokens',
   'use-by-tag': '/ui/use?by=tag:team',
@@ -39,6 +40,14 @@ const PAGES = {
   settings: '/ui/settings',
   models: '/ui/models',
 };
+/** What the holder of a key sees. */
+const PAGES_OF_KEY = {
+  'my-key': '/ui/key',
+  'my-requests': '/ui/requests',
+  'my-playground': '/ui/playground?wire=chat&models=openai/gpt-4o-mini',
+};
+/** As coding agents name theirs. */
+const CONVERSATIONS = ['fix-flaky-login-test', 'migrate-invoices-to-v2', 'docs-for-the-search-api'];
 const MODELS = ['openai/gpt-4o-mini', 'openai/gpt-4.1-mini', 'deepseek/deepseek-chat', 'mistral/mistral-small-latest'];
 const OWNERS = ['Ana', 'Ben', 'Cleo', 'Dora'];
 const TEAMS = ['platform', 'search', 'search', 'support'];
@@ -91,17 +100,40 @@ try {
   await makeVideos();
   for (const [theme, width] of VIEWS) {
     const { page } = await signInAsAdmin(browser, gateway, '/ui', { theme, width });
-    for (const [name, path] of Object.entries(PAGES)) {
-      if (chosen.length > 0 && !chosen.includes(name)) continue;
-      await page.goto(gateway.url + path);
-      await page.waitForLoadState('networkidle');
-      if (path.includes('playground')) await send(page);
-      await page.screenshot({ path: join(folder, `${name}-${theme}-${width}.png`) });
-    }
+    await takePictures(page, PAGES, `${theme}-${width}`);
     await page.context().close();
+    const visitor = await visit(browser, `${gateway.url}/ui`, { theme, width });
+    if (chosen.length === 0 || chosen.includes('login'))
+      await visitor.page.screenshot({ path: join(folder, `login-${theme}-${width}.png`) });
+    await visitor.page.getByLabel(/API key/).fill(secretOf('search-team'));
+    await visitor.page.keyboard.press('Enter');
+    await visitor.page.getByRole('heading', { name: 'My key' }).waitFor();
+    await takePictures(visitor.page, PAGES_OF_KEY, `${theme}-${width}`);
+    await visitor.page.context().close();
   }
 } finally {
   await Promise.all([browser.close(), gateway.close(), upstream.close(), receiver.close()]);
+}
+
+async function takePictures(page: Page, pages: Record<string, string>, view: string): Promise<void> {
+  for (const [name, path] of Object.entries(pages)) {
+    if (chosen.length > 0 && !chosen.includes(name)) continue;
+    await page.goto(gateway.url + path);
+    await page.waitForLoadState('networkidle');
+    if (path.includes('playground')) await send(page);
+    if (name === 'requests') {
+      await openFirst(page, view);
+      await page.goto(gateway.url + path);
+      await page.waitForLoadState('networkidle');
+    }
+    await page.screenshot({ path: join(folder, `${name}-${view}.png`) });
+  }
+}
+
+async function openFirst(page: Page, view: string): Promise<void> {
+  await page.locator('tbody button').first().click();
+  await page.getByRole('heading', { name: 'Candidates' }).waitFor();
+  await page.screenshot({ path: join(folder, `request-${view}.png`) });
 }
 
 function streamOf(model: string, usage: object): string {
@@ -140,7 +172,10 @@ async function ask(turn: number): Promise<void> {
   const model = MODELS[(turn * 7) % MODELS.length];
   const response = await fetch(`${gateway.url}/v1/chat/completions`, {
     method: 'POST',
-    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    headers: {
+      ...{ authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      ...(turn % 3 !== 0 && { 'x-session-id': CONVERSATIONS[turn % CONVERSATIONS.length] }),
+    },
     body: JSON.stringify({ model, messages: [{ role: 'user', content: 'Is this a picture?' }] }),
   });
   if (!response.ok) throw new Error(await response.text());

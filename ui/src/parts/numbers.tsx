@@ -6,6 +6,10 @@ const short = new Intl.NumberFormat('en-US', { notation: 'compact', maximumFract
 export const formatCount = (count: number): string => whole.format(count);
 export const formatShort = (count: number): string => (count < 100_000 ? whole.format(count) : short.format(count));
 
+export function formatMs(ms: number): string {
+  return ms < 10_000 ? `${formatCount(ms)} ms` : `${(ms / 1000).toFixed(1)} s`;
+}
+
 const BYTES = ['byte', 'kilobyte', 'megabyte', 'gigabyte', 'terabyte'] as const;
 
 export function formatBytes(bytes: number): string {
@@ -46,20 +50,27 @@ export function PerMillion({ perToken }: { perToken: string | undefined }) {
   return <span>${price.toLocaleString('en-US', { minimumFractionDigits: 2, maximumFractionDigits: 4 })}</span>;
 }
 
+const clockTime = new Intl.DateTimeFormat(undefined, {
+  hour: '2-digit',
+  minute: '2-digit',
+  second: '2-digit',
+  hour12: false,
+});
+const dateAndTime = new Intl.DateTimeFormat(undefined, {
+  month: 'short',
+  day: 'numeric',
+  hour: '2-digit',
+  minute: '2-digit',
+  hour12: false,
+});
+
+/** Without the date for a moment of today, where `withDate` is false. */
 export function Time({ at, withDate = true }: { at: string; withDate?: boolean }) {
   const date = new Date(at);
-  const text = withDate
-    ? date.toLocaleString(undefined, {
-        month: 'short',
-        day: 'numeric',
-        hour: '2-digit',
-        minute: '2-digit',
-        hour12: false,
-      })
-    : date.toLocaleTimeString(undefined, { hour12: false });
+  const isToday = !withDate && date.toDateString() === new Date().toDateString();
   return (
     <time dateTime={at} title={date.toISOString()}>
-      {text}
+      {(isToday ? clockTime : dateAndTime).format(date)}
     </time>
   );
 }

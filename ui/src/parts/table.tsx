@@ -1,7 +1,7 @@
 /** Table of a list: its columns, the field that searches it, and how many rows it shows. */
 
 import { Search } from 'lucide-react';
-import type { ReactNode } from 'react';
+import { type ReactNode, type Ref, useEffect, useRef } from 'react';
 import { TableScroll } from './page.tsx';
 
 /** A name, or more about it. */
@@ -19,12 +19,15 @@ interface TableProps {
   foot?: ReactNode;
   /** What stands below the table. */
   below?: ReactNode;
+  /** Rows with the head, where not all of them are in the document. */
+  rowCount?: number;
+  body?: Ref<HTMLTableSectionElement>;
 }
 
-export function Table({ label, columns, className, children, foot, below }: TableProps) {
+export function Table({ label, columns, className, children, foot, below, rowCount, body }: TableProps) {
   return (
     <TableScroll label={label} {...(className !== undefined && { className })}>
-      <table className="data">
+      <table className="data" aria-rowcount={rowCount}>
         <thead>
           <tr>
             {columns.map((column) => {
@@ -37,7 +40,7 @@ export function Table({ label, columns, className, children, foot, below }: Tabl
             })}
           </tr>
         </thead>
-        <tbody>{children}</tbody>
+        <tbody ref={body}>{children}</tbody>
         {foot && <tfoot>{foot}</tfoot>}
       </table>
       {below}
@@ -82,25 +85,42 @@ export function ShownCount({ shown, all }: { shown: number; all: number }) {
 }
 
 interface OlderProps {
-  pages: { hasNextPage: boolean; isFetchingNextPage: boolean; fetchNextPage(): unknown };
+  pages: {
+    hasNextPage: boolean;
+    isFetchingNextPage: boolean;
+    isFetchNextPageError: boolean;
+    fetchNextPage(): unknown;
+  };
   /** By default that of lists with the newest first. */
   label?: string;
+  /** The next page is added when the end of the list comes near. */
+  isAutomatic?: boolean;
   children?: ReactNode;
 }
 
+/** How near the end of a list comes to the window before more is asked for. */
+const NEAR = '600px';
+
 /** Button that adds the next page of a list, where there is one. */
-export function Older({ pages, label = 'Older', children }: OlderProps) {
-  if (!pages.hasNextPage) return null;
+export function Older({ pages, label = 'Older', isAutomatic = false, children }: OlderProps) {
+  const line = useRef<HTMLDivElement>(null);
+  const { hasNextPage, isFetchingNextPage, isFetchNextPageError, fetchNextPage } = pages;
+  const isAsking = isAutomatic && hasNextPage && !isFetchingNextPage && !isFetchNextPageError;
+  useEffect(() => {
+    if (!isAsking || !line.current) return undefined;
+    const observer = new IntersectionObserver(
+      (entries) => entries.some(({ isIntersecting }) => isIntersecting) && void fetchNextPage(),
+      { rootMargin: NEAR },
+    );
+    observer.observe(line.current);
+    return () => observer.disconnect();
+  }, [isAsking, fetchNextPage]);
+  if (!hasNextPage) return null;
   return (
-    <div className="flex items-center justify-center gap-3 border-t p-3">
+    <div ref={line} className="flex items-center justify-center gap-3 border-t p-3">
       {children}
-      <button
-        type="button"
-        className="button"
-        disabled={pages.isFetchingNextPage}
-        onClick={() => void pages.fetchNextPage()}
-      >
-        {pages.isFetchingNextPage ? 'Looking …' : label}
+      <button type="button" className="button" disabled={isFetchingNextPage} onClick={() => void fetchNextPage()}>
+        {isFetchingNextPage ? 'Looking …' : label}
       </button>
     </div>
   );

@@ -5,20 +5,20 @@ import { Pause, Play, X } from 'lucide-react';
 import { useEffect } from 'react';
 import { useKeyNames } from '../../keys.ts';
 import { CopyButton } from '../../parts/button.tsx';
-import { formatCount, Money, Time } from '../../parts/numbers.tsx';
+import { formatCount, formatMs, Money, Time } from '../../parts/numbers.tsx';
 import { Card, Figure, Figures, Page } from '../../parts/page.tsx';
 import { Panel } from '../../parts/panel.tsx';
 import { SavedViews } from '../../parts/saved-views.tsx';
 import { Segments } from '../../parts/segments.tsx';
 import { Select } from '../../parts/select.tsx';
 import { Empty, ErrorNotice, LoadingBlock, LoadingRows } from '../../parts/states.tsx';
-import { numbers, Older, Table } from '../../parts/table.tsx';
-import { isTyping, useListKeys } from '../../parts/use-list-keys.ts';
+import { Older } from '../../parts/table.tsx';
+import { isTyping } from '../../parts/use-list-keys.ts';
 import { useSession } from '../../session.ts';
 import { RequestDetails } from './details.tsx';
-import { type Filters, type RequestView, useRequests, useSummary } from './query.ts';
+import { type Filters, useRequests, useSummary } from './query.ts';
+import { RequestTable } from './rows.tsx';
 import { Sessions } from './sessions.tsx';
-import { RequestStatus } from './status.tsx';
 
 const route = getRouteApi('/requests');
 
@@ -77,9 +77,9 @@ export function RequestsPage() {
             ) : (
               <RequestTable rows={rows} open={open} onOpen={(id) => change({ open: id })} />
             )}
-            <Older pages={pages}>
+            <Older pages={pages} isAutomatic>
               {searchedTo && (
-                <span className="text-dim" role="status">
+                <span className="text-dim">
                   searched back to <Time at={searchedTo} />
                 </span>
               )}
@@ -115,10 +115,6 @@ function Summary({ filters, isPaused }: { filters: Filters; isPaused: boolean })
       <Figure label="Failed" value={`${failed.toFixed(failed > 0 && failed < 10 ? 1 : 0)} %`} />
     </Figures>
   );
-}
-
-export function formatMs(ms: number): string {
-  return ms < 10_000 ? `${formatCount(ms)} ms` : `${(ms / 1000).toFixed(1)} s`;
 }
 
 const VIEWS = ['requests', 'sessions'] as const;
@@ -207,74 +203,4 @@ function filterOf(words: string): Partial<Filters> {
     else found.model = word;
   }
   return found;
-}
-
-const WIRES: Record<string, string> = { chat: 'chat', messages: 'msg', generate: 'gen', responses: 'resp' };
-const wire = (name: string) => WIRES[name] ?? name;
-
-interface RequestTableProps {
-  rows: RequestView[];
-  open: string | undefined;
-  onOpen(id: string): void;
-}
-
-function RequestTable({ rows, open, onOpen }: RequestTableProps) {
-  const { isOperator } = useSession();
-  const rowProps = useListKeys(
-    rows.map(({ id }) => id),
-    { open, onOpen },
-  );
-  return (
-    <Table
-      label="Requests"
-      columns={[
-        ...['Time', ...(isOperator ? ['Key'] : []), 'Model', 'Wire', 'State'],
-        ...['Tokens in / out', 'Cost', 'First / whole'].map(numbers),
-      ]}
-    >
-      {rows.map((row) => (
-        <tr key={row.id} data-opens data-open={row.id === open ? '' : undefined}>
-          <td>
-            <button type="button" className="font-mono text-dim hover:text-ink" {...rowProps(row.id)}>
-              <Time at={row.ended_at ?? row.started_at} withDate={false} />
-            </button>
-          </td>
-          {isOperator && <td className="max-w-36 truncate">{row.key_name ?? row.key_hash}</td>}
-          <td className="max-w-64">
-            <span className="block truncate font-medium">{row.model}</span>
-            {row.requested_model !== row.model && (
-              <span className="block truncate text-xs text-dim">asked for {row.requested_model}</span>
-            )}
-          </td>
-          <td className="text-dim">
-            {wire(row.protocol)} {row.protocol === row.upstream_protocol ? '=' : '→'} {wire(row.upstream_protocol)}
-          </td>
-          <td>
-            <span className="flex items-center gap-1.5">
-              <RequestStatus view={row} />
-              {row.attempts > 1 && <span className="text-warn">{row.attempts} attempts</span>}
-              {row.dropped.length > 0 && <span className="text-warn">{row.dropped.length} dropped</span>}
-              {(row.tool_failures ?? 0) > 0 && (
-                <span className="text-warn">
-                  {row.tool_failures} {row.tool_failures === 1 ? 'tool' : 'tools'} failed
-                </span>
-              )}
-            </span>
-          </td>
-          <td className="number">
-            {row.status === 'running' ? '…' : `${formatCount(row.input_tokens)} / ${formatCount(row.output_tokens)}`}
-          </td>
-          <td className="number">
-            {row.status === 'running' ? '…' : <Money usd={row.cost} />}
-            {row.estimated && <span title="Token counts are estimates"> ~</span>}
-          </td>
-          <td className="number text-dim">
-            {row.total_ms === null
-              ? '…'
-              : `${row.first_byte_ms === null ? '—' : formatCount(row.first_byte_ms)} / ${formatMs(row.total_ms)}`}
-          </td>
-        </tr>
-      ))}
-    </Table>
-  );
 }

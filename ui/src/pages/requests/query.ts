@@ -99,6 +99,8 @@ const SUMMARY_EVERY_MS = 5000;
 /** More are on the pages below. */
 const MAX_LIVE = 500;
 const LIVE_LIMIT = 200;
+/** Requests on each page but the first, which is to be there soon. */
+const OLDER_LIMIT = 200;
 
 /** Both lists take the same parameters; that of a key has no `key`. */
 async function list(isOperator: boolean, { key, ...query }: ListQuery): Promise<RequestPage> {
@@ -116,7 +118,8 @@ export function useRequests(filters: Filters, isPaused: boolean) {
   const pages = useInfiniteQuery({
     queryKey,
     initialPageParam: undefined as string | undefined,
-    queryFn: ({ pageParam }) => list(isOperator, { ...filters, after: pageParam }),
+    queryFn: ({ pageParam }) =>
+      list(isOperator, { ...filters, after: pageParam, ...(pageParam !== undefined && { limit: OLDER_LIMIT }) }),
     getNextPageParam: ({ next }) => next ?? undefined,
     staleTime: Number.POSITIVE_INFINITY,
   });
@@ -141,13 +144,17 @@ export function useRequests(filters: Filters, isPaused: boolean) {
     refetchInterval: LIVE_EVERY_MS,
     queryFn: async () => (await list(isOperator, { open: true })).data,
   });
+  const older = useMemo(() => pages.data?.pages.flatMap(({ data }) => data) ?? [], [pages.data]);
+  const fresh = live.data?.data;
+  const open = hasFilters || isPaused ? undefined : running.data;
   const rows = useMemo(() => {
-    const known = new Map<string, RequestView>();
-    const older = pages.data?.pages.flatMap(({ data }) => data) ?? [];
-    for (const row of [...(live.data?.data ?? []), ...older]) if (!known.has(row.id)) known.set(row.id, row);
-    const open = hasFilters || isPaused ? [] : (running.data ?? []).filter(({ id }) => !known.has(id));
-    return [...open, ...known.values()];
-  }, [pages.data, live.data, running.data, hasFilters, isPaused]);
+    const before = new Set(fresh?.map(({ id }) => id));
+    const ended = [...(fresh ?? []), ...(before.size > 0 ? older.filter(({ id }) => !before.has(id)) : older)];
+    if (!open || open.length === 0) return ended;
+    // What runs no more ended just now.
+    const known = new Set(ended.slice(0, 2 * MAX_LIVE).map(({ id }) => id));
+    return [...open.filter(({ id }) => !known.has(id)), ...ended];
+  }, [older, fresh, open]);
   return { pages, rows, error: live.error ?? running.error, searchedTo: pages.data?.pages.at(-1)?.searched_to };
 }
 

@@ -1,6 +1,6 @@
 /** Attempts of a request in time: the wait for the first byte, and the answer. */
 
-import { formatMs } from './page.tsx';
+import { formatMs } from '../../parts/numbers.tsx';
 import type { Attempt } from './query.ts';
 
 interface WaterfallProps {

@@ -1,0 +1,87 @@
+/** Made-up records of requests with their hourly sums: 90 days, 1,000 keys, 12 models. */
+
+import { DAY_MS, DAYS, HOUR_MS } from './questions.ts';
+import type { SeededStore } from './stores.ts';
+
+export const KEYS = 1000;
+const TEAMS = 20;
+const CHUNK = 100_000;
+
+export interface SeedOptions {
+  count: number;
+  /** Unix milliseconds: when the last one ends. */
+  last: number;
+  say(text: string): void;
+}
+
+/** Half of all requests are of ten keys; a key uses three models; every fiftieth failed, and every ten-thousandth is slow. */
+export async function seedRecords(store: SeededStore, { count, last, say }: SeedOptions): Promise<void> {
+  const step = (DAYS * DAY_MS) / count;
+  const at = `CAST(${last - DAYS * DAY_MS} + n * ${step.toFixed(6)} AS bigint)`;
+  const trace = { attempts: [{ endpoint: 'p1/m-1', at: 2, status: 200, first: 380, end: 1250 }], candidates: [] };
+  const key = `(CASE WHEN n % 2 = 0 THEN n / 2 % 10 ELSE n * 7919 % ${KEYS} END)`;
+  const model = `((${key} + n % 3) % 12)`;
+  const columns = {
+    at,
+    id: `'req_' || ${store.hex(at, 12)} || ${store.hex('n', 20)}`,
+    started_at: at,
+    key_id: `'key-' || ${key}`,
+    model: `'m-' || ${model}`,
+    endpoint_provider: `'p' || (${model} % 6)`,
+    endpoint_model: `'m-' || ${model}`,
+    protocol_in: "'chat'",
+    protocol_out: "'chat'",
+    stream: 'n % 2',
+    status: "CASE WHEN n % 50 = 0 THEN 'failed' ELSE 'completed' END",
+    estimated: '0',
+    attempts: '1',
+    input_tokens: '1200 + n % 100',
+    output_tokens: '300 + n % 70',
+    cached_tokens: 'n % 1000',
+    cache_write_tokens: '0',
+    reasoning_tokens: '0',
+    audio_tokens: '0',
+    searches: '0',
+    cost: '1500000000 + n % 1000 * 1000000',
+    first_byte_ms: '300 + n % 200',
+    total_ms: 'CASE WHEN n % 10000 = 17 THEN 90000 ELSE 400 + n % 2000 END',
+    ended_at: `${at} + 1000`,
+    trace: `'${JSON.stringify(trace)}'`,
+    tags: `'team=t' || (${key} % ${TEAMS})`,
+  };
+  for (const statement of store.prepare(last)) await store.run(statement);
+  for (let first = 0; first < count; first += CHUNK) {
+    const rows = store.numbers(first, Math.min(first + CHUNK, count) - 1);
+    await store.run(
+      `INSERT INTO usage_request (${Object.keys(columns).join(', ')}) SELECT ${Object.values(columns).join(', ')} FROM ${rows}`,
+    );
+    if ((first / CHUNK) % 10 === 0) say(`${Math.round((first / count) * 100)} % seeded`);
+  }
+}
+
+/** Into an empty store. */
+export async function seed(store: SeededStore, options: SeedOptions): Promise<void> {
+  await seedRecords(store, options);
+  const sums = ['input_tokens', 'output_tokens', 'cached_tokens', 'cache_write_tokens', 'reasoning_tokens', 'cost'];
+  const sumUp = (table: string, dimensions: Record<string, string>) => {
+    const names = Object.keys(dimensions);
+    return store.run(
+      `INSERT INTO ${table} (${names.join(', ')}, requests, failures, ${sums.join(', ')})
+       SELECT ${Object.values(dimensions).join(', ')}, count(*), sum(CASE WHEN status = 'failed' THEN 1 ELSE 0 END),
+         ${sums.map((name) => `sum(${name})`).join(', ')}
+       FROM usage_request GROUP BY ${names.map((_, index) => index + 1).join(', ')}`,
+    );
+  };
+  const answered = { model: "endpoint_provider || '/' || endpoint_model", provider: 'endpoint_provider' };
+  const hour = `started_at / ${HOUR_MS}`;
+  await sumUp('usage_hour', { hour, key_id: 'key_id', ...answered });
+  await sumUp('usage_part', {
+    hour,
+    key_id: 'key_id',
+    tags: 'tags',
+    ...answered,
+    protocol: 'protocol_in',
+    status: 'status',
+  });
+  await store.run('ANALYZE');
+}
