@@ -8,6 +8,9 @@ import { join } from 'node:path';
 import { environment, installPackages, nodeProgram, root, run, say } from './install.mjs';
 import { arePagesBuilt } from './pages.mjs';
 
+/** Options after which no gateway runs. */
+const ASKING = ['--version', '-V', '--help', '-h'];
+
 try {
   await installPackages(root, 'production', 'the packages that running needs');
   const node = await nodeProgram();
@@ -22,6 +25,7 @@ try {
 
 /** Options without a command are those of `serve`. */
 function isServing([first]) {
+  if (ASKING.includes(first)) return false;
   return first === undefined || first === 'serve' || first.startsWith('-');
 }
 

@@ -1,6 +1,6 @@
 /** `polygate catalog update`: newer facts about models from a public source, into the data folder. */
 
-import { readFileSync, statSync } from 'node:fs';
+import { existsSync, readFileSync, statSync } from 'node:fs';
 import { bundledModelEntries } from '../catalog/bundled.ts';
 import { type CatalogUpdate, updateCatalog } from '../catalog/import/update.ts';
 import { readCatalog, updatedCatalogPath, updatedCatalogText } from '../catalog/updated.ts';
@@ -71,6 +71,7 @@ function show({ format, added, changed, changes }: CatalogUpdate): void {
 async function load(source: string): Promise<string> {
   const url = URL.parse(source);
   if (!url || !/^https?:$/.test(url.protocol)) {
+    if (!existsSync(source)) throw invalid(`There is no file ${source}, and it is no http address.`);
     if (statSync(source).size > MAX_BYTES) throw invalid(`${source} has more than ${MAX_BYTES} bytes.`);
     return readFileSync(source, 'utf8');
   }

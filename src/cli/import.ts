@@ -51,6 +51,7 @@ export async function importSettings(
 
 /** JSON is YAML. */
 function readFile(file: string): Json {
+  if (!existsSync(file)) throw new GatewayError('invalid_request', `There is no file ${file}.`);
   const { value, problem } = readYaml(readFileSync(file, 'utf8'));
   if (problem) throw new GatewayError('invalid_request', `${file}:${problem.line}: ${problem.message}`);
   return value;
@@ -58,6 +59,11 @@ function readFile(file: string): Json {
 
 /** The check of the text wants a value of each variable that it names. */
 function setVariables(text: string): Record<string, string> {
-  const names = [...text.matchAll(/\$\{(\w+)\}/g)].map(([, name = '']) => name);
-  return Object.fromEntries(names.map((name) => [name, `a-value-of-sufficient-length-${name}`]));
+  const names = [...text.matchAll(/(base_url: )?\$\{(\w+)\}/g)];
+  return Object.fromEntries(
+    names.map(([, isAddress, name = '']) => [
+      name,
+      isAddress ? 'https://provider.example' : `a-value-of-sufficient-length-${name}`,
+    ]),
+  );
 }

@@ -7,6 +7,7 @@ import { addProvider, credentialVariable, type ImportedEndpoint, type Note } fro
 /** Provider types by the first part of LiteLLM's model names. */
 const TYPES: Record<string, string> = {
   openai: 'openai',
+  azure: 'openai',
   text_completion_openai: 'openai',
   anthropic: 'anthropic',
   gemini: 'google',
@@ -31,6 +32,9 @@ const TYPES: Record<string, string> = {
   lm_studio: 'lm-studio',
   custom_openai: 'openai-compatible',
 };
+/** Deployments of Azure OpenAI, whose address is one of OpenAI's API below that of the resource. */
+const AZURE = 'azure';
+const AZURE_PATH = '/openai/v1';
 /** Vendors of names without a first part. */
 const BARE_TYPES: readonly (readonly [RegExp, string])[] = [
   [/^(gpt-|o\d|chatgpt-|text-embedding-)/, 'openai'],
@@ -39,6 +43,7 @@ const BARE_TYPES: readonly (readonly [RegExp, string])[] = [
 ];
 /** Settings of a deployment that are read. */
 const KNOWN_SETTINGS = ['model', 'api_key', 'api_base', 'base_url', 'order', 'weight'];
+const VARIABLE = /^os\.environ\/(\w+)$/;
 const PRICES: Record<string, string> = { input_cost_per_token: 'prompt', output_cost_per_token: 'completion' };
 
 export interface Deployments {
@@ -64,19 +69,22 @@ function addDeployment({ providers, groups }: Deployments, deployment: Json, not
   const { model_name: group, litellm_params: params, model_info: info } = deployment;
   const { vendor, model } = splitName(params.model);
   const known = Object.hasOwn(TYPES, vendor) ? TYPES[vendor] : undefined;
-  if (known === undefined) {
-    note('litellm_params.model', `"${params.model}" is of a provider that is not supported`);
+  const address = addressOf(params.api_base ?? params.base_url);
+  if (known === undefined || (vendor === AZURE && address === undefined)) {
+    const problem = known === undefined ? 'is of a provider that is not supported' : 'needs an api_base';
+    note('litellm_params.model', `"${params.model}" ${problem}`);
     return;
   }
-  const address = params.api_base ?? params.base_url;
-  const type = known === 'openai' && address !== undefined ? 'openai-compatible' : known;
-  const provider = addProvider(providers, type, {
+  const isOther = known === 'openai' && address !== undefined;
+  const id = vendor === AZURE ? AZURE : isOther ? 'openai-compatible' : known;
+  const provider = addProvider(providers, id, {
+    ...(vendor === AZURE && { type: known }),
     ...(params.api_key !== undefined && {
-      api_key: secretReference(params.api_key, credentialVariable(type), (advice) =>
+      api_key: secretReference(params.api_key, credentialVariable(id), (advice) =>
         note('litellm_params.api_key', advice),
       ),
     }),
-    ...(address !== undefined && { base_url: String(address) }),
+    ...(address !== undefined && { base_url: vendor === AZURE ? azureAddress(address) : address }),
     ...(model === '*' && { models: 'any' }),
   });
   for (const name of Object.keys(params)) {
@@ -104,9 +112,22 @@ function splitName(name: string): { vendor: string; model: string } {
   return { vendor: BARE_TYPES.find(([pattern]) => pattern.test(name))?.[1] ?? '', model: name };
 }
 
+/** With a variable of the environment in place of `os.environ/NAME`. */
+function addressOf(value: unknown): string | undefined {
+  if (value === undefined) return undefined;
+  const text = String(value);
+  const name = VARIABLE.exec(text)?.[1];
+  return name === undefined ? text : `\${${name}}`;
+}
+
+/** The address may name a deployment, which is the model here. */
+function azureAddress(address: string): string {
+  return `${URL.parse(address)?.origin ?? withoutEnd(address, '/')}${AZURE_PATH}`;
+}
+
 /** The variable that a value names as `os.environ/NAME`; a secret in the file is never written. */
 export function secretReference(value: unknown, variable: string, onSecret: (advice: string) => void): string {
-  const name = typeof value === 'string' ? /^os\.environ\/(\w+)$/.exec(value)?.[1] : undefined;
+  const name = typeof value === 'string' ? VARIABLE.exec(value)?.[1] : undefined;
   if (name === undefined) onSecret(`is a secret in the file: put it into the variable ${variable}`);
   return `\${${name ?? variable}}`;
 }
@@ -124,6 +145,7 @@ const ADVICE: Record<string, string> = {
   rpm: 'limits belong to keys: limits.requests_per_minute',
   tpm: 'limits belong to keys: limits.tokens_per_minute',
   max_parallel_requests: 'limits belong to keys: limits.concurrent_requests',
+  api_version: 'needs no setting: the address of the v1 API has none',
   timeout: 'timeouts hold for all endpoints: server.deadlines',
   stream_timeout: 'timeouts hold for all endpoints: server.deadlines',
   num_retries: 'failures are retried at the next endpoint; there is no number to set',

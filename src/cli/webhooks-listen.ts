@@ -62,7 +62,12 @@ async function ask(url: string, key: string): Promise<Answered> {
   const headers = { authorization: `Bearer ${key}` };
   const { signal, cancel } = startTimeout(systemClock, POLL_TIMEOUT_MS);
   try {
-    const response = await fetch(url, { headers, signal, redirect: 'error' });
+    const response = await fetch(url, { headers, signal, redirect: 'error' }).catch((error: Error) => {
+      const { message } = error.cause instanceof Error ? error.cause : error;
+      throw new Error(
+        `No gateway answers at ${new URL(url).origin} (${message || 'it is not reached'}); --url names another.`,
+      );
+    });
     return read(response, await response.text());
   } finally {
     cancel();

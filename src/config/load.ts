@@ -132,6 +132,8 @@ function unknownField(path: string, allowed: string[]): string {
       ? 'is not a valid header name'
       : 'is not a valid provider id; use small letters, digits, ".", "_" and "-", with a letter or digit first';
   }
+  if (path.startsWith('models.') && allowed.length === 0)
+    return 'is not a valid model name; it has the form <provider>/<model id>, and patterns with * belong into aliases';
   const name = path.slice(path.lastIndexOf('.') + 1);
   const guess = nearest(name, allowed);
   return `unknown field${guess ? `; did you mean ${guess}?` : ''}; allowed: ${allowed.join(', ')}`;

@@ -1,7 +1,7 @@
 /** Provider registry: the configured providers and their models, bundled, configured or discovered. */
 
 import type { Logger } from 'pino';
-import { bundledModels, customModel, type KnownEntries } from '../catalog/bundled.ts';
+import { bundledEntries, bundledModels, customModel, type KnownEntries } from '../catalog/bundled.ts';
 import { type Catalog, createCatalog } from '../catalog/catalog.ts';
 import { discoveredModels } from '../catalog/discovered.ts';
 import { discoveredVideoModels } from '../catalog/discovered-videos.ts';
@@ -150,6 +150,8 @@ export function createProviderRegistry(configs: readonly ProviderConfig[], conte
     catalog: () => catalog,
     routes,
     slugs,
+    waitingProviderOf: (name) =>
+      configs.find((config) => isWaitingWith(name, config, { types, known: context.known }))?.id,
     test(id) {
       const running = tests.get(id) ?? runTest(id).finally(() => tests.delete(id));
       tests.set(id, running);
@@ -164,6 +166,21 @@ export function createProviderRegistry(configs: readonly ProviderConfig[], conte
       for (const { cancelDiscovery } of registered.values()) cancelDiscovery?.();
     },
   };
+}
+
+interface KnownModels {
+  types: ProviderTypes;
+  known: KnownEntries | undefined;
+}
+
+/** Whether a provider that is not connected has a bundled model. */
+function isWaitingWith(
+  name: string,
+  { state, type: typeId }: ProviderConfig,
+  { types, known = bundledEntries() }: KnownModels,
+): boolean {
+  const vendor = types.get(typeId)?.catalog ?? typeId;
+  return state === 'waiting' && known.get(vendor)?.has(name) === true;
 }
 
 function activate(config: ReadyProvider, types: ProviderTypes, context: RegistryContext): RegisteredProvider {

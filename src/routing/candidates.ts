@@ -24,8 +24,8 @@ export interface CandidateOptions {
 const candidatesByCatalog = new WeakMap<Catalog, Map<string, readonly EndpointCandidate[]>>();
 
 /**
- * Throws and rejects with `model_not_found`, and `invalid_request` for a model or a provider that does not offer the
- * operation.
+ * Throws and rejects with `model_not_found`, `unavailable` where models of its provider cannot be read, and `invalid_request`
+ * for a model or a provider that does not offer the operation.
  */
 export function candidatesFor(
   models: ModelDirectory,

@@ -47,7 +47,7 @@ export interface DecisionOptions {
   needsPrices?: boolean;
 }
 
-/** Throws and rejects with `model_not_found`, `permission_denied`, and `invalid_request` for an invalid policy. */
+/** Throws and rejects with `model_not_found`, `unavailable`, `permission_denied`, and `invalid_request` for an invalid policy. */
 export function decideRouting(
   call: InferenceCall,
   requested: string,
@@ -55,9 +55,18 @@ export function decideRouting(
 ): RoutingDecision | Promise<RoutingDecision> {
   const request = readRequest(call, requested, options);
   const own = candidatesFor(options.models, request.name, { rank: 0, call });
-  return own instanceof Promise
-    ? own.then((found) => decideAmong(found, request, options))
-    : decideAmong(own, request, options);
+  if (!(own instanceof Promise)) return decideAmong(own, request, options);
+  return own.catch((error) => candidatesWithout(error, request)).then((found) => decideAmong(found, request, options));
+}
+
+/** A provider that cannot be asked for its models is left out where other models may answer. */
+function candidatesWithout(error: unknown, { policy }: RoutingRequest): readonly EndpointCandidate[] {
+  if (isUnavailable(error) && policy.allowFallbacks && policy.fallbackModels?.length) return [];
+  throw error;
+}
+
+function isUnavailable(error: unknown): boolean {
+  return error instanceof GatewayError && error.code === 'unavailable';
 }
 
 /** The request of a client, as far as routing is concerned. */
@@ -173,7 +182,7 @@ function withDefaults(policy: RoutingPolicy, { routes }: ModelDirectory): Routin
   return { ...policy, sort, fallbackModels: policy.fallbackModels ?? [...routes.fallbackModels] };
 }
 
-/** Throws for an unknown model in the request; skips an unknown one in the configuration. */
+/** Throws for an unknown model in the request; skips an unknown one in the configuration, and models of a provider that cannot be asked. */
 async function fallbackCandidates(
   call: InferenceCall,
   named: string[] | undefined,
@@ -195,6 +204,7 @@ async function fallbackCandidates(
       const unusable = 'this key may not use the model';
       candidates.push(...found.map((candidate) => (isAllowed(candidate) ? candidate : { ...candidate, unusable })));
     } catch (error) {
+      if (isUnavailable(error)) continue;
       if (named && error instanceof GatewayError)
         throw new GatewayError(error.code, error.message, { param: 'models' });
       if (!named && error instanceof GatewayError) continue;

@@ -18,6 +18,8 @@ export interface ActiveProvider {
   headers: Record<string, string>;
   /** Discovers new models of the upstream, at a limited rate. Resolves even if discovery fails. */
   discoverModels?(): Promise<void>;
+  /** Why the last discovery failed. */
+  problem?: string | undefined;
   /** The model with this upstream id, in the catalog or not. */
   modelOf(upstreamId: string): CatalogModel;
 }
@@ -54,12 +56,20 @@ export interface ModelDirectory {
   routes: ConfiguredModels;
   /** Provider ids and types that requests may name. */
   slugs: ReadonlySet<string>;
+  /** A provider that has a model of this name, but is not connected. */
+  waitingProviderOf?(name: string): string | undefined;
 }
 
-/** Finds a model; discovers the models of its provider if it is unknown. Throws and rejects with `model_not_found`. */
+/**
+ * Finds a model; discovers the models of its provider if it is unknown. Rejects with `model_not_found`, and with `unavailable`
+ * where the provider's list of models cannot be read.
+ */
 export function findModel(models: ModelDirectory, name: string): CatalogModel | Promise<CatalogModel> {
   return models.catalog().find(name) ?? discoverModel(models, name);
 }
+
+/** Suggested delay before a retry while a list of models cannot be read; the next call reads it again. */
+const RETRY_AFTER_MS = 1000;
 
 async function discoverModel(models: ModelDirectory, name: string): Promise<CatalogModel> {
   const slash = name.indexOf('/');
@@ -67,6 +77,11 @@ async function discoverModel(models: ModelDirectory, name: string): Promise<Cata
   await active?.discoverModels?.();
   const learned = models.catalog().find(name);
   if (learned) return learned;
+  if (active?.problem !== undefined) {
+    const { id } = active.provider;
+    const message = `The models of the provider "${id}" are not known at the moment: ${active.problem} If its server has no list of models, providers.${id}.models in the configuration names them.`;
+    throw new GatewayError('unavailable', message, { retryAfter: RETRY_AFTER_MS });
+  }
   const similar = models.catalog().similar(name);
   const hint = similar.length > 0 ? ` Similar are: ${similar.join(', ')}.` : '';
   throw new GatewayError('model_not_found', `${absenceOf(models, name, { slash, active })}${hint}`, { param: 'model' });
@@ -77,8 +92,12 @@ function absenceOf(
   name: string,
   { slash, active }: { slash: number; active: ActiveProvider | undefined },
 ): string {
-  if (slash <= 0)
-    return `There is no model "${name}"; a model is named <provider>/<model id>, as GET /v1/models lists it.`;
+  if (slash <= 0) {
+    const waiting = models.waitingProviderOf?.(name);
+    return waiting === undefined
+      ? `There is no model "${name}"; a model is named <provider>/<model id>, as GET /v1/models lists it.`
+      : `The model "${name}" is one of the provider "${waiting}", which is not connected; polygate providers shows what it waits for.`;
+  }
   if (!active) {
     const ready = [...models.providers.keys()].join(', ');
     const id = name.slice(0, slash);

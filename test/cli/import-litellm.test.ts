@@ -98,6 +98,40 @@ test('two keys of one provider become two providers, the same key one', () => {
   assert.equal(config.models['house/c'].endpoints[0].provider, 'mistral');
 });
 
+test('deployments of Azure are models of the v1 API of their resource', () => {
+  const deployment = (name: string, params: object) => ({
+    model_name: name,
+    litellm_params: { model: `azure/${name}`, ...params },
+  });
+  const { config, notes } = importLiteLlm({
+    model_list: [
+      deployment('a', {
+        api_key: 'os.environ/AZURE_API_KEY',
+        api_base: 'https://eu.openai.azure.com/',
+        api_version: 'v',
+      }),
+      deployment('b', {
+        api_key: 'os.environ/AZURE_API_KEY',
+        api_base: 'https://eu.openai.azure.com/openai/deployments/b',
+      }),
+      deployment('c', { api_key: 'os.environ/OTHER_KEY', api_base: 'os.environ/AZURE_API_BASE' }),
+      deployment('d', { api_key: 'os.environ/OTHER_KEY' }),
+    ],
+  });
+  assert.deepEqual(config.providers, {
+    azure: { type: 'openai', api_key: '${AZURE_API_KEY}', base_url: 'https://eu.openai.azure.com/openai/v1' },
+    'azure-2': { type: 'openai', api_key: '${OTHER_KEY}', base_url: '${AZURE_API_BASE}/openai/v1' },
+  });
+  assert.deepEqual(config.models['house/b'].endpoints, [{ provider: 'azure', model: 'b' }]);
+  assert.deepEqual(
+    notes.map(({ path, advice }) => `${path} ${advice}`),
+    [
+      'model_list[0].litellm_params.api_version needs no setting: the address of the v1 API has none',
+      'model_list[3].litellm_params.model "azure/d" needs an api_base',
+    ],
+  );
+});
+
 test('an empty or strange file gives an empty configuration, not an error', () => {
   for (const file of [undefined, {}, { model_list: 'none' }, { model_list: [null, 1, {}, { model_name: 'x' }] }]) {
     const { config } = importLiteLlm(file);

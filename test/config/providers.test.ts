@@ -162,6 +162,12 @@ const REFUSED: { text: string; faults: string[] }[] = [
     faults: ['2: providers.ollama.protocols: may not be set: the type ollama speaks chat, responses'],
   },
   {
+    text: 'providers:\n  openai: {}\nmodels:\n  "claude-*": { endpoints: [{ provider: openai, model: gpt-5 }] }',
+    faults: [
+      '4: models.claude-*: is not a valid model name; it has the form <provider>/<model id>, and patterns with * belong into aliases',
+    ],
+  },
+  {
     text: 'providers:\n  Big: {}',
     faults: [
       '2: providers.Big: is not a valid provider id; use small letters, digits, ".", "_" and "-", with a letter or digit first',

@@ -7,10 +7,10 @@ import { DOCUMENTS, textOf } from './markdown.ts';
 /** Where a reader meets the command first. */
 const WITH_SENTENCE = ['README.md', 'docs/quick-start.md'];
 const SENTENCE =
-  /`polygate \.\.\.` is the command of the npm package; in a clone of the project it is `npm run polygate -- \.\.\.`/g;
+  /`polygate \.\.\.` is the command of the npm package; in a clone of the project it is `npm run --silent polygate -- \.\.\.`/g;
 const OTHER_SPELLINGS = [
   /npm start --/,
-  /npm run polygate/,
+  /npm run (?:--silent )?polygate/,
   /npx polygate \S/,
   /node (?:\.\/)?(?:src|dist)\/(?:main|polygate)/,
 ];

@@ -7,7 +7,9 @@ import { errorName } from '../faults/wires.ts';
 import {
   answerJson,
   ask,
+  HEADERS,
   type ProtocolId,
+  post,
   startTestGateway,
   startUpstream,
   type TestGateway,
@@ -270,6 +272,34 @@ test('89: messages clients ask for a thousand', async () => {
 });
 
 describe('models asked of the upstream', () => {
+  test('a call for one says that the list cannot be read, as long as that is so', async () => {
+    const response = await ask(gateway, { protocol: 'chat', model: 'late/new', text: 'hi' });
+    assert.equal(response.status, 503);
+    assert.equal(response.headers.get('retry-after'), '1');
+    const { error } = JSON.parse(await response.text());
+    assert.match(error.message, /^The models of the provider "late" are not known at the moment: .*503/);
+    assert.match(error.message, /providers\.late\.models/);
+  });
+
+  test('other models that are named answer in place of one, or beside it', async () => {
+    for (const models of [
+      ['late/new', 'own/bare'],
+      ['own/bare', 'late/new'],
+    ]) {
+      const before = upstream.calls.length;
+      const body = { models, messages: [{ role: 'user', content: 'hi' }] };
+      await (await post(`${gateway.url}/v1/chat/completions`, body, HEADERS.chat)).text();
+      const asked = upstream.calls.slice(before).map(({ path }) => path);
+      assert.ok(asked.includes('/v1/chat/completions'), asked.join());
+    }
+  });
+
+  test('a name that only a provider has that waits for its key says so', async () => {
+    const response = await ask(gateway, { protocol: 'chat', model: 'gpt-5', text: 'hi' });
+    assert.equal(response.status, 404);
+    assert.match(await response.text(), /one of the provider \\"openai\\", which is not connected; polygate providers/);
+  });
+
   test('a provider whose list fails at first has none, and gets them when it answers', async () => {
     const none = { object: 'list', data: [], total_count: 0, links: { next: null } };
     assert.deepEqual((await get('/v1/models/late')).body, none);
