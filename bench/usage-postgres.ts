@@ -94,6 +94,7 @@ async function load({ recorder }: Subject, requests: number): Promise<void> {
     }
   }
   await Promise.all(Array.from({ length: Number(CONNECTIONS) }, client));
+  await recorder.flushed();
 }
 
 async function postmasterOf(url: string): Promise<number> {

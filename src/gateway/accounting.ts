@@ -164,6 +164,7 @@ export async function openAccounting(options: AccountingOptions): Promise<Accoun
       if (hasJournal) await recoverAbandonedJournals(journals);
       await store.call('removeInstance', { id });
       await recoverInterrupted({ store, log });
+      await store.call('removeInstance', { id });
     },
     async close() {
       for (const cancel of cancels) cancel();

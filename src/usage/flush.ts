@@ -1,6 +1,7 @@
 /** Flush of the usage recorder: the intents and records that one transaction writes. */
 
 import type { ParametersOf } from '../store/store.ts';
+import { encodeEnd, encodeRow } from './journal/records.ts';
 import { type Completion, completedRow, type Intent, intentRow } from './record.ts';
 
 export interface BegunRecord {
@@ -20,22 +21,14 @@ export interface PendingBatch {
   withdrawn: Flush['withdrawn'];
 }
 
-/** Without its turn, which it gets when it is written. */
-export type Flush = Required<Omit<ParametersOf<'recordUsage'>, 'turn'>>;
+/** Without what tells its place. */
+export type Flush = Required<Omit<ParametersOf<'recordUsage'>, 'turn' | 'folded'>>;
 
 /** One row of a flush. The rows belong to different requests, so each can be written without the others. */
 export type Entry =
   | { begun: Flush['begun'][number] }
   | { finished: Flush['finished'][number] }
   | { withdrawn: Flush['withdrawn'][number] };
-
-export interface FlushOptions {
-  instance: string;
-  /** Whether write-ahead intents are written. */
-  strict: boolean;
-  /** Ids of requests whose intents could not be written; finished ones are removed. */
-  withoutIntent: Set<string>;
-}
 
 export function emptyBatch(): PendingBatch {
   return { begun: [], finished: [], withdrawn: [] };
@@ -45,34 +38,38 @@ export function sizeOf({ begun, finished, withdrawn }: PendingBatch): number {
   return begun.length + finished.length + withdrawn.length;
 }
 
-/** A request that begins and ends within one flush needs no intent. `onUnencodable` is called for records that cannot become a row. */
-export function flushOf(
-  { begun, finished, withdrawn }: PendingBatch,
-  { instance, strict, withoutIntent }: FlushOptions,
-  onUnencodable: (id: string, error: Error) => void,
-): Flush {
+/** A record that cannot become a row. */
+export type UnencodableHandler = (id: string, error: Error) => void;
+
+/** Records alone: batched requests have no intents. */
+export function flushOf({ finished }: PendingBatch, onUnencodable: UnencodableHandler): Flush {
+  const rows = encoded(finished, ({ intent, completion }) => completedRow(intent, completion), onUnencodable);
+  return { begun: [], finished: rows.map((row) => ({ row, begun: false })), withdrawn: [] };
+}
+
+/** A batch as an `EncodedGroup`. A request that begins and ends within it needs no intent. */
+export function groupOf({ begun, finished, withdrawn }: PendingBatch, onUnencodable: UnencodableHandler): string {
   const ended = new Set([...finished.map(({ intent }) => intent.id), ...withdrawn.map(({ id }) => id)]);
-  const endedAtOnce = new Set(begun.filter(({ intent }) => ended.has(intent.id)).map(({ intent }) => intent.id));
-  const rows = <Item extends BegunRecord, Made>(items: readonly Item[], make: (item: Item) => Made): Made[] =>
-    items.flatMap((item) => {
-      try {
-        return [make(item)];
-      } catch (error) {
-        onUnencodable(item.intent.id, error as Error);
-        return [];
-      }
-    });
-  return {
-    withdrawn: withdrawn.filter(({ id }) => !withoutIntent.delete(id)),
-    begun: rows(
-      begun.filter(({ intent }) => !endedAtOnce.has(intent.id)),
-      ({ intent }) => begunRow(intent, instance),
-    ),
-    finished: rows(finished, ({ intent, completion }) => {
-      const isIntended = strict && !endedAtOnce.has(intent.id) && !withoutIntent.delete(intent.id);
-      return { row: completedRow(intent, completion), begun: isIntended };
-    }),
-  };
+  const open = begun.filter(({ intent }) => !ended.has(intent.id));
+  const begins = encoded(open, ({ intent }) => encodeRow(intentRow(intent)), onUnencodable);
+  const ends = encoded(finished, ({ intent, completion }) => encodeEnd(intent, completion), onUnencodable);
+  const gone = withdrawn.map(({ id, started_at }) => [id, started_at]);
+  return `[[${begins.join(',')}],[${ends.join(',')}],${JSON.stringify(gone)}]`;
+}
+
+function encoded<Item extends BegunRecord, Made>(
+  items: readonly Item[],
+  encode: (item: Item) => Made,
+  onUnencodable: UnencodableHandler,
+): Made[] {
+  return items.flatMap((item) => {
+    try {
+      return [encode(item)];
+    } catch (error) {
+      onUnencodable(item.intent.id, error as Error);
+      return [];
+    }
+  });
 }
 
 export function entriesOf({ begun, finished, withdrawn }: Flush): Entry[] {
@@ -96,10 +93,4 @@ export function joinEntries(entries: readonly Entry[]): Flush {
 export function requestIdOf(entry: Entry): string {
   if ('begun' in entry) return entry.begun.id;
   return 'finished' in entry ? entry.finished.row.id : entry.withdrawn.id;
-}
-
-function begunRow(intent: Intent, instance: string): Flush['begun'][number] {
-  const row = intentRow(intent);
-  const record = JSON.stringify({ ...row, cost: String(row.cost) });
-  return { id: intent.id, instance, started_at: intent.startedAt, record };
 }

@@ -1,25 +1,16 @@
 /**
- * Usage recorder with group commit: flushes run one at a time, and records that arrive meanwhile share the next one. A flush
- * is retried while the store is unavailable; meanwhile callers are released and no new request should begin. A record that
- * the store refuses is set aside; the others of its flush are written.
+ * Usage recorder with group commit: groups are written one at a time, and records that arrive meanwhile share the next one. In
+ * strict durability a group is written down as one row, and once a second the groups are folded into the tables of records and
+ * the sums. A write is retried while the store is unavailable; meanwhile callers are released and no new request should begin.
  */
 
 import type { Logger } from 'pino';
 import { type Clock, sleep, systemClock } from '../core/clock.ts';
 import type { Store } from '../store/store.ts';
-import { StoreUnavailable } from '../store/unavailable.ts';
-import {
-  emptyBatch,
-  entriesOf,
-  type Flush,
-  flushOf,
-  joinEntries,
-  type PendingBatch,
-  requestIdOf,
-  sizeOf,
-} from './flush.ts';
+import { emptyBatch, flushOf, groupOf, type PendingBatch, sizeOf } from './flush.ts';
+import { createFlushWriter } from './flush-writer.ts';
+import { createGroupTransfer } from './group-transfer.ts';
 import type { Completion, Intent } from './record.ts';
-import { setAsideRecord } from './refused-records.ts';
 
 export interface RecorderOptions {
   store: Pick<Store, 'call'>;
@@ -63,9 +54,6 @@ export interface Recorder {
 const MAX_PENDING_RECORDS = 20_000;
 /** Time for which a batched record waits for others. */
 const BATCH_DELAY_MS = 50;
-/** Delay between two tries of a flush, doubled each time. */
-const MIN_RETRY_DELAY_MS = 100;
-const MAX_RETRY_DELAY_MS = 5_000;
 const IN_BACKGROUND = { background: true };
 
 export function createRecorder({
@@ -81,18 +69,25 @@ export function createRecorder({
   let running: Promise<void> | undefined;
   let cancelBatch: (() => void) | undefined;
   let last: Promise<void> = Promise.resolve();
-  let failing = false;
   const closing = new AbortController();
-  let flushes = 0;
+  let turns = 0;
   let lost = 0;
-  let refused = 0;
-  /** Ids of requests whose intents the store refused. */
-  const withoutIntent = new Set<string>();
-  /** Ids of requests that have begun and not ended: their clients may be gone, and nobody else waits for them. */
-  const underWay = new Set<string>();
+  /** Requests that have begun and not ended: their clients may be gone, and nobody else waits for them. */
+  const underWay = new Map<string, Intent>();
   let onEnded: (() => void) | undefined;
+  /** The batch that is being written. */
+  let written: PendingBatch | undefined;
+
+  const writer = createFlushWriter({ store, log, clock, closing: closing.signal, onDelay: releaseAll });
+  const transfer = createGroupTransfer({ instance, writer, clock, closing: closing.signal });
 
   const size = () => sizeOf(waiting);
+
+  function releaseAll(): void {
+    if (written) release(written);
+    release(waiting);
+    transfer.release();
+  }
 
   function flush(): void {
     cancelBatch?.();
@@ -113,74 +108,38 @@ export function createRecorder({
     // Includes all records of this turn of the event loop.
     await Promise.resolve();
     const batch = waiting;
+    written = batch;
     waiting = emptyBatch();
-    const flush = flushOf(batch, { instance, strict, withoutIntent }, (id, error) => {
-      lost += 1;
-      log.error({ request: id, problem: error.message }, 'a usage record could not be encoded');
-    });
-    await persist(flush, () => {
-      release(batch);
-      release(waiting);
-    });
+    if (strict) await note(batch);
+    else await writer.write(flushOf(batch, onUnencodable), { turn: { instance, number: ++turns } });
     release(batch);
+    written = undefined;
   }
 
-  /** Settles when everything is written or set aside, or when it is given up at the end. */
-  async function persist(flush: Flush, onDelay: () => void): Promise<void> {
-    flushes += 1;
-    const turn = { instance, number: flushes };
-    for (let delayMs = MIN_RETRY_DELAY_MS; ; delayMs = Math.min(2 * delayMs, MAX_RETRY_DELAY_MS)) {
-      try {
-        await store.call('recordUsage', { ...flush, turn });
-        failing = false;
-        return;
-      } catch (error) {
-        if (!(error instanceof StoreUnavailable)) return isolate(flush, error as Error, onDelay);
-        if (!failing) log.error({ problem: error.problem }, 'usage records cannot be written; retrying');
-        failing = true;
-        onDelay();
-        await sleep(clock, delayMs, closing.signal, IN_BACKGROUND);
-        if (closing.signal.aborted) return;
-      }
+  async function note(batch: PendingBatch): Promise<void> {
+    const group = { number: turns + 1, records: groupOf(batch, onUnencodable), size: sizeOf(batch) };
+    const { number, records } = group;
+    if (await writer.retry(() => store.call('noteUsageGroup', { instance, number, records }))) {
+      turns = number;
+      transfer.add(group);
     }
   }
 
-  /** Bisects a refused flush until each refused record is isolated. */
-  async function isolate(flush: Flush, problem: Error, onDelay: () => void): Promise<void> {
-    const entries = entriesOf(flush);
-    const [only, ...others] = entries;
-    if (only === undefined) return;
-    if (others.length > 0) {
-      const half = Math.ceil(entries.length / 2);
-      for (const part of [entries.slice(0, half), entries.slice(half)]) {
-        await persist(joinEntries(part), onDelay);
-      }
-      return;
-    }
-    const request = requestIdOf(only);
-    if (!('finished' in only)) {
-      if ('begun' in only) withoutIntent.add(request);
-      log.error({ request, problem: problem.message, entry: only }, 'the store refused the intent of a request');
-    } else if (
-      await setAsideRecord(
-        { store, log },
-        { id: request, record: only.finished.row, problem: problem.message, now: clock.now() },
-      )
-    ) {
-      refused += 1;
-    } else lost += 1;
+  function onUnencodable(id: string, error: Error): void {
+    lost += 1;
+    log.error({ request: id, problem: error.message }, 'a usage record could not be encoded');
   }
 
   function add(put: (done: () => void) => void, soon: () => void): Promise<void> {
     return new Promise((resolve) => {
       put(resolve);
-      if (failing) resolve();
+      if (writer.failing) resolve();
       if (!running) soon();
     });
   }
 
   function begin(intent: Intent): Promise<void> {
-    underWay.add(intent.id);
+    underWay.set(intent.id, intent);
     return strict ? add((done) => waiting.begun.push({ intent, done }), flush) : Promise.resolve();
   }
 
@@ -208,19 +167,18 @@ export function createRecorder({
 
   return {
     get ready() {
-      return !strict || (!failing && size() < capacity);
+      return !strict || (!writer.failing && size() + transfer.waiting < capacity);
     },
     get waiting() {
       return size();
     },
     get lost() {
-      return lost;
+      return lost + writer.lost;
     },
     get refused() {
-      return refused;
+      return writer.refused;
     },
-    // The store has them.
-    open: () => [],
+    open: () => [...underWay.values()],
     begin,
     finish,
     beginThen: (intent, onDurable) => void begin(intent).then(onDurable),
@@ -231,16 +189,17 @@ export function createRecorder({
       waiting.withdrawn.push({ id: intent.id, started_at: intent.startedAt });
       flush();
     },
-    flushed() {
+    async flushed() {
       if (size() > 0) flush();
-      return last;
+      await last;
+      await transfer.flushed();
     },
     async close(timeoutMs) {
       const late = new AbortController();
       const timedOut = sleep(clock, timeoutMs, closing.signal, IN_BACKGROUND).then(() => late.abort());
-      while ((running || size() > 0 || underWay.size > 0) && !late.signal.aborted) {
+      while ((running || size() > 0 || underWay.size > 0 || transfer.waiting > 0) && !late.signal.aborted) {
         if (size() > 0) flush();
-        await Promise.race([running ?? nextEnd(), timedOut]);
+        await Promise.race([running ?? transfer.progress() ?? nextEnd(), timedOut]);
       }
       closing.abort();
     },

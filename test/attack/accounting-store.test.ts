@@ -186,12 +186,12 @@ attack(
     );
     await sql(`CREATE FUNCTION full_disk() RETURNS trigger LANGUAGE plpgsql AS
       $$ BEGIN RAISE EXCEPTION 'no room' USING ERRCODE = '53100'; END $$;
-      CREATE TRIGGER full_disk BEFORE INSERT ON inflight FOR EACH ROW EXECUTE FUNCTION full_disk()`);
+      CREATE TRIGGER full_disk BEFORE INSERT ON usage_group FOR EACH ROW EXECUTE FUNCTION full_disk()`);
     await ask(gateway, 'bills/m');
     const { status, headers } = await ask(gateway, 'bills/m', OTHER);
     assert.deepEqual([status, headers['retry-after'] !== undefined], [503, true]);
     assert.equal(await isReady(gateway), false);
-    await sql('DROP TRIGGER full_disk ON inflight');
+    await sql('DROP TRIGGER full_disk ON usage_group');
     while (!(await isReady(gateway))) await new Promise((resolve) => setTimeout(resolve, 50));
     assert.equal((await ask(gateway, 'bills/m', OTHER)).status, 200);
     return '503, then 200';

@@ -67,7 +67,7 @@ export async function usageFigures(
   const records = await rows(
     `SELECT status, upstream_id, input_tokens, output_tokens FROM usage_request WHERE model LIKE '%/chat'`,
   );
-  const [left] = await rows('SELECT count(*) AS n FROM inflight');
+  const [left] = await rows('SELECT (SELECT count(*) FROM inflight) + (SELECT count(*) FROM usage_group) AS n');
   const [hours] = await rows(`SELECT sum(requests) AS n FROM usage_hour WHERE model LIKE '%/chat'`);
   const completed = records.filter(({ status }) => status === 'completed');
   const byUpstream = Map.groupBy(completed, ({ upstream_id }) => String(upstream_id));

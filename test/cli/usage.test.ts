@@ -23,6 +23,7 @@ test('sums by whatever is asked for, for people and for programs', { timeout: 60
     const request = intent(id, { startedAt: Date.now(), keyId, tags });
     await recorder.begin(request);
     await recorder.finish(request, completion({ cost: 1_500_000n, status }));
+    await recorder.flushed();
   }
   await store.close();
   writeFileSync(`${folder}/polygate.yaml`, config);

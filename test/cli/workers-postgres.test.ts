@@ -77,6 +77,7 @@ for (const journal of ['shared', 'local']) {
     assert.equal((await gateway.ended).code, 0);
     assert.ok(!pids.some(isRunning));
     assert.equal(await countRows(database.url, 'SELECT count(*) AS n FROM inflight'), 0);
+    assert.equal(await countRows(database.url, 'SELECT count(*) AS n FROM usage_group'), 0);
     assert.equal(await countRows(database.url, 'SELECT count(*) AS n FROM instance'), 0);
   });
 }

@@ -31,10 +31,16 @@ function wish(settings: KeySettings, { tokens = 0, cost = '0' } = {}) {
 }
 
 async function spend(store: Store, cost: bigint): Promise<void> {
-  const recorder = createRecorder({ store, instance: 'x', durability: 'strict', log: pino({ level: 'silent' }) });
+  const recorder = createRecorder({
+    store,
+    instance: `x-${Math.random()}`,
+    durability: 'strict',
+    log: pino({ level: 'silent' }),
+  });
   const request = intent(`${Math.random()}`, { startedAt: NOON });
   await recorder.begin(request);
   await recorder.finish(request, completion({ cost }));
+  await recorder.flushed();
 }
 
 /** Codes of the errors of those that are refused. */

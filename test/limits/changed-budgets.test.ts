@@ -36,10 +36,11 @@ function openGateway(store: Store, instance?: string) {
     /** A request that costs as much as was reserved. */
     async spend(cost: string) {
       const { settle } = await ask(cost);
-      const recorder = createRecorder({ store, instance: 'x', durability: 'strict', log });
+      const recorder = createRecorder({ store, instance: `x-${Math.random()}`, durability: 'strict', log });
       const request = intent(`${Math.random()}`, { tags: TEAM });
       await recorder.begin(request);
       await recorder.finish(request, completion({ cost: moneyOf(cost) }));
+      await recorder.flushed();
       settle({ tokens: 0, cost: moneyOf(cost) });
     },
   };

@@ -40,10 +40,16 @@ async function refusal(promise: unknown): Promise<GatewayError> {
 
 /** Writes down what a request cost, as the recorder does before it is settled. */
 async function spend(store: Store, cost: bigint, startedAt: number): Promise<void> {
-  const recorder = createRecorder({ store, instance: 'x', durability: 'strict', log: pino({ level: 'silent' }) });
+  const recorder = createRecorder({
+    store,
+    instance: `x-${Math.random()}`,
+    durability: 'strict',
+    log: pino({ level: 'silent' }),
+  });
   const request = intent(`${Math.random()}`, { startedAt });
   await recorder.begin(request);
   await recorder.finish(request, completion({ cost }));
+  await recorder.flushed();
 }
 
 describe('one gateway', () => {

@@ -51,10 +51,11 @@ async function refusal(promise: unknown): Promise<GatewayError> {
 
 /** Records what a request of a key with the tag cost. */
 async function spend(store: Store, keyId: string, cost: bigint): Promise<void> {
-  const recorder = createRecorder({ store, instance: 'x', durability: 'strict', log });
+  const recorder = createRecorder({ store, instance: `x-${Math.random()}`, durability: 'strict', log });
   const request = intent(`${Math.random()}`, { keyId, tags: tagText(keyOf(keyId).settings.tags) });
   await recorder.begin(request);
   await recorder.finish(request, completion({ cost }));
+  await recorder.flushed();
 }
 
 describe('limits of a tag', () => {
@@ -164,6 +165,7 @@ forEachStore((name, open) => {
     assert.match((await refusal(keeper.admit(wish(keyOf('key-2'), { cost: '0.4' })))).message, /0\.3 USD are left/);
     // The gateway was only suspended: what it reports replaces the estimate.
     await recorder.finish(intent('a', { tags }), completion({ cost: moneyOf('0.2') }));
+    await recorder.flushed();
     await keeper.admit(wish(keyOf('key-2'), { cost: '0.4' }));
   });
 

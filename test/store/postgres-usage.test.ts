@@ -1,4 +1,4 @@
-/** Groups of usage records on PostgreSQL: one statement each, written once whatever becomes of the connection. */
+/** Groups of usage records on PostgreSQL, and their folds: one statement each, written once whatever becomes of the connection. */
 
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
@@ -7,7 +7,7 @@ import { Secret } from '../../src/security/secret.ts';
 import { MIGRATIONS_FOLDER } from '../../src/store/migrations.ts';
 import { createStatementPool } from '../../src/store/postgres/pool.ts';
 import { openPostgres } from '../../src/store/postgres/store.ts';
-import { writeUsageGroup } from '../../src/store/postgres/usage-group.ts';
+import { noteUsageGroup, writeUsageGroup } from '../../src/store/postgres/usage-group.ts';
 import type { ParametersOf } from '../../src/store/store.ts';
 import { StoreUnavailable } from '../../src/store/unavailable.ts';
 import { createRecorder } from '../../src/usage/recorder.ts';
@@ -40,21 +40,26 @@ async function stage(context: TestContext) {
     const [row] = await store.call('usageSums', { from: HOUR, to: HOUR + 1, by: [] });
     return row && [row.requests, row.cost];
   };
+  const groups = async () => Number((await sql('SELECT count(*) AS n FROM usage_group'))[0]?.n);
   const intents = async () => (await sql('SELECT id FROM inflight ORDER BY id')).map(({ id }) => id);
-  return { url, store, proxy, recorder, sql, sum, intents };
+  return { url, store, proxy, recorder, sql, sum, groups, intents };
 }
 
-test('intents, records and sums of a group are one statement', async (context) => {
-  const { recorder, sql, sum, intents } = await stage(context);
+test('a group is one row, and the intents, records and sums of a fold are one statement', async (context) => {
+  const { recorder, sql, sum, groups, intents } = await stage(context);
   const odd = { model: 'a "b" \\ {c, NULL} é\n', upstreamId: 'NULL' };
   const all = [intent('a'), intent('b', { model: odd.model }), intent('c', { keyId: 'key "2"' })];
   await Promise.all(all.map((one) => recorder.begin(one)));
-  assert.deepEqual(await intents(), ['a', 'b', 'c']);
+  assert.deepEqual([await groups(), await intents()], [1, []]);
+  await recorder.flushed();
+  assert.deepEqual([await groups(), await intents()], [0, ['a', 'b', 'c']]);
   const [begun] = await sql("SELECT flush FROM instance WHERE id = 'one'");
   assert.equal(Number(begun?.flush), 1);
   const done = completion({ cost: 2n, upstreamId: odd.upstreamId, finish: undefined, firstByte: undefined });
   await Promise.all([...all.map((one) => recorder.finish(one, done)), recorder.begin(intent('d'))]);
-  assert.deepEqual(await intents(), ['d']);
+  assert.deepEqual([await groups(), await sum()], [1, undefined]);
+  await recorder.flushed();
+  assert.deepEqual([await groups(), await intents()], [0, ['d']]);
   assert.deepEqual(await sum(), [3, '6']);
   const rows = await sql(
     'SELECT id, model, upstream_id, finish, first_byte_ms, cost, xmin FROM usage_request ORDER BY id',
@@ -69,18 +74,23 @@ test('intents, records and sums of a group are one statement', async (context) =
   );
   const [last] = await sql("SELECT flush FROM instance WHERE id = 'one'");
   assert.equal(Number(last?.flush), 2);
-  // The turn, the records and the sums have one transaction.
+  // The records and the sums have one transaction.
   const [{ n } = {}] = await sql(`SELECT count(DISTINCT x) AS n FROM (SELECT xmin::text AS x FROM usage_request UNION
-    SELECT xmin::text FROM usage_hour UNION SELECT xmin::text FROM budget UNION
-    SELECT xmin::text FROM instance WHERE id = 'one' UNION SELECT xmin::text FROM inflight) AS all_of_it`);
+    SELECT xmin::text FROM usage_hour UNION SELECT xmin::text FROM budget UNION SELECT xmin::text FROM inflight) AS all_of_it`);
   assert.equal(Number(n), 1);
 });
 
-for (const passes of [true, false]) {
-  test(`a group whose connection ends ${passes ? 'after' : 'before'} the server has it counts once`, async (context) => {
+for (const [statement, passes] of [
+  ['usage_note', true],
+  ['usage_note', false],
+  ['usage_group', true],
+  ['usage_group', false],
+] as const) {
+  const moment = `${passes ? 'after' : 'before'} the server has ${statement}`;
+  test(`a request whose connection ends ${moment} counts once`, async (context) => {
     const { recorder, proxy, sum, intents } = await stage(context);
     await Promise.all([recorder.begin(intent('a')), recorder.begin(intent('b'))]);
-    proxy.cutAt('usage_group', { passes });
+    proxy.cutAt(statement, { passes });
     await Promise.all([recorder.finish(intent('a'), completion({ cost: 5n })), recorder.begin(intent('c'))]);
     await recorder.finish(intent('b'), completion({ cost: 7n }));
     await recorder.finish(intent('c'), completion({ cost: 1n }));
@@ -89,32 +99,75 @@ for (const passes of [true, false]) {
   });
 }
 
-test('a group that is repeated, or arrives after later ones, changes nothing', async (context) => {
-  const { url, store, sum, intents } = await stage(context);
-  const groups: ParametersOf<'recordUsage'>[] = [];
-  const call = (async (name: 'recordUsage', group: never) => {
-    groups.push(group);
-    return store.call(name, group);
+test('a group or a fold that is repeated, or arrives after later ones, changes nothing', async (context) => {
+  const { url, store, sum, groups, intents } = await stage(context);
+  const notes: ParametersOf<'noteUsageGroup'>[] = [];
+  const folds: ParametersOf<'recordUsage'>[] = [];
+  const call = (async (name: 'recordUsage' | 'noteUsageGroup', parameters: never) => {
+    if (name === 'recordUsage') folds.push(parameters);
+    else notes.push(parameters);
+    return store.call(name, parameters);
   }) as typeof store.call;
   const recorder = createRecorder({ store: { call }, instance: 'one', durability: 'strict', log });
   await recorder.begin(intent('a'));
   await recorder.begin(intent('b'));
+  await recorder.flushed();
   await recorder.finish(intent('a'), completion({ cost: 5n }));
   await recorder.finish(intent('b'), completion({ cost: 6n }));
-  assert.deepEqual([await sum(), await intents()], [[2, '11'], []]);
-  for (const group of groups.slice(2)) await store.call('recordUsage', group);
+  await recorder.flushed();
+  const written = async () => [await sum(), await groups(), await intents()];
+  assert.deepEqual([notes.length, folds.length, await written()], [4, 2, [[2, '11'], 0, []]]);
+  for (const fold of folds) await store.call('recordUsage', fold);
   const pool = createStatementPool(url);
-  for (const group of groups) assert.equal(await writeUsageGroup(pool, group), false);
+  for (const note of notes) assert.equal(await noteUsageGroup(pool, note), false);
+  for (const fold of folds) assert.equal(await writeUsageGroup(pool, fold), false);
   await pool.end();
-  assert.deepEqual([await sum(), await intents()], [[2, '11'], []]);
+  assert.deepEqual(await written(), [[2, '11'], 0, []]);
+});
+
+test('a fold of which another gateway folded some groups counts each request once', async (context) => {
+  const { store, recorder, sum, groups, intents, sql } = await stage(context);
+  const estimate = { input: 1, cost: 100n };
+  for (const id of ['a', 'b']) await recorder.begin(intent(id, { estimate }));
+  await recorder.finish(intent('a'), completion({ cost: 1n }));
+  await store.call('heartbeat', { id: 'other', now: NOON + 9_000, until: NOON + 60_000, exclusive: false });
+  assert.equal(await store.call('recoverUsage', { now: NOON + 20_000 }), 1);
+  assert.deepEqual([await sum(), await groups()], [[2, '101'], 0]);
+  await recorder.begin(intent('c'));
+  await recorder.finish(intent('b'), completion({ cost: 2n }));
+  await recorder.flushed();
+  assert.deepEqual([await sum(), await groups(), await intents()], [[2, '3'], 0, ['c']]);
+  // What became an intent again is not recorded twice when the gateway dies.
+  assert.equal(await store.call('recoverUsage', { now: NOON + 20_000 }), 1);
+  await recorder.finish(intent('c'), completion({ cost: 4n }));
+  await recorder.flushed();
+  assert.deepEqual([await sum(), await intents()], [[3, '7'], []]);
+  const statuses = await sql('SELECT status FROM usage_request');
+  assert.deepEqual(new Set(statuses.map(({ status }) => status)), new Set(['completed']));
+});
+
+test('holds of a dead gateway stay until its groups are folded', async (context) => {
+  const { store, recorder, sql } = await stage(context);
+  await recorder.begin(intent('a'));
+  await recorder.finish(intent('a'), completion({ cost: 1n }));
+  await store.call('setHold', { subject: 'key-1', instance: 'one', limit: 100n, want: 10n });
+  const holds = async () => Number((await sql('SELECT count(*) AS n FROM hold'))[0]?.n);
+  const beat = { id: 'other', now: NOON + 20_000, until: NOON + 60_000, exclusive: false };
+  await store.call('heartbeat', beat);
+  assert.equal(await holds(), 1);
+  await store.call('recoverUsage', { now: NOON + 20_000 });
+  await store.call('heartbeat', beat);
+  assert.equal(await holds(), 0);
 });
 
 test('a request that another gateway wrote off gets its true figures, and those beside it are written', async (context) => {
   const { store, recorder, sum, intents, sql } = await stage(context);
   await Promise.all(['a', 'b'].map((id) => recorder.begin(intent(id, { estimate: { input: 1, cost: 100n } }))));
+  await recorder.flushed();
   await store.call('heartbeat', { id: 'other', now: NOON + 9_000, until: NOON + 60_000, exclusive: false });
   assert.equal(await store.call('recoverUsage', { now: NOON + 20_000, id: 'a' }), 1);
   await Promise.all(['a', 'b'].map((id) => recorder.finish(intent(id), completion({ cost: 3n }))));
+  await recorder.flushed();
   assert.deepEqual([await sum(), await intents()], [[2, '6'], []]);
   const statuses = await sql('SELECT status FROM usage_request');
   assert.deepEqual(
@@ -130,6 +183,7 @@ test('a record that the database refuses is set aside, and those beside it are w
   await Promise.all(ids.map((id) => recorder.begin(intent(id))));
   const poison = { endpoint: { provider: 'openai', model: 'poison' } };
   await Promise.all(ids.map((id) => recorder.finish(intent(id), completion({ cost: 1n, ...(id === 'c' && poison) }))));
+  await recorder.flushed();
   assert.deepEqual([await sum(), await intents(), recorder.refused], [[4, '4'], [], 1]);
   assert.deepEqual(
     (await sql('SELECT id FROM usage_refused')).map(({ id }) => id),
@@ -150,6 +204,7 @@ test('gateways that write the same sums at once do not block each other', async 
       }),
     ),
   );
+  await Promise.all([recorder.flushed(), other.flushed()]);
   assert.deepEqual(await sum(), [600, '600']);
 });
 
@@ -158,6 +213,7 @@ test('an unknown instance writes nothing by a statement, and everything by a tra
   const stranger = createRecorder({ store, instance: 'nobody', durability: 'strict', log });
   await stranger.begin(intent('a'));
   await stranger.finish(intent('a'), completion({ cost: 4n }));
+  await stranger.flushed();
   assert.deepEqual(await sum(), [1, '4']);
 });
 

@@ -86,6 +86,7 @@ forEachStore((name, open) => {
     const recorder = recorderOn(store);
     await recorder.begin(intent('a'));
     await recorder.finish(intent('a'), completion());
+    await recorder.flushed();
     const record = await store.call('usageRecord', { id: 'a', keyId: 'key-1' });
     assert.equal(record?.status, 'completed');
     assert.equal(record?.input_tokens, 120);
@@ -131,6 +132,7 @@ forEachStore((name, open) => {
         await recorder.finish(intent(id), completion({ cost: 3n }));
       }),
     );
+    await recorder.flushed();
     const [sum] = await sumsOf(store);
     assert.equal(sum?.requests, 1000);
     assert.equal(sum?.cost, '3000');
@@ -157,6 +159,7 @@ forEachStore((name, open) => {
     assert.equal(record?.total_ms, 5000);
     // It was not dead after all, only slow.
     await dead.finish(intent('left'), completion());
+    await dead.flushed();
     assert.equal((await sumsOf(store))[0]?.requests, 1);
     assert.equal(await store.call('recoverUsage', { now: NOON + 5000 }), 0);
   });
@@ -198,6 +201,7 @@ forEachStore((name, open) => {
       await recorder.begin(old);
       await recorder.finish(old, completion({ upstreamId: undefined }));
     }
+    await recorder.flushed();
     const before = Math.floor(NOON / day);
     assert.equal(await store.call('pruneUsage', { day: before, limit: 1 }), 1);
     assert.equal(await store.call('pruneUsage', { day: before, limit: 10 }), 1);
@@ -254,6 +258,7 @@ forEachStore((name, open) => {
     const next = recorderOn(store);
     await next.begin(intent('b'));
     await next.finish(intent('b'), completion({ finish: 's\0top', upstreamId: 'id\0' }));
+    await next.flushed();
     assert.equal((await store.call('usageRecord', { id: 'b', keyId: 'key-1' }))?.finish, 'stop');
   });
 });

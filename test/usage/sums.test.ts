@@ -28,6 +28,7 @@ async function record(store: Store, ...requests: [id: string, tags: string, more
   const recorder = createRecorder({ store, instance: 'one', durability: 'batched', log });
   for (const [id, tags, more = {}, end = {}] of requests) {
     await recorder.finish(intent(id, { tags, ...more }), completion({ cost: 5n, ...end }));
+    await recorder.flushed();
   }
   await recorder.close(10_000);
 }
@@ -76,6 +77,7 @@ forEachStore((name, open) => {
       ['team=ads', 'interrupted', 1, '100'],
     ]);
     await dead.finish(intent('slow', { tags: 'team=ads' }), completion({ cost: 7n }));
+    await dead.flushed();
     assert.deepEqual(counted(await sums(store, ['tags', 'status']), ['tags', 'status']), [
       ['team=ads', 'completed', 1, '7'],
     ]);
@@ -105,6 +107,7 @@ forEachStore((name, open) => {
     await forget(store);
     assert.deepEqual(counted(await sums(store, ['status']), ['status']), [[null, 1, '100']]);
     await dead.finish(intent('slow'), completion({ cost: 7n }));
+    await dead.flushed();
     assert.deepEqual(counted(await sums(store, ['status']), ['status']), [['completed', 1, '7']]);
     assert.deepEqual(counted(await sums(store, []), []), [[1, '7']]);
   });

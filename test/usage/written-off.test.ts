@@ -43,6 +43,7 @@ forEachStore((name, open) => {
       recorder.finish(intent('a'), completion({ cost: 1000n })),
       recorder.finish(intent('b'), completion({ ...elsewhere, status: 'failed', usage: undefined })),
     ]);
+    await recorder.flushed();
     assert.deepEqual(await figures(store), {
       sums: ['azure 1 1 0 7', 'openai 2 0 30 1040'],
       spent: ['1047'],
@@ -60,7 +61,7 @@ forEachStore((name, open) => {
     let lost = 2;
     const call = (async (operation: 'recordUsage', parameters: never) => {
       const result = await store.call(operation, parameters);
-      if (operation === 'recordUsage' && lost-- > 0) {
+      if (lost-- > 0) {
         const { StoreUnavailable } = await import('../../src/store/unavailable.ts');
         throw new StoreUnavailable('the result is lost');
       }
@@ -85,7 +86,10 @@ forEachStore((name, open) => {
     const clock = createManualClock(0);
     const recorder = await standStill(store, ['a', 'b'], clock);
     recorder.withdraw(intent('a'));
-    while (await store.call('usageRecord', { id: 'a', keyId: 'key-1' })) await setImmediate();
+    while (await store.call('usageRecord', { id: 'a', keyId: 'key-1' })) {
+      await recorder.flushed();
+      await setImmediate();
+    }
     // The other one never ends.
     const closed = recorder.close(10_000);
     clock.advance(10_000);

@@ -22,7 +22,9 @@ export const heartbeat = writing<Heartbeat, void>('usage', async (transaction, {
      ON CONFLICT (id) DO UPDATE SET heartbeat_until = excluded.heartbeat_until`,
     { id, now, until },
   );
-  const dead = `SELECT id FROM instance WHERE heartbeat_until <= :now OR ${exclusive ? 'id <> :id' : '1 = 0'}`;
+  // The holds of an instance stay until what they stand for is counted as spent.
+  const dead = `SELECT id FROM instance WHERE (heartbeat_until <= :now OR ${exclusive ? 'id <> :id' : '1 = 0'})
+    AND NOT EXISTS (SELECT 1 FROM usage_group WHERE usage_group.instance = instance.id)`;
   const values: Row = exclusive ? { now, id } : { now };
   await transaction.run(`DELETE FROM hold WHERE instance IN (${dead})`, values);
   await transaction.run(`DELETE FROM instance WHERE id IN (${dead})`, values);
@@ -43,7 +45,13 @@ export const countInstances = reading<{ now: number }, number>('usage', async (t
   return Number(row?.n);
 });
 
+/** Removes an instance with its holds; one whose groups are not folded yet counts as dead instead. */
 export const removeInstance = writing<{ id: string }, void>('usage', async (transaction, { id }) => {
+  const sql = 'SELECT instance FROM usage_group WHERE instance = :id LIMIT 1';
+  if ((await transaction.all(sql, { id })).length > 0) {
+    await transaction.run('UPDATE instance SET heartbeat_until = 0 WHERE id = :id', { id });
+    return;
+  }
   await transaction.run('DELETE FROM hold WHERE instance = :id', { id });
   await transaction.run('DELETE FROM instance WHERE id = :id', { id });
 });

@@ -1,75 +1,102 @@
 /** Usage records: write-ahead intents, records, sums and retention. */
 
-import { type Row, reading, type Transaction, writing } from '../operation.ts';
-import { findRequest, keyBatches } from '../request-rows.ts';
+import { type MaybePromise, type Row, reading, type Transaction, writing } from '../operation.ts';
+import { findRequest } from '../request-rows.ts';
+import { GroupFold, type GroupRange, type InflightRow, type NotedGroup } from '../usage-groups.ts';
 import type { UsageRow } from '../usage-row.ts';
-import { addRequests, replaceRequests } from '../usage-rows.ts';
+import { addRequests } from '../usage-rows.ts';
+import { recordedIds, settleUsage, type UsageChanges } from '../usage-settlement.ts';
 
-/** Write-ahead intent of a request. */
-export interface InflightRow {
-  id: string;
-  instance: string;
-  started_at: number;
-  /** JSON of the record that is written if the gateway dies. */
-  record: string;
-}
-
-export interface FinishedUsage {
-  row: UsageRow;
-  /** An intent was written; without one, no other gateway can have recorded the request. */
-  begun: boolean;
-}
-
-/** An intent whose request was not sent. */
-export type WithdrawnIntent = Pick<InflightRow, 'id' | 'started_at'>;
-
-export interface UsageGroup {
+export interface UsageGroup extends UsageChanges {
   begun: InflightRow[];
-  finished: FinishedUsage[];
-  withdrawn?: WithdrawnIntent[];
   /** Place of the group among those of its instance; each try of a group has the same. */
   turn?: { instance: string; number: number };
+  /** Groups of an instance that amount to these changes. They are removed. */
+  folded?: GroupRange;
 }
 
 /** One flush of intents and records. Idempotent: may be repeated if the outcome is unknown. */
 export const recordUsage = writing<UsageGroup, void>('usage', async (transaction, group) => {
-  const { begun, finished, withdrawn = [], turn } = group;
-  if (turn && transaction.forUpdate !== '') await takeTurn(transaction, turn);
-  if (begun.length > 0) await transaction.insert('inflight', begun.map(intentRow), { ignoreDuplicates: true });
-  const intended = finished.filter((one) => one.begun).map(({ row }) => row);
-  const others = finished.filter((one) => !one.begun).map(({ row }) => row);
-  const ended = await deleteIntents(
-    transaction,
-    [...withdrawn, ...intended].map(({ id }) => id),
-  );
-  const known = await recordedIds(transaction, others);
-  await addRequests(transaction, [
-    ...intended.filter(({ id }) => ended.has(id)),
-    ...others.filter(({ id }) => !known.has(id)),
-  ]);
-  await correctInterrupted(
-    transaction,
-    intended.filter(({ id }) => !ended.has(id)),
-    withdrawn.filter(({ id }) => !ended.has(id)),
-  );
+  const { begun, turn, folded, ...changes } = group;
+  if (turn) await takeTurn(transaction, turn);
+  // Without any of its groups left it was done before, by an earlier try or by another gateway.
+  const isLate = folded !== undefined && (await removeGroups(transaction, folded)) === 0;
+  if (begun.length > 0 && !isLate)
+    await transaction.insert('inflight', begun.map(intentRow), { ignoreDuplicates: true });
+  await settleUsage(transaction, changes);
 });
+
+/** Writes a group down, which is folded later. Idempotent like `recordUsage`. */
+export const noteUsageGroup = writing<{ instance: string; number: number; records: string }, void>(
+  'usage',
+  async (transaction, { instance, number, records }) => {
+    await takeTurn(transaction, { instance, number });
+    await transaction.insert('usage_group', [{ instance, number, records }], { ignoreDuplicates: true });
+  },
+);
 
 /** An earlier try of the group that reaches the server later has no effect. */
 async function takeTurn(transaction: Transaction, turn: Required<UsageGroup>['turn']): Promise<void> {
+  if (transaction.forUpdate === '') return;
   await transaction.run('UPDATE instance SET flush = :number WHERE id = :instance AND flush < :number', turn);
 }
 
-/** Converts the intents of dead gateways, or one of them, to `interrupted` records. */
+function removeGroups(transaction: Transaction, { instance, to }: GroupRange): MaybePromise<number> {
+  return transaction.run('DELETE FROM usage_group WHERE instance = :instance AND number <= :to', { instance, to });
+}
+
+/** Folds the groups of dead gateways, and converts their intents, or one of them, to `interrupted` records. */
 export const recoverUsage = writing<{ now: number; id?: string }, number>('usage', async (transaction, { now, id }) => {
+  const left = id === undefined ? await foldOrphanedGroups(transaction, now) : [];
   const dead = await transaction.all(
     `DELETE FROM inflight WHERE ${IS_ORPHANED} ${id === undefined ? '' : 'AND id = :id'}
      RETURNING id, started_at, record`,
     id === undefined ? { now } : { now, id },
   );
-  const records = dead.map(({ started_at, record }) => interruptedRow(String(record), now - Number(started_at)));
-  await addRequests(transaction, records);
-  return records.length;
+  const records = [...left, ...dead.map(({ record }) => storedRow(String(record)))].map((row) => interrupted(row, now));
+  const known = await recordedIds(transaction, records);
+  const added = records.filter((row) => !known.has(row.id));
+  await addRequests(transaction, added);
+  return added.length;
 });
+
+/** Returns the rows of the requests that did not end. */
+async function foldOrphanedGroups(transaction: Transaction, now: number): Promise<UsageRow[]> {
+  const rows = await transaction.all(
+    `DELETE FROM usage_group WHERE ${IS_ORPHANED} RETURNING instance, number, records`,
+    { now },
+  );
+  const groups = rows.map(({ instance, number, records }) => ({
+    instance: String(instance),
+    number: Number(number),
+    records: String(records),
+  }));
+  const left: UsageRow[] = [];
+  for (const [instance, own] of Map.groupBy(groups, (group) => group.instance)) {
+    const fold = new GroupFold(instance);
+    for (const { records } of own.sort((one, other) => one.number - other.number)) fold.add(records);
+    await settleUsage(transaction, fold);
+    left.push(...fold.open());
+  }
+  return left;
+}
+
+/** Groups of a dead gateway in their order, up to `limit`. */
+export const orphanedGroups = reading<{ now: number; limit: number }, NotedGroup[]>(
+  'usage',
+  async (transaction, values) => {
+    const rows = await transaction.all(
+      `SELECT instance, number, records FROM usage_group
+       WHERE instance = (SELECT min(instance) FROM usage_group WHERE ${IS_ORPHANED}) ORDER BY number LIMIT :limit`,
+      values,
+    );
+    return rows.map(({ instance, number, records }) => ({
+      instance: String(instance),
+      number: Number(number),
+      records: String(records),
+    }));
+  },
+);
 
 const IS_ORPHANED = 'instance NOT IN (SELECT id FROM instance WHERE heartbeat_until > :now)';
 
@@ -143,76 +170,14 @@ export const spentBy = reading<{ subject: string; starts: { period: string; star
   },
 );
 
-/**
- * Replaces `interrupted` records that other gateways wrote while this one was suspended. A record that is no longer
- * `interrupted` was corrected by an earlier try. Records of unsent requests are deleted.
- */
-async function correctInterrupted(
-  transaction: Transaction,
-  finished: readonly UsageRow[],
-  unsent: readonly WithdrawnIntent[],
-): Promise<void> {
-  const before: UsageRow[] = [];
-  for (const { values, pairs } of keyBatches([...finished, ...unsent])) {
-    const found = await transaction.all(
-      `SELECT id, started_at, key_id, tags, endpoint_provider, endpoint_model, protocol_in, status, input_tokens, output_tokens,
-         cached_tokens, cache_write_tokens, reasoning_tokens, CAST(cost AS text) AS cost
-       FROM usage_request WHERE status = 'interrupted' AND (at, id) IN (VALUES ${pairs}) ${transaction.forUpdate}`,
-      values,
-    );
-    before.push(...found.map((row) => ({ ...row, cost: BigInt(String(row.cost)) }) as unknown as UsageRow));
-  }
-  const toCorrect = new Set(before.map(({ id }) => id));
-  await replaceRequests(
-    transaction,
-    before,
-    finished.filter(({ id }) => toCorrect.has(id)),
-  );
-}
-
-/**
- * Deletes intents and returns the ids that existed. The others were recorded by a gateway that took this one for dead, or by
- * an earlier try.
- */
-async function deleteIntents(transaction: Transaction, ids: readonly string[]): Promise<Set<string>> {
-  const ended = new Set<string>();
-  for (const [names, marks] of idBatches(ids)) {
-    const gone = await transaction.all(`DELETE FROM inflight WHERE id IN (${marks}) RETURNING id`, names);
-    for (const { id } of gone) ended.add(String(id));
-  }
-  return ended;
-}
-
-async function recordedIds(transaction: Transaction, rows: UsageRow[]): Promise<Set<string>> {
-  const known = new Set<string>();
-  for (const { values, pairs } of keyBatches(rows)) {
-    const found = await transaction.all(`SELECT id FROM usage_request WHERE (at, id) IN (VALUES ${pairs})`, values);
-    for (const { id } of found) known.add(String(id));
-  }
-  return known;
-}
-
-/** Sizes of id lists: few, so that few statements are prepared. Short lists are padded with their last id. */
-const ID_LIST_SIZES = [1, 8, 64, 512];
-
-function idBatches(ids: readonly string[]): [Row, string][] {
-  const groups: [Row, string][] = [];
-  for (let start = 0; start < ids.length; ) {
-    const size = ID_LIST_SIZES.find((candidate) => candidate >= ids.length - start) ?? 512;
-    const part = ids.slice(start, start + size);
-    const padded = Array.from({ length: size }, (_, index) => part[index] ?? (part.at(-1) as string));
-    const names = Object.fromEntries(padded.map((id, index) => [`id${index}`, id]));
-    groups.push([names, padded.map((_, index) => `:id${index}`).join(', ')]);
-    start += size;
-  }
-  return groups;
-}
-
-function interruptedRow(record: string, age: number): UsageRow {
+function storedRow(record: string): UsageRow {
   const { cost, ...row } = JSON.parse(record);
-  const total = Math.max(0, age);
-  const ended = { total_ms: total, ended_at: row.started_at + total };
-  return { ...row, ...ended, cost: BigInt(cost), status: 'interrupted', estimated: 1 };
+  return { ...row, cost: BigInt(cost) };
+}
+
+function interrupted(row: UsageRow, now: number): UsageRow {
+  const total = Math.max(0, now - row.started_at);
+  return { ...row, total_ms: total, ended_at: row.started_at + total, status: 'interrupted', estimated: 1 };
 }
 
 function intentRow({ id, instance, started_at, record }: InflightRow): Row {

@@ -23,9 +23,15 @@ const STATEMENT_ERROR_CLASSES = new Set(['0A', '21', '22', '23', '25', '26', '34
 const SERVER_ERROR_CODES = new Set(['25006', '25P03', '42501']);
 
 const UNIQUE_VIOLATION_CODE = '23505';
+const DIVISION_BY_ZERO_CODE = '22012';
 
 export function isUniqueViolation(error: unknown): boolean {
   return error instanceof DatabaseError && error.code === UNIQUE_VIOLATION_CODE;
+}
+
+/** A condition of a statement that did not hold. */
+export function isDivisionByZero(error: unknown): boolean {
+  return error instanceof DatabaseError && error.code === DIVISION_BY_ZERO_CODE;
 }
 
 /** Whether another session held the lock of a table for longer than `lock_timeout`. */

@@ -23,7 +23,7 @@ import {
   type SqlQuery,
 } from './pool.ts';
 import { readingTransaction, writingTransaction } from './transaction.ts';
-import { writeUsageGroup } from './usage-group.ts';
+import { noteUsageGroup, writeUsageGroup } from './usage-group.ts';
 
 export interface PostgresOptions {
   url: Secret;
@@ -194,8 +194,9 @@ async function applyMigrations(url: string, migrations: URL, limit: TimeLimit): 
   }
 }
 
-/** Operations that are usually one statement of arrays; false means that nothing was changed, and the operation is run. */
+/** Operations that are usually one statement; false means that nothing was changed, and the operation is run. */
 async function runAsStatement(pool: Pool, name: string, parameters: unknown): Promise<boolean> {
+  if (name === 'noteUsageGroup') return noteUsageGroup(pool, parameters as ParametersOf<'noteUsageGroup'>);
   return name === 'recordUsage' && writeUsageGroup(pool, parameters as ParametersOf<'recordUsage'>);
 }
 

@@ -1,6 +1,7 @@
 /**
- * One group of the usage recorder as one statement: intents, records and sums as arrays, in a transaction of its own. It
- * changes nothing unless the group is the instance's next one, so that a repeated or late group has no effect.
+ * Writes of the usage recorder as one statement each, in a transaction of its own: a group as one row, and a fold of groups, or
+ * a group of batched records, with intents, records and sums as arrays. A group changes nothing unless it is the instance's
+ * next one, and a fold nothing unless it removes all of its groups, so that what is repeated or late has no effect.
  */
 
 import type { Pool } from 'pg';
@@ -15,7 +16,7 @@ import {
   saturatingUpsert,
   totalsOf,
 } from '../usage-sums.ts';
-import { isUniqueViolation } from './failure.ts';
+import { isDivisionByZero, isUniqueViolation } from './failure.ts';
 import { runQuery } from './pool.ts';
 
 type UsageGroup = ParametersOf<'recordUsage'>;
@@ -78,8 +79,9 @@ const PART_COLUMNS = typed(
 const HOUR_COLUMNS = typed([...HOUR_KEY_COLUMNS, ...HOUR_SUM_COLUMNS], ['key_id', 'model', 'provider']);
 const BUDGET_TYPES = typed(BUDGET_COLUMNS, ['key_id', 'period']);
 
-/** Parts that a group has: few combinations, so few statements are prepared. */
-interface GroupParts {
+/** Parts that a statement has: few combinations, so few statements are prepared. */
+interface StatementParts {
+  folds: boolean;
   begun: boolean;
   ended: boolean;
   finished: boolean;
@@ -87,12 +89,31 @@ interface GroupParts {
 
 const statements = new Map<string, { name: string; text: string }>();
 
-/** False if nothing was changed: the group is not the next one, its instance is unknown, or one of its records exists. */
+const NOTE = {
+  name: 'usage_note',
+  text: `WITH turn AS (UPDATE instance SET flush = $2 WHERE id = $1 AND flush < $2 RETURNING id)
+    INSERT INTO usage_group (instance, number, records) SELECT $1, $2, $3 FROM turn`,
+};
+
+/** False if nothing was changed: the group is not the next one, or its instance is unknown. */
+export async function noteUsageGroup(pool: Pool, group: ParametersOf<'noteUsageGroup'>): Promise<boolean> {
+  const { rowCount } = await runQuery(pool, { ...NOTE, values: [group.instance, group.number, group.records] });
+  return rowCount === 1;
+}
+
+/**
+ * False if nothing was changed: the group is not the next one, its instance is unknown, one of its records exists, or other
+ * gateways folded some of the groups.
+ */
 export async function writeUsageGroup(pool: Pool, group: UsageGroup): Promise<boolean> {
-  const { turn, begun, finished, withdrawn = [] } = group;
-  if (turn === undefined || withdrawn.length > 0) return false;
+  const { turn, folded, begun, finished, withdrawn = [] } = group;
+  if ((!turn && !folded) || withdrawn.some((one) => one.begun !== false)) return false;
   const ended = finished.flatMap((one) => (one.begun ? [one.row.id] : []));
-  const values: Value[] = [turn.instance, turn.number];
+  const values: Value[] = folded
+    ? [folded.instance, folded.to, folded.after]
+    : turn
+      ? [turn.instance, turn.number]
+      : [];
   if (begun.length > 0) values.push(...arraysOf(INTENT_COLUMNS, begun as unknown as Row[]));
   if (ended.length > 0) values.push(textArray(ended));
   if (finished.length > 0) {
@@ -105,17 +126,22 @@ export async function writeUsageGroup(pool: Pool, group: UsageGroup): Promise<bo
     values.push(...arraysOf(PART_COLUMNS, parts), ...arraysOf(HOUR_COLUMNS, hours));
     values.push(...arraysOf(BUDGET_TYPES, budgets));
   }
-  const parts = { begun: begun.length > 0, ended: ended.length > 0, finished: finished.length > 0 };
+  const parts = {
+    folds: folded !== undefined,
+    begun: begun.length > 0,
+    ended: ended.length > 0,
+    finished: finished.length > 0,
+  };
   try {
     const { rows } = await runQuery(pool, { ...statementOf(parts), values });
-    return Number(rows[0]?.turns) === 1;
+    return Number(rows[0]?.turns) > 0;
   } catch (error) {
-    if (isUniqueViolation(error)) return false;
+    if (isUniqueViolation(error) || isDivisionByZero(error)) return false;
     throw error;
   }
 }
 
-function statementOf(parts: GroupParts): { name: string; text: string } {
+function statementOf(parts: StatementParts): { name: string; text: string } {
   const name = `usage_group_${Object.values(parts).map(Number).join('')}`;
   const known = statements.get(name);
   if (known) return known;
@@ -124,20 +150,28 @@ function statementOf(parts: GroupParts): { name: string; text: string } {
   return statement;
 }
 
-function groupSql({ begun, ended, finished }: GroupParts): string {
-  let parameters = 2;
+const TURN = 'turn AS (UPDATE instance SET flush = $2 WHERE id = $1 AND flush < $2 RETURNING id)';
+/** Removes groups, which are consecutive, with what may be left of earlier ones. */
+const FOLD = 'turn AS (DELETE FROM usage_group WHERE instance = $1 AND number <= $2 RETURNING number)';
+/** Fails unless all groups were there: nothing of the statement is done then. */
+const ALL_TURNS =
+  'SELECT 1 / CAST(count(*) = CAST($2 AS bigint) - CAST($3 AS bigint) AS integer) AS turns FROM turn WHERE number > $3';
+
+function groupSql({ folds, begun, ended, finished }: StatementParts): string {
+  let parameters = folds ? 3 : 2;
+  const condition = folds ? 'true' : 'EXISTS (SELECT FROM turn)';
   const arrays = (columns: Columns): string =>
     columns.map(([, type]) => `CAST($${++parameters} AS ${type}[])`).join(', ');
   const insert = (table: string, columns: Columns, onConflict = '') => {
     const names = columns.map(([name]) => name).join(', ');
     return `INSERT INTO ${table} (${names}) SELECT ${names} FROM unnest(${arrays(columns)}) AS added (${names})
-      WHERE EXISTS (SELECT FROM turn) ${onConflict}`;
+      WHERE ${condition} ${onConflict}`;
   };
-  const steps = ['turn AS (UPDATE instance SET flush = $2 WHERE id = $1 AND flush < $2 RETURNING id)'];
+  const steps = [folds ? FOLD : TURN];
   if (begun) steps.push(`begun AS (${insert('inflight', INTENT_COLUMNS)})`);
   if (ended) {
     const ids = `CAST($${++parameters} AS text[])`;
-    steps.push(`ended AS (DELETE FROM inflight WHERE id = ANY (${ids}) AND EXISTS (SELECT FROM turn))`);
+    steps.push(`ended AS (DELETE FROM inflight WHERE id = ANY (${ids}) AND ${condition})`);
   }
   if (finished) {
     steps.push(`requests AS (${insert('usage_request', REQUEST_COLUMNS)})`);
@@ -146,7 +180,7 @@ function groupSql({ begun, ended, finished }: GroupParts): string {
     steps.push(`hours AS (${insert('usage_hour', HOUR_COLUMNS, saturatingUpsert('usage_hour'))})`);
     steps.push(`budgets AS (${insert('budget', BUDGET_TYPES, saturatingUpsert('budget'))})`);
   }
-  return `WITH ${steps.join(',\n')} SELECT count(*) AS turns FROM turn`;
+  return `WITH ${steps.join(',\n')} ${folds ? ALL_TURNS : 'SELECT count(*) AS turns FROM turn'}`;
 }
 
 /** One array literal for each column: cheaper than a list that the client library turns into one. */

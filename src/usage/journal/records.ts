@@ -1,6 +1,6 @@
 /** Records of the journal as JSON arrays: a begin holds what an interrupted request is charged, an end the whole usage record. */
 
-import type { EncodedUsage } from '../../store/usage-row.ts';
+import type { EncodedUsage, UsageRow } from '../../store/usage-row.ts';
 import { type Completion, completedRow, type Intent } from '../record.ts';
 
 /** Text that JSON writes as it is. */
@@ -65,7 +65,11 @@ export function decodeBegin(payload: string): Intent {
 
 /** The columns of a usage row in their order. */
 export function encodeEnd(intent: Intent, completion: Completion): string {
-  const row = completedRow(intent, completion);
+  return encodeRow(completedRow(intent, completion));
+}
+
+/** `EncodedUsage` as JSON. */
+export function encodeRow(row: UsageRow): string {
   return `[${quoted(row.id)},${numeral(row.started_at)},${named(row.key_id)},${named(row.model)},${named(row.endpoint_provider)},${named(row.endpoint_model)},${named(row.protocol_in)},${named(row.protocol_out)},${row.stream},${named(row.status)},${quoted(row.error_code)},${quoted(row.finish)},${row.estimated},${numeral(row.attempts)},${row.input_tokens},${row.output_tokens},${row.cached_tokens},${row.cache_write_tokens},${row.reasoning_tokens},${row.audio_tokens},${row.searches},${row.cost},${numeral(row.first_byte_ms)},${numeral(row.total_ms)},${quoted(row.upstream_id)},${numeral(row.ended_at ?? null)},${quoted(row.trace ?? null)}${lastElements(row.tags, row.tool_failures)}]`;
 }
 
