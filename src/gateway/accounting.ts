@@ -12,7 +12,7 @@ import { joinStore, type ProcessRole } from '../store/instance.ts';
 import type { Store, StoreOperationName } from '../store/store.ts';
 import type { JournalDisk } from '../usage/journal/disk.ts';
 import { openJournalRecorder, recoverAbandonedJournals } from '../usage/journal-recorder.ts';
-import { createRecorder, type Recorder } from '../usage/recorder.ts';
+import type { Recorder } from '../usage/recorder.ts';
 import { recoverInterrupted } from '../usage/recovery.ts';
 import { createRecordTrimmer, pruneRecords } from '../usage/retention.ts';
 import { startDailySums } from './daily-sums.ts';
@@ -97,7 +97,7 @@ export async function openAccounting(options: AccountingOptions): Promise<Accoun
   const recordsHere = hasJournal && role !== 'primary';
   const recorder = recordsHere
     ? await openJournalRecorder(journals)
-    : createRecorder({ store, instance: instance.id, durability, log, clock });
+    : (await import('../usage/recorder.ts')).createRecorder({ store, instance: instance.id, durability, log, clock });
   if (hasJournal && !recordsHere) await recoverAbandonedJournals(journals);
   const records = flushBeforeReads(store, recorder, options.flushOthers);
   const quota = createQuota({
