@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { GatewayError } from '../../src/core/errors.ts';
 import { readBody } from '../../src/core/json/body.ts';
+import { hasControlByte } from '../../src/core/json/control-bytes.ts';
 import { copyJson } from '../../src/core/json/copy.ts';
 import { parseObject, read, spanAt, spans, splice } from '../../src/core/json/json.ts';
 import { guard } from '../../src/core/json/scan.ts';
@@ -73,6 +74,35 @@ test('a long text is cut neither inside an escape nor inside a character', async
     const value = { text: unit.repeat(900_000), ['__proto__']: 1 };
     assert.deepEqual(await readInSlices(Buffer.from(JSON.stringify(value))), JSON.parse(JSON.stringify(value)));
   }
+});
+
+test('a control character anywhere in a long text is refused, and nothing else', async () => {
+  const text = Buffer.from(`"${'aé🦊 ~\x7f'.repeat(9000)}"`);
+  assert.equal(await readInSlices(text), JSON.parse(text.toString()));
+  const plain = Buffer.from(`"${'x'.repeat(2_200_000)}"`);
+  const places = [1, 2, 3, 4, 5, 1_048_576, 1_048_577, 1_048_578, plain.length - 4, plain.length - 3, plain.length - 2];
+  for (const place of places) {
+    for (const byte of [0, 9, 10, 31, 32, 127]) {
+      const changed = Buffer.from(plain);
+      changed[place] = byte;
+      if (byte < 32) await assert.rejects(readInSlices(changed), SyntaxError);
+      else assert.equal(await readInSlices(changed), JSON.parse(changed.toString()));
+    }
+  }
+});
+
+test('control characters are found whatever stands beside them, and wherever the bytes begin', () => {
+  fc.assert(
+    fc.property(fc.uint8Array({ maxLength: 40 }), fc.nat(3), fc.boolean(), (given, offset, isPlain) => {
+      const bytes = Buffer.from(new Uint8Array(offset + given.length).buffer, offset);
+      bytes.set(isPlain ? given.map((byte) => Math.max(byte, 32)) : given);
+      assert.equal(
+        hasControlByte(bytes),
+        bytes.some((byte) => byte < 32),
+      );
+    }),
+    { numRuns: 2000 },
+  );
 });
 
 test('numbers that a double cannot hold keep their digits', () => {

@@ -2,6 +2,7 @@
 
 import { randomUUID } from 'node:crypto';
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
+import { hasControlByte } from './control-bytes.ts';
 import { type Json, keepNumber, stringEnd } from './json.ts';
 
 /** Values and bytes between two yields to the event loop: each about ten milliseconds of work. */
@@ -125,24 +126,29 @@ export async function readInSlices(bytes: Buffer): Promise<Json> {
   }
 }
 
-/**
- * The text of a long string, read in pieces that a cache holds. Without escapes the pieces are only checked, and the text is
- * made at once: pieces that stay would each be moved by the garbage collection.
- */
+/** The text of a long string: at once if it has no escapes, else from pieces that a cache holds. */
 async function longString(content: Buffer): Promise<string> {
-  const isPlain = content.indexOf(BACKSLASH) < 0;
+  if (content.indexOf(BACKSLASH) < 0) return plainString(content);
   let text = '';
   let pause = SLICE_BYTES;
   for (let start = 0; start < content.length; ) {
     const end = pieceEnd(content, start);
-    const piece = JSON.parse(`"${content.toString('utf8', start, end)}"`);
-    if (!isPlain) text += piece;
+    text += JSON.parse(`"${content.toString('utf8', start, end)}"`);
     start = end;
     if (start < pause) continue;
     pause = start + SLICE_BYTES;
     await yieldToEventLoop();
   }
-  return isPlain ? content.toString('utf8') : text;
+  return text;
+}
+
+async function plainString(content: Buffer): Promise<string> {
+  for (let start = 0; start < content.length; start += SLICE_BYTES) {
+    if (hasControlByte(content.subarray(start, start + SLICE_BYTES)))
+      throw new SyntaxError('Bad control character in string literal');
+    await yieldToEventLoop();
+  }
+  return content.toString('utf8');
 }
 
 function add(container: Container, value: Json): void {
