@@ -3,7 +3,7 @@
 import type { Readable } from 'node:stream';
 import type { Dispatcher } from 'undici';
 import type Agent from 'undici/lib/dispatcher/agent.js';
-import type { Transport, TransportEvents, TransportRequest } from './transport.ts';
+import type { Trailers, Transport, TransportEvents, TransportRequest } from './transport.ts';
 
 export class NetworkTransport implements Transport, Dispatcher.DispatchHandler {
   readonly #events: TransportEvents;
@@ -61,8 +61,8 @@ export class NetworkTransport implements Transport, Dispatcher.DispatchHandler {
     this.#events.data(chunk);
   }
 
-  onResponseEnd(): void {
-    this.#events.end();
+  onResponseEnd(_controller: Dispatcher.DispatchController, trailers: Trailers): void {
+    this.#events.end(trailers);
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {

@@ -17,10 +17,13 @@ export interface Transport {
   abort(): void;
 }
 
+/** Headers after the body; undefined or empty without any. */
+export type Trailers = Readonly<Record<string, string | string[] | undefined>> | undefined;
+
 export interface TransportEvents {
   sent(): void;
   head(status: number, headers: Record<string, string | undefined>): void;
   data(chunk: Buffer): void;
-  end(): void;
+  end(trailers?: Trailers): void;
   fail(cause: unknown): void;
 }

@@ -7,7 +7,7 @@ import type { LocalUpstream } from '../core/provider.ts';
 import { createDeadlineTimer, type Deadline, type DeadlineTimer } from './deadlines.ts';
 import { runLocal } from './local-transport.ts';
 import { NetworkTransport } from './network-transport.ts';
-import type { Transport, TransportEvents, TransportRequest } from './transport.ts';
+import type { Trailers, Transport, TransportEvents, TransportRequest } from './transport.ts';
 
 /** Timeouts in milliseconds. */
 export interface Deadlines {
@@ -33,7 +33,7 @@ export interface UpstreamReceiver {
   sent?(): void;
   head(status: number, headers: Record<string, string | undefined>): void;
   data(chunk: Buffer): void;
-  end(): void;
+  end(trailers?: Trailers): void;
   fail(error: GatewayError): void;
 }
 
@@ -140,8 +140,8 @@ class SupervisedExchange implements UpstreamExchange, TransportEvents {
     this.#receiver.data(chunk);
   }
 
-  end(): void {
-    if (this.#finish()) this.#receiver.end();
+  end(trailers?: Trailers): void {
+    if (this.#finish()) this.#receiver.end(trailers);
   }
 
   fail(cause: unknown): void {

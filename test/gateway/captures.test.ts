@@ -56,6 +56,12 @@ function answer(call: UpstreamCall, response: Parameters<typeof answerJson>[0]):
     response.writeHead(200, { 'content-type': 'text/event-stream' });
     response.write(head);
     return permits.take().then(() => void response.end(text('lo') + tail));
+  } else if (asked.includes('trail')) {
+    const type = streamed ? 'text/event-stream' : 'application/json';
+    response.writeHead(200, { 'content-type': type, trailer: 'x-request-id, x-account' });
+    response.write(streamed ? head + text('lo') + tail : JSON.stringify(whole));
+    response.addTrailers({ 'x-request-id': 'trailing-7', 'x-account': CANARIES.header });
+    response.end();
   } else if (streamed) answerEvents(response, head + text('lo') + tail);
   else answerJson(response, whole);
 }
@@ -134,6 +140,18 @@ test('the trailers of a stream are seen, with the cost of the request', async ()
   const whole = await ask(operator, { client: 'messages', model: 'openai/gpt-4o-mini' });
   assert.equal((await captureOf(operator, whole)).response.trailers, undefined);
 });
+
+for (const stream of [false, true]) {
+  for (const client of ['chat', 'messages'] as const) {
+    test(`trailers of the upstream are seen without credentials, of ${client} to chat, ${stream ? 'streamed' : 'whole'}`, async () => {
+      const response = await ask(operator, { client, model: 'up-chat/m', text: 'trail', stream });
+      assert.equal(response.status, 200, response.text);
+      const [sending] = (await captureOf(operator, response)).upstream;
+      assert.deepEqual(sending.response.trailers, { 'x-request-id': 'trailing-7', 'x-account': '***' });
+      assert.equal(response.trailers['x-request-id'], undefined, 'they are not passed on');
+    });
+  }
+}
 
 for (const stream of [false, true]) {
   describe(`a ${stream ? 'streamed' : 'whole'} request`, () => {

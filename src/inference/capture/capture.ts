@@ -6,6 +6,7 @@
 import type { OutgoingBody } from '../../core/platform.ts';
 import type { Attempt } from '../../routing/attempt.ts';
 import type { CallWatcher, WatchedSending } from '../../routing/call-watcher.ts';
+import type { Trailers } from '../../transport/transport.ts';
 import type { UpstreamReceiver } from '../../transport/upstream-client.ts';
 import { type CapturedBody, captureBody } from './captured-body.ts';
 import { type ByteAllowance, MAX_BODY_BYTES, RecordedBytes } from './recorded-bytes.ts';
@@ -79,7 +80,7 @@ interface RecordedResponse {
   ms: number;
   headers: Readonly<Record<string, string | undefined>>;
   body: RecordedBytes;
-  trailers?: Readonly<Record<string, string>>;
+  trailers?: Trailers;
 }
 
 /** Without the body, which the call lets go of. */
@@ -133,7 +134,10 @@ export class Capture implements CallWatcher {
         if (this.#onComplete) sending.response?.body.add(chunk, this.#elapsed());
         receiver.data(chunk);
       },
-      end: () => receiver.end(),
+      end: (trailers) => {
+        noteTrailers(sending.response, trailers);
+        receiver.end(trailers);
+      },
       fail: (error) => receiver.fail(error),
     };
   }
@@ -151,7 +155,7 @@ export class Capture implements CallWatcher {
   complete(trailers?: Readonly<Record<string, string>>): void {
     const onComplete = this.#onComplete;
     this.#onComplete = undefined;
-    if (this.#response && trailers && Object.keys(trailers).length > 0) this.#response.trailers = trailers;
+    noteTrailers(this.#response, trailers);
     if (onComplete) onComplete(this.#encode());
   }
 
@@ -207,6 +211,10 @@ export class Capture implements CallWatcher {
       response: response ? encodeResponse(response, secrets, isForOperators || !hasFailed(attempt, response)) : null,
     };
   }
+}
+
+function noteTrailers(response: RecordedResponse | undefined, trailers: Trailers): void {
+  if (response && trailers && Object.keys(trailers).length > 0) response.trailers = trailers;
 }
 
 function encodeResponse(
