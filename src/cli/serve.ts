@@ -116,7 +116,7 @@ export async function serve(options: ServeOptions): Promise<void> {
   const link = newKey === undefined ? undefined : await firstLink(store, config, gateway.address);
   const warning = missingKeyWarning(config, await keys.list());
   await Promise.race([gateway.discovered(), sleep(systemClock, DISCOVERY_WAIT_MS)]);
-  releaseStartMemory();
+  releaseStartMemory(store);
   process.stderr.write(banner({ gateway, config, newKey, link, warning, workers: workers?.pids() ?? [] }));
 
   service.ready();

@@ -25,6 +25,8 @@ export interface Store {
   health(): Promise<StoreHealth>;
   /** Waits for running operations. */
   close(): Promise<void>;
+  /** Lets its threads collect their memory, where `allowCollections` is in force; resolves when they have. */
+  releaseMemory?(): Promise<void>;
   /** How another thread of the gateway reaches the store. */
   readonly access?: StoreAccess;
 }

@@ -1,6 +1,7 @@
 /** Additional store operations for tests of the engines. Their rows are in the table `version`. */
 
 import { setTimeout as wait } from 'node:timers/promises';
+import { getHeapSpaceStatistics } from 'node:v8';
 import { GatewayError } from '../../src/core/errors.ts';
 import { type Row, reading, scanning, writing } from '../../src/store/operation.ts';
 import { operations as own } from '../../src/store/operations/index.ts';
@@ -77,6 +78,13 @@ const swallow = writing<Item, void>('state', async (transaction, item) => {
   await Promise.resolve(transaction.all('SELECT nothing FROM nowhere')).catch(() => undefined);
 });
 
+/** Leaves garbage in its thread. Returns the size of the young generation, in bytes. */
+const litter = reading<{ objects: number }, number>('state', (_transaction, { objects }) => {
+  const kept: object[] = [];
+  for (let index = 0; index < objects; index++) kept[index % 1000] = { index, text: [String(index)] };
+  return getHeapSpaceStatistics().find(({ space_name }) => space_name === 'new_space')?.space_size ?? 0;
+});
+
 /** Holds up its thread. */
 const pause = writing<{ milliseconds: number }, void>('state', (_transaction, { milliseconds }) => {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, milliseconds);
@@ -104,6 +112,6 @@ const collide = writing<{ times: number }, number>('state', async (transaction, 
 
 export const operations = {
   ...own,
-  ...{ put, putMany, get, list, scan, increment, putAndRefuse, putAndFail, putAndWander },
+  ...{ put, putMany, get, list, scan, increment, putAndRefuse, putAndFail, putAndWander, litter },
   ...{ writeInReading, ask, tell, pause, die, dieLater, collide, swallow },
 };

@@ -6,6 +6,7 @@ import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { MessageChannel } from 'node:worker_threads';
+import { allowCollections } from '../../src/core/collection.ts';
 import { createManualClock, type ManualClock } from '../jobs/manual-clock.ts';
 import { until } from '../jobs/rig.ts';
 import { openEngine as open, unavailable } from './engine-store.ts';
@@ -20,6 +21,19 @@ test('who reads sees what was acknowledged, at any moment', async (context) => {
     assert.equal(await store.call('get', { subject: 'count' }), count);
   }
   await busy;
+});
+
+test('a thread gives memory back when it is asked to, where collections are allowed', async (context) => {
+  const store = await open(context, temporaryData(context));
+  const grown = await store.call('litter', { objects: 1_000_000 });
+  await store.releaseMemory?.();
+  assert.equal(await store.call('litter', { objects: 0 }), grown);
+  const end = allowCollections();
+  await store.releaseMemory?.();
+  end();
+  const left = await store.call('litter', { objects: 0 });
+  assert.ok(left <= grown / 2, `${left} of ${grown} bytes`);
+  await Promise.all([store.releaseMemory?.(), store.call('die', {}).catch(() => undefined)]);
 });
 
 describe('a writer that dies', () => {

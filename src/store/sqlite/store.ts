@@ -101,6 +101,7 @@ export async function openSqlite(options: SqliteOptions): Promise<Store> {
     now: clock.now,
     health: () => healthOf(store),
     close,
+    releaseMemory: async () => void (await Promise.all([writers.state.releaseMemory(), writers.usage.releaseMemory()])),
     access: {
       engine: 'sqlite',
       attach: (role, port) => (role === 'writer' ? writers : readers).state.attach(port),

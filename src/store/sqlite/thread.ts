@@ -1,6 +1,7 @@
 /** Database thread: owns the writing or the reading connection to one SQLite file. A writer serves reads, too. */
 
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
+import { collectMemory } from '../../core/collection.ts';
 import { type DatabaseOptions, openDatabase, openForReading } from './database.ts';
 import { encodeFailure, type ThreadFailure, toStoreError } from './failure.ts';
 import { type AnyOperation, commitGroup, type OperationCall, type OperationResult, runReads } from './group-commit.ts';
@@ -17,11 +18,13 @@ export interface ThreadOptions extends Omit<DatabaseOptions, 'migrations'> {
 export type ThreadRequest =
   | { type: 'call'; call: OperationCall }
   | { type: 'attach'; port: MessagePort }
+  | { type: 'release' }
   | { type: 'close' };
 export type ThreadMessage =
   | { type: 'ready' }
   | { type: 'unusable'; failure: ThreadFailure }
-  | { type: 'results'; results: OperationResult[] };
+  | { type: 'results'; results: OperationResult[] }
+  | { type: 'released' };
 
 type Reply = (message: ThreadMessage) => void;
 
@@ -122,6 +125,9 @@ async function serve(options: ThreadOptions, post: (message: ThreadMessage) => v
         return add(message.call, post);
       case 'attach':
         return attach(message.port);
+      case 'release':
+        collectMemory();
+        return post({ type: 'released' });
       case 'close':
         closing = true;
         wake();

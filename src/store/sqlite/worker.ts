@@ -22,6 +22,8 @@ export interface StoreThread {
   busyMs(): number;
   /** Serves calls that arrive at the port; closes it when the thread ends, or at once if it does not run. */
   attach(port: MessagePort): void;
+  /** Lets the thread collect its memory; resolves when it has, or has ended. */
+  releaseMemory(): Promise<void>;
   /** Waits for pending calls. */
   close(): Promise<void>;
 }
@@ -30,6 +32,7 @@ interface Thread {
   worker: NodeWorker;
   pending: PendingCalls;
   ready: Promise<void>;
+  releaseMemory(): Promise<void>;
   /** Ends the thread after its pending calls. */
   close(): Promise<void>;
 }
@@ -107,6 +110,7 @@ export function createWorker(options: StoreThreadOptions, clock: Clock): StoreTh
         port.close();
       }
     },
+    releaseMemory: async () => thread?.releaseMemory(),
     async close() {
       closed = true;
       cancelIdle?.();
@@ -126,6 +130,7 @@ function startThread(options: ThreadOptions, clock: Clock, onEnd: (hasServed: bo
   const pending = createPendingCalls(clock);
   let served = false;
   let isClosing = false;
+  let releasing: PromiseWithResolvers<void> | undefined;
   let problem: Error = new StoreUnavailable(`the ${role} ended`);
 
   /** A closing thread stays referenced: the process must not exit before it. */
@@ -146,6 +151,10 @@ function startThread(options: ThreadOptions, clock: Clock, onEnd: (hasServed: bo
         case 'results':
           pending.settle(message.results);
           unrefIdle();
+          return;
+        case 'released':
+          releasing?.resolve();
+          releasing = undefined;
       }
     });
     worker.on('error', (error) => {
@@ -161,6 +170,12 @@ function startThread(options: ThreadOptions, clock: Clock, onEnd: (hasServed: bo
       resolve();
     });
   });
+  async function releaseMemory(): Promise<void> {
+    if (!releasing) send(worker, { type: 'release' });
+    releasing ??= Promise.withResolvers();
+    await Promise.race([releasing.promise, ended]);
+  }
+
   async function close(): Promise<void> {
     isClosing = true;
     worker.ref();
@@ -168,5 +183,5 @@ function startThread(options: ThreadOptions, clock: Clock, onEnd: (hasServed: bo
     await ended;
   }
 
-  return { worker, pending, ready, close };
+  return { worker, pending, ready, releaseMemory, close };
 }
