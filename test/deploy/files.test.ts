@@ -8,12 +8,16 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { readFirstKey } from '../../src/cli/first-key.ts';
 import { startWarnings } from '../../src/cli/start-warnings.ts';
+import { servesOperators } from '../../src/config/dashboard.ts';
 import { parseConfig } from '../../src/config/load.ts';
 import type { Json } from '../../src/core/json/json.ts';
 import { version } from '../../src/core/version.ts';
 import { providerTypes } from '../../src/providers/index.ts';
-import { DEPLOY, deployText, deployYaml } from './deploy-files.ts';
+import { textOf } from '../docs/markdown.ts';
+import { alerts, DEPLOY, deployText, deployYaml } from './deploy-files.ts';
 
+const KEY = Buffer.alloc(32, 1).toString('base64');
+const TOKEN = 'a-token-of-a-test-0123456789abcdef';
 const VALUES_SCHEMA = 'helm/polygate/values.schema.json';
 
 describe('compose', () => {
@@ -68,6 +72,19 @@ describe('compose', () => {
     assert.equal(config.server.host, '0.0.0.0');
   });
 
+  test('operators have a dashboard, on a port that is published on loopback', () => {
+    for (const { name, ports, config } of waysInContainers()) {
+      const { server, ui, admin } = parseConfig(config, {
+        environment: { POLYGATE_DATABASE_PASSWORD: 'p', POLYGATE_ENCRYPTION_KEY: KEY, POLYGATE_ADMIN_TOKEN: TOKEN },
+        known: providerTypes,
+      });
+      assert.ok(!servesOperators({ server, ui }), name);
+      assert.equal(admin?.host, '0.0.0.0', name);
+      assert.ok(ports.includes(`127.0.0.1:${admin?.port}:${admin?.port}`), name);
+      assert.match(deployText('Containerfile'), new RegExp(`^EXPOSE .*\\b${admin?.port}$`, 'm'));
+    }
+  });
+
   test('every service is bound: a read-only root, no capabilities but those of the database, ports of this machine alone', () => {
     for (const file of ['compose/compose.yaml', 'compose/compose.sqlite.yaml']) {
       for (const [name, service] of Object.entries<Json>(deployYaml(file).services)) {
@@ -82,6 +99,20 @@ describe('compose', () => {
   });
 });
 
+/** Name, published ports, and configuration of each way to run the gateway in a container that docs/deploy.md has. */
+function waysInContainers(): { name: string; ports: string[]; config: string }[] {
+  const composed = ['compose/compose.yaml', 'compose/compose.sqlite.yaml'].map((name) => {
+    const { ports, environment, volumes } = deployYaml(name).services.polygate;
+    const [, file] = /^\/etc\/polygate\/(\S+)$/.exec(environment.POLYGATE_CONFIG) ?? [];
+    assert.ok(volumes.includes('./config:/etc/polygate:ro'), name);
+    return { name, ports, config: deployText(`compose/config/${file}`) };
+  });
+  const [command = ''] = /^docker run .*$/m.exec(textOf('docs/deploy.md')) ?? [];
+  const ports = [...command.matchAll(/--publish (\S+)/g)].map(([, port = '']) => port);
+  const [, config = ''] = /POLYGATE_CONFIG='([^']+)'/.exec(command) ?? [];
+  return [...composed, { name: 'docker run', ports, config }];
+}
+
 describe('the chart', () => {
   test('its schema has the values that there are', () => {
     const { global: _, ...properties } = JSON.parse(deployText(VALUES_SCHEMA)).properties;
@@ -90,6 +121,30 @@ describe('the chart', () => {
     for (const [name, { properties: members }] of Object.entries<Json>(properties)) {
       if (members && name !== 'config')
         assert.deepEqual(Object.keys(members).sort(), Object.keys(values[name]).sort(), name);
+    }
+  });
+
+  test('an ingress lets pass what the gateway takes, as long as it may take', () => {
+    const { annotations } = deployYaml('helm/polygate/values.yaml').ingress;
+    const { server } = parseConfig('', { environment: {}, known: providerTypes });
+    const nginx = (name: string) => annotations[`nginx.ingress.kubernetes.io/${name}`];
+    assert.deepEqual([nginx('proxy-buffering'), nginx('proxy-request-buffering')], ['off', 'off']);
+    for (const timeout of [nginx('proxy-read-timeout'), nginx('proxy-send-timeout')])
+      assert.equal(Number(timeout) * 1000, server.deadlines.total);
+    assert.equal(nginx('proxy-body-size'), `${server.bodyLimit / 2 ** 20}m`);
+  });
+
+  test('with autoscaling, its alert on missing replicas asks for those that are wanted', () => {
+    const template = deployText('helm/polygate/templates/monitoring.yaml');
+    const replaced = [...template.matchAll(/\$rules \| replace `([^`]+)`/g)].map(([, text = '']) => text);
+    assert.equal(replaced.length, 2);
+    for (const text of replaced) {
+      const found = alerts().filter(({ expression }) => expression.includes(text));
+      assert.deepEqual(
+        found.map(({ name }) => name),
+        ['PolygateReplicasMissing'],
+        text,
+      );
     }
   });
 
@@ -106,6 +161,12 @@ describe('systemd', () => {
       variables.map(([, , credential]) => credential),
       [...unit.matchAll(/^LoadCredential=(\w+):/gm)].map(([, credential]) => credential),
     );
+    const examples = [...unit.matchAll(/^#LoadCredential=(\w+):\S+\/(\w+)\n#Environment=(\w+)_FILE=%d\/(\w+)$/gm)];
+    assert.ok(examples.length > 0);
+    for (const [, credential, file, variable, member] of examples) {
+      assert.deepEqual([file, member], [credential, credential]);
+      assert.match(deployText('systemd/environment'), new RegExp(`^#${variable}=$`, 'm'));
+    }
     const environment = Object.fromEntries(
       variables.map(([, name = '']) => [name, Buffer.alloc(32, 1).toString('base64')]),
     );

@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { ERRORS, type ErrorCode } from '../../src/core/errors.ts';
 import { anchors, tableRows } from '../docs/markdown.ts';
 import { startTestGateway } from '../gateway/harness.ts';
 import { alerts, dashboards, deployText, deployYaml } from './deploy-files.ts';
@@ -67,6 +68,23 @@ test('rules and dashboards use labels that their metrics have', () => {
     const grouped = [...expression.matchAll(/\bby \(([^)]*)\)/g)].flatMap(([, list = '']) => list.split(/,\s*/));
     const selected = [...expression.matchAll(/(\w+)\s*(?:=~|!~|!=|=)\s*"/g)].map(([, label = '']) => label);
     for (const label of [...grouped, ...selected]) assert.ok(allowed.has(label), `${label} in ${expression}`);
+  }
+});
+
+test('failed attempts are those that the provider is at fault for, in the alert and in its panel', () => {
+  /** A model that is listed, and no longer there. */
+  const others: ErrorCode[] = ['model_not_found'];
+  const ofClients: ErrorCode[] = ['request_timeout'];
+  const retryable = (Object.keys(ERRORS) as ErrorCode[]).filter((code) => ERRORS[code].retryable);
+  const faults = [...retryable.filter((code) => !ofClients.includes(code)), ...others].sort();
+  assert.ok(faults.includes('overloaded') && !faults.includes('invalid_request'));
+  const [panel] = dashboards()
+    .flatMap(({ content }) => content.panels)
+    .filter(({ title }) => title === 'Share of failed attempts');
+  const [alert] = alerts().filter(({ name }) => name === 'PolygateProviderErrors');
+  for (const expression of [alert?.expression, panel.targets[0].expr]) {
+    const [, outcomes = ''] = /outcome=~"([^"]*)"/.exec(expression) ?? [];
+    assert.deepEqual(outcomes.split('|'), faults, expression);
   }
 });
 
