@@ -16,6 +16,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { environment, installPackages, nodeProgram, npm, root, run, say } from './install.mjs';
 import { pack, packReceiver } from './pack.mjs';
 import { useReceiverExport, useReceiverPackage } from './package-receiver.mjs';
+import { writeSboms } from './sbom.mjs';
 import { greeting, measureBestStart, sizeOf } from './start-cost.mjs';
 
 const VIDEO_TIMEOUT_MS = 20_000;
@@ -39,7 +40,7 @@ try {
   const node = await nodeProgram();
   await runOrThrow(node, [join(root, 'scripts', 'build.mjs')]);
   await startFirst(node);
-  checkLicences();
+  await checkLicences();
   await useProgram(node);
   await useReceiverExport(node, { folder, run: runOrThrow });
   await useReceiver(node);
@@ -95,10 +96,16 @@ async function startFirst(node) {
   if (!windows) assert.equal(readdirSync(join(folder, '.cache', 'polygate', 'compiled')).length, 1);
 }
 
-/** Of the program's libraries, of the pages' and of their fonts; the build refuses a library without an allowed licence. */
-function checkLicences() {
+/**
+ * Of the program's libraries, of the pages' and of their fonts; the build refuses a library without an allowed licence.
+ * Each is in the lists of libraries that a release has.
+ */
+async function checkLicences() {
   const text = readFileSync(join(folder, 'node_modules', 'polygate', 'dist', 'LICENSES.txt'), 'utf8');
   for (const name of LICENSED) assert.match(text, new RegExp(`^${name} \\d`, 'm'), 'LICENSES.txt lacks a library');
+  const listed = await writeSboms(join(folder, 'sboms'));
+  for (const [, library] of text.matchAll(/^(\S+ \d\S*) \([\w.-]+\)$/gm))
+    assert.ok(listed.has(library), `no list of libraries has ${library}`);
 }
 
 async function install(target, file) {

@@ -58,6 +58,39 @@ test('a release is built on base images by digest, the same for both architectur
   assert.ok(bot.extends.includes('docker:pinDigests') && bot.enabledManagers.includes('dockerfile'));
 });
 
+test('the chart of a release names its image: what is replaced stands in the values, and is looked for afterwards', () => {
+  const { jobs } = parse(readFileSync(join(FOLDER, 'release.yml'), 'utf8'));
+  const { run } = jobs.registry.steps.find((step: Json) => step.run);
+  const values = readFileSync(join(ROOT, 'deploy/helm/polygate/values.yaml'), 'utf8').split('\n');
+  const patterns = [...run.matchAll(/s\|\^([^|]+)\$\|([^|]+)\|/g)];
+  assert.equal(patterns.length, 2);
+  for (const [, pattern = '', made = ''] of patterns) {
+    const line = pattern.replaceAll('\\"', '"');
+    assert.equal(values.filter((one) => one === line).length, 1, line);
+    const after = run.slice(run.indexOf('deploy/helm/polygate/values.yaml\n'), run.indexOf('helm package'));
+    assert.match(after, new RegExp(`grep --quiet --line-regexp .*${made.split(':')[0]}: `), made);
+  }
+});
+
+test('a release is refused without the repository in both manifests, and its page has the commands that verify it', () => {
+  const { jobs } = parse(readFileSync(join(FOLDER, 'release.yml'), 'utf8'));
+  const check = jobs.checks.steps.find(({ name = '' }: Json) => name.startsWith('The tag')).run;
+  assert.match(check, /for manifest in package\.json packages\/webhooks\/package\.json; do/);
+  assert.match(check, /repository\.url must be .*\n\s*exit 1/);
+  const page = jobs.page.steps.find((step: Json) => step.run).run;
+  const guide = readFileSync(join(ROOT, 'SECURITY.md'), 'utf8');
+  for (const command of ['sha256sum --check SHA256SUMS', 'npm audit signatures']) {
+    assert.ok(page.includes(command), command);
+    assert.ok(guide.includes(command), command);
+  }
+  for (const signed of ['IMAGE:VERSION', 'IMAGE:VERSION-debug', 'IMAGE/charts/polygate:VERSION']) {
+    const onPage = `cosign verify $${signed.replace('VERSION', `\${TAG#v}`)} $identity`;
+    assert.ok(page.includes(onPage), onPage);
+    const documented = `cosign verify "$${signed.replace('VERSION', '$VERSION')}" $identity`;
+    assert.ok(guide.includes(documented), documented);
+  }
+});
+
 test('only what is checked is published, and only with approval', () => {
   const { jobs } = parse(readFileSync(join(FOLDER, 'release.yml'), 'utf8'));
   const isAfterChecks = (name: string): boolean =>
