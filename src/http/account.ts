@@ -8,10 +8,11 @@ import type { Key } from '../keys/store.ts';
 import type { LimitSubject } from '../limits/subjects.ts';
 import { protocols } from '../protocols/index.ts';
 import type { Store } from '../store/store.ts';
+import { budgetUsesOf } from '../usage/budget-use.ts';
 import { encodeGeneration } from '../usage/generation.ts';
 import { readReportQuery, reportUsage } from '../usage/report.ts';
 import { spendingOf } from '../usage/spending.ts';
-import { dollars, encodeSpending } from './admin/key-object.ts';
+import { dollars, encodeHeld, encodeSpending } from './admin/key-object.ts';
 import { encodeLimits } from './admin/settings.ts';
 import { describeAllotment } from './allotments.ts';
 
@@ -65,6 +66,7 @@ export async function keyFacts(
       name: key.name,
       ...encodeSpending(spending),
       budgets: own.budgets,
+      held: encodeHeld(await budgetUsesOf(store, own, moment)),
       limits: encodeLimits(own.limits),
       tags: Object.fromEntries(tags),
       is_free_tier: false,

@@ -72,6 +72,7 @@ describe('a key', () => {
       limits: {},
       model_limits: {},
       budgets: { month: '12.5' },
+      held: { month: '0' },
       state: 'active',
       origin: 'store',
       last_used_at: null,

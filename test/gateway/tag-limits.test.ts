@@ -149,6 +149,10 @@ test('an open video is held from the budget of its tag', async () => {
   assert.deepEqual(data.tags['team=films'].budgets, {
     total: { limit: '3', spent: '0', held: '2', left: '1', resets_at: null },
   });
+  const own = (await get(gateway.url, '/v1/key', keyOf('film-one'))).body.data;
+  assert.deepEqual([own.held, data.held], [{ total: '2' }, { total: '0' }]);
+  const keys = (await askAdmin(gateway.adminUrl, 'GET', '/keys')).body.data;
+  assert.deepEqual(keys.find(({ name }: Json) => name === 'film-one').held, { total: '2' });
 });
 
 test('the operator sees tags of keys and of the configuration, page by page', async () => {

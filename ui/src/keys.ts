@@ -26,6 +26,8 @@ export interface KeyView {
   cidrs: string[] | null;
   limits: Limits;
   budgets: Partial<Record<Period, string>>;
+  /** What open tasks may still cost, of each budget. */
+  held: Partial<Record<Period, string>>;
   usage: number;
   usage_daily: number;
   usage_weekly: number;

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { type Browser, chromium, type Page } from 'playwright-core';
+import type { Json } from '../../src/core/json/json.ts';
 import { createPages } from '../../src/http/ui/pages.ts';
 import { KEY, startTestGateway, type TestGateway, type TestGatewayOptions } from '../../test/gateway/harness.ts';
 
@@ -73,6 +74,18 @@ export async function signInAsAdmin(
   await visitor.page.getByRole('button', { name: 'Sign out' }).waitFor();
   visitor.faults.length = 0;
   return visitor;
+}
+
+/** Asks the admin API; bodies are JSON. Throws for a refusal. */
+export function adminOf({ adminUrl }: TestGateway): (method: string, path: string, body?: object) => Promise<Json> {
+  return async (method, path, body) => {
+    const headers = { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json' };
+    const sent = { method, headers, ...(body && { body: JSON.stringify(body) }) };
+    const response = await fetch(`${adminUrl}/admin/v1${path}`, sent);
+    const text = await response.text();
+    assert.ok(response.ok, text);
+    return JSON.parse(text);
+  };
 }
 
 interface VisitOptions {

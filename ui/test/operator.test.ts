@@ -6,6 +6,7 @@ import { after, before, test } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
 import type { TestGateway } from '../../test/gateway/harness.ts';
 import {
+  adminOf,
   ask,
   assertSound,
   openBrowser,
@@ -70,8 +71,19 @@ test('a key is rotated, disabled and revoked by its name, and the old secret end
   const secret = await createKey(page, 'short-lived');
   await page.getByRole('button', { name: 'I have the key' }).click();
   await page.getByRole('button', { name: /short-lived/ }).click();
-  await page.getByRole('button', { name: /Rotate/ }).click();
+  await page.getByRole('button', { name: 'Rotate …' }).click();
+  const rotation = page.getByRole('dialog', { name: 'Rotate short-lived' });
+  await rotation.getByLabel('Hours for which the old secret stays valid').fill('721');
+  await rotation.getByRole('button', { name: 'Rotate the key' }).click();
+  await rotation.getByRole('alert').getByText('overlap').waitFor();
+  visitor.faults.length = 0;
+  await rotation.getByLabel('Hours for which the old secret stays valid').fill('2');
+  await rotation.getByRole('button', { name: 'Rotate the key' }).click();
   await page.getByRole('dialog', { name: /new secret/ }).waitFor();
+  const { data } = await adminOf(gateway)('GET', '/keys?search=short-lived');
+  const until = data[0].previous_until;
+  const hours = (Date.parse(until) - Date.now()) / 3_600_000;
+  assert.ok(hours > 1.5 && hours <= 2, `${hours} hours`);
   await page.getByRole('button', { name: 'I have the key' }).click();
   await assertSound(visitor);
   await page.getByRole('button', { name: 'Revoke …' }).click();

@@ -4,10 +4,12 @@ import type { Json } from '../../core/json/json.ts';
 import { decimalOf } from '../../core/money.ts';
 import { stateOf } from '../../keys/key.ts';
 import type { Key } from '../../keys/store.ts';
+import type { BudgetUse } from '../../usage/budget-use.ts';
 import type { Spending } from '../../usage/spending.ts';
 import { encodeSettings, RESETS } from './settings.ts';
 
-export function encodeKey(key: Key, spending: Spending, now: number): Json {
+/** Without `uses`, of a new key, nothing is held. */
+export function encodeKey(key: Key, spending: Spending, now: number, uses: readonly BudgetUse[] = []): Json {
   const { name, ...facts } = encodeFacts(key, now);
   return {
     hash: key.id,
@@ -16,6 +18,7 @@ export function encodeKey(key: Key, spending: Spending, now: number): Json {
     disabled: facts.state === 'disabled' || facts.state === 'revoked',
     ...encodeSpending(spending),
     ...facts,
+    held: encodeHeld(uses),
   };
 }
 
@@ -30,6 +33,11 @@ export function encodeSpending({ spent, period, limit, left }: Spending): Json {
     usage_weekly: dollars(spent.week),
     usage_monthly: dollars(spent.month),
   };
+}
+
+/** What open tasks may still cost, in USD, by the period of each budget. */
+export function encodeHeld(uses: readonly BudgetUse[]): Json {
+  return Object.fromEntries(uses.map(({ period, held }) => [period, decimalOf(held)]));
 }
 
 /** Facts of a key, for the admin API and the JSON output of the command line. */

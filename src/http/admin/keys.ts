@@ -6,6 +6,7 @@ import type { Json } from '../../core/json/json.ts';
 import { merged } from '../../core/json/merge.ts';
 import type { Key, NewKey } from '../../keys/store.ts';
 import type { LimitSubject } from '../../limits/subjects.ts';
+import { budgetUsesOf } from '../../usage/budget-use.ts';
 import { spendingOf } from '../../usage/spending.ts';
 import { pageOfKeys } from './key-list.ts';
 import { encodeKey, iso } from './key-object.ts';
@@ -30,7 +31,9 @@ type KeyHandlers = Pick<
 export function createKeyHandlers({ keys, secrets, store, admission, clock: { now } }: AdminOptions): KeyHandlers {
   async function described(key: Key): Promise<Json> {
     const [own] = admission.subjects(key) as [LimitSubject];
-    return encodeKey(key, await spendingOf(store, own, now()), now());
+    const moment = now();
+    const [spending, uses] = await Promise.all([spendingOf(store, own, moment), budgetUsesOf(store, own, moment)]);
+    return encodeKey(key, spending, moment, uses);
   }
 
   /** Finds a key by its id only, because a name can be reused by another key. */

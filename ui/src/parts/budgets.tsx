@@ -23,6 +23,7 @@ export interface Allotment {
 
 interface BudgetedKey {
   budgets: Partial<Record<Period, string>>;
+  held: Partial<Record<Period, string>>;
   usage: number;
   usage_daily: number;
   usage_weekly: number;
@@ -40,7 +41,7 @@ export function budgetsOfKey(view: BudgetedKey): BudgetUse[] {
   const spent = spentByKey(view);
   return PERIODS.flatMap((period) => {
     const limit = view.budgets[period];
-    return limit === undefined ? [] : [{ period, limit, spent: spent[period], held: 0 }];
+    return limit === undefined ? [] : [{ period, limit, spent: spent[period], held: Number(view.held[period] ?? 0) }];
   });
 }
 

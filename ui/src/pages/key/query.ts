@@ -16,6 +16,7 @@ export interface KeyFacts {
   usage_weekly: number;
   usage_monthly: number;
   budgets: Partial<Record<'day' | 'week' | 'month' | 'total', string>>;
+  held: Partial<Record<'day' | 'week' | 'month' | 'total', string>>;
   limits: Limits;
   /** Of its tags, by `name=value`. */
   tags: Record<string, Allotment>;

@@ -1,20 +1,14 @@
-/** One key in all details, what can be done with it, and what was done to it. */
+/** One key in all details, and what was done to it. */
 
-import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { useState } from 'react';
-import { api, bodyOf } from '../../api.ts';
-import { type KeyView, keyList, tagsOf } from '../../keys.ts';
+import { type KeyView, tagsOf } from '../../keys.ts';
 import { Budgets, budgetsOfKey, SpentByPeriod, spentByKey } from '../../parts/budgets.tsx';
 import { CopyButton } from '../../parts/button.tsx';
-import { Dialog } from '../../parts/dialog.tsx';
-import { Field } from '../../parts/field.tsx';
 import { History } from '../../parts/history.tsx';
 import { limitRows } from '../../parts/limits.ts';
 import { Time } from '../../parts/numbers.tsx';
-import { ErrorNotice } from '../../parts/states.tsx';
 import { useSession } from '../../session.ts';
-import { NewSecret } from './new-secret.tsx';
+import { KeyActions } from './actions.tsx';
 import { KeyState } from './page.tsx';
 
 export function KeyDetails({ view }: { view: KeyView }) {
@@ -43,7 +37,7 @@ export function KeyDetails({ view }: { view: KeyView }) {
           Its use
         </Link>
       </div>
-      {isAdmin && view.origin === 'store' && view.state !== 'revoked' && <Actions view={view} />}
+      {isAdmin && view.origin === 'store' && view.state !== 'revoked' && <KeyActions view={view} />}
       <section>
         <h2 className="mb-2">Budgets</h2>
         <Budgets uses={budgetsOfKey(view)} />
@@ -58,79 +52,6 @@ export function KeyDetails({ view }: { view: KeyView }) {
         ))}
       </dl>
       <History subject={view.hash} since="since it was created" />
-    </div>
-  );
-}
-
-/** Seconds for which the old secret stays valid after a rotation. */
-const OVERLAP_S = 24 * 3600;
-
-function Actions({ view }: { view: KeyView }) {
-  const queries = useQueryClient();
-  const [isRevoking, setRevoking] = useState(false);
-  const [typed, setTyped] = useState('');
-  const params = { path: { hash: view.hash } };
-  const refresh = () => queries.invalidateQueries(keyList);
-  const switching = useMutation({
-    mutationFn: () =>
-      api.PATCH('/admin/v1/keys/{hash}', { params, body: { disabled: view.state !== 'disabled' } as never }),
-    onSuccess: refresh,
-  });
-  const rotation = useMutation({
-    mutationFn: () =>
-      bodyOf<{ data: KeyView; key: string }>(
-        api.POST('/admin/v1/keys/{hash}/rotate', { params, body: { overlap: OVERLAP_S } as never }),
-      ),
-    onSuccess: refresh,
-  });
-  const revocation = useMutation({
-    mutationFn: () => api.DELETE('/admin/v1/keys/{hash}', { params }),
-    onSuccess: () => {
-      setRevoking(false);
-      return refresh();
-    },
-  });
-  const error = switching.error ?? rotation.error ?? revocation.error;
-  return (
-    <div className="flex flex-col gap-3">
-      <div className="flex flex-wrap gap-2">
-        <button type="button" className="button" onClick={() => rotation.mutate()} disabled={rotation.isPending}>
-          Rotate, old one valid for a day
-        </button>
-        <button type="button" className="button" onClick={() => switching.mutate()} disabled={switching.isPending}>
-          {view.state === 'disabled' ? 'Enable' : 'Disable'}
-        </button>
-        <button type="button" className="button button-danger" onClick={() => setRevoking(true)}>
-          Revoke …
-        </button>
-      </div>
-      {error && <ErrorNotice error={error} />}
-      <Dialog title={`Revoke ${view.name}`} isOpen={isRevoking} onClose={() => setRevoking(false)}>
-        <form
-          className="flex flex-col gap-4"
-          onSubmit={(event) => {
-            event.preventDefault();
-            if (typed === view.name) revocation.mutate();
-          }}
-        >
-          <p>Programs with this key are refused within a second. It cannot be undone.</p>
-          <Field label={`Type ${view.name}`} value={typed} onChange={setTyped} autoComplete="off" />
-          <button type="submit" className="button button-danger self-start" disabled={typed !== view.name}>
-            Revoke the key
-          </button>
-        </form>
-      </Dialog>
-      <Dialog
-        title={`The new secret of ${view.name}`}
-        isOpen={rotation.data !== undefined}
-        onClose={rotation.reset}
-        isKept
-        wide
-      >
-        {rotation.data && (
-          <NewSecret secret={rotation.data.key} hash={view.hash} models={view.models} onDone={rotation.reset} />
-        )}
-      </Dialog>
     </div>
   );
 }

@@ -5,6 +5,7 @@ import { getRouteApi } from '@tanstack/react-router';
 import { ListPlus, Plus, Search, X } from 'lucide-react';
 import { type KeyView, keyList, tagsOf } from '../../keys.ts';
 import { Budgets, budgetsOfKey } from '../../parts/budgets.tsx';
+import { limitWords } from '../../parts/limits.ts';
 import { Money, Time } from '../../parts/numbers.tsx';
 import { Card, Page, TableScroll } from '../../parts/page.tsx';
 import { Panel } from '../../parts/panel.tsx';
@@ -113,6 +114,7 @@ function KeyTable({ all }: { all: KeyView[] }) {
                 <th scope="col">State</th>
                 <th scope="col">Owner and tags</th>
                 <th scope="col">Models</th>
+                <th scope="col">Limits</th>
                 <th scope="col">Budget</th>
                 <th scope="col" className="number">
                   This month
@@ -153,6 +155,7 @@ function KeyTable({ all }: { all: KeyView[] }) {
                     </span>
                   </td>
                   <td className="max-w-56 truncate text-dim">{key.models?.join(', ') ?? 'all'}</td>
+                  <td className="max-w-44 text-dim">{limitWords(key.limits) || 'none'}</td>
                   <td className="min-w-44">
                     <Budgets uses={budgetsOfKey(key)} short />
                   </td>

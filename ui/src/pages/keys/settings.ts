@@ -1,95 +1,160 @@
-/** Settings of a new key as a body of the API, as a command and as a call with curl. */
+/** Settings of a key as a form, as a body of the API, as a command and as a call with curl. */
 
+import { type KeyView, type Limits, tagsOf } from '../../keys.ts';
+import { PERIODS, type Period } from '../../periods.ts';
 import { quoted } from '../../shell.ts';
 
-export interface NewKey {
+export interface KeyForm {
   name: string;
   owner: string;
   /** Each as `name=value`, with commas or spaces in between. */
   tags: string;
   models: string;
-  monthly: string;
-  daily: string;
-  rpm: string;
-  tpm: string;
-  concurrent: string;
+  budgets: Record<Period, string>;
+  limits: Record<keyof Limits, string>;
+  /** ISO date, in UTC. */
   expires: string;
   readOnly: boolean;
 }
 
-export const NO_KEY: NewKey = {
+export const NO_KEY: KeyForm = {
   name: '',
   owner: '',
   tags: '',
   models: '',
-  monthly: '',
-  daily: '',
-  rpm: '',
-  tpm: '',
-  concurrent: '',
+  budgets: { day: '', week: '', month: '', total: '' },
+  limits: { requests_per_minute: '', tokens_per_minute: '', concurrent_requests: '' },
   expires: '',
   readOnly: false,
 };
 
-export function bodyOfKey(key: NewKey): Record<string, unknown> {
-  const limits = present({
-    requests_per_minute: numberOf(key.rpm),
-    tokens_per_minute: numberOf(key.tpm),
-    concurrent_requests: numberOf(key.concurrent),
-  });
-  const budgets = present({ day: key.daily || undefined, month: key.monthly || undefined });
+export const BUDGETS: readonly { period: Period; label: string; example: string }[] = [
+  { period: 'month', label: 'Budget of a month', example: '25.00' },
+  { period: 'day', label: 'Budget of a day', example: '5.00' },
+  { period: 'week', label: 'Budget of a week', example: '12.00' },
+  { period: 'total', label: 'Budget in all', example: '100.00' },
+];
+
+export const LIMITS: readonly { limit: keyof Limits; label: string; option: string }[] = [
+  { limit: 'requests_per_minute', label: 'Requests/min', option: '--rpm' },
+  { limit: 'tokens_per_minute', label: 'Tokens/min', option: '--tpm' },
+  { limit: 'concurrent_requests', label: 'At once', option: '--concurrent' },
+];
+
+/** What the key itself has; defaults of the configuration are no settings of it. */
+export function formOfKey(view: KeyView): KeyForm {
+  return {
+    name: view.name,
+    owner: view.owner ?? '',
+    tags: tagsOf(view).join(', '),
+    models: view.models?.join(', ') ?? '',
+    budgets: { ...NO_KEY.budgets, ...view.budgets },
+    limits: {
+      requests_per_minute: String(view.limits.requests_per_minute ?? ''),
+      tokens_per_minute: String(view.limits.tokens_per_minute ?? ''),
+      concurrent_requests: String(view.limits.concurrent_requests ?? ''),
+    },
+    expires: view.expires_at?.slice(0, 10) ?? '',
+    readOnly: view.read_only,
+  };
+}
+
+/** Only what is other than `before`; null removes a setting. */
+export function bodyOfKey(form: KeyForm, before = NO_KEY): Record<string, unknown> {
+  const budgets = PERIODS.map((name) => [name, changed(form.budgets[name], before.budgets[name])] as const);
+  const limits = LIMITS.map(({ limit }) => [limit, changed(form.limits[limit], before.limits[limit])] as const);
   return present({
-    name: key.name,
-    owner: key.owner || undefined,
-    tags: tagsOf(key.tags),
-    models: listOf(key.models),
-    expires_at: key.expires || undefined,
-    read_only: key.readOnly || undefined,
-    limits: Object.keys(limits).length > 0 ? limits : undefined,
-    budgets: Object.keys(budgets).length > 0 ? budgets : undefined,
+    name: changed(form.name, before.name) ?? undefined,
+    owner: changed(form.owner, before.owner),
+    tags: changedTags(form.tags, before.tags),
+    models: form.models === before.models ? undefined : (listOf(form.models) ?? null),
+    expires_at: changed(form.expires, before.expires),
+    read_only: form.readOnly === before.readOnly ? undefined : form.readOnly,
+    limits: members(limits.map(([name, text]) => [name, text && countOf(text)])),
+    budgets: members(budgets),
   });
 }
 
-export function commandOfKey(key: NewKey): string {
-  const models = listOf(key.models);
-  const options = [
-    ['--name', key.name || 'NAME'],
-    ['--owner', key.owner],
-    ['--models', models?.join(',')],
-    ['--budget', key.daily && `day=${key.daily}`],
-    ['--budget', key.monthly && `month=${key.monthly}`],
-    ['--rpm', key.rpm],
-    ['--tpm', key.tpm],
-    ['--concurrent', key.concurrent],
-    ['--expires', key.expires],
-  ].flatMap(([option, value]) => (value ? [`${option} ${quoted(value)}`] : []));
-  const tags = listOf(key.tags);
-  if (tags) options.push(`--tag ${tags.map(quoted).join(' ')}`);
-  if (key.readOnly) options.push('--read-only');
-  return ['polygate keys create', ...options].join(' \\\n  ');
+export function commandOfKey(form: KeyForm): string {
+  const name = `--name ${quoted(form.name || 'NAME')}`;
+  return ['polygate keys create', name, ...optionsOf({ ...form, name: '' }, NO_KEY)].join(' \\\n  ');
 }
 
-export function callOfKey(key: NewKey, origin: string): string {
-  return `curl ${origin}/admin/v1/keys \\
+export function commandOfChange(form: KeyForm, before: KeyForm): string {
+  return [`polygate keys update ${quoted(before.name)}`, ...optionsOf(form, before)].join(' \\\n  ');
+}
+
+/** Options of what is other than `before`. */
+function optionsOf(form: KeyForm, before: KeyForm): string[] {
+  const models = form.models === before.models ? undefined : (listOf(form.models)?.join(',') ?? null);
+  const options: [option: string, text: string | null | undefined, none: string][] = [
+    ['--name', changed(form.name, before.name), ''],
+    ['--owner', changed(form.owner, before.owner), 'none'],
+    ['--models', models, 'all'],
+    ...LIMITS.map(({ limit, option }): [string, string | null | undefined, string] => [
+      option,
+      changed(form.limits[limit], before.limits[limit]),
+      'none',
+    ]),
+    ['--expires', changed(form.expires, before.expires), 'never'],
+  ];
+  const budgets = PERIODS.flatMap((period) => {
+    const usd = changed(form.budgets[period], before.budgets[period]);
+    return usd === undefined ? [] : [`--budget ${quoted(`${period}=${usd ?? 'none'}`)}`];
+  });
+  const tags = Object.entries(changedTags(form.tags, before.tags) ?? {});
+  return [
+    ...options.flatMap(([option, text, none]) =>
+      text === undefined || (text ?? none) === '' ? [] : [`${option} ${quoted(text ?? none)}`],
+    ),
+    ...budgets,
+    ...(tags.length > 0 ? [`--tag ${tags.map(([name, value]) => quoted(`${name}=${value ?? ''}`)).join(' ')}`] : []),
+    ...(form.readOnly === before.readOnly ? [] : [form.readOnly ? '--read-only' : '--no-read-only']),
+  ];
+}
+
+/** Creates a key, or changes the one with the `hash`. */
+export function callOfKey(body: Record<string, unknown>, origin: string, hash?: string): string {
+  const target = hash === undefined ? '/admin/v1/keys' : `/admin/v1/keys/${hash}`;
+  return `curl ${hash === undefined ? '' : '-X PATCH '}${origin}${target} \\
   -H "Authorization: Bearer $POLYGATE_ADMIN_TOKEN" \\
   -H "Content-Type: application/json" \\
-  -d ${quoted(JSON.stringify(bodyOfKey(key)))}`;
+  -d ${quoted(JSON.stringify(body))}`;
+}
+
+/** Null if it was emptied, undefined if it is the same. */
+function changed(text: string, before: string): string | null | undefined {
+  return text.trim() === before.trim() ? undefined : text.trim() || null;
+}
+
+function changedTags(text: string, before: string): Record<string, string | null> | undefined {
+  const [now, then] = [tagsIn(text), tagsIn(before)];
+  const entries = [
+    ...Object.entries(now).filter(([name, value]) => then[name] !== value),
+    ...Object.keys(then).flatMap((name) => (name in now ? [] : [[name, null] as const])),
+  ];
+  return entries.length > 0 ? Object.fromEntries(entries) : undefined;
 }
 
 /** A text that is no number is sent as it is: the gateway says what is wrong with it. */
-function numberOf(text: string): number | string | undefined {
-  if (text === '') return undefined;
+function countOf(text: string): number | string {
   return /^\d{1,15}$/.test(text) ? Number(text) : text;
 }
 
-function tagsOf(text: string): Record<string, string> | undefined {
-  const tags = listOf(text)?.map((tag) => [tag.split('=', 1)[0] ?? '', tag.slice(tag.indexOf('=') + 1)] as const);
-  return tags && Object.fromEntries(tags);
+function tagsIn(text: string): Record<string, string> {
+  const tags = (listOf(text) ?? []).map((tag) => [tag.split('=', 1)[0] ?? '', tag.slice(tag.indexOf('=') + 1)]);
+  return Object.fromEntries(tags);
 }
 
 function listOf(text: string): string[] | undefined {
   const items = text.split(/[\s,]+/).filter(Boolean);
   return items.length > 0 ? items : undefined;
+}
+
+/** Undefined without any. */
+function members(entries: readonly (readonly [string, unknown])[]): Record<string, unknown> | undefined {
+  const facts = present(Object.fromEntries(entries));
+  return Object.keys(facts).length > 0 ? facts : undefined;
 }
 
 function present(facts: Record<string, unknown>): Record<string, unknown> {

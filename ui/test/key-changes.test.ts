@@ -1,0 +1,104 @@
+/** Change of a key on its page: limits, budgets, owner, tags, models and expiry, beside the equal command; what open tasks hold. */
+
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import type { Browser } from 'playwright-core';
+import type { TestGateway } from '../../test/gateway/harness.ts';
+import { adminOf, assertSound, openBrowser, signInAsAdmin, startGatewayForOperators, type Theme } from './browser.ts';
+
+let browser: Browser;
+let gateway: TestGateway;
+
+before(async () => {
+  [browser, gateway] = await Promise.all([openBrowser(), startGatewayForOperators()]);
+});
+after(() => Promise.all([browser.close(), gateway.close()]));
+
+for (const [theme, width] of [
+  ['light', 1280],
+  ['dark', 360],
+] satisfies [Theme, number][]) {
+  test(`each setting of a key is changed or removed, and no other, ${theme}, ${width} wide`, async () => {
+    const name = `laptop-${width}`;
+    const admin = adminOf(gateway);
+    const made = await admin('POST', '/keys', {
+      name,
+      owner: 'Ana',
+      tags: { team: 'search', env: 'prod' },
+      models: ['sandbox/*'],
+      metadata: { ticket: '7' },
+      limits: { requests_per_minute: 60, concurrent_requests: 4 },
+      budgets: { month: '25.00', week: '10.00' },
+      expires_at: '2030-01-31',
+    });
+    const { hash } = made.data;
+    const visitor = await signInAsAdmin(browser, gateway, `/ui/keys?open=${hash}`, { theme, width });
+    const { page } = visitor;
+    await page.getByRole('button', { name: 'Change …' }).click();
+    const form = page.getByRole('dialog', { name: `Change ${name}` });
+    const save = form.getByRole('button', { name: 'Save' });
+    assert.ok(await save.isDisabled(), 'nothing is changed yet');
+    assert.equal(await form.getByLabel('Budget of a week').inputValue(), '10.00');
+    await assertSound(visitor);
+    await form.getByLabel('Owner').fill('');
+    await form.getByLabel('Tags').fill('team=ads, env=prod');
+    await form.getByLabel('Models').fill('');
+    await form.getByLabel('Budget of a week').fill('');
+    await form.getByLabel('Budget of a day').fill('much');
+    await form.getByLabel('Requests/min').fill('');
+    await form.getByLabel('Tokens/min').fill('5000');
+    await form.getByLabel('Expires').fill('2031-02-28');
+    await save.click();
+    await form.getByText('budgets.day must be USD').first().waitFor();
+    visitor.faults.length = 0;
+    await form.getByLabel('Budget of a day').fill('5.00');
+    const words = ['--owner none', '--models all', '--rpm none', '--tpm 5000', '--expires 2031-02-28'];
+    const budgets = ['--budget day=5.00', '--budget week=none', '--tag team=ads'];
+    const command = new RegExp([`polygate keys update ${name}`, ...words, ...budgets].join(' \\\\\\s+'));
+    await form.getByText(command).waitFor();
+
+    // Another operator changes the same key meanwhile.
+    await admin('PATCH', `/keys/${hash}`, { metadata: { ticket: '8' }, limits: { concurrent_requests: 5 } });
+    await save.click();
+    await form.waitFor({ state: 'hidden' });
+    await page.getByText('2031', { exact: false }).first().waitFor({ state: 'attached' });
+    const { data } = await admin('GET', `/keys/${hash}`);
+    const { owner, tags, models, metadata, limits, budgets: kept, expires_at: expires } = data;
+    assert.deepEqual(
+      { owner, tags, models, metadata, limits, budgets: kept, expires },
+      {
+        owner: null,
+        tags: { team: 'ads', env: 'prod' },
+        models: null,
+        metadata: { ticket: '8' },
+        limits: { tokens_per_minute: 5000, concurrent_requests: 5 },
+        budgets: { day: '5.00', month: '25.00' },
+        expires: '2031-02-28T00:00:00.000Z',
+      },
+    );
+    await page.getByRole('dialog', { name }).getByText('5,000').waitFor();
+    const wide = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth');
+    assert.ok(wide <= 0, `${wide} pixels too wide`);
+    await assertSound(visitor);
+  });
+}
+
+test('the bar of a budget shows what open videos hold', async () => {
+  const other = await startGatewayForOperators();
+  try {
+    const admin = adminOf(other);
+    const { data, key } = await admin('POST', '/keys', { name: 'films', budgets: { month: '10.00' } });
+    const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
+    // The sandbox's slow model stays open while the page is looked at.
+    const body = JSON.stringify({ model: 'sandbox/video-slow', prompt: 'a cat', seconds: '4' });
+    const created = await fetch(`${other.url}/v1/videos`, { method: 'POST', headers, body });
+    assert.ok(created.ok, await created.text());
+    const visitor = await signInAsAdmin(browser, other, `/ui/keys?open=${data.hash}`);
+    await visitor.page
+      .getByRole('img', { name: /held by open videos/ })
+      .first()
+      .waitFor();
+  } finally {
+    await other.close();
+  }
+});
