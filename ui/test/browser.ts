@@ -91,18 +91,21 @@ export function adminOf({ adminUrl }: TestGateway): (method: string, path: strin
 interface VisitOptions {
   theme?: Theme;
   width?: number;
+  /** Time zone of the browser. */
+  zone?: string;
 }
 
 /** A window of its own, without cookies. */
 export async function visit(
   browser: Browser,
   address: string,
-  { theme = 'light', width = 1280 }: VisitOptions = {},
+  { theme = 'light', width = 1280, zone }: VisitOptions = {},
 ): Promise<Visit> {
   const context = await browser.newContext({
     colorScheme: theme,
     viewport: { width, height: 900 },
     reducedMotion: 'reduce',
+    ...(zone && { timezoneId: zone }),
   });
   const page = await context.newPage();
   page.setDefaultTimeout(WAIT_MS);
@@ -135,4 +138,10 @@ export async function assertSound({ page, faults }: Visit, rules?: readonly stri
 interface Violation {
   id: string;
   html: string[];
+}
+
+/** Nothing of the page is beside the window. */
+export async function assertFits(page: Page): Promise<void> {
+  const wide = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth');
+  assert.ok(wide <= 0, `${wide} pixels too wide`);
 }

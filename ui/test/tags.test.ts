@@ -2,11 +2,12 @@
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import type { Browser, Page } from 'playwright-core';
+import type { Browser } from 'playwright-core';
 import type { TestGateway } from '../../test/gateway/harness.ts';
 import { forecastOf } from '../src/periods.ts';
 import {
   ask,
+  assertFits,
   assertSound,
   openBrowser,
   signInAsAdmin,
@@ -33,11 +34,6 @@ before(async () => {
   for (const name of KEYS) assert.equal((await ask(gateway, keyOf(name))).status, 200);
 });
 after(() => Promise.all([browser.close(), gateway.close()]));
-
-async function assertFits(page: Page): Promise<void> {
-  const wide = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth');
-  assert.ok(wide <= 0, `${wide} pixels too wide`);
-}
 
 for (const [theme, width] of [
   ['light', 1280],
