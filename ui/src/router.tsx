@@ -7,11 +7,12 @@ import { NotFound } from './frame/not-found.tsx';
 import type { View } from './pages/playground/answer.tsx';
 import type { Wire } from './pages/playground/wires.ts';
 import type { Filters } from './pages/requests/query.ts';
+import { type Dimension, dimensionOf, type UseFilters } from './pages/use/search.ts';
 import type { VideoFilters } from './pages/videos/query.ts';
 import { VIDEO_STATUSES } from './pages/videos/search.ts';
 import type { DeliveryFilters } from './pages/webhooks/query.ts';
 import { DELIVERY_STATES } from './pages/webhooks/search.ts';
-import { type Dimension, dimensionOf, RANGES, type Range, type UseFilters } from './usage.ts';
+import { type TimeSearch, timeOf } from './times.ts';
 
 type Search = Record<string, unknown>;
 const text = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined);
@@ -36,7 +37,7 @@ const index = createRoute({
 const key = createRoute({
   getParentRoute: () => root,
   path: '/key',
-  validateSearch: (search: Search): { range?: Range } => ({ range: oneOf(RANGES, search.range) }),
+  validateSearch: timeOf,
   component: lazyRouteComponent(() => import('./pages/key/page.tsx'), 'KeyPage'),
 });
 
@@ -90,8 +91,7 @@ const tags = createRoute({
   component: lazyRouteComponent(() => import('./pages/tags/page.tsx'), 'TagsPage'),
 });
 
-interface UseSearch extends UseFilters {
-  range?: Range;
+interface UseSearch extends UseFilters, TimeSearch {
   by?: Dimension;
   metric?: 'cost' | 'requests' | 'tokens' | 'failures';
 }
@@ -100,7 +100,7 @@ const use = createRoute({
   getParentRoute: () => root,
   path: '/use',
   validateSearch: (search: Search): UseSearch => ({
-    range: oneOf(RANGES, search.range),
+    ...timeOf(search),
     by: dimensionOf(search.by),
     metric: oneOf(['cost', 'requests', 'tokens', 'failures'], search.metric),
     key: text(search.key),
@@ -113,7 +113,7 @@ const use = createRoute({
   component: lazyRouteComponent(() => import('./pages/use/page.tsx'), 'UsePage'),
 });
 
-interface RequestsSearch extends Filters {
+interface RequestsSearch extends Filters, TimeSearch {
   view?: 'requests' | 'sessions';
   open?: string;
   paused?: boolean;
@@ -123,6 +123,7 @@ const requests = createRoute({
   getParentRoute: () => root,
   path: '/requests',
   validateSearch: (search: Search): RequestsSearch => ({
+    ...timeOf(search),
     key: text(search.key),
     model: text(search.model),
     provider: text(search.provider),

@@ -1,10 +1,11 @@
 /** Reports of use: what is asked, and exact sums of their lines. */
 
-import { keepPreviousData, queryOptions } from '@tanstack/react-query';
-import { api, bodyOf } from './api.ts';
-
-export const RANGES = ['1h', '24h', '7d', '30d'] as const;
-export type Range = (typeof RANGES)[number];
+import { keepPreviousData, queryOptions, type UseQueryResult, useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import { ApiError, api, bodyOf } from './api.ts';
+import type { Dimension, UseFilters } from './pages/use/search.ts';
+import { type Span, UTC, useSpan } from './spans.ts';
+import type { TimeSearch } from './times.ts';
 
 export interface Sums {
   requests: number;
@@ -18,27 +19,7 @@ export interface Sums {
   cost: string;
 }
 
-export const PLAIN_DIMENSIONS = ['key', 'model', 'provider', 'protocol', 'status'] as const;
-/** Dimensions of tags are named `tag:<name>`. */
-export type Dimension = (typeof PLAIN_DIMENSIONS)[number] | `tag:${string}`;
-
-/** Only use with these values; a tag is `name=value`. */
-export interface UseFilters {
-  key?: string | undefined;
-  model?: string | undefined;
-  provider?: string | undefined;
-  protocol?: string | undefined;
-  status?: string | undefined;
-  tag?: string | undefined;
-}
-
 const TAG = 'tag:';
-
-export function dimensionOf(text: unknown): Dimension | undefined {
-  if (typeof text !== 'string') return undefined;
-  if (/^tag:[a-z][a-z0-9_-]*$/.test(text)) return text as Dimension;
-  return PLAIN_DIMENSIONS.find((name) => name === text);
-}
 
 /** Filter for one group of a dimension. */
 export function filterOf(dimension: Dimension, value: string): UseFilters {
@@ -50,8 +31,10 @@ export function wordsOf(dimension: Dimension): string {
 }
 
 export interface UsageLine extends Sums {
-  day?: string;
+  minute?: string;
   hour?: string;
+  day?: string;
+  month?: string;
   /** Null without a value: of a tag, or in records of versions that did not note it. */
   [dimension: string]: string | number | null | undefined;
 }
@@ -61,48 +44,30 @@ export interface UsageReport {
   to: string;
   data: UsageLine[];
   total: Sums;
+  /** Of the time before, as long as this one; null where it was not asked for. */
+  before: { total: Sums } | null;
 }
 
-export const HOUR_MS = 3_600_000;
-const HOURS: Record<Range, number> = { '1h': 1, '24h': 24, '7d': 7 * 24, '30d': 30 * 24 };
-
-export interface Span {
-  from: Date;
-  to: Date;
-  step: 'hour' | 'day';
-}
-
-/** Whole hours or days, the last one of which is now. */
-export function spanOf(range: Range, now: number): Span {
-  const step = HOURS[range] <= 24 ? 'hour' : 'day';
-  const stepMs = step === 'hour' ? HOUR_MS : 24 * HOUR_MS;
-  const to = (Math.floor(now / stepMs) + 1) * stepMs;
-  return { from: new Date(to - HOURS[range] * HOUR_MS - (range === '1h' ? HOUR_MS : 0)), to: new Date(to), step };
-}
-
-/** As long as a span, and right before it. */
-export function spanBefore({ from, to, step }: Span): Span {
-  return { from: new Date(2 * from.getTime() - to.getTime()), to: from, step };
-}
-
-export function momentsOf({ from, to, step }: Span): string[] {
-  const stepMs = step === 'hour' ? HOUR_MS : 24 * HOUR_MS;
-  const count = Math.round((to.getTime() - from.getTime()) / stepMs);
-  return Array.from({ length: count }, (_, index) => new Date(from.getTime() + index * stepMs).toISOString());
-}
-
-export function momentOf({ hour, day }: UsageLine): string {
-  return new Date(hour ?? day ?? 0).toISOString();
+export function momentOf({ minute, hour, day, month }: UsageLine): string {
+  return new Date(minute ?? hour ?? day ?? month ?? 0).toISOString();
 }
 
 interface Asked {
   span: Span;
   by: readonly string[];
   filters?: UseFilters;
+  /** Whether the time before is asked for, too. */
+  compare?: boolean;
 }
 
-function parametersOf({ span, by }: Asked) {
-  return { from: span.from.toISOString(), to: span.to.toISOString(), by: by.join(',') };
+function parametersOf({ span: { from, to, zone }, by, compare }: Asked) {
+  return {
+    from: from.toISOString(),
+    to: to.toISOString(),
+    by: by.join(','),
+    ...(zone !== UTC && { zone }),
+    ...(compare && { compare }),
+  };
 }
 
 /** Use of all keys, for operators. */
@@ -120,10 +85,28 @@ export function usageOfOwn(asked: Asked) {
   const query = parametersOf(asked);
   return queryOptions({
     queryKey: ['usage', 'own', query],
-    // The description names one dimension; the gateway takes a list.
-    queryFn: () => bodyOf<UsageReport>(api.GET('/v1/usage', { params: { query: query as { by: 'day' } } })),
+    queryFn: () => bodyOf<UsageReport>(api.GET('/v1/self/usage', { params: { query } })),
     placeholderData: keepPreviousData,
   });
+}
+
+/** Longest wait of a page for news, where its time goes on. */
+const REFETCH_MS = 30_000;
+
+/** Report of a time. By the minute the gateway adds up the records themselves, and refuses very many: then by the hour. */
+export function useReport(
+  time: TimeSearch,
+  queryOf: (span: Span) => ReturnType<typeof usageOfAll> | ReturnType<typeof usageOfOwn>,
+): { span: Span; asked: UseQueryResult<UsageReport> } {
+  const [refused, setRefused] = useState<string>();
+  const name = `${time.range} ${time.from} ${time.to}`;
+  const fine = useSpan(time);
+  const coarse = useSpan(time, true);
+  const span = refused === name ? coarse : fine;
+  const asked = useQuery({ ...(queryOf(span) as ReturnType<typeof usageOfAll>), refetchInterval: REFETCH_MS });
+  const { error } = asked;
+  if (span.step === 'minute' && error instanceof ApiError && error.param === 'from') setRefused(name);
+  return { span, asked };
 }
 
 /** Digits behind the point that sums keep. */

@@ -1,5 +1,7 @@
 /** Numbers, money and times in one form everywhere. */
 
+import { createContext, useContext } from 'react';
+
 const whole = new Intl.NumberFormat('en-US');
 const short = new Intl.NumberFormat('en-US', { notation: 'compact', maximumFractionDigits: 1 });
 
@@ -50,27 +52,34 @@ export function PerMillion({ perToken }: { perToken: string | undefined }) {
   return <span>${price.toLocaleString('en-US', { minimumFractionDigits: 2, maximumFractionDigits: 4 })}</span>;
 }
 
-const clockTime = new Intl.DateTimeFormat(undefined, {
-  hour: '2-digit',
-  minute: '2-digit',
-  second: '2-digit',
-  hour12: false,
-});
-const dateAndTime = new Intl.DateTimeFormat(undefined, {
-  month: 'short',
-  day: 'numeric',
-  hour: '2-digit',
-  minute: '2-digit',
-  hour12: false,
-});
+/** Name of the zone whose clock times are shown by; that of the browser if absent. */
+export const TimeZone = createContext<string | undefined>(undefined);
+
+const formats = new Map<string | undefined, ReturnType<typeof createFormats>>();
+
+function createFormats(timeZone: string | undefined) {
+  const clock = { timeZone, hour: '2-digit', minute: '2-digit', hour12: false } as const;
+  return {
+    time: new Intl.DateTimeFormat(undefined, { ...clock, second: '2-digit' }),
+    dateAndTime: new Intl.DateTimeFormat(undefined, { ...clock, month: 'short', day: 'numeric' }),
+    date: new Intl.DateTimeFormat('en', { timeZone, dateStyle: 'short' }),
+  };
+}
+
+function formatsOf(zone: string | undefined) {
+  const known = formats.get(zone) ?? createFormats(zone);
+  formats.set(zone, known);
+  return known;
+}
 
 /** Without the date for a moment of today, where `withDate` is false. */
 export function Time({ at, withDate = true }: { at: string; withDate?: boolean }) {
+  const { time, dateAndTime, date: day } = formatsOf(useContext(TimeZone));
   const date = new Date(at);
-  const isToday = !withDate && date.toDateString() === new Date().toDateString();
+  const isToday = !withDate && day.format(date) === day.format(new Date());
   return (
     <time dateTime={at} title={date.toISOString()}>
-      {(isToday ? clockTime : dateAndTime).format(date)}
+      {(isToday ? time : dateAndTime).format(date)}
     </time>
   );
 }

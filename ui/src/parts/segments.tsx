@@ -10,7 +10,8 @@ interface SegmentsProps<Value extends string> {
 
 export function Segments<Value extends string>({ label, values, value, names = {}, onChange }: SegmentsProps<Value>) {
   return (
-    <fieldset className="inline-flex max-w-full overflow-x-auto rounded-lg border bg-surface p-0.5">
+    // A fieldset is as wide as its content unless it is told otherwise.
+    <fieldset className="inline-flex min-w-0 max-w-full overflow-x-auto rounded-lg border bg-surface p-0.5">
       <legend className="sr-only">{label}</legend>
       {values.map((one) => (
         <button
@@ -18,7 +19,7 @@ export function Segments<Value extends string>({ label, values, value, names = {
           type="button"
           aria-pressed={one === value}
           onClick={() => onChange(one)}
-          className="min-h-7 shrink-0 rounded-md whitespace-nowrap px-2.5 text-dim hover:text-ink aria-pressed:bg-hover aria-pressed:font-medium aria-pressed:text-ink"
+          className="min-h-[24px] shrink-0 rounded-md whitespace-nowrap px-2.5 text-dim hover:text-ink aria-pressed:bg-hover aria-pressed:font-medium aria-pressed:text-ink"
         >
           {names[one] ?? one}
         </button>

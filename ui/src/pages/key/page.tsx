@@ -2,53 +2,50 @@
 
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
-import { useMemo } from 'react';
 import { Budgets, budgetsOfKey, budgetsOfTag } from '../../parts/budgets.tsx';
 import { type Bucket, StackedBars } from '../../parts/chart/bars.tsx';
 import { limitRows, limitWords } from '../../parts/limits.ts';
 import { formatCount, formatShort, Money, Time } from '../../parts/numbers.tsx';
 import { Card, Figure, Figures, Page } from '../../parts/page.tsx';
-import { Segments } from '../../parts/segments.tsx';
+import { RangePicker } from '../../parts/range-picker.tsx';
+import { RequestsLink } from '../../parts/requests-link.tsx';
 import { Empty, Loaded, LoadingBlock } from '../../parts/states.tsx';
 import { numbers, Table } from '../../parts/table.tsx';
-import { momentOf, momentsOf, RANGES, type Span, spanOf, type UsageReport, usageOfOwn } from '../../usage.ts';
+import { formatMoment, momentsOf, type Span, spanBetween } from '../../spans.ts';
+import type { TimeSearch } from '../../times.ts';
+import { momentOf, sumOf, type UsageReport, usageOfOwn, useReport } from '../../usage.ts';
 import { Connect } from './connect.tsx';
 import { type KeyFacts, keyFacts } from './query.ts';
 
 const route = getRouteApi('/key');
 
 export function KeyPage() {
-  const { range = '24h' } = route.useSearch();
+  const time = route.useSearch();
   const navigate = route.useNavigate();
   const facts = useQuery(keyFacts);
-  const minute = Math.floor(Date.now() / 60_000);
-  const span = useMemo(() => spanOf(range, minute * 60_000), [range, minute]);
-  const over = useQuery(usageOfOwn({ span, by: [span.step] }));
-  const models = useQuery(usageOfOwn({ span, by: ['model'] }));
+  const { span, asked } = useReport(time, (one) => usageOfOwn({ span: one, by: [one.step, 'model'] }));
+  const change = (next: TimeSearch) => navigate({ search: (search) => ({ ...search, ...next }) });
   return (
     <Page
       title="My key"
-      about="What this key may do, and what it has used. Times are UTC."
-      actions={
-        <Segments
-          label="Time"
-          values={RANGES}
-          value={range}
-          onChange={(next) => navigate({ search: { range: next } })}
-        />
-      }
+      about="What this key may do, and what it has used."
+      actions={<RangePicker time={time} span={span} byDefault="24h" onChange={change} />}
     >
-      <Loaded asked={over} loading={<LoadingBlock className="h-24" />}>
-        {({ total }) => <Totals total={total} />}
+      <Loaded asked={asked} loading={<LoadingBlock className="h-24" />}>
+        {({ total }) => <Totals total={total} span={span} />}
       </Loaded>
       <Card title="Cost">
         <div className="p-4">
-          <Loaded asked={over}>{(report) => <CostOverTime report={report} span={span} />}</Loaded>
+          <Loaded asked={asked}>
+            {(report) => (
+              <CostOverTime report={report} span={span} onZoom={(own) => change({ range: undefined, ...own })} />
+            )}
+          </Loaded>
         </div>
       </Card>
       <div className="grid gap-5 lg:grid-cols-[2fr_1fr]">
         <Card title="By model">
-          <Loaded asked={models}>{(report) => <ByModel report={report} />}</Loaded>
+          <Loaded asked={asked}>{(report) => <ByModel report={report} span={span} />}</Loaded>
         </Card>
         <Card title="Limits">
           <Loaded asked={facts}>{(key) => <LimitsOf facts={key} />}</Loaded>
@@ -59,63 +56,88 @@ export function KeyPage() {
   );
 }
 
-function Totals({ total }: { total: UsageReport['total'] }) {
+function Totals({ total, span }: { total: UsageReport['total']; span: Span }) {
   const share = total.input_tokens > 0 ? Math.round((100 * total.cached_tokens) / total.input_tokens) : 0;
   const failed = total.requests > 0 ? (100 * total.failures) / total.requests : 0;
   return (
     <Figures>
-      <Figure label="Spent" value={<Money usd={total.cost} />} />
-      <Figure label="Requests" value={formatCount(total.requests)} />
+      <Figure
+        label="Spent"
+        value={
+          <RequestsLink span={span} filters={{}}>
+            <Money usd={total.cost} />
+          </RequestsLink>
+        }
+      />
+      <Figure
+        label="Requests"
+        value={
+          <RequestsLink span={span} filters={{}}>
+            {formatCount(total.requests)}
+          </RequestsLink>
+        }
+      />
       <Figure label="Tokens in" value={formatShort(total.input_tokens)} note={`${share} % cached`} />
       <Figure label="Tokens out" value={formatShort(total.output_tokens)} />
       <Figure
         label="Failed"
         value={`${failed.toFixed(failed > 0 && failed < 10 ? 1 : 0)} %`}
-        note={formatCount(total.failures)}
+        note={
+          <RequestsLink span={span} filters={{ status: 'failed' }}>
+            {formatCount(total.failures)}
+          </RequestsLink>
+        }
       />
     </Figures>
   );
 }
 
-function CostOverTime({ report, span }: { report: UsageReport; span: Span }) {
+interface CostOverTimeProps {
+  report: UsageReport;
+  span: Span;
+  onZoom(own: { from: string; to: string }): void;
+}
+
+function CostOverTime({ report, span, onZoom }: CostOverTimeProps) {
   const { step } = span;
-  const most = Math.max(...report.data.map(({ cost }) => Number(cost)), 0);
+  const buckets = bucketsOf(report, span);
+  const most = Math.max(...buckets.map(({ values }) => values.cost ?? 0), 0);
   const digits = most === 0 ? 2 : Math.max(2, Math.ceil(-Math.log10(most)) + 2);
   const format = (usd: number) => `$${usd.toFixed(digits)}`;
-  const formatTime = (at: string) => {
-    const options = { timeZone: 'UTC', hour12: false } as const;
-    return step === 'hour'
-      ? new Date(at).toLocaleTimeString(undefined, { ...options, hour: '2-digit', minute: '2-digit' })
-      : new Date(at).toLocaleDateString(undefined, { ...options, month: 'short', day: 'numeric' });
-  };
   return (
     <StackedBars
       label={`Cost per ${step}, $${report.total.cost} in all.`}
-      buckets={bucketsOf(report, span)}
+      buckets={buckets}
       series={[{ id: 'cost', label: `Cost per ${step}` }]}
       format={format}
-      formatTime={formatTime}
+      formatTime={(at) => formatMoment(at, span)}
+      onZoom={(first, last) => onZoom(spanBetween(span, first.at, last.at))}
     />
   );
 }
 
-/** One bucket for each hour or day, also for those without use. */
+/** One bucket for each moment, also for those without use. */
 function bucketsOf(report: UsageReport, span: Span): Bucket[] {
-  const costs = new Map(report.data.map((line) => [momentOf(line), Number(line.cost)]));
-  return momentsOf(span).map((at) => ({ at, values: { cost: costs.get(at) ?? 0 } }));
+  const lines = Map.groupBy(report.data, momentOf);
+  return momentsOf(span).map((at) => ({ at, values: { cost: Number(sumOf(lines.get(at) ?? []).cost) } }));
 }
 
-function ByModel({ report }: { report: UsageReport }) {
+function ByModel({ report, span }: { report: UsageReport; span: Span }) {
   if (report.data.length === 0)
     return <Empty title="No requests in this time">The first one appears here within a few seconds.</Empty>;
   return (
     <Table label="Use by model" columns={['Model', ...['Requests', 'In', 'Out', 'Cost'].map(numbers)]}>
-      {report.data
+      {[...Map.groupBy(report.data, ({ model }) => String(model))]
+        .map(([model, lines]) => ({ model, ...sumOf(lines) }))
         .toSorted((one, other) => Number(other.cost) - Number(one.cost))
         .map((line) => (
           <tr key={line.model}>
             <td className="font-medium">{line.model}</td>
-            <td className="number">{formatCount(line.requests)}</td>
+            <td className="number">
+              <RequestsLink span={span} filters={{ model: line.model }}>
+                {formatCount(line.requests)}
+              </RequestsLink>
+            </td>
             <td className="number">{formatShort(line.input_tokens)}</td>
             <td className="number">{formatShort(line.output_tokens)}</td>
             <td className="number">

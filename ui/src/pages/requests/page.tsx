@@ -5,9 +5,10 @@ import { Pause, Play, X } from 'lucide-react';
 import { useEffect } from 'react';
 import { useKeyNames } from '../../keys.ts';
 import { CopyButton } from '../../parts/button.tsx';
-import { formatCount, formatMs, Money, Time } from '../../parts/numbers.tsx';
+import { formatCount, formatMs, Money, Time, TimeZone } from '../../parts/numbers.tsx';
 import { Card, Figure, Figures, Page } from '../../parts/page.tsx';
 import { Panel } from '../../parts/panel.tsx';
+import { RangePicker } from '../../parts/range-picker.tsx';
 import { SavedViews } from '../../parts/saved-views.tsx';
 import { Segments } from '../../parts/segments.tsx';
 import { Select } from '../../parts/select.tsx';
@@ -15,15 +16,20 @@ import { Empty, ErrorNotice, LoadingBlock, LoadingRows } from '../../parts/state
 import { Older } from '../../parts/table.tsx';
 import { isTyping } from '../../parts/use-list-keys.ts';
 import { useSession } from '../../session.ts';
+import { LOCAL_ZONE, useSpan } from '../../spans.ts';
 import { RequestDetails } from './details.tsx';
 import { type Filters, useRequests, useSummary } from './query.ts';
 import { RequestTable } from './rows.tsx';
 import { Sessions } from './sessions.tsx';
+import { useTimeFilter } from './time-filter.ts';
 
 const route = getRouteApi('/requests');
 
 export function RequestsPage() {
-  const { open, paused = false, view = 'requests', ...filters } = route.useSearch();
+  const { open, paused = false, view = 'requests', range, from, to, zone = LOCAL_ZONE, ...chosen } = route.useSearch();
+  const time = { range, from, to, zone };
+  const span = useSpan(time);
+  const filters = { ...chosen, ...useTimeFilter(time) };
   const navigate = route.useNavigate();
   const change = (next: Partial<ReturnType<typeof route.useSearch>>) =>
     navigate({ search: (search) => ({ ...search, ...next }), replace: true });
@@ -39,63 +45,68 @@ export function RequestsPage() {
   });
 
   return (
-    <Page
-      title="Requests"
-      about="Each request as it ends, the last one first. Prompts and answers are not kept."
-      actions={
-        <>
-          <SavedViews path="/requests" onOpen={(href) => void navigate({ href })} />
-          <Segments label="View" values={VIEWS} value={view} onChange={(next) => change({ view: next })} />
-          <button type="button" className="button" aria-pressed={paused} onClick={() => setPaused(!paused)}>
-            {paused ? <Play size={14} aria-hidden /> : <Pause size={14} aria-hidden />}
-            {paused ? 'Go on' : 'Pause'}
-          </button>
-        </>
-      }
-    >
-      <Summary filters={filters} isPaused={paused} />
-      <Card>
-        <FilterBar filters={filters} onChange={change} />
-        {view === 'sessions' ? (
-          <Sessions filters={filters} isPaused={paused} onOpen={(session) => change({ session, view: undefined })} />
-        ) : (
+    <TimeZone value={zone}>
+      <Page
+        title="Requests"
+        about="Each request as it ends, the last one first. Prompts and answers are not kept."
+        actions={
           <>
-            {error && rows.length > 0 && (
-              <div className="p-3">
-                <ErrorNotice error={error} />
-                <p className="mt-2 text-warn">Shown is what was there before.</p>
-              </div>
-            )}
-            {pages.error && rows.length === 0 ? (
-              <div className="p-3">
-                <ErrorNotice error={pages.error} onRetry={() => void pages.refetch()} />
-              </div>
-            ) : pages.isPending ? (
-              <LoadingRows rows={10} />
-            ) : rows.length === 0 && !pages.hasNextPage ? (
-              <Empty title="No request is like that">Requests appear here within a few seconds after their end.</Empty>
-            ) : (
-              <RequestTable rows={rows} open={open} onOpen={(id) => change({ open: id })} />
-            )}
-            <Older pages={pages} isAutomatic>
-              {searchedTo && (
-                <span className="text-dim">
-                  searched back to <Time at={searchedTo} />
-                </span>
-              )}
-            </Older>
+            <SavedViews path="/requests" onOpen={(href) => void navigate({ href })} />
+            <Segments label="View" values={VIEWS} value={view} onChange={(next) => change({ view: next })} />
+            <button type="button" className="button" aria-pressed={paused} onClick={() => setPaused(!paused)}>
+              {paused ? <Play size={14} aria-hidden /> : <Pause size={14} aria-hidden />}
+              {paused ? 'Go on' : 'Pause'}
+            </button>
           </>
-        )}
-      </Card>
-      <Panel
-        title="Request"
-        isOpen={open !== undefined}
-        onClose={() => change({ open: undefined })}
-        actions={open && <CopyButton text={open} label="Copy the id" />}
+        }
       >
-        {open && <RequestDetails id={open} />}
-      </Panel>
-    </Page>
+        <RangePicker time={time} span={span} byDefault="any" onChange={change} />
+        <Summary filters={filters} isPaused={paused} />
+        <Card>
+          <FilterBar filters={chosen} onChange={change} />
+          {view === 'sessions' ? (
+            <Sessions filters={filters} isPaused={paused} onOpen={(session) => change({ session, view: undefined })} />
+          ) : (
+            <>
+              {error && rows.length > 0 && (
+                <div className="p-3">
+                  <ErrorNotice error={error} />
+                  <p className="mt-2 text-warn">Shown is what was there before.</p>
+                </div>
+              )}
+              {pages.error && rows.length === 0 ? (
+                <div className="p-3">
+                  <ErrorNotice error={pages.error} onRetry={() => void pages.refetch()} />
+                </div>
+              ) : pages.isPending ? (
+                <LoadingRows rows={10} />
+              ) : rows.length === 0 && !pages.hasNextPage ? (
+                <Empty title="No request is like that">
+                  Requests appear here within a few seconds after their end.
+                </Empty>
+              ) : (
+                <RequestTable rows={rows} open={open} onOpen={(id) => change({ open: id })} />
+              )}
+              <Older pages={pages} isAutomatic>
+                {searchedTo && (
+                  <span className="text-dim">
+                    searched back to <Time at={searchedTo} />
+                  </span>
+                )}
+              </Older>
+            </>
+          )}
+        </Card>
+        <Panel
+          title="Request"
+          isOpen={open !== undefined}
+          onClose={() => change({ open: undefined })}
+          actions={open && <CopyButton text={open} label="Copy the id" />}
+        >
+          {open && <RequestDetails id={open} />}
+        </Panel>
+      </Page>
+    </TimeZone>
   );
 }
 
@@ -108,8 +119,16 @@ function Summary({ filters, isPaused }: { filters: Filters; isPaused: boolean })
   return (
     <Figures>
       <Figure label="In flight" value={formatCount(data.running)} />
-      <Figure label="Last hour" value={formatCount(data.requests)} note={data.complete ? 'requests' : 'newest ones'} />
-      <Figure label="Cost" value={<Money usd={data.cost} />} note="in the last hour" />
+      <Figure
+        label={filters.from || filters.to ? 'Requests' : 'Last hour'}
+        value={formatCount(data.requests)}
+        note={data.complete ? 'requests' : 'newest ones'}
+      />
+      <Figure
+        label="Cost"
+        value={<Money usd={data.cost} />}
+        note={filters.from || filters.to ? 'in this time' : 'in the last hour'}
+      />
       <Figure label="First byte" value={time(data.first_byte_ms.p50)} note={`p95 ${time(data.first_byte_ms.p95)}`} />
       <Figure label="Whole answer" value={time(data.total_ms.p50)} note={`p95 ${time(data.total_ms.p95)}`} />
       <Figure label="Failed" value={`${failed.toFixed(failed > 0 && failed < 10 ? 1 : 0)} %`} />

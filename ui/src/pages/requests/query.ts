@@ -71,6 +71,9 @@ export interface RequestDetail extends RequestView {
 }
 
 export interface Filters {
+  /** ISO times between which they ended. */
+  from?: string;
+  to?: string;
   key?: string;
   model?: string;
   provider?: string;
@@ -115,6 +118,8 @@ export function useRequests(filters: Filters, isPaused: boolean) {
   const { isOperator } = useSession();
   const queries = useQueryClient();
   const queryKey = ['requests', isOperator, filters];
+  /** Nothing ends in a time that has passed. */
+  const isOver = filters.to !== undefined && Date.parse(filters.to) <= Date.now();
   const pages = useInfiniteQuery({
     queryKey,
     initialPageParam: undefined as string | undefined,
@@ -127,7 +132,7 @@ export function useRequests(filters: Filters, isPaused: boolean) {
   const liveKey = ['requests-live', isOperator, filters, first];
   const live = useQuery({
     queryKey: liveKey,
-    enabled: typeof first === 'string' && !isPaused,
+    enabled: typeof first === 'string' && !isPaused && !isOver,
     refetchInterval: LIVE_EVERY_MS,
     queryFn: async (): Promise<RequestPage> => {
       const before = queries.getQueryData<RequestPage>(liveKey);
@@ -137,7 +142,8 @@ export function useRequests(filters: Filters, isPaused: boolean) {
       return { ...page, data: [...fresh, ...(before?.data ?? [])].slice(0, MAX_LIVE) };
     },
   });
-  const hasFilters = Object.values(filters).some((value) => value !== undefined);
+  // A time that goes on is no filter of what runs.
+  const hasFilters = isOver || Object.entries(filters).some(([name, value]) => name !== 'from' && value !== undefined);
   const running = useQuery({
     queryKey: ['requests-running', isOperator],
     enabled: !hasFilters && !isPaused,
@@ -168,7 +174,7 @@ export interface RequestSummary {
   complete: boolean;
 }
 
-/** Sums of the last hour. */
+/** Sums of the last hour, or of the time that the filters name. */
 export function useSummary({ key, ...filters }: Filters, isPaused: boolean) {
   const { isOperator } = useSession();
   return useQuery({
@@ -213,7 +219,7 @@ export interface SessionLine {
   last_at: string;
 }
 
-/** Conversations of the last day. */
+/** Conversations of the last day, or of the time that the filters name. */
 export function useSessions({ key, ...filters }: Filters, isPaused: boolean) {
   const { isOperator } = useSession();
   return useQuery({

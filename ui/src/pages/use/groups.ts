@@ -2,7 +2,8 @@
 
 import type { Bucket } from '../../parts/chart/bars.tsx';
 import { OTHER } from '../../parts/chart/colors.ts';
-import { type Dimension, momentOf, type Sums, sumOf, type UsageLine } from '../../usage.ts';
+import { momentOf, type Sums, sumOf, type UsageLine } from '../../usage.ts';
+import type { Dimension } from './search.ts';
 
 export const METRICS = ['cost', 'requests', 'tokens', 'failures'] as const;
 export type Metric = (typeof METRICS)[number];

@@ -1,9 +1,7 @@
 /** Use and cost of all keys, by key, tag, model, provider, protocol or status, with what is below each figure. */
 
-import { useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import { Download, X } from 'lucide-react';
-import { useMemo } from 'react';
 import { csvOf, saveFile } from '../../csv.ts';
 import { useKeyNames, useTagNames } from '../../keys.ts';
 import { StackedBars } from '../../parts/chart/bars.tsx';
@@ -11,24 +9,16 @@ import { OTHER } from '../../parts/chart/colors.ts';
 import { Spark } from '../../parts/chart/spark.tsx';
 import { formatCount, formatShort, Money } from '../../parts/numbers.tsx';
 import { Card, Figure, Figures, Page, TableScroll } from '../../parts/page.tsx';
+import { RangePicker } from '../../parts/range-picker.tsx';
+import { RequestsLink } from '../../parts/requests-link.tsx';
 import { SavedViews } from '../../parts/saved-views.tsx';
 import { Segments } from '../../parts/segments.tsx';
 import { Select } from '../../parts/select.tsx';
 import { Empty, Loaded, LoadingBlock } from '../../parts/states.tsx';
-import {
-  type Dimension,
-  filterOf,
-  momentsOf,
-  PLAIN_DIMENSIONS,
-  RANGES,
-  type Sums,
-  spanBefore,
-  spanOf,
-  sumOf,
-  usageOfAll,
-  wordsOf,
-} from '../../usage.ts';
+import { formatMoment, momentsOf, type Span, spanBetween } from '../../spans.ts';
+import { filterOf, type Sums, sumOf, usageOfAll, useReport, wordsOf } from '../../usage.ts';
 import { bucketsOf, figureOf, type Group, groupsOf, METRICS, type Metric, NONE } from './groups.ts';
+import { type Dimension, PLAIN_DIMENSIONS, type UseFilters } from './search.ts';
 
 const route = getRouteApi('/use');
 const FILTERS = [...PLAIN_DIMENSIONS, 'tag'] as const;
@@ -41,17 +31,16 @@ const METRIC_NAMES: Record<Metric, string> = {
 const HEAD = ['requests', 'failures', 'input_tokens', 'cached_tokens', 'output_tokens', 'cost'] as const;
 
 export function UsePage() {
-  const { range = '24h', by = 'model', metric = 'cost', ...given } = route.useSearch();
+  const { by = 'model', metric = 'cost', ...given } = route.useSearch();
   const navigate = route.useNavigate();
   const nameOf = useKeyNames();
   const tagNames = useTagNames();
   const { key, model, provider, protocol, status, tag } = given;
   const filters = { key, model, provider, protocol, status, tag };
   const offered = new Set<Dimension>([...PLAIN_DIMENSIONS, ...tagNames.map((name) => `tag:${name}` as const), by]);
-  const minute = Math.floor(Date.now() / 60_000);
-  const span = useMemo(() => spanOf(range, minute * 60_000), [range, minute]);
-  const asked = useQuery({ ...usageOfAll({ span, by: [span.step, by], filters }), refetchInterval: 30_000 });
-  const before = useQuery(usageOfAll({ span: spanBefore(span), by: [by], filters }));
+  const { span, asked } = useReport(given, (one) =>
+    usageOfAll({ span: one, by: [one.step, by], filters, compare: true }),
+  );
   const change = (next: Partial<ReturnType<typeof route.useSearch>>) =>
     navigate({ search: (search) => ({ ...search, ...next }) });
   const label = (id: string) => {
@@ -63,11 +52,11 @@ export function UsePage() {
   return (
     <Page
       title="Use and cost"
-      about="Sums are exact, and times are UTC."
+      about="Sums are exact. Each leads to its requests."
       actions={
         <>
           <SavedViews path="/use" onOpen={(href) => void navigate({ href })} />
-          <Segments label="Time" values={RANGES} value={range} onChange={(next) => change({ range: next })} />
+          <RangePicker time={given} span={span} byDefault="24h" onChange={change} />
         </>
       }
     >
@@ -103,12 +92,12 @@ export function UsePage() {
         })}
       </div>
       <Loaded asked={asked} loading={<LoadingBlock className="h-96" />}>
-        {({ data }) => {
+        {({ data, before }) => {
           const moments = momentsOf(span);
           const groups = groupsOf(data, { by, metric, moments });
           const { buckets, ids } = bucketsOf(groups, moments);
           const total = sumOf(data);
-          const earlier = before.data && !before.isPlaceholderData ? sumOf(before.data.data) : undefined;
+          const drill = (id: string) => change({ ...filterOf(by, id), by: by === 'model' ? 'key' : 'model' });
           if (data.length === 0)
             return (
               <Card>
@@ -119,7 +108,7 @@ export function UsePage() {
             );
           return (
             <>
-              <Totals total={total} before={earlier} />
+              <Totals total={total} before={before?.total} span={span} filters={filters} />
               <Card title={`${METRIC_NAMES[metric]} per ${span.step}`}>
                 <div className="p-4">
                   <StackedBars
@@ -127,7 +116,9 @@ export function UsePage() {
                     buckets={buckets}
                     series={ids.map((id) => ({ id, label: label(id) }))}
                     format={formatOf(metric, total)}
-                    formatTime={(at) => formatMoment(at, span.step)}
+                    formatTime={(at) => formatMoment(at, span)}
+                    onZoom={(first, last) => change({ range: undefined, ...spanBetween(span, first.at, last.at) })}
+                    onPick={(id) => id !== OTHER && id !== NONE && drill(id)}
                   />
                 </div>
               </Card>
@@ -139,7 +130,10 @@ export function UsePage() {
                     type="button"
                     className="button"
                     onClick={() =>
-                      saveFile(`use-by-${by.replace(':', '-')}-${range}.csv`, csvOfGroups(by, groups, label))
+                      saveFile(
+                        `use-by-${by.replace(':', '-')}-${given.range ?? 'own'}.csv`,
+                        csvOfGroups(by, groups, label),
+                      )
                     }
                   >
                     <Download size={14} aria-hidden />
@@ -153,7 +147,9 @@ export function UsePage() {
                   total={total}
                   metric={metric}
                   label={label}
-                  onDrill={(id) => change({ ...filterOf(by, id), by: by === 'model' ? 'key' : 'model' })}
+                  span={span}
+                  filters={filters}
+                  onDrill={drill}
                 />
               </Card>
             </>
@@ -176,24 +172,48 @@ function formatOf(metric: Metric, total: Sums): (value: number) => string {
   return (usd) => `$${usd.toFixed(digits)}`;
 }
 
-function formatMoment(at: string, step: 'hour' | 'day'): string {
-  const options = { timeZone: 'UTC', hour12: false } as const;
-  return step === 'hour'
-    ? new Date(at).toLocaleTimeString(undefined, { ...options, hour: '2-digit', minute: '2-digit' })
-    : new Date(at).toLocaleDateString(undefined, { ...options, month: 'short', day: 'numeric' });
+interface TotalsProps {
+  total: Sums;
+  before: Sums | undefined;
+  span: Span;
+  filters: UseFilters;
 }
 
-function Totals({ total, before }: { total: Sums; before: Sums | undefined }) {
+function Totals({ total, before, span, filters }: TotalsProps) {
   const cached = total.input_tokens > 0 ? Math.round((100 * total.cached_tokens) / total.input_tokens) : 0;
   const failed = total.requests > 0 ? (100 * total.failures) / total.requests : 0;
   const note = (metric: Metric) => before && changeOf(figureOf(total, metric), figureOf(before, metric));
   return (
     <Figures>
-      <Figure label="Cost" value={<Money usd={total.cost} />} note={note('cost')} />
-      <Figure label="Requests" value={formatCount(total.requests)} note={note('requests')} />
+      <Figure
+        label="Cost"
+        value={
+          <RequestsLink span={span} filters={filters}>
+            <Money usd={total.cost} />
+          </RequestsLink>
+        }
+        note={note('cost')}
+      />
+      <Figure
+        label="Requests"
+        value={
+          <RequestsLink span={span} filters={filters}>
+            {formatCount(total.requests)}
+          </RequestsLink>
+        }
+        note={note('requests')}
+      />
       <Figure label="Tokens" value={formatShort(total.input_tokens + total.output_tokens)} note={note('tokens')} />
       <Figure label="Input from a cache" value={`${cached} %`} note={`${formatShort(total.cached_tokens)} tokens`} />
-      <Figure label="Failed" value={`${failed.toFixed(failed > 0 && failed < 10 ? 1 : 0)} %`} note={note('failures')} />
+      <Figure
+        label="Failed"
+        value={
+          <RequestsLink span={span} filters={both(filters, { status: 'failed' })}>
+            {failed.toFixed(failed > 0 && failed < 10 ? 1 : 0)} %
+          </RequestsLink>
+        }
+        note={note('failures')}
+      />
     </Figures>
   );
 }
@@ -209,11 +229,13 @@ interface GroupTableProps {
   groups: readonly Group[];
   total: Sums;
   metric: Metric;
+  span: Span;
+  filters: UseFilters;
   label(id: string): string;
   onDrill(id: string): void;
 }
 
-function GroupTable({ by, groups, total, metric, label, onDrill }: GroupTableProps) {
+function GroupTable({ by, groups, total, metric, span, filters, label, onDrill }: GroupTableProps) {
   const whole = figureOf(total, metric);
   return (
     <TableScroll label={`Use by ${wordsOf(by)}`}>
@@ -246,7 +268,11 @@ function GroupTable({ by, groups, total, metric, label, onDrill }: GroupTablePro
                   </button>
                 )}
               </td>
-              <Cells sums={group} />
+              <Cells
+                sums={group}
+                span={span}
+                filters={group.id === NONE ? undefined : both(filters, filterOf(by, group.id))}
+              />
               <td className="number text-dim">
                 {whole > 0 ? `${Math.round((100 * figureOf(group, metric)) / whole)} %` : '—'}
               </td>
@@ -259,7 +285,7 @@ function GroupTable({ by, groups, total, metric, label, onDrill }: GroupTablePro
         <tfoot>
           <tr className="font-medium">
             <td>Total</td>
-            <Cells sums={total} />
+            <Cells sums={total} span={span} filters={filters} />
             <td />
             <td />
           </tr>
@@ -269,16 +295,45 @@ function GroupTable({ by, groups, total, metric, label, onDrill }: GroupTablePro
   );
 }
 
-function Cells({ sums }: { sums: Sums }) {
+/** Undefined where the two contradict each other: no request is of both. */
+function both(filters: UseFilters, more: UseFilters): UseFilters | undefined {
+  const isContrary = Object.entries(more).some(([name, value]) => {
+    const given = filters[name as keyof UseFilters];
+    return given !== undefined && given !== value;
+  });
+  return isContrary ? undefined : { ...filters, ...more };
+}
+
+interface CellsProps {
+  sums: Sums;
+  span: Span;
+  /** Absent where no filters name these requests. */
+  filters: UseFilters | undefined;
+}
+
+function Cells({ sums, span, filters }: CellsProps) {
   return (
     <>
-      <td className="number">{formatCount(sums.requests)}</td>
-      <td className={`number ${sums.failures > 0 ? 'text-bad' : 'text-dim'}`}>{formatCount(sums.failures)}</td>
+      <td className="number">
+        <RequestsLink span={span} filters={filters}>
+          {formatCount(sums.requests)}
+        </RequestsLink>
+      </td>
+      <td className={`number ${sums.failures > 0 ? 'text-bad' : 'text-dim'}`}>
+        <RequestsLink
+          span={span}
+          filters={sums.failures > 0 && filters ? both(filters, { status: 'failed' }) : undefined}
+        >
+          {formatCount(sums.failures)}
+        </RequestsLink>
+      </td>
       <td className="number">{formatShort(sums.input_tokens)}</td>
       <td className="number text-dim">{formatShort(sums.cached_tokens)}</td>
       <td className="number">{formatShort(sums.output_tokens)}</td>
       <td className="number">
-        <Money usd={sums.cost} />
+        <RequestsLink span={span} filters={filters}>
+          <Money usd={sums.cost} />
+        </RequestsLink>
       </td>
     </>
   );

@@ -25,6 +25,8 @@ interface BarsProps {
   formatTime(at: string): string;
   /** Called with the first and the last bucket of a span that was drawn with the pointer. */
   onZoom?(from: Bucket, to: Bucket): void;
+  /** Called with the id of the series whose part of a bar was clicked. */
+  onPick?(id: string): void;
 }
 
 /** Until it is measured. */
@@ -58,7 +60,7 @@ export function StackedBars(props: BarsProps) {
   );
 }
 
-function Drawing({ label, buckets, series, format, formatTime, onZoom }: BarsProps) {
+function Drawing({ label, buckets, series, format, formatTime, onZoom, onPick }: BarsProps) {
   const [shown, setShown] = useState<number>();
   const [start, setStart] = useState<number>();
   const titleId = useId();
@@ -84,20 +86,28 @@ function Drawing({ label, buckets, series, format, formatTime, onZoom }: BarsPro
     <div className="relative" ref={place}>
       <svg
         viewBox={`0 0 ${width} ${HEIGHT}`}
-        className="w-full touch-pan-y select-none"
+        className={`w-full touch-pan-y select-none ${onZoom ? 'cursor-crosshair' : ''}`}
         role="img"
         aria-labelledby={titleId}
-        onPointerMove={(event) => setShown(bucketAt(event))}
+        onPointerMove={(event) => {
+          const at = bucketAt(event);
+          setShown(at);
+          // A span that is drawn may end beside the drawing.
+          if (start !== undefined && start !== at) event.currentTarget.setPointerCapture(event.pointerId);
+        }}
         onPointerLeave={() => {
           setShown(undefined);
           setStart(undefined);
         }}
+        onPointerCancel={() => setStart(undefined)}
         onPointerDown={(event) => onZoom && setStart(bucketAt(event))}
         onPointerUp={(event) => {
           const end = bucketAt(event);
           if (start !== undefined && start !== end && onZoom) {
             const [from, to] = [buckets[Math.min(start, end)], buckets[Math.max(start, end)]];
             if (from && to) onZoom(from, to);
+          } else if (event.target instanceof SVGElement && event.target.dataset.series !== undefined) {
+            onPick?.(event.target.dataset.series);
           }
           setStart(undefined);
         }}
@@ -132,6 +142,8 @@ function Drawing({ label, buckets, series, format, formatTime, onZoom }: BarsPro
                   value > 0 && (
                     <rect
                       key={id}
+                      data-series={id}
+                      className={onPick && 'cursor-pointer'}
                       x={x(index)}
                       width={x.bandwidth()}
                       y={to}

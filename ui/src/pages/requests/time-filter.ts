@@ -1,0 +1,30 @@
+/** Range of time of the page of requests as filters of the gateway. */
+
+import { useMemo } from 'react';
+import { spanOf } from '../../spans.ts';
+import type { Range, TimeSearch } from '../../times.ts';
+import type { Filters } from './query.ts';
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+/** How often the beginning moves on: each time, the list is read again. */
+const MOVES_EVERY_MS: Record<Range, number> = {
+  '15m': 5 * MINUTE_MS,
+  '1h': 15 * MINUTE_MS,
+  '24h': 6 * HOUR_MS,
+  '7d': 24 * HOUR_MS,
+  '30d': 24 * HOUR_MS,
+  month: 24 * HOUR_MS,
+};
+
+/** Without an end where requests still come. */
+export function useTimeFilter({ range, from, to, zone }: TimeSearch): Pick<Filters, 'from' | 'to'> {
+  const turn = range && Math.floor(Date.now() / MOVES_EVERY_MS[range]);
+  return useMemo(() => {
+    // `turn` only says when to look at the clock again.
+    if (from !== undefined || to !== undefined) return { from, to };
+    return range === undefined || turn === undefined
+      ? {}
+      : { from: spanOf({ range, zone }, Date.now()).from.toISOString() };
+  }, [range, from, to, zone, turn]);
+}
