@@ -60,7 +60,7 @@ export function readBytes(
       accept: resolve,
       refuse: reject,
     };
-    const stopWatch = watchRate(
+    let stopWatch = watchRate(
       clock,
       () => received,
       () => fail(tooSlow()),
@@ -97,6 +97,7 @@ export function readBytes(
     function settle(): typeof waiting {
       isSettled = true;
       stopWatch();
+      stopWatch = ignore;
       collected.take();
       const { accept, refuse } = waiting;
       waiting = { accept: ignore, refuse: ignore };
