@@ -14,7 +14,7 @@ import type { Json } from '../../src/core/json/json.ts';
 import { version } from '../../src/core/version.ts';
 import { providerTypes } from '../../src/providers/index.ts';
 import { textOf } from '../docs/markdown.ts';
-import { alerts, DEPLOY, deployText, deployYaml } from './deploy-files.ts';
+import { alerts, DEPLOY, dashboards, deployText, deployYaml } from './deploy-files.ts';
 
 const KEY = Buffer.alloc(32, 1).toString('base64');
 const TOKEN = 'a-token-of-a-test-0123456789abcdef';
@@ -132,6 +132,22 @@ describe('the chart', () => {
     for (const timeout of [nginx('proxy-read-timeout'), nginx('proxy-send-timeout')])
       assert.equal(Number(timeout) * 1000, server.deadlines.total);
     assert.equal(nginx('proxy-body-size'), `${server.bodyLimit / 2 ** 20}m`);
+  });
+
+  test('it has the rules and the dashboards: a chart is packed from its own folder, so they are copies', () => {
+    const inChart = readdirSync(join(DEPLOY, 'helm/polygate/files/dashboards')).sort();
+    assert.deepEqual(
+      inChart,
+      dashboards()
+        .map(({ file }) => file)
+        .sort(),
+    );
+    const copies = inChart.map((file) => [`grafana/${file}`, `dashboards/${file}`]);
+    for (const [source = '', copy = ''] of [...copies, ['prometheus/rules.yaml', 'rules.yaml']])
+      assert.ok(
+        deployText(source) === deployText(`helm/polygate/files/${copy}`),
+        `copy deploy/${source} to files/${copy}`,
+      );
   });
 
   test('with autoscaling, its alert on missing replicas asks for those that are wanted', () => {
