@@ -3,7 +3,7 @@
 import { type TSchema, Type } from 'typebox';
 import { GatewayError } from '../core/errors.ts';
 import type { Json } from '../core/json/json.ts';
-import type { DeliveryState } from '../store/delivery-log-rows.ts';
+import type { DeliveryOutcome, DeliveryState } from '../store/delivery-log-rows.ts';
 import type { Store } from '../store/store.ts';
 import {
   type DeliveryView,
@@ -31,6 +31,10 @@ export interface DeliveryScope {
 }
 
 const STATES: readonly DeliveryState[] = ['pending', 'delivered', 'exhausted'];
+const OUTCOMES = [
+  ...(['ack', 'http_status', 'timeout', 'dns'] as const),
+  ...(['connect', 'tls', 'protocol', 'blocked'] as const),
+] satisfies readonly DeliveryOutcome[];
 const PAGE = { least: 1, most: 100, byDefault: 20 };
 /** Webhooks that the figures of receivers are made of. */
 const FIGURES_DEPTH = 5000;
@@ -42,6 +46,11 @@ export const DELIVERY_PARAMETERS: readonly Parameter[] = [
   parameter('after', Type.String(), 'The `next` of the page before.'),
   parameter('state', Type.String(), 'Only those that are pending, delivered or exhausted.'),
   parameter('host', Type.String(), 'Only those to a host.'),
+  parameter(
+    'outcome',
+    Type.Unsafe<string>({ type: 'string', enum: [...OUTCOMES] }),
+    'Only those whose last attempt ended so.',
+  ),
 ];
 
 export function createDeliveryReader({ store, secrets, now }: DeliveryReaderOptions) {
@@ -64,6 +73,7 @@ export function createDeliveryReader({ store, secrets, now }: DeliveryReaderOpti
         after: position(query),
         state: option(query, 'state', STATES),
         host: query.get('host') ?? undefined,
+        outcome: option(query, 'outcome', OUTCOMES),
         owner: scope.owner,
       });
       return { data: deliveries.map((one) => encode(one, scope)), next: next ? encodePosition(next) : null };

@@ -121,12 +121,14 @@ describe('webhooks', () => {
     );
   });
 
-  test('are filtered by key, state and host', async () => {
+  test('are filtered by key, state, host and outcome', async () => {
     const found = async (query: string) => (await pages(`/deliveries?${query}`)).map(({ task_id }) => task_id);
     assert.deepEqual(await found(`key=${keys[1]?.hash}`), [ids[1]]);
     assert.deepEqual(await found('state=pending'), []);
     assert.deepEqual(await found(`state=delivered&host=127.0.0.1:${receiver.port}`), ids.toReversed());
     assert.deepEqual(await found('host=127.0.0.1'), []);
+    assert.deepEqual(await found('outcome=ack&limit=1'), ids.toReversed());
+    assert.deepEqual(await found('outcome=timeout'), []);
   });
 
   test('show the bytes that were sent', async () => {
@@ -178,6 +180,7 @@ describe('a request that makes no sense', () => {
     ['/videos/x', 404, /no video task/],
     [`/videos/${ABSENT}`, 404, /no video task/],
     ['/deliveries?state=lost', 400, /state must be one of pending/],
+    ['/deliveries?outcome=lost', 400, /outcome must be one of ack/],
     ['/deliveries?after=%00', 400, /after must be/],
     [`/deliveries/${ABSENT}/body`, 404, /no webhook/],
   ];

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { GatewayError } from '../../src/core/errors.ts';
-import { deliveriesOf, deliveriesOfOwner, replayDelivery } from '../../src/webhooks/delivery-log.ts';
+import { deliveriesOf, deliveriesOfOwner, replayDelivery, searchDeliveries } from '../../src/webhooks/delivery-log.ts';
 import { until } from '../jobs/rig.ts';
 import { forEachStore } from '../store/stores.ts';
 import { startReceiver } from './receiver.ts';
@@ -30,6 +30,21 @@ forEachStore((name, open) => {
     const page = { before: Date.now() + 1000, limit: 10 };
     assert.equal((await deliveriesOfOwner(rig.store, { owner: OWNER, ...page })).length, 1);
     assert.equal((await deliveriesOfOwner(rig.store, { owner: 'stranger', ...page })).length, 0);
+  });
+
+  test(`a search by outcome finds those whose last attempt ended so (${name})`, async (context) => {
+    const statuses = [503, 200];
+    const receiver = await startReceiver((response) => response.writeHead(statuses.shift() ?? 200).end());
+    context.after(receiver.close);
+    const rig = await startRig(context, open);
+    const find = async (outcome: 'ack' | 'http_status' | 'timeout') =>
+      (await searchDeliveries(rig.store, { outcome, limit: 10 })).deliveries.map(({ taskId }) => taskId);
+    const taskId = await rig.owe(receiver.url());
+    await until(async () => (await rig.log(taskId))?.attempts.length === 1);
+    assert.deepEqual([await find('http_status'), await find('ack')], [[taskId], []]);
+    await replayDelivery({ store: rig.store, scheduler: rig.scheduler, owner: OWNER, taskId });
+    await until(async () => (await rig.log(taskId))?.attempts.length === 2);
+    assert.deepEqual([await find('http_status'), await find('ack'), await find('timeout')], [[], [taskId], []]);
   });
 
   test(`the log is a consistent snapshot (${name})`, async (context) => {

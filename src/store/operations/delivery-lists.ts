@@ -1,6 +1,12 @@
 /** Webhook deliveries of all owners in pages, by a search that looks at a bounded number of rows. */
 
-import { DELIVERY_SELECT, type DeliveryRow, type DeliveryState, deliveryRows } from '../delivery-log-rows.ts';
+import {
+  DELIVERY_SELECT,
+  type DeliveryOutcome,
+  type DeliveryRow,
+  type DeliveryState,
+  deliveryRows,
+} from '../delivery-log-rows.ts';
 import { type Row, reading, scanning, type Transaction } from '../operation.ts';
 
 export interface DeliverySearch {
@@ -13,6 +19,8 @@ export interface DeliverySearch {
   state?: DeliveryState;
   /** Host of the URL, with its port if it has one. */
   host?: string;
+  /** Of its last attempt. */
+  outcome?: DeliveryOutcome;
 }
 
 export interface DeliveryPosition {
@@ -26,9 +34,11 @@ export interface FoundDeliveries {
   next?: DeliveryPosition;
 }
 
+const LAST_OUTCOME = 'SELECT outcome FROM delivery_attempt WHERE delivery_id = delivery.id ORDER BY n DESC LIMIT 1';
+
 /** Newest first. */
 export const findDeliveries = scanning<DeliverySearch, FoundDeliveries>('state', async (transaction, search) => {
-  const { limit, depth, after, owner } = search;
+  const { limit, depth, after, owner, outcome } = search;
   const conditions = ['TRUE'];
   const values: Row = { depth };
   if (owner !== undefined) {
@@ -41,8 +51,8 @@ export const findDeliveries = scanning<DeliverySearch, FoundDeliveries>('state',
     values.after = after.id;
   }
   const seen = await transaction.all(
-    `SELECT id, url, state, created_at FROM delivery WHERE ${conditions.join(' AND ')}
-     ORDER BY created_at DESC, id DESC LIMIT :depth`,
+    `SELECT id, url, state, created_at${outcome === undefined ? '' : `, (${LAST_OUTCOME}) AS outcome`}
+     FROM delivery WHERE ${conditions.join(' AND ')} ORDER BY created_at DESC, id DESC LIMIT :depth`,
     values,
   );
   const found: Row[] = [];
@@ -69,8 +79,9 @@ async function readRows(transaction: Transaction, found: readonly Row[]): Promis
   return deliveryRows(await transaction.all(sql, ids));
 }
 
-function matches(row: Row, { state, host }: DeliverySearch): boolean {
+function matches(row: Row, { state, host, outcome }: DeliverySearch): boolean {
   if (state !== undefined && row.state !== state) return false;
+  if (outcome !== undefined && row.outcome !== outcome) return false;
   return host === undefined || new URL(String(row.url)).host === host;
 }
 
