@@ -45,6 +45,8 @@ export interface DecisionOptions {
   isRestricted?: boolean;
   /** True if the key has a budget: models of unknown price are refused. */
   needsPrices?: boolean;
+  /** Name of the policy header's value in errors; that of the header by default. */
+  policyName?: string;
 }
 
 /** Throws and rejects with `model_not_found`, `unavailable`, `permission_denied`, and `invalid_request` for an invalid policy. */
@@ -80,10 +82,10 @@ interface RoutingRequest {
   named: string[] | undefined;
 }
 
-function readRequest(call: InferenceCall, requested: string, { models }: DecisionOptions): RoutingRequest {
+function readRequest(call: InferenceCall, requested: string, { models, policyName }: DecisionOptions): RoutingRequest {
   const slugs = createProviderSlugs(models.slugs);
   const body = call.operation.gatewayFields.includes('provider') ? call.body : undefined;
-  const asked = readPolicy({ body, headers: call.headers, slugs });
+  const asked = readPolicy({ body, headers: call.headers, slugs, policyName });
   const isKnown = (name: string): boolean => {
     const found = models.catalog().find(name);
     return found !== undefined && !found.unlisted;

@@ -3,7 +3,7 @@
 import { GatewayError } from '../core/errors.ts';
 import { isObject, type Json, read } from '../core/json/json.ts';
 import { NO_POLICY, type RoutingPolicy } from './policy.ts';
-import { policyOf } from './policy-dialects.ts';
+import { type PolicyInput, policyOf } from './policy-dialects.ts';
 import type { ProviderSlugs } from './slugs.ts';
 
 export const POLICY_HEADER = 'x-polygate-provider';
@@ -15,18 +15,23 @@ export interface PolicySources {
   body?: Json;
   headers: Readonly<Record<string, string | string[] | undefined>>;
   slugs: ProviderSlugs;
+  /** Name of our header's value in errors; that of the header by default. */
+  policyName?: string | undefined;
 }
 
 /**
  * Fields of our header override those of the body; Portkey's header counts where neither says which providers are allowed.
  * Throws `invalid_request` naming the invalid field.
  */
-export function readPolicy({ body, headers, slugs }: PolicySources): RoutingPolicy {
+export function readPolicy({ body, headers, slugs, policyName = POLICY_HEADER }: PolicySources): RoutingPolicy {
   const { provider: inBody, models } = body ?? {};
   const header = headers[POLICY_HEADER];
   const named = headers[ONE_PROVIDER_HEADER];
   if (inBody == null && models == null && header === undefined && named === undefined) return NO_POLICY;
-  const policy = mergedPolicy(inBody, header, slugs);
+  const policy = mergedPolicy(inBody, header === undefined ? undefined : headerObject(String(header)), {
+    at: policyName,
+    slugs,
+  });
   const only = named === undefined ? undefined : [slugs.selector(withoutAt(String(named)), ONE_PROVIDER_HEADER)];
   const limited = only === undefined || policy.only ? policy : { ...policy, only };
   if (models == null) return limited;
@@ -51,12 +56,11 @@ function withoutAt(name: string): string {
   return name.startsWith('@') ? name.slice(1) : name;
 }
 
-function mergedPolicy(inBody: Json, header: string | string[] | undefined, slugs: ProviderSlugs): RoutingPolicy {
-  const inHeader = header === undefined ? undefined : headerObject(String(header));
-  const fromHeader = inHeader && policyOf({ provider: inHeader, at: POLICY_HEADER, slugs });
+function mergedPolicy(inBody: Json, inHeader: Json, { at, slugs }: Omit<PolicyInput, 'provider'>): RoutingPolicy {
+  const fromHeader = inHeader && policyOf({ provider: inHeader, at, slugs });
   const fromBody = inBody == null ? undefined : policyOf({ provider: inBody, at: 'provider', slugs });
   const both = fromHeader && fromBody;
-  const merged = both ? policyOf({ provider: { ...inBody, ...inHeader }, at: POLICY_HEADER, slugs }) : undefined;
+  const merged = both ? policyOf({ provider: { ...inBody, ...inHeader }, at, slugs }) : undefined;
   return merged ?? fromHeader ?? fromBody ?? NO_POLICY;
 }
 

@@ -36,6 +36,7 @@ export function createRoutingHandlers({ models, routing, refusesHostedTools }: A
       state,
       allows: () => true,
       refusesHostedTools: refusesHostedTools(),
+      policyName: 'policy',
     });
     return { data: data as unknown as Json };
   }
