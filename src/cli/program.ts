@@ -137,7 +137,7 @@ function addTail(root: Command): void {
     .description('print requests as they end, beside a running gateway')
     .option('--key <id-or-name>', 'only the requests of this key')
     .option('--model <name>', 'only those that this model answered, as provider/model')
-    .option('--failed', 'only those that failed')
+    .option('--failed', 'only those that nobody answered: status failed')
     .addOption(
       new Option('--limit <number>', 'requests before that are printed first').argParser(parseLimit).default(10),
     )

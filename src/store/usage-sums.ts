@@ -7,7 +7,7 @@ import { maxBigInt, minBigInt } from '../core/money.ts';
 import { PERIODS, periodStart } from '../records/key-settings.ts';
 import { tagSubject } from '../records/tags.ts';
 import type { Row, Transaction } from './operation.ts';
-import type { UsageRow } from './usage-row.ts';
+import { isFailure, type UsageRow } from './usage-row.ts';
 
 const MAX_INTEGER = 2n ** 63n - 1n;
 const HOUR_MS = 3600 * 1000;
@@ -140,7 +140,7 @@ function addToPart(parts: Map<string, PartSummand>, row: UsageRow, sign: number)
     return;
   }
   counts.requests += sign;
-  counts.failures += row.status === 'failed' ? sign : 0;
+  counts.failures += isFailure(row.status) ? sign : 0;
   counts.input_tokens += sign * row.input_tokens;
   counts.output_tokens += sign * row.output_tokens;
   counts.cached_tokens += sign * row.cached_tokens;
@@ -162,7 +162,7 @@ function partSummand(row: UsageRow, sign: number): PartSummand {
     },
     counts: {
       requests: sign,
-      failures: row.status === 'failed' ? sign : 0,
+      failures: isFailure(row.status) ? sign : 0,
       input_tokens: sign * row.input_tokens,
       output_tokens: sign * row.output_tokens,
       cached_tokens: sign * row.cached_tokens,

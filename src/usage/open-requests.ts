@@ -19,18 +19,25 @@ export type OpenRequest = Pick<
   | 'stream'
 >;
 
-/** Newest first; of one key, if it is given. */
+interface OpenSearch {
+  /** Of one key. */
+  keyId?: string | undefined;
+  /** Only the request with this id. */
+  id?: string;
+  limit: number;
+}
+
+/** Newest first. */
 export async function openRequests(
   { store, recorder }: { store: Pick<Store, 'call'>; recorder: Pick<Recorder, 'open'> | undefined },
-  { keyId, limit }: { keyId?: string | undefined; limit: number },
+  { keyId, id, limit }: OpenSearch,
 ): Promise<OpenRequest[]> {
-  const stored = (await store.call('openIntents', { limit: MAX_INTENTS })).map(
-    ({ record }): OpenRequest => JSON.parse(record),
-  );
+  const intents = await store.call('openIntents', { limit: MAX_INTENTS, ...(id !== undefined && { id }) });
+  const stored = intents.map(({ record }): OpenRequest => JSON.parse(record));
   const own = (recorder?.open() ?? []).map(intentRow);
   const known = new Map([...stored, ...own].map((row) => [row.id, row]));
   return [...known.values()]
-    .filter((row) => keyId === undefined || row.key_id === keyId)
+    .filter((row) => (keyId === undefined || row.key_id === keyId) && (id === undefined || row.id === id))
     .sort((one, other) => other.started_at - one.started_at || (one.id < other.id ? 1 : -1))
     .slice(0, limit);
 }

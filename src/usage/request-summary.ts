@@ -1,5 +1,6 @@
 /** Summary of recent requests: rates, failures, cost and percentiles of times, from the newest records of a span. */
 
+import { isFailure } from '../store/usage-row.ts';
 import type { RequestPage } from './request-search.ts';
 
 export interface Percentiles {
@@ -10,6 +11,10 @@ export interface Percentiles {
 export interface RequestSummary {
   requests: number;
   failures: number;
+  /** Responses that broke off after their first byte. */
+  partial: number;
+  /** Requests whose gateway died. */
+  interrupted: number;
   input_tokens: number;
   output_tokens: number;
   /** In 1e-12 USD. */
@@ -25,7 +30,9 @@ export function summarize(rows: readonly Row[]): RequestSummary {
   const times = (name: string) => percentiles(rows.flatMap((row) => (row[name] === null ? [] : [Number(row[name])])));
   return {
     requests: rows.length,
-    failures: rows.filter(({ status }) => status !== 'completed' && status !== 'cancelled').length,
+    failures: rows.filter(({ status }) => isFailure(status)).length,
+    partial: rows.filter(({ status }) => status === 'partial').length,
+    interrupted: rows.filter(({ status }) => status === 'interrupted').length,
     input_tokens: sum('input_tokens'),
     output_tokens: sum('output_tokens'),
     cost: rows.reduce((total, { cost }) => total + BigInt(String(cost)), 0n),

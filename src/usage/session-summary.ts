@@ -1,5 +1,6 @@
 /** Requests grouped by conversation: one line for each session of a coding agent, from the newest records of a span. */
 
+import { isFailure } from '../store/usage-row.ts';
 import type { RequestPage } from './request-search.ts';
 
 type Row = RequestPage['rows'][number];
@@ -35,7 +36,7 @@ export function groupBySession(rows: readonly Row[], sessionOf: (row: Row) => st
     addOnce(known.keyIds, String(row.key_id));
     addOnce(known.models, `${row.endpoint_provider}/${row.endpoint_model}`);
     known.requests += 1;
-    if (row.status !== 'completed' && row.status !== 'cancelled') known.failures += 1;
+    if (isFailure(row.status)) known.failures += 1;
     known.input_tokens += Number(row.input_tokens);
     known.output_tokens += Number(row.output_tokens);
     known.cached_tokens += Number(row.cached_tokens);

@@ -42,6 +42,8 @@ function view(requests: TopRequest[]): TopView {
     perMinute: 7.25,
     hourlyCost: '1.2',
     failedShare: 0.125,
+    partial: 2,
+    interrupted: 0,
     firstByte: { p50: 300, p95: 900 },
     total: { p50: null, p95: null },
     endpoints: [{ endpoint: 'b/m', requests: 36, failed: 4, firstByte: 300, total: 800 }],

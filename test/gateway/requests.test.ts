@@ -95,6 +95,11 @@ function undescribed(schema: Json, value: Json, path: string): string[] {
   );
 }
 
+async function refused(path: string, key: keyof typeof KEYS): Promise<{ status: number }> {
+  const headers = { authorization: `Bearer ${KEYS[key]}` };
+  return sendRaw(gateway.url, { method: 'GET', path: `/v1/self${path}`, headers });
+}
+
 async function trace(id: string): Promise<Json> {
   return (await read(`/requests/${id}`, { schema: requestDetail })).data.trace;
 }
@@ -182,6 +187,8 @@ describe('the list of requests', () => {
       'wrong=1',
       'after=x',
       'after=x&live=y',
+      'status=failed&open=true',
+      'from=2020-01-01&open=true',
     ]) {
       const headers = { authorization: `Bearer ${TOKEN}` };
       const { status, text } = await sendRaw(gateway.adminUrl, {
@@ -220,9 +227,15 @@ describe('the list of requests', () => {
     assert.equal((await read('/requests?open=true', { key: 'other' })).data.length, 1);
     assert.deepEqual((await read('/requests?open=true', { key: 'own' })).data, []);
     assert.equal((await read('/requests/summary')).data.running, 1);
+    assert.equal(data[0].ended_at, null);
+    const opened = (await read(`/requests/${data[0].id}`, { schema: requestDetail })).data;
+    assert.deepEqual(opened, { ...data[0], trace: null });
+    assert.equal((await read(`/requests/${data[0].id}`, { key: 'other' })).data.status, 'running');
+    assert.equal((await refused(`/requests/${data[0].id}`, 'own')).status, 404);
     permits.give();
     const id = await running;
     assert.equal(data[0].id, id);
+    assert.equal((await read(`/requests/${id}`)).data.status, 'completed');
     assert.deepEqual((await read('/requests?open=true')).data, []);
   });
 

@@ -67,7 +67,8 @@ export function drawScreen(view: TopView, state: ScreenState, { columns, rows }:
   return [...head, ...body.slice(0, room), ...foot].map((line) => visible(line).slice(0, columns)).slice(0, rows);
 }
 
-function headline({ running, perMinute, hourlyCost, failedShare, firstByte, total }: TopView): string {
+function headline(view: TopView): string {
+  const { running, perMinute, hourlyCost, failedShare, partial, interrupted, firstByte, total } = view;
   const parts = [
     `in flight ${running}`,
     `${perMinute.toFixed(1)} requests/min`,
@@ -75,6 +76,8 @@ function headline({ running, perMinute, hourlyCost, failedShare, firstByte, tota
     `first byte p50 ${milliseconds(firstByte.p50)}, p95 ${milliseconds(firstByte.p95)}`,
     `whole p50 ${milliseconds(total.p50)}, p95 ${milliseconds(total.p95)}`,
     `failed ${(failedShare * 100).toFixed(1)} %`,
+    ...(partial > 0 ? [`partial ${partial}`] : []),
+    ...(interrupted > 0 ? [`interrupted ${interrupted}`] : []),
   ];
   return parts.join('   ');
 }

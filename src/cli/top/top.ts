@@ -78,12 +78,14 @@ async function followOnScreen(look: () => Promise<TopView>): Promise<void> {
 }
 
 function encodeView(view: TopView): Json {
-  const { running, perMinute, hourlyCost, failedShare, firstByte, total } = view;
+  const { running, perMinute, hourlyCost, failedShare, partial, interrupted, firstByte, total } = view;
   return {
     running,
     requests_per_minute: perMinute,
     cost_per_hour: hourlyCost,
     failed_share: failedShare,
+    partial,
+    interrupted,
     first_byte_ms: firstByte,
     total_ms: total,
     endpoints: view.endpoints.map((row) => ({

@@ -44,6 +44,9 @@ export interface TopView {
   /** USD. */
   hourlyCost: string;
   failedShare: number;
+  /** Responses that broke off, and requests whose gateway died. */
+  partial: number;
+  interrupted: number;
   firstByte: Percentiles;
   total: Percentiles;
   /** Those with the most requests first. */
@@ -72,12 +75,14 @@ export async function lookAtTop(
     openRequests({ ...options, recorder: undefined }, { keyId: filter.keyId, limit: MAX_RUNNING }),
   ]);
   const running = open.filter((row) => filter.model === undefined || filter.model === modelOf(row as Row));
-  const { requests, failures, cost, first_byte_ms: firstByte, total_ms: total } = summarize(rows);
+  const { requests, failures, partial, interrupted, cost, first_byte_ms: firstByte, total_ms: total } = summarize(rows);
   return {
     running: running.length,
     perMinute: requests / SPAN_MINUTES,
     hourlyCost: decimalOf(cost * SPANS_PER_HOUR),
     failedShare: requests === 0 ? 0 : failures / requests,
+    partial,
+    interrupted,
     firstByte,
     total,
     endpoints: endpointsOf(rows),

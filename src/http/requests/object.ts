@@ -46,10 +46,17 @@ export function encodeDetail(row: Row, names: KeyNames): Json {
   return { ...encodeRequest(row, names), trace: traceOf(row) ?? null };
 }
 
+/** How it is routed is known when it ends. */
+export function encodeOpenDetail(row: OpenRequest, names: KeyNames): Json {
+  return { ...encodeOpenRequest(row, names), trace: null };
+}
+
 /** Counts are zero until it ends. */
 export function encodeOpenRequest(row: OpenRequest, names: KeyNames): Json {
   return {
     ...identity(row as Row, names),
+    // An intent is stored as the record that it becomes if its gateway dies.
+    ended_at: null,
     status: 'running',
     error_code: null,
     finish_reason: null,
@@ -76,7 +83,7 @@ function identity(row: Row, names: KeyNames): Json {
   return {
     id: row.id,
     started_at: new Date(Number(row.started_at)).toISOString(),
-    ended_at: row.status === undefined || row.ended_at == null ? null : new Date(Number(row.ended_at)).toISOString(),
+    ended_at: row.ended_at == null ? null : new Date(Number(row.ended_at)).toISOString(),
     key_hash: keyId,
     key_name: names.get(keyId) ?? null,
     tags: tagsOf(String(row.tags ?? '')),

@@ -15,6 +15,8 @@ const PAGE_SIZE = 50;
 const MAX_TEXT_CHARACTERS = 300;
 const MAX_CURSOR_CHARACTERS = 8000;
 const MAX_MS = 1e9;
+/** Parameters that a list of requests that run has. */
+const BESIDE_OPEN = ['open', 'key', 'limit'];
 const DECIMAL = /^\d{1,6}(\.\d{1,12})?$/;
 
 /** Texts that a column must equal, by their parameters. */
@@ -51,7 +53,7 @@ export const LIST_PARAMETERS: readonly Parameter[] = [
   parameter('limit', Type.Integer({ minimum: 1, maximum: MAX_LIMIT }), 'Requests on a page.'),
   parameter('after', Type.String(), 'Cursor `next` of the page before.'),
   parameter('live', Type.String(), 'Cursor `live` of an earlier response: what ended since, each request once.'),
-  parameter('open', Type.Boolean(), 'Those that run, without other filters.'),
+  parameter('open', Type.Boolean(), 'Those that run; no other parameter but key and limit may come with it.'),
 ];
 
 export const SUMMARY_PARAMETERS: readonly Parameter[] = [...FILTER_PARAMETERS, ...SPAN_PARAMETERS];
@@ -65,13 +67,16 @@ export interface ListQuery extends RequestSearch {
 export function readListQuery(query: URLSearchParams, keyId: string | undefined): ListQuery {
   const [after, live] = [cursor(query, 'after'), cursor(query, 'live')];
   if (after !== undefined && live !== undefined) throw invalid('live', 'must not come with after');
+  const open = flag(query, 'open');
+  const other = open ? [...query.keys()].find((name) => !BESIDE_OPEN.includes(name)) : undefined;
+  if (other !== undefined) throw invalid(other, 'must not come with open=true');
   return {
     filter: readFilter(query, keyId),
     ...readSpan(query),
     limit: whole(query, 'limit', { least: 1, most: MAX_LIMIT, byDefault: PAGE_SIZE }),
     after,
     live,
-    open: flag(query, 'open'),
+    open,
   };
 }
 

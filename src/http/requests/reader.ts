@@ -10,7 +10,14 @@ import type { Recorder } from '../../usage/recorder.ts';
 import { newestRequests, requestsSince, searchRequests } from '../../usage/request-search.ts';
 import { summarize } from '../../usage/request-summary.ts';
 import { groupBySession } from '../../usage/session-summary.ts';
-import { encodeDetail, encodeOpenRequest, encodeRequest, type KeyNames, sessionOfRow } from './object.ts';
+import {
+  encodeDetail,
+  encodeOpenDetail,
+  encodeOpenRequest,
+  encodeRequest,
+  type KeyNames,
+  sessionOfRow,
+} from './object.ts';
 import { readFilter, readListQuery, readSpan } from './query.ts';
 
 export interface RequestReaderOptions {
@@ -28,7 +35,7 @@ export interface RequestScope {
 
 export interface RequestReader {
   list(query: URLSearchParams, scope: RequestScope): Promise<Json>;
-  /** Throws `not_found`. */
+  /** One that ended or runs. Throws `not_found`. */
   get(id: string, scope: RequestScope): Promise<Json>;
   summary(query: URLSearchParams, scope: RequestScope): Promise<Json>;
   /** By conversation, by default of the last day. */
@@ -64,10 +71,16 @@ export function createRequestReader(options: RequestReaderOptions): RequestReade
   }
 
   async function get(id: string, { keyId, names }: RequestScope): Promise<Json> {
-    const found = id.includes('\0')
-      ? undefined
-      : await store.call('requestRecord', { id, ...(keyId !== undefined && { keyId }) });
-    if (found) return { data: encodeDetail(found, names) };
+    if (!id.includes('\0')) {
+      const search = { id, ...(keyId !== undefined && { keyId }) };
+      const found = await store.call('requestRecord', search);
+      if (found) return { data: encodeDetail(found, names) };
+      const [open] = await openRequests(options, { ...search, limit: 1 });
+      if (open) return { data: encodeOpenDetail(open, names) };
+      // It may have ended between the two looks.
+      const late = await store.call('requestRecord', search);
+      if (late) return { data: encodeDetail(late, names) };
+    }
     throw new GatewayError('not_found', 'There is no request with this id, or its record is no longer kept.', {
       param: 'id',
     });

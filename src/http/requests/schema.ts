@@ -92,6 +92,7 @@ const trace = Type.Object({
 
 export const requestDetail = Type.Object({ data: Type.Object({ ...ended, trace: nullable(trace) }) });
 
+const failures = Type.Integer({ minimum: 0, description: 'Requests that nobody answered: status `failed`.' });
 const percentiles = Type.Object({ p50: nullable(count), p95: nullable(count) });
 
 export const requestSummary = Type.Object({
@@ -99,7 +100,9 @@ export const requestSummary = Type.Object({
     from: nullable(moment),
     to: moment,
     requests: count,
-    failures: count,
+    failures,
+    partial: Type.Integer({ minimum: 0, description: 'Responses that broke off after their first byte.' }),
+    interrupted: Type.Integer({ minimum: 0, description: 'Requests whose gateway died.' }),
     input_tokens: count,
     output_tokens: count,
     cost: money,
@@ -117,7 +120,7 @@ export const requestSessions = Type.Object({
       keys: Type.Array(Type.Object({ hash: text, name: nullable(text) })),
       models: Type.Array(text),
       requests: count,
-      failures: count,
+      failures,
       input_tokens: count,
       output_tokens: count,
       cached_tokens: count,

@@ -3,6 +3,7 @@
 import { type Row, scanning } from '../operation.ts';
 import { findRequest, REQUEST_COLUMNS } from '../request-rows.ts';
 import { DAY_HOURS, existingSpan, sumConditions, sumSource, type UsageFilter, wholeDays } from '../sum-source.ts';
+import { IS_FAILURE } from '../usage-row.ts';
 import { HAS_TAG } from '../usage-rows.ts';
 import { DAY_TABLES } from '../usage-sums.ts';
 
@@ -22,7 +23,6 @@ export interface RequestFilter {
   slowerThan?: number;
   hasDropped?: boolean;
   fellBack?: boolean;
-  /** Ended neither well nor by the client. */
   hasFailed?: boolean;
   /** `name=value`, of the key when the request began. */
   tag?: string;
@@ -66,7 +66,7 @@ const CONDITIONS: { [Name in keyof Required<RequestFilter>]: string } = {
   // Quotes in texts of a trace are escaped.
   hasDropped: `trace LIKE '%"dropped":[%'`,
   fellBack: 'attempts > 1',
-  hasFailed: "status NOT IN ('completed', 'cancelled')",
+  hasFailed: IS_FAILURE,
   tag: HAS_TAG,
   session: 'substr(trace, 1, length(:session)) = :session',
 };
@@ -155,12 +155,13 @@ export const requestRecord = scanning<{ id: string; keyId?: string }, Row | unde
   findRequest(transaction, values),
 );
 
-/** Intents of requests that run, of all gateways that write them into the store. */
-export const openIntents = scanning<{ limit: number }, { id: string; record: string }[]>(
+/** Intents of requests that run, of all gateways that write them into the store; or the one of a request. */
+export const openIntents = scanning<{ limit: number; id?: string }, { id: string; record: string }[]>(
   'usage',
   async (transaction, values) => {
+    const condition = values.id === undefined ? '' : 'WHERE id = :id';
     const rows = await transaction.all(
-      'SELECT id, record FROM inflight ORDER BY started_at DESC, id LIMIT :limit',
+      `SELECT id, record FROM inflight ${condition} ORDER BY started_at DESC, id LIMIT :limit`,
       values,
     );
     return rows.map(({ id, record }) => ({ id: String(id), record: String(record) }));

@@ -4,6 +4,7 @@ import { GatewayError } from '../../core/errors.ts';
 import { type Row, scanning } from '../operation.ts';
 import { MAX_ID_SKEW_MS } from '../request-rows.ts';
 import type { UsageFilter } from '../sum-source.ts';
+import { IS_FAILURE } from '../usage-row.ts';
 import { HAS_TAG, type RecordGrouping } from '../usage-rows.ts';
 import { sumColumns, sumOf } from '../usage-sums.ts';
 
@@ -54,7 +55,7 @@ export const usageMinutes = scanning<UsageMinutesQuery, Row[]>('usage', async (t
   const began = 'started_at >= :start AND started_at < :end';
   const groups = by.map((name) => `${COLUMNS[name]} AS "${name}"`);
   const tokens = TOKENS.map((name) => `CAST(SUM(${name}) AS text) AS ${name}`);
-  const failures = "SUM(CASE WHEN status = 'failed' THEN 1 ELSE 0 END) AS failures";
+  const failures = `SUM(CASE WHEN ${IS_FAILURE} THEN 1 ELSE 0 END) AS failures`;
   const sums = [...groups, 'COUNT(*) AS requests', failures, ...tokens, sumColumns('cost')];
   const places = by.map((_, index) => index + 1).join(', ');
   const rows = await transaction.all(

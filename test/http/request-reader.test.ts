@@ -1,0 +1,79 @@
+/** Reader of requests on both engines: its failures are those of the sums, and one that runs is found. */
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { pino } from 'pino';
+import { lookAtTop } from '../../src/cli/top/view.ts';
+import { systemClock } from '../../src/core/clock.ts';
+import { newRequestId } from '../../src/core/request-id.ts';
+import { createRequestReader } from '../../src/http/requests/reader.ts';
+import { createRecorder } from '../../src/usage/recorder.ts';
+import { newestRequests } from '../../src/usage/request-search.ts';
+import { readUseQuery, reportUse, USE_DIMENSIONS } from '../../src/usage/use-report.ts';
+import { forEachStore } from '../store/stores.ts';
+import { completion, intent } from '../usage/records.ts';
+
+const STATUSES = ['completed', 'failed', 'partial', 'partial', 'cancelled', 'interrupted', 'failed', 'failed'] as const;
+const log = pino({ level: 'silent' });
+const EVERYBODY = { names: new Map<string, string>() };
+
+forEachStore((engine, open) => {
+  test(`failures are the same in sums, summaries, conversations and on the command line (${engine})`, async (context) => {
+    const store = await open(context);
+    const recorder = createRecorder({ store, instance: 'one', durability: 'batched', log });
+    // They have ended.
+    const now = Date.now() - 1000;
+    for (const status of STATUSES) {
+      const begun = intent(newRequestId(now), { startedAt: now });
+      await recorder.finish(begun, completion({ status, trace: '{"s":"agent-1","a":[]}' }));
+    }
+    await recorder.close(10_000);
+    const reader = createRequestReader({ store, recorder: undefined, clock: systemClock });
+    const { data: summary } = await reader.summary(new URLSearchParams(), EVERYBODY);
+    const { data: sessions } = await reader.sessions(new URLSearchParams(), EVERYBODY);
+    const sums = async (by: string) =>
+      reportUse(store, readUseQuery(new URLSearchParams({ by }), Date.now(), USE_DIMENSIONS), EVERYBODY.names);
+    const top = await lookAtTop({ store, clock: systemClock }, { filter: {}, names: EVERYBODY.names });
+    const search = { filter: { hasFailed: true }, from: 0, to: Number.MAX_SAFE_INTEGER, limit: 100 };
+    const failed = await newestRequests(search, { store, clock: systemClock });
+    assert.deepEqual(
+      {
+        summary: [summary.requests, summary.failures],
+        beside: [summary.partial, summary.interrupted],
+        sessions: [sessions[0].requests, sessions[0].failures],
+        sums: [(await sums('model')).total.requests, (await sums('model')).total.failures],
+        minutes: [(await sums('minute')).total.requests, (await sums('minute')).total.failures],
+        top: [top.endpoints[0]?.requests, top.endpoints[0]?.failed],
+        ofTop: [top.failedShare, top.partial, top.interrupted],
+        tail: failed.rows.length,
+      },
+      {
+        ...{ summary: [8, 3], beside: [2, 1], sessions: [8, 3], sums: [8, 3], minutes: [8, 3], top: [8, 3] },
+        ...{ ofTop: [3 / 8, 2, 1], tail: 3 },
+      },
+    );
+  });
+
+  test(`a request that runs is found by its id, of its key only, until it ends (${engine})`, async (context) => {
+    const store = await open(context);
+    const recorder = createRecorder({ store, instance: 'one', durability: 'strict', log });
+    const id = newRequestId(Date.now());
+    const begun = intent(id, { startedAt: Date.now() });
+    await recorder.begin(begun);
+    await recorder.begin(intent(newRequestId(Date.now()), { startedAt: Date.now() + 1000 }));
+    const reader = createRequestReader({ store, recorder: undefined, clock: systemClock });
+    const { data } = await reader.get(id, EVERYBODY);
+    assert.deepEqual([data.id, data.status, data.ended_at, data.trace], [id, 'running', null, null]);
+    const { data: list } = await reader.list(new URLSearchParams('open=true'), EVERYBODY);
+    assert.deepEqual(
+      list.map(({ ended_at: endedAt }: { ended_at: unknown }) => endedAt),
+      [null, null],
+    );
+    assert.equal((await reader.get(id, { ...EVERYBODY, keyId: 'key-1' })).data.id, id);
+    await assert.rejects(reader.get(id, { ...EVERYBODY, keyId: 'stranger' }), { code: 'not_found' });
+    await recorder.finish(begun, completion());
+    const { data: ended } = await reader.get(id, EVERYBODY);
+    assert.deepEqual([ended.status, typeof ended.ended_at], ['completed', 'string']);
+    await recorder.close(0);
+  });
+});
