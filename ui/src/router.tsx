@@ -129,6 +129,7 @@ const requests = createRoute({
     provider: text(search.provider),
     protocol: text(search.protocol),
     status: text(search.status),
+    requested: text(search.requested),
     code: text(search.code),
     tag: text(search.tag),
     session: text(search.session),

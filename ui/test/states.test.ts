@@ -33,13 +33,25 @@ interface PageStates {
 const rowOf = (name: RegExp) => (page: Page) => page.getByRole('row', { name }).first();
 
 const FOR_ADMIN: Record<string, PageStates> = {
-  Requests: { path: '/ui/requests', filled: rowOf(/sandbox.echo/), empty: 'No request is like that' },
+  Requests: { path: '/ui/requests', filled: rowOf(/sandbox.echo/), empty: '/v1/chat/completions' },
+  'Requests with a filter': {
+    path: '/ui/requests?protocol=chat',
+    filled: rowOf(/sandbox.echo/),
+    empty: 'No request is like that',
+    emptyPath: '/ui/requests?status=cancelled',
+  },
   Conversations: {
     path: '/ui/requests?view=sessions',
     filled: rowOf(/paper-boats/),
     empty: 'No conversation is named',
   },
-  'Use and cost': { path: '/ui/use?by=model', filled: rowOf(/sandbox.echo/), empty: 'No requests in this time' },
+  'Use and cost': { path: '/ui/use?by=model', filled: rowOf(/sandbox.echo/), empty: '/v1/chat/completions' },
+  'Use with a filter': {
+    path: '/ui/use?protocol=chat',
+    filled: rowOf(/sandbox.echo/),
+    empty: 'No request is like that in this time',
+    emptyPath: '/ui/use?status=cancelled',
+  },
   Keys: {
     path: '/ui/keys',
     filled: rowOf(/test/),
@@ -82,7 +94,7 @@ const FOR_ADMIN: Record<string, PageStates> = {
 
 const FOR_HOLDER: Record<string, PageStates> = {
   'My key': { path: '/ui/key', filled: rowOf(/sandbox.echo/), empty: 'No requests in this time' },
-  'Own requests': { path: '/ui/requests', filled: rowOf(/sandbox.echo/), empty: 'No request is like that' },
+  'Own requests': { path: '/ui/requests', filled: rowOf(/sandbox.echo/), empty: 'No requests yet' },
   'Own videos': {
     path: '/ui/videos',
     filled: (page) => page.getByRole('button', { name: /A paper boat/ }).first(),

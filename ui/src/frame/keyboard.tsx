@@ -12,8 +12,11 @@ const Help = lazy(() => import('./help.tsx').then((module) => ({ default: module
 /** Time in which the letter has to follow `g`. */
 const CHORD_MS = 1500;
 
-/** Keys that stand for an element of the page that is shown. */
-const ELEMENTS: Record<string, string> = { '/': '[data-search]', f: '[data-search], main [role=combobox]' };
+/** Keys that stand for an element of the page that is shown: the first of these that it has. */
+const ELEMENTS: Record<string, readonly string[]> = {
+  '/': ['[data-search]'],
+  f: ['[data-search]', 'main [role=combobox]'],
+};
 
 export function Keyboard() {
   const entries = useEntries();
@@ -39,11 +42,12 @@ export function Keyboard() {
         void navigate({ to: page.to });
         return;
       }
-      const selector = ELEMENTS[event.key];
-      if (selector !== undefined) {
-        const element = document.querySelector<HTMLElement>(selector);
-        if (element) event.preventDefault();
-        element?.focus();
+      const element = ELEMENTS[event.key]
+        ?.map((selector) => document.querySelector<HTMLElement>(selector))
+        .find(Boolean);
+      if (element) {
+        event.preventDefault();
+        element.focus();
       }
       if (event.key === 'e') document.querySelector<HTMLElement>('[data-export]')?.click();
       if (event.key === 't') toggleTheme();

@@ -5,10 +5,11 @@ import { Link } from '@tanstack/react-router';
 import { tagsOf } from '../../keys.ts';
 import { Facts } from '../../parts/facts.tsx';
 import { formatCount, formatMs, Money, Time } from '../../parts/numbers.tsx';
-import { TableScroll } from '../../parts/page.tsx';
 import { Loaded } from '../../parts/states.tsx';
 import { useSession } from '../../session.ts';
-import { type Candidate, type RequestDetail, requestDetail } from './query.ts';
+import { CHOICES } from './filter-words.ts';
+import { type RequestDetail, requestDetail } from './query.ts';
+import { Candidates, Policy } from './routing.tsx';
 import { RequestStatus } from './status.tsx';
 import { Waterfall } from './waterfall.tsx';
 
@@ -20,6 +21,7 @@ export function RequestDetails({ id }: { id: string }) {
 
 function Detail({ detail }: { detail: RequestDetail }) {
   const { trace } = detail;
+  const isRunning = detail.status === 'running';
   return (
     <div className="flex flex-col gap-6">
       <div>
@@ -28,6 +30,7 @@ function Detail({ detail }: { detail: RequestDetail }) {
           <RequestStatus view={detail} />
           {sentenceOf(detail)}
         </p>
+        <Onward detail={detail} />
       </div>
       {trace ? (
         <>
@@ -37,28 +40,33 @@ function Detail({ detail }: { detail: RequestDetail }) {
           </section>
           <section>
             <h2 className="mb-2">Candidates</h2>
-            <Candidates candidates={trace.candidates} />
+            <Candidates trace={trace} />
           </section>
+          <Policy policy={trace.policy} />
         </>
       ) : (
         <p className="text-dim">
-          Its routing was not kept: usage.trace in the configuration says of which requests it is.
+          {isRunning
+            ? 'Its attempts, tokens and cost are known when it ends.'
+            : 'Its routing was not kept: usage.trace in the configuration says of which requests it is.'}
         </p>
       )}
-      <section>
-        <h2 className="mb-2">Use</h2>
-        <Facts
-          rows={[
-            ['Input', `${formatCount(detail.input_tokens)} tokens`],
-            ['of these from a cache', formatCount(detail.cached_tokens)],
-            ['written to a cache', formatCount(detail.cache_write_tokens)],
-            ['Output', `${formatCount(detail.output_tokens)} tokens`],
-            ['of these reasoning', formatCount(detail.reasoning_tokens)],
-            ['Counts are', detail.estimated ? 'estimates' : 'those of the provider'],
-            ['Cost', <Money key="cost" usd={detail.cost} />],
-          ]}
-        />
-      </section>
+      {!isRunning && (
+        <section>
+          <h2 className="mb-2">Use</h2>
+          <Facts
+            rows={[
+              ['Input', `${formatCount(detail.input_tokens)} tokens`],
+              ['of these from a cache', formatCount(detail.cached_tokens)],
+              ['written to a cache', formatCount(detail.cache_write_tokens)],
+              ['Output', `${formatCount(detail.output_tokens)} tokens`],
+              ['of these reasoning', formatCount(detail.reasoning_tokens)],
+              ['Counts are', detail.estimated ? 'estimates' : 'those of the provider'],
+              ['Cost', <Money key="cost" usd={detail.cost} />],
+            ]}
+          />
+        </section>
+      )}
       {detail.dropped.length > 0 && (
         <section>
           <h2 className="mb-2">Dropped, because the other protocol has no place for it</h2>
@@ -88,7 +96,7 @@ function Detail({ detail }: { detail: RequestDetail }) {
             ],
             ['Tags', <Tags key="tags" tags={tagsOf(detail)} />],
             ['Asked for', detail.requested_model],
-            ['Answered by', detail.model],
+            [isRunning ? 'Runs at' : 'Answered by', detail.model],
             ['Wire', `${detail.protocol} → ${detail.upstream_protocol}${detail.path ? `, ${detail.path}` : ''}`],
             ['Streamed', detail.streamed ? 'yes' : 'no'],
             [
@@ -108,6 +116,27 @@ function Detail({ detail }: { detail: RequestDetail }) {
   );
 }
 
+/** Pages that go on with its model and protocol. Prompts are not kept, so that none is filled in. */
+function Onward({ detail: { protocol, requested_model: model, key_hash: key } }: { detail: RequestDetail }) {
+  const { isOperator, isAdmin } = useSession();
+  const wire = CHOICES.protocol.find((one) => one === protocol);
+  if (!wire) return null;
+  return (
+    <p className="mt-3 flex flex-wrap gap-2">
+      {(isAdmin || !isOperator) && (
+        <Link className="button" to="/playground" search={{ wire, models: model, ...(isOperator && { key }) }}>
+          Open in the playground
+        </Link>
+      )}
+      {isOperator && (
+        <Link className="button" to="/explain" search={{ protocol: wire, model }}>
+          Explain its routing
+        </Link>
+      )}
+    </p>
+  );
+}
+
 /** Each leads to the requests of keys that had it. */
 function Tags({ tags }: { tags: readonly string[] }) {
   if (tags.length === 0) return '—';
@@ -123,40 +152,11 @@ function Tags({ tags }: { tags: readonly string[] }) {
 }
 
 function sentenceOf({ model, attempts, status, trace, total_ms: totalMs }: RequestDetail): string {
+  if (status === 'running') return `Runs at ${model}.`;
   const failed = trace?.attempts
     .slice(0, -1)
     .map(({ endpoint, error, status: code }) => `${error ?? code} of ${endpoint}`);
   const after = attempts > 1 ? `, attempt ${attempts}${failed?.length ? ` after ${failed.join(' and ')}` : ''}` : '';
   const time = totalMs === null ? '' : ` in ${formatMs(totalMs)}`;
   return status === 'completed' ? `Answered by ${model}${time}${after}.` : `Ended at ${model}${time}${after}.`;
-}
-
-function Candidates({ candidates }: { candidates: Candidate[] }) {
-  return (
-    <TableScroll label="Candidates" className="border">
-      <table className="data">
-        <thead>
-          <tr>
-            <th scope="col">Endpoint</th>
-            <th scope="col" className="number">
-              Price, in + out
-            </th>
-            <th scope="col">Left out because</th>
-          </tr>
-        </thead>
-        <tbody>
-          {candidates.map(({ endpoint, credential, price, left_out: reason }) => (
-            <tr key={`${endpoint} ${credential ?? ''}`}>
-              <td className={reason ? 'text-dim' : 'font-medium'}>
-                {endpoint}
-                {credential === undefined ? '' : ` #${credential + 1}`}
-              </td>
-              <td className="number">{price === undefined ? '—' : `$${price}`}</td>
-              <td className="!whitespace-normal text-dim">{reason ?? '—'}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </TableScroll>
-  );
 }

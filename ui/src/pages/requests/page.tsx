@@ -1,9 +1,8 @@
 /** Requests as they come: filters, what runs, what ended, and one of them in all details. */
 
 import { getRouteApi } from '@tanstack/react-router';
-import { Pause, Play, X } from 'lucide-react';
-import { useEffect } from 'react';
-import { useKeyNames } from '../../keys.ts';
+import { Pause, Play } from 'lucide-react';
+import { lazy, Suspense, useEffect } from 'react';
 import { CopyButton } from '../../parts/button.tsx';
 import { formatCount, formatMs, Money, Time, TimeZone } from '../../parts/numbers.tsx';
 import { Card, Figure, Figures, Page } from '../../parts/page.tsx';
@@ -11,17 +10,20 @@ import { Panel } from '../../parts/panel.tsx';
 import { RangePicker } from '../../parts/range-picker.tsx';
 import { SavedViews } from '../../parts/saved-views.tsx';
 import { Segments } from '../../parts/segments.tsx';
-import { Select } from '../../parts/select.tsx';
 import { Empty, ErrorNotice, LoadingBlock, LoadingRows } from '../../parts/states.tsx';
 import { Older } from '../../parts/table.tsx';
 import { isTyping } from '../../parts/use-list-keys.ts';
-import { useSession } from '../../session.ts';
 import { LOCAL_ZONE, useSpan } from '../../spans.ts';
 import { RequestDetails } from './details.tsx';
-import { type Filters, useRequests, useSummary } from './query.ts';
+import { FilterBar } from './filter-bar.tsx';
+import { type Filters, type RequestSummary, useRequests, useSummary } from './query.ts';
 import { RequestTable } from './rows.tsx';
 import { Sessions } from './sessions.tsx';
 import { useTimeFilter } from './time-filter.ts';
+
+const FirstRequest = lazy(() =>
+  import('../../parts/first-request.tsx').then((module) => ({ default: module.FirstRequest })),
+);
 
 const route = getRouteApi('/requests');
 
@@ -81,9 +83,7 @@ export function RequestsPage() {
               ) : pages.isPending ? (
                 <LoadingRows rows={10} />
               ) : rows.length === 0 && !pages.hasNextPage ? (
-                <Empty title="No request is like that">
-                  Requests appear here within a few seconds after their end.
-                </Empty>
+                <NoRequests isFiltered={Object.values(filters).some((value) => value !== undefined)} />
               ) : (
                 <RequestTable rows={rows} open={open} onOpen={(id) => change({ open: id })} />
               )}
@@ -131,95 +131,34 @@ function Summary({ filters, isPaused }: { filters: Filters; isPaused: boolean })
       />
       <Figure label="First byte" value={time(data.first_byte_ms.p50)} note={`p95 ${time(data.first_byte_ms.p95)}`} />
       <Figure label="Whole answer" value={time(data.total_ms.p50)} note={`p95 ${time(data.total_ms.p95)}`} />
-      <Figure label="Failed" value={`${failed.toFixed(failed > 0 && failed < 10 ? 1 : 0)} %`} />
+      <Figure
+        label="Failed"
+        value={`${failed.toFixed(failed > 0 && failed < 10 ? 1 : 0)} %`}
+        note={brokenOff(data) || undefined}
+      />
     </Figures>
   );
 }
 
-const VIEWS = ['requests', 'sessions'] as const;
-
-const CHOICES = {
-  status: ['completed', 'partial', 'failed', 'cancelled', 'interrupted'],
-  protocol: ['chat', 'messages', 'generate', 'responses'],
-} as const;
-
-const FREE = ['model', 'provider', 'code', 'tag', 'session'] as const;
-
-interface FilterBarProps {
-  filters: Filters;
-  onChange(next: Partial<Filters>): void;
+/** What is not a failure, and no whole answer either. */
+function brokenOff({ partial, interrupted }: RequestSummary): string {
+  const counts = { partial, interrupted };
+  return Object.entries(counts)
+    .filter(([, count]) => count > 0)
+    .map(([name, count]) => `${formatCount(count)} ${name}`)
+    .join(', ');
 }
 
-function FilterBar({ filters, onChange }: FilterBarProps) {
-  const { isOperator } = useSession();
-  const chips = Object.entries(filters).filter(([name, value]) => value !== undefined && !(name in CHOICES));
+function NoRequests({ isFiltered }: { isFiltered: boolean }) {
+  if (isFiltered) return <Empty title="No request is like that">Remove a filter to see others.</Empty>;
   return (
-    <div className="flex flex-wrap items-center gap-2 border-b p-3">
-      {(['status', 'protocol'] as const).map((name) => (
-        <Select
-          key={name}
-          label={name}
-          value={filters[name] ?? ''}
-          options={[{ value: '', label: `Any ${name}` }, ...CHOICES[name].map((value) => ({ value, label: value }))]}
-          onChange={(value) => onChange({ [name]: value || undefined })}
-        />
-      ))}
-      <form
-        className="flex min-w-56 flex-1"
-        onSubmit={(event) => {
-          event.preventDefault();
-          const form = event.currentTarget;
-          const words = String(new FormData(form).get('filter')).trim();
-          onChange(filterOf(words));
-          form.reset();
-        }}
-      >
-        <label className="flex-1">
-          <span className="sr-only">Filter</span>
-          <input
-            className="input"
-            name="filter"
-            data-search
-            placeholder={`${FREE.join(':… ')}:… slower:2000 cost:0.05 dropped fellback`}
-          />
-        </label>
-      </form>
-      {chips.map(([name, value]) => (
-        <button
-          key={name}
-          type="button"
-          className="button !bg-accent-soft"
-          onClick={() => onChange({ [name]: undefined })}
-        >
-          {name === 'key' && isOperator ? (
-            <KeyChip hash={String(value)} />
-          ) : (
-            `${name}${value === true ? '' : `: ${value}`}`
-          )}
-          <X size={13} aria-label="Remove this filter" />
-        </button>
-      ))}
-    </div>
+    <Empty title="No requests yet">
+      They appear here within a few seconds after their end. Send the first one:
+      <Suspense>
+        <FirstRequest />
+      </Suspense>
+    </Empty>
   );
 }
 
-function KeyChip({ hash }: { hash: string }) {
-  return `key: ${useKeyNames()(hash)}`;
-}
-
-/** Filters from words such as `model:openai/gpt-4o slower:2000 dropped`. A word without a name is a model. */
-function filterOf(words: string): Partial<Filters> {
-  const found: Partial<Filters> = {};
-  for (const word of words.split(/\s+/).filter(Boolean)) {
-    const mark = word.indexOf(':');
-    const [name, value] = mark < 0 ? ['', word] : [word.slice(0, mark), word.slice(mark + 1)];
-    const free = FREE.find((one) => one === name);
-    if (word === 'dropped') found.dropped = true;
-    else if (word === 'fellback') found.fell_back = true;
-    else if (name === 'slower' && /^\d{1,9}$/.test(value)) found.slower_than = Number(value);
-    else if (name === 'cost') found.cost_above = value;
-    else if (free) found[free] = value;
-    else found.model = word;
-  }
-  return found;
-}
+const VIEWS = ['requests', 'sessions'] as const;

@@ -2,7 +2,7 @@
 
 import { keepPreviousData, queryOptions, useInfiniteQuery, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useMemo } from 'react';
-import { api } from '../../api.ts';
+import { ApiError, api } from '../../api.ts';
 import { useSession } from '../../session.ts';
 
 export interface RequestView {
@@ -76,6 +76,8 @@ export interface Filters {
   to?: string;
   key?: string;
   model?: string;
+  /** Model as the client named it. */
+  requested?: string;
   provider?: string;
   protocol?: string;
   status?: string;
@@ -167,6 +169,10 @@ export function useRequests(filters: Filters, isPaused: boolean) {
 export interface RequestSummary {
   requests: number;
   failures: number;
+  /** Responses that broke off. */
+  partial: number;
+  /** Requests whose gateway died. */
+  interrupted: number;
   cost: string;
   running: number;
   first_byte_ms: { p50: number | null; p95: number | null };
@@ -190,9 +196,22 @@ export function useSummary({ key, ...filters }: Filters, isPaused: boolean) {
   });
 }
 
+const RETRY_AFTER_MS = 300;
+
+/** Of an error's status, which is 0 if nobody answered. */
+function retriesOf(status: number): number {
+  if (status === 404) return 2;
+  return status === 0 || status >= 500 ? 1 : 0;
+}
+
+/** Asked for again while it runs. */
 export function requestDetail(isOperator: boolean, id: string) {
   return queryOptions({
     queryKey: ['request', isOperator, id],
+    refetchInterval: ({ state }) => (state.data?.status === 'running' ? LIVE_EVERY_MS : false),
+    // One that has just ended is in no list until its record is written.
+    retry: (count, error) => error instanceof ApiError && count < retriesOf(error.status),
+    retryDelay: RETRY_AFTER_MS,
     queryFn: async () => {
       const params = { path: { id } };
       const { data } = isOperator

@@ -27,7 +27,7 @@ export function Waterfall({ attempts, totalMs }: WaterfallProps) {
             <div className="mb-1 flex flex-wrap justify-between gap-x-3">
               <span>
                 {endpoint}
-                {credential !== null && <span className="text-dim"> #{credential + 1}</span>}
+                {credential !== null && <span className="text-dim"> credential {credential}</span>}
                 <span className="text-dim"> · {attempt.path}</span>
               </span>
               <span className={isFailed ? 'text-bad' : 'text-good'}>

@@ -2,6 +2,7 @@
 
 import { getRouteApi } from '@tanstack/react-router';
 import { Download, X } from 'lucide-react';
+import { lazy, Suspense } from 'react';
 import { csvOf, saveFile } from '../../csv.ts';
 import { useKeyNames, useTagNames } from '../../keys.ts';
 import { StackedBars } from '../../parts/chart/bars.tsx';
@@ -19,6 +20,10 @@ import { formatMoment, momentsOf, type Span, spanBetween } from '../../spans.ts'
 import { filterOf, type Sums, sumOf, usageOfAll, useReport, wordsOf } from '../../usage.ts';
 import { bucketsOf, figureOf, type Group, groupsOf, METRICS, type Metric, NONE } from './groups.ts';
 import { type Dimension, PLAIN_DIMENSIONS, type UseFilters } from './search.ts';
+
+const FirstRequest = lazy(() =>
+  import('../../parts/first-request.tsx').then((module) => ({ default: module.FirstRequest })),
+);
 
 const route = getRouteApi('/use');
 const FILTERS = [...PLAIN_DIMENSIONS, 'tag'] as const;
@@ -98,14 +103,7 @@ export function UsePage() {
           const { buckets, ids } = bucketsOf(groups, moments);
           const total = sumOf(data);
           const drill = (id: string) => change({ ...filterOf(by, id), by: by === 'model' ? 'key' : 'model' });
-          if (data.length === 0)
-            return (
-              <Card>
-                <Empty title="No requests in this time">
-                  Send one with a key, or choose a longer time. It is counted within a few seconds.
-                </Empty>
-              </Card>
-            );
+          if (data.length === 0) return <NoUse isFiltered={Object.values(filters).some(Boolean)} />;
           return (
             <>
               <Totals total={total} before={before?.total} span={span} filters={filters} />
@@ -157,6 +155,23 @@ export function UsePage() {
         }}
       </Loaded>
     </Page>
+  );
+}
+
+function NoUse({ isFiltered }: { isFiltered: boolean }) {
+  return (
+    <Card>
+      {isFiltered ? (
+        <Empty title="No request is like that in this time">Remove a filter, or choose a longer time.</Empty>
+      ) : (
+        <Empty title="No requests in this time">
+          Choose a longer time, or send one. It is counted within a few seconds:
+          <Suspense>
+            <FirstRequest />
+          </Suspense>
+        </Empty>
+      )}
+    </Card>
   );
 }
 

@@ -1,0 +1,102 @@
+/** Filters above the list of requests: two choices, a field for words, and a button for each filter that is on. */
+
+import { useQueryClient } from '@tanstack/react-query';
+import { X } from 'lucide-react';
+import { type FormEvent, useId, useState } from 'react';
+import { keyList, useKeyNames } from '../../keys.ts';
+import { Select } from '../../parts/select.tsx';
+import { useSession } from '../../session.ts';
+import { CHOICES, FILTER_EXAMPLE, readWords, WordError } from './filter-words.ts';
+import type { Filters } from './query.ts';
+
+interface FilterBarProps {
+  filters: Filters;
+  onChange(next: Partial<Filters> & { open?: string }): void;
+}
+
+export function FilterBar({ filters, onChange }: FilterBarProps) {
+  const { isOperator } = useSession();
+  const findKey = useKeyFinder();
+  const [problem, setProblem] = useState<string>();
+  const problemId = useId();
+  const chips = Object.entries(filters).filter(([name, value]) => value !== undefined && !(name in CHOICES));
+
+  async function apply(event: FormEvent<HTMLFormElement>): Promise<void> {
+    event.preventDefault();
+    const form = event.currentTarget;
+    try {
+      const { filters: found, open } = await readWords(String(new FormData(form).get('filter')), findKey);
+      setProblem(undefined);
+      form.reset();
+      onChange({ ...found, ...(open !== undefined && { open }) });
+    } catch (error) {
+      setProblem(error instanceof Error ? error.message : String(error));
+    }
+  }
+
+  return (
+    <div className="flex flex-wrap items-center gap-2 border-b p-3">
+      {(['status', 'protocol'] as const).map((name) => (
+        <Select
+          key={name}
+          label={name}
+          value={filters[name] ?? ''}
+          options={[{ value: '', label: `Any ${name}` }, ...CHOICES[name].map((value) => ({ value, label: value }))]}
+          onChange={(value) => onChange({ [name]: value || undefined })}
+        />
+      ))}
+      <form className="flex min-w-56 flex-1" onSubmit={(event) => void apply(event)}>
+        <label className="flex-1">
+          <span className="sr-only">Filter</span>
+          <input
+            className={`input ${problem ? '!border-bad' : ''}`}
+            name="filter"
+            data-search
+            placeholder={FILTER_EXAMPLE}
+            aria-invalid={problem !== undefined}
+            aria-describedby={problem ? problemId : undefined}
+            onChange={() => setProblem(undefined)}
+          />
+        </label>
+      </form>
+      {chips.map(([name, value]) => (
+        <button
+          key={name}
+          type="button"
+          className="button !bg-accent-soft"
+          onClick={() => onChange({ [name]: undefined })}
+        >
+          {name === 'key' && isOperator ? (
+            <KeyChip hash={String(value)} />
+          ) : (
+            `${name}${value === true ? '' : `: ${value}`}`
+          )}
+          <X size={13} aria-label="Remove this filter" />
+        </button>
+      ))}
+      {problem && (
+        <p id={problemId} role="alert" className="w-full break-words text-bad">
+          {problem}
+        </p>
+      )}
+    </div>
+  );
+}
+
+function KeyChip({ hash }: { hash: string }) {
+  return `key: ${useKeyNames()(hash)}`;
+}
+
+/** Keys are asked for when a word names one. */
+function useKeyFinder(): (name: string) => Promise<string> {
+  const { isOperator } = useSession();
+  const queries = useQueryClient();
+  return async (name) => {
+    if (!isOperator) throw new WordError('key: is for operators; these are the requests of your key.');
+    const keys = await queries.fetchQuery(keyList);
+    const [found, other] = keys.filter((key) => key.name === name || key.hash === name);
+    if (!found) throw new WordError(`No key is named “${name}”.`);
+    if (other) throw new WordError(`Several keys are named “${name}”: use key: with the hash of one.`);
+    return found.hash;
+  };
+}

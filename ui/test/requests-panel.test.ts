@@ -1,0 +1,207 @@
+/** Panel of a request, and the words that filter the list: credentials, one that runs, policies, ways onward, broken answers. */
+
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import type { Browser, Page } from 'playwright-core';
+import {
+  answerJson,
+  createPermits,
+  KEY,
+  post,
+  startUpstream,
+  type TestGateway,
+  type TestUpstream,
+} from '../../test/gateway/harness.ts';
+import { assertSound, openBrowser, signInAsAdmin, startGatewayWithPages, THEMES, TOKEN, visit } from './browser.ts';
+
+const OTHER_KEY = 'sk-other-gateway-key-0123456789';
+const ANSWER = {
+  ...{ id: 'chatcmpl-1', object: 'chat.completion', created: 1, model: 'm' },
+  choices: [{ index: 0, message: { role: 'assistant', content: 'Hello.' }, finish_reason: 'stop' }],
+  usage: { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 },
+};
+const CHUNK = { id: 'c', object: 'chat.completion.chunk', created: 1, model: 'm' };
+const permits = createPermits();
+
+let browser: Browser;
+let gateway: TestGateway;
+let upstream: TestUpstream;
+/** Those that were tried; the first one is refused. */
+const credentials = new Set<unknown>();
+/** Ids of requests. */
+const ids = { twoCredentials: '', withPolicy: '' };
+
+before(async () => {
+  upstream = await startUpstream(async ({ body, headers }, response) => {
+    const text = body.messages[0].content;
+    if (text === 'wait') await permits.take();
+    if (text === 'break') {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      const delta = { ...CHUNK, choices: [{ index: 0, delta: { role: 'assistant', content: 'Hel' } }] };
+      response.write(`data: ${JSON.stringify(delta)}\n\n`, () => response.destroy());
+      return;
+    }
+    if (text === 'second key') credentials.add(headers.authorization);
+    if (text === 'second key' && credentials.size === 1) answerJson(response, { error: { message: 'Too many.' } }, 429);
+    else answerJson(response, ANSWER);
+  });
+  const provider = (keys: string) =>
+    `{ type: openai-compatible, base_url: "${upstream.url}/v1", ${keys}, models: [{ id: m, pricing: { prompt: "0.000001", completion: "0" } }] }`;
+  [browser, gateway] = await Promise.all([
+    openBrowser(),
+    startGatewayWithPages(
+      `admin: { token: ${TOKEN}, port: 0 }
+providers: { one: ${provider('api_key: x')}, two: ${provider('api_keys: [first, second]')} }`,
+      { keys: [`{ name: second team, key: ${OTHER_KEY} }`] },
+    ),
+  ]);
+  ids.twoCredentials = await ask('two/m', 'second key');
+  ids.withPolicy = await ask('sandbox/echo', 'Hello', { provider: { max_price: { prompt: 50 }, order: ['sandbox'] } });
+  await ask('one/m', 'break', { stream: true });
+  await ask('one/m', 'Hello', {}, OTHER_KEY);
+});
+after(() => Promise.all([browser.close(), gateway.close(), upstream.close()]));
+
+async function ask(model: string, content: string, more: object = {}, key = KEY): Promise<string> {
+  const body = { model, messages: [{ role: 'user', content }], ...more };
+  const response = await post(`${gateway.url}/v1/chat/completions`, body, { authorization: `Bearer ${key}` });
+  await response.text().catch(() => '');
+  return response.headers.get('x-polygate-request-id') ?? '';
+}
+
+const panelOf = (page: Page) => page.getByRole('dialog', { name: 'Request' });
+
+for (const theme of THEMES) {
+  test(`credentials are numbered as in the configuration, in the ${theme} theme`, async () => {
+    const visitor = await signInAsAdmin(browser, gateway, `/ui/requests?open=${ids.twoCredentials}`, { theme });
+    const panel = panelOf(visitor.page);
+    await panel.getByText('attempt 2 after').waitFor();
+    const attempts = await panel.getByRole('listitem').allInnerTexts();
+    const numbers = attempts.slice(0, 2).map((text) => /two\/m credential (\d)/.exec(text)?.[1]);
+    assert.deepEqual(numbers.toSorted(), ['1', '2'], attempts.join());
+    const candidates = await panel.getByRole('region', { name: 'Candidates' }).getByRole('row').allInnerTexts();
+    assert.deepEqual(candidates.flatMap((text) => /two\/m credential (\d)/.exec(text)?.[1] ?? []).toSorted(), [
+      '1',
+      '2',
+    ]);
+    await assertSound(visitor);
+  });
+
+  test(`a policy is shown, and one endpoint needs no table, in the ${theme} theme`, async () => {
+    const visitor = await signInAsAdmin(browser, gateway, `/ui/requests?open=${ids.withPolicy}`, { theme });
+    const { page } = visitor;
+    const panel = panelOf(page);
+    await panel.getByRole('heading', { name: 'Policy' }).waitFor();
+    await panel.getByText('max_price').waitFor();
+    await panel.getByText('prompt 50').waitFor();
+    assert.equal(await panel.getByText('allow_fallbacks').count(), 0);
+    await assertSound(visitor);
+    await page.goto(`${gateway.url}/ui/requests?open=${await ask('one/m', 'Hello')}`);
+    await panel.getByText('There was one endpoint.').waitFor();
+    assert.equal(await panel.getByRole('table').count(), 0);
+    assert.equal(await panel.getByRole('heading', { name: 'Policy' }).count(), 0);
+    await assertSound(visitor);
+  });
+
+  test(`a request that runs is shown, and then its end, in the ${theme} theme`, async () => {
+    const visitor = await signInAsAdmin(browser, gateway, '/ui/requests', { theme });
+    const { page } = visitor;
+    const running = ask('one/m', 'wait');
+    const row = page.getByRole('row', { name: /one.m .*running/ });
+    await row.getByRole('button').press('Enter');
+    const panel = panelOf(page);
+    await panel.getByText('Runs at one/m.').waitFor();
+    await assertSound(visitor);
+    permits.give();
+    await running;
+    await panel.getByText(/Answered by one.m in/).waitFor();
+    await panel.getByText('There was one endpoint.').waitFor();
+    await assertSound(visitor);
+  });
+}
+
+test('a request leads to the playground and to the explanation of its routing', async () => {
+  const visitor = await signInAsAdmin(browser, gateway, `/ui/requests?open=${ids.withPolicy}`);
+  const { page } = visitor;
+  await panelOf(page).getByRole('link', { name: 'Open in the playground' }).click();
+  await page.waitForURL(/\/ui\/playground\?.*key=config/);
+  assert.equal(await page.getByLabel('Model 1').inputValue(), 'sandbox/echo');
+  await page.goBack();
+  await panelOf(page).getByRole('link', { name: 'Explain its routing' }).click();
+  await page.waitForURL(/\/ui\/explain\?.*model=sandbox/);
+  await page.getByRole('row', { name: /sandbox.echo/ }).waitFor();
+  await assertSound(visitor);
+});
+
+test('what broke off is counted beside what failed', async () => {
+  const visitor = await signInAsAdmin(browser, gateway, '/ui/requests');
+  await visitor.page.getByText('1 partial', { exact: true }).waitFor();
+  const figure = visitor.page.getByText('Failed', { exact: true }).locator('xpath=following-sibling::*[1]');
+  assert.equal(await figure.innerText(), '0 %');
+});
+
+test('words filter the list, and a word that does not is said at the field', async () => {
+  const visitor = await signInAsAdmin(browser, gateway, '/ui/requests', { width: 360 });
+  const { page } = visitor;
+  const field = page.getByRole('textbox', { name: 'Filter' });
+  await field.waitFor();
+  await page.keyboard.press('f');
+  await page.waitForFunction(() => document.activeElement?.matches('[data-search]'));
+  const cases: [words: string, search: Record<string, string>][] = [
+    ['key:test', { key: 'config:test' }],
+    ['key:"second team" one/m', { key: 'config:second team', model: 'one/m' }],
+    ['status:failed protocol:chat', { status: 'failed', protocol: 'chat' }],
+    [
+      'slower:2000 cost:0.05 dropped fellback',
+      { slower_than: '2000', cost_above: '0.05', dropped: 'true', fell_back: 'true' },
+    ],
+    ['requested:fast provider:one code:overloaded', { requested: 'fast', provider: 'one', code: 'overloaded' }],
+    ['tag:team=search session:a-7', { tag: 'team=search', session: 'a-7' }],
+    ['local/qwen3:8b', { model: 'local/qwen3:8b' }],
+  ];
+  for (const [words, search] of cases) {
+    await page.goto(`${gateway.url}/ui/requests`);
+    await field.fill(words);
+    await field.press('Enter');
+    await page.waitForURL((url) => url.search !== '');
+    const given = [...new URL(page.url()).searchParams].map(([name, value]) => [name, value.replaceAll('"', '')]);
+    assert.deepEqual(Object.fromEntries(given), search, words);
+  }
+  await page.goto(`${gateway.url}/ui/requests`);
+  const wrong: [words: string, problem: RegExp][] = [
+    ['slower:abc', /slower: must be milliseconds/],
+    ['cost:much', /cost: must be USD/],
+    ['status:odd', /status: must be one of completed/],
+    ['tag:team', /tag: must be a name and a value/],
+    ['colour:red', /“colour:red” is no filter/],
+    ['hello', /“hello” is no filter/],
+    ['key:nobody', /No key is named “nobody”/],
+    ['model:', /model: needs a value/],
+  ];
+  for (const [words, problem] of wrong) {
+    await field.fill(words);
+    await field.press('Enter');
+    await page.getByRole('alert').getByText(problem).waitFor();
+    assert.equal(await field.inputValue(), words);
+    assert.equal(new URL(page.url()).search, '');
+  }
+  await assertSound(visitor);
+  await field.fill(ids.withPolicy);
+  await field.press('Enter');
+  await panelOf(page)
+    .getByText(/Answered by sandbox.echo/)
+    .waitFor();
+});
+
+test('the holder of a key cannot filter by keys, and opens the playground only', async () => {
+  const visitor = await visit(browser, `${gateway.url}/ui/requests?open=${ids.withPolicy}`);
+  const { page } = visitor;
+  await page.getByLabel(/API key/).fill(KEY);
+  await page.keyboard.press('Enter');
+  await panelOf(page).getByRole('link', { name: 'Open in the playground' }).waitFor();
+  assert.equal(await panelOf(page).getByRole('link', { name: 'Explain its routing' }).count(), 0);
+  await page.keyboard.press('Escape');
+  await page.getByRole('textbox', { name: 'Filter' }).fill('key:test');
+  await page.keyboard.press('Enter');
+  await page.getByRole('alert').getByText('key: is for operators').waitFor();
+});
