@@ -125,7 +125,7 @@ test('a request leads to the playground and to the explanation of its routing', 
   const { page } = visitor;
   await panelOf(page).getByRole('link', { name: 'Open in the playground' }).click();
   await page.waitForURL(/\/ui\/playground\?.*key=config/);
-  assert.equal(await page.getByLabel('Model 1').inputValue(), 'sandbox/echo');
+  await page.getByRole('combobox', { name: 'Model 1', exact: true }).getByText('sandbox/echo').waitFor();
   await page.goBack();
   await panelOf(page).getByRole('link', { name: 'Explain its routing' }).click();
   await page.waitForURL(/\/ui\/explain\?.*model=sandbox/);
@@ -146,7 +146,7 @@ test('words filter the list, and a word that does not is said at the field', asy
   const field = page.getByRole('textbox', { name: 'Filter' });
   await field.waitFor();
   await page.keyboard.press('f');
-  await page.waitForFunction(() => document.activeElement?.matches('[data-search]'));
+  await field.and(page.locator(':focus')).waitFor();
   const cases: [words: string, search: Record<string, string>][] = [
     ['key:test', { key: 'config:test' }],
     ['key:"second team" one/m', { key: 'config:second team', model: 'one/m' }],
