@@ -32,9 +32,15 @@ export interface DeliveryScope {
 
 const STATES: readonly DeliveryState[] = ['pending', 'delivered', 'exhausted'];
 const OUTCOMES = [
-  ...(['ack', 'http_status', 'timeout', 'dns'] as const),
-  ...(['connect', 'tls', 'protocol', 'blocked'] as const),
-] satisfies readonly DeliveryOutcome[];
+  'ack',
+  'http_status',
+  'timeout',
+  'dns',
+  'connect',
+  'tls',
+  'protocol',
+  'blocked',
+] as const satisfies readonly DeliveryOutcome[];
 const PAGE = { least: 1, most: 100, byDefault: 20 };
 /** Webhooks that the figures of receivers are made of. */
 const FIGURES_DEPTH = 5000;

@@ -174,6 +174,8 @@ function statesOf(pages: Record<string, PageStates>, signIn: (gateway: TestGatew
       await showsLoading(used);
       await failsAndRetries(used, answers);
       await content(page).waitFor();
+      // The browser may have written the last ones late.
+      removeCuts(used.faults);
       await soundInBothThemes(used);
       if (empty === undefined) return;
       const other = emptyPath ? used : fresh;
@@ -196,8 +198,13 @@ async function failsAndRetries(visitor: Visit, answers: Answers): Promise<void> 
   await page.getByRole('alert').getByText('The gateway does not answer').first().waitFor();
   const again = page.getByRole('button', { name: 'Try again' });
   await again.first().waitFor();
-  removeCuts(faults);
-  await soundInBothThemes(visitor);
+  // Pages that ask again by themselves are cut off meanwhile, too.
+  await soundInBothThemes({
+    page,
+    get faults() {
+      return faults.filter((fault) => !isCut(fault));
+    },
+  });
   await answers.pass();
   while ((await again.count()) > 0) {
     await again
@@ -209,8 +216,12 @@ async function failsAndRetries(visitor: Visit, answers: Answers): Promise<void> 
 }
 
 /** The browser writes each request that was cut off to the console. */
+function isCut(fault: string): boolean {
+  return fault.includes('net::ERR_FAILED');
+}
+
 function removeCuts(faults: string[]): void {
-  const others = faults.filter((fault) => !fault.includes('net::ERR_FAILED'));
+  const others = faults.filter((fault) => !isCut(fault));
   faults.splice(0, faults.length, ...others);
 }
 
