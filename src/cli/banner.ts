@@ -19,13 +19,15 @@ export interface BannerOptions {
   newKey: string | undefined;
   /** One-time link to the dashboard, shown with that key. */
   link: string | undefined;
+  /** Where the dashboard is, shown where there is no link. */
+  hint: string | undefined;
   /** Why requests are refused, shown in place of a key. */
   warning: string | undefined;
   /** Process ids of the workers. */
   workers: readonly number[];
 }
 
-export function banner({ gateway, config, newKey, link, warning, workers }: BannerOptions): string {
+export function banner({ gateway, config, newKey, link, hint, warning, workers }: BannerOptions): string {
   const local = localUrl(gateway.address);
   const url = config.server.publicUrl ?? local;
   const states = gateway.providers();
@@ -39,6 +41,7 @@ export function banner({ gateway, config, newKey, link, warning, workers }: Bann
         : `\n${warning}\n`
       : `\nYour API key, shown once and stored only as a hash:\n  ${newKey}\n`,
     ...(link === undefined ? [] : [`The dashboard, for 15 minutes and once:\n  ${link}\n`]),
+    ...(link === undefined && hint !== undefined ? [hint] : []),
     ...(config.responses.store ? [STORED] : []),
     ...providerLines(states),
     ...(states.some(({ id }) => id === EXAMPLE_PROVIDER) ? tryLines(url, newKey) : []),

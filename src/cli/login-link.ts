@@ -19,6 +19,17 @@ export async function firstLink(
   return (await makeLink(store, { base, page: '/setup', role: 'admin', author: { actor: 'gateway' } })).url;
 }
 
+/** Where the dashboard is and how to come in, at later starts; undefined as above. `port` is the one that the command line chose. */
+export function dashboardHint(
+  config: Config,
+  address: { host: string; port: number },
+  port: number | undefined,
+): string | undefined {
+  if (!servesOperators(config)) return undefined;
+  const command = `polygate login${port === undefined ? '' : ` --port ${address.port}`}`;
+  return `The dashboard is at ${config.server.publicUrl ?? localUrl(address)}/ui: "${command}" makes a link to it.`;
+}
+
 export async function makeLink(
   store: Store,
   { base, page, role, author }: { base: string; page?: string; role: Exclude<Role, 'key'>; author: Author },

@@ -24,8 +24,9 @@ export function addOperationCommands(root: Command): void {
   const webhooks = root.command('webhooks').description('receive webhooks on a machine without a public address');
   webhooks
     .command('listen')
-    .description('receive the webhooks of the key in POLYGATE_KEY, verify and show them')
+    .description('receive the webhooks of a key, verify and show them')
     .addOption(new Option('--url <url>', 'address of the gateway').default('http://127.0.0.1:8080'))
+    .option('--key <key>', 'a key of the gateway (default: the variable POLYGATE_KEY)')
     .option('--forward <url>', 'also send them there, such as http://localhost:3000/hook')
     .addHelpText('after', example('polygate webhooks listen --forward http://localhost:3000/hook'))
     .action(async (options) => (await import('./webhooks-listen.ts')).listen(options));

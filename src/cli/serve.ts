@@ -30,7 +30,7 @@ import { banner } from './banner.ts';
 import { startCatalogSchedule } from './catalog-schedule.ts';
 import { makeFirstKey, missingKeyWarning, readFirstKey } from './first-key.ts';
 import { listenProblem } from './listen-problem.ts';
-import { firstLink } from './login-link.ts';
+import { dashboardHint, firstLink } from './login-link.ts';
 import { connectServiceManager } from './service-manager.ts';
 import { type ConfigOptions, configSource } from './source.ts';
 import { startWarnings } from './start-warnings.ts';
@@ -114,10 +114,11 @@ export async function serve(options: ServeOptions): Promise<void> {
   lines.startBuffering();
   const newKey = isNew && firstKey === undefined ? await makeFirstKey(keys, config) : undefined;
   const link = newKey === undefined ? undefined : await firstLink(store, config, gateway.address);
+  const hint = dashboardHint(config, gateway.address, options.port);
   const warning = missingKeyWarning(config, await keys.list());
   await Promise.race([gateway.discovered(), sleep(systemClock, DISCOVERY_WAIT_MS)]);
   releaseStartMemory(store);
-  process.stderr.write(banner({ gateway, config, newKey, link, warning, workers: workers?.pids() ?? [] }));
+  process.stderr.write(banner({ gateway, config, newKey, link, hint, warning, workers: workers?.pids() ?? [] }));
 
   service.ready();
 

@@ -7,6 +7,8 @@ import { verifyWebhook } from '../webhooks/verify.ts';
 export interface ListenOptions {
   /** Base URL of the gateway. */
   url: string;
+  /** Key of the gateway; absent means the one in the environment. */
+  key?: string;
   /** Where webhooks are sent on this machine. */
   forward?: string;
 }
@@ -26,9 +28,8 @@ const RETRY_MS = 2000;
 const WIDTHS = [24, 30, 36];
 
 /** Ends with Ctrl-C, or where the gateway refuses the key. */
-export async function listen({ url, forward }: ListenOptions): Promise<void> {
-  const key = process.env[KEY_VARIABLE];
-  if (!key) throw new Error(`Set ${KEY_VARIABLE} to the key whose webhooks are to be received.`);
+export async function listen({ url, key = process.env[KEY_VARIABLE], forward }: ListenOptions): Promise<void> {
+  if (!key) throw new Error(`Give the key whose webhooks are to be received by --key, or in ${KEY_VARIABLE}.`);
   const base = `${withoutEnd(url, '/')}/v1/key`;
   let secrets = await readSecrets(base, key);
   let next = String((await ask(`${base}/webhooks`, key)).next);

@@ -186,7 +186,7 @@ describe('a restore is refused', () => {
       ['restore', 'backup', '--replace'],
     ]) {
       const { code, stderr } = await run(args);
-      assert.deepEqual([code, /^Another gateway runs on the folder/.test(stderr)], [1, true], stderr);
+      assert.deepEqual([code, /^A gateway runs on the folder .* already\./.test(stderr)], [1, true], stderr);
     }
     gateway.signal('SIGTERM');
     await gateway.ended;

@@ -34,6 +34,17 @@ for (const engine of ['sqlite', 'postgres']) {
   });
 }
 
+test('later starts say where the dashboard is, and by which command one comes in', async (context) => {
+  const { run, start } = program(context);
+  await run(['keys', 'create', '--name', 'a']);
+  const gateway = start(['serve', '--port', '0']);
+  const [, url = '', command = ''] = await gateway.shows(/dashboard is at (http:\S+)\/ui: "polygate ([^"]+)"/);
+  const { stdout } = await run(command.split(' '));
+  const [, base, code] = LINK.exec(stdout) ?? [];
+  assert.equal(base, url);
+  assert.equal((await openBrowser(url).login({ code })).json.data.role, 'admin');
+});
+
 describe('a link', () => {
   const run = async (context: TestContext, yaml: string, args: string[] = []) => {
     const { folder, run: command } = program(context);

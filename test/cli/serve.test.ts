@@ -163,10 +163,7 @@ describe('a start is refused in one line', () => {
     const { code, stderr } = await run(['serve', '--port', '0']);
     assert.equal(code, 1);
     const data = join(realpathSync(folder), 'data');
-    assert.equal(
-      stderr,
-      `Another gateway runs on the folder ${data}. Stop it, or give this one a folder of its own.\n`,
-    );
+    assert.equal(stderr, `A gateway runs on the folder ${data} already. Stop it, or choose another folder.\n`);
   });
 
   test('for a store with secrets of another encryption key', async (context) => {

@@ -87,7 +87,8 @@ test('polygate webhooks listen verifies, forwards and shows them', { timeout: 12
   const { key } = await makeKey('one');
   const { start, run } = program(context);
   const args = ['webhooks', 'listen', '--url', gateway.url];
-  assert.match((await run(args)).stderr, /^Set POLYGATE_KEY/);
+  assert.match((await run(args)).stderr, /by --key, or in POLYGATE_KEY/);
+  assert.match((await run([...args, '--key', 'sk-wrong'])).stderr, /status 401/);
   assert.match((await run(args, { POLYGATE_KEY: 'sk-wrong' })).stderr, /status 401/);
 
   const forwarded: { headers: Record<string, unknown>; body: string }[] = [];

@@ -121,7 +121,7 @@ describe('a folder', () => {
     const second = openStore({ data: folder, role: 'owner' });
     await assert.rejects(second, {
       code: 'unavailable',
-      message: `Another gateway runs on the folder ${folder}. Stop it, or give this one a folder of its own.`,
+      message: `A gateway runs on the folder ${folder} already. Stop it, or choose another folder.`,
     });
     child.kill('SIGKILL');
     await once(child, 'close');

@@ -43,7 +43,7 @@ function lockFailure(folder: string, code: number, message = ''): GatewayError {
 function lockMessage(folder: string, code: number, message: string): string {
   switch (code) {
     case SQLITE_BUSY:
-      return `Another gateway runs on the folder ${folder}. Stop it, or give this one a folder of its own.`;
+      return `A gateway runs on the folder ${folder} already. Stop it, or choose another folder.`;
     case SQLITE_NOTADB:
       return `The file ${join(folder, 'lock.db')} is damaged. It holds nothing: stop all gateways and delete it.`;
     default:
