@@ -91,6 +91,18 @@ test('a release is refused without the repository in both manifests, and its pag
   }
 });
 
+test('an image that is too large to download is not released', () => {
+  const { jobs } = parse(readFileSync(join(FOLDER, 'release.yml'), 'utf8'));
+  const steps: Json[] = jobs.image.steps;
+  const built = steps.findIndex(({ run = '' }) => run.includes('docker buildx build'));
+  const measured = steps.findIndex(
+    ({ env, run = '' }) => env?.MAX_BYTES && run.includes('test "$size" -le "$MAX_BYTES"'),
+  );
+  assert.ok(built >= 0 && measured > built);
+  assert.equal(steps[measured].env.MAX_BYTES, 65_000_000);
+  assert.deepEqual([jobs.registry.needs].flat().includes('image'), true);
+});
+
 test('only what is checked is published, and only with approval', () => {
   const { jobs } = parse(readFileSync(join(FOLDER, 'release.yml'), 'utf8'));
   const isAfterChecks = (name: string): boolean =>
