@@ -5,6 +5,7 @@ export const DAY_MS = 86_400_000;
 export const HOUR_MS = 3_600_000;
 /** Zone whose days one question asks for, beside those of UTC. */
 export const ZONE = 'Asia/Kolkata';
+export const ZONE_MINUTES = 330;
 
 const LIST_MS = 100;
 /** Of a value that few records or none have: the first answer. */

@@ -1,11 +1,16 @@
 /** Made-up records of requests with their hourly sums: 90 days, 1,000 keys, 12 models. */
 
-import { DAY_MS, DAYS, HOUR_MS } from './questions.ts';
+import { DAY_HOURS, firstHour } from '../../src/store/sum-source.ts';
+import { DAY_TABLES, HOUR_KEY_COLUMNS, HOUR_SUM_COLUMNS, PART_KEY_COLUMNS } from '../../src/store/usage-sums.ts';
+import { DAY_MS, DAYS, HOUR_MS, ZONE_MINUTES } from './questions.ts';
 import type { SeededStore } from './stores.ts';
 
 export const KEYS = 1000;
 const TEAMS = 20;
 const CHUNK = 100_000;
+/** Hours after the end of a day until gateways sum it up. */
+const HOURS_AFTER_DAY = 4;
+const ZONE_FIRST_HOUR = firstHour(ZONE_MINUTES);
 
 export interface SeedOptions {
   count: number;
@@ -59,29 +64,49 @@ export async function seedRecords(store: SeededStore, { count, last, say }: Seed
   }
 }
 
-/** Into an empty store. */
+/** Into an empty store, with their sums by hour and by day. */
 export async function seed(store: SeededStore, options: SeedOptions): Promise<void> {
   await seedRecords(store, options);
-  const sums = ['input_tokens', 'output_tokens', 'cached_tokens', 'cache_write_tokens', 'reasoning_tokens', 'cost'];
-  const sumUp = (table: string, dimensions: Record<string, string>) => {
-    const names = Object.keys(dimensions);
-    return store.run(
-      `INSERT INTO ${table} (${names.join(', ')}, requests, failures, ${sums.join(', ')})
-       SELECT ${Object.values(dimensions).join(', ')}, count(*), sum(CASE WHEN status = 'failed' THEN 1 ELSE 0 END),
-         ${sums.map((name) => `sum(${name})`).join(', ')}
-       FROM usage_request GROUP BY ${names.map((_, index) => index + 1).join(', ')}`,
-    );
+  const failed = "sum(CASE WHEN status = 'failed' THEN 1 ELSE 0 END)";
+  const sums = HOUR_SUM_COLUMNS.map((name) =>
+    name === 'requests' ? 'count(*)' : name === 'failures' ? failed : `sum(${name})`,
+  );
+  const columns = {
+    ...{ hour: `started_at / ${HOUR_MS}`, key_id: 'key_id', tags: 'tags', protocol: 'protocol_in', status: 'status' },
+    ...{ model: "endpoint_provider || '/' || endpoint_model", provider: 'endpoint_provider' },
   };
-  const answered = { model: "endpoint_provider || '/' || endpoint_model", provider: 'endpoint_provider' };
-  const hour = `started_at / ${HOUR_MS}`;
-  await sumUp('usage_hour', { hour, key_id: 'key_id', ...answered });
-  await sumUp('usage_part', {
-    hour,
-    key_id: 'key_id',
-    tags: 'tags',
-    ...answered,
-    protocol: 'protocol_in',
-    status: 'status',
-  });
+  for (const [table, keys] of Object.entries({ usage_hour: HOUR_KEY_COLUMNS, usage_part: PART_KEY_COLUMNS })) {
+    options.say(`sums of ${table}`);
+    const selected = [...keys.map((name) => columns[name as keyof typeof columns]), ...sums];
+    await store.run(
+      `INSERT INTO ${table} (${[...keys, ...HOUR_SUM_COLUMNS].join(', ')})
+       SELECT ${selected.join(', ')} FROM usage_request GROUP BY ${places(keys)}`,
+    );
+  }
+  await sumUpDays(store, options);
   await store.run('ANALYZE');
+}
+
+/** As gateways do it a few days a minute: days of UTC, and of the zone of one question. */
+export async function sumUpDays(store: SeededStore, { last, say }: SeedOptions): Promise<void> {
+  const end = Math.floor(last / HOUR_MS) - HOURS_AFTER_DAY;
+  for (const first of [0, ZONE_FIRST_HOUR]) {
+    const start = `(hour - ${first}) / ${DAY_HOURS} * ${DAY_HOURS} + ${first}`;
+    const isOpen = `${start} + ${DAY_HOURS} <= ${end} AND ${start} NOT IN (SELECT start FROM usage_day_state)`;
+    for (const [table, { keys, hours }] of Object.entries(DAY_TABLES)) {
+      say(`sums of ${table}`);
+      await store.run(
+        `INSERT INTO ${table} (${['start', ...keys, ...HOUR_SUM_COLUMNS].join(', ')})
+         SELECT ${[start, ...keys, ...HOUR_SUM_COLUMNS.map((name) => `sum(${name})`)].join(', ')}
+         FROM ${hours} WHERE ${isOpen} GROUP BY ${places(['start', ...keys])}`,
+      );
+    }
+    await store.run(
+      `INSERT INTO usage_day_state (start, build, until, complete) SELECT DISTINCT ${start}, 'seed', 0, 1 FROM usage_hour WHERE ${isOpen}`,
+    );
+  }
+}
+
+function places(columns: readonly string[]): string {
+  return columns.map((_, index) => index + 1).join(', ');
 }
