@@ -75,12 +75,13 @@ export async function seed(store: SeededStore, options: SeedOptions): Promise<vo
     ...{ hour: `started_at / ${HOUR_MS}`, key_id: 'key_id', tags: 'tags', protocol: 'protocol_in', status: 'status' },
     ...{ model: "endpoint_provider || '/' || endpoint_model", provider: 'endpoint_provider' },
   };
+  // Gateways write the sums of an hour one after the other, too.
   for (const [table, keys] of Object.entries({ usage_hour: HOUR_KEY_COLUMNS, usage_part: PART_KEY_COLUMNS })) {
     options.say(`sums of ${table}`);
     const selected = [...keys.map((name) => columns[name as keyof typeof columns]), ...sums];
     await store.run(
       `INSERT INTO ${table} (${[...keys, ...HOUR_SUM_COLUMNS].join(', ')})
-       SELECT ${selected.join(', ')} FROM usage_request GROUP BY ${places(keys)}`,
+       SELECT ${selected.join(', ')} FROM usage_request GROUP BY ${places(keys)} ORDER BY ${places(keys)}`,
     );
   }
   await sumUpDays(store, options);
@@ -98,7 +99,7 @@ export async function sumUpDays(store: SeededStore, { last, say }: SeedOptions):
       await store.run(
         `INSERT INTO ${table} (${['start', ...keys, ...HOUR_SUM_COLUMNS].join(', ')})
          SELECT ${[start, ...keys, ...HOUR_SUM_COLUMNS.map((name) => `sum(${name})`)].join(', ')}
-         FROM ${hours} WHERE ${isOpen} GROUP BY ${places(['start', ...keys])}`,
+         FROM ${hours} WHERE ${isOpen} GROUP BY ${places(['start', ...keys])} ORDER BY ${places(['start', ...keys])}`,
       );
     }
     await store.run(

@@ -18,6 +18,11 @@ export interface Transaction {
   readonly forUpdate: '' | 'FOR UPDATE';
   /** Row lock that skips rows locked by others, for claims. */
   readonly skipLocked: '' | 'FOR UPDATE SKIP LOCKED';
+  /**
+   * Joins rows of a table to each row of `outer`, in this order: a planner that chooses another one reads whole tables. `where`
+   * may name columns of both.
+   */
+  joinEach(outer: string, table: string, where: string): string;
 }
 
 /**

@@ -105,7 +105,11 @@ export function firstHour(minutes: number): number {
 }
 
 /** Without `days`, all sums are those of hours. */
-export function sumSource(span: HourSpan, days: readonly DayRange[]): SumSource {
+export function sumSource(
+  { joinEach }: Pick<Transaction, 'joinEach'>,
+  span: HourSpan,
+  days: readonly DayRange[],
+): SumSource {
   const { from, to } = span;
   if (days.length === 0) {
     return {
@@ -116,8 +120,7 @@ export function sumSource(span: HourSpan, days: readonly DayRange[]): SumSource 
     };
   }
   const edges = [...days.map(({ first }) => first), to].map((stop, index) => [days[index - 1]?.end ?? from, stop]);
-  // Bounds of all pieces and days, for the planner.
-  const values: Row = { from, to, firstDay: days[0]?.first ?? from, endOfDays: days.at(-1)?.end ?? to };
+  const values: Row = { firstDay: days[0]?.first ?? from, endOfDays: days.at(-1)?.end ?? to };
   const pairs = (name: string, all: readonly (readonly number[])[]) =>
     all.map(([first = 0, second = 0], index) => {
       values[`${name}${index}`] = first;
@@ -143,10 +146,12 @@ export function sumSource(span: HourSpan, days: readonly DayRange[]): SumSource 
   return {
     tables,
     values,
-    select: (table, columns, conditions) =>
-      `SELECT ${columns('hour', 1)} FROM piece CROSS JOIN ${DAY_TABLES[table].hours} AS sums
-       WHERE sums.hour >= piece.start AND sums.hour < piece.stop AND sums.hour >= :from AND sums.hour < :to ${conditions}
-       UNION ALL SELECT ${columns('sums.start', DAY_HOURS)} FROM summed CROSS JOIN ${table} AS sums
-       WHERE sums.start = summed.start AND sums.start >= :firstDay AND sums.start < :endOfDays ${conditions}`,
+    select(table, columns, conditions) {
+      const { hours } = DAY_TABLES[table];
+      const inPiece = `${hours}.hour >= piece.start AND ${hours}.hour < piece.stop ${conditions}`;
+      const ofDay = `${table}.start = summed.start ${conditions}`;
+      return `SELECT ${columns('hour', 1)} FROM ${joinEach('piece', hours, inPiece)}
+       UNION ALL SELECT ${columns(`${table}.start`, DAY_HOURS)} FROM ${joinEach('summed', table, ofDay)}`;
+    },
   };
 }

@@ -2,14 +2,18 @@
 
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
+import { Client } from 'pg';
 import { pino } from 'pino';
 import { Secret } from '../../src/security/secret.ts';
 import { MIGRATIONS_FOLDER } from '../../src/store/migrations.ts';
-import { createStatementPool } from '../../src/store/postgres/pool.ts';
+import { latestUsageHour } from '../../src/store/operations/requests.ts';
+import { createStatementPool, type QueryResult, type SqlQuery } from '../../src/store/postgres/pool.ts';
 import { openPostgres } from '../../src/store/postgres/store.ts';
+import { readingTransaction } from '../../src/store/postgres/transaction.ts';
 import { noteUsageGroup, writeUsageGroup } from '../../src/store/postgres/usage-group.ts';
 import type { ParametersOf } from '../../src/store/store.ts';
 import { StoreUnavailable } from '../../src/store/unavailable.ts';
+import { HOUR_SUM_COLUMNS } from '../../src/store/usage-sums.ts';
 import { createRecorder } from '../../src/usage/recorder.ts';
 import { query } from '../chaos/postgres-cluster.ts';
 import { completion, intent, NOON } from '../usage/records.ts';
@@ -224,4 +228,41 @@ test('a store that is away fails a group as unavailable', async (context) => {
   const group = { begun: [], finished: [], turn: { instance: 'one', number: 9 } };
   await assert.rejects(store.call('recordUsage', group), StoreUnavailable);
   await proxy.mend();
+});
+
+test('a search for a name without requests reads no hours of days that are summed up', async (context) => {
+  const { url, sql } = await stage(context);
+  const [days, keys] = [60, 40];
+  const first = Math.floor(HOUR / 24) * 24;
+  const sums = [...HOUR_SUM_COLUMNS];
+  const ones = sums.map(() => '1').join(', ');
+  const names = "'key-' || k, 'a/m', 'a'";
+  await sql(`INSERT INTO usage_hour (hour, key_id, model, provider, ${sums.join(', ')})
+    SELECT h, ${names}, ${ones} FROM generate_series(${first}, ${first + days * 24 - 1}) AS h, generate_series(1, ${keys}) AS k`);
+  await sql(`INSERT INTO usage_day (start, key_id, model, provider, ${sums.join(', ')})
+    SELECT ${first} + 24 * d, ${names}, ${ones} FROM generate_series(0, ${days - 1}) AS d, generate_series(1, ${keys}) AS k`);
+  await sql(`INSERT INTO usage_day_state (start, build, until, complete)
+    SELECT ${first} + 24 * d, 'x', 0, 1 FROM generate_series(0, ${days - 1}) AS d`);
+  await sql('ANALYZE');
+  const [index] = await sql("SELECT relpages AS pages FROM pg_class WHERE relname = 'usage_hour_pkey'");
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  const blocks: number[] = [];
+  const explained = {
+    async query(question: SqlQuery): Promise<QueryResult> {
+      const text = `EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) ${question.text}`;
+      const { Plan: plan } = (await client.query({ ...question, text })).rows[0]['QUERY PLAN'][0];
+      blocks.push(plan['Shared Hit Blocks'] + plan['Shared Read Blocks']);
+      return client.query(question);
+    },
+  };
+  try {
+    const transaction = readingTransaction(explained, true);
+    const search = { filter: { model: 'a/none' }, since: 0, until: first + days * 24 };
+    assert.equal(await latestUsageHour.run(transaction, search), undefined);
+  } finally {
+    await client.end();
+  }
+  // Those of the daily sums, and of the latest two days by hours.
+  assert.ok(Math.max(...blocks) < Number(index?.pages) / 2, `${blocks} of ${index?.pages} pages`);
 });

@@ -138,7 +138,7 @@ export const latestUsageHour = scanning<HourSearch, number | undefined>('usage',
   const recent = await latestOf(recentFrom, until);
   if (recent !== undefined || recentFrom <= since) return recent;
   const span = { from: existing.from, to: recentFrom };
-  const source = sumSource(span, wholeDays(span));
+  const source = sumSource(transaction, span, wholeDays(span));
   const rows = source.select(table, (hour, count) => `${hour} + ${count - 1} AS last`, conditions.sql);
   const [row] = await transaction.all(`${source.tables} SELECT MAX(last) AS last FROM (${rows}) AS rows`, {
     ...source.values,

@@ -10,7 +10,7 @@ const DAY_MS = 24 * 3_600_000;
 export const usageByDay = scanning<object, Row[]>('usage', async (transaction) => {
   const all = { from: Number.MIN_SAFE_INTEGER, to: Number.MAX_SAFE_INTEGER };
   const span = await existingSpan(transaction, all);
-  const source = sumSource(span, wholeDays(span));
+  const source = sumSource(transaction, span, wholeDays(span));
   const rows = source.select('usage_day', (hour) => `${hour} AS hour, requests`, '');
   return transaction.all(
     `${source.tables} SELECT hour / ${DAY_HOURS} AS day, CAST(SUM(requests) AS bigint) AS records FROM (${rows}) AS rows

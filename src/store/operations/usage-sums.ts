@@ -46,7 +46,7 @@ export const usageSums = scanning<UsageSumsQuery, Row[]>('usage', async (transac
   const offsets = query.offsets?.some(({ minutes }) => minutes !== 0) ? query.offsets : undefined;
   const span = await existingSpan(transaction, query);
   const days = by.includes('hour') ? [] : wholeDays(span, by.includes('day') ? offsets : undefined);
-  const source = sumSource(span, days);
+  const source = sumSource(transaction, span, days);
   const values = { ...source.values, ...conditions.values };
   const select = (table: DayTable) => sumsSql(source, table, { by, offsets, conditions });
   if (!isPart && !by.some(isOfParts)) {

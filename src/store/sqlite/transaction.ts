@@ -55,7 +55,9 @@ export function createSession(connection: DatabaseSync): Session {
     }
   }
 
-  const modes = { forUpdate: '', skipLocked: '' } as const;
+  // A cross join keeps the order of its tables.
+  const joinEach = (outer: string, table: string, where: string) => `${outer} CROSS JOIN ${table} WHERE ${where}`;
+  const modes = { forUpdate: '', skipLocked: '', joinEach } as const;
   return {
     writing: {
       all,
