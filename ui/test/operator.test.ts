@@ -60,7 +60,7 @@ test('what the gateway refuses is said at the field', async () => {
   const visitor = await signInAsAdmin(browser, gateway, '/ui/keys?create=true');
   const { page } = visitor;
   await page.getByLabel('Name').fill('wrong');
-  await page.getByLabel('Budget of a month').fill('much');
+  await page.getByLabel('Monthly budget').fill('much');
   await page.getByRole('button', { name: 'Create', exact: true }).click();
   await page.getByText('must be USD as a decimal string').first().waitFor();
 });
@@ -126,7 +126,7 @@ for (const theme of ['light', 'dark'] satisfies Theme[]) {
 async function createKey(page: Page, name: string): Promise<string> {
   await page.getByRole('button', { name: 'Create a key' }).click();
   await page.getByLabel('Name').and(page.locator(':focus')).fill(name);
-  await page.getByLabel('Budget of a month').fill('25.00');
+  await page.getByLabel('Monthly budget').fill('25.00');
   await page.getByText(`--name ${name}`).waitFor();
   await page.getByText('--budget month=25.00').waitFor();
   await page.getByRole('button', { name: 'Create', exact: true }).click();

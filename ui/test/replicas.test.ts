@@ -43,7 +43,7 @@ test('a limit that is set at one gateway applies at the other, and is shown ther
   assert.equal((await ask(there, key, 'house/priced')).status, 200);
   const { page } = await signInAsAdmin(browser, here, '/ui/tags?open=team%3Dlate');
   await page.getByRole('button', { name: 'Set limits and budgets …' }).click();
-  await page.getByLabel('Budget of a day').fill('0');
+  await page.getByLabel('Daily budget').fill('0');
   await page.getByRole('button', { name: 'Save' }).click();
   await page.getByRole('row', { name: /^team=late 1 .*today/ }).waitFor();
   await eventually({}, async () => (await ask(there, key, 'house/priced')).status === 402);

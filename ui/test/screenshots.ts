@@ -61,7 +61,10 @@ const VIEWS = [
 
 const [folder = 'screenshots', ...chosen] = process.argv.slice(2);
 mkdirSync(folder, { recursive: true });
+const clock = createManualClock(Date.now() - HOURS * HOUR_MS);
 const upstream = await startUpstream((call, response) => {
+  // An answer takes its time.
+  clock.advance(300 + ((upstream.calls.length * 131) % 900));
   const size = 400 + ((upstream.calls.length * 7919) % 9000);
   const usage = { prompt_tokens: size, completion_tokens: Math.floor(size / 4), total_tokens: size + size / 4 };
   if (call.body.stream) {
@@ -71,7 +74,6 @@ const upstream = await startUpstream((call, response) => {
   const choices = [{ index: 0, message: { role: 'assistant', content: 'Yes.' }, finish_reason: 'stop' }];
   answerJson(response, { id: 'c', object: 'chat.completion', created: 1, model: call.body.model, choices, usage });
 });
-const clock = createManualClock(Date.now() - HOURS * HOUR_MS);
 const secretOf = (name: string) => `sk-made-up-key-of-${name}-0123456789`;
 const providers = ['openai', 'deepseek', 'mistral'].map((id) => `${id}: { base_url: "${upstream.url}", api_key: x }`);
 const CA = join(import.meta.dirname, '../../test/net/fixtures/test-only-ca.pem');
@@ -174,7 +176,7 @@ async function ask(turn: number): Promise<void> {
     method: 'POST',
     headers: {
       ...{ authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-      ...(turn % 3 !== 0 && { 'x-session-id': CONVERSATIONS[turn % CONVERSATIONS.length] }),
+      ...(turn % 5 !== 0 && { 'x-session-id': CONVERSATIONS[turn % CONVERSATIONS.length] }),
     },
     body: JSON.stringify({ model, messages: [{ role: 'user', content: 'Is this a picture?' }] }),
   });

@@ -110,17 +110,17 @@ test('a budget is set, refuses, is changed beside the equal command, and removed
   const form = page.getByRole('dialog', { name: 'Limit a tag' });
   assert.ok(await form.getByRole('button', { name: 'Save' }).isDisabled());
   await form.getByLabel('Tag').fill('team=search');
-  await form.getByLabel('Budget in all').fill('much');
+  await form.getByLabel('Total budget').fill('much');
   await form.getByRole('button', { name: 'Save' }).click();
   await form.getByText('budgets.total must be USD').first().waitFor();
   visitor.faults.length = 0;
   await assertSound(visitor);
-  await form.getByLabel('Budget in all').fill('0.50');
-  await form.getByLabel('At once').fill('4');
+  await form.getByLabel('Total budget').fill('0.50');
+  await form.getByLabel('Concurrent').fill('4');
   await form.getByText(/polygate tags set team=search \\\s+--concurrent 4 \\\s+--budget total=0.50/).waitFor();
   await form.getByRole('button', { name: 'Save' }).click();
   await form.waitFor({ state: 'hidden' });
-  await page.getByRole('row', { name: /team=search 2 .*in all.*4 at once/ }).waitFor();
+  await page.getByRole('row', { name: /team=search 2 .*in all.*4 concurrent/ }).waitFor();
   assert.equal((await ask(gateway, keyOf('laptop'))).status, 402);
 
   await page.getByRole('button', { name: 'team=search', exact: true }).click();
@@ -128,9 +128,9 @@ test('a budget is set, refuses, is changed beside the equal command, and removed
   await panel.getByText('tag.set').waitFor();
   await panel.getByRole('button', { name: 'Change limits and budgets …' }).click();
   const change = page.getByRole('dialog', { name: 'Limits of team=search' });
-  await change.getByLabel('Budget in all').fill('');
+  await change.getByLabel('Total budget').fill('');
   await change.getByText(/--budget total=none/).waitFor();
-  await change.getByLabel('Budget of a week').fill('80');
+  await change.getByLabel('Weekly budget').fill('80');
   await change.getByRole('button', { name: 'Save' }).click();
   await change.waitFor({ state: 'hidden' });
   await panel.getByRole('img', { name: /of the budget this week is spent/ }).waitFor();

@@ -115,7 +115,7 @@ function Bar({ use }: { use: BudgetUse }) {
 export function SpentByPeriod({ spent }: { spent: Record<Period, number> }) {
   const now = new Date();
   return (
-    <Table label="Spent" className="border" columns={['Spent', numbers('So far'), numbers('At its end, at this pace')]}>
+    <Table label="Spent" className="border" columns={['Spent', numbers('So far'), numbers('Forecast')]}>
       {PERIODS.map((period) => (
         <tr key={period}>
           <td className="text-dim">{PERIOD_LABELS[period]}</td>

@@ -24,7 +24,7 @@ export function History({ subject, since }: { subject: string; since: string }) 
   });
   return (
     <section>
-      <h2 className="mb-2">What was done to it</h2>
+      <h2 className="mb-2">Audit log</h2>
       <Loaded asked={asked}>
         {(entries) => (
           <ul className="flex flex-col gap-1.5">

@@ -9,7 +9,7 @@ export function limitRows(limits: Limits): [string, string][] {
   return [
     ['Requests per minute', words(limits.requests_per_minute)],
     ['Tokens per minute', words(limits.tokens_per_minute)],
-    ['At once', words(limits.concurrent_requests)],
+    ['Concurrent requests', words(limits.concurrent_requests)],
   ];
 }
 
@@ -22,6 +22,6 @@ export function limitWords({
   return [
     ...(requests === undefined ? [] : [`${formatCount(requests)} requests/min`]),
     ...(tokens === undefined ? [] : [`${formatCount(tokens)} tokens/min`]),
-    ...(atOnce === undefined ? [] : [`${formatCount(atOnce)} at once`]),
+    ...(atOnce === undefined ? [] : [`${formatCount(atOnce)} concurrent`]),
   ].join(', ');
 }

@@ -23,12 +23,14 @@ export function formatBytes(bytes: number): string {
 
 /** Digits behind the point that are always shown. */
 const CENTS = 2;
+/** Numbers of digits behind the point, so that the points of a column stand below each other. */
+const DIGITS = [CENTS, 8, 12];
 
 /** USD, exact to the last digit; digits behind the cents are dimmed. */
 export function Money({ usd }: { usd: string | number | null | undefined }) {
   if (usd === null || usd === undefined) return <span className="text-dim">unknown</span>;
   const [dollars = '0', digits = ''] = plainDecimal(usd).split('.');
-  const fraction = digits.padEnd(CENTS, '0');
+  const fraction = digits.padEnd(DIGITS.find((count) => digits.length <= count) ?? 0, '0');
   return (
     <span className="tabular-nums">
       ${whole.format(BigInt(dollars))}.{fraction.slice(0, CENTS)}

@@ -93,7 +93,7 @@ export function Figure({ label, value, note }: { label: string; value: ReactNode
 
 export function Figures({ children }: { children: ReactNode }) {
   return (
-    <dl className="card grid grid-cols-2 divide-line max-sm:divide-y sm:grid-cols-3 sm:divide-x lg:grid-cols-[repeat(auto-fit,minmax(9rem,1fr))]">
+    <dl className="card grid grid-cols-2 divide-line max-sm:divide-y max-sm:[&>:nth-child(odd):nth-last-child(2)]:border-b-0 sm:grid-cols-3 sm:divide-x lg:grid-cols-[repeat(auto-fit,minmax(9rem,1fr))]">
       {children}
     </dl>
   );

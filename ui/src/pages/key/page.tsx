@@ -43,7 +43,7 @@ export function KeyPage() {
           </Loaded>
         </div>
       </Card>
-      <div className="grid gap-5 lg:grid-cols-[2fr_1fr]">
+      <div className="grid items-start gap-5 lg:grid-cols-[2fr_1fr]">
         <Card title="By model">
           <Loaded asked={asked}>{(report) => <ByModel report={report} span={span} />}</Loaded>
         </Card>

@@ -21,7 +21,7 @@ export function KeyDetails({ view }: { view: KeyView }) {
     ...Object.entries(view.metadata).map(([name, value]): [string, string] => [name, value]),
     ['Models', view.models?.join(', ') ?? 'all'],
     ['Surfaces', view.surfaces?.join(', ') ?? 'all'],
-    ['Only reads', view.read_only ? 'yes' : 'no'],
+    ['Read only', view.read_only ? 'yes' : 'no'],
     ['Addresses', view.cidrs?.join(', ') ?? 'any'],
     ...limitRows(view.limits),
     ['Created', view.created_at && view.origin === 'store' ? <Time key="created" at={view.created_at} /> : '—'],

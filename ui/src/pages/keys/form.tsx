@@ -125,7 +125,7 @@ export function KeyFields({
             checked={form.readOnly}
             onChange={(event) => change({ readOnly: event.target.checked })}
           />
-          Only reads: no requests to models
+          Read only: no requests to models
         </label>
         {error !== null && <ErrorNotice error={error} />}
         <button

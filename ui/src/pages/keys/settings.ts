@@ -29,16 +29,16 @@ export const NO_KEY: KeyForm = {
 };
 
 export const BUDGETS: readonly { period: Period; label: string; example: string }[] = [
-  { period: 'month', label: 'Budget of a month', example: '25.00' },
-  { period: 'day', label: 'Budget of a day', example: '5.00' },
-  { period: 'week', label: 'Budget of a week', example: '12.00' },
-  { period: 'total', label: 'Budget in all', example: '100.00' },
+  { period: 'month', label: 'Monthly budget', example: '25.00' },
+  { period: 'day', label: 'Daily budget', example: '5.00' },
+  { period: 'week', label: 'Weekly budget', example: '12.00' },
+  { period: 'total', label: 'Total budget', example: '100.00' },
 ];
 
 export const LIMITS: readonly { limit: keyof Limits; label: string; option: string }[] = [
   { limit: 'requests_per_minute', label: 'Requests/min', option: '--rpm' },
   { limit: 'tokens_per_minute', label: 'Tokens/min', option: '--tpm' },
-  { limit: 'concurrent_requests', label: 'At once', option: '--concurrent' },
+  { limit: 'concurrent_requests', label: 'Concurrent', option: '--concurrent' },
 ];
 
 /** What the key itself has; defaults of the configuration are no settings of it. */

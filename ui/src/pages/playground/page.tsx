@@ -168,7 +168,7 @@ export function PlaygroundPage() {
           </label>
           <div className="flex flex-wrap items-center gap-3">
             <NumberInput
-              label="Most tokens"
+              label="Max tokens"
               value={turn.maxTokens}
               onChange={(maxTokens) => setTurn({ ...turn, maxTokens })}
             />

@@ -63,14 +63,14 @@ function SessionTable({ lines, isComplete, onOpen }: SessionTableProps) {
             <Time at={line.last_at} />
           </td>
           <td>
-            <button type="button" className="block max-w-64 truncate text-left font-medium" {...rowProps(line.session)}>
+            <button type="button" className="block max-w-52 truncate text-left font-medium" {...rowProps(line.session)}>
               {line.session}
             </button>
           </td>
           {isOperator && (
-            <td className="max-w-36 truncate">{line.keys.map(({ hash, name }) => name ?? hash).join(', ')}</td>
+            <td className="max-w-28 truncate">{line.keys.map(({ hash, name }) => name ?? hash).join(', ')}</td>
           )}
-          <td className="max-w-64 truncate text-dim">{line.models.join(', ')}</td>
+          <td className="max-w-40 truncate text-dim">{line.models.join(', ')}</td>
           <td className="number">{formatCount(line.requests)}</td>
           <td className={`number ${line.failures > 0 ? 'text-bad' : 'text-dim'}`}>{formatCount(line.failures)}</td>
           <ToolFailures count={line.tool_failures} />

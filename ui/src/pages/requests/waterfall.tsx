@@ -8,11 +8,13 @@ interface WaterfallProps {
   totalMs: number;
 }
 
+/** The scale is never shorter, in milliseconds. */
+const LEAST_MS = 4;
 /** A bar is never thinner, in hundredths. */
 const LEAST = 0.6;
 
 export function Waterfall({ attempts, totalMs }: WaterfallProps) {
-  const end = Math.max(totalMs, ...attempts.map(({ started_ms: start, total_ms: length }) => start + length), 1);
+  const end = Math.max(totalMs, ...attempts.map(({ started_ms: start, total_ms: length }) => start + length), LEAST_MS);
   const share = (ms: number) => (100 * ms) / end;
   return (
     <ol className="flex flex-col gap-2.5">

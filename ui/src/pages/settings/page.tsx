@@ -49,7 +49,7 @@ export function SettingsPage() {
             label="Theme"
             values={THEMES}
             value={theme}
-            names={{ system: 'As the system', light: 'Light', dark: 'Dark' }}
+            names={{ system: 'System', light: 'Light', dark: 'Dark' }}
             onChange={chooseTheme}
           />
         </div>

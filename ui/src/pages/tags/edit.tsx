@@ -12,10 +12,10 @@ import { bodyOfTag, commandOfTag, formOf, isEmptyForm, LIMITS, type TagForm } fr
 import { type TagView, tagQueries } from './query.ts';
 
 const BUDGETS: readonly { period: Period; label: string }[] = [
-  { period: 'day', label: 'Budget of a day' },
-  { period: 'week', label: 'Budget of a week' },
-  { period: 'month', label: 'Budget of a month' },
-  { period: 'total', label: 'Budget in all' },
+  { period: 'day', label: 'Daily budget' },
+  { period: 'week', label: 'Weekly budget' },
+  { period: 'month', label: 'Monthly budget' },
+  { period: 'total', label: 'Total budget' },
 ];
 
 interface EditTagProps {

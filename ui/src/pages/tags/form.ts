@@ -16,7 +16,7 @@ export interface TagForm {
 export const LIMITS: readonly { limit: Limit; label: string; option: string }[] = [
   { limit: 'requests_per_minute', label: 'Requests/min', option: '--rpm' },
   { limit: 'tokens_per_minute', label: 'Tokens/min', option: '--tpm' },
-  { limit: 'concurrent_requests', label: 'At once', option: '--concurrent' },
+  { limit: 'concurrent_requests', label: 'Concurrent', option: '--concurrent' },
 ];
 
 /** Empty fields without a tag. */

@@ -96,7 +96,7 @@ function TagTable({ tags, open, onOpen }: TagTableProps) {
         numbers('Keys'),
         'Budget',
         numbers('This month'),
-        numbers('At its end, at this pace'),
+        numbers('Forecast'),
         numbers('In all'),
         'Limits',
       ]}

@@ -40,7 +40,7 @@ export function StackedBars(props: BarsProps) {
   const [isTable, setTable] = useState(false);
   return (
     <figure>
-      <div className="mb-1 flex items-center justify-between gap-3">
+      <div className="mb-1 flex items-start justify-between gap-3">
         <ul className="flex flex-wrap gap-x-4 gap-y-1">
           {props.series.map(({ id, label }, index) => (
             <li key={id} className="flex items-center gap-1.5 text-dim">
