@@ -15,6 +15,8 @@ import { openBrowser, signInAsAdmin, TOKEN, visit } from './browser.ts';
 
 const HOUR_MS = 3_600_000;
 const HOURS = 23;
+/** Time that all answers together take. */
+const MINUTES_FOR_ANSWERS = 5;
 const PAGES = {
   requests: '/ui/requests',
   conversations: '/ui/requests?view=sessions',
@@ -61,7 +63,7 @@ const VIEWS = [
 
 const [folder = 'screenshots', ...chosen] = process.argv.slice(2);
 mkdirSync(folder, { recursive: true });
-const clock = createManualClock(Date.now() - HOURS * HOUR_MS);
+const clock = createManualClock(Date.now() - HOURS * HOUR_MS - MINUTES_FOR_ANSWERS * 60_000);
 const upstream = await startUpstream((call, response) => {
   // An answer takes its time.
   clock.advance(300 + ((upstream.calls.length * 131) % 900));

@@ -41,7 +41,7 @@ export function StackedBars(props: BarsProps) {
   return (
     <figure>
       <div className="mb-1 flex items-start justify-between gap-3">
-        <ul className="flex flex-wrap gap-x-4 gap-y-1">
+        <ul className="flex flex-wrap gap-x-4 gap-y-1 pt-1.5">
           {props.series.map(({ id, label }, index) => (
             <li key={id} className="flex items-center gap-1.5 text-dim">
               <svg width="9" height="9" aria-hidden="true">
