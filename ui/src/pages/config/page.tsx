@@ -137,7 +137,7 @@ function Settings({ config: { settings, complete } }: { config: Config }) {
         >
           {shown.map(({ path, value, source }) => (
             <tr key={path}>
-              <td className="font-mono text-[0.9em]">{path}</td>
+              <td className="font-mono text-[0.9em] max-sm:!whitespace-normal max-sm:wrap-anywhere">{path}</td>
               <td className="min-w-36 max-w-[32rem] !whitespace-normal break-all font-mono text-[0.9em]">
                 {textOf(value)}
               </td>
@@ -170,7 +170,7 @@ function Changes({ changes, names }: { changes: Change[]; names: [before: string
     <Table label="Changes" columns={['Setting', ...names]}>
       {changes.map(({ path, before, now }) => (
         <tr key={path}>
-          <td className="font-mono text-[0.9em]">{path}</td>
+          <td className="font-mono text-[0.9em] max-sm:!whitespace-normal max-sm:wrap-anywhere">{path}</td>
           <td className="min-w-36 !whitespace-normal break-all text-dim">{textOf(before)}</td>
           <td className="min-w-36 !whitespace-normal break-all">
             {textOf(before) === textOf(now) ? `${textOf(now)} (another secret)` : textOf(now)}
