@@ -3,12 +3,14 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { say } from './install.mjs';
 
 export const TOOLS_FOLDER = join(process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'polygate', 'deploy');
 const PYTHON_FOLDER = join(TOOLS_FOLDER, 'python', 'bin');
 const GO_FOLDER = join(TOOLS_FOLDER, 'go');
+/** Programs of PyPI with so many libraries that they have an environment of their own. */
+const PYTHON_ALONE = { checkov: 'checkov==3.3.30' };
 
 /** Debian packages by the program that each has. */
 const DEBIAN = {
@@ -36,7 +38,11 @@ export function findTools() {
   const tools = {};
   for (const name of Object.keys(DEBIAN)) if (isOnPath(name)) tools[name] = name;
   for (const [name, requirement] of Object.entries(PYTHON))
-    keep(tools, name, join(PYTHON_FOLDER, name), () => pip(requirement));
+    keep(tools, name, join(PYTHON_FOLDER, name), () => pip(requirement, PYTHON_FOLDER));
+  for (const [name, requirement] of Object.entries(PYTHON_ALONE)) {
+    const folder = join(TOOLS_FOLDER, name, 'bin');
+    keep(tools, name, join(folder, name), () => pip(requirement, folder));
+  }
   for (const [name, module] of Object.entries(GO)) keep(tools, name, join(GO_FOLDER, name), () => goInstall(module));
   return tools;
 }
@@ -56,11 +62,11 @@ function installPackages() {
   run('apt-get', ['install', '--yes', '--quiet', '--no-install-recommends', ...packages], { env });
 }
 
-function pip(requirement) {
+function pip(requirement, folder) {
   if (!isOnPath('python3')) return;
   say(`Installing ${requirement} ...`);
-  if (!existsSync(PYTHON_FOLDER)) run('python3', ['-m', 'venv', join(TOOLS_FOLDER, 'python')]);
-  run(join(PYTHON_FOLDER, 'python'), ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', requirement]);
+  if (!existsSync(folder)) run('python3', ['-m', 'venv', dirname(folder)]);
+  run(join(folder, 'python'), ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', requirement]);
 }
 
 function goInstall(module) {

@@ -1,41 +1,30 @@
 /**
  * `npm run test:deploy`: checks the files of `deploy` with the programs that they are for, and the image by building and
  * starting it. Installs what it can, and names what it lacks, which is a failure in CI. `npm run test:deploy -- WORD` runs
- * the checks with a word in their name.
+ * the checks with a word in their name; `--write` writes the renderings of the chart instead of comparing them.
  */
 
 import assert from 'node:assert/strict';
-import { mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { checkChart } from './deploy-chart.mjs';
 import { checkCompletion } from './deploy-completion.mjs';
 import { checkImage } from './deploy-image.mjs';
+import { checkPolicy } from './deploy-policy.mjs';
 import { checkPrometheus } from './deploy-prometheus.mjs';
 import { findTools, run, runOrThrow } from './deploy-tools.mjs';
 import { installPackages, nodeProgram, root, say } from './install.mjs';
 
-const KUBERNETES = '1.34.0';
-const CHART = join(root, 'deploy/helm/polygate');
 const UNIT = join(root, 'deploy/systemd/polygate.service');
 /** Ten times the exposure that systemd reckons. */
 const MAX_EXPOSURE = 15;
-/** Of other projects, without a schema here. */
-const FOREIGN_KINDS = ['ServiceMonitor', 'PrometheusRule', 'HTTPRoute'];
-const SHARED = ['database', 'encryption', 'admin', 'firstKey', 'providers'].map((name) => `${name}.existingSecret=s`);
-const EVERYTHING = [
-  ...SHARED,
-  'networkPolicy.enabled=true,networkPolicy.fromNamespaces[0]=apps',
-  'metrics.serviceMonitor.enabled=true,metrics.prometheusRule.enabled=true,metrics.dashboards.enabled=true',
-  'autoscaling.enabled=true,autoscaling.requestsInFlight=100',
-  'ingress.enabled=true,ingress.hosts[0]=gateway.example.com,ingress.className=nginx',
-  'gateway.enabled=true,gateway.parentRefs[0].name=public',
-  'config.server.workers=2',
-];
 
 /** By name: the programs that a check needs, and the check, which may return a word about itself. */
 const CHECKS = {
   rules: { needs: ['promtool'], check: checkRules },
   chart: { needs: ['helm', 'kubernetes-validate'], check: checkChart },
+  policy: { needs: ['checkov'], check: checkPolicy },
   unit: { needs: ['systemd-analyze'], check: checkUnit },
   compose: { needs: ['check-jsonschema'], check: checkCompose },
   completion: { needs: ['zsh', 'fish'], check: checkCompletion },
@@ -51,7 +40,8 @@ const CHECKS = {
   image: { needs: ['buildah', 'mmdebstrap'], root: true, check: checkImage },
 };
 
-const words = process.argv.slice(2);
+const WRITE = '--write';
+const words = process.argv.slice(2).filter((word) => word !== WRITE);
 process.exitCode = await main();
 
 async function main() {
@@ -74,7 +64,7 @@ async function main() {
     const folder = mkdtempSync(join(tmpdir(), 'polygate-deploy-'));
     const begin = performance.now();
     try {
-      const word = await check({ tools, node, npmFolder, folder });
+      const word = await check({ tools, node, npmFolder, folder, write: process.argv.includes(WRITE) });
       say(`ok      ${name}  ${((performance.now() - begin) / 1000).toFixed(1)} s${word ? `  ${word}` : ''}`);
     } catch (error) {
       isFailed = true;
@@ -89,40 +79,6 @@ async function main() {
 function checkRules({ tools }) {
   runOrThrow(tools.promtool, ['check', 'rules', join(root, 'deploy/prometheus/rules.yaml')]);
   runOrThrow(tools.promtool, ['test', 'rules', join(root, 'deploy/prometheus/rules.test.yaml')]);
-}
-
-/** Renders the chart for several values, validates the objects against the schemas of Kubernetes, and tries values that it must refuse. */
-function checkChart({ tools, folder }) {
-  const template = (...sets) => {
-    const values = sets.flatMap((set) => ['--set', set]);
-    return run(tools.helm, ['template', 'test', CHART, '--kube-version', KUBERNETES, ...values]);
-  };
-  runOrThrow(tools.helm, ['lint', '--strict', '--kube-version', KUBERNETES, CHART]);
-  let count = 0;
-  for (const [name, sets] of Object.entries({ sqlite: [], postgres: SHARED, everything: EVERYTHING })) {
-    const { code, output, stdout } = template(...sets);
-    assert.equal(code, 0, output);
-    const objects = stdout.split(/^---$/m).filter((object) => /^kind:/m.test(object));
-    count += objects.length;
-    const own = objects.filter((object) => !FOREIGN_KINDS.includes(/^kind: (\w+)/m.exec(object)?.[1] ?? ''));
-    const file = join(folder, `${name}.yaml`);
-    writeFileSync(file, own.join('---'));
-    runOrThrow(tools['kubernetes-validate'], ['--strict', '--kubernetes-version', KUBERNETES, file]);
-  }
-  const refused = {
-    'config.sever.port=1': /sever/,
-    'replicas=2': /PostgreSQL/,
-    'database.existingSecret=s': /encryption\.existingSecret/,
-    'metrics.serviceMonitor.enabled=true': /admin\.existingSecret/,
-  };
-  for (const [set, reason] of Object.entries(refused)) {
-    const { code, output } = template(set);
-    assert.notEqual(code, 0, `${set} is accepted`);
-    assert.match(output, reason);
-  }
-  runOrThrow(tools.helm, ['package', CHART, '--destination', folder]);
-  assert.ok(readdirSync(folder).some((file) => file.endsWith('.tgz')));
-  return `${count} objects`;
 }
 
 /** By the schema of the Compose specification, which must refuse a misspelt field. */
