@@ -26,11 +26,8 @@ export function KeyPage() {
   const { span, asked } = useReport(time, (one) => usageOfOwn({ span: one, by: [one.step, 'model'] }));
   const change = (next: TimeSearch) => navigate({ search: (search) => ({ ...search, ...next }) });
   return (
-    <Page
-      title="My key"
-      about="What this key may do, and what it has used."
-      actions={<RangePicker time={time} span={span} byDefault="24h" onChange={change} />}
-    >
+    <Page title="My key" about="What this key may do, and what it has used.">
+      <RangePicker time={time} span={span} byDefault="24h" onChange={change} />
       <Loaded asked={asked} loading={<LoadingBlock className="h-24" />}>
         {({ total }) => <Totals total={total} span={span} />}
       </Loaded>

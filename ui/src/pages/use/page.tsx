@@ -58,13 +58,9 @@ export function UsePage() {
     <Page
       title="Use and cost"
       about="Sums are exact. Each leads to its requests."
-      actions={
-        <>
-          <SavedViews path="/use" onOpen={(href) => void navigate({ href })} />
-          <RangePicker time={given} span={span} byDefault="24h" onChange={change} />
-        </>
-      }
+      actions={<SavedViews path="/use" onOpen={(href) => void navigate({ href })} />}
     >
+      <RangePicker time={given} span={span} byDefault="24h" onChange={change} />
       <div className="flex flex-wrap items-center gap-2">
         <Segments
           label="Figure"
