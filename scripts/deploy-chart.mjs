@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { parse } from 'yaml';
 import { run, runOrThrow } from './deploy-tools.mjs';
 import { root } from './install.mjs';
 
@@ -38,6 +39,11 @@ export function checkChart({ tools, folder, write }) {
     const manifest = join(folder, file);
     writeFileSync(manifest, own.join('---'));
     runOrThrow(tools['kubernetes-validate'], ['--strict', '--kubernetes-version', KUBERNETES, manifest]);
+    for (const rules of objects.filter((object) => kindOf(object) === 'PrometheusRule')) {
+      const rulesFile = `${manifest}.rules`;
+      writeFileSync(rulesFile, JSON.stringify(parse(rules).spec));
+      runOrThrow(tools.promtool, ['check', 'rules', rulesFile]);
+    }
     const committed = join(CASES, file.replace(VALUES, RENDERED));
     const text = comparable(objects);
     if (existsSync(committed) && readFileSync(committed, 'utf8') === text) continue;

@@ -23,7 +23,7 @@ const MAX_EXPOSURE = 15;
 /** By name: the programs that a check needs, and the check, which may return a word about itself. */
 const CHECKS = {
   rules: { needs: ['promtool'], check: checkRules },
-  chart: { needs: ['helm', 'kubernetes-validate'], check: checkChart },
+  chart: { needs: ['helm', 'kubernetes-validate', 'promtool'], check: checkChart },
   policy: { needs: ['checkov'], check: checkPolicy },
   unit: { needs: ['systemd-analyze'], check: checkUnit },
   compose: { needs: ['check-jsonschema'], check: checkCompose },
