@@ -6,10 +6,12 @@ import { RouterProvider } from '@tanstack/react-router';
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { ApiError } from './api.ts';
+import { openRowsOnClick } from './parts/row-click.ts';
 import { router } from './router.tsx';
 import { applyTheme } from './theme.ts';
 
 applyTheme();
+openRowsOnClick();
 
 const queries = new QueryClient({
   defaultOptions: {

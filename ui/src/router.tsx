@@ -1,6 +1,13 @@
 /** Addresses of the pages. What a page shows is in its address. */
 
-import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from '@tanstack/react-router';
+import {
+  createRootRoute,
+  createRoute,
+  createRouter,
+  lazyRouteComponent,
+  parseSearchWith,
+  stringifySearchWith,
+} from '@tanstack/react-router';
 import { Frame } from './frame/frame.tsx';
 import { Home } from './frame/home.tsx';
 import { NotFound } from './frame/not-found.tsx';
@@ -15,7 +22,9 @@ import { DELIVERY_STATES } from './pages/webhooks/search.ts';
 import { type TimeSearch, timeOf } from './times.ts';
 
 type Search = Record<string, unknown>;
-const text = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined);
+/** Text that looks like a number or like a truth value is one in the search of an address. */
+const text = (value: unknown): string | undefined =>
+  ['string', 'number', 'boolean'].includes(typeof value) && value !== '' ? String(value) : undefined;
 const oneOf = <Value extends string>(values: readonly Value[], value: unknown): Value | undefined =>
   values.find((one) => one === value);
 
@@ -244,7 +253,15 @@ const webhooks = createRoute({
   component: lazyRouteComponent(() => import('./pages/webhooks/page.tsx'), 'WebhooksPage'),
 });
 
+/** Objects and quoted text. Other values stay as they are written, so that `1e5` is no number with other digits. */
+function parseValue(value: string): unknown {
+  if (/^["[{]/.test(value)) return JSON.parse(value);
+  throw new SyntaxError('It is plain text.');
+}
+
 export const router = createRouter({
+  parseSearch: parseSearchWith(parseValue),
+  stringifySearch: stringifySearchWith(JSON.stringify, parseValue),
   routeTree: root.addChildren([
     index,
     config,

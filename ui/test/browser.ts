@@ -124,11 +124,14 @@ export async function visit(
   return { page, faults };
 }
 
+/** Without the option the size of what can be clicked is not checked. */
+const ALL_RULES = { rules: { 'target-size': { enabled: true } } };
+
 /** The page must have no fault, and no violation of the rules of accessibility, or of those that are named. */
 export async function assertSound({ page, faults }: Visit, rules?: readonly string[]): Promise<void> {
   const found = await page.evaluate<Violation[]>(`(async () => {
     if (!window.axe) { ${axe} }
-    return (await window.axe.run(document, ${JSON.stringify(rules ? { runOnly: rules } : {})})).violations.map(({ id, nodes }) => ({ id, html: nodes.map(({ html }) => html) }));
+    return (await window.axe.run(document, ${JSON.stringify(rules ? { runOnly: rules } : ALL_RULES)})).violations.map(({ id, nodes }) => ({ id, html: nodes.map(({ html }) => html) }));
   })()`);
   const violations = found.map(({ id, html }) => `${id}: ${html.join(' ')}`.slice(0, 600));
   assert.deepEqual(violations, []);

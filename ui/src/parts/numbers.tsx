@@ -46,11 +46,10 @@ export function plainDecimal(value: string | number): string {
   return text.includes('e') ? value.toFixed(12).replace(/0+$/, '').replace(/\.$/, '') : text;
 }
 
-/** Price of a token as that of a million. */
+/** Price of a token as that of a million. A negative one stands for a price that is not known. */
 export function PerMillion({ perToken }: { perToken: string | undefined }) {
-  if (perToken === undefined) return <span className="text-dim">unknown</span>;
-  const price = Number(perToken) * 1e6;
-  if (price < 0) return <span className="text-dim">varies</span>;
+  const price = Number(perToken ?? -1) * 1e6;
+  if (price < 0) return <span className="text-dim">unknown</span>;
   return <span>${price.toLocaleString('en-US', { minimumFractionDigits: 2, maximumFractionDigits: 4 })}</span>;
 }
 

@@ -146,7 +146,7 @@ function KeyTable({ all }: { all: KeyView[] }) {
                         <button
                           key={one}
                           type="button"
-                          className="min-h-6 rounded border px-1.5 font-mono text-xs text-dim hover:text-ink"
+                          className="min-h-[24px] rounded border px-1.5 font-mono text-xs text-dim hover:text-ink"
                           onClick={() => change({ tag: one })}
                         >
                           {one}

@@ -4,7 +4,7 @@ import { X } from 'lucide-react';
 import type { ReactNode } from 'react';
 import { formatCount, PerMillion } from '../../parts/numbers.tsx';
 import { TableScroll } from '../../parts/page.tsx';
-import type { Model } from './query.ts';
+import { isKnown, type Model } from './query.ts';
 
 interface Line {
   label: string;
@@ -23,10 +23,10 @@ const LINES: Line[] = [
   { label: 'Input', ...price('prompt') },
   { label: 'Cached input', ...price('input_cache_read') },
   { label: 'Output', ...price('completion') },
-  { label: 'Context', key: ({ context_length: tokens }) => (tokens === null ? 'unknown' : formatCount(tokens)) },
+  { label: 'Context', key: ({ context_length: tokens }) => (isKnown(tokens) ? formatCount(tokens) : 'unknown') },
   {
     label: 'Longest answer',
-    key: ({ top_provider: { max_completion_tokens: tokens } }) => (tokens === null ? 'unknown' : formatCount(tokens)),
+    key: ({ top_provider: { max_completion_tokens: tokens } }) => (isKnown(tokens) ? formatCount(tokens) : 'unknown'),
   },
   { label: 'Takes', key: ({ architecture }) => architecture.input_modalities.join(', ') },
   { label: 'Gives', key: ({ architecture }) => architecture.output_modalities.join(', ') },
@@ -64,7 +64,7 @@ export function Compare({ models, onRemove, onClear }: CompareProps) {
                     <button
                       type="button"
                       aria-label={`Leave out ${id}`}
-                      className="grid size-6 place-items-center rounded text-dim hover:bg-hover"
+                      className="grid size-[24px] place-items-center rounded text-dim hover:bg-hover"
                       onClick={() => onRemove(id)}
                     >
                       <X size={13} aria-hidden />

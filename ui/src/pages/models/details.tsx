@@ -4,7 +4,7 @@ import { Code } from '../../parts/code.tsx';
 import { formatCount, PerMillion } from '../../parts/numbers.tsx';
 import { useSession } from '../../session.ts';
 import { snippetOf } from '../../snippets.ts';
-import type { Model } from './query.ts';
+import { isKnown, type Model } from './query.ts';
 
 /** Names of the prices that are for a token. */
 const PRICES: [name: string, label: string][] = [
@@ -21,10 +21,10 @@ export function ModelDetails({ model }: { model: Model }) {
   const rows: [string, string][] = [
     ['Takes', architecture.input_modalities.join(', ')],
     ['Gives', architecture.output_modalities.join(', ')],
-    ['Context', context === null ? 'unknown' : `${formatCount(context)} tokens`],
+    ['Context', isKnown(context) ? `${formatCount(context)} tokens` : 'unknown'],
     [
       'Longest answer',
-      top.max_completion_tokens === null ? 'unknown' : `${formatCount(top.max_completion_tokens)} tokens`,
+      isKnown(top.max_completion_tokens) ? `${formatCount(top.max_completion_tokens)} tokens` : 'unknown',
     ],
   ];
   return (

@@ -13,7 +13,7 @@ import { FilterLine, numbers, SearchField, ShownCount, Table } from '../../parts
 import { useListKeys } from '../../parts/use-list-keys.ts';
 import { Compare } from './compare.tsx';
 import { ModelDetails } from './details.tsx';
-import { type Model, modelList, providerOf } from './query.ts';
+import { isKnown, type Model, modelList, providerOf } from './query.ts';
 
 const route = getRouteApi('/models');
 const MAX_COMPARED = 4;
@@ -105,7 +105,7 @@ function Catalog({ all }: { all: Model[] }) {
                 </button>
               </td>
               <td className="text-dim">{model.architecture.input_modalities.join(', ')}</td>
-              <td className="number">{model.context_length === null ? '—' : formatShort(model.context_length)}</td>
+              <td className="number">{isKnown(model.context_length) ? formatShort(model.context_length) : '—'}</td>
               <td className="number">
                 <PerMillion perToken={model.pricing.prompt} />
               </td>
@@ -122,7 +122,7 @@ function Catalog({ all }: { all: Model[] }) {
               <td className="number">
                 <button
                   type="button"
-                  className="inline-grid size-7 place-items-center rounded-md text-dim hover:bg-hover aria-pressed:bg-accent-soft aria-pressed:text-accent disabled:opacity-40"
+                  className="inline-grid size-[24px] place-items-center rounded-md text-dim hover:bg-hover aria-pressed:bg-accent-soft aria-pressed:text-accent disabled:opacity-40"
                   aria-pressed={compared.includes(model.id)}
                   aria-label={`Compare ${model.id}`}
                   disabled={compared.length >= MAX_COMPARED && !compared.includes(model.id)}

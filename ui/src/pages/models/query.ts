@@ -9,6 +9,7 @@ export interface Model {
   description: string;
   owned_by: string;
   created: number;
+  /** Tokens; 0 where it is not known, as in all counts of a model. */
   context_length: number | null;
   architecture: { input_modalities: string[]; output_modalities: string[] };
   pricing: Partial<Record<string, string>>;
@@ -24,5 +25,7 @@ export const modelList = queryOptions({
     return (await bodyOf<{ data: Model[] }>(response.json().then((data) => ({ data })))).data;
   },
 });
+
+export const isKnown = (tokens: number | null): tokens is number => tokens !== null && tokens > 0;
 
 export const providerOf = (model: Model): string => model.id.slice(0, model.id.indexOf('/'));

@@ -6,6 +6,7 @@ import { Plus, Send, Square, X } from 'lucide-react';
 import { useState } from 'react';
 import { request } from '../../api.ts';
 import { keyList } from '../../keys.ts';
+import { Announcement } from '../../parts/announcement.tsx';
 import { Combobox } from '../../parts/combobox.tsx';
 import { Card, Page } from '../../parts/page.tsx';
 import { Segments } from '../../parts/segments.tsx';
@@ -14,7 +15,7 @@ import { Empty, ErrorNotice, LoadingBlock } from '../../parts/states.tsx';
 import { useSession } from '../../session.ts';
 import { modelList } from '../models/query.ts';
 import { AnswerCard, type View } from './answer.tsx';
-import { type Run, useRuns } from './run.ts';
+import { type Run, useRuns, wordsOf } from './run.ts';
 import { CompareCard } from './wire/compare.tsx';
 import { moreMembers, requestOf, type Turn, WIRES } from './wires.ts';
 
@@ -79,6 +80,7 @@ export function PlaygroundPage() {
       about="The same words over any protocol to several models, seen on both sides of the gateway. Nothing of it is stored."
       isWide={view === 'wire'}
     >
+      <Announcement text={wordsOf(runs)} />
       {problem && <ErrorNotice error={problem} onRetry={() => void retry()} />}
       <Card>
         <form
@@ -111,7 +113,7 @@ export function PlaygroundPage() {
                   <button
                     type="button"
                     aria-label={`Leave out ${model}`}
-                    className="grid size-7 place-items-center rounded-md text-dim hover:bg-hover"
+                    className="grid size-[24px] place-items-center rounded-md text-dim hover:bg-hover"
                     onClick={() => change({ models: models.filter((one) => one !== model).join(',') })}
                   >
                     <X size={14} aria-hidden />

@@ -3,7 +3,7 @@
 import { EventSourceParserStream } from 'eventsource-parser/stream';
 import { useRef, useState } from 'react';
 import { ApiError, request } from '../../api.ts';
-import { readFrame, readWhole, type Wire, type WireRequest } from './wires.ts';
+import { type Frame, readFrame, readWhole, type ToolCall, type Wire, type WireRequest, withCalls } from './wires.ts';
 
 export interface Run {
   model: string;
@@ -11,6 +11,8 @@ export interface Run {
   sent: WireRequest;
   state: 'running' | 'done' | 'failed';
   text: string;
+  reasoning: string;
+  calls: ToolCall[];
   /** What this browser got: frames, or one whole body. */
   frames: { ms: number; text: string }[];
   firstMs?: number;
@@ -24,6 +26,8 @@ export interface Run {
   dropped?: string;
   error?: unknown;
 }
+
+const NO_ANSWER = { text: '', reasoning: '', calls: [], frames: [] };
 
 /** More frames are counted, not kept. */
 export const MAX_FRAMES = 400;
@@ -48,7 +52,7 @@ export function useRuns() {
   function start(starts: readonly Start[]) {
     stop();
     aborts.current = starts.map(() => new AbortController());
-    setRuns(starts.map(({ model, wire, sent }) => ({ model, wire, sent, state: 'running', text: '', frames: [] })));
+    setRuns(starts.map(({ model, wire, sent }) => ({ model, wire, sent, state: 'running', ...NO_ANSWER })));
     starts.forEach((one, index) => {
       const { signal } = aborts.current[index] as AbortController;
       const update = (next: (run: Run) => Run) => {
@@ -98,9 +102,20 @@ async function ask({ sent, wire, key }: Start, signal: AbortSignal, update: (nex
   if (!response.headers.get('content-type')?.startsWith('text/event-stream')) {
     const whole = await response.text();
     const ms = elapsed();
-    update((run) => ({ ...run, ...readWhole(wire, whole), frames: [{ ms, text: whole }], firstMs: ms }));
+    update((run) => ({ ...withFrame(run, readWhole(wire, whole)), frames: [{ ms, text: whole }], firstMs: ms }));
   } else await readStream(response, { wire, elapsed, update });
   update((run) => ({ ...run, state: run.error ? 'failed' : 'done', totalMs: elapsed() }));
+}
+
+/** For those who do not see the answers grow. */
+export function wordsOf(runs: readonly Run[]): string {
+  const states = { running: 'is answering', done: 'has answered', failed: 'has failed' };
+  return runs
+    .map(
+      ({ model, wire, state, text, outputTokens }) =>
+        `${model} over ${wire} ${states[state]}, ${outputTokens === undefined ? `${text.length} characters` : `${outputTokens} tokens`}.`,
+    )
+    .join(' ');
 }
 
 interface Reading {
@@ -115,16 +130,24 @@ async function readStream(response: Response, { wire, elapsed, update }: Reading
   for (let next = await reader?.read(); next && !next.done; next = await reader?.read()) {
     const { event, data } = next.value;
     const ms = elapsed();
-    const { text = '', inputTokens, outputTokens, error } = readFrame(wire, data);
+    const added = readFrame(wire, data);
     const frame = { ms, text: `${event ? `event: ${event}\n` : ''}data: ${data}\n\n` };
     update((run) => ({
-      ...run,
-      text: run.text + text,
+      ...withFrame(run, added),
       frames: run.frames.length < MAX_FRAMES ? [...run.frames, frame] : run.frames,
       firstMs: run.firstMs ?? ms,
-      inputTokens: inputTokens ?? run.inputTokens,
-      outputTokens: outputTokens ?? run.outputTokens,
-      error: error ?? run.error,
     }));
   }
+}
+
+function withFrame(run: Run, { text = '', reasoning = '', calls, inputTokens, outputTokens, error }: Frame): Run {
+  return {
+    ...run,
+    text: run.text + text,
+    reasoning: run.reasoning + reasoning,
+    calls: calls ? withCalls(run.calls, calls) : run.calls,
+    inputTokens: inputTokens ?? run.inputTokens,
+    outputTokens: outputTokens ?? run.outputTokens,
+    error: error ?? run.error,
+  };
 }

@@ -1,4 +1,4 @@
-/** A conversation as a request of each protocol, and the text and tokens of its frames. */
+/** A conversation as a request of each protocol, and what its frames add to the answer. */
 
 export const WIRES = ['chat', 'messages', 'generate', 'responses'] as const;
 export type Wire = (typeof WIRES)[number];
@@ -22,11 +22,25 @@ export interface WireRequest {
 /** What a frame adds to the answer. */
 export interface Frame {
   text?: string;
+  reasoning?: string;
+  calls?: CallPart[] | false;
   inputTokens?: number;
   outputTokens?: number;
   /** Of a failure amid the stream. */
   error?: string;
 }
+
+/** A tool call of the model. */
+export interface ToolCall {
+  name: string;
+  /** JSON text, not complete until the answer is. */
+  input: string;
+  /** Place in the answer, where later frames go on with the call. */
+  place?: number | undefined;
+}
+
+/** A tool call, or more of the input of the one at the same place. */
+export type CallPart = Partial<ToolCall>;
 
 // biome-ignore lint/suspicious/noExplicitAny: Frames of four protocols, read with care.
 type Json = Record<string, any>;
@@ -54,12 +68,16 @@ const PROTOCOLS: Record<Wire, Protocol> = {
     }),
     read: ({ choices, usage, error }) => ({
       text: choices?.[0]?.delta?.content ?? undefined,
+      reasoning: reasoningOfChat(choices?.[0]?.delta),
+      calls: callsOfChat(choices?.[0]?.delta),
       inputTokens: usage?.prompt_tokens,
       outputTokens: usage?.completion_tokens,
       error: error?.message,
     }),
     whole: ({ choices, usage }) => ({
       text: choices?.[0]?.message?.content ?? undefined,
+      reasoning: reasoningOfChat(choices?.[0]?.message),
+      calls: callsOfChat(choices?.[0]?.message),
       inputTokens: usage?.prompt_tokens,
       outputTokens: usage?.completion_tokens,
     }),
@@ -76,11 +94,18 @@ const PROTOCOLS: Record<Wire, Protocol> = {
     }),
     whole: ({ content, usage }) => ({
       text: textOf(content),
+      reasoning: content?.map(({ thinking }: Json) => thinking ?? '').join(''),
+      calls: content?.filter(({ type }: Json) => type === 'tool_use').map(callOfBlock),
       inputTokens: usage?.input_tokens,
       outputTokens: usage?.output_tokens,
     }),
-    read: ({ delta, message, usage, error }) => ({
+    read: ({ delta, message, usage, error, index, content_block: block }) => ({
       text: delta?.type === 'text_delta' ? delta.text : undefined,
+      reasoning: delta?.type === 'thinking_delta' ? delta.thinking : undefined,
+      calls:
+        block?.type === 'tool_use'
+          ? [{ ...callOfBlock(block), place: index }]
+          : delta?.type === 'input_json_delta' && [{ input: delta.partial_json, place: index }],
       inputTokens: usage?.input_tokens ?? message?.usage?.input_tokens,
       outputTokens: usage?.output_tokens,
       error: error?.message,
@@ -94,7 +119,11 @@ const PROTOCOLS: Record<Wire, Protocol> = {
       generationConfig: { maxOutputTokens: maxTokens, temperature },
     }),
     read: ({ candidates, usageMetadata, error }) => ({
-      text: candidates?.[0]?.content?.parts?.map((part: Json) => (part.thought ? '' : (part.text ?? ''))).join(''),
+      text: textOf(partsOf(candidates)?.filter(({ thought }) => !thought)),
+      reasoning: textOf(partsOf(candidates)?.filter(({ thought }) => thought)),
+      calls: partsOf(candidates)?.flatMap(({ functionCall: call }) =>
+        call ? [{ name: call.name, input: JSON.stringify(call.args ?? {}) }] : [],
+      ),
       inputTokens: usageMetadata?.promptTokenCount,
       outputTokens: usageMetadata?.candidatesTokenCount,
       error: error?.message,
@@ -113,18 +142,67 @@ const PROTOCOLS: Record<Wire, Protocol> = {
       store: false,
     }),
     whole: ({ output, usage }) => ({
-      text: output?.map(({ content }: Json) => textOf(content)).join(''),
+      text: output?.map(({ type, content }: Json) => (type === 'message' ? textOf(content) : '')).join(''),
+      reasoning: output
+        ?.map(({ type, summary, content }: Json) =>
+          type === 'reasoning' ? textOf(content?.length > 0 ? content : summary) : '',
+        )
+        .join(''),
+      calls: output?.filter(isFunctionCall).map(callOfItem),
       inputTokens: usage?.input_tokens,
       outputTokens: usage?.output_tokens,
     }),
-    read: ({ type, delta, response, message }) => ({
+    read: ({ type, delta, response, message, item, output_index: place }) => ({
       text: type === 'response.output_text.delta' ? delta : undefined,
+      reasoning: /^response\.reasoning(_summary)?_text\.delta$/.test(type) ? delta : undefined,
+      calls:
+        type === 'response.output_item.added' && isFunctionCall(item)
+          ? [{ ...callOfItem(item), place }]
+          : type === 'response.function_call_arguments.delta' && [{ input: delta, place }],
       inputTokens: response?.usage?.input_tokens,
       outputTokens: response?.usage?.output_tokens,
       error: type === 'error' ? message : response?.error?.message,
     }),
   },
 };
+
+/** Providers name it differently. */
+function reasoningOfChat(message: Json | undefined): string | undefined {
+  return message?.reasoning ?? message?.reasoning_content ?? undefined;
+}
+
+function callsOfChat(message: Json | undefined): CallPart[] | undefined {
+  return message?.tool_calls?.map(({ index, function: call }: Json) => ({
+    name: call?.name,
+    input: call?.arguments,
+    place: index,
+  }));
+}
+
+/** The input of a block that begins comes with the next frames. */
+function callOfBlock({ name, input }: Json): CallPart {
+  const isEmpty = Object.keys(input ?? {}).length === 0;
+  return { name, input: isEmpty ? '' : JSON.stringify(input) };
+}
+
+const isFunctionCall = (item: Json | undefined): boolean => item?.type === 'function_call';
+const callOfItem = ({ name, arguments: input }: Json): CallPart => ({ name, input });
+
+function partsOf(candidates: Json[] | undefined): Json[] | undefined {
+  return candidates?.[0]?.content?.parts;
+}
+
+/** Tool calls with what a frame adds to them. */
+export function withCalls(calls: readonly ToolCall[], parts: readonly CallPart[]): ToolCall[] {
+  const all = [...calls];
+  for (const { name = '', input = '', place } of parts) {
+    const at = place === undefined ? -1 : all.findIndex((call) => call.place === place);
+    const before = all[at];
+    if (before) all[at] = { ...before, name: before.name || name, input: before.input + input };
+    else all.push({ name, input, place });
+  }
+  return all;
+}
 
 function textOf(parts: Json[] | undefined): string {
   return parts?.map(({ text }) => text ?? '').join('') ?? '';

@@ -30,7 +30,8 @@ export interface RequestView {
   /** Null if the protocol does not say it. */
   tool_failures: number | null;
   estimated: boolean;
-  cost: string;
+  /** USD; null where the price of the model is not known. */
+  cost: string | null;
   first_byte_ms: number | null;
   total_ms: number | null;
   upstream_id: string | null;
@@ -108,7 +109,7 @@ const LIVE_LIMIT = 200;
 const OLDER_LIMIT = 200;
 
 /** Both lists take the same parameters; that of a key has no `key`. */
-async function list(isOperator: boolean, { key, ...query }: ListQuery): Promise<RequestPage> {
+export async function list(isOperator: boolean, { key, ...query }: ListQuery): Promise<RequestPage> {
   const { data } = isOperator
     ? await api.GET('/admin/v1/requests', { params: { query: { ...query, key } as never } })
     : await api.GET('/v1/self/requests', { params: { query: query as never } });

@@ -111,7 +111,11 @@ function TagTable({ tags, open, onOpen }: TagTableProps) {
               </button>
             </td>
             <td className="number">
-              <Link to="/keys" search={{ tag }} className="text-accent underline-offset-4 hover:underline">
+              <Link
+                to="/keys"
+                search={{ tag }}
+                className="inline-block min-h-[24px] min-w-[24px] content-center text-accent underline-offset-4 hover:underline"
+              >
                 {formatCount(keys)}
                 <span className="sr-only"> keys with {tag}</span>
               </Link>

@@ -265,7 +265,7 @@ function GroupTable({ by, groups, total, metric, span, filters, label, onDrill }
         </thead>
         <tbody>
           {groups.map((group) => (
-            <tr key={group.id} data-opens>
+            <tr key={group.id} data-opens={group.id === NONE ? undefined : ''}>
               <td>
                 {group.id === NONE ? (
                   <span className="text-dim">{label(group.id)}</span>

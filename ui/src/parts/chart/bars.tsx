@@ -33,8 +33,14 @@ interface BarsProps {
 const WIDTH = 960;
 const LABEL_WIDTH = 110;
 const HEIGHT = 220;
-const MARGIN = { top: 8, right: 4, bottom: 22, left: 56 };
+const MARGIN = { top: 8, right: 4, bottom: 22 };
 const TICKS = 4;
+/** Widest digit of a label of an axis, and what is between the labels and the bars. */
+const DIGIT_WIDTH = 7;
+const LABEL_GAP = 8;
+const MIN_LABEL_DIGITS = 6;
+/** Digits behind the point that money has at least. */
+const CENTS = 2;
 
 export function StackedBars(props: BarsProps) {
   const [isTable, setTable] = useState(false);
@@ -67,18 +73,22 @@ function Drawing({ label, buckets, series, format, formatTime, onZoom, onPick }:
   const place = useRef<HTMLDivElement>(null);
   const width = useWidth(place);
   const totals = buckets.map(({ values }) => series.reduce((sum, { id }) => sum + (values[id] ?? 0), 0));
-  const x = scaleBand<number>()
-    .domain(buckets.map((_, index) => index))
-    .range([MARGIN.left, width - MARGIN.right])
-    .paddingInner(buckets.length > 60 ? 0.15 : 0.28);
   const y = scaleLinear()
     .domain([0, Math.max(...totals, 0) || 1])
     .nice(TICKS)
     .range([HEIGHT - MARGIN.bottom, MARGIN.top]);
+  const ticks = y.ticks(TICKS);
+  const tickLabels = withoutCommonZeros(ticks.map(format));
+  const digits = Math.max(MIN_LABEL_DIGITS, ...tickLabels.map(({ length }) => length));
+  const left = digits * DIGIT_WIDTH + LABEL_GAP;
+  const x = scaleBand<number>()
+    .domain(buckets.map((_, index) => index))
+    .range([left, width - MARGIN.right])
+    .paddingInner(buckets.length > 60 ? 0.15 : 0.28);
   const every = Math.max(1, Math.ceil(buckets.length / (width / LABEL_WIDTH)));
   const bucketAt = (event: PointerEvent<SVGSVGElement>): number => {
     const box = event.currentTarget.getBoundingClientRect();
-    const x0 = ((event.clientX - box.left) / box.width) * width - MARGIN.left;
+    const x0 = ((event.clientX - box.left) / box.width) * width - left;
     return Math.min(buckets.length - 1, Math.max(0, Math.floor(x0 / x.step())));
   };
   const bucket = shown === undefined ? undefined : buckets[shown];
@@ -113,11 +123,11 @@ function Drawing({ label, buckets, series, format, formatTime, onZoom, onPick }:
         }}
       >
         <title id={titleId}>{label}</title>
-        {y.ticks(TICKS).map((tick) => (
+        {ticks.map((tick, index) => (
           <g key={tick}>
-            <line x1={MARGIN.left} x2={width - MARGIN.right} y1={y(tick)} y2={y(tick)} className="stroke-line" />
-            <text x={MARGIN.left - 8} y={y(tick) + 4} textAnchor="end" className="fill-dim text-[11px]">
-              {format(tick)}
+            <line x1={left} x2={width - MARGIN.right} y1={y(tick)} y2={y(tick)} className="stroke-line" />
+            <text x={left - LABEL_GAP} y={y(tick) + 4} textAnchor="end" className="fill-dim text-[11px]">
+              {tickLabels[index]}
             </text>
           </g>
         ))}
@@ -171,7 +181,7 @@ function Drawing({ label, buckets, series, format, formatTime, onZoom, onPick }:
       {bucket && shown !== undefined && (
         <div
           className="pointer-events-none absolute top-1 z-10 min-w-40 rounded-lg border bg-raised px-3 py-2 shadow-lg"
-          style={shown > buckets.length / 2 ? { left: '4.5rem' } : { right: '0.5rem' }}
+          style={shown > buckets.length / 2 ? { left: left + LABEL_GAP } : { right: '0.5rem' }}
         >
           <div className="mb-1 font-medium">{formatTime(bucket.at)}</div>
           {series
@@ -194,6 +204,17 @@ function Drawing({ label, buckets, series, format, formatTime, onZoom, onPick }:
       )}
     </div>
   );
+}
+
+/** Labels of one axis without the zeros at which all of them end, so that `$0.000006000` is `$0.000006`. */
+function withoutCommonZeros(labels: readonly string[]): string[] {
+  const spare = labels.map((label) => {
+    const behindPoint = /\.(\d+)$/.exec(label)?.[1] ?? '';
+    const zeros = /0*$/.exec(behindPoint)?.[0].length ?? 0;
+    return Math.min(zeros, Math.max(0, behindPoint.length - CENTS));
+  });
+  const common = Math.min(...spare);
+  return labels.map((label) => label.slice(0, label.length - common));
 }
 
 /** Width of an element in pixels, so that text in a drawing keeps its size. */

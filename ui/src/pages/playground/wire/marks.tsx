@@ -56,7 +56,7 @@ export function MarkFilter({ counts, hidden, names, onChange }: MarkFilterProps)
           type="button"
           aria-pressed={!hidden.includes(mark)}
           onClick={() => onChange(hidden.includes(mark) ? hidden.filter((one) => one !== mark) : [...hidden, mark])}
-          className="inline-flex min-h-6 items-center gap-1.5 rounded-md border border-line px-1.5 hover:bg-hover aria-[pressed=false]:border-dashed aria-[pressed=false]:line-through"
+          className="inline-flex min-h-[24px] items-center gap-1.5 rounded-md border border-line px-1.5 hover:bg-hover aria-[pressed=false]:border-dashed aria-[pressed=false]:line-through"
         >
           <MarkLabel mark={mark} names={names} />
           <span className="text-xs text-dim tabular-nums">{counts[mark]}</span>

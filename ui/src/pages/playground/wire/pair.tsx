@@ -153,7 +153,7 @@ function HeaderList({ headers, name }: { headers: Record<string, string>; name: 
   if (entries.length === 0) return null;
   return (
     <details className="text-xs">
-      <summary className="min-h-6 content-center text-dim hover:text-ink">
+      <summary className="min-h-[24px] content-center text-dim hover:text-ink">
         {entries.length} {entries.length === 1 ? name.slice(0, -1) : name}
       </summary>
       <dl className="grid grid-cols-[auto_minmax(0,1fr)] gap-x-2 font-mono">
@@ -171,7 +171,7 @@ function HeaderList({ headers, name }: { headers: Record<string, string>; name: 
 function MarkCell({ mark, names }: { mark: ShownMark; names: MarkNames }) {
   return (
     <div className="flex items-start px-3 py-1 font-sans sm:justify-center sm:px-1.5">
-      <span className="flex min-h-6 items-center">
+      <span className="flex min-h-[24px] items-center">
         <MarkLabel mark={mark} names={names} />
       </span>
     </div>
@@ -220,7 +220,7 @@ function Frame({ frame, protocol }: { frame: WireFrame; protocol: string }) {
   const carried = carriedText(protocol, frame);
   return (
     <div className="min-w-0">
-      <div className="flex min-h-6 flex-wrap items-center gap-x-2">
+      <div className="flex min-h-[24px] flex-wrap items-center gap-x-2">
         <span className="w-16 shrink-0 text-dim tabular-nums">+{formatCount(frame.ms)} ms</span>
         {event && <span className="text-accent">{event}</span>}
         {carried !== '' && <Value text={carried} shown={shortened(JSON.stringify(carried))} />}
@@ -229,7 +229,7 @@ function Frame({ frame, protocol }: { frame: WireFrame; protocol: string }) {
         type="button"
         aria-expanded={isOpen}
         onClick={() => setOpen(!isOpen)}
-        className={`block min-h-6 w-full rounded text-left break-all text-dim hover:text-ink ${isOpen ? 'whitespace-pre-wrap' : 'truncate'}`}
+        className={`block min-h-[24px] w-full rounded text-left break-all text-dim hover:text-ink ${isOpen ? 'whitespace-pre-wrap' : 'truncate'}`}
       >
         {isOpen ? data : excerpt(data, carried)}
       </button>
