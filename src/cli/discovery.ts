@@ -7,6 +7,14 @@ import { version } from '../core/version.ts';
 import { createProviderRegistry, type ProviderRegistry } from '../gateway/provider-registry.ts';
 import { createUpstreamClient } from '../transport/upstream-client.ts';
 
+/** What is known of models without asking anybody. Nobody is called with it. */
+export async function configuredModels(config: Pick<Config, 'data' | 'server' | 'routing' | 'providers'>) {
+  const unasked = config.providers.map((one) =>
+    one.state === 'ready' && !Array.isArray(one.models) ? { ...one, models: [] } : one,
+  );
+  return discoverModels(config, unasked);
+}
+
 /** Resolves within the timeout of a model list, also if providers fail; their states say so. */
 export async function discoverModels(
   { data, server, routing, providers }: Pick<Config, 'data' | 'server' | 'routing' | 'providers'>,

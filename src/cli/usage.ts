@@ -6,10 +6,12 @@ import { parseDuration } from '../config/units.ts';
 import { systemClock } from '../core/clock.ts';
 import { defined } from '../core/defined.ts';
 import { GatewayError } from '../core/errors.ts';
+import { hasPrice } from '../routing/model-directory.ts';
 import { openStore } from '../store/open.ts';
 import type { Store } from '../store/store.ts';
 import { StoreUnavailable } from '../store/unavailable.ts';
 import { readUseQuery, reportUse, USE_DIMENSIONS, type UseReport, type UseRow } from '../usage/use-report.ts';
+import { configuredModels } from './discovery.ts';
 import { type ConfigOptions, configSource } from './source.ts';
 import { printJson, printTable } from './table.ts';
 
@@ -28,6 +30,7 @@ export interface UsageOptions extends ConfigOptions {
 const COUNTS = ['requests', 'failures', 'input_tokens', 'output_tokens', 'cached_tokens', 'cost'] as const;
 /** No tag has it for a value. */
 const WITHOUT_VALUE = '(none)';
+const UNKNOWN = 'unknown';
 const COUNT_HEADINGS = ['REQUESTS', 'FAILED', 'INPUT', 'OUTPUT', 'CACHED', 'USD'];
 
 export async function showUsage(options: UsageOptions): Promise<void> {
@@ -39,19 +42,28 @@ export async function showUsage(options: UsageOptions): Promise<void> {
   try {
     const names = await keyNames(store, config);
     if (options.key !== undefined) query.filter.keyId = findKeyId(options.key, names);
-    const report = await reportUse(store, query, names);
+    const directory = await configuredModels(config);
+    const report = await reportUse(store, query, { names, hasPrice: (model) => hasPrice(directory, model) });
     const data = report.data.map(withKeyName);
+    const isUnknown = ({ model }: UseRow) => report.models_without_price.includes(String(model));
     if (options.json) printJson({ ...report, data });
     else {
-      const rows = data.map((row) => [...query.by.map((name) => row[name] ?? WITHOUT_VALUE), ...cells(row)]);
+      const rows = data.map((row) => [...query.by.map((name) => row[name] ?? WITHOUT_VALUE), ...cells(row, isUnknown(row))]);
       const total = [...query.by.map((_, index) => (index === 0 ? 'total' : '')), ...cells(report.total)];
       printTable([...query.by.map((name) => name.toUpperCase()), ...COUNT_HEADINGS], [...rows, total]);
+      noteUnknownCost(report);
     }
   } catch (error) {
     throw error instanceof StoreUnavailable ? new Error(`The store cannot be used: ${error.problem}.`) : error;
   } finally {
     await store.close();
   }
+}
+
+/** On standard error, so that the table stays one. */
+function noteUnknownCost({ models_without_price: models }: UseReport): void {
+  if (models.length === 0) return;
+  process.stderr.write(`Not in these sums is the cost of models without a known price: ${models.join(', ')}.\n`);
 }
 
 function resolveFrom(from: string | undefined, now: number): string | undefined {
@@ -82,6 +94,6 @@ function withKeyName({ key_name: name, ...row }: UseRow): UseRow {
   return row.key === undefined ? row : { ...row, key: name ?? row.key };
 }
 
-function cells(counts: UseReport['total']): string[] {
-  return COUNTS.map((name) => String(counts[name]));
+function cells(counts: UseReport['total'], isCostUnknown = false): string[] {
+  return COUNTS.map((name) => (isCostUnknown && name === 'cost' ? UNKNOWN : String(counts[name])));
 }

@@ -77,6 +77,9 @@ export const use = Type.Object({
   data: Type.Array(row),
   total,
   models_without_cost: Type.Array(Type.String(), { description: 'Free ones, and those whose price is not known.' }),
+  models_without_price: Type.Array(Type.String(), {
+    description: 'Those whose price is not known: their cost is not in the sums.',
+  }),
   before: Type.Union([Type.Object({ from: moment, to: moment, data: Type.Array(row), total }), Type.Null()]),
 });
 

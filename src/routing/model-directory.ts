@@ -109,6 +109,17 @@ function absenceOf(
   return `The provider "${id}" has no model "${name.slice(slash + 1)}"; ${advice}`;
 }
 
+/** Whether there is a price, zero or not, of what a usage record names `<provider>/<model id at the upstream>`. */
+export function hasPrice({ providers, routes }: ModelDirectory, name: string): boolean {
+  const slash = name.indexOf('/');
+  const [provider, upstreamId] = [name.slice(0, slash), name.slice(slash + 1)];
+  const pricing = providers.get(provider)?.modelOf(upstreamId).pricing ?? {};
+  if (Object.keys(pricing).length > 0) return true;
+  return [...routes.models.values()].some((endpoints) =>
+    endpoints.some((one) => one.provider === provider && one.model === upstreamId && one.pricing !== undefined),
+  );
+}
+
 /**
  * The endpoint of a model at its own provider, without a routing decision.
  * Throws `model_not_found` for a name that is neither an alias nor `<provider>/<model_id>` of a known provider and model.

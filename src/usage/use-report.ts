@@ -51,6 +51,8 @@ export interface UseReport {
   total: UseCounts;
   /** Models that were used without a cost: they are free, or their price is not known. */
   models_without_cost: string[];
+  /** Those of them that have no price: what they cost is not known, and not in the sums. */
+  models_without_price: string[];
   /** Of the period before, without its times. */
   before: { from: string; to: string; data: UseRow[]; total: UseCounts } | null;
 }
@@ -151,11 +153,18 @@ function readTop(text: string | null): number | undefined {
   throw invalid('top', `must be a whole number between 1 and ${MAX_TOP}`);
 }
 
-/** `names` are those of keys by their ids. */
+/** What the store does not know. */
+export interface UseContext {
+  /** Names of keys by their ids. */
+  names: ReadonlyMap<string, string>;
+  /** Whether a model, `<provider>/<model id>`, has a price. */
+  hasPrice(model: string): boolean;
+}
+
 export async function reportUse(
   store: Pick<Store, 'call'>,
   query: UseQuery,
-  names: ReadonlyMap<string, string>,
+  { names, hasPrice }: UseContext,
 ): Promise<UseReport> {
   const { now, from, to, zone, by, filter, top, compare } = query;
   const unit = unitOf(by);
@@ -171,6 +180,7 @@ export async function reportUse(
   const finish = (some: readonly SumRow[], dimensions: UseDimension[]) =>
     merged(some, dimensions, { first: plain[0], kept }).map((row) => encodeRow(row, dimensions, names));
   const data = finish(rows, by);
+  const withoutCost = modelsWithoutCost(byModel ?? merged(rows, ['model'], ALL_GROUPS));
   const range = ({ from: first, to: end }: { from: number; to: number }) => ({
     from: new Date(first * unit).toISOString(),
     to: new Date(end * unit).toISOString(),
@@ -182,7 +192,8 @@ export async function reportUse(
     by,
     data,
     total: totalOf(rows),
-    models_without_cost: modelsWithoutCost(byModel ?? merged(rows, ['model'], ALL_GROUPS)),
+    models_without_cost: withoutCost,
+    models_without_price: withoutCost.filter((model) => !hasPrice(model)),
     before: earlierRows ? { ...range(earlier), data: finish(earlierRows, plain), total: totalOf(earlierRows) } : null,
   };
 }

@@ -19,6 +19,7 @@ import { forEachStore } from '../store/stores.ts';
 import { RAW_SQL, rawSql } from './raw-sql.ts';
 
 const HOUR_MS = 3_600_000;
+const NO_CONTEXT = { names: new Map(), hasPrice: () => false };
 /** A week in which summer time ends in Europe. */
 const FIRST = Date.UTC(2025, 9, 22) / HOUR_MS;
 const HOURS = 7 * 24;
@@ -375,7 +376,7 @@ forEachStore((name, open) => {
     await add(store, [rowOf({ ...VIDEO, hour: 19 }), rowOf({ ...VIDEO, hour: 40 })]);
     const ask = async (zone: string, by: string) => {
       const query = new URLSearchParams({ from: '2025-10-20', to: '2025-10-30', zone, by });
-      const { data } = await reportUse(store, readUseQuery(query, store.now(), USE_DIMENSIONS), new Map());
+      const { data } = await reportUse(store, readUseQuery(query, store.now(), USE_DIMENSIONS), NO_CONTEXT);
       return data.map((row) => [row.day ?? row.month, row.requests]);
     };
     assert.equal(await sumUp(store), 2);

@@ -16,6 +16,7 @@ import { completion, intent, NOON } from './records.ts';
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const DIMENSIONS = ['model', 'provider', 'key', 'protocol', 'status', 'tags'] as const;
+const NO_CONTEXT = { names: new Map(), hasPrice: () => false };
 const log = pino({ level: 'silent' });
 
 /** Requests over two hours, whose ids are from before, with or after their beginning, and a video task. */
@@ -85,15 +86,15 @@ forEachStore((name, open) => {
     await fill(store);
     const now = NOON + HOUR_MS + 30_000;
     const read = (text: string) => readUseQuery(new URLSearchParams(text), now, USE_DIMENSIONS);
-    const report = await reportUse(store, read('by=minute,tag:team'), new Map());
+    const report = await reportUse(store, read('by=minute,tag:team'), NO_CONTEXT);
     assert.deepEqual([report.from, report.to], ['2026-11-18T12:01:00.000Z', '2026-11-18T13:01:00.000Z']);
     assert.deepEqual([report.data[0]?.minute, report.data[0]?.['tag:team']], ['2026-11-18T12:01:00.000Z', 'ads']);
     assert.equal(report.total.requests, 61);
     const span = 'from=2026-11-18T12:30Z&to=2026-11-18T12:45Z';
-    const compared = await reportUse(store, read(`by=minute&compare=true&${span}`), new Map());
+    const compared = await reportUse(store, read(`by=minute&compare=true&${span}`), NO_CONTEXT);
     assert.deepEqual([compared.total.requests, compared.before?.total.requests], [15, 15]);
     assert.equal(compared.before?.from, '2026-11-18T12:15:00.000Z');
-    const zoned = await reportUse(store, read(`by=minute&zone=Asia/Kathmandu&${span}`), new Map());
+    const zoned = await reportUse(store, read(`by=minute&zone=Asia/Kathmandu&${span}`), NO_CONTEXT);
     assert.equal(zoned.data[0]?.minute, '2026-11-18T12:30:00.000Z');
     const day = 'from=2026-11-17T13:00:00Z&to=2026-11-18T13:00:00Z';
     assert.equal(read(`by=minute&${day}`).to - read(`by=minute&${day}`).from, 24 * HOUR_MS);

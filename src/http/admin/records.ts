@@ -3,6 +3,7 @@
 import { GatewayError } from '../../core/errors.ts';
 import type { Json } from '../../core/json/json.ts';
 import type { JobFigures, LiveInstance } from '../../store/operations/figures.ts';
+import { hasPrice } from '../../routing/model-directory.ts';
 import { readUseQuery, reportUse, USE_DIMENSIONS } from '../../usage/use-report.ts';
 import { deliveriesOfOwner } from '../../webhooks/delivery-log.ts';
 import { createDeliveryReader, encodeDelivery } from '../deliveries.ts';
@@ -19,7 +20,15 @@ const LARGEST = Number.MAX_SAFE_INTEGER;
 const MAX_REPLICAS = 1000;
 const PAGE = { least: 1, most: 1000, byDefault: 100 };
 
-export function createRecordHandlers({ keys, store, clock: { now }, video, secrets }: AdminOptions): RecordHandlers {
+export function createRecordHandlers(options: AdminOptions): RecordHandlers {
+  const {
+    keys,
+    store,
+    models,
+    video,
+    secrets,
+    clock: { now },
+  } = options;
   const reader = createDeliveryReader({ store, secrets, now });
 
   async function audit({ query }: AdminRequest): Promise<Json> {
@@ -38,7 +47,9 @@ export function createRecordHandlers({ keys, store, clock: { now }, video, secre
   async function usage({ query }: AdminRequest): Promise<Json> {
     const asked = readUseQuery(query, now(), USE_DIMENSIONS);
     const names = new Map((await keys.list()).map(({ id, name }) => [id, name]));
-    return encodeUse(await reportUse(store, asked, names), readFormat(query));
+    const directory = models();
+    const report = await reportUse(store, asked, { names, hasPrice: (model) => hasPrice(directory, model) });
+    return encodeUse(report, readFormat(query));
   }
 
   async function deliveries({ parameters, query }: AdminRequest): Promise<Json> {

@@ -12,7 +12,14 @@ type Row = RequestPage['rows'][number];
 /** Names of keys by their ids. */
 export type KeyNames = ReadonlyMap<string, string>;
 
-export function encodeRequest(row: Row, names: KeyNames): Json {
+/** What records leave out. */
+export interface RecordContext {
+  names: KeyNames;
+  /** Whether a model, `<provider>/<model id>`, has a price. */
+  hasPrice(model: string): boolean;
+}
+
+export function encodeRequest(row: Row, { names, hasPrice }: RecordContext): Json {
   const trace = traceOf(row);
   return {
     ...identity(row, names),
@@ -27,7 +34,7 @@ export function encodeRequest(row: Row, names: KeyNames): Json {
     reasoning_tokens: Number(row.reasoning_tokens),
     tool_failures: numberOr(row.tool_failures),
     estimated: Number(row.estimated) === 1,
-    cost: decimalOf(BigInt(String(row.cost))),
+    cost: isCostKnown(row, hasPrice) ? decimalOf(BigInt(String(row.cost))) : null,
     first_byte_ms: numberOr(row.first_byte_ms),
     total_ms: Number(row.total_ms),
     upstream_id: row.upstream_id,
@@ -37,13 +44,19 @@ export function encodeRequest(row: Row, names: KeyNames): Json {
   };
 }
 
+/** A record has the cost zero also where tokens have no price. */
+function isCostKnown(row: Row, hasPrice: RecordContext['hasPrice']): boolean {
+  const tokens = Number(row.input_tokens) + Number(row.output_tokens);
+  return String(row.cost) !== '0' || tokens === 0 || hasPrice(`${row.endpoint_provider}/${row.endpoint_model}`);
+}
+
 /** Name of the conversation of a record. */
 export function sessionOfRow(row: Row): string | null {
   return traceOf(row)?.session ?? null;
 }
 
-export function encodeDetail(row: Row, names: KeyNames): Json {
-  return { ...encodeRequest(row, names), trace: traceOf(row) ?? null };
+export function encodeDetail(row: Row, context: RecordContext): Json {
+  return { ...encodeRequest(row, context), trace: traceOf(row) ?? null };
 }
 
 /** How it is routed is known when it ends. */

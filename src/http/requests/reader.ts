@@ -4,6 +4,7 @@ import type { Clock } from '../../core/clock.ts';
 import { GatewayError } from '../../core/errors.ts';
 import type { Json } from '../../core/json/json.ts';
 import { decimalOf } from '../../core/money.ts';
+import { hasPrice, type ModelDirectory } from '../../routing/model-directory.ts';
 import type { Store } from '../../store/store.ts';
 import { type OpenRequest, openRequests } from '../../usage/open-requests.ts';
 import type { Recorder } from '../../usage/recorder.ts';
@@ -23,6 +24,8 @@ import { readFilter, readListQuery, readSpan } from './query.ts';
 export interface RequestReaderOptions {
   store: Pick<Store, 'call'>;
   recorder: Pick<Recorder, 'open'> | undefined;
+  /** Their prices, without which a cost is not known. */
+  models(): ModelDirectory;
   clock: Pick<Clock, 'now' | 'monotonic'>;
 }
 
@@ -50,20 +53,25 @@ const MAX_SUMMARIZED = 5000;
 
 export function createRequestReader(options: RequestReaderOptions): RequestReader {
   const { store, clock } = options;
+  const sight = (names: KeyNames) => {
+    const directory = options.models();
+    return { names, hasPrice: (model: string) => hasPrice(directory, model) };
+  };
 
   async function list(query: URLSearchParams, { keyId, names }: RequestScope): Promise<Json> {
     const { open, live, ...search } = readListQuery(query, keyId);
+    const seen = sight(names);
     if (open) {
       const rows = await openRequests(options, { keyId, limit: search.limit });
       return { data: rows.map((row: OpenRequest) => encodeOpenRequest(row, names)), ...NO_CURSORS };
     }
     if (live !== undefined) {
       const page = await requestsSince({ filter: search.filter, live }, options);
-      return { data: page.rows.toReversed().map((row) => encodeRequest(row, names)), ...NO_CURSORS, live: page.live };
+      return { data: page.rows.toReversed().map((row) => encodeRequest(row, seen)), ...NO_CURSORS, live: page.live };
     }
     const page = await (search.after === undefined ? newestRequests : searchRequests)(search, options);
     return {
-      data: page.rows.map((row) => encodeRequest(row, names)),
+      data: page.rows.map((row) => encodeRequest(row, seen)),
       next: page.next ?? null,
       live: page.live ?? null,
       searched_to: page.searchedTo === undefined ? null : new Date(page.searchedTo).toISOString(),
@@ -74,12 +82,12 @@ export function createRequestReader(options: RequestReaderOptions): RequestReade
     if (!id.includes('\0')) {
       const search = { id, ...(keyId !== undefined && { keyId }) };
       const found = await store.call('requestRecord', search);
-      if (found) return { data: encodeDetail(found, names) };
+      if (found) return { data: encodeDetail(found, sight(names)) };
       const [open] = await openRequests(options, { ...search, limit: 1 });
       if (open) return { data: encodeOpenDetail(open, names) };
       // It may have ended between the two looks.
       const late = await store.call('requestRecord', search);
-      if (late) return { data: encodeDetail(late, names) };
+      if (late) return { data: encodeDetail(late, sight(names)) };
     }
     throw new GatewayError('not_found', 'There is no request with this id, or its record is no longer kept.', {
       param: 'id',

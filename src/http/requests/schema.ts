@@ -45,7 +45,7 @@ const ended = {
       'Results of tools since the last answer that say that the tool failed; null if the protocol does not say it.',
   }),
   estimated: Type.Boolean({ description: 'Whether a token count is an estimate.' }),
-  cost: money,
+  cost: nullable(Type.String({ description: 'USD, exact; null if the model has no price.' })),
   first_byte_ms: nullable(count),
   total_ms: nullable(count),
   upstream_id: nullable(text),

@@ -54,6 +54,7 @@ export function createRoutes(
       ...selfRoutes(protocol, {
         store,
         recorder: options.recorder,
+        models: options.models,
         secrets: options.webhookSecrets,
         clock: options.clock ?? systemClock,
         captures: dashboard?.captures,

@@ -3,6 +3,7 @@
 import type { Json } from '../../core/json/json.ts';
 import type { Protocol } from '../../core/protocol.ts';
 import type { Key } from '../../keys/store.ts';
+import { hasPrice } from '../../routing/model-directory.ts';
 import { readUseQuery, reportUse, USE_DIMENSIONS } from '../../usage/use-report.ts';
 import { type Captures, readCapture } from '../captures.ts';
 import { createDeliveryReader, DELIVERY_PARAMETERS, type DeliveryReaderOptions } from '../deliveries.ts';
@@ -55,7 +56,9 @@ export function selfRoutes(protocol: Protocol, options: SelfRouteOptions): Route
       description: { summary: 'Own use and cost', query: USE_PARAMETERS, schema: use },
       async read(query, { keyId = '', names }) {
         const asked = readUseQuery(query, options.clock.now(), OWN_DIMENSIONS);
-        const report = await reportUse(options.store, { ...asked, filter: { ...asked.filter, keyId } }, names);
+        const directory = options.models();
+        const own = { ...asked, filter: { ...asked.filter, keyId } };
+        const report = await reportUse(options.store, own, { names, hasPrice: (model) => hasPrice(directory, model) });
         return encodeUse(report, readFormat(query));
       },
     },
