@@ -48,7 +48,10 @@ export async function showUsage(options: UsageOptions): Promise<void> {
     const isUnknown = ({ model }: UseRow) => report.models_without_price.includes(String(model));
     if (options.json) printJson({ ...report, data });
     else {
-      const rows = data.map((row) => [...query.by.map((name) => row[name] ?? WITHOUT_VALUE), ...cells(row, isUnknown(row))]);
+      const rows = data.map((row) => [
+        ...query.by.map((name) => row[name] ?? WITHOUT_VALUE),
+        ...cells(row, isUnknown(row)),
+      ]);
       const total = [...query.by.map((_, index) => (index === 0 ? 'total' : '')), ...cells(report.total)];
       printTable([...query.by.map((name) => name.toUpperCase()), ...COUNT_HEADINGS], [...rows, total]);
       noteUnknownCost(report);

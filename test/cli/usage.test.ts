@@ -78,3 +78,37 @@ test('sums by whatever is asked for, for people and for programs', { timeout: 60
   }
   assert.equal((await run(['usage', '--key', 'nobody'])).code, 1);
 });
+
+test('the cost of a model without a price is unknown, and zero of one that is free', {
+  timeout: 60_000,
+}, async (context) => {
+  const { run, folder } = program(context);
+  const store = await openStore({ data: `${folder}/data`, role: 'owner' });
+  const recorder = createRecorder({ store, instance: 'one', durability: 'strict', log: pino({ level: 'silent' }) });
+  for (const [id, provider, model] of [
+    ['a', 'local', 'llama'],
+    ['b', 'sandbox', 'echo'],
+  ] as const) {
+    const endpoint = { provider, model };
+    const request = intent(id, { startedAt: Date.now(), endpoint });
+    await recorder.begin(request);
+    await recorder.finish(request, completion({ endpoint, cost: 0n }));
+  }
+  await store.close();
+  const local = '{ type: openai-compatible, base_url: "http://127.0.0.1:9/v1", api_key: x, models: discover }';
+  writeFileSync(`${folder}/polygate.yaml`, `providers: { local: ${local} }\n`);
+  const byModel = await run(['usage', '--by', 'model']);
+  assert.equal(byModel.code, 0, byModel.stderr);
+  const costs = byModel.stdout
+    .trimEnd()
+    .split('\n')
+    .map((line) => [line.split('\t')[0], line.split('\t').at(-1)]);
+  assert.deepEqual(costs, [
+    ['local/llama', 'unknown'],
+    ['sandbox/echo', '0'],
+    ['total', '0'],
+  ]);
+  assert.match(byModel.stderr, /^Not in these sums is the cost of models without a known price: local\/llama\.$/m);
+  const byDay = await run(['usage', '--json']);
+  assert.deepEqual(JSON.parse(byDay.stdout).models_without_price, ['local/llama']);
+});

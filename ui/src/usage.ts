@@ -44,6 +44,8 @@ export interface UsageReport {
   to: string;
   data: UsageLine[];
   total: Sums;
+  /** Models whose cost is not known, and not in the sums. */
+  models_without_price: string[];
   /** Of the time before, as long as this one; null where it was not asked for. */
   before: { total: Sums } | null;
 }

@@ -2,8 +2,8 @@
 
 import { GatewayError } from '../../core/errors.ts';
 import type { Json } from '../../core/json/json.ts';
-import type { JobFigures, LiveInstance } from '../../store/operations/figures.ts';
 import { hasPrice } from '../../routing/model-directory.ts';
+import type { JobFigures, LiveInstance } from '../../store/operations/figures.ts';
 import { readUseQuery, reportUse, USE_DIMENSIONS } from '../../usage/use-report.ts';
 import { deliveriesOfOwner } from '../../webhooks/delivery-log.ts';
 import { createDeliveryReader, encodeDelivery } from '../deliveries.ts';

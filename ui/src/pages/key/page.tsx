@@ -11,6 +11,7 @@ import { RangePicker } from '../../parts/range-picker.tsx';
 import { RequestsLink } from '../../parts/requests-link.tsx';
 import { Empty, Loaded, LoadingBlock } from '../../parts/states.tsx';
 import { numbers, Table } from '../../parts/table.tsx';
+import { UnknownCosts } from '../../parts/unknown-costs.tsx';
 import { formatMoment, momentsOf, type Span, spanBetween } from '../../spans.ts';
 import type { TimeSearch } from '../../times.ts';
 import { momentOf, sumOf, type UsageReport, usageOfOwn, useReport } from '../../usage.ts';
@@ -29,7 +30,12 @@ export function KeyPage() {
     <Page title="My key" about="What this key may do, and what it has used.">
       <RangePicker time={time} span={span} byDefault="24h" onChange={change} />
       <Loaded asked={asked} loading={<LoadingBlock className="h-24" />}>
-        {({ total }) => <Totals total={total} span={span} />}
+        {({ total, models_without_price: unknown }) => (
+          <>
+            <Totals total={total} span={span} />
+            <UnknownCosts models={unknown} />
+          </>
+        )}
       </Loaded>
       <Card title="Cost">
         <div className="p-4">
@@ -138,7 +144,7 @@ function ByModel({ report, span }: { report: UsageReport; span: Span }) {
             <td className="number">{formatShort(line.input_tokens)}</td>
             <td className="number">{formatShort(line.output_tokens)}</td>
             <td className="number">
-              <Money usd={line.cost} />
+              <Money usd={report.models_without_price.includes(line.model) ? null : line.cost} />
             </td>
           </tr>
         ))}

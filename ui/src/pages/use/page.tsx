@@ -16,6 +16,7 @@ import { SavedViews } from '../../parts/saved-views.tsx';
 import { Segments } from '../../parts/segments.tsx';
 import { Select } from '../../parts/select.tsx';
 import { Empty, Loaded, LoadingBlock } from '../../parts/states.tsx';
+import { UnknownCosts } from '../../parts/unknown-costs.tsx';
 import { formatMoment, momentsOf, type Span, spanBetween } from '../../spans.ts';
 import { filterOf, type Sums, sumOf, usageOfAll, useReport, wordsOf } from '../../usage.ts';
 import { bucketsOf, figureOf, type Group, groupsOf, METRICS, type Metric, NONE } from './groups.ts';
@@ -93,16 +94,18 @@ export function UsePage() {
         })}
       </div>
       <Loaded asked={asked} loading={<LoadingBlock className="h-96" />}>
-        {({ data, before }) => {
+        {({ data, before, models_without_price: unknown }) => {
           const moments = momentsOf(span);
           const groups = groupsOf(data, { by, metric, moments });
           const { buckets, ids } = bucketsOf(groups, moments);
           const total = sumOf(data);
+          const hasCost = (id: string) => by !== 'model' || !unknown.includes(id);
           const drill = (id: string) => change({ ...filterOf(by, id), by: by === 'model' ? 'key' : 'model' });
           if (data.length === 0) return <NoUse isFiltered={Object.values(filters).some(Boolean)} />;
           return (
             <>
               <Totals total={total} before={before?.total} span={span} filters={filters} />
+              <UnknownCosts models={unknown} />
               <Card title={`${METRIC_NAMES[metric]} per ${span.step}`}>
                 <div className="p-4">
                   <StackedBars
@@ -126,7 +129,11 @@ export function UsePage() {
                     onClick={() =>
                       saveFile(
                         `use-by-${by.replace(':', '-')}-${given.range ?? 'own'}.csv`,
-                        csvOfGroups(by, groups, label),
+                        csvOfGroups(
+                          by,
+                          groups.map((group) => (hasCost(group.id) ? group : { ...group, cost: '' })),
+                          label,
+                        ),
                       )
                     }
                   >
@@ -141,6 +148,7 @@ export function UsePage() {
                   total={total}
                   metric={metric}
                   label={label}
+                  hasCost={hasCost}
                   span={span}
                   filters={filters}
                   onDrill={drill}
@@ -243,10 +251,12 @@ interface GroupTableProps {
   span: Span;
   filters: UseFilters;
   label(id: string): string;
+  /** Whether the cost of a group is known. */
+  hasCost(id: string): boolean;
   onDrill(id: string): void;
 }
 
-function GroupTable({ by, groups, total, metric, span, filters, label, onDrill }: GroupTableProps) {
+function GroupTable({ by, groups, total, metric, span, filters, label, hasCost, onDrill }: GroupTableProps) {
   const whole = figureOf(total, metric);
   return (
     <TableScroll label={`Use by ${wordsOf(by)}`}>
@@ -281,6 +291,7 @@ function GroupTable({ by, groups, total, metric, span, filters, label, onDrill }
               </td>
               <Cells
                 sums={group}
+                hasCost={hasCost(group.id)}
                 span={span}
                 filters={group.id === NONE ? undefined : both(filters, filterOf(by, group.id))}
               />
@@ -317,12 +328,13 @@ function both(filters: UseFilters, more: UseFilters): UseFilters | undefined {
 
 interface CellsProps {
   sums: Sums;
+  hasCost?: boolean;
   span: Span;
   /** Absent where no filters name these requests. */
   filters: UseFilters | undefined;
 }
 
-function Cells({ sums, span, filters }: CellsProps) {
+function Cells({ sums, hasCost = true, span, filters }: CellsProps) {
   return (
     <>
       <td className="number">
@@ -343,7 +355,7 @@ function Cells({ sums, span, filters }: CellsProps) {
       <td className="number">{formatShort(sums.output_tokens)}</td>
       <td className="number">
         <RequestsLink span={span} filters={filters}>
-          <Money usd={sums.cost} />
+          <Money usd={hasCost ? sums.cost : null} />
         </RequestsLink>
       </td>
     </>
