@@ -35,6 +35,72 @@ for (const wire of ['chat', 'messages', 'generate', 'responses']) {
   });
 }
 
+const SCHEMA = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] };
+/** Members by which each protocol offers a tool and asks for reasoning. */
+const OFFERS = {
+  chat: {
+    tools: [{ type: 'function', function: { name: 'look_up', parameters: SCHEMA } }],
+    reasoning_effort: 'low',
+  },
+  messages: {
+    tools: [{ name: 'look_up', input_schema: SCHEMA }],
+    max_tokens: 4096,
+    thinking: { type: 'enabled', budget_tokens: 1024 },
+  },
+  generate: {
+    tools: [{ functionDeclarations: [{ name: 'look_up', parameters: SCHEMA }] }],
+    generationConfig: { thinkingConfig: { includeThoughts: true, thinkingBudget: 1024 } },
+  },
+  responses: {
+    tools: [{ type: 'function', name: 'look_up', parameters: SCHEMA, strict: false }],
+    reasoning: { effort: 'low', summary: 'auto' },
+  },
+};
+
+for (const [wire, more] of Object.entries(OFFERS)) {
+  test(`reasoning, tool calls and the cost of an answer are shown over ${wire}, streamed and whole`, async () => {
+    const visitor = await signInAsAdmin(browser, gateway, `/ui/playground?wire=${wire}&models=sandbox/reasoner`);
+    const { page } = visitor;
+    await page.getByLabel('User').fill('Where is Oslo?');
+    await page.getByLabel('More fields').fill(JSON.stringify(more));
+    for (const isStreamed of [true, false]) {
+      await page.getByLabel('Stream').setChecked(isStreamed);
+      await page.getByRole('button', { name: 'Send' }).click();
+      const card = page.getByRole('region', { name: 'sandbox/reasoner' });
+      await card.getByText(/cost \$0\.00/).waitFor();
+      await card.getByText(/Step 1: the user wrote "Where"/).waitFor();
+      const call = card.getByRole('region', { name: 'Tool call look_up' });
+      assert.match((await call.locator('pre').textContent()) ?? '', /^\{\s*"city": "[^"]*"\s*\}$/);
+      assert.equal(await card.getByRole('region').count(), 1);
+    }
+    await assertSound(visitor);
+  });
+}
+
+test('a growing answer is announced once in five seconds, and its end always', async () => {
+  const visitor = await signInAsAdmin(browser, gateway, '/ui/playground?models=sandbox/echo');
+  const { page } = visitor;
+  await page.getByRole('status').first().waitFor({ state: 'attached' });
+  await page.evaluate(`(() => {
+    globalThis.changes = [];
+    const note = (records) => {
+      const isStatus = ({ target }) => (target.nodeType === 3 ? target.parentElement : target)?.closest('main [role=status], main [aria-live]');
+      if (records.some(isStatus)) globalThis.changes.push(performance.now());
+    };
+    new MutationObserver(note).observe(document.body, { subtree: true, childList: true, characterData: true });
+  })()`);
+  await page.getByLabel('User').fill('word '.repeat(300));
+  await page.getByRole('button', { name: 'Send' }).click();
+  await page
+    .getByRole('status')
+    .getByText(/sandbox.echo over chat has answered, \d+ tokens\./)
+    .waitFor({ state: 'attached' });
+  const changes = await page.evaluate<number[]>('globalThis.changes');
+  assert.ok(changes.length >= 2);
+  // A busy browser shows one later than another.
+  for (const [index, at] of changes.slice(1).entries()) assert.ok(at - (changes[index] ?? 0) > 4000, String(changes));
+});
+
 test('the holder of a key asks with it, and a refusal is said in the words of the gateway', async () => {
   const visitor = await visit(browser, `${gateway.url}/ui/playground?models=sandbox/no-such-model`);
   const { page } = visitor;

@@ -3,6 +3,7 @@
  * empty, and filled; without a fault and accessible in both themes.
  */
 
+import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import type { Browser, Locator, Page, Route } from 'playwright-core';
@@ -177,6 +178,7 @@ function statesOf(pages: Record<string, PageStates>, signIn: (gateway: TestGatew
       // The browser may have written the last ones late.
       removeCuts(used.faults);
       await soundInBothThemes(used);
+      await fitsNarrowWindows(page);
       if (empty === undefined) return;
       const other = emptyPath ? used : fresh;
       await other.page.goto(emptyPath ? filled.url + emptyPath : unused.url + path);
@@ -189,6 +191,16 @@ function statesOf(pages: Record<string, PageStates>, signIn: (gateway: TestGatew
 async function showsLoading(visitor: Visit): Promise<void> {
   await visitor.page.getByRole('status').getByText('Loading').first().waitFor();
   await soundInBothThemes(visitor);
+}
+
+/** A narrow phone, and a window of 1280 pixels at 200 %. What is wider scrolls in a place of its own. */
+async function fitsNarrowWindows(page: Page): Promise<void> {
+  const { width: usual, height } = page.viewportSize() ?? { width: 1280, height: 900 };
+  for (const width of [360, 640]) {
+    await page.setViewportSize({ width, height });
+    assert.equal(await page.evaluate('document.documentElement.scrollWidth'), width);
+  }
+  await page.setViewportSize({ width: usual, height });
 }
 
 /** Until all notices of errors are gone, each of which has a button that asks again. */
