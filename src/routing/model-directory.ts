@@ -110,7 +110,7 @@ function absenceOf(
 }
 
 /** Whether there is a price, zero or not, of what a usage record names `<provider>/<model id at the upstream>`. */
-export function hasPrice({ providers, routes }: ModelDirectory, name: string): boolean {
+export function hasPrice({ providers, routes }: Pick<ModelDirectory, 'providers' | 'routes'>, name: string): boolean {
   const slash = name.indexOf('/');
   const [provider, upstreamId] = [name.slice(0, slash), name.slice(slash + 1)];
   const pricing = providers.get(provider)?.modelOf(upstreamId).pricing ?? {};

@@ -13,6 +13,9 @@ import { readUseQuery, reportUse, USE_DIMENSIONS } from '../../src/usage/use-rep
 import { forEachStore } from '../store/stores.ts';
 import { completion, intent } from '../usage/records.ts';
 
+const ROUTES = { models: new Map(), aliases: new Map(), bareNames: [], fallbackModels: [] };
+const NO_MODELS = { providers: new Map(), routes: ROUTES };
+
 const STATUSES = ['completed', 'failed', 'partial', 'partial', 'cancelled', 'interrupted', 'failed', 'failed'] as const;
 const log = pino({ level: 'silent' });
 const EVERYBODY = { names: new Map<string, string>() };
@@ -28,11 +31,14 @@ forEachStore((engine, open) => {
       await recorder.finish(begun, completion({ status, trace: '{"s":"agent-1","a":[]}' }));
     }
     await recorder.close(10_000);
-    const reader = createRequestReader({ store, recorder: undefined, clock: systemClock });
+    const reader = createRequestReader({ store, models: () => NO_MODELS, recorder: undefined, clock: systemClock });
     const { data: summary } = await reader.summary(new URLSearchParams(), EVERYBODY);
     const { data: sessions } = await reader.sessions(new URLSearchParams(), EVERYBODY);
     const sums = async (by: string) =>
-      reportUse(store, readUseQuery(new URLSearchParams({ by }), Date.now(), USE_DIMENSIONS), EVERYBODY.names);
+      reportUse(store, readUseQuery(new URLSearchParams({ by }), Date.now(), USE_DIMENSIONS), {
+        ...EVERYBODY,
+        hasPrice: () => false,
+      });
     const top = await lookAtTop({ store, clock: systemClock }, { filter: {}, names: EVERYBODY.names });
     const search = { filter: { hasFailed: true }, from: 0, to: Number.MAX_SAFE_INTEGER, limit: 100 };
     const failed = await newestRequests(search, { store, clock: systemClock });
@@ -61,7 +67,7 @@ forEachStore((engine, open) => {
     const begun = intent(id, { startedAt: Date.now() });
     await recorder.begin(begun);
     await recorder.begin(intent(newRequestId(Date.now()), { startedAt: Date.now() + 1000 }));
-    const reader = createRequestReader({ store, recorder: undefined, clock: systemClock });
+    const reader = createRequestReader({ store, models: () => NO_MODELS, recorder: undefined, clock: systemClock });
     const { data } = await reader.get(id, EVERYBODY);
     assert.deepEqual([data.id, data.status, data.ended_at, data.trace], [id, 'running', null, null]);
     const { data: list } = await reader.list(new URLSearchParams('open=true'), EVERYBODY);

@@ -25,7 +25,7 @@ export interface RequestReaderOptions {
   store: Pick<Store, 'call'>;
   recorder: Pick<Recorder, 'open'> | undefined;
   /** Their prices, without which a cost is not known. */
-  models(): ModelDirectory;
+  models(): Pick<ModelDirectory, 'providers' | 'routes'>;
   clock: Pick<Clock, 'now' | 'monotonic'>;
 }
 
