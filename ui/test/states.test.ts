@@ -198,6 +198,10 @@ async function fitsNarrowWindows(page: Page): Promise<void> {
   const { width: usual, height } = page.viewportSize() ?? { width: 1280, height: 900 };
   for (const width of [360, 640]) {
     await page.setViewportSize({ width, height });
+    // Tables find out after a layout whether they have to scroll.
+    await page
+      .waitForFunction(`document.documentElement.scrollWidth === ${width}`, undefined, { timeout: 10_000 })
+      .catch(() => undefined);
     assert.equal(await page.evaluate('document.documentElement.scrollWidth'), width);
   }
   await page.setViewportSize({ width: usual, height });
