@@ -38,6 +38,14 @@ export interface UseCounts {
   cost: string;
 }
 
+/** What the store does not know. */
+export interface UseContext {
+  /** Names of keys by their ids. */
+  names: ReadonlyMap<string, string>;
+  /** Whether a model, `<provider>/<model id>`, has a price. */
+  hasPrice(model: string): boolean;
+}
+
 export interface UsageReport {
   object: 'usage';
   from: string;
@@ -104,6 +112,13 @@ function groupOf(row: Row, by: readonly HourGrouping[]): Partial<ReportRow> {
 function nameOf(grouping: HourGrouping, value: unknown): string {
   if (grouping === 'day') return new Date(Number(value) * DAY_MS).toISOString().slice(0, 10);
   return grouping === 'hour' ? new Date(Number(value) * HOUR_MS).toISOString() : String(value);
+}
+
+/** Of sums by model: those whose tokens cost nothing. */
+export function modelsWithoutCost(rows: readonly Row[]): string[] {
+  const isWithoutCost = ({ cost, input_tokens: input, output_tokens: output }: Row): boolean =>
+    BigInt(String(cost)) === 0n && Number(input) + Number(output) > 0;
+  return rows.flatMap((row) => (isWithoutCost(row) ? [String(row.model)] : [])).toSorted();
 }
 
 /** Sums of sums. */

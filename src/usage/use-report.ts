@@ -5,7 +5,15 @@ import type { Store } from '../store/store.ts';
 import type { UsageFilter } from '../store/sum-source.ts';
 import type { Grouping, RecordGrouping } from '../store/usage-rows.ts';
 import { COUNT_COLUMNS } from '../store/usage-sums.ts';
-import { countsOf, invalid, parseMoment, totalOf, type UseCounts } from './report.ts';
+import {
+  countsOf,
+  invalid,
+  modelsWithoutCost,
+  parseMoment,
+  totalOf,
+  type UseContext,
+  type UseCounts,
+} from './report.ts';
 import { noteZones, readZone, zoneOffsets } from './zone.ts';
 
 /** Dimensions beside those of tags, `tag:<name>`: at most one of time. */
@@ -153,14 +161,6 @@ function readTop(text: string | null): number | undefined {
   throw invalid('top', `must be a whole number between 1 and ${MAX_TOP}`);
 }
 
-/** What the store does not know. */
-export interface UseContext {
-  /** Names of keys by their ids. */
-  names: ReadonlyMap<string, string>;
-  /** Whether a model, `<provider>/<model id>`, has a price. */
-  hasPrice(model: string): boolean;
-}
-
 export async function reportUse(
   store: Pick<Store, 'call'>,
   query: UseQuery,
@@ -294,12 +294,6 @@ function encodeRow(row: SumRow, by: readonly UseDimension[], names: ReadonlyMap<
     ...(row.other === true && { other: true }),
     ...countsOf(row),
   };
-}
-
-function modelsWithoutCost(rows: readonly SumRow[]): string[] {
-  const isWithoutCost = ({ cost, input_tokens: input, output_tokens: output }: SumRow): boolean =>
-    BigInt(String(cost)) === 0n && Number(input) + Number(output) > 0;
-  return rows.flatMap((row) => (isWithoutCost(row) ? [String(row.model)] : [])).toSorted();
 }
 
 function isTime(name: UseDimension): boolean {
