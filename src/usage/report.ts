@@ -115,10 +115,11 @@ function nameOf(grouping: HourGrouping, value: unknown): string {
 }
 
 /** Of sums by model: those whose tokens cost nothing. */
-export function modelsWithoutCost(rows: readonly Row[]): string[] {
+export function modelsWithoutCost(rows: readonly Row[], hasPrice: UseContext['hasPrice']) {
   const isWithoutCost = ({ cost, input_tokens: input, output_tokens: output }: Row): boolean =>
     BigInt(String(cost)) === 0n && Number(input) + Number(output) > 0;
-  return rows.flatMap((row) => (isWithoutCost(row) ? [String(row.model)] : [])).toSorted();
+  const models = rows.flatMap((row) => (isWithoutCost(row) ? [String(row.model)] : [])).toSorted();
+  return { models_without_cost: models, models_without_price: models.filter((model) => !hasPrice(model)) };
 }
 
 /** Sums of sums. */

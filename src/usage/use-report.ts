@@ -180,7 +180,6 @@ export async function reportUse(
   const finish = (some: readonly SumRow[], dimensions: UseDimension[]) =>
     merged(some, dimensions, { first: plain[0], kept }).map((row) => encodeRow(row, dimensions, names));
   const data = finish(rows, by);
-  const withoutCost = modelsWithoutCost(byModel ?? merged(rows, ['model'], ALL_GROUPS));
   const range = ({ from: first, to: end }: { from: number; to: number }) => ({
     from: new Date(first * unit).toISOString(),
     to: new Date(end * unit).toISOString(),
@@ -192,8 +191,7 @@ export async function reportUse(
     by,
     data,
     total: totalOf(rows),
-    models_without_cost: withoutCost,
-    models_without_price: withoutCost.filter((model) => !hasPrice(model)),
+    ...modelsWithoutCost(byModel ?? merged(rows, ['model'], ALL_GROUPS), hasPrice),
     before: earlierRows ? { ...range(earlier), data: finish(earlierRows, plain), total: totalOf(earlierRows) } : null,
   };
 }
