@@ -93,6 +93,7 @@ test('the cost of a model without a price is unknown, and zero of one that is fr
     const request = intent(id, { startedAt: Date.now(), endpoint });
     await recorder.begin(request);
     await recorder.finish(request, completion({ endpoint, cost: 0n }));
+    await recorder.flushed();
   }
   await store.close();
   const local = '{ type: openai-compatible, base_url: "http://127.0.0.1:9/v1", api_key: x, models: discover }';

@@ -67,7 +67,7 @@ forEachStore((engine, open) => {
     const begun = intent(id, { startedAt: Date.now() });
     await recorder.begin(begun);
     await recorder.begin(intent(newRequestId(Date.now()), { startedAt: Date.now() + 1000 }));
-    const reader = createRequestReader({ store, models: () => NO_MODELS, recorder: undefined, clock: systemClock });
+    const reader = createRequestReader({ store, models: () => NO_MODELS, recorder, clock: systemClock });
     const { data } = await reader.get(id, EVERYBODY);
     assert.deepEqual([data.id, data.status, data.ended_at, data.trace], [id, 'running', null, null]);
     const { data: list } = await reader.list(new URLSearchParams('open=true'), EVERYBODY);
@@ -78,6 +78,7 @@ forEachStore((engine, open) => {
     assert.equal((await reader.get(id, { ...EVERYBODY, keyId: 'key-1' })).data.id, id);
     await assert.rejects(reader.get(id, { ...EVERYBODY, keyId: 'stranger' }), { code: 'not_found' });
     await recorder.finish(begun, completion());
+    await recorder.flushed();
     const { data: ended } = await reader.get(id, EVERYBODY);
     assert.deepEqual([ended.status, typeof ended.ended_at], ['completed', 'string']);
     await recorder.close(0);
