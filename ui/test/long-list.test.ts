@@ -8,8 +8,8 @@ import { assertSound, openBrowser, signInAsAdmin, startGatewayForOperators } fro
 import { addRecords, scrollFrames, scrollUntil } from './long-list.ts';
 
 const COUNT = 900;
-/** A window of 900 px with its margins has about 70. */
-const MOST_ROWS = 120;
+/** A window of 900 px with its margins has about 50. */
+const MOST_ROWS = 80;
 const LONG_FRAME_MS = 50;
 
 let browser: Browser;

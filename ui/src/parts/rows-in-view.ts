@@ -6,9 +6,9 @@ import { flushSync } from 'react-dom';
 /** Lists up to here are in the document as a whole. */
 const MAX_WHOLE_ROWS = 200;
 /** Rows above and below the window. */
-const MARGIN_ROWS = 15;
+const MARGIN_ROWS = 8;
 /** Rows in view change in steps, so that most scrolling changes nothing. */
-const STEP_ROWS = 10;
+const STEP_ROWS = 5;
 /** Of a row that was not measured yet, in pixels. */
 const FIRST_HEIGHT = 37;
 
