@@ -75,7 +75,7 @@ for (const { engine, replicas } of SETUPS) {
     });
 
     test('a request appears by itself, with its conversation and its routing', async () => {
-      await page.getByText('No request is like that').waitFor();
+      await page.getByText('No requests yet').waitFor();
       assert.equal((await ask(there, KEY, 'sandbox/echo', { 'x-session-id': 'paper-boats' })).status, 200);
       const row = page.getByRole('row', { name: /sandbox.echo/ }).first();
       await row.waitFor();
