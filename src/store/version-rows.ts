@@ -2,7 +2,7 @@
 
 import type { Transaction } from './operation.ts';
 
-export type VersionSubject = 'audit' | 'keys' | 'tags';
+export type VersionSubject = 'audit' | 'keys' | 'tags' | 'views';
 
 /** Counts a change. Locks the row of the counter, so that the changes of all gateways are in one order. */
 export async function nextVersion(transaction: Transaction, subject: VersionSubject): Promise<number> {

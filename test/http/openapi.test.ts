@@ -131,9 +131,14 @@ const VIDEOS = ['', '/models', '/{id}', '/{id}/cancel', '/{id}/content', '/{id}/
   .concat('/v1/files/pictures/{name}');
 
 const RESPONSES = ['/v1/responses/{id}', '/v1/responses/{id}/cancel', '/v1/responses/{id}/input_items'];
-const SELF = ['/requests/{id}', '/captures/{id}', '/deliveries/{id}', '/deliveries/{id}/body'].map(
-  (rest) => `/v1/self${rest}`,
-);
+const SELF = [
+  '/requests/{id}',
+  '/captures/{id}',
+  '/deliveries/{id}',
+  '/deliveries/{id}/body',
+  '/views',
+  '/views/{id}',
+].map((rest) => `/v1/self${rest}`);
 const CONVERSATIONS = ['', '/{id}', '/{id}/items', '/{id}/items/{item}'].map((rest) => `/v1/conversations${rest}`);
 
 const adminTable = createRouteTable(

@@ -1,69 +1,136 @@
-/** Saved views: names for addresses of a page, in the storage of the browser. */
+/** Saved views: names for addresses of pages, kept by the gateway, or by this browser where the gateway does not take them. */
 
-import { useSyncExternalStore } from 'react';
+import { queryOptions, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useEffect } from 'react';
+import { ApiError, api } from './api.ts';
+import { type LocalView, readLocalViews, removeLocalView, saveLocalView, useLocalViews } from './local-views.ts';
+import { useSession } from './session.ts';
 
-export interface SavedView {
-  name: string;
-  /** Path and search of the page, below `/ui`. */
-  address: string;
+export interface SavedView extends LocalView {
+  /** Absent where only this browser has it. */
+  id?: string;
+  updated_at?: string;
 }
 
-const STORED_AS = 'polygate-views';
-export const MAX_VIEWS = 50;
 export const MAX_NAME_LENGTH = 60;
-const listeners = new Set<() => void>();
-let read: { text: string | null; views: SavedView[] } = { text: null, views: [] };
+/** Pages that have views, by whether they are for holders of keys, too. */
+export const VIEW_PAGES: Record<string, { name: string; isForKeys: boolean }> = {
+  '/requests': { name: 'Requests', isForKeys: true },
+  '/use': { name: 'Use and cost', isForKeys: false },
+};
+const ID_BYTES = 16;
+const REFUSED = 403;
 
-/** Those of a page. */
-export function useViews(path: string): SavedView[] {
-  const views = useSyncExternalStore(subscribe, storedViews);
-  return views.filter(({ address }) => pathOf(address) === path);
-}
+/** The session whose views of this browser were moved, as far as the gateway took them. */
+let movedFor: string | null | undefined;
 
-/** One of the same name and page is replaced; beyond the most, the oldest is dropped. */
-export function saveView(view: SavedView): void {
-  write([...storedViews().filter((other) => !isSame(other, view)), view].slice(-MAX_VIEWS));
-}
+export function useViews() {
+  const { session, isOperator } = useSession();
+  const queries = useQueryClient();
+  const local = useLocalViews();
+  const asked = useQuery(savedViews(isOperator));
+  const kept = asked.data;
+  const isViewer = session?.role === 'viewer';
+  const refresh = () => queries.invalidateQueries({ queryKey: ['views'] });
 
-export function removeView(view: SavedView): void {
-  write(storedViews().filter((other) => !isSame(other, view)));
-}
+  useEffect(() => {
+    if (!session || isViewer || !kept || movedFor === session.id) return;
+    movedFor = session.id;
+    void moveViews(isOperator, kept).then((hasMoved) => (hasMoved ? refresh() : undefined));
+  });
 
-const pathOf = (address: string) => address.split('?', 1)[0];
-const isSame = (one: SavedView, other: SavedView) =>
-  one.name === other.name && pathOf(one.address) === pathOf(other.address);
-
-function storedViews(): SavedView[] {
-  const text = localStorage.getItem(STORED_AS);
-  if (text !== read.text) read = { text, views: parse(text) };
-  return read.views;
-}
-
-/** What another version, or somebody else, left there is no view. */
-function parse(text: string | null): SavedView[] {
-  try {
-    const list: unknown = JSON.parse(text ?? '[]');
-    return Array.isArray(list) ? list.filter(isView) : [];
-  } catch {
-    return [];
-  }
-}
-
-function isView(value: unknown): value is SavedView {
-  const { name, address } = (value ?? {}) as Partial<SavedView>;
-  return typeof name === 'string' && typeof address === 'string' && /^\/[\w-]+(?:\?|$)/.test(address);
-}
-
-function write(views: SavedView[]): void {
-  localStorage.setItem(STORED_AS, JSON.stringify(views));
-  for (const listener of listeners) listener();
-}
-
-function subscribe(listener: () => void): () => void {
-  listeners.add(listener);
-  addEventListener('storage', listener);
-  return () => {
-    listeners.delete(listener);
-    removeEventListener('storage', listener);
+  const shown = local.filter(({ address }) => isOperator || VIEW_PAGES[pageOf(address)]?.isForKeys);
+  return {
+    asked,
+    views: [...(kept ?? []), ...shown] as SavedView[],
+    /** Views of the gateway are for this session to read only. */
+    isViewer,
+    /** One of the same name and page is replaced. Throws `ApiError`. */
+    async save(view: LocalView): Promise<void> {
+      if (isViewer) return saveLocalView(view);
+      const known = kept?.find((other) => isSame(other, view));
+      try {
+        await put(isOperator, { ...view, id: known?.id ?? newId() });
+      } catch (error) {
+        // A key that may only read.
+        if (!(error instanceof ApiError && error.status === REFUSED)) throw error;
+        return saveLocalView(view);
+      }
+      removeLocalView(view);
+      await refresh();
+    },
+    /** Throws `ApiError`. */
+    async remove({ id, ...view }: SavedView): Promise<void> {
+      if (id === undefined) return removeLocalView(view);
+      await remove(isOperator, id);
+      await refresh();
+    },
   };
+}
+
+export const pageOf = (address: string) => address.split('?', 1)[0] ?? '';
+
+function isSame(one: LocalView, other: LocalView): boolean {
+  return one.name === other.name && pageOf(one.address) === pageOf(other.address);
+}
+
+function savedViews(isOperator: boolean) {
+  return queryOptions({
+    queryKey: ['views', isOperator],
+    queryFn: async () => {
+      const { data } = isOperator ? await api.GET('/admin/v1/views') : await api.GET('/v1/self/views');
+      return (data as { data: Required<SavedView>[] }).data;
+    },
+  });
+}
+
+async function put(isOperator: boolean, { id, name, address }: LocalView & { id: string }): Promise<void> {
+  const asked = { params: { path: { id } }, body: { name, address } };
+  await (isOperator ? api.PUT('/admin/v1/views/{id}', asked) : api.PUT('/v1/self/views/{id}', asked));
+}
+
+async function remove(isOperator: boolean, id: string): Promise<void> {
+  const params = { path: { id } };
+  await (isOperator ? api.DELETE('/admin/v1/views/{id}', { params }) : api.DELETE('/v1/self/views/{id}', { params }));
+}
+
+/**
+ * Gives the views of this browser to the gateway, each of which leaves the browser when it is kept there; the others stay.
+ * Whether there were any.
+ */
+async function moveViews(isOperator: boolean, kept: readonly SavedView[]): Promise<boolean> {
+  const own = readLocalViews().filter(({ address }) => {
+    const page = VIEW_PAGES[pageOf(address)];
+    return page && (isOperator || page.isForKeys);
+  });
+  const known = [...kept];
+  for (const view of own) {
+    const moved = { ...view, name: freeName(view, known), id: newId() };
+    if (!known.some((other) => isSame(other, view) && other.address === view.address)) {
+      try {
+        await put(isOperator, moved);
+      } catch {
+        continue;
+      }
+      known.push(moved);
+    }
+    removeLocalView(view);
+  }
+  return own.length > 0;
+}
+
+/** The name, with a number behind it where its page has another view of the name. */
+function freeName(view: LocalView, known: readonly LocalView[]): string {
+  let { name } = view;
+  for (let number = 2; known.some((other) => isSame(other, { ...view, name })); number++) {
+    const end = ` ${number}`;
+    name = view.name.slice(0, MAX_NAME_LENGTH - end.length) + end;
+  }
+  return name;
+}
+
+/** Also where the page is not at https, which `randomUUID` needs. */
+function newId(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(ID_BYTES));
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
 }

@@ -10,6 +10,7 @@ import type { AdminHandlers } from './routes.ts';
 import { createRoutingHandlers } from './routing.ts';
 import { createTagHandlers } from './tags.ts';
 import { createTaskHandlers } from './tasks.ts';
+import { createViewHandlers } from './views.ts';
 
 export function createAdminHandlers(options: AdminOptions): AdminHandlers {
   return {
@@ -21,5 +22,6 @@ export function createAdminHandlers(options: AdminOptions): AdminHandlers {
     ...createRoutingHandlers(options),
     ...createTagHandlers(options),
     ...createTaskHandlers(options),
+    ...createViewHandlers(options),
   };
 }

@@ -15,7 +15,7 @@ import { literalStart, matchTemplate, type Route, type RouteDescription } from '
 import { USE_PARAMETERS, use } from '../use.ts';
 import { KEY_STATES } from './key-list.ts';
 import type { AdminRequest } from './request.ts';
-import { allotment, bulk, change, configText, creation, leak, question, rotation, secretRotation } from './schema.ts';
+import * as schemas from './schema.ts';
 
 interface AdminRoute extends Pick<ApiOperation, 'method' | 'path' | 'summary' | 'query'> {
   /** The response has a secret. */
@@ -43,6 +43,8 @@ const TAGS = '/admin/v1/tags';
 const TAG = `${TAGS}/{tag}`;
 const VIDEO = '/admin/v1/videos/{id}';
 const DELIVERY = '/admin/v1/deliveries/{task}';
+const VIEWS = '/admin/v1/views';
+const VIEW = `${VIEWS}/{id}`;
 
 /** By name. */
 const ROUTES = {
@@ -65,30 +67,25 @@ const ROUTES = {
       query('state', Type.Unsafe<string>({ type: 'string', enum: KEY_STATES }), 'Only those in a state.'),
     ],
   },
-  KeyCreation: { method: 'POST', path: KEYS, summary: 'Make a key', body: creation, status: 201 },
-  KeyBulk: { method: 'POST', path: `${KEYS}/bulk`, summary: 'Make several keys, or none', body: bulk, status: 201 },
-  KeyLeak: { method: 'POST', path: `${KEYS}/revoke`, summary: 'Revoke keys that were seen', body: leak },
+  KeyCreation: { method: 'POST', path: KEYS, summary: 'Make a key', body: schemas.creation, status: 201 },
+  KeyBulk: { method: 'POST', path: `${KEYS}/bulk`, summary: 'Make keys, all or none', body: schemas.bulk, status: 201 },
+  KeyLeak: { method: 'POST', path: `${KEYS}/revoke`, summary: 'Revoke keys that were seen', body: schemas.leak },
   Key: { method: 'GET', path: KEY, summary: 'Get a key' },
-  KeyChange: { method: 'PATCH', path: KEY, summary: 'Change a key', body: change },
+  KeyChange: { method: 'PATCH', path: KEY, summary: 'Change a key', body: schemas.change },
   KeyRemoval: { method: 'DELETE', path: KEY, summary: 'Revoke a key' },
   KeyRotation: {
     method: 'POST',
     path: `${KEY}/rotate`,
     summary: 'Give a key another secret',
-    body: rotation,
+    body: schemas.rotation,
     optional: true,
   },
-  WebhookSecret: {
-    method: 'GET',
-    path: `${KEY}/webhook-secret`,
-    summary: 'Show what signs its webhooks',
-    reveals: true,
-  },
+  WebhookSecret: { method: 'GET', path: `${KEY}/webhook-secret`, summary: 'See what signs webhooks', reveals: true },
   SecretRotation: {
     method: 'POST',
     path: `${KEY}/webhook-secret/rotate`,
     summary: 'Give its webhooks another secret',
-    body: secretRotation,
+    body: schemas.secretRotation,
     optional: true,
   },
   KeyDeliveries: { method: 'GET', path: `${KEY}/deliveries`, summary: 'List its webhooks', query: [LIMIT, BEFORE] },
@@ -99,7 +96,7 @@ const ROUTES = {
     query: [LIMIT, AFTER, query('search', Type.String(), 'Only those with this text in name=value.')],
   },
   Tag: { method: 'GET', path: TAG, summary: 'Get a tag, written as name=value' },
-  TagChange: { method: 'PUT', path: TAG, summary: 'Replace limits and budgets of a tag', body: allotment },
+  TagChange: { method: 'PUT', path: TAG, summary: 'Replace limits and budgets of a tag', body: schemas.allotment },
   TagRemoval: { method: 'DELETE', path: TAG, summary: 'Take limits and budgets of a tag back' },
   Audit: {
     method: 'GET',
@@ -181,17 +178,13 @@ const ROUTES = {
     response: captureDetail,
   },
   Delivery: { method: 'GET', path: DELIVERY, summary: 'See what became of a webhook, in all details' },
-  Replicas: {
-    method: 'GET',
-    path: '/admin/v1/health/replicas',
-    summary: 'List gateways that are alive, and their jobs',
-  },
+  Replicas: { method: 'GET', path: '/admin/v1/health/replicas', summary: 'List live gateways, and their jobs' },
   Explanation: {
     method: 'POST',
     path: '/admin/v1/explain',
     summary: 'Explain where a request would go, without sending it',
     readsOnly: true,
-    body: question,
+    body: schemas.question,
   },
   EndpointHealth: { method: 'GET', path: '/admin/v1/health/endpoints', summary: 'Health of endpoints used lately' },
   ModelList: {
@@ -215,7 +208,7 @@ const ROUTES = {
     path: '/admin/v1/config/check',
     summary: 'Check the text of a configuration, without the values of environment variables',
     readsOnly: true,
-    body: configText,
+    body: schemas.configText,
   },
   StoreHealth: {
     method: 'GET',
@@ -228,6 +221,10 @@ const ROUTES = {
     summary: 'Ask a provider for its list of models now',
   },
   Replay: { method: 'POST', path: `${DELIVERY}/replay`, summary: 'Send a webhook once more', status: 202 },
+  ViewList: { method: 'GET', path: VIEWS, summary: 'List views of operators', response: schemas.viewList },
+  View: { method: 'GET', path: VIEW, summary: 'Get a saved view', response: schemas.oneView },
+  ViewChange: { method: 'PUT', path: VIEW, summary: 'Save a view', body: schemas.viewBody, response: schemas.oneView },
+  ViewRemoval: { method: 'DELETE', path: VIEW, summary: 'Delete a saved view' },
 } satisfies Record<string, AdminRoute>;
 
 type AdminRouteName = keyof typeof ROUTES;

@@ -127,6 +127,36 @@ export const configText = Type.Object(
   { additionalProperties: false },
 );
 
+/** Control characters, in a class. */
+const CONTROL = '\\u0000-\\u001f\\u007f-\\u009f';
+
+export const viewBody = Type.Object(
+  {
+    name: Type.String({
+      maxLength: 60,
+      pattern: `^[^\\s${CONTROL}](?:[^${CONTROL}]*[^\\s${CONTROL}])?$`,
+      errorMessage: 'must have 1 to 60 characters, without a space at its ends and without control characters',
+    }),
+    address: Type.String({
+      maxLength: 2000,
+      pattern: '^/[a-z][a-z0-9-]*(?:\\?[!"$-~]*)?$',
+      errorMessage: 'must be path and search of a page, such as /use?by=team, of at most 2000 characters',
+      description: 'Path and search of a page, below /ui.',
+    }),
+  },
+  closed,
+);
+
+const savedView = Type.Object({
+  id: Type.String(),
+  name: Type.String(),
+  address: Type.String({ description: 'Path and search of a page, below /ui.' }),
+  updated_at: Type.String({ format: 'date-time' }),
+});
+export const viewList = Type.Object({ data: Type.Array(savedView) });
+export const oneView = Type.Object({ data: savedView });
+
+export type ViewBody = Static<typeof viewBody>;
 export type ConfigText = Static<typeof configText>;
 export type Question = Static<typeof question>;
 export type TagAllotment = Static<typeof allotment>;

@@ -1,10 +1,13 @@
-/** Routes of a key about its own requests, below `/v1/self`. */
+/** Routes of a key about its own requests and saved views, below `/v1/self`. */
 
+import type { TSchema } from 'typebox';
+import { readBody } from '../../core/json/body.ts';
 import type { Json } from '../../core/json/json.ts';
 import type { Protocol } from '../../core/protocol.ts';
 import type { Key } from '../../keys/store.ts';
 import { hasPrice } from '../../routing/model-directory.ts';
 import { readUseQuery, reportUse, USE_DIMENSIONS } from '../../usage/use-report.ts';
+import { oneView, viewBody, viewList } from '../admin/schema.ts';
 import { type Captures, readCapture } from '../captures.ts';
 import { createDeliveryReader, DELIVERY_PARAMETERS, type DeliveryReaderOptions } from '../deliveries.ts';
 import { TextBody } from '../http-response.ts';
@@ -15,19 +18,25 @@ import { LIST_PARAMETERS, SUMMARY_PARAMETERS } from '../requests/query.ts';
 import { createRequestReader, type RequestReaderOptions, type RequestScope } from '../requests/reader.ts';
 import { requestDetail, requestList, requestSessions, requestSummary } from '../requests/schema.ts';
 import { literalStart, matchTemplate, type Route, type RouteDescription } from '../route-table.ts';
+import type { SavedViews } from '../saved-views.ts';
 import type { BrowserSession } from '../sessions/sessions.ts';
 import { encodeUse, readFormat, USE_PARAMETERS, use } from '../use.ts';
 
 interface SelfRoute {
   name: string;
+  /** GET if absent; others change something. */
+  method?: 'PUT' | 'DELETE';
   path: string;
   description: Pick<RouteDescription, 'summary' | 'query'> & { schema: RouteDescription['response']['schema'] };
+  body?: { name: string; schema: TSchema };
   read(query: URLSearchParams, scope: RequestScope, context: SelfContext): Promise<Json>;
 }
 
 interface SelfContext {
   /** Parameter of the path; empty where it has none. */
   id: string;
+  /** Empty object where the route takes none. */
+  body: Json;
   session: BrowserSession | undefined;
 }
 
@@ -37,11 +46,17 @@ export interface SelfRouteOptions extends RequestReaderOptions, Pick<DeliveryRea
 
 const DELIVERIES = '/v1/self/deliveries';
 const REQUESTS = '/v1/self/requests';
+const VIEWS = '/v1/self/views';
 const OWN_DIMENSIONS = USE_DIMENSIONS.filter((name) => name !== 'key');
 
 export function selfRoutes(protocol: Protocol, options: SelfRouteOptions): Route<RequestContext>[] {
   const reader = createRequestReader(options);
   const deliveries = createDeliveryReader({ ...options, now: options.clock.now });
+  let views: Promise<SavedViews> | undefined;
+  /** A start does not need them. */
+  const loadViews = async () =>
+    (await import('../saved-views.ts')).createSavedViews({ store: options.store, now: options.clock.now });
+  const savedViews = () => (views ??= loadViews());
   const own = ({ keyId = '' }: RequestScope) => ({ owner: keyId, isOperator: false });
   const routes: SelfRoute[] = [
     {
@@ -124,32 +139,69 @@ export function selfRoutes(protocol: Protocol, options: SelfRouteOptions): Route
       description: { summary: 'Show what an own webhook sends, with its headers', schema: anyObject },
       read: (_query, scope, { id }) => deliveries.body(id, own(scope)),
     },
+    {
+      name: 'views',
+      path: VIEWS,
+      description: { summary: 'List own saved views of the dashboard', schema: viewList },
+      read: async (_query, { keyId = '' }) => (await savedViews()).list(keyId),
+    },
+    {
+      name: 'view',
+      path: `${VIEWS}/{id}`,
+      description: { summary: 'Get an own saved view', schema: oneView },
+      read: async (_query, { keyId = '' }, { id }) => (await savedViews()).get(keyId, id),
+    },
+    {
+      name: 'view-change',
+      method: 'PUT',
+      path: `${VIEWS}/{id}`,
+      description: { summary: 'Save an own view under an id, or replace it', schema: oneView },
+      body: { name: 'SavedView', schema: viewBody },
+      read: async (_query, { keyId = '' }, { id, body }) => (await savedViews()).put(keyId, id, body),
+    },
+    {
+      name: 'view-removal',
+      method: 'DELETE',
+      path: `${VIEWS}/{id}`,
+      description: { summary: 'Delete an own saved view', schema: anyObject },
+      read: async (_query, { keyId = '' }, { id }) => (await savedViews()).remove(keyId, id),
+    },
   ];
   return routes.map((route) => routeOf(route, protocol));
 }
 
-function routeOf({ name, path, description, read }: SelfRoute, protocol: Protocol): Route<RequestContext> {
+function routeOf(
+  { name, method, path, description, body, read }: SelfRoute,
+  protocol: Protocol,
+): Route<RequestContext> {
   const { schema, ...rest } = description;
   const response = { status: 200, description: 'As it is now.', type: JSON_TYPE, schema };
   const route: Route<RequestContext, Record<string, string>> = {
     name: `own.${name}`,
-    method: 'GET',
+    method: method ?? 'GET',
     path: literalStart(path),
     match: matchTemplate(path),
     templates: [{ path }],
     protocol,
     access: 'key',
-    changes: false,
+    changes: method !== undefined,
     limited: false,
     hasOwnQuery: true,
-    describe: () => ({ id: `own_${name}`, tag: 'use', ...rest, response }),
+    describe: () => ({
+      id: `own_${name}`,
+      tag: 'use',
+      ...rest,
+      ...(body && { body: { types: [JSON_TYPE], schema: body } }),
+      response,
+    }),
     async handle(context, { id = '' }) {
       const key: Key = keyOf(context);
-      const { session } = context;
-      const body = await read(context.query, { keyId: key.id, names: new Map([[key.id, key.name]]) }, { id, session });
-      const isText = body instanceof TextBody;
-      const headers = { 'cache-control': 'no-store', ...(isText && body.headers) };
-      return context.send({ headers, body: isText ? body.text : body });
+      const { query, session } = context;
+      const asked = { id, session, body: body ? await readBody(context.body) : {} };
+      const found = await read(query, { keyId: key.id, names: new Map([[key.id, key.name]]) }, asked);
+      const isText = found instanceof TextBody;
+      const headers = { 'cache-control': 'no-store', ...(isText && found.headers) };
+      return context.send({ headers, body: isText ? found.text : found });
     },
   };
   return route as Route<RequestContext>;

@@ -14,6 +14,7 @@ import * as jobs from './jobs.ts';
 import * as keys from './keys.ts';
 import * as notices from './notices.ts';
 import * as requests from './requests.ts';
+import * as savedViews from './saved-views.ts';
 import * as sessions from './sessions.ts';
 import * as storedEncryption from './stored-encryption.ts';
 import * as storedResponses from './stored-responses.ts';
@@ -50,6 +51,7 @@ export const operations = {
   ...instances,
   ...notices,
   ...requests,
+  ...savedViews,
   ...sessions,
   ...storedEncryption,
   ...storedResponses,

@@ -1,11 +1,14 @@
 /** Saved views of a page: what is looked at now gets a name, and is found again by it. */
 
+import { useMutation } from '@tanstack/react-query';
 import { Bookmark, Trash2 } from 'lucide-react';
-import { type FormEvent, useState } from 'react';
-import { MAX_NAME_LENGTH, removeView, saveView, useViews } from '../views.ts';
+import { useState } from 'react';
+import { useSession } from '../session.ts';
+import { MAX_NAME_LENGTH, pageOf, useViews } from '../views.ts';
 import { IconButton } from './button.tsx';
 import { Dialog } from './dialog.tsx';
 import { Field } from './field.tsx';
+import { ErrorNotice } from './states.tsx';
 
 interface SavedViewsProps {
   /** Path of the page. */
@@ -16,13 +19,20 @@ interface SavedViewsProps {
 export function SavedViews({ path, onOpen }: SavedViewsProps) {
   const [isOpen, setOpen] = useState(false);
   const [name, setName] = useState('');
-  const views = useViews(path);
+  const { asked, views, isViewer, save, remove } = useViews();
+  const { isOperator } = useSession();
+  const own = views.filter(({ address }) => pageOf(address) === path);
+  const saving = useMutation({
+    mutationFn: () => save({ name: name.trim(), address: path + location.search }),
+    onSuccess: () => setName(''),
+  });
+  const removing = useMutation({ mutationFn: remove });
+  const error = removing.error ?? saving.error;
 
-  function save(event: FormEvent) {
-    event.preventDefault();
-    if (name.trim() === '') return;
-    saveView({ name: name.trim(), address: path + location.search });
-    setName('');
+  function openDialog() {
+    setOpen(true);
+    // Another browser may have saved some since.
+    void asked.refetch();
   }
 
   function open(address: string) {
@@ -32,16 +42,17 @@ export function SavedViews({ path, onOpen }: SavedViewsProps) {
 
   return (
     <>
-      <button type="button" className="button" onClick={() => setOpen(true)}>
+      <button type="button" className="button" onClick={openDialog}>
         <Bookmark size={14} aria-hidden />
         Views
       </button>
       <Dialog title="Saved views" isOpen={isOpen} onClose={() => setOpen(false)}>
         <div className="flex flex-col gap-5">
-          {views.length > 0 && (
+          {asked.error && <ErrorNotice error={asked.error} onRetry={() => void asked.refetch()} />}
+          {own.length > 0 && (
             <ul aria-label="Saved views" className="flex flex-col divide-y rounded-lg border">
-              {views.map((view) => (
-                <li key={view.name} className="flex min-h-10 items-center gap-2 px-3">
+              {own.map((view) => (
+                <li key={view.id ?? view.name} className="flex min-h-10 items-center gap-2 px-3">
                   <button
                     type="button"
                     className="min-w-0 flex-1 truncate py-2 text-left hover:text-accent"
@@ -49,12 +60,21 @@ export function SavedViews({ path, onOpen }: SavedViewsProps) {
                   >
                     {view.name}
                   </button>
-                  <IconButton label={`Remove ${view.name}`} icon={Trash2} onClick={() => removeView(view)} />
+                  {view.id === undefined && <span className="text-xs text-dim">in this browser</span>}
+                  {(view.id === undefined || !isViewer) && (
+                    <IconButton label={`Remove ${view.name}`} icon={Trash2} onClick={() => removing.mutate(view)} />
+                  )}
                 </li>
               ))}
             </ul>
           )}
-          <form className="flex items-end gap-2" onSubmit={save}>
+          <form
+            className="flex items-end gap-2"
+            onSubmit={(event) => {
+              event.preventDefault();
+              if (name.trim() !== '') saving.mutate();
+            }}
+          >
             <div className="min-w-0 flex-1">
               <Field
                 label="Name of what is shown now"
@@ -65,11 +85,23 @@ export function SavedViews({ path, onOpen }: SavedViewsProps) {
                 data-autofocus
               />
             </div>
-            <button type="submit" className="button button-primary" disabled={name.trim() === ''}>
+            <button
+              type="submit"
+              className="button button-primary"
+              disabled={name.trim() === '' || saving.isPending || asked.isPending}
+            >
               Save
             </button>
           </form>
-          <p className="text-dim">Views are kept in this browser. A link to a page shows the same to others.</p>
+          {error && <ErrorNotice error={error} />}
+          <p className="text-dim">
+            {isViewer
+              ? 'What viewers save is kept in this browser.'
+              : isOperator
+                ? 'All operators see these views, in every browser.'
+                : 'Views are kept for the key, in every browser.'}{' '}
+            A link to a page shows the same to others.
+          </p>
         </div>
       </Dialog>
     </>

@@ -1,17 +1,19 @@
-/** Settings: sessions that can be ended, the theme, and the licences of what the pages are made of. */
+/** Settings: sessions that can be ended, saved views, the theme, and the licences of what the pages are made of. */
 
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { api, bodyOf, request } from '../../api.ts';
 import { useKeyNames } from '../../keys.ts';
 import { Time } from '../../parts/numbers.tsx';
 import { Card, Page } from '../../parts/page.tsx';
 import { Segments } from '../../parts/segments.tsx';
-import { ErrorNotice, Loaded } from '../../parts/states.tsx';
+import { Empty, ErrorNotice, Loaded } from '../../parts/states.tsx';
 import { Status } from '../../parts/status.tsx';
 import { Table } from '../../parts/table.tsx';
 import { useSession } from '../../session.ts';
 import { chooseTheme, useTheme } from '../../theme.ts';
+import { pageOf, useViews, VIEW_PAGES } from '../../views.ts';
 
 interface SessionRow {
   id: string;
@@ -37,11 +39,16 @@ export function SettingsPage() {
     <Page
       title="Settings"
       about={
-        isAdmin ? 'Sessions of all browsers, and the look of this one.' : 'Own sessions, and the look of this browser.'
+        isAdmin
+          ? 'Sessions of all browsers, saved views, and the look of this one.'
+          : 'Own sessions, saved views, and the look of this browser.'
       }
     >
       <Card title="Sessions">
         <Loaded asked={sessions}>{(rows) => <Sessions rows={rows} />}</Loaded>
+      </Card>
+      <Card title="Saved views">
+        <Views />
       </Card>
       <Card title="Theme">
         <div className="p-4">
@@ -108,6 +115,61 @@ function Sessions({ rows }: { rows: SessionRow[] }) {
         </div>
       )}
     </>
+  );
+}
+
+function Views() {
+  const { asked, views, isViewer, remove } = useViews();
+  const navigate = useNavigate();
+  const removing = useMutation({ mutationFn: remove });
+  return (
+    <Loaded asked={asked}>
+      {() =>
+        views.length === 0 ? (
+          <Empty title="No view is saved yet">
+            “Views” on the pages of requests and of use keeps what is shown there by a name.
+          </Empty>
+        ) : (
+          <>
+            <Table label="All saved views" columns={['Name', 'Page', 'Saved', { name: 'Delete', isHidden: true }]}>
+              {views.map((view) => (
+                <tr key={view.id ?? view.address}>
+                  <td>
+                    <button
+                      type="button"
+                      className="block max-w-72 truncate text-left font-medium hover:text-accent hover:underline"
+                      onClick={() => void navigate({ href: view.address })}
+                    >
+                      {view.name}
+                    </button>
+                  </td>
+                  <td className="text-dim">{VIEW_PAGES[pageOf(view.address)]?.name ?? pageOf(view.address)}</td>
+                  <td className="text-dim">{view.updated_at ? <Time at={view.updated_at} /> : 'in this browser'}</td>
+                  <td className="number">
+                    {(view.id === undefined || !isViewer) && (
+                      <button
+                        type="button"
+                        className="button"
+                        aria-label={`Delete ${view.name}`}
+                        disabled={removing.isPending}
+                        onClick={() => removing.mutate(view)}
+                      >
+                        Delete
+                      </button>
+                    )}
+                  </td>
+                </tr>
+              ))}
+            </Table>
+            {removing.error && (
+              <div className="p-3">
+                <ErrorNotice error={removing.error} />
+              </div>
+            )}
+          </>
+        )
+      }
+    </Loaded>
   );
 }
 
