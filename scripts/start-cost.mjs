@@ -1,10 +1,11 @@
 /** Cost of a start of the program: processor time and time until it listens, and memory when it idles. */
 
-import { spawn } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
+import { promisify } from 'node:util';
 
 /**
  * An idle gateway has no thread that reads: a slow disk starts one, which ends after ten seconds; V8 keeps its memory for
@@ -45,6 +46,27 @@ export function greeting(child) {
     child.on('error', reject);
     child.on('close', () => reject(new Error(`The gateway ended: ${text}`)));
   });
+}
+
+/** What any start with the gateway's threads and modules of Node costs: the measure of a machine. */
+const BARE_START = `
+  for (const name of ['node:http', 'node:https', 'node:crypto', 'node:sqlite']) require(name);
+  const { Worker } = require('node:worker_threads');
+  for (let index = 0; index < 2; index++) new Worker('require("node:sqlite")', { eval: true });
+  process.on('exit', () => {
+    const { user, system } = process.cpuUsage();
+    process.stdout.write(String((user + system) / 1000));
+  });
+`;
+
+/** Least processor time of several bare starts of Node, in milliseconds. */
+export async function measureBareStart(program, tries) {
+  const costs = [];
+  for (let index = 0; index < tries; index++) {
+    const { stdout } = await promisify(execFile)(program, ['--eval', BARE_START]);
+    costs.push(Number(stdout));
+  }
+  return Math.min(...costs);
 }
 
 /** The start that cost least processor time: others may have shared caches and cores with other programs. */

@@ -91,6 +91,13 @@ test('a release is refused without the repository in both manifests, and its pag
   }
 });
 
+test('a release is ready within 500 ms of its start', () => {
+  const { jobs } = parse(readFileSync(join(FOLDER, 'release.yml'), 'utf8'));
+  const checks = jobs.checks.steps.find(({ run }: Json) => run === 'bash .ci/run');
+  assert.equal(checks.env.READY_WITHIN_MS, '500');
+  assert.match(readFileSync(join(ROOT, 'scripts/package.mjs'), 'utf8'), /process\.env\.READY_WITHIN_MS/);
+});
+
 test('an image that is too large to download is not released', () => {
   const { jobs } = parse(readFileSync(join(FOLDER, 'release.yml'), 'utf8'));
   const steps: Json[] = jobs.image.steps;
