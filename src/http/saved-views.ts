@@ -3,7 +3,7 @@
 import { GatewayError } from '../core/errors.ts';
 import { assertValid } from '../core/json/check.ts';
 import type { Json } from '../core/json/json.ts';
-import type { SavedView } from '../store/operations/saved-views.ts';
+import type { SavedView } from '../store/operations/dashboard.ts';
 import type { Store } from '../store/store.ts';
 import { type ViewBody, viewBody } from './admin/schema.ts';
 

@@ -6,7 +6,7 @@ import { digestOf } from '../../keys/key.ts';
 import type { Key, KeyStore } from '../../keys/store.ts';
 import type { Secret } from '../../security/secret.ts';
 import type { Author } from '../../store/audit-rows.ts';
-import type { SessionEnds, SessionRow } from '../../store/operations/sessions.ts';
+import type { SessionEnds, SessionRow } from '../../store/operations/dashboard.ts';
 import type { Store } from '../../store/store.ts';
 import { digestOfSecret, newSecret } from './login-code.ts';
 import type { Role } from './roles.ts';

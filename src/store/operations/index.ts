@@ -5,6 +5,7 @@ import * as backgroundResponses from './background-responses.ts';
 import * as conversationItems from './conversation-items.ts';
 import * as conversationRetention from './conversation-retention.ts';
 import * as conversations from './conversations.ts';
+import * as dashboard from './dashboard.ts';
 import * as deliveries from './deliveries.ts';
 import * as deliveryLists from './delivery-lists.ts';
 import * as engine from './engine.ts';
@@ -14,8 +15,6 @@ import * as jobs from './jobs.ts';
 import * as keys from './keys.ts';
 import * as notices from './notices.ts';
 import * as requests from './requests.ts';
-import * as savedViews from './saved-views.ts';
-import * as sessions from './sessions.ts';
 import * as storedEncryption from './stored-encryption.ts';
 import * as storedResponses from './stored-responses.ts';
 import * as storedRetention from './stored-retention.ts';
@@ -45,14 +44,13 @@ export const operations = {
   ...videos,
   ...videoRetention,
   ...videoUse,
+  ...dashboard,
   ...deliveries,
   ...deliveryLists,
   ...figures,
   ...instances,
   ...notices,
   ...requests,
-  ...savedViews,
-  ...sessions,
   ...storedEncryption,
   ...storedResponses,
   ...storedRetention,
