@@ -1,0 +1,84 @@
+/** The rail of pages: a line that scrolls on a narrow screen, with the page that is open in view; icons where it is folded. */
+
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import type { Browser, Page } from 'playwright-core';
+import type { TestGateway } from '../../test/gateway/harness.ts';
+import { assertSound, openBrowser, signInAsAdmin, startGatewayForOperators, THEMES } from './browser.ts';
+
+const NARROW = 360;
+
+let browser: Browser;
+let gateway: TestGateway;
+
+before(async () => {
+  [browser, gateway] = await Promise.all([openBrowser(), startGatewayForOperators()]);
+});
+after(() => Promise.all([browser.close(), gateway.close()]));
+
+const railOf = (page: Page) => page.getByRole('navigation', { name: 'Pages' });
+
+/** Whether the page itself scrolls to the side. */
+const isTooWide = (page: Page) =>
+  page.evaluate<boolean>('document.documentElement.scrollWidth > document.documentElement.clientWidth');
+
+for (const theme of THEMES) {
+  test(`on a narrow screen the rail shows the page that is open, in the ${theme} theme`, async () => {
+    const visitor = await signInAsAdmin(browser, gateway, '/ui/settings', { theme, width: NARROW });
+    const { page } = visitor;
+    const rail = railOf(page);
+    const current = rail.locator('[aria-current=page]');
+    for (const [name, path] of [
+      ['Settings', '/ui/settings'],
+      ['Requests', '/ui/requests'],
+      ['Health', '/ui/health'],
+    ]) {
+      await page.goto(gateway.url + path);
+      await rail.getByRole('link', { name, exact: true }).and(current).waitFor();
+      const box = await inView(page, current);
+      assert.ok(box.x >= 0 && box.x + box.width <= NARROW, `${name} is at ${box.x}`);
+      assert.equal(await isTooWide(page), false, `${path} is too wide`);
+      await assertSound(visitor);
+    }
+    assert.ok(((await rail.boundingBox())?.height ?? 0) < 100, 'it is one line');
+  });
+}
+
+test('a link of the rail is reached by keyboard on a narrow screen, and comes into view', async () => {
+  const { page } = await signInAsAdmin(browser, gateway, '/ui/use', { width: NARROW });
+  const link = railOf(page).getByRole('link', { name: 'Health', exact: true });
+  await link.focus();
+  await page.keyboard.press('Enter');
+  await page.waitForURL(/\/ui\/health/);
+  const box = await inView(page, link);
+  assert.ok(box.x >= 0 && box.x + box.width <= NARROW, `it is at ${box.x}`);
+});
+
+test('the rail of a wide screen is folded to icons that keep their names, and stays so', async () => {
+  const visitor = await signInAsAdmin(browser, gateway, '/ui/use');
+  const { page } = visitor;
+  const rail = railOf(page);
+  const width = async () => (await rail.boundingBox())?.width ?? 0;
+  const wide = await width();
+  await rail.getByRole('button', { name: 'Hide the words of the rail' }).click();
+  await rail.getByRole('button', { name: 'Show the words of the rail' }).waitFor();
+  assert.ok((await width()) < wide / 2);
+  await rail.getByRole('link', { name: 'Requests', exact: true }).waitFor();
+  await page.reload();
+  await rail.getByRole('button', { name: 'Show the words of the rail' }).waitFor();
+  assert.ok((await width()) < wide / 2);
+  await assertSound(visitor);
+});
+
+/** Place of an element once it is in view, which takes a frame or two. */
+async function inView(page: Page, element: ReturnType<Page['locator']>) {
+  const handle = await element.elementHandle();
+  await page
+    .waitForFunction(
+      '(element) => { const { left, right } = element.getBoundingClientRect(); return left >= 0 && right <= innerWidth; }',
+      handle,
+      { timeout: 10_000 },
+    )
+    .catch(() => undefined);
+  return (await element.boundingBox()) ?? { x: Number.NaN, width: 0 };
+}
