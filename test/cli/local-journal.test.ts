@@ -197,7 +197,8 @@ test('what a machine held comes back with its folder alone, and with shared with
     if (journal === 'shared') {
       rmSync(join(lost.folder, 'data'), { recursive: true });
       // Also what was begun and not answered may be known.
-      for (const id of answered) assert.equal(await statusOf(other.url, id), 'completed', id);
+      // What it answered in its last second is added to the records when it counts as dead.
+      for (const id of answered) while ((await statusOf(other.url, id)) !== 'completed') await pause(250);
       continue;
     }
     assert.ok(requests < answered.length, `${requests} of ${answered.length} were in the database`);
