@@ -119,9 +119,16 @@ export function createRecorder({
   async function note(batch: PendingBatch): Promise<void> {
     const group = { number: turns + 1, records: groupOf(batch, onUnencodable), size: sizeOf(batch) };
     const { number, records } = group;
-    if (await writer.retry(() => store.call('noteUsageGroup', { instance, number, records }))) {
+    try {
+      if (!(await writer.retry(() => store.call('noteUsageGroup', { instance, number, records })))) return;
       turns = number;
       transfer.add(group);
+    } catch (error) {
+      // Its records go into the tables before anyone is released; there each is written or set aside by itself.
+      log.error({ problem: (error as Error).message }, 'the store refused a group of usage records as one row');
+      turns = number;
+      transfer.add(group);
+      await transfer.flushed();
     }
   }
 

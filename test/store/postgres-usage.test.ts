@@ -180,20 +180,28 @@ test('a request that another gateway wrote off gets its true figures, and those 
   );
 });
 
-test('a record that the database refuses is set aside, and those beside it are written', async (context) => {
-  const { recorder, sql, sum, intents } = await stage(context);
-  await sql(`ALTER TABLE usage_request ADD CONSTRAINT poison CHECK (endpoint_model <> 'poison') NOT VALID`);
-  const ids = ['a', 'b', 'c', 'd', 'e'];
-  await Promise.all(ids.map((id) => recorder.begin(intent(id))));
-  const poison = { endpoint: { provider: 'openai', model: 'poison' } };
-  await Promise.all(ids.map((id) => recorder.finish(intent(id), completion({ cost: 1n, ...(id === 'c' && poison) }))));
-  await recorder.flushed();
-  assert.deepEqual([await sum(), await intents(), recorder.refused], [[4, '4'], [], 1]);
-  assert.deepEqual(
-    (await sql('SELECT id FROM usage_refused')).map(({ id }) => id),
-    ['c'],
-  );
-});
+for (const isGroupRefused of [false, true]) {
+  const place = isGroupRefused ? ', also where its group is refused as one row' : '';
+  test(`a record that the database refuses is set aside, and those beside it are written${place}`, async (context) => {
+    const { recorder, sql, sum, intents } = await stage(context);
+    await sql(`ALTER TABLE usage_request ADD CONSTRAINT poison CHECK (endpoint_model <> 'poison') NOT VALID`);
+    if (isGroupRefused)
+      await sql(`ALTER TABLE usage_group ADD CONSTRAINT poison CHECK (records NOT LIKE '%poison%') NOT VALID`);
+    const ids = ['a', 'b', 'c', 'd', 'e'];
+    await Promise.all(ids.map((id) => recorder.begin(intent(id))));
+    const poison = { endpoint: { provider: 'openai', model: 'poison' } };
+    await Promise.all(
+      ids.map((id) => recorder.finish(intent(id), completion({ cost: 1n, ...(id === 'c' && poison) }))),
+    );
+    // Nobody is released from a refused group before its records are in their tables.
+    if (!isGroupRefused) await recorder.flushed();
+    assert.deepEqual([await sum(), await intents(), recorder.refused], [[4, '4'], [], 1]);
+    assert.deepEqual(
+      (await sql('SELECT id FROM usage_refused')).map(({ id }) => id),
+      ['c'],
+    );
+  });
+}
 
 test('gateways that write the same sums at once do not block each other', async (context) => {
   const { store, recorder, sum } = await stage(context);
