@@ -1,5 +1,6 @@
 /** Authentication by the request head; the body of an unauthenticated request is never read. */
 
+import { bearerToken } from '../core/bearer.ts';
 import { type Clock, systemClock } from '../core/clock.ts';
 import { GatewayError } from '../core/errors.ts';
 import { type Access, checkAccess } from '../keys/scopes.ts';
@@ -31,6 +32,9 @@ export type Authenticate = (
   access: Omit<Access, 'address'>,
 ) => Promise<Key> | Key;
 
+/** Headers in which clients of other gateways, LiteLLM and Portkey, send the gateway's key: with `Bearer ` or without. */
+const OTHER_GATEWAYS = ['x-litellm-api-key', 'x-portkey-api-key'];
+
 /** Wrong keys allowed per client address: burst, and number per minute. */
 const MAX_WRONG_KEYS = 30;
 
@@ -48,6 +52,10 @@ export function createAuthentication({
   return (context, access) => {
     const { protocol, request, query } = context;
     const presented = new Set(protocol.credentials(request.headers, query));
+    for (const name of OTHER_GATEWAYS) {
+      const text = String(request.headers[name] ?? '').trim();
+      if (text !== '') presented.add(bearerToken(text) ?? text);
+    }
     const [credential] = presented;
     if (credential === undefined) {
       const error = keys.isEmpty() ? noKeyYet() : new GatewayError('invalid_api_key', 'An API key is required.');

@@ -4,7 +4,15 @@ import type { IncomingMessage } from 'node:http';
 import { GatewayError } from '../core/errors.ts';
 
 /** Headers that may have only one value in a request: of repeated ones Node keeps the first or joins them. */
-const CREDENTIALS = ['authorization', 'x-api-key', 'api-key', 'x-goog-api-key', 'x-gen-api-key'];
+const CREDENTIALS = [
+  'authorization',
+  'x-api-key',
+  'api-key',
+  'x-goog-api-key',
+  'x-gen-api-key',
+  'x-litellm-api-key',
+  'x-portkey-api-key',
+];
 const OTHERS = [
   'anthropic-version',
   'msg-protocol-version',

@@ -52,6 +52,7 @@ const MAX_DROPPED = 20;
 /** Names of conversations, as clients and coding agents send them; the first one counts. */
 const SESSION_HEADERS = [
   'x-session-id',
+  'x-litellm-session-id',
   'x-claude-code-session-id',
   'session-id',
   'session_id',

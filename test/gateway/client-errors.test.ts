@@ -8,6 +8,7 @@ import { errorName } from '../faults/wires.ts';
 import { HEADERS, KEY, PATHS, type ProtocolId, startTestGateway, type TestGateway } from './harness.ts';
 
 const IDS = Object.keys(PATHS) as ProtocolId[];
+const OTHER_GATEWAYS = ['x-litellm-api-key', 'x-portkey-api-key'];
 const OTHER = 'sk-test-other-key-0123456789';
 const TOKEN = 'admin-token-0123456789-0123456789-0123456789';
 
@@ -124,7 +125,8 @@ for (const protocol of IDS) {
     });
 
     test('two keys in two headers of one name', async () => {
-      for (const name of Object.keys(HEADERS[protocol]).filter((header) => !header.includes('version'))) {
+      const own = Object.keys(HEADERS[protocol]).filter((header) => !header.includes('version'));
+      for (const name of [...own, ...OTHER_GATEWAYS]) {
         const value = (key: string) => (name === 'authorization' ? `Bearer ${key}` : key);
         for (const keys of [
           [KEY, OTHER],
@@ -163,6 +165,11 @@ test('a key that is sent twice is one key', async () => {
     const [response] = await send(gateway.url, `${head('POST', path, [...twice, 'content-length: 2'])}{}`);
     // The key is accepted and the body is not.
     assert.ok(response && ![401, 403].includes(response.status), `${protocol} ${response?.status}`);
+  }
+  for (const name of OTHER_GATEWAYS) {
+    const twice = [`${name}: ${KEY}`, `${name}: ${KEY}`];
+    const [response] = await send(gateway.url, head('GET', '/v1/models', twice));
+    assert.equal(response?.status, 200, name);
   }
 });
 

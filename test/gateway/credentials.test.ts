@@ -63,6 +63,9 @@ const NAMED: [string, ProtocolId, (name: string) => [object, Record<string, stri
   ['metadata.user_id', 'messages', (name) => [{ metadata: { user_id: name } }, {}]],
   ['x-claude-code-session-id', 'messages', (name) => [{}, { 'x-claude-code-session-id': name }]],
   ['x-session-id', 'generate', (name) => [{}, { 'x-session-id': name }]],
+  ['x-litellm-session-id', 'chat', (name) => [{}, { 'x-litellm-session-id': name }]],
+  ['x-litellm-session-id', 'messages', (name) => [{}, { 'x-litellm-session-id': name }]],
+  ['x-litellm-session-id', 'generate', (name) => [{}, { 'x-litellm-session-id': name }]],
 ];
 
 for (const [field, protocol, named] of NAMED) {

@@ -143,6 +143,8 @@ describe('the trace of a request', () => {
       (await read(`/requests?${query}`)).data.map((one: Json) => one.id),
       [id],
     );
+    const named = await chat('two/m', { headers: { 'x-litellm-session-id': 'from LiteLLM' } });
+    assert.equal((await trace(named)).session, 'from LiteLLM');
   });
 
   test('has at most 4 kB, whatever a client sends', async () => {

@@ -217,7 +217,7 @@ describe('requests', () => {
     assert.notEqual(of({ input, instructions: 'a' }), of({ input, instructions: 'b' }));
     assert.notEqual(of({ input: 'Hi' }), of({ input: 'Ho' }));
     assert.equal(of({ input, prompt_cache_key: 'k' }, { session_id: 's' }), 'k');
-    for (const name of ['conversation_id', 'session_id', 'session-id', 'thread-id'])
+    for (const name of ['x-litellm-session-id', 'conversation_id', 'session_id', 'session-id', 'thread-id'])
       assert.equal(of({ input }, { [name]: 's' }), 's');
   });
 

@@ -34,7 +34,13 @@ export const complete: CompleteOperation = {
   check,
   example: { messages: [{ role: 'user', content: 'Hello' }] },
   conversation: ({ prompt_cache_key, session_id, messages }, headers) =>
-    String(prompt_cache_key ?? session_id ?? headers['x-session-id'] ?? outline(beginning(messages))),
+    String(
+      prompt_cache_key ??
+        session_id ??
+        headers['x-session-id'] ??
+        headers['x-litellm-session-id'] ??
+        outline(beginning(messages)),
+    ),
   decodeRequest,
   encodeResponse,
   streamEncoder: createStreamEncoder,

@@ -9,7 +9,8 @@ import type { StateAccess } from '../../core/state-access.ts';
 import { restoreState } from './state.ts';
 
 export function conversation(body: Json, headers: Headers): string {
-  return String(headers['x-session-id'] ?? outline((body.generateContentRequest ?? body).contents?.[0] ?? ''));
+  const named = headers['x-session-id'] ?? headers['x-litellm-session-id'];
+  return String(named ?? outline((body.generateContentRequest ?? body).contents?.[0] ?? ''));
 }
 
 export function toolFailuresOf({ contents }: Json): number {

@@ -9,9 +9,8 @@ import type { StateAccess } from '../../core/state-access.ts';
 import { restoreState } from './state.ts';
 
 export function conversation({ metadata, messages }: Json, headers: Headers): string {
-  return String(
-    headers['x-claude-code-session-id'] ?? headers['x-session-id'] ?? metadata?.user_id ?? outline(messages[0]),
-  );
+  const named = headers['x-claude-code-session-id'] ?? headers['x-session-id'] ?? headers['x-litellm-session-id'];
+  return String(named ?? metadata?.user_id ?? outline(messages[0]));
 }
 
 export function toolFailuresOf({ messages }: Json): number {

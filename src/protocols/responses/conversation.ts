@@ -4,8 +4,8 @@ import type { Json } from '../../core/json/json.ts';
 import type { Headers } from '../../core/operation.ts';
 import { outline } from '../../core/outline.ts';
 
-/** Headers with the id of a conversation; those after the first are of Codex. */
-const ID_HEADERS = ['x-session-id', 'conversation_id', 'session_id', 'session-id', 'thread-id'];
+/** Headers with the id of a conversation; those after the second are of Codex. */
+const ID_HEADERS = ['x-session-id', 'x-litellm-session-id', 'conversation_id', 'session_id', 'session-id', 'thread-id'];
 
 export function conversation({ prompt_cache_key, session_id, instructions, input }: Json, headers: Headers): string {
   const own = prompt_cache_key ?? session_id ?? ID_HEADERS.map((name) => headers[name]).find(Boolean);
