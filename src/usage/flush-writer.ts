@@ -64,8 +64,15 @@ export function createFlushWriter({ store, log, clock, closing, onDelay }: Flush
     try {
       await retry(() => store.call('recordUsage', { ...flush, ...place }));
     } catch (error) {
-      await isolate(flush, error as Error);
-      if (place.folded) await write(NOTHING, place);
+      const problem = error as Error;
+      if (entriesOf(flush).length === 0) {
+        // Who folds the groups later finds their records in the tables.
+        log.error({ problem: problem.message }, 'the store refused to remove groups of usage records');
+      } else if (place.folded) {
+        // Either can be what is refused.
+        await write(flush, {});
+        await write(NOTHING, place);
+      } else await isolate(flush, problem);
     }
   }
 

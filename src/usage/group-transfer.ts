@@ -12,7 +12,7 @@ export interface GroupTransferOptions {
 }
 
 export interface GroupTransfer {
-  /** Adds a group that is written down, with its number of records. Numbers of groups are consecutive. */
+  /** Adds a group, with its number of records. Numbers of groups that are written down are consecutive. */
   add(group: TransferredGroup): void;
   /** Settles when all groups added so far are in the tables, or the store is unavailable. */
   flushed(): Promise<void>;
@@ -28,6 +28,8 @@ export interface TransferredGroup {
   number: number;
   records: string;
   size: number;
+  /** The store refused it as one row: its number is that of the next group, too. */
+  isRefused?: boolean;
 }
 
 /** Time for which a group waits for others. */
@@ -70,17 +72,19 @@ export function createGroupTransfer({ instance, writer, clock, closing }: GroupT
     const fold = new GroupFold(instance, intents);
     for (const { records } of taken) fold.add(records);
     const { finished, withdrawn } = fold;
-    const folded = { instance, after: first.number - 1, to: last.number };
-    await writer.write({ begun: fold.intents(), finished, withdrawn }, { folded });
+    // Without rows there is nothing to remove, and none of them that is missing tells that this was done before.
+    const place = first.isRefused ? {} : { folded: { instance, after: first.number - 1, to: last.number } };
+    await writer.write({ begun: fold.intents(), finished, withdrawn }, place);
     for (const { size } of taken) stored += size;
   }
 
-  /** The first groups, up to the size of a fold, or a group that is larger. */
+  /** The first groups, up to the size of a fold, or a group that is larger, or one that was refused. */
   function takeGroups(): TransferredGroup[] {
     let size = 0;
-    const end = groups.findIndex((group) => {
+    const isAlone = groups[0]?.isRefused === true;
+    const end = groups.findIndex((group, index) => {
       size += group.size;
-      return size > MAX_FOLD_SIZE;
+      return size > MAX_FOLD_SIZE || (index > 0 && (isAlone || group.isRefused === true));
     });
     const taken = groups.slice(0, end < 0 ? groups.length : Math.max(1, end));
     groups = groups.slice(taken.length);

@@ -14,11 +14,14 @@ export async function foldOrphanedGroups({ store, log }: RecoveryOptions, now: n
   const closing = new AbortController();
   const onDelay = () => closing.abort();
   const writer = createFlushWriter({ store, log, clock: systemClock, closing: closing.signal, onDelay });
-  for (;;) {
+  for (let earlier: string | undefined; ; ) {
     const groups = await store.call('orphanedGroups', { now, limit: GROUPS_AT_ONCE });
     const [first, last] = [groups[0], groups.at(-1)];
     if (!first || !last) return;
     const { instance } = first;
+    // They could not be removed, and are tried again later.
+    if (earlier === `${instance} ${first.number}`) return;
+    earlier = `${instance} ${first.number}`;
     const fold = new GroupFold(instance);
     for (const { records } of groups) fold.add(records);
     const { finished, withdrawn } = fold;

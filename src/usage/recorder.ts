@@ -126,8 +126,7 @@ export function createRecorder({
     } catch (error) {
       // Its records go into the tables before anyone is released; there each is written or set aside by itself.
       log.error({ problem: (error as Error).message }, 'the store refused a group of usage records as one row');
-      turns = number;
-      transfer.add(group);
+      transfer.add({ ...group, isRefused: true });
       await transfer.flushed();
     }
   }

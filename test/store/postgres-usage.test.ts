@@ -15,6 +15,7 @@ import type { ParametersOf } from '../../src/store/store.ts';
 import { StoreUnavailable } from '../../src/store/unavailable.ts';
 import { HOUR_SUM_COLUMNS } from '../../src/store/usage-sums.ts';
 import { createRecorder } from '../../src/usage/recorder.ts';
+import { recoverInterrupted } from '../../src/usage/recovery.ts';
 import { query } from '../chaos/postgres-cluster.ts';
 import { completion, intent, NOON } from '../usage/records.ts';
 import { providePostgres } from './postgres-server.ts';
@@ -202,6 +203,36 @@ for (const isGroupRefused of [false, true]) {
     );
   });
 }
+
+test('requests that begin in a group that is refused as one row are in the store before they are sent', async (context) => {
+  const { recorder, sql, sum, groups, intents } = await stage(context);
+  await sql(`ALTER TABLE usage_group ADD CONSTRAINT poison CHECK (records NOT LIKE '%poison%') NOT VALID`);
+  await recorder.begin(intent('a'));
+  await Promise.all([recorder.begin(intent('b')), recorder.begin(intent('c', { model: 'poison' }))]);
+  assert.deepEqual([await groups(), await intents()], [0, ['a', 'b', 'c']]);
+  await Promise.all(['a', 'b', 'c'].map((id) => recorder.finish(intent(id), completion({ cost: 1n }))));
+  await recorder.flushed();
+  assert.deepEqual([await sum(), await groups(), await intents()], [[3, '3'], 0, []]);
+});
+
+test('groups that the database does not remove do not hold up others, and count once', async (context) => {
+  const { store, recorder, sql, sum, groups, intents } = await stage(context);
+  await sql(`CREATE FUNCTION keep() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'kept'; END $$;
+    CREATE TRIGGER keep BEFORE DELETE ON usage_group FOR EACH ROW EXECUTE FUNCTION keep()`);
+  await recorder.begin(intent('a'));
+  await recorder.finish(intent('a'), completion({ cost: 1n }));
+  await recorder.flushed();
+  assert.deepEqual([await sum(), await groups(), recorder.refused], [[1, '1'], 2, 0]);
+  await Promise.all([recorder.begin(intent('b')), recorder.begin(intent('c'))]);
+  await recorder.finish(intent('b'), completion({ cost: 1n }));
+  await recoverInterrupted({ store, log });
+  assert.deepEqual(await intents(), []);
+  assert.equal(Number((await sum())?.[0]), 3);
+  await sql('DROP TRIGGER keep ON usage_group');
+  await recoverInterrupted({ store, log });
+  assert.equal(Number((await sum())?.[0]), 3);
+  assert.equal(await groups(), 0);
+});
 
 test('gateways that write the same sums at once do not block each other', async (context) => {
   const { store, recorder, sum } = await stage(context);
