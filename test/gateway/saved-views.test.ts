@@ -85,6 +85,15 @@ describe('saved views', () => {
     await send('DELETE', `${ADMIN}/two`);
   });
 
+  test('of a key go with it', async () => {
+    const { data, key } = (await send('POST', '/admin/v1/keys', { name: 'leaves' })).json;
+    assert.equal((await send('PUT', `${SELF}/one`, VIEW, key)).status, 200);
+    const views = () => store.call('listSavedViews', { owner: data.hash });
+    assert.equal((await views()).length, 1);
+    assert.equal((await send('DELETE', `/admin/v1/keys/${data.hash}`)).status, 200);
+    assert.deepEqual(await views(), []);
+  });
+
   test('are refused by the name of the field', async () => {
     const wrong: [path: string, body: Json, param: string][] = [
       ['id', {}, 'name'],

@@ -169,6 +169,8 @@ export const revokeKey = writing<AuditedChange & { id: string }, void>(
     const sql = `UPDATE api_key SET revoked_at = :now, updated_at = :now, version = :version
       WHERE id = :id AND revoked_at IS NULL`;
     if ((await transaction.run(sql, { id, now, version })) === 0) return;
+    // Nobody can read them any more.
+    await transaction.run('DELETE FROM saved_view WHERE owner = :id', { id });
     const after = { revoked_at: now };
     await addAudit(transaction, { author, at: now, action: 'key.revoke', subject: id, after });
   },
