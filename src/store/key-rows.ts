@@ -64,7 +64,7 @@ export async function requireFreeName(transaction: Transaction, { id, name }: Na
   if ((await transaction.all(sql, { id, name, now })).length === 0) return;
   throw new GatewayError(
     'invalid_request',
-    `There is already a key named "${name}"; revoke it or choose another name.`,
+    `There is already a key named "${name}". Choose another name, revoke that key, or give it a new secret: polygate keys rotate ${name}`,
     {
       param: 'name',
     },
