@@ -138,7 +138,7 @@ export const usage = Type.Object(
       Type.Union([Type.Literal('all'), Type.Literal('problems'), Type.Literal('none')], {
         default: ACCOUNTING_DEFAULTS.trace,
         description:
-          'Of which requests it is stored with the record how they were routed: all, problems (failed, tried again, or with dropped fields), or none.',
+          'Of which requests it is stored with the record how they were routed: all, problems (not completed, tried again, or with dropped fields), or none.',
       }),
     ),
   },

@@ -8,7 +8,7 @@ import type { InferenceCall } from './inference-call.ts';
 import { NO_POLICY } from './policy.ts';
 import { type TracedCandidate, traceOf } from './trace.ts';
 
-/** `problems`: requests that failed, were tried again, or lost fields. */
+/** `problems`: requests that did not complete, were tried again, or lost fields. */
 export type TraceChoice = 'all' | 'problems' | 'none';
 
 export interface TracedRequest {
