@@ -6,6 +6,7 @@ import { longRows } from './long.ts';
 import { memoryRow } from './memory.ts';
 import { postgresRow } from './postgres.ts';
 import { rateRows } from './rate.ts';
+import { replicasRow } from './replicas.ts';
 import type { Row } from './row.ts';
 import { saturationRow } from './saturation.ts';
 import { soakRow } from './soak.ts';
@@ -25,6 +26,7 @@ export const rows: readonly Row[] = [
   startRow,
   workersRow,
   postgresRow,
+  replicasRow,
   soakRow,
   ...longRows,
 ];

@@ -1,8 +1,8 @@
 /** Whole answers with PostgreSQL as the store: processor time of the gateway and of the database server. */
 
-import { Client } from 'pg';
 import { type Figure, figure } from '../figure.ts';
-import { parentOf, processorTime } from '../host/proc.ts';
+import { provideDatabase, serverOf } from '../host/database.ts';
+import { processorTime } from '../host/proc.ts';
 import { measureWindow, median, warmTo } from '../measure.ts';
 import { startPolygate } from '../subjects/polygate.ts';
 import { passthrough } from '../workload.ts';
@@ -50,26 +50,4 @@ async function measurePostgres(run: Run): Promise<Figure[]> {
     await subject.stop();
     await database.close();
   }
-}
-
-/** A server of the package for tests, or of the system; absent where there is none. */
-async function provideDatabase(say: (text: string) => void) {
-  process.env.POSTGRES_FSYNC = 'on';
-  try {
-    const { providePostgres } = await import('../../test/store/postgres-server.ts');
-    return await providePostgres();
-  } catch (error) {
-    say(`not measured: ${(error as Error).message}`);
-    return undefined;
-  }
-}
-
-/** Process id of the server, the parent of a connection's process. */
-async function serverOf(url: string): Promise<number> {
-  const client = new Client({ connectionString: url });
-  await client.connect();
-  const { rows } = await client.query('SELECT pg_backend_pid() AS pid');
-  const server = parentOf(Number(rows[0]?.pid));
-  await client.end();
-  return server;
 }
