@@ -32,18 +32,19 @@ const GO = {
   actionlint: 'github.com/rhysd/actionlint/cmd/actionlint@v1.7.12',
 };
 
-/** Paths of the programs; one that cannot be had is absent. */
-export function findTools() {
-  installPackages();
+/** Paths of those of the programs `needed` that are there or can be installed. */
+export function findTools(needed) {
+  const chosen = (programs) => Object.entries(programs).filter(([name]) => needed.has(name));
+  installPackages(chosen(DEBIAN));
   const tools = {};
-  for (const name of Object.keys(DEBIAN)) if (isOnPath(name)) tools[name] = name;
-  for (const [name, requirement] of Object.entries(PYTHON))
+  for (const [name] of chosen(DEBIAN)) if (isOnPath(name)) tools[name] = name;
+  for (const [name, requirement] of chosen(PYTHON))
     keep(tools, name, join(PYTHON_FOLDER, name), () => pip(requirement, PYTHON_FOLDER));
-  for (const [name, requirement] of Object.entries(PYTHON_ALONE)) {
+  for (const [name, requirement] of chosen(PYTHON_ALONE)) {
     const folder = join(TOOLS_FOLDER, name, 'bin');
     keep(tools, name, join(folder, name), () => pip(requirement, folder));
   }
-  for (const [name, module] of Object.entries(GO)) keep(tools, name, join(GO_FOLDER, name), () => goInstall(module));
+  for (const [name, module] of chosen(GO)) keep(tools, name, join(GO_FOLDER, name), () => goInstall(module));
   return tools;
 }
 
@@ -52,8 +53,8 @@ function keep(tools, name, path, install) {
   if (existsSync(path)) tools[name] = path;
 }
 
-function installPackages() {
-  const missing = Object.entries(DEBIAN).filter(([program]) => !isOnPath(program));
+function installPackages(wanted) {
+  const missing = wanted.filter(([program]) => !isOnPath(program));
   if (missing.length === 0 || process.getuid?.() !== 0 || !isOnPath('apt-get')) return;
   const packages = [...new Set(missing.map(([, name]) => name))];
   say(`Installing ${packages.join(', ')} ...`);

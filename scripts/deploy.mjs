@@ -46,12 +46,12 @@ process.exitCode = await main();
 
 async function main() {
   await installPackages(root, 'all', 'all packages');
-  const tools = findTools();
   const node = realpathSync(await nodeProgram());
   const npmFolder = join(run('npm', ['root', '--global']).stdout.trim(), 'npm');
   const chosen = Object.entries(CHECKS).filter(
     ([name]) => words.length === 0 || words.some((word) => name.includes(word)),
   );
+  const tools = findTools(new Set(chosen.flatMap(([, { needs }]) => needs)));
   let isFailed = chosen.length === 0;
   for (const [name, { needs, root: needsRoot, check }] of chosen) {
     const lacks = needs.filter((program) => !tools[program]);

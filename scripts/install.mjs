@@ -2,7 +2,17 @@
 
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  unlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { constants } from 'node:os';
 import { basename, join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -30,9 +40,16 @@ export async function installPackages(folder, mode, what) {
   await withLock(async () => {
     if (isInstalled(folder, mode)) return;
     say(`Installing ${what} (once) ...`);
+    unlinkPackages(folder);
     await npm(['ci', ...NPM_FLAGS, ...(mode === 'production' ? ['--omit=dev'] : [])], folder);
     writeFileSync(join(folder, 'node_modules', STAMP), stamp(folder, mode));
   });
+}
+
+/** Packages that are a link to those of another checkout stay as that one has them: npm would delete them through the link. */
+function unlinkPackages(folder) {
+  const path = join(folder, 'node_modules');
+  if (lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink()) unlinkSync(path);
 }
 
 /** Path of a Node that is new enough: this one, else the pinned one, which is installed if needed. */
