@@ -1,13 +1,18 @@
-/** Check of the image: built by buildah on a base of Debian packages, and started as it would be run, without capabilities on a read-only root. */
+/**
+ * Check of the image: built twice by buildah on a base of Debian packages, compared, looked into, and started as it would be
+ * run, without capabilities on a read-only root.
+ */
 
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { chmodSync, chownSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { runOrThrow, run as runProgram } from './deploy-tools.mjs';
+import { checkContents } from './image-contents.mjs';
 import { root } from './install.mjs';
 
 const USER_ID = 65532;
@@ -17,10 +22,12 @@ const READY_TIMEOUT_MS = 60_000;
 const STOP_TIMEOUT_MS = 45_000;
 /** Size of the image without its base: node is 121 MB. */
 const MAX_IMAGE_MB = 220;
+/** A variable of the machine that builds, which must not be found in the image. */
+const CANARY = 'POLYGATE_BUILD_CANARY';
 
 /** Of the folder, everything may be deleted afterwards. */
 export async function checkImage({ tools, folder, node, npmFolder }) {
-  const env = { ...process.env, BUILDAH_ISOLATION: 'chroot', STORAGE_DRIVER: 'vfs' };
+  const env = { ...process.env, BUILDAH_ISOLATION: 'chroot', STORAGE_DRIVER: 'vfs', [CANARY]: randomUUID() };
   const store = ['--root', join(folder, 'graph'), '--runroot', join(folder, 'run'), '--storage-driver', 'vfs'];
   const buildah = (...args) => runOrThrow(tools.buildah, [...store, ...args], { cwd: root, env }).stdout.trim();
 
@@ -52,23 +59,28 @@ export async function checkImage({ tools, folder, node, npmFolder }) {
     buildah('config', '--env', `NODE_EXTRA_CA_CERTS=${CERTIFICATES}`, container);
   });
   const images = ['--build-arg', 'NODE_IMAGE=localhost/node', '--build-arg', 'BASE_IMAGE=localhost/base'];
-  buildah(
-    'build',
-    '--format',
-    'docker',
-    ...images,
-    '--file',
-    'deploy/Containerfile',
-    '--tag',
-    'localhost/polygate',
-    '.',
-  );
+  // The time of the commit, which a release takes.
+  const timestamp = runOrThrow('git', ['log', '-1', '--format=%ct'], { cwd: root }).stdout.trim();
+  const build = (tag) => {
+    const options = ['--format', 'docker', '--no-cache', '--timestamp', timestamp, ...images];
+    buildah('build', ...options, '--file', 'deploy/Containerfile', '--tag', tag, '.');
+    return inspect(buildah, tag);
+  };
+  const [first, second] = ['localhost/polygate', 'localhost/polygate-again'].map(build);
+  assert.deepEqual(second, first, 'two builds of the image differ');
   const container = buildah('from', 'localhost/polygate');
   const mount = buildah('mount', container);
   const size = Number(runOrThrow('du', ['-sm', mount]).stdout.split('\t')[0]);
   assert.ok(size <= MAX_IMAGE_MB, `the image has ${size} MB`);
+  checkContents(mount, first.config, { canaries: [env[CANARY]] });
   await startAndStop({ mount, folder });
   return `${size} MB with its base`;
+}
+
+/** The configuration of an image, and what of it two builds have in common: the digests of its layers and its times. */
+function inspect(buildah, tag) {
+  const { Docker, OCIv1 } = JSON.parse(buildah('inspect', '--type', 'image', tag));
+  return { config: Docker.config, layers: OCIv1.rootfs.diff_ids, created: Docker.created };
 }
 
 async function startAndStop({ mount, folder }) {

@@ -110,6 +110,21 @@ test('an image that is too large to download is not released', () => {
   assert.deepEqual([jobs.registry.needs].flat().includes('image'), true);
 });
 
+test('an image that a second build does not repeat, or with what should not be in it, is not released', () => {
+  const { jobs } = parse(readFileSync(join(FOLDER, 'release.yml'), 'utf8'));
+  const steps: Json[] = jobs.image.steps;
+  const built = steps.findIndex(({ run = '' }) => run.includes('docker buildx build'));
+  const { run: build } = steps[built];
+  assert.match(build, /SOURCE_DATE_EPOCH="\$\(git log -1 --format=%ct\)"/);
+  assert.match(build, /^made "\$BASE_IMAGE" --no-cache .*rewrite-timestamp=true"$/m);
+  assert.equal(build.match(/docker buildx build/g).length, 1, 'both builds have the same arguments');
+  const { run: compared } = steps[built + 1];
+  assert.match(compared, /^test "\$published" = "\$\(jq --raw-output \.config\.digest/m);
+  assert.match(compared, /scripts\/image-contents\.mjs root config\.json$/m);
+  for (const { run = '' } of steps.slice(built + 2)) assert.doesNotMatch(run, /push=true|imagetools create/);
+  assert.ok(jobs.registry.steps.some(({ run = '' }: Json) => run.includes('imagetools create')));
+});
+
 test('only what is checked is published, and only with approval', () => {
   const { jobs } = parse(readFileSync(join(FOLDER, 'release.yml'), 'utf8'));
   const isAfterChecks = (name: string): boolean =>
