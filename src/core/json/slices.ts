@@ -34,6 +34,8 @@ export async function readInSlices(bytes: Buffer): Promise<Json> {
   let position = 0;
   let values = 0;
   let pause = PAUSE_BYTES;
+  /** Whether a key of the innermost container comes next. */
+  let needsKey = false;
 
   function fail(): never {
     throw new SyntaxError(`Unexpected token at position ${position}`);
@@ -63,23 +65,19 @@ export async function readInSlices(bytes: Buffer): Promise<Json> {
     return typeof value === 'number' ? keepNumber(value, text) : value;
   }
 
-  async function string(): Promise<string> {
+  /** The string that starts here, or the bytes between the quotes of a long one. */
+  function string(): string | Buffer {
     if (space() !== QUOTE) fail();
     const end = stringEnd(bytes, position);
     if (bytes[end - 1] !== QUOTE || end - position < 2) fail();
     const open = position;
     position = end;
     if (end - open <= PIECE_BYTES) return JSON.parse(bytes.toString('utf8', open, end));
-    return longString(bytes.subarray(open + 1, end - 1));
-  }
-
-  async function key(container: { key: string }): Promise<void> {
-    container.key = await string();
-    take(COLON);
+    return bytes.subarray(open + 1, end - 1);
   }
 
   /** Adds a complete value to its container and closes containers; returns the root value at the end. */
-  async function place(value: Json): Promise<{ root: Json } | undefined> {
+  function place(value: Json): { root: Json } | undefined {
     let finished = value;
     for (;;) {
       const container = stack.at(-1);
@@ -88,7 +86,7 @@ export async function readInSlices(bytes: Buffer): Promise<Json> {
       const next = space();
       position++;
       if (next === COMMA) {
-        if ('object' in container) await key(container);
+        needsKey = 'object' in container;
         return undefined;
       }
       if (next !== ('array' in container ? CLOSE_BRACKET : CLOSE_BRACE)) fail();
@@ -97,29 +95,38 @@ export async function readInSlices(bytes: Buffer): Promise<Json> {
     }
   }
 
-  /** Opens a container, or returns the value at the position. */
-  async function begin(): Promise<{ value: Json } | undefined> {
-    const byte = space();
-    if (byte !== OPEN_BRACE && byte !== OPEN_BRACKET) return { value: byte === QUOTE ? await string() : literal() };
+  /** Opens the container that starts here, or returns it if it is empty. */
+  function open(isArray: boolean): Json | undefined {
     position++;
-    const array = byte === OPEN_BRACKET;
-    if (space() === (array ? CLOSE_BRACKET : CLOSE_BRACE)) {
+    if (space() === (isArray ? CLOSE_BRACKET : CLOSE_BRACE)) {
       position++;
-      return { value: array ? [] : {} };
+      return isArray ? [] : {};
     }
-    const container: Container = array ? { array: [] } : { object: {}, key: '' };
-    stack.push(container);
-    if ('object' in container) await key(container);
+    needsKey = !isArray;
+    stack.push(isArray ? { array: [] } : { object: {}, key: '' });
     return undefined;
   }
 
+  // Only what pauses is awaited: a promise a value would cost more than the value.
   for (;;) {
     if (++values % SLICE_VALUES === 0 || position > pause) {
       await yieldToEventLoop();
       pause = position + PAUSE_BYTES;
     }
-    const begun = await begin();
-    const done = begun && (await place(begun.value));
+    if (needsKey) {
+      const key = string();
+      (stack.at(-1) as { key: string }).key = typeof key === 'string' ? key : await longString(key);
+      take(COLON);
+      needsKey = false;
+    }
+    const byte = space();
+    let value: Json | undefined;
+    if (byte === QUOTE) {
+      const text = string();
+      value = typeof text === 'string' ? text : await longString(text);
+    } else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) value = open(byte === OPEN_BRACKET);
+    else value = literal();
+    const done = value !== undefined && place(value);
     if (!done) continue;
     if (space() !== -1) fail();
     return done.root;
