@@ -67,10 +67,13 @@ export async function seedRecords(store: SeededStore, { count, last, say }: Seed
 /** Into an empty store, with their sums by hour and by day. */
 export async function seed(store: SeededStore, options: SeedOptions): Promise<void> {
   await seedRecords(store, options);
-  const failed = "sum(CASE WHEN status = 'failed' THEN 1 ELSE 0 END)";
-  const sums = HOUR_SUM_COLUMNS.map((name) =>
-    name === 'requests' ? 'count(*)' : name === 'failures' ? failed : `sum(${name})`,
-  );
+  const withStatus = (status: string) => `sum(CASE WHEN status = '${status}' THEN 1 ELSE 0 END)`;
+  const estimated = (sum: string) => `sum(CASE WHEN estimated = 1 THEN ${sum} ELSE 0 END)`;
+  const counted: Record<string, string> = {
+    ...{ requests: 'count(*)', assessed: 'count(*)', failures: withStatus('failed'), partial: withStatus('partial') },
+    ...{ estimated_tokens: estimated('input_tokens + output_tokens'), estimated_cost: estimated('cost') },
+  };
+  const sums = HOUR_SUM_COLUMNS.map((name) => counted[name] ?? `sum(${name})`);
   const columns = {
     ...{ hour: `started_at / ${HOUR_MS}`, key_id: 'key_id', tags: 'tags', protocol: 'protocol_in', status: 'status' },
     ...{ model: "endpoint_provider || '/' || endpoint_model", provider: 'endpoint_provider' },

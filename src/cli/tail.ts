@@ -3,9 +3,12 @@
 import { loadConfig } from '../config/load.ts';
 import { sleep, systemClock } from '../core/clock.ts';
 import { decimalOf } from '../core/money.ts';
+import { hasPrice } from '../routing/model-directory.ts';
 import type { RequestFilter } from '../store/operations/requests.ts';
 import type { Store } from '../store/store.ts';
+import { knownCostOf } from '../usage/report.ts';
 import { newestRequests, type RequestPage, requestsSince } from '../usage/request-search.ts';
+import { configuredModels } from './discovery.ts';
 import { withKeys } from './keys.ts';
 import { type ConfigOptions, configSource } from './source.ts';
 
@@ -22,6 +25,13 @@ export interface TailOptions extends ConfigOptions {
 
 type Row = RequestPage['rows'][number];
 
+/** What records leave out. */
+interface LineContext {
+  names: ReadonlyMap<string, string>;
+  /** Whether a model, `<provider>/<model id>`, has a price. */
+  hasPrice(model: string): boolean;
+}
+
 const INTERVAL_MS = 1000;
 const EVER = { from: 0, to: Number.MAX_SAFE_INTEGER };
 
@@ -30,15 +40,18 @@ export async function tail({ key, model, failed, limit, once, json, ...options }
   const stopped = new AbortController();
   process.once('SIGINT', () => stopped.abort());
   process.once('SIGTERM', () => stopped.abort());
-  await withKeys(loadConfig(configSource(options)), async ({ keys, store }) => {
+  const config = loadConfig(configSource(options));
+  const models = await configuredModels(config);
+  await withKeys(config, async ({ keys, store }) => {
     const names = new Map((await keys.list()).map(({ id, name }) => [id, name]));
+    const context: LineContext = { names, hasPrice: (name) => hasPrice(models, name) };
     const filter: RequestFilter = {
       ...(key !== undefined && { keyId: (await keys.find(key)).id }),
       ...(model !== undefined && { model }),
       ...(failed && { hasFailed: true }),
     };
     const print = (rows: readonly Row[]) => {
-      const lines = rows.map((row) => (json ? jsonLine(row, names) : textLine(row, names)));
+      const lines = rows.map((row) => (json ? jsonLine(row, context) : textLine(row, context)));
       if (lines.length > 0) process.stdout.write(`${lines.join('\n')}\n`);
     };
     await follow(store, filter, { limit, once: once === true, stopped: stopped.signal, print });
@@ -70,16 +83,26 @@ async function follow(
 }
 
 /** Texts of clients have no control characters left that a terminal would obey. */
-function textLine(row: Row, names: ReadonlyMap<string, string>): string {
-  const { time, key, model, status, error, cost, ms } = factsOf(row, names);
+function textLine(row: Row, context: LineContext): string {
+  const { time, key, model, status, error, cost, ms } = factsOf(row, context);
   const tokens = `${row.input_tokens}/${row.output_tokens}`;
   const outcome = error === null ? status : `${status}: ${error}`;
-  const facts = [time, key, model, outcome, tokens, `$${cost}`, `${ms} ms`, ...toolFailures(row), row.id];
+  const facts = [
+    time,
+    key,
+    model,
+    outcome,
+    tokens,
+    cost === null ? 'unknown cost' : `$${cost}`,
+    `${ms} ms`,
+    ...toolFailures(row),
+    row.id,
+  ];
   return facts.map(visible).join('  ');
 }
 
-function jsonLine(row: Row, names: ReadonlyMap<string, string>): string {
-  const { time, key, model, status, error, cost, ms } = factsOf(row, names);
+function jsonLine(row: Row, context: LineContext): string {
+  const { time, key, model, status, error, cost, ms } = factsOf(row, context);
   const tokens = { input_tokens: Number(row.input_tokens), output_tokens: Number(row.output_tokens) };
   return JSON.stringify({
     id: row.id,
@@ -100,14 +123,15 @@ function toolFailures({ tool_failures: count }: Row): string[] {
   return failed === 0 ? [] : [`${failed} ${failed === 1 ? 'tool' : 'tools'} failed`];
 }
 
-function factsOf(row: Row, names: ReadonlyMap<string, string>) {
+function factsOf(row: Row, { names, hasPrice: isPriced }: LineContext) {
+  const cost = knownCostOf(row, isPriced);
   return {
     time: new Date(Number(row.ended_at)).toISOString(),
     key: names.get(String(row.key_id)) ?? String(row.key_id),
     model: `${row.endpoint_provider}/${row.endpoint_model}`,
     status: String(row.status),
     error: row.error_code === null ? null : String(row.error_code),
-    cost: decimalOf(BigInt(String(row.cost))),
+    cost: cost === undefined ? null : decimalOf(cost),
     ms: Number(row.total_ms),
   };
 }

@@ -10,7 +10,9 @@ import { hasPrice } from '../routing/model-directory.ts';
 import { openStore } from '../store/open.ts';
 import type { Store } from '../store/store.ts';
 import { StoreUnavailable } from '../store/unavailable.ts';
-import { readUseQuery, reportUse, USE_DIMENSIONS, type UseReport, type UseRow } from '../usage/use-report.ts';
+import type { UseRow } from '../usage/use-groups.ts';
+import { readUseQuery, USE_DIMENSIONS } from '../usage/use-query.ts';
+import { reportUse, type UseReport } from '../usage/use-report.ts';
 import { configuredModels } from './discovery.ts';
 import { type ConfigOptions, configSource } from './source.ts';
 import { printJson, printTable } from './table.ts';
@@ -27,11 +29,11 @@ export interface UsageOptions extends ConfigOptions {
   json?: boolean;
 }
 
-const COUNTS = ['requests', 'failures', 'input_tokens', 'output_tokens', 'cached_tokens', 'cost'] as const;
+const COUNTS = ['requests', 'failures', 'partial', 'input_tokens', 'output_tokens', 'cached_tokens', 'cost'] as const;
 /** No tag has it for a value. */
 const WITHOUT_VALUE = '(none)';
 const UNKNOWN = 'unknown';
-const COUNT_HEADINGS = ['REQUESTS', 'FAILED', 'INPUT', 'OUTPUT', 'CACHED', 'USD'];
+const COUNT_HEADINGS = ['REQUESTS', 'FAILED', 'PARTIAL', 'INPUT', 'OUTPUT', 'CACHED', 'USD'];
 
 export async function showUsage(options: UsageOptions): Promise<void> {
   const config = loadConfig(configSource(options));
@@ -45,15 +47,12 @@ export async function showUsage(options: UsageOptions): Promise<void> {
     const directory = await configuredModels(config);
     const report = await reportUse(store, query, { names, hasPrice: (model) => hasPrice(directory, model) });
     const data = report.data.map(withKeyName);
-    const isUnknown = ({ model }: UseRow) => report.models_without_price.includes(String(model));
     if (options.json) printJson({ ...report, data });
     else {
-      const rows = data.map((row) => [
-        ...query.by.map((name) => row[name] ?? WITHOUT_VALUE),
-        ...cells(row, isUnknown(row)),
-      ]);
+      const rows = data.map((row) => [...query.by.map((name) => row[name] ?? WITHOUT_VALUE), ...cells(row)]);
       const total = [...query.by.map((_, index) => (index === 0 ? 'total' : '')), ...cells(report.total)];
       printTable([...query.by.map((name) => name.toUpperCase()), ...COUNT_HEADINGS], [...rows, total]);
+      noteEstimates(report);
       noteUnknownCost(report);
     }
   } catch (error) {
@@ -64,6 +63,23 @@ export async function showUsage(options: UsageOptions): Promise<void> {
 }
 
 /** On standard error, so that the table stays one. */
+function noteEstimates({ total }: UseReport): void {
+  const tokens = shareOf(total.estimated_tokens, total.input_tokens + total.output_tokens);
+  if (tokens === undefined) return;
+  const cost = shareOf(Number(total.estimated_cost), Number(total.cost ?? 0)) ?? '0 %';
+  const { requests, assessed } = total;
+  const since = assessed < requests ? `, as far as is known of ${assessed} of ${requests} requests` : '';
+  process.stderr.write(`Estimated are ${tokens} of the tokens and ${cost} of the cost${since}.\n`);
+}
+
+/** Undefined for nothing. */
+function shareOf(part: number, whole: number): string | undefined {
+  if (part === 0 || whole === 0) return undefined;
+  const percent = (100 * part) / whole;
+  return percent < 0.1 ? 'less than 0.1 %' : `${percent.toFixed(1)} %`;
+}
+
+/** On standard error, too. */
 function noteUnknownCost({ models_without_price: models }: UseReport): void {
   if (models.length === 0) return;
   process.stderr.write(`Not in these sums is the cost of models without a known price: ${models.join(', ')}.\n`);
@@ -97,6 +113,6 @@ function withKeyName({ key_name: name, ...row }: UseRow): UseRow {
   return row.key === undefined ? row : { ...row, key: name ?? row.key };
 }
 
-function cells(counts: UseReport['total'], isCostUnknown = false): string[] {
-  return COUNTS.map((name) => (isCostUnknown && name === 'cost' ? UNKNOWN : String(counts[name])));
+function cells(counts: UseReport['total']): string[] {
+  return COUNTS.map((name) => String(counts[name] ?? UNKNOWN));
 }

@@ -7,10 +7,11 @@ import { GatewayError } from '../core/errors.ts';
 import type { Key } from '../keys/store.ts';
 import type { LimitSubject } from '../limits/subjects.ts';
 import { protocols } from '../protocols/index.ts';
+import { hasPrice, type ModelDirectory } from '../routing/model-directory.ts';
 import type { Store } from '../store/store.ts';
 import { budgetUsesOf } from '../usage/budget-use.ts';
 import { encodeGeneration } from '../usage/generation.ts';
-import { readReportQuery, reportUsage } from '../usage/report.ts';
+import { knownCostOf, readReportQuery, reportUsage } from '../usage/report.ts';
 import { spendingOf } from '../usage/spending.ts';
 import { dollars, encodeHeld, encodeSpending } from './admin/key-object.ts';
 import { encodeLimits } from './admin/settings.ts';
@@ -19,6 +20,8 @@ import { describeAllotment } from './allotments.ts';
 export interface AccountRouteOptions {
   store: Pick<Store, 'call'>;
   admission: Pick<AdmissionControl, 'subjects'>;
+  /** Their prices, without which a cost is not known. */
+  models(): Pick<ModelDirectory, 'providers' | 'routes'>;
   /** Unix milliseconds. */
   now?(): number;
 }
@@ -28,20 +31,29 @@ export type ReadAccount = (key: Key, query: URLSearchParams, options: AccountRou
 export async function usage(
   key: Key,
   query: URLSearchParams,
-  { store, now = systemClock.now }: AccountRouteOptions,
+  { store, models, now = systemClock.now }: AccountRouteOptions,
 ): Promise<object> {
   const [from, to, by] = ['from', 'to', 'by'].map((name) => query.get(name) ?? undefined);
-  return reportUsage(store, readReportQuery({ from, to, by }, ['day', 'hour', 'model', 'provider'], now()), key.id);
+  const asked = readReportQuery({ from, to, by }, ['day', 'hour', 'model', 'provider'], now());
+  const directory = models();
+  return reportUsage(store, asked, { keyId: key.id, hasPrice: (model) => hasPrice(directory, model) });
 }
 
-export async function generation(key: Key, query: URLSearchParams, { store }: AccountRouteOptions): Promise<object> {
+export async function generation(
+  key: Key,
+  query: URLSearchParams,
+  { store, models }: AccountRouteOptions,
+): Promise<object> {
   const id = query.get('id');
   if (!id) throw new GatewayError('invalid_request', 'id is required: that of a request.', { param: 'id' });
   // PostgreSQL text cannot contain NUL, and no id does.
   const names = id.includes('\0') ? [] : [id, requestIdOf(id)].filter((name) => name !== undefined);
   for (const name of names) {
     const found = await store.call('usageRecord', { id: name, keyId: key.id });
-    if (found) return { data: encodeGeneration(found, apiTypeOf(String(found.protocol_in))) };
+    if (!found) continue;
+    const directory = models();
+    const cost = knownCostOf(found, (model) => hasPrice(directory, model));
+    return { data: encodeGeneration(found, { apiType: apiTypeOf(String(found.protocol_in)), cost }) };
   }
   throw new GatewayError('not_found', 'This key has made no request with this id, or its record is no longer kept.', {
     param: 'id',

@@ -4,7 +4,8 @@ import { type TSchema, Type } from 'typebox';
 import { GatewayError } from '../core/errors.ts';
 import type { Json } from '../core/json/json.ts';
 import { encodeCsv } from '../usage/csv.ts';
-import type { UseDimension, UseReport } from '../usage/use-report.ts';
+import { isTime, RANK_FIGURES, type UseDimension } from '../usage/use-query.ts';
+import type { UseReport } from '../usage/use-report.ts';
 import { TextBody } from './http-response.ts';
 import type { Parameter } from './openapi/operation.ts';
 
@@ -31,7 +32,17 @@ export const USE_PARAMETERS: readonly Parameter[] = [
   parameter(
     'top',
     Type.Integer({ minimum: 1, maximum: 1000 }),
-    'Values of the first dimension with the highest cost; the others are one.',
+    'Values of the first dimension, and of the subgroups of each, with the highest cost; the others are one, which is last.',
+  ),
+  parameter(
+    'top_by',
+    Type.Unsafe<string>({ type: 'string', enum: RANK_FIGURES }),
+    'Figure by which the first values are the highest; cost if absent.',
+  ),
+  parameter(
+    'subgroup',
+    Type.String(),
+    'Also sums by the dimension of by that is none of time, and then by this one: model, provider, key, protocol, status or tag:<name>.',
   ),
   parameter('compare', Type.Boolean(), 'Also the period before, of the same length.'),
   parameter('format', Type.Unsafe<string>({ type: 'string', enum: ['json', 'csv'] }), 'json if absent.'),
@@ -46,7 +57,17 @@ const counts = {
   cached_tokens: count,
   cache_write_tokens: count,
   reasoning_tokens: count,
-  cost: Type.String({ description: 'USD, exact.' }),
+  assessed: Type.Integer({
+    minimum: 0,
+    description: 'Requests that partial and the estimates are counted of: not those that an earlier version recorded.',
+  }),
+  partial: Type.Integer({ minimum: 0, description: 'Responses that broke off after their first byte.' }),
+  estimated_tokens: Type.Integer({ minimum: 0, description: 'Tokens of requests whose counts are estimates.' }),
+  estimated_cost: Type.String({ description: 'USD of requests whose counts are estimates, exact.' }),
+  unpriced_tokens: Type.Integer({ minimum: 0, description: 'Tokens of models without a price: not in the cost.' }),
+  cost: Type.Union([Type.String(), Type.Null()], {
+    description: 'USD, exact; null if it is unknown: models without a price were used, and nothing else cost anything.',
+  }),
 };
 const group = Type.Optional(Type.Union([Type.String(), Type.Null()]));
 /** A dimension of a tag has the name `tag:<name>`. */
@@ -63,6 +84,9 @@ const row = Type.Object({
   key: group,
   key_name: group,
   other: Type.Optional(Type.Boolean({ description: 'Those that are not among the first.' })),
+  other_subgroup: Type.Optional(
+    Type.Boolean({ description: 'Subgroups that are not among the first of their group.' }),
+  ),
   ...counts,
 });
 const moment = Type.String({ format: 'date-time' });
@@ -74,13 +98,26 @@ export const use = Type.Object({
   to: moment,
   zone: Type.String(),
   by: Type.Array(Type.String()),
+  subgroup: Type.Union([Type.String(), Type.Null()]),
   data: Type.Array(row),
+  subgroups: Type.Union([Type.Array(row), Type.Null()], {
+    description: 'By the dimension of by that is none of time, and then by subgroup; null without subgroup.',
+  }),
   total,
   models_without_cost: Type.Array(Type.String(), { description: 'Free ones, and those whose price is not known.' }),
   models_without_price: Type.Array(Type.String(), {
     description: 'Those whose price is not known: their cost is not in the sums.',
   }),
-  before: Type.Union([Type.Object({ from: moment, to: moment, data: Type.Array(row), total }), Type.Null()]),
+  before: Type.Union([
+    Type.Object({
+      from: moment,
+      to: moment,
+      data: Type.Array(row, { description: 'By the dimensions that are none of time.' }),
+      course: Type.Array(row, { description: 'By the time alone.' }),
+      total,
+    }),
+    Type.Null(),
+  ]),
 });
 
 export function readFormat(query: URLSearchParams): 'json' | 'csv' {
@@ -91,13 +128,20 @@ export function readFormat(query: URLSearchParams): 'json' | 'csv' {
 
 export function encodeUse(report: UseReport, format: 'json' | 'csv'): Json | TextBody {
   if (format === 'json') return report;
-  const columns = report.by.flatMap((name: UseDimension) => (name === 'key' ? ['key', 'key_name'] : [name]));
-  const others = report.data.some(({ other }) => other) ? ['other'] : [];
-  const text = encodeCsv([...columns, ...others, ...Object.keys(counts)], report.data);
+  const { rows, by } = tableOf(report);
+  const columns = by.flatMap((name: UseDimension) => (name === 'key' ? ['key', 'key_name'] : [name]));
+  const others = (['other', 'other_subgroup'] as const).filter((name) => rows.some((one) => one[name]));
+  const text = encodeCsv([...columns, ...others, ...Object.keys(counts)], rows);
   const file = `usage-${report.from.slice(0, 10)}.csv`;
   return new TextBody(text, {
     'content-type': 'text/csv; charset=utf-8',
     'content-disposition': `attachment; filename="${file}"`,
     'x-content-type-options': 'nosniff',
   });
+}
+
+/** With a second level, its rows: their sum is that of the groups. */
+function tableOf({ by, subgroup, data, subgroups }: UseReport) {
+  if (subgroup === null || subgroups === null) return { by, rows: data };
+  return { by: [...by.filter((name) => !isTime(name)), subgroup], rows: subgroups };
 }

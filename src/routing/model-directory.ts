@@ -114,10 +114,19 @@ export function hasPrice({ providers, routes }: Pick<ModelDirectory, 'providers'
   const slash = name.indexOf('/');
   const [provider, upstreamId] = [name.slice(0, slash), name.slice(slash + 1)];
   const pricing = providers.get(provider)?.modelOf(upstreamId).pricing ?? {};
-  if (Object.keys(pricing).length > 0) return true;
-  return [...routes.models.values()].some((endpoints) =>
-    endpoints.some((one) => one.provider === provider && one.model === upstreamId && one.pricing !== undefined),
-  );
+  return Object.keys(pricing).length > 0 || pricedEndpoints(routes.models).has(name);
+}
+
+const pricedByRoutes = new WeakMap<ConfiguredModels['models'], ReadonlySet<string>>();
+
+/** Names of the endpoints that a configuration gives a price; worked out once for each configuration. */
+function pricedEndpoints(models: ConfiguredModels['models']): ReadonlySet<string> {
+  const known = pricedByRoutes.get(models);
+  if (known) return known;
+  const priced = [...models.values()].flat().filter(({ pricing }) => pricing !== undefined);
+  const names = new Set(priced.map(({ provider, model }) => `${provider}/${model}`));
+  pricedByRoutes.set(models, names);
+  return names;
 }
 
 /**

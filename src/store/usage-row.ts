@@ -44,8 +44,8 @@ export interface UsageRow {
 export type UsageStatus = 'completed' | 'partial' | 'failed' | 'cancelled' | 'interrupted';
 
 /**
- * The one meaning of a failure in sums, summaries and filters, so that their counts agree. Hourly sums keep no other count:
- * what broke off (`partial`, `interrupted`) is counted beside it, where records are read.
+ * The one meaning of a failure in sums, summaries and filters, so that their counts agree. What broke off (`partial`) is counted
+ * beside it; what was interrupted only where records are read.
  */
 export function isFailure(status: unknown): boolean {
   return status === ('failed' satisfies UsageStatus);
@@ -53,6 +53,7 @@ export function isFailure(status: unknown): boolean {
 
 /** The same in SQL. */
 export const IS_FAILURE = "status = 'failed'";
+export const IS_PARTIAL = "status = 'partial'";
 
 /** A row as a JSON array: the columns of `UsageRow` in their order. Costs are bounded far below 2^53. */
 export type EncodedUsage = (string | number | null)[];

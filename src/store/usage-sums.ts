@@ -24,8 +24,14 @@ export const COUNT_COLUMNS = [
   'cached_tokens',
   'cache_write_tokens',
   'reasoning_tokens',
+  // Requests that the columns below are counted of: not those that an earlier version recorded.
+  'assessed',
+  'partial',
+  'estimated_tokens',
 ] as const;
-export const HOUR_SUM_COLUMNS = [...COUNT_COLUMNS, 'cost'];
+/** In 1e-12 USD. */
+export const MONEY_COLUMNS = ['cost', 'estimated_cost'] as const;
+export const HOUR_SUM_COLUMNS = [...COUNT_COLUMNS, ...MONEY_COLUMNS];
 /** Tables of daily sums: their keys beside the first hour, and the hourly sums that they are made from. */
 export const DAY_TABLES = {
   usage_day: { keys: HOUR_KEY_COLUMNS.slice(1), hours: 'usage_hour' },
@@ -74,6 +80,20 @@ export function sumColumns(column: string, name = column): string {
   return `CAST(SUM(${column} / ${SPLIT_BASE}) AS text) AS ${name}_high, CAST(SUM(${column} % ${SPLIT_BASE}) AS text) AS ${name}_low`;
 }
 
+/** Tokens of these models where they cost nothing. */
+export const UNPRICED_COLUMN = 'unpriced_tokens';
+
+/** Expression of the tokens of a row that has one of these models and no cost; undefined without models. */
+export function unpricedTokens(model: string, models: readonly string[]): { sql: string | undefined; values: Row } {
+  if (models.length === 0) return { sql: undefined, values: {} };
+  const names = models.map((_, index) => `CAST(:unpriced${index} AS text)`);
+  const condition = `cost = 0 AND ${model} IN (${names.join(', ')})`;
+  return {
+    sql: `CASE WHEN ${condition} THEN input_tokens + output_tokens ELSE 0 END`,
+    values: Object.fromEntries(models.map((name, index) => [`unpriced${index}`, name])),
+  };
+}
+
 /** Sum from the columns of `sumColumns`; zero without rows. */
 export function sumOf(row: Row | undefined, name: string): bigint {
   const part = (end: string) => BigInt(String(row?.[`${name}_${end}`] ?? 0));
@@ -100,16 +120,7 @@ function saturatingSum(table: string, column: string): string {
   return `${column} = CASE WHEN ${old} > ${room} THEN ${MAX_INTEGER} ELSE ${old} + ${more} END`;
 }
 
-interface HourCounts {
-  requests: number;
-  failures: number;
-  input_tokens: number;
-  output_tokens: number;
-  cached_tokens: number;
-  cache_write_tokens: number;
-  reasoning_tokens: number;
-  cost: bigint;
-}
+type HourCounts = Record<(typeof COUNT_COLUMNS)[number], number> & Record<(typeof MONEY_COLUMNS)[number], bigint>;
 
 interface Summand {
   key: Row;
@@ -146,10 +157,18 @@ function addToPart(parts: Map<string, PartSummand>, row: UsageRow, sign: number)
   counts.cached_tokens += sign * row.cached_tokens;
   counts.cache_write_tokens += sign * row.cache_write_tokens;
   counts.reasoning_tokens += sign * row.reasoning_tokens;
-  counts.cost = saturate(counts.cost + BigInt(sign) * row.cost);
+  counts.assessed += sign;
+  counts.partial += row.status === 'partial' ? sign : 0;
+  const cost = BigInt(sign) * row.cost;
+  counts.cost = saturate(counts.cost + cost);
+  if (row.estimated !== 1) return;
+  counts.estimated_tokens += sign * (row.input_tokens + row.output_tokens);
+  counts.estimated_cost = saturate(counts.estimated_cost + cost);
 }
 
 function partSummand(row: UsageRow, sign: number): PartSummand {
+  const isEstimated = row.estimated === 1;
+  const cost = BigInt(sign) * row.cost;
   return {
     key: {
       hour: Math.floor(row.started_at / HOUR_MS),
@@ -168,7 +187,11 @@ function partSummand(row: UsageRow, sign: number): PartSummand {
       cached_tokens: sign * row.cached_tokens,
       cache_write_tokens: sign * row.cache_write_tokens,
       reasoning_tokens: sign * row.reasoning_tokens,
-      cost: BigInt(sign) * row.cost,
+      assessed: sign,
+      partial: row.status === 'partial' ? sign : 0,
+      estimated_tokens: isEstimated ? sign * (row.input_tokens + row.output_tokens) : 0,
+      cost,
+      estimated_cost: isEstimated ? cost : 0n,
     },
   };
 }

@@ -26,10 +26,16 @@ const FINISH_REASONS: Record<string, string> = {
   spii: 'content_filter',
 };
 
-/** `apiType` is what the protocol of the client is called there. */
-export function encodeGeneration(row: Row, apiType: string): Json {
+interface GenerationFacts {
+  /** What the protocol of the client is called there. */
+  apiType: string;
+  /** In 1e-12 USD; undefined if it is not known. */
+  cost: bigint | undefined;
+}
+
+export function encodeGeneration(row: Row, { apiType, cost: known }: GenerationFacts): Json {
   const count = (name: string): number => Number(row[name]);
-  const cost = Number(decimalOf(BigInt(String(row.cost))));
+  const cost = known === undefined ? null : Number(decimalOf(known));
   return {
     id: row.id,
     upstream_id: row.upstream_id,

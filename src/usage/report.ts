@@ -4,7 +4,7 @@ import { GatewayError } from '../core/errors.ts';
 import { decimalOf } from '../core/money.ts';
 import type { Store } from '../store/store.ts';
 import type { HourGrouping } from '../store/usage-rows.ts';
-import { COUNT_COLUMNS } from '../store/usage-sums.ts';
+import { COUNT_COLUMNS, MONEY_COLUMNS, UNPRICED_COLUMN } from '../store/usage-sums.ts';
 
 export interface ReportQuery {
   /** Unix milliseconds of whole hours; `to` is exclusive. */
@@ -34,9 +34,21 @@ export interface UseCounts {
   cached_tokens: number;
   cache_write_tokens: number;
   reasoning_tokens: number;
-  /** USD, exact. */
-  cost: string;
+  /** Requests that `partial` and the estimates are counted of: not those that an earlier version recorded. */
+  assessed: number;
+  /** Responses that broke off after their first byte. */
+  partial: number;
+  /** Tokens whose counts are estimates, and what they cost in USD, exact. */
+  estimated_tokens: number;
+  estimated_cost: string;
+  /** Tokens of models without a price: what they cost is not in `cost`. */
+  unpriced_tokens: number;
+  /** USD, exact; null if it is unknown: models without a price were used, and nothing else cost anything. */
+  cost: string | null;
 }
+
+/** Sums of the store, by names of dimensions. */
+export type SumRow = Record<string, unknown>;
 
 /** What the store does not know. */
 export interface UseContext {
@@ -94,18 +106,20 @@ export function readReportQuery(
 export async function reportUsage(
   store: Pick<Store, 'call'>,
   { from, to, by }: ReportQuery,
-  keyId?: string,
+  { keyId, hasPrice }: { keyId?: string } & Pick<UseContext, 'hasPrice'>,
 ): Promise<UsageReport> {
-  const span = { from: from / HOUR_MS, to: to / HOUR_MS };
-  const rows: Row[] = await store.call('usageSums', { ...span, by, keyId });
+  const span = { from: from / HOUR_MS, to: to / HOUR_MS, ...(keyId !== undefined && { keyId }) };
+  const byModel: SumRow[] = await store.call('usageSums', { ...span, by: by.includes('model') ? by : ['model'] });
+  const { models_without_price: unpriced } = modelsWithoutCost(byModel, hasPrice);
+  const rows: SumRow[] = by.includes('model')
+    ? withUnpricedTokens(byModel, unpriced)
+    : await store.call('usageSums', { ...span, by, unpriced });
   const data = rows.map((row) => ({ ...groupOf(row, by), ...countsOf(row) }));
   const [start, end] = [new Date(from).toISOString(), new Date(to).toISOString()];
   return { object: 'usage', from: start, to: end, by, data, total: totalOf(rows) };
 }
 
-type Row = Record<string, unknown>;
-
-function groupOf(row: Row, by: readonly HourGrouping[]): Partial<ReportRow> {
+function groupOf(row: SumRow, by: readonly HourGrouping[]): Partial<ReportRow> {
   return Object.fromEntries(by.map((name) => [name, nameOf(name, row[name])]));
 }
 
@@ -114,24 +128,59 @@ function nameOf(grouping: HourGrouping, value: unknown): string {
   return grouping === 'hour' ? new Date(Number(value) * HOUR_MS).toISOString() : String(value);
 }
 
-/** Of sums by model: those whose tokens cost nothing. */
-export function modelsWithoutCost(rows: readonly Row[], hasPrice: UseContext['hasPrice']) {
-  const isWithoutCost = ({ cost, input_tokens: input, output_tokens: output }: Row): boolean =>
-    BigInt(String(cost)) === 0n && Number(input) + Number(output) > 0;
-  const models = rows.flatMap((row) => (isWithoutCost(row) ? [String(row.model)] : [])).toSorted();
+/** Of sums by model, and by others beside: those whose tokens cost nothing. */
+export function modelsWithoutCost(rows: readonly SumRow[], hasPrice: UseContext['hasPrice']) {
+  const sums = new Map<string, { hasCost: boolean; hasTokens: boolean }>();
+  for (const row of rows) {
+    const name = String(row.model);
+    const sum = sums.get(name) ?? { hasCost: false, hasTokens: false };
+    sums.set(name, sum);
+    sum.hasCost ||= row.cost !== '0';
+    sum.hasTokens ||= Number(row.input_tokens) + Number(row.output_tokens) > 0;
+  }
+  const models = [...sums]
+    .flatMap(([name, { hasCost, hasTokens }]) => (!hasCost && hasTokens ? [name] : []))
+    .toSorted();
   return { models_without_cost: models, models_without_price: models.filter((model) => !hasPrice(model)) };
 }
 
-/** Sums of sums. */
-export function totalOf(rows: readonly Row[]): UseCounts {
-  const counts = COUNT_COLUMNS.map((name) => [name, rows.reduce((sum, row) => sum + Number(row[name]), 0)] as const);
-  const cost = rows.reduce((sum, row) => sum + BigInt(String(row.cost)), 0n);
-  return countsOf({ ...Object.fromEntries(counts), cost });
+/** Rows by model, and by others beside, with the tokens of models without a price. */
+export function withUnpricedTokens(rows: readonly SumRow[], unpriced: readonly string[]): SumRow[] {
+  if (unpriced.length === 0) return [...rows];
+  const names = new Set<unknown>(unpriced);
+  return rows.map((row) =>
+    names.has(row.model) ? { ...row, [UNPRICED_COLUMN]: Number(row.input_tokens) + Number(row.output_tokens) } : row,
+  );
 }
 
-export function countsOf(row: Row): UseCounts {
-  const counts = COUNT_COLUMNS.map((name) => [name, Number(row[name])] as const);
-  return { ...Object.fromEntries(counts), cost: decimalOf(BigInt(String(row.cost))) } as UseCounts;
+/** Cost of a record in 1e-12 USD; undefined where tokens were counted whose price is not known. */
+export function knownCostOf(record: SumRow, hasPrice: UseContext['hasPrice']): bigint | undefined {
+  const cost = BigInt(String(record.cost));
+  if (cost !== 0n || Number(record.input_tokens) + Number(record.output_tokens) === 0) return cost;
+  return hasPrice(`${record.endpoint_provider}/${record.endpoint_model}`) ? cost : undefined;
+}
+
+/** Sums of sums. */
+export function totalOf(rows: readonly SumRow[]): UseCounts {
+  const total: SumRow = {};
+  for (const name of [...COUNT_COLUMNS, UNPRICED_COLUMN])
+    total[name] = rows.reduce((sum, row) => sum + Number(row[name] ?? 0), 0);
+  for (const name of MONEY_COLUMNS) total[name] = rows.reduce((sum, row) => sum + BigInt(String(row[name])), 0n);
+  return countsOf(total);
+}
+
+export function countsOf(row: SumRow): UseCounts {
+  const counts: Record<string, number> = {};
+  // What a later version recorded and an earlier one corrected can be less than nothing.
+  for (const name of COUNT_COLUMNS) counts[name] = Math.max(0, Number(row[name]));
+  const unpriced = Number(row[UNPRICED_COLUMN] ?? 0);
+  const [cost, estimated] = [BigInt(String(row.cost)), BigInt(String(row.estimated_cost))];
+  return {
+    ...counts,
+    estimated_cost: decimalOf(estimated < 0n ? 0n : estimated),
+    [UNPRICED_COLUMN]: unpriced,
+    cost: cost === 0n && unpriced > 0 ? null : decimalOf(cost),
+  } as UseCounts;
 }
 
 export function parseMoment(param: string, text: string): number {

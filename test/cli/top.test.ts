@@ -26,7 +26,7 @@ function request(number: number, more: Partial<TopRequest> = {}): TopRequest {
     protocols: 'messages to chat',
     state: 'completed',
     tokens: '12/5',
-    cost: 1_500_000_000n,
+    cost: '0.0015',
     firstByte: 300,
     total: 895,
     dropped: ['top_k'],
@@ -41,6 +41,7 @@ function view(requests: TopRequest[]): TopView {
     running: 1,
     perMinute: 7.25,
     hourlyCost: '1.2',
+    unknownCosts: 0,
     failedShare: 0.125,
     partial: 2,
     interrupted: 0,
@@ -65,6 +66,12 @@ test('the page has rates, endpoints and requests, each line cut to the terminal'
   assert.match(text, /^b\/m +36 +4 +300 ms +800 ms$/m);
   assert.match(text, /^> +10:00:01 +ci +b\/m1 +completed +12\/5 +\$0\.0015 +300 ms \/ 895 ms$/m);
   assert.match(text, /^ +10:00:02/m);
+  const unknown = { ...view([request(3, { cost: null })]), hourlyCost: null, unknownCosts: 1 };
+  const withUnknown = drawScreen(unknown, FIRST_STATE, SIZE).join('\n');
+  assert.match(withUnknown, /^in flight 1 {3}7\.3 requests\/min {3}unknown\/h, of 1 unknown {3}/);
+  assert.match(withUnknown, /^> .* completed +12\/5 +unknown +300 ms/m);
+  const running = drawScreen(view([request(4, { cost: null, state: 'running' })]), FIRST_STATE, SIZE).join('\n');
+  assert.match(running, /^> .* running +12\/5 +- +300 ms/m);
   const many = view(Array.from({ length: 500 }, (_, number) => request(number)));
   for (const size of [SIZE, { columns: 30, rows: 8 }, { columns: 1, rows: 1 }]) {
     const drawn = drawScreen(many, { ...FIRST_STATE, selected: 499 }, size);

@@ -107,9 +107,44 @@ test('the cost of a model without a price is unknown, and zero of one that is fr
   assert.deepEqual(costs, [
     ['local/llama', 'unknown'],
     ['sandbox/echo', '0'],
-    ['total', '0'],
+    ['total', 'unknown'],
   ]);
   assert.match(byModel.stderr, /^Not in these sums is the cost of models without a known price: local\/llama\.$/m);
   const byDay = await run(['usage', '--json']);
-  assert.deepEqual(JSON.parse(byDay.stdout).models_without_price, ['local/llama']);
+  const { models_without_price: models, data, total } = JSON.parse(byDay.stdout);
+  assert.deepEqual(models, ['local/llama']);
+  assert.deepEqual([data[0].cost, total.cost, total.unpriced_tokens], [null, null, 127]);
+
+  const costOf = (line: string) => [JSON.parse(line).model, JSON.parse(line).cost];
+  const tailed = (await run(['tail', '--once', '--json'])).stdout.trimEnd().split('\n');
+  assert.deepEqual(new Map(tailed.map(costOf) as [string, string | null][]).get('local/llama'), null);
+  assert.deepEqual(new Map(tailed.map(costOf) as [string, string | null][]).get('sandbox/echo'), '0');
+  assert.match((await run(['tail', '--once'])).stdout, / {2}local\/llama {2}completed {2}\d+\/\d+ {2}unknown cost {2}/);
+  const top = JSON.parse((await run(['top', '--json'])).stdout);
+  assert.deepEqual([top.cost_per_hour, top.unknown_costs], [null, 1]);
+  const ofTop = new Map(top.requests.map(({ model, cost }: { model: string; cost: string | null }) => [model, cost]));
+  assert.deepEqual([ofTop.get('local/llama'), ofTop.get('sandbox/echo')], [null, '0']);
+});
+
+test('the shares of estimates are said, and what broke off has a column', { timeout: 60_000 }, async (context) => {
+  const { run, folder } = program(context);
+  const store = await openStore({ data: `${folder}/data`, role: 'owner' });
+  const recorder = createRecorder({ store, instance: 'one', durability: 'batched', log: pino({ level: 'silent' }) });
+  for (const [id, estimated, cost] of [
+    ['a', false, 30n],
+    ['b', true, 10n],
+  ] as const) {
+    const usage = { input: 50, output: 50, estimated };
+    const request = intent(id, { startedAt: Date.now() });
+    await recorder.finish(
+      request,
+      completion({ cost: cost * 10n ** 9n, usage, status: estimated ? 'partial' : 'completed' }),
+    );
+  }
+  await recorder.close(10_000);
+  await store.close();
+  const { stdout, stderr } = await run(['usage', '--by', 'key']);
+  assert.match(stderr, /^Estimated are 50\.0 % of the tokens and 25\.0 % of the cost\.$/m);
+  const total = stdout.trimEnd().split('\n').at(-1) ?? '';
+  assert.deepEqual(total.split('\t'), ['total', '2', '0', '1', '100', '100', '0', '0.04']);
 });

@@ -352,7 +352,8 @@ describe('conversations', () => {
       ...{ status, tool_failures, ended_at: 1, key_id: 'k', endpoint_provider: 'p', endpoint_model: 'm' },
       ...{ input_tokens: 1, output_tokens: 1, cached_tokens: 0, cost: '0' },
     });
-    const sum = (...rows: ReturnType<typeof row>[]) => groupBySession(rows, () => 'one')[0]?.tool_failures;
+    const sum = (...rows: ReturnType<typeof row>[]) =>
+      groupBySession(rows, { sessionOf: () => 'one', hasPrice: () => true })[0]?.tool_failures;
     assert.equal(sum(row('failed', 2), row('interrupted', 2), row('completed', 2), row('partial', 1)), 3);
     assert.equal(sum(row('failed', 2)), 0);
     assert.equal(sum(row('completed', null)), null);

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { problems } from '../../src/core/json/check.ts';
 import type { Json } from '../../src/core/json/json.ts';
-import { requestDetail, requestList } from '../../src/http/requests/schema.ts';
+import { requestDetail, requestList, requestSessions, requestSummary } from '../../src/http/requests/schema.ts';
 import { use } from '../../src/http/use.ts';
 import {
   answerJson,
@@ -43,7 +43,8 @@ models: { house/here: { endpoints: [{ provider: local, model: priced-by-its-endp
       model: model === PRICED_HERE ? 'house/here' : model,
       messages: [{ role: 'user', content: 'hi' }],
     };
-    const response = await post(`${gateway.url}/v1/chat/completions`, request, { authorization: `Bearer ${KEY}` });
+    const headers = { authorization: `Bearer ${KEY}`, 'x-session-id': model === NO_PRICE ? 'unknown' : 'known' };
+    const response = await post(`${gateway.url}/v1/chat/completions`, request, headers);
     assert.equal(response.status, 200, await response.text());
     ids.set(model, response.headers.get('x-polygate-request-id') ?? '');
   }
@@ -59,6 +60,37 @@ async function read(path: string, schema: Parameters<typeof problems>[0]): Promi
   return body;
 }
 
+async function readText(path: string): Promise<{ text: string }> {
+  const [base, token] = path.startsWith('/admin') ? [gateway.adminUrl, TOKEN] : [gateway.url, KEY];
+  return { text: await (await fetch(base + path, { headers: { authorization: `Bearer ${token}` } })).text() };
+}
+
+test('a generation and the sums of a key have null for a cost that is unknown', async () => {
+  const get = async (path: string): Promise<Json> =>
+    (await fetch(gateway.url + path, { headers: { authorization: `Bearer ${KEY}` } })).json();
+  for (const [model, id] of ids) {
+    const { data } = await get(`/v1/generation?id=${id}`);
+    assert.deepEqual(
+      [data.usage, data.total_cost, data.upstream_inference_cost],
+      model === NO_PRICE ? [null, null, null] : [0, 0, 0],
+    );
+  }
+  const { data, total } = await get('/v1/usage?by=day,model');
+  assert.deepEqual(
+    data.map(({ model, cost }: Json) => [model, cost]),
+    MODELS.toSorted().map((model) => [model, model === NO_PRICE ? null : '0']),
+  );
+  assert.equal(total.cost, null);
+  const byProvider = await get('/v1/usage?by=provider');
+  assert.deepEqual(
+    byProvider.data.map(({ provider, cost }: Json) => [provider, cost]),
+    [
+      ['local', null],
+      ['sandbox', '0'],
+    ],
+  );
+});
+
 for (const base of ['/admin/v1', '/v1/self']) {
   test(`the cost of a request is null without a price, and zero of what is free, below ${base}`, async () => {
     const { data } = await read(`${base}/requests`, requestList);
@@ -71,6 +103,53 @@ for (const base of ['/admin/v1', '/v1/self']) {
       const { data: one } = await read(`${base}/requests/${id}`, requestDetail);
       assert.equal(one.cost, costs.get(model));
     }
+  });
+
+  test(`summaries and conversations say of how many requests the cost is unknown, below ${base}`, async () => {
+    const { data: summary } = await read(`${base}/requests/summary`, requestSummary);
+    assert.deepEqual([summary.cost, summary.unknown_costs], [null, 1]);
+    const { data: paid } = await read(`${base}/requests/summary?model=sandbox/echo`, requestSummary);
+    assert.deepEqual([paid.cost, paid.unknown_costs], ['0', 0]);
+    const { data: sessions } = await read(`${base}/requests/sessions`, requestSessions);
+    const costs = sessions.map((one: Json) => [one.session, one.cost, one.unknown_costs, one.requests]);
+    assert.deepEqual(costs.toSorted(), [
+      ['known', '0', 0, 3],
+      ['unknown', null, 1, 1],
+    ]);
+  });
+
+  test(`sums of what has no price are null, whatever they are by, below ${base}`, async () => {
+    const path = base === '/admin/v1' ? '/admin/v1/usage' : '/v1/self/usage';
+    const byModel = await read(`${path}?by=model&compare=true`, use);
+    assert.deepEqual(
+      byModel.data.map(({ model, cost, unpriced_tokens: tokens }: Json) => [model, cost, tokens]),
+      MODELS.toSorted().map((model) => (model === NO_PRICE ? [model, null, 15] : [model, '0', 0])),
+    );
+    assert.deepEqual(byModel.before.total.unpriced_tokens, 0);
+    for (const query of [
+      'by=day',
+      'by=minute',
+      'by=protocol,status',
+      'by=day,provider&provider=local',
+      'by=tag:team',
+    ]) {
+      const { data, total } = await read(`${path}?${query}`, use);
+      const tokens = data.reduce((sum: number, row: Json) => sum + row.unpriced_tokens, 0);
+      assert.deepEqual([tokens, total.unpriced_tokens, total.cost], [15, 15, null], query);
+      for (const row of data) assert.equal(row.cost, row.unpriced_tokens > 0 ? null : '0');
+    }
+    const { data, subgroups } = await read(`${path}?by=provider&subgroup=model`, use);
+    assert.deepEqual(
+      data.map(({ provider, cost }: Json) => [provider, cost]),
+      [
+        ['local', null],
+        ['sandbox', '0'],
+      ],
+    );
+    const costs = new Map(subgroups.map(({ model, cost }: Json) => [model, cost]));
+    assert.deepEqual([costs.get(NO_PRICE), costs.get('local/free')], [null, '0']);
+    const { text } = await readText(`${path}?by=model&format=csv`);
+    assert.match(text, new RegExp(`^${NO_PRICE},.*,15,\r?$`, 'm'));
   });
 
   test(`reports name the models without a price, whatever they group by, below ${base}`, async () => {

@@ -163,12 +163,63 @@ describe('a top list', () => {
     assert.equal(add(daily.data.map(({ cost }: Json) => cost)), add([total.cost]));
   });
 
+  test('has two levels, each with the others last, of one moment and with nothing lost', async () => {
+    const query = 'by=day,model&subgroup=key&top=1';
+    const { data, subgroups, total, subgroup } = await report(query);
+    assert.equal(subgroup, 'key');
+    const all = await records();
+    const exact = (rows: Json[]) => [
+      rows.reduce((sum, { requests }) => sum + requests, 0),
+      add(rows.map(({ cost }) => cost)),
+    ];
+    assert.deepEqual(exact(subgroups), exact([total]));
+    assert.deepEqual(exact(data), exact([total]));
+    assert.deepEqual(
+      subgroups.map(({ model, key_name: name, other, other_subgroup: rest }: Json) => [model, name, other, rest]),
+      [
+        ['dear/echo', 'test', undefined, undefined],
+        ['dear/echo', null, undefined, true],
+        [null, 'test', true, undefined],
+        [null, null, true, true],
+      ],
+    );
+    for (const row of subgroups) {
+      const isTest = row.key_name === 'test';
+      const own = all.filter(
+        ({ model, key_hash: key }) => (model === 'dear/echo') === !row.other && (key === 'config:test') === isTest,
+      );
+      assert.deepEqual([row.requests, add([row.cost])], [own.length, add(own.map(({ cost }) => cost))]);
+    }
+    const lines = (await get(`/usage?${query}&format=csv`)).text.trimEnd().split('\r\n');
+    assert.match(lines[0] ?? '', /^model,key,key_name,other,other_subgroup,requests,/);
+    assert.equal(add(lines.slice(1).map((line) => line.split(',').at(-1) ?? '0')), add([total.cost]));
+    assert.deepEqual(
+      (await report('by=hour,key&subgroup=model')).subgroups.length,
+      4,
+      'without top there are no others',
+    );
+    assert.equal((await report('by=model')).subgroups, null);
+  });
+
+  test('has the first by any figure', async () => {
+    const first = async (figure: string) => (await report(`by=model&top=1&top_by=${figure}`)).data[0].model;
+    assert.deepEqual([await first('cost'), await first('requests')], ['dear/echo', 'cheap/echo']);
+    assert.deepEqual([await first('tokens'), await first('failures')], ['cheap/echo', 'cheap/echo']);
+    const last = (await report('by=hour,key,model&top=1')).data.map(({ other }: Json) => other === true);
+    assert.deepEqual(last, last.toSorted(), 'the others are last');
+  });
+
   test('is compared with the period before', async () => {
     const middle = new Date(START + 12 * HOUR_MS - HOUR_MS / 2).toISOString();
     const end = new Date(START + 24 * HOUR_MS - HOUR_MS / 2).toISOString();
     const { total, before: earlier } = await report(`by=model&compare=true&from=${middle}&to=${end}`);
     assert.deepEqual([total.requests, earlier.total.requests], [12, 12]);
     assert.equal(earlier.to, middle);
+    const hourly = await report(`by=hour,model&compare=true&top=1&from=${middle}&to=${end}`);
+    const { course, data, total: sum } = hourly.before;
+    assert.deepEqual([course.length, course[0].hour], [12, hourly.before.from]);
+    assert.deepEqual(Object.keys(course[0]).includes('model'), false);
+    for (const rows of [course, data]) assert.equal(add(rows.map(({ cost }: Json) => cost)), add([sum.cost]));
     assert.equal((await report('by=model')).before, null);
   });
 });
@@ -205,6 +256,12 @@ test('wrong parameters are refused by name', async () => {
     'zone=Mars',
     'top=0',
     'top=1001',
+    'top_by=day',
+    'subgroup=key',
+    'subgroup=nothing&by=model',
+    'subgroup=day&by=model',
+    'subgroup=model&by=model',
+    'subgroup=model&by=key,provider',
     'compare=1',
     'format=xml',
     'from=2026-10-25&to=2026-10-24',

@@ -9,7 +9,8 @@ import { newRequestId } from '../../src/core/request-id.ts';
 import { createRequestReader } from '../../src/http/requests/reader.ts';
 import { createRecorder } from '../../src/usage/recorder.ts';
 import { newestRequests } from '../../src/usage/request-search.ts';
-import { readUseQuery, reportUse, USE_DIMENSIONS } from '../../src/usage/use-report.ts';
+import { readUseQuery, USE_DIMENSIONS } from '../../src/usage/use-query.ts';
+import { reportUse, type UseReport } from '../../src/usage/use-report.ts';
 import { forEachStore } from '../store/stores.ts';
 import { completion, intent } from '../usage/records.ts';
 
@@ -18,6 +19,7 @@ const NO_MODELS = { providers: new Map(), routes: ROUTES };
 
 const STATUSES = ['completed', 'failed', 'partial', 'partial', 'cancelled', 'interrupted', 'failed', 'failed'] as const;
 const log = pino({ level: 'silent' });
+const ofTotal = ({ total }: UseReport) => [total.requests, total.failures, total.partial];
 const EVERYBODY = { names: new Map<string, string>() };
 
 forEachStore((engine, open) => {
@@ -39,22 +41,25 @@ forEachStore((engine, open) => {
         ...EVERYBODY,
         hasPrice: () => false,
       });
-    const top = await lookAtTop({ store, clock: systemClock }, { filter: {}, names: EVERYBODY.names });
+    const top = await lookAtTop(
+      { store, clock: systemClock },
+      { filter: {}, names: EVERYBODY.names, hasPrice: () => true },
+    );
     const search = { filter: { hasFailed: true }, from: 0, to: Number.MAX_SAFE_INTEGER, limit: 100 };
     const failed = await newestRequests(search, { store, clock: systemClock });
     assert.deepEqual(
       {
         summary: [summary.requests, summary.failures],
         beside: [summary.partial, summary.interrupted],
-        sessions: [sessions[0].requests, sessions[0].failures],
-        sums: [(await sums('model')).total.requests, (await sums('model')).total.failures],
-        minutes: [(await sums('minute')).total.requests, (await sums('minute')).total.failures],
+        sessions: [sessions[0].requests, sessions[0].failures, sessions[0].partial],
+        sums: ofTotal(await sums('model')),
+        minutes: ofTotal(await sums('minute')),
         top: [top.endpoints[0]?.requests, top.endpoints[0]?.failed],
         ofTop: [top.failedShare, top.partial, top.interrupted],
         tail: failed.rows.length,
       },
       {
-        ...{ summary: [8, 3], beside: [2, 1], sessions: [8, 3], sums: [8, 3], minutes: [8, 3], top: [8, 3] },
+        ...{ summary: [8, 3], beside: [2, 1], sessions: [8, 3, 2], sums: [8, 3, 2], minutes: [8, 3, 2], top: [8, 3] },
         ...{ ofTop: [3 / 8, 2, 1], tail: 3 },
       },
     );

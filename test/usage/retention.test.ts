@@ -41,7 +41,7 @@ forEachStore((name, open) => {
     assert.equal(await pruneRecords({ store, now }, { keep: 2 * DAY, maxSize: 1e9 }), 9);
     assert.deepEqual(await daysKept(store, 6), [0, 1, 2]);
     const span = { from: NOON - 10 * DAY - (NOON % 3_600_000), to: NOON + DAY, by: ['day' as const] };
-    const { data, total } = await reportUsage(store, span);
+    const { data, total } = await reportUsage(store, span, { hasPrice: () => true });
     assert.equal(data.length, 6);
     assert.equal(total.requests, 18);
   });

@@ -1,9 +1,8 @@
 /** Screen of `polygate top`: what it shows as lines of text, and what keys change. */
 
-import { decimalOf } from '../../core/money.ts';
 import type { StoredAttempt } from '../../routing/stored-trace.ts';
 import { formatTable } from '../table.ts';
-import type { TopRequest, TopView } from './view.ts';
+import { RUNNING, type TopRequest, type TopView } from './view.ts';
 
 export interface ScreenState {
   /** Position in the list of those requests that the filter leaves. */
@@ -68,11 +67,11 @@ export function drawScreen(view: TopView, state: ScreenState, { columns, rows }:
 }
 
 function headline(view: TopView): string {
-  const { running, perMinute, hourlyCost, failedShare, partial, interrupted, firstByte, total } = view;
+  const { running, perMinute, hourlyCost, unknownCosts, failedShare, partial, interrupted, firstByte, total } = view;
   const parts = [
     `in flight ${running}`,
     `${perMinute.toFixed(1)} requests/min`,
-    `$${hourlyCost}/h`,
+    `${dollars(hourlyCost)}/h${unknownCosts > 0 ? `, of ${unknownCosts} unknown` : ''}`,
     `first byte p50 ${milliseconds(firstByte.p50)}, p95 ${milliseconds(firstByte.p95)}`,
     `whole p50 ${milliseconds(total.p50)}, p95 ${milliseconds(total.p95)}`,
     `failed ${(failedShare * 100).toFixed(1)} %`,
@@ -134,7 +133,7 @@ function cells({ time, key, model, state, tokens, cost, firstByte, total }: TopR
     model,
     state,
     tokens,
-    `$${decimalOf(cost)}`,
+    state === RUNNING ? '-' : dollars(cost),
     `${milliseconds(firstByte)} / ${milliseconds(total)}`,
   ];
 }
@@ -153,6 +152,11 @@ function footer({ isTyping, filter, isOpen }: ScreenState): string {
 
 function tableLines(headings: string[], rows: string[][]): string[] {
   return formatTable(headings, rows, true).trimEnd().split('\n');
+}
+
+/** Of a known cost in USD. */
+function dollars(cost: string | null): string {
+  return cost === null ? 'unknown' : `$${cost}`;
 }
 
 function milliseconds(value: number | null): string {

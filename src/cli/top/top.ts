@@ -3,8 +3,9 @@
 import { loadConfig } from '../../config/load.ts';
 import { sleep, systemClock } from '../../core/clock.ts';
 import type { Json } from '../../core/json/json.ts';
-import { decimalOf } from '../../core/money.ts';
+import { hasPrice } from '../../routing/model-directory.ts';
 import type { RequestFilter } from '../../store/operations/requests.ts';
+import { configuredModels } from '../discovery.ts';
 import { withKeys } from '../keys.ts';
 import { type ConfigOptions, configSource } from '../source.ts';
 import { printJson } from '../table.ts';
@@ -30,13 +31,16 @@ const CLEAR_REST = '\x1b[J';
 
 /** Ends with `once`, without a terminal, by a key, or by a signal. */
 export async function top({ key, model, once, json, ...options }: TopOptions): Promise<void> {
-  await withKeys(loadConfig(configSource(options)), async ({ keys, store }) => {
+  const config = loadConfig(configSource(options));
+  const models = await configuredModels(config);
+  await withKeys(config, async ({ keys, store }) => {
     const names = new Map((await keys.list()).map(({ id, name }) => [id, name]));
     const filter: RequestFilter = {
       ...(key !== undefined && { keyId: (await keys.find(key)).id }),
       ...(model !== undefined && { model }),
     };
-    const look = () => lookAtTop({ store, clock: systemClock }, { filter, names });
+    const look = () =>
+      lookAtTop({ store, clock: systemClock }, { filter, names, hasPrice: (name) => hasPrice(models, name) });
     if (json) printJson(encodeView(await look()));
     else if (once || !process.stdout.isTTY || !process.stdin.isTTY) {
       const lines = drawScreen(await look(), FIRST_STATE, PLAIN_SIZE);
@@ -78,11 +82,12 @@ async function followOnScreen(look: () => Promise<TopView>): Promise<void> {
 }
 
 function encodeView(view: TopView): Json {
-  const { running, perMinute, hourlyCost, failedShare, partial, interrupted, firstByte, total } = view;
+  const { running, perMinute, hourlyCost, unknownCosts, failedShare, partial, interrupted, firstByte, total } = view;
   return {
     running,
     requests_per_minute: perMinute,
     cost_per_hour: hourlyCost,
+    unknown_costs: unknownCosts,
     failed_share: failedShare,
     partial,
     interrupted,
@@ -102,7 +107,7 @@ function encodeView(view: TopView): Json {
       requested_model: request.requested,
       model: request.model,
       state: request.state,
-      cost: decimalOf(request.cost),
+      cost: request.cost,
       first_byte_ms: request.firstByte,
       total_ms: request.total,
       dropped: request.dropped,

@@ -4,6 +4,7 @@ import { decimalOf } from '../../core/money.ts';
 import { decodeStoredTrace, type StoredAttempt } from '../../routing/stored-trace.ts';
 import type { RequestFilter } from '../../store/operations/requests.ts';
 import { type OpenRequest, openRequests } from '../../usage/open-requests.ts';
+import { knownCostOf } from '../../usage/report.ts';
 import { type RequestPage, type SearchOptions, searchRequests } from '../../usage/request-search.ts';
 import { type Percentiles, summarize } from '../../usage/request-summary.ts';
 
@@ -18,8 +19,8 @@ export interface TopRequest {
   state: string;
   /** Input and output. */
   tokens: string;
-  /** In 1e-12 USD. */
-  cost: bigint;
+  /** USD, or null if it is not known. */
+  cost: string | null;
   firstByte: number | null;
   total: number | null;
   dropped: string[];
@@ -41,8 +42,10 @@ export interface TopEndpoint {
 export interface TopView {
   running: number;
   perMinute: number;
-  /** USD. */
-  hourlyCost: string;
+  /** USD, or null if that of no request is known. */
+  hourlyCost: string | null;
+  /** Requests whose cost is not known. */
+  unknownCosts: number;
   failedShare: number;
   /** Responses that broke off, and requests whose gateway died. */
   partial: number;
@@ -56,7 +59,17 @@ export interface TopView {
 }
 
 type Row = RequestPage['rows'][number];
-type Names = ReadonlyMap<string, string>;
+
+/** What records leave out. */
+export interface TopContext {
+  /** Of keys by their ids. */
+  names: ReadonlyMap<string, string>;
+  /** Whether a model, `<provider>/<model id>`, has a price. */
+  hasPrice(model: string): boolean;
+}
+
+/** State of a request that has not ended. */
+export const RUNNING = 'running';
 
 const SPAN_MS = 5 * 60_000;
 const SPANS_PER_HOUR = 12n;
@@ -66,7 +79,7 @@ const MAX_RUNNING = 200;
 
 export async function lookAtTop(
   options: SearchOptions,
-  { filter, names }: { filter: RequestFilter; names: Names },
+  { filter, ...context }: { filter: RequestFilter } & TopContext,
 ): Promise<TopView> {
   const now = options.clock.now();
   const search = { filter, from: now - SPAN_MS, to: now + 1, limit: MAX_REQUESTS };
@@ -75,42 +88,45 @@ export async function lookAtTop(
     openRequests({ ...options, recorder: undefined }, { keyId: filter.keyId, limit: MAX_RUNNING }),
   ]);
   const running = open.filter((row) => filter.model === undefined || filter.model === modelOf(row as Row));
-  const { requests, failures, partial, interrupted, cost, first_byte_ms: firstByte, total_ms: total } = summarize(rows);
+  const sums = summarize(rows, context.hasPrice);
+  const { requests, failures, partial, interrupted, first_byte_ms: firstByte, total_ms: total } = sums;
   return {
     running: running.length,
     perMinute: requests / SPAN_MINUTES,
-    hourlyCost: decimalOf(cost * SPANS_PER_HOUR),
+    hourlyCost: sums.cost === undefined ? null : decimalOf(sums.cost * SPANS_PER_HOUR),
+    unknownCosts: sums.unknown_costs,
     failedShare: requests === 0 ? 0 : failures / requests,
     partial,
     interrupted,
     firstByte,
     total,
-    endpoints: endpointsOf(rows),
+    endpoints: endpointsOf(rows, context),
     requests: [
-      ...running.map((row) => runningRequest(row, names, now)),
-      ...rows.map((row) => endedRequest(row, names)),
+      ...running.map((row) => runningRequest(row, context, now)),
+      ...rows.map((row) => endedRequest(row, context)),
     ],
   };
 }
 
-function endpointsOf(rows: readonly Row[]): TopEndpoint[] {
+function endpointsOf(rows: readonly Row[], { hasPrice }: TopContext): TopEndpoint[] {
   const groups = Map.groupBy(rows, modelOf);
   return [...groups]
     .map(([endpoint, own]) => {
-      const { requests, failures: failed, first_byte_ms: firstByte, total_ms: total } = summarize(own);
+      const { requests, failures: failed, first_byte_ms: firstByte, total_ms: total } = summarize(own, hasPrice);
       return { endpoint, requests, failed, firstByte: firstByte.p50, total: total.p50 };
     })
     .sort((one, other) => other.requests - one.requests);
 }
 
-function endedRequest(row: Row, names: Names): TopRequest {
+function endedRequest(row: Row, context: TopContext): TopRequest {
+  const cost = knownCostOf(row, context.hasPrice);
   const trace = decodeStoredTrace(row.trace as string | null);
   return {
-    ...identity(row, names),
+    ...identity(row, context),
     time: Number(row.ended_at),
     state: row.error_code === null ? String(row.status) : `${row.status}: ${row.error_code}`,
     tokens: `${row.input_tokens}/${row.output_tokens}`,
-    cost: BigInt(String(row.cost)),
+    cost: cost === undefined ? null : decimalOf(cost),
     firstByte: row.first_byte_ms === null ? null : Number(row.first_byte_ms),
     total: Number(row.total_ms),
     dropped: trace?.dropped ?? [],
@@ -119,13 +135,13 @@ function endedRequest(row: Row, names: Names): TopRequest {
   };
 }
 
-function runningRequest(row: OpenRequest, names: Names, now: number): TopRequest {
+function runningRequest(row: OpenRequest, context: TopContext, now: number): TopRequest {
   const time = Number(row.started_at);
-  const unknown = { tokens: '-', cost: 0n, firstByte: null, dropped: [], toolFailures: 0, attempts: undefined };
-  return { ...identity(row as Row, names), time, state: 'running', total: now - time, ...unknown };
+  const unknown = { tokens: '-', cost: null, firstByte: null, dropped: [], toolFailures: 0, attempts: undefined };
+  return { ...identity(row as Row, context), time, state: RUNNING, total: now - time, ...unknown };
 }
 
-function identity(row: Row, names: Names) {
+function identity(row: Row, { names }: TopContext) {
   return {
     id: String(row.id),
     key: names.get(String(row.key_id)) ?? String(row.key_id),

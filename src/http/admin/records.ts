@@ -4,7 +4,7 @@ import { GatewayError } from '../../core/errors.ts';
 import type { Json } from '../../core/json/json.ts';
 import { hasPrice } from '../../routing/model-directory.ts';
 import type { JobFigures, LiveInstance } from '../../store/operations/figures.ts';
-import { readUseQuery, reportUse, USE_DIMENSIONS } from '../../usage/use-report.ts';
+import { readUseQuery, USE_DIMENSIONS } from '../../usage/use-query.ts';
 import { deliveriesOfOwner } from '../../webhooks/delivery-log.ts';
 import { createDeliveryReader, encodeDelivery } from '../deliveries.ts';
 import { encodeUse, readFormat } from '../use.ts';
@@ -48,6 +48,7 @@ export function createRecordHandlers(options: AdminOptions): RecordHandlers {
     const asked = readUseQuery(query, now(), USE_DIMENSIONS);
     const names = new Map((await keys.list()).map(({ id, name }) => [id, name]));
     const directory = models();
+    const { reportUse } = await import('../../usage/use-report.ts');
     const report = await reportUse(store, asked, { names, hasPrice: (model) => hasPrice(directory, model) });
     return encodeUse(report, readFormat(query));
   }

@@ -5,6 +5,7 @@ import { decimalOf } from '../../core/money.ts';
 import { tagsOf } from '../../records/tags.ts';
 import { decodeStoredTrace } from '../../routing/stored-trace.ts';
 import type { OpenRequest } from '../../usage/open-requests.ts';
+import { knownCostOf } from '../../usage/report.ts';
 import type { RequestPage } from '../../usage/request-search.ts';
 
 type Row = RequestPage['rows'][number];
@@ -34,7 +35,7 @@ export function encodeRequest(row: Row, { names, hasPrice }: RecordContext): Jso
     reasoning_tokens: Number(row.reasoning_tokens),
     tool_failures: numberOr(row.tool_failures),
     estimated: Number(row.estimated) === 1,
-    cost: isCostKnown(row, hasPrice) ? decimalOf(BigInt(String(row.cost))) : null,
+    cost: encodeCost(knownCostOf(row, hasPrice)),
     first_byte_ms: numberOr(row.first_byte_ms),
     total_ms: Number(row.total_ms),
     upstream_id: row.upstream_id,
@@ -44,10 +45,8 @@ export function encodeRequest(row: Row, { names, hasPrice }: RecordContext): Jso
   };
 }
 
-/** A record has the cost zero also where tokens have no price. */
-function isCostKnown(row: Row, hasPrice: RecordContext['hasPrice']): boolean {
-  const tokens = Number(row.input_tokens) + Number(row.output_tokens);
-  return String(row.cost) !== '0' || tokens === 0 || hasPrice(`${row.endpoint_provider}/${row.endpoint_model}`);
+export function encodeCost(cost: bigint | undefined): string | null {
+  return cost === undefined ? null : decimalOf(cost);
 }
 
 /** Name of the conversation of a record. */
@@ -81,7 +80,7 @@ export function encodeOpenRequest(row: OpenRequest, names: KeyNames): Json {
     reasoning_tokens: 0,
     tool_failures: null,
     estimated: false,
-    cost: '0',
+    cost: null,
     first_byte_ms: null,
     total_ms: null,
     upstream_id: null,

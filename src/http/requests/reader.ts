@@ -3,7 +3,6 @@
 import type { Clock } from '../../core/clock.ts';
 import { GatewayError } from '../../core/errors.ts';
 import type { Json } from '../../core/json/json.ts';
-import { decimalOf } from '../../core/money.ts';
 import { hasPrice, type ModelDirectory } from '../../routing/model-directory.ts';
 import type { Store } from '../../store/store.ts';
 import { type OpenRequest, openRequests } from '../../usage/open-requests.ts';
@@ -12,6 +11,7 @@ import { newestRequests, requestsSince, searchRequests } from '../../usage/reque
 import { summarize } from '../../usage/request-summary.ts';
 import { groupBySession } from '../../usage/session-summary.ts';
 import {
+  encodeCost,
   encodeDetail,
   encodeOpenDetail,
   encodeOpenRequest,
@@ -104,12 +104,12 @@ export function createRequestReader(options: RequestReaderOptions): RequestReade
       searchRequests(search, options),
       openRequests(options, { keyId, limit: MAX_OPEN }),
     ]);
-    const { cost, ...sums } = summarize(page.rows);
+    const { cost, ...sums } = summarize(page.rows, sight(NO_NAMES).hasPrice);
     const data = {
       from: new Date(from).toISOString(),
       to: new Date(to).toISOString(),
       ...sums,
-      cost: decimalOf(cost),
+      cost: encodeCost(cost),
       complete: page.next === undefined,
       running: running.length,
     };
@@ -122,10 +122,12 @@ export function createRequestReader(options: RequestReaderOptions): RequestReade
     const from = query.has('from') ? span.from : now - DAY_MS;
     const to = Math.min(span.to, now + 1);
     const page = await searchRequests({ filter: readFilter(query, keyId), from, to, limit: MAX_SUMMARIZED }, options);
-    const data = groupBySession(page.rows, sessionOfRow).map(({ keyIds, cost, firstAt, lastAt, ...sums }) => ({
+    const { hasPrice: isPriced } = sight(names);
+    const found = groupBySession(page.rows, { sessionOf: sessionOfRow, hasPrice: isPriced });
+    const data = found.map(({ keyIds, cost, firstAt, lastAt, ...sums }) => ({
       ...sums,
       keys: keyIds.map((id) => ({ hash: id, name: names.get(id) ?? null })),
-      cost: decimalOf(cost),
+      cost: encodeCost(cost),
       first_at: new Date(firstAt).toISOString(),
       last_at: new Date(lastAt).toISOString(),
     }));
@@ -135,4 +137,5 @@ export function createRequestReader(options: RequestReaderOptions): RequestReade
   return { list, get, summary, sessions };
 }
 
+const NO_NAMES: KeyNames = new Map();
 const NO_CURSORS = { next: null, live: null, searched_to: null };

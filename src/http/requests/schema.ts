@@ -5,7 +5,7 @@ import { type TSchema, Type } from 'typebox';
 const count = Type.Integer({ minimum: 0 });
 const moment = Type.String({ format: 'date-time' });
 const text = Type.String();
-const money = Type.String({ description: 'USD, exact.' });
+const money = Type.String({ description: 'USD, exact; null if no cost is known.' });
 
 function nullable<Schema extends TSchema>(schema: Schema) {
   return Type.Union([schema, Type.Null()]);
@@ -45,7 +45,7 @@ const ended = {
       'Results of tools since the last answer that say that the tool failed; null if the protocol does not say it.',
   }),
   estimated: Type.Boolean({ description: 'Whether a token count is an estimate.' }),
-  cost: nullable(Type.String({ description: 'USD, exact; null if the model has no price.' })),
+  cost: nullable(Type.String({ description: 'USD, exact; null if the model has no price, or while it runs.' })),
   first_byte_ms: nullable(count),
   total_ms: nullable(count),
   upstream_id: nullable(text),
@@ -93,6 +93,11 @@ const trace = Type.Object({
 export const requestDetail = Type.Object({ data: Type.Object({ ...ended, trace: nullable(trace) }) });
 
 const failures = Type.Integer({ minimum: 0, description: 'Requests that nobody answered: status `failed`.' });
+const partial = Type.Integer({ minimum: 0, description: 'Responses that broke off after their first byte.' });
+const unknownCosts = Type.Integer({
+  minimum: 0,
+  description: 'Requests to models without a price: what they cost is unknown, and not in the cost.',
+});
 const percentiles = Type.Object({ p50: nullable(count), p95: nullable(count) });
 
 export const requestSummary = Type.Object({
@@ -101,11 +106,12 @@ export const requestSummary = Type.Object({
     to: moment,
     requests: count,
     failures,
-    partial: Type.Integer({ minimum: 0, description: 'Responses that broke off after their first byte.' }),
+    partial,
     interrupted: Type.Integer({ minimum: 0, description: 'Requests whose gateway died.' }),
     input_tokens: count,
     output_tokens: count,
-    cost: money,
+    cost: nullable(money),
+    unknown_costs: unknownCosts,
     first_byte_ms: percentiles,
     total_ms: percentiles,
     complete: Type.Boolean({ description: 'Whether every request of the span is counted; else the newest ones are.' }),
@@ -121,13 +127,15 @@ export const requestSessions = Type.Object({
       models: Type.Array(text),
       requests: count,
       failures,
+      partial,
       input_tokens: count,
       output_tokens: count,
       cached_tokens: count,
       tool_failures: Type.Union([count, Type.Null()], {
         description: 'Results of tools that say that the tool failed; null if the protocols do not say it.',
       }),
-      cost: money,
+      cost: nullable(money),
+      unknown_costs: unknownCosts,
       first_at: moment,
       last_at: moment,
     }),

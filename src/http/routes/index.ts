@@ -44,7 +44,7 @@ export function createRoutes(
       ...catalogRoutes(protocols, prefixes, () => options.models().catalog()),
       ...protocols.filter(({ operations }) => operations.complete.stored).flatMap((one) => storedRoutes(one, options)),
       ...videoRoutes(protocol, createVideoHandlers(videos, admission)),
-      ...accountRoutes(protocol, { store, admission, now: videos.clock?.now }),
+      ...accountRoutes(protocol, { store, admission, models: options.models, now: videos.clock?.now }),
       ...keyWebhookRoutes(protocol, {
         store,
         secrets: options.webhookSecrets,

@@ -6,7 +6,7 @@ import type { Json } from '../../core/json/json.ts';
 import type { Protocol } from '../../core/protocol.ts';
 import type { Key } from '../../keys/store.ts';
 import { hasPrice } from '../../routing/model-directory.ts';
-import { readUseQuery, reportUse, USE_DIMENSIONS } from '../../usage/use-report.ts';
+import { readUseQuery, USE_DIMENSIONS } from '../../usage/use-query.ts';
 import { oneView, viewBody, viewList } from '../admin/schema.ts';
 import { type Captures, readCapture } from '../captures.ts';
 import { createDeliveryReader, DELIVERY_PARAMETERS, type DeliveryReaderOptions } from '../deliveries.ts';
@@ -73,6 +73,7 @@ export function selfRoutes(protocol: Protocol, options: SelfRouteOptions): Route
         const asked = readUseQuery(query, options.clock.now(), OWN_DIMENSIONS);
         const directory = options.models();
         const own = { ...asked, filter: { ...asked.filter, keyId } };
+        const { reportUse } = await import('../../usage/use-report.ts');
         const report = await reportUse(options.store, own, { names, hasPrice: (model) => hasPrice(directory, model) });
         return encodeUse(report, readFormat(query));
       },

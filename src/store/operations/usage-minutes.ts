@@ -4,9 +4,9 @@ import { GatewayError } from '../../core/errors.ts';
 import { type Row, scanning } from '../operation.ts';
 import { MAX_ID_SKEW_MS } from '../request-rows.ts';
 import type { UsageFilter } from '../sum-source.ts';
-import { IS_FAILURE } from '../usage-row.ts';
+import { IS_FAILURE, IS_PARTIAL } from '../usage-row.ts';
 import { HAS_TAG, type RecordGrouping } from '../usage-rows.ts';
-import { sumColumns, sumOf } from '../usage-sums.ts';
+import { COUNT_COLUMNS, MONEY_COLUMNS, sumColumns, sumOf, UNPRICED_COLUMN, unpricedTokens } from '../usage-sums.ts';
 
 export interface UsageMinutesQuery {
   filter: UsageFilter;
@@ -14,6 +14,8 @@ export interface UsageMinutesQuery {
   from: number;
   to: number;
   by: RecordGrouping[];
+  /** Models whose tokens are counted as `unpriced_tokens` where they cost nothing. */
+  unpriced?: string[];
 }
 
 const MINUTE_MS = 60_000;
@@ -38,7 +40,19 @@ const CONDITIONS: Record<keyof UsageFilter, string> = {
   tag: HAS_TAG,
 };
 const TOKENS = ['input_tokens', 'output_tokens', 'cached_tokens', 'cache_write_tokens', 'reasoning_tokens'];
-const SUMMED = ['started_at', 'key_id', 'endpoint_provider', 'endpoint_model', 'protocol_in', 'status', 'tags'];
+const SUMMED = [
+  ...['started_at', 'key_id', 'endpoint_provider', 'endpoint_model', 'protocol_in', 'status', 'estimated', 'tags'],
+  ...[...TOKENS, 'cost'],
+];
+const ofEstimates = (sum: string) => `CASE WHEN estimated = 1 THEN ${sum} ELSE 0 END`;
+/** Expressions that are not columns of records. */
+const COUNTED: Partial<Record<(typeof COUNT_COLUMNS)[number], string>> = {
+  requests: '1',
+  failures: `CASE WHEN ${IS_FAILURE} THEN 1 ELSE 0 END`,
+  assessed: '1',
+  partial: `CASE WHEN ${IS_PARTIAL} THEN 1 ELSE 0 END`,
+  estimated_tokens: ofEstimates('input_tokens + output_tokens'),
+};
 
 /** In the form of `usageSums`. Throws `invalid_request` for a span with too many records. */
 export const usageMinutes = scanning<UsageMinutesQuery, Row[]>('usage', async (transaction, query) => {
@@ -51,12 +65,18 @@ export const usageMinutes = scanning<UsageMinutesQuery, Row[]>('usage', async (t
     throw new GatewayError('invalid_request', message, { param: 'from' });
   }
   const conditions = Object.keys(filter).map((name) => `AND ${CONDITIONS[name as keyof UsageFilter]}`);
-  const columns = [...SUMMED, ...TOKENS, 'cost'].join(', ');
+  const columns = SUMMED.join(', ');
   const began = 'started_at >= :start AND started_at < :end';
   const groups = by.map((name) => `${COLUMNS[name]} AS "${name}"`);
-  const tokens = TOKENS.map((name) => `CAST(SUM(${name}) AS text) AS ${name}`);
-  const failures = `SUM(CASE WHEN ${IS_FAILURE} THEN 1 ELSE 0 END) AS failures`;
-  const sums = [...groups, 'COUNT(*) AS requests', failures, ...tokens, sumColumns('cost')];
+  const unpriced = unpricedTokens(COLUMNS.model, query.unpriced ?? []);
+  const summed = COUNT_COLUMNS.map((name): [name: string, sql: string] => [name, COUNTED[name] ?? name]);
+  if (unpriced.sql !== undefined) summed.push([UNPRICED_COLUMN, unpriced.sql]);
+  const sums = [
+    ...groups,
+    ...summed.map(([name, sql]) => `CAST(SUM(${sql}) AS text) AS ${name}`),
+    sumColumns('cost'),
+    sumColumns(`(${ofEstimates('cost')})`, 'estimated_cost'),
+  ];
   const places = by.map((_, index) => index + 1).join(', ');
   const rows = await transaction.all(
     `SELECT ${sums.join(', ')} FROM (
@@ -64,11 +84,11 @@ export const usageMinutes = scanning<UsageMinutesQuery, Row[]>('usage', async (t
        UNION ALL SELECT ${columns} FROM usage_record WHERE ${began}) AS records
      WHERE 1 = 1 ${conditions.join(' ')} ${by.length > 0 ? `GROUP BY ${places} ORDER BY ${places}` : 'HAVING COUNT(*) > 0'}`,
     // The time in an id may differ from that of the start.
-    { ...filter, start, end, first: start - MAX_ID_SKEW_MS, last: end + MAX_ID_SKEW_MS },
+    { ...filter, ...unpriced.values, start, end, first: start - MAX_ID_SKEW_MS, last: end + MAX_ID_SKEW_MS },
   );
   return rows.map((row) => ({
     ...Object.fromEntries(by.map((name) => [name, row[name] ?? null])),
-    ...Object.fromEntries(['requests', 'failures', ...TOKENS].map((name) => [name, Number(row[name])])),
-    cost: String(sumOf(row, 'cost')),
+    ...Object.fromEntries(summed.map(([name]) => [name, Number(row[name])])),
+    ...Object.fromEntries(MONEY_COLUMNS.map((name) => [name, String(sumOf(row, name))])),
   }));
 });

@@ -12,7 +12,16 @@ import {
   wholeDays,
 } from '../sum-source.ts';
 import { GROUPINGS, type Grouping, PART_GROUPINGS } from '../usage-rows.ts';
-import { COUNT_COLUMNS, type DayTable, HOUR_SUM_COLUMNS, sumColumns, sumOf } from '../usage-sums.ts';
+import {
+  COUNT_COLUMNS,
+  type DayTable,
+  HOUR_SUM_COLUMNS,
+  MONEY_COLUMNS,
+  sumColumns,
+  sumOf,
+  UNPRICED_COLUMN,
+  unpricedTokens,
+} from '../usage-sums.ts';
 
 export interface UsageSumsQuery {
   /** Absent means every key. */
@@ -24,6 +33,10 @@ export interface UsageSumsQuery {
   from: number;
   to: number;
   by: Grouping[];
+  /** Also sums by these, of the same moment; their rows have `second: 1`. */
+  secondBy?: Grouping[];
+  /** Models whose tokens are counted as `unpriced_tokens` where they cost nothing. */
+  unpriced?: string[];
 }
 
 const EXPRESSIONS: Record<Grouping, string> = { ...GROUPINGS, ...PART_GROUPINGS };
@@ -36,30 +49,42 @@ function dayIn(offsets: DayOffsets, hour: string): string {
 }
 
 /**
- * Sums over hours; `cost` is exact and therefore text, counts are numbers. Protocol, status and tags of what an earlier version
+ * Sums over hours; money is exact and therefore text, counts are numbers. Protocol, status and tags of what an earlier version
  * wrote are null.
  */
 export const usageSums = scanning<UsageSumsQuery, Row[]>('usage', async (transaction, query) => {
-  const { by } = query;
+  const { by, secondBy, unpriced = [] } = query;
   const conditions = sumConditions({ ...query.filter, ...(query.keyId !== undefined && { keyId: query.keyId }) });
-  const isPart = conditions.ofParts;
+  const names = [...new Set([...by, ...(secondBy ?? [])])];
   const offsets = query.offsets?.some(({ minutes }) => minutes !== 0) ? query.offsets : undefined;
   const span = await existingSpan(transaction, query);
-  const days = by.includes('hour') ? [] : wholeDays(span, by.includes('day') ? offsets : undefined);
+  const days = names.includes('hour') ? [] : wholeDays(span, names.includes('day') ? offsets : undefined);
   const source = sumSource(transaction, span, days);
-  const values = { ...source.values, ...conditions.values };
-  const select = (table: DayTable) => sumsSql(source, table, { by, offsets, conditions });
-  if (!isPart && !by.some(isOfParts)) {
+  const tokens = unpricedTokens('model', unpriced);
+  const values = { ...source.values, ...conditions.values, ...tokens.values };
+  const select = (table: DayTable, set: readonly Grouping[], second: number) =>
+    sumsSql(source, table, { set, names, second, offsets, conditions, unpriced: tokens.sql });
+  const isSimple = !secondBy && !conditions.ofParts && !by.some(isOfParts);
+  if (isSimple) {
     const ordered = by.length > 0 ? `ORDER BY ${by.map((_, index) => index + 1).join(', ')}` : '';
-    const rows = await transaction.all(`${source.tables} ${select('usage_day')} ${ordered}`, values);
+    const rows = await transaction.all(`${source.tables} ${select('usage_day', by, 0)} ${ordered}`, values);
     return rows.map((row) => sumsOf(row, by));
   }
-  // One statement, so that both are of one moment.
-  const sql = isPart ? select('usage_part_day') : `${select('usage_part_day')} UNION ALL ${select('usage_day')}`;
-  const rows = await transaction.all(`${source.tables} ${sql}`, values);
-  const sums = isPart ? rows.map((row) => sumsOf(row, by)) : withRest(rows, by);
-  // A corrected record leaves a sum of nothing.
-  return sums.filter(isSomething).toSorted((one, other) => compareGroups(one, other, by));
+  const sets = secondBy ? [by, secondBy] : [by];
+  const tablesOf = (set: readonly Grouping[]): DayTable[] => {
+    if (conditions.ofParts) return ['usage_part_day'];
+    return set.some(isOfParts) ? ['usage_part_day', 'usage_day'] : ['usage_day'];
+  };
+  // One statement, so that all are of one moment.
+  const selects = sets.flatMap((set, second) => tablesOf(set).map((table) => select(table, set, second)));
+  const rows = await transaction.all(`${source.tables} ${selects.join(' UNION ALL ')}`, values);
+  return sets.flatMap((set, second) => {
+    const own = rows.filter((row) => Number(row.second) === second);
+    const sums = tablesOf(set).length > 1 ? withRest(own, set) : own.map((row) => sumsOf(row, set));
+    // A corrected record leaves a sum of nothing.
+    const ordered = sums.filter(isSomething).toSorted((one, other) => compareGroups(one, other, set));
+    return second === 1 ? ordered.map((row) => ({ ...row, second })) : ordered;
+  });
 });
 
 function isSomething(sums: Row): boolean {
@@ -82,32 +107,49 @@ function isOfParts(name: Grouping): boolean {
 }
 
 interface SumSelect {
-  by: readonly Grouping[];
+  /** Dimensions of the sums. */
+  set: readonly Grouping[];
+  /** Dimensions of all selects of the statement. */
+  names: readonly Grouping[];
+  second: number;
   offsets: DayOffsets | undefined;
   conditions: SumConditions;
+  /** Expression of `unpricedTokens`. */
+  unpriced: string | undefined;
 }
 
-function sumsSql(source: SumSource, table: DayTable, { by, offsets, conditions }: SumSelect): string {
+function sumsSql(
+  source: SumSource,
+  table: DayTable,
+  { set, names, second, offsets, conditions, unpriced }: SumSelect,
+): string {
   const isWhole = table === 'usage_day';
   const expression = (name: Grouping, hour: string) => {
+    if (!set.includes(name)) return `CAST(NULL AS ${name === 'day' || name === 'hour' ? 'bigint' : 'text'})`;
     if (isWhole && isOfParts(name)) return 'CAST(NULL AS text)';
     if (name === 'day') return offsets ? dayIn(offsets, hour) : `${hour} / 24`;
     return EXPRESSIONS[name];
   };
+  const extra = unpriced === undefined ? [] : [`${unpriced} AS ${UNPRICED_COLUMN}`];
   const columns = (hour: string) =>
-    [...by.map((name) => `${expression(name, hour)} AS "${name}"`), ...HOUR_SUM_COLUMNS].join(', ');
+    [...names.map((name) => `${expression(name, hour)} AS "${name}"`), ...HOUR_SUM_COLUMNS, ...extra].join(', ');
   const rows = source.select(table, columns, conditions.sql);
-  const groups = by.map((name) => `"${name}"`);
-  const counts = COUNT_COLUMNS.map((name) => `SUM(CAST(${name} AS double precision)) AS ${name}`);
-  const selected = [...groups, ...counts, sumColumns('cost'), `${Number(isWhole)} AS whole`];
-  const places = by.map((_, index) => index + 1).join(', ');
-  return `SELECT ${selected.join(', ')} FROM (${rows}) AS rows ${by.length > 0 ? `GROUP BY ${places}` : 'HAVING COUNT(*) > 0'}`;
+  const groups = names.map((name) => `"${name}"`);
+  const counted = [...COUNT_COLUMNS, ...(unpriced === undefined ? [] : [UNPRICED_COLUMN])];
+  const counts = counted.map((name) => `SUM(CAST(${name} AS double precision)) AS ${name}`);
+  const money = MONEY_COLUMNS.map((name) => sumColumns(name));
+  const selected = [...groups, ...counts, ...money, `${Number(isWhole)} AS whole`, `${second} AS second`];
+  const places = names.map((_, index) => index + 1).join(', ');
+  return `SELECT ${selected.join(', ')} FROM (${rows}) AS rows ${names.length > 0 ? `GROUP BY ${places}` : 'HAVING COUNT(*) > 0'}`;
 }
 
 function sumsOf(row: Row, by: readonly Grouping[]): Row {
-  const named = by.map((name) => [name, row[name] ?? null] as const);
-  const counted = COUNT_COLUMNS.map((name) => [name, Number(row[name])] as const);
-  return { ...Object.fromEntries([...named, ...counted]), cost: String(sumOf(row, 'cost')) };
+  const sums: Row = {};
+  for (const name of by) sums[name] = row[name] ?? null;
+  for (const name of COUNT_COLUMNS) sums[name] = Number(row[name]);
+  if (row[UNPRICED_COLUMN] !== undefined) sums[UNPRICED_COLUMN] = Number(row[UNPRICED_COLUMN]);
+  for (const name of MONEY_COLUMNS) sums[name] = String(sumOf(row, name));
+  return sums;
 }
 
 /** Parts, and what the whole sums have beside them. */
@@ -126,10 +168,9 @@ function withRest(rows: readonly Row[], by: readonly Grouping[]): Row[] {
 }
 
 function minus(sums: Row, part: Row): Row {
-  const counts = COUNT_COLUMNS.map((name) => [name, Number(sums[name]) - Number(part[name])]);
-  return {
-    ...sums,
-    ...Object.fromEntries(counts),
-    cost: String(BigInt(String(sums.cost)) - BigInt(String(part.cost))),
-  };
+  const rest: Row = { ...sums };
+  for (const name of [...COUNT_COLUMNS, UNPRICED_COLUMN])
+    if (sums[name] !== undefined) rest[name] = Number(sums[name]) - Number(part[name]);
+  for (const name of MONEY_COLUMNS) rest[name] = String(BigInt(String(sums[name])) - BigInt(String(part[name])));
+  return rest;
 }
