@@ -28,7 +28,7 @@ const ZONES = ['UTC', 'Europe/Berlin', 'Asia/Kolkata', 'America/St_Johns', 'Paci
 const KEYS = ['key-1', 'key-2'];
 const MODELS = ['a/m1', 'a/m2', 'b/m1'];
 const TAGS = ['', 'team=search', 'env=prod team=search', 'team=ads'];
-const STATUSES = ['completed', 'failed', 'interrupted'] as const;
+const STATUSES = ['completed', 'failed', 'interrupted', 'partial'] as const;
 const GROUPINGS = ['day', 'hour', 'model', 'provider', 'key', 'protocol', 'status', 'tags'] as const;
 
 const records = fc.array(
@@ -40,6 +40,7 @@ const records = fc.array(
     status: fc.constantFrom(...STATUSES),
     protocol: fc.constantFrom('chat', 'messages', 'videos'),
     tokens: fc.integer({ min: 0, max: 1000 }),
+    isEstimated: fc.boolean(),
     cost: fc.bigInt({ min: 0n, max: 10n ** 15n }),
   }),
   { minLength: 5, maxLength: 25, size: 'max' },
@@ -84,18 +85,30 @@ const steps = fc.array(
 
 let ids = 0;
 
-function rowOf({ hour, key, model, tags, status, protocol, tokens, cost }: Described): UsageRow {
+function rowOf({ hour, key, model, tags, status, protocol, tokens, isEstimated, cost }: Described): UsageRow {
   const [provider = '', name = ''] = model.split('/');
   const started = (FIRST + hour) * HOUR_MS + 1000;
   const id = `r${++ids}`;
   return {
     ...{ id, started_at: started, key_id: key, model: name, endpoint_provider: provider, endpoint_model: name },
-    ...{ protocol_in: protocol, protocol_out: 'chat', stream: 0, status, error_code: null, finish: null, estimated: 0 },
-    ...{ attempts: 1, input_tokens: tokens, output_tokens: tokens * 2, cached_tokens: 1, cache_write_tokens: 0 },
+    ...{ protocol_in: protocol, protocol_out: 'chat', stream: 0, status, error_code: null, finish: null },
+    ...{
+      estimated: Number(isEstimated),
+      attempts: 1,
+      input_tokens: tokens,
+      output_tokens: tokens * 2,
+      cached_tokens: 1,
+      cache_write_tokens: 0,
+    },
     ...{ reasoning_tokens: 0, audio_tokens: 0, searches: 0, cost, first_byte_ms: null, total_ms: 5, upstream_id: null },
     ...{ ended_at: started + 5, trace: null, tags },
   };
 }
+
+const NO_SUMS = {
+  ...{ requests: 0, failures: 0, input: 0, output: 0, cost: 0n },
+  ...{ assessed: 0, partial: 0, estimated: 0, estimatedCost: 0n },
+};
 
 /** The sums of records, added up one by one. */
 function expectedSums(rows: Iterable<UsageRow>, { from, length, zone, by, filter }: Question): Row[] {
@@ -117,13 +130,18 @@ function expectedSums(rows: Iterable<UsageRow>, { from, length, zone, by, filter
     };
     const named = Object.fromEntries(by.map((name) => [name, all[name] ?? null]));
     const name = JSON.stringify(named);
-    const sums = groups.get(name) ?? { ...named, requests: 0, failures: 0, input: 0, output: 0, cost: 0n };
+    const sums = groups.get(name) ?? { ...named, ...NO_SUMS };
     groups.set(name, sums);
     sums.requests = Number(sums.requests) + 1;
     sums.failures = Number(sums.failures) + (row.status === 'failed' ? 1 : 0);
     sums.input = Number(sums.input) + row.input_tokens;
     sums.output = Number(sums.output) + row.output_tokens;
     sums.cost = BigInt(sums.cost as bigint) + row.cost;
+    sums.assessed = Number(sums.assessed) + 1;
+    sums.partial = Number(sums.partial) + (row.status === 'partial' ? 1 : 0);
+    if (row.estimated !== 1) continue;
+    sums.estimated = Number(sums.estimated) + row.input_tokens + row.output_tokens;
+    sums.estimatedCost = BigInt(sums.estimatedCost as bigint) + row.cost;
   }
   return [...groups.values()];
 }
@@ -162,16 +180,30 @@ function matches(row: UsageRow, filter: UsageFilter): boolean {
   );
 }
 
-async function askedSums(store: Store, { from, length, zone, by, filter }: Question): Promise<Row[]> {
+/** By the dimensions of the question, and of the same moment by all of them but the first. */
+async function askedSums(store: Store, { from, length, zone, by, filter }: Question): Promise<[Row[], Row[]]> {
   const span = { from: FIRST + from, to: FIRST + from + length };
   const offsets = zoneOffsets(zone, span.from, span.to);
-  const query: UsageSumsQuery = { ...span, by, filter, offsets };
-  const rows = await store.call('usageSums', query);
+  const query: UsageSumsQuery = { ...span, by, filter, offsets, ...(by.length > 1 && { secondBy: by.slice(1) }) };
+  const rows: Row[] = await store.call('usageSums', query);
+  const isSecond = ({ second }: Row) => second === 1;
+  return [
+    namedSums(
+      rows.filter((row) => !isSecond(row)),
+      by,
+    ),
+    namedSums(rows.filter(isSecond), by.slice(1)),
+  ];
+}
+
+function namedSums(rows: readonly Row[], by: readonly string[]): Row[] {
   return rows.flatMap((row) => {
     if (Number(row.requests) === 0 && row.cost === '0') return [];
     const named = Object.fromEntries(by.map((name) => [name, row[name] ?? null]));
     const { requests = 0, failures = 0, input_tokens: input = 0, output_tokens: output = 0, cost } = row;
-    return [{ ...named, requests, failures, input, output, cost: BigInt(String(cost)) }];
+    const { assessed = 0, partial = 0, estimated_tokens: estimated = 0 } = row;
+    const estimates = { assessed, partial, estimated, estimatedCost: BigInt(String(row.estimated_cost)) };
+    return [{ ...named, requests, failures, input, output, cost: BigInt(String(cost)), ...estimates }];
   });
 }
 
@@ -238,7 +270,12 @@ forEachStore((name, open) => {
             assert.deepEqual(await store.call('usageByDay', {}), recordsByDay(known.values(), ever));
             for (const question of step.ask) {
               const expected = sorted(expectedSums(known.values(), question));
-              assert.deepEqual(sorted(await askedSums(store, question)), expected, JSON.stringify(question));
+              const [found, second] = await askedSums(store, question);
+              assert.deepEqual(sorted(found), expected, JSON.stringify(question));
+              if (question.by.length > 1) {
+                const fewer = expectedSums(known.values(), { ...question, by: question.by.slice(1) });
+                assert.deepEqual(sorted(second), sorted(fewer), JSON.stringify(question));
+              }
               asked += expected.length;
               const { status: _, protocol: __, ...filter } = question.filter;
               const [since, until] = [FIRST + question.from, FIRST + question.from + question.length - 1];
@@ -471,5 +508,5 @@ forEachStore((name, open) => {
 
 const VIDEO: Described = {
   ...{ hour: 0, key: 'key-1', model: 'b/m1', tags: 'team=ads', status: 'completed', protocol: 'videos' },
-  ...{ tokens: 0, cost: 0n },
+  ...{ tokens: 0, isEstimated: false, cost: 0n },
 };

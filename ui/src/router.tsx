@@ -14,7 +14,7 @@ import { NotFound } from './frame/not-found.tsx';
 import type { View } from './pages/playground/answer.tsx';
 import type { Wire } from './pages/playground/wires.ts';
 import type { Filters } from './pages/requests/query.ts';
-import { type Dimension, dimensionOf, type UseFilters } from './pages/use/search.ts';
+import { type UseFilters, type UseView, viewOf } from './pages/use/search.ts';
 import type { VideoFilters } from './pages/videos/query.ts';
 import { VIDEO_STATUSES } from './pages/videos/search.ts';
 import type { DeliveryFilters } from './pages/webhooks/query.ts';
@@ -100,18 +100,14 @@ const tags = createRoute({
   component: lazyRouteComponent(() => import('./pages/tags/page.tsx'), 'TagsPage'),
 });
 
-interface UseSearch extends UseFilters, TimeSearch {
-  by?: Dimension;
-  metric?: 'cost' | 'requests' | 'tokens' | 'failures';
-}
+interface UseSearch extends UseFilters, UseView, TimeSearch {}
 
 const use = createRoute({
   getParentRoute: () => root,
   path: '/use',
   validateSearch: (search: Search): UseSearch => ({
     ...timeOf(search),
-    by: dimensionOf(search.by),
-    metric: oneOf(['cost', 'requests', 'tokens', 'failures'], search.metric),
+    ...viewOf(search),
     key: text(search.key),
     model: text(search.model),
     provider: text(search.provider),

@@ -1,9 +1,7 @@
 /** Spans of time that reports are made of: their ends, their steps, and the clock of a zone. */
 
 import { useMemo } from 'react';
-import type { Range, TimeSearch } from './times.ts';
-
-export type Step = 'minute' | 'hour' | 'day' | 'month';
+import { type Range, STEPS, type Step, type TimeSearch } from './times.ts';
 
 export interface Span {
   from: Date;
@@ -29,6 +27,11 @@ const LONGEST = [
 const DAYS: Partial<Record<Range, number>> = { '7d': 7, '30d': 30 };
 /** More bars than any span that the gateway reports. */
 const MAX_MOMENTS = 500;
+/** Most bars of a step that is chosen. */
+const MAX_CHOSEN = 200;
+const WEEK_DAYS = 7;
+/** The first day since 1970 that is a Monday. */
+const FIRST_MONDAY = 4;
 
 /** Whole minutes, hours or days, the last one of which is now; or what the address says. Without minutes if `isCoarse`. */
 export function spanOf({ range = '24h', from, to, zone = UTC }: TimeSearch, now: number, isCoarse = false): Span {
@@ -54,6 +57,23 @@ function ownSpan({ from, to, zone = UTC }: TimeSearch, now: number, isCoarse: bo
   const unit = step === 'minute' ? 'minute' : 'hour';
   const end = floor(unit, until) === until ? until : next(unit, until);
   return { from: new Date(floor(unit, since)), to: new Date(end), step, zone };
+}
+
+/** The same time by another step. */
+export function withStep(span: Span, step: Step): Span {
+  // The gateway keeps sums by the hour, and makes those by the minute of records.
+  const unit = step === 'minute' ? 'minute' : 'hour';
+  const [from, to] = [floor(unit, span.from.getTime()), span.to.getTime()];
+  const end = floor(unit, to) === to ? to : next(unit, to);
+  return { ...span, from: new Date(from), to: new Date(end), step };
+}
+
+/** Steps that make of a span more than one bar, and not too many. */
+export function stepsOf(span: Span): Step[] {
+  return STEPS.filter((step) => {
+    const bars = momentsOf(withStep(span, step)).length;
+    return step === span.step || (bars > 1 && bars <= MAX_CHOSEN);
+  });
 }
 
 /** Minutes are the finest step, so that a span stays the same for one. */
@@ -86,7 +106,8 @@ export function spanBetween({ from, to, step, zone }: Span, first: string, last:
 /** Of a moment of the span. */
 export function formatMoment(at: string, { from, to, step, zone }: Span): string {
   const date = new Date(at);
-  if (step === 'day') return date.toLocaleDateString(undefined, { timeZone: UTC, month: 'short', day: 'numeric' });
+  if (step === 'day' || step === 'week')
+    return date.toLocaleDateString(undefined, { timeZone: UTC, month: 'short', day: 'numeric' });
   if (step === 'month') return date.toLocaleDateString(undefined, { timeZone: UTC, month: 'short', year: 'numeric' });
   const time = { timeZone: zone, hour12: false, hour: '2-digit', minute: '2-digit' } as const;
   if (to.getTime() - from.getTime() <= DAY_MS) return date.toLocaleTimeString(undefined, time);
@@ -124,12 +145,13 @@ function clockOf(zone: string): Intl.DateTimeFormat {
 
 /** Steps whose beginnings are another moment in each zone. */
 function isOfZone(step: Step): boolean {
-  return step === 'day' || step === 'month';
+  return step === 'day' || step === 'week' || step === 'month';
 }
 
 function floor(step: Step, at: number): number {
   if (step === 'month') return Date.UTC(new Date(at).getUTCFullYear(), new Date(at).getUTCMonth());
-  return Math.floor(at / sizeOf(step)) * sizeOf(step);
+  const first = step === 'week' ? FIRST_MONDAY * DAY_MS : 0;
+  return Math.floor((at - first) / sizeOf(step)) * sizeOf(step) + first;
 }
 
 function next(step: Step, at: number): number {
@@ -138,6 +160,7 @@ function next(step: Step, at: number): number {
 }
 
 function sizeOf(step: Exclude<Step, 'month'>): number {
+  if (step === 'week') return WEEK_DAYS * DAY_MS;
   return step === 'minute' ? MINUTE_MS : step === 'hour' ? HOUR_MS : DAY_MS;
 }
 

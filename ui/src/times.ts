@@ -3,6 +3,10 @@
 export const RANGES = ['15m', '1h', '24h', '7d', '30d', 'month'] as const;
 export type Range = (typeof RANGES)[number];
 
+/** Lengths of time that reports are by. */
+export const STEPS = ['minute', 'hour', 'day', 'week', 'month'] as const;
+export type Step = (typeof STEPS)[number];
+
 export interface TimeSearch {
   range?: Range | undefined;
   /** ISO times of a range of one's own, which counts instead of `range`. */

@@ -3,9 +3,9 @@
 import { keepPreviousData, queryOptions, type UseQueryResult, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { ApiError, api, bodyOf } from './api.ts';
-import type { Dimension, UseFilters } from './pages/use/search.ts';
-import { type Span, UTC, useSpan } from './spans.ts';
-import type { TimeSearch } from './times.ts';
+import type { Dimension, Metric, UseFilters } from './pages/use/search.ts';
+import { type Span, stepsOf, UTC, useSpan, withStep } from './spans.ts';
+import type { Step, TimeSearch } from './times.ts';
 
 export interface Sums {
   requests: number;
@@ -15,8 +15,17 @@ export interface Sums {
   cached_tokens: number;
   cache_write_tokens: number;
   reasoning_tokens: number;
+  /** Requests that what follows is counted of. */
+  assessed: number;
+  /** Responses that broke off. */
+  partial: number;
+  estimated_tokens: number;
   /** USD, exact. */
-  cost: string;
+  estimated_cost: string;
+  /** Tokens of models without a price. */
+  unpriced_tokens: number;
+  /** USD, exact; null if it is unknown. */
+  cost: string | null;
 }
 
 const TAG = 'tag:';
@@ -34,39 +43,56 @@ export interface UsageLine extends Sums {
   minute?: string;
   hour?: string;
   day?: string;
+  week?: string;
   month?: string;
+  /** Name of the key that a line is of. */
+  key_name?: string | null;
+  /** Stands for all that are not among the first. */
+  other?: boolean;
+  other_subgroup?: boolean;
   /** Null without a value: of a tag, or in records of versions that did not note it. */
-  [dimension: string]: string | number | null | undefined;
+  [dimension: string]: string | number | boolean | null | undefined;
 }
 
 export interface UsageReport {
   from: string;
   to: string;
   data: UsageLine[];
+  /** By two dimensions, without times; null where they were not asked for. */
+  subgroups: UsageLine[] | null;
   total: Sums;
   /** Models whose cost is not known, and not in the sums. */
   models_without_price: string[];
   /** Of the time before, as long as this one; null where it was not asked for. */
-  before: { total: Sums } | null;
+  before: { from: string; to: string; data: UsageLine[]; course: UsageLine[]; total: Sums } | null;
 }
 
-export function momentOf({ minute, hour, day, month }: UsageLine): string {
-  return new Date(minute ?? hour ?? day ?? month ?? 0).toISOString();
+export function momentOf({ minute, hour, day, week, month }: UsageLine): string {
+  return new Date(minute ?? hour ?? day ?? week ?? month ?? 0).toISOString();
 }
 
 interface Asked {
   span: Span;
   by: readonly string[];
   filters?: UseFilters;
+  /** Second level. */
+  subgroup?: Dimension | undefined;
+  /** Groups, and subgroups of each, that are asked for; the others are one. */
+  top: number;
+  /** Figure by which they are the first. */
+  topBy?: Metric;
   /** Whether the time before is asked for, too. */
   compare?: boolean;
 }
 
-function parametersOf({ span: { from, to, zone }, by, compare }: Asked) {
+function parametersOf({ span: { from, to, zone }, by, subgroup, top, topBy, compare }: Asked) {
   return {
     from: from.toISOString(),
     to: to.toISOString(),
     by: by.join(','),
+    top,
+    ...(topBy && { top_by: topBy }),
+    ...(subgroup && { subgroup }),
     ...(zone !== UTC && { zone }),
     ...(compare && { compare }),
   };
@@ -97,14 +123,16 @@ const REFETCH_MS = 30_000;
 
 /** Report of a time. By the minute the gateway adds up the records themselves, and refuses very many: then by the hour. */
 export function useReport(
-  time: TimeSearch,
+  { per, ...time }: TimeSearch & { per?: Step | undefined },
   queryOf: (span: Span) => ReturnType<typeof usageOfAll> | ReturnType<typeof usageOfOwn>,
 ): { span: Span; asked: UseQueryResult<UsageReport> } {
   const [refused, setRefused] = useState<string>();
   const name = `${time.range} ${time.from} ${time.to}`;
   const fine = useSpan(time);
   const coarse = useSpan(time, true);
-  const span = refused === name ? coarse : fine;
+  const usual = refused === name ? coarse : fine;
+  const isOffered = per && stepsOf(usual).includes(per) && !(refused === name && per === 'minute');
+  const span = isOffered ? withStep(usual, per) : usual;
   const asked = useQuery({ ...(queryOf(span) as ReturnType<typeof usageOfAll>), refetchInterval: REFETCH_MS });
   const { error } = asked;
   if (span.step === 'minute' && error instanceof ApiError && error.param === 'from') setRefused(name);
@@ -127,7 +155,10 @@ function decimalOf(units: bigint): string {
 
 /** To the last digit. */
 export function sumOf(lines: readonly Sums[]): Sums {
-  const count = (name: Exclude<keyof Sums, 'cost'>) => lines.reduce((sum, line) => sum + line[name], 0);
+  const cost = lines.reduce((sum, line) => sum + unitsOf(line.cost ?? '0'), 0n);
+  const isUnknown = cost === 0n && lines.some((line) => line.cost === null);
+  const count = (name: Exclude<keyof Sums, 'cost' | 'estimated_cost'>) =>
+    lines.reduce((sum, line) => sum + line[name], 0);
   return {
     requests: count('requests'),
     failures: count('failures'),
@@ -136,6 +167,11 @@ export function sumOf(lines: readonly Sums[]): Sums {
     cached_tokens: count('cached_tokens'),
     cache_write_tokens: count('cache_write_tokens'),
     reasoning_tokens: count('reasoning_tokens'),
-    cost: decimalOf(lines.reduce((sum, { cost }) => sum + unitsOf(cost), 0n)),
+    assessed: count('assessed'),
+    partial: count('partial'),
+    estimated_tokens: count('estimated_tokens'),
+    estimated_cost: decimalOf(lines.reduce((sum, line) => sum + unitsOf(line.estimated_cost), 0n)),
+    unpriced_tokens: count('unpriced_tokens'),
+    cost: isUnknown ? null : decimalOf(cost),
   };
 }

@@ -19,12 +19,14 @@ import { Connect } from './connect.tsx';
 import { type KeyFacts, keyFacts } from './query.ts';
 
 const route = getRouteApi('/key');
+/** Models that are shown one by one. */
+const MODELS = 20;
 
 export function KeyPage() {
   const time = route.useSearch();
   const navigate = route.useNavigate();
   const facts = useQuery(keyFacts);
-  const { span, asked } = useReport(time, (one) => usageOfOwn({ span: one, by: [one.step, 'model'] }));
+  const { span, asked } = useReport(time, (one) => usageOfOwn({ span: one, by: [one.step, 'model'], top: MODELS }));
   const change = (next: TimeSearch) => navigate({ search: (search) => ({ ...search, ...next }) });
   return (
     <Page title="My key" about="What this key may do, and what it has used.">
@@ -109,7 +111,7 @@ function CostOverTime({ report, span, onZoom }: CostOverTimeProps) {
   const format = (usd: number) => `$${usd.toFixed(digits)}`;
   return (
     <StackedBars
-      label={`Cost per ${step}, $${report.total.cost} in all.`}
+      label={`Cost per ${step}, ${report.total.cost === null ? 'unknown' : `$${report.total.cost}`} in all.`}
       buckets={buckets}
       series={[{ id: 'cost', label: `Cost per ${step}` }]}
       format={format}
@@ -130,21 +132,21 @@ function ByModel({ report, span }: { report: UsageReport; span: Span }) {
     return <Empty title="No requests in this time">The first one appears here within a few seconds.</Empty>;
   return (
     <Table label="Use by model" columns={['Model', ...['Requests', 'In', 'Out', 'Cost'].map(numbers)]}>
-      {[...Map.groupBy(report.data, ({ model }) => String(model))]
+      {[...Map.groupBy(report.data, ({ model, other }) => (other ? undefined : String(model)))]
         .map(([model, lines]) => ({ model, ...sumOf(lines) }))
-        .toSorted((one, other) => Number(other.cost) - Number(one.cost))
+        .toSorted((one, other) => Number(!one.model) - Number(!other.model) || Number(other.cost) - Number(one.cost))
         .map((line) => (
           <tr key={line.model}>
-            <td className="font-medium">{line.model}</td>
+            <td className={line.model ? 'font-medium' : 'text-dim'}>{line.model ?? 'Other'}</td>
             <td className="number">
-              <RequestsLink span={span} filters={{ model: line.model }}>
+              <RequestsLink span={span} filters={line.model ? { model: line.model } : undefined}>
                 {formatCount(line.requests)}
               </RequestsLink>
             </td>
             <td className="number">{formatShort(line.input_tokens)}</td>
             <td className="number">{formatShort(line.output_tokens)}</td>
             <td className="number">
-              <Money usd={report.models_without_price.includes(line.model) ? null : line.cost} />
+              <Money usd={line.cost} />
             </td>
           </tr>
         ))}

@@ -127,7 +127,7 @@ function Summary({ filters, isPaused }: { filters: Filters; isPaused: boolean })
       <Figure
         label="Cost"
         value={<Money usd={data.cost} />}
-        note={filters.from || filters.to ? 'in this time' : 'in the last hour'}
+        note={costNote(data, filters.from || filters.to ? 'in this time' : 'in the last hour')}
       />
       <Figure label="First byte" value={time(data.first_byte_ms.p50)} note={`p95 ${time(data.first_byte_ms.p95)}`} />
       <Figure label="Whole answer" value={time(data.total_ms.p50)} note={`p95 ${time(data.total_ms.p95)}`} />
@@ -138,6 +138,11 @@ function Summary({ filters, isPaused }: { filters: Filters; isPaused: boolean })
       />
     </Figures>
   );
+}
+
+function costNote({ unknown_costs: unknown }: RequestSummary, time: string) {
+  if (unknown === 0) return time;
+  return <span className="text-warn">{`of ${formatCount(unknown)} unknown`}</span>;
 }
 
 /** What is not a failure, and no whole answer either. */

@@ -174,7 +174,10 @@ export interface RequestSummary {
   partial: number;
   /** Requests whose gateway died. */
   interrupted: number;
-  cost: string;
+  /** Null if it is unknown. */
+  cost: string | null;
+  /** Requests whose cost is unknown, and not in `cost`. */
+  unknown_costs: number;
   running: number;
   first_byte_ms: { p50: number | null; p95: number | null };
   total_ms: { p50: number | null; p95: number | null };
@@ -229,12 +232,17 @@ export interface SessionLine {
   models: string[];
   requests: number;
   failures: number;
+  /** Responses that broke off. */
+  partial: number;
   input_tokens: number;
   output_tokens: number;
   cached_tokens: number;
   /** Null if the protocols do not say it. */
   tool_failures: number | null;
-  cost: string;
+  /** Null if it is unknown. */
+  cost: string | null;
+  /** Requests whose cost is unknown, and not in `cost`. */
+  unknown_costs: number;
   first_at: string;
   last_at: string;
 }

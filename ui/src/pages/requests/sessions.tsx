@@ -43,7 +43,7 @@ function SessionTable({ lines, isComplete, onOpen }: SessionTableProps) {
     { open: undefined, onOpen },
   );
   const columns = ['Last', 'Session', ...(isOperator ? ['Key'] : []), 'Models'];
-  const sums = ['Turns', 'Failed', 'Tools failed', 'In', 'Cached', 'Out', 'Cost'].map(numbers);
+  const sums = ['Turns', 'Failed', 'Partial', 'Tools failed', 'In', 'Cached', 'Out', 'Cost'].map(numbers);
   return (
     <Table
       label="Sessions"
@@ -73,6 +73,7 @@ function SessionTable({ lines, isComplete, onOpen }: SessionTableProps) {
           <td className="max-w-40 truncate text-dim">{line.models.join(', ')}</td>
           <td className="number">{formatCount(line.requests)}</td>
           <td className={`number ${line.failures > 0 ? 'text-bad' : 'text-dim'}`}>{formatCount(line.failures)}</td>
+          <td className={`number ${line.partial > 0 ? 'text-warn' : 'text-dim'}`}>{formatCount(line.partial)}</td>
           <ToolFailures count={line.tool_failures} />
           <td className="number">{formatShort(line.input_tokens)}</td>
           <td className="number text-dim">
@@ -81,6 +82,7 @@ function SessionTable({ lines, isComplete, onOpen }: SessionTableProps) {
           <td className="number">{formatShort(line.output_tokens)}</td>
           <td className="number">
             <Money usd={line.cost} />
+            {line.cost !== null && line.unknown_costs > 0 && <span className="text-dim"> + unknown</span>}
           </td>
         </tr>
       ))}

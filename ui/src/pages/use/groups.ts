@@ -1,55 +1,129 @@
-/** Lines of a report as groups of a dimension, largest first, with the course of each. */
+/** Lines of a report as groups of a dimension, largest first and the others last, with the course of each. */
 
+import { type Cell, csvOf } from '../../csv.ts';
 import type { Bucket } from '../../parts/chart/bars.tsx';
 import { OTHER } from '../../parts/chart/colors.ts';
-import { momentOf, type Sums, sumOf, type UsageLine } from '../../usage.ts';
-import type { Dimension } from './search.ts';
+import { momentsOf, type Span } from '../../spans.ts';
+import { momentOf, type Sums, sumOf, type UsageLine, type UsageReport } from '../../usage.ts';
+import type { Dimension, Metric } from './search.ts';
 
-export const METRICS = ['cost', 'requests', 'tokens', 'failures'] as const;
-export type Metric = (typeof METRICS)[number];
+export interface Subgroup extends Sums {
+  id: string;
+}
 
 export interface Group extends Sums {
   id: string;
   /** The metric at each moment. */
   course: number[];
+  /** The metric in the period before; undefined without comparison. */
+  before: number | undefined;
+  /** Second level; empty without one. */
+  subgroups: Subgroup[];
 }
 
 /** Group of what has no value of the dimension. */
 export const NONE = '';
 
-/** More groups than colours are shown as one. */
-const SHOWN = 7;
+/** As many as there are colours; more are shown as one. */
+const SHOWN = 8;
+const HEAD = ['requests', 'failures', 'partial', 'input_tokens', 'cached_tokens', 'output_tokens', 'cost'] as const;
 
 export function figureOf(sums: Sums, metric: Metric): number {
-  if (metric === 'cost') return Number(sums.cost);
+  if (metric === 'cost') return Number(sums.cost ?? 0);
   return metric === 'tokens' ? sums.input_tokens + sums.output_tokens : sums[metric];
 }
 
-export function groupsOf(
-  lines: readonly UsageLine[],
-  { by, metric, moments }: { by: Dimension; metric: Metric; moments: readonly string[] },
-): Group[] {
-  const groups = Map.groupBy(lines, (line) => String(line[by] ?? NONE));
-  return [...groups]
-    .map(([id, own]) => {
-      const values = new Map<string, number>();
-      for (const line of own) {
-        const at = momentOf(line);
-        values.set(at, (values.get(at) ?? 0) + figureOf(line, metric));
-      }
-      return { id, ...sumOf(own), course: moments.map((at) => values.get(at) ?? 0) };
-    })
-    .toSorted((one, other) => figureOf(other, metric) - figureOf(one, metric) || other.requests - one.requests);
+interface Grouping {
+  by: Dimension;
+  then: Dimension | undefined;
+  metric: Metric;
+  moments: readonly string[];
 }
 
-export function bucketsOf(groups: readonly Group[], moments: readonly string[]): { buckets: Bucket[]; ids: string[] } {
-  const shown = groups.length > SHOWN + 1 ? groups.slice(0, SHOWN) : groups;
-  const rest = groups.slice(shown.length);
-  const buckets = moments.map((at, index) => {
-    const values: Record<string, number> = {};
-    for (const { id, course } of shown) values[id] = course[index] ?? 0;
-    if (rest.length > 0) values[OTHER] = rest.reduce((sum, { course }) => sum + (course[index] ?? 0), 0);
-    return { at, values };
-  });
-  return { buckets, ids: [...shown.map(({ id }) => id), ...(rest.length > 0 ? [OTHER] : [])] };
+export function groupsOf(report: UsageReport, { by, then, metric, moments }: Grouping): Group[] {
+  const idOf = (line: UsageLine) => (line.other ? OTHER : String(line[by] ?? NONE));
+  const subgroups = Map.groupBy(report.subgroups ?? [], idOf);
+  const before = new Map(report.before?.data.map((line) => [idOf(line), figureOf(line, metric)]));
+  return [...Map.groupBy(report.data, idOf)]
+    .map(([id, own]) => ({
+      id,
+      ...sumOf(own),
+      course: courseOf(own, metric, moments),
+      before: report.before ? (before.get(id) ?? 0) : undefined,
+      subgroups: (subgroups.get(id) ?? []).map((line) => ({
+        ...sumOf([line]),
+        id: line.other_subgroup ? OTHER : String(line[then ?? by] ?? NONE),
+      })),
+    }))
+    .toSorted(
+      (one, other) =>
+        Number(one.id === OTHER) - Number(other.id === OTHER) ||
+        figureOf(other, metric) - figureOf(one, metric) ||
+        other.requests - one.requests,
+    );
+}
+
+function courseOf(lines: readonly UsageLine[], metric: Metric, moments: readonly string[]): number[] {
+  const values = new Map<string, number>();
+  for (const line of lines) {
+    const at = momentOf(line);
+    values.set(at, (values.get(at) ?? 0) + figureOf(line, metric));
+  }
+  return moments.map((at) => values.get(at) ?? 0);
+}
+
+/** The course of the period before, moment by moment; undefined where it has not as many. */
+export function courseBefore({ before }: UsageReport, span: Span, metric: Metric): number[] | undefined {
+  if (!before) return undefined;
+  const moments = momentsOf({ ...span, from: new Date(before.from), to: new Date(before.to) });
+  if (moments.length !== momentsOf(span).length) return undefined;
+  return courseOf(before.course, metric, moments);
+}
+
+export function runningSums(values: readonly number[]): number[] {
+  let sum = 0;
+  return values.map((value) => (sum += value));
+}
+
+export function bucketsOf(
+  groups: readonly Group[],
+  moments: readonly string[],
+  isCumulative: boolean,
+): { buckets: Bucket[]; ids: string[] } {
+  const named = groups.filter(({ id }) => id !== OTHER);
+  const shown = named.slice(0, SHOWN);
+  const rest = groups.filter((group) => !shown.includes(group));
+  const courses = new Map(shown.map(({ id, course }) => [id, course]));
+  if (rest.length > 0)
+    courses.set(
+      OTHER,
+      moments.map((_, index) => rest.reduce((sum, { course }) => sum + (course[index] ?? 0), 0)),
+    );
+  if (isCumulative) for (const [id, course] of courses) courses.set(id, runningSums(course));
+  const buckets = moments.map((at, index) => ({
+    at,
+    values: Object.fromEntries([...courses].map(([id, course]) => [id, course[index] ?? 0])),
+  }));
+  return { buckets, ids: [...courses.keys()] };
+}
+
+interface Naming {
+  by: Dimension;
+  then: Dimension | undefined;
+  label(dimension: Dimension, id: string): string;
+}
+
+/** The lines of the table: their costs add up to the total. */
+export function csvOfGroups(groups: readonly Group[], { by, then, label }: Naming): string {
+  const named = (dimension: Dimension, id: string) => [id === OTHER ? '' : id, label(dimension, id)];
+  const figures = (sums: Sums): Cell[] => HEAD.map((name) => sums[name]);
+  if (!then)
+    return csvOf(
+      [by, 'name', ...HEAD],
+      groups.map((group) => [...named(by, group.id), ...figures(group)]),
+    );
+  const rows = groups.flatMap((group) =>
+    group.subgroups.map((own) => [...named(by, group.id), ...named(then, own.id), ...figures(own)]),
+  );
+  return csvOf([by, 'name', then, 'name', ...HEAD], rows);
 }

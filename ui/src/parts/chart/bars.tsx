@@ -3,6 +3,7 @@
 import { scaleBand, scaleLinear } from 'd3-scale';
 import { type PointerEvent, useId, useLayoutEffect, useRef, useState } from 'react';
 import { seriesColor } from './colors.ts';
+import { Readout, Twin } from './figures.tsx';
 
 export interface Bucket {
   /** Start of the time that the bar stands for. */
@@ -16,11 +17,19 @@ export interface Series {
   label: string;
 }
 
-interface BarsProps {
+/** A course beside the bars, drawn over them. */
+export interface Line {
+  label: string;
+  /** One for each bucket. */
+  values: readonly number[];
+}
+
+export interface BarsProps {
   /** A sentence for those who do not see the bars. */
   label: string;
   buckets: readonly Bucket[];
   series: readonly Series[];
+  line?: Line | undefined;
   format(value: number): string;
   formatTime(at: string): string;
   /** Called with the first and the last bucket of a span that was drawn with the pointer. */
@@ -56,6 +65,14 @@ export function StackedBars(props: BarsProps) {
               {label}
             </li>
           ))}
+          {props.line && (
+            <li className="flex items-center gap-1.5 text-dim">
+              <svg width="14" height="9" aria-hidden="true">
+                <line x2="14" y1="4.5" y2="4.5" className="stroke-ink" strokeWidth="1.5" strokeDasharray="3 2" />
+              </svg>
+              {props.line.label}
+            </li>
+          )}
         </ul>
         <button type="button" className="button button-quiet" aria-pressed={isTable} onClick={() => setTable(!isTable)}>
           {isTable ? 'As chart' : 'As table'}
@@ -66,7 +83,7 @@ export function StackedBars(props: BarsProps) {
   );
 }
 
-function Drawing({ label, buckets, series, format, formatTime, onZoom, onPick }: BarsProps) {
+function Drawing({ label, buckets, series, line, format, formatTime, onZoom, onPick }: BarsProps) {
   const [shown, setShown] = useState<number>();
   const [start, setStart] = useState<number>();
   const titleId = useId();
@@ -74,7 +91,7 @@ function Drawing({ label, buckets, series, format, formatTime, onZoom, onPick }:
   const width = useWidth(place);
   const totals = buckets.map(({ values }) => series.reduce((sum, { id }) => sum + (values[id] ?? 0), 0));
   const y = scaleLinear()
-    .domain([0, Math.max(...totals, 0) || 1])
+    .domain([0, Math.max(...totals, ...(line?.values ?? []), 0) || 1])
     .nice(TICKS)
     .range([HEIGHT - MARGIN.bottom, MARGIN.top]);
   const ticks = y.ticks(TICKS);
@@ -177,30 +194,24 @@ function Drawing({ label, buckets, series, format, formatTime, onZoom, onPick }:
             </g>
           );
         })}
+        {line && (
+          <polyline
+            data-line
+            points={line.values.map((value, index) => `${(x(index) ?? 0) + x.bandwidth() / 2},${y(value)}`).join(' ')}
+            fill="none"
+            className="pointer-events-none stroke-ink"
+            strokeWidth="1.5"
+            strokeDasharray="4 3"
+            strokeLinejoin="round"
+          />
+        )}
       </svg>
       {bucket && shown !== undefined && (
-        <div
-          className="pointer-events-none absolute top-1 z-10 min-w-40 rounded-lg border bg-raised px-3 py-2 shadow-lg"
+        <Readout
+          {...{ bucket, series, format, formatTime, total: totals[shown] ?? 0 }}
+          beside={line && { label: line.label, value: line.values[shown] ?? 0 }}
           style={shown > buckets.length / 2 ? { left: left + LABEL_GAP } : { right: '0.5rem' }}
-        >
-          <div className="mb-1 font-medium">{formatTime(bucket.at)}</div>
-          {series
-            .map(({ id, label }, index) => ({ id, label, index, value: bucket.values[id] ?? 0 }))
-            .filter(({ value }) => value > 0)
-            .map(({ id, label, index, value }) => (
-              <div key={id} className="flex items-center gap-2">
-                <svg width="8" height="8" aria-hidden="true">
-                  <rect width="8" height="8" rx="2" fill={seriesColor(index, id)} />
-                </svg>
-                <span className="text-dim">{label}</span>
-                <span className="ml-auto pl-4 tabular-nums">{format(value)}</span>
-              </div>
-            ))}
-          <div className="mt-1 flex border-t pt-1">
-            <span className="text-dim">Total</span>
-            <span className="ml-auto tabular-nums">{format(totals[shown] ?? 0)}</span>
-          </div>
-        </div>
+        />
       )}
     </div>
   );
@@ -227,37 +238,4 @@ function useWidth(element: React.RefObject<HTMLElement | null>): number {
     return () => observer.disconnect();
   }, [element]);
   return width;
-}
-
-function Twin({ label, buckets, series, format, formatTime }: BarsProps) {
-  return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: A region that scrolls must be reached by keyboard.
-    <section className="max-h-72 overflow-auto" tabIndex={0} aria-label="Figures of the chart">
-      <table className="data">
-        <caption className="sr-only">{label}</caption>
-        <thead>
-          <tr>
-            <th scope="col">Time</th>
-            {series.map(({ id, label: name }) => (
-              <th key={id} scope="col" className="number">
-                {name}
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {buckets.map(({ at, values }) => (
-            <tr key={at}>
-              <td>{formatTime(at)}</td>
-              {series.map(({ id }) => (
-                <td key={id} className="number">
-                  {format(values[id] ?? 0)}
-                </td>
-              ))}
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </section>
-  );
 }

@@ -1,7 +1,7 @@
 /** Colours of series, in the order of their size. */
 
-/** Id of the series that stands for the rest. */
-export const OTHER = 'other';
+/** Id of the series that stands for the rest; no value is the same. */
+export const OTHER = '\u0001other';
 const COLORS = 8;
 
 export function seriesColor(index: number, id?: string): string {

@@ -1,0 +1,181 @@
+/** Table of use: one line a group, the lines of its second level below, and the total. */
+
+import type { ReactNode } from 'react';
+import { OTHER } from '../../parts/chart/colors.ts';
+import { Spark } from '../../parts/chart/spark.tsx';
+import { formatCount, formatShort, Money } from '../../parts/numbers.tsx';
+import { TableScroll } from '../../parts/page.tsx';
+import { RequestsLink } from '../../parts/requests-link.tsx';
+import type { Span } from '../../spans.ts';
+import { filterOf, type Sums, wordsOf } from '../../usage.ts';
+import { figureOf, type Group, NONE, type Subgroup } from './groups.ts';
+import { both, type Dimension, type Metric, type UseFilters } from './search.ts';
+import { changeOf } from './totals.tsx';
+
+export interface GroupTableProps {
+  by: Dimension;
+  then: Dimension | undefined;
+  groups: readonly Group[];
+  total: Sums;
+  /** In the time before; undefined without comparison. */
+  before: Sums | undefined;
+  metric: Metric;
+  span: Span;
+  filters: UseFilters;
+  label(dimension: Dimension, id: string): string;
+  /** Called with the filters of a line. */
+  onDrill(filters: UseFilters): void;
+}
+
+export function GroupTable(props: GroupTableProps) {
+  const { by, then, groups, total, before, metric, span, filters } = props;
+  const names = [
+    'Requests',
+    'Failed',
+    'Partial',
+    'In',
+    'Cached',
+    'Out',
+    'Cost',
+    ...(before ? ['Before'] : []),
+    'Share',
+    'Trend',
+  ];
+  return (
+    <TableScroll label={`Use by ${wordsOf(by)}${then ? `, then ${wordsOf(then)}` : ''}`}>
+      <table className="data">
+        <thead>
+          <tr>
+            <th scope="col" className="first-letter:uppercase">
+              {wordsOf(by)}
+              {then && <span className="text-faint"> / {wordsOf(then)}</span>}
+            </th>
+            {names.map((name) => (
+              <th key={name} scope="col" className="number">
+                {name}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {groups.map((group) => (
+            <GroupLines key={group.id} group={group} whole={figureOf(total, metric)} {...props} />
+          ))}
+        </tbody>
+        <tfoot>
+          <tr className="font-medium">
+            <td>Total</td>
+            <Cells sums={total} span={span} filters={filters} />
+            {before && <Change now={figureOf(total, metric)} before={figureOf(before, metric)} />}
+            <td />
+            <td />
+          </tr>
+        </tfoot>
+      </table>
+    </TableScroll>
+  );
+}
+
+function GroupLines(props: GroupTableProps & { group: Group; whole: number }) {
+  const { group, whole, by, then, metric, span, filters, label, onDrill } = props;
+  const own = filtersOf(by, group.id, filters);
+  const share = (sums: Sums) => (whole > 0 ? `${Math.round((100 * figureOf(sums, metric)) / whole)} %` : '—');
+  const name = label(by, group.id);
+  return (
+    <>
+      <tr data-opens={own && ''}>
+        <td>
+          <Name filters={own} onDrill={onDrill} className="font-medium">
+            {name}
+          </Name>
+        </td>
+        <Cells sums={group} span={span} filters={own} />
+        {group.before !== undefined && <Change now={figureOf(group, metric)} before={group.before} />}
+        <td className="number text-dim">{share(group)}</td>
+        <td className="number">
+          <Spark values={group.course} label={`Course of ${name}`} />
+        </td>
+      </tr>
+      {then &&
+        group.subgroups.map((sums: Subgroup) => {
+          const ofBoth = own && filtersOf(then, sums.id, own);
+          return (
+            <tr key={sums.id} data-opens={ofBoth && ''} data-level="2">
+              <td className="!pl-8">
+                <Name filters={ofBoth} onDrill={onDrill}>
+                  {label(then, sums.id)}
+                </Name>
+              </td>
+              <Cells sums={sums} span={span} filters={ofBoth} />
+              {group.before !== undefined && <td />}
+              <td className="number text-dim">{share(sums)}</td>
+              <td />
+            </tr>
+          );
+        })}
+    </>
+  );
+}
+
+/** Undefined where no filters name the requests of a group. */
+function filtersOf(dimension: Dimension, id: string, more: UseFilters): UseFilters | undefined {
+  return id === NONE || id === OTHER ? undefined : both(more, filterOf(dimension, id));
+}
+
+interface NameProps {
+  filters: UseFilters | undefined;
+  onDrill(filters: UseFilters): void;
+  className?: string;
+  children: ReactNode;
+}
+
+function Name({ filters, onDrill, className = '', children }: NameProps) {
+  if (!filters) return <span className="text-dim">{children}</span>;
+  return (
+    <button type="button" className={`${className} hover:text-accent hover:underline`} onClick={() => onDrill(filters)}>
+      {children}
+    </button>
+  );
+}
+
+function Change({ now, before }: { now: number; before: number }) {
+  return <td className="number text-dim">{changeOf(now, before)}</td>;
+}
+
+interface CellsProps {
+  sums: Sums;
+  span: Span;
+  /** Absent where no filters name these requests. */
+  filters: UseFilters | undefined;
+}
+
+function Cells({ sums, span, filters }: CellsProps) {
+  const ofStatus = (status: string, count: number) => (count > 0 && filters ? both(filters, { status }) : undefined);
+  return (
+    <>
+      <td className="number">
+        <RequestsLink span={span} filters={filters}>
+          {formatCount(sums.requests)}
+        </RequestsLink>
+      </td>
+      <td className={`number ${sums.failures > 0 ? 'text-bad' : 'text-dim'}`}>
+        <RequestsLink span={span} filters={ofStatus('failed', sums.failures)}>
+          {formatCount(sums.failures)}
+        </RequestsLink>
+      </td>
+      <td className={`number ${sums.partial > 0 ? 'text-warn' : 'text-dim'}`}>
+        <RequestsLink span={span} filters={ofStatus('partial', sums.partial)}>
+          {formatCount(sums.partial)}
+        </RequestsLink>
+      </td>
+      <td className="number">{formatShort(sums.input_tokens)}</td>
+      <td className="number text-dim">{formatShort(sums.cached_tokens)}</td>
+      <td className="number">{formatShort(sums.output_tokens)}</td>
+      <td className="number">
+        <RequestsLink span={span} filters={filters}>
+          <Money usd={sums.cost} />
+        </RequestsLink>
+      </td>
+    </>
+  );
+}

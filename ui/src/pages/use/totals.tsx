@@ -1,0 +1,107 @@
+/** Headline of use: sums of the time, compared with the time before, and how well they are known. */
+
+import { CircleAlert } from 'lucide-react';
+import { formatCount, formatShort, Money } from '../../parts/numbers.tsx';
+import { Figure, Figures } from '../../parts/page.tsx';
+import { RequestsLink } from '../../parts/requests-link.tsx';
+import type { Span } from '../../spans.ts';
+import type { Sums } from '../../usage.ts';
+import { figureOf } from './groups.ts';
+import { both, type Metric, type UseFilters } from './search.ts';
+
+interface TotalsProps {
+  total: Sums;
+  before: Sums | undefined;
+  /** Models without a price. */
+  unpriced: readonly string[];
+  span: Span;
+  filters: UseFilters;
+}
+
+export function Totals({ total, before, unpriced, span, filters }: TotalsProps) {
+  const tokens = total.input_tokens + total.output_tokens;
+  const note = (metric: Metric) =>
+    before && `${changeOf(figureOf(total, metric), figureOf(before, metric))} to the time before`;
+  const partial = total.partial > 0 && `${formatCount(total.partial)} partial`;
+  return (
+    <Figures>
+      <Figure
+        label="Cost"
+        value={
+          <RequestsLink span={span} filters={filters}>
+            <Money usd={total.cost} />
+          </RequestsLink>
+        }
+        note={note('cost')}
+      />
+      <Figure
+        label="Requests"
+        value={
+          <RequestsLink span={span} filters={filters}>
+            {formatCount(total.requests)}
+          </RequestsLink>
+        }
+        note={note('requests')}
+      />
+      <Figure label="Tokens" value={formatShort(tokens)} note={note('tokens')} />
+      <Figure
+        label="Input from a cache"
+        value={percentOf(total.cached_tokens, total.input_tokens)}
+        note={`${formatShort(total.cached_tokens)} tokens`}
+      />
+      <Figure
+        label="Failed"
+        value={
+          <RequestsLink span={span} filters={both(filters, { status: 'failed' })}>
+            {percentOf(total.failures, total.requests)}
+          </RequestsLink>
+        }
+        note={
+          partial ? (
+            <RequestsLink span={span} filters={both(filters, { status: 'partial' })}>
+              {partial}
+            </RequestsLink>
+          ) : (
+            note('failures')
+          )
+        }
+      />
+      <Figure
+        label="Estimated"
+        value={percentOf(Number(total.estimated_cost), figureOf(total, 'cost'))}
+        note={estimates(total)}
+      />
+      {unpriced.length > 0 && (
+        <Figure
+          label="Unknown price"
+          value={
+            <span className="text-warn">
+              {unpriced.length} {unpriced.length === 1 ? 'model' : 'models'}{' '}
+              <CircleAlert size={15} aria-hidden className="inline align-[-0.1em]" />
+            </span>
+          }
+          note={`${percentOf(total.unpriced_tokens, tokens)} of the tokens`}
+        />
+      )}
+    </Figures>
+  );
+}
+
+/** Of the cost is said beside. */
+function estimates({ estimated_tokens: estimated, input_tokens, output_tokens, assessed, requests }: Sums): string {
+  const share = `of the cost, ${percentOf(estimated, input_tokens + output_tokens)} of the tokens`;
+  return assessed < requests ? `${share}, as far as known` : share;
+}
+
+/** A small share is not shown as none. */
+function percentOf(part: number, whole: number): string {
+  const percent = whole > 0 ? (100 * part) / whole : 0;
+  if (percent > 0 && percent < 0.1) return '< 0.1 %';
+  return `${percent.toFixed(percent > 0 && percent < 10 ? 1 : 0)} %`;
+}
+
+export function changeOf(now: number, before: number): string {
+  if (before === 0) return now === 0 ? 'none' : 'new';
+  const percent = Math.round((100 * (now - before)) / before);
+  return `${percent >= 0 ? '+' : '−'}${formatCount(Math.abs(percent))} %`;
+}
