@@ -37,9 +37,9 @@ interface ControlsProps {
 }
 
 export function Controls({ view, span, filters, tagNames, nameOfKey, onChange }: ControlsProps) {
-  const { by, then, metric, top, per, cumulative, compare } = view;
+  const { by, second, metric, top, per, cumulative, compare } = view;
   const tags = tagNames.map((name) => `tag:${name}` as const);
-  const offered = [...new Set<Dimension>([...PLAIN_DIMENSIONS, ...tags, by, ...(then ? [then] : [])])];
+  const offered = [...new Set<Dimension>([...PLAIN_DIMENSIONS, ...tags, by, ...(second ? [second] : [])])];
   return (
     <>
       <div className="flex flex-wrap items-center gap-2">
@@ -54,16 +54,16 @@ export function Controls({ view, span, filters, tagNames, nameOfKey, onChange }:
           label="Group"
           value={by}
           options={offered.map((name) => ({ value: name, label: `by ${wordsOf(name)}` }))}
-          onChange={(next) => onChange({ by: next, ...(next === then && { then: undefined }) })}
+          onChange={(next) => onChange({ by: next, ...(next === second && { second: undefined }) })}
         />
         <Select<Dimension | typeof NOTHING>
           label="Second level"
-          value={then ?? NOTHING}
+          value={second ?? NOTHING}
           options={[
             { value: NOTHING, label: 'then nothing' },
             ...offered.filter((name) => name !== by).map((name) => ({ value: name, label: `then ${wordsOf(name)}` })),
           ]}
-          onChange={(next) => onChange({ then: next === NOTHING ? undefined : next })}
+          onChange={(next) => onChange({ second: next === NOTHING ? undefined : next })}
         />
         <Select
           label="Groups one by one"

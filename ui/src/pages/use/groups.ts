@@ -35,12 +35,12 @@ export function figureOf(sums: Sums, metric: Metric): number {
 
 interface Grouping {
   by: Dimension;
-  then: Dimension | undefined;
+  second: Dimension | undefined;
   metric: Metric;
   moments: readonly string[];
 }
 
-export function groupsOf(report: UsageReport, { by, then, metric, moments }: Grouping): Group[] {
+export function groupsOf(report: UsageReport, { by, second, metric, moments }: Grouping): Group[] {
   const idOf = (line: UsageLine) => (line.other ? OTHER : String(line[by] ?? NONE));
   const subgroups = Map.groupBy(report.subgroups ?? [], idOf);
   const before = new Map(report.before?.data.map((line) => [idOf(line), figureOf(line, metric)]));
@@ -52,7 +52,7 @@ export function groupsOf(report: UsageReport, { by, then, metric, moments }: Gro
       before: report.before ? (before.get(id) ?? 0) : undefined,
       subgroups: (subgroups.get(id) ?? []).map((line) => ({
         ...sumOf([line]),
-        id: line.other_subgroup ? OTHER : String(line[then ?? by] ?? NONE),
+        id: line.other_subgroup ? OTHER : String(line[second ?? by] ?? NONE),
       })),
     }))
     .toSorted(
@@ -109,21 +109,21 @@ export function bucketsOf(
 
 interface Naming {
   by: Dimension;
-  then: Dimension | undefined;
+  second: Dimension | undefined;
   label(dimension: Dimension, id: string): string;
 }
 
 /** The lines of the table: their costs add up to the total. */
-export function csvOfGroups(groups: readonly Group[], { by, then, label }: Naming): string {
+export function csvOfGroups(groups: readonly Group[], { by, second, label }: Naming): string {
   const named = (dimension: Dimension, id: string) => [id === OTHER ? '' : id, label(dimension, id)];
   const figures = (sums: Sums): Cell[] => HEAD.map((name) => sums[name]);
-  if (!then)
+  if (!second)
     return csvOf(
       [by, 'name', ...HEAD],
       groups.map((group) => [...named(by, group.id), ...figures(group)]),
     );
   const rows = groups.flatMap((group) =>
-    group.subgroups.map((own) => [...named(by, group.id), ...named(then, own.id), ...figures(own)]),
+    group.subgroups.map((own) => [...named(by, group.id), ...named(second, own.id), ...figures(own)]),
   );
-  return csvOf([by, 'name', then, 'name', ...HEAD], rows);
+  return csvOf([by, 'name', second, 'name', ...HEAD], rows);
 }

@@ -28,8 +28,8 @@ const FirstRequest = lazy(() =>
 const route = getRouteApi('/use');
 
 export function UsePage() {
-  const { by = 'model', metric = 'cost', top = '8', then: second, cumulative, compare, ...given } = route.useSearch();
-  const then = second === by ? undefined : second;
+  const { by = 'model', metric = 'cost', top = '8', second: chosen, cumulative, compare, ...given } = route.useSearch();
+  const second = chosen === by ? undefined : chosen;
   const navigate = route.useNavigate();
   const nameOf = useKeyNames();
   const tagNames = useTagNames();
@@ -37,14 +37,14 @@ export function UsePage() {
   const filters = { key, model, provider, protocol, status, tag };
   const { span, asked } = useReport(given, (one) =>
     usageOfAll({
-      ...{ span: one, by: [one.step, by], filters, subgroup: then },
+      ...{ span: one, by: [one.step, by], filters, subgroup: second },
       ...{ top: Number(top), topBy: metric, compare: compare !== false },
     }),
   );
   const change = (next: Partial<ReturnType<typeof route.useSearch>>) =>
     navigate({ search: (search) => ({ ...search, ...next }) });
   const drill = (next: UseFilters) =>
-    change({ ...next, by: then ?? (by === 'model' ? 'key' : 'model'), then: undefined });
+    change({ ...next, by: second ?? (by === 'model' ? 'key' : 'model'), second: undefined });
   const label = (dimension: Dimension, id: string) => {
     if (id === OTHER) return 'Other';
     if (id === NONE) return dimension.startsWith('tag:') ? 'without the tag' : 'not known';
@@ -59,7 +59,7 @@ export function UsePage() {
     >
       <RangePicker time={given} span={span} byDefault="24h" onChange={change} />
       <Controls
-        view={{ by, then, metric, top, per: given.per, cumulative, compare }}
+        view={{ by, second, metric, top, per: given.per, cumulative, compare }}
         {...{ span, filters, tagNames, nameOfKey: nameOf, onChange: change }}
       />
       <Loaded asked={asked} loading={<LoadingBlock className="h-96" />}>
@@ -68,9 +68,9 @@ export function UsePage() {
             <NoUse isFiltered={Object.values(filters).some(Boolean)} />
           ) : (
             <Report
-              {...{ report, by, then, metric, span, filters, label }}
+              {...{ report, by, second, metric, span, filters, label }}
               isCumulative={cumulative === true}
-              fileName={`use-by-${[by, ...(then ? [then] : [])].join('-').replaceAll(':', '-')}-${given.range ?? 'own'}.csv`}
+              fileName={`use-by-${[by, ...(second ? [second] : [])].join('-').replaceAll(':', '-')}-${given.range ?? 'own'}.csv`}
               onDrill={drill}
               onZoom={(own) => change({ range: undefined, per: undefined, ...own })}
             />
@@ -84,7 +84,7 @@ export function UsePage() {
 interface ReportProps {
   report: UsageReport;
   by: Dimension;
-  then: Dimension | undefined;
+  second: Dimension | undefined;
   metric: Metric;
   span: Span;
   filters: UseFilters;
@@ -96,10 +96,10 @@ interface ReportProps {
 }
 
 function Report(props: ReportProps) {
-  const { report, by, then, metric, span, filters, isCumulative, fileName, label, onDrill, onZoom } = props;
+  const { report, by, second, metric, span, filters, isCumulative, fileName, label, onDrill, onZoom } = props;
   const { total, before } = report;
   const moments = momentsOf(span);
-  const groups = groupsOf(report, { by, then, metric, moments });
+  const groups = groupsOf(report, { by, second, metric, moments });
   const { buckets, ids } = bucketsOf(groups, moments, isCumulative);
   const course = courseBefore(report, span, metric);
   const format = formatOf(metric, total);
@@ -127,20 +127,20 @@ function Report(props: ReportProps) {
         </div>
       </Card>
       <Card
-        title={`By ${wordsOf(by)}${then ? `, then ${wordsOf(then)}` : ''}`}
+        title={`By ${wordsOf(by)}${second ? `, then ${wordsOf(second)}` : ''}`}
         actions={
           <button
             data-export
             type="button"
             className="button"
-            onClick={() => saveFile(fileName, csvOfGroups(groups, { by, then, label }))}
+            onClick={() => saveFile(fileName, csvOfGroups(groups, { by, second, label }))}
           >
             <Download size={14} aria-hidden />
             CSV
           </button>
         }
       >
-        <GroupTable {...{ by, then, groups, total, metric, span, filters, label, onDrill }} before={before?.total} />
+        <GroupTable {...{ by, second, groups, total, metric, span, filters, label, onDrill }} before={before?.total} />
       </Card>
     </>
   );

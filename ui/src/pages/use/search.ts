@@ -16,7 +16,7 @@ export type Top = (typeof TOPS)[number];
 export interface UseView {
   by?: Dimension | undefined;
   /** Second level. */
-  then?: Dimension | undefined;
+  second?: Dimension | undefined;
   metric?: Metric | undefined;
   top?: Top | undefined;
   per?: Step | undefined;
@@ -38,7 +38,7 @@ export interface UseFilters {
 export function viewOf(search: Record<string, unknown>): UseView {
   return {
     by: dimensionOf(search.by),
-    then: dimensionOf(search.then),
+    second: dimensionOf(search.second),
     metric: METRICS.find((one) => one === search.metric),
     top: TOPS.find((one) => one === String(search.top)),
     per: STEPS.find((one) => one === search.per),

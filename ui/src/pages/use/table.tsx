@@ -14,7 +14,7 @@ import { changeOf } from './totals.tsx';
 
 export interface GroupTableProps {
   by: Dimension;
-  then: Dimension | undefined;
+  second: Dimension | undefined;
   groups: readonly Group[];
   total: Sums;
   /** In the time before; undefined without comparison. */
@@ -28,7 +28,7 @@ export interface GroupTableProps {
 }
 
 export function GroupTable(props: GroupTableProps) {
-  const { by, then, groups, total, before, metric, span, filters } = props;
+  const { by, second, groups, total, before, metric, span, filters } = props;
   const names = [
     'Requests',
     'Failed',
@@ -42,13 +42,13 @@ export function GroupTable(props: GroupTableProps) {
     'Trend',
   ];
   return (
-    <TableScroll label={`Use by ${wordsOf(by)}${then ? `, then ${wordsOf(then)}` : ''}`}>
+    <TableScroll label={`Use by ${wordsOf(by)}${second ? `, then ${wordsOf(second)}` : ''}`}>
       <table className="data">
         <thead>
           <tr>
             <th scope="col" className="first-letter:uppercase">
               {wordsOf(by)}
-              {then && <span className="text-faint"> / {wordsOf(then)}</span>}
+              {second && `, then ${wordsOf(second)}`}
             </th>
             {names.map((name) => (
               <th key={name} scope="col" className="number">
@@ -77,7 +77,7 @@ export function GroupTable(props: GroupTableProps) {
 }
 
 function GroupLines(props: GroupTableProps & { group: Group; whole: number }) {
-  const { group, whole, by, then, metric, span, filters, label, onDrill } = props;
+  const { group, whole, by, second, metric, span, filters, label, onDrill } = props;
   const own = filtersOf(by, group.id, filters);
   const share = (sums: Sums) => (whole > 0 ? `${Math.round((100 * figureOf(sums, metric)) / whole)} %` : '—');
   const name = label(by, group.id);
@@ -96,14 +96,14 @@ function GroupLines(props: GroupTableProps & { group: Group; whole: number }) {
           <Spark values={group.course} label={`Course of ${name}`} />
         </td>
       </tr>
-      {then &&
+      {second &&
         group.subgroups.map((sums: Subgroup) => {
-          const ofBoth = own && filtersOf(then, sums.id, own);
+          const ofBoth = own && filtersOf(second, sums.id, own);
           return (
             <tr key={sums.id} data-opens={ofBoth && ''} data-level="2">
               <td className="!pl-8">
                 <Name filters={ofBoth} onDrill={onDrill}>
-                  {label(then, sums.id)}
+                  {label(second, sums.id)}
                 </Name>
               </td>
               <Cells sums={sums} span={span} filters={ofBoth} />

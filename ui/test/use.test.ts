@@ -1,0 +1,218 @@
+/** Page of use: two levels, the first ones and the others, steps of time, sums over time, comparison and what is not known; all in its address. */
+
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { after, before, test } from 'node:test';
+import type { Browser, Page } from 'playwright-core';
+import type { Json } from '../../src/core/json/json.ts';
+import { moneyOf } from '../../src/core/money.ts';
+import { answerJson, KEY, startUpstream, type TestGateway, type TestUpstream } from '../../test/gateway/harness.ts';
+import { createManualClock } from '../../test/jobs/manual-clock.ts';
+import { momentsOf, spanOf, stepsOf, withStep } from '../src/spans.ts';
+import {
+  adminOf,
+  ask,
+  assertFits,
+  assertSound,
+  openBrowser,
+  signInAsAdmin,
+  startGatewayWithPages,
+  THEMES,
+  TOKEN,
+} from './browser.ts';
+
+const HOUR_MS = 3_600_000;
+const MODELS = 11;
+const OTHER_KEY = 'sk-another-gateway-key-0123456789';
+/** Requests of the day before, and of this one. */
+const DAYS = [MODELS, 3 * MODELS];
+
+let browser: Browser;
+let gateway: TestGateway;
+let upstream: TestUpstream;
+
+before(async () => {
+  upstream = await startUpstream((call, response) => {
+    const tokens = 100 + Number(/\d+$/.exec(call.body.model)?.[0] ?? 0);
+    const usage = { prompt_tokens: tokens, completion_tokens: 7, total_tokens: tokens + 7 };
+    const choices = [{ index: 0, message: { role: 'assistant', content: 'Yes.' }, finish_reason: 'stop' }];
+    const isCounted = call.body.model !== 'm3';
+    answerJson(response, {
+      id: 'c',
+      object: 'chat.completion',
+      created: 1,
+      model: 'm',
+      choices,
+      ...(isCounted && { usage }),
+    });
+  });
+  const models = Array.from({ length: MODELS }, (_, index) =>
+    index === 0 ? '{ id: m0 }' : `{ id: m${index}, pricing: { prompt: "0.00000${index}3", completion: "0.0000071" } }`,
+  );
+  const clock = createManualClock(Date.now() - 26 * HOUR_MS);
+  gateway = await startGatewayWithPages(
+    `admin: { token: ${TOKEN}, port: 0 }
+providers: { local: { type: openai-compatible, base_url: "${upstream.url}/v1", api_key: x, models: [${models.join(', ')}] } }`,
+    { clock, keys: [`{ name: other, key: ${OTHER_KEY}, tags: { team: search } }`] },
+  );
+  for (const count of DAYS) {
+    for (let index = 0; index < count; index++) {
+      const response = await ask(gateway, index % 3 === 2 ? OTHER_KEY : KEY, `local/m${index % MODELS}`);
+      assert.equal(response.status, 200, await response.text());
+    }
+    clock.advance(25 * HOUR_MS);
+  }
+  browser = await openBrowser();
+});
+after(() => Promise.all([browser.close(), gateway.close(), upstream.close()]));
+
+test('steps that can be chosen make a few bars, and weeks begin on Monday', () => {
+  const now = Date.parse('2026-11-23T12:30:00Z');
+  const month = spanOf({ range: '30d' }, now);
+  assert.deepEqual(stepsOf(month), ['day', 'week', 'month']);
+  assert.deepEqual(stepsOf(spanOf({ range: '24h' }, now)), ['hour', 'day']);
+  assert.deepEqual(stepsOf(spanOf({ range: '1h' }, now)), ['minute', 'hour']);
+  assert.deepEqual(stepsOf(spanOf({ range: '7d' }, now)), ['hour', 'day', 'week']);
+  const weeks = momentsOf(withStep(month, 'week'));
+  assert.deepEqual([weeks.length, weeks.at(-1)], [5, '2026-11-23T00:00:00.000Z']);
+  assert.ok(weeks.every((at) => new Date(at).getUTCDay() === 1));
+  const hours = withStep(spanOf({ range: '1h' }, now), 'hour');
+  assert.deepEqual([hours.from.getUTCMinutes(), hours.to.getUTCMinutes()], [0, 0]);
+});
+
+for (const [index, theme] of THEMES.entries()) {
+  test(`the page asks for the first groups only, and all that it shows adds up, in the ${theme} theme`, async () => {
+    const width = index === 0 ? 1280 : 360;
+    const visitor = await signInAsAdmin(browser, gateway, '/ui/use?by=model&second=key&top=5&range=24h', {
+      theme,
+      width,
+    });
+    const { page } = visitor;
+    const asked: URL[] = [];
+    page.on('request', (request) => request.url().includes('/usage?') && asked.push(new URL(request.url())));
+    await page.reload();
+    await page.getByRole('row', { name: /^Total/ }).waitFor();
+    await page.waitForLoadState('networkidle');
+    assert.equal(asked.length, 1, 'one request for groups, second level and comparison');
+    const { searchParams } = asked[0] as URL;
+    assert.deepEqual(
+      ['by', 'subgroup', 'top', 'top_by', 'compare'].map((name) => searchParams.get(name)),
+      ['hour,model', 'key', '5', 'cost', 'true'],
+    );
+    const rows = await namesOf(page);
+    assert.deepEqual(
+      rows.slice(0, 3),
+      ['local/m10', 'test', 'other'].map((name) => rows.find((one) => one === name)),
+    );
+    assert.equal(rows.filter((name) => name.startsWith('local/')).length, 5);
+    assert.equal(rows.indexOf('Other'), 15, 'the others are last');
+    await assertSound(visitor);
+    await assertFits(page);
+
+    const report = await reportOf('by=model');
+    const records: Json[] = (await adminOf(gateway)('GET', '/requests?limit=200')).data;
+    const costOf = (some: Json[]) => some.reduce((sum, { cost }) => sum + moneyOf(cost ?? '0'), 0n);
+    const [file] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('button', { name: 'CSV' }).click(),
+    ]);
+    const [head = '', ...lines] = readFileSync(await file.path(), 'utf8')
+      .trimEnd()
+      .split('\r\n');
+    assert.match(head, /^model,name,key,name,requests,failures,partial,.*,cost$/);
+    assert.equal(lines.length, 12);
+    const today = records.slice(0, DAYS[1]);
+    const sum = lines.reduce((all, line) => all + moneyOf(line.split(',').at(-1) || '0'), 0n);
+    assert.deepEqual([sum, moneyOf(report.total.cost)], [costOf(today), costOf(today)]);
+    assert.equal(
+      lines.reduce((all, line) => all + Number(line.split(',')[4]), 0),
+      DAYS[1],
+    );
+    const shown = await page
+      .getByRole('row', { name: /^Total/ })
+      .getByRole('cell')
+      .nth(7)
+      .textContent();
+    assert.equal(moneyOf((shown ?? '').replace('$', '')), costOf(today));
+  });
+}
+
+test('what is chosen is in the address, and a link shows the same', async () => {
+  const { page } = await signInAsAdmin(browser, gateway, '/ui/use');
+  const choose = async (name: string, option: string) => {
+    await page.getByRole('combobox', { name }).click();
+    await page.getByRole('option', { name: option, exact: true }).click();
+  };
+  await choose('Group', 'by key');
+  await choose('Second level', 'then model');
+  await choose('Groups one by one', 'top 5');
+  await choose('Length of a bar', 'per day');
+  await page.getByLabel('Cumulative').check();
+  await page.getByLabel('Compare with the time before').uncheck();
+  await page.getByRole('heading', { name: 'Cost per day, cumulative' }).waitFor();
+  const { searchParams } = new URL(page.url());
+  assert.deepEqual(
+    ['by', 'second', 'top', 'per', 'cumulative', 'compare'].map((name) => searchParams.get(name)),
+    ['key', 'model', '5', 'day', 'true', 'false'],
+  );
+  const rows = await namesOf(page);
+  await page.reload();
+  await page.getByRole('heading', { name: 'Cost per day, cumulative' }).waitFor();
+  await page.getByRole('row', { name: /^Total/ }).waitFor();
+  assert.deepEqual(await namesOf(page), rows);
+  await page
+    .getByRole('row', { name: /^Other/ })
+    .first()
+    .waitFor();
+  assert.equal(await page.getByRole('columnheader', { name: 'Before' }).count(), 0);
+  await page.getByRole('button', { name: 'local/m10' }).first().click();
+  await page.waitForURL((url) => url.searchParams.get('model') === 'local/m10' && url.searchParams.get('key') !== null);
+});
+
+test('the time before is a line over the bars, and sums over time end with the total', async () => {
+  const { page } = await signInAsAdmin(browser, gateway, '/ui/use?by=model&metric=requests&cumulative=true');
+  await page.locator('svg polyline[data-line]').waitFor();
+  await page.getByText('+200 % to the time before').first().waitFor();
+  await page.getByRole('columnheader', { name: 'Before' }).waitFor();
+  await page.getByRole('button', { name: 'As table' }).click();
+  const cells = await page
+    .getByRole('region', { name: 'Figures of the chart' })
+    .getByRole('row')
+    .last()
+    .getByRole('cell')
+    .allTextContents();
+  const [before = '', ...series] = cells.slice(1).toReversed();
+  assert.equal(before, String(DAYS[0]));
+  assert.equal(
+    series.reduce((sum, text) => sum + Number(text), 0),
+    DAYS[1],
+  );
+  await page.getByLabel('Compare with the time before').uncheck();
+  await page.getByRole('columnheader', { name: 'Before' }).waitFor({ state: 'detached' });
+});
+
+test('estimates and unknown prices are in the headline', async () => {
+  const { page } = await signInAsAdmin(browser, gateway, '/ui/use');
+  const figure = (name: string) => page.locator('dl > div').filter({ has: page.getByText(name, { exact: true }) });
+  await figure('Unknown price').getByText('1 model').waitFor();
+  assert.match((await figure('Unknown price').textContent()) ?? '', /\d(\.\d)? % of the tokens$/);
+  const { total } = await reportOf('by=day');
+  const share = (100 * Number(total.estimated_cost)) / Number(total.cost);
+  assert.ok(share > 0.1);
+  assert.match(
+    (await figure('Estimated').textContent()) ?? '',
+    new RegExp(`^Estimated${share.toFixed(share < 10 ? 1 : 0)} %of the cost, `),
+  );
+  await page.getByRole('row', { name: /^local.m0 .* unknown / }).waitFor();
+});
+
+async function namesOf(page: Page): Promise<string[]> {
+  return page.locator('table.data tbody tr > td:first-child').allTextContents();
+}
+
+/** Of the last day. */
+async function reportOf(query: string): Promise<Json> {
+  const to = new Date(Math.ceil((Date.now() + 1) / HOUR_MS) * HOUR_MS);
+  const from = new Date(to.getTime() - 24 * HOUR_MS);
+  return adminOf(gateway)('GET', `/usage?${query}&from=${from.toISOString()}&to=${to.toISOString()}`);
+}
