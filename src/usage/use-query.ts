@@ -1,4 +1,4 @@
-/** What is asked of reports of use: dimensions, times, filters, and which groups are kept. */
+/** Query parameters of reports of use: dimensions, times, filters, and which groups are kept. */
 
 import { isTagName, parseTag } from '../records/tags.ts';
 import type { UsageFilter } from '../store/sum-source.ts';

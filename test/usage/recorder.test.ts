@@ -107,7 +107,11 @@ forEachStore((name, open) => {
         cached_tokens: 20,
         cache_write_tokens: 0,
         reasoning_tokens: 0,
+        assessed: 1,
+        partial: 0,
+        estimated_tokens: 0,
         cost: '1500000000',
+        estimated_cost: '0',
       },
     );
     const starts = [

@@ -39,10 +39,21 @@ const CONDITIONS: Record<keyof UsageFilter, string> = {
   status: 'status = :status',
   tag: HAS_TAG,
 };
-const TOKENS = ['input_tokens', 'output_tokens', 'cached_tokens', 'cache_write_tokens', 'reasoning_tokens'];
 const SUMMED = [
-  ...['started_at', 'key_id', 'endpoint_provider', 'endpoint_model', 'protocol_in', 'status', 'estimated', 'tags'],
-  ...[...TOKENS, 'cost'],
+  'started_at',
+  'key_id',
+  'endpoint_provider',
+  'endpoint_model',
+  'protocol_in',
+  'status',
+  'estimated',
+  'tags',
+  'input_tokens',
+  'output_tokens',
+  'cached_tokens',
+  'cache_write_tokens',
+  'reasoning_tokens',
+  'cost',
 ];
 const ofEstimates = (sum: string) => `CASE WHEN estimated = 1 THEN ${sum} ELSE 0 END`;
 /** Expressions that are not columns of records. */
