@@ -72,7 +72,8 @@ export function withStep(span: Span, step: Step): Span {
 export function stepsOf(span: Span): Step[] {
   return STEPS.filter((step) => {
     const bars = momentsOf(withStep(span, step)).length;
-    return step === span.step || (bars > 1 && bars <= MAX_CHOSEN);
+    const isWithin = sizeOf(step === 'month' ? 'week' : step) <= span.to.getTime() - span.from.getTime();
+    return step === span.step || (isWithin && bars > 1 && bars <= MAX_CHOSEN);
   });
 }
 

@@ -22,6 +22,7 @@ const PAGES = {
   conversations: '/ui/requests?view=sessions',
   use: '/ui/use?by=model',
   'use-by-key': '/ui/use?by=key&metric=tokens',
+  'use-two-levels': '/ui/use?by=key&second=model&top=5&cumulative=true',
   'use-by-tag': '/ui/use?by=tag:team',
   keys: '/ui/keys',
   tags: '/ui/tags',

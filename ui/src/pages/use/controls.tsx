@@ -66,7 +66,7 @@ export function Controls({ view, span, filters, tagNames, nameOfKey, onChange }:
           onChange={(next) => onChange({ second: next === NOTHING ? undefined : next })}
         />
         <Select
-          label="Groups one by one"
+          label="Top"
           value={top}
           options={TOPS.map((value) => ({ value, label: `top ${value}` }))}
           onChange={(next) => onChange({ top: next })}
@@ -75,7 +75,7 @@ export function Controls({ view, span, filters, tagNames, nameOfKey, onChange }:
           label="Length of a bar"
           value={per && per === span.step ? per : USUAL}
           options={[
-            { value: USUAL, label: per === span.step ? 'per as usual' : `per ${span.step}` },
+            { value: USUAL, label: per === span.step ? 'automatic' : `per ${span.step}` },
             ...stepsOf(span)
               .filter((step) => step === per || step !== span.step)
               .map((step) => ({ value: step, label: `per ${step}` })),
