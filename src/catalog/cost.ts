@@ -22,15 +22,71 @@ const PRICE_NAMES = {
   requests: ['request'],
 } satisfies Record<string, string[]>;
 
-type TokenKind = keyof typeof PRICE_NAMES;
+export type TokenKind = keyof typeof PRICE_NAMES;
+
+/** What was counted of a kind, and the price of one in USD. */
+export type PriceLine = [kind: TokenKind, count: number, price: string];
 
 /** Zero for models without prices. Every token is charged once, as its most specific kind. */
 export function costOf(model: Pick<CatalogModel, 'pricing' | 'priceTiers'>, usage: Usage): bigint {
-  const prices = pricesAt(model, usage.input);
   let cost = 0n;
-  for (const [kind, count] of Object.entries(countsOf(usage)))
-    cost += priceOfPieces(boundCount(count) ?? 0, priceOf(prices, kind as TokenKind));
+  for (const line of priceLinesOf(model, usage)) cost += costOfLine(line);
   return boundCost(cost);
+}
+
+/** Lines that `costOf` is the sum of, without those of nothing and the free request itself. */
+export function priceLinesOf(model: Pick<CatalogModel, 'pricing' | 'priceTiers'>, usage: Usage): PriceLine[] {
+  const prices = pricesAt(model, usage.input);
+  const counts = countsOf(usage);
+  const lines: PriceLine[] = [];
+  for (const name in counts) {
+    const kind = name as TokenKind;
+    const count = boundCount(counts[kind]) ?? 0;
+    if (count === 0) continue;
+    const price = priceOf(prices, kind);
+    if (kind !== 'requests' || price !== '0') lines.push([kind, count, price]);
+  }
+  return lines;
+}
+
+/** Cost of a line in 1e-12 USD. */
+export function costOfLine([, count, price]: PriceLine): bigint {
+  return priceOfPieces(count, price);
+}
+
+/** Letter of each kind in stored lines. */
+const LETTERS: Record<TokenKind, string> = {
+  ...{
+    input: 'i',
+    cached: 'c',
+    cachedAudio: 'C',
+    cacheWrite: 'w',
+    cacheWrite1h: 'W',
+    audioInput: 'a',
+    imageInput: 'm',
+  },
+  ...{ output: 'o', reasoning: 'r', audioOutput: 'A', imageOutput: 'M', searches: 's', requests: 'q' },
+};
+const KINDS = new Map(Object.entries(LETTERS).map(([kind, letter]) => [letter, kind as TokenKind]));
+const STORED_LINE = /^([a-zA-Z])(\d{1,10})x(\S{1,40})$/;
+
+/** Short text without characters that JSON escapes: `i1204x0.00000015 o310x0.0000006`. Prices are decimals. */
+export function encodePriceLines(lines: readonly PriceLine[]): string {
+  let text = '';
+  for (const [kind, count, price] of lines) text += `${text === '' ? '' : ' '}${LETTERS[kind]}${count}x${price}`;
+  return text;
+}
+
+/** Undefined for a text that is none of lines. */
+export function decodePriceLines(text: string): PriceLine[] | undefined {
+  const lines: PriceLine[] = [];
+  for (const part of text === '' ? [] : text.split(' ')) {
+    const [, letter = '', count, price = ''] = STORED_LINE.exec(part) ?? [];
+    const kind = KINDS.get(letter);
+    if (kind === undefined) return undefined;
+    lines.push([kind, Number(count), price]);
+  }
+  return lines;
 }
 
 /** Prices of a model, overridden by the tiers that the prompt reaches. */

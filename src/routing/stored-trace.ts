@@ -44,6 +44,8 @@ export interface StoredTrace {
   attempts: StoredAttempt[];
   /** Fields that were dropped for the last attempt. */
   dropped: string[];
+  /** Lines of the cost, encoded, or a word for another basis; null where that was not kept. */
+  charge: string | null;
 }
 
 const MAX_BYTES = 4096;
@@ -152,8 +154,8 @@ function bounded(text: string): string {
 export function decodeStoredTrace(text: string | null | undefined): StoredTrace | undefined {
   if (!text) return undefined;
   try {
-    const { s = null, p = null, c = [], a = [], dropped = [] } = JSON.parse(text);
-    return { session: s, policy: p, candidates: c, attempts: a.map(decodeAttempt), dropped };
+    const { s = null, p = null, c = [], a = [], dropped = [], u = null } = JSON.parse(text);
+    return { session: s, policy: p, candidates: c, attempts: a.map(decodeAttempt), dropped, charge: u };
   } catch {
     return undefined;
   }

@@ -1,6 +1,6 @@
 /** Usage meter of one request: an intent before it is sent, a record and the settlement when it ends, before the client receives the end. */
 
-import { costOf } from '../catalog/cost.ts';
+import { costOf, encodePriceLines, priceLinesOf } from '../catalog/cost.ts';
 import type { Usage } from '../core/chat.ts';
 import type { CatalogModel } from '../core/model.ts';
 import { boundCost, boundUsage, reportedCostOf } from '../core/usage-bounds.ts';
@@ -129,8 +129,12 @@ class RequestMeter implements UsageMeter {
     }
     const usage = ending.usage ?? (abandoned ? { estimated: true } : undefined);
     const counted = usage && !free ? withEstimatedInput(boundUsage(usage), estimate) : undefined;
-    const cost = boundCost((usage && this.charge(served, { usage, finish, abandoned })) ?? 0n);
-    await recorder.finish(intent, completionOf(ending, served, { usage: counted, cost }));
+    const charged = usage && this.charge(served, { usage, finish, abandoned });
+    const cost = boundCost(charged ?? 0n);
+    const basis = () =>
+      usage && charged === undefined ? 'unknown' : this.#basisOf(served, { usage, finish, abandoned });
+    const trace = ending.trace && withCharge(ending.trace, basis());
+    await recorder.finish(intent, completionOf({ ...ending, trace }, served, { usage: counted, cost }));
     settleLimits({ tokens: counted ? counted.input + counted.output : 0, cost });
   }
 
@@ -141,6 +145,27 @@ class RequestMeter implements UsageMeter {
     if (!abandoned && !isCharged(bounded, finish)) return 0n;
     return priceOf(served.model, withEstimatedInput(bounded, this.#options.estimate));
   }
+
+  /** What `#costOf` went by for a cost that is known. */
+  #basisOf({ model, billsReportedCost }: ServingEndpoint, { usage, finish, abandoned }: Consumption): string {
+    if (this.#options.free) return 'free';
+    if (!usage) return 'nothing';
+    const bounded = boundUsage(usage);
+    if (billsReportedCost && reportedCostOf(bounded) !== undefined) return 'provider';
+    if (!abandoned && !isCharged(bounded, finish)) return 'nothing';
+    if (!isPriced(model)) return 'provider';
+    return encodePriceLines(priceLinesOf(model, withEstimatedInput(bounded, this.#options.estimate)));
+  }
+}
+
+const MAX_TRACE_CHARACTERS = 4096;
+
+/** The trace, which is an object, with lines of prices, or a word for a cost that is not their sum; `decodeStoredTrace` reads it. */
+function withCharge(trace: string, basis: string): string {
+  const text = `,"u":"${basis}"}`;
+  const isShort = trace.length + text.length <= MAX_TRACE_CHARACTERS / 4;
+  if (!isShort && Buffer.byteLength(trace) + text.length > MAX_TRACE_CHARACTERS) return trace;
+  return trace.slice(0, -1) + text;
 }
 
 class MeteredIntent implements Intent {

@@ -3,10 +3,11 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
-import { costOf } from '../../src/catalog/cost.ts';
+import { costOf, costOfLine, decodePriceLines, encodePriceLines, priceLinesOf } from '../../src/catalog/cost.ts';
 import type { Usage } from '../../src/core/chat.ts';
 import type { CatalogModel } from '../../src/core/model.ts';
 import { decimalOf } from '../../src/core/money.ts';
+import { boundCost } from '../../src/core/usage-bounds.ts';
 
 const MODEL: Pick<CatalogModel, 'pricing' | 'priceTiers'> = {
   pricing: {
@@ -102,4 +103,26 @@ describe('an answer costs', () => {
       }),
     );
   });
+});
+
+test('its lines add up to it, to the last digit', () => {
+  const count = fc.option(fc.integer({ min: 0, max: 3_000_000 }), { nil: undefined });
+  const price = fc
+    .tuple(fc.integer({ min: 0, max: 99_999 }), fc.integer({ min: 0, max: 14 }))
+    .map(([digits, places]) => `${digits}e-${places}`);
+  const names = ['prompt', 'completion', 'input_cache_read', 'audio', 'internal_reasoning', 'request', 'image_output'];
+  const pricing = fc.dictionary(fc.constantFrom(...names), price);
+  const usage = fc.record({
+    ...{ input: fc.nat(3_000_000), output: fc.nat(3_000_000), cached: count, cachedAudio: count, cacheWrite: count },
+    ...{ cacheWrite1h: count, reasoning: count, audioInput: count, imageOutput: count, searches: count },
+  });
+  fc.assert(
+    fc.property(pricing, usage, (prices, given) => {
+      const used = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
+      const model = { pricing: prices };
+      const lines = decodePriceLines(encodePriceLines(priceLinesOf(model, used as unknown as Usage))) ?? [];
+      const sum = lines.reduce((total, line) => total + costOfLine(line), 0n);
+      assert.equal(boundCost(sum), costOf(model, used as unknown as Usage));
+    }),
+  );
 });

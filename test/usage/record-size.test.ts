@@ -20,7 +20,7 @@ const BATCH = 2_000;
 const INTERVAL_MS = 5;
 const KEYS = Array.from({ length: 20 }, () => randomUUID());
 /** Of a request without a choice. */
-const TRACE = '{"a":[["openai/gpt-5","passthrough",0,412,2910,200]]}';
+const TRACE = '{"a":[["openai/gpt-5","passthrough",0,412,2910,200]],"u":"i1204x0.00000125 o310x0.00001"}';
 /** Share of its size by which a record may differ. */
 const TOLERANCE = 0.1;
 

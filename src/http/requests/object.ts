@@ -1,9 +1,10 @@
 /** Request object of lists: a usage record, or the intent of a request that runs. */
 
+import { costOfLine, decodePriceLines } from '../../catalog/cost.ts';
 import type { Json } from '../../core/json/json.ts';
 import { decimalOf } from '../../core/money.ts';
 import { tagsOf } from '../../records/tags.ts';
-import { decodeStoredTrace } from '../../routing/stored-trace.ts';
+import { decodeStoredTrace, type StoredTrace } from '../../routing/stored-trace.ts';
 import type { OpenRequest } from '../../usage/open-requests.ts';
 import { knownCostOf } from '../../usage/report.ts';
 import type { RequestPage } from '../../usage/request-search.ts';
@@ -55,12 +56,34 @@ export function sessionOfRow(row: Row): string | null {
 }
 
 export function encodeDetail(row: Row, context: RecordContext): Json {
-  return { ...encodeRequest(row, context), trace: traceOf(row) ?? null };
+  const stored = traceOf(row);
+  if (!stored) return { ...encodeRequest(row, context), charge: null, trace: null };
+  const { charge, ...trace } = stored;
+  return { ...encodeRequest(row, context), charge: encodeCharge(charge, BigInt(String(row.cost))), trace };
+}
+
+/** Lines only where they are the cost, to the last digit. */
+function encodeCharge(charge: StoredTrace['charge'], cost: bigint): Json {
+  if (charge === null) return null;
+  const decoded = decodePriceLines(charge);
+  if (!decoded) return { basis: charge, lines: [] };
+  const lines = decoded.map((line) => ({ line, cost: costOfLine(line) }));
+  if (lines.reduce((sum, line) => sum + line.cost, 0n) !== cost) return null;
+  const encoded = lines.map(({ line: [kind, count, price], cost: part }) => {
+    const million = decimalOf(costOfLine([kind, 1_000_000, price]));
+    return { kind: nameOfKind(kind), count, price, price_per_million: million, cost: decimalOf(part) };
+  });
+  return { basis: 'prices', lines: encoded };
+}
+
+/** As names are written in the API. */
+function nameOfKind(kind: string): string {
+  return kind.replace(/[A-Z]|1h$/g, (part) => `_${part.toLowerCase()}`);
 }
 
 /** How it is routed is known when it ends. */
 export function encodeOpenDetail(row: OpenRequest, names: KeyNames): Json {
-  return { ...encodeOpenRequest(row, names), trace: null };
+  return { ...encodeOpenRequest(row, names), charge: null, trace: null };
 }
 
 /** Counts are zero until it ends. */

@@ -54,8 +54,10 @@ const ended = {
   path: nullable(text),
 };
 
+export const listedRequest = Type.Object(ended);
+
 export const requestList = Type.Object({
-  data: Type.Array(Type.Object(ended)),
+  data: Type.Array(listedRequest),
   next: nullable(text),
   live: nullable(text),
   searched_to: nullable(moment),
@@ -90,7 +92,31 @@ const trace = Type.Object({
   dropped: Type.Array(text),
 });
 
-export const requestDetail = Type.Object({ data: Type.Object({ ...ended, trace: nullable(trace) }) });
+const charge = Type.Object(
+  {
+    basis: Type.Unsafe<string>({
+      type: 'string',
+      enum: ['prices', 'provider', 'free', 'nothing', 'unknown'],
+      description:
+        'Prices of the moment; what the provider reported; a free operation; an answer without content; no known price.',
+    }),
+    lines: Type.Array(
+      Type.Object({
+        kind: Type.String({ description: 'Of tokens, e.g. input, cached, cache_write or output; searches, requests.' }),
+        count,
+        price: Type.String({ description: 'USD for one.' }),
+        price_per_million: money,
+        cost: money,
+      }),
+      { description: 'They add up to the cost; empty for another basis than prices.' },
+    ),
+  },
+  { description: 'What the cost is made of; null where that was not kept.' },
+);
+
+export const requestDetail = Type.Object({
+  data: Type.Object({ ...ended, charge: nullable(charge), trace: nullable(trace) }),
+});
 
 const failures = Type.Integer({ minimum: 0, description: 'Requests that nobody answered: status `failed`.' });
 const partial = Type.Integer({ minimum: 0, description: 'Responses that broke off after their first byte.' });
