@@ -39,6 +39,8 @@ export function createOperationReadings(options: OperationReadingsOptions): Oper
   const { config: started, startedAt, parts, store, recorder, providerTypes: known = providerTypes } = options;
   const { configSource = { environment: {}, known } } = options;
 
+  const providers = (): Json[] => parts().models.states().map(encodeProvider);
+
   function config(): Json {
     const { config: now, models, refusal } = parts();
     const { settings, isComplete } = effectiveSettings(now);
@@ -49,7 +51,7 @@ export function createOperationReadings(options: OperationReadingsOptions): Oper
       complete: isComplete,
       changes: changedSettings(started, now),
       needs_restart: needsRestart(started, now),
-      providers: models.states().map(encodeProvider),
+      providers: providers(),
       faults: [
         ...(refusal === undefined ? [] : [{ subject: 'file', message: refusal }]),
         ...models.states().flatMap(providerFault),
@@ -91,7 +93,8 @@ export function createOperationReadings(options: OperationReadingsOptions): Oper
     };
   }
 
-  return { config, checkConfig, storeHealth, testProvider: async (id) => ({ id, ...(await parts().models.test(id)) }) };
+  const testProvider = async (id: string): Promise<Json> => ({ id, ...(await parts().models.test(id)) });
+  return { config, providers, checkConfig, storeHealth, testProvider };
 }
 
 function encodeProvider({ id, state, models, waitingFor }: ProviderState): Json {

@@ -16,6 +16,7 @@ import { signatureHeaders } from '../webhooks/signature.ts';
 import { iso } from './admin/key-object.ts';
 import { encodePosition, option, position, whole } from './admin/query.ts';
 import type { Parameter } from './openapi/operation.ts';
+import type { KeyNames } from './requests/object.ts';
 
 export interface DeliveryReaderOptions {
   store: Pick<Store, 'call'>;
@@ -26,8 +27,8 @@ export interface DeliveryReaderOptions {
 /** Whose webhooks are read: `owner` is the id of a key, all keys if absent. */
 export interface DeliveryScope {
   owner?: string | undefined;
-  /** For operators only: resolved addresses, and the keys of the webhooks. */
-  isOperator: boolean;
+  /** Names of all keys, for operators only: these see resolved addresses, too, and the keys of the webhooks. */
+  operator?: KeyNames;
 }
 
 const STATES: readonly DeliveryState[] = ['pending', 'delivered', 'exhausted'];
@@ -61,15 +62,16 @@ export const DELIVERY_PARAMETERS: readonly Parameter[] = [
 
 export function createDeliveryReader({ store, secrets, now }: DeliveryReaderOptions) {
   /** Throws `not_found` for the webhook of another key, too. */
-  async function find(taskId: string, { owner }: DeliveryScope) {
+  async function find(taskId: string, { owner }: Pick<DeliveryScope, 'owner'>) {
     const view = await deliveryForOperator(store, taskId);
     if (view && (owner === undefined || view.owner === owner)) return view;
     throw new GatewayError('not_found', 'There is no webhook for this task.');
   }
 
-  function encode({ owner, ...view }: OwnedDeliveryView, { isOperator }: DeliveryScope): Json {
+  function encode({ owner, ...view }: OwnedDeliveryView, { operator }: DeliveryScope): Json {
     const encoded = encodeDelivery(view);
-    return isOperator ? { ...encoded, key: owner } : withoutAddresses(encoded);
+    if (!operator) return withoutAddresses(encoded);
+    return { ...encoded, key: owner, key_name: operator.get(owner) ?? null };
   }
 
   return {
@@ -90,7 +92,7 @@ export function createDeliveryReader({ store, secrets, now }: DeliveryReaderOpti
     },
 
     /** With the headers of its last attempt, or of one made now. */
-    async body(taskId: string, scope: DeliveryScope): Promise<Json> {
+    async body(taskId: string, scope: Pick<DeliveryScope, 'owner'>): Promise<Json> {
       const [{ owner, attempts }, found] = await Promise.all([
         find(taskId, scope),
         store.call('readDeliveryBody', { taskId }),
@@ -103,7 +105,7 @@ export function createDeliveryReader({ store, secrets, now }: DeliveryReaderOpti
       return { data: { id, body: Buffer.from(body).toString('utf8'), headers } };
     },
 
-    async receivers({ owner }: DeliveryScope): Promise<Json> {
+    async receivers({ owner }: Pick<DeliveryScope, 'owner'>): Promise<Json> {
       const figures = await store.call('receiverFigures', { owner, depth: FIGURES_DEPTH });
       const data = figures.receivers.map(({ lastDeliveredAt, failingSince, ...counts }) => ({
         ...counts,
@@ -116,7 +118,7 @@ export function createDeliveryReader({ store, secrets, now }: DeliveryReaderOpti
 }
 
 /** With the resolved addresses, which only the operator may see. */
-export function encodeDelivery({ taskId, createdAt, settledAt, nextDueAt, attempts, ...view }: DeliveryView): Json {
+function encodeDelivery({ taskId, createdAt, settledAt, nextDueAt, attempts, ...view }: DeliveryView): Json {
   return {
     ...view,
     task_id: taskId,

@@ -3,12 +3,12 @@
 import type { Readable } from 'node:stream';
 import type { Json } from '../core/json/json.ts';
 
-/** Text that a handler of JSON routes gives in place of JSON. */
+/** Text, whole or as it is made, that a handler of JSON routes gives in place of JSON. */
 export class TextBody {
-  readonly text: string;
+  readonly text: string | Readable;
   readonly headers: Record<string, string>;
 
-  constructor(text: string, headers: Record<string, string>) {
+  constructor(text: string | Readable, headers: Record<string, string>) {
     this.text = text;
     this.headers = headers;
   }

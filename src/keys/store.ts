@@ -76,6 +76,8 @@ export interface KeyStore {
   identify(secret: string): Promise<Key | undefined>;
   /** Configured keys, then stored keys, oldest first, including revoked ones. */
   list(): Promise<Key[]>;
+  /** Names of all keys by their ids. */
+  names(): Promise<ReadonlyMap<string, string>>;
   /** Throws like `update`. */
   revoke(idOrName: string, author?: Author): Promise<Key>;
   /** Replaces the keys of the configuration. */
@@ -249,6 +251,7 @@ export async function openKeyStore(options: KeyStoreOptions): Promise<KeyStore> 
       };
       return (await allKeys()).map(withLastUse);
     },
+    names: async () => new Map((await allKeys()).map(({ id, name }) => [id, name])),
     find: async (idOrName) => resolveKey(idOrName, await allKeys()),
 
     async identify(secret) {

@@ -53,15 +53,6 @@ export async function deliveriesOf(
   return row?.owner === owner ? [deliveryView(row, ownerAttemptView)] : [];
 }
 
-/** One page of an owner's deliveries created before a time, newest first. */
-export async function deliveriesOfOwner(
-  store: StoreReader,
-  { owner, before, limit }: { owner: string; before: number; limit: number },
-): Promise<DeliveryView[]> {
-  const rows = await store.call('listDeliveries', { owner, before, limit });
-  return rows.map((row) => deliveryView(row, ownerAttemptView));
-}
-
 /** A delivery with its owner, for the operator. */
 export type OwnedDeliveryView = DeliveryView & { owner: string };
 

@@ -47,6 +47,21 @@ after(async () => {
   await upstream.close();
 });
 
+test('setup has the providers, the keys that are active, and when a request came', async () => {
+  const before = (await admin('GET', '/setup')).body.data;
+  assert.equal(before.last_request_at, null);
+  assert.deepEqual(before.providers, (await admin('GET', '/config')).body.data.providers);
+  const { data } = (await admin('POST', '/keys', { name: 'late' })).body;
+  assert.equal((await admin('GET', '/setup')).body.data.active_keys, before.active_keys + 1);
+  await admin('PATCH', `/keys/${data.hash}`, { disabled: true });
+  assert.equal((await admin('GET', '/setup')).body.data.active_keys, before.active_keys);
+  const headers = { authorization: `Bearer ${KEY}`, 'content-type': 'application/json' };
+  const messages = [{ role: 'user', content: 'Hello' }];
+  const body = JSON.stringify({ model: 'sandbox/echo', messages });
+  assert.equal((await fetch(`${gateway.url}/v1/chat/completions`, { method: 'POST', headers, body })).status, 200);
+  assert.match((await admin('GET', '/setup')).body.data.last_request_at, /^20/);
+});
+
 describe('the configuration', () => {
   const find = (settings: Json[], path: string) => settings.find((one) => one.path === path);
 

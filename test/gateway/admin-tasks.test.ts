@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import type { Json } from '../../src/core/json/json.ts';
+import { decimalOf, moneyOf } from '../../src/core/money.ts';
 import { type Receiver, startReceiver } from '../webhooks/receiver.ts';
 import { ADMIN_CONFIG, ADMIN_TOKEN, type AdminAnswer, askAdmin } from './admin-client.ts';
 import { startTestGateway, type TestGateway } from './harness.ts';
@@ -44,6 +45,10 @@ after(async () => {
   await receiver.close();
 });
 
+function sumOf(tasks: readonly Json[], field: 'video_seconds'): number {
+  return tasks.reduce((sum, { usage }) => sum + usage[field], 0);
+}
+
 /** All entries of a list, page by page. */
 async function pages(path: string): Promise<Json[]> {
   const all: Json[] = [];
@@ -60,10 +65,10 @@ describe('video tasks', () => {
   test('of all keys are listed with their keys, newest first, in pages', async () => {
     const tasks = await pages('/videos?limit=1');
     assert.deepEqual(
-      tasks.map(({ id, key }) => [id, key]),
+      tasks.map(({ id, key, key_name }) => [id, key, key_name]),
       [
-        [ids[1], keys[1]?.hash],
-        [ids[0], keys[0]?.hash],
+        [ids[1], keys[1]?.hash, 'two'],
+        [ids[0], keys[0]?.hash, 'one'],
       ],
     );
   });
@@ -73,6 +78,21 @@ describe('video tasks', () => {
     assert.deepEqual(await found(`key=${keys[0]?.hash}`), [ids[0]]);
     assert.deepEqual(await found('status=failed'), []);
     assert.deepEqual(await found('status=completed&model=sandbox/video'), ids.toReversed());
+  });
+
+  test('are counted by state and by model, with what they made and cost, also for their own key', async () => {
+    const [{ key = '', hash = '' } = {}] = keys;
+    const { data } = (await admin('GET', '/videos/summary')).body;
+    const listed = await pages('/videos?limit=100');
+    const cost = listed.reduce((sum, { usage }) => sum + moneyOf(usage.video_cost), 0n);
+    assert.deepEqual([data.tasks, data.states.completed, data.states.failed, data.complete], [2, 2, 0, true]);
+    assert.deepEqual([data.cost, data.seconds], [decimalOf(cost), sumOf(listed, 'video_seconds')]);
+    assert.deepEqual(data.models, [{ model: 'sandbox/video', tasks: 2, cost: data.cost, seconds: data.seconds }]);
+    assert.equal((await admin('GET', '/videos/summary?model=none')).body.data.tasks, 0);
+    const own = (await admin('GET', `/videos/summary?key=${hash}`)).body;
+    assert.equal(own.data.tasks, 1);
+    const { body } = await videoClient(gateway, key).send('GET', '/v1/self/videos/summary');
+    assert.deepEqual(body, own);
   });
 
   test('are read, cancelled and deleted for any key', async () => {
@@ -113,12 +133,13 @@ describe('webhooks', () => {
   test('of all keys are listed with attempts and keys, newest first, in pages', async () => {
     const deliveries = await pages('/deliveries?limit=1');
     assert.deepEqual(
-      deliveries.map(({ task_id, key, attempts }) => [task_id, key, attempts.length, attempts[0].outcome]),
+      deliveries.map(({ task_id, key, key_name, attempts }) => [task_id, key, key_name, attempts[0].outcome]),
       [
-        [ids[1], keys[1]?.hash, 1, 'ack'],
-        [ids[0], keys[0]?.hash, 1, 'ack'],
+        [ids[1], keys[1]?.hash, 'two', 'ack'],
+        [ids[0], keys[0]?.hash, 'one', 'ack'],
       ],
     );
+    assert.equal((await admin('GET', `/deliveries/${ids[0]}`)).body.data.key_name, 'one');
   });
 
   test('are filtered by key, state, host and outcome', async () => {
@@ -167,6 +188,25 @@ describe('webhooks', () => {
     assert.equal((await two.send('GET', `/v1/self/deliveries/${ids[0]}`)).status, 404);
     assert.equal((await one.send('GET', `/v1/self/deliveries/${ids[0]}`)).body.data.state, 'delivered');
     assert.equal((await one.send('GET', '/v1/self/deliveries/receivers')).body.data[0].delivered, 1);
+  });
+
+  test('of one key are a list with cursors, too', async () => {
+    const [{ key = '', hash = '' } = {}] = keys;
+    const client = videoClient(gateway, key);
+    const { id } = await client.create({ prompt: 'a dog', callback_url: `https://127.0.0.1:${receiver.port}/more` });
+    const path = `/keys/${hash}/deliveries?limit=1`;
+    await eventually(gateway, async () => (await pages(path)).length === 2);
+    assert.deepEqual(
+      (await pages(path)).map(({ task_id, attempts }) => [task_id, attempts.length <= 1]),
+      [
+        [id, true],
+        [ids[0], true],
+      ],
+    );
+    assert.equal((await admin('GET', `/keys/${hash}/deliveries?before=5`)).status, 400);
+    await client.until(id, 'completed');
+    await eventually(gateway, async () => (await pages(path))[0]?.state === 'delivered');
+    await admin('DELETE', `/videos/${id}`);
   });
 });
 

@@ -348,6 +348,17 @@ test('the audit log names the request, and use can be summed over all keys', asy
   assert.equal(body.data.length, 1);
   assert.deepEqual([body.data[0].actor, body.data[0].action, body.data[0].subject], ['admin', 'key.create', data.hash]);
   assert.match(body.data[0].request_id, /^req_/);
+  assert.equal(body.next, null, 'there is no other page');
+  for (const name of ['one', 'two', 'three']) await admin('PATCH', `/keys/${data.hash}`, { name: `audited-${name}` });
+  const actions: string[] = [];
+  for (let next: string | null = ''; next !== null; ) {
+    const page: Json = (await admin('GET', `/audit?subject=${data.hash}&limit=2${next && `&after=${next}`}`)).body;
+    actions.push(...page.data.map(({ action }: Json) => action));
+    next = page.next;
+  }
+  assert.deepEqual(actions, ['key.update', 'key.update', 'key.update', 'key.create'], 'each once, the newest first');
+  assert.equal((await admin('GET', '/audit?after=x')).status, 400);
+  assert.match((await admin('GET', '/audit?before=5')).body.error.message, /it takes limit, after, subject/);
   assert.ok(gateway.log.some(({ requestId }) => requestId === body.data[0].request_id));
   const usage = await admin('GET', '/usage?by=key');
   assert.equal(usage.status, 200);
@@ -358,7 +369,7 @@ test('the audit log names the request, and use can be summed over all keys', asy
 test('webhooks can be looked up and sent again by the task', async () => {
   assert.equal((await admin('GET', `/deliveries/${ID}`)).status, 404);
   assert.equal((await admin('POST', `/deliveries/${ID}/replay`)).status, 404);
-  assert.deepEqual((await admin('GET', `/keys/${ID}/deliveries`)).body, { data: [] });
+  assert.deepEqual((await admin('GET', `/keys/${ID}/deliveries`)).body, { data: [], next: null });
 });
 
 test('without a token there is no admin API', async () => {

@@ -5,6 +5,7 @@ import { after, before, describe, test } from 'node:test';
 import type { TSchema } from 'typebox';
 import { problems } from '../../src/core/json/check.ts';
 import type { Json } from '../../src/core/json/json.ts';
+import { decimalOf, moneyOf } from '../../src/core/money.ts';
 import { requestDetail, requestList, requestSessions, requestSummary } from '../../src/http/requests/schema.ts';
 import { groupBySession } from '../../src/usage/session-summary.ts';
 import { createManualClock } from '../jobs/manual-clock.ts';
@@ -27,6 +28,9 @@ const COOLDOWN_MS = 300_000;
 const permits = createPermits();
 const clock = createManualClock(Date.now());
 
+const USAGE: Json = { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 };
+/** What the good upstream reports. */
+let usage = USAGE;
 let gateway: TestGateway;
 let broken: TestUpstream;
 let good: TestUpstream;
@@ -38,14 +42,15 @@ before(async () => {
     answerJson(response, {
       ...{ id: 'chatcmpl-1', object: 'chat.completion', created: 1, model: 'm' },
       choices: [{ index: 0, message: { role: 'assistant', content: 'Hello.' }, finish_reason: 'stop' }],
-      usage: { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 },
+      usage,
     });
   });
   const provider = (url: string) =>
     `{ type: openai-compatible, base_url: "${url}/v1", models: [{ id: m, pricing: { prompt: "0.000001", completion: "0.000002" } }] }`;
+  const unpriced = (url: string) => `{ type: openai-compatible, base_url: "${url}/v1", models: [{ id: m }] }`;
   gateway = await startTestGateway(
     `admin: { token: ${TOKEN}, port: 0 }
-providers: { one: ${provider(broken.url)}, two: ${provider(good.url)} }
+providers: { one: ${provider(broken.url)}, two: ${provider(good.url)}, three: ${unpriced(good.url)} }
 models: { house/m: { endpoints: [{ provider: one, model: m }, { provider: two, model: m, priority: 1 }] } }`,
     { keys: [`{ name: other, key: ${OTHER_KEY} }`], clock },
   );
@@ -100,6 +105,22 @@ async function refused(path: string, key: keyof typeof KEYS): Promise<{ status: 
   return sendRaw(gateway.url, { method: 'GET', path: `/v1/self${path}`, headers });
 }
 
+/** Cells of a file, by lines. */
+async function file(path: string, key?: keyof typeof KEYS): Promise<string[][]> {
+  const [base, secret] = key === undefined ? [gateway.adminUrl, TOKEN] : [gateway.url, KEYS[key]];
+  const address = `${base}${key === undefined ? '/admin/v1' : '/v1/self'}${path}`;
+  const response = await fetch(address, { headers: { authorization: `Bearer ${secret}` } });
+  assert.deepEqual([response.status, response.headers.get('content-type')], [200, 'text/csv; charset=utf-8']);
+  assert.match(response.headers.get('content-disposition') ?? '', /attachment; filename="requests.csv"/);
+  const lines = (await response.text()).split('\r\n');
+  assert.equal(lines.pop(), '');
+  return lines.map((line) =>
+    [...line.matchAll(/("(?:[^"]|"")*"|[^,]*)(?:,|$)/g)]
+      .slice(0, line.endsWith(',') ? undefined : -1)
+      .map(([, cell = '']) => (cell.startsWith('"') ? cell.slice(1, -1).replaceAll('""', '"') : cell)),
+  );
+}
+
 async function trace(id: string): Promise<Json> {
   return (await read(`/requests/${id}`, { schema: requestDetail })).data.trace;
 }
@@ -147,6 +168,36 @@ describe('the trace of a request', () => {
     assert.equal((await trace(named)).session, 'from LiteLLM');
   });
 
+  test('has the lines that the cost is the sum of, or says what else it is', async () => {
+    const { data } = await read(`/requests/${await chat('two/m')}`, { schema: requestDetail });
+    assert.deepEqual(data.charge, {
+      basis: 'prices',
+      lines: [
+        { kind: 'input', count: 10, price: '0.000001', price_per_million: '1', cost: '0.00001' },
+        { kind: 'output', count: 5, price: '0.000002', price_per_million: '2', cost: '0.00001' },
+      ],
+    });
+    const split = { prompt_tokens: 1000, completion_tokens: 77, prompt_tokens_details: { cached_tokens: 333 } };
+    usage = { ...split, completion_tokens_details: { reasoning_tokens: 11 } };
+    const detailed = (await read(`/requests/${await chat('two/m')}`, { schema: requestDetail })).data;
+    assert.deepEqual(
+      detailed.charge.lines.map(({ kind, count }: Json) => [kind, count]),
+      [
+        ['input', 667],
+        ['cached', 333],
+        ['output', 66],
+        ['reasoning', 11],
+      ],
+    );
+    const sum = detailed.charge.lines.reduce((total: bigint, { cost }: Json) => total + moneyOf(cost), 0n);
+    assert.equal(decimalOf(sum), detailed.cost);
+    usage = USAGE;
+    const failed = (await read(`/requests/${await chat('one/m')}`, { schema: requestDetail })).data;
+    assert.deepEqual([failed.cost, failed.charge], ['0', { basis: 'nothing', lines: [] }]);
+    const unpriced = (await read(`/requests/${await chat('three/m')}`, { schema: requestDetail })).data;
+    assert.deepEqual([unpriced.cost, unpriced.charge.basis], [null, 'unknown']);
+  });
+
   test('has at most 4 kB, whatever a client sends', async () => {
     const order = Array.from({ length: 50 }, (_, index) => `two/${index}${'x"'.repeat(80)}`);
     const id = await chat('house/m', { body: { provider: { order } }, headers: { 'x-session-id': 'x'.repeat(5000) } });
@@ -177,7 +228,7 @@ describe('the list of requests', () => {
     await chat('house/m');
     const { data } = await read('/requests?fell_back=true&limit=200');
     assert.ok(data.length > 0 && data.every((one: Json) => one.attempts > 1));
-    assert.deepEqual((await read('/requests?cost_above=0.00002')).data, []);
+    assert.deepEqual((await read('/requests?cost_above=0.002')).data, []);
     for (const query of [
       'status=odd',
       'cost_above=-1',
@@ -206,6 +257,46 @@ describe('the list of requests', () => {
     }
   });
 
+  test('is a file of all requests of the filters, exact and without formulas', async () => {
+    // Longer than a piece of the file, whose requests are read together.
+    const harmful = '=HYPERLINK("http://x","y")';
+    await chat('two/m', { headers: { 'x-session-id': harmful } });
+    const list: Json[] = [];
+    for (let after = ''; ; ) {
+      const page = await read(`/requests?model=two/m&limit=3${after && `&after=${after}`}`, { schema: requestList });
+      list.push(...page.data);
+      if (page.next === null) break;
+      after = page.next;
+    }
+    const [head = [], ...rows] = await file('/requests?model=two/m&format=csv');
+    assert.deepEqual(
+      rows.map((cells) => cells[head.indexOf('id')]),
+      list.map(({ id }) => id),
+    );
+    for (const name of ['cost', 'input_tokens', 'total_ms', 'key_name', 'status', 'ended_at']) {
+      assert.deepEqual(
+        rows.map((cells) => cells[head.indexOf(name)]),
+        list.map((row) => String(row[name])),
+        name,
+      );
+    }
+    assert.equal(rows[0]?.[head.indexOf('session')], `'${harmful}`);
+    const own = await file('/requests?format=csv', 'other');
+    assert.ok(own.length > 1 && own.slice(1).every((cells) => cells[head.indexOf('key_name')] === 'other'));
+    for (const [query, message] of [
+      ['format=csv&limit=5', /limit must not come with format=csv/],
+      ['format=csv&after=x', /after must not/],
+      ['format=xml', /format must be json or csv/],
+      ['format=csv&cost_above=much', /cost_above must be/],
+    ] as const) {
+      const { status, text } = await sendRaw(gateway.adminUrl, {
+        ...{ method: 'GET', path: `/admin/v1/requests?${query}`, headers: { authorization: `Bearer ${TOKEN}` } },
+      });
+      assert.equal(status, 400, query);
+      assert.match(text, message);
+    }
+  });
+
   test('goes on with what ends after it, each once', async () => {
     const { live } = await read('/requests?limit=1');
     assert.deepEqual((await read(`/requests?live=${live}`)).data, []);
@@ -231,7 +322,7 @@ describe('the list of requests', () => {
     assert.equal((await read('/requests/summary')).data.running, 1);
     assert.equal(data[0].ended_at, null);
     const opened = (await read(`/requests/${data[0].id}`, { schema: requestDetail })).data;
-    assert.deepEqual(opened, { ...data[0], trace: null });
+    assert.deepEqual(opened, { ...data[0], charge: null, trace: null });
     assert.equal((await read(`/requests/${data[0].id}`, { key: 'other' })).data.status, 'running');
     assert.equal((await refused(`/requests/${data[0].id}`, 'own')).status, 404);
     permits.give();

@@ -34,19 +34,22 @@ function readFilter(query: URLSearchParams, now: number): (key: Key) => boolean 
   const all = flag(query, 'include_disabled');
   const state = option(query, 'state', KEY_STATES);
   const owner = searchText(query, 'owner');
+  const name = searchText(query, 'name');
   const search = searchText(query, 'search')?.toLowerCase();
   const tag = readTag(query);
   return (key) => {
     const { disabled, revoked, settings } = key;
     const isShown = state === undefined ? all || (!disabled && revoked === undefined) : stateOf(key, now) === state;
     if (!isShown || (owner !== undefined && settings.owner !== owner)) return false;
+    if (name !== undefined && key.name !== name) return false;
     if (tag && settings.tags?.[tag[0]] !== tag[1]) return false;
     return search === undefined || searchedTexts(key).some((one) => one.toLowerCase().includes(search));
   };
 }
 
 function searchedTexts({ id, name, prefix, settings: { owner = '', tags = {}, metadata = {} } }: Key): string[] {
-  return [id, name, prefix, owner, ...Object.values(tags), ...Object.values(metadata)];
+  const labels = Object.entries(tags).map(([tag, value]) => `${tag}=${value}`);
+  return [id, name, prefix, owner, ...labels, ...Object.values(metadata)];
 }
 
 /** Keys of the page before may have changed, but none is ever taken out of the list, except from the configuration. */

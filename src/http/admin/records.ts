@@ -5,8 +5,8 @@ import type { Json } from '../../core/json/json.ts';
 import { hasPrice } from '../../routing/model-directory.ts';
 import type { JobFigures, LiveInstance } from '../../store/operations/figures.ts';
 import { readUseQuery, USE_DIMENSIONS } from '../../usage/use-query.ts';
-import { deliveriesOfOwner } from '../../webhooks/delivery-log.ts';
-import { createDeliveryReader, encodeDelivery } from '../deliveries.ts';
+import { createDeliveryReader } from '../deliveries.ts';
+import { readText } from '../requests/query.ts';
 import { encodeUse, readFormat } from '../use.ts';
 import { iso } from './key-object.ts';
 import { whole } from './query.ts';
@@ -33,20 +33,18 @@ export function createRecordHandlers(options: AdminOptions): RecordHandlers {
 
   async function audit({ query }: AdminRequest): Promise<Json> {
     const limit = whole(query, 'limit', PAGE);
-    const before = whole(query, 'before', { least: 1, most: LARGEST, byDefault: LARGEST });
-    const subject = query.get('subject') ?? undefined;
-    const entries = await store.call('readAudit', { limit, before, ...(subject !== undefined && { subject }) });
-    const data = entries.map(({ at, requestId, ...entry }) => ({
-      ...entry,
-      at: iso(at),
-      request_id: requestId ?? null,
-    }));
-    return { data };
+    const after = whole(query, 'after', { least: 1, most: LARGEST, byDefault: undefined });
+    const subject = readText(query, 'subject');
+    // One more than is shown says whether there is another page.
+    const entries = await store.call('readAudit', { limit: limit + 1, after, subject });
+    const shown = entries.slice(0, limit);
+    const data = shown.map(({ at, requestId, ...entry }) => ({ ...entry, at: iso(at), request_id: requestId ?? null }));
+    return { data, next: entries.length > limit ? String(shown.at(-1)?.id) : null };
   }
 
   async function usage({ query }: AdminRequest): Promise<Json> {
     const asked = readUseQuery(query, now(), USE_DIMENSIONS);
-    const names = new Map((await keys.list()).map(({ id, name }) => [id, name]));
+    const names = await keys.names();
     const directory = models();
     const { reportUse } = await import('../../usage/use-report.ts');
     const report = await reportUse(store, asked, { names, hasPrice: (model) => hasPrice(directory, model) });
@@ -54,17 +52,14 @@ export function createRecordHandlers(options: AdminOptions): RecordHandlers {
   }
 
   async function deliveries({ parameters, query }: AdminRequest): Promise<Json> {
-    const limit = whole(query, 'limit', PAGE);
-    const before = whole(query, 'before', { least: 0, most: LARGEST, byDefault: LARGEST });
-    const views = await deliveriesOfOwner(store, { owner: parameters.hash ?? '', before, limit });
-    return { data: views.map(encodeDelivery) };
+    return reader.list(query, { owner: parameters.hash ?? '', operator: await keys.names() });
   }
 
   async function sendAgain({ parameters: { task = '' } }: AdminRequest): Promise<Json> {
     const row = await store.call('readDelivery', { taskId: task });
     if (!row) throw new GatewayError('not_found', 'There is no webhook for this task.');
     await video.deliveries.replay(row.owner, task);
-    return reader.get(task, { isOperator: true });
+    return reader.get(task, { operator: await keys.names() });
   }
 
   async function replicas(): Promise<Json> {
@@ -80,7 +75,7 @@ export function createRecordHandlers(options: AdminOptions): RecordHandlers {
     Audit: audit,
     Usage: usage,
     KeyDeliveries: deliveries,
-    Delivery: ({ parameters: { task = '' } }) => reader.get(task, { isOperator: true }),
+    Delivery: async ({ parameters: { task = '' } }) => reader.get(task, { operator: await keys.names() }),
     Replay: sendAgain,
     Replicas: replicas,
   };

@@ -48,6 +48,8 @@ export interface ModelCalls extends KeyEntranceOptions, Pick<AppOptions, 'bodyLi
 /** What the wiring knows of a running gateway; nothing of it has a secret. */
 export interface OperationReadings {
   config(): Json;
+  /** State of each provider. */
+  providers(): Json[];
   checkConfig(text: string): Json;
   storeHealth(): Promise<Json>;
   /** Rejects with `not_found` for a provider that is not configured. */

@@ -15,8 +15,7 @@ export function createRequestHandlers({ keys, captures, ...options }: AdminOptio
   const reader = createRequestReader(options);
 
   async function scopeOf(query: URLSearchParams): Promise<RequestScope> {
-    const names = new Map((await keys.list()).map(({ id, name }) => [id, name]));
-    return { names, keyId: readText(query, 'key') };
+    return { names: await keys.names(), keyId: readText(query, 'key') };
   }
 
   return {

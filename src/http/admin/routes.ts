@@ -35,7 +35,7 @@ const query = (name: string, schema: TSchema, description: string): Parameter =>
 const LIMIT = query('limit', Type.Integer({ minimum: 1 }), 'Entries on a page.');
 const AFTER = query('after', Type.String(), 'The `next` of the page before.');
 const KEY_FILTER = query('key', Type.String(), 'Only those of a key, by its hash.');
-const BEFORE = query('before', Type.Integer(), 'Where the page before ended.');
+const VIDEO_MODEL = query('model', Type.String(), 'Only those of a model.');
 
 const KEYS = '/admin/v1/keys';
 const KEY = `${KEYS}/{hash}`;
@@ -60,8 +60,9 @@ const ROUTES = {
       query(
         'search',
         Type.String(),
-        'Only those with this text in name, hash, owner, or a value of tags and metadata.',
+        'Only those with this text in name, hash, owner, name=value of a tag, or a value of metadata.',
       ),
+      query('name', Type.String(), 'Only those with exactly this name.'),
       query('tag', Type.String(), 'Only those with a tag, e.g. team=search.'),
       query('owner', Type.String(), 'Only those of an owner.'),
       query('state', Type.Unsafe<string>({ type: 'string', enum: KEY_STATES }), 'Only those in a state.'),
@@ -88,7 +89,7 @@ const ROUTES = {
     body: schemas.secretRotation,
     optional: true,
   },
-  KeyDeliveries: { method: 'GET', path: `${KEY}/deliveries`, summary: 'List its webhooks', query: [LIMIT, BEFORE] },
+  KeyDeliveries: { method: 'GET', path: `${KEY}/deliveries`, summary: 'List its webhooks', query: DELIVERY_PARAMETERS },
   TagList: {
     method: 'GET',
     path: TAGS,
@@ -102,7 +103,7 @@ const ROUTES = {
     method: 'GET',
     path: '/admin/v1/audit',
     summary: 'List what was changed, and by whom',
-    query: [LIMIT, BEFORE, query('subject', Type.String(), 'What was changed.')],
+    query: [LIMIT, AFTER, query('subject', Type.String(), 'What was changed.')],
   },
   Usage: {
     method: 'GET',
@@ -115,13 +116,14 @@ const ROUTES = {
     method: 'GET',
     path: '/admin/v1/videos',
     summary: 'List video tasks of all keys',
-    query: [
-      LIMIT,
-      AFTER,
-      query('status', Type.String(), 'Only those with this status.'),
-      query('model', Type.String(), 'Only those of a model.'),
-      KEY_FILTER,
-    ],
+    query: [LIMIT, AFTER, query('status', Type.String(), 'Only those with this status.'), VIDEO_MODEL, KEY_FILTER],
+  },
+  VideoSummary: {
+    method: 'GET',
+    path: '/admin/v1/videos/summary',
+    summary: 'Count video tasks by state and by model, with what they made and cost',
+    query: [VIDEO_MODEL, KEY_FILTER],
+    response: schemas.videoSummary,
   },
   Video: { method: 'GET', path: VIDEO, summary: 'Get a video task' },
   VideoCancel: { method: 'POST', path: `${VIDEO}/cancel`, summary: 'Cancel a video task' },
@@ -197,6 +199,12 @@ const ROUTES = {
       query('provider', Type.String(), 'Only those of a provider.'),
       query('search', Type.String(), 'Only those with this text in their id or name.'),
     ],
+  },
+  Setup: {
+    method: 'GET',
+    path: '/admin/v1/setup',
+    summary: 'Show what a first request needs: providers, keys, and whether one has come',
+    response: schemas.setup,
   },
   Config: {
     method: 'GET',

@@ -21,16 +21,16 @@ function maybe<Schema extends TSchema>(schema: Schema) {
 /** A patch may remove as many as it sets. */
 const MAX_LABELS_OF_PATCH = 2 * MAX_TAGS;
 
-const count = Type.Integer({ minimum: 1 });
+const positive = Type.Integer({ minimum: 1 });
 const money = Type.String({
   pattern: '^[0-9]{1,6}(\\.[0-9]{1,12})?$',
   errorMessage: 'must be USD as a decimal string such as "25.00"',
 });
 const limits = Type.Object(
   {
-    requests_per_minute: maybe(count),
-    tokens_per_minute: maybe(count),
-    concurrent_requests: maybe(count),
+    requests_per_minute: maybe(positive),
+    tokens_per_minute: maybe(positive),
+    concurrent_requests: maybe(positive),
   },
   closed,
 );
@@ -155,6 +155,39 @@ const savedView = Type.Object({
 });
 export const viewList = Type.Object({ data: Type.Array(savedView) });
 export const oneView = Type.Object({ data: savedView });
+
+const count = Type.Integer({ minimum: 0 });
+const videoCounts = {
+  tasks: count,
+  seconds: Type.Integer({ minimum: 0, description: 'Length of the videos that were made.' }),
+  cost: Type.String({ description: 'USD, exact.' }),
+};
+
+export const videoSummary = Type.Object({
+  data: Type.Object({
+    ...videoCounts,
+    states: Type.Record(Type.String(), count, { description: 'Tasks by state.' }),
+    models: Type.Array(Type.Object({ model: Type.String(), ...videoCounts }), {
+      description: 'The one with the most tasks first.',
+    }),
+    complete: Type.Boolean({ description: 'False where the sums are of the newest tasks only.' }),
+  }),
+});
+
+const providerState = Type.Object({
+  id: Type.String(),
+  state: Type.Unsafe<string>({ type: 'string', enum: ['ready', 'waiting', 'unreachable'] }),
+  models: count,
+  waiting_for: nullable(Type.Array(Type.String(), { description: 'Environment variables that it needs.' })),
+});
+
+export const setup = Type.Object({
+  data: Type.Object({
+    providers: Type.Array(providerState),
+    active_keys: count,
+    last_request_at: nullable(Type.String({ format: 'date-time', description: 'End of the newest request.' })),
+  }),
+});
 
 export type ViewBody = Static<typeof viewBody>;
 export type ConfigText = Static<typeof configText>;

@@ -32,12 +32,14 @@ export function createTagHandlers({ keys, store, tags, clock }: AdminOptions): T
     }
     await tags.refresh();
     const counts = keysByTag(await keys.list());
-    const found = knownTags(counts, tags).filter((tag) => tag.toLowerCase().includes(search));
+    const known = knownTags(counts, tags);
+    const found = known.filter((tag) => tag.toLowerCase().includes(search));
     const later = found.filter((tag) => tag > after);
     const page = later.slice(0, limit);
     const options = { store, tags, now: clock.now() };
     const data = await Promise.all(page.map((tag) => encodeTag(tag, counts.get(tag) ?? 0, options)));
-    return { data, total: found.length, next: later.length > page.length ? (page.at(-1) ?? null) : null };
+    const names = [...new Set(known.map((tag) => tag.split('=', 1)[0]))];
+    return { data, names, total: found.length, next: later.length > page.length ? (page.at(-1) ?? null) : null };
   }
 
   async function show({ parameters }: AdminRequest): Promise<Json> {

@@ -4,8 +4,11 @@ import { GatewayError } from '../../core/errors.ts';
 import type { Json } from '../../core/json/json.ts';
 import type { VideoAttempt, VideoTask } from '../../records/video-task.ts';
 import { createDeliveryReader } from '../deliveries.ts';
+import type { KeyNames } from '../requests/object.ts';
+import { readText } from '../requests/query.ts';
 import { serveContent } from '../video-content.ts';
 import { UUID, VIDEO_STATUSES } from '../video-queries.ts';
+import { summarizeVideos } from '../video-summary.ts';
 import { iso } from './key-object.ts';
 import { option, whole } from './query.ts';
 import type { AdminOptions, AdminRequest } from './request.ts';
@@ -15,6 +18,7 @@ type TaskHandlers = Pick<
   AdminHandlers,
   | 'VideoList'
   | 'Video'
+  | 'VideoSummary'
   | 'VideoCancel'
   | 'VideoContent'
   | 'VideoRemoval'
@@ -25,10 +29,12 @@ type TaskHandlers = Pick<
 
 const PAGE = { least: 1, most: 100, byDefault: 20 };
 
-export function createTaskHandlers({ store, video, secrets, clock: { now } }: AdminOptions): TaskHandlers {
+export function createTaskHandlers({ keys, store, video, secrets, clock: { now } }: AdminOptions): TaskHandlers {
   const { videos, encode: encodeTask } = video;
   const deliveries = createDeliveryReader({ store, secrets, now });
-  const encode = (task: VideoTask): Json => ({ ...encodeTask(task), key: task.owner });
+  const encode = (task: VideoTask, names: KeyNames): Json => {
+    return { ...encodeTask(task), key: task.owner, key_name: names.get(task.owner) ?? null };
+  };
 
   async function listVideos({ query }: AdminRequest): Promise<Json> {
     const limit = whole(query, 'limit', PAGE);
@@ -38,7 +44,8 @@ export function createTaskHandlers({ store, video, secrets, clock: { now } }: Ad
     }
     const status = option(query, 'status', VIDEO_STATUSES);
     const { tasks, more } = await videos.list(key, { limit, order: 'desc', after, status, model });
-    return { data: tasks.map(encode), next: more ? (tasks.at(-1)?.id ?? null) : null };
+    const names = await keys.names();
+    return { data: tasks.map((task) => encode(task, names)), next: more ? (tasks.at(-1)?.id ?? null) : null };
   }
 
   async function taskOf({ parameters: { id = '' } }: AdminRequest): Promise<VideoTask> {
@@ -48,8 +55,8 @@ export function createTaskHandlers({ store, video, secrets, clock: { now } }: Ad
 
   async function show(request: AdminRequest): Promise<Json> {
     const task = await taskOf(request);
-    const loaded = await store.call('loadVideo', { id: task.id });
-    return { data: { ...encode(task), submission: loaded ? encodeSubmission(loaded.attempt) : null } };
+    const [loaded, names] = await Promise.all([store.call('loadVideo', { id: task.id }), keys.names()]);
+    return { data: { ...encode(task, names), submission: loaded ? encodeSubmission(loaded.attempt) : null } };
   }
 
   async function content(request: AdminRequest): Promise<void> {
@@ -59,7 +66,8 @@ export function createTaskHandlers({ store, video, secrets, clock: { now } }: Ad
 
   async function cancel(request: AdminRequest): Promise<Json> {
     const { owner, id } = await taskOf(request);
-    return { data: encode(await videos.cancel(owner, id, { abandon: false })) };
+    const cancelled = await videos.cancel(owner, id, { abandon: false });
+    return { data: encode(cancelled, await keys.names()) };
   }
 
   async function remove(request: AdminRequest): Promise<Json> {
@@ -71,12 +79,15 @@ export function createTaskHandlers({ store, video, secrets, clock: { now } }: Ad
   return {
     VideoList: listVideos,
     Video: show,
+    VideoSummary: ({ query }) =>
+      summarizeVideos(store, { owner: readText(query, 'key'), model: readText(query, 'model') }),
     VideoCancel: cancel,
     VideoContent: content,
     VideoRemoval: remove,
-    DeliveryList: ({ query }) => deliveries.list(query, { owner: query.get('key') ?? undefined, isOperator: true }),
-    DeliveryBody: ({ parameters: { task = '' } }) => deliveries.body(task, { isOperator: true }),
-    Receivers: () => deliveries.receivers({ isOperator: true }),
+    DeliveryList: async ({ query }) =>
+      deliveries.list(query, { owner: query.get('key') ?? undefined, operator: await keys.names() }),
+    DeliveryBody: ({ parameters: { task = '' } }) => deliveries.body(task, {}),
+    Receivers: () => deliveries.receivers({}),
   };
 }
 

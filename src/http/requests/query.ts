@@ -8,6 +8,7 @@ import { parseMoment } from '../../usage/report.ts';
 import type { RequestSearch } from '../../usage/request-search.ts';
 import { flag, readTag, whole } from '../admin/query.ts';
 import type { Parameter } from '../openapi/operation.ts';
+import { readFormat } from '../use.ts';
 
 const STATUSES = ['completed', 'partial', 'failed', 'cancelled', 'interrupted'];
 const MAX_LIMIT = 200;
@@ -17,6 +18,8 @@ const MAX_CURSOR_CHARACTERS = 8000;
 const MAX_MS = 1e9;
 /** Parameters that a list of requests that run has. */
 const BESIDE_OPEN = ['open', 'key', 'limit'];
+/** Parameters that a file, which has no pages, must not have. */
+const PAGING = ['open', 'live', 'after', 'limit'];
 const DECIMAL = /^\d{1,6}(\.\d{1,12})?$/;
 
 /** Texts that a column must equal, by their parameters. */
@@ -53,6 +56,11 @@ export const LIST_PARAMETERS: readonly Parameter[] = [
   parameter('limit', Type.Integer({ minimum: 1, maximum: MAX_LIMIT }), 'Requests on a page.'),
   parameter('after', Type.String(), 'Cursor `next` of the page before.'),
   parameter('live', Type.String(), 'Cursor `live` of an earlier response: what ended since, each request once.'),
+  parameter(
+    'format',
+    Type.Unsafe<string>({ type: 'string', enum: ['json', 'csv'] }),
+    'json if absent. As csv all requests of the filters come as one file, without pages.',
+  ),
   parameter('open', Type.Boolean(), 'Those that run; no other parameter but key and limit may come with it.'),
 ];
 
@@ -61,6 +69,7 @@ export const SUMMARY_PARAMETERS: readonly Parameter[] = [...FILTER_PARAMETERS, .
 export interface ListQuery extends RequestSearch {
   live?: string | undefined;
   open: boolean;
+  isFile: boolean;
 }
 
 /** Throws `invalid_request` that names the parameter. `keyId` is that of the caller, or the one asked for. */
@@ -70,9 +79,13 @@ export function readListQuery(query: URLSearchParams, keyId: string | undefined)
   const open = flag(query, 'open');
   const other = open ? [...query.keys()].find((name) => !BESIDE_OPEN.includes(name)) : undefined;
   if (other !== undefined) throw invalid(other, 'must not come with open=true');
+  const isFile = readFormat(query) === 'csv';
+  const paging = isFile ? PAGING.find((name) => query.has(name)) : undefined;
+  if (paging !== undefined) throw invalid(paging, 'must not come with format=csv');
   return {
     filter: readFilter(query, keyId),
     ...readSpan(query),
+    isFile,
     limit: whole(query, 'limit', { least: 1, most: MAX_LIMIT, byDefault: PAGE_SIZE }),
     after,
     live,

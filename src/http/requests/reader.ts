@@ -7,9 +7,10 @@ import { hasPrice, type ModelDirectory } from '../../routing/model-directory.ts'
 import type { Store } from '../../store/store.ts';
 import { type OpenRequest, openRequests } from '../../usage/open-requests.ts';
 import type { Recorder } from '../../usage/recorder.ts';
-import { newestRequests, requestsSince, searchRequests } from '../../usage/request-search.ts';
+import { newestRequests, type RequestSearch, requestsSince, searchRequests } from '../../usage/request-search.ts';
 import { summarize } from '../../usage/request-summary.ts';
 import { groupBySession } from '../../usage/session-summary.ts';
+import type { TextBody } from '../http-response.ts';
 import {
   encodeCost,
   encodeDetail,
@@ -17,9 +18,11 @@ import {
   encodeOpenRequest,
   encodeRequest,
   type KeyNames,
+  type RecordContext,
   sessionOfRow,
 } from './object.ts';
 import { readFilter, readListQuery, readSpan } from './query.ts';
+import { listedRequest } from './schema.ts';
 
 export interface RequestReaderOptions {
   store: Pick<Store, 'call'>;
@@ -37,7 +40,7 @@ export interface RequestScope {
 }
 
 export interface RequestReader {
-  list(query: URLSearchParams, scope: RequestScope): Promise<Json>;
+  list(query: URLSearchParams, scope: RequestScope): Promise<Json | TextBody>;
   /** One that ended or runs. Throws `not_found`. */
   get(id: string, scope: RequestScope): Promise<Json>;
   summary(query: URLSearchParams, scope: RequestScope): Promise<Json>;
@@ -45,6 +48,8 @@ export interface RequestReader {
   sessions(query: URLSearchParams, scope: RequestScope): Promise<Json>;
 }
 
+/** Requests that a file has read at once. */
+const FILE_PAGE = 1000;
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 const MAX_OPEN = 200;
@@ -58,9 +63,10 @@ export function createRequestReader(options: RequestReaderOptions): RequestReade
     return { names, hasPrice: (model: string) => hasPrice(directory, model) };
   };
 
-  async function list(query: URLSearchParams, { keyId, names }: RequestScope): Promise<Json> {
-    const { open, live, ...search } = readListQuery(query, keyId);
+  async function list(query: URLSearchParams, { keyId, names }: RequestScope): Promise<Json | TextBody> {
+    const { open, live, isFile, ...search } = readListQuery(query, keyId);
     const seen = sight(names);
+    if (isFile) return fileOf(search, seen);
     if (open) {
       const rows = await openRequests(options, { keyId, limit: search.limit });
       return { data: rows.map((row: OpenRequest) => encodeOpenRequest(row, names)), ...NO_CURSORS };
@@ -76,6 +82,16 @@ export function createRequestReader(options: RequestReaderOptions): RequestReade
       live: page.live ?? null,
       searched_to: page.searchedTo === undefined ? null : new Date(page.searchedTo).toISOString(),
     };
+  }
+
+  async function fileOf(search: RequestSearch, seen: RecordContext): Promise<TextBody> {
+    // A start does not need it.
+    const { requestFile } = await import('./file.ts');
+    const columns = Object.keys(listedRequest.properties);
+    return requestFile(columns, async (after) => {
+      const { rows, next } = await searchRequests({ ...search, limit: FILE_PAGE, after }, options);
+      return { rows: rows.map((row) => encodeRequest(row, seen)), next };
+    });
   }
 
   async function get(id: string, { keyId, names }: RequestScope): Promise<Json> {

@@ -1,20 +1,20 @@
 /** Routes of a key about its own requests and saved views, below `/v1/self`. */
 
-import type { TSchema } from 'typebox';
+import { type TSchema, Type } from 'typebox';
 import { readBody } from '../../core/json/body.ts';
 import type { Json } from '../../core/json/json.ts';
 import type { Protocol } from '../../core/protocol.ts';
 import type { Key } from '../../keys/store.ts';
 import { hasPrice } from '../../routing/model-directory.ts';
 import { readUseQuery, USE_DIMENSIONS } from '../../usage/use-query.ts';
-import { oneView, viewBody, viewList } from '../admin/schema.ts';
+import { oneView, videoSummary, viewBody, viewList } from '../admin/schema.ts';
 import { type Captures, readCapture } from '../captures.ts';
 import { createDeliveryReader, DELIVERY_PARAMETERS, type DeliveryReaderOptions } from '../deliveries.ts';
 import { TextBody } from '../http-response.ts';
 import { anyObject, JSON_TYPE } from '../openapi/operation.ts';
 import { keyOf, type RequestContext } from '../request-context.ts';
 import { captureDetail } from '../requests/capture-schema.ts';
-import { LIST_PARAMETERS, SUMMARY_PARAMETERS } from '../requests/query.ts';
+import { LIST_PARAMETERS, readText, SUMMARY_PARAMETERS } from '../requests/query.ts';
 import { createRequestReader, type RequestReaderOptions, type RequestScope } from '../requests/reader.ts';
 import { requestDetail, requestList, requestSessions, requestSummary } from '../requests/schema.ts';
 import { literalStart, matchTemplate, type Route, type RouteDescription } from '../route-table.ts';
@@ -57,7 +57,7 @@ export function selfRoutes(protocol: Protocol, options: SelfRouteOptions): Route
   const loadViews = async () =>
     (await import('../saved-views.ts')).createSavedViews({ store: options.store, now: options.clock.now });
   const savedViews = () => (views ??= loadViews());
-  const own = ({ keyId = '' }: RequestScope) => ({ owner: keyId, isOperator: false });
+  const own = ({ keyId = '' }: RequestScope) => ({ owner: keyId });
   const routes: SelfRoute[] = [
     {
       name: 'requests',
@@ -112,6 +112,19 @@ export function selfRoutes(protocol: Protocol, options: SelfRouteOptions): Route
         schema: captureDetail,
       },
       read: (_query, _scope, { id, session }) => readCapture(options.captures, id, session),
+    },
+    {
+      name: 'videos-summary',
+      path: '/v1/self/videos/summary',
+      description: {
+        summary: 'Count own video tasks by state and by model, with what they made and cost',
+        query: [{ name: 'model', schema: Type.String(), description: 'Only those of a model.' }],
+        schema: videoSummary,
+      },
+      async read(query, { keyId }) {
+        const { summarizeVideos } = await import('../video-summary.ts');
+        return summarizeVideos(options.store, { owner: keyId, model: readText(query, 'model') });
+      },
     },
     {
       name: 'deliveries',

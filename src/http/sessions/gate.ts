@@ -34,7 +34,7 @@ export interface SessionGateOptions {
   findSite: FindSite;
   servesOperators: boolean;
   servesKeys: boolean;
-  keys: Pick<KeyStore, 'find'>;
+  keys: Pick<KeyStore, 'find' | 'names'>;
   now(): number;
 }
 

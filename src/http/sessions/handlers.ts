@@ -4,6 +4,7 @@ import type { IncomingMessage } from 'node:http';
 import { GatewayError } from '../../core/errors.ts';
 import type { Json } from '../../core/json/json.ts';
 import { checkAccess } from '../../keys/scopes.ts';
+import type { KeyStore } from '../../keys/store.ts';
 import type { Store } from '../../store/store.ts';
 import type { SharedRate } from '../rate.ts';
 import type { HttpContext } from '../request-context.ts';
@@ -17,6 +18,7 @@ import { checkChange, checkReader } from './site.ts';
 export interface SessionHandlerOptions {
   gate: SessionGate;
   store: Pick<Store, 'call'>;
+  keys: Pick<KeyStore, 'names'>;
   /** Counts wrong logins by client address. */
   wrongLogin: SharedRate;
   addressOf(request: IncomingMessage): string;
@@ -26,7 +28,7 @@ export interface SessionHandlerOptions {
 }
 
 export function createSessionHandlers(options: SessionHandlerOptions): SessionHandlers {
-  const { gate, store, wrongLogin, addressOf, clientsUrl, now } = options;
+  const { gate, store, keys, wrongLogin, addressOf, clientsUrl, now } = options;
   const { sessions, servesOperators, servesKeys } = gate;
 
   function encode(session: BrowserSession | undefined): Json {
@@ -89,10 +91,12 @@ export function createSessionHandlers(options: SessionHandlerOptions): SessionHa
     const { id: own, role, key } = sessionOf(context);
     const rows = await sessions.list(key?.id);
     const shown = role === 'viewer' ? rows.filter(({ id }) => id === own) : rows;
+    const names = await keys.names();
     const data = shown.map((row) => ({
       id: row.id,
       role: row.role,
       key_hash: row.keyId,
+      key_name: (row.keyId !== null && names.get(row.keyId)) || null,
       opened_with: row.openedWith,
       opened_at: iso(row.openedAt),
       seen_at: iso(row.seenAt),

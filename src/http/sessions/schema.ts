@@ -48,6 +48,7 @@ export const sessionList = Type.Object({
       id: Type.String(),
       role: oneOf(['admin', 'viewer', 'key'], 'Role of the session.'),
       key_hash: nullable(Type.String()),
+      key_name: nullable(Type.String()),
       opened_with: oneOf(['code', 'token', 'key'], 'Text that opened it.'),
       opened_at: moment,
       seen_at: moment,

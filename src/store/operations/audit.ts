@@ -18,16 +18,16 @@ export interface AuditRow {
 
 export interface AuditPage {
   limit: number;
-  /** Keyset cursor: only entries older than this id. */
-  before?: number;
-  subject?: string;
+  /** Id of the last entry of the page before. */
+  after?: number | undefined;
+  subject?: string | undefined;
 }
 
 /** Newest first. */
-export const readAudit = scanning<AuditPage, AuditRow[]>('state', async (transaction, { limit, before, subject }) => {
-  const sql = `SELECT * FROM audit WHERE id < :before ${subject === undefined ? '' : 'AND subject = :subject'}
+export const readAudit = scanning<AuditPage, AuditRow[]>('state', async (transaction, { limit, after, subject }) => {
+  const sql = `SELECT * FROM audit WHERE id < :after ${subject === undefined ? '' : 'AND subject = :subject'}
     ORDER BY id DESC LIMIT :limit`;
-  const values = { limit, before: before ?? Number.MAX_SAFE_INTEGER, ...(subject !== undefined && { subject }) };
+  const values = { limit, after: after ?? Number.MAX_SAFE_INTEGER, ...(subject !== undefined && { subject }) };
   return (await transaction.all(sql, values)).map(auditRow);
 });
 

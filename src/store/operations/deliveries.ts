@@ -19,7 +19,7 @@ import {
   removeJob,
   rescheduleJob,
 } from '../job-rows.ts';
-import { reading, scanning, type Transaction, writing } from '../operation.ts';
+import { reading, type Transaction, writing } from '../operation.ts';
 
 export interface AttemptStart extends Lease {
   deliveryId: string;
@@ -203,16 +203,5 @@ export const readDelivery = reading<{ taskId: string }, DeliveryRow | undefined>
   async (transaction, values) => {
     const rows = await transaction.all(`${DELIVERY_SELECT} WHERE d.task_id = :taskId ORDER BY a.n`, values);
     return deliveryRows(rows)[0];
-  },
-);
-
-/** Deliveries of an owner created before a timestamp, newest first. */
-export const listDeliveries = scanning<{ owner: string; before: number; limit: number }, DeliveryRow[]>(
-  'state',
-  async (transaction, values) => {
-    const page = `SELECT id FROM delivery WHERE owner = :owner AND created_at < :before
-      ORDER BY created_at DESC, id LIMIT :limit`;
-    const sql = `${DELIVERY_SELECT} WHERE d.id IN (${page}) ORDER BY d.created_at DESC, d.id, a.n`;
-    return deliveryRows(await transaction.all(sql, values));
   },
 );

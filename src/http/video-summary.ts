@@ -1,0 +1,45 @@
+/** Sums of video tasks: how many are in each state, by model, with what they made and cost. */
+
+import type { Json } from '../core/json/json.ts';
+import { decimalOf } from '../core/money.ts';
+import type { VideoStatus } from '../records/video-task.ts';
+import type { VideoSum } from '../store/operations/video-usage.ts';
+import type { Store } from '../store/store.ts';
+import { VIDEO_STATUSES } from './video-queries.ts';
+
+/** Tasks that the sums are made of, the newest ones. */
+const DEPTH = 50_000;
+
+/** Whose tasks, and which; all if absent. */
+export interface VideoSummaryScope {
+  owner: string | undefined;
+  model: string | undefined;
+}
+
+export async function summarizeVideos(store: Pick<Store, 'call'>, scope: VideoSummaryScope): Promise<Json> {
+  const sums = await store.call('videoSums', { ...scope, depth: DEPTH });
+  const total = totalOf(sums);
+  const models = Map.groupBy(sums, ({ model }) => model);
+  return {
+    data: {
+      ...total,
+      states: Object.fromEntries(VIDEO_STATUSES.map((status) => [status, tasksIn(sums, status)])),
+      models: [...models]
+        .map(([model, own]) => ({ model, ...totalOf(own) }))
+        .toSorted((one, other) => other.tasks - one.tasks),
+      complete: total.tasks < DEPTH,
+    },
+  };
+}
+
+function tasksIn(sums: readonly VideoSum[], status: VideoStatus): number {
+  return sums.reduce((count, sum) => count + (sum.status === status ? sum.tasks : 0), 0);
+}
+
+function totalOf(sums: readonly VideoSum[]) {
+  return {
+    tasks: sums.reduce((count, sum) => count + sum.tasks, 0),
+    seconds: sums.reduce((count, sum) => count + sum.seconds, 0),
+    cost: decimalOf(sums.reduce((cost, sum) => cost + sum.cost, 0n)),
+  };
+}
