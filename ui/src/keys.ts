@@ -1,6 +1,6 @@
 /** Keys of the gateway, for operators. */
 
-import { queryOptions, useQuery } from '@tanstack/react-query';
+import { keepPreviousData, queryOptions, useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { api, bodyOf } from './api.ts';
 import type { Period } from './periods.ts';
 import { useSession } from './session.ts';
@@ -40,21 +40,76 @@ export interface KeyView {
   previous_until: string | null;
 }
 
-const PAGE_SIZE = 100;
+export interface KeyFilters {
+  /** A part of a name, hash, owner or tag. */
+  search?: string | undefined;
+  tag?: string | undefined;
+  /** Also those that are no longer active. */
+  isWhole?: boolean;
+}
 
-/** All of them, page by page. */
-export const keyList = queryOptions({
-  queryKey: ['keys'],
-  queryFn: async () => {
-    const keys: KeyView[] = [];
-    for (;;) {
-      const query = { limit: PAGE_SIZE, offset: keys.length, include_disabled: true };
-      const { data } = await bodyOf<{ data: KeyView[] }>(api.GET('/admin/v1/keys', { params: { query } }));
-      keys.push(...data);
-      if (data.length < PAGE_SIZE) return keys;
-    }
-  },
-});
+interface KeyPage {
+  data: KeyView[];
+  /** Number of keys that the filters leave. */
+  total: number;
+  next: string | null;
+}
+
+const PAGE_SIZE = 50;
+const ALL_KEYS = ['keys'];
+
+/** Key of all queries of keys. */
+export const keyQueries = { queryKey: ALL_KEYS };
+
+export function statesOf(isWhole: boolean | undefined): { include_disabled: true } | { state: 'active' } {
+  return isWhole ? { include_disabled: true } : { state: 'active' };
+}
+
+function askForKeys({ search, tag, isWhole }: KeyFilters, page: { limit: number; after?: string }): Promise<KeyPage> {
+  const query = { ...page, ...statesOf(isWhole), ...(search && { search }), ...(tag !== undefined && { tag }) };
+  return bodyOf(api.GET('/admin/v1/keys', { params: { query } }));
+}
+
+/** Pages of the keys that the filters leave; those of before stay in view meanwhile. */
+export function useKeyPages(filters: KeyFilters) {
+  return useInfiniteQuery({
+    queryKey: [...ALL_KEYS, 'list', filters],
+    initialPageParam: undefined as string | undefined,
+    placeholderData: keepPreviousData,
+    queryFn: ({ pageParam }) => askForKeys(filters, { limit: PAGE_SIZE, ...(pageParam && { after: pageParam }) }),
+    getNextPageParam: ({ next }) => next ?? undefined,
+  });
+}
+
+/** The first keys with a text, for a choice. */
+export function foundKeys(filters: KeyFilters, limit: number) {
+  return queryOptions({
+    queryKey: [...ALL_KEYS, 'found', filters, limit],
+    placeholderData: keepPreviousData,
+    queryFn: async () => (await askForKeys(filters, { limit })).data,
+  });
+}
+
+export function oneKey(hash: string) {
+  return queryOptions({
+    queryKey: [...ALL_KEYS, 'one', hash],
+    queryFn: async () =>
+      (await bodyOf<{ data: KeyView }>(api.GET('/admin/v1/keys/{hash}', { params: { path: { hash } } }))).data,
+  });
+}
+
+/** Hashes of the keys with this name, or the hash of the one with this hash. */
+export async function hashesOf(nameOrHash: string): Promise<string[]> {
+  const query = { name: nameOrHash, include_disabled: true };
+  const { data } = await bodyOf<KeyPage>(api.GET('/admin/v1/keys', { params: { query } }));
+  if (data.length > 0) return data.map(({ hash }) => hash);
+  const path = { hash: nameOrHash };
+  const found = bodyOf<{ data: KeyView }>(api.GET('/admin/v1/keys/{hash}', { params: { path } }));
+  return found.then(
+    ({ data: { hash } }) => [hash],
+    () => [],
+  );
+}
 
 /** As `name=value`, in the order of their names. */
 export function tagsOf({ tags }: Pick<KeyView, 'tags'>): string[] {
@@ -66,14 +121,18 @@ export function tagsOf({ tags }: Pick<KeyView, 'tags'>): string[] {
 /** Names of the tags that keys have, for operators. */
 export function useTagNames(): string[] {
   const { isOperator } = useSession();
-  const { data } = useQuery({ ...keyList, enabled: isOperator });
-  return [...new Set(data?.flatMap(({ tags }) => Object.keys(tags)))].toSorted();
+  const { data } = useQuery({
+    queryKey: ['tags', 'names'],
+    enabled: isOperator,
+    queryFn: async () =>
+      (await bodyOf<{ names: string[] }>(api.GET('/admin/v1/tags', { params: { query: { limit: 1 } } }))).names,
+  });
+  return data?.toSorted() ?? [];
 }
 
-/** Name of a key by its hash, for operators. */
-export function useKeyNames(): (hash: string) => string {
+/** Name of the key with a hash, for operators; the hash until it is known, and for a key that is not there. */
+export function useKeyName(hash: string | undefined): string {
   const { isOperator } = useSession();
-  const { data } = useQuery({ ...keyList, enabled: isOperator });
-  const names = new Map(data?.map(({ hash, name }) => [hash, name]));
-  return (hash) => names.get(hash) ?? hash;
+  const { data } = useQuery({ ...oneKey(hash ?? ''), enabled: isOperator && hash !== undefined, staleTime: 60_000 });
+  return data?.name ?? hash ?? '';
 }

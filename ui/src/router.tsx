@@ -18,7 +18,7 @@ import { type UseFilters, type UseView, viewOf } from './pages/use/search.ts';
 import type { VideoFilters } from './pages/videos/query.ts';
 import { VIDEO_STATUSES } from './pages/videos/search.ts';
 import type { DeliveryFilters } from './pages/webhooks/query.ts';
-import { DELIVERY_STATES } from './pages/webhooks/search.ts';
+import { DELIVERY_STATES, OUTCOMES } from './pages/webhooks/search.ts';
 import { type TimeSearch, timeOf } from './times.ts';
 
 type Search = Record<string, unknown>;
@@ -243,6 +243,7 @@ const webhooks = createRoute({
   validateSearch: (search: Search): WebhooksSearch => ({
     state: oneOf(DELIVERY_STATES, search.state),
     host: text(search.host),
+    outcome: oneOf(OUTCOMES, search.outcome),
     key: text(search.key),
     open: text(search.open),
   }),

@@ -98,8 +98,26 @@ for (const theme of THEMES) {
     await assertSound(visitor);
     await page.goto(`${gateway.url}/ui/requests?open=${await ask('one/m', 'Hello')}`);
     await panel.getByText('There was one endpoint.').waitFor();
-    assert.equal(await panel.getByRole('table').count(), 0);
+    assert.equal(await panel.getByRole('region', { name: 'Candidates' }).count(), 0);
     assert.equal(await panel.getByRole('heading', { name: 'Policy' }).count(), 0);
+    await assertSound(visitor);
+  });
+
+  test(`the lines of tokens and prices add up to the cost, in the ${theme} theme`, async () => {
+    const visitor = await signInAsAdmin(browser, gateway, `/ui/requests?open=${await ask('one/m', 'Hello')}`, {
+      theme,
+    });
+    const { page } = visitor;
+    const rows = panelOf(page).getByRole('region', { name: 'Use and cost' }).getByRole('row');
+    await rows.nth(1).waitFor();
+    const texts = (await rows.allInnerTexts()).map((text) => text.replaceAll(/\s+/g, ' ').trim());
+    assert.deepEqual(texts, [
+      'Used Tokens USD per million Cost',
+      'Input 10 $1.00 $0.00001000',
+      'Output 5 $0.00 $0.00',
+      'In all 15 $0.00001000',
+    ]);
+    await panelOf(page).getByText('Prices are those of the moment').waitFor();
     await assertSound(visitor);
   });
 

@@ -50,6 +50,12 @@ for (const theme of ['light', 'dark'] satisfies Theme[]) {
       .getByText(/in progress|queued/)
       .waitFor();
     await assertSound(visitor);
+    const figures = page.locator('dl').first();
+    await figures.getByText('On the way').waitFor();
+    assert.match(
+      (await figures.innerText()).replaceAll(/\s+/g, ' '),
+      /Videos 3 tasks On the way 1 Completed 1 33 % Failed 1 33 %/,
+    );
     await page.getByRole('button', { name: 'list', exact: true }).click();
     await page.getByRole('row', { name: /A paper boat completed test sandbox.video 1 / }).waitFor();
     await assertSound(visitor);
@@ -90,6 +96,13 @@ for (const theme of ['light', 'dark'] satisfies Theme[]) {
     const row = page.getByRole('row', { name: /completed/ });
     await row.getByRole('img', { name: /1: acknowledged, 204/ }).waitFor();
     await page.getByRole('button', { name: /127.0.0.1.*100 %/ }).waitFor();
+    await page.getByRole('combobox', { name: 'Last attempt' }).click();
+    await page.getByRole('option', { name: 'no answer in time' }).click();
+    await page.waitForURL(/outcome=timeout/);
+    await page.getByText('No webhook is like that').waitFor();
+    await page.getByRole('combobox', { name: 'Last attempt' }).click();
+    await page.getByRole('option', { name: 'acknowledged' }).click();
+    await row.waitFor();
     await assertSound(visitor);
     await row.getByRole('button').press('Enter');
     const panel = page.getByRole('dialog', { name: 'Webhook' });

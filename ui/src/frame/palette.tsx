@@ -5,8 +5,9 @@ import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { Activity, Boxes, Keyboard, KeyRound, LogOut, type LucideIcon, SunMoon } from 'lucide-react';
 import { useState } from 'react';
-import { keyList } from '../keys.ts';
+import { foundKeys } from '../keys.ts';
 import { modelList } from '../pages/models/query.ts';
+import { useSettled } from '../parts/use-settled.ts';
 import { useSession } from '../session.ts';
 import { toggleTheme } from '../theme.ts';
 import { useEntries } from './entries.ts';
@@ -77,7 +78,9 @@ function useCommands(typed: string, onHelp: () => void): Command[] {
   const { isOperator, isAdmin, signOut } = useSession();
   const entries = useEntries();
   const navigate = useNavigate();
-  const keys = useQuery({ ...keyList, enabled: isOperator }).data ?? [];
+  const search = useSettled(typed);
+  const keys =
+    useQuery({ ...foundKeys({ search, isWhole: true }, MAX_SHOWN), enabled: isOperator && search !== '' }).data ?? [];
   const models = useQuery(modelList).data ?? [];
   const pages: Command[] = entries.map(({ to, label, icon }) => ({
     ...{ id: `page ${to}`, label, kind: 'page', icon },
@@ -100,14 +103,12 @@ function useCommands(typed: string, onHelp: () => void): Command[] {
   const fits = (text: string) => words.every((word) => text.toLowerCase().includes(word));
   const found = [...pages, ...actions].filter(({ label }) => fits(label));
   if (words.length === 0) return found;
-  const foundKeys = keys
-    .filter(({ name, hash }) => fits(name) || hash === typed)
-    .map(
-      ({ name, hash }): Command => ({
-        ...{ id: `key ${hash}`, label: name, kind: 'key', icon: KeyRound },
-        run: () => void navigate({ to: '/keys', search: { open: hash } }),
-      }),
-    );
+  const keyCommands = keys.map(
+    ({ name, hash }): Command => ({
+      ...{ id: `key ${hash}`, label: name, kind: 'key', icon: KeyRound },
+      run: () => void navigate({ to: '/keys', search: { open: hash } }),
+    }),
+  );
   const foundModels = models
     .filter(({ id, name }) => fits(`${id} ${name}`))
     .map(
@@ -124,5 +125,5 @@ function useCommands(typed: string, onHelp: () => void): Command[] {
         },
       ]
     : [];
-  return [...found, ...foundKeys, ...foundModels.slice(0, MAX_SHOWN), ...request].slice(0, 2 * MAX_SHOWN);
+  return [...found, ...keyCommands, ...foundModels.slice(0, MAX_SHOWN), ...request].slice(0, 2 * MAX_SHOWN);
 }

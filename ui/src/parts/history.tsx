@@ -1,9 +1,10 @@
 /** What was done to a key or a tag, from the audit log. */
 
-import { useQuery } from '@tanstack/react-query';
+import { useInfiniteQuery } from '@tanstack/react-query';
 import { api, bodyOf } from '../api.ts';
 import { Time } from './numbers.tsx';
 import { Loaded } from './states.tsx';
+import { Older } from './table.tsx';
 
 interface AuditEntry {
   id: number;
@@ -13,15 +14,20 @@ interface AuditEntry {
   request_id: string | null;
 }
 
+const PAGE_SIZE = 20;
+
 /** `subject`: hash of a key, or a tag. */
 export function History({ subject, since }: { subject: string; since: string }) {
-  const asked = useQuery({
+  const pages = useInfiniteQuery({
     queryKey: ['audit', subject],
-    queryFn: async () => {
-      const params = { query: { subject, limit: 50 } };
-      return (await bodyOf<{ data: AuditEntry[] }>(api.GET('/admin/v1/audit', { params }))).data;
+    initialPageParam: undefined as string | undefined,
+    queryFn: ({ pageParam: after }) => {
+      const params = { query: { subject, limit: PAGE_SIZE, ...(after !== undefined && { after }) } };
+      return bodyOf<{ data: AuditEntry[]; next: string | null }>(api.GET('/admin/v1/audit', { params }));
     },
+    getNextPageParam: ({ next }) => next ?? undefined,
   });
+  const asked = { ...pages, data: pages.data?.pages.flatMap(({ data }) => data) };
   return (
     <section>
       <h2 className="mb-2">Audit log</h2>
@@ -41,6 +47,7 @@ export function History({ subject, since }: { subject: string; since: string }) 
           </ul>
         )}
       </Loaded>
+      <Older pages={pages} />
     </section>
   );
 }

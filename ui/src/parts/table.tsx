@@ -2,10 +2,15 @@
 
 import { Search } from 'lucide-react';
 import { type ReactNode, type Ref, useEffect, useRef } from 'react';
+import { useHiddenColumns } from './hidden-columns.ts';
 import { TableScroll } from './page.tsx';
 
 /** A name, or more about it. */
 export type Column = string | { name: string; isNumber?: true; isHidden?: true };
+
+export function columnOf(column: Column): { name: string; isNumber?: true; isHidden?: true } {
+  return typeof column === 'string' ? { name: column } : column;
+}
 
 /** Column of numbers, which stand at the right edge. */
 export const numbers = (name: string): Column => ({ name, isNumber: true });
@@ -25,13 +30,17 @@ interface TableProps {
 }
 
 export function Table({ label, columns, className, children, foot, below, rowCount, body }: TableProps) {
+  const [hidden] = useHiddenColumns(label);
+  const places = columns.flatMap((column, index) =>
+    index > 0 && hidden.includes(columnOf(column).name) ? [index + 1] : [],
+  );
   return (
     <TableScroll label={label} {...(className !== undefined && { className })}>
-      <table className="data" aria-rowcount={rowCount}>
+      <table className="data" aria-rowcount={rowCount} data-hidden={places.length > 0 ? places.join(' ') : undefined}>
         <thead>
           <tr>
             {columns.map((column) => {
-              const { name, isNumber, isHidden } = typeof column === 'string' ? { name: column } : column;
+              const { name, isNumber, isHidden } = columnOf(column);
               return (
                 <th key={name} scope="col" className={isNumber && 'number'}>
                   {isHidden ? <span className="sr-only">{name}</span> : name}
@@ -54,7 +63,12 @@ interface SearchFieldProps {
   onChange(value: string | undefined): void;
 }
 
+/** Time without another letter after which a text is looked for. */
+const QUIET_MS = 150;
+
 export function SearchField({ placeholder, value, onChange }: SearchFieldProps) {
+  const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
+  useEffect(() => () => clearTimeout(timer.current), []);
   return (
     <label className="relative min-w-48 flex-1">
       <span className="sr-only">Search</span>
@@ -65,7 +79,10 @@ export function SearchField({ placeholder, value, onChange }: SearchFieldProps) 
         data-search
         placeholder={placeholder}
         defaultValue={value}
-        onChange={(event) => onChange(event.target.value || undefined)}
+        onChange={({ target }) => {
+          clearTimeout(timer.current);
+          timer.current = setTimeout(() => onChange(target.value || undefined), QUIET_MS);
+        }}
       />
     </label>
   );

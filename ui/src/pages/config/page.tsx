@@ -9,6 +9,7 @@ import { Card, Page } from '../../parts/page.tsx';
 import { Empty, ErrorNotice, Loaded } from '../../parts/states.tsx';
 import { Status } from '../../parts/status.tsx';
 import { FilterLine, SearchField, ShownCount, Table } from '../../parts/table.tsx';
+import { SaveRows } from '../../parts/table-tools.tsx';
 
 type Value = string | number | boolean | (string | number)[] | null;
 
@@ -122,6 +123,7 @@ function Settings({ config: { settings, complete } }: { config: Config }) {
           onChange={(next) => navigate({ search: { find: next }, replace: true })}
         />
         <ShownCount shown={found.length} all={settings.length} />
+        <SaveRows file="settings" rows={found} />
       </FilterLine>
       {shown.length === 0 ? (
         <Empty title="No setting is like that" />

@@ -5,9 +5,11 @@ import { getRouteApi } from '@tanstack/react-router';
 import { useEffect, useState } from 'react';
 import { api, bodyOf } from '../../api.ts';
 import { Combobox } from '../../parts/combobox.tsx';
+import { CopyAs, commandWith } from '../../parts/copy-as.tsx';
 import { Card, Page } from '../../parts/page.tsx';
 import { Segments } from '../../parts/segments.tsx';
 import { ErrorNotice, Loaded } from '../../parts/states.tsx';
+import { quoted } from '../../shell.ts';
 import { modelList } from '../models/query.ts';
 import { Candidates, type Explanation } from './candidates.tsx';
 
@@ -65,6 +67,23 @@ export function ExplainPage() {
               value={ideal ? 'ideal' : 'now'}
               onChange={(next) => change({ ideal: next === 'ideal' ? true : undefined })}
             />
+            {!(parsed instanceof Error) && (
+              <div className="ml-auto">
+                <CopyAs
+                  path="/admin/v1/explain"
+                  body={{ protocol, model, ideal, ...(parsed && { policy: parsed }) }}
+                  command={commandWith(`polygate route ${quoted(model)}`, {
+                    '--protocol': protocol === 'chat' ? undefined : protocol,
+                    '--provider': parsed && JSON.stringify(parsed),
+                  })}
+                  note={
+                    ideal
+                      ? undefined
+                      : 'The command knows nothing of the health of endpoints: it shows what the configuration says.'
+                  }
+                />
+              </div>
+            )}
           </div>
           <label className="flex flex-col gap-1">
             <span className="font-medium">Policy, as the field provider of a request</span>

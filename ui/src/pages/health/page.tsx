@@ -7,6 +7,7 @@ import { Card, Page } from '../../parts/page.tsx';
 import { Empty, Loaded } from '../../parts/states.tsx';
 import { Status, type Tone } from '../../parts/status.tsx';
 import { numbers, Table } from '../../parts/table.tsx';
+import { SaveRows } from '../../parts/table-tools.tsx';
 import { StoreCard } from './store.tsx';
 
 interface Timings {
@@ -48,10 +49,10 @@ export function HealthPage() {
       title="Health"
       about="Endpoints as the requests of the last minutes found them, the gateways that run, and their store."
     >
-      <Card title="Endpoints">
+      <Card title="Endpoints" actions={<SaveRows file="endpoints" rows={endpoints.data ?? []} />}>
         <Loaded asked={endpoints}>{(all) => <EndpointTable endpoints={all} />}</Loaded>
       </Card>
-      <Card title="Gateways">
+      <Card title="Gateways" actions={<SaveRows file="gateways" rows={replicas.data?.data ?? []} />}>
         <Loaded asked={replicas}>{({ data }) => <ReplicaTable replicas={data} />}</Loaded>
       </Card>
       <StoreCard everyMs={EVERY_MS} />

@@ -11,6 +11,7 @@ import { RangePicker } from '../../parts/range-picker.tsx';
 import { RequestsLink } from '../../parts/requests-link.tsx';
 import { Empty, Loaded, LoadingBlock } from '../../parts/states.tsx';
 import { numbers, Table } from '../../parts/table.tsx';
+import { SaveRows } from '../../parts/table-tools.tsx';
 import { UnknownCosts } from '../../parts/unknown-costs.tsx';
 import { formatMoment, momentsOf, type Span, spanBetween } from '../../spans.ts';
 import type { TimeSearch } from '../../times.ts';
@@ -49,7 +50,7 @@ export function KeyPage() {
         </div>
       </Card>
       <div className="grid items-start gap-5 lg:grid-cols-[2fr_1fr]">
-        <Card title="By model">
+        <Card title="By model" actions={<SaveRows file="use" rows={asked.data?.data ?? []} />}>
           <Loaded asked={asked}>{(report) => <ByModel report={report} span={span} />}</Loaded>
         </Card>
         <Card title="Limits">

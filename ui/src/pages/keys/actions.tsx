@@ -3,7 +3,7 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api, bodyOf } from '../../api.ts';
-import { type KeyView, keyList } from '../../keys.ts';
+import { type KeyView, keyQueries } from '../../keys.ts';
 import { Dialog } from '../../parts/dialog.tsx';
 import { Field } from '../../parts/field.tsx';
 import { ErrorNotice } from '../../parts/states.tsx';
@@ -19,7 +19,7 @@ export function KeyActions({ view }: { view: KeyView }) {
   const close = () => setOpened(undefined);
   const refresh = () => {
     void queries.invalidateQueries({ queryKey: ['audit', view.hash] });
-    return queries.invalidateQueries(keyList);
+    return queries.invalidateQueries(keyQueries);
   };
   const switching = useMutation({
     mutationFn: () =>

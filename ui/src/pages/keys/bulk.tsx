@@ -5,7 +5,7 @@ import { Download } from 'lucide-react';
 import { type FormEvent, useState } from 'react';
 import { api, bodyOf } from '../../api.ts';
 import { csvOf, saveFile } from '../../csv.ts';
-import { type KeyView, keyList, tagsOf } from '../../keys.ts';
+import { type KeyView, keyQueries, tagsOf } from '../../keys.ts';
 import { Dialog } from '../../parts/dialog.tsx';
 import { TableScroll } from '../../parts/page.tsx';
 import { ErrorNotice } from '../../parts/states.tsx';
@@ -24,7 +24,7 @@ export function CreateKeys({ isOpen, onClose }: { isOpen: boolean; onClose(): vo
   const [text, setText] = useState('');
   const creation = useMutation({
     mutationFn: () => bodyOf<{ data: Created[] }>(api.POST('/admin/v1/keys/bulk', { body: bodyOfText(text) })),
-    onSuccess: () => queries.invalidateQueries(keyList),
+    onSuccess: () => queries.invalidateQueries(keyQueries),
   });
 
   function close() {

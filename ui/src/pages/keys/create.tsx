@@ -2,7 +2,7 @@
 
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { api, bodyOf } from '../../api.ts';
-import { type KeyView, keyList } from '../../keys.ts';
+import { type KeyView, keyQueries } from '../../keys.ts';
 import { Dialog } from '../../parts/dialog.tsx';
 import { KeyFields } from './form.tsx';
 import { NewSecret } from './new-secret.tsx';
@@ -18,7 +18,7 @@ export function CreateKey({ isOpen, onClose }: { isOpen: boolean; onClose(): voi
   const creation = useMutation({
     mutationFn: (form: KeyForm) =>
       bodyOf<Created>(api.POST('/admin/v1/keys', { body: bodyOfKey(form) as { name: string } })),
-    onSuccess: () => queries.invalidateQueries(keyList),
+    onSuccess: () => queries.invalidateQueries(keyQueries),
   });
 
   function close() {

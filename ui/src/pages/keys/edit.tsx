@@ -3,7 +3,7 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api } from '../../api.ts';
-import { type KeyView, keyList } from '../../keys.ts';
+import { type KeyView, keyQueries } from '../../keys.ts';
 import { Dialog } from '../../parts/dialog.tsx';
 import { KeyFields } from './form.tsx';
 import { bodyOfKey, callOfKey, commandOfChange, formOfKey, type KeyForm } from './settings.ts';
@@ -32,7 +32,7 @@ function Form({ view, onDone }: { view: KeyView; onDone(): void }) {
       api.PATCH('/admin/v1/keys/{hash}', { params: { path: { hash } }, body: bodyOfKey(form, before) as never }),
     onSuccess: async () => {
       void queries.invalidateQueries({ queryKey: ['audit', hash] });
-      await queries.invalidateQueries(keyList);
+      await queries.invalidateQueries(keyQueries);
       onDone();
     },
   });

@@ -2,16 +2,19 @@
 
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
-import { ListPlus, Plus, Search, X } from 'lucide-react';
-import { type KeyView, keyList, tagsOf } from '../../keys.ts';
+import { ListPlus, Plus, X } from 'lucide-react';
+import { type KeyView, oneKey, statesOf, tagsOf, useKeyPages } from '../../keys.ts';
 import { Budgets, budgetsOfKey } from '../../parts/budgets.tsx';
+import { pathWith } from '../../parts/copy-as.tsx';
 import { limitWords } from '../../parts/limits.ts';
 import { Money, Time } from '../../parts/numbers.tsx';
-import { Card, Page, TableScroll } from '../../parts/page.tsx';
+import { Card, Page } from '../../parts/page.tsx';
 import { Panel } from '../../parts/panel.tsx';
 import { Segments } from '../../parts/segments.tsx';
 import { Empty, Loaded } from '../../parts/states.tsx';
 import { Status, type Tone } from '../../parts/status.tsx';
+import { FilterLine, numbers, Older, SearchField, ShownCount, Table } from '../../parts/table.tsx';
+import { TableTools } from '../../parts/table-tools.tsx';
 import { useListKeys } from '../../parts/use-list-keys.ts';
 import { useSession } from '../../session.ts';
 import { CreateKeys } from './bulk.tsx';
@@ -20,12 +23,19 @@ import { KeyDetails } from './details.tsx';
 
 const route = getRouteApi('/keys');
 const STATES = ['active', 'all'] as const;
+const COLUMNS = [
+  ...['Name', 'State', 'Owner and tags', 'Models', 'Limits', 'Budget'],
+  ...['This month', 'In all', 'Last used'].map(numbers),
+];
 
 export function KeysPage() {
-  const { create } = route.useSearch();
+  const { create, find, state = 'active', tag, open } = route.useSearch();
   const navigate = route.useNavigate();
   const { isAdmin } = useSession();
-  const keys = useQuery(keyList);
+  const pages = useKeyPages({ search: find, tag, isWhole: state === 'all' });
+  const keys = pages.data?.pages.flatMap(({ data }) => data) ?? [];
+  const change = (next: Partial<ReturnType<typeof route.useSearch>>) =>
+    navigate({ search: (search) => ({ ...search, ...next }), replace: true });
   const setCreating = (next: true | 'several' | undefined) =>
     navigate({ search: (search) => ({ ...search, create: next }) });
   return (
@@ -48,136 +58,131 @@ export function KeysPage() {
       }
     >
       <Card>
-        <Loaded asked={keys}>{(all) => <KeyTable all={all} />}</Loaded>
+        <FilterLine>
+          <SearchField
+            placeholder="Name, owner, tag or hash"
+            value={find ?? ''}
+            onChange={(text) => change({ find: text })}
+          />
+          <Segments label="State" values={STATES} value={state} onChange={(next) => change({ state: next })} />
+          {tag && (
+            <button type="button" className="button !bg-accent-soft" onClick={() => change({ tag: undefined })}>
+              {tag}
+              <X size={13} aria-label="Remove this filter" />
+            </button>
+          )}
+          <ShownCount shown={keys.length} all={pages.data?.pages[0]?.total ?? 0} />
+          <TableTools
+            table="Keys"
+            columns={COLUMNS}
+            file="keys"
+            rows={keys}
+            same={{
+              path: pathWith('/admin/v1/keys', { search: find, tag, ...statesOf(state === 'all') }),
+              command: 'polygate keys list',
+              note: find || tag ? 'The command lists all keys; it has no filters.' : undefined,
+            }}
+          />
+        </FilterLine>
+        <Loaded asked={pages}>
+          {() =>
+            keys.length === 0 ? (
+              <Empty title={find || tag ? 'No key is like that' : 'No keys yet'}>
+                <code>polygate keys create --name laptop</code>
+              </Empty>
+            ) : (
+              <KeyTable
+                keys={keys}
+                open={open}
+                onOpen={(hash) => change({ open: hash })}
+                onTag={(one) => change({ tag: one })}
+              />
+            )
+          }
+        </Loaded>
+        <Older pages={pages} label="More" isAutomatic />
       </Card>
+      {open !== undefined && (
+        <OpenedKey
+          key={open}
+          hash={open}
+          listed={keys.find(({ hash }) => hash === open)}
+          onClose={() => change({ open: undefined })}
+        />
+      )}
       <CreateKey isOpen={isAdmin && create === true} onClose={() => setCreating(undefined)} />
       <CreateKeys isOpen={isAdmin && create === 'several'} onClose={() => setCreating(undefined)} />
     </Page>
   );
 }
 
-function KeyTable({ all }: { all: KeyView[] }) {
-  const { find = '', state = 'active', tag, open } = route.useSearch();
-  const navigate = route.useNavigate();
-  const change = (next: Partial<ReturnType<typeof route.useSearch>>) =>
-    navigate({ search: (search) => ({ ...search, ...next }), replace: true });
-  const wanted = find.toLowerCase();
-  const shown = all.filter(
-    (key) =>
-      (state === 'all' || key.state === 'active') &&
-      (tag === undefined || tagsOf(key).includes(tag)) &&
-      [key.name, key.hash, key.label, key.owner ?? '', ...tagsOf(key)].some((text) =>
-        text.toLowerCase().includes(wanted),
-      ),
-  );
-  const rowProps = useListKeys(
-    shown.map(({ hash }) => hash),
-    { open, onOpen: (hash) => change({ open: hash }) },
-  );
-  const opened = all.find(({ hash }) => hash === open);
+/** It need not be among those of the list. */
+function OpenedKey({ hash, listed, onClose }: { hash: string; listed: KeyView | undefined; onClose(): void }) {
+  const asked = useQuery({ ...oneKey(hash), placeholderData: listed });
   return (
-    <>
-      <div className="flex flex-wrap items-center gap-2 border-b p-3">
-        <label className="relative min-w-48 flex-1">
-          <span className="sr-only">Search</span>
-          <Search size={15} aria-hidden className="absolute top-2.5 left-2.5 text-dim" />
-          <input
-            className="input pl-8"
-            type="search"
-            data-search
-            placeholder="Name, owner, tag or hash"
-            defaultValue={find}
-            onChange={(event) => change({ find: event.target.value || undefined })}
-          />
-        </label>
-        <Segments label="State" values={STATES} value={state} onChange={(next) => change({ state: next })} />
-        {tag && (
-          <button type="button" className="button !bg-accent-soft" onClick={() => change({ tag: undefined })}>
-            {tag}
-            <X size={13} aria-label="Remove this filter" />
-          </button>
-        )}
-        <span className="px-1 text-dim" role="status">
-          {shown.length} of {all.length}
-        </span>
-      </div>
-      {shown.length === 0 ? (
-        <Empty title={all.length === 0 ? 'No keys yet' : 'No key is like that'}>
-          <code>polygate keys create --name laptop</code>
-        </Empty>
-      ) : (
-        <TableScroll label="Keys">
-          <table className="data">
-            <thead>
-              <tr>
-                <th scope="col">Name</th>
-                <th scope="col">State</th>
-                <th scope="col">Owner and tags</th>
-                <th scope="col">Models</th>
-                <th scope="col">Limits</th>
-                <th scope="col">Budget</th>
-                <th scope="col" className="number">
-                  This month
-                </th>
-                <th scope="col" className="number">
-                  In all
-                </th>
-                <th scope="col" className="number">
-                  Last used
-                </th>
-              </tr>
-            </thead>
-            <tbody>
-              {shown.map((key) => (
-                <tr key={key.hash} data-opens data-open={key.hash === open ? '' : undefined}>
-                  <td>
-                    <button type="button" className="text-left" {...rowProps(key.hash)}>
-                      <span className="font-medium">{key.name}</span>
-                      <span className="block font-mono text-xs text-dim">{key.label}</span>
-                    </button>
-                  </td>
-                  <td>
-                    <KeyState state={key.state} />
-                  </td>
-                  <td className="max-w-56">
-                    {key.owner}
-                    <span className="flex flex-wrap gap-1">
-                      {tagsOf(key).map((one) => (
-                        <button
-                          key={one}
-                          type="button"
-                          className="min-h-[24px] rounded border px-1.5 font-mono text-xs text-dim hover:text-ink"
-                          onClick={() => change({ tag: one })}
-                        >
-                          {one}
-                        </button>
-                      ))}
-                    </span>
-                  </td>
-                  <td className="max-w-56 truncate text-dim">{key.models?.join(', ') ?? 'all'}</td>
-                  <td className="max-w-44 text-dim">{limitWords(key.limits) || 'none'}</td>
-                  <td className="min-w-44">
-                    <Budgets uses={budgetsOfKey(key)} short />
-                  </td>
-                  <td className="number">
-                    <Money usd={key.usage_monthly} />
-                  </td>
-                  <td className="number text-dim">
-                    <Money usd={key.usage} />
-                  </td>
-                  <td className="number text-dim">
-                    <LastUse of={key} />
-                  </td>
-                </tr>
+    <Panel title={asked.data?.name ?? ''} isOpen onClose={onClose}>
+      <Loaded asked={asked}>{(view) => <KeyDetails view={view} />}</Loaded>
+    </Panel>
+  );
+}
+
+interface KeyTableProps {
+  keys: readonly KeyView[];
+  open: string | undefined;
+  onOpen(hash: string): void;
+  onTag(tag: string): void;
+}
+
+function KeyTable({ keys, open, onOpen, onTag }: KeyTableProps) {
+  const rowProps = useListKeys(
+    keys.map(({ hash }) => hash),
+    { open, onOpen },
+  );
+  return (
+    <Table label="Keys" columns={COLUMNS}>
+      {keys.map((key) => (
+        <tr key={key.hash} data-opens data-open={key.hash === open ? '' : undefined}>
+          <td>
+            <button type="button" className="text-left" {...rowProps(key.hash)}>
+              <span className="font-medium">{key.name}</span>
+              <span className="block font-mono text-xs text-dim">{key.label}</span>
+            </button>
+          </td>
+          <td>
+            <KeyState state={key.state} />
+          </td>
+          <td className="max-w-56">
+            {key.owner}
+            <span className="flex flex-wrap gap-1">
+              {tagsOf(key).map((one) => (
+                <button
+                  key={one}
+                  type="button"
+                  className="min-h-[24px] rounded border px-1.5 font-mono text-xs text-dim hover:text-ink"
+                  onClick={() => onTag(one)}
+                >
+                  {one}
+                </button>
               ))}
-            </tbody>
-          </table>
-        </TableScroll>
-      )}
-      <Panel title={opened?.name ?? ''} isOpen={opened !== undefined} onClose={() => change({ open: undefined })}>
-        {opened && <KeyDetails view={opened} />}
-      </Panel>
-    </>
+            </span>
+          </td>
+          <td className="max-w-56 truncate text-dim">{key.models?.join(', ') ?? 'all'}</td>
+          <td className="max-w-44 text-dim">{limitWords(key.limits) || 'none'}</td>
+          <td className="min-w-44">
+            <Budgets uses={budgetsOfKey(key)} short />
+          </td>
+          <td className="number">
+            <Money usd={key.usage_monthly} />
+          </td>
+          <td className="number text-dim">
+            <Money usd={key.usage} />
+          </td>
+          <td className="number text-dim">
+            <LastUse of={key} />
+          </td>
+        </tr>
+      ))}
+    </Table>
   );
 }
 

@@ -9,7 +9,8 @@ import { Card, Page } from '../../parts/page.tsx';
 import { Panel } from '../../parts/panel.tsx';
 import { Select } from '../../parts/select.tsx';
 import { Empty, Loaded } from '../../parts/states.tsx';
-import { FilterLine, numbers, SearchField, ShownCount, Table } from '../../parts/table.tsx';
+import { type Column, FilterLine, numbers, SearchField, ShownCount, Table } from '../../parts/table.tsx';
+import { TableTools } from '../../parts/table-tools.tsx';
 import { useListKeys } from '../../parts/use-list-keys.ts';
 import { Compare } from './compare.tsx';
 import { ModelDetails } from './details.tsx';
@@ -19,6 +20,13 @@ const route = getRouteApi('/models');
 const MAX_COMPARED = 4;
 /** More are in the list than anybody looks through; a search narrows it. */
 const MAX_SHOWN = 300;
+
+const COLUMNS: readonly Column[] = [
+  'Model',
+  'Takes',
+  ...['Context', 'In', 'Cached', 'Out'].map(numbers),
+  { name: 'Compare', isHidden: true },
+];
 
 export function ModelsPage() {
   const models = useQuery(modelList);
@@ -67,6 +75,7 @@ function Catalog({ all }: { all: Model[] }) {
           onChange={(value) => change({ provider: value || undefined })}
         />
         <ShownCount shown={found.length} all={all.length} />
+        <TableTools table="Models" columns={COLUMNS} file="models" rows={found} />
       </FilterLine>
       {compared.length > 0 && (
         <Compare
@@ -82,12 +91,7 @@ function Catalog({ all }: { all: Model[] }) {
       ) : (
         <Table
           label="Models"
-          columns={[
-            'Model',
-            'Takes',
-            ...['Context', 'In', 'Cached', 'Out'].map(numbers),
-            { name: 'Compare', isHidden: true },
-          ]}
+          columns={COLUMNS}
           below={
             found.length > shown.length && (
               <p className="border-t p-3 text-center text-dim">

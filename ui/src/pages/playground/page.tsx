@@ -5,9 +5,10 @@ import { getRouteApi } from '@tanstack/react-router';
 import { Plus, Send, Square, X } from 'lucide-react';
 import { useState } from 'react';
 import { request } from '../../api.ts';
-import { keyList } from '../../keys.ts';
+import { foundKeys } from '../../keys.ts';
 import { Announcement } from '../../parts/announcement.tsx';
 import { Combobox } from '../../parts/combobox.tsx';
+import { KeyPicker } from '../../parts/key-picker.tsx';
 import { Card, Page } from '../../parts/page.tsx';
 import { Segments } from '../../parts/segments.tsx';
 import { Select } from '../../parts/select.tsx';
@@ -44,11 +45,10 @@ export function PlaygroundPage() {
   const [turn, setTurn] = useState(NO_TURN);
   const offered = useQuery(modelList);
   const paths = useQuery(apiPaths);
-  const keys = useQuery({ ...keyList, enabled: isOperator });
+  const keys = useQuery({ ...foundKeys({}, 1), enabled: isOperator });
   const { runs, start, stop } = useRuns();
   const models = chosen.split(',').filter(Boolean);
-  const active = keys.data?.filter(({ state }) => state === 'active') ?? [];
-  const asKey = isOperator ? (chosenKey ?? active[0]?.hash) : undefined;
+  const asKey = isOperator ? (chosenKey ?? keys.data?.[0]?.hash) : undefined;
   const change = (next: Partial<ReturnType<typeof route.useSearch>>) =>
     navigate({ search: (search) => ({ ...search, ...next }), replace: true });
   const isRunning = runs.some(({ state }) => state === 'running');
@@ -60,8 +60,7 @@ export function PlaygroundPage() {
   async function send() {
     if (turn.user.trim() === '' || wrong !== undefined) return;
     const known = paths.data ?? (await paths.refetch()).data;
-    const key =
-      asKey ?? (isOperator ? (await keys.refetch()).data?.find(({ state }) => state === 'active')?.hash : undefined);
+    const key = asKey ?? (isOperator ? (await keys.refetch()).data?.[0]?.hash : undefined);
     if (!known || (isOperator && !key)) return;
     const starts = models.flatMap((model) => wires.map((one) => ({ model, wire: one })));
     start(starts.map((one) => ({ ...one, key, sent: requestOf(one.wire, { model: one.model, turn, paths: known }) })));
@@ -136,10 +135,10 @@ export function PlaygroundPage() {
             )}
             {isOperator && (
               <span className="ml-auto">
-                <Select
+                <KeyPicker
                   label="Key"
-                  value={asKey ?? ''}
-                  options={active.map(({ hash, name }) => ({ value: hash, label: `as ${name}` }))}
+                  value={asKey}
+                  wordsOf={(name) => `as ${name}`}
                   onChange={(next) => change({ key: next })}
                 />
               </span>

@@ -4,9 +4,10 @@ import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { tagsOf } from '../../keys.ts';
 import { Facts } from '../../parts/facts.tsx';
-import { formatCount, formatMs, Money, Time } from '../../parts/numbers.tsx';
+import { formatCount, formatMs, Time } from '../../parts/numbers.tsx';
 import { Loaded } from '../../parts/states.tsx';
 import { useSession } from '../../session.ts';
+import { Charge } from './charge.tsx';
 import { CHOICES } from './filter-words.ts';
 import { type RequestDetail, requestDetail } from './query.ts';
 import { Candidates, Policy } from './routing.tsx';
@@ -51,22 +52,7 @@ function Detail({ detail }: { detail: RequestDetail }) {
             : 'Its routing was not kept: usage.trace in the configuration says of which requests it is.'}
         </p>
       )}
-      {!isRunning && (
-        <section>
-          <h2 className="mb-2">Use</h2>
-          <Facts
-            rows={[
-              ['Input', `${formatCount(detail.input_tokens)} tokens`],
-              ['of these from a cache', formatCount(detail.cached_tokens)],
-              ['written to a cache', formatCount(detail.cache_write_tokens)],
-              ['Output', `${formatCount(detail.output_tokens)} tokens`],
-              ['of these reasoning', formatCount(detail.reasoning_tokens)],
-              ['Counts are', detail.estimated ? 'estimates' : 'those of the provider'],
-              ['Cost', <Money key="cost" usd={detail.cost} />],
-            ]}
-          />
-        </section>
-      )}
+      {!isRunning && <Charge detail={detail} />}
       {detail.dropped.length > 0 && (
         <section>
           <h2 className="mb-2">Dropped, because the other protocol has no place for it</h2>

@@ -1,9 +1,8 @@
 /** Filters above the list of requests: two choices, a field for words, and a button for each filter that is on. */
 
-import { useQueryClient } from '@tanstack/react-query';
 import { X } from 'lucide-react';
-import { type FormEvent, useId, useState } from 'react';
-import { keyList, useKeyNames } from '../../keys.ts';
+import { type FormEvent, type ReactNode, useId, useState } from 'react';
+import { hashesOf, useKeyName } from '../../keys.ts';
 import { Select } from '../../parts/select.tsx';
 import { useSession } from '../../session.ts';
 import { CHOICES, FILTER_EXAMPLE, readWords, WordError } from './filter-words.ts';
@@ -12,9 +11,11 @@ import type { Filters } from './query.ts';
 interface FilterBarProps {
   filters: Filters;
   onChange(next: Partial<Filters> & { open?: string }): void;
+  /** What stands at its end. */
+  tools?: ReactNode;
 }
 
-export function FilterBar({ filters, onChange }: FilterBarProps) {
+export function FilterBar({ filters, onChange, tools }: FilterBarProps) {
   const { isOperator } = useSession();
   const findKey = useKeyFinder();
   const [problem, setProblem] = useState<string>();
@@ -74,6 +75,7 @@ export function FilterBar({ filters, onChange }: FilterBarProps) {
           <X size={13} aria-label="Remove this filter" />
         </button>
       ))}
+      {tools}
       {problem && (
         <p id={problemId} role="alert" className="w-full break-words text-bad">
           {problem}
@@ -84,19 +86,17 @@ export function FilterBar({ filters, onChange }: FilterBarProps) {
 }
 
 function KeyChip({ hash }: { hash: string }) {
-  return `key: ${useKeyNames()(hash)}`;
+  return `key: ${useKeyName(hash)}`;
 }
 
 /** Keys are asked for when a word names one. */
 function useKeyFinder(): (name: string) => Promise<string> {
   const { isOperator } = useSession();
-  const queries = useQueryClient();
   return async (name) => {
     if (!isOperator) throw new WordError('key: is for operators; these are the requests of your key.');
-    const keys = await queries.fetchQuery(keyList);
-    const [found, other] = keys.filter((key) => key.name === name || key.hash === name);
+    const [found, other] = await hashesOf(name);
     if (!found) throw new WordError(`No key is named “${name}”.`);
     if (other) throw new WordError(`Several keys are named “${name}”: use key: with the hash of one.`);
-    return found.hash;
+    return found;
   };
 }

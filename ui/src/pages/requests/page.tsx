@@ -12,12 +12,14 @@ import { SavedViews } from '../../parts/saved-views.tsx';
 import { Segments } from '../../parts/segments.tsx';
 import { Empty, ErrorNotice, LoadingBlock, LoadingRows } from '../../parts/states.tsx';
 import { Older } from '../../parts/table.tsx';
+import { TableTools } from '../../parts/table-tools.tsx';
 import { isTyping } from '../../parts/use-list-keys.ts';
+import { useSession } from '../../session.ts';
 import { LOCAL_ZONE, useSpan } from '../../spans.ts';
 import { RequestDetails } from './details.tsx';
 import { FilterBar } from './filter-bar.tsx';
-import { type Filters, type RequestSummary, useRequests, useSummary } from './query.ts';
-import { RequestTable } from './rows.tsx';
+import { commandOfList, type Filters, pathOfList, type RequestSummary, useRequests, useSummary } from './query.ts';
+import { columnsOf, RequestTable } from './rows.tsx';
 import { Sessions } from './sessions.tsx';
 import { useTimeFilter } from './time-filter.ts';
 
@@ -29,6 +31,7 @@ const route = getRouteApi('/requests');
 
 export function RequestsPage() {
   const { open, paused = false, view = 'requests', range, from, to, zone = LOCAL_ZONE, ...chosen } = route.useSearch();
+  const { isOperator } = useSession();
   const time = { range, from, to, zone };
   const span = useSpan(time);
   const filters = { ...chosen, ...useTimeFilter(time) };
@@ -65,7 +68,21 @@ export function RequestsPage() {
         <RangePicker time={time} span={span} byDefault="any" onChange={change} />
         <Summary filters={filters} isPaused={paused} />
         <Card>
-          <FilterBar filters={chosen} onChange={change} />
+          <FilterBar
+            filters={chosen}
+            onChange={change}
+            tools={
+              view === 'requests' && (
+                <TableTools
+                  table="Requests"
+                  columns={columnsOf(isOperator)}
+                  file="requests"
+                  rows={pathOfList(isOperator, filters, 'csv')}
+                  same={{ path: pathOfList(isOperator, filters), ...commandOfList(isOperator, filters) }}
+                />
+              )
+            }
+          />
           {view === 'sessions' ? (
             <Sessions filters={filters} isPaused={paused} onOpen={(session) => change({ session, view: undefined })} />
           ) : (

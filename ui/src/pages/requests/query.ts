@@ -3,6 +3,7 @@
 import { keepPreviousData, queryOptions, useInfiniteQuery, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useMemo } from 'react';
 import { ApiError, api } from '../../api.ts';
+import { commandWith, pathWith, type SameCall } from '../../parts/copy-as.tsx';
 import { useSession } from '../../session.ts';
 
 export interface RequestView {
@@ -62,6 +63,12 @@ export interface Candidate {
 }
 
 export interface RequestDetail extends RequestView {
+  /** What the cost is made of; null where that was not kept. */
+  charge: {
+    basis: 'prices' | 'provider' | 'free' | 'nothing' | 'unknown';
+    /** They add up to the cost. USD for one, and for all of the line. */
+    lines: { kind: string; count: number; price: string; price_per_million: string; cost: string }[];
+  } | null;
   trace: {
     session: string | null;
     policy: Record<string, unknown> | null;
@@ -114,6 +121,26 @@ export async function list(isOperator: boolean, { key, ...query }: ListQuery): P
     ? await api.GET('/admin/v1/requests', { params: { query: { ...query, key } as never } })
     : await api.GET('/v1/self/requests', { params: { query: query as never } });
   return data as unknown as RequestPage;
+}
+
+/** Path of the requests of the filters: a page of them, or all as CSV. */
+export function pathOfList(isOperator: boolean, { key, ...filters }: Filters, format?: 'csv'): string {
+  return pathWith(isOperator ? '/admin/v1/requests' : '/v1/self/requests', {
+    ...filters,
+    ...(isOperator && { key }),
+    format,
+  });
+}
+
+/** `polygate tail` with the filters that it has. Absent for the holder of a key, who has no store. */
+export function commandOfList(isOperator: boolean, filters: Filters): Pick<SameCall, 'command' | 'note'> {
+  if (!isOperator) return {};
+  const { key, model, status, ...others } = filters;
+  const isWhole = Object.values(others).every((value) => value === undefined) && [undefined, 'failed'].includes(status);
+  return {
+    command: commandWith('polygate tail', { '--key': key, '--model': model, '--failed': status === 'failed' }),
+    note: isWhole ? undefined : 'The command has filters for a key, a model and failures only.',
+  };
 }
 
 /** Newest first. What ended since the first page is put before it once a second, each request once. */

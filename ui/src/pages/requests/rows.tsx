@@ -3,7 +3,7 @@
 import { memo, type Ref, useMemo } from 'react';
 import { formatCount, formatMs, Money, Time } from '../../parts/numbers.tsx';
 import { useRowsInView } from '../../parts/rows-in-view.ts';
-import { numbers, Table } from '../../parts/table.tsx';
+import { type Column, numbers, Table } from '../../parts/table.tsx';
 import { useListKeys } from '../../parts/use-list-keys.ts';
 import { useSession } from '../../session.ts';
 import type { RequestView } from './query.ts';
@@ -11,6 +11,13 @@ import { RequestStatus } from './status.tsx';
 
 const WIRES: Record<string, string> = { chat: 'chat', messages: 'msg', generate: 'gen', responses: 'resp' };
 const wire = (name: string) => WIRES[name] ?? name;
+
+export function columnsOf(isOperator: boolean): Column[] {
+  return [
+    ...['Time', ...(isOperator ? ['Key'] : []), 'Model', 'Wire', 'State'],
+    ...['Tokens in / out', 'Cost', 'First / whole'].map(numbers),
+  ];
+}
 
 interface RequestTableProps {
   rows: RequestView[];
@@ -23,10 +30,7 @@ export function RequestTable({ rows, open, onOpen }: RequestTableProps) {
   const ids = useMemo(() => rows.map(({ id }) => id), [rows]);
   const { body, first, end, above, below, show } = useRowsInView(rows.length);
   const rowProps = useListKeys(ids, { open, onOpen, onAbsent: show });
-  const columns = [
-    ...['Time', ...(isOperator ? ['Key'] : []), 'Model', 'Wire', 'State'],
-    ...['Tokens in / out', 'Cost', 'First / whole'].map(numbers),
-  ];
+  const columns = columnsOf(isOperator);
   return (
     <Table label="Requests" columns={columns} rowCount={rows.length + 1} body={body}>
       <Gap columns={columns.length} height={above} />

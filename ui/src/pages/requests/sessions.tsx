@@ -2,7 +2,8 @@
 
 import { formatCount, formatShort, Money, Time } from '../../parts/numbers.tsx';
 import { Empty, Loaded } from '../../parts/states.tsx';
-import { numbers, Table } from '../../parts/table.tsx';
+import { type Column, numbers, Table } from '../../parts/table.tsx';
+import { TableTools } from '../../parts/table-tools.tsx';
 import { useListKeys } from '../../parts/use-list-keys.ts';
 import { useSession } from '../../session.ts';
 import { type Filters, type SessionLine, useSessions } from './query.ts';
@@ -14,6 +15,7 @@ interface SessionsProps {
 }
 
 export function Sessions({ filters, isPaused, onOpen }: SessionsProps) {
+  const { isOperator } = useSession();
   const asked = useSessions(filters, isPaused);
   return (
     <Loaded asked={asked}>
@@ -23,11 +25,21 @@ export function Sessions({ filters, isPaused, onOpen }: SessionsProps) {
             Coding agents name theirs by themselves; other programs do with the header <code>x-session-id</code>.
           </Empty>
         ) : (
-          <SessionTable lines={data} isComplete={complete} onOpen={onOpen} />
+          <>
+            <div className="flex border-b p-3">
+              <TableTools table="Sessions" columns={columnsOf(isOperator)} file="sessions" rows={data} />
+            </div>
+            <SessionTable lines={data} isComplete={complete} onOpen={onOpen} />
+          </>
         )
       }
     </Loaded>
   );
+}
+
+function columnsOf(isOperator: boolean): Column[] {
+  const sums = ['Turns', 'Failed', 'Partial', 'Tools failed', 'In', 'Cached', 'Out', 'Cost'].map(numbers);
+  return ['Last', 'Session', ...(isOperator ? ['Key'] : []), 'Models', ...sums];
 }
 
 interface SessionTableProps {
@@ -42,12 +54,10 @@ function SessionTable({ lines, isComplete, onOpen }: SessionTableProps) {
     lines.map(({ session }) => session),
     { open: undefined, onOpen },
   );
-  const columns = ['Last', 'Session', ...(isOperator ? ['Key'] : []), 'Models'];
-  const sums = ['Turns', 'Failed', 'Partial', 'Tools failed', 'In', 'Cached', 'Out', 'Cost'].map(numbers);
   return (
     <Table
       label="Sessions"
-      columns={[...columns, ...sums]}
+      columns={columnsOf(isOperator)}
       below={
         <div className="flex flex-col gap-1 border-t p-3 text-center text-dim">
           {!isComplete && <p>Made of the newest 5,000 requests of a day.</p>}

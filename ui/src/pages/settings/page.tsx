@@ -4,13 +4,13 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { api, bodyOf, request } from '../../api.ts';
-import { useKeyNames } from '../../keys.ts';
 import { Time } from '../../parts/numbers.tsx';
 import { Card, Page } from '../../parts/page.tsx';
 import { Segments } from '../../parts/segments.tsx';
 import { Empty, ErrorNotice, Loaded } from '../../parts/states.tsx';
 import { Status } from '../../parts/status.tsx';
 import { Table } from '../../parts/table.tsx';
+import { SaveRows } from '../../parts/table-tools.tsx';
 import { useSession } from '../../session.ts';
 import { chooseTheme, useTheme } from '../../theme.ts';
 import { pageOf, useViews, VIEW_PAGES } from '../../views.ts';
@@ -19,6 +19,7 @@ interface SessionRow {
   id: string;
   role: 'admin' | 'viewer' | 'key';
   key_hash: string | null;
+  key_name: string | null;
   opened_with: 'code' | 'token' | 'key';
   opened_at: string;
   seen_at: string;
@@ -44,7 +45,7 @@ export function SettingsPage() {
           : 'Own sessions, saved views, and the look of this browser.'
       }
     >
-      <Card title="Sessions">
+      <Card title="Sessions" actions={<SaveRows file="browser-sessions" rows={sessions.data ?? []} />}>
         <Loaded asked={sessions}>{(rows) => <Sessions rows={rows} />}</Loaded>
       </Card>
       <Card title="Saved views">
@@ -69,7 +70,6 @@ export function SettingsPage() {
 }
 
 function Sessions({ rows }: { rows: SessionRow[] }) {
-  const nameOf = useKeyNames();
   const queries = useQueryClient();
   const { signOut } = useSession();
   const end = useMutation({
@@ -93,7 +93,7 @@ function Sessions({ rows }: { rows: SessionRow[] }) {
                 {row.current && <Status tone="good">this one</Status>}
               </span>
             </td>
-            <td className="max-w-56 truncate text-dim">{row.key_hash === null ? '—' : nameOf(row.key_hash)}</td>
+            <td className="max-w-56 truncate text-dim">{row.key_name ?? row.key_hash ?? '—'}</td>
             <td>
               <Time at={row.opened_at} />
             </td>

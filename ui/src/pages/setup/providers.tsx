@@ -26,9 +26,8 @@ interface TestResult {
 
 export function Providers() {
   const asked = useQuery({
-    queryKey: ['config', 'providers'],
-    queryFn: async () =>
-      (await bodyOf<{ data: { providers: Provider[] } }>(api.GET('/admin/v1/config'))).data.providers,
+    queryKey: ['setup', 'providers'],
+    queryFn: async () => (await bodyOf<{ data: { providers: Provider[] } }>(api.GET('/admin/v1/setup'))).data.providers,
   });
   return (
     <Loaded asked={asked}>

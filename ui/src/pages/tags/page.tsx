@@ -3,12 +3,14 @@
 import { getRouteApi, Link } from '@tanstack/react-router';
 import { Plus } from 'lucide-react';
 import { Budgets, budgetsOfTag, Forecast } from '../../parts/budgets.tsx';
+import { pathWith } from '../../parts/copy-as.tsx';
 import { limitWords } from '../../parts/limits.ts';
 import { formatCount, Money } from '../../parts/numbers.tsx';
 import { Card, Page } from '../../parts/page.tsx';
 import { Panel } from '../../parts/panel.tsx';
 import { Empty, Loaded } from '../../parts/states.tsx';
 import { FilterLine, numbers, Older, SearchField, ShownCount, Table } from '../../parts/table.tsx';
+import { TableTools } from '../../parts/table-tools.tsx';
 import { useListKeys } from '../../parts/use-list-keys.ts';
 import { forecastOf } from '../../periods.ts';
 import { useSession } from '../../session.ts';
@@ -17,6 +19,7 @@ import { EditTag } from './edit.tsx';
 import { type TagView, useTags } from './query.ts';
 
 const route = getRouteApi('/tags');
+const COLUMNS = ['Tag', numbers('Keys'), 'Budget', ...['This month', 'Forecast', 'In all'].map(numbers), 'Limits'];
 
 export function TagsPage() {
   const { find, open, edit } = route.useSearch();
@@ -47,6 +50,13 @@ export function TagsPage() {
             onChange={(text) => change({ find: text })}
           />
           <ShownCount shown={tags.length} all={asked.data?.pages[0]?.total ?? 0} />
+          <TableTools
+            table="Tags"
+            columns={COLUMNS}
+            file="tags"
+            rows={tags}
+            same={{ path: pathWith('/admin/v1/tags', { search: find }), command: 'polygate tags list' }}
+          />
         </FilterLine>
         <Loaded asked={asked}>
           {() =>
@@ -89,18 +99,7 @@ function TagTable({ tags, open, onOpen }: TagTableProps) {
     { open, onOpen },
   );
   return (
-    <Table
-      label="Tags"
-      columns={[
-        'Tag',
-        numbers('Keys'),
-        'Budget',
-        numbers('This month'),
-        numbers('Forecast'),
-        numbers('In all'),
-        'Limits',
-      ]}
-    >
+    <Table label="Tags" columns={COLUMNS}>
       {tags.map((view) => {
         const { tag, keys, limits, spent } = view;
         return (

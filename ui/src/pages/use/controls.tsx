@@ -32,11 +32,12 @@ interface ControlsProps {
   span: Span;
   filters: UseFilters;
   tagNames: readonly string[];
-  nameOfKey(hash: string): string;
+  /** Name of the key that the filter has. */
+  keyName: string;
   onChange(next: UseView & UseFilters): void;
 }
 
-export function Controls({ view, span, filters, tagNames, nameOfKey, onChange }: ControlsProps) {
+export function Controls({ view, span, filters, tagNames, keyName, onChange }: ControlsProps) {
   const { by, second, metric, top, per, cumulative, compare } = view;
   const tags = tagNames.map((name) => `tag:${name}` as const);
   const offered = [...new Set<Dimension>([...PLAIN_DIMENSIONS, ...tags, by, ...(second ? [second] : [])])];
@@ -105,7 +106,7 @@ export function Controls({ view, span, filters, tagNames, nameOfKey, onChange }:
                   className="button !bg-accent-soft"
                   onClick={() => onChange({ [name]: undefined })}
                 >
-                  {name}: {name === 'key' ? nameOfKey(value) : value}
+                  {name}: {name === 'key' ? keyName : value}
                   <X size={13} aria-label="Remove this filter" />
                 </button>
               )

@@ -2,9 +2,9 @@
 
 import { getRouteApi } from '@tanstack/react-router';
 import { Download } from 'lucide-react';
-import { lazy, Suspense } from 'react';
+import { lazy, Suspense, useMemo } from 'react';
 import { saveFile } from '../../csv.ts';
-import { useKeyNames, useTagNames } from '../../keys.ts';
+import { useKeyName, useTagNames } from '../../keys.ts';
 import { StackedBars } from '../../parts/chart/bars.tsx';
 import { OTHER } from '../../parts/chart/colors.ts';
 import { formatShort } from '../../parts/numbers.tsx';
@@ -31,10 +31,10 @@ export function UsePage() {
   const { by = 'model', metric = 'cost', top = '8', second: chosen, cumulative, compare, ...given } = route.useSearch();
   const second = chosen === by ? undefined : chosen;
   const navigate = route.useNavigate();
-  const nameOf = useKeyNames();
   const tagNames = useTagNames();
   const { key, model, provider, protocol, status, tag } = given;
   const filters = { key, model, provider, protocol, status, tag };
+  const keyName = useKeyName(key);
   const { span, asked } = useReport(given, (one) =>
     usageOfAll({
       ...{ span: one, by: [one.step, by], filters, subgroup: second },
@@ -45,10 +45,11 @@ export function UsePage() {
     navigate({ search: (search) => ({ ...search, ...next }) });
   const drill = (next: UseFilters) =>
     change({ ...next, by: second ?? (by === 'model' ? 'key' : 'model'), second: undefined });
+  const keyNames = useMemo(() => new Map(asked.data?.data.map((line) => [line.key, line.key_name])), [asked.data]);
   const label = (dimension: Dimension, id: string) => {
     if (id === OTHER) return 'Other';
     if (id === NONE) return dimension.startsWith('tag:') ? 'without the tag' : 'not known';
-    return dimension === 'key' ? nameOf(id) : id;
+    return (dimension === 'key' && keyNames.get(id)) || id;
   };
 
   return (
@@ -60,7 +61,7 @@ export function UsePage() {
       <RangePicker time={given} span={span} byDefault="24h" onChange={change} />
       <Controls
         view={{ by, second, metric, top, per: given.per, cumulative, compare }}
-        {...{ span, filters, tagNames, nameOfKey: nameOf, onChange: change }}
+        {...{ span, filters, tagNames, keyName, onChange: change }}
       />
       <Loaded asked={asked} loading={<LoadingBlock className="h-96" />}>
         {(report) =>

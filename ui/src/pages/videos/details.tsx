@@ -4,7 +4,6 @@ import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { Ban, Download, Trash2, Webhook } from 'lucide-react';
 import { useState } from 'react';
-import { useKeyNames } from '../../keys.ts';
 import { Facts } from '../../parts/facts.tsx';
 import { Age, Money, Time } from '../../parts/numbers.tsx';
 import { ErrorNotice, Loaded } from '../../parts/states.tsx';
@@ -30,7 +29,6 @@ interface DetailProps {
 
 function Detail({ task, onDeleted }: DetailProps) {
   const { isOperator, isAdmin, session } = useSession();
-  const nameOf = useKeyNames();
   const { submission } = task;
   const moment = (seconds: number | undefined) =>
     seconds === undefined ? '—' : <Time at={new Date(seconds * 1000).toISOString()} />;
@@ -77,7 +75,7 @@ function Detail({ task, onDeleted }: DetailProps) {
         <h2 className="mb-2">Facts</h2>
         <Facts
           rows={[
-            ...(isOperator ? [['Key', nameOf(task.key ?? '')] as const] : []),
+            ...(isOperator ? [['Key', task.key_name ?? task.key] as const] : []),
             ['Made', `${task.usage?.video_seconds ?? 0} s`],
             ['Cost', task.usage ? <Money key="cost" usd={task.usage.video_cost} /> : 'not known yet'],
             ['Created', moment(task.created_at)],

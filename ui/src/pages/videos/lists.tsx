@@ -1,10 +1,9 @@
 /** Lists of video tasks: cards with first frames, and rows. */
 
 import { Film } from 'lucide-react';
-import { useKeyNames } from '../../keys.ts';
 import { Age, Money } from '../../parts/numbers.tsx';
 import { Status, type Tone } from '../../parts/status.tsx';
-import { numbers, Table } from '../../parts/table.tsx';
+import { type Column, numbers, Table } from '../../parts/table.tsx';
 import type { useListKeys } from '../../parts/use-list-keys.ts';
 import { useSession } from '../../session.ts';
 import { usePoster } from './poster.ts';
@@ -78,12 +77,15 @@ export function Progress({ task: { progress = 0 } }: { task: VideoTask }) {
   );
 }
 
+export function columnsOf(isOperator: boolean): Column[] {
+  const names = ['Prompt', 'Status', ...(isOperator ? ['Key'] : []), 'Model'];
+  return [...names, ...['Seconds', 'Cost', 'Age'].map(numbers)];
+}
+
 export function VideoTable({ tasks, open, rowProps }: ListProps) {
   const { isOperator } = useSession();
-  const nameOf = useKeyNames();
-  const columns = ['Prompt', 'Status', ...(isOperator ? ['Key'] : []), 'Model'];
   return (
-    <Table label="Videos" columns={[...columns, numbers('Seconds'), numbers('Cost'), numbers('Age')]}>
+    <Table label="Videos" columns={columnsOf(isOperator)}>
       {tasks.map((task) => (
         <tr key={task.id} data-opens data-open={task.id === open ? '' : undefined}>
           <td>
@@ -94,7 +96,7 @@ export function VideoTable({ tasks, open, rowProps }: ListProps) {
           <td>
             <VideoStatus task={task} />
           </td>
-          {isOperator && <td className="max-w-36 truncate">{nameOf(task.key ?? '')}</td>}
+          {isOperator && <td className="max-w-36 truncate">{task.key_name ?? task.key}</td>}
           <td className="text-dim">{task.model}</td>
           <td className="number">{task.usage?.video_seconds ?? task.seconds ?? '—'}</td>
           <td className="number">{task.usage ? <Money usd={task.usage.video_cost} /> : '—'}</td>

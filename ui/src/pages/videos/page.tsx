@@ -1,20 +1,23 @@
 /** Videos: all tasks as a gallery or as a list, with filters, and one of them with its player. */
 
+import { useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
-import { useKeyNames } from '../../keys.ts';
 import { CopyButton } from '../../parts/button.tsx';
 import { Code } from '../../parts/code.tsx';
-import { Card, Page } from '../../parts/page.tsx';
+import { KeyPicker } from '../../parts/key-picker.tsx';
+import { formatCount, Money } from '../../parts/numbers.tsx';
+import { Card, Figure, Figures, Page } from '../../parts/page.tsx';
 import { Panel } from '../../parts/panel.tsx';
 import { Segments } from '../../parts/segments.tsx';
 import { Select } from '../../parts/select.tsx';
 import { Empty, Loaded } from '../../parts/states.tsx';
 import { FilterLine, Older } from '../../parts/table.tsx';
+import { TableTools } from '../../parts/table-tools.tsx';
 import { useListKeys } from '../../parts/use-list-keys.ts';
 import { useSession } from '../../session.ts';
 import { VideoDetails } from './details.tsx';
-import { Gallery, VideoTable } from './lists.tsx';
-import { useVideos, type VideoTask } from './query.ts';
+import { columnsOf, Gallery, VideoTable } from './lists.tsx';
+import { useVideos, type VideoSummary, type VideoTask, videoSummary } from './query.ts';
 import { VIDEO_STATUSES } from './search.ts';
 
 const route = getRouteApi('/videos');
@@ -29,12 +32,15 @@ export function VideosPage() {
   const pages = useVideos(filters);
   const tasks = pages.data?.pages.flatMap(({ data }) => data) ?? [];
   const asked = { ...pages, data: pages.data && tasks };
+  const summary = useQuery(videoSummary(isOperator, filters)).data;
+  const models = useQuery(videoSummary(isOperator, { key: filters.key })).data?.models ?? [];
   return (
     <Page
       title="Videos"
       about={isOperator ? 'Tasks of all keys, the newest first.' : 'Tasks of this key, the newest first.'}
       actions={<Segments label="View" values={VIEWS} value={view} onChange={(next) => change({ view: next })} />}
     >
+      {summary && summary.tasks > 0 && <Summary summary={summary} />}
       <Card>
         <FilterLine>
           <Select
@@ -51,13 +57,19 @@ export function VideosPage() {
             value={filters.model ?? ''}
             options={[
               { value: '', label: 'All models' },
-              ...namesIn(tasks, 'model', filters.model).map((value) => ({ value, label: value })),
+              ...modelsOf(models, filters.model).map((value) => ({ value, label: value })),
             ]}
             onChange={(model) => change({ model: model || undefined })}
           />
           {isOperator && (
-            <KeyFilter tasks={tasks} value={filters.key} onChange={(key) => change({ key: key || undefined })} />
+            <KeyPicker
+              label="Key"
+              value={filters.key}
+              none="All keys"
+              onChange={(key) => change({ key: key || undefined })}
+            />
           )}
+          {view === 'list' && <TableTools table="Videos" columns={columnsOf(isOperator)} file="videos" rows={tasks} />}
         </FilterLine>
         <Loaded asked={asked}>
           {(shown) => (
@@ -118,27 +130,21 @@ function NoVideos() {
   );
 }
 
-interface KeyFilterProps {
-  tasks: VideoTask[];
-  value: string | undefined;
-  onChange(key: string): void;
-}
-
-function KeyFilter({ tasks, value, onChange }: KeyFilterProps) {
-  const nameOf = useKeyNames();
-  const hashes = namesIn(tasks, 'key', value);
+function Summary({ summary: { tasks, states, cost, seconds, complete } }: { summary: VideoSummary }) {
+  const share = (count: number) => (tasks === 0 ? undefined : `${Math.round((100 * count) / tasks)} %`);
   return (
-    <Select
-      label="Key"
-      value={value ?? ''}
-      options={[{ value: '', label: 'All keys' }, ...hashes.map((hash) => ({ value: hash, label: nameOf(hash) }))]}
-      onChange={onChange}
-    />
+    <Figures>
+      <Figure label="Videos" value={formatCount(tasks)} note={complete ? 'tasks' : 'newest ones'} />
+      <Figure label="On the way" value={formatCount(states.queued + states.in_progress)} />
+      <Figure label="Completed" value={formatCount(states.completed)} note={share(states.completed)} />
+      <Figure label="Failed" value={formatCount(states.failed)} note={share(states.failed)} />
+      <Figure label="Made" value={`${formatCount(seconds)} s`} />
+      <Figure label="Cost" value={<Money usd={cost} />} note="of those that ended" />
+    </Figures>
   );
 }
 
-/** What the tasks that are shown have, and what is chosen. */
-function namesIn(tasks: VideoTask[], field: 'model' | 'key', chosen: string | undefined): string[] {
-  const names = [chosen, ...tasks.map((task) => task[field])].filter((name) => name !== undefined);
-  return [...new Set(names)].toSorted();
+/** Those of all tasks, and the chosen one. */
+function modelsOf(models: VideoSummary['models'], chosen: string | undefined): string[] {
+  return [...new Set([chosen, ...models.map(({ model }) => model)])].filter((model) => model !== undefined).toSorted();
 }

@@ -1,6 +1,6 @@
 /** Video tasks: pages of all keys for operators, of the own key for its holder, and what can be done with one. */
 
-import { queryOptions, useInfiniteQuery, useMutation, useQueryClient } from '@tanstack/react-query';
+import { keepPreviousData, queryOptions, useInfiniteQuery, useMutation, useQueryClient } from '@tanstack/react-query';
 import { api, bodyOf, request } from '../../api.ts';
 import { useSession } from '../../session.ts';
 import type { VIDEO_STATUSES } from './search.ts';
@@ -29,6 +29,7 @@ export interface VideoTask {
   metadata?: Record<string, string>;
   /** Hash of its key; for operators. */
   key?: string;
+  key_name?: string | null;
 }
 
 /** How a task was handed to its provider; for operators. */
@@ -72,6 +73,32 @@ export function useVideos({ key, ...filters }: VideoFilters) {
     },
     getNextPageParam: ({ next }) => next ?? undefined,
     refetchInterval: ({ state }) => (state.data?.pages.some(({ data }) => data.some(isOpen)) ? LOOK_EVERY_MS : false),
+  });
+}
+
+export interface VideoSummary {
+  tasks: number;
+  seconds: number;
+  cost: string;
+  states: Record<VideoTask['status'], number>;
+  models: { model: string; tasks: number; seconds: number; cost: string }[];
+  complete: boolean;
+}
+
+/** Sums of the tasks of a model, or of all; those of another key for operators. Under the key of the lists, so that a change asks again. */
+export function videoSummary(isOperator: boolean, { key, model }: Pick<VideoFilters, 'key' | 'model'>) {
+  return queryOptions({
+    queryKey: ['videos', 'summary', isOperator, key, model],
+    placeholderData: keepPreviousData,
+    refetchInterval: ({ state }) =>
+      state.data && state.data.states.queued + state.data.states.in_progress > 0 ? LOOK_EVERY_MS : false,
+    queryFn: async () => {
+      const query = { ...(model !== undefined && { model }) };
+      const found = isOperator
+        ? api.GET('/admin/v1/videos/summary', { params: { query: { ...query, ...(key !== undefined && { key }) } } })
+        : api.GET('/v1/self/videos/summary', { params: { query } });
+      return (await bodyOf<{ data: VideoSummary }>(found)).data;
+    },
   });
 }
 

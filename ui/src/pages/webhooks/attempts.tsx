@@ -4,7 +4,7 @@ import { formatCount, Time } from '../../parts/numbers.tsx';
 import { Status } from '../../parts/status.tsx';
 import type { Attempt, Delivery } from './query.ts';
 
-const OUTCOMES: Record<Attempt['outcome'], string> = {
+export const OUTCOME_WORDS: Record<Attempt['outcome'], string> = {
   ack: 'acknowledged',
   http_status: 'refused',
   timeout: 'no answer in time',
@@ -16,7 +16,7 @@ const OUTCOMES: Record<Attempt['outcome'], string> = {
 };
 
 export function outcomeOf({ outcome, status }: Attempt): string {
-  return status === undefined ? OUTCOMES[outcome] : `${OUTCOMES[outcome]}, ${status}`;
+  return status === undefined ? OUTCOME_WORDS[outcome] : `${OUTCOME_WORDS[outcome]}, ${status}`;
 }
 
 /** A filled dot is an attempt that was acknowledged, a cross one that failed, a ring one to come. */

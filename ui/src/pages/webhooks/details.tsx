@@ -4,7 +4,6 @@ import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { Film, RotateCw } from 'lucide-react';
 import { useState } from 'react';
-import { useKeyNames } from '../../keys.ts';
 import { Code } from '../../parts/code.tsx';
 import { Facts } from '../../parts/facts.tsx';
 import { Time } from '../../parts/numbers.tsx';
@@ -24,7 +23,6 @@ export function DeliveryDetails({ task }: { task: string }) {
 
 function Detail({ delivery }: { delivery: Delivery }) {
   const { isOperator, isAdmin, session } = useSession();
-  const nameOf = useKeyNames();
   const sent = useQuery(bodyOfDelivery(isOperator, delivery.task_id));
   const replay = useReplay(delivery.task_id);
   return (
@@ -60,7 +58,7 @@ function Detail({ delivery }: { delivery: Delivery }) {
         <Facts
           rows={[
             ['Idempotency key', <code key="id">{delivery.id}</code>],
-            ...(isOperator && delivery.key ? [['Key', nameOf(delivery.key)] as const] : []),
+            ...(isOperator && delivery.key ? [['Key', delivery.key_name ?? delivery.key] as const] : []),
             ['Created', <Time key="created" at={delivery.created_at} />],
             ['Settled', delivery.settled_at ? <Time key="settled" at={delivery.settled_at} /> : 'not yet'],
             ['Next attempt', delivery.next_attempt_at ? <Time key="next" at={delivery.next_attempt_at} /> : '—'],

@@ -4,22 +4,23 @@ import { useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import { ShieldCheck } from 'lucide-react';
 import { useState } from 'react';
-import { useKeyNames } from '../../keys.ts';
 import { CopyButton } from '../../parts/button.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
+import { KeyPicker } from '../../parts/key-picker.tsx';
 import { formatCount, Time } from '../../parts/numbers.tsx';
 import { Card, Page } from '../../parts/page.tsx';
 import { Panel } from '../../parts/panel.tsx';
 import { Select } from '../../parts/select.tsx';
 import { Empty, Loaded } from '../../parts/states.tsx';
 import { Status, type Tone } from '../../parts/status.tsx';
-import { FilterLine, numbers, Older, Table } from '../../parts/table.tsx';
+import { type Column, FilterLine, numbers, Older, Table } from '../../parts/table.tsx';
+import { TableTools } from '../../parts/table-tools.tsx';
 import { useListKeys } from '../../parts/use-list-keys.ts';
 import { useSession } from '../../session.ts';
-import { AttemptDots } from './attempts.tsx';
+import { AttemptDots, OUTCOME_WORDS } from './attempts.tsx';
 import { DeliveryDetails } from './details.tsx';
 import { type Delivery, type ReceiverFigures, receiverList, useDeliveries } from './query.ts';
-import { DELIVERY_STATES } from './search.ts';
+import { DELIVERY_STATES, OUTCOMES } from './search.ts';
 import { SignatureForm } from './signature-form.tsx';
 
 const route = getRouteApi('/webhooks');
@@ -63,6 +64,24 @@ export function WebhooksPage() {
             options={[{ value: '', label: 'All receivers' }, ...hosts.map((host) => ({ value: host, label: host }))]}
             onChange={(host) => change({ host: host || undefined })}
           />
+          <Select
+            label="Last attempt"
+            value={filters.outcome ?? ''}
+            options={[
+              { value: '', label: 'Any last attempt' },
+              ...OUTCOMES.map((value) => ({ value, label: OUTCOME_WORDS[value] })),
+            ]}
+            onChange={(outcome) => change({ outcome: outcome || undefined })}
+          />
+          {isOperator && (
+            <KeyPicker
+              label="Key"
+              value={filters.key}
+              none="All keys"
+              onChange={(key) => change({ key: key || undefined })}
+            />
+          )}
+          <TableTools table="Webhooks" columns={columnsOf(isOperator)} file="webhooks" rows={deliveries} />
         </FilterLine>
         <Loaded asked={{ ...pages, data: pages.data && deliveries }}>
           {(shown) =>
@@ -152,6 +171,11 @@ function percent(share: number): string {
   return share === 1 ? '100' : Math.min(99.9, share * 100).toFixed(1);
 }
 
+function columnsOf(isOperator: boolean): Column[] {
+  const names = ['Created', 'Event', ...(isOperator ? ['Key'] : []), 'Receiver', 'State', 'Attempts'];
+  return [...names, numbers('Next attempt'), numbers('Answered in')];
+}
+
 interface DeliveryTableProps {
   deliveries: Delivery[];
   open: string | undefined;
@@ -160,14 +184,12 @@ interface DeliveryTableProps {
 
 function DeliveryTable({ deliveries, open, onOpen }: DeliveryTableProps) {
   const { isOperator } = useSession();
-  const nameOf = useKeyNames();
   const rowProps = useListKeys(
     deliveries.map(({ task_id: task }) => task),
     { open, onOpen },
   );
-  const columns = ['Created', 'Event', ...(isOperator ? ['Key'] : []), 'Receiver', 'State', 'Attempts'];
   return (
-    <Table label="Webhooks" columns={[...columns, numbers('Next attempt'), numbers('Answered in')]}>
+    <Table label="Webhooks" columns={columnsOf(isOperator)}>
       {deliveries.map((delivery) => {
         const last = delivery.attempts.at(-1);
         return (
@@ -178,7 +200,7 @@ function DeliveryTable({ deliveries, open, onOpen }: DeliveryTableProps) {
               </button>
             </td>
             <td className="font-medium">{delivery.id.slice(delivery.task_id.length + 1)}</td>
-            {isOperator && <td className="max-w-36 truncate">{nameOf(delivery.key ?? '')}</td>}
+            {isOperator && <td className="max-w-36 truncate">{delivery.key_name ?? delivery.key}</td>}
             <td className="max-w-64 truncate text-dim">{new URL(delivery.url).host}</td>
             <td>
               <DeliveryState state={delivery.state} />

@@ -3,14 +3,14 @@
 import { queryOptions, useInfiniteQuery, useMutation, useQueryClient } from '@tanstack/react-query';
 import { api, bodyOf, request } from '../../api.ts';
 import { useSession } from '../../session.ts';
-import type { DELIVERY_STATES } from './search.ts';
+import type { DELIVERY_STATES, OUTCOMES } from './search.ts';
 
 export interface Attempt {
   n: number;
   trigger: 'schedule' | 'replay';
   started_at: string;
   ended_at: string;
-  outcome: 'ack' | 'http_status' | 'timeout' | 'dns' | 'connect' | 'tls' | 'protocol' | 'blocked';
+  outcome: (typeof OUTCOMES)[number];
   status?: number;
   next_attempt_at: string | null;
   /** For operators. */
@@ -29,9 +29,12 @@ export interface Delivery {
   attempts: Attempt[];
   /** Hash of its key; for operators. */
   key?: string;
+  key_name?: string | null;
 }
 
 export interface DeliveryFilters {
+  /** How its last attempt ended. */
+  outcome?: Attempt['outcome'];
   state?: Delivery['state'];
   host?: string;
   key?: string;

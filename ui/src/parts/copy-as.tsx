@@ -1,0 +1,77 @@
+/** What a page asks the gateway for, as a call with curl and as a command of `polygate`. */
+
+import { Terminal } from 'lucide-react';
+import { lazy, Suspense, useState } from 'react';
+import { useSession } from '../session.ts';
+import { quoted } from '../shell.ts';
+import { Dialog } from './dialog.tsx';
+
+// Its colours are loaded when somebody looks.
+const Code = lazy(() => import('./code.tsx').then((module) => ({ default: module.Code })));
+
+export interface SameCall {
+  /** Path and query; of the admin API for operators. */
+  path: string;
+  /** Sent as JSON with POST. */
+  body?: object;
+  /** Absent where there is no equal command. */
+  command?: string | undefined;
+  /** What the command leaves out. */
+  note?: string | undefined;
+}
+
+export function CopyAs({ path, body, command, note }: SameCall) {
+  const [isOpen, setOpen] = useState(false);
+  const { isOperator, clientsUrl } = useSession();
+  const origin = isOperator ? location.origin : clientsUrl;
+  const token = isOperator ? '$POLYGATE_ADMIN_TOKEN' : '$POLYGATE_KEY';
+  const lines = [
+    `curl ${quoted(origin + path)}`,
+    `-H "Authorization: Bearer ${token}"`,
+    ...(body ? ['-H "Content-Type: application/json"', `-d ${quoted(JSON.stringify(body))}`] : []),
+  ];
+  return (
+    <>
+      <button type="button" className="button" onClick={() => setOpen(true)}>
+        <Terminal size={14} aria-hidden />
+        Copy as
+      </button>
+      <Dialog title="The same in a terminal" isOpen={isOpen} onClose={() => setOpen(false)} wide>
+        <Suspense>
+          <div className="flex flex-col gap-5">
+            {command !== undefined && (
+              <section>
+                <h2 className="mb-2">Command</h2>
+                <div className="rounded-lg border bg-page">
+                  <Code language="shell" text={command} />
+                </div>
+                {note && <p className="mt-2 text-dim">{note}</p>}
+              </section>
+            )}
+            <section>
+              <h2 className="mb-2">curl</h2>
+              <div className="rounded-lg border bg-page">
+                <Code language="shell" text={lines.join(' \\\n  ')} />
+              </div>
+            </section>
+          </div>
+        </Suspense>
+      </Dialog>
+    </>
+  );
+}
+
+/** Path with a query of what is given. */
+export function pathWith(path: string, given: Record<string, string | number | boolean | undefined>): string {
+  const query = Object.entries(given).flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value)]]));
+  return query.length === 0 ? path : `${path}?${new URLSearchParams(query)}`;
+}
+
+/** Command with the options that have a value; those that are true have none. */
+export function commandWith(command: string, options: Record<string, string | boolean | undefined>): string {
+  const words = Object.entries(options).flatMap(([name, value]) => {
+    if (value === undefined || value === false || value === '') return [];
+    return value === true ? [name] : [name, quoted(value)];
+  });
+  return [command, ...words].join(' ');
+}
