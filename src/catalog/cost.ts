@@ -56,16 +56,19 @@ export function costOfLine([, count, price]: PriceLine): bigint {
 
 /** Letter of each kind in stored lines. */
 const LETTERS: Record<TokenKind, string> = {
-  ...{
-    input: 'i',
-    cached: 'c',
-    cachedAudio: 'C',
-    cacheWrite: 'w',
-    cacheWrite1h: 'W',
-    audioInput: 'a',
-    imageInput: 'm',
-  },
-  ...{ output: 'o', reasoning: 'r', audioOutput: 'A', imageOutput: 'M', searches: 's', requests: 'q' },
+  input: 'i',
+  cached: 'c',
+  cachedAudio: 'C',
+  cacheWrite: 'w',
+  cacheWrite1h: 'W',
+  audioInput: 'a',
+  imageInput: 'm',
+  output: 'o',
+  reasoning: 'r',
+  audioOutput: 'A',
+  imageOutput: 'M',
+  searches: 's',
+  requests: 'q',
 };
 const KINDS = new Map(Object.entries(LETTERS).map(([kind, letter]) => [letter, kind as TokenKind]));
 const STORED_LINE = /^([a-zA-Z])(\d{1,10})x(\S{1,40})$/;

@@ -1,6 +1,6 @@
 /** Keys of the gateway, for operators. */
 
-import { keepPreviousData, queryOptions, useInfiniteQuery, useQuery } from '@tanstack/react-query';
+import { keepPreviousData, type QueryClient, queryOptions, useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { api, bodyOf } from './api.ts';
 import type { Period } from './periods.ts';
 import { useSession } from './session.ts';
@@ -57,6 +57,9 @@ interface KeyPage {
 
 const PAGE_SIZE = 50;
 const ALL_KEYS = ['keys'];
+/** The gateway refuses longer texts. */
+const MAX_SEARCH_LENGTH = 200;
+const NAME_KEPT_MS = 60_000;
 
 /** Key of all queries of keys. */
 export const keyQueries = { queryKey: ALL_KEYS };
@@ -66,7 +69,12 @@ export function statesOf(isWhole: boolean | undefined): { include_disabled: true
 }
 
 function askForKeys({ search, tag, isWhole }: KeyFilters, page: { limit: number; after?: string }): Promise<KeyPage> {
-  const query = { ...page, ...statesOf(isWhole), ...(search && { search }), ...(tag !== undefined && { tag }) };
+  const query = {
+    ...page,
+    ...statesOf(isWhole),
+    ...(search && { search: search.slice(0, MAX_SEARCH_LENGTH) }),
+    ...(tag !== undefined && { tag }),
+  };
   return bodyOf(api.GET('/admin/v1/keys', { params: { query } }));
 }
 
@@ -98,17 +106,23 @@ export function oneKey(hash: string) {
   });
 }
 
+/** The key with a hash, if there is one. */
+function keyWithHash(hash: string) {
+  return queryOptions({
+    queryKey: [...ALL_KEYS, 'named', hash],
+    queryFn: async () => {
+      const { data } = await askForKeys({ search: hash, isWhole: true }, { limit: PAGE_SIZE });
+      return data.find((key) => key.hash === hash) ?? null;
+    },
+  });
+}
+
 /** Hashes of the keys with this name, or the hash of the one with this hash. */
-export async function hashesOf(nameOrHash: string): Promise<string[]> {
+export async function hashesOf(nameOrHash: string, queries: QueryClient): Promise<string[]> {
   const query = { name: nameOrHash, include_disabled: true };
   const { data } = await bodyOf<KeyPage>(api.GET('/admin/v1/keys', { params: { query } }));
-  if (data.length > 0) return data.map(({ hash }) => hash);
-  const path = { hash: nameOrHash };
-  const found = bodyOf<{ data: KeyView }>(api.GET('/admin/v1/keys/{hash}', { params: { path } }));
-  return found.then(
-    ({ data: { hash } }) => [hash],
-    () => [],
-  );
+  const found = data.length > 0 ? data : [await queries.fetchQuery(keyWithHash(nameOrHash))];
+  return found.flatMap((key) => (key ? [key.hash] : []));
 }
 
 /** As `name=value`, in the order of their names. */
@@ -133,6 +147,10 @@ export function useTagNames(): string[] {
 /** Name of the key with a hash, for operators; the hash until it is known, and for a key that is not there. */
 export function useKeyName(hash: string | undefined): string {
   const { isOperator } = useSession();
-  const { data } = useQuery({ ...oneKey(hash ?? ''), enabled: isOperator && hash !== undefined, staleTime: 60_000 });
+  const { data } = useQuery({
+    ...keyWithHash(hash ?? ''),
+    enabled: isOperator && hash !== undefined,
+    staleTime: NAME_KEPT_MS,
+  });
   return data?.name ?? hash ?? '';
 }

@@ -200,12 +200,7 @@ const ROUTES = {
       query('search', Type.String(), 'Only those with this text in their id or name.'),
     ],
   },
-  Setup: {
-    method: 'GET',
-    path: '/admin/v1/setup',
-    summary: 'Show what a first request needs: providers, keys, and whether one has come',
-    response: schemas.setup,
-  },
+  Setup: { method: 'GET', path: '/admin/v1/setup', summary: 'Show what a request needs', response: schemas.setup },
   Config: {
     method: 'GET',
     path: '/admin/v1/config',

@@ -1,5 +1,6 @@
 /** Filters above the list of requests: two choices, a field for words, and a button for each filter that is on. */
 
+import { useQueryClient } from '@tanstack/react-query';
 import { X } from 'lucide-react';
 import { type FormEvent, type ReactNode, useId, useState } from 'react';
 import { hashesOf, useKeyName } from '../../keys.ts';
@@ -92,9 +93,10 @@ function KeyChip({ hash }: { hash: string }) {
 /** Keys are asked for when a word names one. */
 function useKeyFinder(): (name: string) => Promise<string> {
   const { isOperator } = useSession();
+  const queries = useQueryClient();
   return async (name) => {
     if (!isOperator) throw new WordError('key: is for operators; these are the requests of your key.');
-    const [found, other] = await hashesOf(name);
+    const [found, other] = await hashesOf(name, queries);
     if (!found) throw new WordError(`No key is named “${name}”.`);
     if (other) throw new WordError(`Several keys are named “${name}”: use key: with the hash of one.`);
     return found;
