@@ -71,6 +71,12 @@ export function momentOf({ minute, hour, day, week, month }: UsageLine): string 
   return new Date(minute ?? hour ?? day ?? week ?? month ?? 0).toISOString();
 }
 
+/** Names of the keys that lines of a report are of, by hash. */
+export function keyNamesOf({ data, subgroups, before }: UsageReport): Map<unknown, string | null | undefined> {
+  const lines = [...data, ...(subgroups ?? []), ...(before?.data ?? [])];
+  return new Map(lines.map(({ key, key_name }) => [key, key_name]));
+}
+
 interface Asked {
   span: Span;
   by: readonly string[];

@@ -14,7 +14,7 @@ import { SavedViews } from '../../parts/saved-views.tsx';
 import { Empty, Loaded, LoadingBlock } from '../../parts/states.tsx';
 import { UnknownCosts } from '../../parts/unknown-costs.tsx';
 import { formatMoment, momentsOf, type Span, spanBetween } from '../../spans.ts';
-import { filterOf, type Sums, type UsageReport, usageOfAll, useReport, wordsOf } from '../../usage.ts';
+import { filterOf, keyNamesOf, type Sums, type UsageReport, usageOfAll, useReport, wordsOf } from '../../usage.ts';
 import { Controls, METRIC_NAMES } from './controls.tsx';
 import { bucketsOf, courseBefore, csvOfGroups, figureOf, groupsOf, NONE, runningSums } from './groups.ts';
 import { both, type Dimension, type Metric, type UseFilters } from './search.ts';
@@ -45,7 +45,7 @@ export function UsePage() {
     navigate({ search: (search) => ({ ...search, ...next }) });
   const drill = (next: UseFilters) =>
     change({ ...next, by: second ?? (by === 'model' ? 'key' : 'model'), second: undefined });
-  const keyNames = useMemo(() => new Map(asked.data?.data.map((line) => [line.key, line.key_name])), [asked.data]);
+  const keyNames = useMemo(() => (asked.data ? keyNamesOf(asked.data) : new Map()), [asked.data]);
   const label = (dimension: Dimension, id: string) => {
     if (id === OTHER) return 'Other';
     if (id === NONE) return dimension.startsWith('tag:') ? 'without the tag' : 'not known';
