@@ -32,6 +32,8 @@ export interface AccountingOptions {
 }
 
 export interface Accounting {
+  /** Id of this process among those that share the store. */
+  instance: string;
   /** The store with all records that were acknowledged. */
   records: Store;
   admission: AdmissionControl;
@@ -154,6 +156,7 @@ export async function openAccounting(options: AccountingOptions): Promise<Accoun
   }
 
   return {
+    instance: instance.id,
     admission: createAdmissionControl({ recorder, limits, store, now }),
     tags,
     recorder,

@@ -104,6 +104,7 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
     userAgent,
     now: clock.now,
     stopping,
+    hear: state.attempts.hear,
     trace: parts.config.usage.trace,
     async prepare(request, { provider, dialect }, client) {
       if (parts.config.responses.hostedTools === 'refuse') requireWebSearch(request);
@@ -170,6 +171,7 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
     tags: accounting.tags,
     refusesHostedTools: () => parts.config.responses.hostedTools === 'refuse',
     recorder: accounting.recorder,
+    instance: accounting.instance,
     operation: createOperationReadings({
       ...options,
       startedAt: clock.now(),

@@ -44,6 +44,8 @@ export interface AttemptOptions {
   now(): number;
   /** Cancelled when the shutdown deadline of the gateway passes. */
   stopping?: Cancellation;
+  /** Gets the headers of each response, with the id of the endpoint. */
+  hear?(id: string, headers: UpstreamHeaders): void;
 }
 
 const STOPPED = 'The gateway was stopped before the end; try again.';
@@ -89,6 +91,7 @@ export class RunningAttempt implements ResponseContext, UpstreamReceiver {
   isAbandoned = false;
   readonly #attempted: AttemptedCall;
   readonly #options: AttemptOptions;
+  readonly #id: string;
   readonly #served: ServingEndpoint;
   readonly #began: number;
   readonly #outcome = Promise.withResolvers<AttemptResult>();
@@ -105,6 +108,7 @@ export class RunningAttempt implements ResponseContext, UpstreamReceiver {
     const { call, reply, attempts } = attempted;
     const { endpoint, model, credential } = place;
     const { path, dropped, note = noteOf(place.endpoint) } = planned;
+    this.#id = place.id;
     this.call = call;
     this.endpoint = endpoint;
     this.planned = planned;
@@ -210,6 +214,7 @@ export class RunningAttempt implements ResponseContext, UpstreamReceiver {
 
   head(status: number, headers: UpstreamHeaders): void {
     this.record.status = status;
+    this.#options.hear?.(this.#id, headers);
     this.#responder.head(status, headers);
   }
 

@@ -61,6 +61,8 @@ export interface CircuitBreakerOptions {
   cooldown: () => number;
   now?: () => number;
   onCooldown?(circuit: OpenCircuit): void;
+  /** An attempt has ended; `error` where the upstream is at fault. */
+  onEnded?(id: string, error?: GatewayError): void;
 }
 
 /** Consecutive failures that open the circuit. A 429, a 529 or a `retry-after` opens it at once. */
@@ -78,6 +80,7 @@ export function createCircuitBreaker({
   cooldown,
   now = monotonicNow,
   onCooldown,
+  onEnded,
 }: CircuitBreakerOptions): CircuitBreaker {
   const states = new Map<string, BreakerState>();
 
@@ -147,12 +150,14 @@ export function createCircuitBreaker({
       if (probe) states.set(id, { type: 'half-open', cooldownMs: before.cooldownMs, cause: before.cause });
       return {
         succeeded() {
+          onEnded?.(id);
           const state = states.get(id);
           // A success that started before the circuit opened does not close it.
           if (state?.type === 'open' && state !== before) return;
           if (state?.type !== 'half-open' || probe) states.delete(id);
         },
         failed(error) {
+          onEnded?.(id, error);
           const state = states.get(id);
           if (state?.type === 'half-open' && !probe) return;
           const next = afterFailure(state, error);

@@ -1,5 +1,6 @@
-/** Health of endpoints: state of their circuits, latency and throughput of the last five minutes. */
+/** Health of endpoints: state of their circuits, latency and throughput of the last five minutes, success of the last day. */
 
+import type { AttemptHistory, ToldLimit } from './attempt-log.ts';
 import type { CircuitState } from './circuit-breaker.ts';
 import { type RoutingState, statisticsKey } from './state.ts';
 
@@ -14,22 +15,27 @@ export interface EndpointHealth {
   /** Of the responses of each kind that this process relayed; absent without any. */
   streamed?: Timings;
   whole?: Timings;
+  /** Attempts of this process in the last day; absent without any. */
+  history?: AttemptHistory;
+  /** What the upstream last told of the limits of the account. */
+  limits: ToldLimit[];
 }
 
 interface Timings {
   /** Seconds to the first byte. */
-  firstByte: { p50: number; p90: number; p99: number };
+  firstByte: { p50: number; p90: number; p95: number; p99: number };
   /** Output tokens per second that the share of responses exceeded; absent if unknown. */
   throughput?: { p50: number; p90: number };
 }
 
 const STREAMED = statisticsKey('', true);
 
-/** Endpoints that this process used, or that failed, lately; sorted by id. */
+/** Endpoints that this process used in the last day, or that failed lately; sorted by id. */
 export function endpointHealth({
   breaker,
   statistics,
-}: Pick<RoutingState, 'breaker' | 'statistics'>): EndpointHealth[] {
+  attempts,
+}: Pick<RoutingState, 'breaker' | 'statistics' | 'attempts'>): EndpointHealth[] {
   const failures = new Map(breaker.failures().map((state) => [state.id, state]));
   const measured = statistics
     .endpoints()
@@ -37,19 +43,22 @@ export function endpointHealth({
 
   function timings(id: string, stream: boolean): Timings | undefined {
     const key = statisticsKey(id, stream);
-    const [p50, p90, p99] = (['p50', 'p90', 'p99'] as const).map((percentile) => statistics.latency(key, percentile));
-    if (p50 === undefined || p90 === undefined || p99 === undefined) return undefined;
+    const [p50, p90, p95, p99] = (['p50', 'p90', 'p95', 'p99'] as const).map((percentile) =>
+      statistics.latency(key, percentile),
+    );
+    if (p50 === undefined || p90 === undefined || p95 === undefined || p99 === undefined) return undefined;
     const [median, most] = (['p50', 'p90'] as const).map((percentile) => statistics.throughput(key, percentile));
     return {
-      firstByte: { p50, p90, p99 },
+      firstByte: { p50, p90, p95, p99 },
       ...(median !== undefined && most !== undefined && { throughput: { p50: median, p90: most } }),
     };
   }
 
-  return [...new Set([...failures.keys(), ...measured])].sort().flatMap((id) => {
+  return [...new Set([...failures.keys(), ...measured, ...attempts.endpoints()])].sort().flatMap((id) => {
     const failure = failures.get(id);
     const [streamed, whole] = [timings(id, true), timings(id, false)];
-    if (!failure && !streamed && !whole) return [];
+    const history = attempts.history(id);
+    if (!failure && !streamed && !whole && !history) return [];
     return {
       id,
       state: failure?.state ?? 'closed',
@@ -57,6 +66,8 @@ export function endpointHealth({
       ...(failure?.milliseconds !== undefined && { cooldownMs: Math.ceil(failure.milliseconds) }),
       ...(streamed && { streamed }),
       ...(whole && { whole }),
+      ...(history && { history }),
+      limits: attempts.limits(id),
     };
   });
 }

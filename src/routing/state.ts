@@ -1,7 +1,8 @@
-/** Routing state: circuit breakers, statistics, retry budget, bindings and absent protocols; survives a reload of the configuration. */
+/** Routing state: circuit breakers, statistics, attempts, retry budget, bindings and absent protocols; survives a reload of the configuration. */
 
 import { monotonicNow } from '../core/clock.ts';
 import { type AbsentProtocols, createAbsentProtocols } from './absent-protocols.ts';
+import { type AttemptLog, createAttemptLog } from './attempt-log.ts';
 import { type CircuitBreaker, createCircuitBreaker, type OpenCircuit } from './circuit-breaker.ts';
 import { type ConversationBindings, createConversationBindings } from './conversation-bindings.ts';
 import { createLatencyStatistics, type LatencyStatistics } from './latency-statistics.ts';
@@ -10,6 +11,7 @@ import { createRetryBudget, type RetryBudget } from './retry-budget.ts';
 export interface RoutingState {
   breaker: CircuitBreaker;
   statistics: LatencyStatistics;
+  attempts: AttemptLog;
   retries: RetryBudget;
   bindings: ConversationBindings;
   absent: AbsentProtocols;
@@ -23,9 +25,16 @@ export interface RoutingStateOptions {
 }
 
 export function createRoutingState({ cooldown, now = monotonicNow, onCooldown }: RoutingStateOptions): RoutingState {
+  const attempts = createAttemptLog(now);
   return {
-    breaker: createCircuitBreaker({ cooldown, now, onCooldown }),
+    breaker: createCircuitBreaker({
+      cooldown,
+      now,
+      onCooldown,
+      onEnded: (id, error) => attempts.count(id, error?.code),
+    }),
     statistics: createLatencyStatistics(now),
+    attempts,
     retries: createRetryBudget(now),
     bindings: createConversationBindings(now),
     absent: createAbsentProtocols(now),

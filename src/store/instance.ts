@@ -3,6 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
 import { type Clock, systemClock } from '../core/clock.ts';
+import { version } from '../core/version.ts';
 import type { Store } from './store.ts';
 
 export interface Instance {
@@ -36,7 +37,7 @@ export async function joinStore(
 ): Promise<Instance> {
   const owns = store.engine === 'sqlite' && role !== 'worker';
   const sendHeartbeat = (exclusive = owns && role === 'sole') =>
-    store.call('heartbeat', { id, now: store.now(), until: store.now() + INSTANCE_TTL_MS, exclusive });
+    store.call('heartbeat', { id, version, now: store.now(), until: store.now() + INSTANCE_TTL_MS, exclusive });
   if (owns) await preserveJobDelays(store, log);
   // Whoever owns the store comes before its workers, so that all instances there are belong to the dead.
   await sendHeartbeat(owns);

@@ -119,7 +119,47 @@ describe('the health of endpoints', () => {
     const text = JSON.stringify((await admin('GET', '/health/endpoints')).body);
     assert.doesNotMatch(text, /key-of-it|[0-9a-f]{16}/);
     fleet.pass(HOUR_MS);
+    const { state, whole } = await health('one/m');
+    assert.deepEqual([state, whole], ['closed', undefined]);
+    fleet.pass(25 * HOUR_MS);
     assert.deepEqual((await admin('GET', '/health/endpoints')).body.data, []);
+  });
+
+  test('has the success of the last minutes, hour and day, the last failure, and what the upstream told', async () => {
+    fleet.pass(25 * HOUR_MS);
+    assert.ok(fleet.upstreams.one);
+    const headers = {
+      'x-ratelimit-limit-requests': '5000',
+      'x-ratelimit-remaining-requests': '4999',
+      'x-ratelimit-reset-requests': '12ms',
+      'x-ratelimit-remaining-tokens': 'many',
+    };
+    fleet.upstreams.one.behaves = { status: 429, headers };
+    await chat('of a conversation that nobody has bound');
+    const failed = await health('one/m');
+    assert.deepEqual(failed.history.last_5_minutes, { attempts: 1, failed: 1 });
+    assert.equal(failed.history.last_failure.code, 'rate_limit_exceeded');
+    const [{ told_at, ...told }, ...more] = failed.limits;
+    assert.deepEqual(told, { kind: 'requests', limit: 5000, remaining: 4999, reset: '12ms' });
+    assert.ok(Number.isFinite(Date.parse(told_at)));
+    assert.deepEqual(more, []);
+    const other = await health('two/m');
+    assert.deepEqual([other.history.last_5_minutes, other.limits], [{ attempts: 1, failed: 0 }, []]);
+    assert.deepEqual([other.credentials, other.history.last_failure], [1, null]);
+    fleet.pass(HOUR_MS);
+    fleet.upstreams.one.behaves = 'well';
+    for (let count = 0; count < 3; count++) await chat(`after an hour ${count}`);
+    const all = (await admin('GET', '/health/endpoints')).body.data;
+    const sum = (name: string, of: string) =>
+      all.reduce((most: number, { history }: Json) => most + history[name][of], 0);
+    assert.deepEqual([sum('last_5_minutes', 'attempts'), sum('last_5_minutes', 'failed')], [3, 0]);
+    assert.deepEqual([sum('last_day', 'attempts'), sum('last_day', 'failed')], [5, 1]);
+    const { history } = await health('one/m');
+    assert.equal(history.half_hours.length, 48);
+    assert.equal(
+      history.half_hours.findLastIndex((counts: Json) => counts.failed > 0),
+      45,
+    );
   });
 });
 

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Json } from '../../src/core/json/json.ts';
+import { version } from '../../src/core/version.ts';
 import type { Store } from '../../src/store/store.ts';
 import { createManualClock, type ManualClock } from '../jobs/manual-clock.ts';
 import { answerJson, ask, startTestGateway, startUpstream, type TestGateway, type TestUpstream } from './harness.ts';
@@ -112,9 +113,11 @@ test('the admin API lists gateways that are alive, and their jobs', async (conte
   const path = `${gateway.adminUrl}/admin/v1/health/replicas`;
   const response = await fetch(path, { headers: AUTHORIZATION });
   assert.equal(response.status, 200);
-  const { data, jobs } = (await response.json()) as Json;
+  const { data, engine, jobs } = (await response.json()) as Json;
+  assert.equal(engine, 'sqlite');
   assert.equal(data.length, 1);
-  const [{ id, role, started_at, alive_until }] = data;
+  const [{ id, role, version: itsVersion, started_at, alive_until, answers }] = data;
+  assert.deepEqual([itsVersion, answers], [version, true]);
   assert.match(id, /^[0-9a-f-]{36}$/);
   assert.equal(role, 'gateway');
   assert.ok(Date.parse(started_at) <= Date.parse(alive_until));

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { Browser } from 'playwright-core';
+import { version } from '../../src/core/version.ts';
 import type { TestGateway } from '../../test/gateway/harness.ts';
 import { assertSound, openBrowser, signInAsAdmin, startGatewayForOperators, type Theme, TOKEN } from './browser.ts';
 
@@ -39,8 +40,19 @@ for (const theme of ['light', 'dark'] satisfies Theme[]) {
     await page.getByRole('row', { name: 'limits.requests_per_minute 600 5' }).waitFor();
   });
 
-  test(`the store is described, in the ${theme} theme`, async () => {
+  test(`endpoints, gateways and the store are described, in the ${theme} theme`, async () => {
     const visitor = await signInAsAdmin(browser, gateway, '/ui/health', { theme });
+    const { page } = visitor;
+    const endpoint = page.getByRole('row', { name: /^sandbox\/echo/ });
+    await endpoint
+      .getByRole('img', { name: /sandbox\/echo: 100 % of \d+ attempts of the last day succeeded/ })
+      .waitFor();
+    assert.match(await endpoint.innerText(), /100 %\s+100 %\s+100 %/);
+    const replica = page.getByRole('region', { name: 'Gateways that run' }).getByRole('row').nth(1);
+    assert.match(
+      await replica.innerText(),
+      new RegExp(`answers this page\\s+gateway\\s+${version.replaceAll('.', '\\.')}`),
+    );
     const store = visitor.page.getByRole('region', { name: 'Store' });
     await store.getByText('SQLite').waitFor();
     await store.getByText('well').waitFor();

@@ -27,6 +27,7 @@ export function createRecordHandlers(options: AdminOptions): RecordHandlers {
     models,
     video,
     secrets,
+    instance,
     clock: { now },
   } = options;
   const reader = createDeliveryReader({ store, secrets, now });
@@ -68,7 +69,9 @@ export function createRecordHandlers(options: AdminOptions): RecordHandlers {
       store.call('liveInstances', { now: at, limit: MAX_REPLICAS }),
       store.call('jobFigures', { now: at }),
     ]);
-    return { data: instances.map(encodeInstance), jobs: jobs.map(encodeJobs) };
+    const isHere = (id: string) => id === instance;
+    const data = instances.map((one) => ({ ...encodeInstance(one), answers: isHere(one.id) }));
+    return { data, engine: store.engine, jobs: jobs.map(encodeJobs) };
   }
 
   return {
@@ -81,9 +84,9 @@ export function createRecordHandlers(options: AdminOptions): RecordHandlers {
   };
 }
 
-function encodeInstance({ id, startedAt, heartbeatUntil }: LiveInstance): Json {
+function encodeInstance({ id, version, startedAt, heartbeatUntil }: LiveInstance): Record<string, Json> {
   const role = id.includes('/') ? 'worker' : 'gateway';
-  return { id, role, started_at: iso(startedAt), alive_until: iso(heartbeatUntil) };
+  return { id, role, version: version ?? null, started_at: iso(startedAt), alive_until: iso(heartbeatUntil) };
 }
 
 function encodeJobs({ kind, due, oldestDueAt, leased, leaseEndsAt }: JobFigures): Json {

@@ -60,7 +60,7 @@ export interface OperationReadings {
 export interface AdminOptions {
   keys: KeyStore;
   secrets: WebhookSecrets;
-  store: Pick<Store, 'call'>;
+  store: Pick<Store, 'call' | 'engine'>;
   video: VideoOptions;
   models(): ModelDirectory;
   routing: RoutingState;
@@ -72,6 +72,8 @@ export interface AdminOptions {
   /** Knows the requests that run in this process. */
   recorder: Pick<Recorder, 'open'> | undefined;
   operation: OperationReadings;
+  /** Id of this process among those that share the store. */
+  instance: string;
   clock: Clock;
   /** Captures of sessions; absent where they are disabled. */
   captures: Captures | undefined;

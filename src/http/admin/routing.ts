@@ -6,8 +6,10 @@ import type { Json } from '../../core/json/json.ts';
 import type { CatalogModel } from '../../core/model.ts';
 import { explain } from '../../inference/explain.ts';
 import { protocolOf } from '../../protocols/index.ts';
+import type { AttemptHistory, ToldLimit } from '../../routing/attempt-log.ts';
 import { type EndpointHealth, endpointHealth } from '../../routing/endpoint-health.ts';
 import { createRoutingState } from '../../routing/state.ts';
+import { iso } from './key-object.ts';
 import { whole } from './query.ts';
 import type { AdminOptions, AdminRequest } from './request.ts';
 import type { AdminHandlers } from './routes.ts';
@@ -17,7 +19,7 @@ type RoutingHandlers = Pick<AdminHandlers, 'Explanation' | 'EndpointHealth' | 'M
 
 const PAGE = { least: 1, most: 1000, byDefault: 100 };
 
-export function createRoutingHandlers({ models, routing, refusesHostedTools }: AdminOptions): RoutingHandlers {
+export function createRoutingHandlers({ models, routing, refusesHostedTools, clock }: AdminOptions): RoutingHandlers {
   async function explanation({ body }: AdminRequest): Promise<Json> {
     assertValid(question, body);
     const { protocol: id, body: request, policy, ideal = false, model = request?.model } = body as Question;
@@ -42,21 +44,23 @@ export function createRoutingHandlers({ models, routing, refusesHostedTools }: A
   }
 
   /** The id of a credential is derived from it: its number is shown instead. */
-  function encodeHealth({ id, cooldownMs, streamed, whole, ...state }: EndpointHealth): Json {
+  function encodeHealth({ id, cooldownMs, streamed, whole, history, limits, ...state }: EndpointHealth): Json {
     const [endpoint = '', credentialId] = splitAtLast(id, '#');
     const [provider = ''] = endpoint.split('/', 1);
-    const credential = models()
-      .providers.get(provider)
-      ?.credentials.find(credentialId ?? '');
+    const credentials = models().providers.get(provider)?.credentials;
+    const credential = credentials?.find(credentialId ?? '');
     const rest = credential?.cooldown() ?? 0;
     return {
       endpoint,
       credential: credential?.number ?? null,
+      credentials: credentials?.all().length ?? null,
       ...state,
       ...(rest > 0 && { credential_cooldown_ms: Math.ceil(rest) }),
       ...(cooldownMs !== undefined && { cooldown_ms: cooldownMs }),
       ...(streamed && { streamed: encodeTimings(streamed) }),
       ...(whole && { whole: encodeTimings(whole) }),
+      ...(history && { history: encodeHistory(history, clock.now()) }),
+      limits: limits.map((limit) => encodeLimit(limit, clock.now())),
     };
   }
 
@@ -108,6 +112,22 @@ export function createRoutingHandlers({ models, routing, refusesHostedTools }: A
 
 function encodeTimings({ firstByte, throughput }: NonNullable<EndpointHealth['whole']>): Json {
   return { first_byte_seconds: firstByte, ...(throughput && { tokens_per_second: throughput }) };
+}
+
+function encodeHistory(history: AttemptHistory, now: number): Json {
+  const { lastFiveMinutes, lastHour, lastDay, halfHours, lastFailure: failure } = history;
+  return {
+    last_5_minutes: lastFiveMinutes,
+    last_hour: lastHour,
+    last_day: lastDay,
+    half_hours: halfHours,
+    last_failure: failure ? { code: failure.code, at: iso(now - failure.millisecondsAgo) } : null,
+  } as unknown as Json;
+}
+
+function encodeLimit({ kind, limit, remaining, reset, millisecondsAgo }: ToldLimit, now: number): Json {
+  const told = { limit: limit ?? null, remaining: remaining ?? null, reset: reset ?? null };
+  return { kind: kind.replace('-', '_'), ...told, told_at: iso(now - millisecondsAgo) };
 }
 
 function splitAtLast(text: string, mark: string): string[] {

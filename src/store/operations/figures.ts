@@ -37,6 +37,8 @@ export const jobFigures = scanning<{ now: number }, JobFigures[]>('state', async
 export interface LiveInstance {
   /** That of a worker begins with the id of its primary and `/`. */
   id: string;
+  /** Absent of one that is older than this column. */
+  version?: string;
   /** Unix milliseconds. */
   startedAt: number;
   /** Time until which it counts as alive. */
@@ -48,12 +50,13 @@ export const liveInstances = reading<{ now: number; limit: number }, LiveInstanc
   'usage',
   async (transaction, values) => {
     const rows = await transaction.all(
-      `SELECT id, started_at, heartbeat_until FROM instance WHERE heartbeat_until > :now
+      `SELECT id, version, started_at, heartbeat_until FROM instance WHERE heartbeat_until > :now
        ORDER BY started_at, id LIMIT :limit`,
       values,
     );
     return rows.map((row) => ({
       id: String(row.id),
+      ...(row.version !== null && { version: String(row.version) }),
       startedAt: Number(row.started_at),
       heartbeatUntil: Number(row.heartbeat_until),
     }));

@@ -8,6 +8,8 @@ import { sumColumns, sumOf } from '../usage-sums.ts';
 
 export interface Heartbeat {
   id: string;
+  /** That of the gateway. */
+  version?: string;
   now: number;
   /** Time until which the instance counts as alive. */
   until: number;
@@ -16,19 +18,22 @@ export interface Heartbeat {
 }
 
 /** Extends the heartbeat of an instance and removes dead instances with their holds. */
-export const heartbeat = writing<Heartbeat, void>('usage', async (transaction, { id, now, until, exclusive }) => {
-  await transaction.run(
-    `INSERT INTO instance (id, started_at, heartbeat_until) VALUES (:id, :now, :until)
-     ON CONFLICT (id) DO UPDATE SET heartbeat_until = excluded.heartbeat_until`,
-    { id, now, until },
-  );
-  // The holds of an instance stay until what they stand for is counted as spent.
-  const dead = `SELECT id FROM instance WHERE (heartbeat_until <= :now OR ${exclusive ? 'id <> :id' : '1 = 0'})
+export const heartbeat = writing<Heartbeat, void>(
+  'usage',
+  async (transaction, { id, version, now, until, exclusive }) => {
+    await transaction.run(
+      `INSERT INTO instance (id, version, started_at, heartbeat_until) VALUES (:id, :version, :now, :until)
+     ON CONFLICT (id) DO UPDATE SET heartbeat_until = excluded.heartbeat_until, version = excluded.version`,
+      { id, version: version ?? null, now, until },
+    );
+    // The holds of an instance stay until what they stand for is counted as spent.
+    const dead = `SELECT id FROM instance WHERE (heartbeat_until <= :now OR ${exclusive ? 'id <> :id' : '1 = 0'})
     AND NOT EXISTS (SELECT 1 FROM usage_group WHERE usage_group.instance = instance.id)`;
-  const values: Row = exclusive ? { now, id } : { now };
-  await transaction.run(`DELETE FROM hold WHERE instance IN (${dead})`, values);
-  await transaction.run(`DELETE FROM instance WHERE id IN (${dead})`, values);
-});
+    const values: Row = exclusive ? { now, id } : { now };
+    await transaction.run(`DELETE FROM hold WHERE instance IN (${dead})`, values);
+    await transaction.run(`DELETE FROM instance WHERE id IN (${dead})`, values);
+  },
+);
 
 /** Latest heartbeat expiry of all instances; 0 without instances. */
 export const lastHeartbeat = reading<object, number>('usage', async (transaction) => {

@@ -7,6 +7,7 @@ import { formatBytes, formatCount, Time } from '../../parts/numbers.tsx';
 import { Card } from '../../parts/page.tsx';
 import { Loaded } from '../../parts/states.tsx';
 import { Status } from '../../parts/status.tsx';
+import { ENGINES } from './query.ts';
 
 interface StoreHealth {
   engine: 'sqlite' | 'postgres';
@@ -20,7 +21,6 @@ interface StoreHealth {
   retention: Record<'usage' | 'usage_size' | 'media' | 'tasks' | 'responses', string>;
 }
 
-const ENGINES = { sqlite: 'SQLite', postgres: 'PostgreSQL' };
 /** Share of the disk below which it is a warning. */
 const LITTLE = 0.1;
 

@@ -1,0 +1,125 @@
+/** One row for each endpoint: its circuit, its success, its times, and the limits that its upstream told. */
+
+import { formatCount, formatShort, Time } from '../../parts/numbers.tsx';
+import { Empty } from '../../parts/states.tsx';
+import { Status, type Tone } from '../../parts/status.tsx';
+import { numbers, Table } from '../../parts/table.tsx';
+import type { Counts, Endpoint, Timings } from './query.ts';
+import { Strip, successOf } from './strip.tsx';
+
+const COLUMNS = [
+  'Endpoint',
+  'State',
+  'Last 24 h',
+  ...['5 min', '1 h', '24 h', 'First byte p50', 'p95', 'Tokens/s'].map(numbers),
+  'Told by the upstream',
+];
+
+export function EndpointTable({ endpoints }: { endpoints: Endpoint[] }) {
+  if (endpoints.length === 0)
+    return <Empty title="No endpoint was used in the last day">Its first request shows it here, with its times.</Empty>;
+  return (
+    <Table label="Endpoints, their success and their times" columns={COLUMNS}>
+      {endpoints.map((endpoint) => (
+        <Row key={`${endpoint.endpoint} ${endpoint.credential}`} endpoint={endpoint} />
+      ))}
+    </Table>
+  );
+}
+
+function Row({ endpoint }: { endpoint: Endpoint }) {
+  const { endpoint: name, credential, credentials, history, limits, cause } = endpoint;
+  const [tone, word] = toneOf(endpoint);
+  const rest = endpoint.cooldown_ms ?? endpoint.credential_cooldown_ms;
+  const kinds = (['streamed', 'whole'] as const).flatMap((kind) => {
+    const timings = endpoint[kind];
+    return timings ? [{ kind, timings }] : [];
+  });
+  return (
+    <tr className="align-top">
+      <td>
+        <div className="font-medium">{name}</div>
+        {credential !== null && credentials !== null && credentials > 1 && (
+          <div className="text-dim">
+            credential {credential} of {credentials}
+          </div>
+        )}
+        {credential !== null && credentials === 1 && <div className="text-dim">1 credential</div>}
+      </td>
+      <td>
+        <span className="flex items-center gap-2">
+          <Status tone={tone}>{word}</Status>
+          {rest !== undefined && <span className="text-dim">{Math.ceil(rest / 1000)} s</span>}
+        </span>
+        {cause && <div className="mt-0.5 text-dim">{cause}</div>}
+        {!cause && history?.last_failure && (
+          <div className="mt-0.5 text-dim">
+            {history.last_failure.code} <Time at={history.last_failure.at} withDate={false} />
+          </div>
+        )}
+      </td>
+      <td>{history && <Strip endpoint={name} halfHours={history.half_hours} day={history.last_day} />}</td>
+      <Success counts={history?.last_5_minutes} />
+      <Success counts={history?.last_hour} />
+      <Success counts={history?.last_day} />
+      <Lines kinds={kinds} show={({ first_byte_seconds: { p50 } }) => msOf(p50)} withKind />
+      <Lines kinds={kinds} show={({ first_byte_seconds: { p95 } }) => msOf(p95)} />
+      <Lines kinds={kinds} show={({ tokens_per_second: rate }) => (rate ? formatCount(Math.round(rate.p50)) : '—')} />
+      <td className="text-dim">
+        {limits.length === 0 && '—'}
+        {limits.map(({ kind, limit, remaining, reset, told_at: at }) => (
+          <div key={kind} className="whitespace-nowrap" title={`Told at ${new Date(at).toLocaleTimeString()}`}>
+            <span className="text-ink tabular-nums">{remaining === null ? '?' : formatShort(remaining)}</span>
+            {limit !== null && ` of ${formatShort(limit)}`} {kind.replace('_', ' ')} left
+            {reset && `, reset ${reset}`}
+          </div>
+        ))}
+      </td>
+    </tr>
+  );
+}
+
+function Success({ counts }: { counts: Counts | undefined }) {
+  const share = counts && successOf(counts);
+  if (counts === undefined || share === undefined) return <td className="number text-dim">—</td>;
+  return (
+    <td
+      className={`number ${counts.failed > 0 ? 'text-warn' : ''}`}
+      title={`${counts.failed} of ${counts.attempts} failed`}
+    >
+      {share}
+    </td>
+  );
+}
+
+interface LinesProps {
+  kinds: { kind: 'streamed' | 'whole'; timings: Timings }[];
+  show(timings: Timings): string;
+  withKind?: boolean;
+}
+
+/** Streamed and whole responses are measured apart. */
+function Lines({ kinds, show, withKind = false }: LinesProps) {
+  return (
+    <td className="number whitespace-nowrap">
+      {kinds.length === 0 && <span className="text-dim">—</span>}
+      {kinds.map(({ kind, timings }) => (
+        <div key={kind}>
+          {withKind && <span className="text-dim">{kind} </span>}
+          {show(timings)}
+        </div>
+      ))}
+    </td>
+  );
+}
+
+function msOf(seconds: number): string {
+  return `${formatCount(Math.round(seconds * 1000))} ms`;
+}
+
+function toneOf({ state, cause, credential_cooldown_ms: resting }: Endpoint): [Tone, string] {
+  if (state === 'open') return ['bad', 'resting'];
+  if (resting) return ['warn', 'credential rests'];
+  if (state !== 'closed') return ['warn', 'on trial'];
+  return cause ? ['warn', 'failed lately'] : ['good', 'well'];
+}

@@ -1,0 +1,65 @@
+/** Health of endpoints and gateways, as the gateway that answers knows it. */
+
+import { queryOptions } from '@tanstack/react-query';
+import { api, bodyOf } from '../../api.ts';
+
+export interface Timings {
+  first_byte_seconds: { p50: number; p95: number };
+  tokens_per_second?: { p50: number };
+}
+
+export interface Counts {
+  attempts: number;
+  failed: number;
+}
+
+export interface Endpoint {
+  endpoint: string;
+  credential: number | null;
+  /** How many the provider has; null of one that is no longer configured. */
+  credentials: number | null;
+  state: string;
+  cause?: string;
+  cooldown_ms?: number;
+  credential_cooldown_ms?: number;
+  streamed?: Timings;
+  whole?: Timings;
+  history?: {
+    last_5_minutes: Counts;
+    last_hour: Counts;
+    last_day: Counts;
+    /** 48, oldest first. */
+    half_hours: Counts[];
+    last_failure: { code: string; at: string } | null;
+  };
+  /** What the upstream told of the account in its headers. */
+  limits: { kind: string; limit: number | null; remaining: number | null; reset: string | null; told_at: string }[];
+}
+
+export interface Replicas {
+  data: {
+    id: string;
+    role: string;
+    version: string | null;
+    started_at: string;
+    alive_until: string;
+    /** Whether it is the one that answered. */
+    answers: boolean;
+  }[];
+  engine: 'sqlite' | 'postgres';
+}
+
+export const ENGINES = { sqlite: 'SQLite', postgres: 'PostgreSQL' };
+
+export const EVERY_MS = 5000;
+
+export const endpointHealth = queryOptions({
+  queryKey: ['health', 'endpoints'],
+  refetchInterval: EVERY_MS,
+  queryFn: async () => (await bodyOf<{ data: Endpoint[] }>(api.GET('/admin/v1/health/endpoints'))).data,
+});
+
+export const replicaList = queryOptions({
+  queryKey: ['health', 'replicas'],
+  queryFn: () => bodyOf<Replicas>(api.GET('/admin/v1/health/replicas')),
+});
