@@ -3,7 +3,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { type ErrorCode, GatewayError } from '../../src/core/errors.ts';
-import { createAttemptLog } from '../../src/routing/attempt-log.ts';
 import { createCircuitBreaker } from '../../src/routing/circuit-breaker.ts';
 import { createConversationBindings } from '../../src/routing/conversation-bindings.ts';
 import { mayFallBack } from '../../src/routing/fallback.ts';
@@ -181,59 +180,6 @@ describe('statistics', () => {
     assert.equal(statistics.latency('0', 'p99'), 2);
     assert.equal(statistics.latency('1', 'p99'), undefined);
     assert.equal(statistics.latency('10000', 'p99'), 1);
-  });
-});
-
-describe('the log of attempts', () => {
-  const MINUTE_MS = 60_000;
-
-  test('counts minutes and half hours that pass, and forgets those of the day before', () => {
-    const { now, pass } = clock();
-    const log = createAttemptLog(now);
-    assert.equal(log.history('a'), undefined);
-    log.count('a', 'timeout');
-    pass(6 * MINUTE_MS);
-    for (let count = 0; count < 4; count++) log.count('a');
-    const sums = () => {
-      const { lastFiveMinutes, lastHour, lastDay } = log.history('a') ?? {};
-      return [lastFiveMinutes, lastHour, lastDay].map((counts) => [counts?.attempts, counts?.failed]);
-    };
-    assert.deepEqual(sums(), [[4, 0], [5, 1], [5, 1]]); // biome-ignore format: A row of sums.
-    assert.deepEqual(log.history('a')?.lastFailure, { code: 'timeout', millisecondsAgo: 6 * MINUTE_MS });
-    pass(61 * MINUTE_MS);
-    assert.deepEqual(sums(), [[0, 0], [0, 0], [5, 1]]); // biome-ignore format: A row of sums.
-    pass(22 * 60 * MINUTE_MS);
-    log.count('a');
-    assert.deepEqual(sums().at(-1), [6, 1]);
-    pass(2 * 60 * MINUTE_MS);
-    assert.deepEqual(sums().at(-1), [1, 0]);
-    assert.equal(log.history('a')?.lastFailure, undefined);
-    pass(24 * 60 * MINUTE_MS);
-    assert.deepEqual([log.history('a'), log.endpoints()], [undefined, []]);
-  });
-
-  test('reads the limits of both forms of headers, and drops what is too long', () => {
-    const log = createAttemptLog(() => 0);
-    log.hear('a', { 'anthropic-ratelimit-requests-remaining': '9', 'anthropic-ratelimit-input-tokens-limit': '1000' });
-    const kinds = log.limits('a').map(({ kind, limit, remaining }) => [kind, limit, remaining]);
-    assert.deepEqual(kinds, [
-      ['requests', undefined, 9],
-      ['input-tokens', 1000, undefined],
-    ]);
-    log.hear('b', { 'x-ratelimit-remaining-requests': '1', 'x-ratelimit-reset-requests': 'x'.repeat(65) });
-    assert.deepEqual(log.limits('b'), []);
-  });
-
-  test('the number of endpoints is bounded', () => {
-    const { now, pass } = clock();
-    const log = createAttemptLog(now);
-    for (let count = 0; count < 10_001; count++) {
-      pass(1);
-      log.count(String(count));
-    }
-    assert.equal(log.endpoints().length, 9001);
-    assert.equal(log.history('0'), undefined);
-    assert.equal(log.history('10000')?.lastDay.attempts, 1);
   });
 });
 
