@@ -2,7 +2,7 @@
 
 import { Link, Outlet, useRouterState } from '@tanstack/react-router';
 import { LogOut, Moon, PanelLeft, Sun } from 'lucide-react';
-import { useEffect, useRef, useState } from 'react';
+import { lazy, Suspense, useEffect, useRef, useState } from 'react';
 import { LoginPage } from '../pages/login/page.tsx';
 import { IconButton } from '../parts/button.tsx';
 import { Loaded, LoadingBlock } from '../parts/states.tsx';
@@ -11,6 +11,8 @@ import { toggleTheme, useTheme } from '../theme.ts';
 import { useEntries } from './entries.ts';
 import { Keyboard } from './keyboard.tsx';
 import { Mark } from './mark.tsx';
+
+const Environment = lazy(() => import('./environment.tsx').then((module) => ({ default: module.Environment })));
 
 export function Frame() {
   const { asked, session } = useSession();
@@ -30,7 +32,7 @@ export function Frame() {
 }
 
 function Shell() {
-  const { session, signOut } = useSession();
+  const { session, signOut, isOperator } = useSession();
   const entries = useEntries();
   const isIn = session !== undefined && session.role !== 'nobody';
   const [isNarrow, setNarrow] = useState(() => localStorage.getItem('polygate-rail') === 'narrow');
@@ -60,6 +62,7 @@ function Shell() {
             Polygate
           </span>
         </div>
+        <Keyboard isNarrow={isNarrow} />
         {entries.map(({ to, label, icon: Icon }) => (
           <Link
             key={to}
@@ -72,6 +75,11 @@ function Shell() {
           </Link>
         ))}
         <div className="ml-auto flex items-center gap-1 md:mt-auto md:ml-0 md:flex-col md:items-stretch">
+          {isOperator && (
+            <Suspense>
+              <Environment isNarrow={isNarrow} />
+            </Suspense>
+          )}
           {isIn && (
             <div className={`px-2.5 py-1 text-dim max-md:hidden ${isNarrow ? 'md:sr-only' : ''}`}>
               <div className="truncate text-ink">{session.key?.name ?? session.role}</div>
@@ -98,7 +106,6 @@ function Shell() {
       <main id="content" className="min-w-0 flex-1 px-4 py-5 md:px-8 md:py-6">
         <Outlet />
       </main>
-      <Keyboard />
     </div>
   );
 }

@@ -5,7 +5,7 @@ import type { Entry } from './entries.ts';
 
 const KEYS: [keys: string[], meaning: string][] = [
   [['⌘ K', 'Ctrl K'], 'find a page, a key, a model or a request'],
-  [['/'], 'search'],
+  [['/'], 'search this page, or everything'],
   [['f'], 'filter'],
   [['j', 'k'], 'next and previous row'],
   [['Enter'], 'open the row'],

@@ -1,6 +1,7 @@
 /** Keyboard of all pages: the palette, `g` and a letter for a page, `/`, `f`, `e`, `t`, and help. */
 
 import { useNavigate } from '@tanstack/react-router';
+import { Search } from 'lucide-react';
 import { lazy, Suspense, useEffect, useRef, useState } from 'react';
 import { isTyping } from '../parts/use-list-keys.ts';
 import { toggleTheme } from '../theme.ts';
@@ -12,13 +13,16 @@ const Help = lazy(() => import('./help.tsx').then((module) => ({ default: module
 /** Time in which the letter has to follow `g`. */
 const CHORD_MS = 1500;
 
+const PALETTE_KEYS = navigator.platform.startsWith('Mac') ? '⌘ K' : 'Ctrl K';
+
 /** Keys that stand for an element of the page that is shown: the first of these that it has. */
 const ELEMENTS: Record<string, readonly string[]> = {
   '/': ['[data-search]'],
   f: ['[data-search]', 'main [role=combobox]'],
 };
 
-export function Keyboard() {
+/** The button that opens the palette is all that is seen of it. */
+export function Keyboard({ isNarrow }: { isNarrow: boolean }) {
   const entries = useEntries();
   const navigate = useNavigate();
   const [shown, setShown] = useState<'palette' | 'help'>();
@@ -48,6 +52,9 @@ export function Keyboard() {
       if (element) {
         event.preventDefault();
         element.focus();
+      } else if (event.key === '/') {
+        event.preventDefault();
+        setShown('palette');
       }
       if (event.key === 'e') document.querySelector<HTMLElement>('[data-export]')?.click();
       if (event.key === 't') toggleTheme();
@@ -61,6 +68,17 @@ export function Keyboard() {
   const close = () => setShown(undefined);
   return (
     <>
+      <button
+        type="button"
+        aria-label="Find"
+        title="Find a page, a key, a model, a request or an action"
+        onClick={() => setShown('palette')}
+        className={`flex min-h-8 shrink-0 items-center gap-2.5 rounded-md border bg-surface px-2.5 text-dim hover:text-ink md:mb-2 ${isNarrow ? 'md:justify-center md:px-0' : ''}`}
+      >
+        <Search size={15} aria-hidden />
+        <span className={`flex-1 text-left max-md:sr-only ${isNarrow ? 'md:sr-only' : ''}`}>Find</span>
+        <kbd className={`key max-md:hidden ${isNarrow ? 'md:hidden' : ''}`}>{PALETTE_KEYS}</kbd>
+      </button>
       {shown === 'palette' && (
         <Suspense>
           <Palette onClose={close} onHelp={() => setShown('help')} />
