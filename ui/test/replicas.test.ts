@@ -68,6 +68,10 @@ test('what one gateway did is seen at the other, and older data stay when it is 
   await assertSound(visitor);
   await page.getByRole('link', { name: 'Health' }).click();
   await page.getByRole('region', { name: 'Store' }).getByText('PostgreSQL').waitFor();
+  await page.getByRole('link', { name: '2 gateways, PostgreSQL' }).waitFor();
+  const replicas = page.getByRole('region', { name: 'Gateways that run' });
+  await replicas.getByRole('row').nth(2).waitFor();
+  assert.equal(await replicas.getByText('answers this page').count(), 1);
   await assertSound(visitor);
   await page.goto(`${here.url}/ui/videos`);
   await card.waitFor();

@@ -2,6 +2,7 @@
 
 import { createBulkHandlers } from './bulk.ts';
 import { createKeyHandlers } from './keys.ts';
+import { createModelHandlers } from './models.ts';
 import { createOperationHandlers } from './operation.ts';
 import { createRecordHandlers } from './records.ts';
 import type { AdminOptions } from './request.ts';
@@ -16,6 +17,7 @@ export function createAdminHandlers(options: AdminOptions): AdminHandlers {
   return {
     ...createBulkHandlers(options),
     ...createKeyHandlers(options),
+    ...createModelHandlers(options),
     ...createOperationHandlers(options),
     ...createRecordHandlers(options),
     ...createRequestHandlers(options),

@@ -198,6 +198,8 @@ const ROUTES = {
       query('after', Type.String(), 'Id of the last model of the page before.'),
       query('provider', Type.String(), 'Only those of a provider.'),
       query('search', Type.String(), 'Only those with this text in their id or name.'),
+      query('zero_retention', Type.Boolean(), 'Only those with an endpoint that is configured as keeping nothing.'),
+      query('id', Type.String(), 'Only this model, with the keys that used it and what the configuration says of it.'),
     ],
   },
   Setup: { method: 'GET', path: '/admin/v1/setup', summary: 'Show what a request needs', response: schemas.setup },

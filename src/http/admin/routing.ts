@@ -1,23 +1,19 @@
-/** Handlers of the admin API for routing: explanations, health of endpoints, and the models with their endpoints. */
+/** Handlers of the admin API for routing: explanations, and health of endpoints. */
 
 import { GatewayError } from '../../core/errors.ts';
 import { assertValid } from '../../core/json/check.ts';
 import type { Json } from '../../core/json/json.ts';
-import type { CatalogModel } from '../../core/model.ts';
 import { explain } from '../../inference/explain.ts';
 import { protocolOf } from '../../protocols/index.ts';
 import type { AttemptHistory, ToldLimit } from '../../routing/attempt-log.ts';
 import { type EndpointHealth, endpointHealth } from '../../routing/endpoint-health.ts';
 import { createRoutingState } from '../../routing/state.ts';
 import { iso } from './key-object.ts';
-import { whole } from './query.ts';
 import type { AdminOptions, AdminRequest } from './request.ts';
 import type { AdminHandlers } from './routes.ts';
 import { type Question, question } from './schema.ts';
 
-type RoutingHandlers = Pick<AdminHandlers, 'Explanation' | 'EndpointHealth' | 'ModelList'>;
-
-const PAGE = { least: 1, most: 1000, byDefault: 100 };
+type RoutingHandlers = Pick<AdminHandlers, 'Explanation' | 'EndpointHealth'>;
 
 export function createRoutingHandlers({ models, routing, refusesHostedTools, clock }: AdminOptions): RoutingHandlers {
   async function explanation({ body }: AdminRequest): Promise<Json> {
@@ -68,46 +64,7 @@ export function createRoutingHandlers({ models, routing, refusesHostedTools, clo
     return { data: endpointHealth(routing).map(encodeHealth) };
   }
 
-  async function list({ query }: AdminRequest): Promise<Json> {
-    const limit = whole(query, 'limit', PAGE);
-    const [after, provider, search] = ['after', 'provider', 'search'].map((name) => query.get(name) ?? undefined);
-    const words = search?.toLowerCase();
-    const catalog = models().catalog();
-    const listed = catalog
-      .all()
-      .filter((model) => provider === undefined || model.provider === provider)
-      .filter(({ id, name }) => words === undefined || `${id} ${name}`.toLowerCase().includes(words));
-    const page = catalog.page(listed, { limit, ...(after !== undefined && { after }) });
-    return {
-      data: page.models.map(encodeModel),
-      total: listed.length,
-      next: page.more ? (page.models.at(-1)?.id ?? null) : null,
-    };
-  }
-
-  function encodeModel({ id, provider, upstreamId, name, pricing, rules, ...facts }: CatalogModel): Json {
-    const { models: routes, aliases } = models().routes;
-    const routed = routes.get(id);
-    return {
-      id,
-      provider,
-      upstream_id: upstreamId,
-      name,
-      pricing,
-      rules: rules as Json,
-      context_length: facts.contextLength,
-      max_output: facts.maxOutput,
-      input_modalities: facts.inputModalities,
-      output_modalities: facts.outputModalities,
-      supported_parameters: facts.supportedParameters,
-      endpoints: routed
-        ? routed.map((entry) => ({ endpoint: `${entry.provider}/${entry.model}`, priority: entry.priority }))
-        : [{ endpoint: `${provider}/${upstreamId}`, priority: 0 }],
-      aliases: [...aliases].flatMap(([alias, model]) => (model === id ? [alias] : [])),
-    };
-  }
-
-  return { Explanation: explanation, EndpointHealth: health, ModelList: list };
+  return { Explanation: explanation, EndpointHealth: health };
 }
 
 function encodeTimings({ firstByte, throughput }: NonNullable<EndpointHealth['whole']>): Json {
@@ -130,7 +87,8 @@ function encodeLimit({ kind, limit, remaining, reset, millisecondsAgo }: ToldLim
   return { kind: kind.replace('-', '_'), ...told, told_at: iso(now - millisecondsAgo) };
 }
 
-function splitAtLast(text: string, mark: string): string[] {
+/** Parts before and behind the last mark. */
+export function splitAtLast(text: string, mark: string): string[] {
   const at = text.lastIndexOf(mark);
   return at < 0 ? [text] : [text.slice(0, at), text.slice(at + mark.length)];
 }

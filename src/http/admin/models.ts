@@ -1,0 +1,160 @@
+/** Handlers of the admin API for models: their endpoints with statistics, who used them, and where they are configured. */
+
+import type { Json } from '../../core/json/json.ts';
+import type { CatalogModel } from '../../core/model.ts';
+import { type EndpointHealth, endpointHealth } from '../../routing/endpoint-health.ts';
+import { hasPrice, type RoutedEndpoint } from '../../routing/model-directory.ts';
+import { reportUse } from '../../usage/use-report.ts';
+import { flag, whole } from './query.ts';
+import type { AdminOptions, AdminRequest } from './request.ts';
+import type { AdminHandlers } from './routes.ts';
+import { splitAtLast } from './routing.ts';
+
+const PAGE = { least: 1, most: 1000, byDefault: 100 };
+const HOUR_MS = 3_600_000;
+/** How far back keys are looked for that used a model. */
+const USED_LATELY_MS = 30 * 24 * HOUR_MS;
+const MAX_USERS = 20;
+/** Settings that are shown of a model. */
+const MAX_LINES = 50;
+
+/** Health of the credentials of an endpoint, by `<provider>/<upstream model>`. */
+type Measured = ReadonlyMap<string, EndpointHealth[]>;
+
+interface Setting {
+  path: string;
+  value: Json;
+  source: Json;
+}
+
+export function createModelHandlers(options: AdminOptions): Pick<AdminHandlers, 'ModelList'> {
+  const { models, routing, store, keys, operation, clock } = options;
+
+  async function list({ query }: AdminRequest): Promise<Json> {
+    const limit = whole(query, 'limit', PAGE);
+    const [after, provider, search, only] = ['after', 'provider', 'search', 'id'].map(
+      (name) => query.get(name) ?? undefined,
+    );
+    const keepsNothing = flag(query, 'zero_retention');
+    const words = search?.toLowerCase();
+    const catalog = models().catalog();
+    const listed = catalog
+      .all()
+      .filter((model) => provider === undefined || model.provider === provider)
+      .filter(({ id }) => only === undefined || id === only)
+      .filter(({ id, name }) => words === undefined || `${id} ${name}`.toLowerCase().includes(words))
+      .filter((model) => !keepsNothing || routesOf(model).some(({ facts }) => facts.zdr));
+    const page = catalog.page(listed, { limit, ...(after !== undefined && { after }) });
+    const measured = measuredEndpoints();
+    const data = page.models.map((model) => encodeModel(model, measured));
+    const more = only === undefined ? [] : await Promise.all(page.models.map(detailsOf));
+    return {
+      data: data.map((model, index) => ({ ...model, ...more[index] })),
+      total: listed.length,
+      next: page.more ? (page.models.at(-1)?.id ?? null) : null,
+    };
+  }
+
+  /** Endpoints of a model that is configured; else the one that it has by itself. */
+  function routesOf({ id, provider, upstreamId }: CatalogModel): readonly RoutedEndpoint[] {
+    return models().routes.models.get(id) ?? [{ provider, model: upstreamId, priority: 0, facts: {} }];
+  }
+
+  function aliasesOf(id: string): string[] {
+    return [...models().routes.aliases].flatMap(([alias, model]) => (model === id ? [alias] : []));
+  }
+
+  function measuredEndpoints(): Measured {
+    return Map.groupBy(endpointHealth(routing), ({ id }) => splitAtLast(id, '#')[0] ?? '');
+  }
+
+  function encodeModel(model: CatalogModel, measured: Measured): Record<string, Json> {
+    const { id, provider, upstreamId, name, pricing, rules, ...facts } = model;
+    return {
+      id,
+      provider,
+      upstream_id: upstreamId,
+      name,
+      pricing,
+      rules: rules as Json,
+      context_length: facts.contextLength,
+      max_output: facts.maxOutput,
+      input_modalities: facts.inputModalities,
+      output_modalities: facts.outputModalities,
+      supported_parameters: facts.supportedParameters,
+      endpoints: routesOf(model).map((route) => encodeRoute(route, measured)),
+      aliases: aliasesOf(id),
+    };
+  }
+
+  async function detailsOf({ id }: CatalogModel): Promise<Record<string, Json>> {
+    const directory = models();
+    const now = clock.now();
+    const to = Math.ceil(now / HOUR_MS) * HOUR_MS;
+    const names = new Map((await keys.list()).map((key) => [key.id, key.name]));
+    const report = await reportUse(
+      store,
+      {
+        ...{ now, from: to - USED_LATELY_MS, to, zone: 'UTC', top: undefined, compare: false },
+        by: ['key'],
+        filter: { model: id },
+      },
+      { names, hasPrice: (model) => hasPrice(directory, model) },
+    );
+    const users = report.data.toSorted((one, other) => other.requests - one.requests);
+    return {
+      users: users
+        .slice(0, MAX_USERS)
+        .map(({ key, key_name, requests, cost }) => ({ key, key_name, requests, cost })) as Json,
+      users_total: users.length,
+      configured: configuredLines(id),
+    };
+  }
+
+  /** Settings that add the model, change it, or give it another name. */
+  function configuredLines(id: string): Json {
+    const { settings = [] } = operation.config() as { settings?: Setting[] };
+    const aliases = aliasesOf(id);
+    const starts = [id, ...aliases].map((name) => `models.${name}.endpoints[`);
+    return settings
+      .filter(
+        ({ path, value }) =>
+          starts.some((start) => path.startsWith(start)) ||
+          (path.startsWith('aliases') && value === id) ||
+          (path.startsWith('providers') && /\.models\[\d+\]\.id$/.test(path) && namesModel(path, value, id)),
+      )
+      .map(({ path, value, source }) => ({ path, value, source }))
+      .slice(0, MAX_LINES) as Json;
+  }
+
+  return { ModelList: list };
+}
+
+/** Whether a model that is listed at its provider is this one. */
+function namesModel(path: string, value: Json, id: string): boolean {
+  const [, provider = ''] = /^providers\.([^.[\]]+)\.models/.exec(path) ?? [];
+  return `${provider}/${String(value)}` === id;
+}
+
+function encodeRoute({ provider, model, priority, facts }: RoutedEndpoint, measured: Measured): Json {
+  const endpoint = `${provider}/${model}`;
+  return {
+    endpoint,
+    priority,
+    zero_retention: facts.zdr ?? null,
+    statistics: encodeStatistics(measured.get(endpoint) ?? []),
+  };
+}
+
+/** Medians of the last five minutes; of several credentials the one in the middle. */
+function encodeStatistics(health: readonly EndpointHealth[]): Json {
+  const timings = health.flatMap(({ streamed, whole: plain }) => [streamed, plain].filter((one) => one !== undefined));
+  const firstByte = middle(timings.map(({ firstByte: { p50 } }) => p50));
+  if (firstByte === undefined) return null;
+  const throughput = middle(timings.flatMap((one) => one.throughput?.p50 ?? []));
+  return { first_byte_seconds: firstByte, tokens_per_second: throughput ?? null };
+}
+
+function middle(values: number[]): number | undefined {
+  return values.toSorted((one, other) => one - other)[Math.floor(values.length / 2)];
+}
