@@ -168,11 +168,57 @@ describe('models', () => {
     const { body } = await admin('GET', '/models?search=house');
     const [{ id, endpoints, aliases, rules }] = body.data;
     assert.deepEqual([id, aliases, body.total, body.next], ['house/m', ['quick'], 1, null]);
-    assert.deepEqual(endpoints, [
-      { endpoint: 'one/m', priority: 0 },
-      { endpoint: 'two/m', priority: 1 },
-    ]);
+    assert.deepEqual(
+      endpoints.map(({ endpoint, priority }: Json) => [endpoint, priority]),
+      [
+        ['one/m', 0],
+        ['two/m', 1],
+      ],
+    );
     assert.equal(typeof rules, 'object');
+  });
+
+  test('of which one is asked for has its times, its users, and its lines of the configuration', async () => {
+    await chat();
+    const { body } = await admin('GET', '/models?id=house/m');
+    const [{ endpoints, users, users_total, configured }, ...others] = body.data;
+    assert.deepEqual(others, []);
+    assert.ok(endpoints[0].statistics.first_byte_seconds >= 0);
+    assert.deepEqual([users_total, users[0].key_name, users[0].requests >= 1], [1, 'test', true]);
+    const lines = configured.map(({ path, value, source }: Json) => [path, value, source.from]);
+    assert.ok(
+      lines.some(([path, value]: string[]) => path === 'aliases.quick' && value === 'house/m'),
+      String(lines),
+    );
+    assert.deepEqual(lines.find(([path]: string[]) => path === 'models.house/m.endpoints[1].provider').slice(1), [
+      'two',
+      'file',
+    ]);
+    const { body: own } = await admin('GET', '/models?id=two/m');
+    assert.deepEqual(
+      own.data[0].configured.map(({ path, value }: Json) => [path, value]),
+      [['providers.two.models[0].id', 'm']],
+    );
+    assert.equal((await admin('GET', '/models?id=house/')).body.total, 0);
+  });
+
+  test('with zero retention are those whose configuration says so', async () => {
+    assert.equal((await admin('GET', '/models?zero_retention=true')).body.total, 0);
+    assert.equal((await admin('GET', '/models?zero_retention=perhaps')).status, 400);
+    const zero = await startFleet({
+      names: ['kept', 'other'],
+      more: '  house/nothing: { endpoints: [{ provider: kept, model: m, data_policy: { zdr: true } }] }\n',
+      server: ADMIN_CONFIG,
+    });
+    try {
+      const { body } = await askAdmin(zero.gateway.adminUrl, 'GET', '/models?zero_retention=true');
+      assert.deepEqual(
+        body.data.map(({ id, endpoints }: Json) => [id, endpoints[0].zero_retention]),
+        [['house/nothing', true]],
+      );
+    } finally {
+      await zero.close();
+    }
   });
 
   test('come in pages that lose none, and by provider', async () => {

@@ -11,6 +11,7 @@ import {
 import { Frame } from './frame/frame.tsx';
 import { Home } from './frame/home.tsx';
 import { NotFound } from './frame/not-found.tsx';
+import type { ModelFilters } from './pages/models/filters.ts';
 import type { View } from './pages/playground/answer.tsx';
 import type { Wire } from './pages/playground/wires.ts';
 import type { Filters } from './pages/requests/query.ts';
@@ -25,12 +26,12 @@ type Search = Record<string, unknown>;
 /** Text that looks like a number or like a truth value is one in the search of an address. */
 const text = (value: unknown): string | undefined =>
   ['string', 'number', 'boolean'].includes(typeof value) && value !== '' ? String(value) : undefined;
+const number = (value: unknown): number | undefined => (typeof value === 'number' ? value : undefined);
+const truth = (value: unknown): true | undefined => (value === true ? true : undefined);
 const oneOf = <Value extends string>(values: readonly Value[], value: unknown): Value | undefined =>
   values.find((one) => one === value);
 
-interface ModelsSearch {
-  find?: string;
-  provider?: string;
+interface ModelsSearch extends ModelFilters {
   open?: string;
   compare?: string;
 }
@@ -56,6 +57,12 @@ const models = createRoute({
   validateSearch: (search: Search): ModelsSearch => ({
     find: text(search.find),
     provider: text(search.provider),
+    takes: text(search.takes),
+    gives: text(search.gives),
+    context: number(search.context),
+    price: number(search.price),
+    can: text(search.can),
+    zdr: truth(search.zdr),
     open: text(search.open),
     compare: text(search.compare),
   }),
@@ -95,7 +102,7 @@ const tags = createRoute({
   validateSearch: (search: Search): TagsSearch => ({
     find: text(search.find),
     open: text(search.open),
-    edit: search.edit === true ? true : undefined,
+    edit: truth(search.edit),
   }),
   component: lazyRouteComponent(() => import('./pages/tags/page.tsx'), 'TagsPage'),
 });
@@ -139,11 +146,11 @@ const requests = createRoute({
     tag: text(search.tag),
     session: text(search.session),
     cost_above: search.cost_above === undefined ? undefined : String(search.cost_above),
-    slower_than: typeof search.slower_than === 'number' ? search.slower_than : undefined,
-    dropped: search.dropped === true ? true : undefined,
-    fell_back: search.fell_back === true ? true : undefined,
+    slower_than: number(search.slower_than),
+    dropped: truth(search.dropped),
+    fell_back: truth(search.fell_back),
     open: text(search.open),
-    paused: search.paused === true ? true : undefined,
+    paused: truth(search.paused),
     view: oneOf(['requests', 'sessions'], search.view),
   }),
   component: lazyRouteComponent(() => import('./pages/requests/page.tsx'), 'RequestsPage'),
@@ -185,7 +192,7 @@ const explain = createRoute({
     protocol: oneOf(['chat', 'messages', 'generate', 'responses'], search.protocol),
     model: text(search.model),
     policy: typeof search.policy === 'object' ? JSON.stringify(search.policy) : text(search.policy),
-    ideal: search.ideal === true ? true : undefined,
+    ideal: truth(search.ideal),
   }),
   component: lazyRouteComponent(() => import('./pages/explain/page.tsx'), 'ExplainPage'),
 });

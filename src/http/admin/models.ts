@@ -95,7 +95,7 @@ export function createModelHandlers(options: AdminOptions): Pick<AdminHandlers, 
     const report = await reportUse(
       store,
       {
-        ...{ now, from: to - USED_LATELY_MS, to, zone: 'UTC', top: undefined, compare: false },
+        ...{ now, from: Math.max(0, to - USED_LATELY_MS), to, zone: 'UTC', top: undefined, compare: false },
         by: ['key'],
         filter: { model: id },
       },

@@ -4,6 +4,7 @@ import { Code } from '../../parts/code.tsx';
 import { formatCount, PerMillion } from '../../parts/numbers.tsx';
 import { useSession } from '../../session.ts';
 import { snippetOf } from '../../snippets.ts';
+import { Operation } from './operation.tsx';
 import { isKnown, type Model } from './query.ts';
 
 /** Names of the prices that are for a token. */
@@ -16,7 +17,7 @@ const PRICES: [name: string, label: string][] = [
 ];
 
 export function ModelDetails({ model }: { model: Model }) {
-  const { clientsUrl } = useSession();
+  const { clientsUrl, isOperator } = useSession();
   const { context_length: context, top_provider: top, architecture } = model;
   const rows: [string, string][] = [
     ['Takes', architecture.input_modalities.join(', ')],
@@ -51,6 +52,7 @@ export function ModelDetails({ model }: { model: Model }) {
           ))}
         </dl>
       </div>
+      {isOperator && <Operation id={model.id} />}
       <div>
         <h2 className="mb-1.5">Parameters</h2>
         <ul className="flex flex-wrap gap-1.5">

@@ -7,14 +7,16 @@ import { useDeferredValue, useMemo } from 'react';
 import { formatShort, PerMillion } from '../../parts/numbers.tsx';
 import { Card, Page } from '../../parts/page.tsx';
 import { Panel } from '../../parts/panel.tsx';
-import { Select } from '../../parts/select.tsx';
-import { Empty, Loaded } from '../../parts/states.tsx';
-import { type Column, FilterLine, numbers, SearchField, ShownCount, Table } from '../../parts/table.tsx';
+import { Empty, ErrorNotice, Loaded } from '../../parts/states.tsx';
+import { type Column, numbers, Table } from '../../parts/table.tsx';
 import { TableTools } from '../../parts/table-tools.tsx';
 import { useListKeys } from '../../parts/use-list-keys.ts';
+import { useSession } from '../../session.ts';
 import { Compare } from './compare.tsx';
 import { ModelDetails } from './details.tsx';
-import { isKnown, type Model, modelList, providerOf } from './query.ts';
+import { FilterBar } from './filter-bar.tsx';
+import { matching } from './filters.ts';
+import { isKnown, keepingNothing, type Model, modelList, providerOf } from './query.ts';
 
 const route = getRouteApi('/models');
 const MAX_COMPARED = 4;
@@ -40,11 +42,13 @@ export function ModelsPage() {
 }
 
 function Catalog({ all }: { all: Model[] }) {
-  const { find = '', provider, open, compare = '' } = route.useSearch();
+  const { open, compare = '', ...filters } = route.useSearch();
   const navigate = route.useNavigate();
-  const wanted = useDeferredValue(find);
+  const { isOperator } = useSession();
+  const wanted = useDeferredValue(filters);
+  const nothing = useQuery({ ...keepingNothing, enabled: isOperator && filters.zdr === true });
   const compared = compare.split(',').filter((id) => all.some((model) => model.id === id));
-  const found = useMemo(() => matching(all, wanted, provider), [all, wanted, provider]);
+  const found = useMemo(() => matching(all, wanted, nothing.data), [all, wanted, nothing.data]);
   const providers = useMemo(() => [...new Set(all.map(providerOf))].toSorted(), [all]);
   const shown = found.slice(0, MAX_SHOWN);
   const opened = all.find(({ id }) => id === open);
@@ -62,21 +66,19 @@ function Catalog({ all }: { all: Model[] }) {
 
   return (
     <>
-      <FilterLine>
-        <SearchField
-          placeholder="Name, id, or what it takes: image, tools …"
-          value={find}
-          onChange={(next) => change({ find: next })}
-        />
-        <Select
-          label="Provider"
-          value={provider ?? ''}
-          options={[{ value: '', label: 'All providers' }, ...providers.map((id) => ({ value: id, label: id }))]}
-          onChange={(value) => change({ provider: value || undefined })}
-        />
-        <ShownCount shown={found.length} all={all.length} />
-        <TableTools table="Models" columns={COLUMNS} file="models" rows={found} />
-      </FilterLine>
+      <FilterBar
+        filters={filters}
+        providers={providers}
+        shown={found.length}
+        all={all.length}
+        tools={<TableTools table="Models" columns={COLUMNS} file="models" rows={found} />}
+        onChange={change}
+      />
+      {nothing.error && (
+        <div className="p-3">
+          <ErrorNotice error={nothing.error} onRetry={() => void nothing.refetch()} />
+        </div>
+      )}
       {compared.length > 0 && (
         <Compare
           models={compared.flatMap((id) => all.find((model) => model.id === id) ?? [])}
@@ -86,7 +88,9 @@ function Catalog({ all }: { all: Model[] }) {
       )}
       {shown.length === 0 ? (
         <Empty title={all.length === 0 ? 'No models yet' : 'No model is like that'}>
-          {all.length === 0 ? 'Set the key of a provider, e.g. OPENAI_API_KEY, and start again.' : 'Try fewer words.'}
+          {all.length === 0
+            ? 'Set the key of a provider, e.g. OPENAI_API_KEY, and start again.'
+            : 'Try fewer words or filters. A price or a context that is not known fits no bound.'}
         </Empty>
       ) : (
         <Table
@@ -144,14 +148,4 @@ function Catalog({ all }: { all: Model[] }) {
       </Panel>
     </>
   );
-}
-
-function matching(all: Model[], find: string, provider: string | undefined): Model[] {
-  const words = find.toLowerCase().split(/\s+/).filter(Boolean);
-  return all.filter((model) => {
-    if (provider && providerOf(model) !== provider) return false;
-    const { input_modalities: takes, output_modalities: gives } = model.architecture;
-    const text = [model.id, model.name, ...takes, ...gives, ...model.supported_parameters].join(' ').toLowerCase();
-    return words.every((word) => text.includes(word));
-  });
 }

@@ -1,7 +1,7 @@
 /** Models that the gateway offers. */
 
 import { queryOptions } from '@tanstack/react-query';
-import { bodyOf, request } from '../../api.ts';
+import { api, bodyOf, request } from '../../api.ts';
 
 export interface Model {
   id: string;
@@ -18,7 +18,7 @@ export interface Model {
 }
 
 export const modelList = queryOptions({
-  queryKey: ['models'],
+  queryKey: ['models', 'list'],
   staleTime: 60_000,
   queryFn: async () => {
     const response = await request('/v1/models');
@@ -29,3 +29,48 @@ export const modelList = queryOptions({
 export const isKnown = (tokens: number | null): tokens is number => tokens !== null && tokens > 0;
 
 export const providerOf = (model: Model): string => model.id.slice(0, model.id.indexOf('/'));
+
+export interface ConfiguredLine {
+  path: string;
+  value: string | number | boolean | null;
+  source: { from: string; line?: number };
+}
+
+/** A model as operators see it. */
+export interface ModelDetail {
+  id: string;
+  endpoints: {
+    endpoint: string;
+    priority: number;
+    /** Null where the configuration does not say. */
+    zero_retention: boolean | null;
+    /** Medians of the last five minutes; null without a request in them. */
+    statistics: { first_byte_seconds: number; tokens_per_second: number | null } | null;
+  }[];
+  aliases: string[];
+  configured: ConfiguredLine[];
+  users: { key: string; key_name: string | null; requests: number; cost: string }[];
+  users_total: number;
+}
+
+export const modelDetail = (id: string) =>
+  queryOptions({
+    queryKey: ['models', 'detail', id],
+    queryFn: async () => {
+      const params = { query: { id } };
+      return (await bodyOf<{ data: ModelDetail[] }>(api.GET('/admin/v1/models', { params }))).data[0] ?? null;
+    },
+  });
+
+/** Largest page of the list. */
+const PAGE = 1000;
+
+/** Ids of models with an endpoint that is configured as keeping nothing, for operators. */
+export const keepingNothing = queryOptions({
+  queryKey: ['models', 'zero retention'],
+  queryFn: async () => {
+    const params = { query: { zero_retention: true, limit: PAGE } };
+    const { data } = await bodyOf<{ data: { id: string }[] }>(api.GET('/admin/v1/models', { params }));
+    return new Set(data.map(({ id }) => id));
+  },
+});

@@ -1,0 +1,115 @@
+/** A model as operators see it: endpoints with their times, other names, lines of the configuration, and keys that used it. */
+
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import type { ReactNode } from 'react';
+import { formatCount, Money } from '../../parts/numbers.tsx';
+import { Loaded } from '../../parts/states.tsx';
+import { numbers, Table } from '../../parts/table.tsx';
+import { type ConfiguredLine, type ModelDetail, modelDetail } from './query.ts';
+
+export function Operation({ id }: { id: string }) {
+  const asked = useQuery(modelDetail(id));
+  return <Loaded asked={asked}>{(detail) => (detail ? <Parts detail={detail} /> : null)}</Loaded>;
+}
+
+function Parts({ detail }: { detail: ModelDetail }) {
+  const { id, endpoints, aliases, configured, users, users_total: count } = detail;
+  return (
+    <>
+      <Section title="Endpoints" note="medians of the last five minutes">
+        <Table
+          label="Endpoints of the model"
+          className="border"
+          columns={['Endpoint', ...['Priority', 'First byte', 'Tokens/s'].map(numbers), 'Retention']}
+        >
+          {endpoints.map(({ endpoint, priority, zero_retention: zero, statistics }) => (
+            <tr key={endpoint}>
+              <td>{endpoint}</td>
+              <td className="number">{priority}</td>
+              <td className="number">
+                {statistics ? `${formatCount(Math.round(statistics.first_byte_seconds * 1000))} ms` : '—'}
+              </td>
+              <td className="number">
+                {statistics?.tokens_per_second ? formatCount(Math.round(statistics.tokens_per_second)) : '—'}
+              </td>
+              <td className="text-dim">{zero === null ? 'not said' : zero ? 'none' : 'kept'}</td>
+            </tr>
+          ))}
+        </Table>
+      </Section>
+      {aliases.length > 0 && (
+        <Section title="Other names">
+          <p className="flex flex-wrap gap-1.5">
+            {aliases.map((alias) => (
+              <code key={alias} className="rounded-md border px-1.5 py-0.5 text-xs">
+                {alias}
+              </code>
+            ))}
+          </p>
+        </Section>
+      )}
+      <Section title="Configuration">
+        {configured.length === 0 ? (
+          <p className="text-dim">No line of it names this model: it comes from the catalog or from its provider.</p>
+        ) : (
+          <Table label="Lines of the configuration" className="border" columns={['Setting', 'Value', 'From']}>
+            {configured.map(({ path, value, source }) => (
+              <tr key={path}>
+                <td className="!whitespace-normal break-all font-mono text-xs">{path}</td>
+                <td className="!whitespace-normal break-all font-mono text-xs">{String(value)}</td>
+                <td className="text-dim">{originOf(source)}</td>
+              </tr>
+            ))}
+          </Table>
+        )}
+      </Section>
+      <Section title="Used by" note="the last 30 days">
+        {users.length === 0 ? (
+          <p className="text-dim">No key has used it.</p>
+        ) : (
+          <Table
+            label="Keys that used the model"
+            className="border"
+            columns={['Key', ...['Requests', 'Cost'].map(numbers)]}
+          >
+            {users.map(({ key, key_name: name, requests, cost }) => (
+              <tr key={key}>
+                <td>
+                  <Link
+                    to="/requests"
+                    search={{ key, model: id, range: '30d' }}
+                    className="text-accent underline-offset-4 hover:underline"
+                  >
+                    {name ?? key}
+                  </Link>
+                </td>
+                <td className="number">{formatCount(requests)}</td>
+                <td className="number">
+                  <Money usd={cost} />
+                </td>
+              </tr>
+            ))}
+          </Table>
+        )}
+        {count > users.length && <p className="mt-1 text-dim">and {formatCount(count - users.length)} more</p>}
+      </Section>
+    </>
+  );
+}
+
+function Section({ title, note, children }: { title: string; note?: string; children: ReactNode }) {
+  return (
+    <section>
+      <h2 className="mb-1.5">
+        {title} {note && <span className="font-normal text-dim">{note}</span>}
+      </h2>
+      {children}
+    </section>
+  );
+}
+
+function originOf(source: ConfiguredLine['source']): string {
+  if (source.line !== undefined) return `${source.from}, line ${source.line}`;
+  return source.from;
+}
