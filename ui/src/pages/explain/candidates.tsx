@@ -1,5 +1,6 @@
 /** Candidates of a request in the order in which they would be tried, with the reasons of those left out. */
 
+import type { ComponentType } from 'react';
 import { TableScroll } from '../../parts/page.tsx';
 import { Status } from '../../parts/status.tsx';
 
@@ -19,7 +20,15 @@ export interface Explanation {
   omitted?: number;
 }
 
-export function Candidates({ explanation }: { explanation: Explanation }) {
+interface CandidatesProps {
+  explanation: Explanation;
+  /** What shows a reason. */
+  Reason?: ComponentType<{ reason: string }>;
+}
+
+const PlainReason = ({ reason }: { reason: string }) => <Status tone="quiet">{reason}</Status>;
+
+export function Candidates({ explanation, Reason = PlainReason }: CandidatesProps) {
   const tried = explanation.candidates.filter((candidate) => !candidate.left_out);
   return (
     <TableScroll label="Candidates">
@@ -52,7 +61,7 @@ export function Candidates({ explanation }: { explanation: Explanation }) {
                 <td className="number">{candidate.price === undefined ? '—' : `$${candidate.price}`}</td>
                 <td className="text-dim">{candidate.path ?? '—'}</td>
                 <td className="!whitespace-normal text-warn">{candidate.dropped?.join(', ') || '—'}</td>
-                <td className="!whitespace-normal">{reason ? <Status tone="quiet">{reason}</Status> : '—'}</td>
+                <td className="!whitespace-normal">{reason ? <Reason reason={reason} /> : '—'}</td>
               </tr>
             );
           })}

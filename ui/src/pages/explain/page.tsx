@@ -12,12 +12,19 @@ import { ErrorNotice, Loaded } from '../../parts/states.tsx';
 import { quoted } from '../../shell.ts';
 import { modelList } from '../models/query.ts';
 import { Candidates, type Explanation } from './candidates.tsx';
+import { RuledReason, Rules } from './rules.tsx';
 
 const route = getRouteApi('/explain');
 const PROTOCOLS = ['chat', 'messages', 'generate', 'responses'] as const;
 const KNOWLEDGE = ['now', 'ideal'] as const;
 const KNOWLEDGE_NAMES = { now: 'As it is now', ideal: 'As if all were well' };
 const FIRST_MODEL = 'sandbox/echo';
+const EXAMPLES: Record<(typeof PROTOCOLS)[number], string> = {
+  chat: '{"messages": [{"role": "user", "content": "Hello"}], "seed": 7}',
+  messages: '{"max_tokens": 100, "messages": [{"role": "user", "content": "Hello"}], "top_k": 5}',
+  generate: '{"contents": [{"role": "user", "parts": [{"text": "Hello"}]}]}',
+  responses: '{"input": "Hello", "reasoning": {"effort": "low"}}',
+};
 /** After the last key. */
 const PAUSE_MS = 400;
 
@@ -28,19 +35,29 @@ export function ExplainPage() {
     navigate({ search: (search) => ({ ...search, ...next }), replace: true });
   const models = useQuery(modelList);
   const [typed, setTyped] = useState(policy);
-  const parsed = parsedPolicy(policy);
+  const parsed = parsedObject(policy);
+  // Prompts are in no address.
+  const [body, setBody] = useState('');
+  const askedBody = useSettled(body);
+  const parsedBody = parsedObject(askedBody);
   useEffect(() => {
     const timer = setTimeout(() => typed !== policy && change({ policy: typed || undefined }), PAUSE_MS);
     return () => clearTimeout(timer);
   });
   const asked = useQuery({
-    queryKey: ['explain', protocol, model, policy, ideal],
-    enabled: !(parsed instanceof Error),
+    queryKey: ['explain', protocol, model, policy, ideal, askedBody],
+    enabled: !(parsed instanceof Error || parsedBody instanceof Error),
     placeholderData: keepPreviousData,
     retry: false,
     queryFn: async () => {
-      const body = { protocol, model, ideal, ...(parsed && { policy: parsed }) };
-      return (await bodyOf<{ data: Explanation }>(api.POST('/admin/v1/explain', { body: body as never }))).data;
+      const question = {
+        protocol,
+        model,
+        ideal,
+        ...(parsed && { policy: parsed }),
+        ...(parsedBody && { body: parsedBody }),
+      };
+      return (await bodyOf<{ data: Explanation }>(api.POST('/admin/v1/explain', { body: question as never }))).data;
     },
   });
   return (
@@ -96,19 +113,49 @@ export function ExplainPage() {
             />
           </label>
           {parsed instanceof Error && <ErrorNotice error={new Error(`The policy is not JSON: ${parsed.message}`)} />}
+          <details open={body !== ''}>
+            <summary className="min-h-[24px] cursor-pointer content-center font-medium">
+              Body of the request <span className="font-normal text-dim">(optional; an example otherwise)</span>
+            </summary>
+            <textarea
+              aria-label="Body of the request"
+              className="input mt-1 min-h-28 font-mono"
+              spellCheck={false}
+              placeholder={EXAMPLES[protocol]}
+              value={body}
+              onChange={(event) => setBody(event.target.value)}
+            />
+          </details>
+          {parsedBody instanceof Error && (
+            <ErrorNotice error={new Error(`The body is no JSON object: ${parsedBody.message}`)} />
+          )}
         </div>
       </Card>
       <Card title="Endpoints in the order in which they would be tried">
-        <Loaded asked={asked}>{(explanation) => <Candidates explanation={explanation} />}</Loaded>
+        <Loaded asked={asked}>{(explanation) => <Candidates explanation={explanation} Reason={RuledReason} />}</Loaded>
       </Card>
+      <Rules />
     </Page>
   );
 }
 
-function parsedPolicy(text: string): object | Error | undefined {
+/** What was typed, once nothing more is. */
+function useSettled(typed: string): string {
+  const [settled, setSettled] = useState(typed);
+  useEffect(() => {
+    const timer = setTimeout(() => setSettled(typed), PAUSE_MS);
+    return () => clearTimeout(timer);
+  }, [typed]);
+  return settled;
+}
+
+function parsedObject(text: string): object | Error | undefined {
   if (text.trim() === '') return undefined;
   try {
-    return JSON.parse(text);
+    const value = JSON.parse(text);
+    return typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? value
+      : new Error('it has no members');
   } catch (error) {
     return error as Error;
   }

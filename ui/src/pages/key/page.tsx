@@ -17,7 +17,9 @@ import { formatMoment, momentsOf, type Span, spanBetween } from '../../spans.ts'
 import type { TimeSearch } from '../../times.ts';
 import { momentOf, sumOf, type UsageReport, usageOfOwn, useReport } from '../../usage.ts';
 import { Connect } from './connect.tsx';
+import { NewestRequests } from './newest.tsx';
 import { type KeyFacts, keyFacts } from './query.ts';
+import { WebhookSecret } from './secret.tsx';
 
 const route = getRouteApi('/key');
 /** Models that are shown one by one. */
@@ -56,6 +58,8 @@ export function KeyPage() {
         <Card title="Limits">
           <Loaded asked={facts}>{(key) => <LimitsOf facts={key} />}</Loaded>
         </Card>
+        <NewestRequests />
+        {facts.data?.read_only === false && <WebhookSecret />}
       </div>
       <Connect />
     </Page>

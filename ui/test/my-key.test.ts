@@ -1,0 +1,81 @@
+/** Page of a key's holder: its newest requests, its limits and expiry, and the secret of its webhooks, shown when it is asked for. */
+
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import type { Browser } from 'playwright-core';
+import { KEY, type TestGateway } from '../../test/gateway/harness.ts';
+import {
+  adminOf,
+  ask,
+  assertFits,
+  assertSound,
+  openBrowser,
+  startGatewayForOperators,
+  THEMES,
+  type Visit,
+  visit,
+} from './browser.ts';
+
+let browser: Browser;
+let gateway: TestGateway;
+
+before(async () => {
+  [browser, gateway] = await Promise.all([openBrowser(), startGatewayForOperators()]);
+});
+after(() => Promise.all([browser.close(), gateway.close()]));
+
+async function signIn(key: string, options = {}): Promise<Visit> {
+  const visitor = await visit(browser, `${gateway.url}/ui`, options);
+  await visitor.page.getByLabel(/API key/).fill(key);
+  await visitor.page.keyboard.press('Enter');
+  await visitor.page.getByRole('heading', { name: 'My key' }).waitFor();
+  return visitor;
+}
+
+for (const theme of THEMES) {
+  test(`a key sees its five newest requests, limits, expiry and secret, in the ${theme} theme`, async () => {
+    const settings = { limits: { requests_per_minute: 60 }, budgets: { month: '5.00' }, expires_at: '2999-01-31' };
+    const made = await adminOf(gateway)('POST', '/keys', { name: `holder ${theme}`, ...settings });
+    for (let count = 0; count < 6; count++) assert.equal((await ask(gateway, made.key)).status, 200);
+    const visitor = await signIn(made.key, { theme });
+    const { page } = visitor;
+    const newest = page.getByRole('region', { name: 'Newest requests' }).first();
+    await newest.getByRole('row').nth(5).waitFor();
+    assert.equal(await newest.getByRole('row').count(), 6, 'a head and five rows');
+    const limits = page.getByRole('region', { name: 'Limits' });
+    await limits.getByText('60', { exact: true }).waitFor();
+    await limits.getByText(/2999|Jan 31/).waitFor();
+    await limits.getByRole('img', { name: /of the budget this month is spent|month/ }).waitFor();
+    const before = await adminOf(gateway)('GET', `/audit?subject=${made.data.hash}`);
+    assert.ok(!before.data.some(({ action }: { action: string }) => action === 'webhook-secret.read'));
+    assert.ok(!(await page.locator('body').innerText()).includes('whsec_'));
+    const secret = page.getByRole('region', { name: 'Webhook secret' });
+    await secret.getByRole('button', { name: 'Reveal' }).click();
+    await secret.getByText(made.webhook_secret).waitFor();
+    await assertSound(visitor);
+    const after = await adminOf(gateway)('GET', `/audit?subject=${made.data.hash}`);
+    assert.ok(after.data.some(({ action }: { action: string }) => action === 'webhook-secret.read'));
+    await secret.getByRole('button', { name: 'Hide' }).click();
+    await secret.getByRole('button', { name: 'Reveal' }).waitFor();
+    assert.ok(!(await page.locator('body').innerText()).includes('whsec_'));
+    await page.setViewportSize({ width: 360, height: 900 });
+    await assertFits(page);
+    await newest.getByRole('row').nth(1).getByRole('link').click();
+    await page.getByRole('dialog', { name: 'Request' }).getByText('sandbox/echo').first().waitFor();
+  });
+}
+
+test('a key of the configuration has no secret of its own, and one that may only read shows none', async () => {
+  const { page } = await signIn(KEY);
+  const secret = page.getByRole('region', { name: 'Webhook secret' });
+  await secret.getByRole('button', { name: 'Reveal' }).click();
+  await secret
+    .getByRole('alert')
+    .getByText(/no webhook secret of its own/)
+    .waitFor();
+  const made = await adminOf(gateway)('POST', '/keys', { name: 'reader', read_only: true });
+  const reader = await signIn(made.key);
+  await reader.page.getByText('This key has made no request yet').waitFor();
+  assert.equal(await reader.page.getByRole('region', { name: 'Webhook secret' }).count(), 0);
+  await assertSound(reader);
+});
