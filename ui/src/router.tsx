@@ -13,7 +13,7 @@ import { Home } from './frame/home.tsx';
 import { NotFound } from './frame/not-found.tsx';
 import type { ModelFilters } from './pages/models/filters.ts';
 import type { View } from './pages/playground/answer.tsx';
-import type { Wire } from './pages/playground/wires.ts';
+import type { Wire } from './pages/playground/protocols.ts';
 import type { Filters } from './pages/requests/query.ts';
 import { type UseFilters, type UseView, viewOf } from './pages/use/search.ts';
 import type { VideoFilters } from './pages/videos/query.ts';

@@ -24,14 +24,14 @@ export function HealthPage() {
       <Card
         title="Endpoints"
         actions={
-          <>
+          <div className="flex flex-wrap items-center gap-3">
             {here && others > 0 && (
               <span className="text-dim">
                 as gateway <span className="font-mono">{shortOf(here.id)}</span> knows them; the others have their own
               </span>
             )}
             <SaveRows file="endpoints" rows={endpoints.data ?? []} />
-          </>
+          </div>
         }
       >
         <Loaded asked={endpoints}>{(all) => <EndpointTable endpoints={all} />}</Loaded>

@@ -9,11 +9,12 @@ import { Segments } from '../../parts/segments.tsx';
 import { ErrorNotice } from '../../parts/states.tsx';
 import { useSession } from '../../session.ts';
 import { codeOf, LANGUAGES, PROGRAMS } from './code.ts';
+import type { ToolCall } from './conversation.ts';
 import { useCost } from './cost.ts';
+import { Earlier } from './earlier.tsx';
 import { ExplainView } from './explain.tsx';
 import type { Run } from './run.ts';
 import { WireView } from './wire/view.tsx';
-import type { ToolCall } from './wires.ts';
 
 export const VIEWS = ['answer', 'wire', 'code', 'explain'] as const;
 export type View = (typeof VIEWS)[number];
@@ -45,6 +46,7 @@ export function AnswerCard({ run, title, view, onView }: AnswerCardProps) {
       <div className="min-h-28">
         {view === 'answer' && (
           <div className="p-4">
+            <Earlier messages={run.messages} />
             {run.error !== undefined && <ErrorNotice error={run.error} />}
             {run.reasoning !== '' && (
               <details className="mb-3 text-dim" open>

@@ -1,6 +1,7 @@
 /** The request of a run as a program: for a shell, and with the library of its protocol. */
 
-import type { Wire, WireRequest } from './wires.ts';
+import type { Wire } from './protocols.ts';
+import type { WireRequest } from './wires.ts';
 
 export const PROGRAMS = ['curl', 'Python', 'JavaScript'] as const;
 export type ProgramName = (typeof PROGRAMS)[number];

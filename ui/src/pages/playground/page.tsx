@@ -16,21 +16,17 @@ import { Empty, ErrorNotice, LoadingBlock } from '../../parts/states.tsx';
 import { useSession } from '../../session.ts';
 import { modelList } from '../models/query.ts';
 import { AnswerCard, type View } from './answer.tsx';
-import { type Run, useRuns, wordsOf } from './run.ts';
+import { Attachments } from './attachments.tsx';
+import { EXAMPLE, NO_TURN, nextMessage, problemOf } from './conversation.ts';
+import { Parameters } from './parameters.tsx';
+import { WIRES } from './protocols.ts';
+import { conversationOf, type Run, useRuns, wordsOf } from './run.ts';
 import { CompareCard } from './wire/compare.tsx';
-import { moreMembers, requestOf, type Turn, WIRES } from './wires.ts';
+import { requestOf } from './wires.ts';
 
 const route = getRouteApi('/playground');
 const MAX_MODELS = 4;
 const FIRST_MODEL = 'sandbox/echo';
-const NO_TURN: Turn = { system: '', user: '', maxTokens: undefined, temperature: undefined, stream: true, more: '' };
-const EXAMPLE: Partial<Turn> = {
-  system: 'Answer in one sentence.',
-  user: 'Name three rivers that cross a border.',
-  maxTokens: 200,
-  more: '{ "top_k": 5 }',
-};
-
 /** The description of the API says where each protocol is. */
 const apiPaths = {
   queryKey: ['paths'],
@@ -46,15 +42,19 @@ export function PlaygroundPage() {
   const offered = useQuery(modelList);
   const paths = useQuery(apiPaths);
   const keys = useQuery({ ...foundKeys({}, 1), enabled: isOperator });
-  const { runs, start, stop } = useRuns();
+  const { runs, start, stop, clear } = useRuns();
+  /** Whether what is sent goes on with the conversation of each model. */
+  const [keeps, setKeeps] = useState(false);
   const models = chosen.split(',').filter(Boolean);
   const asKey = isOperator ? (chosenKey ?? keys.data?.[0]?.hash) : undefined;
   const change = (next: Partial<ReturnType<typeof route.useSearch>>) =>
     navigate({ search: (search) => ({ ...search, ...next }), replace: true });
   const isRunning = runs.some(({ state }) => state === 'running');
   const problem = offered.error ?? paths.error ?? keys.error;
-  const wrong = problemOf(turn.more);
+  const wrong = problemOf(turn);
   const wires = and === undefined || and === wire ? [wire] : [wire, and];
+
+  const awaitsResults = keeps && runs.some(({ calls, state }) => state === 'done' && calls.length > 0);
 
   /** Waits for what the page has just asked for; typing can be faster. */
   async function send() {
@@ -63,7 +63,14 @@ export function PlaygroundPage() {
     const key = asKey ?? (isOperator ? (await keys.refetch()).data?.[0]?.hash : undefined);
     if (!known || (isOperator && !key)) return;
     const starts = models.flatMap((model) => wires.map((one) => ({ model, wire: one })));
-    start(starts.map((one) => ({ ...one, key, sent: requestOf(one.wire, { model: one.model, turn, paths: known }) })));
+    start(
+      starts.map((one) => {
+        const before = keeps ? conversationOf(runs, one) : [];
+        const messages = [...before, nextMessage(turn, before)];
+        return { ...one, key, messages, sent: requestOf(one.wire, { model: one.model, turn, messages, paths: known }) };
+      }),
+    );
+    if (keeps) setTurn({ ...turn, user: '', pictures: [] });
   }
 
   async function retry() {
@@ -159,7 +166,11 @@ export function PlaygroundPage() {
             <textarea
               className="input min-h-20"
               rows={3}
-              placeholder="Ask something. Ctrl-Enter sends it."
+              placeholder={
+                awaitsResults
+                  ? 'The result of the tools that were called. Ctrl-Enter sends it.'
+                  : 'Ask something. Ctrl-Enter sends it.'
+              }
               value={turn.user}
               onChange={(event) => setTurn({ ...turn, user: event.target.value })}
               onKeyDown={(event) => {
@@ -167,18 +178,9 @@ export function PlaygroundPage() {
               }}
             />
           </label>
+          <Attachments turn={turn} onChange={setTurn} />
           <div className="flex flex-wrap items-center gap-3">
-            <NumberInput
-              label="Max tokens"
-              value={turn.maxTokens}
-              onChange={(maxTokens) => setTurn({ ...turn, maxTokens })}
-            />
-            <NumberInput
-              label="Temperature"
-              value={turn.temperature}
-              step="0.1"
-              onChange={(temperature) => setTurn({ ...turn, temperature })}
-            />
+            <Parameters wire={wire} turn={turn} wrong={wrong} onChange={setTurn} />
             <label className="flex items-center gap-2 text-dim">
               <input
                 type="checkbox"
@@ -188,18 +190,21 @@ export function PlaygroundPage() {
               />
               Stream
             </label>
-            <label className="flex min-w-0 flex-1 basis-52 items-center gap-2 text-dim">
-              <span className="shrink-0">More fields</span>
+            <label className="flex items-center gap-2 text-dim">
               <input
-                className="input min-w-24 font-mono"
-                spellCheck={false}
-                placeholder='{ "top_k": 5 }'
-                aria-invalid={wrong !== undefined}
-                value={turn.more}
-                onChange={(event) => setTurn({ ...turn, more: event.target.value })}
+                type="checkbox"
+                className="size-4"
+                checked={keeps}
+                onChange={(event) => setKeeps(event.target.checked)}
               />
+              Keep the conversation
             </label>
             <span className="ml-auto flex gap-2">
+              {keeps && runs.length > 0 && (
+                <button type="button" className="button" onClick={clear}>
+                  Start over
+                </button>
+              )}
               {isRunning && (
                 <button type="button" className="button" onClick={stop}>
                   <Square size={13} aria-hidden />
@@ -212,7 +217,7 @@ export function PlaygroundPage() {
               </button>
             </span>
           </div>
-          {wrong !== undefined && <ErrorNotice error={`More fields are no JSON object: ${wrong}`} />}
+          {wrong !== undefined && <ErrorNotice error={wrong} />}
         </form>
       </Card>
       {runs.length === 0 && isPending && <LoadingBlock className="h-40" />}
@@ -254,36 +259,4 @@ function pairsOf(runs: readonly Run[]): [Run, Run][] {
     const next = runs[index + 1];
     return next?.model === run.model && next.wire !== run.wire ? [[run, next]] : [];
   });
-}
-
-function problemOf(more: string): string | undefined {
-  try {
-    moreMembers(more);
-    return undefined;
-  } catch (error) {
-    return (error as Error).message;
-  }
-}
-
-interface NumberInputProps {
-  label: string;
-  value: number | undefined;
-  step?: string;
-  onChange(value: number | undefined): void;
-}
-
-function NumberInput({ label, value, step = '1', onChange }: NumberInputProps) {
-  return (
-    <label className="flex items-center gap-2 text-dim">
-      {label}
-      <input
-        type="number"
-        className="input !w-24"
-        min="0"
-        step={step}
-        value={value ?? ''}
-        onChange={(event) => onChange(event.target.value === '' ? undefined : Number(event.target.value))}
-      />
-    </label>
-  );
 }

@@ -3,12 +3,16 @@
 import { EventSourceParserStream } from 'eventsource-parser/stream';
 import { useRef, useState } from 'react';
 import { ApiError, request } from '../../api.ts';
-import { type Frame, readFrame, readWhole, type ToolCall, type Wire, type WireRequest, withCalls } from './wires.ts';
+import type { Message, ToolCall } from './conversation.ts';
+import type { Wire } from './protocols.ts';
+import { type Frame, readFrame, readWhole, type WireRequest, withCalls } from './wires.ts';
 
 export interface Run {
   model: string;
   wire: Wire;
   sent: WireRequest;
+  /** The conversation up to what was sent. */
+  messages: readonly Message[];
   state: 'running' | 'done' | 'failed';
   text: string;
   reasoning: string;
@@ -36,6 +40,7 @@ export interface Start {
   model: string;
   wire: Wire;
   sent: WireRequest;
+  messages: readonly Message[];
   /** Hash of the key as which an operator asks. */
   key: string | undefined;
 }
@@ -52,7 +57,7 @@ export function useRuns() {
   function start(starts: readonly Start[]) {
     stop();
     aborts.current = starts.map(() => new AbortController());
-    setRuns(starts.map(({ model, wire, sent }) => ({ model, wire, sent, state: 'running', ...NO_ANSWER })));
+    setRuns(starts.map(({ key: _key, ...one }) => ({ ...one, state: 'running', ...NO_ANSWER })));
     starts.forEach((one, index) => {
       const { signal } = aborts.current[index] as AbortController;
       const update = (next: (run: Run) => Run) => {
@@ -62,7 +67,21 @@ export function useRuns() {
     });
   }
 
-  return { runs, start, stop };
+  function clear() {
+    stop();
+    setRuns([]);
+  }
+
+  return { runs, start, stop, clear };
+}
+
+/** The conversation of a model over a protocol, with its last answer; what has failed, or was stopped at once, is not in it. */
+export function conversationOf(runs: readonly Run[], { model, wire }: Pick<Run, 'model' | 'wire'>): readonly Message[] {
+  const run = runs.find((one) => one.model === model && one.wire === wire);
+  if (!run) return [];
+  const { messages, text, calls, state } = run;
+  if (state === 'failed' || (text === '' && calls.length === 0)) return messages.slice(0, -1);
+  return [...messages, { role: 'assistant', text, calls }];
 }
 
 function failed(run: Run, error: unknown): Run {

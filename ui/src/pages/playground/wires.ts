@@ -1,18 +1,8 @@
-/** A conversation as a request of each protocol, and what its frames add to the answer. */
+/** Path of a request in each protocol, and what the frames of its response add to the answer. */
 
-export const WIRES = ['chat', 'messages', 'generate', 'responses'] as const;
-export type Wire = (typeof WIRES)[number];
-
-export interface Turn {
-  system: string;
-  user: string;
-  maxTokens: number | undefined;
-  temperature: number | undefined;
-  /** Whether the answer comes as a stream. */
-  stream: boolean;
-  /** More members of the request, as JSON text. */
-  more: string;
-}
+import { bodyOf } from './bodies.ts';
+import type { Message, ToolCall, Turn } from './conversation.ts';
+import type { Wire } from './protocols.ts';
 
 export interface WireRequest {
   path: string;
@@ -30,15 +20,6 @@ export interface Frame {
   error?: string;
 }
 
-/** A tool call of the model. */
-export interface ToolCall {
-  name: string;
-  /** JSON text, not complete until the answer is. */
-  input: string;
-  /** Place in the answer, where later frames go on with the call. */
-  place?: number | undefined;
-}
-
 /** A tool call, or more of the input of the one at the same place. */
 export type CallPart = Partial<ToolCall>;
 
@@ -48,24 +29,14 @@ type Json = Record<string, any>;
 interface Protocol {
   /** End of the template of its path; the start can be configured. */
   template: string;
-  request(model: string, turn: Turn): Record<string, unknown>;
   read(frame: Json): Frame;
   /** Of a whole response. */
   whole(body: Json): Frame;
 }
 
-const DEFAULT_MAX_TOKENS = 1024;
-
 const PROTOCOLS: Record<Wire, Protocol> = {
   chat: {
     template: '/v1/chat/completions',
-    request: (model, { system, user, maxTokens, temperature, stream }) => ({
-      model,
-      messages: [...(system ? [{ role: 'system', content: system }] : []), { role: 'user', content: user }],
-      max_completion_tokens: maxTokens,
-      temperature,
-      ...(stream && { stream, stream_options: { include_usage: true } }),
-    }),
     read: ({ choices, usage, error }) => ({
       text: choices?.[0]?.delta?.content ?? undefined,
       reasoning: reasoningOfChat(choices?.[0]?.delta),
@@ -84,14 +55,6 @@ const PROTOCOLS: Record<Wire, Protocol> = {
   },
   messages: {
     template: '/v1/messages',
-    request: (model, { system, user, maxTokens, temperature, stream }) => ({
-      model,
-      max_tokens: maxTokens ?? DEFAULT_MAX_TOKENS,
-      system: system || undefined,
-      messages: [{ role: 'user', content: user }],
-      temperature,
-      ...(stream && { stream }),
-    }),
     whole: ({ content, usage }) => ({
       text: textOf(content),
       reasoning: content?.map(({ thinking }: Json) => thinking ?? '').join(''),
@@ -113,16 +76,11 @@ const PROTOCOLS: Record<Wire, Protocol> = {
   },
   generate: {
     template: '/v1beta/models/{provider}/{model}:streamGenerateContent',
-    request: (_model, { system, user, maxTokens, temperature }) => ({
-      systemInstruction: system ? { parts: [{ text: system }] } : undefined,
-      contents: [{ role: 'user', parts: [{ text: user }] }],
-      generationConfig: { maxOutputTokens: maxTokens, temperature },
-    }),
     read: ({ candidates, usageMetadata, error }) => ({
       text: textOf(partsOf(candidates)?.filter(({ thought }) => !thought)),
       reasoning: textOf(partsOf(candidates)?.filter(({ thought }) => thought)),
-      calls: partsOf(candidates)?.flatMap(({ functionCall: call }) =>
-        call ? [{ name: call.name, input: JSON.stringify(call.args ?? {}) }] : [],
+      calls: partsOf(candidates)?.flatMap(({ functionCall: call, thoughtSignature: signature }) =>
+        call ? [{ id: call.id, signature, name: call.name, input: JSON.stringify(call.args ?? {}) }] : [],
       ),
       inputTokens: usageMetadata?.promptTokenCount,
       outputTokens: usageMetadata?.candidatesTokenCount,
@@ -132,15 +90,6 @@ const PROTOCOLS: Record<Wire, Protocol> = {
   },
   responses: {
     template: '/v1/responses',
-    request: (model, { system, user, maxTokens, temperature, stream }) => ({
-      model,
-      instructions: system || undefined,
-      input: user,
-      max_output_tokens: maxTokens,
-      temperature,
-      ...(stream && { stream }),
-      store: false,
-    }),
     whole: ({ output, usage }) => ({
       text: output?.map(({ type, content }: Json) => (type === 'message' ? textOf(content) : '')).join(''),
       reasoning: output
@@ -172,7 +121,8 @@ function reasoningOfChat(message: Json | undefined): string | undefined {
 }
 
 function callsOfChat(message: Json | undefined): CallPart[] | undefined {
-  return message?.tool_calls?.map(({ index, function: call }: Json) => ({
+  return message?.tool_calls?.map(({ index, id, function: call }: Json) => ({
+    id,
     name: call?.name,
     input: call?.arguments,
     place: index,
@@ -180,13 +130,13 @@ function callsOfChat(message: Json | undefined): CallPart[] | undefined {
 }
 
 /** The input of a block that begins comes with the next frames. */
-function callOfBlock({ name, input }: Json): CallPart {
+function callOfBlock({ id, name, input }: Json): CallPart {
   const isEmpty = Object.keys(input ?? {}).length === 0;
-  return { name, input: isEmpty ? '' : JSON.stringify(input) };
+  return { id, name, input: isEmpty ? '' : JSON.stringify(input) };
 }
 
 const isFunctionCall = (item: Json | undefined): boolean => item?.type === 'function_call';
-const callOfItem = ({ name, arguments: input }: Json): CallPart => ({ name, input });
+const callOfItem = ({ call_id: id, name, arguments: input }: Json): CallPart => ({ id, name, input });
 
 function partsOf(candidates: Json[] | undefined): Json[] | undefined {
   return candidates?.[0]?.content?.parts;
@@ -195,11 +145,11 @@ function partsOf(candidates: Json[] | undefined): Json[] | undefined {
 /** Tool calls with what a frame adds to them. */
 export function withCalls(calls: readonly ToolCall[], parts: readonly CallPart[]): ToolCall[] {
   const all = [...calls];
-  for (const { name = '', input = '', place } of parts) {
+  for (const { name = '', input = '', place, ...facts } of parts) {
     const at = place === undefined ? -1 : all.findIndex((call) => call.place === place);
     const before = all[at];
     if (before) all[at] = { ...before, name: before.name || name, input: before.input + input };
-    else all.push({ name, input, place });
+    else all.push({ ...facts, name, input, place });
   }
   return all;
 }
@@ -208,26 +158,18 @@ function textOf(parts: Json[] | undefined): string {
   return parts?.map(({ text }) => text ?? '').join('') ?? '';
 }
 
-/** More members as an object; throws for text that is none. */
-export function moreMembers(text: string): Record<string, unknown> {
-  if (text.trim() === '') return {};
-  const value = JSON.parse(text);
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value;
-  throw new Error('it must be an object');
-}
-
 /** Paths are those of the description, because their starts can be configured. */
 export function requestOf(
   wire: Wire,
-  { model, turn, paths }: { model: string; turn: Turn; paths: string[] },
+  { model, turn, messages, paths }: { model: string; turn: Turn; messages: readonly Message[]; paths: string[] },
 ): WireRequest {
-  const { template, request } = PROTOCOLS[wire];
+  const { template } = PROTOCOLS[wire];
   const path = paths.filter((one) => one.endsWith(template)).toSorted((one, other) => one.length - other.length)[0];
   const filled = (path ?? template).replace('{provider}/{model}', model);
   const whole = filled.replace(':streamGenerateContent', ':generateContent');
   return {
     path: wire !== 'generate' || !turn.stream ? whole : `${filled}?alt=sse`,
-    body: JSON.parse(JSON.stringify({ ...request(model, turn), ...moreMembers(turn.more) })),
+    body: bodyOf(wire, { model, turn, messages }),
   };
 }
 
