@@ -1,4 +1,4 @@
-/** What became of the attempts at each endpoint in the last day, and the limits that its upstream told of. */
+/** Log of attempts: how those at each endpoint ended in the last day, and the limits that its upstream told of. */
 
 import type { ErrorCode } from '../core/errors.ts';
 

@@ -184,7 +184,7 @@ describe('models', () => {
     const [{ endpoints, users, users_total, configured }, ...others] = body.data;
     assert.deepEqual(others, []);
     assert.ok(endpoints[0].statistics.first_byte_seconds >= 0);
-    assert.deepEqual([users_total, users[0].key_name, users[0].requests >= 1], [1, 'test', true]);
+    assert.deepEqual([users_total, users[0].key_name, users[0].requests >= 1, users[0].cost], [1, 'test', true, null]);
     const lines = configured.map(({ path, value, source }: Json) => [path, value, source.from]);
     assert.ok(
       lines.some(([path, value]: string[]) => path === 'aliases.quick' && value === 'house/m'),

@@ -39,7 +39,7 @@ for (const theme of THEMES) {
     for (let count = 0; count < 6; count++) assert.equal((await ask(gateway, made.key)).status, 200);
     const visitor = await signIn(made.key, { theme });
     const { page } = visitor;
-    const newest = page.getByRole('region', { name: 'Newest requests' }).first();
+    const newest = page.getByRole('region', { name: 'Newest requests' });
     await newest.getByRole('row').nth(5).waitFor();
     assert.equal(await newest.getByRole('row').count(), 6, 'a head and five rows');
     const limits = page.getByRole('region', { name: 'Limits' });

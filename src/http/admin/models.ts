@@ -2,9 +2,10 @@
 
 import type { Json } from '../../core/json/json.ts';
 import type { CatalogModel } from '../../core/model.ts';
+import { decimalOf, moneyOf } from '../../core/money.ts';
 import { type EndpointHealth, endpointHealth } from '../../routing/endpoint-health.ts';
 import { hasPrice, type RoutedEndpoint } from '../../routing/model-directory.ts';
-import { reportUse } from '../../usage/use-report.ts';
+import { reportUse, type UseDimension } from '../../usage/use-report.ts';
 import { flag, whole } from './query.ts';
 import type { AdminOptions, AdminRequest } from './request.ts';
 import type { AdminHandlers } from './routes.ts';
@@ -87,28 +88,36 @@ export function createModelHandlers(options: AdminOptions): Pick<AdminHandlers, 
     };
   }
 
-  async function detailsOf({ id }: CatalogModel): Promise<Record<string, Json>> {
+  async function detailsOf(model: CatalogModel): Promise<Record<string, Json>> {
+    const users = await usersOf(routesOf(model).map((route) => `${route.provider}/${route.model}`));
+    return { users: users.slice(0, MAX_USERS), users_total: users.length, configured: configuredLines(model.id) };
+  }
+
+  /** Keys that used endpoints lately, most requests first. Cost is null where a price is not known. */
+  async function usersOf(endpoints: readonly string[]): Promise<Json[]> {
     const directory = models();
     const now = clock.now();
     const to = Math.ceil(now / HOUR_MS) * HOUR_MS;
+    const from = Math.max(0, to - USED_LATELY_MS);
     const names = new Map((await keys.list()).map((key) => [key.id, key.name]));
-    const report = await reportUse(
-      store,
-      {
-        ...{ now, from: Math.max(0, to - USED_LATELY_MS), to, zone: 'UTC', top: undefined, compare: false },
-        by: ['key'],
-        filter: { model: id },
-      },
-      { names, hasPrice: (model) => hasPrice(directory, model) },
+    const context = { names, hasPrice: (model: string) => hasPrice(directory, model) };
+    const span = { now, from, to, zone: 'UTC', by: ['key'] as UseDimension[], top: undefined, compare: false };
+    const reports = await Promise.all(
+      [...new Set(endpoints)].map((model) => reportUse(store, { ...span, filter: { model } }, context)),
     );
-    const users = report.data.toSorted((one, other) => other.requests - one.requests);
-    return {
-      users: users
-        .slice(0, MAX_USERS)
-        .map(({ key, key_name, requests, cost }) => ({ key, key_name, requests, cost })) as Json,
-      users_total: users.length,
-      configured: configuredLines(id),
-    };
+    const isUnknown = reports.some((report) => report.models_without_price.length > 0);
+    const groups = Map.groupBy(
+      reports.flatMap(({ data }) => data),
+      ({ key }) => String(key),
+    );
+    return [...groups]
+      .map(([key, rows]) => ({
+        key,
+        key_name: rows[0]?.key_name ?? null,
+        requests: rows.reduce((sum, { requests }) => sum + requests, 0),
+        cost: isUnknown ? null : decimalOf(rows.reduce((sum, { cost }) => sum + moneyOf(cost), 0n)),
+      }))
+      .toSorted((one, other) => other.requests - one.requests);
   }
 
   /** Settings that add the model, change it, or give it another name. */

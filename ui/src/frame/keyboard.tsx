@@ -70,14 +70,15 @@ export function Keyboard({ isNarrow }: { isNarrow: boolean }) {
     <>
       <button
         type="button"
-        aria-label="Find"
         title="Find a page, a key, a model, a request or an action"
         onClick={() => setShown('palette')}
         className={`flex min-h-8 shrink-0 items-center gap-2.5 rounded-md border bg-surface px-2.5 text-dim hover:text-ink md:mb-2 ${isNarrow ? 'md:justify-center md:px-0' : ''}`}
       >
         <Search size={15} aria-hidden />
         <span className={`flex-1 text-left max-md:sr-only ${isNarrow ? 'md:sr-only' : ''}`}>Find</span>
-        <kbd className={`key max-md:hidden ${isNarrow ? 'md:hidden' : ''}`}>{PALETTE_KEYS}</kbd>
+        <kbd aria-hidden className={`key max-md:hidden ${isNarrow ? 'md:hidden' : ''}`}>
+          {PALETTE_KEYS}
+        </kbd>
       </button>
       {shown === 'palette' && (
         <Suspense>

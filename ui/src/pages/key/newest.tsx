@@ -36,7 +36,7 @@ function Requests({ requests }: { requests: RequestView[] }) {
   if (requests.length === 0)
     return <Empty title="This key has made no request yet">The snippet below makes the first one.</Empty>;
   return (
-    <Table label="Newest requests" columns={['Time', 'Model', 'State', ...['Cost', 'Whole'].map(numbers)]}>
+    <Table label="Requests that ended last" columns={['Time', 'Model', 'State', ...['Cost', 'Whole'].map(numbers)]}>
       {requests.map((request) => (
         <tr key={request.id}>
           <td>

@@ -64,7 +64,7 @@ function Parts({ detail }: { detail: ModelDetail }) {
           </Table>
         )}
       </Section>
-      <Section title="Used by" note="the last 30 days">
+      <Section title="Used by" note={endpoints.length > 1 ? 'its endpoints, the last 30 days' : 'the last 30 days'}>
         {users.length === 0 ? (
           <p className="text-dim">No key has used it.</p>
         ) : (
@@ -78,7 +78,7 @@ function Parts({ detail }: { detail: ModelDetail }) {
                 <td>
                   <Link
                     to="/requests"
-                    search={{ key, model: id, range: '30d' }}
+                    search={{ key, range: '30d', ...(endpoints.length === 1 && { model: id }) }}
                     className="text-accent underline-offset-4 hover:underline"
                   >
                     {name ?? key}

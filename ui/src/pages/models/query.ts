@@ -49,7 +49,8 @@ export interface ModelDetail {
   }[];
   aliases: string[];
   configured: ConfiguredLine[];
-  users: { key: string; key_name: string | null; requests: number; cost: string }[];
+  /** Keys that used its endpoints in the last 30 days. */
+  users: { key: string; key_name: string | null; requests: number; cost: string | null }[];
   users_total: number;
 }
 
