@@ -33,7 +33,7 @@ before(async () => {
   );
   const yaml = `admin: { token: ${TOKEN}, port: 0 }
 providers: { local: { type: openai-compatible, base_url: "${upstream.url}/v1", api_key: x, models: ${MODELS} } }
-models: { house/quiet: { endpoints: [{ provider: local, model: large, data_policy: { zdr: true } }, { provider: local, model: small }] } }
+models: { house/quiet: { endpoints: [{ provider: local, model: large, data_policy: { zdr: true } }, { provider: local, model: small, priority: 1 }] } }
 aliases: { best: house/quiet }`;
   [browser, gateway] = await Promise.all([openBrowser(), startGatewayWithPages(yaml)]);
   for (let count = 0; count < 3; count++) assert.equal((await ask(gateway, KEY, 'house/quiet')).status, 200);
@@ -46,7 +46,7 @@ async function shown(page: Page, count: number): Promise<string[]> {
     .getByRole('status')
     .getByText(new RegExp(`^${count} of `))
     .waitFor();
-  return page.locator('tbody tr[data-opens] button span:first-child').allInnerTexts();
+  return (await page.locator('tbody tr[data-opens] button span:first-child').allInnerTexts()).toSorted();
 }
 
 test('filters narrow the list, are in the address, and are taken back', async () => {

@@ -1,6 +1,6 @@
 /** What narrows the catalog: words, provider, kinds of input and output, context, price and abilities. */
 
-import { type ReactNode, useState } from 'react';
+import { type ReactNode, useEffect, useRef, useState } from 'react';
 import { Select } from '../../parts/select.tsx';
 import { FilterLine, SearchField, ShownCount } from '../../parts/table.tsx';
 import { useSession } from '../../session.ts';
@@ -32,12 +32,19 @@ export function FilterBar({ filters, providers, shown, all, tools, onChange }: F
   const { find = '', provider, takes, gives, context, price, can, zdr } = filters;
   const abilities = abilitiesOf(can);
   const [timesCleared, setTimesCleared] = useState(0);
+  const isClearing = useRef(false);
   const isNarrowed = Object.values(filters).some((value) => value !== undefined);
   const none = Object.fromEntries(Object.keys(filters).map((name) => [name, undefined]));
 
-  // The field of words keeps what is typed.
-  function clear() {
+  // The field of words keeps what is typed: it is made anew once the address has no words.
+  useEffect(() => {
+    if (isNarrowed || !isClearing.current) return;
+    isClearing.current = false;
     setTimesCleared((count) => count + 1);
+  }, [isNarrowed]);
+
+  function clear() {
+    isClearing.current = true;
     onChange(none);
   }
 
