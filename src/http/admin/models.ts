@@ -5,7 +5,9 @@ import type { CatalogModel } from '../../core/model.ts';
 import { decimalOf, moneyOf } from '../../core/money.ts';
 import { type EndpointHealth, endpointHealth } from '../../routing/endpoint-health.ts';
 import { hasPrice, type RoutedEndpoint } from '../../routing/model-directory.ts';
-import { reportUse, type UseDimension } from '../../usage/use-report.ts';
+import type { UseRow } from '../../usage/use-groups.ts';
+import type { UseQuery } from '../../usage/use-query.ts';
+import { reportUse } from '../../usage/use-report.ts';
 import { flag, whole } from './query.ts';
 import type { AdminOptions, AdminRequest } from './request.ts';
 import type { AdminHandlers } from './routes.ts';
@@ -99,13 +101,15 @@ export function createModelHandlers(options: AdminOptions): Pick<AdminHandlers, 
     const now = clock.now();
     const to = Math.ceil(now / HOUR_MS) * HOUR_MS;
     const from = Math.max(0, to - USED_LATELY_MS);
-    const names = new Map((await keys.list()).map((key) => [key.id, key.name]));
+    const names = await keys.names();
     const context = { names, hasPrice: (model: string) => hasPrice(directory, model) };
-    const span = { now, from, to, zone: 'UTC', by: ['key'] as UseDimension[], top: undefined, compare: false };
+    const query: Omit<UseQuery, 'filter'> = {
+      ...{ now, from, to, zone: 'UTC', by: ['key'] },
+      ...{ subgroup: undefined, top: undefined, topBy: 'cost', compare: false },
+    };
     const reports = await Promise.all(
-      [...new Set(endpoints)].map((model) => reportUse(store, { ...span, filter: { model } }, context)),
+      [...new Set(endpoints)].map((model) => reportUse(store, { ...query, filter: { model } }, context)),
     );
-    const isUnknown = reports.some((report) => report.models_without_price.length > 0);
     const groups = Map.groupBy(
       reports.flatMap(({ data }) => data),
       ({ key }) => String(key),
@@ -115,7 +119,7 @@ export function createModelHandlers(options: AdminOptions): Pick<AdminHandlers, 
         key,
         key_name: rows[0]?.key_name ?? null,
         requests: rows.reduce((sum, { requests }) => sum + requests, 0),
-        cost: isUnknown ? null : decimalOf(rows.reduce((sum, { cost }) => sum + moneyOf(cost), 0n)),
+        cost: costOf(rows),
       }))
       .toSorted((one, other) => other.requests - one.requests);
   }
@@ -137,6 +141,15 @@ export function createModelHandlers(options: AdminOptions): Pick<AdminHandlers, 
   }
 
   return { ModelList: list };
+}
+
+function costOf(rows: readonly UseRow[]): string | null {
+  let sum = 0n;
+  for (const { cost, unpriced_tokens } of rows) {
+    if (cost === null || unpriced_tokens > 0) return null;
+    sum += moneyOf(cost);
+  }
+  return decimalOf(sum);
 }
 
 /** Whether a model that is listed at its provider is this one. */
