@@ -192,13 +192,13 @@ test('estimates and unknown prices are in the headline', async () => {
   const { page } = await signInAsAdmin(browser, gateway, '/ui/use?top=20');
   const figure = (name: string) => page.locator('dl > div').filter({ has: page.getByText(name, { exact: true }) });
   await figure('Unknown price').getByText('1 model').waitFor();
-  assert.match((await figure('Unknown price').textContent()) ?? '', /\d(\.\d)? % of the tokens$/);
+  assert.match((await figure('Unknown price').textContent()) ?? '', /\d(\.\d)? % of tokens$/);
   const { total } = await reportOf('by=day');
   const share = (100 * Number(total.estimated_cost)) / Number(total.cost);
   assert.ok(share > 0.1);
   assert.match(
     (await figure('Estimated').textContent()) ?? '',
-    new RegExp(`^Estimated${share.toFixed(share < 10 ? 1 : 0)} %of the cost, `),
+    new RegExp(`^Estimated${share.toFixed(share < 10 ? 1 : 0)} %of cost, `),
   );
   await page.getByRole('row', { name: /^local.m0 .* unknown / }).waitFor();
 });

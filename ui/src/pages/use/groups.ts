@@ -72,12 +72,13 @@ function courseOf(lines: readonly UsageLine[], metric: Metric, moments: readonly
   return moments.map((at) => values.get(at) ?? 0);
 }
 
-/** The course of the period before, moment by moment; undefined where it has not as many. */
+/** The course of the period before, moment by moment; undefined where it has not as many, or nothing. */
 export function courseBefore({ before }: UsageReport, span: Span, metric: Metric): number[] | undefined {
   if (!before) return undefined;
   const moments = momentsOf({ ...span, from: new Date(before.from), to: new Date(before.to) });
   if (moments.length !== momentsOf(span).length) return undefined;
-  return courseOf(before.course, metric, moments);
+  const course = courseOf(before.course, metric, moments);
+  return course.some((value) => value > 0) ? course : undefined;
 }
 
 export function runningSums(values: readonly number[]): number[] {

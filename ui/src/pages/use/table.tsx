@@ -102,7 +102,7 @@ function GroupLines(props: GroupTableProps & { group: Group; whole: number }) {
           return (
             <tr key={sums.id} data-opens={ofBoth && ''} data-level="2">
               <td className="!pl-8">
-                <Name filters={ofBoth} onDrill={onDrill}>
+                <Name filters={ofBoth} onDrill={onDrill} className="text-dim">
                   {label(second, sums.id)}
                 </Name>
               </td>

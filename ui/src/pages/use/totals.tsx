@@ -20,8 +20,7 @@ interface TotalsProps {
 
 export function Totals({ total, before, unpriced, span, filters }: TotalsProps) {
   const tokens = total.input_tokens + total.output_tokens;
-  const note = (metric: Metric) =>
-    before && `${changeOf(figureOf(total, metric), figureOf(before, metric))} to the time before`;
+  const note = (metric: Metric) => before && noteOf(figureOf(total, metric), figureOf(before, metric));
   const partial = total.partial > 0 && `${formatCount(total.partial)} partial`;
   return (
     <Figures>
@@ -80,7 +79,7 @@ export function Totals({ total, before, unpriced, span, filters }: TotalsProps) 
               <CircleAlert size={15} aria-hidden className="inline align-[-0.1em]" />
             </span>
           }
-          note={`${percentOf(total.unpriced_tokens, tokens)} of the tokens`}
+          note={`${percentOf(total.unpriced_tokens, tokens)} of tokens`}
         />
       )}
     </Figures>
@@ -89,7 +88,7 @@ export function Totals({ total, before, unpriced, span, filters }: TotalsProps) 
 
 /** Of the cost is said beside. */
 function estimates({ estimated_tokens: estimated, input_tokens, output_tokens, assessed, requests }: Sums): string {
-  const share = `of the cost, ${percentOf(estimated, input_tokens + output_tokens)} of the tokens`;
+  const share = `of cost, ${percentOf(estimated, input_tokens + output_tokens)} of tokens`;
   return assessed < requests ? `${share}, as far as known` : share;
 }
 
@@ -100,8 +99,14 @@ function percentOf(part: number, whole: number): string {
   return `${percent.toFixed(percent > 0 && percent < 10 ? 1 : 0)} %`;
 }
 
+function noteOf(now: number, before: number): string {
+  if (before === 0) return now === 0 ? 'as before' : 'none before';
+  return `${changeOf(now, before)} to the time before`;
+}
+
+/** In a word. */
 export function changeOf(now: number, before: number): string {
-  if (before === 0) return now === 0 ? 'none' : 'new';
+  if (before === 0) return now === 0 ? '—' : 'new';
   const percent = Math.round((100 * (now - before)) / before);
   return `${percent >= 0 ? '+' : '−'}${formatCount(Math.abs(percent))} %`;
 }
