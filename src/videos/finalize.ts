@@ -21,12 +21,14 @@ export async function finalize(step: TaskStep, fresh?: readonly VideoAsset[]): P
   const { context, loaded } = step;
   const { mirror } = context;
   if (!mirror) return complete(step);
-  const isInline = loaded.task.assets.some(({ source, kept }) => 'inline' in source && !kept);
+  const assets = await Promise.all(loaded.task.assets.map((asset) => withoutLostCopy(mirror, asset)));
+  const isInline = assets.some(({ source, kept }) => 'inline' in source && !kept);
   const reported = fresh ?? (isInline ? await queryAssets(context, loaded.attempt, step.signal) : undefined);
   const limit = mirrorTimeout(step);
   const errors: unknown[] = [];
-  for (const [index, asset] of loaded.task.assets.entries()) {
+  for (const [index, asset] of assets.entries()) {
     if (asset.kept) continue;
+    if (loaded.task.assets[index]?.kept) await saveAsset(step, index, { kept: undefined });
     const outcome = await mirrorAsset({ ...step, limit: limit.signal }, mirror, {
       asset,
       index,
@@ -37,6 +39,13 @@ export async function finalize(step: TaskStep, fresh?: readonly VideoAsset[]): P
   }
   limit.cancel();
   return errors.length > 0 ? retryOrComplete(step, errors) : complete(step);
+}
+
+/** A copy from before is gone where the data folder was lost and restored from a backup without media. */
+async function withoutLostCopy(mirror: Mirror, asset: TaskAsset): Promise<TaskAsset> {
+  const { kept, ...rest } = asset;
+  // Where it cannot be asked, nothing is lost by believing that it is there.
+  return kept === undefined || (await mirror.has(kept).catch(() => true)) ? asset : rest;
 }
 
 /** Signal that aborts at the end of the time for mirroring. */

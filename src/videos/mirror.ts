@@ -25,6 +25,8 @@ export interface Mirror {
     source: AssetSource,
     signal: AbortSignal,
   ): Promise<MirroredFile | undefined>;
+  /** Whether a copy is there. */
+  has(kept: MirroredFile): Promise<boolean>;
   /** Deletes all copies of a task. Idempotent. */
   erase(task: { id: string; owner: string }, kept: readonly MirroredFile[]): Promise<void>;
 }

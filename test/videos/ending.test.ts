@@ -98,14 +98,18 @@ const kept: MirroredFile = { file: 'local:0.mp4', sha256: 'ab', bytes: 3, mime: 
 interface TestMirror extends Mirror {
   sources: AssetSource[];
   erased: string[];
+  /** Files that are gone. */
+  lost: Set<string>;
 }
 
 /** Behaves as told at each try; what is left over is kept. */
 function mirrorOf(...tries: (() => MirroredFile | undefined)[]): TestMirror {
   const sources: AssetSource[] = [];
   const erased: string[] = [];
+  const lost = new Set<string>();
   return {
-    ...{ sources, erased },
+    ...{ sources, erased, lost },
+    has: async ({ file }) => !lost.has(file),
     async save(_task, index, source) {
       sources.push(source);
       return tries.length > 0 ? tries.shift()?.() : { ...kept, file: `${index}.mp4` };
@@ -150,6 +154,29 @@ test('a task completes without copies after five failed mirror tries', async (co
   assert.ok((task.settledAt ?? 0) - task.createdAt < 15 * MINUTE);
   assert.equal(mirror.sources.length, 5);
 });
+
+for (const isThere of [true, false]) {
+  const end = isThere ? 'is mirrored again' : 'that the provider has no more leaves no address of the copy';
+  test(`a video whose copy is lost before the task ends ${end}`, async (context) => {
+    const copy = (index: number) => () => ({ ...kept, file: `${index}.mp4` });
+    const mirror = mirrorOf(copy(0), broken(), isThere ? copy(2) : () => undefined);
+    const rig = await createRig(context, { mirror });
+    rig.upstream.onPoll = () => completed({ assets: [{ url: 'https://cdn/a.mp4' }, { url: 'https://cdn/b.mp4' }] });
+    const { id } = await rig.create();
+    await rig.until(() => mirror.sources.length === 2);
+    // As after a restore of a backup without media.
+    mirror.lost.add('0.mp4');
+    const body = encodeTask(await rig.ended(id), object);
+    assert.deepEqual(
+      mirror.sources.map((source) => 'url' in source && source.url),
+      ['https://cdn/a.mp4', 'https://cdn/b.mp4', 'https://cdn/a.mp4', 'https://cdn/b.mp4'],
+    );
+    assert.deepEqual(
+      body.mirror_urls,
+      [...(isThere ? ['2.mp4'] : []), '1.mp4'].map((file) => `https://gw.example/${file}`),
+    );
+  });
+}
 
 test('a task whose video cannot be mirrored completes at once', async (context) => {
   const mirror = mirrorOf(() => undefined);

@@ -22,7 +22,7 @@ test('each unknown upstream status emits an event', async (context) => {
 });
 
 test('a video that is not mirrored emits an event', async (context) => {
-  const mirror = { save: async () => undefined, erase: async () => {} };
+  const mirror = { save: async () => undefined, has: async () => true, erase: async () => {} };
   const rig = await createRig(context, { mirror });
   rig.upstream.onPoll = () => completed();
   const { id } = await rig.create();

@@ -42,6 +42,7 @@ const rig = await createRig(context, {
       reach('while mirroring');
       return kept;
     },
+    has: async () => true,
     erase: async () => {},
   },
 });

@@ -147,7 +147,9 @@ describe('a video', () => {
   test('is deleted with its task', async () => {
     const result = await kept.keep(source());
     assert.ok(result);
+    assert.equal(await kept.mirror.has(result), true);
     await kept.mirror.erase({ id: TASK, owner: 'o' }, [result]);
+    assert.equal(await kept.mirror.has(result), false);
     await kept.mirror.erase({ id: TASK, owner: 'o' }, [result]);
     assert.deepEqual(kept.files(), []);
   });

@@ -77,6 +77,7 @@ export function createMirror(options: MirrorOptions): FullMirror {
 
   return {
     save: async (...call) => (options.store.type === 'off' ? undefined : await save(...call)),
+    has: async (kept) => (await storeOf(kept)?.exists(nameIn(kept), kept.bytes)) ?? false,
     async erase({ id }, kept) {
       for (const each of kept) await storeOf(each)?.remove(nameIn(each));
       await rm(join(folder, 'videos', id), { recursive: true, force: true });
