@@ -40,7 +40,10 @@ for (const theme of ['light', 'dark'] satisfies Theme[]) {
     const visitor = await visit(browser, `${gateway.url}/ui/key`, { theme });
     await visitor.page.getByLabel(/API key/).fill(KEY);
     await visitor.page.keyboard.press('Enter');
-    await visitor.page.getByRole('cell', { name: 'sandbox/echo' }).waitFor();
+    await visitor.page
+      .getByRole('region', { name: 'Use by model' })
+      .getByRole('cell', { name: 'sandbox/echo' })
+      .waitFor();
     await visitor.page.getByRole('button', { name: 'As table' }).click();
     await visitor.page.getByRole('columnheader', { name: 'Cost per hour' }).waitFor();
     await assertSound(visitor);

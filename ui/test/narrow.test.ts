@@ -27,7 +27,7 @@ for (const theme of THEMES) {
     const visitor = await signInAsAdmin(browser, gateway, '/ui/settings', { theme, width: NARROW });
     const { page } = visitor;
     const rail = railOf(page);
-    const current = rail.locator('[aria-current=page]');
+    const current = rail.locator('[aria-current=page]:visible');
     for (const [name, path] of [
       ['Settings', '/ui/settings'],
       ['Requests', '/ui/requests'],

@@ -147,7 +147,10 @@ test('a request leads to the playground and to the explanation of its routing', 
   await page.goBack();
   await panelOf(page).getByRole('link', { name: 'Explain its routing' }).click();
   await page.waitForURL(/\/ui\/explain\?.*model=sandbox/);
-  await page.getByRole('row', { name: /sandbox.echo/ }).waitFor();
+  await page
+    .getByRole('row', { name: /sandbox.echo/ })
+    .first()
+    .waitFor();
   await assertSound(visitor);
 });
 

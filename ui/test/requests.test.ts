@@ -99,7 +99,7 @@ test('requests of a coding agent are one line, which leads to its turns', async 
   const visitor = await signInAsAdmin(browser, gateway, '/ui/requests');
   const { page } = visitor;
   await page.getByRole('button', { name: 'sessions', exact: true }).click();
-  const row = page.getByRole('row', { name: /agent-7 test sandbox.echo 2 0 — / });
+  const row = page.getByRole('row', { name: /agent-7 test sandbox.echo 2 0 0 — / });
   await row.waitFor();
   await assertSound(visitor);
   await row.getByRole('button').click();
@@ -136,7 +136,7 @@ for (const theme of THEMES) {
     const visitor = await signInAsAdmin(browser, gateway, '/ui/requests?view=sessions', { theme });
     const { page } = visitor;
     await page.getByRole('columnheader', { name: 'Tools failed' }).waitFor();
-    const line = page.getByRole('row', { name: new RegExp(`${session} test sandbox.echo 2 0 2 `) });
+    const line = page.getByRole('row', { name: new RegExp(`${session} test sandbox.echo 2 0 0 2 `) });
     await line.waitFor();
     await assertSound(visitor);
     await line.getByRole('button').click();

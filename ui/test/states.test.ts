@@ -72,7 +72,7 @@ const FOR_ADMIN: Record<string, PageStates> = {
   },
   Webhooks: { path: '/ui/webhooks', filled: rowOf(/127.0.0.1/), empty: 'No webhooks yet' },
   Explain: { path: '/ui/explain', filled: rowOf(/sandbox.echo/) },
-  Health: { path: '/ui/health', filled: rowOf(/sandbox.echo/), empty: 'No endpoint was used lately' },
+  Health: { path: '/ui/health', filled: rowOf(/sandbox.echo/), empty: 'No endpoint was used in the last day' },
   Configuration: {
     path: '/ui/config',
     filled: (page) => page.getByText('server.body_limit').first(),

@@ -185,7 +185,7 @@ test('the time before is a line over the bars, and sums over time end with the t
     DAYS[1],
   );
   await page.getByLabel('Compare with the time before').uncheck();
-  await page.getByRole('columnheader', { name: 'Before' }).waitFor({ state: 'detached' });
+  await page.getByRole('columnheader', { name: 'Before', exact: true }).waitFor({ state: 'detached' });
 });
 
 test('estimates and unknown prices are in the headline', async () => {
