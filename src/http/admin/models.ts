@@ -104,8 +104,15 @@ export function createModelHandlers(options: AdminOptions): Pick<AdminHandlers, 
     const names = await keys.names();
     const context = { names, hasPrice: (model: string) => hasPrice(directory, model) };
     const query: Omit<UseQuery, 'filter'> = {
-      ...{ now, from, to, zone: 'UTC', by: ['key'] },
-      ...{ subgroup: undefined, top: undefined, topBy: 'cost', compare: false },
+      now,
+      from,
+      to,
+      zone: 'UTC',
+      by: ['key'],
+      subgroup: undefined,
+      top: undefined,
+      topBy: 'cost',
+      compare: false,
     };
     const reports = await Promise.all(
       [...new Set(endpoints)].map((model) => reportUse(store, { ...query, filter: { model } }, context)),

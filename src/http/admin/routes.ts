@@ -276,14 +276,9 @@ export function adminRoutes(protocol: Protocol, loadHandlers: () => Promise<Admi
 
 async function readRequest(context: HttpContext, parameters: Record<string, string>): Promise<AdminRequest> {
   const { query, body, requestId, session } = context;
-  return {
-    parameters,
-    query,
-    body: body.length > 0 ? await readBody(body) : {},
-    author: { actor: 'admin', requestId },
-    session,
-    context,
-  };
+  const author: AdminRequest['author'] = { actor: 'admin', requestId };
+  const given = body.length > 0 ? await readBody(body) : {};
+  return { parameters, query, body: given, author, session, context };
 }
 
 function describe(
