@@ -196,14 +196,14 @@ forEachStore((engine, openStore) => {
       assert.equal((await store.call('readKeys', {}))[0]?.secretExpiresAt, null);
     });
 
-    test('pages backwards, also by what was changed', async (context) => {
+    test('pages from newest to oldest, also by what was changed', async (context) => {
       const { store, keys } = await opened(context);
       const { key } = await keys.create({ name: 'a' });
       await keys.create({ name: 'b' });
       await keys.revoke('a');
       const ids = async (page: object) => (await store.call('readAudit', { limit: 2, ...page })).map(({ id }) => id);
       assert.deepEqual(await ids({}), [3, 2]);
-      assert.deepEqual(await ids({ before: 2 }), [1]);
+      assert.deepEqual(await ids({ after: 2 }), [1]);
       assert.deepEqual(await ids({ subject: key.id }), [3, 1]);
     });
   });
