@@ -22,8 +22,8 @@ forEachStore((name, open) => {
     const rig = await startRig(context, open, {
       clock,
       async onExhausted(delivery) {
-        await onExhausted(delivery);
         if (delivery.owner !== NOTICE_OWNER) hours.add(Math.floor(clock.now() / 3_600_000));
+        await onExhausted(delivery);
         given.push(delivery.owner);
       },
     });
