@@ -16,7 +16,7 @@ before(async () => {
 });
 after(() => Promise.all([browser.close(), gateway.close()]));
 
-const railOf = (page: Page) => page.getByRole('navigation', { name: 'Pages' });
+const railOf = (page: Page) => page.getByRole('banner');
 
 /** Whether the page itself scrolls to the side. */
 const isTooWide = (page: Page) =>

@@ -51,9 +51,8 @@ function Shell() {
       <a href="#content" className="sr-only focus:not-sr-only focus:absolute focus:z-50 focus:m-2 focus:button">
         To the content
       </a>
-      <nav
+      <header
         ref={rail}
-        aria-label="Pages"
         className={`flex shrink-0 flex-row items-center gap-1 overflow-x-auto border-b bg-rail px-2 py-2 md:sticky md:top-0 md:h-dvh md:flex-col md:items-stretch md:border-r md:border-b-0 ${isNarrow ? 'md:w-14' : 'md:w-52'}`}
       >
         <div className={`flex items-center gap-2 px-2 py-1 md:mb-3 ${isNarrow ? 'md:justify-center md:px-0' : ''}`}>
@@ -63,17 +62,19 @@ function Shell() {
           </span>
         </div>
         <Keyboard isNarrow={isNarrow} />
-        {entries.map(({ to, label, icon: Icon }) => (
-          <Link
-            key={to}
-            to={to}
-            title={label}
-            className={`flex min-h-8 shrink-0 items-center gap-2.5 whitespace-nowrap rounded-md px-2.5 text-dim hover:bg-hover hover:text-ink aria-[current=page]:bg-surface aria-[current=page]:font-medium aria-[current=page]:text-ink aria-[current=page]:shadow-xs ${isNarrow ? 'md:justify-center md:px-0' : ''}`}
-          >
-            <Icon size={16} aria-hidden />
-            <span className={isNarrow ? 'md:sr-only' : ''}>{label}</span>
-          </Link>
-        ))}
+        <nav aria-label="Pages" className="contents">
+          {entries.map(({ to, label, icon: Icon }) => (
+            <Link
+              key={to}
+              to={to}
+              title={label}
+              className={`flex min-h-8 shrink-0 items-center gap-2.5 whitespace-nowrap rounded-md px-2.5 text-dim hover:bg-hover hover:text-ink aria-[current=page]:bg-surface aria-[current=page]:font-medium aria-[current=page]:text-ink aria-[current=page]:shadow-xs ${isNarrow ? 'md:justify-center md:px-0' : ''}`}
+            >
+              <Icon size={16} aria-hidden />
+              <span className={isNarrow ? 'md:sr-only' : ''}>{label}</span>
+            </Link>
+          ))}
+        </nav>
         <div className="ml-auto flex items-center gap-1 md:mt-auto md:ml-0 md:flex-col md:items-stretch">
           {isOperator && (
             <Suspense>
@@ -102,7 +103,7 @@ function Shell() {
             {isIn && <IconButton label="Sign out" icon={LogOut} onClick={() => void signOut()} />}
           </div>
         </div>
-      </nav>
+      </header>
       <main id="content" className="min-w-0 flex-1 px-4 py-5 md:px-8 md:py-6">
         <Outlet />
       </main>
