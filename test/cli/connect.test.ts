@@ -8,6 +8,7 @@ import { parse as parseToml } from 'smol-toml';
 import { connectedPrograms } from '../../src/cli/connect/programs.ts';
 import { withSettings } from '../../src/cli/connect/settings-file.ts';
 import type { Json } from '../../src/core/json/json.ts';
+import { snippetOf } from '../../ui/src/snippets.ts';
 import { IDS, speak } from '../conformance/rig.ts';
 import { KEY, startTestGateway, startUpstream, type TestGateway, type TestUpstream } from '../gateway/harness.ts';
 import { type Outcome, program } from './program.ts';
@@ -288,4 +289,16 @@ test('a link stays a link, and the mode comes back', async (context) => {
 test('the protocols of the check are those that the gateway speaks', () => {
   const spoken = new Set(Object.values(connectedPrograms).map(({ protocol }) => protocol));
   assert.deepEqual([...spoken].toSorted(), [...IDS, 'responses'].toSorted());
+});
+
+test('the snippet of the dashboard for OpenCode has the settings that connect writes', () => {
+  const given = { origin: 'https://gateway.example', model: 'a/m', key: '$POLYGATE_KEY' };
+  const [, text = ''] = /OPENCODE_CONFIG_CONTENT='([^']*)'/.exec(snippetOf('OpenCode', given)) ?? [];
+  const { polygate } = JSON.parse(text).provider;
+  const connection = { url: given.origin, key: '{env:POLYGATE_KEY}', model: 'a/m', smallModel: 'a/m' };
+  const [file] = connectedPrograms.opencode?.files(connection, {}) ?? [];
+  assert.ok(file);
+  const written = JSON.parse(withSettings('{}', file)).provider.polygate;
+  assert.deepEqual([polygate.npm, polygate.options], [written.npm, written.options]);
+  assert.deepEqual(Object.keys(polygate.models), Object.keys(written.models));
 });

@@ -208,6 +208,26 @@ describe('webhooks', () => {
     await eventually(gateway, async () => (await pages(path))[0]?.state === 'delivered');
     await admin('DELETE', `/videos/${id}`);
   });
+
+  test('of a receiver that fails have the time since when, until one is delivered', async () => {
+    let status = 500;
+    const failing = await startReceiver((response) => response.writeHead(status).end());
+    const client = videoClient(gateway, String(keys[0]?.key));
+    const callback_url = `https://127.0.0.1:${failing.port}/hook`;
+    const { id } = await client.create({ prompt: 'a cat', callback_url });
+    const figures = async () =>
+      (await admin('GET', '/deliveries/receivers')).body.data.find(({ host }: Json) =>
+        host.endsWith(`:${failing.port}`),
+      );
+    await eventually(gateway, async () => typeof (await figures())?.failing_since === 'string');
+    const { data } = (await admin('GET', `/deliveries/${id}`)).body;
+    assert.deepEqual([(await figures()).failing_since, data.attempts[0].status], [data.created_at, 500]);
+    status = 200;
+    await admin('POST', `/deliveries/${id}/replay`);
+    await eventually(gateway, async () => (await figures()).failing_since === null);
+    await failing.close();
+    await admin('DELETE', `/videos/${id}`);
+  });
 });
 
 describe('a request that makes no sense', () => {

@@ -2,7 +2,7 @@
 
 export const PROGRAMS = [
   ...(['curl', 'OpenAI', 'Anthropic', 'Gemini', 'AI SDK', 'LangChain'] as const),
-  ...(['Claude Code', 'Codex', 'Gemini CLI'] as const),
+  ...(['Claude Code', 'Codex', 'Gemini CLI', 'OpenCode'] as const),
 ] as const;
 export type Program = (typeof PROGRAMS)[number];
 
@@ -17,6 +17,7 @@ export const LANGUAGE_OF = {
   'Claude Code': 'shell',
   Codex: 'shell',
   'Gemini CLI': 'shell',
+  OpenCode: 'shell',
 } as const satisfies Record<Program, string>;
 
 interface SnippetOptions {
@@ -94,4 +95,15 @@ codex -c model_provider=polygate \\
   'Gemini CLI': ({ origin, model, key }) => `export GOOGLE_GEMINI_BASE_URL=${origin}/gemini
 export GEMINI_API_KEY=${inShell(key)}
 gemini --model ${model}`,
+  OpenCode: ({ origin, model, key }) => `export POLYGATE_KEY=${inShell(key)}
+export OPENCODE_CONFIG_CONTENT='{
+  "provider": {
+    "polygate": {
+      "npm": "@ai-sdk/openai-compatible",
+      "options": { "baseURL": "${origin}/v1", "apiKey": "{env:POLYGATE_KEY}" },
+      "models": { "${model}": {} }
+    }
+  }
+}'
+opencode --model polygate/${model}`,
 };

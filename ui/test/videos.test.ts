@@ -10,7 +10,8 @@ import { type Receiver, startReceiver } from '../../test/webhooks/receiver.ts';
 import { assertSound, openBrowser, signInAsAdmin, startGatewayWithPages, type Theme, TOKEN, visit } from './browser.ts';
 
 const CA = join(import.meta.dirname, '../../test/net/fixtures/test-only-ca.pem');
-const CALLBACKS = `{ secret: whsec_c2VjcmV0IG9mIHRoaXMgdGVzdCBmaWxlIG9ubHkhISE=, allow_cidrs: [127.0.0.1/32], ca_file: ${JSON.stringify(CA)} }`;
+const SECRET = 'whsec_c2VjcmV0IG9mIHRoaXMgdGVzdCBmaWxlIG9ubHkhISE=';
+const CALLBACKS = `{ secret: ${SECRET}, allow_cidrs: [127.0.0.1/32], ca_file: ${JSON.stringify(CA)} }`;
 const YAML = `admin: { token: ${TOKEN}, port: 0 }\ncallbacks: ${CALLBACKS}`;
 
 /** Runs in the page: jumps in the player, and gives the whole seconds of its video. */
@@ -116,7 +117,7 @@ for (const theme of ['light', 'dark'] satisfies Theme[]) {
     const names = ['x-service-signature', 'webhook-id', 'webhook-timestamp', 'webhook-signature'];
     const headers = names.map((name) => `${name}: ${sent?.headers[name]}`).join('\n');
     await panel.getByLabel('Headers').fill(headers);
-    await panel.getByLabel('Secret').fill('whsec_c2VjcmV0IG9mIHRoaXMgdGVzdCBmaWxlIG9ubHkhISE=');
+    await panel.getByLabel('Secret').fill(SECRET);
     await panel.getByRole('button', { name: 'Check', exact: true }).click();
     await panel.getByText('valid', { exact: true }).first().waitFor();
     await assertSound(visitor);
@@ -129,6 +130,25 @@ for (const theme of ['light', 'dark'] satisfies Theme[]) {
     await assertSound(visitor);
   });
 }
+
+test('a signature is checked with the secret of the key whose webhook it is', async () => {
+  const headers = { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json' };
+  const request = { method: 'POST', headers, body: JSON.stringify({ name: 'signs' }) };
+  const made = await fetch(`${gateway.adminUrl}/admin/v1/keys`, request);
+  const { key } = (await made.json()) as { key: string };
+  const client = videoClient(gateway, key);
+  const callback_url = `https://127.0.0.1:${receiver.port}/own`;
+  const { id } = await client.create({ prompt: 'A kite', callback_url });
+  await client.until(id, 'completed');
+  const { page } = await signInAsAdmin(browser, gateway, `/ui/webhooks?open=${id}`);
+  const panel = page.getByRole('dialog', { name: 'Webhook' });
+  await panel.getByText('acknowledged, 204').first().waitFor();
+  await panel.getByRole('button', { name: 'Check a signature' }).click();
+  await panel.getByRole('button', { name: 'Use the secret of its key' }).click();
+  await eventually({}, async () => (await panel.getByLabel('Secret').inputValue()).startsWith('whsec_'));
+  await panel.getByRole('button', { name: 'Check', exact: true }).click();
+  await panel.getByText('valid', { exact: true }).first().waitFor();
+});
 
 test('the holder of a key sees own videos and webhooks, and plays one', async () => {
   const visitor = await visit(browser, `${gateway.url}/ui/videos?open=${finished}`);

@@ -29,7 +29,11 @@ export function Sessions({ filters, isPaused, onOpen }: SessionsProps) {
             <div className="flex border-b p-3">
               <TableTools table="Sessions" columns={columnsOf(isOperator)} file="sessions" rows={data} />
             </div>
-            <SessionTable lines={data} isComplete={complete} onOpen={onOpen} />
+            <SessionTable
+              lines={data}
+              newestOf={complete ? undefined : filters.from || filters.to ? 'this time' : 'a day'}
+              onOpen={onOpen}
+            />
           </>
         )
       }
@@ -44,11 +48,12 @@ function columnsOf(isOperator: boolean): Column[] {
 
 interface SessionTableProps {
   lines: SessionLine[];
-  isComplete: boolean;
+  /** Time of which only the newest requests are in the lines; undefined if all are. */
+  newestOf: string | undefined;
   onOpen(session: string): void;
 }
 
-function SessionTable({ lines, isComplete, onOpen }: SessionTableProps) {
+function SessionTable({ lines, newestOf, onOpen }: SessionTableProps) {
   const { isOperator } = useSession();
   const rowProps = useListKeys(
     lines.map(({ session }) => session),
@@ -60,7 +65,7 @@ function SessionTable({ lines, isComplete, onOpen }: SessionTableProps) {
       columns={columnsOf(isOperator)}
       below={
         <div className="flex flex-col gap-1 border-t p-3 text-center text-dim">
-          {!isComplete && <p>Made of the newest 5,000 requests of a day.</p>}
+          {newestOf && <p>Made of the newest 5,000 requests of {newestOf}.</p>}
           <p>
             Tools that failed are counted over messages and generate; the other protocols do not mark their results.
           </p>

@@ -12,7 +12,7 @@ import { ErrorNotice, Loaded } from '../../parts/states.tsx';
 import { useSession } from '../../session.ts';
 import { AttemptList } from './attempts.tsx';
 import { DeliveryState } from './page.tsx';
-import { bodyOfDelivery, type Delivery, deliveryOf, type SentBody, useReplay } from './query.ts';
+import { bodyOfDelivery, type Delivery, deliveryOf, type SentBody, useReplay, webhookSecrets } from './query.ts';
 import { SignatureForm } from './signature-form.tsx';
 
 export function DeliveryDetails({ task }: { task: string }) {
@@ -67,7 +67,7 @@ function Detail({ delivery }: { delivery: Delivery }) {
       </section>
       <section>
         <h2 className="mb-2">What is sent</h2>
-        <Loaded asked={sent}>{(body) => <Sent body={body} />}</Loaded>
+        <Loaded asked={sent}>{(body) => <Sent body={body} keyHash={delivery.key} />}</Loaded>
       </section>
     </div>
   );
@@ -75,7 +75,9 @@ function Detail({ delivery }: { delivery: Delivery }) {
 
 const TABS = ['body', 'headers', 'signature'] as const;
 
-function Sent({ body }: { body: SentBody }) {
+function Sent({ body, keyHash }: { body: SentBody; keyHash: string | undefined }) {
+  const { isAdmin, session } = useSession();
+  const canRead = isAdmin ? keyHash !== undefined : session?.role === 'key';
   const [tab, setTab] = useState<(typeof TABS)[number]>('body');
   const headers = Object.entries(body.headers ?? {})
     .map(([name, value]) => `${name}: ${value}`)
@@ -102,7 +104,13 @@ function Sent({ body }: { body: SentBody }) {
           <p className="text-dim">Those of the last attempt, signed with the secret of today.</p>
         </>
       )}
-      {tab === 'signature' && <SignatureForm sent={body} headers={headers} />}
+      {tab === 'signature' && (
+        <SignatureForm
+          sent={body}
+          headers={headers}
+          readSecrets={canRead ? () => webhookSecrets(isAdmin ? keyHash : undefined) : undefined}
+        />
+      )}
     </div>
   );
 }

@@ -133,3 +133,12 @@ export function useReplay(task: string) {
     onSettled: () => queries.invalidateQueries({ queryKey: ['deliveries'] }),
   });
 }
+
+/** Secrets that sign the webhooks of a key, the current one first; of the own key if `hash` is absent. That they are shown is in the audit log. */
+export async function webhookSecrets(hash: string | undefined): Promise<string[]> {
+  const asked =
+    hash === undefined
+      ? api.GET('/v1/key/webhook-secret')
+      : api.GET('/admin/v1/keys/{hash}/webhook-secret', { params: { path: { hash } } });
+  return (await bodyOf<{ data: { secret: string }[] }>(asked)).data.map(({ secret }) => secret);
+}

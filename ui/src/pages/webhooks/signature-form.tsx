@@ -1,11 +1,14 @@
 /** Check of a signature in the browser: what is pasted goes nowhere, and the verdict says which part is wrong. */
 
-import { type FormEvent, useState } from 'react';
+import { useMutation } from '@tanstack/react-query';
+import { KeyRound } from 'lucide-react';
+import { type FormEvent, useRef, useState } from 'react';
 import {
   checkSignature,
   type SignatureCheck,
   type SignatureVerdict,
 } from '../../../../src/webhooks/signature-check.ts';
+import { ErrorNotice } from '../../parts/states.tsx';
 import { Status, type Tone } from '../../parts/status.tsx';
 import type { SentBody } from './query.ts';
 
@@ -13,15 +16,26 @@ interface SignatureFormProps {
   /** The webhook that it is about, where that is known. */
   sent?: SentBody;
   headers?: string;
+  /** Reads the secrets of the key whose webhook it is; absent where nobody may. */
+  readSecrets?: (() => Promise<string[]>) | undefined;
 }
 
-export function SignatureForm({ sent, headers = '' }: SignatureFormProps) {
+export function SignatureForm({ sent, headers = '', readSecrets }: SignatureFormProps) {
   const [check, setCheck] = useState<SignatureCheck>();
+  const form = useRef<HTMLFormElement>(null);
+  const read = useMutation({
+    gcTime: 0,
+    mutationFn: async () => readSecrets?.() ?? [],
+    onSuccess(secrets) {
+      const field = form.current?.elements.namedItem('secret');
+      if (field instanceof HTMLTextAreaElement) field.value = secrets.join('\n');
+    },
+  });
 
   async function submit(event: FormEvent<HTMLFormElement>) {
     event.preventDefault();
-    const form = new FormData(event.currentTarget);
-    const text = (name: string) => String(form.get(name) ?? '');
+    const fields = new FormData(event.currentTarget);
+    const text = (name: string) => String(fields.get(name) ?? '');
     const secrets = text('secret')
       .split('\n')
       .filter((line) => line.trim() !== '');
@@ -39,7 +53,7 @@ export function SignatureForm({ sent, headers = '' }: SignatureFormProps) {
   }
 
   return (
-    <form className="flex flex-col gap-4" onSubmit={submit} onChange={() => setCheck(undefined)}>
+    <form ref={form} className="flex flex-col gap-4" onSubmit={submit} onChange={() => setCheck(undefined)}>
       <p className="text-dim">As your receiver got it. It is checked in this browser, and nothing is sent or kept.</p>
       <Area name="body" label="Body" rows={5} value={sent?.body ?? ''} hint="The bytes as they arrived, not parsed." />
       <Area name="headers" label="Headers" rows={6} value={headers} hint="One on a line, as name: value." />
@@ -54,7 +68,15 @@ export function SignatureForm({ sent, headers = '' }: SignatureFormProps) {
         <button type="submit" className="button button-primary">
           Check
         </button>
+        {readSecrets && (
+          <button type="button" className="button" disabled={read.isPending} onClick={() => read.mutate()}>
+            <KeyRound size={14} aria-hidden />
+            Use the secret of its key
+          </button>
+        )}
       </div>
+      {readSecrets && <p className="text-dim">To use the secret of the key leaves an entry in the audit log.</p>}
+      {read.error && <ErrorNotice error={read.error} />}
       <div aria-live="polite" className="flex flex-col gap-3">
         {check && <Verdict header="x-service-signature" verdict={check.service} />}
         {check && <Verdict header="webhook-signature" verdict={check.standard} />}
