@@ -31,6 +31,9 @@ export interface PolygateOptions {
   preloads?: readonly string[];
 }
 
+/** One for all, because gateways of one database share their secrets. */
+const ENCRYPTION_KEY = Buffer.alloc(32, 7).toString('base64');
+
 export async function startPolygate(settings: PolygateOptions): Promise<Subject> {
   const { name, withProbe = true, root = ROOT, options = [], nodeOptions = [], preloads: more = [] } = settings;
   const folder = temporaryFolder();
@@ -81,6 +84,7 @@ function configuration(folder: string, settings: PolygateOptions): string {
     `{ type: ${type}, base_url: "${address}", api_key: none, models: [{ id: m }] }`;
   return `
 data: ${JSON.stringify(database ?? join(folder, 'data'))}
+encryption: { key: ${ENCRYPTION_KEY} }
 server: { connections_per_address: 20000${trustsLoopback ? ', trusted_proxies: [127.0.0.1]' : ''} }
 keys: [{ name: bench, key: ${KEY} }]
 usage: { durability: ${durability}, trace: ${trace} }
