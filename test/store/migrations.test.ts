@@ -106,6 +106,10 @@ const ADDITIONS = [
 describe('every migration', () => {
   for (const [database, count] of Object.entries(FIRST_MIGRATIONS)) {
     const files = readdirSync(new URL(`${database}/`, MIGRATIONS_FOLDER)).filter((file) => file.endsWith('.sql'));
+    test(`of ${database} has a number of its own`, () => {
+      const numbers = files.map((file) => file.slice(0, 4));
+      assert.deepEqual(numbers, [...new Set(numbers)]);
+    });
     for (const file of files.sort().slice(count)) {
       test(`${database}/${file} says which versions may use it, and only adds where this one may`, () => {
         const known = readMigrations(MIGRATIONS_FOLDER, database as 'state' | 'usage', 'sqlite');
