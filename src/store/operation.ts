@@ -23,6 +23,8 @@ export interface Transaction {
    * may name columns of both.
    */
   joinEach(outer: string, table: string, where: string): string;
+  /** SELECT of the texts in a parameter that is a JSON array: a list of parameters has an end. */
+  textsIn(parameter: string): string;
 }
 
 /**

@@ -84,13 +84,16 @@ export function sumColumns(column: string, name = column): string {
 export const UNPRICED_COLUMN = 'unpriced_tokens';
 
 /** Expression of the tokens of a row that has one of these models and no cost; undefined without models. */
-export function unpricedTokens(model: string, models: readonly string[]): { sql: string | undefined; values: Row } {
+export function unpricedTokens(
+  { textsIn }: Pick<Transaction, 'textsIn'>,
+  column: string,
+  models: readonly string[],
+): { sql: string | undefined; values: Row } {
   if (models.length === 0) return { sql: undefined, values: {} };
-  const names = models.map((_, index) => `CAST(:unpriced${index} AS text)`);
-  const condition = `cost = 0 AND ${model} IN (${names.join(', ')})`;
+  const condition = `cost = 0 AND ${column} IN (${textsIn('unpriced')})`;
   return {
     sql: `CASE WHEN ${condition} THEN input_tokens + output_tokens ELSE 0 END`,
-    values: Object.fromEntries(models.map((name, index) => [`unpriced${index}`, name])),
+    values: { unpriced: JSON.stringify(models) },
   };
 }
 

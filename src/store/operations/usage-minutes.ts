@@ -79,7 +79,7 @@ export const usageMinutes = scanning<UsageMinutesQuery, Row[]>('usage', async (t
   const columns = SUMMED.join(', ');
   const began = 'started_at >= :start AND started_at < :end';
   const groups = by.map((name) => `${COLUMNS[name]} AS "${name}"`);
-  const unpriced = unpricedTokens(COLUMNS.model, query.unpriced ?? []);
+  const unpriced = unpricedTokens(transaction, COLUMNS.model, query.unpriced ?? []);
   const summed = COUNT_COLUMNS.map((name): [name: string, sql: string] => [name, COUNTED[name] ?? name]);
   if (unpriced.sql !== undefined) summed.push([UNPRICED_COLUMN, unpriced.sql]);
   const sums = [

@@ -60,7 +60,7 @@ export const usageSums = scanning<UsageSumsQuery, Row[]>('usage', async (transac
   const span = await existingSpan(transaction, query);
   const days = names.includes('hour') ? [] : wholeDays(span, names.includes('day') ? offsets : undefined);
   const source = sumSource(transaction, span, days);
-  const tokens = unpricedTokens('model', unpriced);
+  const tokens = unpricedTokens(transaction, 'model', unpriced);
   const values = { ...source.values, ...conditions.values, ...tokens.values };
   const select = (table: DayTable, set: readonly Grouping[], second: number) =>
     sumsSql(source, table, { set, names, second, offsets, conditions, unpriced: tokens.sql });

@@ -36,6 +36,7 @@ export function writingTransaction(client: Queryable, toQuery = preparedQuery): 
     forUpdate: 'FOR UPDATE',
     skipLocked: 'FOR UPDATE SKIP LOCKED',
     joinEach,
+    textsIn,
   };
 }
 
@@ -45,12 +46,16 @@ export function writingTransaction(client: Queryable, toQuery = preparedQuery): 
  */
 export function readingTransaction(pool: Queryable, scans = false): Transaction {
   const { all } = writingTransaction(pool, scans ? plannedQuery : preparedQuery);
-  return { all, run: refuseWrite, insert: refuseWrite, forUpdate: '', skipLocked: '', joinEach };
+  return { all, run: refuseWrite, insert: refuseWrite, forUpdate: '', skipLocked: '', joinEach, textsIn };
 }
 
 /** The planner does not look into a subquery with an offset. */
 function joinEach(outer: string, table: string, where: string): string {
   return `${outer} CROSS JOIN LATERAL (SELECT * FROM ${table} WHERE ${where} OFFSET 0) AS ${table}`;
+}
+
+function textsIn(parameter: string): string {
+  return `SELECT jsonb_array_elements_text(CAST(:${parameter} AS jsonb))`;
 }
 
 function refuseWrite(): never {
