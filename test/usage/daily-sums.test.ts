@@ -513,3 +513,14 @@ const VIDEO: Described = {
   ...{ hour: 0, key: 'key-1', model: 'b/m1', tags: 'team=ads', status: 'completed', protocol: 'videos' },
   ...{ tokens: 0, isEstimated: false, cost: 0n },
 };
+
+forEachStore((name, open) => {
+  test(`sums with more models without a price than a statement may have parameters (${name})`, async (context) => {
+    const store = await open(context);
+    const unpriced = Array.from({ length: 70_000 }, (_, index) => `any/model "${index}"`);
+    const hours = { from: FIRST, to: FIRST + 1, unpriced };
+    assert.deepEqual(await store.call('usageSums', { ...hours, by: ['key'] }), []);
+    const minutes = { from: FIRST * 60, to: FIRST * 60 + 60, filter: {}, unpriced };
+    assert.deepEqual(await store.call('usageMinutes', { ...minutes, by: ['key'] }), []);
+  });
+});
