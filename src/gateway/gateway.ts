@@ -160,6 +160,12 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
     keys,
     wakePrimary: worker?.wake,
   });
+  const operation = createOperationReadings({
+    ...options,
+    startedAt: clock.now(),
+    parts: () => parts,
+    recorder: accounting.recorder,
+  });
   const dashboard = openDashboard(config, protocolOf('chat'), {
     keys,
     secrets: tasks.secrets,
@@ -172,12 +178,7 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
     refusesHostedTools: () => parts.config.responses.hostedTools === 'refuse',
     recorder: accounting.recorder,
     instance: accounting.instance,
-    operation: createOperationReadings({
-      ...options,
-      startedAt: clock.now(),
-      parts: () => parts,
-      recorder: accounting.recorder,
-    }),
+    operation,
     clock,
     createRate: worker?.createRate,
     process,
@@ -220,9 +221,11 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
   const app = createApp(appOptions);
   let admin: RunningAdmin | undefined;
   let endNotices = async () => {};
+  let endPriceLooks = () => {};
 
   async function close(grace?: number): Promise<void> {
     parts.models.close();
+    endPriceLooks();
     await endNotices();
     const cancelGrace = grace === undefined ? undefined : clock.after(grace, () => stopping.cancel());
     await Promise.all([app.close(), admin?.close(), tasks.stop(TASK_GRACE_MS), responses.stop(TASK_GRACE_MS)]);
@@ -238,6 +241,7 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
     if (config.admin && !worker) admin = await openAdmin(config.admin);
     await tasks.start();
     responses.start(appOptions);
+    if (!worker) endPriceLooks = operation.lookAtPrices(clock, log);
     if (config.notices) {
       const context = { config, keys, userAgent, clock, log, isWorker: worker !== undefined, wake: tasks.wake };
       endNotices = (await import('./notices.ts')).startNotices({ ...context, ...accounting });

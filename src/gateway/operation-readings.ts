@@ -1,11 +1,13 @@
 /** Readings of a running gateway for its operators: configuration, store, and what providers answer to a test. */
 
 import { statfs } from 'node:fs/promises';
+import type { Logger } from 'pino';
 import { checkConfigText } from '../config/check-text.ts';
 import { changedSettings, effectiveSettings } from '../config/effective.ts';
 import type { ConfigSource } from '../config/load.ts';
 import type { Config } from '../config/resolved.ts';
 import { formatDuration, formatSize } from '../config/units.ts';
+import { type Clock, every } from '../core/clock.ts';
 import { GatewayError } from '../core/errors.ts';
 import type { Json } from '../core/json/json.ts';
 import type { ProviderType } from '../core/provider.ts';
@@ -35,7 +37,10 @@ export interface OperationReadingsOptions {
   recorder: Pick<Recorder, 'waiting' | 'lost' | 'refused' | 'ready'> | undefined;
 }
 
-export function createOperationReadings(options: OperationReadingsOptions): OperationReadings {
+/** How often prices are compared with those of before, where nobody asks for their changes. */
+const PRICE_LOOK_MS = 5 * 60_000;
+
+export function createOperationReadings(options: OperationReadingsOptions) {
   const { config: started, startedAt, parts, store, recorder, providerTypes: known = providerTypes } = options;
   const { configSource = { environment: {}, known } } = options;
 
@@ -93,8 +98,21 @@ export function createOperationReadings(options: OperationReadingsOptions): Oper
     };
   }
 
+  async function priceChanges(): Promise<Json> {
+    const { priceChangesOf } = await import('./price-changes.ts');
+    return priceChangesOf({ store, models: parts().models });
+  }
+
+  /** Returns how to end it. */
+  function lookAtPrices(clock: Pick<Clock, 'after'>, log: Pick<Logger, 'warn'>): () => void {
+    const look = () =>
+      void priceChanges().catch(({ message }) => log.warn({ problem: message }, 'prices could not be compared'));
+    return every(clock, PRICE_LOOK_MS, look, { background: true });
+  }
+
   const testProvider = async (id: string): Promise<Json> => ({ id, ...(await parts().models.test(id)) });
-  return { config, providers, checkConfig, storeHealth, testProvider };
+  const readings: OperationReadings = { config, providers, checkConfig, storeHealth, priceChanges, testProvider };
+  return { ...readings, lookAtPrices };
 }
 
 function encodeProvider({ id, state, models, waitingFor }: ProviderState): Json {

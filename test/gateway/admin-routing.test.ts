@@ -202,6 +202,18 @@ describe('models', () => {
     assert.equal((await admin('GET', '/models?id=house/')).body.total, 0);
   });
 
+  test('that answered lately have statistics, each once, in one read', async () => {
+    await chat();
+    const { status, body } = await admin('GET', '/models/statistics');
+    assert.equal(status, 200);
+    const names = body.data.map(({ id }: Json) => id);
+    assert.deepEqual(names.toSorted(), ['house/m', 'one/m'], 'the model, and its endpoint under its own name');
+    const { body: whole } = await admin('GET', '/models?id=house/m');
+    const { statistics } = whole.data[0].endpoints[0];
+    for (const one of body.data) assert.equal(one.first_byte_seconds, statistics.first_byte_seconds);
+    assert.equal((await admin('GET', '/models/statistics?id=house/m')).status, 400);
+  });
+
   test('with zero retention are those whose configuration says so', async () => {
     assert.equal((await admin('GET', '/models?zero_retention=true')).body.total, 0);
     assert.equal((await admin('GET', '/models?zero_retention=perhaps')).status, 400);

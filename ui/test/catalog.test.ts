@@ -1,6 +1,7 @@
 /** Catalog: filters by what a model takes, gives, costs and can; what operators see of a model; models side by side. */
 
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
 import { answerJson, KEY, startUpstream, type TestGateway, type TestUpstream } from '../../test/gateway/harness.ts';
@@ -19,11 +20,15 @@ import {
 let browser: Browser;
 let gateway: TestGateway;
 let upstream: TestUpstream;
+let yaml = '';
 
 const MODELS = `[
   { id: small, context_length: 8000, pricing: { prompt: "0.0000001", completion: "0.0000002" } },
   { id: large, context_length: 400000, pricing: { prompt: "0.000005", completion: "0.00002" }, input_modalities: [text, image], supported_parameters: [tools, reasoning] },
   { id: unknown } ]`;
+/** More than a page shows at once. */
+const MANY = 450;
+const manyModels = Array.from({ length: MANY }, (_, index) => `{ id: m${String(index).padStart(3, '0')} }`).join(', ');
 
 before(async () => {
   const usage = { prompt_tokens: 6, completion_tokens: 1, total_tokens: 7 };
@@ -31,14 +36,70 @@ before(async () => {
   upstream = await startUpstream((call, response) =>
     answerJson(response, { id: 'c', object: 'chat.completion', created: 1, model: call.body.model, choices, usage }),
   );
-  const yaml = `admin: { token: ${TOKEN}, port: 0 }
-providers: { local: { type: openai-compatible, base_url: "${upstream.url}/v1", api_key: x, models: ${MODELS} } }
+  yaml = `admin: { token: ${TOKEN}, port: 0 }
+providers:
+  local: { type: openai-compatible, base_url: "${upstream.url}/v1", api_key: x, models: ${MODELS.replaceAll('\n', ' ')} }
+  many: { type: openai-compatible, base_url: "${upstream.url}/v1", api_key: x, models: [${manyModels}] }
 models: { house/quiet: { endpoints: [{ provider: local, model: large, data_policy: { zdr: true } }, { provider: local, model: small, priority: 1 }] } }
 aliases: { best: house/quiet }`;
   [browser, gateway] = await Promise.all([openBrowser(), startGatewayWithPages(yaml)]);
   for (let count = 0; count < 3; count++) assert.equal((await ask(gateway, KEY, 'house/quiet')).status, 200);
 });
 after(() => Promise.all([browser.close(), gateway.close(), upstream.close()]));
+
+test('a long list is whole: each model is reached by scrolling, by keys, and is in the file', async () => {
+  const visitor = await signInAsAdmin(browser, gateway);
+  const { page } = visitor;
+  await page.goto(`${gateway.url}/ui/models?provider=many`);
+  await page
+    .getByRole('status')
+    .getByText(new RegExp(`^${MANY} of `))
+    .waitFor();
+  const table = page.getByRole('region', { name: 'Models', exact: true });
+  assert.equal(await table.getByRole('table').getAttribute('aria-rowcount'), String(MANY + 1));
+  const rows = table.locator('tr[data-opens]');
+  await rows.first().waitFor();
+  assert.ok((await rows.count()) < 200, 'only those in view are in the document');
+  const last = table.getByRole('button', { name: `many/m${MANY - 1}`, exact: false }).first();
+  assert.equal(await last.count(), 0);
+  await page.evaluate('scrollTo(0, document.documentElement.scrollHeight)');
+  await last.waitFor();
+  await assertSound(visitor);
+  await page.evaluate('scrollTo(0, 0)');
+  await table.getByRole('button', { name: /^many\/m000/ }).waitFor();
+  const [file] = await Promise.all([page.waitForEvent('download'), page.keyboard.press('e')]);
+  const lines = readFileSync(await file.path(), 'utf8')
+    .trimEnd()
+    .split('\r\n');
+  assert.equal(lines.length, MANY + 1);
+  assert.ok(lines.at(-1)?.startsWith(`many/m${MANY - 1},`));
+});
+
+test('operators see times of late and the last change of a price, in the list, in the comparison and in the panel', async () => {
+  const visitor = await signInAsAdmin(browser, gateway);
+  const { page } = visitor;
+  await page.goto(`${gateway.url}/ui/models?find=local/&compare=local/large,local/small`);
+  const cells = (name: RegExp) => page.getByRole('region', { name: 'Models', exact: true }).getByRole('row', { name });
+  await cells(/^local\/large .* \d+ ms \d+ — /).waitFor();
+  await cells(/^local\/small .* — — — /).waitFor();
+  gateway.reload(yaml.replace('"0.000005"', '"0.000004"'));
+  await page.reload();
+  await cells(/^local\/large .* \d+ ms \d+ \w{3} \d+, \d\d:\d\d /).waitFor();
+  const compared = page.getByRole('region', { name: 'Models side by side' });
+  await compared.getByRole('row', { name: /^First byte \d+ ms —$/ }).waitFor();
+  await compared.getByRole('row', { name: /^Tokens\/s \d+ —$/ }).waitFor();
+  await compared.getByRole('row', { name: /^Price changed \w{3} \d+, \d\d:\d\d —$/ }).waitFor();
+  await assertSound(visitor);
+  await page.goto(`${gateway.url}/ui/models?open=local/large`);
+  const panel = page.getByRole('dialog', { name: 'local/large' });
+  await panel.getByText(/^Changed .*: input \$5\.00 → \$4\.00$/).waitFor();
+  await page.goto(`${gateway.url}/ui/models?open=local/small`);
+  await page
+    .getByRole('dialog', { name: 'local/small' })
+    .getByText(/^Not changed since /)
+    .waitFor();
+  await assertSound(visitor);
+});
 
 /** Ids of the models that are shown, once there are so many. */
 async function shown(page: Page, count: number): Promise<string[]> {
@@ -112,6 +173,9 @@ test('a visitor without a key sees models, and nothing of the operation', async 
   await panel.getByRole('heading', { name: 'Try it' }).waitFor();
   assert.equal(await panel.getByRole('heading', { name: /Endpoints|Used by/ }).count(), 0);
   assert.equal(await visitor.page.getByRole('button', { name: 'Zero retention' }).count(), 0);
+  const head = await visitor.page.getByRole('columnheader').allInnerTexts();
+  assert.ok(head.includes('Context') && !head.includes('First byte') && !head.includes('Price changed'));
+  assert.equal(await panel.getByText(/hanged/).count(), 0);
   await assertSound(visitor);
 });
 

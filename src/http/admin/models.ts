@@ -30,7 +30,9 @@ interface Setting {
   source: Json;
 }
 
-export function createModelHandlers(options: AdminOptions): Pick<AdminHandlers, 'ModelList'> {
+export function createModelHandlers(
+  options: AdminOptions,
+): Pick<AdminHandlers, 'ModelList' | 'ModelStatistics' | 'PriceChanges'> {
   const { models, routing, store, keys, operation, clock } = options;
 
   async function list({ query }: AdminRequest): Promise<Json> {
@@ -90,8 +92,21 @@ export function createModelHandlers(options: AdminOptions): Pick<AdminHandlers, 
     };
   }
 
+  /** Models whose endpoints answered lately, which is what it costs to read them. */
+  async function statistics(): Promise<Json> {
+    const measured = measuredEndpoints();
+    const data = models()
+      .catalog()
+      .all()
+      .flatMap((model) => {
+        const found = encodeStatistics(routesOf(model).flatMap((route) => measured.get(nameOf(route)) ?? []));
+        return found ? [{ id: model.id, ...found }] : [];
+      });
+    return { data };
+  }
+
   async function detailsOf(model: CatalogModel): Promise<Record<string, Json>> {
-    const users = await usersOf(routesOf(model).map((route) => `${route.provider}/${route.model}`));
+    const users = await usersOf(routesOf(model).map(nameOf));
     return { users: users.slice(0, MAX_USERS), users_total: users.length, configured: configuredLines(model.id) };
   }
 
@@ -147,7 +162,7 @@ export function createModelHandlers(options: AdminOptions): Pick<AdminHandlers, 
       .slice(0, MAX_LINES) as Json;
   }
 
-  return { ModelList: list };
+  return { ModelList: list, ModelStatistics: statistics, PriceChanges: () => operation.priceChanges() };
 }
 
 function costOf(rows: readonly UseRow[]): string | null {
@@ -165,18 +180,20 @@ function namesModel(path: string, value: Json, id: string): boolean {
   return `${provider}/${String(value)}` === id;
 }
 
-function encodeRoute({ provider, model, priority, facts }: RoutedEndpoint, measured: Measured): Json {
-  const endpoint = `${provider}/${model}`;
+const nameOf = ({ provider, model }: Pick<RoutedEndpoint, 'provider' | 'model'>): string => `${provider}/${model}`;
+
+function encodeRoute(route: RoutedEndpoint, measured: Measured): Json {
+  const endpoint = nameOf(route);
   return {
     endpoint,
-    priority,
-    zero_retention: facts.zdr ?? null,
+    priority: route.priority,
+    zero_retention: route.facts.zdr ?? null,
     statistics: encodeStatistics(measured.get(endpoint) ?? []),
   };
 }
 
-/** Medians of the last five minutes; of several credentials the one in the middle. */
-function encodeStatistics(health: readonly EndpointHealth[]): Json {
+/** Medians of the last five minutes; of several credentials, or endpoints, the one in the middle. */
+function encodeStatistics(health: readonly EndpointHealth[]): Record<string, Json> | null {
   const timings = health.flatMap(({ streamed, whole: plain }) => [streamed, plain].filter((one) => one !== undefined));
   const firstByte = middle(timings.map(({ firstByte: { p50 } }) => p50));
   if (firstByte === undefined) return null;

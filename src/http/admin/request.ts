@@ -52,6 +52,8 @@ export interface OperationReadings {
   providers(): Json[];
   checkConfig(text: string): Json;
   storeHealth(): Promise<Json>;
+  /** When the prices of models changed; remembers those of now. */
+  priceChanges(): Promise<Json>;
   /** Rejects with `not_found` for a provider that is not configured. */
   testProvider(id: string): Promise<Json>;
 }

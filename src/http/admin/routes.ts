@@ -1,19 +1,18 @@
 /** Routes of the admin API, used by its server and by the OpenAPI description. */
 
-import { type TSchema, Type } from 'typebox';
+import type { TSchema } from 'typebox';
 import { readBody } from '../../core/json/body.ts';
 import type { Json } from '../../core/json/json.ts';
 import type { Protocol } from '../../core/protocol.ts';
 import { DELIVERY_PARAMETERS } from '../deliveries.ts';
 import { TextBody } from '../http-response.ts';
-import { type ApiOperation, anyObject, JSON_TYPE, type Parameter } from '../openapi/operation.ts';
+import { type ApiOperation, anyObject, JSON_TYPE } from '../openapi/operation.ts';
 import type { HttpContext } from '../request-context.ts';
 import { captureDetail } from '../requests/capture-schema.ts';
 import { LIST_PARAMETERS, SUMMARY_PARAMETERS } from '../requests/query.ts';
 import { requestDetail, requestList, requestSessions, requestSummary } from '../requests/schema.ts';
 import { literalStart, matchTemplate, type Route, type RouteDescription } from '../route-table.ts';
 import { USE_PARAMETERS, use } from '../use.ts';
-import { KEY_STATES } from './key-list.ts';
 import type { AdminRequest } from './request.ts';
 import * as schemas from './schema.ts';
 
@@ -31,12 +30,6 @@ interface AdminRoute extends Pick<ApiOperation, 'method' | 'path' | 'summary' | 
   response?: TSchema;
 }
 
-const query = (name: string, schema: TSchema, description: string): Parameter => ({ name, schema, description });
-const LIMIT = query('limit', Type.Integer({ minimum: 1 }), 'Entries on a page.');
-const AFTER = query('after', Type.String(), 'The `next` of the page before.');
-const KEY_FILTER = query('key', Type.String(), 'Only those of a key, by its hash.');
-const VIDEO_MODEL = query('model', Type.String(), 'Only those of a model.');
-
 const KEYS = '/admin/v1/keys';
 const KEY = `${KEYS}/{hash}`;
 const TAGS = '/admin/v1/tags';
@@ -52,21 +45,7 @@ const ROUTES = {
     method: 'GET',
     path: KEYS,
     summary: 'List keys',
-    query: [
-      LIMIT,
-      AFTER,
-      query('offset', Type.Integer({ minimum: 0 }), 'How many to leave out.'),
-      query('include_disabled', Type.Boolean(), 'Show those too that are disabled or revoked.'),
-      query(
-        'search',
-        Type.String(),
-        'Only those with this text in name, hash, owner, name=value of a tag, or a value of metadata.',
-      ),
-      query('name', Type.String(), 'Only those with exactly this name.'),
-      query('tag', Type.String(), 'Only those with a tag, e.g. team=search.'),
-      query('owner', Type.String(), 'Only those of an owner.'),
-      query('state', Type.Unsafe<string>({ type: 'string', enum: KEY_STATES }), 'Only those in a state.'),
-    ],
+    query: schemas.KEY_PARAMETERS,
   },
   KeyCreation: { method: 'POST', path: KEYS, summary: 'Make a key', body: schemas.creation, status: 201 },
   KeyBulk: { method: 'POST', path: `${KEYS}/bulk`, summary: 'Make keys, all or none', body: schemas.bulk, status: 201 },
@@ -94,7 +73,7 @@ const ROUTES = {
     method: 'GET',
     path: TAGS,
     summary: 'List tags of keys, and those with limits or budgets, with their spending',
-    query: [LIMIT, AFTER, query('search', Type.String(), 'Only those with this text in name=value.')],
+    query: schemas.TAG_PARAMETERS,
   },
   Tag: { method: 'GET', path: TAG, summary: 'Get a tag, written as name=value' },
   TagChange: { method: 'PUT', path: TAG, summary: 'Replace limits and budgets of a tag', body: schemas.allotment },
@@ -103,26 +82,26 @@ const ROUTES = {
     method: 'GET',
     path: '/admin/v1/audit',
     summary: 'List what was changed, and by whom',
-    query: [LIMIT, AFTER, query('subject', Type.String(), 'What was changed.')],
+    query: schemas.AUDIT_PARAMETERS,
   },
   Usage: {
     method: 'GET',
     path: '/admin/v1/usage',
     summary: 'Usage of keys',
-    query: [query('key', Type.String(), 'Hash of a key.'), ...USE_PARAMETERS],
+    query: [schemas.KEY_FILTER, ...USE_PARAMETERS],
     response: use,
   },
   VideoList: {
     method: 'GET',
     path: '/admin/v1/videos',
     summary: 'List video tasks of all keys',
-    query: [LIMIT, AFTER, query('status', Type.String(), 'Only those with this status.'), VIDEO_MODEL, KEY_FILTER],
+    query: schemas.VIDEO_PARAMETERS,
   },
   VideoSummary: {
     method: 'GET',
     path: '/admin/v1/videos/summary',
     summary: 'Count video tasks by state and by model, with what they made and cost',
-    query: [VIDEO_MODEL, KEY_FILTER],
+    query: [schemas.VIDEO_MODEL, schemas.KEY_FILTER],
     response: schemas.videoSummary,
   },
   Video: { method: 'GET', path: VIDEO, summary: 'Get a video task' },
@@ -131,14 +110,14 @@ const ROUTES = {
     method: 'GET',
     path: `${VIDEO}/content`,
     summary: 'Download a video of any key, or a range of it',
-    query: [query('index', Type.Integer({ minimum: 0 }), 'Which video of the task.')],
+    query: [schemas.VIDEO_INDEX],
   },
   VideoRemoval: { method: 'DELETE', path: VIDEO, summary: 'Delete a finished video task and its files' },
   DeliveryList: {
     method: 'GET',
     path: '/admin/v1/deliveries',
     summary: 'List webhooks of all keys',
-    query: [...DELIVERY_PARAMETERS, KEY_FILTER],
+    query: [...DELIVERY_PARAMETERS, schemas.KEY_FILTER],
   },
   Receivers: {
     method: 'GET',
@@ -150,21 +129,21 @@ const ROUTES = {
     method: 'GET',
     path: '/admin/v1/requests',
     summary: 'List requests, the one that ended last first',
-    query: [query('key', Type.String(), 'Hash of a key.'), ...LIST_PARAMETERS],
+    query: [schemas.KEY_FILTER, ...LIST_PARAMETERS],
     response: requestList,
   },
   RequestSummary: {
     method: 'GET',
     path: '/admin/v1/requests/summary',
     summary: 'Rates, failures, cost and times of requests, by default of the last hour',
-    query: [query('key', Type.String(), 'Hash of a key.'), ...SUMMARY_PARAMETERS],
+    query: [schemas.KEY_FILTER, ...SUMMARY_PARAMETERS],
     response: requestSummary,
   },
   RequestSessions: {
     method: 'GET',
     path: '/admin/v1/requests/sessions',
     summary: 'List conversations with the sums of their requests, by default of the last day',
-    query: [query('key', Type.String(), 'Hash of a key.'), ...SUMMARY_PARAMETERS],
+    query: [schemas.KEY_FILTER, ...SUMMARY_PARAMETERS],
     response: requestSessions,
   },
   Request: {
@@ -193,14 +172,20 @@ const ROUTES = {
     method: 'GET',
     path: '/admin/v1/models',
     summary: 'List models with their endpoints and rules',
-    query: [
-      LIMIT,
-      query('after', Type.String(), 'Id of the last model of the page before.'),
-      query('provider', Type.String(), 'Only those of a provider.'),
-      query('search', Type.String(), 'Only those with this text in their id or name.'),
-      query('zero_retention', Type.Boolean(), 'Only those with an endpoint that is configured as keeping nothing.'),
-      query('id', Type.String(), 'Only this model, with the keys that used it and what the configuration says of it.'),
-    ],
+    query: schemas.MODEL_PARAMETERS,
+  },
+  ModelStatistics: {
+    method: 'GET',
+    path: '/admin/v1/models/statistics',
+    summary:
+      'Median times to the first byte and tokens per second of the models that this gateway used in the last five minutes',
+    response: schemas.modelStatistics,
+  },
+  PriceChanges: {
+    method: 'GET',
+    path: '/admin/v1/models/price-changes',
+    summary: 'List models whose price changed since the gateway remembers prices, the newest change first',
+    response: schemas.priceChanges,
   },
   Setup: { method: 'GET', path: '/admin/v1/setup', summary: 'Show what a request needs', response: schemas.setup },
   Config: {

@@ -1,4 +1,4 @@
-/** Request schemas of the admin API; unknown fields are refused by name. */
+/** Schemas and query parameters of the admin API; unknown fields of requests are refused by name. */
 
 import { type Static, type TSchema, Type } from 'typebox';
 import type { Json } from '../../core/json/json.ts';
@@ -6,6 +6,8 @@ import { protocols } from '../../protocols/index.ts';
 import { SURFACES } from '../../protocols/surfaces.ts';
 import { PERIODS } from '../../records/key-settings.ts';
 import { MAX_METADATA_VALUE, MAX_OWNER, MAX_TAGS } from '../../records/tags.ts';
+import { anyObject, type Parameter } from '../openapi/operation.ts';
+import { KEY_STATES } from './key-list.ts';
 
 const closed = { additionalProperties: false };
 
@@ -188,6 +190,86 @@ export const setup = Type.Object({
     last_request_at: nullable(Type.String({ format: 'date-time', description: 'End of the newest request.' })),
   }),
 });
+
+const median = Type.Number({ minimum: 0 });
+
+export const modelStatistics = Type.Object({
+  data: Type.Array(
+    Type.Object({
+      id: Type.String(),
+      first_byte_seconds: median,
+      tokens_per_second: nullable(median),
+    }),
+  ),
+});
+
+const prices = Type.Object(
+  {
+    pricing: Type.Record(Type.String(), Type.String(), { description: 'USD, by what is paid for; empty if unknown.' }),
+    tiers: Type.Optional(Type.Array(anyObject, { description: 'Prices of long prompts.' })),
+  },
+  { description: 'Prices of the model.' },
+);
+
+export const priceChanges = Type.Object({
+  data: Type.Array(
+    Type.Object({
+      id: Type.String(),
+      changed_at: Type.String({ format: 'date-time', description: 'When the gateway saw it.' }),
+      before: prices,
+      after: prices,
+    }),
+  ),
+  since: nullable(Type.String({ format: 'date-time', description: 'Since when prices are remembered.' })),
+});
+
+const parameter = (name: string, schema: TSchema, description: string): Parameter => ({ name, schema, description });
+const LIMIT = parameter('limit', Type.Integer({ minimum: 1 }), 'Entries on a page.');
+const AFTER = parameter('after', Type.String(), 'The `next` of the page before.');
+export const KEY_FILTER = parameter('key', Type.String(), 'Only those of a key, by its hash.');
+export const VIDEO_MODEL = parameter('model', Type.String(), 'Only those of a model.');
+export const VIDEO_INDEX = parameter('index', Type.Integer({ minimum: 0 }), 'Which video of the task.');
+
+export const KEY_PARAMETERS = [
+  LIMIT,
+  AFTER,
+  parameter('offset', Type.Integer({ minimum: 0 }), 'How many to leave out.'),
+  parameter('include_disabled', Type.Boolean(), 'Show those too that are disabled or revoked.'),
+  parameter(
+    'search',
+    Type.String(),
+    'Only those with this text in name, hash, owner, name=value of a tag, or a value of metadata.',
+  ),
+  parameter('name', Type.String(), 'Only those with exactly this name.'),
+  parameter('tag', Type.String(), 'Only those with a tag, e.g. team=search.'),
+  parameter('owner', Type.String(), 'Only those of an owner.'),
+  parameter('state', Type.Unsafe<string>({ type: 'string', enum: KEY_STATES }), 'Only those in a state.'),
+];
+
+export const TAG_PARAMETERS = [
+  LIMIT,
+  AFTER,
+  parameter('search', Type.String(), 'Only those with this text in name=value.'),
+];
+
+export const AUDIT_PARAMETERS = [LIMIT, AFTER, parameter('subject', Type.String(), 'What was changed.')];
+
+export const VIDEO_PARAMETERS = [
+  LIMIT,
+  AFTER,
+  parameter('status', Type.String(), 'Only those with this status.'),
+  VIDEO_MODEL,
+  KEY_FILTER,
+];
+
+export const MODEL_PARAMETERS = [
+  LIMIT,
+  parameter('after', Type.String(), 'Id of the last model of the page before.'),
+  parameter('provider', Type.String(), 'Only those of a provider.'),
+  parameter('search', Type.String(), 'Only those with this text in their id or name.'),
+  parameter('zero_retention', Type.Boolean(), 'Only those with an endpoint that is configured as keeping nothing.'),
+  parameter('id', Type.String(), 'Only this model, with the keys that used it and what the configuration says of it.'),
+];
 
 export type ViewBody = Static<typeof viewBody>;
 export type ConfigText = Static<typeof configText>;

@@ -2,8 +2,9 @@
 
 import { X } from 'lucide-react';
 import type { ReactNode } from 'react';
-import { formatCount, PerMillion } from '../../parts/numbers.tsx';
+import { formatCount, PerMillion, Time } from '../../parts/numbers.tsx';
 import { TableScroll } from '../../parts/page.tsx';
+import { firstByteText, type ModelFigures, throughputText } from './figures.tsx';
 import { isKnown, type Model } from './query.ts';
 
 interface Line {
@@ -35,13 +36,31 @@ const LINES: Line[] = [
   { label: 'Structured output', key: yesNo('structured_outputs') },
 ];
 
+/** Times of late differ all the time, so they are not marked. */
+function figureLines({ statisticsOf, changeOf }: ModelFigures): Line[] {
+  return [
+    { label: 'First byte', key: () => '', show: ({ id }) => firstByteText(statisticsOf(id)) },
+    { label: 'Tokens/s', key: () => '', show: ({ id }) => throughputText(statisticsOf(id)) },
+    {
+      label: 'Price changed',
+      key: () => '',
+      show({ id }) {
+        const at = changeOf(id)?.changed_at;
+        return at === undefined ? '—' : <Time at={at} />;
+      },
+    },
+  ];
+}
+
 interface CompareProps {
   models: Model[];
+  figures: ModelFigures | undefined;
   onRemove(id: string): void;
   onClear(): void;
 }
 
-export function Compare({ models, onRemove, onClear }: CompareProps) {
+export function Compare({ models, figures, onRemove, onClear }: CompareProps) {
+  const lines = figures ? [...LINES, ...figureLines(figures)] : LINES;
   return (
     <section aria-label="Comparison" className="border-b bg-page">
       <div className="flex items-center justify-between px-3 pt-2">
@@ -75,7 +94,7 @@ export function Compare({ models, onRemove, onClear }: CompareProps) {
             </tr>
           </thead>
           <tbody>
-            {LINES.map(({ label, key, show }) => {
+            {lines.map(({ label, key, show }) => {
               const differs = new Set(models.map(key)).size > 1;
               return (
                 <tr key={label}>

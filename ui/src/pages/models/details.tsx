@@ -4,17 +4,9 @@ import { Code } from '../../parts/code.tsx';
 import { formatCount, PerMillion } from '../../parts/numbers.tsx';
 import { useSession } from '../../session.ts';
 import { snippetOf } from '../../snippets.ts';
+import { LastPriceChange, PRICES } from './figures.tsx';
 import { Operation } from './operation.tsx';
 import { isKnown, type Model } from './query.ts';
-
-/** Names of the prices that are for a token. */
-const PRICES: [name: string, label: string][] = [
-  ['prompt', 'Input'],
-  ['input_cache_read', 'Cached input'],
-  ['input_cache_write', 'Written to the cache'],
-  ['completion', 'Output'],
-  ['internal_reasoning', 'Reasoning'],
-];
 
 export function ModelDetails({ model }: { model: Model }) {
   const { clientsUrl, isOperator } = useSession();
@@ -51,6 +43,7 @@ export function ModelDetails({ model }: { model: Model }) {
             </div>
           ))}
         </dl>
+        <LastPriceChange id={model.id} />
       </div>
       {isOperator && <Operation id={model.id} />}
       <div>

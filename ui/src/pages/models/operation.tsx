@@ -6,6 +6,7 @@ import type { ReactNode } from 'react';
 import { formatCount, Money } from '../../parts/numbers.tsx';
 import { Loaded } from '../../parts/states.tsx';
 import { numbers, Table } from '../../parts/table.tsx';
+import { firstByteText, throughputText } from './figures.tsx';
 import { type ConfiguredLine, type ModelDetail, modelDetail } from './query.ts';
 
 export function Operation({ id }: { id: string }) {
@@ -27,12 +28,8 @@ function Parts({ detail }: { detail: ModelDetail }) {
             <tr key={endpoint}>
               <td>{endpoint}</td>
               <td className="number">{priority}</td>
-              <td className="number">
-                {statistics ? `${formatCount(Math.round(statistics.first_byte_seconds * 1000))} ms` : '—'}
-              </td>
-              <td className="number">
-                {statistics?.tokens_per_second ? formatCount(Math.round(statistics.tokens_per_second)) : '—'}
-              </td>
+              <td className="number">{firstByteText(statistics)}</td>
+              <td className="number">{throughputText(statistics)}</td>
               <td className="text-dim">{zero === null ? 'not said' : zero ? 'none' : 'kept'}</td>
             </tr>
           ))}

@@ -2,33 +2,21 @@
 
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
-import { GitCompare } from 'lucide-react';
 import { useDeferredValue, useMemo } from 'react';
-import { formatShort, PerMillion } from '../../parts/numbers.tsx';
 import { Card, Page } from '../../parts/page.tsx';
 import { Panel } from '../../parts/panel.tsx';
 import { Empty, ErrorNotice, Loaded } from '../../parts/states.tsx';
-import { type Column, numbers, Table } from '../../parts/table.tsx';
 import { TableTools } from '../../parts/table-tools.tsx';
-import { useListKeys } from '../../parts/use-list-keys.ts';
 import { useSession } from '../../session.ts';
 import { Compare } from './compare.tsx';
 import { ModelDetails } from './details.tsx';
+import { type ModelFigures, useModelFigures } from './figures.tsx';
 import { FilterBar } from './filter-bar.tsx';
 import { matching } from './filters.ts';
-import { isKnown, keepingNothing, type Model, modelList, providerOf } from './query.ts';
+import { keepingNothing, type Model, modelList, providerOf } from './query.ts';
+import { columnsOf, MAX_COMPARED, ModelTable } from './rows.tsx';
 
 const route = getRouteApi('/models');
-const MAX_COMPARED = 4;
-/** More are in the list than anybody looks through; a search narrows it. */
-const MAX_SHOWN = 300;
-
-const COLUMNS: readonly Column[] = [
-  'Model',
-  'Takes',
-  ...['Context', 'In', 'Cached', 'Out'].map(numbers),
-  { name: 'Compare', isHidden: true },
-];
 
 export function ModelsPage() {
   const models = useQuery(modelList);
@@ -45,19 +33,15 @@ function Catalog({ all }: { all: Model[] }) {
   const { open, compare = '', ...filters } = route.useSearch();
   const navigate = route.useNavigate();
   const { isOperator } = useSession();
+  const figures = useModelFigures();
   const wanted = useDeferredValue(filters);
   const nothing = useQuery({ ...keepingNothing, enabled: isOperator && filters.zdr === true });
   const compared = compare.split(',').filter((id) => all.some((model) => model.id === id));
   const found = useMemo(() => matching(all, wanted, nothing.data), [all, wanted, nothing.data]);
   const providers = useMemo(() => [...new Set(all.map(providerOf))].toSorted(), [all]);
-  const shown = found.slice(0, MAX_SHOWN);
   const opened = all.find(({ id }) => id === open);
   const change = (next: Partial<ReturnType<typeof route.useSearch>>) =>
     navigate({ search: (search) => ({ ...search, ...next }), replace: true });
-  const rowProps = useListKeys(
-    shown.map(({ id }) => id),
-    { open, onOpen: (id) => change({ open: id }) },
-  );
 
   function toggle(id: string) {
     const next = compared.includes(id) ? compared.filter((one) => one !== id) : [...compared, id];
@@ -71,7 +55,9 @@ function Catalog({ all }: { all: Model[] }) {
         providers={providers}
         shown={found.length}
         all={all.length}
-        tools={<TableTools table="Models" columns={COLUMNS} file="models" rows={found} />}
+        tools={
+          <TableTools table="Models" columns={columnsOf(isOperator)} file="models" rows={withFigures(found, figures)} />
+        }
         onChange={change}
       />
       {nothing.error && (
@@ -81,71 +67,42 @@ function Catalog({ all }: { all: Model[] }) {
       )}
       {compared.length > 0 && (
         <Compare
+          figures={figures}
           models={compared.flatMap((id) => all.find((model) => model.id === id) ?? [])}
           onRemove={toggle}
           onClear={() => change({ compare: undefined })}
         />
       )}
-      {shown.length === 0 ? (
+      {found.length === 0 ? (
         <Empty title={all.length === 0 ? 'No models yet' : 'No model is like that'}>
           {all.length === 0
             ? 'Set the key of a provider, e.g. OPENAI_API_KEY, and start again.'
             : 'Try fewer words or filters. A price or a context that is not known fits no bound.'}
         </Empty>
       ) : (
-        <Table
-          label="Models"
-          columns={COLUMNS}
-          below={
-            found.length > shown.length && (
-              <p className="border-t p-3 text-center text-dim">
-                {found.length - shown.length} more; a search narrows them.
-              </p>
-            )
-          }
-        >
-          {shown.map((model) => (
-            <tr key={model.id} data-opens data-open={model.id === open ? '' : undefined}>
-              <td>
-                <button type="button" className="text-left" {...rowProps(model.id)}>
-                  <span className="font-medium">{model.id}</span>
-                  <span className="block max-w-[26rem] truncate text-dim">{model.name}</span>
-                </button>
-              </td>
-              <td className="text-dim">{model.architecture.input_modalities.join(', ')}</td>
-              <td className="number">{isKnown(model.context_length) ? formatShort(model.context_length) : '—'}</td>
-              <td className="number">
-                <PerMillion perToken={model.pricing.prompt} />
-              </td>
-              <td className="number text-dim">
-                {model.pricing.input_cache_read === undefined ? (
-                  '—'
-                ) : (
-                  <PerMillion perToken={model.pricing.input_cache_read} />
-                )}
-              </td>
-              <td className="number">
-                <PerMillion perToken={model.pricing.completion} />
-              </td>
-              <td className="number">
-                <button
-                  type="button"
-                  className="inline-grid size-[24px] place-items-center rounded-md text-dim hover:bg-hover aria-pressed:bg-accent-soft aria-pressed:text-accent disabled:opacity-40"
-                  aria-pressed={compared.includes(model.id)}
-                  aria-label={`Compare ${model.id}`}
-                  disabled={compared.length >= MAX_COMPARED && !compared.includes(model.id)}
-                  onClick={() => toggle(model.id)}
-                >
-                  <GitCompare size={15} aria-hidden />
-                </button>
-              </td>
-            </tr>
-          ))}
-        </Table>
+        <ModelTable
+          models={found}
+          figures={figures}
+          open={open}
+          compared={compared}
+          onOpen={(id) => change({ open: id })}
+          onCompare={toggle}
+        />
       )}
       <Panel title={opened?.id ?? ''} isOpen={opened !== undefined} onClose={() => change({ open: undefined })}>
         {opened && <ModelDetails model={opened} />}
       </Panel>
     </>
   );
+}
+
+function withFigures(models: readonly Model[], figures: ModelFigures | undefined): readonly object[] {
+  if (!figures) return models;
+  return models.map((model) => ({
+    ...model,
+    first_byte_seconds: null,
+    tokens_per_second: null,
+    ...figures.statisticsOf(model.id),
+    price_changed_at: figures.changeOf(model.id)?.changed_at ?? null,
+  }));
 }

@@ -45,7 +45,7 @@ export interface ModelDetail {
     /** Null where the configuration does not say. */
     zero_retention: boolean | null;
     /** Medians of the last five minutes; null without a request in them. */
-    statistics: { first_byte_seconds: number; tokens_per_second: number | null } | null;
+    statistics: ModelStatistics | null;
   }[];
   aliases: string[];
   configured: ConfiguredLine[];
@@ -63,6 +63,55 @@ export const modelDetail = (id: string) =>
     },
   });
 
+/** What this gateway measured of a model in the last five minutes. */
+export interface ModelStatistics {
+  first_byte_seconds: number;
+  tokens_per_second: number | null;
+}
+
+const LOOK_EVERY_MS = 15_000;
+
+/** By id, of the models that were used; for operators. */
+export const modelStatistics = queryOptions({
+  queryKey: ['models', 'statistics'],
+  refetchInterval: LOOK_EVERY_MS,
+  queryFn: async (): Promise<ReadonlyMap<string, ModelStatistics>> => {
+    const { data } = await bodyOf<{ data: (ModelStatistics & { id: string })[] }>(
+      api.GET('/admin/v1/models/statistics'),
+    );
+    return new Map(data.map(({ id, ...figures }) => [id, figures]));
+  },
+});
+
+interface Prices {
+  pricing: Partial<Record<string, string>>;
+}
+
+export interface PriceChange {
+  changed_at: string;
+  before: Prices;
+  after: Prices;
+}
+
+export interface PriceChanges {
+  /** The last change of each model that had one. */
+  changes: ReadonlyMap<string, PriceChange>;
+  /** Since when the gateway remembers prices. */
+  since: string | null;
+}
+
+/** For operators. */
+export const priceChanges = queryOptions({
+  queryKey: ['models', 'price changes'],
+  staleTime: 60_000,
+  queryFn: async (): Promise<PriceChanges> => {
+    const { data, since } = await bodyOf<{ data: (PriceChange & { id: string })[]; since: string | null }>(
+      api.GET('/admin/v1/models/price-changes'),
+    );
+    return { changes: new Map(data.map(({ id, ...change }) => [id, change])), since };
+  },
+});
+
 /** Largest page of the list. */
 const PAGE = 1000;
 
@@ -70,8 +119,16 @@ const PAGE = 1000;
 export const keepingNothing = queryOptions({
   queryKey: ['models', 'zero retention'],
   queryFn: async () => {
-    const params = { query: { zero_retention: true, limit: PAGE } };
-    const { data } = await bodyOf<{ data: { id: string }[] }>(api.GET('/admin/v1/models', { params }));
-    return new Set(data.map(({ id }) => id));
+    const ids = new Set<string>();
+    let after: string | undefined;
+    do {
+      const params = { query: { zero_retention: true, limit: PAGE, ...(after !== undefined && { after }) } };
+      const page = await bodyOf<{ data: { id: string }[]; next: string | null }>(
+        api.GET('/admin/v1/models', { params }),
+      );
+      for (const { id } of page.data) ids.add(id);
+      after = page.next ?? undefined;
+    } while (after !== undefined);
+    return ids;
   },
 });

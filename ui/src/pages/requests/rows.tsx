@@ -2,6 +2,7 @@
 
 import { memo, type Ref, useMemo } from 'react';
 import { formatCount, formatMs, Money, Time } from '../../parts/numbers.tsx';
+import { RowGap } from '../../parts/row-gap.tsx';
 import { useRowsInView } from '../../parts/rows-in-view.ts';
 import { type Column, numbers, Table } from '../../parts/table.tsx';
 import { useListKeys } from '../../parts/use-list-keys.ts';
@@ -33,7 +34,7 @@ export function RequestTable({ rows, open, onOpen }: RequestTableProps) {
   const columns = columnsOf(isOperator);
   return (
     <Table label="Requests" columns={columns} rowCount={rows.length + 1} body={body}>
-      <Gap columns={columns.length} height={above} />
+      <RowGap columns={columns.length} height={above} />
       {rows.slice(first, end).map((row, index) => (
         <RequestRow
           key={row.id}
@@ -44,18 +45,8 @@ export function RequestTable({ rows, open, onOpen }: RequestTableProps) {
           rowProps={rowProps}
         />
       ))}
-      <Gap columns={columns.length} height={below} />
+      <RowGap columns={columns.length} height={below} />
     </Table>
-  );
-}
-
-/** In place of the rows that are not in the document. */
-function Gap({ columns, height }: { columns: number; height: number }) {
-  if (height === 0) return null;
-  return (
-    <tr aria-hidden>
-      <td colSpan={columns} className="!border-0 !p-0" style={{ height }} />
-    </tr>
   );
 }
 

@@ -1,0 +1,75 @@
+/** What the gateway knows of a model by itself, for operators: its times of late, and when its price changed. */
+
+import { useQuery } from '@tanstack/react-query';
+import { formatCount, PerMillion, Time } from '../../parts/numbers.tsx';
+import { useSession } from '../../session.ts';
+import { type ModelStatistics, modelStatistics, type PriceChange, priceChanges } from './query.ts';
+
+/** Names of the prices that are for a token. */
+export const PRICES: [name: string, label: string][] = [
+  ['prompt', 'Input'],
+  ['input_cache_read', 'Cached input'],
+  ['input_cache_write', 'Written to the cache'],
+  ['completion', 'Output'],
+  ['internal_reasoning', 'Reasoning'],
+];
+
+export interface ModelFigures {
+  statisticsOf(id: string): ModelStatistics | undefined;
+  changeOf(id: string): PriceChange | undefined;
+  /** Since when prices are remembered. */
+  since: string | undefined;
+}
+
+/** Undefined for those who may not see them. */
+export function useModelFigures(): ModelFigures | undefined {
+  const { isOperator } = useSession();
+  const measured = useQuery({ ...modelStatistics, enabled: isOperator }).data;
+  const prices = useQuery({ ...priceChanges, enabled: isOperator }).data;
+  if (!isOperator) return undefined;
+  return {
+    statisticsOf: (id) => measured?.get(id),
+    changeOf: (id) => prices?.changes.get(id),
+    since: prices?.since ?? undefined,
+  };
+}
+
+export function firstByteText(statistics: ModelStatistics | null | undefined): string {
+  return statistics ? `${formatCount(Math.round(statistics.first_byte_seconds * 1000))} ms` : '—';
+}
+
+export function throughputText(statistics: ModelStatistics | null | undefined): string {
+  return statistics?.tokens_per_second ? formatCount(Math.round(statistics.tokens_per_second)) : '—';
+}
+
+/** Each price that changed, and when the gateway saw it. */
+export function LastPriceChange({ id }: { id: string }) {
+  const figures = useModelFigures();
+  if (!figures) return null;
+  const change = figures.changeOf(id);
+  if (!change) {
+    if (figures.since === undefined) return null;
+    return (
+      <p className="mt-2 text-dim">
+        Not changed since <Time at={figures.since} />, when this gateway began to remember prices.
+      </p>
+    );
+  }
+  const { before, after, changed_at: at } = change;
+  const changed = PRICES.filter(([name]) => before.pricing[name] !== after.pricing[name]);
+  return (
+    <p className="mt-2 text-dim">
+      Changed <Time at={at} />
+      {changed.length > 0 ? ': ' : ', in other prices than these.'}
+      {changed.map(([name, label], index) => (
+        <span key={name}>
+          {index > 0 && ', '}
+          {label.toLowerCase()} <PerMillion perToken={before.pricing[name]} /> →{' '}
+          <span className="text-ink">
+            <PerMillion perToken={after.pricing[name]} />
+          </span>
+        </span>
+      ))}
+    </p>
+  );
+}
