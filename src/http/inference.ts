@@ -170,6 +170,7 @@ export function callOf(
     body,
     scanned: facts && { bytes, found: facts.found },
     limitOf: undefined,
+    arrivedAt: observation.startedAt,
     onAttempt: observation.attempt,
     watcher: capture,
   };

@@ -32,6 +32,8 @@ export interface ObservedRequest {
 }
 
 export interface Observation {
+  /** When it began, by the monotonic clock, in milliseconds. */
+  readonly startedAt: number;
   /** Name of the route, e.g. `videos.create`. */
   route: string;
   /** Id of the client's protocol. */
@@ -85,6 +87,7 @@ export function observe(
   }
 
   const observation: Observation = {
+    startedAt,
     route: 'unknown',
     protocol,
     attempt: () => watched?.attemptStarting() ?? {},

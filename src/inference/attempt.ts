@@ -12,6 +12,7 @@ import { endpointName } from '../routing/candidate.ts';
 import type { RoutingDecision, RunnableCandidate } from '../routing/decision.ts';
 import type { Endpoint } from '../routing/endpoint.ts';
 import type { InferenceCall } from '../routing/inference-call.ts';
+import { encodeResponseHeaders } from '../routing/stored-trace.ts';
 import type { DeadlineTimer } from '../transport/deadlines.ts';
 import type { UpstreamClient, UpstreamExchange, UpstreamReceiver } from '../transport/upstream-client.ts';
 import type { Consumption, ServingEndpoint, UsageMeter } from '../usage/meter.ts';
@@ -207,13 +208,17 @@ export class RunningAttempt implements ResponseContext, UpstreamReceiver {
   }
 
   /** Called for each request that is sent, also for later rounds. */
-  sent(): void {
+  sent(isReused?: boolean): void {
+    if (!this.#isSent && isReused !== undefined) {
+      this.record.connected = isReused ? 0 : this.timer.now() - this.#began;
+    }
     this.#isSent = true;
     this.#attempted.meter?.sent();
   }
 
   head(status: number, headers: UpstreamHeaders): void {
     this.record.status = status;
+    this.record.headers = encodeResponseHeaders(status, headers);
     this.#options.hear?.(this.#id, headers);
     this.#responder.head(status, headers);
   }

@@ -76,11 +76,12 @@ export async function dispatch(
 }
 
 function traceOf(
-  { call, route, attempts, begins, options: { trace } }: DispatchState,
+  { call, route, attempts, begins, started, options: { trace } }: DispatchState,
   { status }: DispatchOutcome,
 ): string | undefined {
   if (trace === undefined || trace === 'none') return undefined;
-  return storedTraceOf({ call, route, attempts, begins, isComplete: status === 'complete' }, trace);
+  const checked = call.arrivedAt === undefined ? undefined : started - call.arrivedAt;
+  return storedTraceOf({ call, route, attempts, begins, checked, isComplete: status === 'complete' }, trace);
 }
 
 function outcomeOf(
@@ -204,7 +205,7 @@ async function attempt(journey: DispatchState, place: RunnableCandidate, planned
     running.elapse();
     record.error = relayed.error?.code;
     if (client.isCancelled || (relayed.error && isOurs(relayed.error))) trial.abandoned();
-    else if (relayed.error) trial.failed(relayed.error);
+    else if (relayed.error) record.rest = trial.failed(relayed.error);
     else {
       trial.succeeded();
       learn(journey, place, { record, relayed });
@@ -215,7 +216,7 @@ async function attempt(journey: DispatchState, place: RunnableCandidate, planned
     const error = toGatewayError(thrown);
     record.error = error.code;
     if (client.isCancelled || isOurs(error)) trial.abandoned();
-    else if (mayFallBack(error)) trial.failed(error);
+    else if (mayFallBack(error)) record.rest = trial.failed(error);
     else trial.succeeded();
     if (ACCOUNT_STATUSES.includes(error.upstreamStatus ?? 0)) endpoint.credential.failed(error);
     return { status: 'refused', error, endpoint, abandoned: running.isAbandoned };

@@ -20,6 +20,8 @@ export interface Attempt {
   status?: number;
   /** Error code of a failed attempt. */
   error?: ErrorCode;
+  /** Time until there was a connection; 0 for one that was kept alive, absent without one. */
+  connected?: number;
   /** Time to the first byte of the response body; absent if none arrived. */
   firstByte?: number;
   /** Duration until the end of the response; grows while the attempt runs. */
@@ -28,4 +30,8 @@ export interface Attempt {
   dropped: string[];
   /** Why the endpoint was asked again, or in another protocol. */
   note?: string;
+  /** Milliseconds for which the endpoint rests because of it. */
+  rest?: number;
+  /** Headers of the response that a trace keeps, encoded. */
+  headers?: string;
 }

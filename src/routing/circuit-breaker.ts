@@ -36,8 +36,8 @@ export interface CircuitState {
 /** An attempt at an endpoint. Exactly one of the methods is called when it ends. */
 export interface TrackedAttempt {
   succeeded(): void;
-  /** The upstream is at fault. */
-  failed(error: GatewayError): void;
+  /** The upstream is at fault. Returns the milliseconds of the cooldown, if this opens the circuit. */
+  failed(error: GatewayError): number | undefined;
   /** No result: the client disconnected. */
   abandoned(): void;
 }
@@ -159,11 +159,13 @@ export function createCircuitBreaker({
         failed(error) {
           onEnded?.(id, error);
           const state = states.get(id);
-          if (state?.type === 'half-open' && !probe) return;
+          if (state?.type === 'half-open' && !probe) return undefined;
           const next = afterFailure(state, error);
           store(id, next);
-          if (next.type !== 'open' || state?.type === 'open') return;
-          onCooldown?.({ id, cause: next.cause, milliseconds: next.until - now() });
+          if (next.type !== 'open' || state?.type === 'open') return undefined;
+          const milliseconds = next.until - now();
+          onCooldown?.({ id, cause: next.cause, milliseconds });
+          return milliseconds;
         },
         abandoned() {
           if (probe && states.get(id)?.type === 'half-open') states.set(id, before);

@@ -37,6 +37,8 @@ export interface InferenceCall {
   watcher?: CallWatcher | undefined;
   /** Its place in a stored conversation; absent if it belongs to none. */
   turn?: ConversationTurn | undefined;
+  /** When its head arrived, by the clock of the deadlines; absent if nobody asks. */
+  arrivedAt?: number | undefined;
   /** Called before each request to an upstream; returns headers to add to it. */
   onAttempt?(): Record<string, string>;
 }

@@ -1,4 +1,8 @@
-/** Stored trace: how a request was routed, as short JSON beside its usage record. */
+/**
+ * Stored trace: how a request was routed, as short JSON beside its usage record, with a few headers: which client asked, and what
+ * the upstream says of its answer. Of headers it has short values of the names below and nothing else: no credentials, cookies,
+ * addresses, or texts of users.
+ */
 
 import type { Json } from '../core/json/json.ts';
 import { shortened } from '../core/lengths.ts';
@@ -17,6 +21,8 @@ export interface TracedRequest {
   attempts: readonly Attempt[];
   /** Milliseconds from the start of the request to that of each attempt. */
   begins: readonly number[];
+  /** Milliseconds from the head of the request to its start; absent if they are not known. */
+  checked?: number | undefined;
   isComplete: boolean;
 }
 
@@ -26,12 +32,18 @@ export interface StoredAttempt {
   path: string;
   /** Milliseconds from the start of the request. */
   started_ms: number;
+  /** Until there was a connection; 0 for one that was kept alive, null without one and where it is not known. */
+  connect_ms: number | null;
   first_byte_ms: number | null;
   total_ms: number;
   status: number | null;
   error: string | null;
   dropped: string[];
   note: string | null;
+  /** For how long the endpoint rested because of it. */
+  rest_ms: number | null;
+  /** Of the response, by name. */
+  response_headers: Record<string, string>;
 }
 
 export interface StoredTrace {
@@ -44,11 +56,17 @@ export interface StoredTrace {
   attempts: StoredAttempt[];
   /** Fields that were dropped for the last attempt. */
   dropped: string[];
+  /** Until the request was read and admitted; attempts are timed from then. Null if it is not known. */
+  check_ms: number | null;
+  /** Of the client, by name. */
+  request_headers: Record<string, string>;
   /** Lines of the cost, encoded, or a word for another basis; null where that was not kept. */
   charge: string | null;
 }
 
 const MAX_BYTES = 4096;
+/** What headers and times leave to the lines of the cost, which are put behind. */
+const CHARGE_BYTES = 512;
 const MAX_NAME_CHARACTERS = 200;
 const MAX_DROPPED = 20;
 /** Names of conversations, as clients and coding agents send them; the first one counts. */
@@ -61,7 +79,24 @@ const SESSION_HEADERS = [
   'conversation_id',
   'thread-id',
 ];
-/** Text that JSON writes as it is. */
+/** Stored by their places: a new name goes to the end. The last one is that of a request which its client sends again. */
+const REQUEST_HEADERS = [
+  ...['user-agent', 'anthropic-version', 'anthropic-beta', 'openai-beta', 'x-goog-api-client'],
+  'x-stainless-retry-count',
+];
+/** Stored by their places: a new name goes to the end. */
+const RESPONSE_HEADERS = [
+  ...['x-request-id', 'request-id', 'openai-processing-ms', 'x-envoy-upstream-service-time'],
+  // Of refusals: what is left of limits would make each record longer.
+  ...['retry-after', 'x-ratelimit-remaining-requests', 'x-ratelimit-remaining-tokens'],
+  ...['anthropic-ratelimit-requests-remaining', 'anthropic-ratelimit-tokens-remaining'],
+];
+const MAX_VALUE_CHARACTERS = 120;
+/** Longest text of times and headers; those of responses are left out where it would be longer. */
+const MAX_EXTRA_CHARACTERS = 1536;
+/** What JSON escapes, or what no header should have. */
+const UNUSUAL = /[^\x20\x21\x23-\x5b\x5d-\x7e]/;
+/** Text that JSON writes as it is, without spaces. */
 const PLAIN_NAME = /^[\w./:@+-]{1,200}$/;
 
 /** Undefined if the choice leaves the request out. */
@@ -72,8 +107,75 @@ export function storedTraceOf(request: TracedRequest, choice: TraceChoice): stri
   if (choice === 'none' || (choice === 'problems' && isPlain)) return undefined;
   const { candidates, excluded, policy } = route;
   const hadChoice = candidates.length > 1 || excluded.length > 0 || policy !== NO_POLICY;
-  if (isPlain && !hadChoice && sessionOf(call) === undefined) return plainTrace(only, request.begins[0]);
-  return fullTrace(request, hadChoice);
+  const extras = extrasOf(request);
+  if (isPlain && !hadChoice && sessionOf(call) === undefined) return plainTrace(only, request.begins[0] ?? 0, extras);
+  return fullTrace(request, hadChoice, extras);
+}
+
+/** Members after the others, in ASCII: lists by the places of attempts, and headers as far as there is room. */
+function extrasOf({ call, attempts, checked }: TracedRequest): string {
+  let times = checked === undefined ? 'null' : `${Math.round(checked)}`;
+  let rests: string | undefined;
+  let answered: string | undefined;
+  for (let index = 0; index < attempts.length; index++) {
+    const { connected, rest, headers } = attempts[index] as Attempt;
+    times += connected === undefined ? ',null' : `,${connected === 0 ? 0 : Math.max(1, Math.round(connected))}`;
+    if (rest !== undefined) rests = `${rests ?? 'null,'.repeat(index)}${Math.round(rest)},`;
+    else if (rests !== undefined) rests += 'null,';
+    if (headers !== undefined) answered = `${answered ?? 'null,'.repeat(index)}${headers},`;
+    else if (answered !== undefined) answered += 'null,';
+  }
+  let text = `,"k":[${times}]`;
+  if (rests !== undefined) text += `,"w":[${rests.slice(0, -1)}]`;
+  const asked = encodeRequestHeaders(call.headers);
+  if (asked !== undefined) text += `,"h":${asked}`;
+  const hasRoom = answered !== undefined && text.length + answered.length <= MAX_EXTRA_CHARACTERS;
+  return hasRoom ? `${text},"r":[${answered?.slice(0, -1)}]` : text;
+}
+
+type HeaderValue = string | string[] | undefined;
+
+/** Names are constants here and below: to look for one out of a list takes several times as long. */
+function encodeRequestHeaders(headers: TracedRequest['call']['headers']): string | undefined {
+  const retry = headers['x-stainless-retry-count'];
+  return encodeValues([
+    headers['user-agent'],
+    headers['anthropic-version'],
+    headers['anthropic-beta'],
+    headers['openai-beta'],
+    headers['x-goog-api-client'],
+    retry === '0' ? undefined : retry,
+  ]);
+}
+
+/** Headers of a response as an attempt keeps them. */
+export function encodeResponseHeaders(
+  status: number,
+  headers: Readonly<Record<string, string | undefined>>,
+): string | undefined {
+  if (status >= 400) return encodeValues(RESPONSE_HEADERS.map((name) => headers[name]));
+  return encodeValues([
+    headers['x-request-id'],
+    headers['request-id'],
+    headers['openai-processing-ms'],
+    headers['x-envoy-upstream-service-time'],
+  ]);
+}
+
+/** JSON list in ASCII without absent values at its end; undefined without any. */
+function encodeValues(values: readonly HeaderValue[]): string | undefined {
+  let last = values.length - 1;
+  while (last >= 0 && values[last] === undefined) last--;
+  if (last < 0) return undefined;
+  let list = '';
+  for (let place = 0; place <= last; place++) list += `${place === 0 ? '[' : ','}${quoted(values[place])}`;
+  return `${list}]`;
+}
+
+function quoted(value: HeaderValue): string {
+  if (typeof value !== 'string') return 'null';
+  if (value.length <= MAX_VALUE_CHARACTERS && !UNUSUAL.test(value)) return `"${value}"`;
+  return JSON.stringify(value.slice(0, MAX_VALUE_CHARACTERS).replace(/[^\x20-\x7e]/g, '?'));
 }
 
 function sessionOf({ headers }: TracedRequest['call']): Json {
@@ -82,19 +184,21 @@ function sessionOf({ headers }: TracedRequest['call']): Json {
 }
 
 /** The usual case, written by hand: one endpoint answered. */
-function plainTrace(attempt: Attempt, begin = 0): string | undefined {
+function plainTrace(attempt: Attempt, begin: number, extras: string): string {
   const { endpoint, path, firstByte, milliseconds, status, credential, note, error } = attempt;
-  if (note !== undefined || error !== undefined || !PLAIN_NAME.test(endpoint)) return attemptOnly(attempt, begin);
+  if (note !== undefined || error !== undefined || !PLAIN_NAME.test(endpoint))
+    return attemptOnly(attempt, begin, extras);
   const first = firstByte === undefined ? 'null' : Math.round(firstByte);
   const tail = credential === undefined ? '' : `,${credential}`;
-  return `{"a":[["${endpoint}","${path}",${Math.round(begin)},${first},${Math.round(milliseconds)},${status ?? 'null'}${tail}]]}`;
+  return `{"a":[["${endpoint}","${path}",${Math.round(begin)},${first},${Math.round(milliseconds)},${status ?? 'null'}${tail}]]${extras}}`;
 }
 
-function attemptOnly(attempt: Attempt, begin: number): string {
-  return JSON.stringify({ a: [encodeAttempt(attempt, begin)] });
+function attemptOnly(attempt: Attempt, begin: number, extras: string): string {
+  const text = JSON.stringify({ a: [encodeAttempt(attempt, begin)] });
+  return `${text.slice(0, -1)}${extras}}`;
 }
 
-function fullTrace({ call, route, attempts, begins }: TracedRequest, hadChoice: boolean): string {
+function fullTrace({ call, route, attempts, begins }: TracedRequest, hadChoice: boolean, extras: string): string {
   const session = sessionOf(call);
   const dropped = (attempts.at(-1)?.dropped ?? []).slice(0, MAX_DROPPED).map(bounded);
   const decision = traceOf(route, []);
@@ -107,7 +211,9 @@ function fullTrace({ call, route, attempts, begins }: TracedRequest, hadChoice: 
   const candidates = hadChoice ? decision.candidates : [];
   for (let count = candidates.length; ; count = Math.floor(count / 2)) {
     const text = JSON.stringify(count > 0 ? { ...trace, c: candidates.slice(0, count).map(boundedCandidate) } : trace);
-    if (Buffer.byteLength(text) <= MAX_BYTES) return text;
+    const bytes = Buffer.byteLength(text);
+    if (bytes + extras.length <= MAX_BYTES - CHARGE_BYTES) return `${text.slice(0, -1)}${extras}}`;
+    if (bytes <= MAX_BYTES) return text;
     if (count === 0) break;
   }
   const few = attempts
@@ -154,14 +260,26 @@ function bounded(text: string): string {
 export function decodeStoredTrace(text: string | null | undefined): StoredTrace | undefined {
   if (!text) return undefined;
   try {
-    const { s = null, p = null, c = [], a = [], dropped = [], u = null } = JSON.parse(text);
-    return { session: s, policy: p, candidates: c, attempts: a.map(decodeAttempt), dropped, charge: u };
+    const { s = null, p = null, c = [], a = [], dropped = [], k, w, h, r, u = null } = JSON.parse(text);
+    const attempts = a.map((fields: Json[], index: number) => ({
+      ...decodeAttempt(fields),
+      connect_ms: k?.[index + 1] ?? null,
+      rest_ms: w?.[index] ?? null,
+      response_headers: decodeHeaders(r?.[index], RESPONSE_HEADERS),
+    }));
+    const facts = { check_ms: k?.[0] ?? null, request_headers: decodeHeaders(h, REQUEST_HEADERS) };
+    return { session: s, policy: p, candidates: c, attempts, dropped, ...facts, charge: u };
   } catch {
     return undefined;
   }
 }
 
-function decodeAttempt(fields: Json[]): StoredAttempt {
+function decodeHeaders(list: Json, names: readonly string[]): Record<string, string> {
+  const known = names.flatMap((name, place) => (list?.[place] == null ? [] : [[name, String(list[place])]]));
+  return Object.fromEntries(known);
+}
+
+function decodeAttempt(fields: Json[]): Omit<StoredAttempt, 'connect_ms' | 'rest_ms' | 'response_headers'> {
   const [endpoint, path, started, first, total, status, credential, error, note, dropped] = fields;
   return {
     endpoint,

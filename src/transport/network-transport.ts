@@ -10,6 +10,8 @@ export class NetworkTransport implements Transport, Dispatcher.DispatchHandler {
   #controller: Dispatcher.DispatchController | undefined;
   #isAborted = false;
   #isPaused = false;
+  /** Until then only a connection that is there already can be used. */
+  #isDispatching = true;
 
   constructor(events: TransportEvents) {
     this.#events = events;
@@ -19,12 +21,17 @@ export class NetworkTransport implements Transport, Dispatcher.DispatchHandler {
     const { origin, path } = splitUrl(url);
     if (body === undefined || Buffer.isBuffer(body)) {
       agent.dispatch({ origin, path, method, body: body ?? null, headers }, this);
+      this.#isDispatching = false;
       return;
     }
     const length = body.reduce((sum, piece) => sum + piece.length, 0);
     const withLength = { ...headers, 'content-length': String(length) };
     // An iterable for undici, although its types name only streams.
     agent.dispatch({ origin, path, method, body: body as unknown as Readable, headers: withLength }, this);
+    // It goes out in a microtask of undici's, which is before this one.
+    queueMicrotask(() => {
+      this.#isDispatching = false;
+    });
   }
 
   pause(): void {
@@ -45,7 +52,7 @@ export class NetworkTransport implements Transport, Dispatcher.DispatchHandler {
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
     if (this.#isAborted) controller.abort(new Error('aborted'));
-    else this.#events.sent();
+    else this.#events.sent(this.#isDispatching);
   }
 
   onResponseStart(

@@ -21,7 +21,8 @@ export interface Transport {
 export type Trailers = Readonly<Record<string, string | string[] | undefined>> | undefined;
 
 export interface TransportEvents {
-  sent(): void;
+  /** `isReused`: over a connection that was kept alive; undefined without a connection. */
+  sent(isReused?: boolean): void;
   head(status: number, headers: Record<string, string | undefined>): void;
   data(chunk: Buffer): void;
   end(trailers?: Trailers): void;

@@ -29,8 +29,11 @@ export interface UpstreamRequest extends TransportRequest {
 
 /** Response events: `head` once, `data` any number of times, then `end` or `fail` once. */
 export interface UpstreamReceiver {
-  /** Connected and sending; a request that fails before this was never sent. */
-  sent?(): void;
+  /**
+   * Connected and sending; a request that fails before this was never sent. `isReused`: over a connection that was kept alive;
+   * undefined without a connection.
+   */
+  sent?(isReused?: boolean): void;
   head(status: number, headers: Record<string, string | undefined>): void;
   data(chunk: Buffer): void;
   end(trailers?: Trailers): void;
@@ -125,8 +128,8 @@ class SupervisedExchange implements UpstreamExchange, TransportEvents {
     if (this.#finish()) this.#transport?.abort();
   }
 
-  sent(): void {
-    this.#receiver.sent?.();
+  sent(isReused?: boolean): void {
+    this.#receiver.sent?.(isReused);
   }
 
   head(status: number, headers: Record<string, string | undefined>): void {

@@ -17,7 +17,7 @@ export interface RecordRetention {
 
 const DAY_MS = 24 * 3600 * 1000;
 /** Size of a record with its trace, its name and its share of the sums, measured on SQLite with ids of the usual length. */
-export const RECORD_BYTES = 430;
+export const RECORD_BYTES = 550;
 /** Records deleted in one transaction. */
 const PRUNE_BATCH_SIZE = 5000;
 /** Growth since the last trim, relative to the limit, that justifies another scan. */

@@ -14,7 +14,11 @@ const SIZE = { columns: 120, rows: 20 };
 const ATTEMPTS = [
   { endpoint: 'a/m', started_ms: 2, first_byte_ms: null, total_ms: 90, status: 429, error: 'rate_limit_exceeded' },
   { endpoint: 'b/m', started_ms: 95, first_byte_ms: 300, total_ms: 800, status: 200, error: null },
-].map((attempt) => ({ ...attempt, credential: null, path: 'translated', dropped: [], note: null }));
+].map((attempt) => ({
+  ...attempt,
+  ...{ credential: null, path: 'translated', dropped: [], note: null },
+  ...{ connect_ms: 0, rest_ms: null, response_headers: {} },
+}));
 
 function request(number: number, more: Partial<TopRequest> = {}): TopRequest {
   return {

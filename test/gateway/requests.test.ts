@@ -36,9 +36,19 @@ let broken: TestUpstream;
 let good: TestUpstream;
 
 before(async () => {
-  broken = await startUpstream((_call, response) => answerJson(response, { error: { message: 'Busy.' } }, 503));
+  broken = await startUpstream(({ body }, response) => {
+    const isLimited = body.messages[0].content.startsWith('limited');
+    if (isLimited) {
+      response.setHeader('retry-after', '20');
+      response.setHeader('x-ratelimit-remaining-requests', '0');
+      response.setHeader('set-cookie', 'account=operator');
+    }
+    answerJson(response, { error: { message: 'Busy.' } }, isLimited ? 429 : 503);
+  });
   good = await startUpstream(async (call, response) => {
     if (call.body.messages[0].content === 'wait') await permits.take();
+    response.setHeader('x-request-id', 'upstream-7');
+    response.setHeader('x-ratelimit-remaining-requests', '99');
     answerJson(response, {
       ...{ id: 'chatcmpl-1', object: 'chat.completion', created: 1, model: 'm' },
       choices: [{ index: 0, message: { role: 'assistant', content: 'Hello.' }, finish_reason: 'stop' }],
@@ -151,6 +161,70 @@ describe('the trace of a request', () => {
     const [chosen, left] = candidates;
     assert.deepEqual([chosen.endpoint, chosen.left_out, left.endpoint], ['two/m', undefined, 'one/m']);
     assert.match(left.left_out, /ignore/);
+  });
+
+  test('has the time until there was a connection, and none for one that was kept alive', async () => {
+    const [before, after] = [await trace(await chat('two/m')), await trace(await chat('two/m'))];
+    assert.ok(before.check_ms >= 0 && before.check_ms < 60_000, before.check_ms);
+    assert.ok(before.attempts[0].connect_ms >= 0, before.attempts[0].connect_ms);
+    assert.equal(after.attempts[0].connect_ms, 0);
+    const fresh = await startUpstream((_call, response) => answerJson(response, { error: { message: 'No.' } }, 400));
+    const own = await startTestGateway(
+      `providers: { one: { type: openai-compatible, base_url: "${fresh.url}/v1", models: [{ id: m }] } }
+admin: { token: ${TOKEN}, port: 0 }`,
+    );
+    try {
+      const messages = [{ role: 'user', content: 'hi' }];
+      const response = await post(
+        `${own.url}/v1/chat/completions`,
+        { model: 'one/m', messages },
+        {
+          authorization: `Bearer ${KEYS.own}`,
+        },
+      );
+      await response.text();
+      const url = `${own.adminUrl}/admin/v1/requests/${response.headers.get('x-polygate-request-id')}`;
+      const { data } = (await (await fetch(url, { headers: { authorization: `Bearer ${TOKEN}` } })).json()) as Json;
+      assert.ok(data.trace.attempts[0].connect_ms >= 1, data.trace.attempts[0].connect_ms);
+    } finally {
+      await own.close();
+      await fresh.close();
+    }
+  });
+
+  test('has for how long an endpoint rested because of an attempt', async () => {
+    const { attempts } = await trace(await chat('house/m', { text: 'limited' }));
+    assert.deepEqual(
+      attempts.map(({ endpoint, status, rest_ms }: Json) => [endpoint, status, rest_ms]),
+      [
+        ['one/m', 429, 20_000],
+        ['two/m', 200, null],
+      ],
+    );
+  });
+
+  test('has headers that name the client and the answer, and no others; those of upstreams for operators', async () => {
+    const headers = {
+      ...{ 'user-agent': 'Some "client"', 'anthropic-beta': 'a'.repeat(500) },
+      ...{ 'x-stainless-retry-count': '2', cookie: 'session=secret', 'x-api-note': 'free words' },
+    };
+    const id = await chat('house/m', { text: 'limited, with headers', headers });
+    const { request_headers: asked, attempts } = await trace(id);
+    assert.deepEqual(asked, {
+      ...{ 'user-agent': 'Some "client"', 'anthropic-beta': 'a'.repeat(120), 'x-stainless-retry-count': '2' },
+    });
+    assert.deepEqual(
+      attempts.map((attempt: Json) => attempt.response_headers),
+      [{ 'retry-after': '20', 'x-ratelimit-remaining-requests': '0' }, { 'x-request-id': 'upstream-7' }],
+    );
+    const { data } = await read(`/requests/${id}`, { key: 'own' });
+    assert.deepEqual(data.trace.request_headers, asked);
+    assert.deepEqual(
+      data.trace.attempts.map((attempt: Json) => attempt.response_headers),
+      [{}, {}],
+    );
+    const first = await trace(await chat('two/m', { headers: { 'x-stainless-retry-count': '0' } }));
+    assert.equal(first.request_headers['x-stainless-retry-count'], undefined);
   });
 
   test('is short where there was no choice, and has the conversation', async () => {

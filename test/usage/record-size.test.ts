@@ -19,8 +19,8 @@ const BATCH = 2_000;
 /** Milliseconds between two requests. */
 const INTERVAL_MS = 5;
 const KEYS = Array.from({ length: 20 }, () => randomUUID());
-/** Of a request without a choice. */
-const TRACE = '{"a":[["openai/gpt-5","passthrough",0,412,2910,200]],"u":"i1204x0.00000125 o310x0.00001"}';
+/** Of a request without a choice, by a client and an upstream that name themselves. */
+const TRACE = `{"a":[["openai/gpt-5","passthrough",0,412,2910,200]],"k":[1,0],"h":["OpenAI/Python 2.8.0"],"r":[["req_${'8f1c'.repeat(8)}",null,"388"]],"u":"i1204x0.00000125 o310x0.00001"}`;
 /** Share of its size by which a record may differ. */
 const TOLERANCE = 0.1;
 

@@ -55,10 +55,12 @@ export function sessionOfRow(row: Row): string | null {
   return traceOf(row)?.session ?? null;
 }
 
-export function encodeDetail(row: Row, context: RecordContext): Json {
+/** Headers of upstreams tell of accounts of the operator, and are for operators alone. */
+export function encodeDetail(row: Row, context: RecordContext, isForOperator: boolean): Json {
   const stored = traceOf(row);
   if (!stored) return { ...encodeRequest(row, context), charge: null, trace: null };
   const { charge, ...trace } = stored;
+  if (!isForOperator) for (const attempt of trace.attempts) attempt.response_headers = {};
   return { ...encodeRequest(row, context), charge: encodeCharge(charge, BigInt(String(row.cost))), trace };
 }
 

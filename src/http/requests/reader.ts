@@ -98,12 +98,12 @@ export function createRequestReader(options: RequestReaderOptions): RequestReade
     if (!id.includes('\0')) {
       const search = { id, ...(keyId !== undefined && { keyId }) };
       const found = await store.call('requestRecord', search);
-      if (found) return { data: encodeDetail(found, sight(names)) };
+      if (found) return { data: encodeDetail(found, sight(names), keyId === undefined) };
       const [open] = await openRequests(options, { ...search, limit: 1 });
       if (open) return { data: encodeOpenDetail(open, names) };
       // It may have ended between the two looks.
       const late = await store.call('requestRecord', search);
-      if (late) return { data: encodeDetail(late, sight(names)) };
+      if (late) return { data: encodeDetail(late, sight(names), keyId === undefined) };
     }
     throw new GatewayError('not_found', 'There is no request with this id, or its record is no longer kept.', {
       param: 'id',

@@ -75,13 +75,22 @@ const attempt = Type.Object({
   endpoint: text,
   credential: nullable(count),
   path: text,
-  started_ms: count,
+  started_ms: Type.Integer({ minimum: 0, description: 'Since the request was read and admitted.' }),
+  connect_ms: Type.Union([count, Type.Null()], {
+    description:
+      'Until there was a connection, and a token where one is fetched; 0 for a connection that was kept alive; null without one, and where it was not kept.',
+  }),
   first_byte_ms: nullable(count),
   total_ms: count,
   status: nullable(count),
   error: nullable(text),
   dropped: Type.Array(text),
   note: nullable(text),
+  rest_ms: Type.Union([count, Type.Null()], { description: 'For how long the endpoint rested because of it.' }),
+  response_headers: Type.Record(text, text, {
+    description:
+      'Request id, processing time and remaining limits as the upstream named them; empty for holders of keys.',
+  }),
 });
 
 const trace = Type.Object({
@@ -90,6 +99,12 @@ const trace = Type.Object({
   candidates: Type.Array(candidate),
   attempts: Type.Array(attempt),
   dropped: Type.Array(text),
+  check_ms: Type.Union([count, Type.Null()], {
+    description: 'From the head of the request until it was read and admitted; null where it was not kept.',
+  }),
+  request_headers: Type.Record(text, text, {
+    description: 'The program of the client and its versions, as far as its headers name them.',
+  }),
 });
 
 const charge = Type.Object(

@@ -124,7 +124,7 @@ export class Capture implements CallWatcher {
     const sending: RecordedSending = { ...about, request: { method, url, headers: sent }, ms: this.#elapsed(), body };
     this.#sendings.push(sending);
     return {
-      sent: () => receiver.sent?.(),
+      sent: (isReused) => receiver.sent?.(isReused),
       head: (status, headers) => {
         const seen = { ...headers };
         sending.response = { status, ms: this.#elapsed(), headers: seen, body: new RecordedBytes(this.#allowance) };
