@@ -80,17 +80,14 @@ const SESSION_HEADERS = [
   'thread-id',
 ];
 /** Stored by their places: a new name goes to the end. The last one is that of a request which its client sends again. */
-const REQUEST_HEADERS = [
-  ...['user-agent', 'anthropic-version', 'anthropic-beta', 'openai-beta', 'x-goog-api-client'],
-  'x-stainless-retry-count',
-];
+const REQUEST_HEADERS =
+  'user-agent anthropic-version anthropic-beta openai-beta x-goog-api-client x-stainless-retry-count'.split(' ');
+const ANSWER_HEADERS = 'x-request-id request-id openai-processing-ms x-envoy-upstream-service-time'.split(' ');
+/** Of refusals alone: what is left of limits would make each record longer. */
+const REFUSAL_HEADERS =
+  'retry-after x-ratelimit-remaining-requests x-ratelimit-remaining-tokens anthropic-ratelimit-requests-remaining anthropic-ratelimit-tokens-remaining';
 /** Stored by their places: a new name goes to the end. */
-const RESPONSE_HEADERS = [
-  ...['x-request-id', 'request-id', 'openai-processing-ms', 'x-envoy-upstream-service-time'],
-  // Of refusals: what is left of limits would make each record longer.
-  ...['retry-after', 'x-ratelimit-remaining-requests', 'x-ratelimit-remaining-tokens'],
-  ...['anthropic-ratelimit-requests-remaining', 'anthropic-ratelimit-tokens-remaining'],
-];
+const RESPONSE_HEADERS = [...ANSWER_HEADERS, ...REFUSAL_HEADERS.split(' ')];
 const MAX_VALUE_CHARACTERS = 120;
 /** Longest text of times and headers; those of responses are left out where it would be longer. */
 const MAX_EXTRA_CHARACTERS = 1536;

@@ -29,7 +29,7 @@ let upstream: TestUpstream;
 /** Those that were tried; the first one is refused. */
 const credentials = new Set<unknown>();
 /** Ids of requests. */
-const ids = { twoCredentials: '', withPolicy: '' };
+const ids = { twoCredentials: '', withPolicy: '', afterLimit: '', dropped: '' };
 
 before(async () => {
   upstream = await startUpstream(async ({ body, headers }, response) => {
@@ -41,22 +41,37 @@ before(async () => {
       response.write(`data: ${JSON.stringify(delta)}\n\n`, () => response.destroy());
       return;
     }
+    if (text === 'limited' && body.model === 'busy') {
+      response.setHeader('retry-after', '20');
+      response.setHeader('x-ratelimit-remaining-requests', '0');
+      answerJson(response, { error: { message: 'Too many.' } }, 429);
+      return;
+    }
+    response.setHeader('x-request-id', 'upstream-7');
     if (text === 'second key') credentials.add(headers.authorization);
     if (text === 'second key' && credentials.size === 1) answerJson(response, { error: { message: 'Too many.' } }, 429);
     else answerJson(response, ANSWER);
   });
   const provider = (keys: string) =>
-    `{ type: openai-compatible, base_url: "${upstream.url}/v1", ${keys}, models: [{ id: m, pricing: { prompt: "0.000001", completion: "0" } }] }`;
+    `{ type: openai-compatible, base_url: "${upstream.url}/v1", ${keys}, models: [{ id: m, pricing: { prompt: "0.000001", completion: "0" } }, { id: busy }] }`;
   [browser, gateway] = await Promise.all([
     openBrowser(),
     startGatewayWithPages(
       `admin: { token: ${TOKEN}, port: 0 }
-providers: { one: ${provider('api_key: x')}, two: ${provider('api_keys: [first, second]')} }`,
+providers: { one: ${provider('api_key: x')}, two: ${provider('api_keys: [first, second]')} }
+models: { house/m: { endpoints: [{ provider: one, model: busy }, { provider: one, model: m, priority: 1 }] } }`,
       { keys: [`{ name: second team, key: ${OTHER_KEY} }`] },
     ),
   ]);
   ids.twoCredentials = await ask('two/m', 'second key');
   ids.withPolicy = await ask('sandbox/echo', 'Hello', { provider: { max_price: { prompt: 50 }, order: ['sandbox'] } });
+  ids.afterLimit = await ask('house/m', 'limited');
+  const body = { model: 'one/m', max_tokens: 5, inference_geo: 'us', messages: [{ role: 'user', content: 'Hello' }] };
+  const response = await post(`${gateway.url}/anthropic/v1/messages`, body, {
+    ...{ 'x-api-key': KEY, 'anthropic-version': '2023-06-01', 'user-agent': 'a-program/1.2' },
+  });
+  await response.text();
+  ids.dropped = response.headers.get('x-polygate-request-id') ?? '';
   await ask('one/m', 'break', { stream: true });
   await ask('one/m', 'Hello', {}, OTHER_KEY);
 });
@@ -77,7 +92,7 @@ for (const theme of THEMES) {
     const panel = panelOf(visitor.page);
     await panel.getByText('attempt 2 after').waitFor();
     const attempts = await panel.getByRole('listitem').allInnerTexts();
-    const numbers = attempts.slice(0, 2).map((text) => /two\/m credential (\d)/.exec(text)?.[1]);
+    const numbers = attempts.slice(1, 3).map((text) => /two\/m credential (\d)/.exec(text)?.[1]);
     assert.deepEqual(numbers.toSorted(), ['1', '2'], attempts.join());
     const candidates = await panel.getByRole('region', { name: 'Candidates' }).getByRole('row').allInnerTexts();
     assert.deepEqual(candidates.flatMap((text) => /two\/m credential (\d)/.exec(text)?.[1] ?? []).toSorted(), [
@@ -101,6 +116,35 @@ for (const theme of THEMES) {
     assert.equal(await panel.getByRole('region', { name: 'Candidates' }).count(), 0);
     assert.equal(await panel.getByRole('heading', { name: 'Policy' }).count(), 0);
     await assertSound(visitor);
+  });
+
+  test(`the attempts in time have the check, connections, and for how long an endpoint rests, in the ${theme} theme`, async () => {
+    const visitor = await signInAsAdmin(browser, gateway, `/ui/requests?open=${ids.afterLimit}`, { theme });
+    const panel = panelOf(visitor.page);
+    await panel.getByText('Read and checked').waitFor();
+    const [, limited = '', answered = ''] = await panel.getByRole('listitem').allInnerTexts();
+    assert.match(limited, /one\/busy.*429 rate_limit_exceeded, rests 20 s · \d+ ms/s);
+    assert.match(
+      answered,
+      /one\/m.*200 · .*(kept connection|connected after \d+ ms) · first byte after \d+ ms · answer in/s,
+    );
+    await panel.getByRole('img', { name: /429 rate_limit_exceeded, rests 20 s after \d+ ms/ }).waitFor();
+    await panel.getByRole('heading', { name: 'Of one/busy, attempt 1' }).waitFor();
+    await panel.getByText('x-ratelimit-remaining-requests').waitFor();
+    await panel.getByText('upstream-7').waitFor();
+    await assertSound(visitor);
+  });
+
+  test(`a dropped field shows its line of the page of fidelity, in the ${theme} theme`, async () => {
+    const visitor = await signInAsAdmin(browser, gateway, `/ui/requests?open=${ids.dropped}`, { theme });
+    const panel = panelOf(visitor.page);
+    await panel.getByRole('button', { name: 'inference_geo' }).click();
+    await panel.getByText('inference_geo from messages to chat: dropped').waitFor();
+    await panel.getByText(/^docs\/fidelity.md, line \d+$/).waitFor();
+    await panel.getByText('a-program/1.2').waitFor();
+    await assertSound(visitor);
+    await panel.getByRole('button', { name: 'inference_geo' }).click();
+    assert.equal(await panel.getByText(/fidelity.md, line/).count(), 0);
   });
 
   test(`the lines of tokens and prices add up to the cost, in the ${theme} theme`, async () => {
@@ -147,6 +191,8 @@ test('a request leads to the playground and to the explanation of its routing', 
   await page.goBack();
   await panelOf(page).getByRole('link', { name: 'Explain its routing' }).click();
   await page.waitForURL(/\/ui\/explain\?.*model=sandbox/);
+  const policy = await page.getByLabel('Policy, as the field provider of a request').inputValue();
+  assert.deepEqual(JSON.parse(policy), { order: ['sandbox'], max_price: { prompt: 50 } });
   await page
     .getByRole('row', { name: /sandbox.echo/ })
     .first()

@@ -1,7 +1,7 @@
 /** The rules of routing as the documentation has them: each reason leads to its line. */
 
-import { Fragment, type ReactNode } from 'react';
 import text from '../../../../docs/routing.md?raw';
+import { MarkedText } from '../../parts/marked-text.tsx';
 import { Card } from '../../parts/page.tsx';
 import { Status } from '../../parts/status.tsx';
 
@@ -92,25 +92,14 @@ function Line({ rule: { id, line, name, text: words }, mark }: { rule: Rule; mar
     >
       {mark && <span className="w-5 shrink-0 text-dim tabular-nums">{mark}</span>}
       <span>
-        {name && <>{inlineOf(name)}: </>}
-        {inlineOf(words)}
+        {name && (
+          <>
+            <MarkedText text={name} />:{' '}
+          </>
+        )}
+        <MarkedText text={words} />
       </span>
     </li>
-  );
-}
-
-/** Marks of code; others do not occur in these lines. */
-function inlineOf(words: string): ReactNode {
-  return words.split('`').map((part, index) =>
-    index % 2 === 1 ? (
-      // biome-ignore lint/suspicious/noArrayIndexKey: Parts never move.
-      <code key={index} className="rounded bg-hover px-1 text-[0.92em]">
-        {part}
-      </code>
-    ) : (
-      // biome-ignore lint/suspicious/noArrayIndexKey: Parts never move.
-      <Fragment key={index}>{part}</Fragment>
-    ),
   );
 }
 

@@ -8,7 +8,10 @@ import { formatCount, formatMs, Time } from '../../parts/numbers.tsx';
 import { Loaded } from '../../parts/states.tsx';
 import { useSession } from '../../session.ts';
 import { Charge } from './charge.tsx';
+import { Dropped } from './dropped.tsx';
 import { CHOICES } from './filter-words.ts';
+import { Headers } from './headers.tsx';
+import { writtenPolicy } from './policy.ts';
 import { type RequestDetail, requestDetail } from './query.ts';
 import { Candidates, Policy } from './routing.tsx';
 import { RequestStatus } from './status.tsx';
@@ -37,7 +40,7 @@ function Detail({ detail }: { detail: RequestDetail }) {
         <>
           <section>
             <h2 className="mb-2">Attempts</h2>
-            <Waterfall attempts={trace.attempts} totalMs={detail.total_ms ?? 0} />
+            <Waterfall trace={trace} totalMs={detail.total_ms ?? 0} />
           </section>
           <section>
             <h2 className="mb-2">Candidates</h2>
@@ -53,18 +56,8 @@ function Detail({ detail }: { detail: RequestDetail }) {
         </p>
       )}
       {!isRunning && <Charge detail={detail} />}
-      {detail.dropped.length > 0 && (
-        <section>
-          <h2 className="mb-2">Dropped, because the other protocol has no place for it</h2>
-          <ul className="flex flex-wrap gap-1.5">
-            {detail.dropped.map((field) => (
-              <li key={field} className="rounded-md bg-warn-soft px-1.5 py-0.5 font-mono text-xs text-warn">
-                {field}
-              </li>
-            ))}
-          </ul>
-        </section>
-      )}
+      <Dropped detail={detail} />
+      {trace && <Headers trace={trace} />}
       <section>
         <h2 className="mb-2">Facts</h2>
         <Facts
@@ -102,11 +95,13 @@ function Detail({ detail }: { detail: RequestDetail }) {
   );
 }
 
-/** Pages that go on with its model and protocol. Prompts are not kept, so that none is filled in. */
-function Onward({ detail: { protocol, requested_model: model, key_hash: key } }: { detail: RequestDetail }) {
+/** Pages that go on with its model, protocol and policy. Prompts are not kept, so that none is filled in. */
+function Onward({ detail: { protocol, requested_model: model, key_hash: key, trace } }: { detail: RequestDetail }) {
   const { isOperator, isAdmin } = useSession();
   const wire = CHOICES.protocol.find((one) => one === protocol);
   if (!wire) return null;
+  const { provider } = writtenPolicy(trace?.policy ?? null);
+  const policy = Object.keys(provider).length > 0 ? JSON.stringify(provider) : undefined;
   return (
     <p className="mt-3 flex flex-wrap gap-2">
       {(isAdmin || !isOperator) && (
@@ -115,7 +110,7 @@ function Onward({ detail: { protocol, requested_model: model, key_hash: key } }:
         </Link>
       )}
       {isOperator && (
-        <Link className="button" to="/explain" search={{ protocol: wire, model }}>
+        <Link className="button" to="/explain" search={{ protocol: wire, model, policy }}>
           Explain its routing
         </Link>
       )}

@@ -46,12 +46,17 @@ export interface Attempt {
   credential: number | null;
   path: string;
   started_ms: number;
+  /** 0 for a connection that was kept alive; null where it is not known. */
+  connect_ms: number | null;
   first_byte_ms: number | null;
   total_ms: number;
   status: number | null;
   error: string | null;
   dropped: string[];
   note: string | null;
+  /** For how long the endpoint rested because of it. */
+  rest_ms: number | null;
+  response_headers: Record<string, string>;
 }
 
 export interface Candidate {
@@ -75,6 +80,9 @@ export interface RequestDetail extends RequestView {
     candidates: Candidate[];
     attempts: Attempt[];
     dropped: string[];
+    /** Until it was read and admitted, from when attempts are timed; null where it is not known. */
+    check_ms: number | null;
+    request_headers: Record<string, string>;
   } | null;
 }
 

@@ -2,6 +2,7 @@
 
 import { Facts } from '../../parts/facts.tsx';
 import { TableScroll } from '../../parts/page.tsx';
+import { writtenPolicy } from './policy.ts';
 import type { RequestDetail } from './query.ts';
 
 type Trace = NonNullable<RequestDetail['trace']>;
@@ -44,11 +45,11 @@ export function Candidates({ trace: { candidates, attempts, policy } }: { trace:
   );
 }
 
-/** What the policy asked for; nothing for the default one. */
+/** What the policy asked for, as the request writes it; nothing for the default one. */
 export function Policy({ policy }: Pick<Trace, 'policy'>) {
-  const rows = Object.entries(policy ?? {})
-    .filter(([name, value]) => value !== DEFAULTS[name] && textOf(value) !== '')
-    .map(([name, value]) => [requestName(name), textOf(value)] as const);
+  const { provider, options } = writtenPolicy(policy);
+  const rows = Object.entries(provider).map(([name, value]) => [name, textOf(value)] as const);
+  if (options.length > 0) rows.push(['options', `of ${options.join(', ')}; their values are not kept`]);
   if (rows.length === 0) return null;
   return (
     <section>
@@ -58,21 +59,10 @@ export function Policy({ policy }: Pick<Trace, 'policy'>) {
   );
 }
 
-/** Of fields that a policy always has; empty lists are left out as well. */
-const DEFAULTS: Record<string, unknown> = { allowFallbacks: true, acrossModels: false, requireParameters: false };
-
-/** As the request writes it. */
-function requestName(name: string): string {
-  return name === 'fallbackModels' ? 'models' : name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
-}
-
-/** Providers are named as the request has them. */
 function textOf(value: unknown): string {
-  if (value === null || value === undefined) return '';
   if (Array.isArray(value)) return value.map(textOf).join(', ');
-  if (typeof value !== 'object') return String(value);
-  if ('text' in value) return String(value.text);
+  if (typeof value !== 'object' || value === null) return String(value);
   return Object.entries(value)
-    .map(([name, inner]) => `${requestName(name)} ${textOf(inner)}`)
+    .map(([name, inner]) => `${name} ${textOf(inner)}`)
     .join(', ');
 }
