@@ -1,15 +1,20 @@
-/** Summary of recent requests: rates, failures, cost and percentiles of times, from the newest records of a span. */
+/**
+ * Summary of the requests of a span: counts, failures, cost and percentiles of times. It is made from their records; where these
+ * are too many, sums are those of whole hours, and times those of the newest records.
+ */
 
+import type { RequestFilter } from '../store/operations/requests.ts';
+import type { UsageFilter } from '../store/sum-source.ts';
 import { isFailure } from '../store/usage-row.ts';
-import { knownCostOf, type UseContext } from './report.ts';
-import type { RequestPage } from './request-search.ts';
+import { knownCostOf, type SumRow, type UseContext } from './report.ts';
+import { type RequestPage, type SearchOptions, searchRequests } from './request-search.ts';
 
 export interface Percentiles {
   p50: number | null;
   p95: number | null;
 }
 
-export interface RequestSummary {
+interface RequestSums {
   requests: number;
   failures: number;
   /** Responses that broke off after their first byte. */
@@ -22,15 +27,94 @@ export interface RequestSummary {
   cost: bigint | undefined;
   /** Requests whose cost is not known, and not in `cost`. */
   unknown_costs: number;
+}
+
+interface RecordSummary extends RequestSums {
   first_byte_ms: Percentiles;
   total_ms: Percentiles;
 }
 
+export interface RequestSummary extends RecordSummary {
+  /** Unix milliseconds; the span that was summed up, which is longer than the one asked for where whole hours are. */
+  from: number;
+  to: number;
+  /** Whether all requests of the span are in the sums; else the newest ones are, and `from` is the end of the oldest of them. */
+  complete: boolean;
+  /** Requests that the times are of: the newest ones. */
+  timed: number;
+}
+
+interface SummarySearch {
+  filter: RequestFilter;
+  /** Unix milliseconds; `to` is exclusive. */
+  from: number;
+  to: number;
+}
+
 type Row = RequestPage['rows'][number];
 
-export function summarize(rows: readonly Row[], hasPrice: UseContext['hasPrice']): RequestSummary {
+const HOUR_MS = 3_600_000;
+/** Newest records that are read. */
+const MAX_RECORDS = 5000;
+/** Of the records of video tasks, which are no requests. */
+const VIDEOS = 'videos';
+/** Conditions that sums of hours can be asked by. */
+const DIMENSIONS: readonly string[] = [
+  'keyId',
+  'model',
+  'provider',
+  'protocol',
+  'status',
+  'tag',
+] satisfies (keyof UsageFilter)[];
+
+export async function summarizeRequests(
+  { filter, from, to }: SummarySearch,
+  options: SearchOptions,
+  hasPrice: UseContext['hasPrice'],
+): Promise<RequestSummary> {
+  const { rows, next } = await searchRequests({ filter, from, to, limit: MAX_RECORDS }, options);
+  const newest = { ...summarizeRecords(rows, hasPrice), timed: rows.length };
+  if (next === undefined) return { from, to, complete: true, ...newest };
+  if (Object.keys(filter).every((name) => DIMENSIONS.includes(name))) {
+    const hours = { from: Math.floor(from / HOUR_MS), to: Math.ceil(to / HOUR_MS) };
+    const by = ['model', 'status', 'protocol'] as const;
+    const sums: SumRow[] = await options.store.call('usageSums', {
+      ...hours,
+      filter: filter as UsageFilter,
+      by: [...by],
+    });
+    const span = { from: hours.from * HOUR_MS, to: Math.min(hours.to * HOUR_MS, options.clock.now() + 1) };
+    return { ...newest, ...span, complete: true, ...sumsOfHours(sums, hasPrice) };
+  }
+  const oldest = Number(rows.at(-1)?.ended_at ?? from);
+  return { from: oldest, to, complete: false, ...newest };
+}
+
+/** Of sums by model, status and protocol. */
+function sumsOfHours(rows: readonly SumRow[], hasPrice: UseContext['hasPrice']): RequestSums {
+  const requests = rows.filter(({ protocol }) => protocol !== VIDEOS);
+  const sum = (name: string) => requests.reduce((total, row) => total + Number(row[name]), 0);
+  const hasUnknownCost = ({ model, cost, input_tokens: input, output_tokens: output }: SumRow) =>
+    String(cost) === '0' && Number(input) + Number(output) > 0 && !hasPrice(String(model));
+  const unknown = requests.filter(hasUnknownCost).reduce((total, row) => total + Number(row.requests), 0);
+  const cost = requests.reduce((total, row) => total + BigInt(String(row.cost)), 0n);
+  return {
+    requests: sum('requests'),
+    failures: sum('failures'),
+    partial: sum('partial'),
+    interrupted: requests
+      .filter(({ status }) => status === 'interrupted')
+      .reduce((total, row) => total + Number(row.requests), 0),
+    input_tokens: sum('input_tokens'),
+    output_tokens: sum('output_tokens'),
+    cost: unknown > 0 && cost === 0n ? undefined : cost,
+    unknown_costs: unknown,
+  };
+}
+
+export function summarizeRecords(rows: readonly Row[], hasPrice: UseContext['hasPrice']): RecordSummary {
   const sum = (name: string) => rows.reduce((total, row) => total + Number(row[name]), 0);
-  const times = (name: string) => percentiles(rows.flatMap((row) => (row[name] === null ? [] : [Number(row[name])])));
   return {
     requests: rows.length,
     failures: rows.filter(({ status }) => isFailure(status)).length,
@@ -39,21 +123,22 @@ export function summarize(rows: readonly Row[], hasPrice: UseContext['hasPrice']
     input_tokens: sum('input_tokens'),
     output_tokens: sum('output_tokens'),
     ...sumOfCosts(rows.map((row) => knownCostOf(row, hasPrice))),
-    first_byte_ms: times('first_byte_ms'),
-    total_ms: times('total_ms'),
+    first_byte_ms: percentilesOf(rows, 'first_byte_ms'),
+    total_ms: percentilesOf(rows, 'total_ms'),
   };
 }
 
 /** The sum is not known where no cost but zero is, and some are not. */
-export function sumOfCosts(costs: readonly (bigint | undefined)[]): Pick<RequestSummary, 'cost' | 'unknown_costs'> {
+export function sumOfCosts(costs: readonly (bigint | undefined)[]): Pick<RequestSums, 'cost' | 'unknown_costs'> {
   const known = costs.filter((cost) => cost !== undefined);
   const sum = known.reduce((total, cost) => total + cost, 0n);
   const unknown = costs.length - known.length;
   return { cost: unknown > 0 && sum === 0n ? undefined : sum, unknown_costs: unknown };
 }
 
-/** By nearest rank. */
-function percentiles(values: number[]): Percentiles {
+/** By nearest rank, of the records that have the column. */
+function percentilesOf(rows: readonly Row[], column: string): Percentiles {
+  const values = rows.flatMap((row) => (row[column] === null ? [] : [Number(row[column])]));
   const sorted = values.sort((one, other) => one - other);
   const at = (share: number) => sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? null;
   return { p50: at(0.5), p95: at(0.95) };

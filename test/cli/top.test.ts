@@ -42,6 +42,7 @@ function request(number: number, more: Partial<TopRequest> = {}): TopRequest {
 
 function view(requests: TopRequest[]): TopView {
   return {
+    span: 300_000,
     running: 1,
     perMinute: 7.25,
     hourlyCost: '1.2',

@@ -20,6 +20,16 @@ const NO_MODELS = { providers: new Map(), routes: ROUTES };
 const STATUSES = ['completed', 'failed', 'partial', 'partial', 'cancelled', 'interrupted', 'failed', 'failed'] as const;
 const log = pino({ level: 'silent' });
 const ofTotal = ({ total }: UseReport) => [total.requests, total.failures, total.partial];
+const NO_TOKENS = {
+  ...{ input_tokens: 0, output_tokens: 0, cached_tokens: 0, cache_write_tokens: 0, reasoning_tokens: 0 },
+  ...{ audio_tokens: 0, searches: 0 },
+};
+const VIDEO = {
+  ...{ id: 'vid_1', key_id: 'key-1', model: 'openai/gpt-5', endpoint_provider: 'openai', endpoint_model: 'gpt-5' },
+  ...{ protocol_in: 'videos', protocol_out: 'videos', stream: 0, status: 'completed' as const, error_code: null },
+  ...{ finish: null, estimated: 0, attempts: 1, ...NO_TOKENS, cost: 7n, first_byte_ms: null, total_ms: 9 },
+  ...{ upstream_id: null, tags: '', revision: 1 },
+};
 const EVERYBODY = { names: new Map<string, string>() };
 
 forEachStore((engine, open) => {
@@ -87,5 +97,45 @@ forEachStore((engine, open) => {
     const { data: ended } = await reader.get(id, EVERYBODY);
     assert.deepEqual([ended.status, typeof ended.ended_at], ['completed', 'string']);
     await recorder.close(0);
+  });
+
+  test(`sums are of all requests where these are more than are read (${engine})`, async (context) => {
+    const store = await open(context);
+    const HOUR_MS = 3_600_000;
+    const now = Math.floor(Date.now() / HOUR_MS) * HOUR_MS + HOUR_MS / 2;
+    const clock = { now: () => now, monotonic: () => 0 };
+    const recorder = createRecorder({ store, instance: 'one', durability: 'batched', log });
+    const total = 6000;
+    for (let index = 0; index < total; index++) {
+      // The first ones are slower, and half a minute apart from the newest.
+      const startedAt = now - 60_000 + (index < 1000 ? 0 : 30_000 + index);
+      const begun = intent(newRequestId(startedAt), { startedAt });
+      const more = index === 0 ? { status: 'interrupted' as const, cost: 0n } : {};
+      await recorder.finish(begun, completion({ total: index < 1000 ? 900 : 90, ...more }));
+    }
+    // The record of a video task is none of a request.
+    await store.call('recordTaskUsage', { row: { ...VIDEO, started_at: now }, held: false });
+    await recorder.close(60_000);
+    const reader = createRequestReader({ store, models: () => NO_MODELS, recorder: undefined, clock });
+    const summaryOf = async (query: string) => (await reader.summary(new URLSearchParams(query), EVERYBODY)).data;
+    const all = await summaryOf('');
+    assert.deepEqual(
+      {
+        span: [all.from, all.to],
+        counts: [all.requests, all.interrupted, all.unknown_costs, all.input_tokens],
+        rest: [all.cost, all.complete, all.timed, all.total_ms.p95],
+      },
+      {
+        span: [new Date(now - HOUR_MS * 1.5).toISOString(), new Date(now + 1).toISOString()],
+        counts: [total, 1, 1, total * 120],
+        rest: ['8.9985', true, 5000, 90],
+      },
+    );
+    assert.equal((await summaryOf('model=openai/gpt-5&status=completed')).requests, total - 1);
+    const slow = await summaryOf('slower_than=1');
+    assert.deepEqual([slow.requests, slow.complete, slow.timed], [5000, false, 5000]);
+    assert.ok(Date.parse(slow.from) >= now - 30_000, slow.from);
+    const top = await lookAtTop({ store, clock }, { filter: {}, names: EVERYBODY.names, hasPrice: () => true });
+    assert.ok(top.perMinute > 2 * 2000, String(top.perMinute));
   });
 });

@@ -159,10 +159,14 @@ function decimalOf(units: bigint): string {
   return text.slice(0, -SCALE) + (digits === '' ? '' : `.${digits}`);
 }
 
+/** To the last digit; null where none is known but zero, and some are not. */
+export function sumOfMoney(costs: readonly (string | null)[]): string | null {
+  const sum = costs.reduce((total, cost) => total + unitsOf(cost ?? '0'), 0n);
+  return sum === 0n && costs.includes(null) ? null : decimalOf(sum);
+}
+
 /** To the last digit. */
 export function sumOf(lines: readonly Sums[]): Sums {
-  const cost = lines.reduce((sum, line) => sum + unitsOf(line.cost ?? '0'), 0n);
-  const isUnknown = cost === 0n && lines.some((line) => line.cost === null);
   const count = (name: Exclude<keyof Sums, 'cost' | 'estimated_cost'>) =>
     lines.reduce((sum, line) => sum + line[name], 0);
   return {
@@ -178,6 +182,6 @@ export function sumOf(lines: readonly Sums[]): Sums {
     estimated_tokens: count('estimated_tokens'),
     estimated_cost: decimalOf(lines.reduce((sum, line) => sum + unitsOf(line.estimated_cost), 0n)),
     unpriced_tokens: count('unpriced_tokens'),
-    cost: isUnknown ? null : decimalOf(cost),
+    cost: sumOfMoney(lines.map(({ cost }) => cost)),
   };
 }

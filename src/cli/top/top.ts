@@ -84,6 +84,7 @@ async function followOnScreen(look: () => Promise<TopView>): Promise<void> {
 function encodeView(view: TopView): Json {
   const { running, perMinute, hourlyCost, unknownCosts, failedShare, partial, interrupted, firstByte, total } = view;
   return {
+    span_ms: view.span,
     running,
     requests_per_minute: perMinute,
     cost_per_hour: hourlyCost,

@@ -6,7 +6,7 @@ import type { RequestFilter } from '../../store/operations/requests.ts';
 import { type OpenRequest, openRequests } from '../../usage/open-requests.ts';
 import { knownCostOf } from '../../usage/report.ts';
 import { type RequestPage, type SearchOptions, searchRequests } from '../../usage/request-search.ts';
-import { type Percentiles, summarize } from '../../usage/request-summary.ts';
+import { type Percentiles, summarizeRecords } from '../../usage/request-summary.ts';
 
 export interface TopRequest {
   id: string;
@@ -40,6 +40,8 @@ export interface TopEndpoint {
 }
 
 export interface TopView {
+  /** Milliseconds that the figures are of: five minutes, or less where more requests ended than are read. */
+  span: number;
   running: number;
   perMinute: number;
   /** USD, or null if that of no request is known. */
@@ -72,8 +74,8 @@ export interface TopContext {
 export const RUNNING = 'running';
 
 const SPAN_MS = 5 * 60_000;
-const SPANS_PER_HOUR = 12n;
-const SPAN_MINUTES = SPAN_MS / 60_000;
+const MINUTE_MS = 60_000;
+const HOUR_MS = 3_600_000n;
 const MAX_REQUESTS = 2000;
 const MAX_RUNNING = 200;
 
@@ -83,17 +85,20 @@ export async function lookAtTop(
 ): Promise<TopView> {
   const now = options.clock.now();
   const search = { filter, from: now - SPAN_MS, to: now + 1, limit: MAX_REQUESTS };
-  const [{ rows }, open] = await Promise.all([
+  const [{ rows, next }, open] = await Promise.all([
     searchRequests(search, options),
     openRequests({ ...options, recorder: undefined }, { keyId: filter.keyId, limit: MAX_RUNNING }),
   ]);
   const running = open.filter((row) => filter.model === undefined || filter.model === modelOf(row as Row));
-  const sums = summarize(rows, context.hasPrice);
+  const sums = summarizeRecords(rows, context.hasPrice);
+  const oldest = next === undefined ? undefined : rows.at(-1);
+  const span = oldest ? Math.max(1, now - Number(oldest.ended_at)) : SPAN_MS;
   const { requests, failures, partial, interrupted, first_byte_ms: firstByte, total_ms: total } = sums;
   return {
+    span,
     running: running.length,
-    perMinute: requests / SPAN_MINUTES,
-    hourlyCost: sums.cost === undefined ? null : decimalOf(sums.cost * SPANS_PER_HOUR),
+    perMinute: (requests * MINUTE_MS) / span,
+    hourlyCost: sums.cost === undefined ? null : decimalOf((sums.cost * HOUR_MS) / BigInt(span)),
     unknownCosts: sums.unknown_costs,
     failedShare: requests === 0 ? 0 : failures / requests,
     partial,
@@ -112,7 +117,7 @@ function endpointsOf(rows: readonly Row[], { hasPrice }: TopContext): TopEndpoin
   const groups = Map.groupBy(rows, modelOf);
   return [...groups]
     .map(([endpoint, own]) => {
-      const { requests, failures: failed, first_byte_ms: firstByte, total_ms: total } = summarize(own, hasPrice);
+      const { requests, failures: failed, first_byte_ms: firstByte, total_ms: total } = summarizeRecords(own, hasPrice);
       return { endpoint, requests, failed, firstByte: firstByte.p50, total: total.p50 };
     })
     .sort((one, other) => other.requests - one.requests);

@@ -9,7 +9,7 @@ import { TextBody } from '../http-response.ts';
 import { type ApiOperation, anyObject, JSON_TYPE } from '../openapi/operation.ts';
 import type { HttpContext } from '../request-context.ts';
 import { captureDetail } from '../requests/capture-schema.ts';
-import { LIST_PARAMETERS, SUMMARY_PARAMETERS } from '../requests/query.ts';
+import { LIST_PARAMETERS, SESSION_PARAMETERS, SUMMARY_PARAMETERS } from '../requests/query.ts';
 import { requestDetail, requestList, requestSessions, requestSummary } from '../requests/schema.ts';
 import { literalStart, matchTemplate, type Route, type RouteDescription } from '../route-table.ts';
 import { USE_PARAMETERS, use } from '../use.ts';
@@ -143,7 +143,7 @@ const ROUTES = {
     method: 'GET',
     path: '/admin/v1/requests/sessions',
     summary: 'List conversations with the sums of their requests, by default of the last day',
-    query: [schemas.KEY_FILTER, ...SUMMARY_PARAMETERS],
+    query: [schemas.KEY_FILTER, ...SESSION_PARAMETERS],
     response: requestSessions,
   },
   Request: {

@@ -66,6 +66,11 @@ export const LIST_PARAMETERS: readonly Parameter[] = [
 
 export const SUMMARY_PARAMETERS: readonly Parameter[] = [...FILTER_PARAMETERS, ...SPAN_PARAMETERS];
 
+export const SESSION_PARAMETERS: readonly Parameter[] = [
+  ...SUMMARY_PARAMETERS,
+  parameter('after', Type.String(), 'Cursor `next` of the response before: sums of the requests that ended earlier.'),
+];
+
 export interface ListQuery extends RequestSearch {
   live?: string | undefined;
   open: boolean;
@@ -74,7 +79,7 @@ export interface ListQuery extends RequestSearch {
 
 /** Throws `invalid_request` that names the parameter. `keyId` is that of the caller, or the one asked for. */
 export function readListQuery(query: URLSearchParams, keyId: string | undefined): ListQuery {
-  const [after, live] = [cursor(query, 'after'), cursor(query, 'live')];
+  const [after, live] = [readAfter(query), cursor(query, 'live')];
   if (after !== undefined && live !== undefined) throw invalid('live', 'must not come with after');
   const open = flag(query, 'open');
   const other = open ? [...query.keys()].find((name) => !BESIDE_OPEN.includes(name)) : undefined;
@@ -132,6 +137,11 @@ export function readText(query: URLSearchParams, name: string): string | undefin
   if (value === null) return undefined;
   if (value !== '' && value.length <= MAX_TEXT_CHARACTERS && !value.includes('\0')) return value;
   throw invalid(name, `must have 1 to ${MAX_TEXT_CHARACTERS} characters, none of them NUL`);
+}
+
+/** Cursor of the page before. */
+export function readAfter(query: URLSearchParams): string | undefined {
+  return cursor(query, 'after');
 }
 
 function cursor(query: URLSearchParams, name: string): string | undefined {

@@ -8,8 +8,6 @@ import type { Store } from '../../store/store.ts';
 import { type OpenRequest, openRequests } from '../../usage/open-requests.ts';
 import type { Recorder } from '../../usage/recorder.ts';
 import { newestRequests, type RequestSearch, requestsSince, searchRequests } from '../../usage/request-search.ts';
-import { summarize } from '../../usage/request-summary.ts';
-import { groupBySession } from '../../usage/session-summary.ts';
 import type { TextBody } from '../http-response.ts';
 import {
   encodeCost,
@@ -21,7 +19,7 @@ import {
   type RecordContext,
   sessionOfRow,
 } from './object.ts';
-import { readFilter, readListQuery, readSpan } from './query.ts';
+import { readAfter, readFilter, readListQuery, readSpan } from './query.ts';
 import { listedRequest } from './schema.ts';
 
 export interface RequestReaderOptions {
@@ -44,7 +42,7 @@ export interface RequestReader {
   /** One that ended or runs. Throws `not_found`. */
   get(id: string, scope: RequestScope): Promise<Json>;
   summary(query: URLSearchParams, scope: RequestScope): Promise<Json>;
-  /** By conversation, by default of the last day. */
+  /** By conversation, by default of the last day: of the newest records, or of those before a cursor. */
   sessions(query: URLSearchParams, scope: RequestScope): Promise<Json>;
 }
 
@@ -53,8 +51,8 @@ const FILE_PAGE = 1000;
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 const MAX_OPEN = 200;
-/** Newest records of which a summary is made. */
-const MAX_SUMMARIZED = 5000;
+/** Records whose conversations are listed at once. */
+const MAX_GROUPED = 5000;
 
 export function createRequestReader(options: RequestReaderOptions): RequestReader {
   const { store, clock } = options;
@@ -115,21 +113,15 @@ export function createRequestReader(options: RequestReaderOptions): RequestReade
     const span = readSpan(query);
     const from = query.has('from') ? span.from : now - HOUR_MS;
     const to = Math.min(span.to, now + 1);
-    const search = { filter: readFilter(query, keyId), from, to, limit: MAX_SUMMARIZED };
-    const [page, running] = await Promise.all([
-      searchRequests(search, options),
+    const filter = readFilter(query, keyId);
+    // A start does not need it.
+    const { summarizeRequests } = await import('../../usage/request-summary.ts');
+    const [{ cost, ...sums }, running] = await Promise.all([
+      summarizeRequests({ filter, from, to }, options, sight(NO_NAMES).hasPrice),
       openRequests(options, { keyId, limit: MAX_OPEN }),
     ]);
-    const { cost, ...sums } = summarize(page.rows, sight(NO_NAMES).hasPrice);
-    const data = {
-      from: new Date(from).toISOString(),
-      to: new Date(to).toISOString(),
-      ...sums,
-      cost: encodeCost(cost),
-      complete: page.next === undefined,
-      running: running.length,
-    };
-    return { data };
+    const moments = { from: new Date(sums.from).toISOString(), to: new Date(sums.to).toISOString() };
+    return { data: { ...sums, ...moments, cost: encodeCost(cost), running: running.length } };
   }
 
   async function sessions(query: URLSearchParams, { keyId, names }: RequestScope): Promise<Json> {
@@ -137,8 +129,11 @@ export function createRequestReader(options: RequestReaderOptions): RequestReade
     const span = readSpan(query);
     const from = query.has('from') ? span.from : now - DAY_MS;
     const to = Math.min(span.to, now + 1);
-    const page = await searchRequests({ filter: readFilter(query, keyId), from, to, limit: MAX_SUMMARIZED }, options);
+    const search = { filter: readFilter(query, keyId), from, to, limit: MAX_GROUPED, after: readAfter(query) };
+    const page = await searchRequests(search, options);
     const { hasPrice: isPriced } = sight(names);
+    // A start does not need it.
+    const { groupBySession } = await import('../../usage/session-summary.ts');
     const found = groupBySession(page.rows, { sessionOf: sessionOfRow, hasPrice: isPriced });
     const data = found.map(({ keyIds, cost, firstAt, lastAt, ...sums }) => ({
       ...sums,
@@ -147,7 +142,7 @@ export function createRequestReader(options: RequestReaderOptions): RequestReade
       first_at: new Date(firstAt).toISOString(),
       last_at: new Date(lastAt).toISOString(),
     }));
-    return { data, complete: page.next === undefined };
+    return { data, complete: page.next === undefined, next: page.next ?? null };
   }
 
   return { list, get, summary, sessions };

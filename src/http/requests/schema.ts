@@ -143,7 +143,11 @@ const percentiles = Type.Object({ p50: nullable(count), p95: nullable(count) });
 
 export const requestSummary = Type.Object({
   data: Type.Object({
-    from: nullable(moment),
+    from: Type.Unsafe<string>({
+      ...moment,
+      description:
+        'Beginning of the span that is summed up: of an hour, and so earlier than asked for, where requests are many.',
+    }),
     to: moment,
     requests: count,
     failures,
@@ -155,7 +159,11 @@ export const requestSummary = Type.Object({
     unknown_costs: unknownCosts,
     first_byte_ms: percentiles,
     total_ms: percentiles,
-    complete: Type.Boolean({ description: 'Whether every request of the span is counted; else the newest ones are.' }),
+    complete: Type.Boolean({
+      description:
+        'Whether every request of the span is counted; else the newest ones are, from the end of the oldest of them on.',
+    }),
+    timed: Type.Integer({ minimum: 0, description: 'Requests that the times are of: the newest ones.' }),
     running: count,
   }),
 });
@@ -181,5 +189,6 @@ export const requestSessions = Type.Object({
       last_at: moment,
     }),
   ),
-  complete: Type.Boolean({ description: 'Whether every request of the span is counted; else the newest ones are.' }),
+  complete: Type.Boolean({ description: 'Whether no request of the span is older than those that are counted.' }),
+  next: Type.Union([text, Type.Null()], { description: 'Cursor `after` for the sums of older requests.' }),
 });

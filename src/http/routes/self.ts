@@ -14,7 +14,7 @@ import { TextBody } from '../http-response.ts';
 import { anyObject, JSON_TYPE } from '../openapi/operation.ts';
 import { keyOf, type RequestContext } from '../request-context.ts';
 import { captureDetail } from '../requests/capture-schema.ts';
-import { LIST_PARAMETERS, readText, SUMMARY_PARAMETERS } from '../requests/query.ts';
+import { LIST_PARAMETERS, readText, SESSION_PARAMETERS, SUMMARY_PARAMETERS } from '../requests/query.ts';
 import { createRequestReader, type RequestReaderOptions, type RequestScope } from '../requests/reader.ts';
 import { requestDetail, requestList, requestSessions, requestSummary } from '../requests/schema.ts';
 import { literalStart, matchTemplate, type Route, type RouteDescription } from '../route-table.ts';
@@ -93,7 +93,7 @@ export function selfRoutes(protocol: Protocol, options: SelfRouteOptions): Route
       path: `${REQUESTS}/sessions`,
       description: {
         summary: 'List own conversations with the sums of their requests',
-        query: SUMMARY_PARAMETERS,
+        query: SESSION_PARAMETERS,
         schema: requestSessions,
       },
       read: reader.sessions,

@@ -4,7 +4,7 @@ import { getRouteApi } from '@tanstack/react-router';
 import { Pause, Play } from 'lucide-react';
 import { lazy, Suspense, useEffect } from 'react';
 import { CopyButton } from '../../parts/button.tsx';
-import { formatCount, formatMs, Money, Time, TimeZone } from '../../parts/numbers.tsx';
+import { formatCount, formatMs, formatShort, Money, Time, TimeZone } from '../../parts/numbers.tsx';
 import { Card, Figure, Figures, Page } from '../../parts/page.tsx';
 import { Panel } from '../../parts/panel.tsx';
 import { RangePicker } from '../../parts/range-picker.tsx';
@@ -133,27 +133,48 @@ function Summary({ filters, isPaused }: { filters: Filters; isPaused: boolean })
     return error ? <ErrorNotice error={error} onRetry={() => void refetch()} /> : <LoadingBlock className="h-24" />;
   const failed = data.requests > 0 ? (100 * data.failures) / data.requests : 0;
   const time = (ms: number | null) => (ms === null ? '—' : formatMs(ms));
+  const isLastHour = !filters.from && !filters.to && hasAll(data);
+  const ofNewest = data.timed < data.requests ? ` of the newest ${formatShort(data.timed)}` : '';
   return (
     <Figures>
       <Figure label="In flight" value={formatCount(data.running)} />
       <Figure
-        label={filters.from || filters.to ? 'Requests' : 'Last hour'}
+        label={isLastHour ? 'Last hour' : 'Requests'}
         value={formatCount(data.requests)}
-        note={data.complete ? 'requests' : 'newest ones'}
+        note={<SpanNote summary={data} />}
       />
       <Figure
         label="Cost"
         value={<Money usd={data.cost} />}
-        note={costNote(data, filters.from || filters.to ? 'in this time' : 'in the last hour')}
+        note={costNote(data, isLastHour ? 'in the last hour' : 'in this time')}
       />
-      <Figure label="First byte" value={time(data.first_byte_ms.p50)} note={`p95 ${time(data.first_byte_ms.p95)}`} />
-      <Figure label="Whole answer" value={time(data.total_ms.p50)} note={`p95 ${time(data.total_ms.p95)}`} />
+      <Figure
+        label="First byte"
+        value={time(data.first_byte_ms.p50)}
+        note={`p95 ${time(data.first_byte_ms.p95)}${ofNewest}`}
+      />
+      <Figure label="Whole answer" value={time(data.total_ms.p50)} note={`p95 ${time(data.total_ms.p95)}${ofNewest}`} />
       <Figure
         label="Failed"
         value={`${failed.toFixed(failed > 0 && failed < 10 ? 1 : 0)} %`}
         note={brokenOff(data) || undefined}
       />
     </Figures>
+  );
+}
+
+/** Very many requests are summed up by whole hours, or only the newest ones are. */
+function hasAll({ complete, timed, requests }: RequestSummary): boolean {
+  return complete && timed === requests;
+}
+
+function SpanNote({ summary }: { summary: RequestSummary }) {
+  const { from, complete } = summary;
+  if (hasAll(summary)) return 'requests';
+  return (
+    <>
+      {complete ? '' : 'newest ones, '}since <Time at={from} withDate={false} />
+    </>
   );
 }
 

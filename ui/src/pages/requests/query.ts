@@ -116,7 +116,7 @@ interface RequestPage {
 type ListQuery = Filters & { after?: string; live?: string; open?: true; limit?: number };
 
 const LIVE_EVERY_MS = 1000;
-const SUMMARY_EVERY_MS = 5000;
+export const SUMMARY_EVERY_MS = 5000;
 /** More are on the pages below. */
 const MAX_LIVE = 500;
 const LIVE_LIMIT = 200;
@@ -216,7 +216,12 @@ export interface RequestSummary {
   running: number;
   first_byte_ms: { p50: number | null; p95: number | null };
   total_ms: { p50: number | null; p95: number | null };
+  /** Beginning of what is summed up. */
+  from: string;
+  /** Whether all requests since then are in the sums; else the newest ones are. */
   complete: boolean;
+  /** Requests that the times are of: the newest ones. */
+  timed: number;
 }
 
 /** Sums of the last hour, or of the time that the filters name. */
@@ -257,43 +262,6 @@ export function requestDetail(isOperator: boolean, id: string) {
         ? await api.GET('/admin/v1/requests/{id}', { params })
         : await api.GET('/v1/self/requests/{id}', { params });
       return (data as unknown as { data: RequestDetail }).data;
-    },
-  });
-}
-
-export interface SessionLine {
-  session: string;
-  keys: { hash: string; name: string | null }[];
-  models: string[];
-  requests: number;
-  failures: number;
-  /** Responses that broke off. */
-  partial: number;
-  input_tokens: number;
-  output_tokens: number;
-  cached_tokens: number;
-  /** Null if the protocols do not say it. */
-  tool_failures: number | null;
-  /** Null if it is unknown. */
-  cost: string | null;
-  /** Requests whose cost is unknown, and not in `cost`. */
-  unknown_costs: number;
-  first_at: string;
-  last_at: string;
-}
-
-/** Conversations of the last day, or of the time that the filters name. */
-export function useSessions({ key, ...filters }: Filters, isPaused: boolean) {
-  const { isOperator } = useSession();
-  return useQuery({
-    queryKey: ['requests-sessions', isOperator, key, filters],
-    refetchInterval: isPaused ? false : SUMMARY_EVERY_MS,
-    placeholderData: keepPreviousData,
-    queryFn: async () => {
-      const { data } = isOperator
-        ? await api.GET('/admin/v1/requests/sessions', { params: { query: { ...filters, key } as never } })
-        : await api.GET('/v1/self/requests/sessions', { params: { query: filters as never } });
-      return data as unknown as { data: SessionLine[]; complete: boolean };
     },
   });
 }

@@ -2,11 +2,12 @@
 
 import { formatCount, formatShort, Money, Time } from '../../parts/numbers.tsx';
 import { Empty, Loaded } from '../../parts/states.tsx';
-import { type Column, numbers, Table } from '../../parts/table.tsx';
+import { type Column, numbers, Older, Table } from '../../parts/table.tsx';
 import { TableTools } from '../../parts/table-tools.tsx';
 import { useListKeys } from '../../parts/use-list-keys.ts';
 import { useSession } from '../../session.ts';
-import { type Filters, type SessionLine, useSessions } from './query.ts';
+import type { Filters } from './query.ts';
+import { type SessionLine, useSessions } from './sessions-query.ts';
 
 interface SessionsProps {
   filters: Filters;
@@ -34,6 +35,7 @@ export function Sessions({ filters, isPaused, onOpen }: SessionsProps) {
               newestOf={complete ? undefined : filters.from || filters.to ? 'this time' : 'a day'}
               onOpen={onOpen}
             />
+            <Older pages={asked} label="Look further back" />
           </>
         )
       }
@@ -65,7 +67,11 @@ function SessionTable({ lines, newestOf, onOpen }: SessionTableProps) {
       columns={columnsOf(isOperator)}
       below={
         <div className="flex flex-col gap-1 border-t p-3 text-center text-dim">
-          {newestOf && <p>Made of the newest 5,000 requests of {newestOf}.</p>}
+          {newestOf && (
+            <p>
+              Made of the newest {formatCount(sumOfRequests(lines))} requests of {newestOf}.
+            </p>
+          )}
           <p>
             Tools that failed are counted over messages and generate; the other protocols do not mark their results.
           </p>
@@ -103,6 +109,10 @@ function SessionTable({ lines, newestOf, onOpen }: SessionTableProps) {
       ))}
     </Table>
   );
+}
+
+function sumOfRequests(lines: readonly SessionLine[]): number {
+  return lines.reduce((sum, { requests }) => sum + requests, 0);
 }
 
 function ToolFailures({ count }: { count: number | null }) {

@@ -1,0 +1,67 @@
+/** Requests that are more than the gateway reads at once: their sums, and conversations further back. */
+
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import type { Browser } from 'playwright-core';
+import { KEY, type TestGateway } from '../../test/gateway/harness.ts';
+import { assertSound, openBrowser, signInAsAdmin, startGatewayForOperators } from './browser.ts';
+
+const EARLIER = 40;
+/** As many as are read at once. */
+const LATER = 5000;
+const SENDERS = 16;
+
+let browser: Browser;
+let gateway: TestGateway;
+
+before(async () => {
+  [browser, gateway] = await Promise.all([openBrowser(), startGatewayForOperators()]);
+  await send('agent-earlier', EARLIER);
+  await send('agent-later', LATER - EARLIER / 2);
+  await send('agent-earlier', EARLIER / 2);
+});
+after(() => Promise.all([browser.close(), gateway.close()]));
+
+async function send(session: string, count: number): Promise<void> {
+  const headers = { authorization: `Bearer ${KEY}`, 'content-type': 'application/json', 'x-session-id': session };
+  const body = JSON.stringify({ model: 'sandbox/echo', messages: [{ role: 'user', content: 'Hello' }] });
+  let left = count;
+  const sendSome = async () => {
+    while (left-- > 0) {
+      const response = await fetch(`${gateway.url}/v1/chat/completions`, { method: 'POST', headers, body });
+      assert.equal(response.status, 200);
+      await response.arrayBuffer();
+    }
+  };
+  await Promise.all(Array.from({ length: SENDERS }, sendSome));
+}
+
+test('sums are of all of them, by whole hours', async () => {
+  const visitor = await signInAsAdmin(browser, gateway, '/ui/requests?paused=true');
+  const { page } = visitor;
+  const figure = page.locator('dl > div', { hasText: /^Requests/ });
+  await figure.getByText(/^since /).waitFor();
+  const all = new Intl.NumberFormat('en').format(LATER + EARLIER + 3);
+  assert.match(await figure.innerText(), new RegExp(`^Requests\\s+${all}\\s+since `));
+  await page
+    .getByText(/^p95 .* of the newest 5,000$/)
+    .first()
+    .waitFor();
+  await assertSound(visitor);
+});
+
+test('a conversation has the sums of the requests that were looked at, and of earlier ones at a click', async () => {
+  const visitor = await signInAsAdmin(browser, gateway, '/ui/requests?view=sessions&paused=true');
+  const { page } = visitor;
+  const turns = (session: string, count: number) =>
+    page
+      .getByRole('row', { name: new RegExp(`${session} \\S+ sandbox.echo ${count.toLocaleString('en')} `) })
+      .waitFor();
+  await turns('agent-earlier', EARLIER / 2);
+  await page.getByText('Made of the newest 5,000 requests of a day.').waitFor();
+  await page.getByRole('button', { name: 'Look further back' }).click();
+  await turns('agent-earlier', EARLIER + EARLIER / 2);
+  await turns('agent-later', LATER - EARLIER / 2);
+  assert.equal(await page.getByText(/Made of the newest/).count(), 0);
+  await assertSound(visitor);
+});
