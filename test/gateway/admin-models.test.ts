@@ -65,6 +65,22 @@ describe('at the address of operators', () => {
     }
   });
 
+  test('an admin asks for a video as a key, and nobody else does', async () => {
+    const admin = await signIn('admin');
+    const models = await admin.send('GET', '/v1/videos/models');
+    assert.ok(models.json.data.some(({ id }: Json) => id === 'sandbox/video'));
+    const body = { model: 'sandbox/video', prompt: 'A kite', seconds: 1, resolution: '480p' };
+    const made = await admin.send('POST', '/v1/videos', { body, headers: { 'x-polygate-key': hash } });
+    assert.equal(made.status, 202, made.text);
+    const { json } = await admin.send('GET', `/admin/v1/videos/${made.json.id}`);
+    assert.deepEqual([json.data.prompt, json.data.key], ['A kite', hash]);
+    assert.equal((await admin.send('POST', '/v1/videos', { body })).status, 403, 'without a key that pays');
+    const named = { headers: { 'x-polygate-key': hash }, body };
+    assert.equal((await (await signIn('viewer')).send('POST', '/v1/videos', named)).status, 403);
+    assert.equal((await send('/v1/videos', { authorization: `Bearer ${KEY}` }, body)).status, 401);
+    assert.equal((await send('/v1/videos', { authorization: `Bearer ${TOKEN}` }, body)).status, 403);
+  });
+
   test('a call names an active key, whose allowed addresses count', async () => {
     const admin = await signIn('admin');
     const call = (headers: Record<string, string>) =>
@@ -142,7 +158,7 @@ describe('at the address of operators', () => {
     }
   });
 
-  test('nothing else of keys is there: videos, stored responses, own requests', async () => {
+  test('nothing else of keys is there: own videos, stored responses, own requests', async () => {
     const admin = await signIn('admin');
     for (const path of ['/v1/videos', '/v1/responses/resp_1', '/v1/self/requests', '/v1/key', '/metrics']) {
       const { status } = await admin.send('GET', path);

@@ -7,7 +7,16 @@ import type { Browser } from 'playwright-core';
 import { KEY, type TestGateway } from '../../test/gateway/harness.ts';
 import { createVideoClock, eventually, videoClient } from '../../test/gateway/video-client.ts';
 import { type Receiver, startReceiver } from '../../test/webhooks/receiver.ts';
-import { assertSound, openBrowser, signInAsAdmin, startGatewayWithPages, type Theme, TOKEN, visit } from './browser.ts';
+import {
+  assertFits,
+  assertSound,
+  openBrowser,
+  signInAsAdmin,
+  startGatewayWithPages,
+  type Theme,
+  TOKEN,
+  visit,
+} from './browser.ts';
 
 const CA = join(import.meta.dirname, '../../test/net/fixtures/test-only-ca.pem');
 const SECRET = 'whsec_c2VjcmV0IG9mIHRoaXMgdGVzdCBmaWxlIG9ubHkhISE=';
@@ -65,6 +74,56 @@ for (const theme of ['light', 'dark'] satisfies Theme[]) {
     await panel.getByLabel('Video 1 of 1').waitFor();
     await panel.getByText('accepted', { exact: true }).waitFor();
     assert.equal(await page.evaluate(JUMP), 1);
+    await assertSound(visitor);
+  });
+}
+
+for (const [theme, width] of [
+  ['light', 1280],
+  ['dark', 360],
+] as const) {
+  test(`a video is asked for again with changes, in the ${theme} theme, ${width} wide`, async () => {
+    const visitor = await signInAsAdmin(browser, gateway, `/ui/videos?open=${finished}`, { theme, width });
+    const { page } = visitor;
+    await page.getByRole('button', { name: 'Again with changes' }).click();
+    const form = page.getByRole('dialog', { name: 'Again with changes' });
+    await form.getByRole('combobox', { name: 'Key that pays' }).getByText('as test').waitFor();
+    assert.deepEqual(
+      await Promise.all(
+        ['Prompt', 'Seconds', 'Seed', 'Resolution', 'Aspect ratio', 'Size'].map((label) =>
+          form.getByLabel(new RegExp(`^${label}`)).inputValue(),
+        ),
+      ),
+      ['A paper boat', '1', '7', '480p', '16:9', ''],
+    );
+    await assertSound(visitor);
+    await assertFits(page);
+    await form.getByLabel(/^More fields/).fill('[1]');
+    await form.getByRole('button', { name: 'Ask for the video' }).click();
+    await form.getByText('It must be a JSON object.').waitFor();
+    await form.getByLabel(/^More fields/).fill('{ "metadata": { "of": "the boat" } }');
+    await form.getByLabel(/^Resolution/).fill('481p');
+    await form.getByRole('button', { name: 'Ask for the video' }).click();
+    await form
+      .getByRole('alert')
+      .getByText(/resolution/)
+      .waitFor();
+    visitor.faults.length = 0;
+    await form.getByLabel(/^Resolution/).fill('480p');
+    await form.getByLabel(/^Prompt/).fill(`A paper ship, ${theme}`);
+    await form.getByLabel(/^Seed/).fill('8');
+    await form.getByRole('button', { name: 'Ask for the video' }).click();
+    const panel = page.getByRole('dialog', { name: 'Video' });
+    await panel.getByText(`A paper ship, ${theme}`).waitFor();
+    const id = new URL(page.url()).searchParams.get('open') ?? '';
+    assert.notEqual(id, finished);
+    const { body } = await videoClient(gateway).send('GET', `/v1/videos/${id}`);
+    assert.deepEqual(
+      [body.prompt, body.seconds, body.seed, body.resolution, body.aspect_ratio, body.metadata, body.model],
+      [`A paper ship, ${theme}`, '1', 8, '480p', '16:9', { of: 'the boat' }, 'sandbox/video'],
+    );
+    await videoClient(gateway).until(id, 'completed');
+    await videoClient(gateway).send('DELETE', `/v1/videos/${id}`);
     await assertSound(visitor);
   });
 }
@@ -150,13 +209,20 @@ test('a signature is checked with the secret of the key whose webhook it is', as
   await panel.getByText('valid', { exact: true }).first().waitFor();
 });
 
-test('the holder of a key sees own videos and webhooks, and plays one', async () => {
+test('the holder of a key sees own videos and webhooks, plays one, and asks for another', async () => {
   const visitor = await visit(browser, `${gateway.url}/ui/videos?open=${finished}`);
   const { page } = visitor;
   await page.getByLabel(/API key/).fill(KEY);
   await page.keyboard.press('Enter');
   await page.getByRole('dialog', { name: 'Video' }).getByLabel('Video 1 of 1').waitFor();
   assert.equal(await page.evaluate(JUMP), 1);
+  await page.getByRole('button', { name: 'Again with changes' }).click();
+  const form = page.getByRole('dialog', { name: 'Again with changes' });
+  assert.equal(await form.getByRole('combobox', { name: 'Key that pays' }).count(), 0);
+  await form.getByLabel(/^Prompt/).fill('A ferry');
+  await form.getByRole('button', { name: 'Ask for the video' }).click();
+  await page.getByRole('dialog', { name: 'Video' }).getByText('A ferry').waitFor();
+  await page.goto(`${gateway.url}/ui/videos?open=${finished}`);
   await page.getByRole('link', { name: 'Its webhook' }).click();
   await page.getByRole('dialog', { name: 'Webhook' }).getByText('acknowledged, 204').first().waitFor();
   await page.getByRole('dialog', { name: 'Webhook' }).getByText('"event"').waitFor();

@@ -29,7 +29,9 @@ const MAX_WRONG_TOKENS = 30;
 /** Owner of all bodies of this server in the body budget. */
 const BODY_OWNER = 'admin';
 /** Names of routes for anyone at the address of clients. */
-const LISTS = ['catalog', 'openapi'];
+const LISTS = ['catalog', 'openapi', 'videos.models'];
+/** Name of the call of a model that is no operation of a protocol. */
+const VIDEO_CALL = 'videos.create';
 /** What is not there, every session may ask for. */
 const UNKNOWN_ROUTE = { access: 'session', changes: false } as const;
 
@@ -78,7 +80,7 @@ export function createAdminApp(options: AdminServerOptions): HttpServer {
 
   const app = createServer<AdminContext>({
     requestTimeoutMs: REQUEST_TIMEOUT_MS,
-    bodyLimit: (context) => (calls && context.found.route?.operation ? calls.bodyLimit : BODY_LIMIT_BYTES),
+    bodyLimit: ({ found }) => (calls && found.route && isCall(found.route) ? calls.bodyLimit : BODY_LIMIT_BYTES),
     bodyBudget,
     clock,
     protocolOf: () => protocol,
@@ -89,7 +91,9 @@ export function createAdminApp(options: AdminServerOptions): HttpServer {
         checkSmallBody(found.route, request.headers);
         return BODY_OWNER;
       }
-      if (found.route?.operation && context instanceof RequestContext) return admitCall(context, found.route);
+      if (found.route && isCall(found.route) && context instanceof RequestContext) {
+        return admitCall(context, found.route);
+      }
       if (gate && request.headers.authorization === undefined) {
         const session = await gate.admit(request, found.route ?? UNKNOWN_ROUTE);
         if (session) context.session = session;
@@ -113,7 +117,11 @@ export function createAdminApp(options: AdminServerOptions): HttpServer {
 /** Calls of models, and the lists that their pages read. They are for who may use the admin API, and not for anyone. */
 function modelRoutes(routes: readonly Route<RequestContext>[]): Route<RequestContext>[] {
   return [
-    ...routes.filter(({ operation }) => operation !== undefined),
+    ...routes.filter(isCall),
     ...routes.filter(({ name }) => LISTS.includes(name)).map((list) => ({ ...list, access: 'admin' as const })),
   ];
+}
+
+function isCall({ operation, name }: Pick<Route, 'operation' | 'name'>): boolean {
+  return operation !== undefined || name === VIDEO_CALL;
 }

@@ -17,7 +17,8 @@ interface RowsFile {
 interface TableToolsProps extends RowsFile {
   /** Label of the table. */
   table: string;
-  columns: readonly Column[];
+  /** Absent where nothing can be chosen. */
+  columns: readonly Column[] | undefined;
   /** What the list is in a terminal. */
   same?: SameCall;
 }
@@ -26,7 +27,7 @@ export function TableTools({ table, columns, file, rows, same }: TableToolsProps
   return (
     <div className="ml-auto flex flex-wrap gap-2">
       {same && <CopyAs {...same} />}
-      <ColumnChoice table={table} columns={columns} />
+      {columns && <ColumnChoice table={table} columns={columns} />}
       <SaveRows file={file} rows={rows} />
     </div>
   );
@@ -61,7 +62,7 @@ export function SaveRows({ file, rows }: RowsFile) {
 }
 
 /** The first column opens the row, so it stays. */
-function ColumnChoice({ table, columns }: Pick<TableToolsProps, 'table' | 'columns'>) {
+function ColumnChoice({ table, columns }: { table: string; columns: readonly Column[] }) {
   const [hidden, hide] = useHiddenColumns(table);
   const names = columns.slice(1).flatMap((column) => (columnOf(column).isHidden ? [] : [columnOf(column).name]));
   const shown = names.filter((name) => !hidden.includes(name));

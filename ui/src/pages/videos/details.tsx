@@ -2,32 +2,34 @@
 
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { Ban, Download, Trash2, Webhook } from 'lucide-react';
+import { Ban, Download, RefreshCw, Trash2, Webhook } from 'lucide-react';
 import { useState } from 'react';
 import { Facts } from '../../parts/facts.tsx';
 import { Age, Money, Time } from '../../parts/numbers.tsx';
 import { ErrorNotice, Loaded } from '../../parts/states.tsx';
 import { useSession } from '../../session.ts';
+import { CreateVideo } from './create.tsx';
 import { Poster, VideoStatus } from './lists.tsx';
 import { contentAddress, isOpen, type Submission, useVideoChange, type VideoTask, videoDetail } from './query.ts';
 
 interface VideoDetailsProps {
   id: string;
   onDeleted(): void;
+  /** Another task was made of this one. */
+  onAgain(id: string): void;
 }
 
-export function VideoDetails({ id, onDeleted }: VideoDetailsProps) {
+export function VideoDetails({ id, ...events }: VideoDetailsProps) {
   const { isOperator } = useSession();
   const asked = useQuery(videoDetail(isOperator, id));
-  return <Loaded asked={asked}>{(task) => <Detail task={task} onDeleted={onDeleted} />}</Loaded>;
+  return <Loaded asked={asked}>{(task) => <Detail task={task} {...events} />}</Loaded>;
 }
 
-interface DetailProps {
+interface DetailProps extends Omit<VideoDetailsProps, 'id'> {
   task: VideoTask & { submission?: Submission };
-  onDeleted(): void;
 }
 
-function Detail({ task, onDeleted }: DetailProps) {
+function Detail({ task, ...events }: DetailProps) {
   const { isOperator, isAdmin, session } = useSession();
   const { submission } = task;
   const moment = (seconds: number | undefined) =>
@@ -50,7 +52,7 @@ function Detail({ task, onDeleted }: DetailProps) {
         <code className="truncate text-dim">{task.id}</code>
       </div>
       {task.error && <p className="rounded-lg bg-bad-soft px-4 py-3">{task.error}</p>}
-      {(isAdmin || session?.role === 'key') && <Actions task={task} onDeleted={onDeleted} />}
+      {(isAdmin || session?.role === 'key') && <Actions task={task} {...events} />}
       <section>
         <h2 className="mb-2">What was asked for</h2>
         {task.prompt !== undefined && <p className="mb-3 whitespace-pre-wrap break-words">{task.prompt}</p>}
@@ -115,9 +117,10 @@ function Player({ task }: { task: VideoTask }) {
   );
 }
 
-function Actions({ task, onDeleted }: DetailProps) {
+function Actions({ task, onDeleted, onAgain }: DetailProps) {
   const { isOperator } = useSession();
   const [isAsked, setAsked] = useState(false);
+  const [isAgain, setAgain] = useState(false);
   const change = useVideoChange(task.id);
   return (
     <div className="flex flex-col gap-3">
@@ -139,6 +142,10 @@ function Actions({ task, onDeleted }: DetailProps) {
             Download
           </a>
         )}
+        <button type="button" className="button" onClick={() => setAgain(true)}>
+          <RefreshCw size={14} aria-hidden />
+          Again with changes
+        </button>
         <Link className="button" to="/webhooks" search={{ open: task.id }}>
           <Webhook size={14} aria-hidden />
           Its webhook
@@ -156,6 +163,7 @@ function Actions({ task, onDeleted }: DetailProps) {
         )}
       </div>
       {change.error && <ErrorNotice error={change.error} />}
+      <CreateVideo isOpen={isAgain} before={task} onClose={() => setAgain(false)} onCreated={onAgain} />
     </div>
   );
 }

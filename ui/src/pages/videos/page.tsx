@@ -2,6 +2,8 @@
 
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
+import { Plus } from 'lucide-react';
+import { useState } from 'react';
 import { CopyButton } from '../../parts/button.tsx';
 import { Code } from '../../parts/code.tsx';
 import { KeyPicker } from '../../parts/key-picker.tsx';
@@ -15,6 +17,7 @@ import { FilterLine, Older } from '../../parts/table.tsx';
 import { TableTools } from '../../parts/table-tools.tsx';
 import { useListKeys } from '../../parts/use-list-keys.ts';
 import { useSession } from '../../session.ts';
+import { CreateVideo } from './create.tsx';
 import { VideoDetails } from './details.tsx';
 import { columnsOf, Gallery, VideoTable } from './lists.tsx';
 import { useVideos, type VideoSummary, type VideoTask, videoSummary } from './query.ts';
@@ -26,7 +29,8 @@ const VIEWS = ['grid', 'list'] as const;
 export function VideosPage() {
   const { open, view = 'grid', ...filters } = route.useSearch();
   const navigate = route.useNavigate();
-  const { isOperator } = useSession();
+  const { isOperator, isAdmin, session } = useSession();
+  const [isCreating, setCreating] = useState(false);
   const change = (next: Partial<ReturnType<typeof route.useSearch>>) =>
     navigate({ search: (search) => ({ ...search, ...next }), replace: true });
   const pages = useVideos(filters);
@@ -38,7 +42,17 @@ export function VideosPage() {
     <Page
       title="Videos"
       about={isOperator ? 'Tasks of all keys, the newest first.' : 'Tasks of this key, the newest first.'}
-      actions={<Segments label="View" values={VIEWS} value={view} onChange={(next) => change({ view: next })} />}
+      actions={
+        <>
+          <Segments label="View" values={VIEWS} value={view} onChange={(next) => change({ view: next })} />
+          {(isAdmin || session?.role === 'key') && (
+            <button type="button" className="button button-primary" onClick={() => setCreating(true)}>
+              <Plus size={15} aria-hidden />
+              Ask for a video
+            </button>
+          )}
+        </>
+      }
     >
       {summary && summary.tasks > 0 && <Summary summary={summary} />}
       <Card>
@@ -69,7 +83,12 @@ export function VideosPage() {
               onChange={(key) => change({ key: key || undefined })}
             />
           )}
-          {view === 'list' && <TableTools table="Videos" columns={columnsOf(isOperator)} file="videos" rows={tasks} />}
+          <TableTools
+            table="Videos"
+            columns={view === 'list' ? columnsOf(isOperator) : undefined}
+            file="videos"
+            rows={tasks}
+          />
         </FilterLine>
         <Loaded asked={asked}>
           {(shown) => (
@@ -90,8 +109,23 @@ export function VideosPage() {
         onClose={() => change({ open: undefined })}
         actions={open && <CopyButton text={open} label="Copy the id" />}
       >
-        {open && <VideoDetails key={open} id={open} onDeleted={() => change({ open: undefined })} />}
+        {open && (
+          <VideoDetails
+            key={open}
+            id={open}
+            onDeleted={() => change({ open: undefined })}
+            onAgain={(id) => change({ open: id })}
+          />
+        )}
       </Panel>
+      <CreateVideo
+        isOpen={isCreating}
+        onClose={() => setCreating(false)}
+        onCreated={(id) => {
+          setCreating(false);
+          void change({ open: id });
+        }}
+      />
     </Page>
   );
 }
