@@ -144,6 +144,7 @@ describe('the trace of a request', () => {
       ['completed', 'two/m', 'house/m', 2, 'test', 'chat'],
     );
     assert.deepEqual([data.input_tokens, data.output_tokens, data.cost], [10, 5, '0.00002']);
+    assert.equal(data.endpoint_number, 2);
     const [first, second] = data.trace.attempts;
     assert.deepEqual([first.endpoint, first.status, first.error], ['one/m', 503, 'overloaded']);
     assert.deepEqual([second.endpoint, second.status, second.error, second.path], ['two/m', 200, null, 'passthrough']);
@@ -303,6 +304,8 @@ describe('the list of requests', () => {
     const { data } = await read('/requests?fell_back=true&limit=200');
     assert.ok(data.length > 0 && data.every((one: Json) => one.attempts > 1));
     assert.deepEqual((await read('/requests?cost_above=0.002')).data, []);
+    assert.deepEqual((await read('/requests?upstream_protocol=messages')).data, []);
+    assert.ok((await read('/requests?upstream_protocol=chat')).data.length > 0);
     for (const query of [
       'status=odd',
       'cost_above=-1',

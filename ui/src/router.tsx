@@ -140,6 +140,7 @@ const requests = createRoute({
     model: text(search.model),
     provider: text(search.provider),
     protocol: text(search.protocol),
+    upstream_protocol: text(search.upstream_protocol),
     status: text(search.status),
     requested: text(search.requested),
     code: text(search.code),

@@ -200,6 +200,40 @@ test('a request leads to the playground and to the explanation of its routing', 
   await assertSound(visitor);
 });
 
+test('the list marks an answer of the second endpoint, and finds what was translated', async () => {
+  const visitor = await signInAsAdmin(browser, gateway, '/ui/requests');
+  const { page } = visitor;
+  await page.getByRole('row', { name: /one.m \(2nd\) for house.m/ }).waitFor();
+  // Another credential of the same model is another endpoint.
+  await page.getByRole('row', { name: /two.m \(2nd\)/ }).waitFor();
+  await page.getByRole('textbox', { name: 'Filter' }).fill('wire:messages>chat');
+  await page.keyboard.press('Enter');
+  await page.waitForURL(/upstream_protocol=chat/);
+  await page.getByRole('button', { name: 'upstream_protocol: chat' }).waitFor();
+  const rows = page.getByRole('region', { name: 'Requests' }).getByRole('row');
+  await page.waitForFunction('document.querySelectorAll("tr[aria-rowindex]").length === 1');
+  assert.match(await rows.last().innerText(), /msg → chat/);
+  await assertSound(visitor);
+});
+
+test('above the list stand requests a second, cost an hour and the share of answers', async () => {
+  const visitor = await signInAsAdmin(browser, gateway, '/ui/requests');
+  const { page } = visitor;
+  const noteOf = (label: string) => page.getByText(label, { exact: true }).locator('xpath=following-sibling::*[2]');
+  await noteOf('In flight')
+    .getByText(/^\d+(\.\d)? req\/(min|s)$/)
+    .waitFor();
+  await noteOf('Failed').getByText('100 % answered').waitFor();
+  // Models without a price are among them.
+  await noteOf('Cost')
+    .getByText(/^of \d+ unknown$|^\$[\d.]+\/h$/)
+    .waitFor();
+  await page.goto(`${gateway.url}/ui/requests?model=one/m`);
+  await noteOf('Cost')
+    .getByText(/^\$0\.\d+\/h$/)
+    .waitFor();
+});
+
 test('what broke off is counted beside what failed', async () => {
   const visitor = await signInAsAdmin(browser, gateway, '/ui/requests');
   await visitor.page.getByText('1 partial', { exact: true }).waitFor();
@@ -224,6 +258,8 @@ test('words filter the list, and a word that does not is said at the field', asy
     ],
     ['requested:fast provider:one code:overloaded', { requested: 'fast', provider: 'one', code: 'overloaded' }],
     ['tag:team=search session:a-7', { tag: 'team=search', session: 'a-7' }],
+    ['wire:msg>chat', { protocol: 'messages', upstream_protocol: 'chat' }],
+    ['wire:>chat', { upstream_protocol: 'chat' }],
     ['local/qwen3:8b', { model: 'local/qwen3:8b' }],
   ];
   for (const [words, search] of cases) {
@@ -239,6 +275,7 @@ test('words filter the list, and a word that does not is said at the field', asy
     ['slower:abc', /slower: must be milliseconds/],
     ['cost:much', /cost: must be USD/],
     ['status:odd', /status: must be one of completed/],
+    ['wire:msg>smoke', /wire: must be protocols of the client and of the endpoint/],
     ['tag:team', /tag: must be a name and a value/],
     ['colour:red', /“colour:red” is no filter/],
     ['hello', /“hello” is no filter/],

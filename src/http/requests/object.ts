@@ -29,6 +29,7 @@ export function encodeRequest(row: Row, { names, hasPrice }: RecordContext): Jso
     error_code: row.error_code,
     finish_reason: row.finish,
     attempts: Number(row.attempts),
+    endpoint_number: trace ? endpointNumber(trace) : null,
     input_tokens: Number(row.input_tokens),
     output_tokens: Number(row.output_tokens),
     cached_tokens: Number(row.cached_tokens),
@@ -44,6 +45,11 @@ export function encodeRequest(row: Row, { names, hasPrice }: RecordContext): Jso
     dropped: trace?.dropped ?? [],
     path: trace?.attempts.at(-1)?.path ?? null,
   };
+}
+
+/** Place of the last endpoint among those that were tried, from 1; with another credential it is another one. */
+function endpointNumber({ attempts }: StoredTrace): number | null {
+  return new Set(attempts.map(({ endpoint, credential }) => `${endpoint} ${credential}`)).size || null;
 }
 
 export function encodeCost(cost: bigint | undefined): string | null {
@@ -98,6 +104,7 @@ export function encodeOpenRequest(row: OpenRequest, names: KeyNames): Json {
     error_code: null,
     finish_reason: null,
     attempts: 1,
+    endpoint_number: null,
     input_tokens: 0,
     output_tokens: 0,
     cached_tokens: 0,

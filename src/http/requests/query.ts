@@ -38,6 +38,7 @@ const text = Type.String({ maxLength: MAX_TEXT_CHARACTERS });
 export const FILTER_PARAMETERS: readonly Parameter[] = [
   ...Object.entries(TEXTS).map(([name, description]) => parameter(name, text, description)),
   parameter('status', Type.Unsafe<string>({ type: 'string', enum: STATUSES }), 'How it ended.'),
+  parameter('upstream_protocol', text, 'Protocol in which the endpoint was asked.'),
   parameter('tag', text, 'Tag that the key had, e.g. team=search.'),
   parameter('cost_above', Type.String(), 'USD that it cost more than.'),
   parameter('slower_than', Type.Integer({ minimum: 0 }), 'Milliseconds that it took more than.'),
@@ -115,6 +116,7 @@ export function readFilter(query: URLSearchParams, keyId: string | undefined): R
   });
   const status = query.get('status');
   if (status !== null && !STATUSES.includes(status)) throw invalid('status', `must be one of ${STATUSES.join(', ')}`);
+  const upstreamProtocol = readText(query, 'upstream_protocol');
   const tag = readTag(query);
   const cost = query.get('cost_above');
   if (cost !== null && !DECIMAL.test(cost)) throw invalid('cost_above', 'must be USD such as 0.05');
@@ -123,6 +125,7 @@ export function readFilter(query: URLSearchParams, keyId: string | undefined): R
     ...Object.fromEntries(texts),
     ...(keyId !== undefined && { keyId }),
     ...(status !== null && { status }),
+    ...(upstreamProtocol !== undefined && { upstreamProtocol }),
     ...(tag && { tag: tag.join('=') }),
     ...(cost !== null && { costAbove: moneyOf(cost) }),
     ...(slowerThan !== undefined && { slowerThan }),

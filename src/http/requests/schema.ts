@@ -35,6 +35,9 @@ const ended = {
   error_code: nullable(text),
   finish_reason: nullable(text),
   attempts: count,
+  endpoint_number: Type.Union([count, Type.Null()], {
+    description: 'Which of the endpoints that were tried was the last, from 1; null without a trace.',
+  }),
   input_tokens: count,
   output_tokens: count,
   cached_tokens: count,

@@ -16,6 +16,7 @@ export interface RequestFilter {
   requested?: string;
   provider?: string;
   protocol?: string;
+  upstreamProtocol?: string;
   status?: string;
   code?: string;
   costAbove?: bigint;
@@ -59,6 +60,7 @@ const CONDITIONS: { [Name in keyof Required<RequestFilter>]: string } = {
   requested: 'model = :requested',
   provider: 'endpoint_provider = :provider',
   protocol: 'protocol_in = :protocol',
+  upstreamProtocol: 'protocol_out = :upstreamProtocol',
   status: 'status = :status',
   code: 'error_code = :code',
   costAbove: 'cost > :costAbove',

@@ -9,10 +9,11 @@ export const CHOICES = {
 
 /** Names whose value is any text. */
 const FREE = ['model', 'requested', 'provider', 'code', 'session'] as const;
-const NAMES = [...FREE, 'tag', 'key', 'status', 'protocol', 'slower', 'cost'];
+const NAMES = [...FREE, 'tag', 'key', 'status', 'protocol', 'wire', 'slower', 'cost'];
 const FLAGS = ['dropped', 'fellback'];
 
-export const FILTER_EXAMPLE = 'model:… requested:… key:… status:… slower:2000 cost:0.05 dropped req_…';
+export const FILTER_EXAMPLE =
+  'model:… requested:… key:… status:… wire:messages>chat slower:2000 cost:0.05 dropped req_…';
 
 export interface FoundWords {
   filters: Partial<Filters>;
@@ -57,6 +58,8 @@ async function readWord(word: string, findKey: KeyFinder): Promise<Partial<Filte
     case 'status':
     case 'protocol':
       return { [name]: checked(name, value, (CHOICES[name] as readonly string[]).includes(value), oneOf(name)) };
+    case 'wire':
+      return wireOf(value);
     case 'slower':
       return { slower_than: Number(checked(name, value, MILLISECONDS.test(value), 'milliseconds, e.g. slower:2000')) };
     case 'cost':
@@ -66,6 +69,21 @@ async function readWord(word: string, findKey: KeyFinder): Promise<Partial<Filte
     default:
       return { [name]: value };
   }
+}
+
+/** As the list writes them, or whole. */
+const WIRES: Record<string, string> = { msg: 'messages', gen: 'generate', resp: 'responses' };
+
+/** `messages>chat`: the protocols of the client and of the endpoint; each side may be absent. */
+function wireOf(value: string): Partial<Filters> {
+  const [from = '', to = '', ...more] = value
+    .replace('→', '>')
+    .split('>')
+    .map((side) => WIRES[side] ?? side);
+  const isKnown = (side: string) => side === '' || (CHOICES.protocol as readonly string[]).includes(side);
+  const isValid = more.length === 0 && isKnown(from) && isKnown(to) && from + to !== '';
+  checked('wire', value, isValid, 'protocols of the client and of the endpoint, e.g. wire:messages>chat');
+  return { ...(from && { protocol: from }), ...(to && { upstream_protocol: to }) };
 }
 
 /** Only models have a slash, which stands before a colon: `ollama/qwen3:8b`. */

@@ -18,7 +18,15 @@ import { useSession } from '../../session.ts';
 import { LOCAL_ZONE, useSpan } from '../../spans.ts';
 import { RequestDetails } from './details.tsx';
 import { FilterBar } from './filter-bar.tsx';
-import { commandOfList, type Filters, pathOfList, type RequestSummary, useRequests, useSummary } from './query.ts';
+import {
+  commandOfList,
+  type Filters,
+  pathOfList,
+  type RequestSummary,
+  useRate,
+  useRequests,
+  useSummary,
+} from './query.ts';
 import { columnsOf, RequestTable } from './rows.tsx';
 import { Sessions } from './sessions.tsx';
 import { useTimeFilter } from './time-filter.ts';
@@ -129,6 +137,7 @@ export function RequestsPage() {
 
 function Summary({ filters, isPaused }: { filters: Filters; isPaused: boolean }) {
   const { data, error, refetch } = useSummary(filters, isPaused);
+  const rate = useRate(filters, isPaused, data);
   if (!data)
     return error ? <ErrorNotice error={error} onRetry={() => void refetch()} /> : <LoadingBlock className="h-24" />;
   const failed = data.requests > 0 ? (100 * data.failures) / data.requests : 0;
@@ -137,7 +146,7 @@ function Summary({ filters, isPaused }: { filters: Filters; isPaused: boolean })
   const ofNewest = data.timed < data.requests ? ` of the newest ${formatShort(data.timed)}` : '';
   return (
     <Figures>
-      <Figure label="In flight" value={formatCount(data.running)} />
+      <Figure label="In flight" value={formatCount(data.running)} note={rate && formatRate(rate.requests)} />
       <Figure
         label={isLastHour ? 'Last hour' : 'Requests'}
         value={formatCount(data.requests)}
@@ -146,7 +155,7 @@ function Summary({ filters, isPaused }: { filters: Filters; isPaused: boolean })
       <Figure
         label="Cost"
         value={<Money usd={data.cost} />}
-        note={costNote(data, isLastHour ? 'in the last hour' : 'in this time')}
+        note={costNote(data, rate?.cost, isLastHour ? 'in the last hour' : 'in this time')}
       />
       <Figure
         label="First byte"
@@ -156,8 +165,14 @@ function Summary({ filters, isPaused }: { filters: Filters; isPaused: boolean })
       <Figure label="Whole answer" value={time(data.total_ms.p50)} note={`p95 ${time(data.total_ms.p95)}${ofNewest}`} />
       <Figure
         label="Failed"
-        value={`${failed.toFixed(failed > 0 && failed < 10 ? 1 : 0)} %`}
-        note={brokenOff(data) || undefined}
+        value={percent(failed)}
+        note={
+          data.requests > 0 && (
+            <>
+              {`${percent(100 - failed)} answered`} <span>{brokenOff(data)}</span>
+            </>
+          )
+        }
       />
     </Figures>
   );
@@ -178,8 +193,24 @@ function SpanNote({ summary }: { summary: RequestSummary }) {
   );
 }
 
-function costNote({ unknown_costs: unknown }: RequestSummary, time: string) {
-  if (unknown === 0) return time;
+function percent(share: number): string {
+  return `${share.toFixed(Number.isInteger(share) || (share >= 10 && share <= 90) ? 0 : 1)} %`;
+}
+
+/** By the minute, or the hour, where few come. */
+function formatRate(perSecond: number): string {
+  const [count, unit] =
+    perSecond >= 0.1 ? [perSecond, 's'] : perSecond >= 1 / 600 ? [60 * perSecond, 'min'] : [3600 * perSecond, 'h'];
+  return `${count.toLocaleString('en-US', { maximumFractionDigits: count < 100 ? 1 : 0 })} req/${unit}`;
+}
+
+/** `perHour` is in USD, of the moment where the time goes on. */
+function costNote({ unknown_costs: unknown }: RequestSummary, perHour: number | undefined, time: string) {
+  if (unknown === 0) {
+    if (perHour === undefined) return time;
+    const digits = perHour > 0 && perHour < 0.1 ? { maximumSignificantDigits: 2 } : { maximumFractionDigits: 2 };
+    return `$${perHour.toLocaleString('en-US', digits)}/h`;
+  }
   return <span className="text-warn">{`of ${formatCount(unknown)} unknown`}</span>;
 }
 

@@ -23,6 +23,8 @@ export interface RequestView {
   error_code: string | null;
   finish_reason: string | null;
   attempts: number;
+  /** Which of the endpoints that were tried was the last, from 1; null without a trace. */
+  endpoint_number: number | null;
   input_tokens: number;
   output_tokens: number;
   cached_tokens: number;
@@ -96,6 +98,7 @@ export interface Filters {
   requested?: string;
   provider?: string;
   protocol?: string;
+  upstream_protocol?: string;
   status?: string;
   code?: string;
   tag?: string;
@@ -203,6 +206,7 @@ export function useRequests(filters: Filters, isPaused: boolean) {
 }
 
 export interface RequestSummary {
+  to: string;
   requests: number;
   failures: number;
   /** Responses that broke off. */
@@ -224,6 +228,43 @@ export interface RequestSummary {
   timed: number;
 }
 
+/** Span of the rates of what goes on. */
+const RATE_MS = 5 * 60_000;
+
+export interface RequestRate {
+  /** Requests a second. */
+  requests: number;
+  /** USD an hour; undefined where it is not known. */
+  cost: number | undefined;
+}
+
+/** Of the last five minutes, or of the time that the filters name. */
+export function useRate({ key, ...filters }: Filters, isPaused: boolean, summary: RequestSummary | undefined) {
+  const { isOperator } = useSession();
+  const isNow = filters.from === undefined && filters.to === undefined;
+  const { data: newest } = useQuery({
+    queryKey: ['requests-rate', isOperator, key, filters],
+    enabled: isNow,
+    refetchInterval: isPaused ? false : SUMMARY_EVERY_MS,
+    placeholderData: keepPreviousData,
+    queryFn: () => {
+      const from = new Date(Date.now() - RATE_MS).toISOString();
+      return askSummary(isOperator, { ...filters, from, ...(key !== undefined && { key }) });
+    },
+  });
+  return rateOf(isNow ? newest : summary);
+}
+
+/** By what is summed up, which may be less than was asked for. */
+function rateOf(summary: RequestSummary | undefined): RequestRate | undefined {
+  if (!summary) return undefined;
+  const { from, to, requests, cost, unknown_costs: unknown } = summary;
+  const over = Date.parse(to) - Date.parse(from);
+  if (over <= 0) return undefined;
+  const known = cost === null || unknown > 0 ? undefined : Number(cost);
+  return { requests: (1000 * requests) / over, cost: known === undefined ? undefined : (known * 3_600_000) / over };
+}
+
 /** Sums of the last hour, or of the time that the filters name. */
 export function useSummary({ key, ...filters }: Filters, isPaused: boolean) {
   const { isOperator } = useSession();
@@ -231,13 +272,15 @@ export function useSummary({ key, ...filters }: Filters, isPaused: boolean) {
     queryKey: ['requests-summary', isOperator, key, filters],
     refetchInterval: isPaused ? false : SUMMARY_EVERY_MS,
     placeholderData: keepPreviousData,
-    queryFn: async () => {
-      const { data } = isOperator
-        ? await api.GET('/admin/v1/requests/summary', { params: { query: { ...filters, key } as never } })
-        : await api.GET('/v1/self/requests/summary', { params: { query: filters as never } });
-      return (data as unknown as { data: RequestSummary }).data;
-    },
+    queryFn: () => askSummary(isOperator, { ...filters, ...(key !== undefined && { key }) }),
   });
+}
+
+async function askSummary(isOperator: boolean, { key, ...filters }: Filters): Promise<RequestSummary> {
+  const { data } = isOperator
+    ? await api.GET('/admin/v1/requests/summary', { params: { query: { ...filters, key } as never } })
+    : await api.GET('/v1/self/requests/summary', { params: { query: filters as never } });
+  return (data as unknown as { data: RequestSummary }).data;
 }
 
 const RETRY_AFTER_MS = 300;

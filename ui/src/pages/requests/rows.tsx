@@ -13,6 +13,10 @@ import { RequestStatus } from './status.tsx';
 const WIRES: Record<string, string> = { chat: 'chat', messages: 'msg', generate: 'gen', responses: 'resp' };
 const wire = (name: string) => WIRES[name] ?? name;
 
+const ENDINGS: Record<string, string> = { one: 'st', two: 'nd', few: 'rd', other: 'th' };
+const ordinals = new Intl.PluralRules('en', { type: 'ordinal' });
+const ordinal = (number: number) => `${number}${ENDINGS[ordinals.select(number)]}`;
+
 export function columnsOf(isOperator: boolean): Column[] {
   return [
     ...['Time', ...(isOperator ? ['Key'] : []), 'Model', 'Wire', 'State'],
@@ -71,6 +75,12 @@ const RequestRow = memo(function RequestRow({ row, place, isOpen, hasKey, rowPro
       {hasKey && <td className="max-w-36 truncate">{row.key_name ?? row.key_hash}</td>}
       <td className="max-w-72 truncate">
         <span className="font-medium">{row.model}</span>
+        {(row.endpoint_number ?? 1) > 1 && (
+          <span className="text-warn" title="Which of the endpoints that were tried">
+            {' '}
+            ({ordinal(row.endpoint_number ?? 1)})
+          </span>
+        )}
         {row.requested_model !== row.model && <span className="text-dim"> for {row.requested_model}</span>}
       </td>
       <td className="text-dim">
