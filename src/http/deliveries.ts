@@ -15,8 +15,10 @@ import type { WebhookSecrets } from '../webhooks/secrets.ts';
 import { signatureHeaders } from '../webhooks/signature.ts';
 import { iso } from './admin/key-object.ts';
 import { encodePosition, option, position, whole } from './admin/query.ts';
-import type { Parameter } from './openapi/operation.ts';
+import type { TextBody } from './http-response.ts';
+import { FORMAT, type Parameter } from './openapi/operation.ts';
 import type { KeyNames } from './requests/object.ts';
+import { readFormat } from './use.ts';
 
 export interface DeliveryReaderOptions {
   store: Pick<Store, 'call'>;
@@ -58,6 +60,7 @@ export const DELIVERY_PARAMETERS: readonly Parameter[] = [
     Type.Unsafe<string>({ type: 'string', enum: [...OUTCOMES] }),
     'Only those whose last attempt ended so.',
   ),
+  FORMAT,
 ];
 
 export function createDeliveryReader({ store, secrets, now }: DeliveryReaderOptions) {
@@ -74,17 +77,24 @@ export function createDeliveryReader({ store, secrets, now }: DeliveryReaderOpti
     return { ...encoded, key: owner, key_name: operator.get(owner) ?? null };
   }
 
+  async function pageOf(query: URLSearchParams, scope: DeliveryScope): Promise<Json> {
+    const { deliveries, next } = await searchDeliveries(store, {
+      limit: whole(query, 'limit', PAGE),
+      after: position(query),
+      state: option(query, 'state', STATES),
+      host: query.get('host') ?? undefined,
+      outcome: option(query, 'outcome', OUTCOMES),
+      owner: scope.owner,
+    });
+    return { data: deliveries.map((one) => encode(one, scope)), next: next ? encodePosition(next) : null };
+  }
+
   return {
-    async list(query: URLSearchParams, scope: DeliveryScope): Promise<Json> {
-      const { deliveries, next } = await searchDeliveries(store, {
-        limit: whole(query, 'limit', PAGE),
-        after: position(query),
-        state: option(query, 'state', STATES),
-        host: query.get('host') ?? undefined,
-        outcome: option(query, 'outcome', OUTCOMES),
-        owner: scope.owner,
-      });
-      return { data: deliveries.map((one) => encode(one, scope)), next: next ? encodePosition(next) : null };
+    async list(query: URLSearchParams, scope: DeliveryScope): Promise<Json | TextBody> {
+      if (readFormat(query) === 'json') return pageOf(query, scope);
+      // A start does not need it.
+      const { fileOfList } = await import('./list-file.ts');
+      return fileOfList('webhooks', query, (page) => pageOf(page, scope));
     },
 
     async get(taskId: string, scope: DeliveryScope): Promise<Json> {

@@ -7,11 +7,12 @@ import { readBody } from '../core/json/body.ts';
 import type { Json } from '../core/json/json.ts';
 import { isTerminal, type VideoTask } from '../records/video-task.ts';
 import { encodeVideoModels } from '../videos/model-list.ts';
-import type { HttpResponse } from './http-response.ts';
+import type { HttpResponse, TextBody } from './http-response.ts';
 import type { VideoAction } from './openapi/videos.ts';
 import { createRate } from './rate.ts';
 import { keyOf, type RequestContext } from './request-context.ts';
 import { createReadRetry } from './store-retry.ts';
+import { readFormat } from './use.ts';
 import { serveContent, serveFile, servePicture } from './video-content.ts';
 import { handleCreation } from './video-creation.ts';
 import { encodeDeliveries } from './video-deliveries.ts';
@@ -55,6 +56,15 @@ export function createVideoHandlers(options: VideoOptions, admission: AdmissionC
     return { owner: keyOf(context).id, id: parseTaskId(match.id) };
   }
 
+  async function fileOf(owner: string, query: URLSearchParams): Promise<TextBody> {
+    // A start does not need it.
+    const { fileOfList } = await import('./list-file.ts');
+    return fileOfList('videos', query, async (page) => {
+      const { tasks, more } = await videos.list(owner, readTaskQuery(page));
+      return { data: tasks.map(options.encode), next: more ? tasks.at(-1)?.id : null };
+    });
+  }
+
   async function sendDeliveries(context: RequestContext, { owner, id }: { owner: string; id: string }, status = 200) {
     return send(context, encodeDeliveries(await deliveries.of(owner, id)), { status });
   }
@@ -74,6 +84,10 @@ export function createVideoHandlers(options: VideoOptions, admission: AdmissionC
     async list(context) {
       const owner = keyOf(context).id;
       checkPollRate(owner);
+      if (readFormat(context.query) === 'csv') {
+        const { text, headers } = await fileOf(owner, context.query);
+        return context.send({ headers: { 'cache-control': 'no-store', ...headers }, body: text });
+      }
       const query = readTaskQuery(context.query);
       const { tasks, more } = await withStoreRetry(() => videos.list(owner, query));
       const [first, last] = [tasks[0], tasks.at(-1)];

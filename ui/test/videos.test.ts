@@ -1,6 +1,7 @@
 /** Videos and webhooks: a gallery with a player, attempts, replay, and a signature that is checked in the browser. */
 
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import type { Browser } from 'playwright-core';
@@ -66,7 +67,14 @@ for (const theme of ['light', 'dark'] satisfies Theme[]) {
       (await figures.innerText()).replaceAll(/\s+/g, ' '),
       /Videos 3 tasks On the way 1 Completed 1 33 % Failed 1 33 %/,
     );
-    await page.getByRole('button', { name: 'list', exact: true }).click();
+    for (const view of ['grid', 'list']) {
+      await page.getByRole('button', { name: view, exact: true }).click();
+      const [file] = await Promise.all([page.waitForEvent('download'), page.keyboard.press('e')]);
+      const lines = readFileSync(await file.path(), 'utf8')
+        .trimEnd()
+        .split('\r\n');
+      assert.deepEqual([lines.length, lines[0]?.startsWith('id,status,model,prompt,')], [4, true], view);
+    }
     await page.getByRole('row', { name: /A paper boat completed test sandbox.video 1 / }).waitFor();
     await assertSound(visitor);
     await page.getByRole('button', { name: 'A paper boat' }).press('Enter');

@@ -8,6 +8,7 @@ import type { Key, NewKey } from '../../keys/store.ts';
 import type { LimitSubject } from '../../limits/subjects.ts';
 import { budgetUsesOf } from '../../usage/budget-use.ts';
 import { spendingOf } from '../../usage/spending.ts';
+import { listOrFile } from '../list-file.ts';
 import { pageOfKeys } from './key-list.ts';
 import { encodeKey, iso } from './key-object.ts';
 import type { AdminOptions, AdminRequest } from './request.ts';
@@ -43,7 +44,7 @@ export function createKeyHandlers({ keys, secrets, store, admission, clock: { no
     return key;
   }
 
-  async function list({ query }: AdminRequest): Promise<Json> {
+  async function list(query: URLSearchParams): Promise<Json> {
     const page = pageOfKeys(await keys.list(), query, now());
     return { data: await Promise.all(page.keys.map(described)), total: page.total, next: page.next };
   }
@@ -113,7 +114,7 @@ export function createKeyHandlers({ keys, secrets, store, admission, clock: { no
   }
 
   return {
-    KeyList: list,
+    KeyList: ({ query }) => listOrFile('keys', query, list),
     KeyCreation: create,
     KeyLeak: revokeLeaked,
     Key: async (request) => ({ data: await described(await named(request)) }),

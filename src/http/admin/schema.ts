@@ -6,7 +6,7 @@ import { protocols } from '../../protocols/index.ts';
 import { SURFACES } from '../../protocols/surfaces.ts';
 import { PERIODS } from '../../records/key-settings.ts';
 import { MAX_METADATA_VALUE, MAX_OWNER, MAX_TAGS } from '../../records/tags.ts';
-import { anyObject, type Parameter } from '../openapi/operation.ts';
+import { anyObject, FORMAT, type Parameter } from '../openapi/operation.ts';
 import { KEY_STATES } from './key-list.ts';
 
 const closed = { additionalProperties: false };
@@ -231,6 +231,7 @@ export const VIDEO_MODEL = parameter('model', Type.String(), 'Only those of a mo
 export const VIDEO_INDEX = parameter('index', Type.Integer({ minimum: 0 }), 'Which video of the task.');
 
 export const KEY_PARAMETERS = [
+  FORMAT,
   LIMIT,
   AFTER,
   parameter('offset', Type.Integer({ minimum: 0 }), 'How many to leave out.'),
@@ -247,6 +248,7 @@ export const KEY_PARAMETERS = [
 ];
 
 export const TAG_PARAMETERS = [
+  FORMAT,
   LIMIT,
   AFTER,
   parameter('search', Type.String(), 'Only those with this text in name=value.'),
@@ -255,6 +257,7 @@ export const TAG_PARAMETERS = [
 export const AUDIT_PARAMETERS = [LIMIT, AFTER, parameter('subject', Type.String(), 'What was changed.')];
 
 export const VIDEO_PARAMETERS = [
+  FORMAT,
   LIMIT,
   AFTER,
   parameter('status', Type.String(), 'Only those with this status.'),

@@ -6,6 +6,7 @@ import type { Json } from '../../core/json/json.ts';
 import { merged } from '../../core/json/merge.ts';
 import type { Allotment } from '../../records/key-settings.ts';
 import { parseTag } from '../../records/tags.ts';
+import { listOrFile } from '../list-file.ts';
 import { searchText, whole } from './query.ts';
 import type { AdminOptions, AdminRequest } from './request.ts';
 import type { AdminHandlers } from './routes.ts';
@@ -23,7 +24,7 @@ export function createTagHandlers({ keys, store, tags, clock }: AdminOptions): T
     return { data: await encodeTag(tag, counts.get(tag) ?? 0, { store, tags, now: clock.now() }) };
   }
 
-  async function list({ query }: AdminRequest): Promise<Json> {
+  async function list(query: URLSearchParams): Promise<Json> {
     const limit = whole(query, 'limit', { least: 1, most: PAGE_SIZE, byDefault: PAGE_SIZE });
     const search = searchText(query, 'search')?.toLowerCase() ?? '';
     const after = query.get('after') ?? '';
@@ -60,7 +61,7 @@ export function createTagHandlers({ keys, store, tags, clock }: AdminOptions): T
     return { deleted: true };
   }
 
-  return { TagList: list, Tag: show, TagChange: change, TagRemoval: remove };
+  return { TagList: ({ query }) => listOrFile('tags', query, list), Tag: show, TagChange: change, TagRemoval: remove };
 }
 
 function tagOf({ tag = '' }: AdminRequest['parameters']): string {

@@ -4,6 +4,7 @@ import { GatewayError } from '../../core/errors.ts';
 import type { Json } from '../../core/json/json.ts';
 import type { VideoAttempt, VideoTask } from '../../records/video-task.ts';
 import { createDeliveryReader } from '../deliveries.ts';
+import { listOrFile } from '../list-file.ts';
 import type { KeyNames } from '../requests/object.ts';
 import { readText } from '../requests/query.ts';
 import { serveContent } from '../video-content.ts';
@@ -36,7 +37,7 @@ export function createTaskHandlers({ keys, store, video, secrets, clock: { now }
     return { ...encodeTask(task), key: task.owner, key_name: names.get(task.owner) ?? null };
   };
 
-  async function listVideos({ query }: AdminRequest): Promise<Json> {
+  async function listVideos(query: URLSearchParams): Promise<Json> {
     const limit = whole(query, 'limit', PAGE);
     const [after, model, key] = ['after', 'model', 'key'].map((name) => query.get(name) ?? undefined);
     if (after !== undefined && !UUID.test(after)) {
@@ -77,7 +78,7 @@ export function createTaskHandlers({ keys, store, video, secrets, clock: { now }
   }
 
   return {
-    VideoList: listVideos,
+    VideoList: ({ query }) => listOrFile('videos', query, listVideos),
     Video: show,
     VideoSummary: ({ query }) =>
       summarizeVideos(store, { owner: readText(query, 'key'), model: readText(query, 'model') }),

@@ -26,6 +26,13 @@ export interface Parameter {
   schema: TSchema;
 }
 
+/** How a list is given. */
+export const FORMAT: Parameter = {
+  name: 'format',
+  schema: Type.Unsafe<string>({ type: 'string', enum: ['json', 'csv'] }),
+  description: 'json if absent. As csv all rows of the filters come as one file, without pages.',
+};
+
 /** Schema in `components`, referenced by its name. */
 export interface Named {
   name: string;

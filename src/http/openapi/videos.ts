@@ -3,7 +3,7 @@
 import { type TSchema, Type } from 'typebox';
 import { videoSchema } from '../../videos/request-schema.ts';
 import type { RouteDescription } from '../route-table.ts';
-import { type ApiOperation, anyObject, JSON_TYPE, type Named, type Parameter } from './operation.ts';
+import { type ApiOperation, anyObject, FORMAT, JSON_TYPE, type Named, type Parameter } from './operation.ts';
 
 const optional = Type.Optional;
 const STATUSES = ['queued', 'in_progress', 'completed', 'failed', 'cancelled', 'expired'];
@@ -85,6 +85,7 @@ export const VIDEO_DESCRIPTIONS = {
       query('after', Type.String({ format: 'uuid' }), 'The last task of the page before.'),
       query('status', Type.Enum(STATUSES), 'Only tasks of this status.'),
       query('model', Type.String(), 'Only tasks of this model.'),
+      FORMAT,
     ],
     response: json(
       'A page of tasks.',

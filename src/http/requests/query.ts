@@ -7,7 +7,7 @@ import type { RequestFilter } from '../../store/operations/requests.ts';
 import { parseMoment } from '../../usage/report.ts';
 import type { RequestSearch } from '../../usage/request-search.ts';
 import { flag, readTag, whole } from '../admin/query.ts';
-import type { Parameter } from '../openapi/operation.ts';
+import { FORMAT, type Parameter } from '../openapi/operation.ts';
 import { readFormat } from '../use.ts';
 
 const STATUSES = ['completed', 'partial', 'failed', 'cancelled', 'interrupted'];
@@ -57,11 +57,7 @@ export const LIST_PARAMETERS: readonly Parameter[] = [
   parameter('limit', Type.Integer({ minimum: 1, maximum: MAX_LIMIT }), 'Requests on a page.'),
   parameter('after', Type.String(), 'Cursor `next` of the page before.'),
   parameter('live', Type.String(), 'Cursor `live` of an earlier response: what ended since, each request once.'),
-  parameter(
-    'format',
-    Type.Unsafe<string>({ type: 'string', enum: ['json', 'csv'] }),
-    'json if absent. As csv all requests of the filters come as one file, without pages.',
-  ),
+  FORMAT,
   parameter('open', Type.Boolean(), 'Those that run; no other parameter but key and limit may come with it.'),
 ];
 

@@ -84,9 +84,9 @@ export function createRequestReader(options: RequestReaderOptions): RequestReade
 
   async function fileOf(search: RequestSearch, seen: RecordContext): Promise<TextBody> {
     // A start does not need it.
-    const { requestFile } = await import('./file.ts');
+    const { listFile } = await import('../list-file.ts');
     const columns = Object.keys(listedRequest.properties);
-    return requestFile(columns, async (after) => {
+    return listFile({ name: 'requests', columns }, async (after) => {
       const { rows, next } = await searchRequests({ ...search, limit: FILE_PAGE, after }, options);
       return { rows: rows.map((row) => encodeRequest(row, seen)), next };
     });

@@ -10,7 +10,7 @@ import { type Column, columnOf } from './table.tsx';
 interface RowsFile {
   /** Name of the file without its ending. */
   file: string;
-  /** The rows that are shown, as the API gave them; or the address of a file that the gateway makes. */
+  /** The address of a file that the gateway makes; or all rows that there are, as the API gave them. */
   rows: readonly object[] | string;
 }
 

@@ -33,6 +33,7 @@ export function KeysPage() {
   const navigate = route.useNavigate();
   const { isAdmin } = useSession();
   const pages = useKeyPages({ search: find, tag, isWhole: state === 'all' });
+  const asked = { search: find, tag, ...statesOf(state === 'all') };
   const keys = pages.data?.pages.flatMap(({ data }) => data) ?? [];
   const change = (next: Partial<ReturnType<typeof route.useSearch>>) =>
     navigate({ search: (search) => ({ ...search, ...next }), replace: true });
@@ -76,9 +77,9 @@ export function KeysPage() {
             table="Keys"
             columns={COLUMNS}
             file="keys"
-            rows={keys}
+            rows={pathWith('/admin/v1/keys', { ...asked, format: 'csv' })}
             same={{
-              path: pathWith('/admin/v1/keys', { search: find, tag, ...statesOf(state === 'all') }),
+              path: pathWith('/admin/v1/keys', asked),
               command: 'polygate keys list',
               note: find || tag ? 'The command lists all keys; it has no filters.' : undefined,
             }}

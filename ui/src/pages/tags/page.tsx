@@ -54,7 +54,7 @@ export function TagsPage() {
             table="Tags"
             columns={COLUMNS}
             file="tags"
-            rows={tags}
+            rows={pathWith('/admin/v1/tags', { search: find, format: 'csv' })}
             same={{ path: pathWith('/admin/v1/tags', { search: find }), command: 'polygate tags list' }}
           />
         </FilterLine>

@@ -6,6 +6,7 @@ import { Plus } from 'lucide-react';
 import { useState } from 'react';
 import { CopyButton } from '../../parts/button.tsx';
 import { Code } from '../../parts/code.tsx';
+import { pathWith } from '../../parts/copy-as.tsx';
 import { KeyPicker } from '../../parts/key-picker.tsx';
 import { formatCount, Money } from '../../parts/numbers.tsx';
 import { Card, Figure, Figures, Page } from '../../parts/page.tsx';
@@ -87,7 +88,7 @@ export function VideosPage() {
             table="Videos"
             columns={view === 'list' ? columnsOf(isOperator) : undefined}
             file="videos"
-            rows={tasks}
+            rows={pathWith(isOperator ? '/admin/v1/videos' : '/v1/videos', { ...filters, format: 'csv' })}
           />
         </FilterLine>
         <Loaded asked={asked}>

@@ -5,6 +5,7 @@ import { getRouteApi } from '@tanstack/react-router';
 import { ShieldCheck } from 'lucide-react';
 import { useState } from 'react';
 import { CopyButton } from '../../parts/button.tsx';
+import { pathWith } from '../../parts/copy-as.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
 import { KeyPicker } from '../../parts/key-picker.tsx';
 import { formatCount, Time } from '../../parts/numbers.tsx';
@@ -81,7 +82,12 @@ export function WebhooksPage() {
               onChange={(key) => change({ key: key || undefined })}
             />
           )}
-          <TableTools table="Webhooks" columns={columnsOf(isOperator)} file="webhooks" rows={deliveries} />
+          <TableTools
+            table="Webhooks"
+            columns={columnsOf(isOperator)}
+            file="webhooks"
+            rows={pathWith(isOperator ? '/admin/v1/deliveries' : '/v1/self/deliveries', { ...filters, format: 'csv' })}
+          />
         </FilterLine>
         <Loaded asked={{ ...pages, data: pages.data && deliveries }}>
           {(shown) =>
