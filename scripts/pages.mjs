@@ -14,8 +14,14 @@ import { installPackages, nodeProgram, root, run, say } from './install.mjs';
 export const uiFolder = join(root, 'ui');
 /** Digest of the source that the pages were built from. */
 const STAMP = '.built-from';
-/** Modules of the gateway that the pages use, too. */
-const SHARED = ['webhooks/signature-check.ts', 'webhooks/verification.ts'];
+/** What the pages use from outside of `ui`: modules of the gateway, pages of the documentation, the schema of the configuration. */
+export const SHARED = [
+  'src/webhooks/signature-check.ts',
+  'src/webhooks/verification.ts',
+  'docs/routing.md',
+  'docs/fidelity.md',
+  'config.schema.json',
+];
 const COMPRESSED = /\.(?:html|js|css|svg|txt)$/;
 const LOW_PRIORITY = 10;
 
@@ -77,7 +83,7 @@ function sourceDigest() {
   const hash = createHash('sha256');
   const files = ['package-lock.json', 'vite.config.ts', '../scripts/licences.mjs', 'index.html', ...sourceFiles()];
   for (const file of files) hash.update(`${file}\0`).update(readFileSync(join(uiFolder, file)));
-  for (const file of SHARED) hash.update(`${file}\0`).update(readFileSync(join(root, 'src', file)));
+  for (const file of SHARED) hash.update(`${file}\0`).update(readFileSync(join(root, file)));
   return hash.digest('hex');
 }
 

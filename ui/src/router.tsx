@@ -207,7 +207,10 @@ const health = createRoute({
 const config = createRoute({
   getParentRoute: () => root,
   path: '/config',
-  validateSearch: (search: Search): { find?: string } => ({ find: text(search.find) }),
+  validateSearch: (search: Search): { find?: string; open?: string } => ({
+    find: text(search.find),
+    open: text(search.open),
+  }),
   component: lazyRouteComponent(() => import('./pages/config/page.tsx'), 'ConfigPage'),
 });
 

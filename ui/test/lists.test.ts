@@ -256,4 +256,6 @@ test('a list is shown as a call and as a command, which ask for the same', async
   assert.match(call, /-d '\{"protocol":"chat","model":"sandbox\/echo","ideal":false,"policy":\{"sort":"price"\}\}'/);
   await page.goto(`${gateway.url}/ui/keys`);
   assert.equal((await texts())[0], 'polygate keys list');
+  await page.goto(`${gateway.url}/ui/config`);
+  assert.match((await texts())[0] ?? '', /^polygate check/);
 });

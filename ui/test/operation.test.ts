@@ -40,6 +40,36 @@ for (const theme of ['light', 'dark'] satisfies Theme[]) {
     await page.getByRole('row', { name: 'limits.requests_per_minute 600 5' }).waitFor();
   });
 
+  test(`a setting shows its schema and lines that change it, in the ${theme} theme`, async () => {
+    const visitor = await signInAsAdmin(browser, gateway, '/ui/config', { theme });
+    const { page } = visitor;
+    await page.getByRole('button', { name: 'limits.requests_per_minute' }).click();
+    const panel = page.getByRole('dialog', { name: 'Setting' });
+    await panel.getByText('Requests per minute.').waitFor();
+    await panel.getByText('integer').waitFor();
+    await panel.getByText('at least 1', { exact: true }).waitFor();
+    await panel.getByRole('textbox', { name: 'Value' }).fill('0');
+    await panel.getByText(/must be .*1/).waitFor();
+    assert.equal(await panel.getByRole('button', { name: 'Copy the lines' }).count(), 0);
+    await panel.getByRole('textbox', { name: 'Value' }).fill('700');
+    await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+    await panel.getByRole('button', { name: 'Copy the lines' }).click();
+    await panel.getByText('Copied').waitFor();
+    assert.equal(await page.evaluate('navigator.clipboard.readText()'), 'limits:\n  requests_per_minute: 700\n');
+    await assertSound(visitor);
+    // What is allowed is offered, and what YAML would take for something else is quoted.
+    await page.goto(`${gateway.url}/ui/config?open=usage.trace`);
+    await panel.getByText('all, problems, none').waitFor();
+    await panel.getByText('"all"', { exact: true }).waitFor();
+    await page.goto(`${gateway.url}/ui/config?open=catalog.update`);
+    await panel.getByRole('combobox', { name: 'Value' }).fill('off');
+    await panel.getByText('update: "off"').waitFor();
+    await panel.getByText('valid', { exact: true }).waitFor();
+    await page.goto(`${gateway.url}/ui/config?open=keys[0].name`);
+    await panel.getByText('It is an item of a list').waitFor();
+    await assertSound(visitor);
+  });
+
   test(`endpoints, gateways and the store are described, in the ${theme} theme`, async () => {
     const visitor = await signInAsAdmin(browser, gateway, '/ui/health', { theme });
     const { page } = visitor;
@@ -59,6 +89,33 @@ for (const theme of ['light', 'dark'] satisfies Theme[]) {
     await assertSound(visitor);
   });
 }
+
+test('of many settings all can be shown', async () => {
+  const aliases = Array.from({ length: 600 }, (_, index) => `alias-${index}: sandbox/echo`).join(', ');
+  const many = await startGatewayForOperators(`aliases: { ${aliases} }`);
+  try {
+    const visitor = await signInAsAdmin(browser, many, '/ui/config');
+    const { page } = visitor;
+    const rows = page.getByRole('region', { name: 'Settings' }).locator('tbody tr');
+    const all = Number(
+      /of (\d+)/.exec(
+        await page
+          .getByRole('status')
+          .getByText(/^\d+ of \d+$/)
+          .innerText(),
+      )?.[1],
+    );
+    assert.ok(all > 600);
+    assert.equal(await rows.count(), 500);
+    await page.getByText(`500 of ${all} are shown.`).waitFor();
+    await page.getByRole('button', { name: 'Show more' }).click();
+    await page.getByText('are shown.').waitFor({ state: 'detached' });
+    assert.equal(await rows.count(), all);
+    await assertSound(visitor);
+  } finally {
+    await many.close();
+  }
+});
 
 test('what changed and what needs a restart is said', async () => {
   gateway.reload(`admin: { token: ${TOKEN}, port: 0 }\ncallbacks: { secret: ${SECRET}x }`);

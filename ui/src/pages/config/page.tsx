@@ -1,52 +1,15 @@
 /** Configuration: every setting in use with its origin, what is wrong, what changed since the start, and a check of a text. */
 
 import { useMutation, useQuery } from '@tanstack/react-query';
-import { getRouteApi } from '@tanstack/react-router';
-import { useMemo } from 'react';
 import { api, bodyOf } from '../../api.ts';
 import { Time } from '../../parts/numbers.tsx';
 import { Card, Page } from '../../parts/page.tsx';
-import { Empty, ErrorNotice, Loaded } from '../../parts/states.tsx';
+import { ErrorNotice, Loaded } from '../../parts/states.tsx';
 import { Status } from '../../parts/status.tsx';
-import { FilterLine, SearchField, ShownCount, Table } from '../../parts/table.tsx';
-import { SaveRows } from '../../parts/table-tools.tsx';
-
-type Value = string | number | boolean | (string | number)[] | null;
-
-interface Setting {
-  path: string;
-  value: Value;
-  source:
-    | { from: 'file'; line: number }
-    | { from: 'environment'; variables: string[]; line?: number }
-    | { from: 'command line' }
-    | { from: 'default' };
-}
-
-interface Change {
-  path: string;
-  before: Value;
-  now: Value;
-}
-
-interface Config {
-  origin: string | null;
-  started_at: string;
-  settings: Setting[];
-  complete: boolean;
-  changes: Change[];
-  needs_restart: string[];
-  faults: { subject: string; message: string }[];
-}
-
-interface Check {
-  valid: boolean;
-  problems: { path: string; line: number; message: string }[];
-  unchecked: string[];
-  changes: Change[];
-}
-
-const route = getRouteApi('/config');
+import { Table } from '../../parts/table.tsx';
+import type { Change, Check, Config } from './query.ts';
+import { Settings } from './settings.tsx';
+import { textOf } from './texts.ts';
 
 export function ConfigPage() {
   const asked = useQuery({
@@ -101,70 +64,6 @@ function Parts({ config }: { config: Config }) {
       </Card>
     </div>
   );
-}
-
-function Settings({ config: { settings, complete } }: { config: Config }) {
-  const { find = '' } = route.useSearch();
-  const navigate = route.useNavigate();
-  const found = useMemo(() => {
-    const words = find.toLowerCase().split(/\s+/).filter(Boolean);
-    return settings.filter((setting) => {
-      const text = `${setting.path} ${textOf(setting.value)} ${originOf(setting.source)}`.toLowerCase();
-      return words.every((word) => text.includes(word));
-    });
-  }, [settings, find]);
-  const shown = found.slice(0, MAX_SHOWN);
-  return (
-    <>
-      <FilterLine>
-        <SearchField
-          placeholder="Name, value, or where it comes from: file, environment, default …"
-          value={find}
-          onChange={(next) => navigate({ search: { find: next }, replace: true })}
-        />
-        <ShownCount shown={found.length} all={settings.length} />
-        <SaveRows file="settings" rows={found} />
-      </FilterLine>
-      {shown.length === 0 ? (
-        <Empty title="No setting is like that" />
-      ) : (
-        <Table
-          label="Settings"
-          columns={['Setting', 'Value', 'From']}
-          below={
-            (found.length > shown.length || !complete) && (
-              <p className="border-t p-3 text-center text-dim">There are more; a search narrows them.</p>
-            )
-          }
-        >
-          {shown.map(({ path, value, source }) => (
-            <tr key={path}>
-              <td className="font-mono text-[0.9em] max-sm:!whitespace-normal max-sm:wrap-anywhere">{path}</td>
-              <td className="min-w-36 max-w-[32rem] !whitespace-normal break-all font-mono text-[0.9em]">
-                {textOf(value)}
-              </td>
-              <td className={source.from === 'default' ? 'text-dim' : ''}>{originOf(source)}</td>
-            </tr>
-          ))}
-        </Table>
-      )}
-    </>
-  );
-}
-
-/** More are in the list than anybody looks through. */
-const MAX_SHOWN = 500;
-
-function textOf(value: Value): string {
-  if (value === null) return '—';
-  if (Array.isArray(value)) return value.length === 0 ? '[]' : value.join(', ');
-  return String(value);
-}
-
-function originOf(source: Setting['source']): string {
-  if (source.from === 'file') return `file, line ${source.line}`;
-  if (source.from !== 'environment') return source.from;
-  return `environment, ${source.variables.join(' and ')}${source.line === undefined ? '' : ` (line ${source.line})`}`;
 }
 
 function Changes({ changes, names }: { changes: Change[]; names: [before: string, now: string] }) {
