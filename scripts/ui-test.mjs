@@ -11,8 +11,9 @@ import { buildPages, uiFolder } from './pages.mjs';
 import { placeOfFailure, retriedFiles } from './retries.mjs';
 import { checkSizes } from './ui-sizes.mjs';
 
-/** Debian's, and what other systems have. */
-const BROWSERS = ['/usr/bin/chromium', '/usr/bin/google-chrome'];
+/** Debian's: the one without windows takes a third less processor time. Then what other systems have. */
+const BROWSERS = ['/usr/bin/chromium-headless-shell', '/usr/bin/chromium', '/usr/bin/google-chrome'];
+const PACKAGES = ['chromium-headless-shell', 'chromium'];
 const TEST_TIMEOUT_MS = 120_000;
 
 try {
@@ -49,7 +50,9 @@ async function provideChromium() {
     say('Installing Chromium with apt (once) ...');
     // The lists of a new machine may be old, or absent.
     await apt('update');
-    await apt('install', '--yes', '--no-install-recommends', 'chromium');
+    for (const name of PACKAGES) {
+      if (found() === undefined) await apt('install', '--yes', '--no-install-recommends', name);
+    }
   }
   const path = found();
   if (path === undefined) throw new Error('Chromium is needed: install the package chromium, or name one in CHROMIUM.');
