@@ -188,7 +188,7 @@ for (const [theme, width] of [
     const utc = await clockIn(page, 'UTC');
     assert.equal(utc.shown, utc.expected);
     await page.getByRole('button', { name: '15m', exact: true }).click();
-    await page.getByText('in this time').waitFor();
+    await page.locator('dl').getByText('Requests', { exact: true }).waitFor();
     await row.waitFor();
     // What comes meanwhile is of this time, too.
     assert.equal((await ask(gateway, await otherKey(`late-${width}`), 'sandbox/reasoner')).status, 200);
