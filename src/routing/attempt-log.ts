@@ -14,8 +14,8 @@ export interface AttemptHistory {
   lastDay: AttemptCounts;
   /** The half hours of the last day, oldest first. */
   halfHours: AttemptCounts[];
-  /** Absent if none failed in the last day. */
-  lastFailure?: { code: ErrorCode; millisecondsAgo: number };
+  /** The latest ones of the last day, newest first; at most five. */
+  lastFailures: { code: ErrorCode; millisecondsAgo: number }[];
 }
 
 /** A limit of an account as its upstream names it in headers. */
@@ -63,6 +63,7 @@ const SIGNS = [
   'anthropic-ratelimit-requests-remaining',
 ];
 const MAX_CHARACTERS = 64;
+const MAX_FAILURES = 5;
 
 export function createAttemptLog(now: () => number): AttemptLog {
   const entries = new Map<string, Entry>();
@@ -106,7 +107,8 @@ export function createAttemptLog(now: () => number): AttemptLog {
 class Entry {
   lastAt = Number.NEGATIVE_INFINITY;
   told: { at: number; values: (string | undefined)[] } | undefined;
-  #lastFailure: { code: ErrorCode; at: number } | undefined;
+  /** Newest first. */
+  #failures: { code: ErrorCode; at: number }[] = [];
   #minutes = new CountRing(MINUTE_MS, MINUTES);
   #halfHours = new CountRing(HALF_HOUR_MS, HALF_HOURS);
 
@@ -114,22 +116,20 @@ class Entry {
     this.lastAt = at;
     this.#minutes.count(at, failure !== undefined);
     this.#halfHours.count(at, failure !== undefined);
-    if (failure !== undefined) this.#lastFailure = { code: failure, at };
+    if (failure !== undefined) this.#failures = [{ code: failure, at }, ...this.#failures.slice(0, MAX_FAILURES - 1)];
   }
 
   history(now: number): AttemptHistory {
     const minutes = this.#minutes.counts(now);
     const halfHours = this.#halfHours.counts(now);
-    const failure = this.#lastFailure;
     return {
       lastFiveMinutes: sumOf(minutes.slice(-5)),
       lastHour: sumOf(minutes),
       lastDay: sumOf(halfHours),
       halfHours,
-      ...(failure &&
-        now - failure.at < DAY_MS && {
-          lastFailure: { code: failure.code, millisecondsAgo: now - failure.at },
-        }),
+      lastFailures: this.#failures
+        .filter(({ at }) => now - at < DAY_MS)
+        .map(({ code, at }) => ({ code, millisecondsAgo: now - at })),
     };
   }
 }

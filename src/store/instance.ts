@@ -13,9 +13,9 @@ export interface Instance {
 }
 
 /** Interval between two heartbeats. */
-const HEARTBEAT_INTERVAL_MS = 5_000;
+export const HEARTBEAT_INTERVAL_MS = 5_000;
 /** Time without a heartbeat after which an instance counts as dead. */
-const INSTANCE_TTL_MS = 30_000;
+export const INSTANCE_TTL_MS = 30_000;
 /** Smallest step of the wall clock that counts as a clock change. */
 const MIN_CLOCK_JUMP_MS = 1_000;
 

@@ -5,7 +5,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { drawScreen, FIRST_STATE, press, type ScreenState } from '../../src/cli/top/screen.ts';
-import type { TopRequest, TopView } from '../../src/cli/top/view.ts';
+import { restsOf, type TopRequest, type TopView } from '../../src/cli/top/view.ts';
 import { post } from '../gateway/harness.ts';
 import { program } from './program.ts';
 
@@ -52,7 +52,10 @@ function view(requests: TopRequest[]): TopView {
     interrupted: 0,
     firstByte: { p50: 300, p95: 900 },
     total: { p50: null, p95: null },
-    endpoints: [{ endpoint: 'b/m', requests: 36, failed: 4, firstByte: 300, total: 800 }],
+    endpoints: [
+      { endpoint: 'a/m', requests: 0, failed: 0, firstByte: null, total: null, rests: 17_400 },
+      { endpoint: 'b/m', requests: 36, failed: 4, firstByte: 300, total: 800, rests: null },
+    ],
     requests,
   };
 }
@@ -68,7 +71,8 @@ test('the page has rates, endpoints and requests, each line cut to the terminal'
     /^in flight 1 {3}7\.3 requests\/min {3}\$1\.2\/h {3}first byte p50 300 ms, p95 900 ms {3}whole p50 -/,
   );
   const text = lines.join('\n');
-  assert.match(text, /^b\/m +36 +4 +300 ms +800 ms$/m);
+  assert.match(text, /^a\/m +0 +0 +- +- +rests 18 s$/m);
+  assert.match(text, /^b\/m +36 +4 +300 ms +800 ms *$/m);
   assert.match(text, /^> +10:00:01 +ci +b\/m1 +completed +12\/5 +\$0\.0015 +300 ms \/ 895 ms$/m);
   assert.match(text, /^ +10:00:02/m);
   const unknown = { ...view([request(3, { cost: null })]), hourlyCost: null, unknownCosts: 1 };
@@ -83,6 +87,25 @@ test('the page has rates, endpoints and requests, each line cut to the terminal'
     assert.ok(drawn.length <= size.rows && drawn.every((line) => line.length <= size.columns));
   }
   assert.match(drawScreen(many, { ...FIRST_STATE, selected: 499 }, SIZE).join('\n'), /^> .*b\/m499/m);
+});
+
+test('an endpoint rests as its attempts tell, until one succeeds', () => {
+  const now = Date.UTC(2026, 10, 23, 10);
+  const attempt = { ...(ATTEMPTS[0] as (typeof ATTEMPTS)[number]), started_ms: 0, total_ms: 100 };
+  const failed = { ...attempt, rest_ms: 20_000 };
+  const answered = { ...attempt, error: null, status: 200 };
+  const at = (secondsAgo: number, ...attempts: (typeof failed)[]) => ({
+    time: now - secondsAgo * 1000,
+    total: 100,
+    attempts: attempts as TopRequest['attempts'],
+  });
+  // The newest are first.
+  assert.deepEqual([...restsOf([at(5, failed as never)], now)], [['a/m', 15_000]]);
+  assert.deepEqual([...restsOf([at(2, answered as never), at(5, failed as never)], now)], []);
+  assert.deepEqual([...restsOf([at(5, failed as never), at(8, answered as never)], now)], [['a/m', 15_000]]);
+  assert.deepEqual([...restsOf([at(30, failed as never)], now)], []);
+  const second = { ...failed, credential: 2 };
+  assert.deepEqual([...restsOf([at(1, second as never), at(5, failed as never)], now)], [['a/m', 19_000]]);
 });
 
 test('keys choose a request, open it with its attempts, filter and end', () => {

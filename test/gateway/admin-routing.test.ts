@@ -138,14 +138,17 @@ describe('the health of endpoints', () => {
     await chat('of a conversation that nobody has bound');
     const failed = await health('one/m');
     assert.deepEqual(failed.history.last_5_minutes, { attempts: 1, failed: 1 });
-    assert.equal(failed.history.last_failure.code, 'rate_limit_exceeded');
+    assert.deepEqual(
+      failed.history.last_failures.map(({ code }: Json) => code),
+      ['rate_limit_exceeded'],
+    );
     const [{ told_at, ...told }, ...more] = failed.limits;
     assert.deepEqual(told, { kind: 'requests', limit: 5000, remaining: 4999, reset: '12ms' });
     assert.ok(Number.isFinite(Date.parse(told_at)));
     assert.deepEqual(more, []);
     const other = await health('two/m');
     assert.deepEqual([other.history.last_5_minutes, other.limits], [{ attempts: 1, failed: 0 }, []]);
-    assert.deepEqual([other.credentials, other.history.last_failure], [1, null]);
+    assert.deepEqual([other.credentials, other.history.last_failures], [1, []]);
     fleet.pass(HOUR_MS);
     fleet.upstreams.one.behaves = 'well';
     for (let count = 0; count < 3; count++) await chat(`after an hour ${count}`);

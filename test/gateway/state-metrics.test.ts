@@ -116,8 +116,9 @@ test('the admin API lists gateways that are alive, and their jobs', async (conte
   const { data, engine, jobs } = (await response.json()) as Json;
   assert.equal(engine, 'sqlite');
   assert.equal(data.length, 1);
-  const [{ id, role, version: itsVersion, started_at, alive_until, answers }] = data;
-  assert.deepEqual([itsVersion, answers], [version, true]);
+  const [{ id, role, version: itsVersion, started_at, seen_at, silent, alive_until, answers }] = data;
+  assert.deepEqual([itsVersion, answers, silent], [version, true, false]);
+  assert.ok(Date.parse(seen_at) < Date.parse(alive_until));
   assert.match(id, /^[0-9a-f-]{36}$/);
   assert.equal(role, 'gateway');
   assert.ok(Date.parse(started_at) <= Date.parse(alive_until));

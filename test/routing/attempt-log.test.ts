@@ -29,7 +29,7 @@ describe('the log of attempts', () => {
       return [lastFiveMinutes, lastHour, lastDay].map((counts) => [counts?.attempts, counts?.failed]);
     };
     assert.deepEqual(sums(), [[4, 0], [5, 1], [5, 1]]); // biome-ignore format: A row of sums.
-    assert.deepEqual(log.history('a')?.lastFailure, { code: 'timeout', millisecondsAgo: 6 * MINUTE_MS });
+    assert.deepEqual(log.history('a')?.lastFailures, [{ code: 'timeout', millisecondsAgo: 6 * MINUTE_MS }]);
     pass(61 * MINUTE_MS);
     assert.deepEqual(sums(), [[0, 0], [0, 0], [5, 1]]); // biome-ignore format: A row of sums.
     pass(22 * 60 * MINUTE_MS);
@@ -37,9 +37,27 @@ describe('the log of attempts', () => {
     assert.deepEqual(sums().at(-1), [6, 1]);
     pass(2 * 60 * MINUTE_MS);
     assert.deepEqual(sums().at(-1), [1, 0]);
-    assert.equal(log.history('a')?.lastFailure, undefined);
+    assert.deepEqual(log.history('a')?.lastFailures, []);
     pass(24 * 60 * MINUTE_MS);
     assert.deepEqual([log.history('a'), log.endpoints()], [undefined, []]);
+  });
+
+  test('keeps the latest five failures, newest first', () => {
+    const { now, pass } = clock();
+    const log = createAttemptLog(now);
+    for (const code of ['timeout', 'overloaded', 'timeout', 'upstream_error', 'overloaded', 'timeout'] as const) {
+      log.count('a', code);
+      log.count('a');
+      pass(1000);
+    }
+    const failures = log.history('a')?.lastFailures.map(({ code, millisecondsAgo }) => [code, millisecondsAgo]);
+    assert.deepEqual(failures, [
+      ['timeout', 1000],
+      ['overloaded', 2000],
+      ['upstream_error', 3000],
+      ['timeout', 4000],
+      ['overloaded', 5000],
+    ]);
   });
 
   test('reads the limits of both forms of headers, and drops what is too long', () => {

@@ -4,19 +4,31 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { Browser } from 'playwright-core';
 import { version } from '../../src/core/version.ts';
-import type { TestGateway } from '../../test/gateway/harness.ts';
-import { assertSound, openBrowser, signInAsAdmin, startGatewayForOperators, type Theme, TOKEN } from './browser.ts';
+import { answerJson, KEY, startUpstream, type TestGateway, type TestUpstream } from '../../test/gateway/harness.ts';
+import {
+  ask,
+  assertSound,
+  openBrowser,
+  signInAsAdmin,
+  startGatewayForOperators,
+  type Theme,
+  TOKEN,
+} from './browser.ts';
 
 const SECRET = 'whsec_Y2FuYXJ5Y2FuYXJ5Y2FuYXJ5Y2FuYXJ5';
 
 let browser: Browser;
 let gateway: TestGateway;
+let upstream: TestUpstream;
 
 before(async () => {
-  const yaml = `callbacks: { secret: ${SECRET} }\nlimits: { requests_per_minute: 600 }`;
+  upstream = await startUpstream((_call, response) => answerJson(response, { error: { message: 'Busy.' } }, 503));
+  const local = `{ type: openai-compatible, base_url: "${upstream.url}/v1", api_key: x, models: [{ id: m }] }`;
+  const yaml = `callbacks: { secret: ${SECRET} }\nlimits: { requests_per_minute: 600 }\nproviders: { local: ${local} }`;
   [browser, gateway] = await Promise.all([openBrowser(), startGatewayForOperators(yaml)]);
+  for (let count = 0; count < 3; count++) await ask(gateway, KEY, 'local/m');
 });
-after(() => Promise.all([browser.close(), gateway.close()]));
+after(() => Promise.all([browser.close(), gateway.close(), upstream.close()]));
 
 for (const theme of ['light', 'dark'] satisfies Theme[]) {
   test(`settings have their origin, and a text is checked, in the ${theme} theme`, async () => {
@@ -78,6 +90,10 @@ for (const theme of ['light', 'dark'] satisfies Theme[]) {
       .getByRole('img', { name: /sandbox\/echo: 100 % of \d+ attempts of the last day succeeded/ })
       .waitFor();
     assert.match(await endpoint.innerText(), /100 %\s+100 %\s+100 %/);
+    const busy = page.getByRole('row', { name: /^local\/m/ });
+    await busy.getByText('and 2 before').click();
+    assert.equal((await busy.innerText()).match(/overloaded/g)?.length, 4);
+    assert.equal(await page.getByText('gives no sign').count(), 0);
     const replica = page.getByRole('region', { name: 'Gateways that run' }).getByRole('row').nth(1);
     assert.match(
       await replica.innerText(),

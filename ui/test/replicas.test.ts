@@ -1,7 +1,10 @@
-/** Pages over two gateways that share a PostgreSQL database, and what they show when theirs is gone. */
+/** Pages over two gateways that share a PostgreSQL database, and what they show when theirs is gone, and is there again. */
 
 import assert from 'node:assert/strict';
+import { createServer, request as forward, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { after, before, test } from 'node:test';
+import { Client } from 'pg';
 import type { Browser } from 'playwright-core';
 import { KEY, type TestGateway } from '../../test/gateway/harness.ts';
 import { eventually, videoClient } from '../../test/gateway/video-client.ts';
@@ -13,7 +16,45 @@ const KEY_OF_ALL = Buffer.from('encryption-key-of-these-replicas').toString('bas
 const PRICED = '{ provider: sandbox, model: echo, pricing: { prompt: "0", completion: "0.01" } }';
 const YAML = `admin: { token: ${TOKEN}, port: 0 }
 encryption: { key: ${KEY_OF_ALL} }
-models: { house/priced: { endpoints: [${PRICED}] } }`;
+models: { house/priced: { endpoints: [${PRICED}] } }
+aliases: { "live-*": sandbox/echo }`;
+const LIVE_REQUESTS = 40;
+
+/** One address before gateways, as a load balancer is; what is asked while there is no gateway breaks off. */
+interface Front {
+  url: string;
+  /** The gateway for a request; undefined where none runs. */
+  gatewayFor: (request: IncomingMessage) => TestGateway | undefined;
+  close(): Promise<void>;
+}
+
+async function openFront(gatewayFor: Front['gatewayFor']): Promise<Front> {
+  const server = createServer((request, response) => pass(request, response, front.gatewayFor(request)));
+  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
+  const front: Front = {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    gatewayFor,
+    async close() {
+      server.closeAllConnections();
+      await new Promise((closed) => server.close(closed));
+    },
+  };
+  return front;
+}
+
+function pass(request: IncomingMessage, response: ServerResponse, gateway: TestGateway | undefined): void {
+  if (!gateway) {
+    response.destroy();
+    return;
+  }
+  const { method, url = '/', headers } = request;
+  const asked = forward(gateway.url + url, { method, headers }, (answer) => {
+    response.writeHead(answer.statusCode ?? 502, answer.headers);
+    answer.pipe(response);
+  });
+  asked.on('error', () => response.destroy());
+  request.pipe(asked);
+}
 
 let browser: Browser;
 let database: TestDatabase;
@@ -50,6 +91,93 @@ test('a limit that is set at one gateway applies at the other, and is shown ther
   const visitor = await signInAsAdmin(browser, there, '/ui/tags');
   await visitor.page.getByRole('row', { name: /^team=late 1 .*today/ }).waitFor();
   await assertSound(visitor);
+});
+
+test('requests of both gateways are in the live list, each once', async () => {
+  const [here] = gateways as [TestGateway, TestGateway];
+  const visitor = await signInAsAdmin(browser, here, '/ui/requests');
+  const { page } = visitor;
+  await page.getByRole('heading', { name: 'Requests' }).waitFor();
+  const names = Array.from({ length: LIVE_REQUESTS }, (_, index) => `live-${index}`);
+  // Some of both at a time, and over several looks of the page.
+  for (let first = 0; first < names.length; first += 4) {
+    await Promise.all(
+      names.slice(first, first + 4).map((name, index) => ask(gateways[index % 2] as TestGateway, KEY, name)),
+    );
+    await page.getByText(`for ${names[first]}`, { exact: true }).waitFor();
+  }
+  await page.getByText(`for ${names.at(-1)}`, { exact: true }).waitFor();
+  const shown = await page.getByText(/^\s*for live-\d+$/).allInnerTexts();
+  const byName = (one: string, other: string) => Number(one.slice(5)) - Number(other.slice(5));
+  assert.deepEqual(shown.map((text) => text.trim().slice(4)).toSorted(byName), names);
+  await assertSound(visitor);
+});
+
+test('a gateway that gives no sign is named, and one that went, too', async () => {
+  const [here] = gateways as [TestGateway, TestGateway];
+  const visitor = await signInAsAdmin(browser, here, '/ui/health');
+  const { page } = visitor;
+  const replicas = page.getByRole('region', { name: 'Gateways that run' });
+  await replicas.getByText('answers this page').waitFor();
+  assert.equal(await page.getByText('gives no sign').count(), 0);
+  const client = new Client({ connectionString: database.url });
+  await client.connect();
+  // Its last sign was 18 seconds ago, and the others forget it after 30.
+  await client.query(
+    `INSERT INTO instance (id, version, started_at, heartbeat_until)
+     SELECT 'dead-gateway', '0.9.0', started_at, (extract(epoch FROM clock_timestamp()) * 1000)::bigint + 12000
+     FROM instance LIMIT 1`,
+  );
+  await client.end();
+  await page.getByText(/Gateway dead-gateway gives no sign: its last one was \d+ sec/).waitFor();
+  await replicas.getByRole('row', { name: /dead-gateway silent/ }).waitFor();
+  await assertSound(visitor);
+  await page.getByText(/Gateway dead-gateway is gone since this page was opened/).waitFor();
+  assert.equal(await replicas.getByText('dead-gateway').count(), 0);
+  await assertSound(visitor);
+});
+
+test('a capture of another gateway is said to be there', async () => {
+  const [here, there] = gateways as [TestGateway, TestGateway];
+  const front = await openFront(({ method, url }) =>
+    method === 'POST' && url?.includes('/chat/completions') ? there : here,
+  );
+  try {
+    const visitor = await signInAsAdmin(browser, front, '/ui/playground?models=sandbox/echo&view=wire');
+    const { page } = visitor;
+    await page.getByRole('textbox', { name: /user/i }).first().fill('Hello');
+    await page.getByRole('button', { name: 'Send' }).click();
+    await page.getByText(/A capture is in the memory of the gateway that served the request/).waitFor();
+  } finally {
+    await front.close();
+  }
+});
+
+test('a gateway that dies and comes back at its address: data are marked as old, and then renewed', async () => {
+  const first = await startGatewayWithPages(YAML, { postgres: database.url });
+  let gateway: TestGateway | undefined = first;
+  const front = await openFront(() => gateway);
+  try {
+    const visitor = await signInAsAdmin(browser, front, '/ui/requests');
+    const { page } = visitor;
+    await ask(first, KEY, 'live-before');
+    await page.getByText('for live-before').waitFor();
+    gateway = undefined;
+    await first.close();
+    await page.getByText('The gateway does not answer').first().waitFor();
+    await page.getByText('Shown is what was there before.').waitFor();
+    await page.getByText('for live-before').waitFor();
+    gateway = await startGatewayWithPages(YAML, { postgres: database.url });
+    await ask(gateway, KEY, 'live-after');
+    // Nobody asks again, or reads the page anew.
+    await page.getByText('for live-after').waitFor();
+    await page.getByText('Shown is what was there before.').waitFor({ state: 'detached' });
+    await page.getByText('The gateway does not answer').waitFor({ state: 'detached' });
+    assert.equal(await page.getByText('for live-before').count(), 1);
+  } finally {
+    await front.close();
+    await gateway?.close();
+  }
 });
 
 test('what one gateway did is seen at the other, and older data stay when it is gone', async () => {

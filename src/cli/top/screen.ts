@@ -29,7 +29,7 @@ const BACKSPACE = ['\x7f', '\b'];
 const [UP, DOWN] = ['\x1b[A', '\x1b[B'];
 const MAX_FILTER_CHARACTERS = 100;
 const MAX_ENDPOINTS = 8;
-const ENDPOINT_HEADINGS = ['ENDPOINT', 'REQUESTS', 'FAILED', 'FIRST BYTE', 'WHOLE'];
+const ENDPOINT_HEADINGS = ['ENDPOINT', 'REQUESTS', 'FAILED', 'FIRST BYTE', 'WHOLE', 'STATE'];
 const REQUEST_HEADINGS = [' ', 'TIME', 'KEY', 'MODEL', 'STATE', 'TOKENS', 'COST', 'FIRST / WHOLE'];
 const ATTEMPT_HEADINGS = ['', 'ENDPOINT', 'BEGAN', 'FIRST BYTE', 'TOOK', 'OUTCOME'];
 
@@ -84,12 +84,13 @@ function headline(view: TopView): string {
 function endpointLines({ endpoints }: TopView): string[] {
   const rows = endpoints
     .slice(0, MAX_ENDPOINTS)
-    .map(({ endpoint, requests, failed, firstByte, total }) => [
+    .map(({ endpoint, requests, failed, firstByte, total, rests }) => [
       endpoint,
       String(requests),
       String(failed),
       milliseconds(firstByte),
       milliseconds(total),
+      rests === null ? '' : `rests ${Math.ceil(rests / 1000)} s`,
     ]);
   return tableLines(ENDPOINT_HEADINGS, rows);
 }
@@ -121,7 +122,8 @@ function openedLines(request: TopRequest): string[] {
 
 function attemptCells(attempt: StoredAttempt, index: number): string[] {
   const { endpoint, started_ms: began, first_byte_ms: first, total_ms: took, status, error } = attempt;
-  const outcome = [status, error].filter((part) => part !== null).join(' ');
+  const known = [status, error].filter((part) => part !== null).join(' ');
+  const outcome = attempt.rest_ms === null ? known : `${known}, rests ${Math.ceil(attempt.rest_ms / 1000)} s`;
   return [`${index + 1}`, endpoint, milliseconds(began), milliseconds(first), milliseconds(took), outcome];
 }
 

@@ -37,6 +37,8 @@ export interface TopEndpoint {
   /** Median milliseconds. */
   firstByte: number | null;
   total: number | null;
+  /** Milliseconds that it still rests after a failure, as the latest attempts tell; null if it does not. */
+  rests: number | null;
 }
 
 export interface TopView {
@@ -54,7 +56,7 @@ export interface TopView {
   interrupted: number;
   firstByte: Percentiles;
   total: Percentiles;
-  /** Those with the most requests first. */
+  /** Those that rest first, then by their requests. */
   endpoints: TopEndpoint[];
   /** Running ones first, then the latest. */
   requests: TopRequest[];
@@ -94,6 +96,7 @@ export async function lookAtTop(
   const oldest = next === undefined ? undefined : rows.at(-1);
   const span = oldest ? Math.max(1, now - Number(oldest.ended_at)) : SPAN_MS;
   const { requests, failures, partial, interrupted, first_byte_ms: firstByte, total_ms: total } = sums;
+  const ended = rows.map((row) => endedRequest(row, context));
   return {
     span,
     running: running.length,
@@ -105,22 +108,60 @@ export async function lookAtTop(
     interrupted,
     firstByte,
     total,
-    endpoints: endpointsOf(rows, context),
-    requests: [
-      ...running.map((row) => runningRequest(row, context, now)),
-      ...rows.map((row) => endedRequest(row, context)),
-    ],
+    endpoints: endpointsOf(rows, restsOf(ended, now), context),
+    requests: [...running.map((row) => runningRequest(row, context, now)), ...ended],
   };
 }
 
-function endpointsOf(rows: readonly Row[], { hasPrice }: TopContext): TopEndpoint[] {
+/**
+ * Milliseconds that endpoints still rest, by their names: of several credentials, or gateways, those of the longest. An attempt
+ * that succeeded later ends the rest.
+ */
+export function restsOf(
+  ended: readonly Pick<TopRequest, 'time' | 'total' | 'attempts'>[],
+  now: number,
+): Map<string, number> {
+  const ends = ended
+    .flatMap(({ time, total, attempts = [] }) =>
+      attempts.map((attempt) => ({ attempt, at: time - (total ?? 0) + attempt.started_ms + attempt.total_ms })),
+    )
+    .sort((one, other) => one.at - other.at);
+  const until = new Map<string, { endpoint: string; at: number }>();
+  for (const { attempt, at } of ends) {
+    const { endpoint, credential, rest_ms: rest, error } = attempt;
+    const id = `${endpoint} ${credential}`;
+    if (rest !== null) until.set(id, { endpoint, at: at + rest });
+    else if (error === null) until.delete(id);
+  }
+  const rests = new Map<string, number>();
+  for (const { endpoint, at } of until.values()) {
+    if (at > now) rests.set(endpoint, Math.max(at - now, rests.get(endpoint) ?? 0));
+  }
+  return rests;
+}
+
+/** Also those that rest and answered nothing. */
+function endpointsOf(
+  rows: readonly Row[],
+  rests: ReadonlyMap<string, number>,
+  { hasPrice }: TopContext,
+): TopEndpoint[] {
   const groups = Map.groupBy(rows, modelOf);
-  return [...groups]
-    .map(([endpoint, own]) => {
+  const names = new Set([...groups.keys(), ...rests.keys()]);
+  return [...names]
+    .map((endpoint) => {
+      const own = groups.get(endpoint) ?? [];
       const { requests, failures: failed, first_byte_ms: firstByte, total_ms: total } = summarizeRecords(own, hasPrice);
-      return { endpoint, requests, failed, firstByte: firstByte.p50, total: total.p50 };
+      return {
+        endpoint,
+        requests,
+        failed,
+        firstByte: firstByte.p50,
+        total: total.p50,
+        rests: rests.get(endpoint) ?? null,
+      };
     })
-    .sort((one, other) => other.requests - one.requests);
+    .sort((one, other) => Number(other.rests !== null) - Number(one.rests !== null) || other.requests - one.requests);
 }
 
 function endedRequest(row: Row, context: TopContext): TopRequest {

@@ -3,6 +3,7 @@
 import { GatewayError } from '../../core/errors.ts';
 import type { Json } from '../../core/json/json.ts';
 import { hasPrice } from '../../routing/model-directory.ts';
+import { HEARTBEAT_INTERVAL_MS, INSTANCE_TTL_MS } from '../../store/instance.ts';
 import type { JobFigures, LiveInstance } from '../../store/operations/figures.ts';
 import { readUseQuery, USE_DIMENSIONS } from '../../usage/use-query.ts';
 import { createDeliveryReader } from '../deliveries.ts';
@@ -18,6 +19,8 @@ type RecordHandlers = Pick<AdminHandlers, 'Audit' | 'Usage' | 'KeyDeliveries' | 
 const LARGEST = Number.MAX_SAFE_INTEGER;
 /** Gateways and workers that are listed. */
 const MAX_REPLICAS = 1000;
+/** More than two heartbeats were missed. */
+const SILENT_AFTER_MS = 2.5 * HEARTBEAT_INTERVAL_MS;
 const PAGE = { least: 1, most: 1000, byDefault: 100 };
 
 export function createRecordHandlers(options: AdminOptions): RecordHandlers {
@@ -64,13 +67,14 @@ export function createRecordHandlers(options: AdminOptions): RecordHandlers {
   }
 
   async function replicas(): Promise<Json> {
-    const at = now();
+    // By the clock of their signs.
+    const at = store.now();
     const [instances, jobs] = await Promise.all([
       store.call('liveInstances', { now: at, limit: MAX_REPLICAS }),
       store.call('jobFigures', { now: at }),
     ]);
     const isHere = (id: string) => id === instance;
-    const data = instances.map((one) => ({ ...encodeInstance(one), answers: isHere(one.id) }));
+    const data = instances.map((one) => ({ ...encodeInstance(one, at), answers: isHere(one.id) }));
     return { data, engine: store.engine, jobs: jobs.map(encodeJobs) };
   }
 
@@ -84,9 +88,18 @@ export function createRecordHandlers(options: AdminOptions): RecordHandlers {
   };
 }
 
-function encodeInstance({ id, version, startedAt, heartbeatUntil }: LiveInstance): Record<string, Json> {
+function encodeInstance({ id, version, startedAt, heartbeatUntil }: LiveInstance, now: number): Record<string, Json> {
   const role = id.includes('/') ? 'worker' : 'gateway';
-  return { id, role, version: version ?? null, started_at: iso(startedAt), alive_until: iso(heartbeatUntil) };
+  const seenAt = heartbeatUntil - INSTANCE_TTL_MS;
+  return {
+    id,
+    role,
+    version: version ?? null,
+    started_at: iso(startedAt),
+    seen_at: iso(seenAt),
+    silent: now - seenAt > SILENT_AFTER_MS,
+    alive_until: iso(heartbeatUntil),
+  };
 }
 
 function encodeJobs({ kind, due, oldestDueAt, leased, leaseEndsAt }: JobFigures): Json {

@@ -62,7 +62,7 @@ export interface OperationReadings {
 export interface AdminOptions {
   keys: KeyStore;
   secrets: WebhookSecrets;
-  store: Pick<Store, 'call' | 'engine'>;
+  store: Pick<Store, 'call' | 'engine' | 'now'>;
   video: VideoOptions;
   models(): ModelDirectory;
   routing: RoutingState;

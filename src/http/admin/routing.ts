@@ -72,13 +72,13 @@ function encodeTimings({ firstByte, throughput }: NonNullable<EndpointHealth['wh
 }
 
 function encodeHistory(history: AttemptHistory, now: number): Json {
-  const { lastFiveMinutes, lastHour, lastDay, halfHours, lastFailure: failure } = history;
+  const { lastFiveMinutes, lastHour, lastDay, halfHours, lastFailures } = history;
   return {
     last_5_minutes: lastFiveMinutes,
     last_hour: lastHour,
     last_day: lastDay,
     half_hours: halfHours,
-    last_failure: failure ? { code: failure.code, at: iso(now - failure.millisecondsAgo) } : null,
+    last_failures: lastFailures.map(({ code, millisecondsAgo }) => ({ code, at: iso(now - millisecondsAgo) })),
   } as unknown as Json;
 }
 

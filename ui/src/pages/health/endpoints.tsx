@@ -7,7 +7,8 @@ import { numbers, Table } from '../../parts/table.tsx';
 import type { Counts, Endpoint, Timings } from './query.ts';
 import { Strip, successOf } from './strip.tsx';
 
-const COLUMNS = [
+export const ENDPOINT_TABLE = 'Endpoints, their success and their times';
+export const ENDPOINT_COLUMNS = [
   'Endpoint',
   'State',
   'Last 24 h',
@@ -19,7 +20,7 @@ export function EndpointTable({ endpoints }: { endpoints: Endpoint[] }) {
   if (endpoints.length === 0)
     return <Empty title="No endpoint was used in the last day">Its first request shows it here, with its times.</Empty>;
   return (
-    <Table label="Endpoints, their success and their times" columns={COLUMNS}>
+    <Table label={ENDPOINT_TABLE} columns={ENDPOINT_COLUMNS}>
       {endpoints.map((endpoint) => (
         <Row key={`${endpoint.endpoint} ${endpoint.credential}`} endpoint={endpoint} />
       ))}
@@ -52,11 +53,7 @@ function Row({ endpoint }: { endpoint: Endpoint }) {
           {rest !== undefined && <span className="text-dim">{Math.ceil(rest / 1000)} s</span>}
         </span>
         {cause && <div className="mt-0.5 text-dim">{cause}</div>}
-        {!cause && history?.last_failure && (
-          <div className="mt-0.5 text-dim">
-            {history.last_failure.code} <Time at={history.last_failure.at} withDate={false} />
-          </div>
-        )}
+        {history && <Failures failures={history.last_failures} />}
       </td>
       <td>{history && <Strip endpoint={name} halfHours={history.half_hours} day={history.last_day} />}</td>
       <Success counts={history?.last_5_minutes} />
@@ -76,6 +73,28 @@ function Row({ endpoint }: { endpoint: Endpoint }) {
         ))}
       </td>
     </tr>
+  );
+}
+
+/** The newest one; the others on a click. */
+function Failures({ failures: [newest, ...others] }: { failures: NonNullable<Endpoint['history']>['last_failures'] }) {
+  if (!newest) return null;
+  const line = ({ code, at }: typeof newest) => (
+    <>
+      {code} <Time at={at} withDate={false} />
+    </>
+  );
+  if (others.length === 0) return <div className="mt-0.5 text-dim">{line(newest)}</div>;
+  return (
+    <details className="mt-0.5 text-dim">
+      <summary className="min-h-[24px] cursor-pointer content-center">
+        {line(newest)} <span className="text-accent">and {others.length} before</span>
+      </summary>
+      {others.map((failure, index) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: Failures of one moment are alike.
+        <div key={index}>{line(failure)}</div>
+      ))}
+    </details>
   );
 }
 

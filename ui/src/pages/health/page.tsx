@@ -1,13 +1,14 @@
 /** Health: endpoints with their circuits, success and times, gateways, and the store. */
 
 import { useQuery } from '@tanstack/react-query';
+import { useEffect, useState } from 'react';
 import { Age, Time } from '../../parts/numbers.tsx';
 import { Card, Page } from '../../parts/page.tsx';
 import { Empty, Loaded } from '../../parts/states.tsx';
 import { Status } from '../../parts/status.tsx';
 import { numbers, Table } from '../../parts/table.tsx';
-import { SaveRows } from '../../parts/table-tools.tsx';
-import { EndpointTable } from './endpoints.tsx';
+import { TableTools } from '../../parts/table-tools.tsx';
+import { ENDPOINT_COLUMNS, ENDPOINT_TABLE, EndpointTable } from './endpoints.tsx';
 import { EVERY_MS, endpointHealth, type Replicas, replicaList } from './query.ts';
 import { StoreCard } from './store.tsx';
 
@@ -21,6 +22,7 @@ export function HealthPage() {
       title="Health"
       about="Endpoints as the attempts of the last day found them, the gateways that run, and their store."
     >
+      <Partial replicas={replicas.data?.data} />
       <Card
         title="Endpoints"
         actions={
@@ -30,19 +32,78 @@ export function HealthPage() {
                 as gateway <span className="font-mono">{shortOf(here.id)}</span> knows them; the others have their own
               </span>
             )}
-            <SaveRows file="endpoints" rows={endpoints.data ?? []} />
+            <TableTools
+              table={ENDPOINT_TABLE}
+              columns={ENDPOINT_COLUMNS}
+              file="endpoints"
+              rows={endpoints.data ?? []}
+              same={{
+                path: '/admin/v1/health/endpoints',
+                command: 'polygate top --once',
+                note: 'The command tells of the last five minutes, from the requests of all gateways.',
+              }}
+            />
           </div>
         }
       >
         <Loaded asked={endpoints}>{(all) => <EndpointTable endpoints={all} />}</Loaded>
       </Card>
-      <Card title="Gateways" actions={<SaveRows file="gateways" rows={replicas.data?.data ?? []} />}>
+      <Card
+        title="Gateways"
+        actions={
+          <TableTools
+            table={GATEWAY_TABLE}
+            columns={GATEWAY_COLUMNS}
+            file="gateways"
+            rows={replicas.data?.data ?? []}
+            same={{ path: '/admin/v1/health/replicas' }}
+          />
+        }
+      >
         <Loaded asked={replicas}>{({ data }) => <ReplicaTable replicas={data} />}</Loaded>
       </Card>
       <StoreCard everyMs={EVERY_MS} />
     </Page>
   );
 }
+
+/** Names the gateways that give no sign, and those that went while the page was open. */
+function Partial({ replicas }: { replicas: Replicas['data'] | undefined }) {
+  const gone = useGone(replicas);
+  const silent = replicas?.filter((one) => one.silent) ?? [];
+  if (silent.length === 0 && gone.length === 0) return null;
+  return (
+    <div role="status" className="rounded-lg bg-warn-soft px-4 py-3">
+      {silent.map(({ id, role, seen_at: seen }) => (
+        <p key={id}>
+          {role === 'worker' ? 'Worker' : 'Gateway'} <span className="break-all font-mono">{id}</span> gives no sign:
+          its last one was <Age at={Date.parse(seen)} />. What it knows is missing here.
+        </p>
+      ))}
+      {gone.map(({ id, role }) => (
+        <p key={id}>
+          {role === 'worker' ? 'Worker' : 'Gateway'} <span className="break-all font-mono">{id}</span> is gone since
+          this page was opened: it was stopped, or gave no sign for half a minute.
+        </p>
+      ))}
+    </div>
+  );
+}
+
+/** Those that were there before, and are not any more. */
+function useGone(replicas: Replicas['data'] | undefined): Replicas['data'] {
+  const [seen, setSeen] = useState<ReadonlyMap<string, Replicas['data'][number]>>(new Map());
+  useEffect(() => {
+    if (replicas?.some(({ id }) => !seen.has(id))) {
+      setSeen(new Map([...seen, ...replicas.map((one) => [one.id, one] as const)]));
+    }
+  }, [replicas, seen]);
+  const here = new Set(replicas?.map(({ id }) => id));
+  return replicas ? [...seen.values()].filter(({ id }) => !here.has(id)) : [];
+}
+
+const GATEWAY_TABLE = 'Gateways that run';
+const GATEWAY_COLUMNS = ['Gateway', 'Role', 'Version', numbers('Started'), numbers('Age'), numbers('Last sign')];
 
 const shortOf = (id: string): string => id.slice(0, 8);
 
@@ -53,13 +114,14 @@ function ReplicaTable({ replicas }: { replicas: Replicas['data'] }) {
   return (
     <>
       {versions.size > 1 && <p className="border-b p-3 text-warn">Gateways of {versions.size} versions run.</p>}
-      <Table label="Gateways that run" columns={['Gateway', 'Role', 'Version', numbers('Started'), numbers('Age')]}>
-        {replicas.map(({ id, role, version, started_at: started, answers }) => (
+      <Table label={GATEWAY_TABLE} columns={GATEWAY_COLUMNS}>
+        {replicas.map(({ id, role, version, started_at: started, seen_at: seen, silent, answers }) => (
           <tr key={id}>
             <td>
               <span className="flex flex-wrap items-center gap-2">
                 <span className="font-mono">{id}</span>
                 {answers && <Status tone="good">answers this page</Status>}
+                {silent && <Status tone="bad">silent</Status>}
               </span>
             </td>
             <td>{role}</td>
@@ -69,6 +131,9 @@ function ReplicaTable({ replicas }: { replicas: Replicas['data'] }) {
             </td>
             <td className="number">
               <Age at={Date.parse(started)} />
+            </td>
+            <td className="number">
+              <Age at={Date.parse(seen)} />
             </td>
           </tr>
         ))}

@@ -30,7 +30,8 @@ export interface Endpoint {
     last_day: Counts;
     /** 48, oldest first. */
     half_hours: Counts[];
-    last_failure: { code: string; at: string } | null;
+    /** At most five, newest first. */
+    last_failures: { code: string; at: string }[];
   };
   /** What the upstream told of the account in its headers. */
   limits: { kind: string; limit: number | null; remaining: number | null; reset: string | null; told_at: string }[];
@@ -42,6 +43,10 @@ export interface Replicas {
     role: string;
     version: string | null;
     started_at: string;
+    /** Its last sign. */
+    seen_at: string;
+    /** Whether it missed signs, and may be dead. */
+    silent: boolean;
     alive_until: string;
     /** Whether it is the one that answered. */
     answers: boolean;
