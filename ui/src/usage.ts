@@ -4,6 +4,7 @@ import { keepPreviousData, queryOptions, type UseQueryResult, useQuery } from '@
 import { useState } from 'react';
 import { ApiError, api, bodyOf } from './api.ts';
 import type { Dimension, Metric, UseFilters } from './pages/use/search.ts';
+import { commandWith, pathWith, type SameCall } from './parts/copy-as.tsx';
 import { type Span, stepsOf, UTC, useSpan, withStep } from './spans.ts';
 import type { Step, TimeSearch } from './times.ts';
 
@@ -101,6 +102,26 @@ function parametersOf({ span: { from, to, zone }, by, subgroup, top, topBy, comp
     ...(subgroup && { subgroup }),
     ...(zone !== UTC && { zone }),
     ...(compare && { compare }),
+  };
+}
+
+/** The same report in a terminal. The command has a filter for a key alone, and neither a second level nor a limit. */
+export function sameReport(asked: Asked): SameCall {
+  const { span, by, filters = {}, subgroup } = asked;
+  const { key, ...others } = filters;
+  const isWhole = subgroup === undefined && Object.values(others).every((value) => value === undefined);
+  return {
+    path: pathWith('/admin/v1/usage', { ...parametersOf(asked), ...filters }),
+    command: commandWith('polygate usage', {
+      '--by': by.join(','),
+      '--from': span.from.toISOString(),
+      '--to': span.to.toISOString(),
+      '--zone': span.zone === UTC ? undefined : span.zone,
+      '--key': key,
+    }),
+    note: isWhole
+      ? 'The command shows every group.'
+      : 'The command shows every group, without a second level, and filters by a key only.',
   };
 }
 

@@ -166,6 +166,53 @@ test('what is chosen is in the address, and a link shows the same', async () => 
   await page.waitForURL((url) => url.searchParams.get('model') === 'local/m9' && url.searchParams.get('key') !== null);
 });
 
+test('a bar marks its line of the table, and a line its bars', async () => {
+  const visitor = await signInAsAdmin(browser, gateway, '/ui/use?by=model&top=5&range=24h');
+  const { page } = visitor;
+  const row = page.getByRole('row', { name: /^local\/m9 / });
+  await row.waitFor();
+  const bars = page.locator('rect[data-series="local/m9"]');
+  await bars.first().hover();
+  await page.waitForFunction('document.querySelectorAll("tr[data-marked]").length === 1');
+  assert.equal(await row.getAttribute('data-marked'), '');
+  assert.equal(await bars.first().getAttribute('opacity'), '1');
+  await page.getByRole('heading', { name: 'Use and cost' }).hover();
+  await page.waitForFunction('document.querySelectorAll("tr[data-marked]").length === 0');
+  await row.getByRole('cell').nth(4).hover();
+  await page.waitForFunction(
+    `document.querySelector('rect[data-series]:not([data-series="local/m9"])').getAttribute('opacity') === '0.3'`,
+  );
+  assert.equal(await bars.first().getAttribute('opacity'), '1');
+  // By keyboard, too.
+  await row.getByRole('button').focus();
+  await page.waitForFunction('document.querySelectorAll("tr[data-marked]").length === 1');
+  await assertSound(visitor);
+});
+
+test('columns are chosen, and the report is a call and a command', async () => {
+  const visitor = await signInAsAdmin(browser, gateway, '/ui/use?by=model&top=5&range=24h&model=local/m9');
+  const { page } = visitor;
+  const heads = () => page.locator('th:visible').allInnerTexts();
+  await page.getByRole('row', { name: /^Total/ }).waitFor();
+  assert.ok((await heads()).includes('Cached'));
+  await page.getByRole('combobox', { name: 'Columns of Use' }).click();
+  await page.getByRole('option', { name: 'Cached' }).click();
+  await page.keyboard.press('Escape');
+  assert.ok(!(await heads()).includes('Cached'));
+  const cells = await page.locator('tfoot td:visible').count();
+  assert.equal(cells, (await heads()).length);
+  await page.getByRole('button', { name: 'Copy as' }).click();
+  const dialog = page.getByRole('dialog', { name: 'The same in a terminal' });
+  await dialog.locator('pre').nth(1).waitFor();
+  const [command = '', curl = ''] = await dialog.locator('pre').allInnerTexts();
+  assert.match(command, /^polygate usage --by hour,model --from \d{4}-.* --to \d{4}-/);
+  await dialog.getByText('filters by a key only').waitFor();
+  await assertSound(visitor);
+  const path = /curl '?\S+(\/admin\/v1\S+?)'? /.exec(curl)?.[1] ?? '';
+  const answer = await adminOf(gateway)('GET', path.replace('/admin/v1', ''));
+  assert.deepEqual([...new Set(answer.data.map(({ model }: Json) => model))], ['local/m9']);
+});
+
 test('the time before is a line over the bars, and sums over time end with the total', async () => {
   const { page } = await signInAsAdmin(browser, gateway, '/ui/use?by=model&metric=requests&cumulative=true');
   await page.locator('svg polyline[data-line]').waitFor();

@@ -62,7 +62,7 @@ export function SaveRows({ file, rows }: RowsFile) {
 }
 
 /** The first column opens the row, so it stays. */
-function ColumnChoice({ table, columns }: { table: string; columns: readonly Column[] }) {
+export function ColumnChoice({ table, columns }: { table: string; columns: readonly Column[] }) {
   const [hidden, hide] = useHiddenColumns(table);
   const names = columns.slice(1).flatMap((column) => (columnOf(column).isHidden ? [] : [columnOf(column).name]));
   const shown = names.filter((name) => !hidden.includes(name));

@@ -2,23 +2,34 @@
 
 import { getRouteApi } from '@tanstack/react-router';
 import { Download } from 'lucide-react';
-import { lazy, Suspense, useMemo } from 'react';
+import { lazy, Suspense, useMemo, useState } from 'react';
 import { saveFile } from '../../csv.ts';
 import { useKeyName, useTagNames } from '../../keys.ts';
 import { StackedBars } from '../../parts/chart/bars.tsx';
 import { OTHER } from '../../parts/chart/colors.ts';
+import { CopyAs, type SameCall } from '../../parts/copy-as.tsx';
 import { formatShort } from '../../parts/numbers.tsx';
 import { Card, Page } from '../../parts/page.tsx';
 import { RangePicker } from '../../parts/range-picker.tsx';
 import { SavedViews } from '../../parts/saved-views.tsx';
 import { Empty, Loaded, LoadingBlock } from '../../parts/states.tsx';
+import { ColumnChoice } from '../../parts/table-tools.tsx';
 import { UnknownCosts } from '../../parts/unknown-costs.tsx';
 import { formatMoment, momentsOf, type Span, spanBetween } from '../../spans.ts';
-import { filterOf, keyNamesOf, type Sums, type UsageReport, usageOfAll, useReport, wordsOf } from '../../usage.ts';
+import {
+  filterOf,
+  keyNamesOf,
+  type Sums,
+  sameReport,
+  type UsageReport,
+  usageOfAll,
+  useReport,
+  wordsOf,
+} from '../../usage.ts';
 import { Controls, METRIC_NAMES } from './controls.tsx';
 import { bucketsOf, courseBefore, csvOfGroups, figureOf, groupsOf, NONE, runningSums } from './groups.ts';
 import { both, type Dimension, type Metric, type UseFilters } from './search.ts';
-import { GroupTable } from './table.tsx';
+import { columnsOf, GroupTable, USE_TABLE } from './table.tsx';
 import { Totals } from './totals.tsx';
 
 const FirstRequest = lazy(() =>
@@ -35,12 +46,11 @@ export function UsePage() {
   const { key, model, provider, protocol, status, tag } = given;
   const filters = { key, model, provider, protocol, status, tag };
   const keyName = useKeyName(key);
-  const { span, asked } = useReport(given, (one) =>
-    usageOfAll({
-      ...{ span: one, by: [one.step, by], filters, subgroup: second },
-      ...{ top: Number(top), topBy: metric, compare: compare !== false },
-    }),
-  );
+  const questionOf = (one: Span) => ({
+    ...{ span: one, by: [one.step, by], filters, subgroup: second },
+    ...{ top: Number(top), topBy: metric, compare: compare !== false },
+  });
+  const { span, asked } = useReport(given, (one) => usageOfAll(questionOf(one)));
   const change = (next: Partial<ReturnType<typeof route.useSearch>>) =>
     navigate({ search: (search) => ({ ...search, ...next }) });
   const drill = (next: UseFilters) =>
@@ -71,6 +81,7 @@ export function UsePage() {
             <Report
               {...{ report, by, second, metric, span, filters, label }}
               isCumulative={cumulative === true}
+              same={sameReport(questionOf(span))}
               fileName={`use-by-${[by, ...(second ? [second] : [])].join('-').replaceAll(':', '-')}-${given.range ?? 'own'}.csv`}
               onDrill={drill}
               onZoom={(own) => change({ range: undefined, per: undefined, ...own })}
@@ -90,6 +101,7 @@ interface ReportProps {
   span: Span;
   filters: UseFilters;
   isCumulative: boolean;
+  same: SameCall;
   fileName: string;
   label(dimension: Dimension, id: string): string;
   onDrill(filters: UseFilters): void;
@@ -97,11 +109,14 @@ interface ReportProps {
 }
 
 function Report(props: ReportProps) {
-  const { report, by, second, metric, span, filters, isCumulative, fileName, label, onDrill, onZoom } = props;
+  const { report, by, second, metric, span, filters, isCumulative, same, fileName, label, onDrill, onZoom } = props;
   const { total, before } = report;
   const moments = momentsOf(span);
   const groups = groupsOf(report, { by, second, metric, moments });
   const { buckets, ids } = bucketsOf(groups, moments, isCumulative);
+  const [marked, setMarked] = useState<string>();
+  /** Groups without a colour of their own are one series. */
+  const seriesOf = (id: string) => (ids.includes(id) ? id : OTHER);
   const course = courseBefore(report, span, metric);
   const format = formatOf(metric, total);
   const title = `${METRIC_NAMES[metric]} per ${span.step}`;
@@ -124,24 +139,35 @@ function Report(props: ReportProps) {
             formatTime={(at) => formatMoment(at, span)}
             onZoom={(first, last) => onZoom(spanBetween(span, first.at, last.at))}
             onPick={pick}
+            marked={marked}
+            onMark={setMarked}
           />
         </div>
       </Card>
       <Card
         title={`By ${wordsOf(by)}${second ? `, then ${wordsOf(second)}` : ''}`}
         actions={
-          <button
-            data-export
-            type="button"
-            className="button"
-            onClick={() => saveFile(fileName, csvOfGroups(groups, { by, second, label }))}
-          >
-            <Download size={14} aria-hidden />
-            CSV
-          </button>
+          <div className="flex flex-wrap gap-2">
+            <CopyAs {...same} />
+            <ColumnChoice table={USE_TABLE} columns={columnsOf(by, second, before !== null)} />
+            <button
+              data-export
+              type="button"
+              className="button"
+              onClick={() => saveFile(fileName, csvOfGroups(groups, { by, second, label }))}
+            >
+              <Download size={14} aria-hidden />
+              CSV
+            </button>
+          </div>
         }
       >
-        <GroupTable {...{ by, second, groups, total, metric, span, filters, label, onDrill }} before={before?.total} />
+        <GroupTable
+          {...{ by, second, groups, total, metric, span, filters, label, onDrill }}
+          before={before?.total}
+          isMarked={(id) => marked !== undefined && seriesOf(id) === marked}
+          onMark={(id) => setMarked(id === undefined ? undefined : seriesOf(id))}
+        />
       </Card>
     </>
   );

@@ -3,9 +3,11 @@
 import type { ReactNode } from 'react';
 import { OTHER } from '../../parts/chart/colors.ts';
 import { Spark } from '../../parts/chart/spark.tsx';
+import { useHiddenColumns } from '../../parts/hidden-columns.ts';
 import { formatCount, formatShort, Money } from '../../parts/numbers.tsx';
 import { TableScroll } from '../../parts/page.tsx';
 import { RequestsLink } from '../../parts/requests-link.tsx';
+import { type Column, columnOf, numbers } from '../../parts/table.tsx';
 import type { Span } from '../../spans.ts';
 import { filterOf, type Sums, wordsOf } from '../../usage.ts';
 import { figureOf, type Group, NONE, type Subgroup } from './groups.ts';
@@ -25,30 +27,33 @@ export interface GroupTableProps {
   label(dimension: Dimension, id: string): string;
   /** Called with the filters of a line. */
   onDrill(filters: UseFilters): void;
+  /** Whether the group is the one that is pointed at, here or in the bars. */
+  isMarked(id: string): boolean;
+  /** Called with the group that is pointed at, and with nothing when none is. */
+  onMark(id: string | undefined): void;
+}
+
+/** Name under which the choice of its columns is kept. */
+export const USE_TABLE = 'Use';
+
+export function columnsOf(by: Dimension, second: Dimension | undefined, hasBefore: boolean): Column[] {
+  const figures = ['Requests', 'Failed', 'Partial', 'In', 'Cached', 'Out', 'Cost'];
+  const name = `${wordsOf(by)}${second ? `, then ${wordsOf(second)}` : ''}`;
+  return [name, ...[...figures, ...(hasBefore ? ['Before'] : []), 'Share', 'Trend'].map(numbers)];
 }
 
 export function GroupTable(props: GroupTableProps) {
   const { by, second, groups, total, before, metric, span, filters } = props;
-  const names = [
-    'Requests',
-    'Failed',
-    'Partial',
-    'In',
-    'Cached',
-    'Out',
-    'Cost',
-    ...(before ? ['Before'] : []),
-    'Share',
-    'Trend',
-  ];
+  const [hidden] = useHiddenColumns(USE_TABLE);
+  const [first = '', ...names] = columnsOf(by, second, before !== undefined).map((column) => columnOf(column).name);
+  const places = names.flatMap((name, index) => (hidden.includes(name) ? [index + 2] : []));
   return (
     <TableScroll label={`Use by ${wordsOf(by)}${second ? `, then ${wordsOf(second)}` : ''}`}>
-      <table className="data">
+      <table className="data" data-hidden={places.length > 0 ? places.join(' ') : undefined}>
         <thead>
           <tr>
             <th scope="col" className="first-letter:uppercase">
-              {wordsOf(by)}
-              {second && `, then ${wordsOf(second)}`}
+              {first}
             </th>
             {names.map((name) => (
               <th key={name} scope="col" className="number">
@@ -77,13 +82,20 @@ export function GroupTable(props: GroupTableProps) {
 }
 
 function GroupLines(props: GroupTableProps & { group: Group; whole: number }) {
-  const { group, whole, by, second, metric, span, filters, label, onDrill } = props;
+  const { group, whole, by, second, metric, span, filters, label, onDrill, isMarked, onMark } = props;
   const own = filtersOf(by, group.id, filters);
   const share = (sums: Sums) => (whole > 0 ? `${Math.round((100 * figureOf(sums, metric)) / whole)} %` : '—');
   const name = label(by, group.id);
+  const mark = {
+    'data-marked': isMarked(group.id) ? '' : undefined,
+    onPointerEnter: () => onMark(group.id),
+    onPointerLeave: () => onMark(undefined),
+    onFocus: () => onMark(group.id),
+    onBlur: () => onMark(undefined),
+  };
   return (
     <>
-      <tr data-opens={own && ''}>
+      <tr data-opens={own && ''} {...mark}>
         <td>
           <Name filters={own} onDrill={onDrill} className="font-medium">
             {name}
@@ -100,7 +112,7 @@ function GroupLines(props: GroupTableProps & { group: Group; whole: number }) {
         group.subgroups.map((sums: Subgroup) => {
           const ofBoth = own && filtersOf(second, sums.id, own);
           return (
-            <tr key={sums.id} data-opens={ofBoth && ''} data-level="2">
+            <tr key={sums.id} data-opens={ofBoth && ''} data-level="2" {...mark}>
               <td className="!pl-8">
                 <Name filters={ofBoth} onDrill={onDrill} className="text-dim">
                   {label(second, sums.id)}

@@ -36,6 +36,10 @@ export interface BarsProps {
   onZoom?(from: Bucket, to: Bucket): void;
   /** Called with the id of the series whose part of a bar was clicked. */
   onPick?(id: string): void;
+  /** Id of the series that stands out. */
+  marked?: string | undefined;
+  /** Called with the id of the series that is pointed at, and with nothing when none is. */
+  onMark?(id: string | undefined): void;
 }
 
 /** Until it is measured. */
@@ -83,7 +87,8 @@ export function StackedBars(props: BarsProps) {
   );
 }
 
-function Drawing({ label, buckets, series, line, format, formatTime, onZoom, onPick }: BarsProps) {
+function Drawing(props: BarsProps) {
+  const { label, buckets, series, line, format, formatTime, onZoom, onPick, marked, onMark } = props;
   const [shown, setShown] = useState<number>();
   const [start, setStart] = useState<number>();
   const titleId = useId();
@@ -119,12 +124,14 @@ function Drawing({ label, buckets, series, line, format, formatTime, onZoom, onP
         onPointerMove={(event) => {
           const at = bucketAt(event);
           setShown(at);
+          onMark?.(event.target instanceof SVGElement ? event.target.dataset.series : undefined);
           // A span that is drawn may end beside the drawing.
           if (start !== undefined && start !== at) event.currentTarget.setPointerCapture(event.pointerId);
         }}
         onPointerLeave={() => {
           setShown(undefined);
           setStart(undefined);
+          onMark?.(undefined);
         }}
         onPointerCancel={() => setStart(undefined)}
         onPointerDown={(event) => onZoom && setStart(bucketAt(event))}
@@ -177,6 +184,7 @@ function Drawing({ label, buckets, series, line, format, formatTime, onZoom, onP
                       height={Math.max(from - to, 0.5)}
                       rx={Math.min(1.5, x.bandwidth() / 4)}
                       fill={seriesColor(order, id)}
+                      opacity={marked === undefined || marked === id ? 1 : 0.3}
                     />
                   )
                 );
