@@ -164,6 +164,7 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
     ...options,
     startedAt: clock.now(),
     parts: () => parts,
+    ports: () => [address.port, admin?.address.port ?? config.admin?.port ?? address.port],
     recorder: accounting.recorder,
   });
   const dashboard = openDashboard(config, protocolOf('chat'), {

@@ -15,11 +15,15 @@ export interface AskedList {
   path: string;
   /** If true, a 404 means that the server has no such models. */
   optional: boolean;
+  /** Shorter than by default. */
+  timeoutMs?: number;
+  /** Fewer than by default. */
+  maxBytes?: number;
 }
 
 type AskedProvider = Pick<ActiveProvider, 'provider' | 'credentials' | 'headers'>;
 
-interface AskContext {
+export interface AskContext {
   upstream: UpstreamClient;
   userAgent: string;
   clock?: Clock;
@@ -57,13 +61,15 @@ export async function testProvider(
   }
 }
 
+/** Rejects with `unavailable` if no connection is made. */
 export async function fetchModelList(provider: AskedProvider, list: AskedList, context: AskContext): Promise<unknown> {
   const request = await listRequest(provider, list.path, context);
+  const { timeoutMs = LIST_TIMEOUT_MS, maxBytes = MAX_LIST_BYTES } = list;
   return new Promise<unknown>((resolve, reject) => {
     const exchange = context.upstream.send(
-      { ...request, total: LIST_TIMEOUT_MS },
+      { ...request, total: timeoutMs },
       collectResponse({
-        accepts: (size) => size <= MAX_LIST_BYTES,
+        accepts: (size) => size <= maxBytes,
         onResponse({ status, body }) {
           try {
             resolve(status === 404 && list.optional ? {} : parseModelList(status, body));
@@ -75,7 +81,7 @@ export async function fetchModelList(provider: AskedProvider, list: AskedList, c
           exchange.abort();
           reject(new GatewayError('upstream_error', 'Its list of models has no end.'));
         },
-        onFailure: reject,
+        onFailure: (cause, sent) => reject(sent ? cause : new GatewayError('unavailable', cause.message, { cause })),
       }),
     );
   });

@@ -15,6 +15,7 @@ import type { OperationReadings } from '../http/admin/request.ts';
 import { providerTypes } from '../providers/index.ts';
 import type { Store } from '../store/store.ts';
 import type { Recorder } from '../usage/recorder.ts';
+import type { LocalServer } from './local-servers.ts';
 import type { ProviderRegistry, ProviderState } from './provider-registry.ts';
 import { needsRestart } from './restart-needs.ts';
 
@@ -31,6 +32,8 @@ export interface OperationReadingsOptions {
   config: Config;
   startedAt: number;
   parts(): ConfigParts;
+  /** Ports of this gateway. */
+  ports(): number[];
   configSource?: ConfigSource;
   providerTypes?: ReadonlyMap<string, ProviderType>;
   store: Pick<Store, 'call' | 'engine' | 'health' | 'now'>;
@@ -111,12 +114,27 @@ export function createOperationReadings(options: OperationReadingsOptions) {
   }
 
   const testProvider = async (id: string): Promise<Json> => ({ id, ...(await parts().models.test(id)) });
-  const readings: OperationReadings = { config, providers, checkConfig, storeHealth, priceChanges, testProvider };
+  const localServers = async () => (await parts().models.findLocalServers(options.ports())).map(encodeLocalServer);
+  const readings: OperationReadings = {
+    config,
+    providers,
+    checkConfig,
+    storeHealth,
+    priceChanges,
+    testProvider,
+    localServers,
+  };
   return { ...readings, lookAtPrices };
 }
 
 function encodeProvider({ id, state, models, waitingFor }: ProviderState): Json {
   return { id, state, models, waiting_for: waitingFor ?? null };
+}
+
+function encodeLocalServer({ baseUrl, firstModels, problem, configuredAs, ...rest }: LocalServer): Json {
+  const { type, name, state, models, lines } = rest;
+  const about = { type, name, base_url: baseUrl, state, problem: problem ?? null };
+  return { ...about, models, first_models: firstModels, configured_as: configuredAs, lines };
 }
 
 function providerFault({ id, problem }: { id: string; problem?: string }): Json[] {

@@ -15,6 +15,7 @@ import { providerTypes } from '../providers/index.ts';
 import type { ActiveProvider, ConfiguredModels, ModelDirectory } from '../routing/model-directory.ts';
 import { createCredentials } from '../transport/credentials.ts';
 import type { UpstreamClient } from '../transport/upstream-client.ts';
+import type { LocalServer } from './local-servers.ts';
 import { type AskedList, fetchModelList, type ProviderTest, testProvider } from './model-list.ts';
 
 export interface ProviderState {
@@ -33,6 +34,8 @@ export interface ProviderRegistry extends ModelDirectory {
   states(): ProviderState[];
   /** Asks a provider for its models now, whatever is known of them. Rejects with `not_found` for one that is not configured. */
   test(id: string): Promise<ProviderTest>;
+  /** Asks the usual addresses of model servers on this machine, except for those of this gateway. */
+  findLocalServers(ownPorts: readonly number[]): Promise<LocalServer[]>;
   /** Resolves once every provider that is asked for its models has answered, or failed to. */
   discovered(): Promise<void>;
   /** Stops the discovery of models. */
@@ -79,6 +82,7 @@ export function createProviderRegistry(configs: readonly ProviderConfig[], conte
   const { routes = NO_ROUTES, types = providerTypes, clock = systemClock } = context;
   const slugs = new Set([...types.keys(), ...configs.map(({ id }) => id)]);
   const tests = new Map<string, Promise<ProviderTest>>();
+  let search: Promise<LocalServer[]> | undefined;
   let catalog: Catalog;
   let closed = false;
 
@@ -145,6 +149,11 @@ export function createProviderRegistry(configs: readonly ProviderConfig[], conte
     return testProvider(entry, context);
   }
 
+  async function searchLocalServers(ownPorts: readonly number[]): Promise<LocalServer[]> {
+    const { findLocalServers } = await import('./local-servers.ts');
+    return findLocalServers({ ...context, clock, types, configs, ownPorts });
+  }
+
   return {
     providers: registered,
     catalog: () => catalog,
@@ -156,6 +165,12 @@ export function createProviderRegistry(configs: readonly ProviderConfig[], conte
       const running = tests.get(id) ?? runTest(id).finally(() => tests.delete(id));
       tests.set(id, running);
       return running;
+    },
+    findLocalServers(ownPorts) {
+      search ??= searchLocalServers(ownPorts).finally(() => {
+        search = undefined;
+      });
+      return search;
     },
     states: () => configs.map((config) => stateOf(config, registered.get(config.id))),
     async discovered() {

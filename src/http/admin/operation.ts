@@ -9,7 +9,10 @@ import type { AdminOptions, AdminRequest } from './request.ts';
 import type { AdminHandlers } from './routes.ts';
 import { type ConfigText, configText } from './schema.ts';
 
-type OperationHandlers = Pick<AdminHandlers, 'Setup' | 'Config' | 'ConfigCheck' | 'StoreHealth' | 'ProviderTest'>;
+type OperationHandlers = Pick<
+  AdminHandlers,
+  'Setup' | 'Config' | 'ConfigCheck' | 'StoreHealth' | 'ProviderTest' | 'LocalServers'
+>;
 
 export function createOperationHandlers({ operation, keys, ...options }: AdminOptions): OperationHandlers {
   async function checkConfig({ body }: AdminRequest): Promise<Json> {
@@ -38,6 +41,7 @@ export function createOperationHandlers({ operation, keys, ...options }: AdminOp
     Config: async () => ({ data: operation.config() }),
     ConfigCheck: checkConfig,
     StoreHealth: async () => ({ data: await operation.storeHealth() }),
+    LocalServers: async () => ({ data: await operation.localServers() }),
     ProviderTest: async ({ parameters: { id = '' } }) => ({ data: await operation.testProvider(id) }),
   };
 }

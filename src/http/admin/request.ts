@@ -56,6 +56,8 @@ export interface OperationReadings {
   priceChanges(): Promise<Json>;
   /** Rejects with `not_found` for a provider that is not configured. */
   testProvider(id: string): Promise<Json>;
+  /** Model servers of this machine, at their usual addresses. */
+  localServers(): Promise<Json[]>;
 }
 
 /** Options of the handlers. */

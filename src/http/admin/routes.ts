@@ -15,6 +15,7 @@ import { literalStart, matchTemplate, type Route, type RouteDescription } from '
 import { USE_PARAMETERS, use } from '../use.ts';
 import type { AdminRequest } from './request.ts';
 import * as schemas from './schema.ts';
+import { localServers, setup } from './setup-schema.ts';
 
 interface AdminRoute extends Pick<ApiOperation, 'method' | 'path' | 'summary' | 'query'> {
   /** The response has a secret. */
@@ -187,7 +188,7 @@ const ROUTES = {
     summary: 'List models whose price changed since the gateway remembers prices, the newest change first',
     response: schemas.priceChanges,
   },
-  Setup: { method: 'GET', path: '/admin/v1/setup', summary: 'Show what a request needs', response: schemas.setup },
+  Setup: { method: 'GET', path: '/admin/v1/setup', summary: 'Show what a request needs', response: setup },
   Config: {
     method: 'GET',
     path: '/admin/v1/config',
@@ -209,6 +210,12 @@ const ROUTES = {
     method: 'POST',
     path: '/admin/v1/providers/{id}/test',
     summary: 'Ask a provider for its list of models now',
+  },
+  LocalServers: {
+    method: 'POST',
+    path: '/admin/v1/providers/local',
+    summary: 'Look for model servers of this machine at their usual addresses now',
+    response: localServers,
   },
   Replay: { method: 'POST', path: `${DELIVERY}/replay`, summary: 'Send a webhook once more', status: 202 },
   ViewList: { method: 'GET', path: VIEWS, summary: 'List views of operators', response: schemas.viewList },

@@ -12,7 +12,7 @@ import { KEY_STATES } from './key-list.ts';
 const closed = { additionalProperties: false };
 
 /** Null removes the setting. */
-function nullable<Schema extends TSchema>(schema: Schema) {
+export function nullable<Schema extends TSchema>(schema: Schema) {
   return Type.Union([schema, Type.Null()]);
 }
 
@@ -158,7 +158,7 @@ const savedView = Type.Object({
 export const viewList = Type.Object({ data: Type.Array(savedView) });
 export const oneView = Type.Object({ data: savedView });
 
-const count = Type.Integer({ minimum: 0 });
+export const count = Type.Integer({ minimum: 0 });
 const videoCounts = {
   tasks: count,
   seconds: Type.Integer({ minimum: 0, description: 'Length of the videos that were made.' }),
@@ -173,21 +173,6 @@ export const videoSummary = Type.Object({
       description: 'The one with the most tasks first.',
     }),
     complete: Type.Boolean({ description: 'False where the sums are of the newest tasks only.' }),
-  }),
-});
-
-const providerState = Type.Object({
-  id: Type.String(),
-  state: Type.Unsafe<string>({ type: 'string', enum: ['ready', 'waiting', 'unreachable'] }),
-  models: count,
-  waiting_for: nullable(Type.Array(Type.String(), { description: 'Environment variables that it needs.' })),
-});
-
-export const setup = Type.Object({
-  data: Type.Object({
-    providers: Type.Array(providerState),
-    active_keys: count,
-    last_request_at: nullable(Type.String({ format: 'date-time', description: 'End of the newest request.' })),
   }),
 });
 

@@ -1,4 +1,4 @@
-/** Providers: those that are ready, each with a test, and the variable that enables one of the others. */
+/** Providers: those that are ready, each with a test, the variable that enables one of the others, and local servers. */
 
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
@@ -9,6 +9,7 @@ import { formatCount } from '../../parts/numbers.tsx';
 import { ErrorNotice, Loaded } from '../../parts/states.tsx';
 import { Status } from '../../parts/status.tsx';
 import { useSession } from '../../session.ts';
+import { LocalServers } from './local.tsx';
 
 interface Provider {
   id: string;
@@ -25,6 +26,7 @@ interface TestResult {
 }
 
 export function Providers() {
+  const { isAdmin } = useSession();
   const asked = useQuery({
     queryKey: ['setup', 'providers'],
     queryFn: async () => (await bodyOf<{ data: { providers: Provider[] } }>(api.GET('/admin/v1/setup'))).data.providers,
@@ -41,6 +43,7 @@ export function Providers() {
               ))}
           </ul>
           <More waiting={providers.filter(({ state }) => state === 'waiting')} />
+          {isAdmin && <LocalServers />}
         </div>
       )}
     </Loaded>
