@@ -207,9 +207,10 @@ const health = createRoute({
 const config = createRoute({
   getParentRoute: () => root,
   path: '/config',
-  validateSearch: (search: Search): { find?: string; open?: string } => ({
+  validateSearch: (search: Search): { find?: string; open?: string; all?: true } => ({
     find: text(search.find),
     open: text(search.open),
+    all: truth(search.all),
   }),
   component: lazyRouteComponent(() => import('./pages/config/page.tsx'), 'ConfigPage'),
 });

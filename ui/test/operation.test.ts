@@ -82,6 +82,35 @@ for (const theme of ['light', 'dark'] satisfies Theme[]) {
     await assertSound(visitor);
   });
 
+  test(`settings that are not set are found, and lines for them are proposed, in the ${theme} theme`, async () => {
+    const visitor = await signInAsAdmin(browser, gateway, '/ui/config', { theme });
+    const { page } = visitor;
+    await page.getByRole('row', { name: /server.keep_alive/ }).waitFor();
+    assert.equal(await page.getByText('server.public_url').count(), 0);
+    await page.getByRole('searchbox').fill('public base url of the gateway');
+    await page.getByText('1 like that is not set.').waitFor();
+    await assertSound(visitor);
+    await page.getByRole('button', { name: 'Show it' }).click();
+    await page.getByRole('row', { name: /^server.public_url Public base URL of the gateway.* not set$/ }).waitFor();
+    await page.getByRole('searchbox').fill('');
+    const rows = page.getByRole('region', { name: 'Settings' }).locator('tbody tr');
+    await rows.filter({ hasText: 'limits.tokens_per_minute' }).first().waitFor();
+    const names = await rows.locator('td:first-child').allInnerTexts();
+    // Once each, those of a section together, and none of what is set in parts.
+    assert.equal(new Set(names).size, names.length);
+    assert.ok(Math.abs(names.indexOf('limits.tokens_per_minute') - names.indexOf('limits.requests_per_minute')) < 3);
+    for (const name of ['providers', 'keys', 'callbacks.secret_file']) assert.ok(!names.includes(name), name);
+    for (const name of ['tags', 'default_model', 'usage.export.folder']) assert.ok(names.includes(name), name);
+    await assertSound(visitor);
+    await page.getByRole('button', { name: 'server.public_url' }).click();
+    const panel = page.getByRole('dialog', { name: 'Setting' });
+    await panel.getByText('not set').waitFor();
+    await panel.getByRole('textbox', { name: 'Value' }).fill('https://gw.example.com');
+    await panel.getByText('server:\n  public_url: "https://gw.example.com"').waitFor();
+    await panel.getByText('valid', { exact: true }).waitFor();
+    await page.waitForURL(/all=true/);
+  });
+
   test(`endpoints, gateways and the store are described, in the ${theme} theme`, async () => {
     const visitor = await signInAsAdmin(browser, gateway, '/ui/health', { theme });
     const { page } = visitor;

@@ -9,7 +9,10 @@ export interface Setting {
     | { from: 'file'; line: number }
     | { from: 'environment'; variables: string[]; line?: number }
     | { from: 'command line' }
-    | { from: 'default' };
+    | { from: 'default' }
+    | { from: 'not set' };
+  /** What it is for; of one that is not set. */
+  about?: string;
 }
 
 export interface Change {

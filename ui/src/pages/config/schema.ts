@@ -32,7 +32,7 @@ export interface DescribedSetting {
   sections: { name: string; description: string }[];
 }
 
-const ROOT = JSON.parse(text) as SchemaNode;
+export const ROOT = JSON.parse(text) as SchemaNode;
 
 /** By a path such as `keys[0].name`; undefined for one that the schema does not know. */
 export function describeSetting(path: string): DescribedSetting | undefined {

@@ -1,37 +1,41 @@
-/** Every setting in use with its origin; one of them opens with what the schema says of it. */
+/** Every setting in use with its origin, and those that are not set; one of them opens with what the schema says of it. */
 
+import { useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import { lazy, Suspense, useMemo, useState } from 'react';
 import { commandWith } from '../../parts/copy-as.tsx';
 import { formatCount } from '../../parts/numbers.tsx';
 import { Panel } from '../../parts/panel.tsx';
+import { Segments } from '../../parts/segments.tsx';
 import { Empty } from '../../parts/states.tsx';
 import { FilterLine, SearchField, ShownCount, Table } from '../../parts/table.tsx';
 import { TableTools } from '../../parts/table-tools.tsx';
 import { useListKeys } from '../../parts/use-list-keys.ts';
-import type { Config } from './query.ts';
+import type { Config, Setting } from './query.ts';
 import { originOf, textOf } from './texts.ts';
 
 const Field = lazy(() => import('./field.tsx').then((module) => ({ default: module.Field })));
 
 const route = getRouteApi('/config');
 const COLUMNS = ['Setting', 'Value', 'From'];
+const VIEWS = ['in use', 'all'] as const;
 /** Settings that are added to the list at a time. */
 const PAGE = 500;
 
 export function Settings({ config: { settings, complete, origin } }: { config: Config }) {
-  const { find = '', open } = route.useSearch();
+  const { find = '', open, all } = route.useSearch();
   const navigate = route.useNavigate();
   const [most, setMost] = useState(PAGE);
-  const change = (next: { find?: string | undefined; open?: string | undefined }) =>
+  const change = (next: { find?: string | undefined; open?: string | undefined; all?: true | undefined }) =>
     navigate({ search: (search) => ({ ...search, ...next }), replace: true });
-  const found = useMemo(() => {
-    const words = find.toLowerCase().split(/\s+/).filter(Boolean);
-    return settings.filter((setting) => {
-      const text = `${setting.path} ${textOf(setting.value)} ${originOf(setting.source)}`.toLowerCase();
-      return words.every((word) => text.includes(word));
-    });
-  }, [settings, find]);
+  const { data: unset } = useQuery({
+    queryKey: ['config', 'unset', settings],
+    enabled: all === true || find !== '',
+    queryFn: async () => (await import('./unset.ts')).unsetSettings(settings),
+  });
+  const listed = useMemo(() => (all && unset ? inSections([...settings, ...unset]) : settings), [all, settings, unset]);
+  const found = useMemo(() => listed.filter(finder(find)), [listed, find]);
+  const unsetFound = all || find === '' ? 0 : (unset ?? []).filter(finder(find)).length;
   const shown = useMemo(() => found.slice(0, most), [found, most]);
   const paths = useMemo(() => shown.map(({ path }) => path), [shown]);
   const onOpen = (path: string) => change({ open: path });
@@ -44,7 +48,13 @@ export function Settings({ config: { settings, complete, origin } }: { config: C
           value={find}
           onChange={(next) => change({ find: next })}
         />
-        <ShownCount shown={found.length} all={settings.length} />
+        <Segments
+          label="Settings"
+          values={VIEWS}
+          value={all ? 'all' : 'in use'}
+          onChange={(view) => change({ all: view === 'all' || undefined })}
+        />
+        <ShownCount shown={found.length} all={listed.length} />
         <TableTools
           table="Settings"
           columns={COLUMNS}
@@ -58,7 +68,7 @@ export function Settings({ config: { settings, complete, origin } }: { config: C
         />
       </FilterLine>
       {shown.length === 0 ? (
-        <Empty title="No setting is like that" />
+        <Empty title={unsetFound > 0 ? 'No setting in use is like that' : 'No setting is like that'} />
       ) : (
         <Table
           label="Settings"
@@ -81,20 +91,30 @@ export function Settings({ config: { settings, complete, origin } }: { config: C
             </>
           }
         >
-          {shown.map(({ path, value, source }) => (
+          {shown.map(({ path, value, source, about }) => (
             <tr key={path} data-opens data-open={path === open ? '' : undefined}>
               <td className="font-mono text-[0.9em] max-sm:!whitespace-normal max-sm:wrap-anywhere">
                 <button type="button" className="text-left hover:text-accent max-sm:wrap-anywhere" {...rowProps(path)}>
                   {path}
                 </button>
               </td>
-              <td className="min-w-36 max-w-[32rem] !whitespace-normal break-all font-mono text-[0.9em]">
-                {textOf(value)}
+              <td className="min-w-36 max-w-[32rem] !whitespace-normal break-words font-mono text-[0.9em]">
+                {about === undefined ? textOf(value) : <span className="font-sans text-dim">{about}</span>}
               </td>
-              <td className={source.from === 'default' ? 'text-dim' : ''}>{originOf(source)}</td>
+              <td className={source.from === 'default' || source.from === 'not set' ? 'text-dim' : ''}>
+                {originOf(source)}
+              </td>
             </tr>
           ))}
         </Table>
+      )}
+      {unsetFound > 0 && (
+        <p className="flex flex-wrap items-center justify-center gap-3 border-t p-3 text-dim">
+          {formatCount(unsetFound)} like that {unsetFound === 1 ? 'is' : 'are'} not set.
+          <button type="button" className="button" onClick={() => change({ all: true })}>
+            Show {unsetFound === 1 ? 'it' : 'them'}
+          </button>
+        </p>
       )}
       <Panel title="Setting" isOpen={open !== undefined} onClose={() => change({ open: undefined })}>
         {open !== undefined && (
@@ -105,4 +125,18 @@ export function Settings({ config: { settings, complete, origin } }: { config: C
       </Panel>
     </>
   );
+}
+
+function finder(find: string): (setting: Setting) => boolean {
+  const words = find.toLowerCase().split(/\s+/).filter(Boolean);
+  return ({ path, value, source, about = '' }) => {
+    const text = `${path} ${textOf(value)} ${originOf(source)} ${about}`.toLowerCase();
+    return words.every((word) => text.includes(word));
+  };
+}
+
+/** Each with the others of its section. */
+function inSections(settings: readonly Setting[]): Setting[] {
+  const sectionOf = ({ path }: Setting) => path.split(/[.[]/, 1)[0] ?? '';
+  return [...Map.groupBy(settings, sectionOf).values()].flat();
 }
