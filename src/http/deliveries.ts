@@ -14,8 +14,9 @@ import {
 import type { WebhookSecrets } from '../webhooks/secrets.ts';
 import { signatureHeaders } from '../webhooks/signature.ts';
 import { iso } from './admin/key-object.ts';
-import { encodePosition, option, position, whole } from './admin/query.ts';
+import { encodePosition, option, position, searchText, whole } from './admin/query.ts';
 import type { TextBody } from './http-response.ts';
+import { encodeTotal, isFirstPage } from './list-total.ts';
 import { FORMAT, type Parameter } from './openapi/operation.ts';
 import type { KeyNames } from './requests/object.ts';
 import { readFormat } from './use.ts';
@@ -60,6 +61,7 @@ export const DELIVERY_PARAMETERS: readonly Parameter[] = [
     Type.Unsafe<string>({ type: 'string', enum: [...OUTCOMES] }),
     'Only those whose last attempt ended so.',
   ),
+  parameter('search', Type.String(), 'Only those with this text in the id of the task, the event, or the host.'),
   FORMAT,
 ];
 
@@ -78,15 +80,20 @@ export function createDeliveryReader({ store, secrets, now }: DeliveryReaderOpti
   }
 
   async function pageOf(query: URLSearchParams, scope: DeliveryScope): Promise<Json> {
-    const { deliveries, next } = await searchDeliveries(store, {
-      limit: whole(query, 'limit', PAGE),
-      after: position(query),
+    const filter = {
       state: option(query, 'state', STATES),
       host: query.get('host') ?? undefined,
       outcome: option(query, 'outcome', OUTCOMES),
+      search: searchText(query, 'search'),
       owner: scope.owner,
-    });
-    return { data: deliveries.map((one) => encode(one, scope)), next: next ? encodePosition(next) : null };
+    };
+    const page = { limit: whole(query, 'limit', PAGE), after: position(query) };
+    const [{ deliveries, next }, total] = await Promise.all([
+      searchDeliveries(store, { ...page, ...filter }),
+      isFirstPage(query) ? store.call('countDeliveries', filter) : undefined,
+    ]);
+    const data = deliveries.map((one) => encode(one, scope));
+    return { data, next: next ? encodePosition(next) : null, ...encodeTotal(total) };
   }
 
   return {

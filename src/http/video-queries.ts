@@ -3,6 +3,7 @@
 import { GatewayError } from '../core/errors.ts';
 import type { VideoStatus } from '../records/video-task.ts';
 import type { TaskQuery } from '../videos/videos.ts';
+import { searchText } from './admin/query.ts';
 
 const DEFAULT_PAGE_SIZE = 20;
 const MAX_PAGE_SIZE = 100;
@@ -24,12 +25,14 @@ export function readTaskQuery(query: URLSearchParams): TaskQuery {
   if (after !== undefined && !UUID.test(after)) throw invalid('after', 'must be the id of a task');
   const status = query.get('status') ?? undefined;
   const model = query.get('model') ?? undefined;
+  const search = searchText(query, 'search');
   return {
     limit: readInteger(query, 'limit', { min: 1, max: MAX_PAGE_SIZE, defaultValue: DEFAULT_PAGE_SIZE }),
     order: readOption('order', query.get('order') ?? 'desc', ORDERS),
     ...(after !== undefined && { after }),
     ...(status !== undefined && { status: readOption('status', status, VIDEO_STATUSES) }),
     ...(model !== undefined && { model }),
+    ...(search !== undefined && { search }),
   };
 }
 

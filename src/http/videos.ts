@@ -7,7 +7,9 @@ import { readBody } from '../core/json/body.ts';
 import type { Json } from '../core/json/json.ts';
 import { isTerminal, type VideoTask } from '../records/video-task.ts';
 import { encodeVideoModels } from '../videos/model-list.ts';
+import { flag } from './admin/query.ts';
 import type { HttpResponse, TextBody } from './http-response.ts';
+import { encodeTotal } from './list-total.ts';
 import type { VideoAction } from './openapi/videos.ts';
 import { createRate } from './rate.ts';
 import { keyOf, type RequestContext } from './request-context.ts';
@@ -60,8 +62,8 @@ export function createVideoHandlers(options: VideoOptions, admission: AdmissionC
     // A start does not need it.
     const { fileOfList } = await import('./list-file.ts');
     return fileOfList('videos', query, async (page) => {
-      const { tasks, more } = await videos.list(owner, readTaskQuery(page));
-      return { data: tasks.map(options.encode), next: more ? tasks.at(-1)?.id : null };
+      const { tasks, next } = await videos.list(owner, readTaskQuery(page));
+      return { data: tasks.map(options.encode), next };
     });
   }
 
@@ -89,10 +91,13 @@ export function createVideoHandlers(options: VideoOptions, admission: AdmissionC
         return context.send({ headers: { 'cache-control': 'no-store', ...headers }, body: text });
       }
       const query = readTaskQuery(context.query);
-      const { tasks, more } = await withStoreRetry(() => videos.list(owner, query));
-      const [first, last] = [tasks[0], tasks.at(-1)];
-      const ends = first && last ? { first_id: first.id, last_id: last.id } : {};
-      return send(context, { object: 'list', data: tasks.map(options.encode), ...ends, has_more: more });
+      const [{ tasks, next }, total] = await withStoreRetry(() =>
+        Promise.all([videos.list(owner, query), flag(context.query, 'total') ? videos.count(owner, query) : undefined]),
+      );
+      const [first, last] = [tasks[0]?.id, next ?? tasks.at(-1)?.id];
+      const ends = { ...(first && { first_id: first }), ...(last && { last_id: last }) };
+      const data = tasks.map(options.encode);
+      return send(context, { object: 'list', data, ...ends, has_more: next !== undefined, ...encodeTotal(total) });
     },
     async get(context, match) {
       const { owner, id } = taskOf(context, match);

@@ -3,6 +3,7 @@
 import { GatewayError } from '../core/errors.ts';
 import type { JobHandler } from '../jobs/job.ts';
 import { isTerminal, type VideoStatus, type VideoTask } from '../records/video-task.ts';
+import type { ListTotal } from '../store/list-search.ts';
 import { cancelTask } from './cancel.ts';
 import type { VideoContext } from './context.ts';
 import { type CreatedTask, createTask, type NewTask } from './create.ts';
@@ -21,6 +22,14 @@ export interface TaskQuery {
   order: 'asc' | 'desc';
   status?: VideoStatus;
   model?: string;
+  /** Text of the id, the model, or the beginning of the prompt. */
+  search?: string;
+}
+
+export interface TaskPage {
+  tasks: VideoTask[];
+  /** `after` of the next page; absent at the end. A page of a search may be empty although there is one. */
+  next?: string;
 }
 
 /**
@@ -34,7 +43,9 @@ export interface Videos {
   /** Reads a task without checking its owner, e.g. for a signed URL. */
   find(id: string): Promise<VideoTask>;
   /** Tasks of all owners if `owner` is undefined. */
-  list(owner: string | undefined, query: TaskQuery): Promise<{ tasks: VideoTask[]; more: boolean }>;
+  list(owner: string | undefined, query: TaskQuery): Promise<TaskPage>;
+  /** How many of the newest tasks a list has. */
+  count(owner: string | undefined, query: Pick<TaskQuery, 'status' | 'model' | 'search'>): Promise<ListTotal>;
   /** Throws `cancel_not_possible`; a terminal task is returned as it is. */
   cancel(owner: string, id: string, options: { abandon: boolean }): Promise<VideoTask>;
   /** Throws `video_not_terminal`. */
@@ -71,16 +82,24 @@ export function createVideos(options: VideosOptions): Videos {
     return task;
   }
 
+  async function pageOf(owner: string | undefined, query: TaskQuery): Promise<TaskPage | undefined> {
+    if (query.search !== undefined) return store.call('searchVideos', { owner, ...query });
+    const { limit } = query;
+    const tasks = await store.call('listVideos', { owner, ...query, limit: limit + 1 });
+    const next = tasks && tasks.length > limit ? tasks[limit - 1]?.id : undefined;
+    return tasks && { tasks: tasks.slice(0, limit), ...(next !== undefined && { next }) };
+  }
+
   return {
     create: (task) => createTask(context, task),
     get: (owner, id) => readOwned(id, owner),
     find: readOwned,
-    async list(owner, { limit, ...query }) {
-      const tasks = await store.call('listVideos', { owner, limit: limit + 1, ...query });
-      if (!tasks)
-        throw new GatewayError('invalid_request', 'after must be the id of one of your tasks.', { param: 'after' });
-      return { tasks: tasks.slice(0, limit), more: tasks.length > limit };
+    async list(owner, query) {
+      const page = await pageOf(owner, query);
+      if (page) return page;
+      throw new GatewayError('invalid_request', 'after must be the id of one of your tasks.', { param: 'after' });
     },
+    count: (owner, { status, model, search }) => store.call('countVideos', { owner, status, model, search }),
     async cancel(owner, id, { abandon }) {
       const before = await readOwned(id, owner);
       return isTerminal(before.status) ? before : ((await cancelTask(context, id, { abandon })) ?? before);

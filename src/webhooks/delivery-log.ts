@@ -10,6 +10,7 @@ import type {
   DeliveryTrigger,
 } from '../store/delivery-log-rows.ts';
 import { WEBHOOK_JOB_KIND } from '../store/delivery-rows.ts';
+import { SEARCH_DEPTH } from '../store/list-search.ts';
 import type { DeliveryPosition, DeliverySearch } from '../store/operations/delivery-lists.ts';
 import type { Store } from '../store/store.ts';
 
@@ -55,9 +56,6 @@ export async function deliveriesOf(
 
 /** A delivery with its owner, for the operator. */
 export type OwnedDeliveryView = DeliveryView & { owner: string };
-
-/** Number of deliveries that one page of a search looks at. */
-const SEARCH_DEPTH = 5000;
 
 /** One page of the deliveries of all owners, newest first. It may be empty although a later one is not. */
 export async function searchDeliveries(

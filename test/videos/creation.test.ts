@@ -62,10 +62,10 @@ forEachStore((name, open) => {
     const page = async (order: 'asc' | 'desc', more = {}) => {
       const seen: string[] = [];
       for (let after: string | undefined; ; ) {
-        const { tasks, more: goesOn } = await rig.videos.list(OWNER, { limit: 2, order, after, ...more });
+        const { tasks, next } = await rig.videos.list(OWNER, { limit: 2, order, after, ...more });
         seen.push(...tasks.map(({ id }) => id));
-        after = seen.at(-1);
-        if (!goesOn) return seen;
+        if (next === undefined) return seen;
+        after = next;
       }
     };
     const oldest = await page('asc');

@@ -227,7 +227,8 @@ const settings = createRoute({
   component: lazyRouteComponent(() => import('./pages/settings/page.tsx'), 'SettingsPage'),
 });
 
-interface VideosSearch extends VideoFilters {
+interface VideosSearch extends Omit<VideoFilters, 'search'> {
+  find?: string;
   view?: 'grid' | 'list';
   open?: string;
 }
@@ -236,6 +237,7 @@ const videos = createRoute({
   getParentRoute: () => root,
   path: '/videos',
   validateSearch: (search: Search): VideosSearch => ({
+    find: text(search.find),
     status: oneOf(VIDEO_STATUSES, search.status),
     model: text(search.model),
     key: text(search.key),
@@ -245,7 +247,8 @@ const videos = createRoute({
   component: lazyRouteComponent(() => import('./pages/videos/page.tsx'), 'VideosPage'),
 });
 
-interface WebhooksSearch extends DeliveryFilters {
+interface WebhooksSearch extends Omit<DeliveryFilters, 'search'> {
+  find?: string;
   open?: string;
 }
 
@@ -253,6 +256,7 @@ const webhooks = createRoute({
   getParentRoute: () => root,
   path: '/webhooks',
   validateSearch: (search: Search): WebhooksSearch => ({
+    find: text(search.find),
     state: oneOf(DELIVERY_STATES, search.state),
     host: text(search.host),
     outcome: oneOf(OUTCOMES, search.outcome),

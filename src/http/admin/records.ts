@@ -7,10 +7,11 @@ import { HEARTBEAT_INTERVAL_MS, INSTANCE_TTL_MS } from '../../store/instance.ts'
 import type { JobFigures, LiveInstance } from '../../store/operations/figures.ts';
 import { readUseQuery, USE_DIMENSIONS } from '../../usage/use-query.ts';
 import { createDeliveryReader } from '../deliveries.ts';
+import { encodeTotal, isFirstPage } from '../list-total.ts';
 import { readText } from '../requests/query.ts';
 import { encodeUse, readFormat } from '../use.ts';
 import { iso } from './key-object.ts';
-import { whole } from './query.ts';
+import { searchText, whole } from './query.ts';
 import type { AdminOptions, AdminRequest } from './request.ts';
 import type { AdminHandlers } from './routes.ts';
 
@@ -38,12 +39,17 @@ export function createRecordHandlers(options: AdminOptions): RecordHandlers {
   async function audit({ query }: AdminRequest): Promise<Json> {
     const limit = whole(query, 'limit', PAGE);
     const after = whole(query, 'after', { least: 1, most: LARGEST, byDefault: undefined });
-    const subject = readText(query, 'subject');
-    // One more than is shown says whether there is another page.
-    const entries = await store.call('readAudit', { limit: limit + 1, after, subject });
-    const shown = entries.slice(0, limit);
-    const data = shown.map(({ at, requestId, ...entry }) => ({ ...entry, at: iso(at), request_id: requestId ?? null }));
-    return { data, next: entries.length > limit ? String(shown.at(-1)?.id) : null };
+    const filter = { subject: readText(query, 'subject'), search: searchText(query, 'search') };
+    const [{ entries, next }, total] = await Promise.all([
+      store.call('searchAudit', { limit, after, ...filter }),
+      isFirstPage(query) ? store.call('countAudit', filter) : undefined,
+    ]);
+    const data = entries.map(({ at, requestId, ...entry }) => ({
+      ...entry,
+      at: iso(at),
+      request_id: requestId ?? null,
+    }));
+    return { data, next: next === undefined ? null : String(next), ...encodeTotal(total) };
   }
 
   async function usage({ query }: AdminRequest): Promise<Json> {

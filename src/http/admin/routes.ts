@@ -6,6 +6,7 @@ import type { Json } from '../../core/json/json.ts';
 import type { Protocol } from '../../core/protocol.ts';
 import { DELIVERY_PARAMETERS } from '../deliveries.ts';
 import { TextBody } from '../http-response.ts';
+import { countedList } from '../list-total.ts';
 import { type ApiOperation, anyObject, JSON_TYPE } from '../openapi/operation.ts';
 import type { HttpContext } from '../request-context.ts';
 import { captureDetail } from '../requests/capture-schema.ts';
@@ -84,6 +85,7 @@ const ROUTES = {
     path: '/admin/v1/audit',
     summary: 'List what was changed, and by whom',
     query: schemas.AUDIT_PARAMETERS,
+    response: countedList,
   },
   Usage: {
     method: 'GET',
@@ -97,6 +99,7 @@ const ROUTES = {
     path: '/admin/v1/videos',
     summary: 'List video tasks of all keys',
     query: schemas.VIDEO_PARAMETERS,
+    response: countedList,
   },
   VideoSummary: {
     method: 'GET',
@@ -119,6 +122,7 @@ const ROUTES = {
     path: '/admin/v1/deliveries',
     summary: 'List webhooks of all keys',
     query: [...DELIVERY_PARAMETERS, schemas.KEY_FILTER],
+    response: countedList,
   },
   Receivers: {
     method: 'GET',

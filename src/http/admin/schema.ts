@@ -239,7 +239,12 @@ export const TAG_PARAMETERS = [
   parameter('search', Type.String(), 'Only those with this text in name=value.'),
 ];
 
-export const AUDIT_PARAMETERS = [LIMIT, AFTER, parameter('subject', Type.String(), 'What was changed.')];
+export const AUDIT_PARAMETERS = [
+  LIMIT,
+  AFTER,
+  parameter('subject', Type.String(), 'What was changed.'),
+  parameter('search', Type.String(), 'Only those with this text in actor, action, subject, or id of the request.'),
+];
 
 export const VIDEO_PARAMETERS = [
   FORMAT,
@@ -248,6 +253,11 @@ export const VIDEO_PARAMETERS = [
   parameter('status', Type.String(), 'Only those with this status.'),
   VIDEO_MODEL,
   KEY_FILTER,
+  parameter(
+    'search',
+    Type.String(),
+    'Only those with this text in id, model, or the first 500 characters of the prompt.',
+  ),
 ];
 
 export const MODEL_PARAMETERS = [

@@ -5,13 +5,14 @@ import type { Json } from '../../core/json/json.ts';
 import type { VideoAttempt, VideoTask } from '../../records/video-task.ts';
 import { createDeliveryReader } from '../deliveries.ts';
 import { listOrFile } from '../list-file.ts';
+import { encodeTotal, isFirstPage } from '../list-total.ts';
 import type { KeyNames } from '../requests/object.ts';
 import { readText } from '../requests/query.ts';
 import { serveContent } from '../video-content.ts';
 import { UUID, VIDEO_STATUSES } from '../video-queries.ts';
 import { summarizeVideos } from '../video-summary.ts';
 import { iso } from './key-object.ts';
-import { option, whole } from './query.ts';
+import { option, searchText, whole } from './query.ts';
 import type { AdminOptions, AdminRequest } from './request.ts';
 import type { AdminHandlers } from './routes.ts';
 
@@ -44,9 +45,13 @@ export function createTaskHandlers({ keys, store, video, secrets, clock: { now }
       throw new GatewayError('invalid_request', 'after must be the id of a task.', { param: 'after' });
     }
     const status = option(query, 'status', VIDEO_STATUSES);
-    const { tasks, more } = await videos.list(key, { limit, order: 'desc', after, status, model });
-    const names = await keys.names();
-    return { data: tasks.map((task) => encode(task, names)), next: more ? (tasks.at(-1)?.id ?? null) : null };
+    const filter = { status, model, search: searchText(query, 'search') };
+    const [{ tasks, next = null }, total, names] = await Promise.all([
+      videos.list(key, { limit, order: 'desc', after, ...filter }),
+      isFirstPage(query) ? videos.count(key, filter) : undefined,
+      keys.names(),
+    ]);
+    return { data: tasks.map((task) => encode(task, names)), next, ...encodeTotal(total) };
   }
 
   async function taskOf({ parameters: { id = '' } }: AdminRequest): Promise<VideoTask> {

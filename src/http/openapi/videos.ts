@@ -2,6 +2,7 @@
 
 import { type TSchema, Type } from 'typebox';
 import { videoSchema } from '../../videos/request-schema.ts';
+import { totalMembers } from '../list-total.ts';
 import type { RouteDescription } from '../route-table.ts';
 import { type ApiOperation, anyObject, FORMAT, JSON_TYPE, type Named, type Parameter } from './operation.ts';
 
@@ -85,11 +86,22 @@ export const VIDEO_DESCRIPTIONS = {
       query('after', Type.String({ format: 'uuid' }), 'The last task of the page before.'),
       query('status', Type.Enum(STATUSES), 'Only tasks of this status.'),
       query('model', Type.String(), 'Only tasks of this model.'),
+      query(
+        'search',
+        Type.String(),
+        'Only tasks with this text in id, model, or the first 500 characters of the prompt.',
+      ),
+      query('total', Type.Boolean(), 'Count them, too.'),
       FORMAT,
     ],
     response: json(
       'A page of tasks.',
-      Type.Object({ object: Type.Literal('list'), data: Type.Array(anyObject), has_more: Type.Boolean() }),
+      Type.Object({
+        object: Type.Literal('list'),
+        data: Type.Array(anyObject),
+        has_more: Type.Boolean(),
+        ...totalMembers,
+      }),
     ),
   },
   models: { summary: 'List video models with their capabilities', response: json('The models.', anyObject) },

@@ -11,6 +11,7 @@ import { oneView, videoSummary, viewBody, viewList } from '../admin/schema.ts';
 import { type Captures, readCapture } from '../captures.ts';
 import { createDeliveryReader, DELIVERY_PARAMETERS, type DeliveryReaderOptions } from '../deliveries.ts';
 import { TextBody } from '../http-response.ts';
+import { countedList } from '../list-total.ts';
 import { anyObject, JSON_TYPE } from '../openapi/operation.ts';
 import { keyOf, type RequestContext } from '../request-context.ts';
 import { captureDetail } from '../requests/capture-schema.ts';
@@ -129,7 +130,7 @@ export function selfRoutes(protocol: Protocol, options: SelfRouteOptions): Route
     {
       name: 'deliveries',
       path: DELIVERIES,
-      description: { summary: 'List own webhooks', query: DELIVERY_PARAMETERS, schema: anyObject },
+      description: { summary: 'List own webhooks', query: DELIVERY_PARAMETERS, schema: countedList },
       read: (query, scope) => deliveries.list(query, own(scope)),
     },
     {

@@ -6,6 +6,7 @@ import type { Json } from '../../core/json/json.ts';
 import { checkAccess } from '../../keys/scopes.ts';
 import type { KeyStore } from '../../keys/store.ts';
 import type { Store } from '../../store/store.ts';
+import { encodePosition, position, whole } from '../admin/query.ts';
 import type { SharedRate } from '../rate.ts';
 import type { HttpContext } from '../request-context.ts';
 import { encodeCookie, readCookie } from './cookie.ts';
@@ -26,6 +27,8 @@ export interface SessionHandlerOptions {
   clientsUrl?: (() => string) | undefined;
   now(): number;
 }
+
+const PAGE = { least: 1, most: 100, byDefault: 100 };
 
 export function createSessionHandlers(options: SessionHandlerOptions): SessionHandlers {
   const { gate, store, keys, wrongLogin, addressOf, clientsUrl, now } = options;
@@ -89,8 +92,15 @@ export function createSessionHandlers(options: SessionHandlerOptions): SessionHa
 
   async function list(context: HttpContext): Promise<SessionResponse> {
     const { id: own, role, key } = sessionOf(context);
-    const rows = await sessions.list(key?.id);
-    const shown = role === 'viewer' ? rows.filter(({ id }) => id === own) : rows;
+    const limit = whole(context.query, 'limit', PAGE);
+    const after = position(context.query);
+    const { rows, total } = await sessions.list(
+      { ...(key && { keyId: key.id }), ...(role === 'viewer' && { id: own }) },
+      // One more than is shown says whether there is another page.
+      { limit: limit + 1, after: after && { openedAt: after.createdAt, id: after.id } },
+    );
+    const shown = rows.slice(0, limit);
+    const last = rows.length > limit ? shown.at(-1) : undefined;
     const names = await keys.names();
     const data = shown.map((row) => ({
       id: row.id,
@@ -102,7 +112,8 @@ export function createSessionHandlers(options: SessionHandlerOptions): SessionHa
       seen_at: iso(row.seenAt),
       current: row.id === own,
     }));
-    return { body: { data } };
+    const next = last ? encodePosition({ createdAt: last.openedAt, id: last.id }) : null;
+    return { body: { data, total, next } };
   }
 
   async function remove(

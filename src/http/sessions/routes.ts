@@ -1,6 +1,6 @@
 /** Routes of sessions of the dashboard: open, look at and end them, and make links that open them. */
 
-import type { TSchema } from 'typebox';
+import { type TSchema, Type } from 'typebox';
 import { GatewayError } from '../../core/errors.ts';
 import { readBody } from '../../core/json/body.ts';
 import { assertValid } from '../../core/json/check.ts';
@@ -11,7 +11,7 @@ import type { HttpContext } from '../request-context.ts';
 import { literalStart, matchTemplate, type Route } from '../route-table.ts';
 import { endedSession, link, login, openedLink, session, sessionList } from './schema.ts';
 
-interface SessionRoute extends Pick<ApiOperation, 'method' | 'path' | 'summary' | 'access'> {
+interface SessionRoute extends Pick<ApiOperation, 'method' | 'path' | 'summary' | 'access' | 'query'> {
   body?: TSchema;
   /** 200 if absent. */
   status?: number;
@@ -46,7 +46,11 @@ const ROUTES = {
     method: 'GET',
     path: SESSIONS,
     access: 'session',
-    summary: 'List sessions: all for an admin, else the own ones',
+    summary: 'List sessions, the newest first: all for an admin, else the own ones',
+    query: [
+      { name: 'limit', schema: Type.Integer({ minimum: 1, maximum: 100 }), description: 'Sessions on a page.' },
+      { name: 'after', schema: Type.String(), description: 'The `next` of the page before.' },
+    ],
     schema: sessionList,
   },
   SessionRemoval: {
@@ -112,11 +116,15 @@ async function readJson({ body }: HttpContext, schema: TSchema): Promise<Json> {
   return given;
 }
 
-function describe(name: string, { summary, body, status = 200, schema }: SessionRoute): ReturnType<Route['describe']> {
+function describe(
+  name: string,
+  { summary, query, body, status = 200, schema }: SessionRoute,
+): ReturnType<Route['describe']> {
   return {
     id: `ui_${name}`,
     tag: 'ui',
     summary,
+    ...(query && { query }),
     ...(body && { body: { types: [JSON_TYPE], schema: { name: `Ui${name}`, schema: body } } }),
     response: { status, description: 'As it then is.', type: JSON_TYPE, schema },
   };

@@ -55,6 +55,8 @@ export const sessionList = Type.Object({
       current: Type.Boolean({ description: 'Whether it is the one that asks.' }),
     }),
   ),
+  total: Type.Integer({ minimum: 0, description: 'Number of sessions on all pages.' }),
+  next: nullable(Type.String({ description: '`after` of the next page.' })),
 });
 
 export const endedSession = Type.Object({ deleted: Type.Boolean() });

@@ -6,7 +6,7 @@ import { digestOf } from '../../keys/key.ts';
 import type { Key, KeyStore } from '../../keys/store.ts';
 import type { Secret } from '../../security/secret.ts';
 import type { Author } from '../../store/audit-rows.ts';
-import type { SessionEnds, SessionRow } from '../../store/operations/dashboard.ts';
+import type { SessionEnds, SessionPosition, SessionRow, SessionSearch } from '../../store/operations/dashboard.ts';
 import type { Store } from '../../store/store.ts';
 import { digestOfSecret, newSecret } from './login-code.ts';
 import type { Role } from './roles.ts';
@@ -38,12 +38,17 @@ export interface SessionsOptions {
   clock: Pick<Clock, 'now'>;
 }
 
+interface SessionPage {
+  limit: number;
+  after?: SessionPosition | undefined;
+}
+
 export interface Sessions {
   /** Undefined if the text is wrong or no longer valid. */
   open(login: Login, opening: Opening): Promise<{ session: BrowserSession; cookie: string } | undefined>;
   find(cookie: string): Promise<BrowserSession | undefined>;
-  /** All, or those of a key. */
-  list(keyId?: string): Promise<SessionRow[]>;
+  /** A page of all, or of those of a key, and the number of all pages together. */
+  list(search: SessionSearch, page: SessionPage): Promise<{ rows: SessionRow[]; total: number }>;
   /** False if there is none with this id, or none of this key. */
   end(id: string, author: Author, keyId?: string): Promise<boolean>;
 }
@@ -124,7 +129,7 @@ export function createSessions({ store, keys, token, clock: { now } }: SessionsO
       return session;
     },
 
-    list: (keyId) => store.call('listSessions', { ...ends(), ...(keyId !== undefined && { keyId }) }),
+    list: (search, page) => store.call('listSessions', { ...ends(), ...search, ...page }),
 
     end: (id, author, keyId) =>
       store.call('endSession', { id, author, now: now(), ...(keyId !== undefined && { keyId }) }),

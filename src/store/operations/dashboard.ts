@@ -93,16 +93,39 @@ export const touchSession = writing<{ digest: string; now: number }, void>('stat
   await transaction.run('UPDATE session SET seen_at = :now WHERE digest = :digest AND seen_at < :now', values);
 });
 
-/** Those that have not ended, the one seen last first. */
-export const listSessions = reading<SessionEnds & { keyId?: string }, SessionRow[]>(
-  'state',
-  async (transaction, { openedBefore, seenBefore, keyId }) => {
-    const sql = `SELECT * FROM session WHERE opened_at > :openedBefore AND seen_at > :seenBefore
-      ${keyId === undefined ? '' : 'AND key_id = :keyId'} ORDER BY seen_at DESC, id LIMIT 1000`;
-    const values = { openedBefore, seenBefore, ...(keyId !== undefined && { keyId }) };
-    return (await transaction.all(sql, values)).map(sessionRow);
-  },
-);
+export interface SessionSearch {
+  keyId?: string;
+  /** Only this one. */
+  id?: string;
+}
+
+export interface SessionPosition {
+  openedAt: number;
+  id: string;
+}
+
+/** Those that have not ended, the newest first, and how many there are. That they are seen does not move them. */
+export const listSessions = reading<
+  SessionEnds & SessionSearch & { limit: number; after?: SessionPosition | undefined },
+  { rows: SessionRow[]; total: number }
+>('state', async (transaction, { openedBefore, seenBefore, keyId, id, limit, after }) => {
+  const values = { openedBefore, seenBefore, ...(keyId !== undefined && { keyId }), ...(id !== undefined && { id }) };
+  const conditions = [
+    'opened_at > :openedBefore AND seen_at > :seenBefore',
+    ...(keyId === undefined ? [] : ['key_id = :keyId']),
+    ...(id === undefined ? [] : ['id = :id']),
+  ];
+  const [counted] = await transaction.all(
+    `SELECT count(*) AS n FROM session WHERE ${conditions.join(' AND ')}`,
+    values,
+  );
+  if (after) conditions.push('(opened_at, id) < (:openedAt, :after)');
+  const rows = await transaction.all(
+    `SELECT * FROM session WHERE ${conditions.join(' AND ')} ORDER BY opened_at DESC, id DESC LIMIT :limit`,
+    { ...values, limit, ...(after && { openedAt: after.openedAt, after: after.id }) },
+  );
+  return { rows: rows.map(sessionRow), total: Number(counted?.n) };
+});
 
 /** Ends a session, if it is one of the key where that is given; false if there is none. */
 export const endSession = writing<{ id: string; keyId?: string; now: number; author: Author }, boolean>(

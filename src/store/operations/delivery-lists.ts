@@ -7,6 +7,7 @@ import {
   type DeliveryState,
   deliveryRows,
 } from '../delivery-log-rows.ts';
+import { findRows, hasText, type ListTotal, TOTAL_DEPTH, totalOf } from '../list-search.ts';
 import { type Row, reading, scanning, type Transaction } from '../operation.ts';
 
 export interface DeliverySearch {
@@ -21,6 +22,8 @@ export interface DeliverySearch {
   host?: string;
   /** Of its last attempt. */
   outcome?: DeliveryOutcome;
+  /** Text of its id, which begins with that of its task, or of the host. */
+  search?: string;
 }
 
 export interface DeliveryPosition {
@@ -38,7 +41,26 @@ const LAST_OUTCOME = 'SELECT outcome FROM delivery_attempt WHERE delivery_id = d
 
 /** Newest first. */
 export const findDeliveries = scanning<DeliverySearch, FoundDeliveries>('state', async (transaction, search) => {
-  const { limit, depth, after, owner, outcome } = search;
+  const seen = await readLightRows(transaction, search);
+  const { found, last } = findRows(seen, search, (row) => matches(row, search));
+  return {
+    rows: found.length === 0 ? [] : await readRows(transaction, found),
+    ...(last && { next: { createdAt: Number(last.created_at), id: String(last.id) } }),
+  };
+});
+
+/** Of the newest webhooks. */
+export const countDeliveries = scanning<Omit<DeliverySearch, 'limit' | 'depth' | 'after'>, ListTotal>(
+  'state',
+  async (transaction, search) =>
+    totalOf(await readLightRows(transaction, { ...search, depth: TOTAL_DEPTH + 1 }), (row) => matches(row, search)),
+);
+
+/** In the order of an index, and without what is long. */
+async function readLightRows(
+  transaction: Transaction,
+  { depth, after, owner, outcome }: Omit<DeliverySearch, 'limit'>,
+): Promise<Row[]> {
   const conditions = ['TRUE'];
   const values: Row = { depth };
   if (owner !== undefined) {
@@ -50,25 +72,12 @@ export const findDeliveries = scanning<DeliverySearch, FoundDeliveries>('state',
     values.createdAt = after.createdAt;
     values.after = after.id;
   }
-  const seen = await transaction.all(
+  return transaction.all(
     `SELECT id, url, state, created_at${outcome === undefined ? '' : `, (${LAST_OUTCOME}) AS outcome`}
      FROM delivery WHERE ${conditions.join(' AND ')} ORDER BY created_at DESC, id DESC LIMIT :depth`,
     values,
   );
-  const found: Row[] = [];
-  let looked = 0;
-  for (const row of seen) {
-    if (found.length === limit) break;
-    looked++;
-    if (matches(row, search)) found.push(row);
-  }
-  const last = seen[looked - 1];
-  const isOver = looked === seen.length && seen.length < depth;
-  return {
-    rows: found.length === 0 ? [] : await readRows(transaction, found),
-    ...(!isOver && last && { next: { createdAt: Number(last.created_at), id: String(last.id) } }),
-  };
-});
+}
 
 async function readRows(transaction: Transaction, found: readonly Row[]): Promise<DeliveryRow[]> {
   const ids: Row = Object.fromEntries(found.map(({ id = null }, index) => [`id${index}`, id]));
@@ -79,10 +88,15 @@ async function readRows(transaction: Transaction, found: readonly Row[]): Promis
   return deliveryRows(await transaction.all(sql, ids));
 }
 
-function matches(row: Row, { state, host, outcome }: DeliverySearch): boolean {
+function matches(
+  row: Row,
+  { state, host, outcome, search }: Pick<DeliverySearch, 'state' | 'host' | 'outcome' | 'search'>,
+): boolean {
   if (state !== undefined && row.state !== state) return false;
   if (outcome !== undefined && row.outcome !== outcome) return false;
-  return host === undefined || new URL(String(row.url)).host === host;
+  if (host === undefined && search === undefined) return true;
+  const { host: own } = new URL(String(row.url));
+  return (host === undefined || own === host) && hasText(search, [row.id, own]);
 }
 
 /** The bytes that are sent; undefined once they are erased. */

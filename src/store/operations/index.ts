@@ -27,6 +27,7 @@ import * as usageJournal from './usage-journal.ts';
 import * as usageMinutes from './usage-minutes.ts';
 import * as usageRetention from './usage-retention.ts';
 import * as usageSums from './usage-sums.ts';
+import * as videoLists from './video-lists.ts';
 import * as videoRetention from './video-retention.ts';
 import * as videoUse from './video-usage.ts';
 import * as videos from './videos.ts';
@@ -42,6 +43,7 @@ export const operations = {
   ...conversations,
   ...jobs,
   ...videos,
+  ...videoLists,
   ...videoRetention,
   ...videoUse,
   ...dashboard,

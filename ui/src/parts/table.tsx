@@ -93,10 +93,24 @@ export function FilterLine({ children }: { children: ReactNode }) {
   return <div className="flex flex-wrap items-center gap-2 border-b p-3">{children}</div>;
 }
 
-export function ShownCount({ shown, all }: { shown: number; all: number }) {
+/** Members of the first page of a list whose newest entries are counted. */
+export interface CountedPage {
+  total?: number;
+  total_complete?: boolean;
+}
+
+interface ShownCountProps {
+  shown: number;
+  all: number;
+  /** There may be more than were counted. */
+  isPartial?: boolean;
+}
+
+export function ShownCount({ shown, all, isPartial = false }: ShownCountProps) {
   return (
     <span className="px-1 text-dim" role="status">
       {shown} of {all}
+      {isPartial && ' or more'}
     </span>
   );
 }

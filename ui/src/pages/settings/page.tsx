@@ -1,6 +1,6 @@
 /** Settings: sessions that can be ended, saved views, the theme, and the licences of what the pages are made of. */
 
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useInfiniteQuery, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { api, bodyOf, request } from '../../api.ts';
@@ -9,11 +9,12 @@ import { Card, Page } from '../../parts/page.tsx';
 import { Segments } from '../../parts/segments.tsx';
 import { Empty, ErrorNotice, Loaded } from '../../parts/states.tsx';
 import { Status } from '../../parts/status.tsx';
-import { Table } from '../../parts/table.tsx';
+import { Older, ShownCount, Table } from '../../parts/table.tsx';
 import { SaveRows } from '../../parts/table-tools.tsx';
 import { useSession } from '../../session.ts';
 import { chooseTheme, useTheme } from '../../theme.ts';
 import { pageOf, useViews, VIEW_PAGES } from '../../views.ts';
+import { AuditLog } from './audit.tsx';
 
 interface SessionRow {
   id: string;
@@ -26,16 +27,28 @@ interface SessionRow {
   current: boolean;
 }
 
+interface SessionPage {
+  data: SessionRow[];
+  /** Number of sessions on all pages. */
+  total: number;
+  next: string | null;
+}
+
+const PAGE_SIZE = 50;
 const THEMES = ['system', 'light', 'dark'] as const;
 const OPENED_WITH = { code: 'a one-time link', token: 'the admin token', key: 'a key' };
 
 export function SettingsPage() {
-  const { isAdmin } = useSession();
+  const { isAdmin, isOperator } = useSession();
   const theme = useTheme();
-  const sessions = useQuery({
+  const pages = useInfiniteQuery({
     queryKey: ['sessions'],
-    queryFn: async () => (await bodyOf<{ data: SessionRow[] }>(api.GET('/ui/sessions'))).data,
+    initialPageParam: undefined as string | undefined,
+    queryFn: ({ pageParam: after }) =>
+      bodyOf<SessionPage>(api.GET('/ui/sessions', { params: { query: { limit: PAGE_SIZE, after } } })),
+    getNextPageParam: ({ next }) => next ?? undefined,
   });
+  const rows = pages.data?.pages.flatMap(({ data }) => data) ?? [];
   return (
     <Page
       title="Settings"
@@ -45,12 +58,22 @@ export function SettingsPage() {
           : 'Own sessions, saved views, and the look of this browser.'
       }
     >
-      <Card title="Sessions" actions={<SaveRows file="browser-sessions" rows={sessions.data ?? []} />}>
-        <Loaded asked={sessions}>{(rows) => <Sessions rows={rows} />}</Loaded>
+      <Card
+        title="Sessions"
+        actions={
+          <>
+            <ShownCount shown={rows.length} all={pages.data?.pages[0]?.total ?? rows.length} />
+            <SaveRows file="browser-sessions" rows={rows} />
+          </>
+        }
+      >
+        <Loaded asked={{ ...pages, data: pages.data && rows }}>{(shown) => <Sessions rows={shown} />}</Loaded>
+        <Older pages={pages} />
       </Card>
       <Card title="Saved views">
         <Views />
       </Card>
+      {isOperator && <AuditLog />}
       <Card title="Theme">
         <div className="p-4">
           <Segments

@@ -14,7 +14,7 @@ import { Panel } from '../../parts/panel.tsx';
 import { Segments } from '../../parts/segments.tsx';
 import { Select } from '../../parts/select.tsx';
 import { Empty, Loaded } from '../../parts/states.tsx';
-import { FilterLine, Older } from '../../parts/table.tsx';
+import { FilterLine, Older, SearchField, ShownCount } from '../../parts/table.tsx';
 import { TableTools } from '../../parts/table-tools.tsx';
 import { useListKeys } from '../../parts/use-list-keys.ts';
 import { useSession } from '../../session.ts';
@@ -28,7 +28,8 @@ const route = getRouteApi('/videos');
 const VIEWS = ['grid', 'list'] as const;
 
 export function VideosPage() {
-  const { open, view = 'grid', ...filters } = route.useSearch();
+  const { open, view = 'grid', find, ...rest } = route.useSearch();
+  const filters = { ...rest, search: find };
   const navigate = route.useNavigate();
   const { isOperator, isAdmin, session } = useSession();
   const [isCreating, setCreating] = useState(false);
@@ -58,6 +59,11 @@ export function VideosPage() {
       {summary && summary.tasks > 0 && <Summary summary={summary} />}
       <Card>
         <FilterLine>
+          <SearchField
+            placeholder="Prompt, model or id"
+            value={find ?? ''}
+            onChange={(next) => change({ find: next })}
+          />
           <Select
             label="Status"
             value={filters.status ?? ''}
@@ -84,6 +90,11 @@ export function VideosPage() {
               onChange={(key) => change({ key: key || undefined })}
             />
           )}
+          <ShownCount
+            shown={tasks.length}
+            all={pages.data?.pages[0]?.total ?? tasks.length}
+            isPartial={pages.data?.pages[0]?.total_complete === false}
+          />
           <TableTools
             table="Videos"
             columns={view === 'list' ? columnsOf(isOperator) : undefined}
@@ -94,6 +105,7 @@ export function VideosPage() {
         <Loaded asked={asked}>
           {(shown) => (
             <Tasks
+              isWhole={!pages.hasNextPage}
               tasks={shown}
               view={view}
               open={open}
@@ -136,15 +148,17 @@ interface TasksProps {
   view: (typeof VIEWS)[number];
   open: string | undefined;
   isFiltered: boolean;
+  /** There is no further page. */
+  isWhole: boolean;
   onOpen(id: string): void;
 }
 
-function Tasks({ tasks, view, open, isFiltered, onOpen }: TasksProps) {
+function Tasks({ tasks, view, open, isFiltered, isWhole, onOpen }: TasksProps) {
   const rowProps = useListKeys(
     tasks.map(({ id }) => id),
     { open, onOpen },
   );
-  if (tasks.length === 0) return isFiltered ? <Empty title="No video is like that" /> : <NoVideos />;
+  if (tasks.length === 0 && isWhole) return isFiltered ? <Empty title="No video is like that" /> : <NoVideos />;
   const List = view === 'grid' ? Gallery : VideoTable;
   return <List tasks={tasks} open={open} rowProps={rowProps} />;
 }

@@ -2,6 +2,7 @@
 
 import { keepPreviousData, queryOptions, useInfiniteQuery, useMutation, useQueryClient } from '@tanstack/react-query';
 import { api, bodyOf, request } from '../../api.ts';
+import type { CountedPage } from '../../parts/table.tsx';
 import { useSession } from '../../session.ts';
 import type { VIDEO_STATUSES } from './search.ts';
 
@@ -46,11 +47,19 @@ export interface VideoFilters {
   status?: VideoTask['status'];
   model?: string;
   key?: string;
+  search?: string | undefined;
 }
 
-interface VideoPage {
+interface VideoPage extends CountedPage {
   data: VideoTask[];
   next: string | null;
+}
+
+/** As the holder of a key gets it. */
+interface OwnPage extends CountedPage {
+  data: VideoTask[];
+  has_more: boolean;
+  last_id?: string;
 }
 
 const LIMIT = 24;
@@ -67,9 +76,10 @@ export function useVideos({ key, ...filters }: VideoFilters) {
     queryFn: async ({ pageParam: after }): Promise<VideoPage> => {
       const query = { ...filters, after, limit: LIMIT };
       if (isOperator) return bodyOf(api.GET('/admin/v1/videos', { params: { query: { ...query, key } } }));
-      const { data } = await api.GET('/v1/videos', { params: { query } });
-      const { data: tasks, has_more: hasMore } = data as unknown as { data: VideoTask[]; has_more: boolean };
-      return { data: tasks, next: hasMore ? (tasks.at(-1)?.id ?? null) : null };
+      const counted = { ...query, total: after === undefined };
+      const { data } = await api.GET('/v1/videos', { params: { query: counted } });
+      const { has_more: hasMore, last_id: last, ...page } = data as unknown as OwnPage;
+      return { ...page, next: hasMore ? (last ?? null) : null };
     },
     getNextPageParam: ({ next }) => next ?? undefined,
     refetchInterval: ({ state }) => (state.data?.pages.some(({ data }) => data.some(isOpen)) ? LOOK_EVERY_MS : false),

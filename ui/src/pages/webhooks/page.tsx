@@ -14,7 +14,7 @@ import { Panel } from '../../parts/panel.tsx';
 import { Select } from '../../parts/select.tsx';
 import { Empty, Loaded } from '../../parts/states.tsx';
 import { Status, type Tone } from '../../parts/status.tsx';
-import { type Column, FilterLine, numbers, Older, Table } from '../../parts/table.tsx';
+import { type Column, FilterLine, numbers, Older, SearchField, ShownCount, Table } from '../../parts/table.tsx';
 import { TableTools } from '../../parts/table-tools.tsx';
 import { useListKeys } from '../../parts/use-list-keys.ts';
 import { useSession } from '../../session.ts';
@@ -27,7 +27,8 @@ import { SignatureForm } from './signature-form.tsx';
 const route = getRouteApi('/webhooks');
 
 export function WebhooksPage() {
-  const { open, ...filters } = route.useSearch();
+  const { open, find, ...rest } = route.useSearch();
+  const filters = { ...rest, search: find };
   const navigate = route.useNavigate();
   const { isOperator } = useSession();
   const [isChecking, setChecking] = useState(false);
@@ -53,6 +54,11 @@ export function WebhooksPage() {
       <Receivers receivers={receivers.data?.data ?? []} chosen={filters.host} onChoose={(host) => change({ host })} />
       <Card>
         <FilterLine>
+          <SearchField
+            placeholder="Task, event or host"
+            value={find ?? ''}
+            onChange={(next) => change({ find: next })}
+          />
           <Select
             label="State"
             value={filters.state ?? ''}
@@ -82,6 +88,11 @@ export function WebhooksPage() {
               onChange={(key) => change({ key: key || undefined })}
             />
           )}
+          <ShownCount
+            shown={deliveries.length}
+            all={pages.data?.pages[0]?.total ?? deliveries.length}
+            isPartial={pages.data?.pages[0]?.total_complete === false}
+          />
           <TableTools
             table="Webhooks"
             columns={columnsOf(isOperator)}

@@ -2,6 +2,7 @@
 
 import { queryOptions, useInfiniteQuery, useMutation, useQueryClient } from '@tanstack/react-query';
 import { api, bodyOf, request } from '../../api.ts';
+import type { CountedPage } from '../../parts/table.tsx';
 import { useSession } from '../../session.ts';
 import type { DELIVERY_STATES, OUTCOMES } from './search.ts';
 
@@ -38,9 +39,10 @@ export interface DeliveryFilters {
   state?: Delivery['state'];
   host?: string;
   key?: string;
+  search?: string | undefined;
 }
 
-interface DeliveryPage {
+interface DeliveryPage extends CountedPage {
   data: Delivery[];
   next: string | null;
 }

@@ -1,0 +1,30 @@
+/** Totals of lists of which only the newest rows are counted, on their first page. */
+
+import { Type } from 'typebox';
+import { type ListTotal, TOTAL_DEPTH } from '../store/list-search.ts';
+import { anyObject } from './openapi/operation.ts';
+
+/** Members of the response. */
+export const totalMembers = {
+  total: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      description: `Entries that the filters leave of the newest ${TOTAL_DEPTH}; absent on later pages.`,
+    }),
+  ),
+  total_complete: Type.Optional(Type.Boolean({ description: 'False if there are entries that were not counted.' })),
+};
+
+export const countedList = Type.Object({
+  data: Type.Array(anyObject),
+  next: Type.Union([Type.String(), Type.Null()]),
+  ...totalMembers,
+});
+
+export function isFirstPage(query: URLSearchParams): boolean {
+  return !query.has('after');
+}
+
+export function encodeTotal(counted: ListTotal | undefined): { total?: number; total_complete?: boolean } {
+  return counted ? { total: counted.total, total_complete: counted.isComplete } : {};
+}

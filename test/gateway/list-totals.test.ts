@@ -1,0 +1,157 @@
+/** Search, totals and cursors of videos, webhooks, the audit log and sessions, on both engines. */
+
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import type { Json } from '../../src/core/json/json.ts';
+import type { Store } from '../../src/store/store.ts';
+import { providePostgres, type TestDatabase } from '../store/postgres-server.ts';
+import { ADMIN_CONFIG, ADMIN_TOKEN, askAdmin } from './admin-client.ts';
+import { KEY, sendRaw, startTestGateway, type TestGateway } from './harness.ts';
+import { createVideoClock, videoClient } from './video-client.ts';
+
+/** More than a total counts. */
+const MANY = 10_005;
+
+for (const engine of ['sqlite', 'postgres'] as const) {
+  describe(engine, () => {
+    let database: TestDatabase | undefined;
+    let gateway: TestGateway;
+    let store: Store;
+    let hash = '';
+    const ids: string[] = [];
+
+    before(async () => {
+      database = engine === 'postgres' ? await providePostgres() : undefined;
+      gateway = await startTestGateway(ADMIN_CONFIG, {
+        clock: createVideoClock(),
+        wrapStore(opened) {
+          store = opened;
+          return opened;
+        },
+        ...(database && { postgres: database.url }),
+      });
+      hash = (await askAdmin(gateway.adminUrl, 'GET', '/keys?name=test')).body.data[0].hash;
+      const client = videoClient(gateway);
+      for (let index = 0; index < 5; index++) {
+        const prompt = index % 2 === 0 ? `A ÄPFEL tree ${index}` : `A boat ${index}`;
+        ids.push((await client.create({ prompt, seed: index })).id);
+        gateway.clock?.advance(1000);
+      }
+    });
+    after(async () => {
+      await gateway.close();
+      await database?.close();
+    });
+
+    const list = async (path: string): Promise<Json> => {
+      const { status, body } = await askAdmin(gateway.adminUrl, 'GET', path);
+      assert.equal(status, 200, JSON.stringify(body));
+      return body;
+    };
+
+    /** All pages of two, with the total of the first one. */
+    async function pages(path: string): Promise<{ rows: Json[]; totals: unknown[] }> {
+      const rows: Json[] = [];
+      const totals: unknown[] = [];
+      for (let cursor = ''; ; ) {
+        const { data, next, total, total_complete: isComplete } = await list(`${path}&limit=2${cursor}`);
+        rows.push(...data);
+        totals.push(total, isComplete);
+        if (next === null) return { rows, totals };
+        cursor = `&after=${encodeURIComponent(next)}`;
+      }
+    }
+
+    test('videos are found by their id, model and prompt, and counted', async () => {
+      const { rows, totals } = await pages('/videos?search=%C3%A4pfel');
+      assert.deepEqual(
+        rows.map(({ id }) => id),
+        [ids[4], ids[2], ids[0]],
+      );
+      assert.deepEqual(totals.slice(0, 4), [3, true, undefined, undefined]);
+      assert.equal((await pages(`/videos?search=${ids[1]}`)).rows[0].id, ids[1]);
+      assert.deepEqual((await list('/videos?search=SANDBOX')).total, 5);
+      assert.deepEqual((await list('/videos?search=SANDBOX&status=cancelled')).total, 0);
+      assert.deepEqual((await list('/videos?limit=1')).total, 5);
+      assert.deepEqual((await list('/videos?search=nothing-like-that')).data, []);
+      // A page of a search looks at a bounded number of tasks, and says where it goes on.
+      const search = { limit: 9, order: 'desc', depth: 2, search: 'boat' } as const;
+      const first = await store.call('searchVideos', search);
+      assert.deepEqual([first?.tasks.map(({ id }) => id), first?.next], [[ids[3]], ids[3]]);
+      const second = await store.call('searchVideos', { ...search, after: ids[3] });
+      assert.deepEqual([second?.tasks.map(({ id }) => id), second?.next], [[ids[1]], ids[1]]);
+    });
+
+    test('the holder of a key searches and counts its videos', async () => {
+      const ask = async (query: string, key = KEY) => {
+        const headers = { authorization: `Bearer ${key}` };
+        return JSON.parse((await sendRaw(gateway.url, { method: 'GET', path: `/v1/videos?${query}`, headers })).text);
+      };
+      const found = await ask('search=boat&limit=1&total=true');
+      assert.deepEqual([found.data[0].id, found.has_more, found.total], [ids[3], true, 2]);
+      const rest = await ask(`search=boat&limit=1&after=${found.last_id}`);
+      assert.deepEqual([rest.data[0].id, rest.total], [ids[1], undefined]);
+      const { body } = await askAdmin(gateway.adminUrl, 'POST', '/keys', { name: 'stranger' });
+      const none = await ask('search=boat&total=true', body.key);
+      assert.deepEqual([none.data, none.total], [[], 0]);
+    });
+
+    test('webhooks are found by task and host, and beyond ten thousand the total is a part', async () => {
+      const notices = Array.from({ length: MANY }, (_, index) => ({
+        id: `task-${index}-completed`,
+        taskId: `task-${index}`,
+        owner: hash,
+        url: `https://${index % 2 === 0 ? 'even' : 'odd'}.example/hook`,
+        body: Buffer.from('{}'),
+        createdAt: 1_700_000_000_000 + index,
+      }));
+      for (let start = 0; start < MANY; start += 1000) {
+        await store.call('addNotices', { notices: notices.slice(start, start + 1000) });
+      }
+      const even = await list('/deliveries?search=EVEN.ex&limit=1');
+      assert.deepEqual([even.total, even.total_complete], [5000, false]);
+      assert.equal(even.data[0].task_id, `task-${MANY - 1}`);
+      assert.deepEqual((await list('/deliveries?search=task-10001-')).data.length, 1);
+      assert.deepEqual((await list('/deliveries')).total, 10_000);
+      // Beyond the rows of one page.
+      const far = await pages('/deliveries?search=task-17-');
+      assert.deepEqual(
+        far.rows.map(({ task_id: task }) => task),
+        ['task-17'],
+      );
+    });
+
+    test('the audit log is found by action, actor and subject, and counted', async () => {
+      for (const name of ['one', 'two', 'three']) await askAdmin(gateway.adminUrl, 'POST', '/keys', { name });
+      const { rows, totals } = await pages('/audit?search=KEY.create');
+      assert.equal(rows.length, totals[0]);
+      assert.ok(rows.length >= 3 && rows.every(({ action }) => action === 'key.create'));
+      assert.equal((await list(`/audit?search=${rows[0].subject.slice(0, 20)}`)).total, 1);
+      assert.equal((await list('/audit?search=nobody-did')).total, 0);
+      const all = await pages('/audit?search=a');
+      assert.equal(new Set(all.rows.map(({ id }) => id)).size, all.totals[0]);
+    });
+
+    test('sessions have cursors and a total', async () => {
+      const headers = { 'content-type': 'application/json', 'x-polygate-ui': '1', origin: gateway.url };
+      const open = async (body: object) => {
+        const sent = { method: 'POST', path: '/ui/session', headers, body: JSON.stringify(body) };
+        return String((await sendRaw(gateway.url, sent)).headers['set-cookie']).split(';', 1)[0] ?? '';
+      };
+      const cookie = await open({ token: ADMIN_TOKEN });
+      for (let count = 0; count < 4; count++) await open({ key: KEY });
+      const seen: string[] = [];
+      for (let after = ''; ; ) {
+        const path = `/ui/sessions?limit=2${after}`;
+        const { data, total, next } = JSON.parse(
+          (await sendRaw(gateway.url, { method: 'GET', path, headers: { cookie } })).text,
+        );
+        seen.push(...data.map(({ id }: Json) => id));
+        assert.equal(total, 5);
+        if (next === null) break;
+        after = `&after=${encodeURIComponent(next)}`;
+      }
+      assert.deepEqual([seen.length, new Set(seen).size], [5, 5]);
+    });
+  });
+}

@@ -1,0 +1,80 @@
+/** Audit log: what was changed by whom, searched by its words. */
+
+import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import { api, bodyOf } from '../../api.ts';
+import { Time } from '../../parts/numbers.tsx';
+import { Card } from '../../parts/page.tsx';
+import { Empty, Loaded } from '../../parts/states.tsx';
+import { type CountedPage, FilterLine, Older, SearchField, ShownCount, Table } from '../../parts/table.tsx';
+import { SaveRows } from '../../parts/table-tools.tsx';
+
+interface AuditEntry {
+  id: number;
+  at: string;
+  actor: string;
+  action: string;
+  subject: string;
+  request_id: string | null;
+}
+
+interface AuditPage extends CountedPage {
+  data: AuditEntry[];
+  next: string | null;
+}
+
+const PAGE_SIZE = 20;
+
+export function AuditLog() {
+  const [search, setSearch] = useState<string>();
+  const pages = useInfiniteQuery({
+    queryKey: ['audit', 'all', search],
+    initialPageParam: undefined as string | undefined,
+    placeholderData: keepPreviousData,
+    queryFn: ({ pageParam: after }): Promise<AuditPage> =>
+      bodyOf(api.GET('/admin/v1/audit', { params: { query: { limit: PAGE_SIZE, after, search } } })),
+    getNextPageParam: ({ next }) => next ?? undefined,
+  });
+  const entries = pages.data?.pages.flatMap(({ data }) => data) ?? [];
+  const [first] = pages.data?.pages ?? [];
+  return (
+    <Card title="Audit log">
+      <FilterLine>
+        <SearchField
+          placeholder="Action, actor, or what was changed: a key’s hash, a tag …"
+          value={search ?? ''}
+          onChange={setSearch}
+        />
+        <ShownCount
+          shown={entries.length}
+          all={first?.total ?? entries.length}
+          isPartial={first?.total_complete === false}
+        />
+        <SaveRows file="audit" rows={entries} />
+      </FilterLine>
+      <Loaded asked={{ ...pages, data: pages.data && entries }}>
+        {(shown) =>
+          shown.length === 0 && !pages.hasNextPage ? (
+            <Empty title={search === undefined ? 'Nothing was changed yet' : 'No change is like that'} />
+          ) : (
+            <Table label="Changes" columns={['Time', 'Action', 'Of', 'By']}>
+              {shown.map(({ id, at, action, subject, actor }) => (
+                <tr key={id}>
+                  <td className="text-dim">
+                    <Time at={at} />
+                  </td>
+                  <td className="font-medium">{action}</td>
+                  <td className="max-w-72 truncate font-mono text-[0.9em] text-dim" title={subject}>
+                    {subject}
+                  </td>
+                  <td className="text-dim">{actor}</td>
+                </tr>
+              ))}
+            </Table>
+          )
+        }
+      </Loaded>
+      <Older pages={pages} />
+    </Card>
+  );
+}
