@@ -8,7 +8,7 @@ import type { TSchema } from 'typebox';
 import type { ChatRequest, ChatResponse, OpenPart, Usage } from './chat.ts';
 import type { EmbeddingRequest, EmbeddingResponse } from './embedding.ts';
 import type { GatewayError } from './errors.ts';
-import type { Json } from './json/json.ts';
+import type { Json, Member } from './json/json.ts';
 import type { KnownNames } from './json/names.ts';
 import type { ModelRules } from './model.ts';
 import type { RequestedOutput } from './output.ts';
@@ -113,12 +113,6 @@ export interface AnswerFacts {
   sequence?: number;
 }
 
-/** A member to set in an object, at a path. */
-export interface Member {
-  path: readonly string[];
-  value: Json;
-}
-
 /** Members of every operation. */
 interface OperationBase {
   /** One-line summary for the API description. */
@@ -144,6 +138,8 @@ interface OperationBase {
   check(body: Json): void;
   /** Identifies the conversation within its key: the client's own id, else its beginning. */
   conversation(body: Json, headers: Headers): string;
+  /** The client's own id in the body, or the part of it that names the conversation; absent if bodies have none. */
+  conversationName?(body: Json): Json;
 
   // Facing upstreams.
   /** Path below the base URL of the provider. */

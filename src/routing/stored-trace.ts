@@ -8,15 +8,15 @@ import type { Json } from '../core/json/json.ts';
 import { shortened } from '../core/lengths.ts';
 import type { Attempt } from './attempt.ts';
 import type { RoutingDecision } from './decision.ts';
-import type { InferenceCall } from './inference-call.ts';
 import { NO_POLICY } from './policy.ts';
+import { type NamedCall, sessionNameOf } from './session-name.ts';
 import { type TracedCandidate, traceOf } from './trace.ts';
 
 /** `problems`: requests that did not complete, were tried again, or lost fields. */
 export type TraceChoice = 'all' | 'problems' | 'none';
 
 export interface TracedRequest {
-  call: Pick<InferenceCall, 'headers'>;
+  call: NamedCall;
   route: RoutingDecision;
   attempts: readonly Attempt[];
   /** Milliseconds from the start of the request to that of each attempt. */
@@ -69,16 +69,6 @@ const MAX_BYTES = 4096;
 const CHARGE_BYTES = 512;
 const MAX_NAME_CHARACTERS = 200;
 const MAX_DROPPED = 20;
-/** Names of conversations, as clients and coding agents send them; the first one counts. */
-const SESSION_HEADERS = [
-  'x-session-id',
-  'x-litellm-session-id',
-  'x-claude-code-session-id',
-  'session-id',
-  'session_id',
-  'conversation_id',
-  'thread-id',
-];
 /** Stored by their places: a new name goes to the end. The last one is that of a request which its client sends again. */
 const REQUEST_HEADERS =
   'user-agent anthropic-version anthropic-beta openai-beta x-goog-api-client x-stainless-retry-count'.split(' ');
@@ -105,8 +95,14 @@ export function storedTraceOf(request: TracedRequest, choice: TraceChoice): stri
   const { candidates, excluded, policy } = route;
   const hadChoice = candidates.length > 1 || excluded.length > 0 || policy !== NO_POLICY;
   const extras = extrasOf(request);
-  if (isPlain && !hadChoice && sessionOf(call) === undefined) return plainTrace(only, request.begins[0] ?? 0, extras);
-  return fullTrace(request, hadChoice, extras);
+  const session = sessionNameOf(call);
+  if (isPlain && !hadChoice) {
+    const plain = plainTrace(only, request.begins[0] ?? 0, extras);
+    if (session === undefined) return plain;
+    const hasRoom = session.length + Buffer.byteLength(plain) < MAX_BYTES - CHARGE_BYTES;
+    if (hasRoom && PLAIN_NAME.test(session)) return `{"s":"${session}",${plain.slice(1)}`;
+  }
+  return fullTrace(request, { session, hadChoice, extras });
 }
 
 /** Members after the others, in ASCII: lists by the places of attempts, and headers as far as there is room. */
@@ -175,11 +171,6 @@ function quoted(value: HeaderValue): string {
   return JSON.stringify(value.slice(0, MAX_VALUE_CHARACTERS).replace(/[^\x20-\x7e]/g, '?'));
 }
 
-function sessionOf({ headers }: TracedRequest['call']): Json {
-  for (const name of SESSION_HEADERS) if (headers[name] !== undefined) return headers[name];
-  return undefined;
-}
-
 /** The usual case, written by hand: one endpoint answered. */
 function plainTrace(attempt: Attempt, begin: number, extras: string): string {
   const { endpoint, path, firstByte, milliseconds, status, credential, note, error } = attempt;
@@ -195,17 +186,22 @@ function attemptOnly(attempt: Attempt, begin: number, extras: string): string {
   return `${text.slice(0, -1)}${extras}}`;
 }
 
-function fullTrace({ call, route, attempts, begins }: TracedRequest, hadChoice: boolean, extras: string): string {
-  const session = sessionOf(call);
+interface TraceParts {
+  session: string | undefined;
+  hadChoice: boolean;
+  extras: string;
+}
+
+function fullTrace({ route, attempts, begins }: TracedRequest, { session, hadChoice, extras }: TraceParts): string {
   const dropped = (attempts.at(-1)?.dropped ?? []).slice(0, MAX_DROPPED).map(bounded);
-  const decision = traceOf(route, []);
+  const decision = hadChoice ? traceOf(route, []) : undefined;
   const trace = {
-    ...(session !== undefined && { s: bounded(String(session)) }),
-    ...(route.policy !== NO_POLICY && { p: decision.policy }),
+    ...(session !== undefined && { s: session }),
+    ...(decision && route.policy !== NO_POLICY && { p: decision.policy }),
     ...(dropped.length > 0 && { dropped }),
     a: attempts.map((attempt, index) => encodeAttempt(attempt, begins[index] ?? 0)),
   };
-  const candidates = hadChoice ? decision.candidates : [];
+  const candidates = decision?.candidates ?? [];
   for (let count = candidates.length; ; count = Math.floor(count / 2)) {
     const text = JSON.stringify(count > 0 ? { ...trace, c: candidates.slice(0, count).map(boundedCandidate) } : trace);
     const bytes = Buffer.byteLength(text);

@@ -10,6 +10,12 @@ export interface Span {
   end: number;
 }
 
+/** A member to set in an object, at a path. */
+export interface Member {
+  path: readonly string[];
+  value: Json;
+}
+
 const QUOTE = 34;
 const BACKSLASH = 92;
 const OPEN_BRACE = 123;

@@ -29,7 +29,7 @@ const TEXTS = {
   provider: 'Id of a provider.',
   protocol: 'Protocol of the client, e.g. chat.',
   code: 'Error code.',
-  session: 'Name of a conversation, from the header x-session-id.',
+  session: 'Name of a conversation, as requests have it.',
 } as const;
 
 const parameter = (name: string, schema: TSchema, description: string): Parameter => ({ name, schema, description });

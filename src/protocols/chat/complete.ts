@@ -33,14 +33,14 @@ export const complete: CompleteOperation = {
   checkLimits,
   check,
   example: { messages: [{ role: 'user', content: 'Hello' }] },
-  conversation: ({ prompt_cache_key, session_id, messages }, headers) =>
+  conversation: (body, headers) =>
     String(
-      prompt_cache_key ??
-        session_id ??
+      conversationName(body) ??
         headers['x-session-id'] ??
         headers['x-litellm-session-id'] ??
-        outline(beginning(messages)),
+        outline(beginning(body.messages)),
     ),
+  conversationName,
   decodeRequest,
   encodeResponse,
   streamEncoder: createStreamEncoder,
@@ -108,6 +108,10 @@ function choicesIn(data: string): Json[] {
   } catch {
     return [];
   }
+}
+
+function conversationName({ prompt_cache_key, session_id }: Json): Json {
+  return prompt_cache_key ?? session_id;
 }
 
 /** The messages up to the first user message, which are the same in every later turn. */

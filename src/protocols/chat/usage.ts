@@ -1,8 +1,8 @@
 /** Token usage of chat completions, in all dialects. */
 
 import type { Usage } from '../../core/chat.ts';
-import { isObject, type Json } from '../../core/json/json.ts';
-import type { CostOf, Member } from '../../core/operation.ts';
+import { isObject, type Json, type Member } from '../../core/json/json.ts';
+import type { CostOf } from '../../core/operation.ts';
 import { reportedCost } from '../reported-cost.ts';
 import { counts } from './response-shape.ts';
 

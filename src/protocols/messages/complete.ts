@@ -2,7 +2,15 @@
 
 import { textOf } from '../../core/json/json.ts';
 import type { CompleteOperation } from '../../core/operation.ts';
-import { conversation, gatewayFields, messagesPaths, requestModel, state, toolFailuresOf } from './conversation.ts';
+import {
+  conversation,
+  conversationName,
+  gatewayFields,
+  messagesPaths,
+  requestModel,
+  state,
+  toolFailuresOf,
+} from './conversation.ts';
 import { encodeErrorEvent } from './errors.ts';
 import { names } from './names.ts';
 import { limitOutput, outputOf } from './output.ts';
@@ -32,6 +40,7 @@ export const complete: CompleteOperation = {
   check: checkRequest,
   example: { max_tokens: 100, messages: [{ role: 'user', content: 'Hello' }] },
   conversation,
+  conversationName,
   toolFailuresOf,
   decodeRequest,
   encodeResponse,

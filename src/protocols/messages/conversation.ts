@@ -1,6 +1,6 @@
 /** Conversation body of the messages protocol, shared by its operations. */
 
-import type { Json } from '../../core/json/json.ts';
+import { type Json, parseObject, textOf } from '../../core/json/json.ts';
 import { ENVELOPE_MARK } from '../../core/opaque.ts';
 import type { Headers } from '../../core/operation.ts';
 import { outline } from '../../core/outline.ts';
@@ -8,9 +8,21 @@ import { countSinceModel } from '../../core/results.ts';
 import type { StateAccess } from '../../core/state-access.ts';
 import { restoreState } from './state.ts';
 
+const SESSION_OF_AGENT = /^user_[^_]*_account_[^_]*_session_([\w-]+)$/;
+/** Ids that are longer are of no agent. */
+const MAX_READ_CHARACTERS = 1000;
+
 export function conversation({ metadata, messages }: Json, headers: Headers): string {
   const named = headers['x-claude-code-session-id'] ?? headers['x-session-id'] ?? headers['x-litellm-session-id'];
   return String(named ?? metadata?.user_id ?? outline(messages[0]));
+}
+
+/** Claude Code names machine, account and session in one text, as JSON since its version 2.1.78. */
+export function conversationName({ metadata }: Json): Json {
+  const id = metadata?.user_id;
+  if (typeof id !== 'string' || id.length > MAX_READ_CHARACTERS) return id;
+  const named = id.startsWith('{') ? parseObject(id)?.session_id : SESSION_OF_AGENT.exec(id)?.[1];
+  return textOf(named) ?? id;
 }
 
 export function toolFailuresOf({ messages }: Json): number {

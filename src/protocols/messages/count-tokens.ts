@@ -2,7 +2,7 @@
 
 import { isObject } from '../../core/json/json.ts';
 import type { CountTokensOperation } from '../../core/operation.ts';
-import { conversation, gatewayFields, messagesPaths, requestModel, state } from './conversation.ts';
+import { conversation, conversationName, gatewayFields, messagesPaths, requestModel, state } from './conversation.ts';
 import { names } from './names.ts';
 import { countBody } from './request-encoder.ts';
 import { checkCount, checkCountLimits, countSchema } from './schema.ts';
@@ -23,6 +23,7 @@ export const countTokens: CountTokensOperation = {
   check: checkCount,
   example: { messages: [{ role: 'user', content: 'Hello' }] },
   conversation,
+  conversationName,
   encodeCount: (tokens) => ({ input_tokens: tokens }),
 
   upstreamPath: () => '/v1/messages/count_tokens',

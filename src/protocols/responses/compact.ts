@@ -2,6 +2,7 @@
 
 import type { CompactOperation } from '../../core/operation.ts';
 import { complete } from './complete.ts';
+import { conversationName } from './conversation.ts';
 import { compactSchema } from './request-schema.ts';
 
 const PATH = '/v1/responses/compact';
@@ -23,6 +24,7 @@ export const compact: CompactOperation = {
   check,
   example,
   conversation,
+  conversationName,
 
   upstreamPath: () => '/responses/compact',
   gatewayFields,

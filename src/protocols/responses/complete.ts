@@ -2,7 +2,7 @@
 
 import { ENVELOPE_MARK } from '../../core/opaque.ts';
 import type { CompleteOperation } from '../../core/operation.ts';
-import { conversation } from './conversation.ts';
+import { conversation, conversationName } from './conversation.ts';
 import { decodeResponse } from './decode-answer.ts';
 import { decodeRequest } from './decode-request.ts';
 import { createStreamDecoder } from './decode-stream.ts';
@@ -38,6 +38,7 @@ export const complete: CompleteOperation = {
   check,
   example: { input: 'Hello' },
   conversation,
+  conversationName,
   decodeRequest,
   echoOf,
   encodeResponse,

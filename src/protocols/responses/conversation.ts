@@ -7,9 +7,13 @@ import { outline } from '../../core/outline.ts';
 /** Headers with the id of a conversation; those after the second are of Codex. */
 const ID_HEADERS = ['x-session-id', 'x-litellm-session-id', 'conversation_id', 'session_id', 'session-id', 'thread-id'];
 
-export function conversation({ prompt_cache_key, session_id, instructions, input }: Json, headers: Headers): string {
-  const own = prompt_cache_key ?? session_id ?? ID_HEADERS.map((name) => headers[name]).find(Boolean);
-  return String(own ?? outline([instructions ?? null, beginning(input)]));
+export function conversation(body: Json, headers: Headers): string {
+  const own = conversationName(body) ?? ID_HEADERS.map((name) => headers[name]).find(Boolean);
+  return String(own ?? outline([body.instructions ?? null, beginning(body.input)]));
+}
+
+export function conversationName({ prompt_cache_key, session_id }: Json): Json {
+  return prompt_cache_key ?? session_id;
 }
 
 /** The items up to the first user message, which are the same in every later turn. */

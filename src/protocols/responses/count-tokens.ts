@@ -3,6 +3,7 @@
 import { isObject } from '../../core/json/json.ts';
 import type { CountTokensOperation } from '../../core/operation.ts';
 import { complete } from './complete.ts';
+import { conversationName } from './conversation.ts';
 import { COUNT_FIELDS, countSchema } from './request-schema.ts';
 
 const PATH = '/v1/responses/input_tokens';
@@ -23,6 +24,7 @@ export const countTokens: CountTokensOperation = {
   check,
   example,
   conversation,
+  conversationName,
   encodeCount: (tokens) => ({ object: 'response.input_tokens', input_tokens: tokens }),
 
   upstreamPath: () => '/responses/input_tokens',

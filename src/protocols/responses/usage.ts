@@ -1,9 +1,9 @@
 /** Token usage of the Responses protocol, whole and in the last event of a stream. */
 
 import type { Usage } from '../../core/chat.ts';
-import { isObject, type Json } from '../../core/json/json.ts';
+import { isObject, type Json, type Member } from '../../core/json/json.ts';
 import { count, record } from '../../core/json/shape.ts';
-import type { CostOf, Member } from '../../core/operation.ts';
+import type { CostOf } from '../../core/operation.ts';
 import { reportedCost } from '../reported-cost.ts';
 import { responseIn } from './facts.ts';
 

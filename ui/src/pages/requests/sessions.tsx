@@ -23,7 +23,8 @@ export function Sessions({ filters, isPaused, onOpen }: SessionsProps) {
       {({ data, complete }) =>
         data.length === 0 ? (
           <Empty title="No conversation is named">
-            Coding agents name theirs by themselves; other programs do with the header <code>x-session-id</code>.
+            Coding agents name theirs by themselves; other programs do with the header <code>x-session-id</code>, or
+            with <code>prompt_cache_key</code> or <code>metadata.user_id</code> in the body.
           </Empty>
         ) : (
           <>
