@@ -108,7 +108,7 @@ function sumsOfHours(rows: readonly SumRow[], hasPrice: UseContext['hasPrice']):
       .reduce((total, row) => total + Number(row.requests), 0),
     input_tokens: sum('input_tokens'),
     output_tokens: sum('output_tokens'),
-    cost: unknown > 0 && cost === 0n ? undefined : cost,
+    cost: sumIfKnown(cost, unknown),
     unknown_costs: unknown,
   };
 }
@@ -128,12 +128,16 @@ export function summarizeRecords(rows: readonly Row[], hasPrice: UseContext['has
   };
 }
 
-/** The sum is not known where no cost but zero is, and some are not. */
-export function sumOfCosts(costs: readonly (bigint | undefined)[]): Pick<RequestSums, 'cost' | 'unknown_costs'> {
+function sumOfCosts(costs: readonly (bigint | undefined)[]): Pick<RequestSums, 'cost' | 'unknown_costs'> {
   const known = costs.filter((cost) => cost !== undefined);
   const sum = known.reduce((total, cost) => total + cost, 0n);
   const unknown = costs.length - known.length;
-  return { cost: unknown > 0 && sum === 0n ? undefined : sum, unknown_costs: unknown };
+  return { cost: sumIfKnown(sum, unknown), unknown_costs: unknown };
+}
+
+/** The sum is not known where no cost but zero is, and some are not. */
+export function sumIfKnown(sum: bigint, unknownCosts: number): bigint | undefined {
+  return unknownCosts > 0 && sum === 0n ? undefined : sum;
 }
 
 /** By nearest rank, of the records that have the column. */

@@ -1,15 +1,23 @@
-/** Lists as CSV: keys, tags, videos and webhooks, all rows that the filters leave, as the pages of the API have them. */
+/** Lists as CSV: keys, tags, videos, webhooks and conversations, all rows that the filters leave, as the pages of the API have them. */
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Json } from '../../src/core/json/json.ts';
+import { newRequestId } from '../../src/core/request-id.ts';
 import type { Store } from '../../src/store/store.ts';
+import { encodeEnd } from '../../src/usage/journal/records.ts';
+import { createSessionSums } from '../../src/usage/session-summary.ts';
+import { completion, intent, NOON } from '../usage/records.ts';
 import { ADMIN_CONFIG, ADMIN_TOKEN, askAdmin } from './admin-client.ts';
 import { KEY, sendRaw, startTestGateway, type TestGateway } from './harness.ts';
 import { createVideoClock, videoClient } from './video-client.ts';
 
 /** More than a page of any list. */
 const COUNT = 130;
+/** More than the conversations of one response are made of. */
+const FILE_REQUESTS = 6000;
+const CONVERSATIONS = 20;
+const HOUR_MS = 3_600_000;
 
 let gateway: TestGateway;
 let store: Store;
@@ -140,6 +148,60 @@ describe('a list as CSV has all rows of the API', () => {
   });
 });
 
+describe('conversations as CSV', () => {
+  test('have one row each, of all their requests, for operators and for the holder of a key', async () => {
+    const records = Array.from({ length: FILE_REQUESTS }, (_, index) => {
+      const startedAt = NOON + index;
+      const session = `agent-${index % CONVERSATIONS}`;
+      const request = intent(newRequestId(startedAt), { startedAt, keyId: hash });
+      return encodeEnd(request, completion({ trace: `{"s":"${session}","a":[]}` }));
+    });
+    const position = { segment: 1, offset: 1, oldest: 1 };
+    await store.call('storeJournalBatch', { journal: 'test', position, records: records.join(',') });
+    const span = `from=${new Date(NOON).toISOString()}&to=${new Date(NOON + HOUR_MS).toISOString()}`;
+    const { body } = await askAdmin(gateway.adminUrl, 'GET', `/requests/sessions?${span}`);
+    assert.equal(body.complete, false);
+    const rows = await file(`/admin/v1/requests/sessions?format=csv&${span}`);
+    assert.equal(rows.length, CONVERSATIONS);
+    const total = (name: string) => rows.reduce((sum, row) => sum + Number(row[name]), 0);
+    assert.equal(total('requests'), FILE_REQUESTS);
+    const { body: list } = await askAdmin(gateway.adminUrl, 'GET', `/requests?limit=1&${span}`);
+    assert.equal(total('input_tokens'), FILE_REQUESTS * list.data[0].input_tokens);
+    const [first] = rows;
+    assert.deepEqual([first?.keys, first?.key_hashes], ['test', hash]);
+    assert.ok(Date.parse(first?.last_at ?? '') - Date.parse(first?.first_at ?? '') > FILE_REQUESTS / 2);
+    const own = await file(`/v1/self/requests/sessions?format=csv&${span}`, KEY);
+    assert.deepEqual(own, rows);
+    const one = await file(`/admin/v1/requests/sessions?format=csv&session=agent-3&${span}`);
+    assert.deepEqual(
+      one.map(({ session, requests }) => [session, requests]),
+      [['agent-3', String(FILE_REQUESTS / CONVERSATIONS)]],
+    );
+  });
+
+  test('of too many names are taken out in turn, the one without requests for longest first', () => {
+    const sums = createSessionSums({ sessionOf: ({ session }) => String(session), hasPrice: () => true });
+    const row = (session: string, ended_at: number) => ({
+      ...{ session, ended_at, key_id: 'k', endpoint_provider: 'p', endpoint_model: 'm', status: 'completed' },
+      ...{ input_tokens: 1, output_tokens: 1, cached_tokens: 0, cost: '5' },
+    });
+    sums.add([row('a', 9), row('b', 8), row('c', 7), row('a', 6)]);
+    const ready = sums.take(6);
+    assert.deepEqual(
+      ready.map(({ session, requests }) => [session, requests]),
+      [['b', 1]],
+    );
+    assert.deepEqual(
+      sums.take(0).map(({ session, requests, cost }) => [session, requests, cost]),
+      [
+        ['a', 2, 10n],
+        ['c', 1, 5n],
+      ],
+    );
+    assert.deepEqual(sums.take(0), []);
+  });
+});
+
 test('what cuts a list into pages, or is wrong, is refused before a file begins', async () => {
   for (const [path, message] of [
     ['/keys?format=csv&limit=5', /limit must not come with format=csv/],
@@ -148,6 +210,8 @@ test('what cuts a list into pages, or is wrong, is refused before a file begins'
     ['/videos?format=xml', /format must be json or csv/],
     ['/videos?format=csv&status=lost', /status must be one of/],
     ['/deliveries?format=csv&state=lost', /state must be one of/],
+    ['/requests/sessions?format=csv&after=a', /after must not come with format=csv/],
+    ['/requests/sessions?format=csv&status=odd', /status must be one of/],
   ] as const) {
     const { status, body } = await askAdmin(gateway.adminUrl, 'GET', path);
     assert.equal(status, 400, path);

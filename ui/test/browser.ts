@@ -143,6 +143,16 @@ interface Violation {
   html: string[];
 }
 
+/** Rows of the file that an action saves; no cell may have a comma. */
+export async function downloadedRows(page: Page, save: () => Promise<void>): Promise<Json[]> {
+  const [file] = await Promise.all([page.waitForEvent('download'), save()]);
+  const [head = '', ...lines] = readFileSync(await file.path(), 'utf8')
+    .trimEnd()
+    .split('\r\n');
+  const names = head.split(',');
+  return lines.map((line) => Object.fromEntries(line.split(',').map((cell, index) => [names[index], cell])));
+}
+
 /** Nothing of the page is beside the window, once tables know that they have to scroll. */
 export async function assertFits(page: Page): Promise<void> {
   const fits = 'document.documentElement.scrollWidth <= innerWidth';

@@ -1,7 +1,6 @@
 /** Lists: keys are searched and paged by the gateway, columns are chosen, rows are saved as a file and shown as a command. */
 
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
 import type { Json } from '../../src/core/json/json.ts';
@@ -11,6 +10,7 @@ import {
   ask,
   assertFits,
   assertSound,
+  downloadedRows,
   openBrowser,
   signInAsAdmin,
   startGatewayForOperators,
@@ -51,15 +51,6 @@ function asked(page: Page): URL[] {
     if (url.pathname.startsWith('/admin/v1/')) urls.push(url);
   });
   return urls;
-}
-
-async function download(page: Page, start: () => Promise<void>): Promise<Json[]> {
-  const [file] = await Promise.all([page.waitForEvent('download'), start()]);
-  const [head = '', ...lines] = readFileSync(await file.path(), 'utf8')
-    .trimEnd()
-    .split('\r\n');
-  const names = head.split(',');
-  return lines.map((line) => Object.fromEntries(line.split(',').map((cell, index) => [names[index], cell])));
 }
 
 for (const theme of THEMES) {
@@ -192,7 +183,7 @@ test('e saves what a table shows: all requests of the filters, and the rows of o
   const visitor = await signInAsAdmin(browser, gateway, '/ui/requests?model=sandbox/echo');
   const { page } = visitor;
   await page.getByRole('row', { name: /k-003/ }).waitFor();
-  const saved = await download(page, () => page.keyboard.press('e'));
+  const saved = await downloadedRows(page, () => page.keyboard.press('e'));
   const { data } = await adminOf(gateway)('GET', '/requests?model=sandbox/echo');
   const facts = ({ id, key_name: name, cost, input_tokens: input }: Json) => [id, name, cost, String(input)];
   assert.deepEqual(saved.map(facts), data.map(facts));
@@ -201,13 +192,13 @@ test('e saves what a table shows: all requests of the filters, and the rows of o
   // More than the page has loaded.
   await page.goto(`${gateway.url}/ui/keys`);
   await page.getByText(`${PAGE} of ${COUNT + 1}`).waitFor();
-  const all = await download(page, () => page.keyboard.press('e'));
+  const all = await downloadedRows(page, () => page.keyboard.press('e'));
   const names = all.map(({ name }) => name).toSorted();
   assert.deepEqual(names, ['test', ...hashes.keys()].toSorted());
 
   await page.goto(`${gateway.url}/ui/keys?find=k-11`);
   await page.getByText('10 of 10', { exact: true }).waitFor();
-  const keys = await download(page, () => page.getByRole('link', { name: 'CSV' }).click());
+  const keys = await downloadedRows(page, () => page.getByRole('link', { name: 'CSV' }).click());
   assert.deepEqual(
     keys.map(({ name, owner, tags }) => [name, owner, tags]).toSorted(),
     Array.from({ length: 10 }, (_, index) => [`k-11${index}`, `Person 11${index}`, 'team=search']),
@@ -221,7 +212,7 @@ test('e saves what a table shows: all requests of the filters, and the rows of o
   ] as const) {
     await page.goto(`${gateway.url}/ui${path}`);
     await page.getByText(shown).first().waitFor();
-    const rows = await download(page, () => page.locator('body').press('e'));
+    const rows = await downloadedRows(page, () => page.locator('body').press('e'));
     assert.ok(rows.length > 0 && rows.every((row) => row[name] !== undefined), path);
   }
 });

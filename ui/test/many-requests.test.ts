@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { Browser } from 'playwright-core';
 import { KEY, type TestGateway } from '../../test/gateway/harness.ts';
-import { assertSound, openBrowser, signInAsAdmin, startGatewayForOperators } from './browser.ts';
+import { assertSound, downloadedRows, openBrowser, signInAsAdmin, startGatewayForOperators } from './browser.ts';
 
 const EARLIER = 40;
 /** As many as are read at once. */
@@ -59,6 +59,15 @@ test('a conversation has the sums of the requests that were looked at, and of ea
       .waitFor();
   await turns('agent-earlier', EARLIER / 2);
   await page.getByText('Made of the newest 5,000 requests of a day.').waitFor();
+  // The file has them all, whatever is shown.
+  const saved = await downloadedRows(page, () => page.keyboard.press('e'));
+  assert.deepEqual(
+    saved.map(({ session, requests }) => [session, requests]),
+    [
+      ['agent-earlier', String(EARLIER + EARLIER / 2)],
+      ['agent-later', String(LATER - EARLIER / 2)],
+    ],
+  );
   await page.getByRole('button', { name: 'Look further back' }).click();
   await turns('agent-earlier', EARLIER + EARLIER / 2);
   await turns('agent-later', LATER - EARLIER / 2);

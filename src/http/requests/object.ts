@@ -8,6 +8,7 @@ import { decodeStoredTrace, type StoredTrace } from '../../routing/stored-trace.
 import type { OpenRequest } from '../../usage/open-requests.ts';
 import { knownCostOf } from '../../usage/report.ts';
 import type { RequestPage } from '../../usage/request-search.ts';
+import type { SessionSummary } from '../../usage/session-summary.ts';
 
 type Row = RequestPage['rows'][number];
 
@@ -54,6 +55,27 @@ function endpointNumber({ attempts }: StoredTrace): number | null {
 
 export function encodeCost(cost: bigint | undefined): string | null {
   return cost === undefined ? null : decimalOf(cost);
+}
+
+export function encodeSession(summary: SessionSummary, names: KeyNames): Json {
+  const { keyIds, cost, firstAt, lastAt, ...sums } = summary;
+  return {
+    ...sums,
+    keys: keyIds.map((id) => ({ hash: id, name: names.get(id) ?? null })),
+    cost: encodeCost(cost),
+    first_at: new Date(firstAt).toISOString(),
+    last_at: new Date(lastAt).toISOString(),
+  };
+}
+
+/** Of a file, which has lists of words. */
+export function encodeSessionRow(summary: SessionSummary, names: KeyNames): Json {
+  const { keyIds } = summary;
+  return {
+    ...encodeSession(summary, names),
+    keys: keyIds.map((id) => names.get(id) ?? id),
+    key_hashes: keyIds,
+  };
 }
 
 /** Name of the conversation of a record. */

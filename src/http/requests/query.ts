@@ -66,6 +66,7 @@ export const SUMMARY_PARAMETERS: readonly Parameter[] = [...FILTER_PARAMETERS, .
 export const SESSION_PARAMETERS: readonly Parameter[] = [
   ...SUMMARY_PARAMETERS,
   parameter('after', Type.String(), 'Cursor `next` of the response before: sums of the requests that ended earlier.'),
+  FORMAT,
 ];
 
 export interface ListQuery extends RequestSearch {
@@ -81,18 +82,23 @@ export function readListQuery(query: URLSearchParams, keyId: string | undefined)
   const open = flag(query, 'open');
   const other = open ? [...query.keys()].find((name) => !BESIDE_OPEN.includes(name)) : undefined;
   if (other !== undefined) throw invalid(other, 'must not come with open=true');
-  const isFile = readFormat(query) === 'csv';
-  const paging = isFile ? PAGING.find((name) => query.has(name)) : undefined;
-  if (paging !== undefined) throw invalid(paging, 'must not come with format=csv');
   return {
     filter: readFilter(query, keyId),
     ...readSpan(query),
-    isFile,
+    isFile: readIsFile(query),
     limit: whole(query, 'limit', { least: 1, most: MAX_LIMIT, byDefault: PAGE_SIZE }),
     after,
     live,
     open,
   };
+}
+
+/** Throws for what cuts a file into pages. */
+export function readIsFile(query: URLSearchParams): boolean {
+  if (readFormat(query) !== 'csv') return false;
+  const paging = PAGING.find((name) => query.has(name));
+  if (paging !== undefined) throw invalid(paging, 'must not come with format=csv');
+  return true;
 }
 
 export function readSpan(query: URLSearchParams): Pick<RequestSearch, 'from' | 'to'> {

@@ -15,12 +15,14 @@ import {
   encodeOpenDetail,
   encodeOpenRequest,
   encodeRequest,
+  encodeSession,
+  encodeSessionRow,
   type KeyNames,
   type RecordContext,
   sessionOfRow,
 } from './object.ts';
-import { readAfter, readFilter, readListQuery, readSpan } from './query.ts';
-import { listedRequest } from './schema.ts';
+import { readAfter, readFilter, readIsFile, readListQuery, readSpan } from './query.ts';
+import { listedRequest, requestSessions } from './schema.ts';
 
 export interface RequestReaderOptions {
   store: Pick<Store, 'call'>;
@@ -43,7 +45,7 @@ export interface RequestReader {
   get(id: string, scope: RequestScope): Promise<Json>;
   summary(query: URLSearchParams, scope: RequestScope): Promise<Json>;
   /** By conversation, by default of the last day: of the newest records, or of those before a cursor. */
-  sessions(query: URLSearchParams, scope: RequestScope): Promise<Json>;
+  sessions(query: URLSearchParams, scope: RequestScope): Promise<Json | TextBody>;
 }
 
 /** Requests that a file has read at once. */
@@ -53,6 +55,8 @@ const DAY_MS = 24 * HOUR_MS;
 const MAX_OPEN = 200;
 /** Records whose conversations are listed at once. */
 const MAX_GROUPED = 5000;
+/** Names of conversations, and of their keys and models, that a file keeps while it waits for older requests of theirs. */
+const MAX_FILE_NAMES = 50_000;
 
 export function createRequestReader(options: RequestReaderOptions): RequestReader {
   const { store, clock } = options;
@@ -124,25 +128,38 @@ export function createRequestReader(options: RequestReaderOptions): RequestReade
     return { data: { ...sums, ...moments, cost: encodeCost(cost), running: running.length } };
   }
 
-  async function sessions(query: URLSearchParams, { keyId, names }: RequestScope): Promise<Json> {
+  async function sessions(query: URLSearchParams, { keyId, names }: RequestScope): Promise<Json | TextBody> {
     const now = clock.now();
     const span = readSpan(query);
     const from = query.has('from') ? span.from : now - DAY_MS;
     const to = Math.min(span.to, now + 1);
     const search = { filter: readFilter(query, keyId), from, to, limit: MAX_GROUPED, after: readAfter(query) };
+    if (readIsFile(query)) return sessionFileOf(search, sight(names));
     const page = await searchRequests(search, options);
-    const { hasPrice: isPriced } = sight(names);
     // A start does not need it.
     const { groupBySession } = await import('../../usage/session-summary.ts');
-    const found = groupBySession(page.rows, { sessionOf: sessionOfRow, hasPrice: isPriced });
-    const data = found.map(({ keyIds, cost, firstAt, lastAt, ...sums }) => ({
-      ...sums,
-      keys: keyIds.map((id) => ({ hash: id, name: names.get(id) ?? null })),
-      cost: encodeCost(cost),
-      first_at: new Date(firstAt).toISOString(),
-      last_at: new Date(lastAt).toISOString(),
-    }));
+    const found = groupBySession(page.rows, { sessionOf: sessionOfRow, hasPrice: sight(names).hasPrice });
+    const data = found.map((one) => encodeSession(one, names));
     return { data, complete: page.next === undefined, next: page.next ?? null };
+  }
+
+  /** A conversation is one row, unless a great many others lie between its requests. */
+  async function sessionFileOf(search: RequestSearch, { names, hasPrice: isPriced }: RecordContext): Promise<TextBody> {
+    // A start does not need them.
+    const [{ listFile }, { createSessionSums }] = await Promise.all([
+      import('../list-file.ts'),
+      import('../../usage/session-summary.ts'),
+    ]);
+    const sums = createSessionSums({ sessionOf: sessionOfRow, hasPrice: isPriced });
+    const columns = Object.keys(requestSessions.properties.data.items.properties).flatMap((name) =>
+      name === 'keys' ? ['keys', 'key_hashes'] : [name],
+    );
+    return listFile({ name: 'conversations', columns }, async (after) => {
+      const { rows, next } = await searchRequests({ ...search, limit: FILE_PAGE, after }, options);
+      sums.add(rows);
+      const ready = sums.take(next === undefined ? 0 : MAX_FILE_NAMES);
+      return { rows: ready.map((one) => encodeSessionRow(one, names)), next };
+    });
   }
 
   return { list, get, summary, sessions };

@@ -135,12 +135,21 @@ export async function list(isOperator: boolean, { key, ...query }: ListQuery): P
 }
 
 /** Path of the requests of the filters: a page of them, or all as CSV. */
-export function pathOfList(isOperator: boolean, { key, ...filters }: Filters, format?: 'csv'): string {
-  return pathWith(isOperator ? '/admin/v1/requests' : '/v1/self/requests', {
-    ...filters,
-    ...(isOperator && { key }),
-    format,
-  });
+export function pathOfList(isOperator: boolean, filters: Filters, format?: 'csv'): string {
+  return pathOf(isOperator, 'requests', { ...filters, format });
+}
+
+/** Path of the file of all their conversations. */
+export function pathOfSessionFile(isOperator: boolean, filters: Filters): string {
+  return pathOf(isOperator, 'requests/sessions', { ...filters, format: 'csv' });
+}
+
+function pathOf(
+  isOperator: boolean,
+  list: string,
+  { key, ...query }: Filters & { format?: 'csv' | undefined },
+): string {
+  return isOperator ? pathWith(`/admin/v1/${list}`, { ...query, key }) : pathWith(`/v1/self/${list}`, query);
 }
 
 /** `polygate tail` with the filters that it has. Absent for the holder of a key, who has no store. */

@@ -6,7 +6,7 @@ import { type Column, numbers, Older, Table } from '../../parts/table.tsx';
 import { TableTools } from '../../parts/table-tools.tsx';
 import { useListKeys } from '../../parts/use-list-keys.ts';
 import { useSession } from '../../session.ts';
-import type { Filters } from './query.ts';
+import { type Filters, pathOfSessionFile } from './query.ts';
 import { type SessionLine, useSessions } from './sessions-query.ts';
 
 interface SessionsProps {
@@ -29,7 +29,12 @@ export function Sessions({ filters, isPaused, onOpen }: SessionsProps) {
         ) : (
           <>
             <div className="flex border-b p-3">
-              <TableTools table="Sessions" columns={columnsOf(isOperator)} file="sessions" rows={data} />
+              <TableTools
+                table="Sessions"
+                columns={columnsOf(isOperator)}
+                file="conversations"
+                rows={pathOfSessionFile(isOperator, filters)}
+              />
             </div>
             <SessionTable
               lines={data}
