@@ -5,7 +5,9 @@ import type { Json } from '../core/json/json.ts';
 import type { Protocol } from '../core/protocol.ts';
 import { type DecisionOptions, decideRouting, type RoutingDecision } from '../routing/decision.ts';
 import type { InferenceCall } from '../routing/inference-call.ts';
+import type { LatencyStatistics } from '../routing/latency-statistics.ts';
 import { POLICY_HEADER } from '../routing/request-policy.ts';
+import { statisticsKey } from '../routing/state.ts';
 import { type RoutingTrace, type TracedCandidate, traceOf } from '../routing/trace.ts';
 import { type DryPlan, dryPlan } from './dry-run.ts';
 
@@ -24,8 +26,14 @@ export interface ExplainOptions extends DecisionOptions {
   refusesHostedTools: boolean;
 }
 
+/** Medians by which candidates are ranked: of streamed or of whole responses, as the request asks for. Absent ones are not known. */
+interface Medians {
+  first_byte_ms?: number;
+  tokens_per_second?: number;
+}
+
 /** Fields of candidates that are excluded by routing have no plan. */
-export type ExplainedCandidate = TracedCandidate & DryPlan;
+export type ExplainedCandidate = TracedCandidate & DryPlan & Medians;
 
 export type Explanation = Omit<RoutingTrace, 'attempts' | 'candidates'> & { candidates: ExplainedCandidate[] };
 
@@ -37,7 +45,21 @@ export async function explain(question: RoutingQuestion, options: ExplainOptions
   const plans: DryPlan[] = [];
   for (const candidate of route.candidates) plans.push(await dryPlan(call, candidate, planning));
   const { attempts: _attempts, candidates, ...trace } = traceOf(route, []);
-  return { ...trace, candidates: candidates.map((candidate, index) => ({ ...candidate, ...plans[index] })) };
+  const ids = [...route.candidates, ...route.excluded.map(({ candidate }) => candidate)].map(({ id }) => id);
+  const mediansAt = (index: number) =>
+    mediansOf(statisticsKey(ids[index] ?? '', call.stream), options.state.statistics);
+  return {
+    ...trace,
+    candidates: candidates.map((candidate, index) => ({ ...candidate, ...mediansAt(index), ...plans[index] })),
+  };
+}
+
+function mediansOf(key: string, statistics: LatencyStatistics): Medians {
+  const [seconds, throughput] = [statistics.latency(key, 'p50'), statistics.throughput(key, 'p50')];
+  return {
+    ...(seconds !== undefined && { first_byte_ms: Math.round(seconds * 1000) }),
+    ...(throughput !== undefined && { tokens_per_second: Number(throughput.toPrecision(4)) }),
+  };
 }
 
 async function callOf({ protocol, model, body: given, policy }: RoutingQuestion): Promise<InferenceCall> {

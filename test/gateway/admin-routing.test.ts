@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, test } from 'node:test';
 import type { Json } from '../../src/core/json/json.ts';
 import { ADMIN_CONFIG, type AdminAnswer, askAdmin } from './admin-client.ts';
-import { ask } from './harness.ts';
+import { ask, KEY, post } from './harness.ts';
 import { type Fleet, startFleet } from './routing-upstreams.ts';
 
 const HOUR_MS = 3_600_000;
@@ -74,6 +74,32 @@ describe('an explanation', () => {
       );
     assert.deepEqual(await order({}), ['two/m', 'one/m']);
     assert.deepEqual(await order({ ideal: true }), ['one/m', 'two/m']);
+  });
+
+  test('has the medians by which endpoints are ranked, of streamed or whole responses, and none in the ideal', async () => {
+    fleet.pass(HOUR_MS);
+    const medians = async (more: Json) =>
+      (await admin('POST', '/explain', { ...CHAT, ...more })).body.data.candidates.map(
+        ({ endpoint, first_byte_ms: first, tokens_per_second: rate }: Json) => [endpoint, first, rate],
+      );
+    const unknown = [
+      ['one/m', undefined, undefined],
+      ['two/m', undefined, undefined],
+    ];
+    assert.deepEqual(await medians({}), unknown);
+    const asked = { ...CHAT.body, provider: { only: ['two'] } };
+    const authorization = `Bearer ${KEY}`;
+    const response = await post(`${fleet.gateway.url}/v1/chat/completions`, asked, { authorization });
+    assert.equal(response.status, 200, await response.text());
+    const [one, two] = await medians({});
+    assert.deepEqual(one, unknown[0]);
+    assert.ok(two[1] >= 0 && two[2] > 0, two);
+    const left = await medians({ policy: { only: ['one'] } });
+    assert.deepEqual([left[1][0], left[1][1]], ['two/m', two[1]]);
+    assert.deepEqual(await medians({ body: { ...CHAT.body, stream: true } }), unknown);
+    assert.deepEqual(await medians({ ideal: true }), unknown);
+    const { trace } = (await admin('GET', `/requests/${response.headers.get('x-polygate-request-id')}`)).body.data;
+    assert.doesNotMatch(JSON.stringify(trace.candidates), /first_byte_ms|tokens_per_second/);
   });
 
   test('takes a model without a body', async () => {

@@ -26,6 +26,8 @@ type Search = Record<string, unknown>;
 /** Text that looks like a number or like a truth value is one in the search of an address. */
 const text = (value: unknown): string | undefined =>
   ['string', 'number', 'boolean'].includes(typeof value) && value !== '' ? String(value) : undefined;
+/** JSON in an address is read with it. */
+const json = (value: unknown) => (typeof value === 'object' ? JSON.stringify(value) : text(value));
 const number = (value: unknown): number | undefined => (typeof value === 'number' ? value : undefined);
 const truth = (value: unknown): true | undefined => (value === true ? true : undefined);
 const oneOf = <Value extends string>(values: readonly Value[], value: unknown): Value | undefined =>
@@ -164,6 +166,7 @@ interface PlaygroundSearch {
   view?: View;
   models?: string;
   key?: string;
+  policy?: string;
 }
 
 const playground = createRoute({
@@ -175,6 +178,7 @@ const playground = createRoute({
     view: oneOf(['answer', 'wire', 'code', 'explain'], search.view),
     models: text(search.models),
     key: text(search.key),
+    policy: json(search.policy),
   }),
   component: lazyRouteComponent(() => import('./pages/playground/page.tsx'), 'PlaygroundPage'),
 });
@@ -192,7 +196,7 @@ const explain = createRoute({
   validateSearch: (search: Search): ExplainSearch => ({
     protocol: oneOf(['chat', 'messages', 'generate', 'responses'], search.protocol),
     model: text(search.model),
-    policy: typeof search.policy === 'object' ? JSON.stringify(search.policy) : text(search.policy),
+    policy: json(search.policy),
     ideal: truth(search.ideal),
   }),
   component: lazyRouteComponent(() => import('./pages/explain/page.tsx'), 'ExplainPage'),

@@ -1,9 +1,12 @@
-/** Explain: a body of one's own, the reasons with their rules of the documentation, and the switch to the ideal. */
+/** Explain: a body of one's own, the reasons with their rules of the documentation, what the gateway knows, and the switch to the ideal. */
 
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { after, before, test } from 'node:test';
 import type { Browser } from 'playwright-core';
-import type { TestGateway } from '../../test/gateway/harness.ts';
+import { answerJson, KEY, startUpstream, type TestGateway, type TestUpstream } from '../../test/gateway/harness.ts';
 import {
+  ask,
   assertFits,
   assertSound,
   openBrowser,
@@ -13,20 +16,30 @@ import {
   TOKEN,
 } from './browser.ts';
 
-const YAML = `admin: { token: ${TOKEN}, port: 0 }
+const yaml = (busyUrl: string) => `admin: { token: ${TOKEN}, port: 0 }
+providers: { sandbox: { type: sandbox }, busy: { type: openai-compatible, base_url: "${busyUrl}/v1", models: [{ id: m }] } }
 models:
   house/m:
     endpoints:
       - { provider: sandbox, model: echo, data_policy: { zdr: true } }
-      - { provider: sandbox, model: tools }`;
+      - { provider: sandbox, model: tools }
+  house/n:
+    endpoints:
+      - { provider: busy, model: m }
+      - { provider: sandbox, model: echo, priority: 1 }`;
 
 let browser: Browser;
 let gateway: TestGateway;
+let busy: TestUpstream;
 
 before(async () => {
-  [browser, gateway] = await Promise.all([openBrowser(), startGatewayWithPages(YAML)]);
+  busy = await startUpstream((_call, response) => {
+    response.setHeader('retry-after', '600');
+    answerJson(response, { error: { message: 'Busy.' } }, 429);
+  });
+  [browser, gateway] = await Promise.all([openBrowser(), startGatewayWithPages(yaml(busy.url))]);
 });
-after(() => Promise.all([browser.close(), gateway.close()]));
+after(() => Promise.all([browser.close(), gateway.close(), busy.close()]));
 
 for (const theme of THEMES) {
   test(`a reason leads to the line of the documentation that it comes from, in the ${theme} theme`, async () => {
@@ -64,8 +77,68 @@ test('a body of one’s own decides what would be dropped, and what is wrong wit
     .getByText(/it has no members/)
     .waitFor();
   await field.fill('');
-  await page.getByRole('row', { name: /^1 sandbox\/echo .* — / }).waitFor();
+  await page.getByRole('row', { name: /top_k/ }).waitFor({ state: 'detached' });
+  await assertSound(visitor);
+});
+
+test('what the gateway knows is beside each endpoint, and is left out as if all were well', async () => {
+  assert.equal((await ask(gateway, KEY, 'house/n')).status, 200);
+  const visitor = await signInAsAdmin(browser, gateway, '/ui/explain?model=house/n');
+  const { page } = visitor;
+  const rows = page.getByRole('region', { name: 'Candidates' }).locator('tbody tr');
+  const cells = async (name: string) => rows.filter({ hasText: name }).locator('td').allInnerTexts();
+  await page.getByRole('row', { name: /^1 sandbox\/echo/ }).waitFor();
+  const [place, , , first, rate] = await cells('sandbox/echo');
+  assert.equal(place, '1');
+  assert.match(first ?? '', /^[\d,]+ ms$/);
+  assert.match(rate ?? '', /^[\d.,]+ ?[kM]?$/);
+  const resting = await cells('busy/m');
+  assert.equal(resting[0], '—');
+  assert.match(resting.at(-1) ?? '', /cooldown/);
+  await assertSound(visitor);
   await page.getByRole('button', { name: 'As if all were well' }).click();
   await page.waitForURL(/ideal=true/);
+  await page.getByRole('row', { name: /^1 busy\/m/ }).waitFor();
+  const ideal = await cells('sandbox/echo');
+  assert.deepEqual([ideal[0], ideal[3], ideal[4], ideal.at(-1)], ['2', '—', '—', '—']);
+  assert.equal((await cells('busy/m')).at(-1), '—');
+  await page.getByRole('button', { name: 'As it is now' }).click();
+  await page.getByRole('row', { name: /^1 sandbox\/echo/ }).waitFor();
   await assertSound(visitor);
+});
+
+test('a body of one’s own is in the call for a terminal, and one that is too long is not', async () => {
+  const visitor = await signInAsAdmin(browser, gateway, '/ui/explain?model=house/m&protocol=messages');
+  const { page } = visitor;
+  await page.getByText('Body of the request').click();
+  const field = page.getByRole('textbox', { name: 'Body of the request' });
+  const body = {
+    max_tokens: 5,
+    messages: [{ role: 'user', content: `It's "one" $HOME \`id\` \\ !x\n…` }],
+    top_k: 5,
+  };
+  await field.fill(JSON.stringify(body, undefined, 2));
+  await page.getByRole('row', { name: /^1 sandbox\/echo .* top_k/ }).waitFor();
+  const dialog = page.getByRole('dialog', { name: 'The same in a terminal' });
+  const callOf = async () => {
+    await page.getByRole('button', { name: 'Copy as' }).click();
+    await dialog.locator('pre').nth(1).waitFor();
+    return dialog.locator('pre').nth(1).innerText();
+  };
+  // A shell reads what curl would be given.
+  const words = (call: string) =>
+    execFileSync('sh', ['-c', `curl() { printf '%s\\0' "$@"; }\n${call}`], { encoding: 'utf8' }).split('\0');
+  const sent = words(await callOf());
+  assert.deepEqual(JSON.parse(sent[sent.indexOf('-d') + 1] ?? ''), {
+    ...{ protocol: 'messages', model: 'house/m', ideal: false },
+    body,
+  });
+  await dialog.getByText(/--request takes a file with yours/).waitFor();
+  await assertSound(visitor);
+  await page.keyboard.press('Escape');
+  await field.fill(JSON.stringify({ max_tokens: 5, messages: [{ role: 'user', content: 'x'.repeat(120_000) }] }));
+  await page.getByRole('row', { name: /top_k/ }).waitFor({ state: 'detached' });
+  const short = words(await callOf());
+  assert.equal(JSON.parse(short[short.indexOf('-d') + 1] ?? '').body, undefined);
+  await dialog.getByText(/too long for a command/).waitFor();
 });

@@ -12,7 +12,16 @@ import {
   type TestGateway,
   type TestUpstream,
 } from '../../test/gateway/harness.ts';
-import { assertSound, openBrowser, signInAsAdmin, startGatewayWithPages, THEMES, TOKEN, visit } from './browser.ts';
+import {
+  adminOf,
+  assertSound,
+  openBrowser,
+  signInAsAdmin,
+  startGatewayWithPages,
+  THEMES,
+  TOKEN,
+  visit,
+} from './browser.ts';
 
 const OTHER_KEY = 'sk-other-gateway-key-0123456789';
 const ANSWER = {
@@ -188,7 +197,25 @@ test('a request leads to the playground and to the explanation of its routing', 
   await panelOf(page).getByRole('link', { name: 'Open in the playground' }).click();
   await page.waitForURL(/\/ui\/playground\?.*key=config/);
   await page.getByRole('combobox', { name: 'Model 1', exact: true }).getByText('sandbox/echo').waitFor();
-  await page.goBack();
+  const written = { order: ['sandbox'], max_price: { prompt: 50 } };
+  const more = await page.getByRole('textbox', { name: 'More fields' }).inputValue();
+  assert.deepEqual(JSON.parse(more), { provider: written });
+  for (const wire of ['chat', 'generate']) {
+    await page.getByRole('button', { name: wire, exact: true }).click();
+    await page.getByRole('textbox', { name: 'User' }).fill('Again');
+    const [sent] = await Promise.all([
+      page.waitForResponse((response) => response.request().method() === 'POST' && response.url().includes('/v1')),
+      page.keyboard.press('Control+Enter'),
+    ]);
+    assert.equal(sent.status(), 200, wire);
+    const id = sent.headers()['x-polygate-request-id'];
+    const again = (await adminOf(gateway)('GET', `/requests/${id}`)).data;
+    assert.deepEqual([again.protocol, again.trace.policy.maxPrice], [wire, { prompt: 50 }]);
+  }
+  await page.getByRole('button', { name: 'Code', exact: true }).click();
+  await page.getByText('x-polygate-provider').waitFor();
+  await assertSound(visitor);
+  await page.goto(`${gateway.url}/ui/requests?open=${ids.withPolicy}`);
   await panelOf(page).getByRole('link', { name: 'Explain its routing' }).click();
   await page.waitForURL(/\/ui\/explain\?.*model=sandbox/);
   const policy = await page.getByLabel('Policy, as the field provider of a request').inputValue();

@@ -1,6 +1,7 @@
 /** Candidates of a request in the order in which they would be tried, with the reasons of those left out. */
 
 import type { ComponentType } from 'react';
+import { formatMs, formatShort } from '../../parts/numbers.tsx';
 import { TableScroll } from '../../parts/page.tsx';
 import { Status } from '../../parts/status.tsx';
 
@@ -12,6 +13,9 @@ export interface Explanation {
     model: string;
     credential?: number;
     price?: number;
+    /** Medians of the last five minutes. */
+    first_byte_ms?: number;
+    tokens_per_second?: number;
     left_out?: string;
     path?: string;
     dropped?: string[];
@@ -28,6 +32,10 @@ interface CandidatesProps {
 
 const PlainReason = ({ reason }: { reason: string }) => <Status tone="quiet">{reason}</Status>;
 
+/** As the gateway that answers knows it. */
+const known = (value: number | undefined, format: (value: number) => string) =>
+  value === undefined ? '—' : format(value);
+
 export function Candidates({ explanation, Reason = PlainReason }: CandidatesProps) {
   const tried = explanation.candidates.filter((candidate) => !candidate.left_out);
   return (
@@ -39,6 +47,12 @@ export function Candidates({ explanation, Reason = PlainReason }: CandidatesProp
             <th scope="col">Endpoint</th>
             <th scope="col" className="number">
               Price, in + out
+            </th>
+            <th scope="col" className="number">
+              First byte
+            </th>
+            <th scope="col" className="number">
+              Tokens/s
             </th>
             <th scope="col">Path</th>
             <th scope="col">Dropped fields</th>
@@ -59,6 +73,8 @@ export function Candidates({ explanation, Reason = PlainReason }: CandidatesProp
                   )}
                 </td>
                 <td className="number">{candidate.price === undefined ? '—' : `$${candidate.price}`}</td>
+                <td className="number">{known(candidate.first_byte_ms, formatMs)}</td>
+                <td className="number">{known(candidate.tokens_per_second, formatShort)}</td>
                 <td className="text-dim">{candidate.path ?? '—'}</td>
                 <td className="!whitespace-normal text-warn">{candidate.dropped?.join(', ') || '—'}</td>
                 <td className="!whitespace-normal">{reason ? <Reason reason={reason} /> : '—'}</td>

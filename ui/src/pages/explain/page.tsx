@@ -25,6 +25,8 @@ const EXAMPLES: Record<(typeof PROTOCOLS)[number], string> = {
   generate: '{"contents": [{"role": "user", "parts": [{"text": "Hello"}]}]}',
   responses: '{"input": "Hello", "reasoning": {"effort": "low"}}',
 };
+/** A system takes no longer words in a command. */
+const MAX_COPIED_CHARACTERS = 100_000;
 /** After the last key. */
 const PAUSE_MS = 400;
 
@@ -60,6 +62,12 @@ export function ExplainPage() {
       return (await bodyOf<{ data: Explanation }>(api.POST('/admin/v1/explain', { body: question as never }))).data;
     },
   });
+  const isLong = askedBody.length > MAX_COPIED_CHARACTERS;
+  const notes = [
+    ...(ideal ? [] : ['The command knows nothing of the health of endpoints: it shows what the configuration says.']),
+    ...(parsedBody ? ['It has an example for a body; --request takes a file with yours.'] : []),
+    ...(isLong ? ['The body is too long for a command, and the call is without it.'] : []),
+  ];
   return (
     <Page title="Explain" about="Where a request would go, in which order and why. Nothing is sent.">
       <Card>
@@ -84,20 +92,20 @@ export function ExplainPage() {
               value={ideal ? 'ideal' : 'now'}
               onChange={(next) => change({ ideal: next === 'ideal' ? true : undefined })}
             />
-            {!(parsed instanceof Error) && (
+            {!(parsed instanceof Error || parsedBody instanceof Error) && (
               <div className="ml-auto">
                 <CopyAs
                   path="/admin/v1/explain"
-                  body={{ protocol, model, ideal, ...(parsed && { policy: parsed }) }}
+                  body={{
+                    ...{ protocol, model, ideal },
+                    ...(parsed && { policy: parsed }),
+                    ...(parsedBody && !isLong && { body: parsedBody }),
+                  }}
                   command={commandWith(`polygate route ${quoted(model)}`, {
                     '--protocol': protocol === 'chat' ? undefined : protocol,
                     '--provider': parsed && JSON.stringify(parsed),
                   })}
-                  note={
-                    ideal
-                      ? undefined
-                      : 'The command knows nothing of the health of endpoints: it shows what the configuration says.'
-                  }
+                  note={notes.join(' ') || undefined}
                 />
               </div>
             )}

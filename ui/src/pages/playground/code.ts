@@ -1,7 +1,8 @@
 /** The request of a run as a program: for a shell, and with the library of its protocol. */
 
+import { quoted } from '../../shell.ts';
 import type { Wire } from './protocols.ts';
-import type { WireRequest } from './wires.ts';
+import { POLICY_HEADER, type WireRequest } from './wires.ts';
 
 export const PROGRAMS = ['curl', 'Python', 'JavaScript'] as const;
 export type ProgramName = (typeof PROGRAMS)[number];
@@ -27,12 +28,12 @@ const CREDENTIALS: Record<Wire, string> = {
 };
 
 function inShell({ wire, sent, origin }: CodeOptions): string {
-  const body = JSON.stringify(sent.body).replaceAll("'", `'\\''`);
   const version = wire === 'messages' ? `  -H "anthropic-version: 2023-06-01" \\\n` : '';
+  const policy = sent.policy === undefined ? '' : `  -H ${quoted(`${POLICY_HEADER}: ${sent.policy}`)} \\\n`;
   return `curl -N '${origin}${sent.path}' \\
   -H "${CREDENTIALS[wire]}" \\
-${version}  -H "Content-Type: application/json" \\
-  -d '${body}'`;
+${version}${policy}  -H "Content-Type: application/json" \\
+  -d ${quoted(JSON.stringify(sent.body))}`;
 }
 
 /** Base URL of the library: the address before the path that it adds. */
@@ -53,6 +54,11 @@ function callOf({ wire, sent: { body }, model }: CodeOptions): Record<string, un
   return { model, contents, config: { ...(generationConfig as object | undefined), ...rest } };
 }
 
+/** Member of the options of a client, the same in both languages but for its name. */
+function headersOf({ sent: { policy } }: CodeOptions, name: string): string {
+  return policy === undefined ? '' : `, ${name}: {"${POLICY_HEADER}": ${JSON.stringify(policy)}}`;
+}
+
 function isStream({ wire, sent }: CodeOptions): boolean {
   return wire === 'generate' ? sent.path.includes(':stream') : sent.body.stream === true;
 }
@@ -69,7 +75,7 @@ function inPython(options: CodeOptions): string {
       return `import os\nfrom anthropic import Anthropic\n\nclient = Anthropic(base_url=${base}, api_key=${key})\nanswer = client.messages.create(\n${members}\n)${loop}`;
     case 'generate': {
       const name = isStream(options) ? 'generate_content_stream' : 'generate_content';
-      return `import os\nfrom google import genai\n\nclient = genai.Client(api_key=${key}, http_options={"base_url": ${base}})\nanswer = client.models.${name}(\n${members}\n)${loop}`;
+      return `import os\nfrom google import genai\n\nclient = genai.Client(api_key=${key}, http_options={"base_url": ${base}${headersOf(options, '"headers"')}})\nanswer = client.models.${name}(\n${members}\n)${loop}`;
     }
     default: {
       const name = options.wire === 'chat' ? 'chat.completions' : 'responses';
@@ -88,7 +94,7 @@ function inJavaScript(options: CodeOptions): string {
       return `import Anthropic from '@anthropic-ai/sdk';\n\nconst client = new Anthropic({ baseURL: ${base}, apiKey: ${key} });\nconst answer = await client.messages.create(${members});${loop}`;
     case 'generate': {
       const name = isStream(options) ? 'generateContentStream' : 'generateContent';
-      return `import { GoogleGenAI } from '@google/genai';\n\nconst client = new GoogleGenAI({ apiKey: ${key}, httpOptions: { baseUrl: ${base} } });\nconst answer = await client.models.${name}(${members});${loop}`;
+      return `import { GoogleGenAI } from '@google/genai';\n\nconst client = new GoogleGenAI({ apiKey: ${key}, httpOptions: { baseUrl: ${base}${headersOf(options, 'headers')} } });\nconst answer = await client.models.${name}(${members});${loop}`;
     }
     default: {
       const name = options.wire === 'chat' ? 'chat.completions' : 'responses';

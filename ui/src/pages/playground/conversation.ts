@@ -49,10 +49,15 @@ export interface Turn {
   more: string;
 }
 
-export const NO_TURN: Turn = {
+const NO_TURN: Turn = {
   ...{ system: '', user: '', pictures: [], tools: '', schema: '', more: '' },
   ...{ maxTokens: undefined, temperature: undefined, stream: true },
 };
+
+/** An empty turn with a routing policy, as JSON text, in its parameters. */
+export function turnWith(policy: string | undefined): Turn {
+  return policy === undefined ? NO_TURN : { ...NO_TURN, more: `{ "provider": ${policy} }` };
+}
 
 export const EXAMPLE: Partial<Turn> = {
   system: 'Answer in one sentence.',

@@ -16,10 +16,11 @@ export function ExplainView({ run }: { run: Run }) {
 function AsItIsNow({ run }: { run: Run }) {
   const { wire: protocol, model, sent } = run;
   const asked = useQuery({
-    queryKey: ['explain', protocol, model, sent.body],
+    queryKey: ['explain', protocol, model, sent],
     retry: false,
     queryFn: async () => {
-      const body = { protocol, model, body: sent.body };
+      const policy = sent.policy === undefined ? undefined : JSON.parse(sent.policy);
+      const body = { protocol, model, body: sent.body, ...(policy && { policy }) };
       return (await bodyOf<{ data: Explanation }>(api.POST('/admin/v1/explain', { body: body as never }))).data;
     },
   });

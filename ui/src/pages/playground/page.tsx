@@ -17,7 +17,7 @@ import { useSession } from '../../session.ts';
 import { modelList } from '../models/query.ts';
 import { AnswerCard, type View } from './answer.tsx';
 import { Attachments } from './attachments.tsx';
-import { EXAMPLE, NO_TURN, nextMessage, problemOf } from './conversation.ts';
+import { EXAMPLE, nextMessage, problemOf, turnWith } from './conversation.ts';
 import { Parameters } from './parameters.tsx';
 import { WIRES } from './protocols.ts';
 import { conversationOf, type Run, useRuns, wordsOf } from './run.ts';
@@ -35,10 +35,17 @@ const apiPaths = {
 };
 
 export function PlaygroundPage() {
-  const { wire = 'chat', and, models: chosen = FIRST_MODEL, key: chosenKey, view = 'answer' } = route.useSearch();
+  const {
+    wire = 'chat',
+    and,
+    models: chosen = FIRST_MODEL,
+    key: chosenKey,
+    view = 'answer',
+    policy,
+  } = route.useSearch();
   const navigate = route.useNavigate();
   const { isOperator } = useSession();
-  const [turn, setTurn] = useState(NO_TURN);
+  const [turn, setTurn] = useState(() => turnWith(policy));
   const offered = useQuery(modelList);
   const paths = useQuery(apiPaths);
   const keys = useQuery({ ...foundKeys({}, 1), enabled: isOperator });

@@ -5,7 +5,7 @@ import { useRef, useState } from 'react';
 import { ApiError, request } from '../../api.ts';
 import type { Message, ToolCall } from './conversation.ts';
 import type { Wire } from './protocols.ts';
-import { type Frame, readFrame, readWhole, type WireRequest, withCalls } from './wires.ts';
+import { type Frame, POLICY_HEADER, readFrame, readWhole, type WireRequest, withCalls } from './wires.ts';
 
 export interface Run {
   model: string;
@@ -102,6 +102,7 @@ async function ask({ sent, wire, key }: Start, signal: AbortSignal, update: (nex
     'anthropic-version': '2023-06-01',
     'x-polygate-capture': '1',
     ...(key && { 'x-polygate-key': key }),
+    ...(sent.policy && { [POLICY_HEADER]: sent.policy }),
   };
   const response = await request(new URL(sent.path, location.origin).href, {
     method: 'POST',

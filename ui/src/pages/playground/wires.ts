@@ -4,9 +4,13 @@ import { bodyOf } from './bodies.ts';
 import type { Message, ToolCall, Turn } from './conversation.ts';
 import type { Wire } from './protocols.ts';
 
+export const POLICY_HEADER = 'x-polygate-provider';
+
 export interface WireRequest {
   path: string;
   body: Record<string, unknown>;
+  /** Routing policy, as text of a header, where bodies of the protocol have none. */
+  policy?: string;
 }
 
 /** What a frame adds to the answer. */
@@ -167,10 +171,17 @@ export function requestOf(
   const path = paths.filter((one) => one.endsWith(template)).toSorted((one, other) => one.length - other.length)[0];
   const filled = (path ?? template).replace('{provider}/{model}', model);
   const whole = filled.replace(':streamGenerateContent', ':generateContent');
-  return {
-    path: wire !== 'generate' || !turn.stream ? whole : `${filled}?alt=sse`,
-    body: bodyOf(wire, { model, turn, messages }),
-  };
+  const body = bodyOf(wire, { model, turn, messages });
+  if (wire !== 'generate') return { path: whole, body };
+  const { provider, ...rest } = body;
+  const policy = provider === undefined ? undefined : asciiJson(provider);
+  return { path: turn.stream ? `${filled}?alt=sse` : whole, body: rest, ...(policy !== undefined && { policy }) };
+}
+
+/** Headers have no other characters. */
+function asciiJson(value: unknown): string {
+  const escaped = (character: string) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
+  return JSON.stringify(value).replace(/[^\x20-\x7e]/g, escaped);
 }
 
 export function readWhole(wire: Wire, text: string): Frame {

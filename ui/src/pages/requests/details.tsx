@@ -105,7 +105,7 @@ function Onward({ detail: { protocol, requested_model: model, key_hash: key, tra
   return (
     <p className="mt-3 flex flex-wrap gap-2">
       {(isAdmin || !isOperator) && (
-        <Link className="button" to="/playground" search={{ wire, models: model, ...(isOperator && { key }) }}>
+        <Link className="button" to="/playground" search={{ wire, models: model, policy, ...(isOperator && { key }) }}>
           Open in the playground
         </Link>
       )}
