@@ -83,6 +83,7 @@ export async function serve(options: ServeOptions): Promise<void> {
     instance,
     flushOthers: async () => workers?.flushed(),
     findCapture: async (asked) => workers?.findCapture(asked),
+    countRunning: async (filter) => (await workers?.countRunning(filter)) ?? 0,
   };
   const place = hasWorkers ? { process: primary } : { pages: createPages() };
   const gateway = await start({ config, configSource: source, keys, store, log, version, ...place }, firstKey);

@@ -35,6 +35,7 @@ export async function runWorker(options: ServeOptions): Promise<void> {
     metricsText: async () => (await running.promise).gateway.metricsText(),
     flushed: async () => (await running.promise).gateway.flushed(),
     findCapture: async (asked) => (await running.promise).gateway.findCapture(asked),
+    countRunning: async (filter) => (await running.promise).gateway.countRunning(filter),
   });
   const { start } = connection;
   const source = {

@@ -12,6 +12,7 @@ import { joinStore, type ProcessRole } from '../store/instance.ts';
 import type { Store, StoreOperationName } from '../store/store.ts';
 import type { JournalDisk } from '../usage/journal/disk.ts';
 import { openJournalRecorder, recoverAbandonedJournals } from '../usage/journal-recorder.ts';
+import type { OpenSources } from '../usage/open-requests.ts';
 import type { Recorder } from '../usage/recorder.ts';
 import { recoverInterrupted } from '../usage/recovery.ts';
 import { createRecordTrimmer, pruneRecords } from '../usage/retention.ts';
@@ -29,6 +30,7 @@ export interface AccountingOptions {
   instance?: string | undefined;
   /** Stores the pending records of the other processes of this gateway. */
   flushOthers?: (() => Promise<void>) | undefined;
+  countRunning?: OpenSources['countRunning'];
 }
 
 export interface Accounting {
@@ -38,7 +40,9 @@ export interface Accounting {
   records: Store;
   admission: AdmissionControl;
   tags: TagAllotments;
-  recorder: Pick<Recorder, 'ready' | 'waiting' | 'lost' | 'refused' | 'open'>;
+  recorder: Pick<Recorder, 'ready' | 'waiting' | 'lost' | 'refused' | 'open' | 'instance'>;
+  /** Number of requests that run in all processes of the gateway; absent if their intents are in the store, or it is one process. */
+  countRunning: OpenSources['countRunning'];
   /** Stores the pending records of this process. */
   flushed(): Promise<void>;
   /** Settles the open requests of a worker that is gone, and releases its shares of limits. */
@@ -160,6 +164,7 @@ export async function openAccounting(options: AccountingOptions): Promise<Accoun
     admission: createAdmissionControl({ recorder, limits, store, now }),
     tags,
     recorder,
+    countRunning: hasJournal ? options.countRunning : undefined,
     records,
     flushed: () => recorder.flushed(),
     async forgetWorker(id) {

@@ -19,6 +19,7 @@ import { RESPONSE_JOB_KIND } from '../stored-responses/background.ts';
 import { openTelemetry } from '../telemetry/telemetry.ts';
 import { createDeadlineTimer } from '../transport/deadlines.ts';
 import { createUpstreamClient, type UpstreamClient } from '../transport/upstream-client.ts';
+import { ownRequests } from '../usage/open-requests.ts';
 import { openAccounting } from './accounting.ts';
 import type { RunningAdmin } from './admin.ts';
 import { bodyMemoryOf } from './body-memory.ts';
@@ -178,6 +179,7 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
     tags: accounting.tags,
     refusesHostedTools: () => parts.config.responses.hostedTools === 'refuse',
     recorder: accounting.recorder,
+    countRunning: accounting.countRunning,
     instance: accounting.instance,
     operation,
     clock,
@@ -189,6 +191,7 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
   const appOptions: AppOptions = {
     admission: accounting.admission,
     recorder: accounting.recorder,
+    countRunning: accounting.countRunning,
     protocols,
     prefixes,
     version,
@@ -287,6 +290,7 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
     flushed: accounting.flushed,
     wake: (kind) => (kind === RESPONSE_JOB_KIND ? responses.wake() : tasks.wake(kind)),
     findCapture: (asked) => dashboard.forClients?.captures?.find(asked),
+    countRunning: (filter) => ownRequests(accounting.recorder, filter).length,
     adoptCooldown: (circuit) => state.breaker.adopt(circuit),
     setAddress(chosen) {
       address = chosen;

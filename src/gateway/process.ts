@@ -3,6 +3,7 @@
 import type { AskedCapture } from '../http/captures.ts';
 import type { CreateSharedRate } from '../http/rate.ts';
 import type { OpenCircuit } from '../routing/circuit-breaker.ts';
+import type { IntentFilter } from '../store/operations/requests.ts';
 
 /** One of the processes of a gateway. */
 export type GatewayProcess = PrimaryProcess | WorkerProcess;
@@ -16,6 +17,8 @@ export interface PrimaryProcess {
   flushOthers(): Promise<void>;
   /** A capture of a worker, as JSON text. */
   findCapture(asked: AskedCapture): Promise<string | undefined>;
+  /** Number of requests that run in the workers. */
+  countRunning(filter: IntentFilter): Promise<number>;
 }
 
 /** Answers clients. */
@@ -28,6 +31,8 @@ export interface WorkerProcess {
   flushOthers(): Promise<void>;
   /** A capture of any worker, as JSON text. */
   findCapture(asked: AskedCapture): Promise<string | undefined>;
+  /** Number of requests that run in all workers. */
+  countRunning(filter: IntentFilter): Promise<number>;
   /** Tells the primary that a job is due. */
   wake(kind: string): void;
   /** Tells the other workers that a circuit has opened. */

@@ -3,6 +3,7 @@
 import type { Config } from '../config/resolved.ts';
 import type { AskedCapture } from '../http/captures.ts';
 import type { OpenCircuit } from '../routing/circuit-breaker.ts';
+import type { IntentFilter } from '../store/operations/requests.ts';
 import type { ProviderState } from './provider-registry.ts';
 
 export interface RunningGateway {
@@ -26,6 +27,8 @@ export interface RunningGateway {
   adoptCooldown(circuit: OpenCircuit): void;
   /** Of a worker: a capture of this process, as JSON text. */
   findCapture(asked: AskedCapture): string | undefined;
+  /** Number of requests that run in this process. */
+  countRunning(filter: IntentFilter): number;
   /** Of a primary: its workers listen at this address. */
   setAddress(address: { host: string; port: number }): void;
   /** Of a primary: settles the open requests of a worker that is gone. */

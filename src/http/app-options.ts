@@ -14,6 +14,7 @@ import type { BackgroundStreams } from '../stored-responses/background-stream.ts
 import type { StoredResponses } from '../stored-responses/service.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import type { RequestObserver } from '../telemetry/observer.ts';
+import type { OpenSources } from '../usage/open-requests.ts';
 import type { Recorder } from '../usage/recorder.ts';
 import type { WebhookSecrets } from '../webhooks/secrets.ts';
 import type { BodyBudget } from './body-budget.ts';
@@ -49,7 +50,9 @@ export interface AppOptions {
   /** Reserves the limits of every call and opens its usage meter. */
   admission: AdmissionControl;
   /** Whether usage records can be written. */
-  recorder?: Pick<Recorder, 'ready' | 'open'>;
+  recorder?: Pick<Recorder, 'ready' | 'open' | 'instance'>;
+  /** Number of requests that run in all processes of the gateway, where others have some too. */
+  countRunning?: OpenSources['countRunning'];
   models(): ModelDirectory;
   /** Responses that requests may name. */
   stored: StoredResponses;

@@ -25,6 +25,8 @@ export interface Transaction {
   joinEach(outer: string, table: string, where: string): string;
   /** SELECT of the texts in a parameter that is a JSON array: a list of parameters has an end. */
   textsIn(parameter: string): string;
+  /** Text of a member of the JSON object in a column; null if it has none. */
+  memberOf(column: string, member: string): string;
 }
 
 /**

@@ -1,5 +1,6 @@
 /** Requests that run: those of this process, and those that gateways have written into the store. */
 
+import type { IntentFilter, RequestFilter } from '../store/operations/requests.ts';
 import type { Store } from '../store/store.ts';
 import type { UsageRow } from '../store/usage-row.ts';
 import { intentRow } from './record.ts';
@@ -19,9 +20,16 @@ export type OpenRequest = Pick<
   | 'stream'
 >;
 
+export interface OpenSources {
+  store: Pick<Store, 'call'>;
+  /** Absent beside a running gateway. */
+  recorder: Pick<Recorder, 'open' | 'instance'> | undefined;
+  /** Number of requests that run in all processes of the gateway, where others have some too. */
+  countRunning?: ((filter: IntentFilter) => Promise<number>) | undefined;
+}
+
 interface OpenSearch {
-  /** Of one key. */
-  keyId?: string | undefined;
+  filter: IntentFilter;
   /** Only the request with this id. */
   id?: string;
   limit: number;
@@ -29,17 +37,54 @@ interface OpenSearch {
 
 /** Newest first. */
 export async function openRequests(
-  { store, recorder }: { store: Pick<Store, 'call'>; recorder: Pick<Recorder, 'open'> | undefined },
-  { keyId, id, limit }: OpenSearch,
+  { store, recorder }: Pick<OpenSources, 'store' | 'recorder'>,
+  { filter, id, limit }: OpenSearch,
 ): Promise<OpenRequest[]> {
-  const intents = await store.call('openIntents', { limit: MAX_INTENTS, ...(id !== undefined && { id }) });
+  const intents = await store.call('openIntents', { filter, limit, ...(id !== undefined && { id }) });
   const stored = intents.map(({ record }): OpenRequest => JSON.parse(record));
-  const own = (recorder?.open() ?? []).map(intentRow);
+  const own = ownRequests(recorder, filter).filter((row) => id === undefined || row.id === id);
   const known = new Map([...stored, ...own].map((row) => [row.id, row]));
   return [...known.values()]
-    .filter((row) => (keyId === undefined || row.key_id === keyId) && (id === undefined || row.id === id))
     .sort((one, other) => other.started_at - one.started_at || (one.id < other.id ? 1 : -1))
     .slice(0, limit);
 }
 
-const MAX_INTENTS = 1000;
+/** All of them, however many; those of other gateways as of a second ago. */
+export async function countOpenRequests(
+  { store, recorder, countRunning }: OpenSources,
+  filter: IntentFilter,
+): Promise<number> {
+  const [stored, running] = await Promise.all([
+    store.call('countIntents', { filter, except: recorder?.instance ?? '' }),
+    countRunning ? countRunning(filter) : ownRequests(recorder, filter).length,
+  ]);
+  return stored + running;
+}
+
+/** Those of this process. */
+export function ownRequests(recorder: Pick<Recorder, 'open'> | undefined, filter: IntentFilter): OpenRequest[] {
+  return (recorder?.open() ?? []).map(intentRow).filter((row) => matches(row, filter));
+}
+
+function matches(row: OpenRequest, filter: IntentFilter): boolean {
+  const values: Record<keyof IntentFilter, (wanted: string) => boolean> = {
+    keyId: (wanted) => row.key_id === wanted,
+    model: (wanted) => `${row.endpoint_provider}/${row.endpoint_model}` === wanted,
+    requested: (wanted) => row.model === wanted,
+    provider: (wanted) => row.endpoint_provider === wanted,
+    protocol: (wanted) => row.protocol_in === wanted,
+    upstreamProtocol: (wanted) => row.protocol_out === wanted,
+    tag: (wanted) => (row.tags ?? '').split(' ').includes(wanted),
+  };
+  return Object.entries(filter).every(
+    ([name, wanted]) => wanted === undefined || values[name as keyof IntentFilter](wanted),
+  );
+}
+
+/** The part of a filter that can be asked of requests that run, and the names of the rest. */
+export function intentFilterOf(filter: RequestFilter): { filter: IntentFilter; others: (keyof RequestFilter)[] } {
+  const { keyId, model, requested, provider, protocol, upstreamProtocol, tag, ...rest } = filter;
+  const known = { keyId, model, requested, provider, protocol, upstreamProtocol, tag };
+  const set = Object.fromEntries(Object.entries(known).filter(([, value]) => value !== undefined));
+  return { filter: set, others: Object.keys(rest) as (keyof RequestFilter)[] };
+}

@@ -39,6 +39,8 @@ export interface Recorder {
   finish(intent: Intent, completion: Completion): Promise<void>;
   /** Resolves when all records finished so far are written, or the store is unavailable. */
   flushed(): Promise<void>;
+  /** Instance whose intents are in the store, all of them among those of `open`; undefined if they are in a journal. */
+  readonly instance?: string | undefined;
   /** Intents of requests that have begun and not ended, where this process alone knows them. */
   open(): Intent[];
   /** Number of pending records. */
@@ -184,6 +186,7 @@ export function createRecorder({
     get refused() {
       return writer.refused;
     },
+    instance,
     open: () => [...underWay.values()],
     begin,
     finish,

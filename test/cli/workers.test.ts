@@ -129,6 +129,11 @@ test(
     const { ask, chat, folder, gateway, held, hold, pids } = await startTwoWorkers(context);
     const [lost, kept] = pids;
     const outcomes = Promise.allSettled(await hold());
+    // Whichever worker is asked.
+    for (let round = 0; round < 4; round++) {
+      const { body } = await ask('/v1/self/requests/summary?model=a/held');
+      assert.equal(body.data?.running, HELD);
+    }
     process.kill(lost, 'SIGKILL');
     assert.deepEqual(await statuses(Array.from({ length: 6 }, () => chat())), { 200: 6 });
     for (const response of held) answer(response);

@@ -99,6 +99,58 @@ forEachStore((engine, open) => {
     await recorder.close(0);
   });
 
+  test(`all requests in flight are counted, by the filters that are known of them (${engine})`, async (context) => {
+    const store = await open(context);
+    const [one, other] = ['one', 'other'].map((instance) =>
+      createRecorder({ store, instance, durability: 'strict', log }),
+    );
+    const begin = async (recorder: typeof one, count: number, more = {}) => {
+      const begun = Array.from({ length: count }, (_, index) =>
+        intent(newRequestId(Date.now()), { startedAt: Date.now() + index, ...more }),
+      );
+      await Promise.all(begun.map((each) => recorder?.begin(each)));
+      return begun;
+    };
+    const [first] = await begin(one, 210);
+    await begin(other, 1100, { keyId: 'key-2', tags: 'env=prod team=a', protocolIn: 'messages' });
+    await other?.flushed();
+    const reader = createRequestReader({ store, models: () => NO_MODELS, recorder: one, clock: systemClock });
+    const countOf = async (query: string, keyId?: string) => {
+      const { data } = await reader.summary(new URLSearchParams(query), { ...EVERYBODY, keyId });
+      return [data.running, ...data.running_ignores];
+    };
+    const noted = await countOf('');
+    await one?.flushed();
+    const top = await lookAtTop(
+      { store, clock: systemClock },
+      { filter: { keyId: 'key-1' }, names: EVERYBODY.names, hasPrice: () => true },
+    );
+    assert.deepEqual(
+      {
+        noted,
+        folded: await countOf(''),
+        ofKeys: [await countOf('', 'key-1'), await countOf('', 'key-2'), await countOf('', 'nobody')],
+        byNames: [
+          await countOf('model=openai/gpt-5&provider=openai&requested=openai/gpt-5&upstream_protocol=chat&tag=team=a'),
+          await countOf('protocol=messages'),
+          await countOf('tag=team=b'),
+        ],
+        ignored: await countOf('protocol=chat&status=failed&cost_above=1&fell_back=true'),
+        top: [top.running, top.requests.length],
+        listed: (await reader.list(new URLSearchParams('open=true&limit=200'), { ...EVERYBODY, keyId: 'key-1' })).data
+          .length,
+      },
+      {
+        ...{ noted: [1310], folded: [1310], ofKeys: [[210], [1100], [0]], byNames: [[1100], [1100], [0]] },
+        ...{ ignored: [210, 'status', 'cost_above', 'fell_back'], top: [210, 200], listed: 200 },
+      },
+    );
+    if (first) await one?.finish(first, completion());
+    // One that has ended is none any more, although its intent is in the store until the end is.
+    assert.deepEqual(await countOf('', 'key-1'), [209]);
+    await Promise.all([one?.close(0), other?.close(0)]);
+  });
+
   test(`sums are of all requests where these are more than are read (${engine})`, async (context) => {
     const store = await open(context);
     const HOUR_MS = 3_600_000;

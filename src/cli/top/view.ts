@@ -3,7 +3,7 @@
 import { decimalOf } from '../../core/money.ts';
 import { decodeStoredTrace, type StoredAttempt } from '../../routing/stored-trace.ts';
 import type { RequestFilter } from '../../store/operations/requests.ts';
-import { type OpenRequest, openRequests } from '../../usage/open-requests.ts';
+import { countOpenRequests, intentFilterOf, type OpenRequest, openRequests } from '../../usage/open-requests.ts';
 import { knownCostOf } from '../../usage/report.ts';
 import { type RequestPage, type SearchOptions, searchRequests } from '../../usage/request-search.ts';
 import { type Percentiles, summarizeRecords } from '../../usage/request-summary.ts';
@@ -79,6 +79,7 @@ const SPAN_MS = 5 * 60_000;
 const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000n;
 const MAX_REQUESTS = 2000;
+/** Running requests that are listed. */
 const MAX_RUNNING = 200;
 
 export async function lookAtTop(
@@ -87,11 +88,13 @@ export async function lookAtTop(
 ): Promise<TopView> {
   const now = options.clock.now();
   const search = { filter, from: now - SPAN_MS, to: now + 1, limit: MAX_REQUESTS };
-  const [{ rows, next }, open] = await Promise.all([
+  const sources = { store: options.store, recorder: undefined };
+  const { filter: ofOpen } = intentFilterOf(filter);
+  const [{ rows, next }, open, running] = await Promise.all([
     searchRequests(search, options),
-    openRequests({ ...options, recorder: undefined }, { keyId: filter.keyId, limit: MAX_RUNNING }),
+    openRequests(sources, { filter: ofOpen, limit: MAX_RUNNING }),
+    countOpenRequests(sources, ofOpen),
   ]);
-  const running = open.filter((row) => filter.model === undefined || filter.model === modelOf(row as Row));
   const sums = summarizeRecords(rows, context.hasPrice);
   const oldest = next === undefined ? undefined : rows.at(-1);
   const span = oldest ? Math.max(1, now - Number(oldest.ended_at)) : SPAN_MS;
@@ -99,7 +102,7 @@ export async function lookAtTop(
   const ended = rows.map((row) => endedRequest(row, context));
   return {
     span,
-    running: running.length,
+    running,
     perMinute: (requests * MINUTE_MS) / span,
     hourlyCost: sums.cost === undefined ? null : decimalOf((sums.cost * HOUR_MS) / BigInt(span)),
     unknownCosts: sums.unknown_costs,
@@ -109,7 +112,7 @@ export async function lookAtTop(
     firstByte,
     total,
     endpoints: endpointsOf(rows, restsOf(ended, now), context),
-    requests: [...running.map((row) => runningRequest(row, context, now)), ...ended],
+    requests: [...open.map((row) => runningRequest(row, context, now)), ...ended],
   };
 }
 

@@ -4,6 +4,7 @@ import cluster from 'node:cluster';
 import type { AskedCapture } from '../../http/captures.ts';
 import type { CreateSharedRate } from '../../http/rate.ts';
 import type { OpenCircuit } from '../../routing/circuit-breaker.ts';
+import type { IntentFilter } from '../../store/operations/requests.ts';
 import type { Store } from '../../store/store.ts';
 import { StoreUnavailable } from '../../store/unavailable.ts';
 import type { RunningGateway } from '../gateway.ts';
@@ -26,6 +27,8 @@ export interface WorkerHandlers {
   /** Stores the pending usage records of this process. */
   flushed(): Promise<void>;
   findCapture(asked: AskedCapture): Promise<string | undefined>;
+  /** Number of requests that run in this process. */
+  countRunning(filter: IntentFilter): Promise<number>;
 }
 
 export interface PrimaryConnection {
@@ -53,6 +56,7 @@ export async function connectToPrimary(handlers: WorkerHandlers): Promise<Primar
     metrics: async () => ({ instance: start.instance, text: await handlers.metricsText() }),
     flush: () => handlers.flushed(),
     capture: (asked: AskedCapture) => handlers.findCapture(asked),
+    running: (filter: IntentFilter) => handlers.countRunning(filter),
   });
   process.on('message', (message: ChannelMessage) => channel.receive(message));
   process.on('disconnect', () => {
@@ -77,6 +81,7 @@ export async function connectToPrimary(handlers: WorkerHandlers): Promise<Primar
       metricsText: () => channel.call('metrics', {}) as Promise<string>,
       flushOthers: async () => void (await channel.call('flush', {})),
       findCapture: (asked) => channel.call('capture', asked) as Promise<string | undefined>,
+      countRunning: (filter) => channel.call('running', filter) as Promise<number>,
     },
     listens: (address) => channel.call('listens', { address }),
     failed: (message) => channel.call('failed', { message }),

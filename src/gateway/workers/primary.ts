@@ -5,6 +5,7 @@ import { monotonicNow } from '../../core/clock.ts';
 import type { AskedCapture } from '../../http/captures.ts';
 import { createRate, type Rate } from '../../http/rate.ts';
 import type { OpenCircuit } from '../../routing/circuit-breaker.ts';
+import type { IntentFilter } from '../../store/operations/requests.ts';
 import type { Store, StoreOperationName } from '../../store/store.ts';
 import { addMetrics, type MetricsSum, metricsText } from '../../telemetry/metrics-sum.ts';
 import type { RunningGateway } from '../gateway.ts';
@@ -28,6 +29,8 @@ export interface Workers {
   reload(text: string): void;
   /** A capture of a worker, as JSON text. */
   findCapture(asked: AskedCapture): Promise<string | undefined>;
+  /** Number of requests that run in all workers. */
+  countRunning(filter: IntentFilter): Promise<number>;
   /** The gateway is about to stop: no worker is ready from now on. */
   drain(): void;
   /** Stores the pending usage records of all workers. */
@@ -71,6 +74,11 @@ export async function startWorkers(options: PrimaryOptions): Promise<Workers> {
     return found.find((text) => text !== undefined);
   }
 
+  async function countRunning(filter: IntentFilter): Promise<number> {
+    const counts = (await (await starting).callAll('running', filter)) as number[];
+    return counts.reduce((sum, count) => sum + count, 0);
+  }
+
   async function sumMetrics(): Promise<string> {
     const supervisor = await starting;
     const [own, ...others] = await Promise.all([gateway.metricsText(), ...(await supervisor.callAll('metrics', {}))]);
@@ -100,6 +108,7 @@ export async function startWorkers(options: PrimaryOptions): Promise<Workers> {
       metrics: sumMetrics,
       flush,
       capture: findCapture,
+      running: countRunning,
     },
     async onEnded(worker) {
       addMetrics(endedTotals, lastMetrics.get(worker) ?? '', { totalsOnly: true });
@@ -119,6 +128,7 @@ export async function startWorkers(options: PrimaryOptions): Promise<Workers> {
       supervisor.tellAll('reload', { text: next });
     },
     findCapture,
+    countRunning,
     drain: () => supervisor.tellAll('drain', {}),
     flushed: flush,
     stop: supervisor.stop,

@@ -12,7 +12,7 @@ import type { RoutingState } from '../../routing/state.ts';
 import type { Secret } from '../../security/secret.ts';
 import type { Author } from '../../store/audit-rows.ts';
 import type { Store } from '../../store/store.ts';
-import type { Recorder } from '../../usage/recorder.ts';
+import type { OpenSources } from '../../usage/open-requests.ts';
 import type { WebhookSecrets } from '../../webhooks/secrets.ts';
 import type { AppOptions } from '../app-options.ts';
 import type { BodyBudget } from '../body-budget.ts';
@@ -74,7 +74,8 @@ export interface AdminOptions {
   /** Hosted tools other than web search are refused. */
   refusesHostedTools(): boolean;
   /** Knows the requests that run in this process. */
-  recorder: Pick<Recorder, 'open'> | undefined;
+  recorder: OpenSources['recorder'];
+  countRunning: OpenSources['countRunning'];
   operation: OperationReadings;
   /** Id of this process among those that share the store. */
   instance: string;

@@ -136,6 +136,19 @@ export function readFilter(query: URLSearchParams, keyId: string | undefined): R
   };
 }
 
+/** Parameters whose name is not that of their filter. */
+const PARAMETER_NAMES: Partial<Record<keyof RequestFilter, string>> = {
+  costAbove: 'cost_above',
+  slowerThan: 'slower_than',
+  hasDropped: 'dropped',
+  fellBack: 'fell_back',
+};
+
+/** Query parameter of a filter. */
+export function parameterOf(name: keyof RequestFilter): string {
+  return PARAMETER_NAMES[name] ?? name;
+}
+
 /** Throws for text that no record has and PostgreSQL cannot compare. */
 export function readText(query: URLSearchParams, name: string): string | undefined {
   const value = query.get(name);

@@ -4,9 +4,14 @@ import type { Clock } from '../../core/clock.ts';
 import { GatewayError } from '../../core/errors.ts';
 import type { Json } from '../../core/json/json.ts';
 import { hasPrice, type ModelDirectory } from '../../routing/model-directory.ts';
-import type { Store } from '../../store/store.ts';
-import { type OpenRequest, openRequests } from '../../usage/open-requests.ts';
-import type { Recorder } from '../../usage/recorder.ts';
+import type { IntentFilter } from '../../store/operations/requests.ts';
+import {
+  countOpenRequests,
+  intentFilterOf,
+  type OpenRequest,
+  type OpenSources,
+  openRequests,
+} from '../../usage/open-requests.ts';
 import { newestRequests, type RequestSearch, requestsSince, searchRequests } from '../../usage/request-search.ts';
 import type { TextBody } from '../http-response.ts';
 import {
@@ -21,12 +26,10 @@ import {
   type RecordContext,
   sessionOfRow,
 } from './object.ts';
-import { readAfter, readFilter, readIsFile, readListQuery, readSpan } from './query.ts';
+import { parameterOf, readAfter, readFilter, readIsFile, readListQuery, readSpan } from './query.ts';
 import { listedRequest, requestSessions } from './schema.ts';
 
-export interface RequestReaderOptions {
-  store: Pick<Store, 'call'>;
-  recorder: Pick<Recorder, 'open'> | undefined;
+export interface RequestReaderOptions extends OpenSources {
   /** Their prices, without which a cost is not known. */
   models(): Pick<ModelDirectory, 'providers' | 'routes'>;
   clock: Pick<Clock, 'now' | 'monotonic'>;
@@ -52,7 +55,6 @@ export interface RequestReader {
 const FILE_PAGE = 1000;
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
-const MAX_OPEN = 200;
 /** Records whose conversations are listed at once. */
 const MAX_GROUPED = 5000;
 /** Names of conversations, and of their keys and models, that a file keeps while it waits for older requests of theirs. */
@@ -70,7 +72,7 @@ export function createRequestReader(options: RequestReaderOptions): RequestReade
     const seen = sight(names);
     if (isFile) return fileOf(search, seen);
     if (open) {
-      const rows = await openRequests(options, { keyId, limit: search.limit });
+      const rows = await openRequests(options, { filter: ofKey(keyId), limit: search.limit });
       return { data: rows.map((row: OpenRequest) => encodeOpenRequest(row, names)), ...NO_CURSORS };
     }
     if (live !== undefined) {
@@ -101,7 +103,7 @@ export function createRequestReader(options: RequestReaderOptions): RequestReade
       const search = { id, ...(keyId !== undefined && { keyId }) };
       const found = await store.call('requestRecord', search);
       if (found) return { data: encodeDetail(found, sight(names), keyId === undefined) };
-      const [open] = await openRequests(options, { ...search, limit: 1 });
+      const [open] = await openRequests(options, { filter: ofKey(keyId), id, limit: 1 });
       if (open) return { data: encodeOpenDetail(open, names) };
       // It may have ended between the two looks.
       const late = await store.call('requestRecord', search);
@@ -118,14 +120,17 @@ export function createRequestReader(options: RequestReaderOptions): RequestReade
     const from = query.has('from') ? span.from : now - HOUR_MS;
     const to = Math.min(span.to, now + 1);
     const filter = readFilter(query, keyId);
+    const open = intentFilterOf(filter);
     // A start does not need it.
     const { summarizeRequests } = await import('../../usage/request-summary.ts');
     const [{ cost, ...sums }, running] = await Promise.all([
       summarizeRequests({ filter, from, to }, options, sight(NO_NAMES).hasPrice),
-      openRequests(options, { keyId, limit: MAX_OPEN }),
+      countOpenRequests(options, open.filter),
     ]);
     const moments = { from: new Date(sums.from).toISOString(), to: new Date(sums.to).toISOString() };
-    return { data: { ...sums, ...moments, cost: encodeCost(cost), running: running.length } };
+    return {
+      data: { ...sums, ...moments, cost: encodeCost(cost), running, running_ignores: open.others.map(parameterOf) },
+    };
   }
 
   async function sessions(query: URLSearchParams, { keyId, names }: RequestScope): Promise<Json | TextBody> {
@@ -163,6 +168,11 @@ export function createRequestReader(options: RequestReaderOptions): RequestReade
   }
 
   return { list, get, summary, sessions };
+}
+
+/** Filter by a key; of all keys if absent. */
+function ofKey(keyId: string | undefined): IntentFilter {
+  return keyId === undefined ? {} : { keyId };
 }
 
 const NO_NAMES: KeyNames = new Map();

@@ -167,7 +167,11 @@ export const requestSummary = Type.Object({
         'Whether every request of the span is counted; else the newest ones are, from the end of the oldest of them on.',
     }),
     timed: Type.Integer({ minimum: 0, description: 'Requests that the times are of: the newest ones.' }),
-    running: count,
+    running: Type.Integer({ minimum: 0, description: 'Requests that run now, however many, whatever the span is.' }),
+    running_ignores: Type.Array(text, {
+      description:
+        'Filters that nobody knows of a request that runs: `running` counts also those that may not meet them.',
+    }),
   }),
 });
 

@@ -54,6 +54,7 @@ export function createRoutes(
       ...selfRoutes(protocol, {
         store,
         recorder: options.recorder,
+        countRunning: options.countRunning,
         models: options.models,
         secrets: options.webhookSecrets,
         clock: options.clock ?? systemClock,

@@ -1,6 +1,6 @@
 /** Lists of the records of requests, in the order in which they ended. */
 
-import { type Row, scanning } from '../operation.ts';
+import { type Row, scanning, type Transaction } from '../operation.ts';
 import { findRequest, REQUEST_COLUMNS } from '../request-rows.ts';
 import { DAY_HOURS, existingSpan, sumConditions, sumSource, type UsageFilter, wholeDays } from '../sum-source.ts';
 import { IS_FAILURE } from '../usage-row.ts';
@@ -157,18 +157,56 @@ export const requestRecord = scanning<{ id: string; keyId?: string }, Row | unde
   findRequest(transaction, values),
 );
 
-/** Intents of requests that run, of all gateways that write them into the store; or the one of a request. */
-export const openIntents = scanning<{ limit: number; id?: string }, { id: string; record: string }[]>(
+/** Conditions on requests that run: of the others it is not known yet who will meet them. */
+export type IntentFilter = Pick<
+  RequestFilter,
+  'keyId' | 'model' | 'requested' | 'provider' | 'protocol' | 'upstreamProtocol' | 'tag'
+>;
+
+const INTENT_COLUMNS = [
+  'key_id',
+  'tags',
+  'model',
+  'endpoint_provider',
+  'endpoint_model',
+  'protocol_in',
+  'protocol_out',
+];
+
+/** Intents of requests that run, of all gateways that write them into the store, newest first; or the one of a request. */
+export const openIntents = scanning<
+  { filter: IntentFilter; limit: number; id?: string },
+  { id: string; record: string }[]
+>('usage', async (transaction, { filter, limit, id }) => {
+  const intents = matchingIntents(transaction, filter, id === undefined ? '' : 'AND id = :id');
+  const rows = await transaction.all(
+    `SELECT id, record FROM ${intents.sql} ORDER BY started_at DESC, id LIMIT :limit`,
+    { ...intents.values, limit, ...(id !== undefined && { id }) },
+  );
+  return rows.map((row) => ({ id: String(row.id), record: String(row.record) }));
+});
+
+/** Number of intents of requests that run, but for those of an instance. */
+export const countIntents = scanning<{ filter: IntentFilter; except: string }, number>(
   'usage',
-  async (transaction, values) => {
-    const condition = values.id === undefined ? '' : 'WHERE id = :id';
-    const rows = await transaction.all(
-      `SELECT id, record FROM inflight ${condition} ORDER BY started_at DESC, id LIMIT :limit`,
-      values,
-    );
-    return rows.map(({ id, record }) => ({ id: String(id), record: String(record) }));
+  async (transaction, { filter, except }) => {
+    const intents = matchingIntents(transaction, filter, 'AND instance <> :except');
+    const [row] = await transaction.all(`SELECT COUNT(*) AS n FROM ${intents.sql}`, { ...intents.values, except });
+    return Number(row?.n);
   },
 );
+
+function matchingIntents(
+  { memberOf }: Pick<Transaction, 'memberOf'>,
+  filter: IntentFilter,
+  condition: string,
+): { sql: string; values: Row } {
+  const { conditions, values } = conditionsOf(filter);
+  const where = `WHERE ${['1 = 1', ...conditions].join(' AND ')} ${condition}`;
+  if (conditions.length === 0) return { sql: `inflight ${where}`, values };
+  const columns = INTENT_COLUMNS.map((name) => `${memberOf('record', name)} AS ${name}`).join(', ');
+  return { sql: `(SELECT id, instance, started_at, record, ${columns} FROM inflight) AS intents ${where}`, values };
+}
 
 function conditionsOf({ costAbove, session, ...filter }: RequestFilter): { conditions: string[]; values: Row } {
   const conditions: string[] = [];

@@ -37,6 +37,7 @@ export function writingTransaction(client: Queryable, toQuery = preparedQuery): 
     skipLocked: 'FOR UPDATE SKIP LOCKED',
     joinEach,
     textsIn,
+    memberOf,
   };
 }
 
@@ -46,7 +47,7 @@ export function writingTransaction(client: Queryable, toQuery = preparedQuery): 
  */
 export function readingTransaction(pool: Queryable, scans = false): Transaction {
   const { all } = writingTransaction(pool, scans ? plannedQuery : preparedQuery);
-  return { all, run: refuseWrite, insert: refuseWrite, forUpdate: '', skipLocked: '', joinEach, textsIn };
+  return { all, run: refuseWrite, insert: refuseWrite, forUpdate: '', skipLocked: '', joinEach, textsIn, memberOf };
 }
 
 /** The planner does not look into a subquery with an offset. */
@@ -56,6 +57,10 @@ function joinEach(outer: string, table: string, where: string): string {
 
 function textsIn(parameter: string): string {
   return `SELECT jsonb_array_elements_text(CAST(:${parameter} AS jsonb))`;
+}
+
+function memberOf(column: string, member: string): string {
+  return `CAST(${column} AS jsonb) ->> '${member}'`;
 }
 
 function refuseWrite(): never {

@@ -58,7 +58,8 @@ export function createSession(connection: DatabaseSync): Session {
   // A cross join keeps the order of its tables.
   const joinEach = (outer: string, table: string, where: string) => `${outer} CROSS JOIN ${table} WHERE ${where}`;
   const textsIn = (parameter: string) => `SELECT value FROM json_each(:${parameter})`;
-  const modes = { forUpdate: '', skipLocked: '', joinEach, textsIn } as const;
+  const memberOf = (column: string, member: string) => `${column} ->> '${member}'`;
+  const modes = { forUpdate: '', skipLocked: '', joinEach, textsIn, memberOf } as const;
   return {
     writing: {
       all,
