@@ -9,10 +9,11 @@ import { createLimitKeeper } from '../limits/limits.ts';
 import { createQuota } from '../limits/quota.ts';
 import { createTagAllotments, type TagAllotments } from '../limits/tag-allotments.ts';
 import { joinStore, type ProcessRole } from '../store/instance.ts';
+import type { IntentFilter } from '../store/operations/requests.ts';
 import type { Store, StoreOperationName } from '../store/store.ts';
 import type { JournalDisk } from '../usage/journal/disk.ts';
 import { openJournalRecorder, recoverAbandonedJournals } from '../usage/journal-recorder.ts';
-import type { OpenSources } from '../usage/open-requests.ts';
+import { type OpenSources, ownRequests } from '../usage/open-requests.ts';
 import type { Recorder } from '../usage/recorder.ts';
 import { recoverInterrupted } from '../usage/recovery.ts';
 import { createRecordTrimmer, pruneRecords } from '../usage/retention.ts';
@@ -41,8 +42,10 @@ export interface Accounting {
   admission: AdmissionControl;
   tags: TagAllotments;
   recorder: Pick<Recorder, 'ready' | 'waiting' | 'lost' | 'refused' | 'open' | 'instance'>;
-  /** Number of requests that run in all processes of the gateway; absent if their intents are in the store, or it is one process. */
-  countRunning: OpenSources['countRunning'];
+  /** Knows the requests that run; `countRunning` is absent if their intents are in the store, or the gateway is one process. */
+  running: { recorder: Accounting['recorder']; countRunning: OpenSources['countRunning'] };
+  /** Number of requests that run in this process. */
+  countOwn(filter: IntentFilter): number;
   /** Stores the pending records of this process. */
   flushed(): Promise<void>;
   /** Settles the open requests of a worker that is gone, and releases its shares of limits. */
@@ -77,6 +80,7 @@ const RECORD_READS: ReadonlySet<StoreOperationName> = new Set([
   'setHold',
   'usageRecord',
   'usageSums',
+  'usageTimes',
   'usageMinutes',
   'spentBy',
   'spentBySubjects',
@@ -164,7 +168,8 @@ export async function openAccounting(options: AccountingOptions): Promise<Accoun
     admission: createAdmissionControl({ recorder, limits, store, now }),
     tags,
     recorder,
-    countRunning: hasJournal ? options.countRunning : undefined,
+    running: { recorder, countRunning: hasJournal ? options.countRunning : undefined },
+    countOwn: (filter) => ownRequests(recorder, filter).length,
     records,
     flushed: () => recorder.flushed(),
     async forgetWorker(id) {

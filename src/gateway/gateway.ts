@@ -19,7 +19,6 @@ import { RESPONSE_JOB_KIND } from '../stored-responses/background.ts';
 import { openTelemetry } from '../telemetry/telemetry.ts';
 import { createDeadlineTimer } from '../transport/deadlines.ts';
 import { createUpstreamClient, type UpstreamClient } from '../transport/upstream-client.ts';
-import { ownRequests } from '../usage/open-requests.ts';
 import { openAccounting } from './accounting.ts';
 import type { RunningAdmin } from './admin.ts';
 import { bodyMemoryOf } from './body-memory.ts';
@@ -178,8 +177,7 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
     admission: accounting.admission,
     tags: accounting.tags,
     refusesHostedTools: () => parts.config.responses.hostedTools === 'refuse',
-    recorder: accounting.recorder,
-    countRunning: accounting.countRunning,
+    ...accounting.running,
     instance: accounting.instance,
     operation,
     clock,
@@ -190,8 +188,7 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
   });
   const appOptions: AppOptions = {
     admission: accounting.admission,
-    recorder: accounting.recorder,
-    countRunning: accounting.countRunning,
+    ...accounting.running,
     protocols,
     prefixes,
     version,
@@ -290,7 +287,7 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
     flushed: accounting.flushed,
     wake: (kind) => (kind === RESPONSE_JOB_KIND ? responses.wake() : tasks.wake(kind)),
     findCapture: (asked) => dashboard.forClients?.captures?.find(asked),
-    countRunning: (filter) => ownRequests(accounting.recorder, filter).length,
+    countRunning: accounting.countOwn,
     adoptCooldown: (circuit) => state.breaker.adopt(circuit),
     setAddress(chosen) {
       address = chosen;

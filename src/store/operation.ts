@@ -27,6 +27,18 @@ export interface Transaction {
   textsIn(parameter: string): string;
   /** Text of a member of the JSON object in a column; null if it has none. */
   memberOf(column: string, member: string): string;
+  /** Lists of counts in one column. */
+  readonly counts: CountsForm;
+}
+
+/** Form of lists of counts, which are of one length. */
+export interface CountsForm {
+  encode(counts: readonly number[]): Value;
+  decode(value: Value): number[];
+  /** Expression of the sums of two lists. */
+  sum(one: string, other: string): string;
+  /** Expression of the sums over rows. */
+  total(column: string): string;
 }
 
 /**

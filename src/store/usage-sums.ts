@@ -6,7 +6,8 @@
 import { maxBigInt, minBigInt } from '../core/money.ts';
 import { PERIODS, periodStart } from '../records/key-settings.ts';
 import { tagSubject } from '../records/tags.ts';
-import type { Row, Transaction } from './operation.ts';
+import type { CountsForm, Row, Transaction } from './operation.ts';
+import { countTimes, noCounts } from './time-counts.ts';
 import { isFailure, type UsageRow } from './usage-row.ts';
 
 const MAX_INTEGER = 2n ** 63n - 1n;
@@ -34,9 +35,11 @@ export const MONEY_COLUMNS = ['cost', 'estimated_cost'] as const;
 export const HOUR_SUM_COLUMNS = [...COUNT_COLUMNS, ...MONEY_COLUMNS];
 /** Tables of daily sums: their keys beside the first hour, and the hourly sums that they are made from. */
 export const DAY_TABLES = {
-  usage_day: { keys: HOUR_KEY_COLUMNS.slice(1), hours: 'usage_hour' },
-  usage_part_day: { keys: PART_KEY_COLUMNS.slice(1), hours: 'usage_part' },
+  usage_day: { keys: HOUR_KEY_COLUMNS.slice(1), hours: 'usage_hour', hasTimes: false },
+  usage_part_day: { keys: PART_KEY_COLUMNS.slice(1), hours: 'usage_part', hasTimes: true },
 };
+/** Counts by time, see `time-counts.ts`. */
+export const TIMES_COLUMN = 'times';
 export type DayTable = keyof typeof DAY_TABLES;
 const BUDGET_KEY_COLUMNS = ['key_id', 'period', 'starts_at'];
 export const BUDGET_COLUMNS = [...BUDGET_KEY_COLUMNS, 'spent'];
@@ -53,7 +56,7 @@ export async function addToSums(
   added: readonly UsageRow[],
   removed: readonly UsageRow[] = [],
 ): Promise<void> {
-  const { parts, hours, budgets } = totalsOf(added, removed);
+  const { parts, hours, budgets } = totalsOf(transaction.counts, added, removed);
   for (const row of parts) await addTotal(transaction, 'usage_part', row);
   for (const row of hours) await addTotal(transaction, 'usage_hour', row);
   for (const row of budgets) await addTotal(transaction, 'budget', row);
@@ -61,6 +64,7 @@ export async function addToSums(
 
 /** Changes of the sums, always in the same order, so that concurrent gateways cannot deadlock. */
 export function totalsOf(
+  { encode }: Pick<CountsForm, 'encode'>,
   added: readonly UsageRow[],
   removed: readonly UsageRow[] = [],
 ): { parts: Row[]; hours: Row[]; budgets: Row[] } {
@@ -69,7 +73,10 @@ export function totalsOf(
   for (const row of removed) addToPart(parts, row, -1);
   const summands = [...parts.values()];
   return {
-    parts: totalsByKey(summands.filter(({ key }) => key.tags !== null)),
+    parts: partTotals(
+      summands.filter(({ key }) => key.tags !== null),
+      encode,
+    ),
     hours: totalsByKey(summands.map(hourSummand)),
     budgets: totalsByKey(summands.flatMap(budgetSummands)).filter(({ spent }) => spent !== 0n),
   };
@@ -106,14 +113,19 @@ export function sumOf(row: Row | undefined, name: string): bigint {
 function addTotal(transaction: Transaction, table: keyof typeof SUM_TABLES, row: Row): unknown {
   const columns = Object.keys(row);
   const values = columns.map((name) => `:${name}`).join(', ');
-  const sql = `INSERT INTO ${table} (${columns.join(', ')}) VALUES (${values}) ${saturatingUpsert(table)}`;
+  const upsert = saturatingUpsert(table, transaction.counts);
+  const sql = `INSERT INTO ${table} (${columns.join(', ')}) VALUES (${values}) ${upsert}`;
   return transaction.run(sql, row);
 }
 
 /** Conflict clause that adds the inserted row to the existing one. */
-export function saturatingUpsert(table: keyof typeof SUM_TABLES): string {
+export function saturatingUpsert(table: keyof typeof SUM_TABLES, counts: Pick<CountsForm, 'sum'>): string {
   const { keys, sums } = SUM_TABLES[table];
-  return `ON CONFLICT (${keys.join(', ')}) DO UPDATE SET ${sums.map((column) => saturatingSum(table, column)).join(', ')}`;
+  const changes = sums.map((column) => saturatingSum(table, column));
+  if (table === 'usage_part') {
+    changes.push(`${TIMES_COLUMN} = ${counts.sum(`${table}.${TIMES_COLUMN}`, `excluded.${TIMES_COLUMN}`)}`);
+  }
+  return `ON CONFLICT (${keys.join(', ')}) DO UPDATE SET ${changes.join(', ')}`;
 }
 
 /** Assignment that saturates: no evaluated branch can overflow. */
@@ -141,6 +153,8 @@ interface PartSummand extends Summand {
     protocol: string;
     status: string;
   };
+  /** Counts by time. */
+  times: number[];
 }
 
 /** Adds a row, or subtracts it if `sign` is -1, to the total of its part. */
@@ -148,11 +162,13 @@ function addToPart(parts: Map<string, PartSummand>, row: UsageRow, sign: number)
   const hour = Math.floor(row.started_at / HOUR_MS);
   const { key_id, endpoint_provider, endpoint_model, protocol_in, status, tags = '' } = row;
   const name = `${hour} ${key_id}\0${endpoint_provider}\0${endpoint_model}\0${protocol_in}\0${status}\0${tags}`;
-  const counts = parts.get(name)?.counts as HourCounts | undefined;
-  if (!counts) {
+  const part = parts.get(name);
+  if (!part) {
     parts.set(name, partSummand(row, sign));
     return;
   }
+  countTimes(part.times, row, sign);
+  const counts = part.counts as HourCounts;
   counts.requests += sign;
   counts.failures += isFailure(row.status) ? sign : 0;
   counts.input_tokens += sign * row.input_tokens;
@@ -172,7 +188,10 @@ function addToPart(parts: Map<string, PartSummand>, row: UsageRow, sign: number)
 function partSummand(row: UsageRow, sign: number): PartSummand {
   const isEstimated = row.estimated === 1;
   const cost = BigInt(sign) * row.cost;
+  const times = noCounts();
+  countTimes(times, row, sign);
   return {
+    times,
     key: {
       hour: Math.floor(row.started_at / HOUR_MS),
       key_id: row.key_id,
@@ -212,6 +231,14 @@ function budgetSummands({ key: { hour, key_id, tags }, counts: { cost = 0n } }: 
       counts: { spent: cost },
     })),
   );
+}
+
+/** Sums of parts, which have distinct keys, sorted by these. */
+function partTotals(parts: readonly PartSummand[], encode: CountsForm['encode']): Row[] {
+  const named = parts.map((part) => ({ part, name: JSON.stringify(Object.values(part.key)) }));
+  return named
+    .sort((one, other) => (one.name < other.name ? -1 : 1))
+    .map(({ part: { key, counts, times } }) => ({ ...key, ...counts, [TIMES_COLUMN]: encode(times) }));
 }
 
 /** One row for each distinct key, sorted by key. */

@@ -1,6 +1,6 @@
 /**
  * Summary of the requests of a span: counts, failures, cost and percentiles of times. It is made from their records; where these
- * are too many, sums are those of whole hours, and times those of the newest records.
+ * are too many, from the sums of whole hours, whose counts by time make percentiles estimates.
  */
 
 import type { RequestFilter } from '../store/operations/requests.ts';
@@ -8,11 +8,7 @@ import type { UsageFilter } from '../store/sum-source.ts';
 import { isFailure } from '../store/usage-row.ts';
 import { knownCostOf, type SumRow, type UseContext } from './report.ts';
 import { type RequestPage, type SearchOptions, searchRequests } from './request-search.ts';
-
-export interface Percentiles {
-  p50: number | null;
-  p95: number | null;
-}
+import { type Percentiles, percentilesOfCounts, percentilesOfTimes } from './time-percentiles.ts';
 
 interface RequestSums {
   requests: number;
@@ -40,8 +36,10 @@ export interface RequestSummary extends RecordSummary {
   to: number;
   /** Whether all requests of the span are in the sums; else the newest ones are, and `from` is the end of the oldest of them. */
   complete: boolean;
-  /** Requests that the times are of: the newest ones. */
+  /** Requests that the times are of: all, those that are counted by their times, or the newest ones. */
   timed: number;
+  /** Whether the times are estimates, from counts. */
+  times_estimated: boolean;
 }
 
 interface SummarySearch {
@@ -74,7 +72,7 @@ export async function summarizeRequests(
   hasPrice: UseContext['hasPrice'],
 ): Promise<RequestSummary> {
   const { rows, next } = await searchRequests({ filter, from, to, limit: MAX_RECORDS }, options);
-  const newest = { ...summarizeRecords(rows, hasPrice), timed: rows.length };
+  const newest = { ...summarizeRecords(rows, hasPrice), timed: rows.length, times_estimated: false };
   if (next === undefined) return { from, to, complete: true, ...newest };
   if (Object.keys(filter).every((name) => DIMENSIONS.includes(name))) {
     const hours = { from: Math.floor(from / HOUR_MS), to: Math.ceil(to / HOUR_MS) };
@@ -85,10 +83,25 @@ export async function summarizeRequests(
       by: [...by],
     });
     const span = { from: hours.from * HOUR_MS, to: Math.min(hours.to * HOUR_MS, options.clock.now() + 1) };
-    return { ...newest, ...span, complete: true, ...sumsOfHours(sums, hasPrice) };
+    const all = sumsOfHours(sums, hasPrice);
+    // After the sums, so that they are of no fewer requests.
+    const counts = await options.store.call('usageTimes', { ...hours, filter: filter as UsageFilter });
+    return { ...newest, ...span, complete: true, ...all, ...timesOfCounts(counts, newest.timed, all.requests) };
   }
   const oldest = Number(rows.at(-1)?.ended_at ?? from);
   return { from: oldest, to, complete: false, ...newest };
+}
+
+/** Undefined where the newest records are more, as while most sums are those of an earlier version. */
+function timesOfCounts(
+  counts: readonly number[],
+  newest: number,
+  requests: number,
+): Pick<RequestSummary, 'first_byte_ms' | 'total_ms' | 'timed' | 'times_estimated'> | undefined {
+  const { firstByte, total, requests: counted } = percentilesOfCounts(counts);
+  if (counted < newest) return undefined;
+  const timed = Math.min(counted, requests);
+  return { first_byte_ms: firstByte, total_ms: total, timed, times_estimated: true };
 }
 
 /** Of sums by model, status and protocol. */
@@ -140,10 +153,8 @@ export function sumIfKnown(sum: bigint, unknownCosts: number): bigint | undefine
   return unknownCosts > 0 && sum === 0n ? undefined : sum;
 }
 
-/** By nearest rank, of the records that have the column. */
+/** Of the records that have the column. */
 function percentilesOf(rows: readonly Row[], column: string): Percentiles {
   const values = rows.flatMap((row) => (row[column] === null ? [] : [Number(row[column])]));
-  const sorted = values.sort((one, other) => one - other);
-  const at = (share: number) => sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? null;
-  return { p50: at(0.5), p95: at(0.95) };
+  return percentilesOfTimes(values);
 }

@@ -175,17 +175,27 @@ forEachStore((engine, open) => {
       {
         span: [all.from, all.to],
         counts: [all.requests, all.interrupted, all.unknown_costs, all.input_tokens],
-        rest: [all.cost, all.complete, all.timed, all.total_ms.p95],
+        rest: [all.cost, all.complete, all.timed, all.times_estimated],
       },
       {
         span: [new Date(now - HOUR_MS * 1.5).toISOString(), new Date(now + 1).toISOString()],
         counts: [total, 1, 1, total * 120],
-        rest: ['8.9985', true, 5000, 90],
+        rest: ['8.9985', true, total, true],
       },
     );
+    // Exact ones are 40, 90 and 900.
+    for (const [estimate, exact] of [
+      [all.first_byte_ms.p95, 40],
+      [all.total_ms.p50, 90],
+      [all.total_ms.p95, 900],
+    ])
+      assert.ok(estimate > exact / 2 && estimate < exact * 2, `${estimate} for ${exact}`);
     assert.equal((await summaryOf('model=openai/gpt-5&status=completed')).requests, total - 1);
     const slow = await summaryOf('slower_than=1');
-    assert.deepEqual([slow.requests, slow.complete, slow.timed], [5000, false, 5000]);
+    assert.deepEqual(
+      [slow.requests, slow.complete, slow.timed, slow.times_estimated, slow.total_ms.p95],
+      [5000, false, 5000, false, 90],
+    );
     assert.ok(Date.parse(slow.from) >= now - 30_000, slow.from);
     const top = await lookAtTop({ store, clock }, { filter: {}, names: EVERYBODY.names, hasPrice: () => true });
     assert.ok(top.perMinute > 2 * 2000, String(top.perMinute));

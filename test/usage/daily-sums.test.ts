@@ -10,6 +10,7 @@ import type { Row } from '../../src/store/operation.ts';
 import type { UsageSumsQuery } from '../../src/store/operations/usage-sums.ts';
 import type { Store } from '../../src/store/store.ts';
 import type { UsageFilter } from '../../src/store/sum-source.ts';
+import { countTimes, noCounts } from '../../src/store/time-counts.ts';
 import type { UsageRow } from '../../src/store/usage-row.ts';
 import { createDailySums } from '../../src/usage/daily-sums.ts';
 import { readUseQuery, USE_DIMENSIONS } from '../../src/usage/use-query.ts';
@@ -42,6 +43,8 @@ const records = fc.array(
     tokens: fc.integer({ min: 0, max: 1000 }),
     isEstimated: fc.boolean(),
     cost: fc.bigInt({ min: 0n, max: 10n ** 15n }),
+    firstByte: fc.option(fc.integer({ min: 0, max: 1_000_000 })),
+    ms: fc.integer({ min: 0, max: 1_000_000 }),
   }),
   { minLength: 5, maxLength: 25, size: 'max' },
 );
@@ -85,7 +88,19 @@ const steps = fc.array(
 
 let ids = 0;
 
-function rowOf({ hour, key, model, tags, status, protocol, tokens, isEstimated, cost }: Described): UsageRow {
+function rowOf({
+  hour,
+  key,
+  model,
+  tags,
+  status,
+  protocol,
+  tokens,
+  isEstimated,
+  cost,
+  firstByte,
+  ms,
+}: Described): UsageRow {
   const [provider = '', name = ''] = model.split('/');
   const started = (FIRST + hour) * HOUR_MS + 1000;
   const id = `r${++ids}`;
@@ -100,8 +115,16 @@ function rowOf({ hour, key, model, tags, status, protocol, tokens, isEstimated, 
       cached_tokens: 1,
       cache_write_tokens: 0,
     },
-    ...{ reasoning_tokens: 0, audio_tokens: 0, searches: 0, cost, first_byte_ms: null, total_ms: 5, upstream_id: null },
-    ...{ ended_at: started + 5, trace: null, tags },
+    ...{
+      reasoning_tokens: 0,
+      audio_tokens: 0,
+      searches: 0,
+      cost,
+      first_byte_ms: firstByte,
+      total_ms: ms,
+      upstream_id: null,
+    },
+    ...{ ended_at: started + ms, trace: null, tags },
   };
 }
 
@@ -144,6 +167,14 @@ function expectedSums(rows: Iterable<UsageRow>, { from, length, zone, by, filter
     sums.estimatedCost = BigInt(sums.estimatedCost as bigint) + row.cost;
   }
   return [...groups.values()];
+}
+
+/** Counts by time of records, one by one. */
+function expectedTimes(rows: Iterable<UsageRow>, { from, length, filter }: Question): number[] {
+  const counts = noCounts();
+  const isAsked = (row: UsageRow) => hourOf(row) >= FIRST + from && hourOf(row) < FIRST + from + length;
+  for (const row of rows) if (isAsked(row) && matches(row, filter)) countTimes(counts, row, 1);
+  return counts;
 }
 
 function latestHour(
@@ -278,6 +309,12 @@ forEachStore((name, open) => {
                 asked += fewer.length;
               }
               asked += expected.length;
+              const span = { from: FIRST + question.from, to: FIRST + question.from + question.length };
+              assert.deepEqual(
+                await store.call('usageTimes', { ...span, filter: question.filter }),
+                expectedTimes(known.values(), question),
+                JSON.stringify(question),
+              );
               const { status: _, protocol: __, ...filter } = question.filter;
               const [since, until] = [FIRST + question.from, FIRST + question.from + question.length - 1];
               assert.equal(
@@ -511,7 +548,7 @@ forEachStore((name, open) => {
 
 const VIDEO: Described = {
   ...{ hour: 0, key: 'key-1', model: 'b/m1', tags: 'team=ads', status: 'completed', protocol: 'videos' },
-  ...{ tokens: 0, isEstimated: false, cost: 0n },
+  ...{ tokens: 0, isEstimated: false, cost: 0n, firstByte: null, ms: 5 },
 };
 
 forEachStore((name, open) => {

@@ -6,7 +6,8 @@ import type { RequestFilter } from '../../store/operations/requests.ts';
 import { countOpenRequests, intentFilterOf, type OpenRequest, openRequests } from '../../usage/open-requests.ts';
 import { knownCostOf } from '../../usage/report.ts';
 import { type RequestPage, type SearchOptions, searchRequests } from '../../usage/request-search.ts';
-import { type Percentiles, summarizeRecords } from '../../usage/request-summary.ts';
+import { summarizeRecords } from '../../usage/request-summary.ts';
+import type { Percentiles } from '../../usage/time-percentiles.ts';
 
 export interface TopRequest {
   id: string;

@@ -166,7 +166,15 @@ export const requestSummary = Type.Object({
       description:
         'Whether every request of the span is counted; else the newest ones are, from the end of the oldest of them on.',
     }),
-    timed: Type.Integer({ minimum: 0, description: 'Requests that the times are of: the newest ones.' }),
+    timed: Type.Integer({
+      minimum: 0,
+      description:
+        'Requests that the times are of: all of them; those that are counted by their times, which earlier versions did not; or the newest ones.',
+    }),
+    times_estimated: Type.Boolean({
+      description:
+        'Whether percentiles are estimates from counts of requests, in 16 buckets whose bounds double from 25 ms on: between half and twice the exact value. Times over 409.6 s are given as 409.6 s.',
+    }),
     running: Type.Integer({ minimum: 0, description: 'Requests that run now, however many, whatever the span is.' }),
     running_ignores: Type.Array(text, {
       description:

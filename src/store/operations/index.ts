@@ -27,6 +27,7 @@ import * as usageJournal from './usage-journal.ts';
 import * as usageMinutes from './usage-minutes.ts';
 import * as usageRetention from './usage-retention.ts';
 import * as usageSums from './usage-sums.ts';
+import * as usageTimes from './usage-times.ts';
 import * as videoLists from './video-lists.ts';
 import * as videoRetention from './video-retention.ts';
 import * as videoUse from './video-usage.ts';
@@ -65,5 +66,6 @@ export const operations = {
   ...usageMinutes,
   ...usageRetention,
   ...usageSums,
+  ...usageTimes,
   ...webhookSecrets,
 };

@@ -5,7 +5,15 @@
 
 import { type Row, reading, scanning, type Transaction, writing } from '../operation.ts';
 import { DAY_HOURS } from '../sum-source.ts';
-import { DAY_TABLES, type DayTable, HOUR_SUM_COLUMNS, saturate, sumColumns, sumOf } from '../usage-sums.ts';
+import {
+  DAY_TABLES,
+  type DayTable,
+  HOUR_SUM_COLUMNS,
+  saturate,
+  sumColumns,
+  sumOf,
+  TIMES_COLUMN,
+} from '../usage-sums.ts';
 
 /** A build of the sums of one day. */
 export interface DayBuild {
@@ -112,13 +120,15 @@ export interface DayPage {
 
 /** Sums of the hours of a day, in the order of their keys. */
 export const sumsOfDay = scanning<DayPage, Row[]>('usage', async (transaction, { table, start, limit, after }) => {
-  const { keys, hours } = DAY_TABLES[table];
+  const { keys, hours, hasTimes } = DAY_TABLES[table];
   const columns = keys.join(', ');
   const values: Row = { start, stop: start + DAY_HOURS, limit };
   for (const name of after ? keys : []) values[name] = after?.[name] ?? '';
   const later = after ? `AND (${columns}) > (${keys.map((name) => `CAST(:${name} AS text)`).join(', ')})` : '';
+  const sums = HOUR_SUM_COLUMNS.map((name) => sumColumns(name));
+  if (hasTimes) sums.push(`${transaction.counts.total(TIMES_COLUMN)} AS ${TIMES_COLUMN}`);
   const rows = await transaction.all(
-    `SELECT ${columns}, ${HOUR_SUM_COLUMNS.map((name) => sumColumns(name)).join(', ')} FROM ${hours}
+    `SELECT ${columns}, ${sums.join(', ')} FROM ${hours}
      WHERE hour >= :start AND hour < :stop ${later} GROUP BY ${columns} ORDER BY ${columns} LIMIT :limit`,
     values,
   );
@@ -126,6 +136,7 @@ export const sumsOfDay = scanning<DayPage, Row[]>('usage', async (transaction, {
     start,
     ...Object.fromEntries(keys.map((name) => [name, row[name] ?? ''])),
     ...Object.fromEntries(HOUR_SUM_COLUMNS.map((name) => [name, saturate(sumOf(row, name))])),
+    ...(hasTimes && { [TIMES_COLUMN]: row[TIMES_COLUMN] ?? null }),
   }));
 });
 

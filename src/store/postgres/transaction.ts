@@ -2,6 +2,7 @@
 
 import type { Row, Transaction, Value } from '../operation.ts';
 import { insertSql, parseStatement, type Statement, valuesOf } from '../statement.ts';
+import { ARRAY_COUNTS } from '../time-counts.ts';
 import { type QueryResult, runQuery, type SqlQuery } from './pool.ts';
 
 /** Statements that are prepared by name on each connection; more than operations have. */
@@ -38,6 +39,7 @@ export function writingTransaction(client: Queryable, toQuery = preparedQuery): 
     joinEach,
     textsIn,
     memberOf,
+    counts: ARRAY_COUNTS,
   };
 }
 
@@ -47,7 +49,8 @@ export function writingTransaction(client: Queryable, toQuery = preparedQuery): 
  */
 export function readingTransaction(pool: Queryable, scans = false): Transaction {
   const { all } = writingTransaction(pool, scans ? plannedQuery : preparedQuery);
-  return { all, run: refuseWrite, insert: refuseWrite, forUpdate: '', skipLocked: '', joinEach, textsIn, memberOf };
+  const modes = { forUpdate: '', skipLocked: '', joinEach, textsIn, memberOf, counts: ARRAY_COUNTS } as const;
+  return { all, run: refuseWrite, insert: refuseWrite, ...modes };
 }
 
 /** The planner does not look into a subquery with an offset. */

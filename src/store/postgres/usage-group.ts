@@ -8,12 +8,14 @@ import type { Pool } from 'pg';
 import type { Row, Value } from '../operation.ts';
 import { requestNames, requestRow } from '../request-rows.ts';
 import type { ParametersOf } from '../store.ts';
+import { ARRAY_COUNTS } from '../time-counts.ts';
 import {
   BUDGET_COLUMNS,
   HOUR_KEY_COLUMNS,
   HOUR_SUM_COLUMNS,
   PART_KEY_COLUMNS,
   saturatingUpsert,
+  TIMES_COLUMN,
   totalsOf,
 } from '../usage-sums.ts';
 import { isDivisionByZero, isUniqueViolation } from './failure.ts';
@@ -22,7 +24,7 @@ import { runQuery } from './pool.ts';
 type UsageGroup = ParametersOf<'recordUsage'>;
 
 /** Type of each column. */
-type Columns = readonly (readonly [name: string, type: 'text' | 'bigint'])[];
+type Columns = readonly (readonly [name: string, type: 'text' | 'bigint' | 'integer[]'])[];
 
 const INTENT_COLUMNS: Columns = [
   ['id', 'text'],
@@ -72,10 +74,13 @@ const NAME_COLUMNS: Columns = [
 
 const typed = (names: readonly string[], texts: readonly string[]): Columns =>
   names.map((name) => [name, texts.includes(name) ? 'text' : 'bigint']);
-const PART_COLUMNS = typed(
-  [...PART_KEY_COLUMNS, ...HOUR_SUM_COLUMNS],
-  PART_KEY_COLUMNS.filter((name) => name !== 'hour'),
-);
+const PART_COLUMNS: Columns = [
+  ...typed(
+    [...PART_KEY_COLUMNS, ...HOUR_SUM_COLUMNS],
+    PART_KEY_COLUMNS.filter((name) => name !== 'hour'),
+  ),
+  [TIMES_COLUMN, 'integer[]'],
+];
 const HOUR_COLUMNS = typed([...HOUR_KEY_COLUMNS, ...HOUR_SUM_COLUMNS], ['key_id', 'model', 'provider']);
 const BUDGET_TYPES = typed(BUDGET_COLUMNS, ['key_id', 'period']);
 
@@ -118,7 +123,7 @@ export async function writeUsageGroup(pool: Pool, group: UsageGroup): Promise<bo
   if (ended.length > 0) values.push(textArray(ended));
   if (finished.length > 0) {
     const rows = finished.map(({ row }) => row);
-    const { parts, hours, budgets } = totalsOf(rows);
+    const { parts, hours, budgets } = totalsOf(ARRAY_COUNTS, rows);
     values.push(
       ...arraysOf(REQUEST_COLUMNS, rows.map(requestRow)),
       ...arraysOf(NAME_COLUMNS, rows.flatMap(requestNames)),
@@ -161,10 +166,12 @@ function groupSql({ folds, begun, ended, finished }: StatementParts): string {
   let parameters = folds ? 3 : 2;
   const condition = folds ? 'true' : 'EXISTS (SELECT FROM turn)';
   const arrays = (columns: Columns): string =>
-    columns.map(([, type]) => `CAST($${++parameters} AS ${type}[])`).join(', ');
+    columns.map(([, type]) => `CAST($${++parameters} AS ${type === 'bigint' ? type : 'text'}[])`).join(', ');
   const insert = (table: string, columns: Columns, onConflict = '') => {
     const names = columns.map(([name]) => name).join(', ');
-    return `INSERT INTO ${table} (${names}) SELECT ${names} FROM unnest(${arrays(columns)}) AS added (${names})
+    // An array of arrays would be one of all elements.
+    const values = columns.map(([name, type]) => (type === 'integer[]' ? `CAST(${name} AS ${type})` : name)).join(', ');
+    return `INSERT INTO ${table} (${names}) SELECT ${values} FROM unnest(${arrays(columns)}) AS added (${names})
       WHERE ${condition} ${onConflict}`;
   };
   const steps = [folds ? FOLD : TURN];
@@ -176,9 +183,9 @@ function groupSql({ folds, begun, ended, finished }: StatementParts): string {
   if (finished) {
     steps.push(`requests AS (${insert('usage_request', REQUEST_COLUMNS)})`);
     steps.push(`names AS (${insert('usage_request_name', NAME_COLUMNS, 'ON CONFLICT DO NOTHING')})`);
-    steps.push(`parts AS (${insert('usage_part', PART_COLUMNS, saturatingUpsert('usage_part'))})`);
-    steps.push(`hours AS (${insert('usage_hour', HOUR_COLUMNS, saturatingUpsert('usage_hour'))})`);
-    steps.push(`budgets AS (${insert('budget', BUDGET_TYPES, saturatingUpsert('budget'))})`);
+    steps.push(`parts AS (${insert('usage_part', PART_COLUMNS, saturatingUpsert('usage_part', ARRAY_COUNTS))})`);
+    steps.push(`hours AS (${insert('usage_hour', HOUR_COLUMNS, saturatingUpsert('usage_hour', ARRAY_COUNTS))})`);
+    steps.push(`budgets AS (${insert('budget', BUDGET_TYPES, saturatingUpsert('budget', ARRAY_COUNTS))})`);
   }
   return `WITH ${steps.join(',\n')} ${folds ? ALL_TURNS : 'SELECT count(*) AS turns FROM turn'}`;
 }
@@ -187,7 +194,7 @@ function groupSql({ folds, begun, ended, finished }: StatementParts): string {
 function arraysOf(columns: Columns, rows: readonly Row[]): string[] {
   return columns.map(([name, type]) => {
     const values = rows.map((row) => row[name] ?? null);
-    return type === 'text' ? textArray(values) : `{${values.map((value) => value ?? 'NULL').join(',')}}`;
+    return type !== 'bigint' ? textArray(values) : `{${values.map((value) => value ?? 'NULL').join(',')}}`;
   });
 }
 

@@ -3,6 +3,7 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { Row, Transaction, Value } from '../operation.ts';
 import { insertSql, parseStatement } from '../statement.ts';
+import { addPacked, noCounts, PACKED_COUNTS, packCounts } from '../time-counts.ts';
 import { toStoreError } from './failure.ts';
 
 /** Size of the prepared statement cache; operations have far fewer. */
@@ -59,7 +60,8 @@ export function createSession(connection: DatabaseSync): Session {
   const joinEach = (outer: string, table: string, where: string) => `${outer} CROSS JOIN ${table} WHERE ${where}`;
   const textsIn = (parameter: string) => `SELECT value FROM json_each(:${parameter})`;
   const memberOf = (column: string, member: string) => `${column} ->> '${member}'`;
-  const modes = { forUpdate: '', skipLocked: '', joinEach, textsIn, memberOf } as const;
+  const modes = { forUpdate: '', skipLocked: '', joinEach, textsIn, memberOf, counts: PACKED_COUNTS } as const;
+  addCountFunctions(connection);
   return {
     writing: {
       all,
@@ -73,6 +75,18 @@ export function createSession(connection: DatabaseSync): Session {
     },
     reading: { all, run: refuseWrite, insert: refuseWrite, ...modes },
   };
+}
+
+/** The functions that expressions of `PACKED_COUNTS` call. */
+function addCountFunctions(connection: DatabaseSync): void {
+  const sum = (one: Uint8Array | null, other: Uint8Array | null) =>
+    packCounts(addPacked(addPacked(noCounts(), one), other));
+  connection.function('sum_of_counts', { deterministic: true }, sum as never);
+  connection.aggregate('total_counts', {
+    start: noCounts as never,
+    step: addPacked as never,
+    result: packCounts as never,
+  });
 }
 
 function refuseWrite(): never {
