@@ -243,7 +243,8 @@ test('the list marks an answer of the second endpoint, and finds what was transl
   await assertSound(visitor);
 });
 
-test('above the list stand requests a second, cost an hour and the share of answers', async () => {
+test('above the list stand requests a second, cost an hour with what is not known of it, and the share of answers', async () => {
+  await ask('one/busy', 'Hello');
   const visitor = await signInAsAdmin(browser, gateway, '/ui/requests');
   const { page } = visitor;
   const noteOf = (label: string) => page.getByText(label, { exact: true }).locator('xpath=following-sibling::*[2]');
@@ -251,9 +252,16 @@ test('above the list stand requests a second, cost an hour and the share of answ
     .getByText(/^\d+(\.\d)? req\/(min|s)$/)
     .waitFor();
   await noteOf('Failed').getByText('100 % answered').waitFor();
-  // Models without a price are among them.
   await noteOf('Cost')
-    .getByText(/^of \d+ unknown$|^\$[\d.]+\/h$/)
+    .getByText(/^\$0\.\d+\/h \+ \d+ unknown$/)
+    .waitFor();
+  await page.goto(`${gateway.url}/ui/requests?model=one/busy`);
+  await noteOf('Cost')
+    .getByText(/^of \d+ unknown$/)
+    .waitFor();
+  await page.goto(`${gateway.url}/ui/requests?status=failed&fell_back=true`);
+  await noteOf('In flight')
+    .getByText(/any status, fell back$/)
     .waitFor();
   await page.goto(`${gateway.url}/ui/requests?model=one/m`);
   await noteOf('Cost')

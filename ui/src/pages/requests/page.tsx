@@ -143,10 +143,18 @@ function Summary({ filters, isPaused }: { filters: Filters; isPaused: boolean })
   const failed = data.requests > 0 ? (100 * data.failures) / data.requests : 0;
   const time = (ms: number | null) => (ms === null ? '—' : formatMs(ms));
   const isLastHour = !filters.from && !filters.to && hasAll(data);
-  const ofNewest = data.timed < data.requests ? ` of the newest ${formatShort(data.timed)}` : '';
+  const timesOf = timedWords(data);
   return (
     <Figures>
-      <Figure label="In flight" value={formatCount(data.running)} note={rate && formatRate(rate.requests)} />
+      <Figure
+        label="In flight"
+        value={formatCount(data.running)}
+        note={
+          <>
+            {rate && formatRate(rate.requests)} <RunningNote ignored={data.running_ignores} />
+          </>
+        }
+      />
       <Figure
         label={isLastHour ? 'Last hour' : 'Requests'}
         value={formatCount(data.requests)}
@@ -160,9 +168,9 @@ function Summary({ filters, isPaused }: { filters: Filters; isPaused: boolean })
       <Figure
         label="First byte"
         value={time(data.first_byte_ms.p50)}
-        note={`p95 ${time(data.first_byte_ms.p95)}${ofNewest}`}
+        note={`p95 ${time(data.first_byte_ms.p95)}${timesOf}`}
       />
-      <Figure label="Whole answer" value={time(data.total_ms.p50)} note={`p95 ${time(data.total_ms.p95)}${ofNewest}`} />
+      <Figure label="Whole answer" value={time(data.total_ms.p50)} note={`p95 ${time(data.total_ms.p95)}${timesOf}`} />
       <Figure
         label="Failed"
         value={percent(failed)}
@@ -179,8 +187,8 @@ function Summary({ filters, isPaused }: { filters: Filters; isPaused: boolean })
 }
 
 /** Very many requests are summed up by whole hours, or only the newest ones are. */
-function hasAll({ complete, timed, requests }: RequestSummary): boolean {
-  return complete && timed === requests;
+function hasAll({ complete, timed, requests, times_estimated: estimated }: RequestSummary): boolean {
+  return complete && timed === requests && !estimated;
 }
 
 function SpanNote({ summary }: { summary: RequestSummary }) {
@@ -191,6 +199,12 @@ function SpanNote({ summary }: { summary: RequestSummary }) {
       {complete ? '' : 'newest ones, '}since <Time at={from} withDate={false} />
     </>
   );
+}
+
+/** Which requests the times are of, where these are not the records of all. */
+function timedWords({ timed, requests, times_estimated: estimated }: RequestSummary): string {
+  if (!estimated) return timed < requests ? ` of the newest ${formatShort(timed)}` : '';
+  return timed < requests ? ` of ${formatShort(timed)} that are counted` : ` of all ${formatShort(timed)}`;
 }
 
 function percent(share: number): string {
@@ -206,12 +220,21 @@ function formatRate(perSecond: number): string {
 
 /** `perHour` is in USD, of the moment where the time goes on. */
 function costNote({ unknown_costs: unknown }: RequestSummary, perHour: number | undefined, time: string) {
-  if (unknown === 0) {
-    if (perHour === undefined) return time;
-    const digits = perHour > 0 && perHour < 0.1 ? { maximumSignificantDigits: 2 } : { maximumFractionDigits: 2 };
-    return `$${perHour.toLocaleString('en-US', digits)}/h`;
-  }
-  return <span className="text-warn">{`of ${formatCount(unknown)} unknown`}</span>;
+  const digits = perHour && perHour < 0.1 ? { maximumSignificantDigits: 2 } : { maximumFractionDigits: 2 };
+  const known = perHour === undefined ? undefined : `$${perHour.toLocaleString('en-US', digits)}/h`;
+  if (unknown === 0) return known ?? time;
+  return (
+    <>
+      {known} <span className="text-warn">{`${known ? '+ ' : 'of '}${formatCount(unknown)} unknown`}</span>
+    </>
+  );
+}
+
+/** How a request ends is not known before. */
+function RunningNote({ ignored }: { ignored: readonly string[] }) {
+  if (ignored.length === 0) return null;
+  const names = ignored.map((name) => name.replaceAll('_', ' ')).join(', ');
+  return <span title={`Counted without the filter by ${names}`}>{`any ${names}`}</span>;
 }
 
 /** What is not a failure, and no whole answer either. */

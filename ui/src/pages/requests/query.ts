@@ -226,15 +226,20 @@ export interface RequestSummary {
   cost: string | null;
   /** Requests whose cost is unknown, and not in `cost`. */
   unknown_costs: number;
+  /** That run now. */
   running: number;
+  /** Filters that are not known of those that run. */
+  running_ignores: string[];
   first_byte_ms: { p50: number | null; p95: number | null };
   total_ms: { p50: number | null; p95: number | null };
   /** Beginning of what is summed up. */
   from: string;
   /** Whether all requests since then are in the sums; else the newest ones are. */
   complete: boolean;
-  /** Requests that the times are of: the newest ones. */
+  /** Requests that the times are of: all, those that are counted by their times, or the newest ones. */
   timed: number;
+  /** Whether the times are estimates, from counts. */
+  times_estimated: boolean;
 }
 
 /** Span of the rates of what goes on. */
@@ -243,7 +248,7 @@ const RATE_MS = 5 * 60_000;
 export interface RequestRate {
   /** Requests a second. */
   requests: number;
-  /** USD an hour; undefined where it is not known. */
+  /** USD an hour, of the requests whose cost is known; undefined where that of none is. */
   cost: number | undefined;
 }
 
@@ -267,10 +272,10 @@ export function useRate({ key, ...filters }: Filters, isPaused: boolean, summary
 /** By what is summed up, which may be less than was asked for. */
 function rateOf(summary: RequestSummary | undefined): RequestRate | undefined {
   if (!summary) return undefined;
-  const { from, to, requests, cost, unknown_costs: unknown } = summary;
+  const { from, to, requests, cost } = summary;
   const over = Date.parse(to) - Date.parse(from);
   if (over <= 0) return undefined;
-  const known = cost === null || unknown > 0 ? undefined : Number(cost);
+  const known = cost === null ? undefined : Number(cost);
   return { requests: (1000 * requests) / over, cost: known === undefined ? undefined : (known * 3_600_000) / over };
 }
 
