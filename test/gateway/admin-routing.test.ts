@@ -210,9 +210,10 @@ describe('models', () => {
   test('of which one is asked for has its times, its users, and its lines of the configuration', async () => {
     await chat();
     const { body } = await admin('GET', '/models?id=house/m');
-    const [{ endpoints, users, users_total, configured }, ...others] = body.data;
+    const [{ endpoints, users, users_total, users_from, users_to, configured }, ...others] = body.data;
     assert.deepEqual(others, []);
     assert.ok(endpoints[0].statistics.first_byte_seconds >= 0);
+    assert.ok(Date.parse(users_from) < Date.parse(users_to));
     assert.deepEqual([users_total, users[0].key_name, users[0].requests >= 1, users[0].cost], [1, 'test', true, null]);
     const lines = configured.map(({ path, value, source }: Json) => [path, value, source.from]);
     assert.ok(

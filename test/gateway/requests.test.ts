@@ -314,6 +314,8 @@ describe('the list of requests', () => {
       'dropped=1',
       'model=',
       'from=then',
+      'without_tag=team=search',
+      'estimated=1',
       'wrong=1',
       'after=x',
       'after=x&live=y',

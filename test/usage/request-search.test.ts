@@ -66,16 +66,20 @@ forEachStore((engine, openStore) => {
 
     test('finds by every filter', async (context) => {
       const store = await openStore(context);
-      const plain = Array.from({ length: 9 }, (_, index) => ({ at: NOON + index }));
+      const plain = Array.from({ length: 9 }, (_, index) => ({
+        at: NOON + index,
+        request: { tags: 'env=prod team=search' },
+      }));
       await record(store, plain);
       const [special = ''] = await record(store, [
         {
           at: NOON + 5,
-          request: { keyId: 'other', model: 'asked', protocolIn: 'messages' },
+          request: { keyId: 'other', tags: 'a-team=ads env=prod', model: 'asked', protocolIn: 'messages' },
           end: {
             endpoint: { provider: 'local', model: 'small' },
             status: 'failed',
             errorCode: 'timeout',
+            usage: { input: 120, output: 30, estimated: true },
             cost: 2_000_000_000n,
             attempts: 2,
             total: 10_000,
@@ -97,11 +101,14 @@ forEachStore((engine, openStore) => {
         { fellBack: true },
         { hasFailed: true },
         { session: 'a "session"' },
+        { isEstimated: true },
+        { withoutTag: 'team' },
         { keyId: 'other', model: 'local/small', provider: 'local' },
       ];
       for (const filter of filters)
         assert.deepEqual(await all(store, filter, 10), [special], Object.keys(filter).join());
       assert.deepEqual(await all(store, { keyId: 'nobody' }, 10), []);
+      assert.deepEqual(await all(store, { withoutTag: 'env' }, 10), []);
       assert.deepEqual(await all(store, { session: 'a' }, 10), []);
       assert.deepEqual(await all(store, { costAbove: 2_000_000_000n }, 10), []);
     });

@@ -106,22 +106,26 @@ export function createModelHandlers(
   }
 
   async function detailsOf(model: CatalogModel): Promise<Record<string, Json>> {
-    const users = await usersOf(routesOf(model).map(nameOf));
-    return { users: users.slice(0, MAX_USERS), users_total: users.length, configured: configuredLines(model.id) };
+    const to = Math.ceil(clock.now() / HOUR_MS) * HOUR_MS;
+    const span = { from: Math.max(0, to - USED_LATELY_MS), to };
+    const users = await usersOf(routesOf(model).map(nameOf), span);
+    return {
+      users: users.slice(0, MAX_USERS),
+      users_total: users.length,
+      users_from: new Date(span.from).toISOString(),
+      users_to: new Date(span.to).toISOString(),
+      configured: configuredLines(model.id),
+    };
   }
 
-  /** Keys that used endpoints lately, most requests first. Cost is null where a price is not known. */
-  async function usersOf(endpoints: readonly string[]): Promise<Json[]> {
+  /** Keys that used endpoints in a time, most requests first. Cost is null where a price is not known. */
+  async function usersOf(endpoints: readonly string[], span: { from: number; to: number }): Promise<Json[]> {
     const directory = models();
-    const now = clock.now();
-    const to = Math.ceil(now / HOUR_MS) * HOUR_MS;
-    const from = Math.max(0, to - USED_LATELY_MS);
     const names = await keys.names();
     const context = { names, hasPrice: (model: string) => hasPrice(directory, model) };
     const query: Omit<UseQuery, 'filter'> = {
-      now,
-      from,
-      to,
+      now: clock.now(),
+      ...span,
       zone: 'UTC',
       by: ['key'],
       subgroup: undefined,

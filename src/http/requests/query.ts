@@ -3,6 +3,7 @@
 import { type TSchema, Type } from 'typebox';
 import { GatewayError } from '../../core/errors.ts';
 import { moneyOf } from '../../core/money.ts';
+import { isTagName } from '../../records/tags.ts';
 import type { RequestFilter } from '../../store/operations/requests.ts';
 import { parseMoment } from '../../usage/report.ts';
 import type { RequestSearch } from '../../usage/request-search.ts';
@@ -40,10 +41,12 @@ export const FILTER_PARAMETERS: readonly Parameter[] = [
   parameter('status', Type.Unsafe<string>({ type: 'string', enum: STATUSES }), 'How it ended.'),
   parameter('upstream_protocol', text, 'Protocol in which the endpoint was asked.'),
   parameter('tag', text, 'Tag that the key had, e.g. team=search.'),
+  parameter('without_tag', text, 'Name of a tag that the key did not have, e.g. team.'),
   parameter('cost_above', Type.String(), 'USD that it cost more than.'),
   parameter('slower_than', Type.Integer({ minimum: 0 }), 'Milliseconds that it took more than.'),
   parameter('dropped', Type.Boolean(), 'Those that lost fields in a translation.'),
   parameter('fell_back', Type.Boolean(), 'Those with more than one attempt.'),
+  parameter('estimated', Type.Boolean(), 'Those whose tokens are an estimate of the gateway.'),
 ];
 
 const SPAN_PARAMETERS: readonly Parameter[] = [
@@ -120,6 +123,8 @@ export function readFilter(query: URLSearchParams, keyId: string | undefined): R
   if (status !== null && !STATUSES.includes(status)) throw invalid('status', `must be one of ${STATUSES.join(', ')}`);
   const upstreamProtocol = readText(query, 'upstream_protocol');
   const tag = readTag(query);
+  const withoutTag = readText(query, 'without_tag');
+  if (withoutTag !== undefined && !isTagName(withoutTag)) throw invalid('without_tag', 'must be the name of a tag');
   const cost = query.get('cost_above');
   if (cost !== null && !DECIMAL.test(cost)) throw invalid('cost_above', 'must be USD such as 0.05');
   const slowerThan = whole(query, 'slower_than', { least: 0, most: MAX_MS, byDefault: undefined });
@@ -129,10 +134,12 @@ export function readFilter(query: URLSearchParams, keyId: string | undefined): R
     ...(status !== null && { status }),
     ...(upstreamProtocol !== undefined && { upstreamProtocol }),
     ...(tag && { tag: tag.join('=') }),
+    ...(withoutTag !== undefined && { withoutTag }),
     ...(cost !== null && { costAbove: moneyOf(cost) }),
     ...(slowerThan !== undefined && { slowerThan }),
     ...(flag(query, 'dropped') && { hasDropped: true }),
     ...(flag(query, 'fell_back') && { fellBack: true }),
+    ...(flag(query, 'estimated') && { isEstimated: true }),
   };
 }
 

@@ -27,6 +27,10 @@ export interface RequestFilter {
   hasFailed?: boolean;
   /** `name=value`, of the key when the request began. */
   tag?: string;
+  /** Name of a tag that the key did not have. */
+  withoutTag?: string;
+  /** Whether its tokens are the gateway's estimate. */
+  isEstimated?: boolean;
   /** As the client named the conversation. */
   session?: string;
 }
@@ -70,6 +74,8 @@ const CONDITIONS: { [Name in keyof Required<RequestFilter>]: string } = {
   fellBack: 'attempts > 1',
   hasFailed: IS_FAILURE,
   tag: HAS_TAG,
+  withoutTag: "replace(' ' || tags, ' ' || CAST(:withoutTag AS text) || '=', '') = ' ' || tags",
+  isEstimated: 'estimated = 1',
   session: 'substr(trace, 1, length(:session)) = :session',
 };
 
