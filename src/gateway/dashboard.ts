@@ -31,6 +31,8 @@ export interface DashboardWiring extends Omit<AdminOptions, 'captures'> {
   pages?: Pages | undefined;
   /** Base URL at which clients reach the gateway. */
   clientsUrl(): string;
+  /** Base URL of the admin API; undefined where it has no address of its own. */
+  adminUrl(): string | undefined;
 }
 
 /** Wrong logins allowed per client address: burst, and number per minute. */
@@ -39,7 +41,7 @@ const MAX_WRONG_LOGINS = 30;
 export function openDashboard(
   config: Config,
   protocol: Protocol,
-  { createRate: createSharedRate, pages, process, clientsUrl, ...options }: DashboardWiring,
+  { createRate: createSharedRate, pages, process, clientsUrl, adminUrl, ...options }: DashboardWiring,
 ): DashboardParts {
   const { keys, store, clock } = options;
   const { enabled, capture } = config.ui;
@@ -78,6 +80,7 @@ export function openDashboard(
     ...shared,
     servesOperators: servesOperators(config),
     servesKeys: true,
+    adminUrl,
     addressOf: createClientAddress(config.server.trustedProxies),
   });
   return { forClients, forOperators };

@@ -126,6 +126,12 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
   const bodyBudget = createBodyBudget(bodyMemory);
   let address: RunningGateway['address'] = { host, port };
   const models = () => parts.models;
+  let admin: RunningAdmin | undefined;
+  const adminUrl = () => {
+    const { publicUrl, host: at, port: configured } = config.admin ?? {};
+    if (publicUrl !== undefined || at === undefined || configured === undefined) return publicUrl;
+    return localUrl(admin?.address ?? { host: at, port: configured });
+  };
   const clientsUrl = () => config.server.publicUrl ?? localUrl({ host, port: address.port });
   const secrets = await openSecrets({ config, store });
   const tasks = createVideoTasks({
@@ -185,6 +191,7 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
     process,
     pages: options.pages,
     clientsUrl,
+    adminUrl,
   });
   const appOptions: AppOptions = {
     admission: accounting.admission,
@@ -220,7 +227,6 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
     operator: { token: config.admin?.token, local: isLoopback(host) },
   };
   const app = createApp(appOptions);
-  let admin: RunningAdmin | undefined;
   let endNotices = async () => {};
   let endPriceLooks = () => {};
 

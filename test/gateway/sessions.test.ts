@@ -62,7 +62,8 @@ describe('a session', () => {
       String(headers['set-cookie']),
       /^polygate=[\w-]{43}; Path=\/; Max-Age=604800; HttpOnly; SameSite=Strict$/,
     );
-    const { id, opened_at, ends_at, ...rest } = json.data;
+    const { id, opened_at, ends_at, admin_url, ...rest } = json.data;
+    assert.equal(admin_url, gateway.adminUrl || null);
     assert.deepEqual(rest, {
       role: 'admin',
       key: null,

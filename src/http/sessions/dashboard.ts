@@ -29,6 +29,8 @@ export interface DashboardOptions extends SessionGateOptions {
   addressOf(request: IncomingMessage): string;
   /** Base URL of the address of clients; absent where it is this one. */
   clientsUrl?: () => string;
+  /** Base URL of the address of the admin API; absent where it is this one. */
+  adminUrl?: () => string | undefined;
   /** Added where operators are served. */
   operatorRoutes: readonly Route<HttpContext>[];
   pages: Pages | undefined;

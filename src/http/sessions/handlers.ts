@@ -25,13 +25,15 @@ export interface SessionHandlerOptions {
   addressOf(request: IncomingMessage): string;
   /** Base URL of the address of clients; absent where it is this one. */
   clientsUrl?: (() => string) | undefined;
+  /** Base URL of the address of the admin API; absent where it is this one. */
+  adminUrl?: (() => string | undefined) | undefined;
   now(): number;
 }
 
 const PAGE = { least: 1, most: 100, byDefault: 100 };
 
 export function createSessionHandlers(options: SessionHandlerOptions): SessionHandlers {
-  const { gate, store, keys, wrongLogin, addressOf, clientsUrl, now } = options;
+  const { gate, store, keys, wrongLogin, addressOf, clientsUrl, adminUrl, now } = options;
   const { sessions, servesOperators, servesKeys } = gate;
 
   function encode(session: BrowserSession | undefined): Json {
@@ -46,6 +48,7 @@ export function createSessionHandlers(options: SessionHandlerOptions): SessionHa
         serves_operators: servesOperators,
         serves_keys: servesKeys,
         clients_url: clientsUrl?.() ?? null,
+        admin_url: role === 'admin' || role === 'viewer' ? (adminUrl?.() ?? null) : null,
       },
     };
   }

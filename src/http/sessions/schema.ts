@@ -37,6 +37,9 @@ export const session = Type.Object({
     serves_operators: Type.Boolean({ description: 'Whether this address has the admin API.' }),
     serves_keys: Type.Boolean({ description: 'Whether keys call models at this address.' }),
     clients_url: nullable(Type.String({ description: 'Base URL at which they do, where it is not this address.' })),
+    admin_url: nullable(
+      Type.String({ description: 'Base URL of the admin API, for operators, where it is not this address.' }),
+    ),
   }),
 });
 
