@@ -3,6 +3,7 @@
 import type { Catalog } from '../catalog/catalog.ts';
 import type { Json } from '../core/json/json.ts';
 import type { CatalogModel } from '../core/model.ts';
+import { readPriceChanges } from '../http/price-changes.ts';
 import type { SeenPrices } from '../store/operations/dashboard.ts';
 import type { Store } from '../store/store.ts';
 import type { ProviderRegistry } from './provider-registry.ts';
@@ -49,16 +50,7 @@ function seenIn({ catalog, routes, states }: PriceChangeOptions['models']): Seen
 /** Changes that were seen, the newest first, with the prices of a token before and after. */
 export async function priceChangesOf(options: PriceChangeOptions): Promise<Json> {
   await notePrices(options);
-  const { changes, since } = await options.store.call('readPriceChanges', {});
-  return {
-    data: changes.map(({ model, before, after, changedAt }) => ({
-      id: model,
-      changed_at: new Date(changedAt).toISOString(),
-      before: JSON.parse(before),
-      after: JSON.parse(after),
-    })),
-    since: since === undefined ? null : new Date(since).toISOString(),
-  };
+  return readPriceChanges(options.store);
 }
 
 function seenPrices({ id, pricing, priceTiers }: CatalogModel): SeenPrices[] {

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Json } from '../../src/core/json/json.ts';
 import { ADMIN_CONFIG, askAdmin } from './admin-client.ts';
-import { answerJson, startTestGateway, startUpstream, type TestGateway, type TestUpstream } from './harness.ts';
+import { answerJson, KEY, startTestGateway, startUpstream, type TestGateway, type TestUpstream } from './harness.ts';
 
 /** What the list of the upstream says a token costs; undefined while it fails. */
 let listed: string | undefined = '0.000004';
@@ -68,6 +68,20 @@ describe('prices of models', () => {
         ['told/large', '0.000004', '0.000005'],
         ['own/small', '0.000001', '0.0000025'],
       ],
+    );
+  });
+
+  test('are told to a key of the models that it may use', async () => {
+    const toldTo = async (key: string) => {
+      const headers = { authorization: `Bearer ${key}` };
+      const response = await fetch(`${gateway.url}/v1/self/models/price-changes`, { headers });
+      return ((await response.json()) as Json).data;
+    };
+    assert.deepEqual(await toldTo(KEY), await changes());
+    const { body } = await askAdmin(gateway.adminUrl, 'POST', '/keys', { name: 'own', models: ['own/*'] });
+    assert.deepEqual(
+      (await toldTo(body.key)).map(({ id }: Json) => id),
+      ['own/small'],
     );
   });
 });

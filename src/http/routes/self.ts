@@ -1,13 +1,14 @@
 /** Routes of a key about its own requests and saved views, below `/v1/self`. */
 
 import { type TSchema, Type } from 'typebox';
+import { matchesGlob } from '../../core/glob.ts';
 import { readBody } from '../../core/json/body.ts';
 import type { Json } from '../../core/json/json.ts';
 import type { Protocol } from '../../core/protocol.ts';
 import type { Key } from '../../keys/store.ts';
 import { hasPrice } from '../../routing/model-directory.ts';
 import { readUseQuery, USE_DIMENSIONS } from '../../usage/use-query.ts';
-import { oneView, videoSummary, viewBody, viewList } from '../admin/schema.ts';
+import { oneView, priceChanges, videoSummary, viewBody, viewList } from '../admin/schema.ts';
 import { type Captures, readCapture } from '../captures.ts';
 import { createDeliveryReader, DELIVERY_PARAMETERS, type DeliveryReaderOptions } from '../deliveries.ts';
 import { TextBody } from '../http-response.ts';
@@ -34,6 +35,7 @@ interface SelfRoute {
 }
 
 interface SelfContext {
+  key: Key;
   /** Parameter of the path; empty where it has none. */
   id: string;
   /** Empty object where the route takes none. */
@@ -128,6 +130,22 @@ export function selfRoutes(protocol: Protocol, options: SelfRouteOptions): Route
       },
     },
     {
+      name: 'price-changes',
+      path: '/v1/self/models/price-changes',
+      description: {
+        summary: 'List the last change of the prices of models that the key may use',
+        schema: priceChanges,
+      },
+      async read(_query, _scope, { key }) {
+        const { models } = key.settings;
+        const { readPriceChanges } = await import('../price-changes.ts');
+        return readPriceChanges(
+          options.store,
+          (model) => models === undefined || models.some((glob) => matchesGlob(glob, model)),
+        );
+      },
+    },
+    {
       name: 'deliveries',
       path: DELIVERIES,
       description: { summary: 'List own webhooks', query: DELIVERY_PARAMETERS, schema: countedList },
@@ -212,7 +230,7 @@ function routeOf(
     async handle(context, { id = '' }) {
       const key: Key = keyOf(context);
       const { query, session } = context;
-      const asked = { id, session, body: body ? await readBody(context.body) : {} };
+      const asked = { key, id, session, body: body ? await readBody(context.body) : {} };
       const found = await read(query, { keyId: key.id, names: new Map([[key.id, key.name]]) }, asked);
       const isText = found instanceof TextBody;
       const headers = { 'cache-control': 'no-store', ...(isText && found.headers) };
