@@ -10,9 +10,9 @@ import {
   assertSound,
   openBrowser,
   signInAsAdmin,
+  signInWithKey,
   startGatewayForOperators,
   THEMES,
-  visit,
 } from './browser.ts';
 
 let browser: Browser;
@@ -41,9 +41,7 @@ for (const theme of THEMES) {
 }
 
 test('the holder of a key is not told of the gateways', async () => {
-  const { page } = await visit(browser, `${gateway.url}/ui`);
-  await page.getByLabel(/API key/).fill(KEY);
-  await page.keyboard.press('Enter');
+  const { page } = await signInWithKey(browser, gateway, KEY);
   await page.getByRole('heading', { name: 'My key' }).waitFor();
   await page.getByRole('button', { name: 'Find', exact: true }).waitFor();
   assert.equal(await page.getByText(/gateway, SQLite/).count(), 0);

@@ -10,10 +10,9 @@ import {
   assertFits,
   assertSound,
   openBrowser,
+  signInWithKey,
   startGatewayForOperators,
   THEMES,
-  type Visit,
-  visit,
 } from './browser.ts';
 
 let browser: Browser;
@@ -24,20 +23,12 @@ before(async () => {
 });
 after(() => Promise.all([browser.close(), gateway.close()]));
 
-async function signIn(key: string, options = {}): Promise<Visit> {
-  const visitor = await visit(browser, `${gateway.url}/ui`, options);
-  await visitor.page.getByLabel(/API key/).fill(key);
-  await visitor.page.keyboard.press('Enter');
-  await visitor.page.getByRole('heading', { name: 'My key' }).waitFor();
-  return visitor;
-}
-
 for (const theme of THEMES) {
   test(`a key sees its five newest requests, limits, expiry and secret, in the ${theme} theme`, async () => {
     const settings = { limits: { requests_per_minute: 60 }, budgets: { month: '5.00' }, expires_at: '2999-01-31' };
     const made = await adminOf(gateway)('POST', '/keys', { name: `holder ${theme}`, ...settings });
     for (let count = 0; count < 6; count++) assert.equal((await ask(gateway, made.key)).status, 200);
-    const visitor = await signIn(made.key, { theme });
+    const visitor = await signInWithKey(browser, gateway, made.key, '/ui/key', { theme });
     const { page } = visitor;
     const newest = page.getByRole('region', { name: 'Newest requests' });
     await newest.getByRole('row').nth(5).waitFor();
@@ -66,7 +57,7 @@ for (const theme of THEMES) {
 }
 
 test('a key of the configuration has no secret of its own, and one that may only read shows none', async () => {
-  const { page } = await signIn(KEY);
+  const { page } = await signInWithKey(browser, gateway, KEY);
   const secret = page.getByRole('region', { name: 'Webhook secret' });
   await secret.getByRole('button', { name: 'Reveal' }).click();
   await secret
@@ -74,7 +65,7 @@ test('a key of the configuration has no secret of its own, and one that may only
     .getByText(/no webhook secret of its own/)
     .waitFor();
   const made = await adminOf(gateway)('POST', '/keys', { name: 'reader', read_only: true });
-  const reader = await signIn(made.key);
+  const reader = await signInWithKey(browser, gateway, made.key);
   await reader.page.getByText('This key has made no request yet').waitFor();
   assert.equal(await reader.page.getByRole('region', { name: 'Webhook secret' }).count(), 0);
   await assertSound(reader);

@@ -4,7 +4,15 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
 import { answerJson, KEY, startUpstream, type TestGateway, type TestUpstream } from '../../test/gateway/harness.ts';
-import { ask, assertSound, openBrowser, signInAsAdmin, startGatewayWithPages, TOKEN, visit } from './browser.ts';
+import {
+  ask,
+  assertSound,
+  openBrowser,
+  signInAsAdmin,
+  signInWithKey,
+  startGatewayWithPages,
+  TOKEN,
+} from './browser.ts';
 
 let browser: Browser;
 let gateway: TestGateway;
@@ -61,9 +69,7 @@ test('labels of an axis of small sums of money are whole and short, for operator
 });
 
 test('labels of an axis of small sums of money are whole and short, for the holder of a key', async () => {
-  const visitor = await visit(browser, `${gateway.url}/ui`);
-  await visitor.page.getByLabel(/API key/).fill(KEY);
-  await visitor.page.keyboard.press('Enter');
+  const visitor = await signInWithKey(browser, gateway, KEY);
   await visitor.page.getByRole('heading', { name: 'My key' }).waitFor();
   await assertWholeAxis(visitor.page);
   await visitor.page.getByText(/The cost of one model is unknown .*: local.bare\./).waitFor();

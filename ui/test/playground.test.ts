@@ -4,7 +4,14 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { Browser } from 'playwright-core';
 import { KEY, type TestGateway } from '../../test/gateway/harness.ts';
-import { assertSound, openBrowser, signInAsAdmin, startGatewayForOperators, type Theme, visit } from './browser.ts';
+import {
+  assertSound,
+  openBrowser,
+  signInAsAdmin,
+  signInWithKey,
+  startGatewayForOperators,
+  type Theme,
+} from './browser.ts';
 
 let browser: Browser;
 let gateway: TestGateway;
@@ -102,10 +109,7 @@ test('a growing answer is announced once in five seconds, and its end always', a
 });
 
 test('the holder of a key asks with it, and a refusal is said in the words of the gateway', async () => {
-  const visitor = await visit(browser, `${gateway.url}/ui/playground?models=sandbox/no-such-model`);
-  const { page } = visitor;
-  await page.getByLabel(/API key/).fill(KEY);
-  await page.keyboard.press('Enter');
+  const { page } = await signInWithKey(browser, gateway, KEY, '/ui/playground?models=sandbox/no-such-model');
   await page.getByLabel('User').fill('Hello');
   await page.getByRole('button', { name: 'Send' }).click();
   await page

@@ -12,9 +12,9 @@ import {
   assertSound,
   openBrowser,
   signInAsAdmin,
+  signInWithKey,
   startGatewayForOperators,
   type Theme,
-  visit,
 } from './browser.ts';
 
 const ZONE = 'Europe/Berlin';
@@ -211,13 +211,8 @@ test('the holder of a key sees the own use by the minute, of any time, and the r
   const secret = await otherKey('holder');
   for (const model of ['sandbox/echo', 'sandbox/reasoner'])
     assert.equal((await ask(gateway, secret, model)).status, 200);
-  const visitor = await visit(browser, `${gateway.url}/ui/key?range=15m`, { width: 360, zone: ZONE });
+  const visitor = await signInWithKey(browser, gateway, secret, '/ui/key?range=15m', { width: 360, zone: ZONE });
   const { page } = visitor;
-  await page.getByLabel(/API key/).fill(secret);
-  await page.keyboard.press('Enter');
-  await page.getByRole('button', { name: 'Sign out' }).waitFor({ state: 'attached' });
-  visitor.faults.length = 0;
-  await page.goto(`${gateway.url}/ui/key?range=15m`);
   await page.getByRole('img', { name: /Cost per minute/ }).waitFor();
   await page.getByRole('row', { name: /^sandbox.reasoner 1 / }).waitFor();
   await page.getByRole('button', { name: '30d', exact: true }).click();

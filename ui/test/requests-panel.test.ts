@@ -17,10 +17,10 @@ import {
   assertSound,
   openBrowser,
   signInAsAdmin,
+  signInWithKey,
   startGatewayWithPages,
   THEMES,
   TOKEN,
-  visit,
 } from './browser.ts';
 
 const OTHER_KEY = 'sk-other-gateway-key-0123456789';
@@ -333,10 +333,7 @@ test('words filter the list, and a word that does not is said at the field', asy
 });
 
 test('the holder of a key cannot filter by keys, and opens the playground only', async () => {
-  const visitor = await visit(browser, `${gateway.url}/ui/requests?open=${ids.withPolicy}`);
-  const { page } = visitor;
-  await page.getByLabel(/API key/).fill(KEY);
-  await page.keyboard.press('Enter');
+  const { page } = await signInWithKey(browser, gateway, KEY, `/ui/requests?open=${ids.withPolicy}`);
   await panelOf(page).getByRole('link', { name: 'Open in the playground' }).waitFor();
   assert.equal(await panelOf(page).getByRole('link', { name: 'Explain its routing' }).count(), 0);
   await page.keyboard.press('Escape');

@@ -9,10 +9,10 @@ import {
   assertSound,
   openBrowser,
   signInAsAdmin,
+  signInWithKey,
   startGatewayForOperators,
   THEMES,
   type Theme,
-  visit,
 } from './browser.ts';
 
 let browser: Browser;
@@ -79,9 +79,7 @@ test('filters are in the address, and what fits none is said in a sentence', asy
 });
 
 test('the holder of a key sees the own requests, without a filter for keys', async () => {
-  const visitor = await visit(browser, `${gateway.url}/ui/requests`);
-  await visitor.page.getByLabel(/API key/).fill(KEY);
-  await visitor.page.keyboard.press('Enter');
+  const visitor = await signInWithKey(browser, gateway, KEY, '/ui/requests');
   await visitor.page
     .getByRole('row', { name: /sandbox.tools/ })
     .first()

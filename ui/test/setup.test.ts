@@ -9,6 +9,7 @@ import {
   assertSound,
   openBrowser,
   signInAsAdmin,
+  signInWithKey,
   startGatewayForOperators,
   type Theme,
   visit,
@@ -57,9 +58,7 @@ test('a one-time link leads to setup: a key is made, a provider is tested, and t
 
 for (const theme of ['light', 'dark'] satisfies Theme[]) {
   test(`sessions are listed and ended, and the theme is chosen, in the ${theme} theme`, async () => {
-    const other = await visit(browser, `${gateway.url}/ui/settings`);
-    await other.page.getByLabel(/API key/).fill(KEY);
-    await other.page.keyboard.press('Enter');
+    const other = await signInWithKey(browser, gateway, KEY, '/ui/settings');
     await other.page.getByRole('row', { name: /key this one/ }).waitFor();
     await assertSound(other);
     const visitor = await signInAsAdmin(browser, gateway, '/ui/settings', { theme });

@@ -6,7 +6,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import type { Browser, Locator, Page, Route } from 'playwright-core';
+import type { Browser, Page, Route } from 'playwright-core';
 import { KEY, type TestGateway } from '../../test/gateway/harness.ts';
 import { createVideoClock, eventually, videoClient } from '../../test/gateway/video-client.ts';
 import { type Receiver, startReceiver } from '../../test/webhooks/receiver.ts';
@@ -15,94 +15,15 @@ import {
   assertSound,
   openBrowser,
   signInAsAdmin,
+  signInWithKey,
   startGatewayWithPages,
   THEMES,
+  type Theme,
   TOKEN,
   type Visit,
   visit,
 } from './browser.ts';
-
-interface PageStates {
-  /** Of the gateway with requests; an empty state of its own has a path of its own. */
-  path: string;
-  filled(page: Page): Locator;
-  /** At a gateway without requests; at this one with a filter where there is always something. */
-  empty?: string | RegExp;
-  emptyPath?: string;
-}
-
-const rowOf = (name: RegExp) => (page: Page) => page.getByRole('row', { name }).first();
-
-const FOR_ADMIN: Record<string, PageStates> = {
-  Requests: { path: '/ui/requests', filled: rowOf(/sandbox.echo/), empty: '/v1/chat/completions' },
-  'Requests with a filter': {
-    path: '/ui/requests?protocol=chat',
-    filled: rowOf(/sandbox.echo/),
-    empty: 'No request is like that',
-    emptyPath: '/ui/requests?status=cancelled',
-  },
-  Conversations: {
-    path: '/ui/requests?view=sessions',
-    filled: rowOf(/paper-boats/),
-    empty: 'No conversation is named',
-  },
-  'Use and cost': { path: '/ui/use?by=model', filled: rowOf(/sandbox.echo/), empty: '/v1/chat/completions' },
-  'Use with a filter': {
-    path: '/ui/use?protocol=chat',
-    filled: rowOf(/sandbox.echo/),
-    empty: 'No request is like that in this time',
-    emptyPath: '/ui/use?status=cancelled',
-  },
-  Keys: {
-    path: '/ui/keys',
-    filled: rowOf(/test/),
-    empty: 'No key is like that',
-    emptyPath: '/ui/keys?find=no-such-key',
-  },
-  Tags: { path: '/ui/tags', filled: rowOf(/search/), empty: 'No key has a tag yet' },
-  Playground: {
-    path: '/ui/playground',
-    filled: (page) => page.getByRole('button', { name: 'Send' }),
-    empty: 'Nothing was asked yet',
-  },
-  Videos: {
-    path: '/ui/videos',
-    filled: (page) => page.getByRole('button', { name: /A paper boat/ }).first(),
-    empty: 'No videos yet',
-  },
-  Webhooks: { path: '/ui/webhooks', filled: rowOf(/127.0.0.1/), empty: 'No webhooks yet' },
-  Explain: { path: '/ui/explain', filled: rowOf(/sandbox.echo/) },
-  Health: { path: '/ui/health', filled: rowOf(/sandbox.echo/), empty: 'No endpoint was used in the last day' },
-  Configuration: {
-    path: '/ui/config',
-    filled: (page) => page.getByText('server.body_limit').first(),
-    empty: 'No setting is like that',
-    emptyPath: '/ui/config?find=no-such-setting',
-  },
-  Models: {
-    path: '/ui/models',
-    filled: rowOf(/sandbox.echo/),
-    empty: 'No model is like that',
-    emptyPath: '/ui/models?find=no-such-model',
-  },
-  Setup: {
-    path: '/ui/setup',
-    filled: (page) => page.getByText('/v1/chat/completions').first(),
-    empty: 'Waiting for a request',
-  },
-  Settings: { path: '/ui/settings', filled: rowOf(/admin/) },
-};
-
-const FOR_HOLDER: Record<string, PageStates> = {
-  'My key': { path: '/ui/key', filled: rowOf(/sandbox.echo/), empty: 'No requests in this time' },
-  'Own requests': { path: '/ui/requests', filled: rowOf(/sandbox.echo/), empty: 'No requests yet' },
-  'Own videos': {
-    path: '/ui/videos',
-    filled: (page) => page.getByRole('button', { name: /A paper boat/ }).first(),
-    empty: 'No videos yet',
-  },
-  'Own webhooks': { path: '/ui/webhooks', filled: rowOf(/127.0.0.1/), empty: 'No webhooks yet' },
-};
+import { FILTERED_PAGES, HOLDER_PAGES, OPERATOR_PAGES, type PageStates, VISITOR_PAGES } from './page-states.ts';
 
 const CA = join(import.meta.dirname, '../../test/net/fixtures/test-only-ca.pem');
 const CALLBACKS = `callbacks: { secret: whsec_c2VjcmV0IG9mIHRoaXMgdGVzdCBmaWxlIG9ubHkhISE=, allow_cidrs: [127.0.0.1/32], ca_file: ${JSON.stringify(CA)} }`;
@@ -135,29 +56,39 @@ before(async () => {
 after(() => Promise.all([browser.close(), filled.close(), unused.close(), receiver.close()]));
 
 describe('a page of operators', () => {
-  statesOf(FOR_ADMIN, ({ url }) => signInAsAdmin(browser, { url }));
+  statesOf({ ...OPERATOR_PAGES, ...FILTERED_PAGES }, (gateway) => signInAsAdmin(browser, gateway));
 });
 
 describe('a page of the holder of a key', () => {
-  statesOf(FOR_HOLDER, async ({ url }) => {
-    const visitor = await visit(browser, `${url}/ui`);
-    await visitor.page.getByLabel(/API key/).fill(KEY);
-    await visitor.page.keyboard.press('Enter');
-    await visitor.page.getByRole('heading', { name: 'My key' }).waitFor();
-    visitor.faults.length = 0;
-    return visitor;
-  });
+  statesOf(HOLDER_PAGES, (gateway) => signInWithKey(browser, gateway, KEY));
 });
 
-test('all pages wait for their session, and ask again', async () => {
+describe('a page without a session', () => {
+  statesOf(VISITOR_PAGES, ({ url }) => visit(browser, `${url}/ui`));
+});
+
+test('all pages wait for their session and ask again, and so does the login', async () => {
   const visitor = await visit(browser, `${filled.url}/ui`);
-  const answers = await interceptAnswers(visitor.page, '**/ui/session');
+  const { page, faults } = visitor;
+  const answers = await interceptAnswers(page, '**/ui/session');
   answers.hold();
-  await visitor.page.reload({ waitUntil: 'commit' });
+  await page.reload({ waitUntil: 'commit' });
   await showsLoading(visitor);
   await failsAndRetries(visitor, answers);
-  await visitor.page.getByLabel(/API key/).waitFor();
+  await page.getByLabel(/API key/).fill(KEY);
   await soundInBothThemes(visitor);
+  answers.hold();
+  await page.keyboard.press('Enter');
+  await page.getByRole('button', { name: 'Signing in …' }).waitFor();
+  await soundInBothThemes(visitor);
+  await answers.cut();
+  await page.getByRole('alert').getByText('The gateway does not answer').waitFor();
+  removeCuts(faults);
+  await soundInBothThemes(visitor);
+  await answers.pass();
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.getByRole('heading', { name: 'My key' }).waitFor();
+  assert.deepEqual(faults, []);
 });
 
 function statesOf(pages: Record<string, PageStates>, signIn: (gateway: TestGateway) => Promise<Visit>): void {
@@ -177,7 +108,7 @@ function statesOf(pages: Record<string, PageStates>, signIn: (gateway: TestGatew
       await content(page).waitFor();
       // The browser may have written the last ones late.
       removeCuts(used.faults);
-      await soundInBothThemes(used);
+      await soundInBothThemes(used, 'light');
       await fitsNarrowWindows(page);
       if (empty === undefined) return;
       const other = emptyPath ? used : fresh;
@@ -242,13 +173,13 @@ function removeCuts(faults: string[]): void {
   faults.splice(0, faults.length, ...others);
 }
 
-/** The theme changes colours only. */
-async function soundInBothThemes(visitor: Visit): Promise<void> {
+/** Filled pages are checked by all rules in the dark theme in `journeys.test.ts`. The theme changes colours only. */
+async function soundInBothThemes(visitor: Visit, byAllRules: Theme = 'dark'): Promise<void> {
   const { page } = visitor;
   for (const colorScheme of THEMES) {
     await page.emulateMedia({ colorScheme });
     await page.locator(`html[data-theme="${colorScheme}"]`).waitFor();
-    await assertSound(visitor, colorScheme === 'light' ? undefined : ['color-contrast']);
+    await assertSound(visitor, colorScheme === byAllRules ? undefined : ['color-contrast']);
   }
 }
 

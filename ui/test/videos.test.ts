@@ -13,10 +13,10 @@ import {
   assertSound,
   openBrowser,
   signInAsAdmin,
+  signInWithKey,
   startGatewayWithPages,
   type Theme,
   TOKEN,
-  visit,
 } from './browser.ts';
 
 const CA = join(import.meta.dirname, '../../test/net/fixtures/test-only-ca.pem');
@@ -218,10 +218,8 @@ test('a signature is checked with the secret of the key whose webhook it is', as
 });
 
 test('the holder of a key sees own videos and webhooks, plays one, and asks for another', async () => {
-  const visitor = await visit(browser, `${gateway.url}/ui/videos?open=${finished}`);
+  const visitor = await signInWithKey(browser, gateway, KEY, `/ui/videos?open=${finished}`);
   const { page } = visitor;
-  await page.getByLabel(/API key/).fill(KEY);
-  await page.keyboard.press('Enter');
   await page.getByRole('dialog', { name: 'Video' }).getByLabel('Video 1 of 1').waitFor();
   assert.equal(await page.evaluate(JUMP), 1);
   await page.getByRole('button', { name: 'Again with changes' }).click();

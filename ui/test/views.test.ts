@@ -12,10 +12,10 @@ import {
   assertSound,
   openBrowser,
   signInAsAdmin,
+  signInWithKey,
   startGatewayForOperators,
   THEMES,
   TOKEN,
-  type Visit,
   visit,
 } from './browser.ts';
 
@@ -84,15 +84,6 @@ async function removeAllViews(): Promise<void> {
   for (const { id } of await views('GET')) await views('DELETE', `/${id}`);
 }
 
-async function signInWithKey(path: string): Promise<Visit> {
-  const visitor = await visit(browser, gateway.url + path);
-  await visitor.page.getByLabel(/API key/).fill(KEY);
-  await visitor.page.keyboard.press('Enter');
-  await visitor.page.getByRole('button', { name: 'Sign out' }).waitFor();
-  visitor.faults.length = 0;
-  return visitor;
-}
-
 /** Views as versions before kept them. */
 function storeInBrowser(page: Page, stored: Json): Promise<unknown> {
   return page.evaluate(`localStorage.setItem('polygate-views', ${JSON.stringify(JSON.stringify(stored))})`);
@@ -128,17 +119,17 @@ test('an operator finds a view in another browser, a viewer too, and the holder 
   await viewer.page.keyboard.press('Enter');
   await dialogOf(viewer.page).getByText('in this browser', { exact: true }).waitFor();
   await assertSound(viewer);
-  const holder = await signInWithKey('/ui/requests');
+  const holder = await signInWithKey(browser, gateway, KEY, '/ui/requests');
   await openViews(holder.page);
   await dialogOf(holder.page).getByText('Views are kept for the key').waitFor();
   assert.equal(await dialogOf(holder.page).getByText('Failures of all').count(), 0);
 });
 
 test('the holder of a key finds an own view in another browser', async () => {
-  const first = await signInWithKey('/ui/requests?status=completed');
+  const first = await signInWithKey(browser, gateway, KEY, '/ui/requests?status=completed');
   await save(first.page, 'Completed');
   await assertSound(first);
-  const second = await signInWithKey('/ui/settings');
+  const second = await signInWithKey(browser, gateway, KEY, '/ui/settings');
   await second.page.getByRole('row', { name: /^Completed Requests / }).waitFor();
   await second.page.getByRole('button', { name: 'Delete Completed' }).click();
   await second.page.getByText('No view is saved yet').waitFor();

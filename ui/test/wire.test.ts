@@ -13,7 +13,15 @@ import {
 } from '../../test/gateway/harness.ts';
 import { providePostgres, type TestDatabase } from '../../test/store/postgres-server.ts';
 import { forEachStore } from '../../test/store/stores.ts';
-import { assertSound, openBrowser, signInAsAdmin, startGatewayWithPages, TOKEN, type Visit, visit } from './browser.ts';
+import {
+  assertSound,
+  openBrowser,
+  signInAsAdmin,
+  signInWithKey,
+  startGatewayWithPages,
+  TOKEN,
+  type Visit,
+} from './browser.ts';
 
 const ADMIN = `admin: { token: ${TOKEN}, port: 0 }`;
 const WORDS = ['The', ' Danube', ' crosses', ' borders'];
@@ -120,11 +128,8 @@ forEachStore((engine) =>
     }
 
     test('the holder of a key sees the own request without addresses', async () => {
-      const visitor = await visit(browser, gateway.url + WIRE);
+      const visitor = await signInWithKey(browser, gateway, KEY, WIRE);
       const { page } = visitor;
-      await page.getByLabel(/API key/).fill(KEY);
-      await page.keyboard.press('Enter');
-      visitor.faults.length = 0;
       await send(page);
       await page.getByText('POST, at an address that operators know').waitFor();
       assert.equal((await page.content()).includes(upstream.url), false);
