@@ -4,7 +4,7 @@ import type { Catalog } from '../catalog/catalog.ts';
 import type { Json } from '../core/json/json.ts';
 import type { CatalogModel } from '../core/model.ts';
 import { readPriceChanges } from '../http/price-changes.ts';
-import type { SeenPrices } from '../store/operations/dashboard.ts';
+import type { SeenPrices } from '../store/operations/price-changes.ts';
 import type { Store } from '../store/store.ts';
 import type { ProviderRegistry } from './provider-registry.ts';
 

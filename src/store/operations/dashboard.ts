@@ -1,7 +1,4 @@
-/**
- * Sessions of the dashboard with the one-time links that open them, its saved views, of operators together or of a key, and the
- * changes of prices that it shows.
- */
+/** Sessions of the dashboard with the one-time links that open them, and its saved views, of operators together or of a key. */
 
 import { GatewayError } from '../../core/errors.ts';
 import { type Author, addAudit } from '../audit-rows.ts';
@@ -231,74 +228,3 @@ async function requireRoom(transaction: Transaction, owner: string): Promise<voi
 function savedView({ id, name, address, updated_at: updatedAt }: Row): SavedView {
   return { id: String(id), name: String(name), address: String(address), updatedAt: Number(updatedAt) };
 }
-
-export interface SeenPrices {
-  model: string;
-  /** JSON with sorted names: the same prices are the same text. */
-  prices: string;
-}
-
-export interface PriceChange {
-  model: string;
-  before: string;
-  after: string;
-  /** Unix milliseconds. */
-  changedAt: number;
-}
-
-/** Ten times the longest catalog. Beyond it, models that are gone are forgotten, and then new ones are not remembered. */
-const MAX_PRICED_MODELS = 20_000;
-const MAX_PRICE_CHANGES = 2000;
-
-/** Remembers the prices of all models, and the moment for those that differ. Gateways that see the same note it once. */
-export const notePrices = writing<{ seen: readonly SeenPrices[]; now: number }, void>(
-  'state',
-  async (transaction, { seen, now }) => {
-    const rows = await transaction.all('SELECT model, prices FROM model_price');
-    const known = new Map(rows.map(({ model, prices }) => [String(model), String(prices)]));
-    // In one order, so that two gateways never wait for each other.
-    const sorted = seen.toSorted((one, other) => (one.model < other.model ? -1 : 1));
-    for (const { model, prices } of sorted.filter(
-      ({ model, prices }) => known.has(model) && known.get(model) !== prices,
-    )) {
-      await transaction.run(
-        `UPDATE model_price SET prices_before = prices, prices = :prices, changed_at = :now
-         WHERE model = :model AND prices <> :prices`,
-        { model, prices, now },
-      );
-    }
-    const added = sorted.filter(({ model }) => !known.has(model));
-    if (known.size + added.length > MAX_PRICED_MODELS) {
-      for (const { model } of sorted) known.delete(model);
-      for (const model of [...known.keys()].toSorted()) {
-        await transaction.run('DELETE FROM model_price WHERE model = :model', { model });
-      }
-    }
-    const [{ n = 0 } = {}] = await transaction.all('SELECT count(*) AS n FROM model_price');
-    const fresh = added.slice(0, Math.max(0, MAX_PRICED_MODELS - Number(n)));
-    const inserted = fresh.map((one) => ({ ...one, seen_at: now }));
-    if (inserted.length > 0) await transaction.insert('model_price', inserted, { ignoreDuplicates: true });
-  },
-);
-
-/** The newest changes first, and since when prices are remembered. */
-export const readPriceChanges = reading<Record<string, never>, { changes: PriceChange[]; since: number | undefined }>(
-  'state',
-  async (transaction) => {
-    const rows = await transaction.all(
-      `SELECT model, prices, prices_before, changed_at FROM model_price WHERE changed_at IS NOT NULL
-       ORDER BY changed_at DESC, model LIMIT :limit`,
-      { limit: MAX_PRICE_CHANGES },
-    );
-    const [first] = await transaction.all('SELECT min(seen_at) AS since FROM model_price');
-    return {
-      changes: rows.map(({ model, prices, prices_before: before, changed_at: changedAt }) => ({
-        model: String(model),
-        before: String(before),
-        after: String(prices),
-        changedAt: Number(changedAt),
-      })),
-      since: first?.since == null ? undefined : Number(first.since),
-    };
-  },
-);

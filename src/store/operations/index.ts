@@ -14,6 +14,7 @@ import * as instances from './instances.ts';
 import * as jobs from './jobs.ts';
 import * as keys from './keys.ts';
 import * as notices from './notices.ts';
+import * as priceChanges from './price-changes.ts';
 import * as requests from './requests.ts';
 import * as storedEncryption from './stored-encryption.ts';
 import * as storedResponses from './stored-responses.ts';
@@ -48,6 +49,7 @@ export const operations = {
   ...videoRetention,
   ...videoUse,
   ...dashboard,
+  ...priceChanges,
   ...deliveries,
   ...deliveryLists,
   ...figures,
