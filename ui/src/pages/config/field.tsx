@@ -54,7 +54,14 @@ export function Field({ path, setting, origin }: FieldProps) {
         ]}
       />
       {isProposable(described) ? (
-        <Proposal key={path} path={path} described={described} choices={choices} origin={origin} />
+        <Proposal
+          key={path}
+          path={path}
+          described={described}
+          choices={choices}
+          origin={origin}
+          isSet={setting !== undefined}
+        />
       ) : (
         <p className="text-dim">
           It is an item of a list, or has parts: change it in the file, where the others stand.
@@ -69,9 +76,10 @@ interface ProposalProps {
   described: DescribedSetting;
   choices: readonly unknown[];
   origin: string | null;
+  isSet: boolean;
 }
 
-function Proposal({ path, described, choices, origin }: ProposalProps) {
+function Proposal({ path, described, choices, origin, isSet }: ProposalProps) {
   const [typed, setTyped] = useState('');
   const lines = typed.trim() === '' ? undefined : yamlOf(described, typed);
   const asked = useSettled(lines);
@@ -88,7 +96,7 @@ function Proposal({ path, described, choices, origin }: ProposalProps) {
   const beside = check.data?.problems.filter((problem) => !isOf(problem.path, path)) ?? [];
   return (
     <section className="flex flex-col gap-3">
-      <h2>Propose another value</h2>
+      <h2>Propose {isSet ? 'another' : 'a'} value</h2>
       <label className="flex flex-col gap-1" htmlFor={field}>
         <span className="text-dim">
           {typeOf(described.node).startsWith('list') ? 'Values, with commas between them' : 'Value'}

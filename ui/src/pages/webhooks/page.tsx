@@ -158,7 +158,7 @@ function Receivers({ receivers, chosen, onChoose }: ReceiversProps) {
               type="button"
               aria-pressed={host === chosen}
               onClick={() => onChoose(host === chosen ? undefined : host)}
-              className="card flex w-full flex-col gap-1 px-4 py-3 text-left hover:border-strong aria-pressed:border-accent"
+              className="card flex h-full w-full flex-col gap-1 px-4 py-3 text-left hover:border-strong aria-pressed:border-accent"
             >
               <span className="truncate font-medium">{host}</span>
               <span className="flex items-baseline justify-between gap-3">
