@@ -19,24 +19,30 @@ const TONES: Record<string, string> = {
   entity: 'text-accent',
 };
 
+/** In a shell these are parts of options and of addresses, too. */
+function toneOf(kind = '', language: Language): string | undefined {
+  return kind === 'class' && language === 'shell' ? undefined : TONES[kind];
+}
+
 /** Each token is text; nothing becomes HTML. */
 export function Code({ text, language }: { text: string; language?: Language }) {
   return (
-    <div className="relative">
+    // Beside the button, so that no line runs below it.
+    <div className="relative pr-12">
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: A region that scrolls must be reached by keyboard. */}
-      <pre className="overflow-x-auto p-4 pr-12 leading-relaxed" tabIndex={0}>
+      <pre className="overflow-x-auto p-4 leading-relaxed" tabIndex={0}>
         <code>
           {language === undefined
             ? text
             : tokenize(text, LANGUAGES[language]).map(([kind, value], index) => (
                 // biome-ignore lint/suspicious/noArrayIndexKey: Tokens never move.
-                <span key={index} className={TONES[SugarHigh.TokenTypes[kind] ?? '']}>
+                <span key={index} className={toneOf(SugarHigh.TokenTypes[kind], language)}>
                   {value}
                 </span>
               ))}
         </code>
       </pre>
-      <div className="absolute top-2 right-2 rounded-md bg-surface">
+      <div className="absolute top-2 right-2">
         <CopyButton text={text} />
       </div>
     </div>

@@ -61,10 +61,10 @@ export function SettingsPage() {
       <Card
         title="Sessions"
         actions={
-          <>
+          <div className="flex items-center gap-2">
             <ShownCount shown={rows.length} all={pages.data?.pages[0]?.total ?? rows.length} />
             <SaveRows file="browser-sessions" rows={rows} />
-          </>
+          </div>
         }
       >
         <Loaded asked={{ ...pages, data: pages.data && rows }}>{(shown) => <Sessions rows={shown} />}</Loaded>

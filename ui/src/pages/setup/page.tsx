@@ -85,7 +85,7 @@ function KeyStep({ value, canCreate, onChange }: KeyStepProps) {
     <div className="flex flex-col gap-4">
       <Field
         label="The key of the program"
-        hint="The start has printed one. It is written into the snippets below and stays in this page."
+        hint={`${canCreate ? 'The start has printed one. It' : 'Yours, for example. It'} is written into the snippets below and stays in this page.`}
         type="password"
         autoComplete="off"
         placeholder="sk-pg-…"
