@@ -1,5 +1,5 @@
 /**
- * `node ui/test/screenshots.ts FOLDER [PAGE ...]`: pictures of all pages, or of those that are named, with a day of made-up
+ * `node ui/test/screenshots.ts FOLDER [PAGE ...]`: pictures of all pages, or of those that are named, with two days of made-up
  * use, in both themes, wide and narrow, to be looked at. Needs what `npm run test:ui` installs and builds.
  */
 
