@@ -1,7 +1,7 @@
 /** Gateway: composition root that wires all parts from a configuration. */
 
 import { knownEntries } from '../catalog/updated.ts';
-import { localUrl } from '../config/host.ts';
+import { adminUrl, localUrl } from '../config/host.ts';
 import type { AdminConfig, Config } from '../config/resolved.ts';
 import { Cancellation } from '../core/cancellation.ts';
 import { isLoopback } from '../core/loopback.ts';
@@ -127,11 +127,6 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
   let address: RunningGateway['address'] = { host, port };
   const models = () => parts.models;
   let admin: RunningAdmin | undefined;
-  const adminUrl = () => {
-    const { publicUrl, host: at, port: configured } = config.admin ?? {};
-    if (publicUrl !== undefined || at === undefined || configured === undefined) return publicUrl;
-    return localUrl(admin?.address ?? { host: at, port: configured });
-  };
   const clientsUrl = () => config.server.publicUrl ?? localUrl({ host, port: address.port });
   const secrets = await openSecrets({ config, store });
   const tasks = createVideoTasks({
@@ -191,7 +186,7 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
     process,
     pages: options.pages,
     clientsUrl,
-    adminUrl,
+    adminUrl: () => adminUrl(config.admin, admin?.address),
   });
   const appOptions: AppOptions = {
     admission: accounting.admission,
