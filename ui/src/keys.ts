@@ -24,7 +24,11 @@ export interface KeyView {
   surfaces: string[] | null;
   read_only: boolean;
   cidrs: string[] | null;
+  /** Null if it is as the configuration says. */
+  store_responses: boolean | null;
   limits: Limits;
+  /** By globs of models. */
+  model_limits: Record<string, Limits>;
   budgets: Partial<Record<Period, string>>;
   /** What open tasks may still cost, of each budget. */
   held: Partial<Record<Period, string>>;

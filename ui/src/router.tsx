@@ -19,7 +19,7 @@ import { type UseFilters, type UseView, viewOf } from './pages/use/search.ts';
 import type { VideoFilters } from './pages/videos/query.ts';
 import { VIDEO_STATUSES } from './pages/videos/search.ts';
 import type { DeliveryFilters } from './pages/webhooks/query.ts';
-import { DELIVERY_STATES, OUTCOMES } from './pages/webhooks/search.ts';
+import { DELIVERY_STATES, OUTCOMES, SENT_TABS } from './pages/webhooks/search.ts';
 import { type TimeSearch, timeOf } from './times.ts';
 
 type Search = Record<string, unknown>;
@@ -38,6 +38,11 @@ interface ModelsSearch extends ModelFilters {
   compare?: string;
 }
 
+/** Whether a chart is shown as a table. */
+interface ChartSearch {
+  table?: true;
+}
+
 const root = createRootRoute({ component: Frame, notFoundComponent: NotFound });
 
 const index = createRoute({
@@ -49,7 +54,11 @@ const index = createRoute({
 const key = createRoute({
   getParentRoute: () => root,
   path: '/key',
-  validateSearch: timeOf,
+  validateSearch: (search: Search): TimeSearch & ChartSearch & { program?: string } => ({
+    ...timeOf(search),
+    program: text(search.program),
+    table: truth(search.table),
+  }),
   component: lazyRouteComponent(() => import('./pages/key/page.tsx'), 'KeyPage'),
 });
 
@@ -109,7 +118,7 @@ const tags = createRoute({
   component: lazyRouteComponent(() => import('./pages/tags/page.tsx'), 'TagsPage'),
 });
 
-interface UseSearch extends UseFilters, UseView, TimeSearch {}
+interface UseSearch extends UseFilters, UseView, TimeSearch, ChartSearch {}
 
 const use = createRoute({
   getParentRoute: () => root,
@@ -123,6 +132,7 @@ const use = createRoute({
     protocol: text(search.protocol),
     status: text(search.status),
     tag: text(search.tag),
+    table: truth(search.table),
   }),
   component: lazyRouteComponent(() => import('./pages/use/page.tsx'), 'UsePage'),
 });
@@ -147,11 +157,13 @@ const requests = createRoute({
     requested: text(search.requested),
     code: text(search.code),
     tag: text(search.tag),
+    without_tag: text(search.without_tag),
     session: text(search.session),
     cost_above: search.cost_above === undefined ? undefined : String(search.cost_above),
     slower_than: number(search.slower_than),
     dropped: truth(search.dropped),
     fell_back: truth(search.fell_back),
+    estimated: truth(search.estimated),
     open: text(search.open),
     paused: truth(search.paused),
     view: oneOf(['requests', 'sessions'], search.view),
@@ -222,6 +234,10 @@ const config = createRoute({
 const setup = createRoute({
   getParentRoute: () => root,
   path: '/setup',
+  validateSearch: (search: Search): { program?: string; model?: string } => ({
+    program: text(search.program),
+    model: text(search.model),
+  }),
   component: lazyRouteComponent(() => import('./pages/setup/page.tsx'), 'SetupPage'),
 });
 
@@ -235,6 +251,8 @@ interface VideosSearch extends Omit<VideoFilters, 'search'> {
   find?: string;
   view?: 'grid' | 'list';
   open?: string;
+  /** Whether the form that asks for one is open. */
+  create?: true;
 }
 
 const videos = createRoute({
@@ -247,6 +265,7 @@ const videos = createRoute({
     key: text(search.key),
     view: oneOf(['grid', 'list'], search.view),
     open: text(search.open),
+    create: truth(search.create),
   }),
   component: lazyRouteComponent(() => import('./pages/videos/page.tsx'), 'VideosPage'),
 });
@@ -254,6 +273,11 @@ const videos = createRoute({
 interface WebhooksSearch extends Omit<DeliveryFilters, 'search'> {
   find?: string;
   open?: string;
+  /** What is shown of the one that is opened. */
+  tab?: (typeof SENT_TABS)[number];
+  /** Whether the form that checks a signature is open. */
+  check?: true;
+  receivers?: 'all';
 }
 
 const webhooks = createRoute({
@@ -266,6 +290,9 @@ const webhooks = createRoute({
     outcome: oneOf(OUTCOMES, search.outcome),
     key: text(search.key),
     open: text(search.open),
+    tab: oneOf(SENT_TABS, search.tab),
+    check: truth(search.check),
+    receivers: oneOf(['all'], search.receivers),
   }),
   component: lazyRouteComponent(() => import('./pages/webhooks/page.tsx'), 'WebhooksPage'),
 });

@@ -14,6 +14,8 @@ export interface Session {
   serves_keys: boolean;
   /** Base URL at which they do, where it is not this address. */
   clients_url: string | null;
+  /** Base URL of the admin API, where it is not this address. */
+  admin_url: string | null;
 }
 
 /** A text that opens a session. */
@@ -43,6 +45,8 @@ export function useSession() {
     isAdmin: asked.data?.role === 'admin',
     /** Base URL at which programs call models. */
     clientsUrl: asked.data?.clients_url ?? location.origin,
+    /** Base URL at which the admin token is taken. */
+    adminUrl: asked.data?.admin_url ?? location.origin,
     async signIn(login: Login) {
       const { data } = await api.POST('/ui/session', { body: login });
       enter(data?.data as Session);

@@ -29,7 +29,8 @@ export interface Sums {
   cost: string | null;
 }
 
-const TAG = 'tag:';
+/** Begin of the dimensions of tags. */
+export const TAG = 'tag:';
 
 /** Filter for one group of a dimension. */
 export function filterOf(dimension: Dimension, value: string): UseFilters {
@@ -123,6 +124,11 @@ export function sameReport(asked: Asked): SameCall {
       ? 'The command shows every group.'
       : 'The command shows every group, without a second level, and filters by a key only.',
   };
+}
+
+/** The same report of the own key in a terminal. */
+export function sameOwnReport(asked: Asked): SameCall {
+  return { path: pathWith('/v1/self/usage', parametersOf(asked)) };
 }
 
 /** Use of all keys, for operators. */

@@ -99,6 +99,19 @@ test('operators see times of late and the last change of a price, in the list, i
     .getByText(/^Not changed since /)
     .waitFor();
   await assertSound(visitor);
+
+  // The holder of a key sees when a price changed, and no times, which are those of all keys.
+  const holder = (await visit(browser, `${gateway.url}/ui/key`)).page;
+  await holder.getByLabel(/API key/).fill(KEY);
+  await holder.keyboard.press('Enter');
+  await holder.getByRole('heading', { name: 'My key' }).waitFor();
+  await holder.goto(`${gateway.url}/ui/models?open=local/large`);
+  await holder
+    .getByRole('dialog', { name: 'local/large' })
+    .getByText(/^Changed .*: input \$5\.00 → \$4\.00$/)
+    .waitFor();
+  await holder.getByRole('columnheader', { name: 'Price changed' }).waitFor();
+  assert.equal(await holder.getByRole('columnheader', { name: 'First byte' }).count(), 0);
 });
 
 /** Ids of the models that are shown, once there are so many. */

@@ -172,7 +172,7 @@ test('a gateway that dies and comes back at its address: data are marked as old,
     // Nobody asks again, or reads the page anew.
     await page.getByText('for live-after').waitFor();
     await page.getByText('Shown is what was there before.').waitFor({ state: 'detached' });
-    await page.getByText('The gateway does not answer').waitFor({ state: 'detached' });
+    await page.getByText('The gateway does not answer').first().waitFor({ state: 'detached' });
     assert.equal(await page.getByText('for live-before').count(), 1);
   } finally {
     await front.close();

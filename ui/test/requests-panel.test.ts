@@ -293,6 +293,7 @@ test('words filter the list, and a word that does not is said at the field', asy
     ],
     ['requested:fast provider:one code:overloaded', { requested: 'fast', provider: 'one', code: 'overloaded' }],
     ['tag:team=search session:a-7', { tag: 'team=search', session: 'a-7' }],
+    ['without:team estimated', { without_tag: 'team', estimated: 'true' }],
     ['wire:msg>chat', { protocol: 'messages', upstream_protocol: 'chat' }],
     ['wire:>chat', { upstream_protocol: 'chat' }],
     ['local/qwen3:8b', { model: 'local/qwen3:8b' }],

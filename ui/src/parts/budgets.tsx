@@ -1,8 +1,9 @@
 /** Budgets as bars: what is spent, held by what runs, and left, and where the period leads. */
 
 import type { Limits } from '../keys.ts';
-import { forecastOf, PERIOD_LABELS, PERIODS, type Period } from '../periods.ts';
+import { forecastOf, PERIOD_LABELS, PERIODS, type Period, spanOfPeriod } from '../periods.ts';
 import { Money } from './numbers.tsx';
+import { type FigureFilters, RequestsLink } from './requests-link.tsx';
 import { numbers, Table } from './table.tsx';
 
 export interface BudgetUse {
@@ -53,14 +54,20 @@ export function budgetsOfTag({ budgets }: Allotment): BudgetUse[] {
   });
 }
 
-/** `short`: only the budget of which the largest share is spent. */
-export function Budgets({ uses, short = false }: { uses: readonly BudgetUse[]; short?: boolean }) {
-  if (uses.length === 0) return <span className="text-dim">{short ? 'none' : 'No budget.'}</span>;
-  const shown = short ? uses.toSorted((one, other) => usedShare(other) - usedShare(one)).slice(0, 1) : uses;
+interface BudgetsProps {
+  uses: readonly BudgetUse[];
+  /** As cells of a list have them. */
+  isSmall?: boolean;
+  /** Of the requests that count in them. Absent where their reader may not see them. */
+  filters?: FigureFilters | undefined;
+}
+
+export function Budgets({ uses, isSmall = false, filters }: BudgetsProps) {
+  if (uses.length === 0) return <span className="text-dim">{isSmall ? 'none' : 'No budget.'}</span>;
   return (
-    <div className="flex flex-col gap-3">
-      {shown.map((use) => (
-        <Bar key={use.period} use={use} />
+    <div className={`flex flex-col ${isSmall ? 'gap-1.5 text-xs' : 'gap-3'}`}>
+      {uses.map((use) => (
+        <Bar key={use.period} use={use} isSmall={isSmall} filters={filters} />
       ))}
     </div>
   );
@@ -71,7 +78,7 @@ function usedShare({ limit, spent, held }: BudgetUse): number {
   return Number(limit) > 0 ? (spent + held) / Number(limit) : 1;
 }
 
-function Bar({ use }: { use: BudgetUse }) {
+function Bar({ use, isSmall, filters }: { use: BudgetUse; isSmall: boolean; filters: FigureFilters | undefined }) {
   const { period, spent, held } = use;
   const limit = Number(use.limit);
   const used = Math.min(1, usedShare(use));
@@ -86,16 +93,17 @@ function Bar({ use }: { use: BudgetUse }) {
   ];
   return (
     <div>
-      <div className="mb-1 flex flex-wrap justify-between gap-x-3">
+      <div className={`flex flex-wrap justify-between gap-x-3 ${isSmall ? '' : 'mb-1'}`}>
         <span className="text-dim">{PERIOD_LABELS[period]}</span>
         <span>
-          <Money usd={spent} /> <span className="text-dim">of</span> <Money usd={use.limit} />
+          <Spent period={period} usd={spent} filters={filters} /> <span className="text-dim">of</span>{' '}
+          <Money usd={use.limit} />
         </span>
       </div>
       <svg
         viewBox="0 0 100 6"
         preserveAspectRatio="none"
-        className="block h-1.5 w-full overflow-hidden rounded-full"
+        className={`block w-full overflow-hidden rounded-full ${isSmall ? 'h-1' : 'h-1.5'}`}
         role="img"
         aria-label={facts.join(', ')}
       >
@@ -111,8 +119,29 @@ function Bar({ use }: { use: BudgetUse }) {
   );
 }
 
+interface SpentProps {
+  period: Period;
+  usd: string | number;
+  /** Of the requests that it was spent for. Absent where their reader may not see them. */
+  filters: FigureFilters | undefined;
+}
+
+/** What a period has cost, which leads to its requests. */
+export function Spent({ period, usd, filters }: SpentProps) {
+  return (
+    <RequestsLink span={spanOfPeriod(period, new Date())} filters={filters}>
+      <Money usd={usd} />
+    </RequestsLink>
+  );
+}
+
+interface SpentByPeriodProps {
+  spent: Record<Period, number>;
+  filters: FigureFilters;
+}
+
 /** Spending of every period, and at its end if it goes on as it does. */
-export function SpentByPeriod({ spent }: { spent: Record<Period, number> }) {
+export function SpentByPeriod({ spent, filters }: SpentByPeriodProps) {
   const now = new Date();
   return (
     <Table label="Spent" className="border" columns={['Spent', numbers('So far'), numbers('Forecast')]}>
@@ -120,7 +149,7 @@ export function SpentByPeriod({ spent }: { spent: Record<Period, number> }) {
         <tr key={period}>
           <td className="text-dim">{PERIOD_LABELS[period]}</td>
           <td className="number">
-            <Money usd={spent[period]} />
+            <Spent period={period} usd={spent[period]} filters={filters} />
           </td>
           <td className="number">
             <Forecast usd={forecastOf(period, spent[period], now)} />

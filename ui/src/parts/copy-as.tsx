@@ -3,33 +3,25 @@
 import { Terminal } from 'lucide-react';
 import { lazy, Suspense, useState } from 'react';
 import { useSession } from '../session.ts';
-import { quoted } from '../shell.ts';
+import { ADMIN_TOKEN, type Call, curlOf, quoted } from '../shell.ts';
 import { Dialog } from './dialog.tsx';
 
 // Its colours are loaded when somebody looks.
 const Code = lazy(() => import('./code.tsx').then((module) => ({ default: module.Code })));
 
-export interface SameCall {
-  /** Path and query; of the admin API for operators. */
-  path: string;
-  /** Sent as JSON with POST. */
-  body?: object;
+/** Of the admin API for operators. */
+export interface SameCall extends Pick<Call, 'path' | 'body'> {
   /** Absent where there is no equal command. */
   command?: string | undefined;
-  /** What the command leaves out. */
+  /** What they leave out. */
   note?: string | undefined;
 }
 
 export function CopyAs({ path, body, command, note }: SameCall) {
   const [isOpen, setOpen] = useState(false);
-  const { isOperator, clientsUrl } = useSession();
-  const origin = isOperator ? location.origin : clientsUrl;
-  const token = isOperator ? '$POLYGATE_ADMIN_TOKEN' : '$POLYGATE_KEY';
-  const lines = [
-    `curl ${quoted(origin + path)}`,
-    `-H "Authorization: Bearer ${token}"`,
-    ...(body ? ['-H "Content-Type: application/json"', `-d ${quoted(JSON.stringify(body))}`] : []),
-  ];
+  const { isOperator, clientsUrl, adminUrl } = useSession();
+  const origin = isOperator ? adminUrl : clientsUrl;
+  const token = isOperator ? ADMIN_TOKEN : 'POLYGATE_KEY';
   return (
     <>
       <button type="button" className="button" onClick={() => setOpen(true)}>
@@ -45,15 +37,15 @@ export function CopyAs({ path, body, command, note }: SameCall) {
                 <div className="rounded-lg border bg-page">
                   <Code language="shell" text={command} />
                 </div>
-                {note && <p className="mt-2 text-dim">{note}</p>}
               </section>
             )}
             <section>
               <h2 className="mb-2">curl</h2>
               <div className="rounded-lg border bg-page">
-                <Code language="shell" text={lines.join(' \\\n  ')} />
+                <Code language="shell" text={curlOf({ path, ...(body && { body }) }, { origin, token })} />
               </div>
             </section>
+            {note && <p className="text-dim">{note}</p>}
           </div>
         </Suspense>
       </Dialog>

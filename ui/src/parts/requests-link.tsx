@@ -2,13 +2,16 @@
 
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
-import type { UseFilters } from '../pages/use/search.ts';
+import type { Filters } from '../pages/requests/query.ts';
 import type { Span } from '../spans.ts';
 
+/** Those of a figure; the time is told by its span. */
+export type FigureFilters = { [Name in keyof Omit<Filters, 'from' | 'to'>]?: Filters[Name] | undefined };
+
 interface RequestsLinkProps {
-  span: Span;
+  span: Pick<Span, 'from' | 'to' | 'zone'>;
   /** Absent where no filters name these requests. */
-  filters: UseFilters | undefined;
+  filters: FigureFilters | undefined;
   children: ReactNode;
 }
 
@@ -19,9 +22,13 @@ export function RequestsLink({ span: { from, to, zone }, filters, children }: Re
       to="/requests"
       search={{ ...filters, from: from.toISOString(), to: to.toISOString(), zone }}
       title="Show these requests"
-      className="underline decoration-faint decoration-dotted underline-offset-4 hover:text-accent hover:decoration-solid"
+      className={FIGURE_LINK}
     >
       {children}
     </Link>
   );
 }
+
+/** Looks of a figure that leads to what it is the sum of. */
+export const FIGURE_LINK =
+  'underline decoration-faint decoration-dotted underline-offset-4 hover:text-accent hover:decoration-solid';

@@ -2,6 +2,7 @@
 
 import { useQuery } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
+import { KnownHere } from '../../parts/known-here.tsx';
 import { Age, Time } from '../../parts/numbers.tsx';
 import { Card, Page } from '../../parts/page.tsx';
 import { Empty, Loaded } from '../../parts/states.tsx';
@@ -15,8 +16,6 @@ import { StoreCard } from './store.tsx';
 export function HealthPage() {
   const endpoints = useQuery(endpointHealth);
   const replicas = useQuery({ ...replicaList, refetchInterval: EVERY_MS });
-  const here = replicas.data?.data.find(({ answers }) => answers);
-  const others = (replicas.data?.data.length ?? 1) - 1;
   return (
     <Page
       title="Health"
@@ -27,11 +26,7 @@ export function HealthPage() {
         title="Endpoints"
         actions={
           <div className="flex flex-wrap items-center gap-3">
-            {here && others > 0 && (
-              <span className="text-dim">
-                as gateway <span className="font-mono">{shortOf(here.id)}</span> knows them; the others have their own
-              </span>
-            )}
+            <KnownHere />
             <TableTools
               table={ENDPOINT_TABLE}
               columns={ENDPOINT_COLUMNS}
@@ -104,8 +99,6 @@ function useGone(replicas: Replicas['data'] | undefined): Replicas['data'] {
 
 const GATEWAY_TABLE = 'Gateways that run';
 const GATEWAY_COLUMNS = ['Gateway', 'Role', 'Version', numbers('Started'), numbers('Age'), numbers('Last sign')];
-
-const shortOf = (id: string): string => id.slice(0, 8);
 
 function ReplicaTable({ replicas }: { replicas: Replicas['data'] }) {
   if (replicas.length === 0)

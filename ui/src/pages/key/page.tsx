@@ -3,7 +3,8 @@
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import { Budgets, budgetsOfKey, budgetsOfTag } from '../../parts/budgets.tsx';
-import { type Bucket, StackedBars } from '../../parts/chart/bars.tsx';
+import { type BarsProps, type Bucket, StackedBars } from '../../parts/chart/bars.tsx';
+import { CopyAs } from '../../parts/copy-as.tsx';
 import { limitRows, limitWords } from '../../parts/limits.ts';
 import { formatCount, formatShort, Money, Time } from '../../parts/numbers.tsx';
 import { Card, Figure, Figures, Page } from '../../parts/page.tsx';
@@ -15,7 +16,7 @@ import { SaveRows } from '../../parts/table-tools.tsx';
 import { UnknownCosts } from '../../parts/unknown-costs.tsx';
 import { formatMoment, momentsOf, type Span, spanBetween } from '../../spans.ts';
 import type { TimeSearch } from '../../times.ts';
-import { momentOf, sumOf, type UsageReport, usageOfOwn, useReport } from '../../usage.ts';
+import { momentOf, sameOwnReport, sumOf, type UsageReport, usageOfOwn, useReport } from '../../usage.ts';
 import { Connect } from './connect.tsx';
 import { NewestRequests } from './newest.tsx';
 import { type KeyFacts, keyFacts } from './query.ts';
@@ -26,11 +27,13 @@ const route = getRouteApi('/key');
 const MODELS = 20;
 
 export function KeyPage() {
-  const time = route.useSearch();
+  const { table, program: _program, ...time } = route.useSearch();
   const navigate = route.useNavigate();
   const facts = useQuery(keyFacts);
-  const { span, asked } = useReport(time, (one) => usageOfOwn({ span: one, by: [one.step, 'model'], top: MODELS }));
-  const change = (next: TimeSearch) => navigate({ search: (search) => ({ ...search, ...next }) });
+  const questionOf = (one: Span) => ({ span: one, by: [one.step, 'model'], top: MODELS });
+  const { span, asked } = useReport(time, (one) => usageOfOwn(questionOf(one)));
+  const change = (next: TimeSearch & { table?: true | undefined }) =>
+    navigate({ search: (search) => ({ ...search, ...next }), resetScroll: false });
   return (
     <Page title="My key" about="What this key may do, and what it has used.">
       <RangePicker time={time} span={span} byDefault="24h" onChange={change} />
@@ -46,16 +49,30 @@ export function KeyPage() {
         <div className="p-4">
           <Loaded asked={asked}>
             {(report) => (
-              <CostOverTime report={report} span={span} onZoom={(own) => change({ range: undefined, ...own })} />
+              <CostOverTime
+                report={report}
+                span={span}
+                isTable={table === true}
+                onTable={(isTable) => change({ table: isTable || undefined })}
+                onZoom={(own) => change({ range: undefined, ...own })}
+              />
             )}
           </Loaded>
         </div>
       </Card>
       <div className="grid items-start gap-5 lg:grid-cols-[2fr_1fr]">
-        <Card title="By model" actions={<SaveRows file="use" rows={asked.data?.data ?? []} />}>
+        <Card
+          title="By model"
+          actions={
+            <div className="flex flex-wrap gap-2">
+              <CopyAs {...sameOwnReport(questionOf(span))} />
+              <SaveRows file="use" rows={asked.data?.data ?? []} />
+            </div>
+          }
+        >
           <Loaded asked={asked}>{(report) => <ByModel report={report} span={span} />}</Loaded>
         </Card>
-        <Card title="Limits">
+        <Card title="Limits" actions={<CopyAs path="/v1/key" />}>
           <Loaded asked={facts}>{(key) => <LimitsOf facts={key} />}</Loaded>
         </Card>
         <NewestRequests />
@@ -87,8 +104,23 @@ function Totals({ total, span }: { total: UsageReport['total']; span: Span }) {
           </RequestsLink>
         }
       />
-      <Figure label="Tokens in" value={formatShort(total.input_tokens)} note={`${share} % cached`} />
-      <Figure label="Tokens out" value={formatShort(total.output_tokens)} />
+      <Figure
+        label="Tokens in"
+        value={
+          <RequestsLink span={span} filters={{}}>
+            {formatShort(total.input_tokens)}
+          </RequestsLink>
+        }
+        note={`${share} % cached`}
+      />
+      <Figure
+        label="Tokens out"
+        value={
+          <RequestsLink span={span} filters={{}}>
+            {formatShort(total.output_tokens)}
+          </RequestsLink>
+        }
+      />
       <Figure
         label="Failed"
         value={`${failed.toFixed(failed > 0 && failed < 10 ? 1 : 0)} %`}
@@ -102,13 +134,13 @@ function Totals({ total, span }: { total: UsageReport['total']; span: Span }) {
   );
 }
 
-interface CostOverTimeProps {
+interface CostOverTimeProps extends Pick<BarsProps, 'isTable' | 'onTable'> {
   report: UsageReport;
   span: Span;
   onZoom(own: { from: string; to: string }): void;
 }
 
-function CostOverTime({ report, span, onZoom }: CostOverTimeProps) {
+function CostOverTime({ report, span, onZoom, isTable, onTable }: CostOverTimeProps) {
   const { step } = span;
   const buckets = bucketsOf(report, span);
   const most = Math.max(...buckets.map(({ values }) => values.cost ?? 0), 0);
@@ -116,6 +148,7 @@ function CostOverTime({ report, span, onZoom }: CostOverTimeProps) {
   const format = (usd: number) => `$${usd.toFixed(digits)}`;
   return (
     <StackedBars
+      {...{ isTable, onTable }}
       label={`Cost per ${step}, ${report.total.cost === null ? 'unknown' : `$${report.total.cost}`} in all.`}
       buckets={buckets}
       series={[{ id: 'cost', label: `Cost per ${step}` }]}
@@ -140,21 +173,26 @@ function ByModel({ report, span }: { report: UsageReport; span: Span }) {
       {[...Map.groupBy(report.data, ({ model, other }) => (other ? undefined : String(model)))]
         .map(([model, lines]) => ({ model, ...sumOf(lines) }))
         .toSorted((one, other) => Number(!one.model) - Number(!other.model) || Number(other.cost) - Number(one.cost))
-        .map((line) => (
-          <tr key={line.model}>
-            <td className={line.model ? 'font-medium' : 'text-dim'}>{line.model ?? 'Other'}</td>
-            <td className="number">
-              <RequestsLink span={span} filters={line.model ? { model: line.model } : undefined}>
-                {formatCount(line.requests)}
-              </RequestsLink>
-            </td>
-            <td className="number">{formatShort(line.input_tokens)}</td>
-            <td className="number">{formatShort(line.output_tokens)}</td>
-            <td className="number">
-              <Money usd={line.cost} />
-            </td>
-          </tr>
-        ))}
+        .map(({ model, requests, input_tokens: input, output_tokens: output, cost }) => {
+          const figures = {
+            requests: formatCount(requests),
+            input: formatShort(input),
+            output: formatShort(output),
+            cost: <Money usd={cost} />,
+          };
+          return (
+            <tr key={model}>
+              <td className={model ? 'font-medium' : 'text-dim'}>{model ?? 'Other'}</td>
+              {Object.entries(figures).map(([name, figure]) => (
+                <td key={name} className="number">
+                  <RequestsLink span={span} filters={model ? { model } : undefined}>
+                    {figure}
+                  </RequestsLink>
+                </td>
+              ))}
+            </tr>
+          );
+        })}
     </Table>
   );
 }
@@ -162,7 +200,7 @@ function ByModel({ report, span }: { report: UsageReport; span: Span }) {
 function LimitsOf({ facts }: { facts: KeyFacts }) {
   return (
     <div className="flex flex-col gap-4 p-4">
-      <Budgets uses={budgetsOfKey(facts)} />
+      <Budgets uses={budgetsOfKey(facts)} filters={{}} />
       <dl className="grid grid-cols-[1fr_auto] gap-y-1.5">
         {limitRows(facts.limits).map(([name, value]) => (
           <div key={name} className="contents">

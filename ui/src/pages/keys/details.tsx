@@ -5,7 +5,7 @@ import { type KeyView, tagsOf } from '../../keys.ts';
 import { Budgets, budgetsOfKey, SpentByPeriod, spentByKey } from '../../parts/budgets.tsx';
 import { CopyButton } from '../../parts/button.tsx';
 import { History } from '../../parts/history.tsx';
-import { limitRows } from '../../parts/limits.ts';
+import { limitRows, limitWords } from '../../parts/limits.ts';
 import { Time } from '../../parts/numbers.tsx';
 import { useSession } from '../../session.ts';
 import { KeyActions } from './actions.tsx';
@@ -23,7 +23,9 @@ export function KeyDetails({ view }: { view: KeyView }) {
     ['Surfaces', view.surfaces?.join(', ') ?? 'all'],
     ['Read only', view.read_only ? 'yes' : 'no'],
     ['Addresses', view.cidrs?.join(', ') ?? 'any'],
+    ['Stores responses', view.store_responses === null ? 'as configured' : view.store_responses ? 'yes' : 'no'],
     ...limitRows(view.limits),
+    ...Object.entries(view.model_limits).map(([glob, one]): [string, string] => [glob, limitWords(one)]),
     ['Created', view.created_at && view.origin === 'store' ? <Time key="created" at={view.created_at} /> : '—'],
     ['Expires', view.expires_at ? <Time key="expires" at={view.expires_at} /> : 'never'],
     ['Old secret valid until', view.previous_until ? <Time key="previous" at={view.previous_until} /> : '—'],
@@ -33,16 +35,21 @@ export function KeyDetails({ view }: { view: KeyView }) {
       <div className="flex items-center gap-1">
         <code className="min-w-0 truncate text-dim">{view.hash}</code>
         <CopyButton text={view.hash} label="Copy the hash" />
-        <Link to="/use" search={{ key: view.hash }} className="button ml-auto">
+      </div>
+      <div className="flex flex-wrap gap-2">
+        <Link to="/requests" search={{ key: view.hash }} className="button">
+          Its requests
+        </Link>
+        <Link to="/use" search={{ key: view.hash }} className="button">
           Its use
         </Link>
       </div>
       {isAdmin && view.origin === 'store' && view.state !== 'revoked' && <KeyActions view={view} />}
       <section>
         <h2 className="mb-2">Budgets</h2>
-        <Budgets uses={budgetsOfKey(view)} />
+        <Budgets uses={budgetsOfKey(view)} filters={{ key: view.hash }} />
       </section>
-      <SpentByPeriod spent={spentByKey(view)} />
+      <SpentByPeriod spent={spentByKey(view)} filters={{ key: view.hash }} />
       <dl className="grid grid-cols-[auto_1fr] gap-x-6 gap-y-1.5">
         {rows.map(([name, value]) => (
           <div key={name} className="contents">

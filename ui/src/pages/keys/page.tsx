@@ -4,10 +4,10 @@ import { useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import { ListPlus, Plus, X } from 'lucide-react';
 import { type KeyView, oneKey, statesOf, tagsOf, useKeyPages } from '../../keys.ts';
-import { Budgets, budgetsOfKey } from '../../parts/budgets.tsx';
+import { Budgets, budgetsOfKey, Spent } from '../../parts/budgets.tsx';
 import { pathWith } from '../../parts/copy-as.tsx';
 import { limitWords } from '../../parts/limits.ts';
-import { Money, Time } from '../../parts/numbers.tsx';
+import { Time } from '../../parts/numbers.tsx';
 import { Card, Page } from '../../parts/page.tsx';
 import { Panel } from '../../parts/panel.tsx';
 import { Segments } from '../../parts/segments.tsx';
@@ -170,13 +170,13 @@ function KeyTable({ keys, open, onOpen, onTag }: KeyTableProps) {
           <td className="max-w-56 truncate text-dim">{key.models?.join(', ') ?? 'all'}</td>
           <td className="max-w-44 text-dim">{limitWords(key.limits) || 'none'}</td>
           <td className="min-w-44">
-            <Budgets uses={budgetsOfKey(key)} short />
+            <Budgets uses={budgetsOfKey(key)} filters={{ key: key.hash }} isSmall />
           </td>
           <td className="number">
-            <Money usd={key.usage_monthly} />
+            <Spent period="month" usd={key.usage_monthly} filters={{ key: key.hash }} />
           </td>
           <td className="number text-dim">
-            <Money usd={key.usage} />
+            <Spent period="total" usd={key.usage} filters={{ key: key.hash }} />
           </td>
           <td className="number text-dim">
             <LastUse of={key} />

@@ -37,10 +37,13 @@ const LINES: Line[] = [
 ];
 
 /** Times of late differ all the time, so they are not marked. */
-function figureLines({ statisticsOf, changeOf }: ModelFigures): Line[] {
-  return [
+function figureLines({ hasTimes, statisticsOf, changeOf }: ModelFigures): Line[] {
+  const times: Line[] = [
     { label: 'First byte', key: () => '', show: ({ id }) => firstByteText(statisticsOf(id)) },
     { label: 'Tokens/s', key: () => '', show: ({ id }) => throughputText(statisticsOf(id)) },
+  ];
+  return [
+    ...(hasTimes ? times : []),
     {
       label: 'Price changed',
       key: () => '',

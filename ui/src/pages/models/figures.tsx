@@ -1,7 +1,8 @@
-/** What the gateway knows of a model by itself, for operators: its times of late, and when its price changed. */
+/** What the gateway knows of a model by itself: when its price changed, and for operators its times of late. */
 
 import { useQuery } from '@tanstack/react-query';
 import { formatCount, PerMillion, Time } from '../../parts/numbers.tsx';
+import type { Source } from '../../parts/unanswered.tsx';
 import { useSession } from '../../session.ts';
 import { type ModelStatistics, modelStatistics, type PriceChange, priceChanges } from './query.ts';
 
@@ -15,22 +16,31 @@ export const PRICES: [name: string, label: string][] = [
 ];
 
 export interface ModelFigures {
+  /** Whether times may be seen: they are made of what all keys ask for. */
+  hasTimes: boolean;
   statisticsOf(id: string): ModelStatistics | undefined;
   changeOf(id: string): PriceChange | undefined;
   /** Since when prices are remembered. */
   since: string | undefined;
+  sources: readonly Source[];
 }
 
 /** Undefined for those who may not see them. */
 export function useModelFigures(): ModelFigures | undefined {
-  const { isOperator } = useSession();
-  const measured = useQuery({ ...modelStatistics, enabled: isOperator }).data;
-  const prices = useQuery({ ...priceChanges, enabled: isOperator }).data;
-  if (!isOperator) return undefined;
+  const { isOperator, session } = useSession();
+  const hasPrices = isOperator || session?.role === 'key';
+  const measured = useQuery({ ...modelStatistics, enabled: isOperator });
+  const prices = useQuery({ ...priceChanges(isOperator), enabled: hasPrices });
+  if (!hasPrices) return undefined;
   return {
-    statisticsOf: (id) => measured?.get(id),
-    changeOf: (id) => prices?.changes.get(id),
-    since: prices?.since ?? undefined,
+    hasTimes: isOperator,
+    statisticsOf: (id) => measured.data?.get(id),
+    changeOf: (id) => prices.data?.changes.get(id),
+    since: prices.data?.since ?? undefined,
+    sources: [
+      ...(isOperator ? [{ name: 'Times to the first byte and tokens per second', asked: measured }] : []),
+      { name: 'Changes of prices', asked: prices },
+    ],
   };
 }
 

@@ -4,8 +4,10 @@ import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { formatCount, Money } from '../../parts/numbers.tsx';
+import { RequestsLink } from '../../parts/requests-link.tsx';
 import { Loaded } from '../../parts/states.tsx';
 import { numbers, Table } from '../../parts/table.tsx';
+import { UTC } from '../../spans.ts';
 import { firstByteText, throughputText } from './figures.tsx';
 import { type ConfiguredLine, type ModelDetail, modelDetail } from './query.ts';
 
@@ -15,7 +17,11 @@ export function Operation({ id }: { id: string }) {
 }
 
 function Parts({ detail }: { detail: ModelDetail }) {
-  const { id, endpoints, aliases, configured, users, users_total: count } = detail;
+  const { endpoints, aliases, configured, users, users_total: count, users_from: from, users_to: to } = detail;
+  const span = { from: new Date(from), to: new Date(to), zone: UTC };
+  /** Several endpoints have no filter in common. */
+  const [only, ...others] = endpoints;
+  const model = others.length === 0 ? only?.endpoint : undefined;
   return (
     <>
       <Section title="Endpoints" note="medians of the last five minutes">
@@ -75,15 +81,21 @@ function Parts({ detail }: { detail: ModelDetail }) {
                 <td>
                   <Link
                     to="/requests"
-                    search={{ key, range: '30d', ...(endpoints.length === 1 && { model: id }) }}
+                    search={{ key, range: '30d', model }}
                     className="text-accent underline-offset-4 hover:underline"
                   >
                     {name ?? key}
                   </Link>
                 </td>
-                <td className="number">{formatCount(requests)}</td>
                 <td className="number">
-                  <Money usd={cost} />
+                  <RequestsLink span={span} filters={model === undefined ? undefined : { key, model }}>
+                    {formatCount(requests)}
+                  </RequestsLink>
+                </td>
+                <td className="number">
+                  <RequestsLink span={span} filters={model === undefined ? undefined : { key, model }}>
+                    <Money usd={cost} />
+                  </RequestsLink>
                 </td>
               </tr>
             ))}

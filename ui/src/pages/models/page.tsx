@@ -3,16 +3,19 @@
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import { useDeferredValue, useMemo } from 'react';
+import { commandWith, pathWith, type SameCall } from '../../parts/copy-as.tsx';
+import { KnownHere } from '../../parts/known-here.tsx';
 import { Card, Page } from '../../parts/page.tsx';
 import { Panel } from '../../parts/panel.tsx';
 import { Empty, ErrorNotice, Loaded } from '../../parts/states.tsx';
 import { TableTools } from '../../parts/table-tools.tsx';
+import { Unanswered } from '../../parts/unanswered.tsx';
 import { useSession } from '../../session.ts';
 import { Compare } from './compare.tsx';
 import { ModelDetails } from './details.tsx';
 import { type ModelFigures, useModelFigures } from './figures.tsx';
 import { FilterBar } from './filter-bar.tsx';
-import { matching } from './filters.ts';
+import { type ModelFilters, matching } from './filters.ts';
 import { keepingNothing, type Model, modelList, providerOf } from './query.ts';
 import { columnsOf, MAX_COMPARED, ModelTable } from './rows.tsx';
 
@@ -20,8 +23,17 @@ const route = getRouteApi('/models');
 
 export function ModelsPage() {
   const models = useQuery(modelList);
+  const { isOperator } = useSession();
   return (
-    <Page title="Models" about="Every model that this gateway offers. Prices are USD for a million tokens.">
+    <Page
+      title="Models"
+      about={
+        <>
+          Every model that this gateway offers. Prices are USD for a million tokens.{' '}
+          {isOperator && <KnownHere what="Times are" />}
+        </>
+      }
+    >
       <Card>
         <Loaded asked={models}>{(all) => <Catalog all={all} />}</Loaded>
       </Card>
@@ -56,10 +68,21 @@ function Catalog({ all }: { all: Model[] }) {
         shown={found.length}
         all={all.length}
         tools={
-          <TableTools table="Models" columns={columnsOf(isOperator)} file="models" rows={withFigures(found, figures)} />
+          <TableTools
+            table="Models"
+            columns={columnsOf(figures)}
+            file="models"
+            rows={withFigures(found, figures)}
+            same={sameModels(isOperator, filters)}
+          />
         }
         onChange={change}
       />
+      {figures?.sources.some(({ asked }) => asked.error) && (
+        <div className="border-b p-3">
+          <Unanswered sources={figures.sources} />
+        </div>
+      )}
       {nothing.error && (
         <div className="p-3">
           <ErrorNotice error={nothing.error} onRetry={() => void nothing.refetch()} />
@@ -100,9 +123,21 @@ function withFigures(models: readonly Model[], figures: ModelFigures | undefined
   if (!figures) return models;
   return models.map((model) => ({
     ...model,
-    first_byte_seconds: null,
-    tokens_per_second: null,
-    ...figures.statisticsOf(model.id),
+    ...(figures.hasTimes && { first_byte_seconds: null, tokens_per_second: null, ...figures.statisticsOf(model.id) }),
     price_changed_at: figures.changeOf(model.id)?.changed_at ?? null,
   }));
+}
+
+/** Providers, and models that keep nothing, are filters of the API; the others are those of this page. */
+function sameModels(isOperator: boolean, { provider, zdr, ...others }: ModelFilters): SameCall {
+  const isWhole = Object.values(others).every((value) => value === undefined);
+  if (!isOperator) {
+    const note = isWhole && provider === undefined ? undefined : 'The call lists all models; filters are of this page.';
+    return { path: '/v1/models', note };
+  }
+  return {
+    path: pathWith('/admin/v1/models', { provider, zero_retention: zdr }),
+    command: commandWith('polygate models', { '--provider': provider }),
+    note: isWhole && zdr === undefined ? undefined : 'They have no other filters than these.',
+  };
 }

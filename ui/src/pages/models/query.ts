@@ -49,9 +49,11 @@ export interface ModelDetail {
   }[];
   aliases: string[];
   configured: ConfiguredLine[];
-  /** Keys that used its endpoints in the last 30 days. */
+  /** Keys that used its endpoints in the last 30 days, whose ends are whole hours. */
   users: { key: string; key_name: string | null; requests: number; cost: string | null }[];
   users_total: number;
+  users_from: string;
+  users_to: string;
 }
 
 export const modelDetail = (id: string) =>
@@ -100,17 +102,18 @@ export interface PriceChanges {
   since: string | null;
 }
 
-/** For operators. */
-export const priceChanges = queryOptions({
-  queryKey: ['models', 'price changes'],
-  staleTime: 60_000,
-  queryFn: async (): Promise<PriceChanges> => {
-    const { data, since } = await bodyOf<{ data: (PriceChange & { id: string })[]; since: string | null }>(
-      api.GET('/admin/v1/models/price-changes'),
-    );
-    return { changes: new Map(data.map(({ id, ...change }) => [id, change])), since };
-  },
-});
+/** For the holder of a key those of its models. */
+export const priceChanges = (isOperator: boolean) =>
+  queryOptions({
+    queryKey: ['models', 'price changes', isOperator],
+    staleTime: 60_000,
+    queryFn: async (): Promise<PriceChanges> => {
+      const { data, since } = await bodyOf<{ data: (PriceChange & { id: string })[]; since: string | null }>(
+        isOperator ? api.GET('/admin/v1/models/price-changes') : api.GET('/v1/self/models/price-changes'),
+      );
+      return { changes: new Map(data.map(({ id, ...change }) => [id, change])), since };
+    },
+  });
 
 /** Largest page of the list. */
 const PAGE = 1000;

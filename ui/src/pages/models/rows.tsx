@@ -12,19 +12,19 @@ import { isKnown, type Model } from './query.ts';
 
 export const MAX_COMPARED = 4;
 
-export function columnsOf(isOperator: boolean): Column[] {
+export function columnsOf(figures: ModelFigures | undefined): Column[] {
   return [
     'Model',
     'Takes',
     ...['Context', 'In', 'Cached', 'Out'].map(numbers),
-    ...(isOperator ? ['First byte', 'Tokens/s', 'Price changed'].map(numbers) : []),
+    ...(figures?.hasTimes ? ['First byte', 'Tokens/s'].map(numbers) : []),
+    ...(figures ? [numbers('Price changed')] : []),
     { name: 'Compare', isHidden: true },
   ];
 }
 
 interface ModelTableProps {
   models: readonly Model[];
-  /** For operators. */
   figures: ModelFigures | undefined;
   open: string | undefined;
   compared: readonly string[];
@@ -36,7 +36,7 @@ export function ModelTable({ models, figures, open, compared, onOpen, onCompare 
   const ids = useMemo(() => models.map(({ id }) => id), [models]);
   const { body, first, end, above, below, show } = useRowsInView(models.length);
   const rowProps = useListKeys(ids, { open, onOpen, onAbsent: show });
-  const columns = columnsOf(figures !== undefined);
+  const columns = columnsOf(figures);
   return (
     <Table label="Models" columns={columns} rowCount={models.length + 1} body={body}>
       <RowGap columns={columns.length} height={above} />
@@ -88,8 +88,8 @@ function FigureCells({ figures, id }: { figures: ModelFigures; id: string }) {
   const changedAt = figures.changeOf(id)?.changed_at;
   return (
     <>
-      <td className="number">{firstByteText(statistics)}</td>
-      <td className="number">{throughputText(statistics)}</td>
+      {figures.hasTimes && <td className="number">{firstByteText(statistics)}</td>}
+      {figures.hasTimes && <td className="number">{throughputText(statistics)}</td>}
       <td className="number text-dim">{changedAt === undefined ? '—' : <Time at={changedAt} />}</td>
     </>
   );

@@ -3,6 +3,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { tagsOf } from '../../keys.ts';
+import { CopyAs } from '../../parts/copy-as.tsx';
 import { Facts } from '../../parts/facts.tsx';
 import { formatCount, formatMs, Time } from '../../parts/numbers.tsx';
 import { Loaded } from '../../parts/states.tsx';
@@ -96,25 +97,25 @@ function Detail({ detail }: { detail: RequestDetail }) {
 }
 
 /** Pages that go on with its model, protocol and policy. Prompts are not kept, so that none is filled in. */
-function Onward({ detail: { protocol, requested_model: model, key_hash: key, trace } }: { detail: RequestDetail }) {
+function Onward({ detail: { id, protocol, requested_model: model, key_hash: key, trace } }: { detail: RequestDetail }) {
   const { isOperator, isAdmin } = useSession();
   const wire = CHOICES.protocol.find((one) => one === protocol);
-  if (!wire) return null;
   const { provider } = writtenPolicy(trace?.policy ?? null);
   const policy = Object.keys(provider).length > 0 ? JSON.stringify(provider) : undefined;
   return (
-    <p className="mt-3 flex flex-wrap gap-2">
-      {(isAdmin || !isOperator) && (
+    <div className="mt-3 flex flex-wrap gap-2">
+      {wire && (isAdmin || !isOperator) && (
         <Link className="button" to="/playground" search={{ wire, models: model, policy, ...(isOperator && { key }) }}>
           Open in the playground
         </Link>
       )}
-      {isOperator && (
+      {wire && isOperator && (
         <Link className="button" to="/explain" search={{ protocol: wire, model, policy }}>
           Explain its routing
         </Link>
       )}
-    </p>
+      <CopyAs path={`${isOperator ? '/admin/v1' : '/v1/self'}/requests/${id}`} />
+    </div>
   );
 }
 

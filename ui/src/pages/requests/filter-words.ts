@@ -9,8 +9,8 @@ export const CHOICES = {
 
 /** Names whose value is any text. */
 const FREE = ['model', 'requested', 'provider', 'code', 'session'] as const;
-const NAMES = [...FREE, 'tag', 'key', 'status', 'protocol', 'wire', 'slower', 'cost'];
-const FLAGS = ['dropped', 'fellback'];
+const NAMES = [...FREE, 'tag', 'without', 'key', 'status', 'protocol', 'wire', 'slower', 'cost'];
+const FLAGS = ['dropped', 'fellback', 'estimated'];
 
 export const FILTER_EXAMPLE =
   'model:… requested:… key:… status:… wire:messages>chat slower:2000 cost:0.05 dropped req_…';
@@ -33,6 +33,7 @@ const REQUEST_ID = /^req_\w{8,100}$/;
 const MILLISECONDS = /^\d{1,9}$/;
 const USD = /^\d{1,6}(\.\d{1,12})?$/;
 const TAG = /^[^=]+=./;
+const TAG_NAME = /^[a-z][a-z0-9_-]{0,31}$/;
 
 /** Throws `WordError` for the first word that is none. */
 export async function readWords(text: string, findKey: KeyFinder): Promise<FoundWords> {
@@ -49,6 +50,7 @@ async function readWord(word: string, findKey: KeyFinder): Promise<Partial<Filte
   const name = mark < 0 ? '' : word.slice(0, mark);
   if (word === 'dropped') return { dropped: true };
   if (word === 'fellback') return { fell_back: true };
+  if (word === 'estimated') return { estimated: true };
   if (!NAMES.includes(name)) return { model: modelOf(word) };
   const value = word.slice(mark + 1).replaceAll('"', '');
   if (value === '') throw new WordError(`${name}: needs a value behind it.`);
@@ -66,6 +68,8 @@ async function readWord(word: string, findKey: KeyFinder): Promise<Partial<Filte
       return { cost_above: checked(name, value, USD.test(value), 'USD, e.g. cost:0.05') };
     case 'tag':
       return { tag: checked(name, value, TAG.test(value), 'a name and a value, e.g. tag:team=search') };
+    case 'without':
+      return { without_tag: checked(name, value, TAG_NAME.test(value), 'the name of a tag, e.g. without:team') };
     default:
       return { [name]: value };
   }

@@ -8,11 +8,13 @@ import { formatCount, formatMs, formatShort, Money, Time, TimeZone } from '../..
 import { Card, Figure, Figures, Page } from '../../parts/page.tsx';
 import { Panel } from '../../parts/panel.tsx';
 import { RangePicker } from '../../parts/range-picker.tsx';
+import { RequestsLink } from '../../parts/requests-link.tsx';
 import { SavedViews } from '../../parts/saved-views.tsx';
 import { Segments } from '../../parts/segments.tsx';
-import { Empty, ErrorNotice, LoadingBlock, LoadingRows } from '../../parts/states.tsx';
+import { Empty, ErrorNotice, Loaded, LoadingBlock, LoadingRows } from '../../parts/states.tsx';
 import { Older } from '../../parts/table.tsx';
 import { TableTools } from '../../parts/table-tools.tsx';
+import { Unanswered } from '../../parts/unanswered.tsx';
 import { isTyping } from '../../parts/use-list-keys.ts';
 import { useSession } from '../../session.ts';
 import { LOCAL_ZONE, useSpan } from '../../spans.ts';
@@ -22,8 +24,10 @@ import {
   commandOfList,
   type Filters,
   pathOfList,
+  type RequestRate,
   type RequestSummary,
-  useRate,
+  rateOf,
+  useNewest,
   useRequests,
   useSummary,
 } from './query.ts';
@@ -74,7 +78,7 @@ export function RequestsPage() {
         }
       >
         <RangePicker time={time} span={span} byDefault="any" onChange={change} />
-        <Summary filters={filters} isPaused={paused} />
+        <Summary filters={filters} zone={zone} isPaused={paused} />
         <Card>
           <FilterBar
             filters={chosen}
@@ -135,15 +139,40 @@ export function RequestsPage() {
   );
 }
 
-function Summary({ filters, isPaused }: { filters: Filters; isPaused: boolean }) {
-  const { data, error, refetch } = useSummary(filters, isPaused);
-  const rate = useRate(filters, isPaused, data);
-  if (!data)
-    return error ? <ErrorNotice error={error} onRetry={() => void refetch()} /> : <LoadingBlock className="h-24" />;
+interface SummaryProps {
+  filters: Filters;
+  zone: string;
+  isPaused: boolean;
+}
+
+function Summary({ filters, zone, isPaused }: SummaryProps) {
+  const asked = useSummary(filters, isPaused);
+  const newest = useNewest(filters, isPaused);
+  return (
+    <>
+      {!asked.error && <Unanswered sources={[{ name: 'Requests a second and cost an hour', asked: newest }]} />}
+      <Loaded asked={asked} loading={<LoadingBlock className="h-24" />}>
+        {(data) => <Headline {...{ data, filters, zone }} rate={rateOf(newest.isNow ? newest.data : data)} />}
+      </Loaded>
+    </>
+  );
+}
+
+interface HeadlineProps {
+  data: RequestSummary;
+  rate: RequestRate | undefined;
+  filters: Filters;
+  zone: string;
+}
+
+function Headline({ data, rate, filters, zone }: HeadlineProps) {
   const failed = data.requests > 0 ? (100 * data.failures) / data.requests : 0;
   const time = (ms: number | null) => (ms === null ? '—' : formatMs(ms));
   const isLastHour = !filters.from && !filters.to && hasAll(data);
   const timesOf = timedWords(data);
+  const span = { from: new Date(data.from), to: new Date(data.to), zone };
+  const { from: _from, to: _to, ...others } = filters;
+  const isOther = filters.status !== undefined && filters.status !== 'failed';
   return (
     <Figures>
       <Figure
@@ -157,12 +186,20 @@ function Summary({ filters, isPaused }: { filters: Filters; isPaused: boolean })
       />
       <Figure
         label={isLastHour ? 'Last hour' : 'Requests'}
-        value={formatCount(data.requests)}
+        value={
+          <RequestsLink span={span} filters={others}>
+            {formatCount(data.requests)}
+          </RequestsLink>
+        }
         note={<SpanNote summary={data} />}
       />
       <Figure
         label="Cost"
-        value={<Money usd={data.cost} />}
+        value={
+          <RequestsLink span={span} filters={others}>
+            <Money usd={data.cost} />
+          </RequestsLink>
+        }
         note={costNote(data, rate?.cost, isLastHour ? 'in the last hour' : 'in this time')}
       />
       <Figure
@@ -173,7 +210,11 @@ function Summary({ filters, isPaused }: { filters: Filters; isPaused: boolean })
       <Figure label="Whole answer" value={time(data.total_ms.p50)} note={`p95 ${time(data.total_ms.p95)}${timesOf}`} />
       <Figure
         label="Failed"
-        value={percent(failed)}
+        value={
+          <RequestsLink span={span} filters={isOther ? undefined : { ...others, status: 'failed' }}>
+            {percent(failed)}
+          </RequestsLink>
+        }
         note={
           data.requests > 0 && (
             <>

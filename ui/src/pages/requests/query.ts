@@ -102,11 +102,14 @@ export interface Filters {
   status?: string;
   code?: string;
   tag?: string;
+  /** Name of a tag that the key did not have. */
+  without_tag?: string;
   session?: string;
   cost_above?: string;
   slower_than?: number;
   dropped?: true;
   fell_back?: true;
+  estimated?: true;
 }
 
 interface RequestPage {
@@ -139,9 +142,9 @@ export function pathOfList(isOperator: boolean, filters: Filters, format?: 'csv'
   return pathOf(isOperator, 'requests', { ...filters, format });
 }
 
-/** Path of the file of all their conversations. */
-export function pathOfSessionFile(isOperator: boolean, filters: Filters): string {
-  return pathOf(isOperator, 'requests/sessions', { ...filters, format: 'csv' });
+/** Path of the sums of conversations of these requests: of the newest, or of all as CSV. */
+export function pathOfSessions(isOperator: boolean, filters: Filters, format?: 'csv'): string {
+  return pathOf(isOperator, 'requests/sessions', { ...filters, format });
 }
 
 function pathOf(
@@ -252,11 +255,11 @@ export interface RequestRate {
   cost: number | undefined;
 }
 
-/** Of the last five minutes, or of the time that the filters name. */
-export function useRate({ key, ...filters }: Filters, isPaused: boolean, summary: RequestSummary | undefined) {
+/** Sums of the last five minutes; not asked for where the filters name a time. */
+export function useNewest({ key, ...filters }: Filters, isPaused: boolean) {
   const { isOperator } = useSession();
   const isNow = filters.from === undefined && filters.to === undefined;
-  const { data: newest } = useQuery({
+  const asked = useQuery({
     queryKey: ['requests-rate', isOperator, key, filters],
     enabled: isNow,
     refetchInterval: isPaused ? false : SUMMARY_EVERY_MS,
@@ -266,11 +269,11 @@ export function useRate({ key, ...filters }: Filters, isPaused: boolean, summary
       return askSummary(isOperator, { ...filters, from, ...(key !== undefined && { key }) });
     },
   });
-  return rateOf(isNow ? newest : summary);
+  return { ...asked, isNow };
 }
 
 /** By what is summed up, which may be less than was asked for. */
-function rateOf(summary: RequestSummary | undefined): RequestRate | undefined {
+export function rateOf(summary: RequestSummary | undefined): RequestRate | undefined {
   if (!summary) return undefined;
   const { from, to, requests, cost } = summary;
   const over = Date.parse(to) - Date.parse(from);

@@ -6,7 +6,7 @@ import { type Column, numbers, Older, Table } from '../../parts/table.tsx';
 import { TableTools } from '../../parts/table-tools.tsx';
 import { useListKeys } from '../../parts/use-list-keys.ts';
 import { useSession } from '../../session.ts';
-import { type Filters, pathOfSessionFile } from './query.ts';
+import { type Filters, pathOfSessions } from './query.ts';
 import { type SessionLine, useSessions } from './sessions-query.ts';
 
 interface SessionsProps {
@@ -33,7 +33,8 @@ export function Sessions({ filters, isPaused, onOpen }: SessionsProps) {
                 table="Sessions"
                 columns={columnsOf(isOperator)}
                 file="conversations"
-                rows={pathOfSessionFile(isOperator, filters)}
+                rows={pathOfSessions(isOperator, filters, 'csv')}
+                same={{ path: pathOfSessions(isOperator, filters) }}
               />
             </div>
             <SessionTable

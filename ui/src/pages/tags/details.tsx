@@ -10,10 +10,13 @@ import { Facts } from '../../parts/facts.tsx';
 import { History } from '../../parts/history.tsx';
 import { limitRows } from '../../parts/limits.ts';
 import { formatCount } from '../../parts/numbers.tsx';
+import { SameAs } from '../../parts/same-as.tsx';
 import { ErrorNotice, Loaded } from '../../parts/states.tsx';
 import { PERIODS, type Period } from '../../periods.ts';
 import { useSession } from '../../session.ts';
+import { quoted } from '../../shell.ts';
 import { EditTag } from './edit.tsx';
+import { pathOfTag } from './form.ts';
 import { oneTag, type TagView, tagQueries } from './query.ts';
 
 export function TagDetails({ tag }: { tag: string }) {
@@ -47,9 +50,9 @@ function Details({ view }: { view: TagView }) {
       {isAdmin && origin !== 'configuration' && <Actions view={view} />}
       <section>
         <h2 className="mb-2">Budgets</h2>
-        <Budgets uses={budgetsOfTag(view)} />
+        <Budgets uses={budgetsOfTag(view)} filters={{ tag }} />
       </section>
-      <SpentByPeriod spent={spent} />
+      <SpentByPeriod spent={spent} filters={{ tag }} />
       <Facts rows={[['Keys', formatCount(view.keys)], ...limitRows(view.limits), ['Set in', origin ?? '—']]} />
       <History subject={tag} since="in the audit log" />
     </div>
@@ -95,6 +98,7 @@ function Actions({ view }: { view: TagView }) {
           >
             Remove limits and budgets
           </button>
+          <SameAs command={`polygate tags remove ${quoted(tag)}`} call={{ path: pathOfTag(tag), method: 'DELETE' }} />
         </div>
       </Dialog>
     </div>

@@ -3,12 +3,12 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { api } from '../../api.ts';
-import { Code } from '../../parts/code.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
 import { Field } from '../../parts/field.tsx';
+import { SameAs } from '../../parts/same-as.tsx';
 import { ErrorNotice } from '../../parts/states.tsx';
 import type { Period } from '../../periods.ts';
-import { bodyOfTag, commandOfTag, formOf, isEmptyForm, LIMITS, type TagForm } from './form.ts';
+import { bodyOfTag, commandOfTag, formOf, isEmptyForm, LIMITS, pathOfTag, type TagForm } from './form.ts';
 import { type TagView, tagQueries } from './query.ts';
 
 const BUDGETS: readonly { period: Period; label: string }[] = [
@@ -109,12 +109,10 @@ function Form({ view, onDone }: { view: TagView | undefined; onDone(): void }) {
           Save
         </button>
       </form>
-      <div className="min-w-0">
-        <h2 className="mb-2">The same as</h2>
-        <div className="rounded-lg border bg-page">
-          <Code text={commandOfTag(form, before)} language="shell" />
-        </div>
-      </div>
+      <SameAs
+        command={commandOfTag(form, before)}
+        call={{ path: pathOfTag(tag || 'NAME=VALUE'), method: 'PUT', body: bodyOfTag(form) }}
+      />
     </div>
   );
 }

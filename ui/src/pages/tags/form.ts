@@ -49,6 +49,8 @@ export function bodyOfTag({ limits, budgets }: TagForm): object {
   };
 }
 
+export const pathOfTag = (tag: string): string => `/admin/v1/tags/${encodeURIComponent(tag)}`;
+
 /** The command changes what it names only, so what is emptied is named. */
 export function commandOfTag(form: TagForm, before: TagForm): string {
   const change = (now: string, then: string) => (now.trim() === '' ? then.trim() && 'none' : now.trim());

@@ -2,10 +2,10 @@
 
 import { getRouteApi, Link } from '@tanstack/react-router';
 import { Plus } from 'lucide-react';
-import { Budgets, budgetsOfTag, Forecast } from '../../parts/budgets.tsx';
+import { Budgets, budgetsOfTag, Forecast, Spent } from '../../parts/budgets.tsx';
 import { pathWith } from '../../parts/copy-as.tsx';
 import { limitWords } from '../../parts/limits.ts';
-import { formatCount, Money } from '../../parts/numbers.tsx';
+import { formatCount } from '../../parts/numbers.tsx';
 import { Card, Page } from '../../parts/page.tsx';
 import { Panel } from '../../parts/panel.tsx';
 import { Empty, Loaded } from '../../parts/states.tsx';
@@ -55,7 +55,11 @@ export function TagsPage() {
             columns={COLUMNS}
             file="tags"
             rows={pathWith('/admin/v1/tags', { search: find, format: 'csv' })}
-            same={{ path: pathWith('/admin/v1/tags', { search: find }), command: 'polygate tags list' }}
+            same={{
+              path: pathWith('/admin/v1/tags', { search: find }),
+              command: 'polygate tags list',
+              note: find === undefined ? undefined : 'The command lists all tags; it has no filter.',
+            }}
           />
         </FilterLine>
         <Loaded asked={asked}>
@@ -120,16 +124,16 @@ function TagTable({ tags, open, onOpen }: TagTableProps) {
               </Link>
             </td>
             <td className="min-w-44">
-              <Budgets uses={budgetsOfTag(view)} short />
+              <Budgets uses={budgetsOfTag(view)} filters={{ tag }} isSmall />
             </td>
             <td className="number">
-              <Money usd={spent.month} />
+              <Spent period="month" usd={spent.month} filters={{ tag }} />
             </td>
             <td className="number">
               <Forecast usd={forecastOf('month', Number(spent.month), now)} />
             </td>
             <td className="number text-dim">
-              <Money usd={spent.total} />
+              <Spent period="total" usd={spent.total} filters={{ tag }} />
             </td>
             <td className="text-dim">{limitWords(limits) || 'none'}</td>
           </tr>

@@ -5,7 +5,7 @@ import { Download } from 'lucide-react';
 import { lazy, Suspense, useMemo, useState } from 'react';
 import { saveFile } from '../../csv.ts';
 import { useKeyName, useTagNames } from '../../keys.ts';
-import { StackedBars } from '../../parts/chart/bars.tsx';
+import { type BarsProps, StackedBars } from '../../parts/chart/bars.tsx';
 import { OTHER } from '../../parts/chart/colors.ts';
 import { CopyAs, type SameCall } from '../../parts/copy-as.tsx';
 import { formatShort } from '../../parts/numbers.tsx';
@@ -39,7 +39,16 @@ const FirstRequest = lazy(() =>
 const route = getRouteApi('/use');
 
 export function UsePage() {
-  const { by = 'model', metric = 'cost', top = '8', second: chosen, cumulative, compare, ...given } = route.useSearch();
+  const {
+    by = 'model',
+    metric = 'cost',
+    top = '8',
+    second: chosen,
+    cumulative,
+    compare,
+    table,
+    ...given
+  } = route.useSearch();
   const second = chosen === by ? undefined : chosen;
   const navigate = route.useNavigate();
   const tagNames = useTagNames();
@@ -81,6 +90,8 @@ export function UsePage() {
             <Report
               {...{ report, by, second, metric, span, filters, label }}
               isCumulative={cumulative === true}
+              isTable={table === true}
+              onTable={(isTable) => change({ table: isTable || undefined })}
               same={sameReport(questionOf(span))}
               fileName={`use-by-${[by, ...(second ? [second] : [])].join('-').replaceAll(':', '-')}-${given.range ?? 'own'}.csv`}
               onDrill={drill}
@@ -93,7 +104,7 @@ export function UsePage() {
   );
 }
 
-interface ReportProps {
+interface ReportProps extends Pick<BarsProps, 'isTable' | 'onTable'> {
   report: UsageReport;
   by: Dimension;
   second: Dimension | undefined;
@@ -110,6 +121,7 @@ interface ReportProps {
 
 function Report(props: ReportProps) {
   const { report, by, second, metric, span, filters, isCumulative, same, fileName, label, onDrill, onZoom } = props;
+  const { isTable, onTable } = props;
   const { total, before } = report;
   const moments = momentsOf(span);
   const groups = groupsOf(report, { by, second, metric, moments });
@@ -131,6 +143,7 @@ function Report(props: ReportProps) {
       <Card title={isCumulative ? `${title}, cumulative` : title}>
         <div className="p-4">
           <StackedBars
+            {...{ isTable, onTable }}
             label={`${title} by ${wordsOf(by)}. In all: ${format(figureOf(total, metric))}.`}
             buckets={buckets}
             series={ids.map((id) => ({ id, label: label(by, id) }))}

@@ -54,9 +54,9 @@ function dimensionOf(text: unknown): Dimension | undefined {
 }
 
 /** Undefined where the two contradict each other: no request is of both. */
-export function both(filters: UseFilters, more: UseFilters): UseFilters | undefined {
+export function both<Filters extends object>(filters: Filters, more: Filters): Filters | undefined {
   const isContrary = Object.entries(more).some(([name, value]) => {
-    const given = filters[name as keyof UseFilters];
+    const given = filters[name as keyof Filters];
     return given !== undefined && given !== value;
   });
   return isContrary ? undefined : { ...filters, ...more };

@@ -6,10 +6,10 @@ import { Spark } from '../../parts/chart/spark.tsx';
 import { useHiddenColumns } from '../../parts/hidden-columns.ts';
 import { formatCount, formatShort, Money } from '../../parts/numbers.tsx';
 import { TableScroll } from '../../parts/page.tsx';
-import { RequestsLink } from '../../parts/requests-link.tsx';
+import { type FigureFilters, RequestsLink } from '../../parts/requests-link.tsx';
 import { type Column, columnOf, numbers } from '../../parts/table.tsx';
 import type { Span } from '../../spans.ts';
-import { filterOf, type Sums, wordsOf } from '../../usage.ts';
+import { filterOf, type Sums, TAG, wordsOf } from '../../usage.ts';
 import { figureOf, type Group, NONE, type Subgroup } from './groups.ts';
 import { both, type Dimension, type Metric, type UseFilters } from './search.ts';
 import { changeOf } from './totals.tsx';
@@ -84,6 +84,7 @@ export function GroupTable(props: GroupTableProps) {
 function GroupLines(props: GroupTableProps & { group: Group; whole: number }) {
   const { group, whole, by, second, metric, span, filters, label, onDrill, isMarked, onMark } = props;
   const own = filtersOf(by, group.id, filters);
+  const ofGroup = figureFilters(by, group.id, filters);
   const share = (sums: Sums) => (whole > 0 ? `${Math.round((100 * figureOf(sums, metric)) / whole)} %` : '—');
   const name = label(by, group.id);
   const mark = {
@@ -101,7 +102,7 @@ function GroupLines(props: GroupTableProps & { group: Group; whole: number }) {
             {name}
           </Name>
         </td>
-        <Cells sums={group} span={span} filters={own} />
+        <Cells sums={group} span={span} filters={ofGroup} />
         {group.before !== undefined && <Change now={figureOf(group, metric)} before={group.before} />}
         <td className="number text-dim">{share(group)}</td>
         <td className="number">
@@ -118,7 +119,7 @@ function GroupLines(props: GroupTableProps & { group: Group; whole: number }) {
                   {label(second, sums.id)}
                 </Name>
               </td>
-              <Cells sums={sums} span={span} filters={ofBoth} />
+              <Cells sums={sums} span={span} filters={ofGroup && figureFilters(second, sums.id, ofGroup)} />
               {group.before !== undefined && <td />}
               <td className="number text-dim">{share(sums)}</td>
               <td />
@@ -131,6 +132,12 @@ function GroupLines(props: GroupTableProps & { group: Group; whole: number }) {
 
 /** Undefined where no filters name the requests of a group. */
 function filtersOf(dimension: Dimension, id: string, more: UseFilters): UseFilters | undefined {
+  return id === NONE || id === OTHER ? undefined : both(more, filterOf(dimension, id));
+}
+
+/** Also of the group of requests without a tag. */
+function figureFilters(dimension: Dimension, id: string, more: FigureFilters): FigureFilters | undefined {
+  if (id === NONE && dimension.startsWith(TAG)) return both(more, { without_tag: dimension.slice(TAG.length) });
   return id === NONE || id === OTHER ? undefined : both(more, filterOf(dimension, id));
 }
 
@@ -158,7 +165,7 @@ interface CellsProps {
   sums: Sums;
   span: Span;
   /** Absent where no filters name these requests. */
-  filters: UseFilters | undefined;
+  filters: FigureFilters | undefined;
 }
 
 function Cells({ sums, span, filters }: CellsProps) {
@@ -180,9 +187,21 @@ function Cells({ sums, span, filters }: CellsProps) {
           {formatCount(sums.partial)}
         </RequestsLink>
       </td>
-      <td className="number">{formatShort(sums.input_tokens)}</td>
-      <td className="number text-dim">{formatShort(sums.cached_tokens)}</td>
-      <td className="number">{formatShort(sums.output_tokens)}</td>
+      <td className="number">
+        <RequestsLink span={span} filters={filters}>
+          {formatShort(sums.input_tokens)}
+        </RequestsLink>
+      </td>
+      <td className="number text-dim">
+        <RequestsLink span={span} filters={filters}>
+          {formatShort(sums.cached_tokens)}
+        </RequestsLink>
+      </td>
+      <td className="number">
+        <RequestsLink span={span} filters={filters}>
+          {formatShort(sums.output_tokens)}
+        </RequestsLink>
+      </td>
       <td className="number">
         <RequestsLink span={span} filters={filters}>
           <Money usd={sums.cost} />

@@ -42,11 +42,23 @@ export function Totals({ total, before, unpriced, span, filters }: TotalsProps) 
         }
         note={note('requests')}
       />
-      <Figure label="Tokens" value={formatShort(tokens)} note={note('tokens')} />
+      <Figure
+        label="Tokens"
+        value={
+          <RequestsLink span={span} filters={filters}>
+            {formatShort(tokens)}
+          </RequestsLink>
+        }
+        note={note('tokens')}
+      />
       <Figure
         label="Input from a cache"
         value={percentOf(total.cached_tokens, total.input_tokens)}
-        note={`${formatShort(total.cached_tokens)} tokens`}
+        note={
+          <RequestsLink span={span} filters={filters}>
+            {formatShort(total.cached_tokens)} tokens
+          </RequestsLink>
+        }
       />
       <Figure
         label="Failed"
@@ -67,7 +79,11 @@ export function Totals({ total, before, unpriced, span, filters }: TotalsProps) 
       />
       <Figure
         label="Estimated"
-        value={percentOf(Number(total.estimated_cost), figureOf(total, 'cost'))}
+        value={
+          <RequestsLink span={span} filters={{ ...filters, estimated: true }}>
+            {percentOf(Number(total.estimated_cost), figureOf(total, 'cost'))}
+          </RequestsLink>
+        }
         note={estimates(total)}
       />
       {unpriced.length > 0 && (

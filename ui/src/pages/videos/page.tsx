@@ -1,45 +1,49 @@
 /** Videos: all tasks as a gallery or as a list, with filters, and one of them with its player. */
 
 import { useQuery } from '@tanstack/react-query';
-import { getRouteApi } from '@tanstack/react-router';
+import { getRouteApi, Link } from '@tanstack/react-router';
 import { Plus } from 'lucide-react';
-import { useState } from 'react';
+import type { ReactNode } from 'react';
 import { CopyButton } from '../../parts/button.tsx';
 import { Code } from '../../parts/code.tsx';
-import { pathWith } from '../../parts/copy-as.tsx';
+import { commandWith, pathWith, type SameCall } from '../../parts/copy-as.tsx';
 import { KeyPicker } from '../../parts/key-picker.tsx';
 import { formatCount, Money } from '../../parts/numbers.tsx';
 import { Card, Figure, Figures, Page } from '../../parts/page.tsx';
 import { Panel } from '../../parts/panel.tsx';
+import { FIGURE_LINK } from '../../parts/requests-link.tsx';
 import { Segments } from '../../parts/segments.tsx';
 import { Select } from '../../parts/select.tsx';
 import { Empty, Loaded } from '../../parts/states.tsx';
 import { FilterLine, Older, SearchField, ShownCount } from '../../parts/table.tsx';
 import { TableTools } from '../../parts/table-tools.tsx';
+import { Unanswered } from '../../parts/unanswered.tsx';
 import { useListKeys } from '../../parts/use-list-keys.ts';
 import { useSession } from '../../session.ts';
 import { CreateVideo } from './create.tsx';
 import { VideoDetails } from './details.tsx';
 import { columnsOf, Gallery, VideoTable } from './lists.tsx';
-import { useVideos, type VideoSummary, type VideoTask, videoSummary } from './query.ts';
+import { useVideos, type VideoFilters, type VideoSummary, type VideoTask, videoSummary } from './query.ts';
 import { VIDEO_STATUSES } from './search.ts';
 
 const route = getRouteApi('/videos');
 const VIEWS = ['grid', 'list'] as const;
 
 export function VideosPage() {
-  const { open, view = 'grid', find, ...rest } = route.useSearch();
+  const { open, create, view = 'grid', find, ...rest } = route.useSearch();
   const filters = { ...rest, search: find };
   const navigate = route.useNavigate();
   const { isOperator, isAdmin, session } = useSession();
-  const [isCreating, setCreating] = useState(false);
+  const canCreate = isAdmin || session?.role === 'key';
   const change = (next: Partial<ReturnType<typeof route.useSearch>>) =>
     navigate({ search: (search) => ({ ...search, ...next }), replace: true });
   const pages = useVideos(filters);
   const tasks = pages.data?.pages.flatMap(({ data }) => data) ?? [];
   const asked = { ...pages, data: pages.data && tasks };
-  const summary = useQuery(videoSummary(isOperator, filters)).data;
-  const models = useQuery(videoSummary(isOperator, { key: filters.key })).data?.models ?? [];
+  const sums = useQuery(videoSummary(isOperator, filters));
+  const all = useQuery(videoSummary(isOperator, { key: filters.key }));
+  const summary = sums.data;
+  const models = all.data?.models ?? [];
   return (
     <Page
       title="Videos"
@@ -47,8 +51,8 @@ export function VideosPage() {
       actions={
         <>
           <Segments label="View" values={VIEWS} value={view} onChange={(next) => change({ view: next })} />
-          {(isAdmin || session?.role === 'key') && (
-            <button type="button" className="button button-primary" onClick={() => setCreating(true)}>
+          {canCreate && (
+            <button type="button" className="button button-primary" onClick={() => change({ create: true })}>
               <Plus size={15} aria-hidden />
               Ask for a video
             </button>
@@ -56,7 +60,13 @@ export function VideosPage() {
         </>
       }
     >
-      {summary && summary.tasks > 0 && <Summary summary={summary} />}
+      <Unanswered
+        sources={[
+          { name: 'Sums of videos', asked: sums },
+          ...(filters.model === undefined ? [] : [{ name: 'Models of videos', asked: all }]),
+        ]}
+      />
+      {summary && summary.tasks > 0 && <Summary summary={summary} filters={filters} view={view} />}
       <Card>
         <FilterLine>
           <SearchField
@@ -100,6 +110,7 @@ export function VideosPage() {
             columns={view === 'list' ? columnsOf(isOperator) : undefined}
             file="videos"
             rows={pathWith(isOperator ? '/admin/v1/videos' : '/v1/videos', { ...filters, format: 'csv' })}
+            same={sameVideos(isOperator, filters)}
           />
         </FilterLine>
         <Loaded asked={asked}>
@@ -132,12 +143,9 @@ export function VideosPage() {
         )}
       </Panel>
       <CreateVideo
-        isOpen={isCreating}
-        onClose={() => setCreating(false)}
-        onCreated={(id) => {
-          setCreating(false);
-          void change({ open: id });
-        }}
+        isOpen={canCreate && create === true}
+        onClose={() => change({ create: undefined })}
+        onCreated={(id) => change({ create: undefined, open: id })}
       />
     </Page>
   );
@@ -179,16 +187,41 @@ function NoVideos() {
   );
 }
 
-function Summary({ summary: { tasks, states, cost, seconds, complete } }: { summary: VideoSummary }) {
+interface SummaryProps {
+  summary: VideoSummary;
+  filters: VideoFilters;
+  view: (typeof VIEWS)[number];
+}
+
+/** Of all states; each figure leads to its tasks. */
+function Summary({ summary: { tasks, states, cost, seconds, complete }, filters, view }: SummaryProps) {
   const share = (count: number) => (tasks === 0 ? undefined : `${Math.round((100 * count) / tasks)} %`);
+  const linked = (figure: ReactNode, status?: VideoTask['status']) => (
+    <Link to="/videos" search={{ ...filters, view, status }} title="Show these videos" className={FIGURE_LINK}>
+      {figure}
+    </Link>
+  );
   return (
     <Figures>
-      <Figure label="Videos" value={formatCount(tasks)} note={complete ? 'tasks' : 'newest ones'} />
-      <Figure label="On the way" value={formatCount(states.queued + states.in_progress)} />
-      <Figure label="Completed" value={formatCount(states.completed)} note={share(states.completed)} />
-      <Figure label="Failed" value={formatCount(states.failed)} note={share(states.failed)} />
-      <Figure label="Made" value={`${formatCount(seconds)} s`} />
-      <Figure label="Cost" value={<Money usd={cost} />} note="of those that ended" />
+      <Figure label="Videos" value={linked(formatCount(tasks))} note={complete ? 'tasks' : 'newest ones'} />
+      <Figure
+        label="On the way"
+        value={formatCount(states.queued + states.in_progress)}
+        note={
+          <>
+            {linked(`${formatCount(states.queued)} queued`, 'queued')},{' '}
+            {linked(`${formatCount(states.in_progress)} in progress`, 'in_progress')}
+          </>
+        }
+      />
+      <Figure
+        label="Completed"
+        value={linked(formatCount(states.completed), 'completed')}
+        note={share(states.completed)}
+      />
+      <Figure label="Failed" value={linked(formatCount(states.failed), 'failed')} note={share(states.failed)} />
+      <Figure label="Made" value={linked(`${formatCount(seconds)} s`)} />
+      <Figure label="Cost" value={linked(<Money usd={cost} />)} note="of those that ended" />
     </Figures>
   );
 }
@@ -196,4 +229,13 @@ function Summary({ summary: { tasks, states, cost, seconds, complete } }: { summ
 /** Those of all tasks, and the chosen one. */
 function modelsOf(models: VideoSummary['models'], chosen: string | undefined): string[] {
   return [...new Set([chosen, ...models.map(({ model }) => model)])].filter((model) => model !== undefined).toSorted();
+}
+
+function sameVideos(isOperator: boolean, { key, status, model }: VideoFilters): SameCall {
+  if (!isOperator) return { path: pathWith('/v1/videos', { status, model }) };
+  return {
+    path: pathWith('/admin/v1/videos', { status, model, key }),
+    command: commandWith('polygate videos list', { '--status': status, '--model': model }),
+    note: key === undefined ? undefined : 'The command has no filter for a key.',
+  };
 }

@@ -32,6 +32,9 @@ export interface BarsProps {
   line?: Line | undefined;
   format(value: number): string;
   formatTime(at: string): string;
+  /** Whether the figures are shown as a table instead, and what is called to change that. */
+  isTable: boolean;
+  onTable(isTable: boolean): void;
   /** Called with the first and the last bucket of a span that was drawn with the pointer. */
   onZoom?(from: Bucket, to: Bucket): void;
   /** Called with the id of the series whose part of a bar was clicked. */
@@ -56,7 +59,7 @@ const MIN_LABEL_DIGITS = 6;
 const CENTS = 2;
 
 export function StackedBars(props: BarsProps) {
-  const [isTable, setTable] = useState(false);
+  const { isTable, onTable } = props;
   return (
     <figure>
       <div className="mb-1 flex items-start justify-between gap-3">
@@ -78,7 +81,7 @@ export function StackedBars(props: BarsProps) {
             </li>
           )}
         </ul>
-        <button type="button" className="button button-quiet" aria-pressed={isTable} onClick={() => setTable(!isTable)}>
+        <button type="button" className="button button-quiet" aria-pressed={isTable} onClick={() => onTable(!isTable)}>
           {isTable ? 'As chart' : 'As table'}
         </button>
       </div>
