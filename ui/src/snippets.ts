@@ -6,6 +6,9 @@ export const PROGRAMS = [
 ] as const;
 export type Program = (typeof PROGRAMS)[number];
 
+/** The one that an address names. */
+export const programOf = (name: string | undefined): Program => PROGRAMS.find((one) => one === name) ?? 'curl';
+
 /** Language of the snippet. */
 export const LANGUAGE_OF = {
   curl: 'shell',

@@ -1,19 +1,24 @@
 /** Snippets that send a first request to this gateway. */
 
-import { useState } from 'react';
+import { getRouteApi } from '@tanstack/react-router';
 import { Code } from '../../parts/code.tsx';
 import { Card } from '../../parts/page.tsx';
 import { Segments } from '../../parts/segments.tsx';
 import { useSession } from '../../session.ts';
-import { LANGUAGE_OF, PROGRAMS, type Program, snippetOf } from '../../snippets.ts';
+import { LANGUAGE_OF, PROGRAMS, type Program, programOf, snippetOf } from '../../snippets.ts';
+
+const route = getRouteApi('/key');
 
 export function Connect() {
   const { clientsUrl } = useSession();
-  const [program, setProgram] = useState<Program>('curl');
+  const program = programOf(route.useSearch().program);
+  const navigate = route.useNavigate();
+  const choose = (next: Program) =>
+    navigate({ search: (search) => ({ ...search, program: next }), replace: true, resetScroll: false });
   return (
     <Card
       title="Connect a program"
-      actions={<Segments label="Program" values={PROGRAMS} value={program} onChange={setProgram} />}
+      actions={<Segments label="Program" values={PROGRAMS} value={program} onChange={choose} />}
     >
       <Code
         text={snippetOf(program, { origin: clientsUrl, model: 'sandbox/echo', key: '$POLYGATE_KEY' })}

@@ -1,7 +1,7 @@
 /** Setup: a key, a provider, a program, and the tick when the first request has come. */
 
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { Link } from '@tanstack/react-router';
+import { getRouteApi, Link } from '@tanstack/react-router';
 import { CircleCheck, LoaderCircle } from 'lucide-react';
 import { type ReactNode, useState } from 'react';
 import { api, bodyOf } from '../../api.ts';
@@ -13,9 +13,11 @@ import { Page } from '../../parts/page.tsx';
 import { Segments } from '../../parts/segments.tsx';
 import { ErrorNotice, Loaded } from '../../parts/states.tsx';
 import { useSession } from '../../session.ts';
-import { LANGUAGE_OF, PROGRAMS, type Program, snippetOf } from '../../snippets.ts';
+import { LANGUAGE_OF, PROGRAMS, type Program, programOf, snippetOf } from '../../snippets.ts';
 import { modelList } from '../models/query.ts';
 import { Providers } from './providers.tsx';
+
+const route = getRouteApi('/setup');
 
 /** Stands for a key that this page does not know. */
 const VARIABLE = '$POLYGATE_KEY';
@@ -115,8 +117,11 @@ function KeyStep({ value, canCreate, onChange }: KeyStepProps) {
 
 function ProgramStep({ secret }: { secret: string }) {
   const { clientsUrl } = useSession();
-  const [program, setProgram] = useState<Program>('curl');
-  const [chosen, setChosen] = useState<string>();
+  const { program: named, model: chosen } = route.useSearch();
+  const navigate = route.useNavigate();
+  const program = programOf(named);
+  const change = (next: { program?: Program; model?: string }) =>
+    navigate({ search: (search) => ({ ...search, ...next }), replace: true, resetScroll: false });
   const asked = useQuery(modelList);
   return (
     <Loaded asked={asked}>
@@ -126,8 +131,13 @@ function ProgramStep({ secret }: { secret: string }) {
         return (
           <div className="flex flex-col gap-3">
             <div className="flex flex-wrap items-center justify-between gap-2">
-              <Segments label="Program" values={PROGRAMS} value={program} onChange={setProgram} />
-              <Combobox label="Model" value={model} options={ids} onChange={setChosen} />
+              <Segments
+                label="Program"
+                values={PROGRAMS}
+                value={program}
+                onChange={(next) => change({ program: next })}
+              />
+              <Combobox label="Model" value={model} options={ids} onChange={(next) => change({ model: next })} />
             </div>
             <div className="rounded-lg border bg-page">
               <Code

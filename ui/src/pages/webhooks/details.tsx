@@ -1,9 +1,8 @@
 /** One webhook: its attempts, the exact body and headers, replay, and the check of its signature. */
 
 import { useQuery } from '@tanstack/react-query';
-import { Link } from '@tanstack/react-router';
+import { getRouteApi, Link } from '@tanstack/react-router';
 import { Film, RotateCw } from 'lucide-react';
-import { useState } from 'react';
 import { Code } from '../../parts/code.tsx';
 import { Facts } from '../../parts/facts.tsx';
 import { Time } from '../../parts/numbers.tsx';
@@ -13,7 +12,10 @@ import { useSession } from '../../session.ts';
 import { AttemptList } from './attempts.tsx';
 import { DeliveryState } from './page.tsx';
 import { bodyOfDelivery, type Delivery, deliveryOf, type SentBody, useReplay, webhookSecrets } from './query.ts';
+import { SENT_TABS } from './search.ts';
 import { SignatureForm } from './signature-form.tsx';
+
+const route = getRouteApi('/webhooks');
 
 export function DeliveryDetails({ task }: { task: string }) {
   const { isOperator } = useSession();
@@ -73,12 +75,11 @@ function Detail({ delivery }: { delivery: Delivery }) {
   );
 }
 
-const TABS = ['body', 'headers', 'signature'] as const;
-
 function Sent({ body, keyHash }: { body: SentBody; keyHash: string | undefined }) {
   const { isAdmin, session } = useSession();
   const canRead = isAdmin ? keyHash !== undefined : session?.role === 'key';
-  const [tab, setTab] = useState<(typeof TABS)[number]>('body');
+  const { tab = 'body' } = route.useSearch();
+  const navigate = route.useNavigate();
   const headers = Object.entries(body.headers ?? {})
     .map(([name, value]) => `${name}: ${value}`)
     .join('\n');
@@ -86,10 +87,10 @@ function Sent({ body, keyHash }: { body: SentBody; keyHash: string | undefined }
     <div className="flex flex-col gap-3">
       <Segments
         label="Part"
-        values={TABS}
+        values={SENT_TABS}
         value={tab}
         names={{ body: 'Body', headers: 'Headers', signature: 'Check a signature' }}
-        onChange={setTab}
+        onChange={(next) => navigate({ search: (search) => ({ ...search, tab: next }), replace: true })}
       />
       {tab === 'body' && (
         <div className="rounded-lg border">

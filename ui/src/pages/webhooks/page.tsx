@@ -1,9 +1,8 @@
 /** Webhooks: a line for each with its attempts, how their receivers fare, and one in all details. */
 
 import { useQuery } from '@tanstack/react-query';
-import { getRouteApi } from '@tanstack/react-router';
+import { getRouteApi, Link } from '@tanstack/react-router';
 import { ShieldCheck } from 'lucide-react';
-import { useState } from 'react';
 import { CopyButton } from '../../parts/button.tsx';
 import { pathWith } from '../../parts/copy-as.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
@@ -16,6 +15,7 @@ import { Empty, Loaded } from '../../parts/states.tsx';
 import { Status, type Tone } from '../../parts/status.tsx';
 import { type Column, FilterLine, numbers, Older, SearchField, ShownCount, Table } from '../../parts/table.tsx';
 import { TableTools } from '../../parts/table-tools.tsx';
+import { Unanswered } from '../../parts/unanswered.tsx';
 import { useListKeys } from '../../parts/use-list-keys.ts';
 import { useSession } from '../../session.ts';
 import { AttemptDots, OUTCOME_WORDS } from './attempts.tsx';
@@ -27,13 +27,13 @@ import { SignatureForm } from './signature-form.tsx';
 const route = getRouteApi('/webhooks');
 
 export function WebhooksPage() {
-  const { open, find, ...rest } = route.useSearch();
+  const { open, tab, check, receivers: receiversShown, find, ...rest } = route.useSearch();
   const filters = { ...rest, search: find };
   const navigate = route.useNavigate();
   const { isOperator } = useSession();
-  const [isChecking, setChecking] = useState(false);
   const change = (next: Partial<ReturnType<typeof route.useSearch>>) =>
     navigate({ search: (search) => ({ ...search, ...next }), replace: true });
+  const path = isOperator ? '/admin/v1/deliveries' : '/v1/self/deliveries';
   const pages = useDeliveries(filters);
   const deliveries = pages.data?.pages.flatMap(({ data }) => data) ?? [];
   const receivers = useQuery(receiverList(isOperator));
@@ -45,13 +45,20 @@ export function WebhooksPage() {
       title="Webhooks"
       about="Notices of videos that ended, and each attempt to deliver them."
       actions={
-        <button type="button" className="button" onClick={() => setChecking(true)}>
+        <button type="button" className="button" onClick={() => change({ check: true })}>
           <ShieldCheck size={15} aria-hidden />
           Check a signature
         </button>
       }
     >
-      <Receivers receivers={receivers.data?.data ?? []} chosen={filters.host} onChoose={(host) => change({ host })} />
+      <Unanswered sources={[{ name: 'Receivers and their success rates', asked: receivers }]} />
+      <Receivers
+        figures={receivers.data}
+        chosen={filters.host}
+        areAllShown={receiversShown === 'all'}
+        onShowAll={(all) => change({ receivers: all ? 'all' : undefined })}
+        onChoose={(host) => change({ host })}
+      />
       <Card>
         <FilterLine>
           <SearchField
@@ -97,7 +104,8 @@ export function WebhooksPage() {
             table="Webhooks"
             columns={columnsOf(isOperator)}
             file="webhooks"
-            rows={pathWith(isOperator ? '/admin/v1/deliveries' : '/v1/self/deliveries', { ...filters, format: 'csv' })}
+            rows={pathWith(path, { ...filters, format: 'csv' })}
+            same={{ path: pathWith(path, { ...filters }) }}
           />
         </FilterLine>
         <Loaded asked={{ ...pages, data: pages.data && deliveries }}>
@@ -114,12 +122,18 @@ export function WebhooksPage() {
       <Panel
         title="Webhook"
         isOpen={open !== undefined}
-        onClose={() => change({ open: undefined })}
+        onClose={() => change({ open: undefined, tab: undefined })}
         actions={open && <CopyButton text={open} label="Copy the id of the task" />}
       >
         {open && <DeliveryDetails key={open} task={open} />}
       </Panel>
-      <Dialog title="Check a signature" isOpen={isChecking} onClose={() => setChecking(false)} isKept wide>
+      <Dialog
+        title="Check a signature"
+        isOpen={check === true}
+        onClose={() => change({ check: undefined })}
+        isKept
+        wide
+      >
         <SignatureForm />
       </Dialog>
     </Page>
@@ -137,49 +151,80 @@ function NoWebhooks({ isFiltered }: { isFiltered: boolean }) {
 }
 
 interface ReceiversProps {
-  receivers: ReceiverFigures[];
+  /** Absent until they are known. */
+  figures: { data: ReceiverFigures[]; complete: boolean } | undefined;
   chosen: string | undefined;
+  areAllShown: boolean;
+  onShowAll(areAllShown: boolean): void;
   onChoose(host: string | undefined): void;
 }
 
 /** The busiest ones. */
-const MAX_RECEIVERS = 6;
+const FIRST_RECEIVERS = 6;
 
-function Receivers({ receivers, chosen, onChoose }: ReceiversProps) {
-  if (receivers.length === 0) return null;
+function Receivers({ figures, chosen, areAllShown, onShowAll, onChoose }: ReceiversProps) {
+  if (!figures || figures.data.length === 0) return null;
+  const { data: receivers, complete } = figures;
+  const shown = areAllShown ? receivers : receivers.slice(0, FIRST_RECEIVERS);
   return (
-    <ul aria-label="Receivers" className="grid grid-cols-[repeat(auto-fill,minmax(15rem,1fr))] gap-3">
-      {receivers.slice(0, MAX_RECEIVERS).map((receiver) => {
-        const { host, delivered, exhausted, pending, failing_since: since } = receiver;
-        const ended = delivered + exhausted;
-        return (
-          <li key={host}>
-            <button
-              type="button"
-              aria-pressed={host === chosen}
-              onClick={() => onChoose(host === chosen ? undefined : host)}
-              className="card flex h-full w-full flex-col gap-1 px-4 py-3 text-left hover:border-strong aria-pressed:border-accent"
-            >
-              <span className="truncate font-medium">{host}</span>
-              <span className="flex items-baseline justify-between gap-3">
-                <span className="text-[1.2rem] font-medium tabular-nums">
-                  {ended === 0 ? '—' : `${percent(delivered / ended)} %`}
-                </span>
-                <span className="text-dim">
-                  {formatCount(delivered)} of {formatCount(ended)} delivered
-                  {pending > 0 && `, ${formatCount(pending)} on the way`}
-                </span>
-              </span>
-              {since && (
-                <span className="text-bad">
-                  failing since <Time at={since} />
-                </span>
-              )}
-            </button>
+    <section aria-label="Receivers" className="flex flex-col gap-3">
+      <ul className="grid grid-cols-[repeat(auto-fill,minmax(15rem,1fr))] gap-3">
+        {shown.map((receiver) => (
+          <li key={receiver.host}>
+            <Receiver
+              receiver={receiver}
+              isChosen={receiver.host === chosen}
+              onClick={() => onChoose(receiver.host === chosen ? undefined : receiver.host)}
+            />
           </li>
-        );
-      })}
-    </ul>
+        ))}
+      </ul>
+      {(receivers.length > FIRST_RECEIVERS || !complete) && (
+        <p className="flex flex-wrap items-center gap-3 text-dim">
+          {receivers.length > FIRST_RECEIVERS && (
+            <button type="button" className="button" onClick={() => onShowAll(!areAllShown)}>
+              {areAllShown ? `Show the busiest ${FIRST_RECEIVERS}` : `Show all ${formatCount(receivers.length)}`}
+            </button>
+          )}
+          {!complete && 'Of the newest webhooks only: there are too many to count all.'}
+        </p>
+      )}
+    </section>
+  );
+}
+
+interface ReceiverProps {
+  receiver: ReceiverFigures;
+  isChosen: boolean;
+  onClick(): void;
+}
+
+function Receiver({ receiver, isChosen, onClick }: ReceiverProps) {
+  const { host, delivered, exhausted, pending, failing_since: since } = receiver;
+  const ended = delivered + exhausted;
+  return (
+    <button
+      type="button"
+      aria-pressed={isChosen}
+      onClick={onClick}
+      className="card flex h-full w-full flex-col gap-1 px-4 py-3 text-left hover:border-strong aria-pressed:border-accent"
+    >
+      <span className="truncate font-medium">{host}</span>
+      <span className="flex items-baseline justify-between gap-3">
+        <span className="text-[1.2rem] font-medium tabular-nums">
+          {ended === 0 ? '—' : `${percent(delivered / ended)} %`}
+        </span>
+        <span className="text-dim">
+          {formatCount(delivered)} of {formatCount(ended)} delivered
+          {pending > 0 && `, ${formatCount(pending)} on the way`}
+        </span>
+      </span>
+      {since && (
+        <span className="text-bad">
+          failing since <Time at={since} />
+        </span>
+      )}
+    </button>
   );
 }
 
@@ -189,7 +234,7 @@ function percent(share: number): string {
 }
 
 function columnsOf(isOperator: boolean): Column[] {
-  const names = ['Created', 'Event', ...(isOperator ? ['Key'] : []), 'Receiver', 'State', 'Attempts'];
+  const names = ['Created', 'Event', 'Task', ...(isOperator ? ['Key'] : []), 'Receiver', 'State', 'Attempts'];
   return [...names, numbers('Next attempt'), numbers('Answered in')];
 }
 
@@ -217,6 +262,16 @@ function DeliveryTable({ deliveries, open, onOpen }: DeliveryTableProps) {
               </button>
             </td>
             <td className="font-medium">{delivery.id.slice(delivery.task_id.length + 1)}</td>
+            <td>
+              <Link
+                to="/videos"
+                search={{ open: delivery.task_id }}
+                title={delivery.task_id}
+                className="inline-block min-h-[24px] content-center font-mono text-xs text-accent underline-offset-4 hover:underline"
+              >
+                {delivery.task_id.slice(0, 8)}
+              </Link>
+            </td>
             {isOperator && <td className="max-w-36 truncate">{delivery.key_name ?? delivery.key}</td>}
             <td className="max-w-64 truncate text-dim">{new URL(delivery.url).host}</td>
             <td>
