@@ -44,7 +44,7 @@ export function CreateKey({ isOpen, onClose }: { isOpen: boolean; onClose(): voi
           isPending={creation.isPending}
           action={creation.isPending ? 'Creating …' : 'Create'}
           commandOf={commandOfKey}
-          callOf={(form) => callOfKey(bodyOfKey(form), location.origin)}
+          callOf={(form) => callOfKey(bodyOfKey(form))}
           onSend={creation.mutate}
         />
       )}

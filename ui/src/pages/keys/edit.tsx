@@ -43,7 +43,7 @@ function Form({ view, onDone }: { view: KeyView; onDone(): void }) {
       isPending={saving.isPending}
       action="Save"
       commandOf={(form) => commandOfChange(form, before)}
-      callOf={(form) => callOfKey(bodyOfKey(form, before), location.origin, hash)}
+      callOf={(form) => callOfKey(bodyOfKey(form, before), hash)}
       canSend={(form) => Object.keys(bodyOfKey(form, before)).length > 0}
       onSend={saving.mutate}
     />

@@ -1,13 +1,12 @@
 /** Form of a key's settings, beside the equal command and call. */
 
 import { type FormEvent, useState } from 'react';
-import { Code } from '../../parts/code.tsx';
 import { Field } from '../../parts/field.tsx';
-import { Segments } from '../../parts/segments.tsx';
+import { SameAs } from '../../parts/same-as.tsx';
 import { ErrorNotice } from '../../parts/states.tsx';
-import { BUDGETS, type KeyForm, LIMITS } from './settings.ts';
-
-const FORMS = ['Command', 'API'] as const;
+import type { Call } from '../../shell.ts';
+import { Advanced } from './advanced.tsx';
+import { BUDGETS, beyondCommand, type KeyForm, LIMITS } from './settings.ts';
 
 interface KeyFieldsProps {
   before: KeyForm;
@@ -17,7 +16,7 @@ interface KeyFieldsProps {
   /** Words of the button. */
   action: string;
   commandOf(form: KeyForm): string;
-  callOf(form: KeyForm): string;
+  callOf(form: KeyForm): Call;
   /** Whether there is something to send. */
   canSend?(form: KeyForm): boolean;
   onSend(form: KeyForm): void;
@@ -35,7 +34,6 @@ export function KeyFields({
   onSend,
 }: KeyFieldsProps) {
   const [form, setForm] = useState(before);
-  const [shown, setShown] = useState<(typeof FORMS)[number]>('Command');
   const change = (next: Partial<KeyForm>) => setForm((earlier) => ({ ...earlier, ...next }));
 
   function submit(event: FormEvent) {
@@ -127,6 +125,7 @@ export function KeyFields({
           />
           Read only: no requests to models
         </label>
+        <Advanced {...{ form, before, error }} onChange={change} />
         {error !== null && <ErrorNotice error={error} />}
         <button
           type="submit"
@@ -137,15 +136,7 @@ export function KeyFields({
           {action}
         </button>
       </form>
-      <div className="min-w-0">
-        <div className="mb-2 flex items-center justify-between gap-2">
-          <h2>The same as</h2>
-          <Segments label="Form" values={FORMS} value={shown} onChange={setShown} />
-        </div>
-        <div className="rounded-lg border bg-page">
-          <Code language="shell" text={shown === 'Command' ? commandOf(form) : callOf(form)} />
-        </div>
-      </div>
+      <SameAs command={commandOf(form)} call={callOf(form)} note={beyondCommand(form, before)} />
     </div>
   );
 }

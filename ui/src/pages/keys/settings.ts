@@ -2,7 +2,8 @@
 
 import { type KeyView, type Limits, tagsOf } from '../../keys.ts';
 import { PERIODS, type Period } from '../../periods.ts';
-import { quoted } from '../../shell.ts';
+import { type Call, quoted } from '../../shell.ts';
+import { changedModelLimits, countOf, modelLimitLines, noteLines, notesIn } from './lines.ts';
 
 export interface KeyForm {
   name: string;
@@ -15,6 +16,14 @@ export interface KeyForm {
   /** ISO date, in UTC. */
   expires: string;
   readOnly: boolean;
+  surfaces: string;
+  cidrs: string;
+  /** Empty if it is as the configuration says. */
+  storeResponses: '' | 'yes' | 'no';
+  /** Each as `name=value` on a line. */
+  metadata: string;
+  /** A glob of models on each line, with limits such as `rpm=60`. */
+  modelLimits: string;
 }
 
 export const NO_KEY: KeyForm = {
@@ -26,6 +35,11 @@ export const NO_KEY: KeyForm = {
   limits: { requests_per_minute: '', tokens_per_minute: '', concurrent_requests: '' },
   expires: '',
   readOnly: false,
+  surfaces: '',
+  cidrs: '',
+  storeResponses: '',
+  metadata: '',
+  modelLimits: '',
 };
 
 export const BUDGETS: readonly { period: Period; label: string; example: string }[] = [
@@ -56,6 +70,11 @@ export function formOfKey(view: KeyView): KeyForm {
     },
     expires: view.expires_at?.slice(0, 10) ?? '',
     readOnly: view.read_only,
+    surfaces: view.surfaces?.join(', ') ?? '',
+    cidrs: view.cidrs?.join(', ') ?? '',
+    storeResponses: view.store_responses === null ? '' : view.store_responses ? 'yes' : 'no',
+    metadata: noteLines(view.metadata),
+    modelLimits: modelLimitLines(view.model_limits),
   };
 }
 
@@ -67,10 +86,15 @@ export function bodyOfKey(form: KeyForm, before = NO_KEY): Record<string, unknow
     name: changed(form.name, before.name) ?? undefined,
     owner: changed(form.owner, before.owner),
     tags: changedTags(form.tags, before.tags),
-    models: form.models === before.models ? undefined : (listOf(form.models) ?? null),
+    models: changedList(form.models, before.models),
+    surfaces: changedList(form.surfaces, before.surfaces),
+    cidrs: changedList(form.cidrs, before.cidrs),
+    metadata: changedNames(notesIn(form.metadata), notesIn(before.metadata)),
+    store_responses: form.storeResponses === before.storeResponses ? undefined : (STORES[form.storeResponses] ?? null),
     expires_at: changed(form.expires, before.expires),
     read_only: form.readOnly === before.readOnly ? undefined : form.readOnly,
     limits: members(limits.map(([name, text]) => [name, text && countOf(text)])),
+    model_limits: changedModelLimits(form.modelLimits, before.modelLimits),
     budgets: members(budgets),
   });
 }
@@ -86,11 +110,17 @@ export function commandOfChange(form: KeyForm, before: KeyForm): string {
 
 /** Options of what is other than `before`. */
 function optionsOf(form: KeyForm, before: KeyForm): string[] {
-  const models = form.models === before.models ? undefined : (listOf(form.models)?.join(',') ?? null);
+  const list = (name: 'models' | 'surfaces' | 'cidrs') => {
+    const items = changedList(form[name], before[name]);
+    return items === null ? null : items?.join(',');
+  };
+  const notes = Object.entries(changedNames(notesIn(form.metadata), notesIn(before.metadata)) ?? {});
   const options: [option: string, text: string | null | undefined, none: string][] = [
     ['--name', changed(form.name, before.name), ''],
     ['--owner', changed(form.owner, before.owner), 'none'],
-    ['--models', models, 'all'],
+    ['--models', list('models'), 'all'],
+    ['--surfaces', list('surfaces'), 'all'],
+    ['--cidrs', list('cidrs'), 'all'],
     ...LIMITS.map(({ limit, option }): [string, string | null | undefined, string] => [
       option,
       changed(form.limits[limit], before.limits[limit]),
@@ -109,17 +139,29 @@ function optionsOf(form: KeyForm, before: KeyForm): string[] {
     ),
     ...budgets,
     ...(tags.length > 0 ? [`--tag ${tags.map(([name, value]) => quoted(`${name}=${value ?? ''}`)).join(' ')}`] : []),
+    ...(notes.length > 0
+      ? [`--metadata ${notes.map(([name, value]) => quoted(`${name}=${value ?? ''}`)).join(' ')}`]
+      : []),
     ...(form.readOnly === before.readOnly ? [] : [form.readOnly ? '--read-only' : '--no-read-only']),
+    ...(form.storeResponses === before.storeResponses || form.storeResponses === ''
+      ? []
+      : [form.storeResponses === 'yes' ? '--store-responses' : '--no-store-responses']),
   ];
 }
 
+/** What of a change only the API can do. */
+export function beyondCommand(form: KeyForm, before = NO_KEY): string | undefined {
+  const parts = [
+    ...(changedModelLimits(form.modelLimits, before.modelLimits) ? ['limits per model'] : []),
+    ...(form.storeResponses === '' && before.storeResponses !== '' ? ['the return to what is configured'] : []),
+  ];
+  return parts.length === 0 ? undefined : `The command leaves out ${parts.join(' and ')}: use the API.`;
+}
+
 /** Creates a key, or changes the one with the `hash`. */
-export function callOfKey(body: Record<string, unknown>, origin: string, hash?: string): string {
-  const target = hash === undefined ? '/admin/v1/keys' : `/admin/v1/keys/${hash}`;
-  return `curl ${hash === undefined ? '' : '-X PATCH '}${origin}${target} \\
-  -H "Authorization: Bearer $POLYGATE_ADMIN_TOKEN" \\
-  -H "Content-Type: application/json" \\
-  -d ${quoted(JSON.stringify(body))}`;
+export function callOfKey(body: Record<string, unknown>, hash?: string): Call {
+  if (hash === undefined) return { path: '/admin/v1/keys', body };
+  return { path: `/admin/v1/keys/${hash}`, method: 'PATCH', body };
 }
 
 /** Null if it was emptied, undefined if it is the same. */
@@ -127,8 +169,20 @@ function changed(text: string, before: string): string | null | undefined {
   return text.trim() === before.trim() ? undefined : text.trim() || null;
 }
 
+/** Null if it was emptied, undefined if it is the same. */
+function changedList(text: string, before: string): string[] | null | undefined {
+  return text === before ? undefined : (listOf(text) ?? null);
+}
+
 function changedTags(text: string, before: string): Record<string, string | null> | undefined {
-  const [now, then] = [tagsIn(text), tagsIn(before)];
+  return changedNames(tagsIn(text), tagsIn(before));
+}
+
+/** Null removes a name. */
+function changedNames(
+  now: Record<string, string>,
+  then: Record<string, string>,
+): Record<string, string | null> | undefined {
   const entries = [
     ...Object.entries(now).filter(([name, value]) => then[name] !== value),
     ...Object.keys(then).flatMap((name) => (name in now ? [] : [[name, null] as const])),
@@ -136,11 +190,7 @@ function changedTags(text: string, before: string): Record<string, string | null
   return entries.length > 0 ? Object.fromEntries(entries) : undefined;
 }
 
-/** A text that is no number is sent as it is: the gateway says what is wrong with it. */
-function countOf(text: string): number | string {
-  return /^\d{1,15}$/.test(text) ? Number(text) : text;
-}
-
+const STORES: Partial<Record<string, boolean>> = { yes: true, no: false };
 function tagsIn(text: string): Record<string, string> {
   const tags = (listOf(text) ?? []).map((tag) => [tag.split('=', 1)[0] ?? '', tag.slice(tag.indexOf('=') + 1)]);
   return Object.fromEntries(tags);
