@@ -201,6 +201,8 @@ test('what one gateway did is seen at the other, and older data stay when it is 
   await replicas.getByRole('row').nth(2).waitFor();
   assert.equal(await replicas.getByText('answers this page').count(), 1);
   await assertSound(visitor);
+  await page.goto(`${here.url}/ui/models`);
+  await page.getByText(/Times are as gateway \w+ knows them; the others have their own/).waitFor();
   await page.goto(`${here.url}/ui/videos`);
   await card.waitFor();
   gateways = [there];

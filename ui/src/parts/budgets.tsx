@@ -93,7 +93,7 @@ function Bar({ use, isSmall, filters }: { use: BudgetUse; isSmall: boolean; filt
   ];
   return (
     <div>
-      <div className={`flex flex-wrap justify-between gap-x-3 ${isSmall ? '' : 'mb-1'}`}>
+      <div className={`flex flex-wrap justify-between gap-x-3 ${isSmall ? 'mb-0.5' : 'mb-1'}`}>
         <span className="text-dim">{PERIOD_LABELS[period]}</span>
         <span>
           <Spent period={period} usd={spent} filters={filters} /> <span className="text-dim">of</span>{' '}

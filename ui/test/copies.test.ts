@@ -1,0 +1,183 @@
+/** What pages show and do, as commands and calls to be copied: their texts, and that they run. */
+
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { promisify } from 'node:util';
+import type { Browser, Locator, Page } from 'playwright-core';
+import { KEY, type TestGateway } from '../../test/gateway/harness.ts';
+import {
+  adminOf,
+  ask,
+  assertFits,
+  assertSound,
+  openBrowser,
+  signInAsAdmin,
+  startGatewayForOperators,
+  TOKEN,
+  visit,
+} from './browser.ts';
+
+const run = promisify(execFile);
+const MAIN = join(import.meta.dirname, '../../src/main.ts');
+
+let browser: Browser;
+let gateway: TestGateway;
+
+before(async () => {
+  [browser, gateway] = await Promise.all([openBrowser(), startGatewayForOperators()]);
+  await ask(gateway, KEY, 'sandbox/echo', { 'x-session-id': 'paper-boats' });
+});
+after(() => Promise.all([browser.close(), gateway.close()]));
+
+/** Output of a text in a shell, in which `polygate` is the program of this folder with the configuration of the gateway. */
+async function inShell(text: string): Promise<string> {
+  const config = join(gateway.folder, 'copied.yaml');
+  writeFileSync(config, `data: ${gateway.folder}\n`);
+  const line = text.startsWith('polygate ')
+    ? `${process.execPath} ${MAIN} ${text.slice('polygate '.length)} --config ${config}`
+    : text.replace(/^curl /, 'curl -sS --fail-with-body ');
+  const env = { ...process.env, POLYGATE_ADMIN_TOKEN: TOKEN, POLYGATE_KEY: KEY };
+  return (await run('sh', ['-c', line], { env })).stdout;
+}
+
+/** Texts of the dialog, the call last. */
+async function copiesOf(
+  page: Page,
+  place: Locator = page.getByRole('main'),
+): Promise<{ texts: string[]; note: string }> {
+  await place.getByRole('button', { name: 'Copy as' }).first().click();
+  const dialog = page.getByRole('dialog', { name: 'The same in a terminal' });
+  await dialog.locator('pre').first().waitFor();
+  const texts = await dialog.locator('pre').allInnerTexts();
+  const note = await dialog.locator('p.text-dim').allInnerTexts();
+  await page.keyboard.press('Escape');
+  await dialog.waitFor({ state: 'hidden' });
+  return { texts, note: note.join(' ') };
+}
+
+const calledPath = (curl = '') => /^curl (?:-X \w+ )?'?https?:\/\/[^/]+([^' ]+)/.exec(curl)?.[1];
+
+test('lists of operators are calls, and commands where there are such', async () => {
+  const visitor = await signInAsAdmin(browser, gateway);
+  const { page } = visitor;
+  const cases: [path: string, command: string | undefined, call: string, note: RegExp][] = [
+    ['models?provider=sandbox', 'polygate models --provider sandbox', '/admin/v1/models?provider=sandbox', /^$/],
+    ['models?find=echo', 'polygate models', '/admin/v1/models', /no other filters/],
+    [
+      'videos?status=failed&key=config:test',
+      'polygate videos list --status failed',
+      '/admin/v1/videos?status=failed&key=config%3Atest',
+      /no filter for a key/,
+    ],
+    ['webhooks?state=exhausted', undefined, '/admin/v1/deliveries?state=exhausted', /^$/],
+    ['requests?view=sessions&model=sandbox/echo', undefined, '/admin/v1/requests/sessions?model=sandbox%2Fecho', /^$/],
+    ['tags?find=team', 'polygate tags list', '/admin/v1/tags?search=team', /lists all tags/],
+    ['health', 'polygate top --once', '/admin/v1/health/endpoints', /last five minutes/],
+  ];
+  for (const [path, command, call, note] of cases) {
+    await page.goto(`${gateway.url}/ui/${path}`);
+    const copies = await copiesOf(page);
+    assert.deepEqual(
+      [copies.texts.length === 2 ? copies.texts[0] : undefined, calledPath(copies.texts.at(-1))],
+      [command, call],
+    );
+    assert.match(copies.note, note);
+    const { data } = JSON.parse(await inShell(copies.texts.at(-1) ?? ''));
+    assert.ok(Array.isArray(data), call);
+    if (path.startsWith('models?p')) assert.match(await inShell(copies.texts[0] ?? ''), /sandbox\/echo/);
+  }
+  await assertSound(visitor);
+});
+
+test('a request, and the own key with its use, are calls', async () => {
+  const { data } = await adminOf(gateway)('GET', '/requests?limit=1');
+  const [{ id }] = data;
+  const { page } = await signInAsAdmin(browser, gateway, `/ui/requests?open=${id}`);
+  const copied = await copiesOf(page, page.getByRole('dialog', { name: 'Request' }));
+  assert.equal(JSON.parse(await inShell(copied.texts[0] ?? '')).data.id, id);
+
+  const holder = (await visit(browser, `${gateway.url}/ui/key`)).page;
+  await holder.getByLabel(/API key/).fill(KEY);
+  await holder.keyboard.press('Enter');
+  const use = await copiesOf(holder, holder.getByRole('region', { name: 'By model' }));
+  assert.match(calledPath(use.texts[0]) ?? '', /^\/v1\/self\/usage\?from=.*&by=hour%2Cmodel/);
+  assert.ok(JSON.parse(await inShell(use.texts[0] ?? '')).total.requests >= 4);
+  const facts = await copiesOf(holder, holder.getByRole('region', { name: 'Limits' }));
+  assert.equal(JSON.parse(await inShell(facts.texts[0] ?? '')).data.name, 'test');
+});
+
+for (const [theme, width] of [
+  ['light', 1280],
+  ['dark', 360],
+] as const) {
+  test(`what is done to a key is a command and a call that do it, ${theme}, ${width} wide`, async () => {
+    const name = `ci ${width}`;
+    const admin = adminOf(gateway);
+    const { hash } = (await admin('POST', '/keys', { name })).data;
+    const visitor = await signInAsAdmin(browser, gateway, `/ui/keys?open=${hash}`, { theme, width });
+    const { page } = visitor;
+    const panel = page.getByRole('dialog', { name, exact: true });
+    const same = async (action: string, title: string) => {
+      await panel.getByRole('button', { name: action }).click();
+      const dialog = page.getByRole('dialog', { name: `${title} ${name}` });
+      const part = dialog.getByRole('region', { name: 'The same as' });
+      const command = await part.locator('pre').innerText();
+      await part.getByRole('button', { name: 'API' }).click();
+      const call = await part.locator('pre').innerText();
+      await assertSound(visitor);
+      await assertFits(page);
+      return { dialog, command, call };
+    };
+    const rotation = await same('Rotate …', 'Rotate');
+    assert.equal(rotation.command, `polygate keys rotate 'ci ${width}' --overlap 24h`);
+    await rotation.dialog.getByLabel(/^Hours/).fill('1.5');
+    await rotation.dialog.getByText('{"overlap":5400}').waitFor();
+    await page.keyboard.press('Escape');
+    const disabling = await same('Disable …', 'Disable');
+    assert.equal(disabling.command, `polygate keys disable 'ci ${width}'`);
+    await disabling.dialog.getByRole('button', { name: 'Disable the key' }).click();
+    const enabling = await same('Enable …', 'Enable');
+    assert.equal(enabling.command, `polygate keys enable 'ci ${width}'`);
+    await page.keyboard.press('Escape');
+    const revocation = await same('Revoke …', 'Revoke');
+    assert.equal(revocation.command, `polygate keys revoke 'ci ${width}'`);
+    if (theme === 'dark') return;
+
+    const stateOf = async () => (await admin('GET', `/keys/${hash}`)).data.state;
+    assert.match(JSON.parse(await inShell(rotation.call)).key, /^sk-/);
+    await inShell(enabling.call);
+    assert.equal(await stateOf(), 'active');
+    await inShell(disabling.call);
+    assert.equal(await stateOf(), 'disabled');
+    // The store of the command is the gateway's.
+    await inShell(enabling.command);
+    assert.match(await inShell(`polygate keys show 'ci ${width}' --json`), /"state": ?"active"/);
+    await inShell(revocation.call);
+    assert.equal(await stateOf(), 'revoked');
+  });
+}
+
+test('limits of a tag are a call that sets them, and one that removes them', async () => {
+  const visitor = await signInAsAdmin(browser, gateway, '/ui/tags?edit=true');
+  const { page } = visitor;
+  const form = page.getByRole('dialog', { name: 'Limit a tag' });
+  await form.getByLabel('Tag', { exact: true }).fill('team=copies');
+  await form.getByLabel('Requests/min').fill('60');
+  const part = form.getByRole('region', { name: 'The same as' });
+  await part.getByRole('button', { name: 'API' }).click();
+  await inShell(await part.locator('pre').innerText());
+  await page.goto(`${gateway.url}/ui/tags?open=team%3Dcopies`);
+  const panel = page.getByRole('dialog', { name: 'team=copies' });
+  await panel.getByText('60', { exact: true }).waitFor();
+  await panel.getByRole('button', { name: 'Remove …' }).click();
+  const removal = page.getByRole('dialog', { name: 'Remove the limits of team=copies' });
+  const same = removal.getByRole('region', { name: 'The same as' });
+  assert.equal(await same.locator('pre').innerText(), 'polygate tags remove team=copies');
+  await same.getByRole('button', { name: 'API' }).click();
+  await inShell(await same.locator('pre').innerText());
+  assert.equal((await adminOf(gateway)('GET', '/tags/team=copies')).data.origin, null);
+  await assertSound(visitor);
+});
