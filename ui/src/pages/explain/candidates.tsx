@@ -32,7 +32,9 @@ interface CandidatesProps {
 
 const PlainReason = ({ reason }: { reason: string }) => <Status tone="quiet">{reason}</Status>;
 
-/** As the gateway that answers knows it. */
+const MEDIANS = 'Median of the last five minutes, as this gateway knows it';
+
+/** Of a median that may not be known. */
 const known = (value: number | undefined, format: (value: number) => string) =>
   value === undefined ? '—' : format(value);
 
@@ -48,10 +50,10 @@ export function Candidates({ explanation, Reason = PlainReason }: CandidatesProp
             <th scope="col" className="number">
               Price, in + out
             </th>
-            <th scope="col" className="number">
+            <th scope="col" className="number" title={MEDIANS}>
               First byte
             </th>
-            <th scope="col" className="number">
+            <th scope="col" className="number" title={MEDIANS}>
               Tokens/s
             </th>
             <th scope="col">Path</th>
