@@ -13,7 +13,10 @@ const WINDOW_SECONDS = 1.5;
 const ROUNDS = 16;
 const MOST_PERCENT = 3;
 
-export async function measureTraceCost(say: (text: string) => void): Promise<BudgetLine> {
+export async function measureTraceCost(
+  say: (text: string) => void,
+  { rounds = ROUNDS, warmSeconds = WARM_SECONDS } = {},
+): Promise<BudgetLine> {
   const upstreams = await startUpstreams();
   const subjects = [
     await startPolygate({ name: 'trace', upstreams, trace: 'all' }),
@@ -22,16 +25,16 @@ export async function measureTraceCost(say: (text: string) => void): Promise<Bud
   try {
     const entries = subjects.map((subject) => ({ subject, workload: passthrough }));
     say('trace: warming up');
-    await warmTo(WARM_REQUESTS, entries, { connections: CONNECTIONS, seconds: WARM_SECONDS });
+    await warmTo(WARM_REQUESTS, entries, { connections: CONNECTIONS, seconds: warmSeconds });
     say('trace: windows');
-    const costs = await alternate(entries, { rounds: ROUNDS, connections: CONNECTIONS, seconds: WINDOW_SECONDS });
+    const costs = await alternate(entries, { rounds, connections: CONNECTIONS, seconds: WINDOW_SECONDS });
     const [withTrace, without] = costs;
     return {
       what: 'trace of a request, of its processor time',
       value: 100 * ((withTrace?.toBare ?? Number.NaN) - 1),
       most: MOST_PERCENT,
       unit: '%',
-      note: `${withTrace?.cpu.toFixed(0)} us with it, ${without?.cpu.toFixed(0)} us without, medians of ${ROUNDS} windows`,
+      note: `${withTrace?.cpu.toFixed(0)} us with it, ${without?.cpu.toFixed(0)} us without, medians of ${rounds} windows`,
     };
   } finally {
     for (const subject of subjects) await subject.stop();
