@@ -1,66 +1,18 @@
-/** Requests as they come: filters, a fallback in the waterfall, reasons of routing, and a key's own list. */
+/** Requests as they come: filters, a key's own list, and conversations with their tools. */
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { Browser } from 'playwright-core';
-import { answerJson, KEY, startUpstream, type TestGateway, type TestUpstream } from '../../test/gateway/harness.ts';
-import {
-  ask,
-  assertSound,
-  openBrowser,
-  signInAsAdmin,
-  signInWithKey,
-  startGatewayForOperators,
-  THEMES,
-  type Theme,
-} from './browser.ts';
+import { KEY, type TestGateway } from '../../test/gateway/harness.ts';
+import { assertSound, openBrowser, signInAsAdmin, signInWithKey, startGatewayForOperators, THEMES } from './browser.ts';
 
 let browser: Browser;
 let gateway: TestGateway;
-let overloaded: TestUpstream;
 
 before(async () => {
-  overloaded = await startUpstream((_call, response) => answerJson(response, { error: { message: 'Busy.' } }, 503));
-  const provider = `{ type: openai-compatible, base_url: "${overloaded.url}/v1", api_key: x, models: [{ id: m }] }`;
-  const models =
-    '{ demo/house: { endpoints: [{ provider: busy, model: m }, { provider: sandbox, model: echo, priority: 1 }] } }';
-  [browser, gateway] = await Promise.all([
-    openBrowser(),
-    startGatewayForOperators(`providers: { busy: ${provider} }\nmodels: ${models}`),
-  ]);
+  [browser, gateway] = await Promise.all([openBrowser(), startGatewayForOperators()]);
 });
-after(() => Promise.all([browser.close(), gateway.close(), overloaded.close()]));
-
-for (const theme of ['light', 'dark'] satisfies Theme[]) {
-  test(`a request appears by itself, and its fallback is in the waterfall, in the ${theme} theme`, async () => {
-    const visitor = await signInAsAdmin(browser, gateway, '/ui/requests', { theme });
-    const { page } = visitor;
-    await page
-      .getByRole('row', { name: /sandbox.tools/ })
-      .first()
-      .waitFor();
-    // After its failure the first endpoint rests, so that only one request falls back.
-    if (theme === 'light') assert.equal((await ask(gateway, KEY, 'demo/house')).status, 200);
-    const row = page.getByRole('row', { name: /2 attempts/ });
-    await row.waitFor();
-    await assertSound(visitor);
-    await row.getByRole('button').press('Enter');
-    const panel = page.getByRole('dialog', { name: 'Request' });
-    await panel.getByText(/Answered by sandbox.echo .* attempt 2 after/).waitFor();
-    await panel
-      .getByRole('img', { name: /Began after .*503/ })
-      .or(panel.getByText(/busy.m/))
-      .first()
-      .waitFor();
-    await panel.getByRole('heading', { name: 'Candidates' }).waitFor();
-    await assertSound(visitor);
-    const address = page.url();
-    await page.goto(address);
-    await panel.getByText(/attempt 2 after/).waitFor();
-    await page.keyboard.press('Escape');
-    await panel.waitFor({ state: 'hidden' });
-  });
-}
+after(() => Promise.all([browser.close(), gateway.close()]));
 
 test('filters are in the address, and what fits none is said in a sentence', async () => {
   const visitor = await signInAsAdmin(browser, gateway, '/ui/requests');

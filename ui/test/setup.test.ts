@@ -1,18 +1,16 @@
-/** Setup from the link of a start to the first request, settings, and the keyboard of all pages. */
+/** Settings, and the keyboard of all pages. */
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { Browser } from 'playwright-core';
 import { KEY, type TestGateway } from '../../test/gateway/harness.ts';
 import {
-  ask,
   assertSound,
   openBrowser,
   signInAsAdmin,
   signInWithKey,
   startGatewayForOperators,
   type Theme,
-  visit,
 } from './browser.ts';
 
 let browser: Browser;
@@ -22,39 +20,6 @@ before(async () => {
   [browser, gateway] = await Promise.all([openBrowser(), startGatewayForOperators()]);
 });
 after(() => Promise.all([browser.close(), gateway.close()]));
-
-test('a one-time link leads to setup: a key is made, a provider is tested, and the first request is seen', async () => {
-  const admin = await signInAsAdmin(browser, gateway);
-  const url = await admin.page.evaluate<string>(`(async () => {
-    const headers = { 'content-type': 'application/json', 'x-polygate-ui': '1' };
-    const response = await fetch('/ui/session/links', { method: 'POST', headers, body: '{"role":"admin"}' });
-    return (await response.json()).data.url;
-  })()`);
-  const visitor = await visit(browser, url.replace('/ui#', '/ui/setup#'));
-  const { page } = visitor;
-  await page.getByRole('heading', { name: 'Setup' }).waitFor();
-  await page.getByText('Waiting for a request').waitFor();
-  await page.getByRole('button', { name: 'Test sandbox' }).click();
-  await page.getByText(/It answers: \d+ models/).waitFor();
-  await assertSound(visitor);
-  await page.getByLabel('Or make one, named').fill('newcomer');
-  await page.getByRole('button', { name: 'Make a key' }).click();
-  const secret =
-    (await page
-      .getByText(/^sk-pg-\S+$/)
-      .first()
-      .textContent()) ?? '';
-  await page.getByRole('button', { name: 'LangChain' }).click();
-  await page.getByText(secret).nth(1).waitFor();
-  assert.equal((await ask(gateway, secret)).status, 200);
-  await page.getByText(/It has come: sandbox.echo, completed/).waitFor();
-  await assertSound(visitor);
-  await page.getByRole('link', { name: 'See how it was routed' }).click();
-  await page
-    .getByRole('dialog', { name: 'Request' })
-    .getByText(/Answered by sandbox.echo/)
-    .waitFor();
-});
 
 for (const theme of ['light', 'dark'] satisfies Theme[]) {
   test(`sessions are listed and ended, and the theme is chosen, in the ${theme} theme`, async () => {

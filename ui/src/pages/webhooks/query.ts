@@ -58,6 +58,9 @@ export interface ReceiverFigures {
 
 const LOOK_EVERY_MS = 3000;
 const FIGURES_EVERY_MS = 15_000;
+const REPLAY_LOOK_EVERY_MS = 500;
+/** A receiver has less time to answer. */
+const REPLAY_LOOKS = 60;
 
 /** Newest first; asked again while one of them is on its way. */
 export function useDeliveries({ key, ...filters }: DeliveryFilters) {
@@ -124,14 +127,23 @@ export function receiverList(isOperator: boolean) {
   });
 }
 
+/** Goes on until the attempt has ended, so that it is shown. */
 export function useReplay(task: string) {
   const { isOperator } = useSession();
   const queries = useQueryClient();
+  const asked = deliveryOf(isOperator, task);
   return useMutation({
-    mutationFn: () =>
-      request(isOperator ? `/admin/v1/deliveries/${task}/replay` : `/v1/videos/${task}/deliveries/replay`, {
+    async mutationFn() {
+      const before = await queries.fetchQuery({ ...asked, staleTime: 0 });
+      await request(isOperator ? `/admin/v1/deliveries/${task}/replay` : `/v1/videos/${task}/deliveries/replay`, {
         method: 'POST',
-      }),
+      });
+      for (let look = 0; look < REPLAY_LOOKS; look++) {
+        await new Promise((looked) => setTimeout(looked, REPLAY_LOOK_EVERY_MS));
+        const { attempts } = await queries.fetchQuery({ ...asked, staleTime: 0 });
+        if (attempts.length > before.attempts.length) return;
+      }
+    },
     onSettled: () => queries.invalidateQueries({ queryKey: ['deliveries'] }),
   });
 }
