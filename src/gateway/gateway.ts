@@ -25,6 +25,7 @@ import { bodyMemoryOf } from './body-memory.ts';
 import { countCooldown } from './cooldown-events.ts';
 import { openDashboard } from './dashboard.ts';
 import { openSecrets } from './encryption.ts';
+import { startEndpointSnapshots } from './endpoint-snapshots.ts';
 import type { GatewayOptions } from './gateway-options.ts';
 import { type ConfigParts, createOperationReadings } from './operation-readings.ts';
 import { createProviderRegistry } from './provider-registry.ts';
@@ -222,13 +223,12 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
     operator: { token: config.admin?.token, local: isLoopback(host) },
   };
   const app = createApp(appOptions);
-  let endNotices = async () => {};
-  let endPriceLooks = () => {};
+  /** What goes on beside requests. */
+  const ends: (() => void | Promise<void>)[] = [];
 
   async function close(grace?: number): Promise<void> {
     parts.models.close();
-    endPriceLooks();
-    await endNotices();
+    for (const end of ends) await end();
     const cancelGrace = grace === undefined ? undefined : clock.after(grace, () => stopping.cancel());
     await Promise.all([app.close(), admin?.close(), tasks.stop(TASK_GRACE_MS), responses.stop(TASK_GRACE_MS)]);
     cancelGrace?.();
@@ -243,10 +243,11 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
     if (config.admin && !worker) admin = await openAdmin(config.admin);
     await tasks.start();
     responses.start(appOptions);
-    if (!worker) endPriceLooks = operation.lookAtPrices(clock, log);
+    if (!worker) ends.push(operation.lookAtPrices(clock, log));
+    ends.push(startEndpointSnapshots({ ...options, ...accounting, clock, routing: state, models, isSole: !process }));
     if (config.notices) {
       const context = { config, keys, userAgent, clock, log, isWorker: worker !== undefined, wake: tasks.wake };
-      endNotices = (await import('./notices.ts')).startNotices({ ...context, ...accounting });
+      ends.push((await import('./notices.ts')).startNotices({ ...context, ...accounting }));
     }
   } catch (error) {
     await close();

@@ -12,6 +12,8 @@ export interface AttemptHistory {
   lastFiveMinutes: AttemptCounts;
   lastHour: AttemptCounts;
   lastDay: AttemptCounts;
+  /** The minutes of the last hour, oldest first. */
+  minutes: AttemptCounts[];
   /** The half hours of the last day, oldest first. */
   halfHours: AttemptCounts[];
   /** The latest ones of the last day, newest first; at most five. */
@@ -29,6 +31,8 @@ export interface ToldLimit {
 }
 
 export interface AttemptLog {
+  /** Number of all attempts. */
+  readonly counted: number;
   /** Counts an attempt that has ended; `failure` where the upstream is at fault. */
   count(id: string, failure?: ErrorCode): void;
   /** Keeps the limits that headers of a response name. */
@@ -67,6 +71,7 @@ const MAX_FAILURES = 5;
 
 export function createAttemptLog(now: () => number): AttemptLog {
   const entries = new Map<string, Entry>();
+  let counted = 0;
 
   function entryOf(id: string): Entry {
     const known = entries.get(id);
@@ -85,7 +90,13 @@ export function createAttemptLog(now: () => number): AttemptLog {
   const isRecent = (at: number) => now() - at < DAY_MS;
 
   return {
-    count: (id, failure) => entryOf(id).count(now(), failure),
+    get counted() {
+      return counted;
+    },
+    count(id, failure) {
+      counted += 1;
+      entryOf(id).count(now(), failure);
+    },
     hear(id, headers) {
       if (!SIGNS.some((name) => headers[name] !== undefined)) return;
       const names = NAMES.find((some) => some.some((name) => headers[name] !== undefined)) ?? [];
@@ -126,6 +137,7 @@ class Entry {
       lastFiveMinutes: sumOf(minutes.slice(-5)),
       lastHour: sumOf(minutes),
       lastDay: sumOf(halfHours),
+      minutes,
       halfHours,
       lastFailures: this.#failures
         .filter(({ at }) => now - at < DAY_MS)

@@ -8,10 +8,10 @@ import { hasPrice, type RoutedEndpoint } from '../../routing/model-directory.ts'
 import type { UseRow } from '../../usage/use-groups.ts';
 import type { UseQuery } from '../../usage/use-query.ts';
 import { reportUse } from '../../usage/use-report.ts';
+import { splitAtLast } from './endpoint-rows.ts';
 import { flag, whole } from './query.ts';
 import type { AdminOptions, AdminRequest } from './request.ts';
 import type { AdminHandlers } from './routes.ts';
-import { splitAtLast } from './routing.ts';
 
 const PAGE = { least: 1, most: 1000, byDefault: 100 };
 const HOUR_MS = 3_600_000;

@@ -172,7 +172,11 @@ const ROUTES = {
     readsOnly: true,
     body: schemas.question,
   },
-  EndpointHealth: { method: 'GET', path: '/admin/v1/health/endpoints', summary: 'Health of endpoints used lately' },
+  EndpointHealth: {
+    method: 'GET',
+    path: '/admin/v1/health/endpoints',
+    summary: 'Health of endpoints used lately, over all gateways',
+  },
   ModelList: {
     method: 'GET',
     path: '/admin/v1/models',

@@ -5,9 +5,9 @@ import { assertValid } from '../../core/json/check.ts';
 import type { Json } from '../../core/json/json.ts';
 import { explain } from '../../inference/explain.ts';
 import { protocolOf } from '../../protocols/index.ts';
-import type { AttemptHistory, ToldLimit } from '../../routing/attempt-log.ts';
-import { type EndpointHealth, endpointHealth } from '../../routing/endpoint-health.ts';
 import { createRoutingState } from '../../routing/state.ts';
+import type { StoredEndpointSnapshot } from '../../store/operations/endpoint-snapshots.ts';
+import { endpointRows, mergeEndpoints, readSnapshot } from './endpoint-rows.ts';
 import { iso } from './key-object.ts';
 import type { AdminOptions, AdminRequest } from './request.ts';
 import type { AdminHandlers } from './routes.ts';
@@ -15,7 +15,17 @@ import { type Question, question } from './schema.ts';
 
 type RoutingHandlers = Pick<AdminHandlers, 'Explanation' | 'EndpointHealth'>;
 
-export function createRoutingHandlers({ models, routing, refusesHostedTools, clock }: AdminOptions): RoutingHandlers {
+/** Snapshots that are read, of 64 KiB each at most. */
+const MAX_SNAPSHOTS = 32;
+
+export function createRoutingHandlers({
+  models,
+  routing,
+  refusesHostedTools,
+  clock,
+  store,
+  instance,
+}: AdminOptions): RoutingHandlers {
   async function explanation({ body }: AdminRequest): Promise<Json> {
     assertValid(question, body);
     const { protocol: id, body: request, policy, ideal = false, model = request?.model } = body as Question;
@@ -39,56 +49,29 @@ export function createRoutingHandlers({ models, routing, refusesHostedTools, clo
     return { data: data as unknown as Json };
   }
 
-  /** The id of a credential is derived from it: its number is shown instead. */
-  function encodeHealth({ id, cooldownMs, streamed, whole, history, limits, ...state }: EndpointHealth): Json {
-    const [endpoint = '', credentialId] = splitAtLast(id, '#');
-    const [provider = ''] = endpoint.split('/', 1);
-    const credentials = models().providers.get(provider)?.credentials;
-    const credential = credentials?.find(credentialId ?? '');
-    const rest = credential?.cooldown() ?? 0;
-    return {
-      endpoint,
-      credential: credential?.number ?? null,
-      credentials: credentials?.all().length ?? null,
-      ...state,
-      ...(rest > 0 && { credential_cooldown_ms: Math.ceil(rest) }),
-      ...(cooldownMs !== undefined && { cooldown_ms: cooldownMs }),
-      ...(streamed && { streamed: encodeTimings(streamed) }),
-      ...(whole && { whole: encodeTimings(whole) }),
-      ...(history && { history: encodeHistory(history, clock.now()) }),
-      limits: limits.map((limit) => encodeLimit(limit, clock.now())),
-    };
+  /** What other gateways last wrote; undefined where the store does not answer. */
+  async function knownToOthers(): Promise<StoredEndpointSnapshot[] | undefined> {
+    try {
+      return await store.call('endpointSnapshots', { except: instance, now: store.now(), limit: MAX_SNAPSHOTS });
+    } catch {
+      return undefined;
+    }
   }
 
   async function health(): Promise<Json> {
-    return { data: endpointHealth(routing).map(encodeHealth) };
+    const now = clock.now();
+    const others = await knownToOthers();
+    const own = { instance, at: now, isGone: false, rows: endpointRows({ routing, models }, now) };
+    // Times of the store's clock, by their age.
+    const known = (others ?? []).flatMap(({ instance: id, at, snapshot, heartbeatUntil }) => {
+      const rows = readSnapshot(snapshot);
+      return rows ? [{ instance: id, at: now - (store.now() - at), isGone: heartbeatUntil === undefined, rows }] : [];
+    });
+    const gateways = [own, ...known].map(({ instance: id, at, isGone, rows }) => ({
+      ...{ id, answers: id === instance, gone: isGone, known_at: iso(at), endpoints: rows.length },
+    }));
+    return { data: mergeEndpoints([own, ...known], now), complete: others !== undefined, gateways } as unknown as Json;
   }
 
   return { Explanation: explanation, EndpointHealth: health };
-}
-
-function encodeTimings({ firstByte, throughput }: NonNullable<EndpointHealth['whole']>): Json {
-  return { first_byte_seconds: firstByte, ...(throughput && { tokens_per_second: throughput }) };
-}
-
-function encodeHistory(history: AttemptHistory, now: number): Json {
-  const { lastFiveMinutes, lastHour, lastDay, halfHours, lastFailures } = history;
-  return {
-    last_5_minutes: lastFiveMinutes,
-    last_hour: lastHour,
-    last_day: lastDay,
-    half_hours: halfHours,
-    last_failures: lastFailures.map(({ code, millisecondsAgo }) => ({ code, at: iso(now - millisecondsAgo) })),
-  } as unknown as Json;
-}
-
-function encodeLimit({ kind, limit, remaining, reset, millisecondsAgo }: ToldLimit, now: number): Json {
-  const told = { limit: limit ?? null, remaining: remaining ?? null, reset: reset ?? null };
-  return { kind: kind.replace('-', '_'), ...told, told_at: iso(now - millisecondsAgo) };
-}
-
-/** Parts before and behind the last mark. */
-export function splitAtLast(text: string, mark: string): string[] {
-  const at = text.lastIndexOf(mark);
-  return at < 0 ? [text] : [text.slice(0, at), text.slice(at + mark.length)];
 }

@@ -8,6 +8,7 @@ import * as conversations from './conversations.ts';
 import * as dashboard from './dashboard.ts';
 import * as deliveries from './deliveries.ts';
 import * as deliveryLists from './delivery-lists.ts';
+import * as endpointSnapshots from './endpoint-snapshots.ts';
 import * as engine from './engine.ts';
 import * as figures from './figures.ts';
 import * as instances from './instances.ts';
@@ -36,6 +37,7 @@ import * as videos from './videos.ts';
 import * as webhookSecrets from './webhook-secrets.ts';
 
 export const operations = {
+  ...endpointSnapshots,
   ...engine,
   ...keys,
   ...audit,

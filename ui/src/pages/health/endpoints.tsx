@@ -54,6 +54,7 @@ function Row({ endpoint }: { endpoint: Endpoint }) {
         </span>
         {cause && <div className="mt-0.5 text-dim">{cause}</div>}
         {history && <Failures failures={history.last_failures} />}
+        <Gateways endpoint={endpoint} />
       </td>
       <td>{history && <Strip endpoint={name} halfHours={history.half_hours} day={history.last_day} />}</td>
       <Success counts={history?.last_5_minutes} />
@@ -74,6 +75,42 @@ function Row({ endpoint }: { endpoint: Endpoint }) {
       </td>
     </tr>
   );
+}
+
+/** What each gateway knows, where it is more than one. */
+function Gateways({ endpoint: { gateways, told_by: worst } }: { endpoint: Endpoint }) {
+  if (gateways.length < 2) return null;
+  const isAlike = gateways.every((one) => wordOf(one) === wordOf(gateways[0]));
+  return (
+    <details className="mt-0.5 text-dim">
+      <summary className="min-h-[24px] cursor-pointer content-center">
+        {isAlike ? (
+          `${gateways.length} gateways`
+        ) : (
+          <>
+            says {shortOf(worst)}, of {gateways.length} gateways
+          </>
+        )}
+      </summary>
+      {gateways.map((one) => (
+        <div key={one.id} className="whitespace-nowrap">
+          <span className="font-mono" title={one.id}>
+            {shortOf(one.id)}
+          </span>{' '}
+          {wordOf(one)}, {successOf(one.last_day) ?? 'none'} of {formatCount(one.last_day.attempts)} in 24 h
+        </div>
+      ))}
+    </details>
+  );
+}
+
+const wordOf = (one: Endpoint['gateways'][number] | undefined): string =>
+  !one || one.state === null ? 'gone' : toneOf({ ...one, state: one.state })[1];
+
+/** Of a worker its place, of a gateway the beginning of its id. */
+function shortOf(id: string): string {
+  const [gateway = '', worker] = id.split('/');
+  return gateway.slice(0, 8) + (worker ? `/${worker}` : '');
 }
 
 /** The newest one; the others on a click. */
@@ -136,7 +173,11 @@ function msOf(seconds: number): string {
   return `${formatCount(Math.round(seconds * 1000))} ms`;
 }
 
-function toneOf({ state, cause, credential_cooldown_ms: resting }: Endpoint): [Tone, string] {
+function toneOf({
+  state,
+  cause,
+  credential_cooldown_ms: resting,
+}: Pick<Endpoint, 'state' | 'cause' | 'credential_cooldown_ms'>): [Tone, string] {
   if (state === 'open') return ['bad', 'resting'];
   if (resting) return ['warn', 'credential rests'];
   if (state !== 'closed') return ['warn', 'on trial'];

@@ -2,7 +2,6 @@
 
 import { useQuery } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
-import { KnownHere } from '../../parts/known-here.tsx';
 import { Age, Time } from '../../parts/numbers.tsx';
 import { Card, Page } from '../../parts/page.tsx';
 import { Empty, Loaded } from '../../parts/states.tsx';
@@ -10,7 +9,7 @@ import { Status } from '../../parts/status.tsx';
 import { numbers, Table } from '../../parts/table.tsx';
 import { TableTools } from '../../parts/table-tools.tsx';
 import { ENDPOINT_COLUMNS, ENDPOINT_TABLE, EndpointTable } from './endpoints.tsx';
-import { EVERY_MS, endpointHealth, type Replicas, replicaList } from './query.ts';
+import { type EndpointList, EVERY_MS, endpointHealth, type Replicas, replicaList } from './query.ts';
 import { StoreCard } from './store.tsx';
 
 export function HealthPage() {
@@ -26,12 +25,12 @@ export function HealthPage() {
         title="Endpoints"
         actions={
           <div className="flex flex-wrap items-center gap-3">
-            <KnownHere />
+            {endpoints.data && <Sources list={endpoints.data} />}
             <TableTools
               table={ENDPOINT_TABLE}
               columns={ENDPOINT_COLUMNS}
               file="endpoints"
-              rows={endpoints.data ?? []}
+              rows={endpoints.data?.data ?? []}
               same={{
                 path: '/admin/v1/health/endpoints',
                 command: 'polygate top --once',
@@ -41,7 +40,7 @@ export function HealthPage() {
           </div>
         }
       >
-        <Loaded asked={endpoints}>{(all) => <EndpointTable endpoints={all} />}</Loaded>
+        <Loaded asked={endpoints}>{({ data }) => <EndpointTable endpoints={data} />}</Loaded>
       </Card>
       <Card
         title="Gateways"
@@ -62,6 +61,18 @@ export function HealthPage() {
   );
 }
 
+/** Whose knowledge the endpoints are. */
+function Sources({ list: { complete, gateways } }: { list: EndpointList }) {
+  if (!complete) return <span className="text-warn">as this gateway alone knows them: the store does not answer</span>;
+  const gone = gateways.filter((one) => one.gone).length;
+  const alive = gateways.length - gone;
+  const words = [
+    ...(alive > 1 ? [`as ${alive} gateways know them`] : []),
+    ...(gone > 0 ? [`with counts of ${gone} that ran before`] : []),
+  ];
+  return words.length === 0 ? null : <span className="text-dim">{words.join(', ')}</span>;
+}
+
 /** Names the gateways that give no sign, and those that went while the page was open. */
 function Partial({ replicas }: { replicas: Replicas['data'] | undefined }) {
   const gone = useGone(replicas);
@@ -72,7 +83,7 @@ function Partial({ replicas }: { replicas: Replicas['data'] | undefined }) {
       {silent.map(({ id, role, seen_at: seen }) => (
         <p key={id}>
           {role === 'worker' ? 'Worker' : 'Gateway'} <span className="break-all font-mono">{id}</span> gives no sign:
-          its last one was <Age at={Date.parse(seen)} />. What it knows is missing here.
+          its last one was <Age at={Date.parse(seen)} />. Of endpoints it is shown what it knew then.
         </p>
       ))}
       {gone.map(({ id, role }) => (

@@ -1,4 +1,4 @@
-/** Health of endpoints and gateways, as the gateway that answers knows it. */
+/** Health of endpoints, as all gateways of the store know it, and of gateways. */
 
 import { queryOptions } from '@tanstack/react-query';
 import { api, bodyOf } from '../../api.ts';
@@ -35,6 +35,24 @@ export interface Endpoint {
   };
   /** What the upstream told of the account in its headers. */
   limits: { kind: string; limit: number | null; remaining: number | null; reset: string | null; told_at: string }[];
+  /** The gateway whose state it is: the worst. */
+  told_by: string;
+  gateways: {
+    id: string;
+    /** Null of one that is gone: its counts alone are here. */
+    state: string | null;
+    cause?: string;
+    cooldown_ms?: number;
+    last_5_minutes: Counts;
+    last_day: Counts;
+  }[];
+}
+
+export interface EndpointList {
+  data: Endpoint[];
+  /** Whether the store told what other gateways know. */
+  complete: boolean;
+  gateways: { id: string; answers: boolean; gone: boolean; known_at: string; endpoints: number }[];
 }
 
 export interface Replicas {
@@ -61,7 +79,7 @@ export const EVERY_MS = 5000;
 export const endpointHealth = queryOptions({
   queryKey: ['health', 'endpoints'],
   refetchInterval: EVERY_MS,
-  queryFn: async () => (await bodyOf<{ data: Endpoint[] }>(api.GET('/admin/v1/health/endpoints'))).data,
+  queryFn: () => bodyOf<EndpointList>(api.GET('/admin/v1/health/endpoints')),
 });
 
 export const replicaList = queryOptions({

@@ -4,7 +4,6 @@ import { useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import { useDeferredValue, useMemo } from 'react';
 import { commandWith, pathWith, type SameCall } from '../../parts/copy-as.tsx';
-import { KnownHere } from '../../parts/known-here.tsx';
 import { Card, Page } from '../../parts/page.tsx';
 import { Panel } from '../../parts/panel.tsx';
 import { Empty, ErrorNotice, Loaded } from '../../parts/states.tsx';
@@ -18,6 +17,7 @@ import { FilterBar } from './filter-bar.tsx';
 import { type ModelFilters, matching } from './filters.ts';
 import { keepingNothing, type Model, modelList, providerOf } from './query.ts';
 import { columnsOf, MAX_COMPARED, ModelTable } from './rows.tsx';
+import { TimesKnownHere } from './times-known-here.tsx';
 
 const route = getRouteApi('/models');
 
@@ -29,8 +29,7 @@ export function ModelsPage() {
       title="Models"
       about={
         <>
-          Every model that this gateway offers. Prices are USD for a million tokens.{' '}
-          {isOperator && <KnownHere what="Times are" />}
+          Every model that this gateway offers. Prices are USD for a million tokens. {isOperator && <TimesKnownHere />}
         </>
       }
     >

@@ -120,5 +120,9 @@ const TONES: Record<VideoTask['status'], Tone> = {
 
 export function VideoStatus({ task: { status, progress, error_code: code } }: { task: VideoTask }) {
   const share = status === 'in_progress' && progress !== undefined ? ` ${progress} %` : '';
-  return <Status tone={TONES[status]}>{`${status.replace('_', ' ')}${share}${code && code !== status ? `: ${code}` : ''}`}</Status>;
+  return (
+    <Status
+      tone={TONES[status]}
+    >{`${status.replace('_', ' ')}${share}${code && code !== status ? `: ${code}` : ''}`}</Status>
+  );
 }

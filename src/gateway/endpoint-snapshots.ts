@@ -1,0 +1,54 @@
+/** Snapshots of endpoints: what this process knows of those that it uses, written for other gateways and for its next start. */
+
+import type { Logger } from 'pino';
+import { type Clock, every } from '../core/clock.ts';
+import type { EndpointSource } from '../http/admin/endpoint-rows.ts';
+import { HEARTBEAT_INTERVAL_MS } from '../store/instance.ts';
+import type { Store } from '../store/store.ts';
+
+export interface EndpointSnapshotOptions extends EndpointSource {
+  store: Pick<Store, 'call' | 'engine' | 'now'>;
+  clock: Pick<Clock, 'now' | 'after'>;
+  log: Pick<Logger, 'warn'>;
+  instance: string;
+  /** It is the only process of its gateway. */
+  isSole: boolean;
+}
+
+/** Interval of a process whose snapshots are for its next start alone. */
+const ALONE_INTERVAL_MS = 60_000;
+
+/** A snapshot an interval at most, and none while nothing was attempted. Returns a function that writes the last one. */
+export function startEndpointSnapshots(options: EndpointSnapshotOptions): () => Promise<void> {
+  const { store, clock, log, instance, isSole, routing } = options;
+  const isAlone = isSole && store.engine === 'sqlite';
+  let written = 0;
+  let running: Promise<void> | undefined;
+
+  async function write(): Promise<void> {
+    const { counted } = routing.attempts;
+    if (counted === written) return;
+    // A start does not need it.
+    const { endpointRows, snapshotOf } = await import('../http/admin/endpoint-rows.ts');
+    const snapshot = snapshotOf(endpointRows(options, clock.now()));
+    await store.call('storeEndpointSnapshot', { instance, at: store.now(), snapshot });
+    written = counted;
+  }
+
+  function writeOnce(): Promise<void> {
+    running ??= write()
+      .catch((error) => log.warn({ problem: error.message }, 'what is known of endpoints could not be written'))
+      .finally(() => {
+        running = undefined;
+      });
+    return running;
+  }
+
+  const interval = isAlone ? ALONE_INTERVAL_MS : HEARTBEAT_INTERVAL_MS;
+  const cancel = every(clock, interval, () => void writeOnce(), { background: true });
+  return async () => {
+    cancel();
+    await running;
+    await writeOnce();
+  };
+}
