@@ -180,7 +180,8 @@ function Headline({ data, rate, filters, zone }: HeadlineProps) {
         value={formatCount(data.running)}
         note={
           <>
-            {rate && formatRate(rate.requests)} <RunningNote ignored={data.running_ignores} />
+            {rate && formatRate(rate.requests)}
+            <RunningNote ignored={data.running_ignores} />
           </>
         }
       />
@@ -275,7 +276,7 @@ function costNote({ unknown_costs: unknown }: RequestSummary, perHour: number | 
 function RunningNote({ ignored }: { ignored: readonly string[] }) {
   if (ignored.length === 0) return null;
   const names = ignored.map((name) => name.replaceAll('_', ' ')).join(', ');
-  return <span title={`Counted without the filter by ${names}`}>{`any ${names}`}</span>;
+  return <span title={`Counted without the filter by ${names}`}>{` any ${names}`}</span>;
 }
 
 /** What is not a failure, and no whole answer either. */
