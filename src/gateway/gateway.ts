@@ -110,15 +110,9 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
     async prepare(request, { provider, dialect }, client) {
       if (parts.config.responses.hostedTools === 'refuse') requireWebSearch(request);
       await refusePrivateUrls(request);
-      await inlineMedia(
-        request,
-        {
-          typed: protocolOf(dialect.protocol).operations.complete.needsMediaTypes === true,
-          inline: provider.inlinesMedia === true,
-          client,
-        },
-        options.fetchBytes ?? tasks.fetchBytes,
-      );
+      const typed = protocolOf(dialect.protocol).operations.complete.needsMediaTypes === true;
+      const inline = provider.inlinesMedia === true;
+      await inlineMedia(request, { typed, inline, client }, options.fetchBytes ?? tasks.fetchBytes);
     },
   });
 

@@ -68,7 +68,11 @@ export function createRoutingHandlers({
       return rows ? [{ instance: id, at: now - (store.now() - at), isGone: heartbeatUntil === undefined, rows }] : [];
     });
     const gateways = [own, ...known].map(({ instance: id, at, isGone, rows }) => ({
-      ...{ id, answers: id === instance, gone: isGone, known_at: iso(at), endpoints: rows.length },
+      id,
+      answers: id === instance,
+      gone: isGone,
+      known_at: iso(at),
+      endpoints: rows.length,
     }));
     return { data: mergeEndpoints([own, ...known], now), complete: others !== undefined, gateways } as unknown as Json;
   }

@@ -1,4 +1,4 @@
-/** What gateways know of their endpoints: a snapshot of each, which the others read. */
+/** Snapshots of endpoint health: one of each gateway, which the others read. */
 
 import { reading, writing } from '../operation.ts';
 
