@@ -39,6 +39,8 @@ const CALLBACKS = `callbacks: { secret: ${SECRET}, allow_cidrs: [127.0.0.1/32], 
 const KEY_OF_ALL = Buffer.from('encryption-key-of-these-replicas').toString('base64');
 const PRICE = '0.000005';
 const HOUR_MS = 3_600_000;
+/** The thread that delivers has the lowest priority, and starts with the first webhook. */
+const FIRST_DELIVERY = { timeout: 90_000 };
 /** One provider is overloaded, so that requests fall back; a request of another model has a price. */
 const yamlWith = (overloaded: string, bucket: string) => `admin: { token: ${TOKEN}, port: 0 }
 ${CALLBACKS}
@@ -218,7 +220,11 @@ for (const { engine, replicas } of SETUPS) {
       await page.getByRole('button', { name: 'Cancel' }).click();
       await client.until(id, 'cancelled');
       await page.goto(`${here.url}/ui/webhooks?open=${id}`);
-      await page.getByRole('dialog', { name: 'Webhook' }).getByText('acknowledged, 204').first().waitFor();
+      await page
+        .getByRole('dialog', { name: 'Webhook' })
+        .getByText('acknowledged, 204')
+        .first()
+        .waitFor(FIRST_DELIVERY);
       assert.deepEqual(visitor.faults, []);
     });
 
@@ -231,13 +237,13 @@ for (const { engine, replicas } of SETUPS) {
       const row = page
         .getByRole('row', { name: /127.0.0.1/ })
         .filter({ has: page.getByRole('img', { name: /refused/ }) });
-      await row.getByRole('img', { name: /^1: refused, 503; (.*; )?one to come$/ }).waitFor();
+      await row.getByRole('img', { name: /^1: refused, 503; (.*; )?one to come$/ }).waitFor(FIRST_DELIVERY);
       // As after its last attempt, which would be half an hour later.
       await change(here, database, `UPDATE delivery SET begun = 11 WHERE task_id = '${id}'`);
       await change(here, database, `UPDATE job SET due_at = 0 WHERE kind = 'webhook' AND ref = '${id}-cancelled'`);
       await row.getByText('exhausted').waitFor();
       await page.reload();
-      const figures = page.getByRole('list', { name: 'Receivers' }).getByRole('button', { name: /127.0.0.1/ });
+      const figures = page.getByRole('region', { name: 'Receivers' }).getByRole('button', { name: /127.0.0.1/ });
       await figures.getByText('50.0 %').waitFor();
       await figures.getByText('1 of 2 delivered').waitFor();
       await figures.getByText(/^failing since /).waitFor();
