@@ -59,7 +59,7 @@ test('a key is made beside the equal command, used, and its first request is see
 test('what the gateway refuses is said at the field', async () => {
   const visitor = await signInAsAdmin(browser, gateway, '/ui/keys?create=true');
   const { page } = visitor;
-  await page.getByLabel('Name').fill('wrong');
+  await page.getByLabel('Name', { exact: true }).fill('wrong');
   await page.getByLabel('Monthly budget').fill('much');
   await page.getByRole('button', { name: 'Create', exact: true }).click();
   await page.getByText('must be USD as a decimal string').first().waitFor();

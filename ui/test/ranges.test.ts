@@ -104,7 +104,7 @@ for (const [theme, width] of [
     const echo = page.getByRole('row', { name: /^sandbox.echo/ });
     await echo.waitFor();
     assert.equal(new URL(page.url()).searchParams.get('from'), null);
-    await echo.getByRole('link', { name: '2', exact: true }).click();
+    await echo.getByRole('link', { name: '2', exact: true }).first().click();
     await page.getByRole('heading', { name: 'Requests', level: 1 }).waitFor();
     await page
       .getByRole('row', { name: /sandbox.echo/ })
@@ -119,6 +119,7 @@ for (const [theme, width] of [
     await page
       .getByRole('row', { name: /^Total/ })
       .getByRole('link', { name: '1', exact: true })
+      .first()
       .click();
     await page.getByRole('row', { name: /sandbox.faulty/ }).waitFor();
     assert.equal(await page.getByRole('region', { name: 'Requests' }).getByRole('row').count(), 2);
@@ -222,7 +223,7 @@ test('the holder of a key sees the own use by the minute, of any time, and the r
   await page.getByRole('row', { name: /^sandbox.reasoner 1 / }).waitFor();
   await assertSound(visitor);
   await assertFits(page);
-  await page.getByRole('link', { name: '2', exact: true }).click();
+  await page.getByRole('link', { name: '2', exact: true }).first().click();
   await page.getByRole('row', { name: /sandbox.reasoner/ }).waitFor();
   assert.equal(await page.getByRole('region', { name: 'Requests' }).getByRole('row').count(), 3);
 });

@@ -153,7 +153,7 @@ function KeyTable({ keys, open, onOpen, onTag }: KeyTableProps) {
             <KeyState state={key.state} />
           </td>
           <td className="max-w-56">
-            {key.owner}
+            {key.owner ?? (tagsOf(key).length === 0 && '—')}
             <span className="flex flex-wrap gap-1">
               {tagsOf(key).map((one) => (
                 <button

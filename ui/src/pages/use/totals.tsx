@@ -117,7 +117,7 @@ function percentOf(part: number, whole: number): string {
 
 function noteOf(now: number, before: number): string {
   if (before === 0) return now === 0 ? 'as before' : 'none before';
-  return `${changeOf(now, before)} to the time before`;
+  return `${changeOf(now, before)} vs before`;
 }
 
 /** In a word. */

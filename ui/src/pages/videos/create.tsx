@@ -85,7 +85,14 @@ function bodyOfForm({ model, prompt, seconds, resolution, aspectRatio, size, see
 }
 
 const choices = (values: readonly (string | number)[] | null | undefined): { hint?: string } =>
-  values && values.length > 0 ? { hint: `One of ${values.join(', ')}.` } : {};
+  values && values.length > 0
+    ? { hint: isSuccessive(values) ? `${values[0]} to ${values.at(-1)}.` : `One of ${values.join(', ')}.` }
+    : {};
+
+/** Three or more whole numbers in a row. */
+function isSuccessive(values: readonly (string | number)[]): boolean {
+  return values.length > 2 && values.every((value, index) => value === Number(values[0]) + index);
+}
 
 interface FormProps extends Pick<CreateVideoProps, 'before' | 'onCreated'> {
   models: readonly VideoModel[];
