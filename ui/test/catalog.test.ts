@@ -5,6 +5,7 @@ import { readFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
 import { answerJson, KEY, startUpstream, type TestGateway, type TestUpstream } from '../../test/gateway/harness.ts';
+import { eventually } from '../../test/gateway/video-client.ts';
 import {
   ask,
   assertFits,
@@ -116,8 +117,8 @@ test('operators see times of late and the last change of a price, in the list, i
 
 /** Waits until these models are shown, and no others. */
 async function assertShown(page: Page, ids: readonly string[]): Promise<void> {
-  const shown = `[...document.querySelectorAll('tbody tr[data-opens] button span:first-child')].map((one) => one.innerText)`;
-  await page.waitForFunction(`${shown}.sort().join() === ${JSON.stringify(ids.join())}`);
+  const names = page.locator('tbody tr[data-opens] button span:first-child');
+  await eventually({}, async () => (await names.allInnerTexts()).toSorted().join() === ids.join());
   await page
     .getByRole('status')
     .getByText(new RegExp(`^${ids.length} of `))

@@ -59,7 +59,7 @@ for (const theme of ['light', 'dark'] satisfies Theme[]) {
     await figures.getByText('On the way').waitFor();
     assert.match(
       (await figures.innerText()).replaceAll(/\s+/g, ' '),
-      /Videos 3 tasks On the way 1 Completed 1 33 % Failed 1 33 %/,
+      /Videos 3 tasks On the way 1 0 queued, 1 in progress Completed 1 33 % Failed 1 33 %/,
     );
     for (const view of ['grid', 'list']) {
       await page.getByRole('button', { name: view, exact: true }).click();

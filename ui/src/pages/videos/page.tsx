@@ -194,10 +194,10 @@ interface SummaryProps {
 }
 
 /** Of all states; each figure leads to its tasks. */
-function Summary({ summary: { tasks, states, cost, seconds, complete }, filters, view }: SummaryProps) {
+function Summary({ summary: { tasks, states, cost, seconds, complete }, filters: { key, model }, view }: SummaryProps) {
   const share = (count: number) => (tasks === 0 ? undefined : `${Math.round((100 * count) / tasks)} %`);
   const linked = (figure: ReactNode, status?: VideoTask['status']) => (
-    <Link to="/videos" search={{ ...filters, view, status }} title="Show these videos" className={FIGURE_LINK}>
+    <Link to="/videos" search={{ key, model, view, status }} title="Show these videos" className={FIGURE_LINK}>
       {figure}
     </Link>
   );
@@ -231,11 +231,12 @@ function modelsOf(models: VideoSummary['models'], chosen: string | undefined): s
   return [...new Set([chosen, ...models.map(({ model }) => model)])].filter((model) => model !== undefined).toSorted();
 }
 
-function sameVideos(isOperator: boolean, { key, status, model }: VideoFilters): SameCall {
-  if (!isOperator) return { path: pathWith('/v1/videos', { status, model }) };
+function sameVideos(isOperator: boolean, { key, status, model, search }: VideoFilters): SameCall {
+  if (!isOperator) return { path: pathWith('/v1/videos', { status, model, search }) };
+  const isWhole = key === undefined && search === undefined;
   return {
-    path: pathWith('/admin/v1/videos', { status, model, key }),
+    path: pathWith('/admin/v1/videos', { status, model, key, search }),
     command: commandWith('polygate videos list', { '--status': status, '--model': model }),
-    note: key === undefined ? undefined : 'The command has no filter for a key.',
+    note: isWhole ? undefined : 'The command has no filter for a key, and no search.',
   };
 }
