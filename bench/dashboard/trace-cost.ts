@@ -13,10 +13,7 @@ const WINDOW_SECONDS = 1.5;
 const ROUNDS = 16;
 const MOST_PERCENT = 3;
 
-export async function measureTraceCost(
-  say: (text: string) => void,
-  { rounds = ROUNDS, warmSeconds = WARM_SECONDS } = {},
-): Promise<BudgetLine> {
+export async function measureTraceCost(say: (text: string) => void): Promise<BudgetLine> {
   const upstreams = await startUpstreams();
   const subjects = [
     await startPolygate({ name: 'trace', upstreams, trace: 'all' }),
@@ -25,16 +22,16 @@ export async function measureTraceCost(
   try {
     const entries = subjects.map((subject) => ({ subject, workload: passthrough }));
     say('trace: warming up');
-    await warmTo(WARM_REQUESTS, entries, { connections: CONNECTIONS, seconds: warmSeconds });
+    await warmTo(WARM_REQUESTS, entries, { connections: CONNECTIONS, seconds: WARM_SECONDS });
     say('trace: windows');
-    const costs = await alternate(entries, { rounds, connections: CONNECTIONS, seconds: WINDOW_SECONDS });
+    const costs = await alternate(entries, { rounds: ROUNDS, connections: CONNECTIONS, seconds: WINDOW_SECONDS });
     const [withTrace, without] = costs;
     return {
       what: 'trace of a request, of its processor time',
       value: 100 * ((withTrace?.toBare ?? Number.NaN) - 1),
       most: MOST_PERCENT,
       unit: '%',
-      note: `${withTrace?.cpu.toFixed(0)} us with it, ${without?.cpu.toFixed(0)} us without, medians of ${rounds} windows`,
+      note: `${withTrace?.cpu.toFixed(0)} us with it, ${without?.cpu.toFixed(0)} us without, medians of ${ROUNDS} windows`,
     };
   } finally {
     for (const subject of subjects) await subject.stop();

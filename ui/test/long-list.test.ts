@@ -5,11 +5,12 @@ import { after, before, test } from 'node:test';
 import type { Browser } from 'playwright-core';
 import type { TestGateway } from '../../test/gateway/harness.ts';
 import { assertSound, openBrowser, signInAsAdmin, startGatewayForOperators } from './browser.ts';
-import { addRecords, scrollUntil } from './long-list.ts';
+import { addRecords, scrollFrames, scrollUntil } from './long-list.ts';
 
 const COUNT = 900;
 /** A window of 900 px with its margins has about 50. */
 const MOST_ROWS = 80;
+const LONG_FRAME_MS = 50;
 
 let browser: Browser;
 let gateway: TestGateway;
@@ -36,6 +37,10 @@ test('a list is asked for while it is scrolled, and has only the rows in view', 
   const head = await page.getByRole('columnheader', { name: 'Model' }).boundingBox();
   assert.ok(head && head.y >= 0 && head.y < 50, `the head stays in view, not at ${head?.y}`);
   await assertSound(visitor);
+  const { busy } = await scrollFrames(page);
+  const median = busy.toSorted((one, other) => one - other)[busy.length >> 1] ?? Number.NaN;
+  assert.ok(median < LONG_FRAME_MS, `a frame takes ${median} ms of processor time`);
+
   await page.evaluate('scrollTo(0, document.documentElement.scrollHeight)');
   await last.getByRole('button').focus();
   // What has the focus leaves the document, and the keys go on from there.

@@ -224,6 +224,7 @@ test('the holder of a key sees the own use by the minute, of any time, and the r
   await assertSound(visitor);
   await assertFits(page);
   await page.getByRole('link', { name: '2', exact: true }).first().click();
+  await page.getByRole('heading', { name: 'Requests', level: 1 }).waitFor();
   await page.getByRole('row', { name: /sandbox.reasoner/ }).waitFor();
   assert.equal(await page.getByRole('region', { name: 'Requests' }).getByRole('row').count(), 3);
 });

@@ -71,7 +71,7 @@ for (const theme of ['light', 'dark'] satisfies Theme[]) {
     }
     await page.getByRole('row', { name: /A paper boat completed test sandbox.video 1 / }).waitFor();
     await assertSound(visitor);
-    await playRange(page, () => page.getByRole('button', { name: 'A paper boat' }).press('Enter'));
+    await playRange(page, () => page.goto(`${gateway.url}/ui/videos?open=${finished}`));
     const panel = page.getByRole('dialog', { name: 'Video' });
     await panel.getByText('accepted', { exact: true }).waitFor();
     await assertSound(visitor);
