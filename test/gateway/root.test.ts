@@ -45,7 +45,11 @@ test("a query parameter that a route of the gateway's own API does not have is r
   const cases = [
     ['/v1/usage?form=2026-01-01', 'Unknown query parameter "form"; it takes from, to, by.', 'form'],
     ['/v1/key?verbose=1', 'Unknown query parameter "verbose"; it takes none.', 'verbose'],
-    ['/v1/videos?limit=1&state=failed', /"state"; it takes limit, order, after, status, model, search, total, format\./, 'state'],
+    [
+      '/v1/videos?limit=1&state=failed',
+      /"state"; it takes limit, order, after, status, model, search, total, format\./,
+      'state',
+    ],
   ] as const;
   for (const [path, message, param] of cases) {
     const response = await get(path);

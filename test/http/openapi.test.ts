@@ -113,7 +113,12 @@ const OTHERS = [
   ...['/', '/healthz', '/readyz', '/metrics', '/openapi.json'],
   ...['/v1/usage', '/v1/generation', '/v1/key', '/v1/credits', '/v1/key/webhook-secret', '/v1/key/webhooks'],
   ...['/v1/self/requests', '/v1/self/requests/summary', '/v1/self/requests/sessions', '/v1/self/usage'],
-  ...['/v1/self/deliveries', '/v1/self/deliveries/receivers', '/v1/self/videos/summary', '/v1/self/models/price-changes'],
+  ...[
+    '/v1/self/deliveries',
+    '/v1/self/deliveries/receivers',
+    '/v1/self/videos/summary',
+    '/v1/self/models/price-changes',
+  ],
 ];
 
 describe('every page is in it', () => {
