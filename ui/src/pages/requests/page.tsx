@@ -4,33 +4,22 @@ import { getRouteApi } from '@tanstack/react-router';
 import { Pause, Play } from 'lucide-react';
 import { lazy, Suspense, useEffect } from 'react';
 import { CopyButton } from '../../parts/button.tsx';
-import { formatCount, formatMs, formatShort, Money, Time, TimeZone } from '../../parts/numbers.tsx';
-import { Card, Figure, Figures, Page } from '../../parts/page.tsx';
+import { Time, TimeZone } from '../../parts/numbers.tsx';
+import { Card, Page } from '../../parts/page.tsx';
 import { Panel } from '../../parts/panel.tsx';
 import { RangePicker } from '../../parts/range-picker.tsx';
-import { RequestsLink } from '../../parts/requests-link.tsx';
 import { SavedViews } from '../../parts/saved-views.tsx';
 import { Segments } from '../../parts/segments.tsx';
-import { Empty, ErrorNotice, Loaded, LoadingBlock, LoadingRows } from '../../parts/states.tsx';
+import { Empty, ErrorNotice, LoadingRows } from '../../parts/states.tsx';
 import { Older } from '../../parts/table.tsx';
 import { TableTools } from '../../parts/table-tools.tsx';
-import { Unanswered } from '../../parts/unanswered.tsx';
 import { isTyping } from '../../parts/use-list-keys.ts';
 import { useSession } from '../../session.ts';
 import { LOCAL_ZONE, useSpan } from '../../spans.ts';
 import { RequestDetails } from './details.tsx';
 import { FilterBar } from './filter-bar.tsx';
-import {
-  commandOfList,
-  type Filters,
-  pathOfList,
-  type RequestRate,
-  type RequestSummary,
-  rateOf,
-  useNewest,
-  useRequests,
-  useSummary,
-} from './query.ts';
+import { Summary } from './headline.tsx';
+import { commandOfList, pathOfList, useRequests } from './query.ts';
 import { columnsOf, RequestTable } from './rows.tsx';
 import { Sessions } from './sessions.tsx';
 import { useTimeFilter } from './time-filter.ts';
@@ -137,155 +126,6 @@ export function RequestsPage() {
       </Page>
     </TimeZone>
   );
-}
-
-interface SummaryProps {
-  filters: Filters;
-  zone: string;
-  isPaused: boolean;
-}
-
-function Summary({ filters, zone, isPaused }: SummaryProps) {
-  const asked = useSummary(filters, isPaused);
-  const newest = useNewest(filters, isPaused);
-  return (
-    <>
-      {!asked.error && <Unanswered sources={[{ name: 'Requests a second and cost an hour', asked: newest }]} />}
-      <Loaded asked={asked} loading={<LoadingBlock className="h-24" />}>
-        {(data) => <Headline {...{ data, filters, zone }} rate={rateOf(newest.isNow ? newest.data : data)} />}
-      </Loaded>
-    </>
-  );
-}
-
-interface HeadlineProps {
-  data: RequestSummary;
-  rate: RequestRate | undefined;
-  filters: Filters;
-  zone: string;
-}
-
-function Headline({ data, rate, filters, zone }: HeadlineProps) {
-  const failed = data.requests > 0 ? (100 * data.failures) / data.requests : 0;
-  const time = (ms: number | null) => (ms === null ? '—' : formatMs(ms));
-  const isLastHour = !filters.from && !filters.to && hasAll(data);
-  const timesOf = timedWords(data);
-  const span = { from: new Date(data.from), to: new Date(data.to), zone };
-  const { from: _from, to: _to, ...others } = filters;
-  const isOther = filters.status !== undefined && filters.status !== 'failed';
-  return (
-    <Figures>
-      <Figure
-        label="In flight"
-        value={formatCount(data.running)}
-        note={
-          <>
-            {rate && formatRate(rate.requests)}
-            <RunningNote ignored={data.running_ignores} />
-          </>
-        }
-      />
-      <Figure
-        label={isLastHour ? 'Last hour' : 'Requests'}
-        value={
-          <RequestsLink span={span} filters={others}>
-            {formatCount(data.requests)}
-          </RequestsLink>
-        }
-        note={<SpanNote summary={data} />}
-      />
-      <Figure
-        label="Cost"
-        value={
-          <RequestsLink span={span} filters={others}>
-            <Money usd={data.cost} />
-          </RequestsLink>
-        }
-        note={costNote(data, rate?.cost, isLastHour ? 'in the last hour' : 'in this time')}
-      />
-      <Figure
-        label="First byte"
-        value={time(data.first_byte_ms.p50)}
-        note={`p95 ${time(data.first_byte_ms.p95)}${timesOf}`}
-      />
-      <Figure label="Whole answer" value={time(data.total_ms.p50)} note={`p95 ${time(data.total_ms.p95)}${timesOf}`} />
-      <Figure
-        label="Failed"
-        value={
-          <RequestsLink span={span} filters={isOther ? undefined : { ...others, status: 'failed' }}>
-            {percent(failed)}
-          </RequestsLink>
-        }
-        note={
-          data.requests > 0 && (
-            <>
-              {`${percent(100 - failed)} answered`} <span>{brokenOff(data)}</span>
-            </>
-          )
-        }
-      />
-    </Figures>
-  );
-}
-
-/** Very many requests are summed up by whole hours, or only the newest ones are. */
-function hasAll({ complete, timed, requests, times_estimated: estimated }: RequestSummary): boolean {
-  return complete && timed === requests && !estimated;
-}
-
-function SpanNote({ summary }: { summary: RequestSummary }) {
-  const { from, complete } = summary;
-  if (hasAll(summary)) return 'requests';
-  return (
-    <>
-      {complete ? '' : 'newest ones, '}since <Time at={from} withDate={false} />
-    </>
-  );
-}
-
-/** Which requests the times are of, where these are not the records of all. */
-function timedWords({ timed, requests, times_estimated: estimated }: RequestSummary): string {
-  if (!estimated) return timed < requests ? ` of the newest ${formatShort(timed)}` : '';
-  return timed < requests ? ` of ${formatShort(timed)} that are counted` : ` of all ${formatShort(timed)}`;
-}
-
-function percent(share: number): string {
-  return `${share.toFixed(Number.isInteger(share) || (share >= 10 && share <= 90) ? 0 : 1)} %`;
-}
-
-/** By the minute, or the hour, where few come. */
-function formatRate(perSecond: number): string {
-  const [count, unit] =
-    perSecond >= 0.1 ? [perSecond, 's'] : perSecond >= 1 / 600 ? [60 * perSecond, 'min'] : [3600 * perSecond, 'h'];
-  return `${count.toLocaleString('en-US', { maximumFractionDigits: count < 100 ? 1 : 0 })} req/${unit}`;
-}
-
-/** `perHour` is in USD, of the moment where the time goes on. */
-function costNote({ unknown_costs: unknown }: RequestSummary, perHour: number | undefined, time: string) {
-  const digits = perHour && perHour < 0.1 ? { maximumSignificantDigits: 2 } : { maximumFractionDigits: 2 };
-  const known = perHour === undefined ? undefined : `$${perHour.toLocaleString('en-US', digits)}/h`;
-  if (unknown === 0) return known ?? time;
-  return (
-    <>
-      {known} <span className="text-warn">{`${known ? '+ ' : 'of '}${formatCount(unknown)} unknown`}</span>
-    </>
-  );
-}
-
-/** How a request ends is not known before. */
-function RunningNote({ ignored }: { ignored: readonly string[] }) {
-  if (ignored.length === 0) return null;
-  const names = ignored.map((name) => name.replaceAll('_', ' ')).join(', ');
-  return <span title={`Counted without the filter by ${names}`}>{` any ${names}`}</span>;
-}
-
-/** What is not a failure, and no whole answer either. */
-function brokenOff({ partial, interrupted }: RequestSummary): string {
-  const counts = { partial, interrupted };
-  return Object.entries(counts)
-    .filter(([, count]) => count > 0)
-    .map(([name, count]) => `${formatCount(count)} ${name}`)
-    .join(', ');
 }
 
 function NoRequests({ isFiltered }: { isFiltered: boolean }) {
