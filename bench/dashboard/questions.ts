@@ -32,6 +32,11 @@ export function questionsUntil(last: number): Question[] {
     ['requests of a model', LIST_MS, (round) => `requests?model=p${round % 6}/m-${round}`],
     ['failed requests', LIST_MS, (round) => `requests?status=failed&to=${iso(last - round * HOUR_MS)}`],
     ['summary of an hour', LIST_MS, (round) => `requests/summary?from=${iso(last - (round + 1) * HOUR_MS)}`],
+    [
+      'summary of 30 days, percentiles',
+      REPORT_MS,
+      (round) => `requests/summary?${month}&to=${iso(last - round * HOUR_MS)}`,
+    ],
     ['requests of no model', RARE_MS, (round) => `requests?model=p9/m-${round}`],
     ['requests of no tag', RARE_MS, (round) => `requests?tag=team%3Dnone-${round}`],
     ['requests over 60 s, 1 in 10,000', RARE_MS, (round) => `requests?slower_than=${60_000 + round}`],

@@ -1,7 +1,13 @@
 /** Made-up records of requests with their hourly sums: 90 days, 1,000 keys, 12 models. */
 
 import { DAY_HOURS, firstHour } from '../../src/store/sum-source.ts';
-import { DAY_TABLES, HOUR_KEY_COLUMNS, HOUR_SUM_COLUMNS, PART_KEY_COLUMNS } from '../../src/store/usage-sums.ts';
+import {
+  DAY_TABLES,
+  HOUR_KEY_COLUMNS,
+  HOUR_SUM_COLUMNS,
+  PART_KEY_COLUMNS,
+  TIMES_COLUMN,
+} from '../../src/store/usage-sums.ts';
 import { DAY_MS, DAYS, HOUR_MS, ZONE_MINUTES } from './questions.ts';
 import type { SeededStore } from './stores.ts';
 
@@ -81,10 +87,11 @@ export async function seed(store: SeededStore, options: SeedOptions): Promise<vo
   // Gateways write the sums of an hour one after the other, too.
   for (const [table, keys] of Object.entries({ usage_hour: HOUR_KEY_COLUMNS, usage_part: PART_KEY_COLUMNS })) {
     options.say(`sums of ${table}`);
+    const hasTimes = table === 'usage_part';
     const selected = [...keys.map((name) => columns[name as keyof typeof columns]), ...sums];
     await store.run(
-      `INSERT INTO ${table} (${[...keys, ...HOUR_SUM_COLUMNS].join(', ')})
-       SELECT ${selected.join(', ')} FROM usage_request GROUP BY ${places(keys)} ORDER BY ${places(keys)}`,
+      `INSERT INTO ${table} (${[...keys, ...HOUR_SUM_COLUMNS, ...(hasTimes ? [TIMES_COLUMN] : [])].join(', ')})
+       SELECT ${[...selected, ...(hasTimes ? [store.times.ofRequests] : [])].join(', ')} FROM usage_request GROUP BY ${places(keys)} ORDER BY ${places(keys)}`,
     );
   }
   await sumUpDays(store, options);
@@ -97,11 +104,12 @@ export async function sumUpDays(store: SeededStore, { last, say }: SeedOptions):
   for (const first of [0, ZONE_FIRST_HOUR]) {
     const start = `(hour - ${first}) / ${DAY_HOURS} * ${DAY_HOURS} + ${first}`;
     const isOpen = `${start} + ${DAY_HOURS} <= ${end} AND ${start} NOT IN (SELECT start FROM usage_day_state)`;
-    for (const [table, { keys, hours }] of Object.entries(DAY_TABLES)) {
+    for (const [table, { keys, hours, hasTimes }] of Object.entries(DAY_TABLES)) {
       say(`sums of ${table}`);
+      const sums = [...HOUR_SUM_COLUMNS.map((name) => `sum(${name})`), ...(hasTimes ? [store.times.ofSums] : [])];
       await store.run(
-        `INSERT INTO ${table} (${['start', ...keys, ...HOUR_SUM_COLUMNS].join(', ')})
-         SELECT ${[start, ...keys, ...HOUR_SUM_COLUMNS.map((name) => `sum(${name})`)].join(', ')}
+        `INSERT INTO ${table} (${['start', ...keys, ...HOUR_SUM_COLUMNS, ...(hasTimes ? [TIMES_COLUMN] : [])].join(', ')})
+         SELECT ${[start, ...keys, ...sums].join(', ')}
          FROM ${hours} WHERE ${isOpen} GROUP BY ${places(['start', ...keys])} ORDER BY ${places(['start', ...keys])}`,
       );
     }

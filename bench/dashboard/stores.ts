@@ -4,6 +4,16 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { Client } from 'pg';
+import { addCountFunctions } from '../../src/store/sqlite/transaction.ts';
+import {
+  ARRAY_COUNTS,
+  countTimes,
+  FIRST_BOUND_MS,
+  noCounts,
+  PACKED_COUNTS,
+  packCounts,
+  TIME_BUCKETS,
+} from '../../src/store/time-counts.ts';
 import { endedChildrenTime, parentOf, processorTime } from '../host/proc.ts';
 
 export interface SeededStore {
@@ -18,6 +28,8 @@ export interface SeededStore {
   numbers(first: number, last: number): string;
   /** An integer as text, in hexadecimal. */
   hex(value: string, digits: number): string;
+  /** The column of times in a sum: of requests, and of sums. */
+  times: { ofRequests: string; ofSums: string };
   /** Processor time of the server's processes, those that have ended included, in microseconds; 0 without one on this machine. */
   serverTime(): number;
   close(): Promise<void>;
@@ -34,7 +46,7 @@ export function openSeededStore(engine: Engine, place: string | undefined, folde
 export function openSqlite(data: string): SeededStore {
   let database: DatabaseSync | undefined;
   const opened = () => {
-    database ??= new DatabaseSync(join(data, 'usage.db'), { timeout: 5000 });
+    database ??= withCounts(new DatabaseSync(join(data, 'usage.db'), { timeout: 5000 }));
     return database;
   };
   return {
@@ -49,12 +61,26 @@ export function openSqlite(data: string): SeededStore {
     numbers: (first, last) =>
       `(WITH RECURSIVE number(n) AS (SELECT ${first} UNION ALL SELECT n + 1 FROM number WHERE n < ${last}) SELECT n FROM number)`,
     hex: (value, digits) => `printf('%0${digits}x', ${value})`,
+    times: { ofRequests: 'counted_times(first_byte_ms, total_ms)', ofSums: PACKED_COUNTS.total('times') },
     // Threads of the gateway do its work.
     serverTime: () => 0,
     async close() {
       database?.close();
     },
   };
+}
+
+function withCounts(connection: DatabaseSync): DatabaseSync {
+  addCountFunctions(connection);
+  connection.aggregate('counted_times', {
+    start: noCounts as never,
+    step: ((counts: number[], first_byte_ms: number | null, total_ms: number) => {
+      countTimes(counts, { protocol_in: 'chat', first_byte_ms, total_ms }, 1);
+      return counts;
+    }) as never,
+    result: packCounts as never,
+  });
+  return connection;
 }
 
 async function openPostgres(place: string | undefined): Promise<SeededStore> {
@@ -76,12 +102,27 @@ async function openPostgres(place: string | undefined): Promise<SeededStore> {
     count,
     numbers: (first, last) => `generate_series(${first}::bigint, ${last}) AS number(n)`,
     hex: (value, digits) => `lpad(to_hex(${value}), ${digits}, '0')`,
+    times: {
+      ofRequests: `ARRAY[${[...bucketCounts('first_byte_ms'), ...bucketCounts('total_ms')].join(', ')}]`,
+      ofSums: `CAST(${ARRAY_COUNTS.total('times')} AS integer[])`,
+    },
     serverTime: () => (postmaster === undefined ? 0 : processorTime(postmaster) + endedChildrenTime(postmaster)),
     async close() {
       await client.end();
       await server.close();
     },
   };
+}
+
+/** Counts of the rows whose time is in each bucket; null for none. */
+function bucketCounts(column: string): string[] {
+  return Array.from({ length: TIME_BUCKETS }, (_, index) => {
+    const bounds = [
+      ...(index > 0 ? [`${column} >= ${FIRST_BOUND_MS * 2 ** (index - 1)}`] : []),
+      ...(index < TIME_BUCKETS - 1 ? [`${column} < ${FIRST_BOUND_MS * 2 ** index}`] : []),
+    ];
+    return `NULLIF(CAST(count(*) FILTER (WHERE ${bounds.join(' AND ')}) AS integer), 0)`;
+  });
 }
 
 /** With the memory that a server has by default. */

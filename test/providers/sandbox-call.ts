@@ -2,7 +2,7 @@
 
 import type { Json } from '../../src/core/json/json.ts';
 import { parseEvents } from '../../src/core/sse.ts';
-import type { SandboxClock } from '../../src/providers/sandbox/send.ts';
+import type { SandboxClock } from '../../src/providers/sandbox/clock.ts';
 import { createSandboxUpstream } from '../../src/providers/sandbox/upstream.ts';
 
 export const NOW = 1_800_000_000;

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { GatewayError } from '../../src/core/errors.ts';
 import type { Json } from '../../src/core/json/json.ts';
-import { createSandboxClock } from '../../src/providers/sandbox/send.ts';
+import { createSandboxClock } from '../../src/providers/sandbox/clock.ts';
 import { createSandboxUpstream } from '../../src/providers/sandbox/upstream.ts';
 import { call, chunksIn, createClock, user } from './sandbox-call.ts';
 

@@ -145,7 +145,7 @@ test('what is chosen is in the address, and a link shows the same', async () => 
   await choose('Top', 'top 5');
   await choose('Length of a bar', 'per hour');
   await page.getByLabel('Cumulative').check();
-  await page.getByLabel('Compare with the time before').uncheck();
+  await page.getByLabel('Compare with the period before').uncheck();
   await page.getByRole('heading', { name: 'Cost per hour, cumulative' }).waitFor();
   const { searchParams } = new URL(page.url());
   assert.deepEqual(
@@ -216,7 +216,7 @@ test('columns are chosen, and the report is a call and a command', async () => {
 test('the time before is a line over the bars, and sums over time end with the total', async () => {
   const { page } = await signInAsAdmin(browser, gateway, '/ui/use?by=model&metric=requests&cumulative=true');
   await page.locator('svg polyline[data-line]').waitFor();
-  await page.getByText('+200 % to the time before').first().waitFor();
+  await page.getByText('+200 % vs before').first().waitFor();
   await page.getByRole('columnheader', { name: 'Before' }).waitFor();
   await page.getByRole('button', { name: 'As table' }).click();
   const cells = await page
@@ -231,7 +231,7 @@ test('the time before is a line over the bars, and sums over time end with the t
     series.reduce((sum, text) => sum + Number(text), 0),
     DAYS[1],
   );
-  await page.getByLabel('Compare with the time before').uncheck();
+  await page.getByLabel('Compare with the period before').uncheck();
   await page.getByRole('columnheader', { name: 'Before', exact: true }).waitFor({ state: 'detached' });
 });
 

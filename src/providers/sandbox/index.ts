@@ -1,10 +1,9 @@
 /** Sandbox: a built-in fake provider without key, network or real model. */
 
-import type { ProviderType } from '../../core/provider.ts';
+import type { LocalUpstream, ProviderType } from '../../core/provider.ts';
 import { createHeaderPlatform } from '../platform/headers.ts';
+import { createSandboxClock, type SandboxClock } from './clock.ts';
 import { modelsOf } from './models.ts';
-import { createSandboxClock } from './send.ts';
-import { createSandboxUpstream } from './upstream.ts';
 import { sandboxVideo } from './video/wire.ts';
 
 export const sandbox: ProviderType = {
@@ -22,6 +21,16 @@ export const sandbox: ProviderType = {
     environment: [],
     models: modelsOf(id),
     video: sandboxVideo,
-    local: createSandboxUpstream(createSandboxClock(clock)),
+    local: createUpstreamWhenNeeded(createSandboxClock(clock)),
   }),
 };
+
+/** Loads the upstream at its first request: most gateways never call the sandbox. */
+function createUpstreamWhenNeeded(clock: SandboxClock): LocalUpstream {
+  let upstream: LocalUpstream | undefined;
+  return async (request) => {
+    const { createSandboxUpstream } = await import('./upstream.ts');
+    upstream ??= createSandboxUpstream(clock);
+    return upstream(request);
+  };
+}

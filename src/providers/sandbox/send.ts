@@ -1,29 +1,10 @@
 /** Sandbox responses: statuses, delays and broken streams, until the request is aborted. */
 
-import { setImmediate } from 'node:timers/promises';
-import { type Clock, sleep, systemClock } from '../../core/clock.ts';
 import { GatewayError } from '../../core/errors.ts';
 import type { LocalResponse } from '../../core/provider.ts';
+import type { SandboxClock } from './clock.ts';
 import type { FaultScript, StreamBreak } from './faulty.ts';
 import { errorBody, frame } from './wire.ts';
-
-export interface SandboxClock {
-  /** Unix milliseconds. */
-  now(): number;
-  /** Rejects when aborted; 0 yields to other work. */
-  wait(milliseconds: number, signal: AbortSignal): Promise<void>;
-}
-
-export function createSandboxClock(clock: Clock = systemClock): SandboxClock {
-  return {
-    now: clock.now,
-    async wait(milliseconds, signal) {
-      if (milliseconds === 0) return setImmediate(undefined, { signal });
-      await sleep(clock, milliseconds, signal);
-      signal.throwIfAborted();
-    },
-  };
-}
 
 /** A response and how to send it. */
 export interface SandboxReply {

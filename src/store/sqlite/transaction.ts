@@ -78,7 +78,7 @@ export function createSession(connection: DatabaseSync): Session {
 }
 
 /** The functions that expressions of `PACKED_COUNTS` call. */
-function addCountFunctions(connection: DatabaseSync): void {
+export function addCountFunctions(connection: DatabaseSync): void {
   const sum = (one: Uint8Array | null, other: Uint8Array | null) =>
     packCounts(addPacked(addPacked(noCounts(), one), other));
   connection.function('sum_of_counts', { deterministic: true }, sum as never);

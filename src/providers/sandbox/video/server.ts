@@ -6,7 +6,7 @@ import { GatewayError } from '../../../core/errors.ts';
 import { assertValid } from '../../../core/json/check.ts';
 import type { Json } from '../../../core/json/json.ts';
 import type { LocalRequest, LocalResponse } from '../../../core/provider.ts';
-import type { SandboxClock } from '../send.ts';
+import type { SandboxClock } from '../clock.ts';
 import { film } from './film.ts';
 import { ASPECT_RATIOS, RESOLUTIONS, SIZES, sizeOf } from './sizes.ts';
 import { decodeId, encodeId, fateOf, MAX_COUNT, MAX_SECONDS, type SandboxVideoTask, stateOf } from './task.ts';

@@ -89,7 +89,7 @@ export function Controls({ view, span, filters, tagNames, keyName, onChange }: C
           onChange={(isOn) => onChange({ cumulative: isOn || undefined })}
         />
         <Choice
-          label="Compare with the time before"
+          label="Compare with the period before"
           isOn={compare !== false}
           onChange={(isOn) => onChange({ compare: isOn ? undefined : false })}
         />
