@@ -1,7 +1,7 @@
 /** Snapshots of endpoints: what this process knows of those that it uses, written for other gateways and for its next start. */
 
 import type { Logger } from 'pino';
-import { type Clock, every } from '../core/clock.ts';
+import { type Clock, every, sleep, systemClock } from '../core/clock.ts';
 import type { EndpointSource } from '../http/admin/endpoint-rows.ts';
 import { HEARTBEAT_INTERVAL_MS } from '../store/instance.ts';
 import type { Store } from '../store/store.ts';
@@ -15,11 +15,19 @@ export interface EndpointSnapshotOptions extends EndpointSource {
   isSole: boolean;
 }
 
+export interface EndpointSnapshots {
+  stop(): void;
+  /** At the end; without it where the store does not answer soon. */
+  writeLast(): Promise<void>;
+}
+
 /** Interval of a process whose snapshots are for its next start alone. */
 const ALONE_INTERVAL_MS = 60_000;
+/** How long the end of a gateway may wait for its last snapshot. */
+const LAST_MS = 2000;
 
-/** A snapshot an interval at most, and none while nothing was attempted. Returns a function that writes the last one. */
-export function startEndpointSnapshots(options: EndpointSnapshotOptions): () => Promise<void> {
+/** Writes a snapshot an interval at most, and none while nothing was attempted. */
+export function startEndpointSnapshots(options: EndpointSnapshotOptions): EndpointSnapshots {
   const { store, clock, log, instance, isSole, routing } = options;
   const isAlone = isSole && store.engine === 'sqlite';
   let written = 0;
@@ -46,9 +54,15 @@ export function startEndpointSnapshots(options: EndpointSnapshotOptions): () => 
 
   const interval = isAlone ? ALONE_INTERVAL_MS : HEARTBEAT_INTERVAL_MS;
   const cancel = every(clock, interval, () => void writeOnce(), { background: true });
-  return async () => {
-    cancel();
-    await running;
-    await writeOnce();
+
+  return {
+    stop: cancel,
+    async writeLast() {
+      const written = new AbortController();
+      const isWritten = Promise.resolve(running)
+        .then(writeOnce)
+        .finally(() => written.abort());
+      await Promise.race([isWritten, sleep(systemClock, LAST_MS, written.signal)]);
+    },
   };
 }

@@ -25,7 +25,7 @@ import { bodyMemoryOf } from './body-memory.ts';
 import { countCooldown } from './cooldown-events.ts';
 import { openDashboard } from './dashboard.ts';
 import { openSecrets } from './encryption.ts';
-import { startEndpointSnapshots } from './endpoint-snapshots.ts';
+import { type EndpointSnapshots, startEndpointSnapshots } from './endpoint-snapshots.ts';
 import type { GatewayOptions } from './gateway-options.ts';
 import { type ConfigParts, createOperationReadings } from './operation-readings.ts';
 import { createProviderRegistry } from './provider-registry.ts';
@@ -219,6 +219,7 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
   const app = createApp(appOptions);
   /** What goes on beside requests. */
   const ends: (() => void | Promise<void>)[] = [];
+  let snapshots: EndpointSnapshots | undefined;
 
   async function close(grace?: number): Promise<void> {
     parts.models.close();
@@ -226,6 +227,8 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
     const cancelGrace = grace === undefined ? undefined : clock.after(grace, () => stopping.cancel());
     await Promise.all([app.close(), admin?.close(), tasks.stop(TASK_GRACE_MS), responses.stop(TASK_GRACE_MS)]);
     cancelGrace?.();
+    // With the requests that ended meanwhile.
+    await snapshots?.writeLast();
     await accounting.close();
     await parts.upstream.close();
     timer.close();
@@ -238,7 +241,8 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
     await tasks.start();
     responses.start(appOptions);
     if (!worker) ends.push(operation.lookAtPrices(clock, log));
-    ends.push(startEndpointSnapshots({ ...options, ...accounting, clock, routing: state, models, isSole: !process }));
+    snapshots = startEndpointSnapshots({ ...options, ...accounting, clock, routing: state, models, isSole: !process });
+    ends.push(snapshots.stop);
     if (config.notices) {
       const context = { config, keys, userAgent, clock, log, isWorker: worker !== undefined, wake: tasks.wake };
       ends.push((await import('./notices.ts')).startNotices({ ...context, ...accounting }));

@@ -36,6 +36,12 @@ for (const journal of ['shared', 'local']) {
     const answered = 'polygate_requests_total{route="inference.complete",protocol="chat",status_class="2xx"';
     assert.deepEqual([metric(metrics, answered), metric(metrics, 'polygate_workers ')], [20, 2]);
 
+    // Each tells of the endpoints of the other.
+    const [, admin = ''] = await gateway.shows(/The admin API listens on (http:\/\/\S+)/);
+    const health = async () => (await send(`${admin}/admin/v1/health/endpoints`, { key: TOKEN, method: 'GET' })).body;
+    await until(async () => (await health()).data[0]?.history.last_day.attempts === 20);
+    assert.equal((await health()).data[0].gateways.length, 2);
+
     // A budget holds over both, and each sees the records of the other.
     let paid = 0;
     for (let round = 0; round < 8; round++) {
@@ -49,7 +55,6 @@ for (const journal of ['shared', 'local']) {
     }
 
     // A key that is created reaches both.
-    const [, admin = ''] = await gateway.shows(/The admin API listens on (http:\/\/\S+)/);
     const created = await send(`${admin}/admin/v1/keys`, { key: TOKEN, method: 'POST', body: { name: 'new' } });
     assert.equal(created.status, 201, JSON.stringify(created.body));
     const key = String(created.body.key);

@@ -20,8 +20,11 @@ const SPENDER = 'sk-test-spender-0123456789';
 const LOOK_MS = 30_000;
 const BEHIND_MS = 6 * 3_600_000;
 const TAKES_RECORDS = ['storeJournalBatch', 'setAsideUsageRecord'];
-/** Real time for what a look causes. */
+/** Real time for what a look causes, and on a machine that is busy, where many looks were not enough. */
 const TURN_MS = 100;
+const LATE_TURN_MS = 1000;
+const USUAL_LOOKS = 100;
+const MOST_LOOKS = 200;
 
 let upstream: TestUpstream;
 let receiver: Receiver;
@@ -98,7 +101,11 @@ async function look(): Promise<void> {
 }
 
 async function lookUntil(condition: () => boolean): Promise<void> {
-  while (!condition()) await look();
+  for (let looks = 0; !condition(); looks++) {
+    assert.ok(looks < MOST_LOOKS, `not after ${looks} looks, with ${receiver.received.length} notices`);
+    await look();
+    if (looks > USUAL_LOOKS) await pause(LATE_TURN_MS);
+  }
 }
 
 async function spend(key = SPENDER): Promise<void> {

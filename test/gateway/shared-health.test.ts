@@ -16,7 +16,9 @@ const HALF_HOUR_MS = 1_800_000;
 
 let database: Awaited<ReturnType<typeof providePostgres>>;
 let upstream: TestUpstream;
-let behaves: 'well' | 'limited' = 'well';
+let behaves: 'well' | 'limited' | 'late' = 'well';
+let answerLate: () => void = () => undefined;
+let isStuck = false;
 let start: () => Promise<TestGateway>;
 const running = new Set<TestGateway>();
 
@@ -34,6 +36,10 @@ before(async () => {
       answerJson(response, { error: { message: 'Too many.' } }, 429);
       return;
     }
+    if (behaves === 'late') {
+      answerLate = () => void response.writeHead(500).end();
+      return;
+    }
     const message = { role: 'assistant', content: 'Yes.' };
     const choices = [{ index: 0, message, finish_reason: 'stop' }];
     answerJson(response, { id: 'c', object: 'chat.completion', created: 1, model: 'm', choices, usage: USAGE });
@@ -42,7 +48,14 @@ before(async () => {
 encryption: { key: "${randomBytes(32).toString('base64')}" }
 providers: { a: { type: openai-compatible, base_url: "${upstream.url}/v1", api_key: key-of-it, models: [{ id: m }] } }`;
   start = async () => {
-    const gateway = await startTestGateway(yaml, { postgres: database.url });
+    const gateway = await startTestGateway(yaml, {
+      postgres: database.url,
+      wrapStore: (inner) => ({
+        ...inner,
+        call: (name, parameters) =>
+          isStuck && name === 'storeEndpointSnapshot' ? new Promise(() => {}) : inner.call(name, parameters),
+      }),
+    });
     running.add(gateway);
     return gateway;
   };
@@ -103,6 +116,32 @@ test('an endpoint has the counts of all gateways, and the worst state with the g
   await stop(here);
   const { data: kept } = await healthAt(await start());
   assert.deepEqual([kept[0].endpoint, kept[0].history.last_day], ['a/m', { attempts: 4, failed: 1 }]);
+});
+
+test('a request that ends while its gateway stops is counted', async () => {
+  const gateway = await start();
+  const before = (await healthAt(gateway)).data[0].history.last_day;
+  behaves = 'late';
+  const calls = upstream.calls.length;
+  const answered = ask(gateway, { protocol: 'chat', model: 'a/m', text: 'late' });
+  await eventually({}, () => upstream.calls.length > calls);
+  const stopped = stop(gateway);
+  answerLate();
+  behaves = 'well';
+  assert.notEqual((await answered).status, 200);
+  await stopped;
+  const { attempts, failed } = (await healthAt(await start())).data[0].history.last_day;
+  assert.ok(attempts > before.attempts && failed === before.failed + attempts - before.attempts);
+});
+
+test('a store that takes no snapshot delays the end of a gateway by seconds', async () => {
+  const gateway = await start();
+  await chat(gateway, 1);
+  isStuck = true;
+  const startedAt = performance.now();
+  await stop(gateway);
+  isStuck = false;
+  assert.ok(performance.now() - startedAt < 10_000);
 });
 
 const row = (endpoint: string, more: Partial<EndpointRow> = {}): EndpointRow => ({

@@ -14,24 +14,12 @@ import { NotFound } from './frame/not-found.tsx';
 import type { ModelFilters } from './pages/models/filters.ts';
 import type { View } from './pages/playground/answer.tsx';
 import type { Wire } from './pages/playground/protocols.ts';
-import type { Filters } from './pages/requests/query.ts';
+import { requestsSearch } from './pages/requests/search.ts';
 import { type UseFilters, type UseView, viewOf } from './pages/use/search.ts';
-import type { VideoFilters } from './pages/videos/query.ts';
-import { VIDEO_STATUSES } from './pages/videos/search.ts';
-import type { DeliveryFilters } from './pages/webhooks/query.ts';
-import { DELIVERY_STATES, OUTCOMES, SENT_TABS } from './pages/webhooks/search.ts';
+import { videosSearch } from './pages/videos/search.ts';
+import { webhooksSearch } from './pages/webhooks/search.ts';
+import { json, number, oneOf, type Search, text, truth } from './search-values.ts';
 import { type TimeSearch, timeOf } from './times.ts';
-
-type Search = Record<string, unknown>;
-/** Text that looks like a number or like a truth value is one in the search of an address. */
-const text = (value: unknown): string | undefined =>
-  ['string', 'number', 'boolean'].includes(typeof value) && value !== '' ? String(value) : undefined;
-/** JSON in an address is read with it. */
-const json = (value: unknown) => (typeof value === 'object' ? JSON.stringify(value) : text(value));
-const number = (value: unknown): number | undefined => (typeof value === 'number' ? value : undefined);
-const truth = (value: unknown): true | undefined => (value === true ? true : undefined);
-const oneOf = <Value extends string>(values: readonly Value[], value: unknown): Value | undefined =>
-  values.find((one) => one === value);
 
 interface ModelsSearch extends ModelFilters {
   open?: string;
@@ -137,37 +125,10 @@ const use = createRoute({
   component: lazyRouteComponent(() => import('./pages/use/page.tsx'), 'UsePage'),
 });
 
-interface RequestsSearch extends Filters, TimeSearch {
-  view?: 'requests' | 'sessions';
-  open?: string;
-  paused?: boolean;
-}
-
 const requests = createRoute({
   getParentRoute: () => root,
   path: '/requests',
-  validateSearch: (search: Search): RequestsSearch => ({
-    ...timeOf(search),
-    key: text(search.key),
-    model: text(search.model),
-    provider: text(search.provider),
-    protocol: text(search.protocol),
-    upstream_protocol: text(search.upstream_protocol),
-    status: text(search.status),
-    requested: text(search.requested),
-    code: text(search.code),
-    tag: text(search.tag),
-    without_tag: text(search.without_tag),
-    session: text(search.session),
-    cost_above: search.cost_above === undefined ? undefined : String(search.cost_above),
-    slower_than: number(search.slower_than),
-    dropped: truth(search.dropped),
-    fell_back: truth(search.fell_back),
-    estimated: truth(search.estimated),
-    open: text(search.open),
-    paused: truth(search.paused),
-    view: oneOf(['requests', 'sessions'], search.view),
-  }),
+  validateSearch: requestsSearch,
   component: lazyRouteComponent(() => import('./pages/requests/page.tsx'), 'RequestsPage'),
 });
 
@@ -247,53 +208,17 @@ const settings = createRoute({
   component: lazyRouteComponent(() => import('./pages/settings/page.tsx'), 'SettingsPage'),
 });
 
-interface VideosSearch extends Omit<VideoFilters, 'search'> {
-  find?: string;
-  view?: 'grid' | 'list';
-  open?: string;
-  /** Whether the form that asks for one is open. */
-  create?: true;
-}
-
 const videos = createRoute({
   getParentRoute: () => root,
   path: '/videos',
-  validateSearch: (search: Search): VideosSearch => ({
-    find: text(search.find),
-    status: oneOf(VIDEO_STATUSES, search.status),
-    model: text(search.model),
-    key: text(search.key),
-    view: oneOf(['grid', 'list'], search.view),
-    open: text(search.open),
-    create: truth(search.create),
-  }),
+  validateSearch: videosSearch,
   component: lazyRouteComponent(() => import('./pages/videos/page.tsx'), 'VideosPage'),
 });
-
-interface WebhooksSearch extends Omit<DeliveryFilters, 'search'> {
-  find?: string;
-  open?: string;
-  /** What is shown of the one that is opened. */
-  tab?: (typeof SENT_TABS)[number];
-  /** Whether the form that checks a signature is open. */
-  check?: true;
-  receivers?: 'all';
-}
 
 const webhooks = createRoute({
   getParentRoute: () => root,
   path: '/webhooks',
-  validateSearch: (search: Search): WebhooksSearch => ({
-    find: text(search.find),
-    state: oneOf(DELIVERY_STATES, search.state),
-    host: text(search.host),
-    outcome: oneOf(OUTCOMES, search.outcome),
-    key: text(search.key),
-    open: text(search.open),
-    tab: oneOf(SENT_TABS, search.tab),
-    check: truth(search.check),
-    receivers: oneOf(['all'], search.receivers),
-  }),
+  validateSearch: webhooksSearch,
   component: lazyRouteComponent(() => import('./pages/webhooks/page.tsx'), 'WebhooksPage'),
 });
 

@@ -5,7 +5,8 @@ import { Figure, Figures } from '../../parts/page.tsx';
 import { RequestsLink } from '../../parts/requests-link.tsx';
 import { Loaded, LoadingBlock } from '../../parts/states.tsx';
 import { Unanswered } from '../../parts/unanswered.tsx';
-import { type Filters, type RequestRate, type RequestSummary, rateOf, useNewest, useSummary } from './query.ts';
+import type { Filters } from './query.ts';
+import { type RequestRate, type RequestSummary, rateOf, useNewest, useSummary } from './summary-query.ts';
 
 interface SummaryProps {
   filters: Filters;

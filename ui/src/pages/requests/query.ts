@@ -1,6 +1,6 @@
 /** Requests: pages of those that ended, what ended since, those that run, and one in all details. */
 
-import { keepPreviousData, queryOptions, useInfiniteQuery, useQuery, useQueryClient } from '@tanstack/react-query';
+import { queryOptions, useInfiniteQuery, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useMemo } from 'react';
 import { ApiError, api } from '../../api.ts';
 import { commandWith, pathWith, type SameCall } from '../../parts/copy-as.tsx';
@@ -122,7 +122,6 @@ interface RequestPage {
 type ListQuery = Filters & { after?: string; live?: string; open?: true; limit?: number };
 
 const LIVE_EVERY_MS = 1000;
-export const SUMMARY_EVERY_MS = 5000;
 /** More are on the pages below. */
 const MAX_LIVE = 500;
 const LIVE_LIMIT = 200;
@@ -215,89 +214,6 @@ export function useRequests(filters: Filters, isPaused: boolean) {
     return [...open.filter(({ id }) => !known.has(id)), ...ended];
   }, [older, fresh, open]);
   return { pages, rows, error: live.error ?? running.error, searchedTo: pages.data?.pages.at(-1)?.searched_to };
-}
-
-export interface RequestSummary {
-  to: string;
-  requests: number;
-  failures: number;
-  /** Responses that broke off. */
-  partial: number;
-  /** Requests whose gateway died. */
-  interrupted: number;
-  /** Null if it is unknown. */
-  cost: string | null;
-  /** Requests whose cost is unknown, and not in `cost`. */
-  unknown_costs: number;
-  /** That run now. */
-  running: number;
-  /** Filters that are not known of those that run. */
-  running_ignores: string[];
-  first_byte_ms: { p50: number | null; p95: number | null };
-  total_ms: { p50: number | null; p95: number | null };
-  /** Beginning of what is summed up. */
-  from: string;
-  /** Whether all requests since then are in the sums; else the newest ones are. */
-  complete: boolean;
-  /** Requests that the times are of: all, those that are counted by their times, or the newest ones. */
-  timed: number;
-  /** Whether the times are estimates, from counts. */
-  times_estimated: boolean;
-}
-
-/** Span of the rates of what goes on. */
-const RATE_MS = 5 * 60_000;
-
-export interface RequestRate {
-  /** Requests a second. */
-  requests: number;
-  /** USD an hour, of the requests whose cost is known; undefined where that of none is. */
-  cost: number | undefined;
-}
-
-/** Sums of the last five minutes; not asked for where the filters name a time. */
-export function useNewest({ key, ...filters }: Filters, isPaused: boolean) {
-  const { isOperator } = useSession();
-  const isNow = filters.from === undefined && filters.to === undefined;
-  const asked = useQuery({
-    queryKey: ['requests-rate', isOperator, key, filters],
-    enabled: isNow,
-    refetchInterval: isPaused ? false : SUMMARY_EVERY_MS,
-    placeholderData: keepPreviousData,
-    queryFn: () => {
-      const from = new Date(Date.now() - RATE_MS).toISOString();
-      return askSummary(isOperator, { ...filters, from, ...(key !== undefined && { key }) });
-    },
-  });
-  return { ...asked, isNow };
-}
-
-/** By what is summed up, which may be less than was asked for. */
-export function rateOf(summary: RequestSummary | undefined): RequestRate | undefined {
-  if (!summary) return undefined;
-  const { from, to, requests, cost } = summary;
-  const over = Date.parse(to) - Date.parse(from);
-  if (over <= 0) return undefined;
-  const known = cost === null ? undefined : Number(cost);
-  return { requests: (1000 * requests) / over, cost: known === undefined ? undefined : (known * 3_600_000) / over };
-}
-
-/** Sums of the last hour, or of the time that the filters name. */
-export function useSummary({ key, ...filters }: Filters, isPaused: boolean) {
-  const { isOperator } = useSession();
-  return useQuery({
-    queryKey: ['requests-summary', isOperator, key, filters],
-    refetchInterval: isPaused ? false : SUMMARY_EVERY_MS,
-    placeholderData: keepPreviousData,
-    queryFn: () => askSummary(isOperator, { ...filters, ...(key !== undefined && { key }) }),
-  });
-}
-
-async function askSummary(isOperator: boolean, { key, ...filters }: Filters): Promise<RequestSummary> {
-  const { data } = isOperator
-    ? await api.GET('/admin/v1/requests/summary', { params: { query: { ...filters, key } as never } })
-    : await api.GET('/v1/self/requests/summary', { params: { query: filters as never } });
-  return (data as unknown as { data: RequestSummary }).data;
 }
 
 const RETRY_AFTER_MS = 300;

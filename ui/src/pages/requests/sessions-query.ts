@@ -4,7 +4,8 @@ import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query';
 import { api } from '../../api.ts';
 import { useSession } from '../../session.ts';
 import { sumOfMoney } from '../../usage.ts';
-import { type Filters, SUMMARY_EVERY_MS } from './query.ts';
+import type { Filters } from './query.ts';
+import { SUMMARY_EVERY_MS } from './summary-query.ts';
 
 export interface SessionLine {
   session: string;

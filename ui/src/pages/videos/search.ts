@@ -1,3 +1,26 @@
 /** What the address of the list of videos may say. */
 
+import { oneOf, type Search, text, truth } from '../../search-values.ts';
+import type { VideoFilters } from './query.ts';
+
 export const VIDEO_STATUSES = ['queued', 'in_progress', 'completed', 'failed', 'cancelled', 'expired'] as const;
+
+export interface VideosSearch extends Omit<VideoFilters, 'search'> {
+  find?: string;
+  view?: 'grid' | 'list';
+  open?: string;
+  /** Whether the form that asks for one is open. */
+  create?: true;
+}
+
+export function videosSearch(search: Search): VideosSearch {
+  return {
+    find: text(search.find),
+    status: oneOf(VIDEO_STATUSES, search.status),
+    model: text(search.model),
+    key: text(search.key),
+    view: oneOf(['grid', 'list'], search.view),
+    open: text(search.open),
+    create: truth(search.create),
+  };
+}

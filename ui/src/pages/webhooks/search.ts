@@ -1,8 +1,35 @@
 /** What the address of the list of webhooks may say. */
 
+import { oneOf, type Search, text, truth } from '../../search-values.ts';
+import type { DeliveryFilters } from './query.ts';
+
 export const DELIVERY_STATES = ['pending', 'delivered', 'exhausted'] as const;
 
 export const OUTCOMES = ['ack', 'http_status', 'timeout', 'dns', 'connect', 'tls', 'protocol', 'blocked'] as const;
 
 /** Parts of what was sent, of the webhook that is opened. */
 export const SENT_TABS = ['body', 'headers', 'signature'] as const;
+
+export interface WebhooksSearch extends Omit<DeliveryFilters, 'search'> {
+  find?: string;
+  open?: string;
+  /** What is shown of the one that is opened. */
+  tab?: (typeof SENT_TABS)[number];
+  /** Whether the form that checks a signature is open. */
+  check?: true;
+  receivers?: 'all';
+}
+
+export function webhooksSearch(search: Search): WebhooksSearch {
+  return {
+    find: text(search.find),
+    state: oneOf(DELIVERY_STATES, search.state),
+    host: text(search.host),
+    outcome: oneOf(OUTCOMES, search.outcome),
+    key: text(search.key),
+    open: text(search.open),
+    tab: oneOf(SENT_TABS, search.tab),
+    check: truth(search.check),
+    receivers: oneOf(['all'], search.receivers),
+  };
+}
