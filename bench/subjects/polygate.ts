@@ -3,7 +3,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { startChild, temporaryFolder } from '../host/children.ts';
+import { delay, startChild, temporaryFolder } from '../host/children.ts';
 import { requestBytes } from '../load/connection.ts';
 import { bundledProgram } from './program.ts';
 import { KEY, type Subject, type Upstreams } from './subject.ts';
@@ -34,7 +34,14 @@ export interface PolygateOptions {
 /** One for all, because gateways of one database share their secrets. */
 const ENCRYPTION_KEY = Buffer.alloc(32, 7).toString('base64');
 
-export async function startPolygate(settings: PolygateOptions): Promise<Subject> {
+export interface Polygate extends Subject {
+  /** Changes settings while it runs. */
+  configure(changed: Pick<PolygateOptions, 'trace'>): Promise<void>;
+}
+
+const RELOAD_TIMEOUT_MS = 10_000;
+
+export async function startPolygate(settings: PolygateOptions): Promise<Polygate> {
   const { name, withProbe = true, root = ROOT, options = [], nodeOptions = [], preloads: more = [] } = settings;
   const folder = temporaryFolder();
   const file = join(folder, 'polygate.yaml');
@@ -74,11 +81,20 @@ export async function startPolygate(settings: PolygateOptions): Promise<Subject>
       return { port, bytes: requestBytes(path, { headers, body: body(model) }) };
     },
     ...(withProbe && { probe: (question: string) => child.ask(question) }),
+    async configure(changed) {
+      const sign = `configured-${Math.random().toString(36).slice(2)}`;
+      writeFileSync(file, configuration(folder, { ...settings, ...changed }, sign));
+      process.kill(child.pid, 'SIGHUP');
+      const signal = AbortSignal.timeout(RELOAD_TIMEOUT_MS);
+      const headers = { authorization: `Bearer ${KEY}` };
+      while (!(await (await fetch(`${url}/v1/models`, { headers, signal })).text()).includes(sign)) await delay(20);
+    },
     stop: () => child.stop(),
   };
 }
 
-function configuration(folder: string, settings: PolygateOptions): string {
+/** `sign` is a model in its list. */
+function configuration(folder: string, settings: PolygateOptions, sign = 'configured'): string {
   const { upstreams, durability = 'strict', trace = 'all', database, trustsLoopback = false } = settings;
   const provider = (type: string, address: string) =>
     `{ type: ${type}, base_url: "${address}", api_key: none, models: [{ id: m }] }`;
@@ -90,6 +106,7 @@ keys: [{ name: bench, key: ${KEY} }]
 usage: { durability: ${durability}, trace: ${trace} }
 providers:
   instant: ${provider('openai-compatible', `${upstreams.instant}/instant/v1`)}
+  sign: { type: openai-compatible, base_url: "${upstreams.instant}/instant/v1", api_key: none, models: [{ id: ${sign} }] }
   patched: ${provider('openai', `${upstreams.instant}/instant/v1`)}
   messages: ${provider('anthropic', `${upstreams.instant}/instant`)}
   large: ${provider('openai-compatible', `${upstreams.other}/large/v1`)}

@@ -12,7 +12,7 @@ export const ENDPOINT_COLUMNS = [
   'Endpoint',
   'State',
   'Last 24 h',
-  ...['5 min', '1 h', '24 h', 'First byte p50', 'p95', 'Tokens/s'].map(numbers),
+  ...['5 min', '1 h', '24 h', 'First byte p50 / p95', 'Tokens/s'].map(numbers),
   'Told by the upstream',
 ];
 
@@ -52,7 +52,7 @@ function Row({ endpoint }: { endpoint: Endpoint }) {
           <Status tone={tone}>{word}</Status>
           {rest !== undefined && <span className="text-dim">{Math.ceil(rest / 1000)} s</span>}
         </span>
-        {cause && <div className="mt-0.5 text-dim">{cause}</div>}
+        {cause && cause !== history?.last_failures[0]?.code && <div className="mt-0.5 text-dim">{cause}</div>}
         {history && <Failures failures={history.last_failures} />}
         <Gateways endpoint={endpoint} />
       </td>
@@ -60,8 +60,11 @@ function Row({ endpoint }: { endpoint: Endpoint }) {
       <Success counts={history?.last_5_minutes} />
       <Success counts={history?.last_hour} />
       <Success counts={history?.last_day} />
-      <Lines kinds={kinds} show={({ first_byte_seconds: { p50 } }) => msOf(p50)} withKind />
-      <Lines kinds={kinds} show={({ first_byte_seconds: { p95 } }) => msOf(p95)} />
+      <Lines
+        kinds={kinds}
+        show={({ first_byte_seconds: { p50, p95 } }) => `${wholeMs(p50)} / ${wholeMs(p95)} ms`}
+        withKind
+      />
       <Lines kinds={kinds} show={({ tokens_per_second: rate }) => (rate ? formatCount(Math.round(rate.p50)) : '—')} />
       <td className="text-dim">
         {limits.length === 0 && '—'}
@@ -169,8 +172,8 @@ function Lines({ kinds, show, withKind = false }: LinesProps) {
   );
 }
 
-function msOf(seconds: number): string {
-  return `${formatCount(Math.round(seconds * 1000))} ms`;
+function wholeMs(seconds: number): string {
+  return formatCount(Math.round(seconds * 1000));
 }
 
 function toneOf({

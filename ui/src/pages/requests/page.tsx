@@ -21,7 +21,7 @@ import { FilterBar } from './filter-bar.tsx';
 import { Summary } from './headline.tsx';
 import { commandOfList, pathOfList, useRequests } from './query.ts';
 import { columnsOf, RequestTable } from './rows.tsx';
-import { Sessions } from './sessions.tsx';
+import { Sessions, SessionTools } from './sessions.tsx';
 import { useTimeFilter } from './time-filter.ts';
 
 const FirstRequest = lazy(() =>
@@ -73,7 +73,9 @@ export function RequestsPage() {
             filters={chosen}
             onChange={change}
             tools={
-              view === 'requests' && (
+              view === 'sessions' ? (
+                <SessionTools filters={filters} />
+              ) : (
                 <TableTools
                   table="Requests"
                   columns={columnsOf(isOperator)}

@@ -16,7 +16,6 @@ interface SessionsProps {
 }
 
 export function Sessions({ filters, isPaused, onOpen }: SessionsProps) {
-  const { isOperator } = useSession();
   const asked = useSessions(filters, isPaused);
   return (
     <Loaded asked={asked}>
@@ -28,15 +27,6 @@ export function Sessions({ filters, isPaused, onOpen }: SessionsProps) {
           </Empty>
         ) : (
           <>
-            <div className="flex border-b p-3">
-              <TableTools
-                table="Sessions"
-                columns={columnsOf(isOperator)}
-                file="conversations"
-                rows={pathOfSessions(isOperator, filters, 'csv')}
-                same={{ path: pathOfSessions(isOperator, filters) }}
-              />
-            </div>
             <SessionTable
               lines={data}
               newestOf={complete ? undefined : filters.from || filters.to ? 'this time' : 'a day'}
@@ -47,6 +37,20 @@ export function Sessions({ filters, isPaused, onOpen }: SessionsProps) {
         )
       }
     </Loaded>
+  );
+}
+
+/** Above the list, beside its filters. */
+export function SessionTools({ filters }: Pick<SessionsProps, 'filters'>) {
+  const { isOperator } = useSession();
+  return (
+    <TableTools
+      table="Sessions"
+      columns={columnsOf(isOperator)}
+      file="conversations"
+      rows={pathOfSessions(isOperator, filters, 'csv')}
+      same={{ path: pathOfSessions(isOperator, filters) }}
+    />
   );
 }
 
@@ -91,14 +95,14 @@ function SessionTable({ lines, newestOf, onOpen }: SessionTableProps) {
             <Time at={line.last_at} />
           </td>
           <td>
-            <button type="button" className="block max-w-52 truncate text-left font-medium" {...rowProps(line.session)}>
+            <button type="button" className="block max-w-44 truncate text-left font-medium" {...rowProps(line.session)}>
               {line.session}
             </button>
           </td>
           {isOperator && (
-            <td className="max-w-28 truncate">{line.keys.map(({ hash, name }) => name ?? hash).join(', ')}</td>
+            <td className="max-w-24 truncate">{line.keys.map(({ hash, name }) => name ?? hash).join(', ')}</td>
           )}
-          <td className="max-w-40 truncate text-dim">{line.models.join(', ')}</td>
+          <td className="max-w-32 truncate text-dim">{line.models.join(', ')}</td>
           <td className="number">{formatCount(line.requests)}</td>
           <td className={`number ${line.failures > 0 ? 'text-bad' : 'text-dim'}`}>{formatCount(line.failures)}</td>
           <td className={`number ${line.partial > 0 ? 'text-warn' : 'text-dim'}`}>{formatCount(line.partial)}</td>
