@@ -184,7 +184,7 @@ async function takePictures(page: Page, pages: Record<string, string>, view: str
     if (path.includes('playground')) await send(page);
     await ACTIONS[name]?.(page);
     await page.waitForLoadState('networkidle');
-    await page.waitForFunction('!document.querySelector(".skeleton")');
+    await page.locator('.skeleton').first().waitFor({ state: 'hidden' });
     if (name === 'requests') {
       await openFirst(page, view);
       await page.goto(gateway.url + path);

@@ -220,7 +220,7 @@ test('the holder of a key sees own videos and webhooks, plays one, and asks for 
   await form.getByRole('button', { name: 'Ask for the video' }).click();
   await page.getByRole('dialog', { name: 'Video' }).getByText('A ferry').waitFor();
   await page.goto(`${gateway.url}/ui/videos?open=${finished}`);
-  await page.getByRole('link', { name: 'Its webhook' }).click();
+  await page.getByRole('link', { name: 'Webhook', exact: true }).click();
   await page.getByRole('dialog', { name: 'Webhook' }).getByText('acknowledged, 204').first().waitFor();
   await page.getByRole('dialog', { name: 'Webhook' }).getByText('"event"').waitFor();
   await assertSound(visitor);

@@ -11,7 +11,7 @@ interface SegmentsProps<Value extends string> {
 export function Segments<Value extends string>({ label, values, value, names = {}, onChange }: SegmentsProps<Value>) {
   return (
     // A fieldset is as wide as its content unless it is told otherwise.
-    <fieldset className="inline-flex min-w-0 max-w-full overflow-x-auto rounded-lg border bg-surface p-0.5">
+    <fieldset className="inline-flex w-fit min-w-0 max-w-full overflow-x-auto rounded-lg border bg-surface p-0.5">
       <legend className="sr-only">{label}</legend>
       {values.map((one) => (
         <button

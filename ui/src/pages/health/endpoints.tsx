@@ -13,7 +13,7 @@ export const ENDPOINT_COLUMNS = [
   'State',
   'Last 24 h',
   ...['5 min', '1 h', '24 h', 'First byte p50 / p95', 'Tokens/s'].map(numbers),
-  'Told by the upstream',
+  'Limits told',
 ];
 
 export function EndpointTable({ endpoints }: { endpoints: Endpoint[] }) {
@@ -66,10 +66,10 @@ function Row({ endpoint }: { endpoint: Endpoint }) {
         withKind
       />
       <Lines kinds={kinds} show={({ tokens_per_second: rate }) => (rate ? formatCount(Math.round(rate.p50)) : '—')} />
-      <td className="text-dim">
+      <td className="text-dim !whitespace-normal">
         {limits.length === 0 && '—'}
         {limits.map(({ kind, limit, remaining, reset, told_at: at }) => (
-          <div key={kind} className="whitespace-nowrap" title={`Told at ${new Date(at).toLocaleTimeString()}`}>
+          <div key={kind} title={`Told at ${new Date(at).toLocaleTimeString()}`}>
             <span className="text-ink tabular-nums">{remaining === null ? '?' : formatShort(remaining)}</span>
             {limit !== null && ` of ${formatShort(limit)}`} {kind.replace('_', ' ')} left
             {reset && `, reset ${reset}`}
@@ -119,22 +119,26 @@ function shortOf(id: string): string {
 /** The newest one; the others on a click. */
 function Failures({ failures: [newest, ...others] }: { failures: NonNullable<Endpoint['history']>['last_failures'] }) {
   if (!newest) return null;
-  const line = ({ code, at }: typeof newest) => (
-    <>
-      {code} <Time at={at} withDate={false} />
-    </>
-  );
-  if (others.length === 0) return <div className="mt-0.5 text-dim">{line(newest)}</div>;
+  const time = <Time at={newest.at} withDate={false} />;
   return (
-    <details className="mt-0.5 text-dim">
-      <summary className="min-h-[24px] cursor-pointer content-center">
-        {line(newest)} <span className="text-accent">and {others.length} before</span>
-      </summary>
-      {others.map((failure, index) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: Failures of one moment are alike.
-        <div key={index}>{line(failure)}</div>
-      ))}
-    </details>
+    <div className="mt-0.5 text-dim">
+      {newest.code}
+      {others.length === 0 ? (
+        <div>{time}</div>
+      ) : (
+        <details>
+          <summary className="min-h-[24px] cursor-pointer content-center">
+            {time} <span className="text-accent">and {others.length} before</span>
+          </summary>
+          {others.map(({ code, at }, index) => (
+            // biome-ignore lint/suspicious/noArrayIndexKey: Failures of one moment are alike.
+            <div key={index}>
+              {code} <Time at={at} withDate={false} />
+            </div>
+          ))}
+        </details>
+      )}
+    </div>
   );
 }
 

@@ -57,7 +57,7 @@ export function FilterBar({ filters, providers, shown, all, tools, onChange }: F
     <FilterLine>
       <SearchField
         key={timesCleared}
-        placeholder="Name, id, or what it takes: image, tools …"
+        placeholder="Name, id or what it takes"
         value={find}
         onChange={(next) => onChange({ find: next })}
       />

@@ -73,7 +73,7 @@ const RequestRow = memo(function RequestRow({ row, place, isOpen, hasKey, rowPro
         </button>
       </td>
       {hasKey && <td className="max-w-36 truncate">{row.key_name ?? row.key_hash}</td>}
-      <td className="max-w-72 truncate">
+      <td className="max-w-96 truncate">
         <span className="font-medium">{row.model}</span>
         {(row.endpoint_number ?? 1) > 1 && (
           <span className="text-warn" title="Which of the endpoints that were tried">

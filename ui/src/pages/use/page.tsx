@@ -147,7 +147,7 @@ function Report(props: ReportProps) {
             label={`${title} by ${wordsOf(by)}. In all: ${format(figureOf(total, metric))}.`}
             buckets={buckets}
             series={ids.map((id) => ({ id, label: label(by, id) }))}
-            line={course && { label: 'Time before', values: isCumulative ? runningSums(course) : course }}
+            line={course && { label: 'Period before', values: isCumulative ? runningSums(course) : course }}
             format={format}
             formatTime={(at) => formatMoment(at, span)}
             onZoom={(first, last) => onZoom(spanBetween(span, first.at, last.at))}

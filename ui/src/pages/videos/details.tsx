@@ -148,7 +148,7 @@ function Actions({ task, onDeleted, onAgain }: DetailProps) {
         </button>
         <Link className="button" to="/webhooks" search={{ open: task.id }}>
           <Webhook size={14} aria-hidden />
-          Its webhook
+          Webhook
         </Link>
         {!isOpen(task) && (
           <button
