@@ -230,6 +230,7 @@ function learn(
 ): void {
   const { statistics, bindings } = options.state;
   const { firstByte = record.milliseconds, milliseconds } = record;
-  statistics.record(statisticsKey(id, call.stream), { firstByte, total: milliseconds, tokens: relayed.usage?.output });
+  const sample = { firstByte, total: milliseconds, tokens: relayed.usage?.output, isStreamed: call.stream };
+  statistics.record(statisticsKey(id, call.stream), sample);
   if (hasChoice(route)) bindings.bind(route.conversation.key, id);
 }

@@ -10,6 +10,8 @@ export interface Sample {
   total: number;
   /** Output tokens, if known. */
   tokens?: number;
+  /** Whether tokens came as they were made. */
+  isStreamed?: boolean;
 }
 
 export interface LatencyStatistics {
@@ -23,6 +25,8 @@ export interface LatencyStatistics {
 }
 
 const WINDOW_MS = 5 * 60_000;
+/** A stream of less came at once, as a whole answer does. */
+const MIN_STREAM_MS = 10;
 /** Bounds memory: of more endpoints, a tenth is dropped whose last samples are oldest. */
 const MAX_ENDPOINTS = 10_000;
 
@@ -44,9 +48,11 @@ export function createLatencyStatistics(now: () => number = monotonicNow): Laten
   }
 
   return {
-    record(endpoint, { firstByte, total, tokens }) {
-      const seconds = (total - firstByte) / 1000;
-      const throughput = tokens !== undefined && tokens > 0 ? tokens / Math.max(seconds, 0.001) : undefined;
+    record(endpoint, { firstByte, total, tokens, isStreamed = true }) {
+      const streamed = total - firstByte;
+      // Tokens of a whole answer are made before its first byte.
+      const seconds = Math.max(1, isStreamed && streamed >= MIN_STREAM_MS ? streamed : total) / 1000;
+      const throughput = tokens !== undefined && tokens > 0 ? tokens / seconds : undefined;
       ringOf(endpoint).add({ at: now(), latency: firstByte / 1000, throughput });
     },
     endpoints: () => [...measured.keys()],

@@ -154,6 +154,12 @@ describe('statistics', () => {
     const throughputs = (['p50', 'p75', 'p90', 'p99'] as const).map((name) => statistics.throughput('a', name));
     assert.deepEqual(throughputs, [51, 26, 11, 2]);
     pass(200_000);
+    statistics.record('whole', { firstByte: 2000, total: 2001, tokens: 40, isStreamed: false });
+    statistics.record('burst', { firstByte: 2000, total: 2005, tokens: 40 });
+    assert.deepEqual(
+      ['whole', 'burst'].map((id) => Math.round(statistics.throughput(id, 'p50') ?? 0)),
+      [20, 20],
+    );
     statistics.record('a', { firstByte: 5000, total: 5000 });
     pass(100_001);
     assert.equal(statistics.latency('a', 'p50'), 5);

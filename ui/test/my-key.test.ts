@@ -70,3 +70,9 @@ test('a key of the configuration has no secret of its own, and one that may only
   assert.equal(await reader.page.getByRole('region', { name: 'Webhook secret' }).count(), 0);
   await assertSound(reader);
 });
+
+test('the address of use, which is for operators, leads to the page of the key', async () => {
+  const visitor = await signInWithKey(browser, gateway, KEY, '/ui/use?by=model');
+  await visitor.page.getByRole('heading', { level: 1, name: 'My key' }).waitFor();
+  await assertSound(visitor);
+});

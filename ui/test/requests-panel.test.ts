@@ -218,7 +218,7 @@ test('a request leads to the playground and to the explanation of its routing', 
   await page.goto(`${gateway.url}/ui/requests?open=${ids.withPolicy}`);
   await panelOf(page).getByRole('link', { name: 'Explain its routing' }).click();
   await page.waitForURL(/\/ui\/explain\?.*model=sandbox/);
-  const policy = await page.getByLabel('Policy, as the field provider of a request').inputValue();
+  const policy = await page.getByLabel('Policy: the field provider of a request').inputValue();
   assert.deepEqual(JSON.parse(policy), { order: ['sandbox'], max_price: { prompt: 50 } });
   await page
     .getByRole('row', { name: /sandbox.echo/ })

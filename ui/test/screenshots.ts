@@ -55,7 +55,6 @@ const PAGES_OF_KEY = {
   'my-key': '/ui/key',
   'my-requests': '/ui/requests',
   'my-playground': '/ui/playground?wire=chat&models=openai/gpt-4o-mini',
-  'my-use': '/ui/use?by=model',
   'my-videos': '/ui/videos',
   'my-webhooks': '/ui/webhooks',
   'my-models': '/ui/models',

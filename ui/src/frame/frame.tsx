@@ -53,29 +53,31 @@ function Shell() {
       </a>
       <header
         ref={rail}
-        className={`flex shrink-0 flex-row items-center gap-1 overflow-x-auto border-b bg-rail px-2 py-2 md:sticky md:top-0 md:h-dvh md:flex-col md:items-stretch md:border-r md:border-b-0 ${isNarrow ? 'md:w-14' : 'md:w-52'}`}
+        className={`flex shrink-0 flex-row items-center gap-1 border-b bg-rail px-2 py-2 md:sticky md:top-0 md:h-dvh md:flex-col md:items-stretch md:overflow-y-auto md:border-r md:border-b-0 ${isNarrow ? 'md:w-14' : 'md:w-52'}`}
       >
-        <div className={`flex items-center gap-2 px-2 py-1 md:mb-3 ${isNarrow ? 'md:justify-center md:px-0' : ''}`}>
+        <div
+          className={`flex shrink-0 items-center gap-2 px-2 py-1 md:mb-3 ${isNarrow ? 'md:justify-center md:px-0' : ''}`}
+        >
           <Mark />
           <span className={`font-semibold tracking-tight max-md:sr-only ${isNarrow ? 'md:sr-only' : ''}`}>
             Polygate
           </span>
         </div>
         <Keyboard isNarrow={isNarrow} />
-        <nav aria-label="Pages" className="contents">
+        <nav aria-label="Pages" className="flex min-w-0 flex-1 gap-1 max-md:overflow-x-auto max-md:p-0.5 md:contents">
           {entries.map(({ to, label, icon: Icon }) => (
             <Link
               key={to}
               to={to}
               title={label}
-              className={`flex min-h-8 shrink-0 items-center gap-2.5 whitespace-nowrap rounded-md px-2.5 text-dim hover:bg-hover hover:text-ink aria-[current=page]:bg-surface aria-[current=page]:font-medium aria-[current=page]:text-ink aria-[current=page]:shadow-xs ${isNarrow ? 'md:justify-center md:px-0' : ''}`}
+              className={`flex min-h-8 shrink-0 items-center gap-2.5 whitespace-nowrap rounded-md px-2.5 text-dim hover:bg-hover hover:text-ink aria-[current=page]:bg-surface dark:aria-[current=page]:bg-line aria-[current=page]:font-medium aria-[current=page]:text-ink aria-[current=page]:shadow-xs ${isNarrow ? 'md:justify-center md:px-0' : ''}`}
             >
               <Icon size={16} aria-hidden />
               <span className={isNarrow ? 'md:sr-only' : ''}>{label}</span>
             </Link>
           ))}
         </nav>
-        <div className="ml-auto flex items-center gap-1 md:mt-auto md:ml-0 md:flex-col md:items-stretch">
+        <div className="ml-auto flex shrink-0 items-center gap-1 md:mt-auto md:ml-0 md:flex-col md:items-stretch">
           {isOperator && (
             <Suspense>
               <Environment isNarrow={isNarrow} />

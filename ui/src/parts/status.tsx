@@ -14,7 +14,9 @@ const LOOKS: Record<Tone, { icon: LucideIcon; className: string }> = {
 export function Status({ tone, children }: { tone: Tone; children: string }) {
   const { icon: Icon, className } = LOOKS[tone];
   return (
-    <span className={`inline-flex items-center gap-1 rounded-md px-1.5 py-0.5 text-xs font-medium ${className}`}>
+    <span
+      className={`inline-flex items-center gap-1 rounded-md align-middle px-1.5 py-0.5 text-xs font-medium ${className}`}
+    >
       <Icon size={12} aria-hidden />
       {children}
     </span>

@@ -71,7 +71,9 @@ function Changes({ changes, names }: { changes: Change[]; names: [before: string
     <Table label="Changes" columns={['Setting', ...names]}>
       {changes.map(({ path, before, now }) => (
         <tr key={path}>
-          <td className="font-mono text-[0.9em] max-sm:!whitespace-normal max-sm:wrap-anywhere">{path}</td>
+          <td className="font-mono text-[0.9em] max-sm:min-w-48 max-sm:!whitespace-normal max-sm:wrap-anywhere">
+            {path}
+          </td>
           <td className="min-w-36 !whitespace-normal break-all text-dim">{textOf(before)}</td>
           <td className="min-w-36 !whitespace-normal break-all">
             {textOf(before) === textOf(now) ? `${textOf(now)} (another secret)` : textOf(now)}

@@ -93,12 +93,12 @@ export function Settings({ config: { settings, complete, origin } }: { config: C
         >
           {shown.map(({ path, value, source, about }) => (
             <tr key={path} data-opens data-open={path === open ? '' : undefined}>
-              <td className="font-mono text-[0.9em] max-sm:!whitespace-normal max-sm:wrap-anywhere">
+              <td className="font-mono text-[0.9em] max-sm:min-w-48 max-sm:!whitespace-normal max-sm:wrap-anywhere">
                 <button type="button" className="text-left hover:text-accent max-sm:wrap-anywhere" {...rowProps(path)}>
                   {path}
                 </button>
               </td>
-              <td className="min-w-36 max-w-[32rem] !whitespace-normal break-words font-mono text-[0.9em]">
+              <td className="min-w-36 max-w-[32rem] !whitespace-normal font-mono wrap-anywhere max-sm:min-w-24 text-[0.9em]">
                 {about === undefined ? textOf(value) : <span className="font-sans text-dim">{about}</span>}
               </td>
               <td className={source.from === 'default' || source.from === 'not set' ? 'text-dim' : ''}>

@@ -78,7 +78,9 @@ export function Candidates({ explanation, Reason = PlainReason }: CandidatesProp
                 <td className="number">{known(candidate.first_byte_ms, formatMs)}</td>
                 <td className="number">{known(candidate.tokens_per_second, formatShort)}</td>
                 <td className="text-dim">{candidate.path ?? '—'}</td>
-                <td className="!whitespace-normal text-warn">{candidate.dropped?.join(', ') || '—'}</td>
+                <td className={`!whitespace-normal ${candidate.dropped?.length ? 'text-warn' : 'text-dim'}`}>
+                  {candidate.dropped?.join(', ') || '—'}
+                </td>
                 <td className="!whitespace-normal">{reason ? <Reason reason={reason} /> : '—'}</td>
               </tr>
             );

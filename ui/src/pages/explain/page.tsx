@@ -111,7 +111,9 @@ export function ExplainPage() {
             )}
           </div>
           <label className="flex flex-col gap-1">
-            <span className="font-medium">Policy, as the field provider of a request</span>
+            <span className="font-medium">
+              Policy: the field <code>provider</code> of a request
+            </span>
             <textarea
               className="input min-h-16 font-mono"
               spellCheck={false}

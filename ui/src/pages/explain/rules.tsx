@@ -88,7 +88,7 @@ function Line({ rule: { id, line, name, text: words }, mark }: { rule: Rule; mar
       // A link leads here, and the next Tab goes on from here.
       tabIndex={-1}
       title={`docs/routing.md, line ${line}`}
-      className="flex scroll-mt-6 gap-2 rounded-md px-2 py-1 target:bg-accent-soft focus:bg-accent-soft"
+      className="-mx-2 flex scroll-mt-6 gap-2 rounded-md px-2 py-1 target:bg-accent-soft focus:bg-accent-soft"
     >
       {mark && <span className="w-5 shrink-0 text-dim tabular-nums">{mark}</span>}
       <span>

@@ -13,7 +13,7 @@ export const ENDPOINT_COLUMNS = [
   'State',
   'Last 24 h',
   ...['5 min', '1 h', '24 h', 'First byte p50 / p95', 'Tokens/s'].map(numbers),
-  'Limits told',
+  'Limits',
 ];
 
 export function EndpointTable({ endpoints }: { endpoints: Endpoint[] }) {

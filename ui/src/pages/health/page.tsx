@@ -24,7 +24,7 @@ export function HealthPage() {
       <Card
         title="Endpoints"
         actions={
-          <div className="flex flex-wrap items-center gap-3">
+          <div className="ml-auto flex flex-wrap items-center gap-3">
             {endpoints.data && <Sources list={endpoints.data} />}
             <TableTools
               table={ENDPOINT_TABLE}
@@ -123,7 +123,9 @@ function ReplicaTable({ replicas }: { replicas: Replicas['data'] }) {
           <tr key={id}>
             <td>
               <span className="flex flex-wrap items-center gap-2">
-                <span className="font-mono">{id}</span>
+                <span className="font-mono max-sm:max-w-32 max-sm:truncate" title={id}>
+                  {id}
+                </span>
                 {answers && <Status tone="good">answers this page</Status>}
                 {silent && <Status tone="bad">silent</Status>}
               </span>

@@ -66,7 +66,7 @@ export function Compare({ models, figures, onRemove, onClear }: CompareProps) {
   const lines = figures ? [...LINES, ...figureLines(figures)] : LINES;
   return (
     <section aria-label="Comparison" className="border-b bg-page">
-      <div className="flex items-center justify-between px-3 pt-2">
+      <div className="flex items-center justify-between px-4 pt-2">
         <h2>Compared</h2>
         <button type="button" className="button button-quiet" onClick={onClear}>
           Clear
@@ -80,7 +80,11 @@ export function Compare({ models, figures, onRemove, onClear }: CompareProps) {
                 <span className="sr-only">Property</span>
               </th>
               {models.map(({ id }) => (
-                <th key={id} scope="col" className="!bg-page !text-ink">
+                <th
+                  key={id}
+                  scope="col"
+                  className="!bg-page !text-ink max-sm:min-w-28 max-sm:!whitespace-normal max-sm:wrap-anywhere"
+                >
                   <span className="flex items-center gap-1">
                     {id}
                     <button
@@ -101,10 +105,12 @@ export function Compare({ models, figures, onRemove, onClear }: CompareProps) {
               const differs = new Set(models.map(key)).size > 1;
               return (
                 <tr key={label}>
-                  <th scope="row" className="!static !bg-page">
+                  <th scope="row" className="!static !bg-page max-sm:!whitespace-normal">
                     {label}{' '}
                     {differs && (
-                      <span className="ml-1 rounded bg-warn-soft px-1.5 py-0.5 text-xs text-warn">differs</span>
+                      <span className="rounded bg-warn-soft px-1.5 py-0.5 text-xs text-warn max-sm:block max-sm:w-fit sm:ml-1">
+                        differs
+                      </span>
                     )}
                   </th>
                   {models.map((model) => (

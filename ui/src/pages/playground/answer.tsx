@@ -31,7 +31,7 @@ export function AnswerCard({ run, title, view, onView }: AnswerCardProps) {
   const facts = [
     run.firstMs === undefined ? undefined : `first ${formatCount(run.firstMs)} ms`,
     run.totalMs === undefined ? undefined : `whole ${formatCount(run.totalMs)} ms`,
-    run.inputTokens === undefined ? undefined : `${formatCount(run.inputTokens)} in`,
+    run.inputTokens === undefined ? undefined : `${formatCount(run.inputTokens)} tokens in`,
     run.outputTokens === undefined ? undefined : `${formatCount(run.outputTokens)} out`,
     run.endpoint && `${run.endpoint}${run.path ? `, ${run.path}` : ''}`,
   ].filter((fact) => fact !== undefined);
@@ -40,10 +40,10 @@ export function AnswerCard({ run, title, view, onView }: AnswerCardProps) {
   return (
     <Card
       title={title}
-      className={isWide ? 'col-span-full' : ''}
+      className={`flex flex-col ${isWide ? 'col-span-full' : ''}`}
       actions={<Segments label="View" values={VIEWS} names={VIEW_NAMES} value={view} onChange={onView} />}
     >
-      <div className="min-h-28">
+      <div className="min-h-28 flex-1">
         {view === 'answer' && (
           <div className="p-4">
             <Earlier messages={run.messages} />

@@ -109,7 +109,7 @@ export function PlaygroundPage() {
               label="Compare with another protocol"
               value={and ?? 'none'}
               options={[
-                { value: 'none', label: 'Compare with …' },
+                { value: 'none', label: 'one protocol' },
                 ...WIRES.filter((one) => one !== wire).map((one) => ({ value: one, label: `and over ${one}` })),
               ]}
               onChange={(next) => change({ and: next === 'none' ? undefined : (next as typeof and) })}
@@ -148,7 +148,7 @@ export function PlaygroundPage() {
               </button>
             )}
             {isOperator && (
-              <span className="ml-auto">
+              <span className="sm:ml-auto">
                 <KeyPicker
                   label="Key"
                   value={asKey}

@@ -91,7 +91,7 @@ function NumberInput({ label, value, step = '1', onChange }: NumberInputProps) {
       {label}
       <input
         type="number"
-        className="input !w-24"
+        className="input !w-24 max-sm:!w-18"
         min="0"
         step={step}
         value={value ?? ''}

@@ -10,7 +10,9 @@ export function Dropped({ detail: { dropped, protocol, upstream_protocol: upstre
   if (dropped.length === 0) return null;
   return (
     <section>
-      <h2 className="mb-2">Dropped, because the other protocol has no place for it</h2>
+      <h2 className="mb-2">
+        Dropped, because the {protocol === upstream ? 'model does not take it' : 'other protocol has no place for it'}
+      </h2>
       <ul className="flex flex-wrap gap-1.5">
         {dropped.map((field) => (
           <li key={field}>

@@ -12,8 +12,7 @@ const FREE = ['model', 'requested', 'provider', 'code', 'session'] as const;
 const NAMES = [...FREE, 'tag', 'without', 'key', 'status', 'protocol', 'wire', 'slower', 'cost'];
 const FLAGS = ['dropped', 'fellback', 'estimated'];
 
-export const FILTER_EXAMPLE =
-  'model:… requested:… key:… status:… wire:messages>chat slower:2000 cost:0.05 dropped req_…';
+export const FILTER_EXAMPLE = 'model:… key:… status:… wire:messages>chat slower:2000';
 
 export interface FoundWords {
   filters: Partial<Filters>;

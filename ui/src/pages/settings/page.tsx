@@ -54,8 +54,8 @@ export function SettingsPage() {
       title="Settings"
       about={
         isAdmin
-          ? 'Sessions of all browsers, saved views, and the look of this one.'
-          : 'Own sessions, saved views, and the look of this browser.'
+          ? 'Sessions of all browsers, saved views, and the theme of this one.'
+          : 'Your sessions, saved views, and the theme of this browser.'
       }
     >
       <Card
@@ -150,7 +150,7 @@ function Views() {
       {() =>
         views.length === 0 ? (
           <Empty title="No view is saved yet">
-            “Views” on the pages of requests and of use keeps what is shown there by a name.
+            The button “Views” on Requests and on Use and cost saves what they show, under a name.
           </Empty>
         ) : (
           <>

@@ -51,7 +51,7 @@ function Server({ server }: { server: LocalServer }) {
   const { name, base_url: address, state, problem, models, first_models: first, configured_as: configuredAs } = server;
   const isFound = state === 'found';
   return (
-    <div className="rounded-lg border">
+    <div className="overflow-hidden rounded-lg border">
       <p className="flex flex-wrap items-center gap-x-3 gap-y-1 px-3 py-2">
         <span className="font-medium">{name}</span>
         <Status tone={isFound ? 'good' : 'warn'}>{isFound ? 'found' : 'unclear'}</Status>

@@ -37,15 +37,15 @@ export function SetupPage() {
     <Page title="Setup" about="From here to the first answer. The sandbox needs no provider and no account.">
       <ol className="flex flex-col gap-5">
         {steps.map(([title, content], index) => (
-          <li key={title} className="card grid gap-x-5 gap-y-2 p-5 sm:grid-cols-[auto_1fr]">
+          <li key={title} className="card relative grid gap-x-5 gap-y-2 p-5 sm:grid-cols-[auto_1fr]">
             <span
               aria-hidden
-              className="grid size-7 place-items-center rounded-full bg-accent-soft font-medium text-accent tabular-nums"
+              className="grid size-7 place-items-center rounded-full bg-accent-soft font-medium text-accent tabular-nums max-sm:absolute max-sm:top-5 max-sm:left-5"
             >
               {index + 1}
             </span>
             <section className="min-w-0" aria-label={title}>
-              <h2 className="mb-3 leading-7">{title}</h2>
+              <h2 className="mb-3 leading-7 max-sm:pl-9">{title}</h2>
               {content}
             </section>
           </li>
@@ -87,7 +87,7 @@ function KeyStep({ value, canCreate, onChange }: KeyStepProps) {
     <div className="flex flex-col gap-4">
       <Field
         label="The key of the program"
-        hint={`${canCreate ? 'The start has printed one. It' : 'Yours, for example. It'} is written into the snippets below and stays in this page.`}
+        hint={`${canCreate ? 'The gateway printed one at its first start. It' : 'Yours, for example. It'} is written into the snippets below and stays in this page.`}
         type="password"
         autoComplete="off"
         placeholder="sk-pg-…"

@@ -93,7 +93,7 @@ function More({ waiting }: { waiting: Provider[] }) {
       <p className="flex flex-wrap items-center gap-2">
         Add
         <Combobox label="Provider" value={provider.id} options={waiting.map(({ id }) => id)} onChange={setChosen} />
-        by its usual variable, and start again:
+        by its environment variable, then restart:
       </p>
       <div className="rounded-lg border bg-page">
         <Code language="shell" text={`${variable}=... polygate`} />

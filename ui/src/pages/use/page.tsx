@@ -1,6 +1,6 @@
 /** Use and cost of all keys, by key, tag, model, provider, protocol or status, with what is below each figure. */
 
-import { getRouteApi } from '@tanstack/react-router';
+import { getRouteApi, Navigate } from '@tanstack/react-router';
 import { Download } from 'lucide-react';
 import { lazy, Suspense, useMemo, useState } from 'react';
 import { saveFile } from '../../csv.ts';
@@ -15,6 +15,7 @@ import { SavedViews } from '../../parts/saved-views.tsx';
 import { Empty, Loaded, LoadingBlock } from '../../parts/states.tsx';
 import { ColumnChoice } from '../../parts/table-tools.tsx';
 import { UnknownCosts } from '../../parts/unknown-costs.tsx';
+import { useSession } from '../../session.ts';
 import { formatMoment, momentsOf, type Span, spanBetween } from '../../spans.ts';
 import {
   filterOf,
@@ -38,7 +39,13 @@ const FirstRequest = lazy(() =>
 
 const route = getRouteApi('/use');
 
+/** The holder of a key sees its use on the page of the key. */
 export function UsePage() {
+  const { isOperator } = useSession();
+  return isOperator ? <Use /> : <Navigate to="/key" replace />;
+}
+
+function Use() {
   const {
     by = 'model',
     metric = 'cost',

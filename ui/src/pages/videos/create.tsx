@@ -151,7 +151,7 @@ function Form({ models, before, onCreated }: FormProps) {
           onChange={({ target }) => change({ prompt: target.value })}
         />
       </label>
-      <div className="grid gap-4 sm:grid-cols-2">
+      <div className="grid grid-cols-2 gap-4">
         <Field
           label="Seconds"
           type="number"

@@ -67,7 +67,7 @@ function Detail({ task, ...events }: DetailProps) {
               ['Submission', submission.state],
               ['Sent', submission.sent_at ? <Time key="sent" at={submission.sent_at} /> : 'not yet'],
               ['Accepted', submission.accepted_at ? <Time key="accepted" at={submission.accepted_at} /> : '—'],
-              ['Named by it', <code key="named">{referenceOf(submission.reference)}</code>],
+              ['Id upstream', <code key="named">{referenceOf(submission.reference)}</code>],
             ]}
           />
           <p className="mt-2 text-dim">The request itself is erased as soon as the provider has accepted it.</p>

@@ -89,7 +89,11 @@ export function VideoTable({ tasks, open, rowProps }: ListProps) {
       {tasks.map((task) => (
         <tr key={task.id} data-opens data-open={task.id === open ? '' : undefined}>
           <td>
-            <button type="button" className="max-w-96 truncate text-left font-medium" {...rowProps(task.id)}>
+            <button
+              type="button"
+              className="max-w-96 truncate text-left font-medium max-sm:max-w-44"
+              {...rowProps(task.id)}
+            >
               {task.prompt ?? 'Without a prompt'}
             </button>
           </td>
@@ -98,7 +102,7 @@ export function VideoTable({ tasks, open, rowProps }: ListProps) {
           </td>
           {isOperator && <td className="max-w-36 truncate">{task.key_name ?? task.key}</td>}
           <td className="text-dim">{task.model}</td>
-          <td className="number">{task.usage?.video_seconds ?? task.seconds ?? '—'}</td>
+          <td className="number">{task.usage?.video_seconds || task.seconds || '—'}</td>
           <td className="number">{task.usage ? <Money usd={task.usage.video_cost} /> : '—'}</td>
           <td className="number text-dim">
             <Age at={task.created_at * 1000} />

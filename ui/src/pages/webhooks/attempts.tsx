@@ -55,7 +55,7 @@ export function AttemptList({ attempts }: { attempts: Attempt[] }) {
           <Status tone={attempt.outcome === 'ack' ? 'good' : 'bad'}>{outcomeOf(attempt)}</Status>
           <span className="text-dim">
             {attempt.trigger === 'replay' && 'replay, '}
-            <Time at={attempt.started_at} />,{' '}
+            <Time at={attempt.started_at} withDate={false} />,{' '}
             {formatCount(Date.parse(attempt.ended_at) - Date.parse(attempt.started_at))} ms
           </span>
           {attempt.address && <code className="text-dim">{attempt.address}</code>}
@@ -63,7 +63,7 @@ export function AttemptList({ attempts }: { attempts: Attempt[] }) {
             <span className="text-dim">asked for {formatCount(Math.round(attempt.retry_after_ms / 1000))} s</span>
           )}
           {attempt.next_attempt_at && (
-            <span className="ml-auto text-dim">
+            <span className="text-dim max-sm:basis-full max-sm:pl-8 sm:ml-auto">
               next <Time at={attempt.next_attempt_at} withDate={false} />
             </span>
           )}

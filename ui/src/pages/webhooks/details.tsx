@@ -93,7 +93,7 @@ function Sent({ body, keyHash }: { body: SentBody; keyHash: string | undefined }
         onChange={(next) => navigate({ search: (search) => ({ ...search, tab: next }), replace: true })}
       />
       {tab === 'body' && (
-        <div className="rounded-lg border">
+        <div className="rounded-lg border [&_pre]:whitespace-pre-wrap [&_pre]:wrap-anywhere">
           <Code language="json" text={body.body} />
         </div>
       )}

@@ -215,8 +215,10 @@ function Receiver({ receiver, isChosen, onClick }: ReceiverProps) {
           {ended === 0 ? '—' : `${percent(delivered / ended)} %`}
         </span>
         <span className="text-dim">
-          {formatCount(delivered)} of {formatCount(ended)} delivered
-          {pending > 0 && `, ${formatCount(pending)} on the way`}
+          {[
+            ...(ended > 0 ? [`${formatCount(delivered)} of ${formatCount(ended)} delivered`] : []),
+            ...(pending > 0 ? [`${formatCount(pending)} on the way`] : []),
+          ].join(', ')}
         </span>
       </span>
       {since && (
@@ -257,7 +259,7 @@ function DeliveryTable({ deliveries, open, onOpen }: DeliveryTableProps) {
         return (
           <tr key={delivery.id} data-opens data-open={delivery.task_id === open ? '' : undefined}>
             <td>
-              <button type="button" className="font-mono text-dim hover:text-ink" {...rowProps(delivery.task_id)}>
+              <button type="button" className="text-dim hover:text-ink" {...rowProps(delivery.task_id)}>
                 <Time at={delivery.created_at} />
               </button>
             </td>

@@ -62,7 +62,7 @@ export function StackedBars(props: BarsProps) {
   const { isTable, onTable } = props;
   return (
     <figure>
-      <div className="mb-1 flex items-start justify-between gap-3">
+      <div className="mb-1 flex items-start justify-between gap-3 max-sm:flex-col-reverse max-sm:gap-1">
         <ul className="flex flex-wrap gap-x-4 gap-y-1 pt-1.5">
           {props.series.map(({ id, label }, index) => (
             <li key={id} className="flex items-center gap-1.5 text-dim">
@@ -81,7 +81,12 @@ export function StackedBars(props: BarsProps) {
             </li>
           )}
         </ul>
-        <button type="button" className="button button-quiet" aria-pressed={isTable} onClick={() => onTable(!isTable)}>
+        <button
+          type="button"
+          className="button button-quiet -mr-3 max-sm:self-end"
+          aria-pressed={isTable}
+          onClick={() => onTable(!isTable)}
+        >
           {isTable ? 'As chart' : 'As table'}
         </button>
       </div>

@@ -32,7 +32,7 @@ export type MarkNames = Partial<Record<ShownMark, string>>;
 export function MarkLabel({ mark, names = {} }: { mark: ShownMark; names?: MarkNames }) {
   const { icon: Icon, className } = LOOKS[mark];
   return (
-    <span className={`inline-flex items-center gap-1.5 text-xs font-medium ${className}`}>
+    <span className={`inline-flex items-center gap-1.5 text-xs font-medium whitespace-nowrap ${className}`}>
       <Icon size={13} aria-hidden className="shrink-0" />
       {names[mark] ?? mark}
     </span>

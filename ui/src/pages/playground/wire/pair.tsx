@@ -10,7 +10,7 @@ import { Value } from './picked.tsx';
 import { type Content, carriedText, contentOf, type Side } from './sides.ts';
 
 const FIRST_ROWS = 150;
-const GRID = 'grid grid-cols-1 sm:grid-cols-[minmax(0,1fr)_6.75rem_minmax(0,1fr)]';
+const GRID = 'grid grid-cols-1 sm:grid-cols-[minmax(0,1fr)_8rem_minmax(0,1fr)]';
 
 interface PairProps {
   label: string;
@@ -45,7 +45,7 @@ export function WirePair({ label, left, right, dropped, way, names, isTimed = tr
     <section aria-label={label} className="min-w-0">
       <div className={`${GRID} border-b bg-rail`}>
         <SideHead side={left} absent={absent} />
-        <div className="flex items-center px-3 py-2 sm:justify-center sm:px-0">
+        <div className={`flex items-center px-3 py-2 sm:justify-center sm:px-0 ${way ? '' : 'max-sm:hidden'}`}>
           {way && <span className="rounded-md border bg-surface px-1.5 py-0.5 text-xs text-dim">{way}</span>}
         </div>
         <SideHead side={right} absent={absent} />
@@ -170,7 +170,7 @@ function HeaderList({ headers, name }: { headers: Record<string, string>; name: 
 
 function MarkCell({ mark, names }: { mark: ShownMark; names: MarkNames }) {
   return (
-    <div className="flex items-start px-3 py-1 font-sans sm:justify-center sm:px-1.5">
+    <div className="flex items-start px-3 font-sans sm:py-1 sm:justify-center sm:px-1.5">
       <span className="flex min-h-[24px] items-center">
         <MarkLabel mark={mark} names={names} />
       </span>
