@@ -201,7 +201,7 @@ function Drawing(props: BarsProps) {
                 <text
                   x={(x(index) ?? 0) + x.bandwidth() / 2}
                   y={HEIGHT - 6}
-                  textAnchor={index === 0 ? 'start' : 'middle'}
+                  textAnchor="middle"
                   className="fill-dim text-[11px]"
                 >
                   {formatTime(at)}
