@@ -59,7 +59,11 @@ export const LIST_PARAMETERS: readonly Parameter[] = [
   ...SPAN_PARAMETERS,
   parameter('limit', Type.Integer({ minimum: 1, maximum: MAX_LIMIT }), 'Requests on a page.'),
   parameter('after', Type.String(), 'Cursor `next` of the page before.'),
-  parameter('live', Type.String(), 'Cursor `live` of an earlier response: what ended since, each request once.'),
+  parameter(
+    'live',
+    Type.String(),
+    'Cursor `live` of an earlier response: what ended since, each request once. A response with `limit` requests may not be the last.',
+  ),
   FORMAT,
   parameter('open', Type.Boolean(), 'Those that run; no other parameter but key and limit may come with it.'),
 ];

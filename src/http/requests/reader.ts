@@ -76,7 +76,8 @@ export function createRequestReader(options: RequestReaderOptions): RequestReade
       return { data: rows.map((row: OpenRequest) => encodeOpenRequest(row, names)), ...NO_CURSORS };
     }
     if (live !== undefined) {
-      const page = await requestsSince({ filter: search.filter, live }, options);
+      const limit = query.has('limit') ? search.limit : undefined;
+      const page = await requestsSince({ filter: search.filter, live, limit }, options);
       return { data: page.rows.toReversed().map((row) => encodeRequest(row, seen)), ...NO_CURSORS, live: page.live };
     }
     const page = await (search.after === undefined ? newestRequests : searchRequests)(search, options);
