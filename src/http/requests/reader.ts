@@ -72,7 +72,8 @@ export function createRequestReader(options: RequestReaderOptions): RequestReade
     const seen = sight(names);
     if (isFile) return fileOf(search, seen);
     if (open) {
-      const rows = await openRequests(options, { filter: ofKey(keyId), limit: search.limit });
+      const { filter } = intentFilterOf(search.filter);
+      const rows = await openRequests(options, { filter, limit: search.limit });
       return { data: rows.map((row: OpenRequest) => encodeOpenRequest(row, names)), ...NO_CURSORS };
     }
     if (live !== undefined) {

@@ -126,6 +126,8 @@ const LIVE_EVERY_MS = 1000;
 const MAX_LIVE = 5000;
 /** Requests in an answer; if it is full, there may be more. */
 const LIVE_LIMIT = 200;
+/** Filters that are known of requests that run. */
+const OF_RUNNING = ['key', 'model', 'requested', 'provider', 'protocol', 'upstream_protocol', 'tag'];
 /** Requests on each page but the first, which is to be there soon. */
 const OLDER_LIMIT = 200;
 
@@ -221,16 +223,18 @@ export function useRequests(filters: Filters, isPaused: boolean) {
     },
   });
   // A time that goes on is no filter of what runs.
-  const hasFilters = isOver || Object.entries(filters).some(([name, value]) => name !== 'from' && value !== undefined);
+  const { from: _from, to: _to, ...lasting } = filters;
+  const isKnown = Object.entries(lasting).every(([name, value]) => value === undefined || OF_RUNNING.includes(name));
+  const hasRunning = isKnown && !isPaused && !isOver;
   const running = useQuery({
-    queryKey: ['requests-running', isOperator],
-    enabled: !hasFilters && !isPaused,
+    queryKey: ['requests-running', isOperator, lasting],
+    enabled: hasRunning,
     refetchInterval: LIVE_EVERY_MS,
-    queryFn: async () => (await list(isOperator, { open: true })).data,
+    queryFn: async () => (await list(isOperator, { ...lasting, open: true, limit: LIVE_LIMIT })).data,
   });
   const older = useMemo(() => pages.data?.pages.flatMap(({ data }) => data) ?? [], [pages.data]);
   const fresh = live.data?.data;
-  const open = hasFilters || isPaused ? undefined : running.data;
+  const open = hasRunning ? running.data : undefined;
   const ended = useMemo(() => {
     if (!fresh || fresh.length === 0) return older;
     const before = new Set(fresh.map(({ id }) => id));
