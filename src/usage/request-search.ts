@@ -87,29 +87,43 @@ export async function searchRequests(
 /** The first page, with a cursor for what ends after it. */
 export async function newestRequests(search: RequestSearch, options: SearchOptions): Promise<RequestPage> {
   const page = await searchRequests(search, options);
-  const isFull = page.next !== undefined;
-  return { ...page, live: liveCursor(page.rows.toReversed(), options.clock.now() - LIVE_OVERLAP_MS, isFull) };
+  const isCut = page.next !== undefined;
+  const least = page.rows.length > 0 ? 0 : options.clock.now() - LIVE_OVERLAP_MS;
+  return { ...page, live: liveCursor(page.rows.toReversed(), { least, isCut }) };
 }
 
-/** Records that ended and were stored since the look that gave the cursor, oldest first, each once. */
+/**
+ * Records that ended and were stored since the look that gave the cursor, oldest first, each once. As many as `limit`, if one is
+ * given, mean that there may be more.
+ */
 export async function requestsSince(
-  { filter, live, limit }: Pick<RequestSearch, 'filter'> & { live: string; limit?: number },
+  { filter, live, limit }: Pick<RequestSearch, 'filter'> & { live: string; limit?: number | undefined },
   { store }: SearchOptions,
 ): Promise<Required<Pick<RequestPage, 'rows' | 'live'>>> {
   const { since, ids } = decodeLive(live);
-  const found = await store.call('requestsSince', { filter, since, limit: limit ?? MAX_LIVE_ROWS });
+  const most = limit === undefined ? MAX_LIVE_ROWS : limit + ids.length;
+  const found = await store.call('requestsSince', { filter, since, limit: most });
   const seen = new Set(ids);
-  const rows = found.filter(({ id }) => !seen.has(shortId(id)));
+  const fresh = found.filter(({ id }) => !seen.has(shortId(id))).slice(0, limit);
+  const last = fresh.length === limit ? fresh.at(-1) : undefined;
+  const read = last ? found.slice(0, found.indexOf(last) + 1) : found;
   // What was seen may still be within the overlap of the next look.
-  return { rows, live: liveCursor(found, since, false) };
+  return { rows: fresh, live: liveCursor(read, { least: since, isCut: false }) };
 }
 
-/** `rows` are in the order of their end; what ended before `least` is not asked for again. */
-function liveCursor(rows: readonly Row[], least: number, isCut: boolean): string {
+interface LiveCut {
+  /** Unix milliseconds; what ended before is not asked for again. */
+  least: number;
+  /** Whether there are older records than `rows`. */
+  isCut: boolean;
+}
+
+/** `rows` are in the order of their end. */
+function liveCursor(rows: readonly Row[], { least, isCut }: LiveCut): string {
   const newest = Number(rows.at(-1)?.ended_at ?? 0);
   const kept = rows.slice(-MAX_LIVE_IDS);
   const first = kept.length < rows.length || isCut ? Number(kept[0]?.ended_at ?? 0) : 0;
-  const since = Math.max(rows.length > 0 ? newest - LIVE_OVERLAP_MS : least, first);
+  const since = Math.max(newest - LIVE_OVERLAP_MS, least, first);
   const ids = kept.filter((row) => Number(row.ended_at) >= since).map(({ id }) => shortId(id));
   return encodeCursor([since, ids.join('')]);
 }

@@ -6,6 +6,7 @@ import { pino } from 'pino';
 import { lookAtTop } from '../../src/cli/top/view.ts';
 import { systemClock } from '../../src/core/clock.ts';
 import { newRequestId } from '../../src/core/request-id.ts';
+import { FILTER_PARAMETERS } from '../../src/http/requests/query.ts';
 import { createRequestReader } from '../../src/http/requests/reader.ts';
 import { createRecorder } from '../../src/usage/recorder.ts';
 import { newestRequests } from '../../src/usage/request-search.ts';
@@ -30,6 +31,14 @@ const VIDEO = {
   ...{ finish: null, estimated: 0, attempts: 1, ...NO_TOKENS, cost: 7n, first_byte_ms: null, total_ms: 9 },
   ...{ upstream_id: null, tags: '', revision: 1 },
 };
+const SAMPLES: Record<string, string> = { tag: 'team=a', without_tag: 'team' };
+
+/** A value that a filter takes. */
+function sampleOf(name: string, { type, enum: values }: { type?: string; enum?: string[] }): string {
+  if (type === 'boolean') return 'true';
+  return SAMPLES[name] ?? values?.[0] ?? '5';
+}
+
 const EVERYBODY = { names: new Map<string, string>() };
 
 forEachStore((engine, open) => {
@@ -99,6 +108,31 @@ forEachStore((engine, open) => {
     await recorder.close(0);
   });
 
+  test(`a filter is one of requests that run, or is named as one that is not (${engine})`, async (context) => {
+    const store = await open(context);
+    const reader = createRequestReader({ store, models: () => NO_MODELS, recorder: undefined, clock: systemClock });
+    const known: string[] = [];
+    for (const { name, schema } of FILTER_PARAMETERS) {
+      const query = new URLSearchParams({ [name]: sampleOf(name, schema) });
+      const { data } = await reader.summary(query, EVERYBODY);
+      query.set('open', 'true');
+      const isKnown = data.running_ignores.length === 0;
+      if (isKnown) {
+        known.push(name);
+        assert.deepEqual((await reader.list(query, EVERYBODY)).data, []);
+      } else {
+        assert.deepEqual(data.running_ignores, [name]);
+        await assert.rejects(reader.list(query, EVERYBODY), { code: 'invalid_request', param: name });
+      }
+    }
+    assert.deepEqual(known, ['model', 'requested', 'provider', 'protocol', 'upstream_protocol', 'tag']);
+    for (const name of ['from', 'after', 'live', 'format']) {
+      const value = { from: '2020-01-01', after: 'x', live: 'x', format: 'json' }[name] ?? '';
+      const query = new URLSearchParams({ open: 'true', [name]: value });
+      await assert.rejects(reader.list(query, EVERYBODY), { code: 'invalid_request', param: name });
+    }
+  });
+
   test(`all requests in flight are counted, by the filters that are known of them (${engine})`, async (context) => {
     const store = await open(context);
     const [one, other] = ['one', 'other'].map((instance) =>
@@ -119,6 +153,8 @@ forEachStore((engine, open) => {
       const { data } = await reader.summary(new URLSearchParams(query), { ...EVERYBODY, keyId });
       return [data.running, ...data.running_ignores];
     };
+    const listed = async (query: string, keyId?: string) =>
+      (await reader.list(new URLSearchParams(`open=true&limit=200${query}`), { ...EVERYBODY, keyId })).data.length;
     const noted = await countOf('');
     await one?.flushed();
     const top = await lookAtTop(
@@ -137,12 +173,20 @@ forEachStore((engine, open) => {
         ],
         ignored: await countOf('protocol=chat&status=failed&cost_above=1&fell_back=true'),
         top: [top.running, top.requests.length],
-        listed: (await reader.list(new URLSearchParams('open=true&limit=200'), { ...EVERYBODY, keyId: 'key-1' })).data
-          .length,
+        listed: await listed('', 'key-1'),
+        listedByNames: {
+          a: await listed(
+            '&tag=team=a&model=openai/gpt-5&provider=openai&requested=openai/gpt-5&upstream_protocol=chat',
+          ),
+          b: await listed('&tag=team=b'),
+          messages: await listed('&protocol=messages'),
+          ofKey: [await listed('&protocol=messages', 'key-1'), await listed('&protocol=chat', 'key-1')],
+        },
       },
       {
         ...{ noted: [1310], folded: [1310], ofKeys: [[210], [1100], [0]], byNames: [[1100], [1100], [0]] },
         ...{ ignored: [210, 'status', 'cost_above', 'fell_back'], top: [210, 200], listed: 200 },
+        listedByNames: { a: 200, b: 0, messages: 200, ofKey: [0, 200] },
       },
     );
     if (first) await one?.finish(first, completion());

@@ -221,6 +221,30 @@ forEachStore((engine, openStore) => {
       assert.deepEqual(seen, expected);
     });
 
+    test('of what is new has at most so many as were asked for, and is full while there are more', async (context) => {
+      const store = await openStore(context);
+      const options = { store, clock };
+      const ended = (first: number, length: number) =>
+        record(
+          store,
+          Array.from({ length }, (_, index) => ({ at: NOON + first + index })),
+        );
+      await ended(0, 30);
+      // What is older than its page, although it ended within the same seconds, is on the next page.
+      const first = await newestRequests({ filter: {}, ...EVER, limit: 10 }, options);
+      const expected = await ended(100, 25);
+      let live = first.live ?? '';
+      const seen: unknown[] = [];
+      const counts: number[] = [];
+      for (let look = 0; look < 5; look++) {
+        const page = await requestsSince({ filter: {}, live, limit: 10 }, options);
+        live = page.live;
+        counts.push(page.rows.length);
+        seen.push(...page.rows.map(({ id }) => id));
+      }
+      assert.deepEqual({ counts, seen }, { counts: [10, 10, 5, 0, 0], seen: expected });
+    });
+
     test('refuses cursors that it did not give', async (context) => {
       const store = await openStore(context);
       for (const after of [

@@ -5,6 +5,7 @@ import { GatewayError } from '../../core/errors.ts';
 import { moneyOf } from '../../core/money.ts';
 import { isTagName } from '../../records/tags.ts';
 import type { RequestFilter } from '../../store/operations/requests.ts';
+import { intentFilterOf } from '../../usage/open-requests.ts';
 import { parseMoment } from '../../usage/report.ts';
 import type { RequestSearch } from '../../usage/request-search.ts';
 import { flag, readTag, whole } from '../admin/query.ts';
@@ -17,8 +18,8 @@ const PAGE_SIZE = 50;
 const MAX_TEXT_CHARACTERS = 300;
 const MAX_CURSOR_CHARACTERS = 8000;
 const MAX_MS = 1e9;
-/** Parameters that a list of requests that run has. */
-const BESIDE_OPEN = ['open', 'key', 'limit'];
+/** Parameters that a list of requests that run must not have, beside filters that are known at the end of a request. */
+const NOT_OF_OPEN = ['from', 'to', 'after', 'live', 'format'];
 /** Parameters that a file, which has no pages, must not have. */
 const PAGING = ['open', 'live', 'after', 'limit'];
 const DECIMAL = /^\d{1,6}(\.\d{1,12})?$/;
@@ -54,14 +55,21 @@ const SPAN_PARAMETERS: readonly Parameter[] = [
   parameter('to', Type.String(), 'ISO time before which they ended.'),
 ];
 
+const OPEN_WORDS =
+  'Those that run. Of the other parameters only limit and the filters that are known of them may come with it: key, model, requested, provider, protocol, upstream_protocol and tag.';
+
 export const LIST_PARAMETERS: readonly Parameter[] = [
   ...FILTER_PARAMETERS,
   ...SPAN_PARAMETERS,
   parameter('limit', Type.Integer({ minimum: 1, maximum: MAX_LIMIT }), 'Requests on a page.'),
   parameter('after', Type.String(), 'Cursor `next` of the page before.'),
-  parameter('live', Type.String(), 'Cursor `live` of an earlier response: what ended since, each request once.'),
+  parameter(
+    'live',
+    Type.String(),
+    'Cursor `live` of an earlier response: what ended since, each request once. A response with `limit` requests may not be the last.',
+  ),
   FORMAT,
-  parameter('open', Type.Boolean(), 'Those that run; no other parameter but key and limit may come with it.'),
+  parameter('open', Type.Boolean(), OPEN_WORDS),
 ];
 
 export const SUMMARY_PARAMETERS: readonly Parameter[] = [...FILTER_PARAMETERS, ...SPAN_PARAMETERS];
@@ -83,10 +91,10 @@ export function readListQuery(query: URLSearchParams, keyId: string | undefined)
   const [after, live] = [readAfter(query), cursor(query, 'live')];
   if (after !== undefined && live !== undefined) throw invalid('live', 'must not come with after');
   const open = flag(query, 'open');
-  const other = open ? [...query.keys()].find((name) => !BESIDE_OPEN.includes(name)) : undefined;
-  if (other !== undefined) throw invalid(other, 'must not come with open=true');
+  const filter = readFilter(query, keyId);
+  if (open) refuseBesideOpen(query, filter);
   return {
-    filter: readFilter(query, keyId),
+    filter,
     ...readSpan(query),
     isFile: readIsFile(query),
     limit: whole(query, 'limit', { least: 1, most: MAX_LIMIT, byDefault: PAGE_SIZE }),
@@ -94,6 +102,14 @@ export function readListQuery(query: URLSearchParams, keyId: string | undefined)
     live,
     open,
   };
+}
+
+function refuseBesideOpen(query: URLSearchParams, filter: RequestFilter): void {
+  const other = NOT_OF_OPEN.find((name) => query.has(name));
+  if (other !== undefined) throw invalid(other, 'must not come with open=true');
+  const [unknown] = intentFilterOf(filter).others;
+  if (unknown === undefined) return;
+  throw invalid(parameterOf(unknown), 'must not come with open=true: it is known at the end of a request only');
 }
 
 /** Throws for what cuts a file into pages. */
@@ -143,17 +159,25 @@ export function readFilter(query: URLSearchParams, keyId: string | undefined): R
   };
 }
 
+/** Filters that no parameter asks for. */
+type Inner = 'hasFailed';
+type SameName = keyof typeof TEXTS | 'status' | 'tag';
+
 /** Parameters whose name is not that of their filter. */
-const PARAMETER_NAMES: Partial<Record<keyof RequestFilter, string>> = {
+const PARAMETER_NAMES: Record<Exclude<keyof RequestFilter, Inner | SameName>, string> = {
+  keyId: 'key',
+  upstreamProtocol: 'upstream_protocol',
+  withoutTag: 'without_tag',
   costAbove: 'cost_above',
   slowerThan: 'slower_than',
   hasDropped: 'dropped',
   fellBack: 'fell_back',
+  isEstimated: 'estimated',
 };
 
 /** Query parameter of a filter. */
 export function parameterOf(name: keyof RequestFilter): string {
-  return PARAMETER_NAMES[name] ?? name;
+  return (PARAMETER_NAMES as Partial<Record<keyof RequestFilter, string>>)[name] ?? name;
 }
 
 /** Throws for text that no record has and PostgreSQL cannot compare. */

@@ -72,11 +72,13 @@ export function createRequestReader(options: RequestReaderOptions): RequestReade
     const seen = sight(names);
     if (isFile) return fileOf(search, seen);
     if (open) {
-      const rows = await openRequests(options, { filter: ofKey(keyId), limit: search.limit });
+      const { filter } = intentFilterOf(search.filter);
+      const rows = await openRequests(options, { filter, limit: search.limit });
       return { data: rows.map((row: OpenRequest) => encodeOpenRequest(row, names)), ...NO_CURSORS };
     }
     if (live !== undefined) {
-      const page = await requestsSince({ filter: search.filter, live }, options);
+      const limit = query.has('limit') ? search.limit : undefined;
+      const page = await requestsSince({ filter: search.filter, live, limit }, options);
       return { data: page.rows.toReversed().map((row) => encodeRequest(row, seen)), ...NO_CURSORS, live: page.live };
     }
     const page = await (search.after === undefined ? newestRequests : searchRequests)(search, options);

@@ -122,9 +122,12 @@ interface RequestPage {
 type ListQuery = Filters & { after?: string; live?: string; open?: true; limit?: number };
 
 const LIVE_EVERY_MS = 1000;
-/** More are on the pages below. */
-const MAX_LIVE = 500;
+/** Rows that are put before the first page; if more end, the list starts anew. */
+const MAX_LIVE = 5000;
+/** Requests in an answer; if it is full, there may be more. */
 const LIVE_LIMIT = 200;
+/** Filters that are known of requests that run. */
+const OF_RUNNING = ['key', 'model', 'requested', 'provider', 'protocol', 'upstream_protocol', 'tag'];
 /** Requests on each page but the first, which is to be there soon. */
 const OLDER_LIMIT = 200;
 
@@ -165,7 +168,28 @@ export function commandOfList(isOperator: boolean, filters: Filters): Pick<SameC
   };
 }
 
-/** Newest first. What ended since the first page is put before it once a second, each request once. */
+/** What ended since the cursor, before the rows of the looks before. Asks until no more has ended, or until the rows are too many. */
+async function listSince(
+  isOperator: boolean,
+  filters: Filters,
+  cursor: string | undefined,
+  before: readonly RequestView[],
+): Promise<RequestPage> {
+  const seen = new Set(before.map(({ id }) => id));
+  let rows = [...before];
+  let live = cursor;
+  for (;;) {
+    const page = await list(isOperator, { ...filters, live, limit: LIVE_LIMIT });
+    const fresh = page.data.filter(({ id }) => !seen.has(id));
+    for (const { id } of fresh) seen.add(id);
+    rows = [...fresh, ...rows];
+    live = page.live ?? live;
+    const isFull = page.data.length === LIVE_LIMIT && fresh.length > 0;
+    if (!isFull || rows.length > MAX_LIVE) return { ...page, data: rows };
+  }
+}
+
+/** Newest first. What ended since the first page is put in once a second, each request once. */
 export function useRequests(filters: Filters, isPaused: boolean) {
   const { isOperator } = useSession();
   const queries = useQueryClient();
@@ -188,32 +212,48 @@ export function useRequests(filters: Filters, isPaused: boolean) {
     refetchInterval: LIVE_EVERY_MS,
     queryFn: async (): Promise<RequestPage> => {
       const before = queries.getQueryData<RequestPage>(liveKey);
-      const page = await list(isOperator, { ...filters, live: before?.live ?? first ?? undefined, limit: LIVE_LIMIT });
-      const seen = new Set(before?.data.map(({ id }) => id));
-      const fresh = page.data.filter(({ id }) => !seen.has(id));
-      return { ...page, data: [...fresh, ...(before?.data ?? [])].slice(0, MAX_LIVE) };
+      const page = await listSince(isOperator, filters, before?.live ?? first ?? undefined, before?.data ?? []);
+      if (page.data.length > MAX_LIVE) {
+        const newest = await list(isOperator, filters);
+        // An older page that comes later would be put below those of before.
+        await queries.cancelQueries({ queryKey, exact: true });
+        queries.setQueryData(queryKey, { pages: [newest], pageParams: [undefined] });
+      }
+      return page;
     },
   });
   // A time that goes on is no filter of what runs.
-  const hasFilters = isOver || Object.entries(filters).some(([name, value]) => name !== 'from' && value !== undefined);
+  const { from: _from, to: _to, ...lasting } = filters;
+  const isKnown = Object.entries(lasting).every(([name, value]) => value === undefined || OF_RUNNING.includes(name));
+  const hasRunning = isKnown && !isPaused && !isOver;
   const running = useQuery({
-    queryKey: ['requests-running', isOperator],
-    enabled: !hasFilters && !isPaused,
+    queryKey: ['requests-running', isOperator, lasting],
+    enabled: hasRunning,
     refetchInterval: LIVE_EVERY_MS,
-    queryFn: async () => (await list(isOperator, { open: true })).data,
+    queryFn: async () => (await list(isOperator, { ...lasting, open: true, limit: LIVE_LIMIT })).data,
   });
   const older = useMemo(() => pages.data?.pages.flatMap(({ data }) => data) ?? [], [pages.data]);
   const fresh = live.data?.data;
-  const open = hasFilters || isPaused ? undefined : running.data;
+  const open = hasRunning ? running.data : undefined;
+  const ended = useMemo(() => {
+    if (!fresh || fresh.length === 0) return older;
+    const before = new Set(fresh.map(({ id }) => id));
+    return [...fresh, ...older.filter(({ id }) => !before.has(id))].sort(lastFirst);
+  }, [older, fresh]);
   const rows = useMemo(() => {
-    const before = new Set(fresh?.map(({ id }) => id));
-    const ended = [...(fresh ?? []), ...(before.size > 0 ? older.filter(({ id }) => !before.has(id)) : older)];
     if (!open || open.length === 0) return ended;
-    // What runs no more ended just now.
-    const known = new Set(ended.slice(0, 2 * MAX_LIVE).map(({ id }) => id));
-    return [...open.filter(({ id }) => !known.has(id)), ...ended];
-  }, [older, fresh, open]);
+    const running = new Map(open.map((row) => [row.id, row]));
+    for (const { id } of ended) running.delete(id);
+    return [...running.values(), ...ended];
+  }, [ended, open]);
   return { pages, rows, error: live.error ?? running.error, searchedTo: pages.data?.pages.at(-1)?.searched_to };
+}
+
+/** A record may be stored after others that ended later. */
+function lastFirst(one: RequestView, other: RequestView): number {
+  const [end, otherEnd] = [one.ended_at ?? '', other.ended_at ?? ''];
+  if (end !== otherEnd) return end < otherEnd ? 1 : -1;
+  return one.id < other.id ? 1 : -1;
 }
 
 const RETRY_AFTER_MS = 300;
