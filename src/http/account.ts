@@ -13,9 +13,9 @@ import { budgetUsesOf } from '../usage/budget-use.ts';
 import { encodeGeneration } from '../usage/generation.ts';
 import { knownCostOf, readReportQuery, reportUsage } from '../usage/report.ts';
 import { spendingOf } from '../usage/spending.ts';
-import { dollars, encodeHeld, encodeSpending } from './admin/key-object.ts';
-import { encodeLimits } from './admin/settings.ts';
-import { describeAllotment } from './allotments.ts';
+import { dollars, encodeEffective, encodeHeld, encodeSpending } from './admin/key-object.ts';
+import { encodeLimits, encodePermissions } from './admin/settings.ts';
+import { describeAllotments } from './allotments.ts';
 
 export interface AccountRouteOptions {
   store: Pick<Store, 'call'>;
@@ -69,21 +69,20 @@ export async function keyFacts(
   const moment = now();
   const [own, ...shared] = admission.subjects(key) as [LimitSubject, ...LimitSubject[]];
   const spending = await spendingOf(store, own, moment);
-  const tags = await Promise.all(
-    shared.map(async (subject) => [subject.tag, await describeAllotment(store, subject, moment)]),
-  );
+  const uses = await budgetUsesOf(store, own, moment);
   return {
     data: {
       label: `${key.prefix}…`,
       name: key.name,
       ...encodeSpending(spending),
       budgets: own.budgets,
-      held: encodeHeld(await budgetUsesOf(store, own, moment)),
+      held: encodeHeld(uses),
       limits: encodeLimits(own.limits),
-      tags: Object.fromEntries(tags),
+      effective: encodeEffective(key, own, uses),
+      tags: await describeAllotments(store, shared, moment),
       is_free_tier: false,
       ...OPENROUTER_DEFAULTS,
-      read_only: key.settings.readOnly ?? false,
+      ...encodePermissions(key.settings),
       expires_at: key.expires === undefined ? null : new Date(key.expires).toISOString(),
     },
   };

@@ -1,12 +1,21 @@
 /** Limits and budgets of a subject, with what is used of them, as the API shows them. */
 
 import type { Json } from '../core/json/json.ts';
-import { decimalOf } from '../core/money.ts';
 import type { LimitSubject } from '../limits/subjects.ts';
 import type { Store } from '../store/store.ts';
-import { type BudgetUse, budgetUsesOf } from '../usage/budget-use.ts';
-import { iso } from './admin/key-object.ts';
+import { budgetUsesOf } from '../usage/budget-use.ts';
+import { encodeUse } from './admin/key-object.ts';
 import { encodeLimits } from './admin/settings.ts';
+
+/** Those of tags, by `name=value`. */
+export async function describeAllotments(
+  store: Pick<Store, 'call'>,
+  subjects: readonly LimitSubject[],
+  now: number,
+): Promise<Record<string, { limits: Json; budgets: Json }>> {
+  const described = subjects.map(async (one) => [one.tag, await describeAllotment(store, one, now)]);
+  return Object.fromEntries(await Promise.all(described));
+}
 
 /** `limits`, and each of `budgets` with `limit`, `spent`, `held`, `left` and `resets_at`. */
 export async function describeAllotment(
@@ -18,15 +27,5 @@ export async function describeAllotment(
   return {
     limits: encodeLimits(subject.limits),
     budgets: Object.fromEntries(uses.map((use) => [use.period, encodeUse(use)])),
-  };
-}
-
-function encodeUse({ limit, spent, held, left, endsAt }: BudgetUse): Json {
-  return {
-    limit: decimalOf(limit),
-    spent: decimalOf(spent),
-    held: decimalOf(held),
-    left: decimalOf(left),
-    resets_at: iso(endsAt),
   };
 }

@@ -26,11 +26,28 @@ export async function budgetUsesOf(
   );
   if (periods.length === 0) return [];
   const uses = await store.call('budgetUse', { subject, periods });
-  return uses.map(({ period: name, spent, held }) => {
+  return uses.map(({ period: name, ...used }) => {
     const period = name as Period;
-    const limit = moneyOf(budgets[period] as string);
-    const endsAt = periodEnd(period, now);
-    const left = maxBigInt(0n, limit - spent - held);
-    return { period, limit, spent, held, left, ...(endsAt !== undefined && { endsAt }) };
+    return useOf(period, budgets[period] as string, used, now);
   });
+}
+
+/** Of a new key. */
+export function unusedBudgets(budgets: Budgets, now: number): BudgetUse[] {
+  return PERIODS.flatMap((period) => {
+    const text = budgets[period];
+    return text === undefined ? [] : [useOf(period, text, { spent: 0n, held: 0n }, now)];
+  });
+}
+
+function useOf(
+  period: Period,
+  text: string,
+  { spent, held }: Pick<BudgetUse, 'spent' | 'held'>,
+  now: number,
+): BudgetUse {
+  const limit = moneyOf(text);
+  const endsAt = periodEnd(period, now);
+  const left = maxBigInt(0n, limit - spent - held);
+  return { period, limit, spent, held, left, ...(endsAt !== undefined && { endsAt }) };
 }

@@ -50,6 +50,8 @@ describe('a key', () => {
     assert.equal(label, `${key.slice(0, 8)}...`);
     assert.match(webhook_secret, /^whsec_/);
     assert.equal(created_at, updated_at);
+    const { resets_at: resetsAt } = rest.effective.budgets.month;
+    assert.match(resetsAt, /-01T00:00:00\.000Z$/);
     assert.deepEqual(rest, {
       name: 'shape',
       disabled: false,
@@ -73,6 +75,12 @@ describe('a key', () => {
       model_limits: {},
       budgets: { month: '12.5' },
       held: { month: '0' },
+      spent: { day: '0', week: '0', month: '0', total: '0' },
+      effective: {
+        limits: {},
+        budgets: { month: { limit: '12.5', spent: '0', held: '0', left: '12.5', resets_at: resetsAt, from: 'key' } },
+        tags: {},
+      },
       state: 'active',
       origin: 'store',
       last_used_at: null,

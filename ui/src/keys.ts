@@ -11,6 +11,35 @@ export interface Limits {
   concurrent_requests?: number;
 }
 
+interface Origin {
+  /** Where it is set: in the key, or in the defaults of the configuration. */
+  from: 'key' | 'defaults';
+}
+
+export type EffectiveLimits = { [Kind in keyof Limits]?: { limit: number } & Origin };
+
+/** Use of a budget: USD as exact decimals. */
+export interface Use extends Partial<Origin> {
+  limit: string;
+  spent: string;
+  /** What is not spent yet and may not be spent otherwise. */
+  held: string;
+  left: string;
+  /** Null for that of all time. */
+  resets_at: string | null;
+}
+
+/** Limits and budgets of a tag. */
+export interface Allotment {
+  limits: Limits;
+  budgets: Partial<Record<Period, Use>>;
+}
+
+export interface Effective {
+  limits: EffectiveLimits;
+  budgets: Partial<Record<Period, Use>>;
+}
+
 export interface KeyView {
   hash: string;
   label: string;
@@ -30,12 +59,9 @@ export interface KeyView {
   /** By globs of models. */
   model_limits: Record<string, Limits>;
   budgets: Partial<Record<Period, string>>;
-  /** What open tasks may still cost, of each budget. */
-  held: Partial<Record<Period, string>>;
-  usage: number;
-  usage_daily: number;
-  usage_weekly: number;
-  usage_monthly: number;
+  /** With those of the defaults; of a key that was not listed, also what its tags may use, by `name=value`. */
+  effective: Effective & { tags?: Record<string, Allotment> };
+  spent: Record<Period, string>;
   /** Null for keys of the configuration. */
   created_at: string | null;
   expires_at: string | null;

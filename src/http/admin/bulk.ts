@@ -5,6 +5,8 @@ import { assertValid } from '../../core/json/check.ts';
 import type { Json } from '../../core/json/json.ts';
 import { keysOfCsv } from '../../keys/csv.ts';
 import type { NewKey } from '../../keys/store.ts';
+import type { LimitSubject } from '../../limits/subjects.ts';
+import { unusedBudgets } from '../../usage/budget-use.ts';
 import { unspent } from '../../usage/spending.ts';
 import { encodeKey } from './key-object.ts';
 import { newKeyOf } from './keys.ts';
@@ -21,11 +23,12 @@ export function createBulkHandlers({ keys, admission, clock: { now } }: AdminOpt
         throw new GatewayError('invalid_request', 'Give either keys or csv.', { param: 'keys' });
       const wanted = csv === undefined ? (bodies ?? []).map(newKeyAt) : newKeysOfCsv(csv);
       const created = await keys.createAll(wanted, author);
-      const data = created.map(({ key, secret, webhookSecret }) => ({
-        data: encodeKey(key, unspent(admission.subjects(key)[0]?.budgets ?? {}), now()),
-        key: secret,
-        webhook_secret: webhookSecret ?? null,
-      }));
+      const moment = now();
+      const data = created.map(({ key, secret, webhookSecret }) => {
+        const [own] = admission.subjects(key) as [LimitSubject];
+        const unused = { own, spending: unspent(own.budgets), uses: unusedBudgets(own.budgets, moment) };
+        return { data: encodeKey(key, unused, moment), key: secret, webhook_secret: webhookSecret ?? null };
+      });
       return { data };
     },
   };

@@ -8,6 +8,7 @@ import type { Key, NewKey } from '../../keys/store.ts';
 import type { LimitSubject } from '../../limits/subjects.ts';
 import { budgetUsesOf } from '../../usage/budget-use.ts';
 import { spendingOf } from '../../usage/spending.ts';
+import { describeAllotments } from '../allotments.ts';
 import { listOrFile } from '../list-file.ts';
 import { pageOfKeys } from './key-list.ts';
 import { encodeKey, iso } from './key-object.ts';
@@ -30,11 +31,18 @@ type KeyHandlers = Pick<
 >;
 
 export function createKeyHandlers({ keys, secrets, store, admission, clock: { now } }: AdminOptions): KeyHandlers {
-  async function described(key: Key): Promise<Json> {
+  async function listed(key: Key): Promise<Json> {
     const [own] = admission.subjects(key) as [LimitSubject];
     const moment = now();
     const [spending, uses] = await Promise.all([spendingOf(store, own, moment), budgetUsesOf(store, own, moment)]);
-    return encodeKey(key, spending, moment, uses);
+    return encodeKey(key, { own, spending, uses }, moment);
+  }
+
+  /** With what its tags may use. */
+  async function described(key: Key): Promise<Json> {
+    const [, ...shared] = admission.subjects(key);
+    const [view, tags] = await Promise.all([listed(key), describeAllotments(store, shared, now())]);
+    return { ...view, effective: { ...view.effective, tags } };
   }
 
   /** Finds a key by its id only, because a name can be reused by another key. */
@@ -46,7 +54,7 @@ export function createKeyHandlers({ keys, secrets, store, admission, clock: { no
 
   async function list(query: URLSearchParams): Promise<Json> {
     const page = pageOfKeys(await keys.list(), query, now());
-    return { data: await Promise.all(page.keys.map(described)), total: page.total, next: page.next };
+    return { data: await Promise.all(page.keys.map(listed)), total: page.total, next: page.next };
   }
 
   async function create({ body, author }: AdminRequest): Promise<Json> {

@@ -6,6 +6,7 @@ import type { Json } from '../../core/json/json.ts';
 import type { Protocol } from '../../core/protocol.ts';
 import { DELIVERY_PARAMETERS } from '../deliveries.ts';
 import { TextBody } from '../http-response.ts';
+import { keyList, oneKey } from '../key-schema.ts';
 import { countedList } from '../list-total.ts';
 import { type ApiOperation, anyObject, JSON_TYPE } from '../openapi/operation.ts';
 import type { HttpContext } from '../request-context.ts';
@@ -48,11 +49,12 @@ const ROUTES = {
     path: KEYS,
     summary: 'List keys',
     query: schemas.KEY_PARAMETERS,
+    response: keyList,
   },
   KeyCreation: { method: 'POST', path: KEYS, summary: 'Make a key', body: schemas.creation, status: 201 },
   KeyBulk: { method: 'POST', path: `${KEYS}/bulk`, summary: 'Make keys, all or none', body: schemas.bulk, status: 201 },
   KeyLeak: { method: 'POST', path: `${KEYS}/revoke`, summary: 'Revoke keys that were seen', body: schemas.leak },
-  Key: { method: 'GET', path: KEY, summary: 'Get a key' },
+  Key: { method: 'GET', path: KEY, summary: 'Get a key', response: oneKey },
   KeyChange: { method: 'PATCH', path: KEY, summary: 'Change a key', body: schemas.change },
   KeyRemoval: { method: 'DELETE', path: KEY, summary: 'Revoke a key' },
   KeyRotation: {

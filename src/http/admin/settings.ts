@@ -49,32 +49,28 @@ export function settingsPatch(body: KeyChange, spending?: Spending): Json {
   });
 }
 
-export function encodeSettings({
-  owner,
-  tags,
-  metadata,
-  models,
-  surfaces,
-  readOnly,
-  storeResponses,
-  cidrs,
-  limits,
-  modelLimits,
-  budgets,
-}: KeySettings): Json {
-  const perModel = Object.entries(modelLimits ?? {}).map(([glob, one]) => [glob, encodeLimits(one)]);
+export function encodeSettings(settings: KeySettings): Json {
+  const { owner, tags, metadata, storeResponses, limits, budgets } = settings;
   return {
     owner: owner ?? null,
     tags: tags ?? {},
     metadata: metadata ?? {},
+    ...encodePermissions(settings),
+    store_responses: storeResponses ?? null,
+    limits: encodeLimits(limits ?? {}),
+    budgets: budgets ?? {},
+  };
+}
+
+/** What a key may do, apart from limits and budgets for requests of all models. */
+export function encodePermissions({ models, surfaces, readOnly, cidrs, modelLimits }: KeySettings): Json {
+  const perModel = Object.entries(modelLimits ?? {}).map(([glob, one]) => [glob, encodeLimits(one)]);
+  return {
     models: models ?? null,
     surfaces: surfaces ?? null,
     read_only: readOnly ?? false,
-    store_responses: storeResponses ?? null,
     cidrs: cidrs ?? null,
-    limits: encodeLimits(limits ?? {}),
     model_limits: Object.fromEntries(perModel),
-    budgets: budgets ?? {},
   };
 }
 

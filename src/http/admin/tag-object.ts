@@ -1,15 +1,14 @@
 /** Tag object of the admin API and the command line: its keys, limits, budgets and spending. */
 
 import type { Json } from '../../core/json/json.ts';
-import { decimalOf } from '../../core/money.ts';
 import type { Key } from '../../keys/store.ts';
 import { subjectOfTag } from '../../limits/subjects.ts';
 import type { TagAllotments } from '../../limits/tag-allotments.ts';
-import { PERIODS } from '../../records/key-settings.ts';
 import { tagList } from '../../records/tags.ts';
 import type { Store } from '../../store/store.ts';
 import { spendingOf } from '../../usage/spending.ts';
 import { describeAllotment } from '../allotments.ts';
+import { encodeSpent } from './key-object.ts';
 
 export interface TagObjectOptions {
   store: Pick<Store, 'call'>;
@@ -26,7 +25,7 @@ export async function encodeTag(tag: string, keyCount: number, { store, tags, no
     keys: keyCount,
     origin: tags.originOf(tag) ?? null,
     ...(await describeAllotment(store, subject, now)),
-    spent: Object.fromEntries(PERIODS.map((period) => [period, decimalOf(spent[period])])),
+    spent: encodeSpent(spent),
   };
 }
 

@@ -1,6 +1,7 @@
 /** Descriptions of the routes that report the usage and the limits of a key. */
 
 import { type TSchema, Type } from 'typebox';
+import { ownKey } from '../key-schema.ts';
 import type { RouteDescription } from '../route-table.ts';
 import { CURRENT_STATE, type Parameter } from './operation.ts';
 
@@ -26,7 +27,12 @@ export const ACCOUNT_DESCRIPTIONS = {
     query: [query('id', Type.String(), 'Of the request.')],
     response: CURRENT_STATE,
   },
-  key: { id: 'own_key', tag: 'use', summary: 'Remaining limits and budgets of the key', response: CURRENT_STATE },
+  key: {
+    id: 'own_key',
+    tag: 'use',
+    summary: 'What the key may do, and its remaining limits and budgets',
+    response: { ...CURRENT_STATE, schema: ownKey },
+  },
   credits: {
     id: 'own_credits',
     tag: 'use',

@@ -1,56 +1,22 @@
 /** Budgets as bars: what is spent, held by what runs, and left, and where the period leads. */
 
-import type { Limits } from '../keys.ts';
+import type { Allotment, Use } from '../keys.ts';
 import { forecastOf, PERIOD_LABELS, PERIODS, type Period, spanOfPeriod } from '../periods.ts';
 import { Money } from './numbers.tsx';
 import { type FigureFilters, RequestsLink } from './requests-link.tsx';
 import { numbers, Table } from './table.tsx';
 
-export interface BudgetUse {
+export interface BudgetUse extends Use {
   period: Period;
-  limit: string;
-  spent: number;
-  /** What open videos may still cost. */
-  held: number;
-}
-
-/** Limits and budgets of a tag, as the gateway shows them. */
-export interface Allotment {
-  limits: Limits;
-  budgets: Partial<
-    Record<Period, { limit: string; spent: string; held: string; left: string; resets_at: string | null }>
-  >;
-}
-
-interface BudgetedKey {
-  budgets: Partial<Record<Period, string>>;
-  held: Partial<Record<Period, string>>;
-  usage: number;
-  usage_daily: number;
-  usage_weekly: number;
-  usage_monthly: number;
 }
 
 const HIGH = 0.8;
 
-/** Spending of a key by period. */
-export function spentByKey(view: BudgetedKey): Record<Period, number> {
-  return { day: view.usage_daily, week: view.usage_weekly, month: view.usage_monthly, total: view.usage };
-}
-
-export function budgetsOfKey(view: BudgetedKey): BudgetUse[] {
-  const spent = spentByKey(view);
+/** Those of a tag, or the effective ones of a key. */
+export function budgetsOf({ budgets }: Pick<Allotment, 'budgets'>): BudgetUse[] {
   return PERIODS.flatMap((period) => {
-    const limit = view.budgets[period];
-    return limit === undefined ? [] : [{ period, limit, spent: spent[period], held: Number(view.held[period] ?? 0) }];
-  });
-}
-
-export function budgetsOfTag({ budgets }: Allotment): BudgetUse[] {
-  return PERIODS.flatMap((period) => {
-    const budget = budgets[period];
-    if (!budget) return [];
-    return [{ period, limit: budget.limit, spent: Number(budget.spent), held: Number(budget.held) }];
+    const use = budgets[period];
+    return use ? [{ period, ...use }] : [];
   });
 }
 
@@ -75,12 +41,13 @@ export function Budgets({ uses, isSmall = false, filters }: BudgetsProps) {
 
 /** More than 1 is possible: what was admitted is charged, even beyond. */
 function usedShare({ limit, spent, held }: BudgetUse): number {
-  return Number(limit) > 0 ? (spent + held) / Number(limit) : 1;
+  return Number(limit) > 0 ? (Number(spent) + Number(held)) / Number(limit) : 1;
 }
 
 function Bar({ use, isSmall, filters }: { use: BudgetUse; isSmall: boolean; filters: FigureFilters | undefined }) {
-  const { period, spent, held } = use;
-  const limit = Number(use.limit);
+  const { period, left, from } = use;
+  // Numbers for lengths and percentages only; amounts are shown as they are.
+  const [limit, spent, held] = [Number(use.limit), Number(use.spent), Number(use.held)];
   const used = Math.min(1, usedShare(use));
   const spentShare = limit > 0 ? Math.min(1, spent / limit) : 1;
   const tone = used >= 1 ? 'fill-bad' : used > HIGH ? 'fill-warn' : 'fill-accent';
@@ -89,14 +56,18 @@ function Bar({ use, isSmall, filters }: { use: BudgetUse; isSmall: boolean; filt
   const facts = [
     `${Math.round(spentShare * 100)} % of the budget ${PERIOD_LABELS[period]} is spent`,
     ...(held > 0 ? [`${Math.round((used - spentShare) * 100)} % held by open videos`] : []),
+    `$${left} left`,
     ...(ahead === undefined ? [] : [`${Math.round(ahead * 100)} % at this pace`]),
   ];
   return (
     <div>
       <div className={`flex flex-wrap justify-between gap-x-3 ${isSmall ? 'mb-0.5' : 'mb-1'}`}>
-        <span className="text-dim">{PERIOD_LABELS[period]}</span>
+        <span className="text-dim">
+          {PERIOD_LABELS[period]}
+          {from === 'defaults' && ' (default)'}
+        </span>
         <span>
-          <Spent period={period} usd={spent} filters={filters} /> <span className="text-dim">of</span>{' '}
+          <Spent period={period} usd={use.spent} filters={filters} /> <span className="text-dim">of</span>{' '}
           <Money usd={use.limit} />
         </span>
       </div>
@@ -112,6 +83,16 @@ function Bar({ use, isSmall, filters }: { use: BudgetUse; isSmall: boolean; filt
         <rect width={used * 100} height="6" className={`${tone} opacity-50`} />
         <rect width={spentShare * 100} height="6" className={tone} />
       </svg>
+      {!isSmall && (
+        <p className="mt-1 text-xs text-dim">
+          <Money usd={left} /> left
+          {held > 0 && (
+            <>
+              , <Money usd={use.held} /> held
+            </>
+          )}
+        </p>
+      )}
       {ahead !== undefined && ahead > 1 && spentShare < 1 && (
         <p className="mt-1 text-xs text-warn">{Math.round(ahead * 100)} % at this pace</p>
       )}
@@ -121,7 +102,7 @@ function Bar({ use, isSmall, filters }: { use: BudgetUse; isSmall: boolean; filt
 
 interface SpentProps {
   period: Period;
-  usd: string | number;
+  usd: string;
   /** Of the requests that it was spent for. Absent where their reader may not see them. */
   filters: FigureFilters | undefined;
 }
@@ -136,7 +117,7 @@ export function Spent({ period, usd, filters }: SpentProps) {
 }
 
 interface SpentByPeriodProps {
-  spent: Record<Period, number>;
+  spent: Record<Period, string>;
   filters: FigureFilters;
 }
 
@@ -152,7 +133,7 @@ export function SpentByPeriod({ spent, filters }: SpentByPeriodProps) {
             <Spent period={period} usd={spent[period]} filters={filters} />
           </td>
           <td className="number">
-            <Forecast usd={forecastOf(period, spent[period], now)} />
+            <Forecast usd={forecastOf(period, Number(spent[period]), now)} />
           </td>
         </tr>
       ))}

@@ -2,12 +2,13 @@
 
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
-import { Budgets, budgetsOfKey, budgetsOfTag } from '../../parts/budgets.tsx';
+import { Budgets, budgetsOf } from '../../parts/budgets.tsx';
 import { type BarsProps, type Bucket, StackedBars } from '../../parts/chart/bars.tsx';
 import { CopyAs } from '../../parts/copy-as.tsx';
 import { limitRows, limitWords } from '../../parts/limits.ts';
 import { formatCount, formatShort, Money, Time } from '../../parts/numbers.tsx';
 import { Card, Figure, Figures, Page } from '../../parts/page.tsx';
+import { modelLimitRows, permissionRows } from '../../parts/permissions.ts';
 import { RangePicker } from '../../parts/range-picker.tsx';
 import { RequestsLink } from '../../parts/requests-link.tsx';
 import { Empty, Loaded, LoadingBlock } from '../../parts/states.tsx';
@@ -200,12 +201,12 @@ function ByModel({ report, span }: { report: UsageReport; span: Span }) {
 function LimitsOf({ facts }: { facts: KeyFacts }) {
   return (
     <div className="flex flex-col gap-4 p-4">
-      <Budgets uses={budgetsOfKey(facts)} filters={{}} />
-      <dl className="grid grid-cols-[1fr_auto] gap-y-1.5">
-        {limitRows(facts.limits).map(([name, value]) => (
+      <Budgets uses={budgetsOf(facts.effective)} filters={{}} />
+      <dl className="grid grid-cols-[1fr_auto] gap-x-4 gap-y-1.5">
+        {[...limitRows(facts.effective.limits), ...modelLimitRows(facts), ...permissionRows(facts)].map(([name, value]) => (
           <div key={name} className="contents">
-            <dt className="text-dim">{name}</dt>
-            <dd className="text-right">{value}</dd>
+            <dt className="text-dim break-all">{name}</dt>
+            <dd className="text-right break-all">{value}</dd>
           </div>
         ))}
         <dt className="text-dim">Expires</dt>
@@ -216,7 +217,7 @@ function LimitsOf({ facts }: { facts: KeyFacts }) {
           <h3>
             Shared by all keys with <span className="font-mono">{tag}</span>
           </h3>
-          <Budgets uses={budgetsOfTag(shared)} />
+          <Budgets uses={budgetsOf(shared)} />
           <p className="text-dim">{limitWords(shared.limits) || 'No limits.'}</p>
         </section>
       ))}

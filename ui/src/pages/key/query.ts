@@ -2,25 +2,18 @@
 
 import { queryOptions } from '@tanstack/react-query';
 import { api, bodyOf } from '../../api.ts';
-import type { Limits } from '../../keys.ts';
-import type { Allotment } from '../../parts/budgets.tsx';
+import type { Allotment, Effective } from '../../keys.ts';
+import type { Permissions } from '../../parts/permissions.ts';
 
-export interface KeyFacts {
+export interface KeyFacts extends Permissions {
   name: string;
   label: string;
   limit: number | null;
   limit_remaining: number | null;
   limit_reset: string | null;
-  usage: number;
-  usage_daily: number;
-  usage_weekly: number;
-  usage_monthly: number;
-  budgets: Partial<Record<'day' | 'week' | 'month' | 'total', string>>;
-  held: Partial<Record<'day' | 'week' | 'month' | 'total', string>>;
-  limits: Limits;
+  effective: Effective;
   /** Of its tags, by `name=value`. */
   tags: Record<string, Allotment>;
-  read_only: boolean;
   expires_at: string | null;
 }
 

@@ -2,11 +2,12 @@
 
 import { Link } from '@tanstack/react-router';
 import { type KeyView, tagsOf } from '../../keys.ts';
-import { Budgets, budgetsOfKey, SpentByPeriod, spentByKey } from '../../parts/budgets.tsx';
+import { Budgets, budgetsOf, SpentByPeriod } from '../../parts/budgets.tsx';
 import { CopyButton } from '../../parts/button.tsx';
 import { History } from '../../parts/history.tsx';
 import { limitRows, limitWords } from '../../parts/limits.ts';
 import { Time } from '../../parts/numbers.tsx';
+import { modelLimitRows, permissionRows } from '../../parts/permissions.ts';
 import { useSession } from '../../session.ts';
 import { KeyActions } from './actions.tsx';
 import { KeyState } from './page.tsx';
@@ -17,15 +18,12 @@ export function KeyDetails({ view }: { view: KeyView }) {
     ['State', <KeyState key="state" state={view.state} />],
     ['Origin', view.origin],
     ['Owner', view.owner ?? '—'],
-    ['Tags', tagsOf(view).join(', ') || '—'],
+    ['Tags', <TagLinks key="tags" tags={tagsOf(view)} />],
     ...Object.entries(view.metadata).map(([name, value]): [string, string] => [name, value]),
-    ['Models', view.models?.join(', ') ?? 'all'],
-    ['Surfaces', view.surfaces?.join(', ') ?? 'all'],
-    ['Read only', view.read_only ? 'yes' : 'no'],
-    ['Addresses', view.cidrs?.join(', ') ?? 'any'],
+    ...permissionRows(view),
     ['Stores responses', view.store_responses === null ? 'as configured' : view.store_responses ? 'yes' : 'no'],
-    ...limitRows(view.limits),
-    ...Object.entries(view.model_limits).map(([glob, one]): [string, string] => [glob, limitWords(one)]),
+    ...limitRows(view.effective.limits),
+    ...modelLimitRows(view),
     ['Created', view.created_at && view.origin === 'store' ? <Time key="created" at={view.created_at} /> : '—'],
     ['Expires', view.expires_at ? <Time key="expires" at={view.expires_at} /> : 'never'],
     ['Old secret valid until', view.previous_until ? <Time key="previous" at={view.previous_until} /> : '—'],
@@ -47,9 +45,18 @@ export function KeyDetails({ view }: { view: KeyView }) {
       {isAdmin && view.origin === 'store' && view.state !== 'revoked' && <KeyActions view={view} />}
       <section>
         <h2 className="mb-2">Budgets</h2>
-        <Budgets uses={budgetsOfKey(view)} filters={{ key: view.hash }} />
+        <Budgets uses={budgetsOf(view.effective)} filters={{ key: view.hash }} />
       </section>
-      <SpentByPeriod spent={spentByKey(view)} filters={{ key: view.hash }} />
+      {Object.entries(view.effective.tags ?? {}).map(([tag, shared]) => (
+        <section key={tag} className="flex flex-col gap-2">
+          <h2>
+            Shared by all keys with <TagLinks tags={[tag]} />
+          </h2>
+          <Budgets uses={budgetsOf(shared)} filters={{ tag }} />
+          <p className="text-dim">{limitWords(shared.limits) || 'No limits.'}</p>
+        </section>
+      ))}
+      <SpentByPeriod spent={view.spent} filters={{ key: view.hash }} />
       <dl className="grid grid-cols-[auto_1fr] gap-x-6 gap-y-1.5">
         {rows.map(([name, value]) => (
           <div key={name} className="contents">
@@ -60,5 +67,23 @@ export function KeyDetails({ view }: { view: KeyView }) {
       </dl>
       <History subject={view.hash} since="since it was created" />
     </div>
+  );
+}
+
+function TagLinks({ tags }: { tags: readonly string[] }) {
+  if (tags.length === 0) return '—';
+  return (
+    <span className="inline-flex flex-wrap gap-x-3">
+      {tags.map((tag) => (
+        <Link
+          key={tag}
+          to="/tags"
+          search={{ open: tag }}
+          className="inline-block min-h-[24px] content-center font-mono break-all text-accent underline-offset-4 hover:underline"
+        >
+          {tag}
+        </Link>
+      ))}
+    </span>
   );
 }

@@ -4,7 +4,7 @@ import { useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import { ListPlus, Plus, X } from 'lucide-react';
 import { type KeyView, oneKey, statesOf, tagsOf, useKeyPages } from '../../keys.ts';
-import { Budgets, budgetsOfKey, Spent } from '../../parts/budgets.tsx';
+import { Budgets, budgetsOf, Spent } from '../../parts/budgets.tsx';
 import { pathWith } from '../../parts/copy-as.tsx';
 import { limitWords } from '../../parts/limits.ts';
 import { Time } from '../../parts/numbers.tsx';
@@ -168,15 +168,15 @@ function KeyTable({ keys, open, onOpen, onTag }: KeyTableProps) {
             </span>
           </td>
           <td className="max-w-56 truncate text-dim">{key.models?.join(', ') ?? 'all'}</td>
-          <td className="max-w-44 text-dim">{limitWords(key.limits) || 'none'}</td>
+          <td className="max-w-44 text-dim">{limitWords(key.effective.limits) || 'none'}</td>
           <td className="min-w-44">
-            <Budgets uses={budgetsOfKey(key)} filters={{ key: key.hash }} isSmall />
+            <Budgets uses={budgetsOf(key.effective)} filters={{ key: key.hash }} isSmall />
           </td>
           <td className="number">
-            <Spent period="month" usd={key.usage_monthly} filters={{ key: key.hash }} />
+            <Spent period="month" usd={key.spent.month} filters={{ key: key.hash }} />
           </td>
           <td className="number text-dim">
-            <Spent period="total" usd={key.usage} filters={{ key: key.hash }} />
+            <Spent period="total" usd={key.spent.total} filters={{ key: key.hash }} />
           </td>
           <td className="number text-dim">
             <LastUse of={key} />

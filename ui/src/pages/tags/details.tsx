@@ -4,7 +4,7 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { api } from '../../api.ts';
-import { Budgets, budgetsOfTag, SpentByPeriod } from '../../parts/budgets.tsx';
+import { Budgets, budgetsOf, SpentByPeriod } from '../../parts/budgets.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
 import { Facts } from '../../parts/facts.tsx';
 import { History } from '../../parts/history.tsx';
@@ -12,7 +12,6 @@ import { limitRows } from '../../parts/limits.ts';
 import { formatCount } from '../../parts/numbers.tsx';
 import { SameAs } from '../../parts/same-as.tsx';
 import { ErrorNotice, Loaded } from '../../parts/states.tsx';
-import { PERIODS, type Period } from '../../periods.ts';
 import { useSession } from '../../session.ts';
 import { quoted } from '../../shell.ts';
 import { EditTag } from './edit.tsx';
@@ -27,10 +26,6 @@ export function TagDetails({ tag }: { tag: string }) {
 function Details({ view }: { view: TagView }) {
   const { isAdmin } = useSession();
   const { tag, origin } = view;
-  const spent = Object.fromEntries(PERIODS.map((period) => [period, Number(view.spent[period])])) as Record<
-    Period,
-    number
-  >;
   return (
     <div className="flex flex-col gap-6">
       <div className="flex flex-wrap gap-2">
@@ -50,9 +45,9 @@ function Details({ view }: { view: TagView }) {
       {isAdmin && origin !== 'configuration' && <Actions view={view} />}
       <section>
         <h2 className="mb-2">Budgets</h2>
-        <Budgets uses={budgetsOfTag(view)} filters={{ tag }} />
+        <Budgets uses={budgetsOf(view)} filters={{ tag }} />
       </section>
-      <SpentByPeriod spent={spent} filters={{ tag }} />
+      <SpentByPeriod spent={view.spent} filters={{ tag }} />
       <Facts rows={[['Keys', formatCount(view.keys)], ...limitRows(view.limits), ['Set in', origin ?? '—']]} />
       <History subject={tag} since="in the audit log" />
     </div>

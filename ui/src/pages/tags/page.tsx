@@ -2,7 +2,7 @@
 
 import { getRouteApi, Link } from '@tanstack/react-router';
 import { Plus } from 'lucide-react';
-import { Budgets, budgetsOfTag, Forecast, Spent } from '../../parts/budgets.tsx';
+import { Budgets, budgetsOf, Forecast, Spent } from '../../parts/budgets.tsx';
 import { pathWith } from '../../parts/copy-as.tsx';
 import { limitWords } from '../../parts/limits.ts';
 import { formatCount } from '../../parts/numbers.tsx';
@@ -124,7 +124,7 @@ function TagTable({ tags, open, onOpen }: TagTableProps) {
               </Link>
             </td>
             <td className="min-w-44">
-              <Budgets uses={budgetsOfTag(view)} filters={{ tag }} isSmall />
+              <Budgets uses={budgetsOf(view)} filters={{ tag }} isSmall />
             </td>
             <td className="number">
               <Spent period="month" usd={spent.month} filters={{ tag }} />

@@ -2,7 +2,7 @@
 
 import { keepPreviousData, queryOptions, useInfiniteQuery } from '@tanstack/react-query';
 import { api, bodyOf } from '../../api.ts';
-import type { Allotment } from '../../parts/budgets.tsx';
+import type { Allotment } from '../../keys.ts';
 import type { Period } from '../../periods.ts';
 
 export interface TagView extends Allotment {

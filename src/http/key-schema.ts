@@ -1,0 +1,113 @@
+/** Schemas of keys in responses: what they may do, what applies to them, and what they have used. */
+
+import { type TSchema, Type } from 'typebox';
+import { PERIODS } from '../records/key-settings.ts';
+
+const money = (description: string) => Type.String({ description: `USD, exact: ${description}.` });
+
+function byPeriod<Schema extends TSchema>(schema: Schema, description: string) {
+  return Type.Object(Object.fromEntries(PERIODS.map((period) => [period, Type.Optional(schema)])), { description });
+}
+
+function byLimit<Schema extends TSchema>(schema: Schema, description: string) {
+  return Type.Object(
+    {
+      requests_per_minute: Type.Optional(schema),
+      tokens_per_minute: Type.Optional(schema),
+      concurrent_requests: Type.Optional(schema),
+    },
+    { description },
+  );
+}
+
+const limits = (description: string) => byLimit(Type.Integer({ minimum: 1 }), description);
+
+const use = {
+  limit: money('what may be spent in the period'),
+  spent: money('what is spent'),
+  held: money('what open video tasks may still cost'),
+  left: money('limit less spent and held, at least 0'),
+  resets_at: Type.Union([Type.String({ format: 'date-time' }), Type.Null()], {
+    description: 'End of the period; null for total.',
+  }),
+};
+const from = Type.Unsafe<string>({
+  type: 'string',
+  enum: ['key', 'defaults'],
+  description: 'Where it is set: in the key, or in key_defaults of the configuration.',
+});
+
+const effective = {
+  limits: byLimit(Type.Object({ limit: Type.Integer({ minimum: 1 }), from }), 'Absent where there is no limit.'),
+  budgets: byPeriod(Type.Object({ ...use, from }), 'Absent where there is no budget.'),
+};
+const EFFECTIVE = { description: 'Limits and budgets that apply to the key, each with its origin.' };
+
+const allotments = Type.Record(
+  Type.String(),
+  Type.Object({
+    limits: limits('Of all keys with the tag together.'),
+    budgets: byPeriod(Type.Object(use), 'Of all keys with the tag together.'),
+  }),
+  { description: 'Tags of the key that have limits or budgets, by name=value.' },
+);
+
+const usd = (description: string) => Type.Number({ description: `${description}, in USD; not exact.` });
+const spending = {
+  limit: Type.Union([Type.Number(), Type.Null()], { description: 'Of the budget with the least left.' }),
+  limit_remaining: Type.Union([Type.Number(), Type.Null()]),
+  limit_reset: Type.Union([Type.String(), Type.Null()]),
+  usage: usd('Spent in all'),
+  usage_daily: usd('Spent today'),
+  usage_weekly: usd('Spent this week'),
+  usage_monthly: usd('Spent this month'),
+  spent: Type.Object(Object.fromEntries(PERIODS.map((period) => [period, Type.String()])), {
+    description: 'Spent in the current day, week and month, and in total: USD, exact.',
+  }),
+  held: byPeriod(Type.String(), 'What open video tasks may still cost, of each budget: USD, exact.'),
+};
+
+const list = (description: string) => Type.Union([Type.Array(Type.String()), Type.Null()], { description });
+const permissions = {
+  models: list('Globs of the models that the key may use; null for all.'),
+  surfaces: list('Protocols, and videos, that the key may use; null for all.'),
+  cidrs: list('Address ranges from which the key may be used; null for any.'),
+  read_only: Type.Boolean({ description: 'Whether the key may start nothing.' }),
+  model_limits: Type.Record(Type.String(), limits('Limits of one model.'), {
+    description: 'Limits of each model that matches a glob, in addition to those of the key.',
+  }),
+};
+
+const key = {
+  hash: Type.String({ description: 'Id of the key.' }),
+  label: Type.String({ description: 'Beginning of the secret.' }),
+  name: Type.String(),
+  ...spending,
+  ...permissions,
+  tags: Type.Record(Type.String(), Type.String()),
+  limits: limits('Those that the key sets itself.'),
+  budgets: byPeriod(Type.String(), 'Those that the key sets itself: USD, exact.'),
+};
+
+export const keyList = Type.Object({
+  data: Type.Array(Type.Object({ ...key, effective: Type.Object(effective, EFFECTIVE) })),
+  next: Type.Union([Type.String(), Type.Null()]),
+  total: Type.Integer({ minimum: 0, description: 'Keys that the filters leave.' }),
+});
+
+export const oneKey = Type.Object({
+  data: Type.Object({ ...key, effective: Type.Object({ ...effective, tags: allotments }, EFFECTIVE) }),
+});
+
+export const ownKey = Type.Object({
+  data: Type.Object({
+    label: Type.String({ description: 'Beginning of the secret.' }),
+    name: Type.String(),
+    ...spending,
+    ...permissions,
+    limits: limits('Those that apply to the key.'),
+    budgets: byPeriod(Type.String(), 'Those that apply to the key: USD, exact.'),
+    effective: Type.Object(effective, EFFECTIVE),
+    tags: allotments,
+  }),
+});
