@@ -29,6 +29,9 @@ export class ApiError extends Error {
 /** Header of changes, which pages of other sites cannot send. */
 const OWN_HEADER = 'x-polygate-ui';
 
+/** Event of the window: an answer had status 401, as all have after the end of the session. */
+export const REFUSED = 'polygate-refused';
+
 /** Fetches with the session of this browser. Throws `ApiError`. */
 export async function request(input: Request | string, init?: RequestInit): Promise<Response> {
   const asked = new Request(input, init);
@@ -41,6 +44,7 @@ export async function request(input: Request | string, init?: RequestInit): Prom
       code: 'unreachable',
     });
   });
+  if (response.status === 401) dispatchEvent(new Event(REFUSED));
   if (!response.ok) throw await errorOf(response);
   return response;
 }

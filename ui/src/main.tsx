@@ -5,9 +5,10 @@ import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { RouterProvider } from '@tanstack/react-router';
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
-import { ApiError } from './api.ts';
+import { ApiError, REFUSED } from './api.ts';
 import { openRowsOnClick } from './parts/row-click.ts';
 import { router } from './router.tsx';
+import { leaveEnded } from './session.ts';
 import { applyTheme } from './theme.ts';
 
 applyTheme();
@@ -23,6 +24,8 @@ const queries = new QueryClient({
     mutations: { networkMode: 'always' },
   },
 });
+
+addEventListener(REFUSED, () => void leaveEnded(queries));
 
 createRoot(document.getElementById('root') as HTMLElement).render(
   <StrictMode>

@@ -1,6 +1,6 @@
 /** Session: who looks at the pages. Its cookie is out of reach for scripts. */
 
-import { queryOptions, useQuery, useQueryClient } from '@tanstack/react-query';
+import { type QueryClient, queryOptions, useQuery, useQueryClient } from '@tanstack/react-query';
 import { api } from './api.ts';
 
 export interface Session {
@@ -28,15 +28,23 @@ const sessionQuery = queryOptions({
   queryFn: async () => (await api.GET('/ui/session')).data?.data as Session,
 });
 
+/** What another session was shown is forgotten. */
+function enter(queries: QueryClient, session: Session): void {
+  queries.setQueryData(sessionQuery.queryKey, session);
+  queries.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== sessionQuery.queryKey[0] });
+}
+
+/** Leaves the session if it has ended, for example because its key was revoked. */
+export async function leaveEnded(queries: QueryClient): Promise<void> {
+  const before = queries.getQueryData(sessionQuery.queryKey);
+  if (!before || before.role === 'nobody') return;
+  const session = await queries.fetchQuery({ ...sessionQuery, staleTime: 0 }).catch(() => undefined);
+  if (session?.role === 'nobody') enter(queries, session);
+}
+
 export function useSession() {
   const queries = useQueryClient();
   const asked = useQuery(sessionQuery);
-
-  /** What another session was shown is forgotten. */
-  function enter(session: Session): void {
-    queries.setQueryData(sessionQuery.queryKey, session);
-    queries.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== sessionQuery.queryKey[0] });
-  }
 
   return {
     asked,
@@ -49,12 +57,12 @@ export function useSession() {
     adminUrl: asked.data?.admin_url ?? location.origin,
     async signIn(login: Login) {
       const { data } = await api.POST('/ui/session', { body: login });
-      enter(data?.data as Session);
+      enter(queries, data?.data as Session);
     },
     async signOut() {
       await api.DELETE('/ui/session');
       const { data } = await api.GET('/ui/session');
-      enter(data?.data as Session);
+      enter(queries, data?.data as Session);
     },
   };
 }

@@ -199,7 +199,8 @@ test('a signature is checked with the secret of the key whose webhook it is', as
   const callback_url = `https://127.0.0.1:${receiver.port}/own`;
   const { id } = await client.create({ prompt: 'A kite', callback_url });
   await client.until(id, 'completed');
-  const { page } = await signInAsAdmin(browser, gateway, `/ui/webhooks?open=${id}`);
+  const visitor = await signInAsAdmin(browser, gateway, `/ui/webhooks?open=${id}`);
+  const { page } = visitor;
   const panel = page.getByRole('dialog', { name: 'Webhook' });
   await panel.getByText('acknowledged, 204').first().waitFor();
   await panel.getByRole('button', { name: 'Check a signature' }).click();
@@ -207,6 +208,22 @@ test('a signature is checked with the secret of the key whose webhook it is', as
   await eventually({}, async () => (await panel.getByLabel('Secret').inputValue()).startsWith('whsec_'));
   await panel.getByRole('button', { name: 'Check', exact: true }).click();
   await panel.getByText('valid', { exact: true }).first().waitFor();
+  await panel.getByRole('button', { name: 'Headers' }).click();
+  const sent = await panel.getByText(/webhook-signature: /).innerText();
+  const body = receiver.received.find((one) => one.body.includes(id))?.body ?? '';
+  // Without the webhook, of a key that is chosen.
+  await page.goto(`${gateway.url}/ui/webhooks?check=true`);
+  const form = page.getByRole('dialog', { name: 'Check a signature' });
+  await form.getByLabel('Body').fill(body);
+  await form.getByLabel('Headers').fill(sent);
+  assert.equal(await form.getByRole('button', { name: 'Use the secret of its key' }).count(), 0);
+  await form.getByRole('combobox', { name: 'Key that signs' }).click();
+  await page.getByRole('option', { name: 'signs' }).click();
+  await form.getByRole('button', { name: 'Use the secret of its key' }).click();
+  await eventually({}, async () => (await form.getByLabel('Secret').inputValue()).startsWith('whsec_'));
+  await form.getByRole('button', { name: 'Check', exact: true }).click();
+  await form.getByText('valid', { exact: true }).nth(1).waitFor();
+  await assertSound(visitor);
 });
 
 test('the holder of a key sees own videos and webhooks, plays one, and asks for another', async () => {

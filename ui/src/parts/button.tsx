@@ -1,8 +1,7 @@
 /** Buttons. */
 
 import { Tooltip, TooltipAnchor, TooltipProvider } from '@ariakit/react';
-import { Check, Copy, type LucideIcon } from 'lucide-react';
-import { useState } from 'react';
+import type { LucideIcon } from 'lucide-react';
 
 interface IconButtonProps {
   label: string;
@@ -28,26 +27,5 @@ export function IconButton({ label, icon: Icon, onClick, pressed }: IconButtonPr
         {label}
       </Tooltip>
     </TooltipProvider>
-  );
-}
-
-const SHOWN_MS = 1600;
-
-/** Copies a text, and says that it did. */
-export function CopyButton({ text, label = 'Copy', wide = false }: { text: string; label?: string; wide?: boolean }) {
-  const [isCopied, setCopied] = useState(false);
-  async function copy() {
-    await navigator.clipboard.writeText(text);
-    setCopied(true);
-    setTimeout(() => setCopied(false), SHOWN_MS);
-  }
-  const icon = isCopied ? Check : Copy;
-  if (!wide) return <IconButton label={isCopied ? 'Copied' : label} icon={icon} onClick={copy} />;
-  const Icon = icon;
-  return (
-    <button type="button" className="button" onClick={copy}>
-      <Icon size={15} aria-hidden />
-      <span aria-live="polite">{isCopied ? 'Copied' : label}</span>
-    </button>
   );
 }

@@ -5,7 +5,7 @@ import * as javascript from 'sugar-high/lang/javascript';
 import * as json from 'sugar-high/lang/json';
 import * as python from 'sugar-high/lang/python';
 import * as shell from 'sugar-high/lang/shell';
-import { CopyButton } from './button.tsx';
+import { CopyButton } from './copy-button.tsx';
 
 export type Language = 'javascript' | 'json' | 'python' | 'shell';
 

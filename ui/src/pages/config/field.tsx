@@ -3,7 +3,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { useId, useState } from 'react';
 import { api, bodyOf } from '../../api.ts';
-import { CopyButton } from '../../parts/button.tsx';
+import { CopyButton } from '../../parts/copy-button.tsx';
 import { Facts } from '../../parts/facts.tsx';
 import { ErrorNotice } from '../../parts/states.tsx';
 import { Status } from '../../parts/status.tsx';

@@ -3,7 +3,7 @@
 import { useMutation } from '@tanstack/react-query';
 import { Eye, EyeOff } from 'lucide-react';
 import { api, bodyOf } from '../../api.ts';
-import { CopyButton } from '../../parts/button.tsx';
+import { CopyButton } from '../../parts/copy-button.tsx';
 import { Time } from '../../parts/numbers.tsx';
 import { Card } from '../../parts/page.tsx';
 import { ErrorNotice } from '../../parts/states.tsx';

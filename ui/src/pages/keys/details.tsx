@@ -3,7 +3,7 @@
 import { Link } from '@tanstack/react-router';
 import { type KeyView, tagsOf } from '../../keys.ts';
 import { Budgets, budgetsOf, SpentByPeriod } from '../../parts/budgets.tsx';
-import { CopyButton } from '../../parts/button.tsx';
+import { CopyButton } from '../../parts/copy-button.tsx';
 import { History } from '../../parts/history.tsx';
 import { limitRows, limitWords } from '../../parts/limits.ts';
 import { Time } from '../../parts/numbers.tsx';

@@ -4,10 +4,11 @@ import { useQuery } from '@tanstack/react-query';
 import { CircleCheck, LoaderCircle } from 'lucide-react';
 import { useState } from 'react';
 import { api, bodyOf } from '../../api.ts';
-import { CopyButton } from '../../parts/button.tsx';
 import { Code } from '../../parts/code.tsx';
+import { CopyButton } from '../../parts/copy-button.tsx';
 import { Segments } from '../../parts/segments.tsx';
 import { Select } from '../../parts/select.tsx';
+import { ErrorNotice } from '../../parts/states.tsx';
 import { useSession } from '../../session.ts';
 import { LANGUAGE_OF, PROGRAMS, type Program, snippetOf } from '../../snippets.ts';
 import type { UsageReport } from '../../usage.ts';
@@ -73,6 +74,7 @@ function FirstRequest({ hash }: { hash: string }) {
     refetchInterval: ({ state }) => (state.data ? false : ASK_EVERY_MS),
   });
   const isUsed = Boolean(asked.data);
+  if (asked.error && !isUsed) return <ErrorNotice error={asked.error} onRetry={() => void asked.refetch()} />;
   return (
     <p role="status" className={`flex items-center gap-2 ${isUsed ? 'text-good' : 'text-dim'}`}>
       {isUsed ? <CircleCheck size={17} aria-hidden /> : <LoaderCircle size={17} aria-hidden className="animate-spin" />}

@@ -3,7 +3,7 @@
 import { getRouteApi } from '@tanstack/react-router';
 import { Pause, Play } from 'lucide-react';
 import { lazy, Suspense, useEffect } from 'react';
-import { CopyButton } from '../../parts/button.tsx';
+import { CopyButton } from '../../parts/copy-button.tsx';
 import { Time, TimeZone } from '../../parts/numbers.tsx';
 import { Card, Page } from '../../parts/page.tsx';
 import { Panel } from '../../parts/panel.tsx';

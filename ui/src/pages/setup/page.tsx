@@ -5,9 +5,9 @@ import { getRouteApi, Link } from '@tanstack/react-router';
 import { CircleCheck, LoaderCircle } from 'lucide-react';
 import { type ReactNode, useState } from 'react';
 import { api, bodyOf } from '../../api.ts';
-import { CopyButton } from '../../parts/button.tsx';
 import { Code } from '../../parts/code.tsx';
 import { Combobox } from '../../parts/combobox.tsx';
+import { CopyButton } from '../../parts/copy-button.tsx';
 import { Field } from '../../parts/field.tsx';
 import { Page } from '../../parts/page.tsx';
 import { Segments } from '../../parts/segments.tsx';
@@ -155,28 +155,32 @@ function ProgramStep({ secret }: { secret: string }) {
   );
 }
 
-interface NewestRequest {
-  id: string;
-  model: string;
-  status: string;
-  total_ms: number | null;
+interface NewestRequests {
+  data: { id: string; model: string; status: string; total_ms: number | null }[];
+  /** Cursor of what ends after them. */
+  live: string | null;
 }
 
-/** Waits for a request that has ended since the page was opened. */
+/** Waits for a request that has ended since the page was opened, by the clock of the gateway. */
 function FirstRequest() {
   const { isOperator } = useSession();
-  const [since] = useState(() => new Date().toISOString());
-  const { data } = useQuery({
-    queryKey: ['setup', 'first-request', isOperator, since],
-    refetchInterval: ({ state }) => (state.data ? false : ASK_EVERY_MS),
-    queryFn: async (): Promise<NewestRequest | null> => {
-      const params = { query: { from: since, limit: 1 } };
-      const page = isOperator
-        ? await bodyOf<{ data: NewestRequest[] }>(api.GET('/admin/v1/requests', { params }))
-        : await bodyOf<{ data: NewestRequest[] }>(api.GET('/v1/self/requests', { params }));
-      return page.data[0] ?? null;
+  const queries = useQueryClient();
+  const queryKey = ['setup', 'first-request', isOperator];
+  const asked = useQuery({
+    queryKey,
+    gcTime: 0,
+    refetchInterval: ({ state }) => (state.data?.newest ? false : ASK_EVERY_MS),
+    queryFn: async () => {
+      const first = queries.getQueryData<{ live: string | null }>(queryKey)?.live ?? undefined;
+      const params = { query: { live: first } };
+      const { data, live } = isOperator
+        ? await bodyOf<NewestRequests>(api.GET('/admin/v1/requests', { params }))
+        : await bodyOf<NewestRequests>(api.GET('/v1/self/requests', { params }));
+      return first === undefined ? { live } : { live: first, newest: data[0] };
     },
   });
+  const data = asked.data?.newest;
+  if (asked.error && !data) return <ErrorNotice error={asked.error} onRetry={() => void asked.refetch()} />;
   return (
     <p role="status" className={`flex flex-wrap items-center gap-2 ${data ? 'text-good' : 'text-dim'}`}>
       {data ? <CircleCheck size={18} aria-hidden /> : <LoaderCircle size={18} aria-hidden className="animate-spin" />}

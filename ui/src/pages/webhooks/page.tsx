@@ -3,8 +3,8 @@
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
 import { ShieldCheck } from 'lucide-react';
-import { CopyButton } from '../../parts/button.tsx';
 import { pathWith } from '../../parts/copy-as.tsx';
+import { CopyButton } from '../../parts/copy-button.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
 import { KeyPicker } from '../../parts/key-picker.tsx';
 import { formatCount, Time } from '../../parts/numbers.tsx';
@@ -18,11 +18,11 @@ import { TableTools } from '../../parts/table-tools.tsx';
 import { Unanswered } from '../../parts/unanswered.tsx';
 import { useListKeys } from '../../parts/use-list-keys.ts';
 import { useSession } from '../../session.ts';
+import { AnySignature } from './any-signature.tsx';
 import { AttemptDots, OUTCOME_WORDS } from './attempts.tsx';
 import { DeliveryDetails } from './details.tsx';
 import { type Delivery, type ReceiverFigures, receiverList, useDeliveries } from './query.ts';
 import { DELIVERY_STATES, OUTCOMES } from './search.ts';
-import { SignatureForm } from './signature-form.tsx';
 
 const route = getRouteApi('/webhooks');
 
@@ -134,7 +134,7 @@ export function WebhooksPage() {
         isKept
         wide
       >
-        <SignatureForm />
+        <AnySignature />
       </Dialog>
     </Page>
   );

@@ -2,7 +2,7 @@
 
 import { useMutation } from '@tanstack/react-query';
 import { KeyRound } from 'lucide-react';
-import { type FormEvent, useRef, useState } from 'react';
+import { type FormEvent, type ReactNode, useRef, useState } from 'react';
 import {
   checkSignature,
   type SignatureCheck,
@@ -18,9 +18,14 @@ interface SignatureFormProps {
   headers?: string;
   /** Reads the secrets of the key whose webhook it is; absent where nobody may. */
   readSecrets?: (() => Promise<string[]>) | undefined;
+  /** Choice of that key, where it is not known. */
+  picker?: ReactNode;
 }
 
-export function SignatureForm({ sent, headers = '', readSecrets }: SignatureFormProps) {
+/** Browsers have no HMAC for pages over plain http, but those of this machine. */
+const CAN_CHECK = (crypto as Partial<Crypto>).subtle !== undefined;
+
+export function SignatureForm({ sent, headers = '', readSecrets, picker }: SignatureFormProps) {
   const [check, setCheck] = useState<SignatureCheck>();
   const form = useRef<HTMLFormElement>(null);
   const read = useMutation({
@@ -65,9 +70,10 @@ export function SignatureForm({ sent, headers = '', readSecrets }: SignatureForm
         hint="As it is shown, whsec_ included. Several on lines of their own, the current one first."
       />
       <div className="flex flex-wrap items-center gap-3">
-        <button type="submit" className="button button-primary">
+        <button type="submit" className="button button-primary" disabled={!CAN_CHECK}>
           Check
         </button>
+        {picker}
         {readSecrets && (
           <button type="button" className="button" disabled={read.isPending} onClick={() => read.mutate()}>
             <KeyRound size={14} aria-hidden />
@@ -75,6 +81,11 @@ export function SignatureForm({ sent, headers = '', readSecrets }: SignatureForm
           </button>
         )}
       </div>
+      {!CAN_CHECK && (
+        <p role="alert" className="text-warn">
+          A browser checks signatures only on pages over https, or on its own machine. This page came over plain http.
+        </p>
+      )}
       {readSecrets && <p className="text-dim">To use the secret of the key leaves an entry in the audit log.</p>}
       {read.error && <ErrorNotice error={read.error} />}
       <div aria-live="polite" className="flex flex-col gap-3">

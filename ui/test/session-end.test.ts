@@ -1,0 +1,107 @@
+/** End of a session while its page is open, and places where no secret may stay. */
+
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import type { Browser, Page } from 'playwright-core';
+import type { TestGateway } from '../../test/gateway/harness.ts';
+import {
+  adminOf,
+  ask,
+  openBrowser,
+  signInAsAdmin,
+  signInWithKey,
+  startGatewayForOperators,
+  TOKEN,
+  visit,
+} from './browser.ts';
+
+let browser: Browser;
+let gateway: TestGateway;
+
+before(async () => {
+  [browser, gateway] = await Promise.all([openBrowser(), startGatewayForOperators()]);
+});
+after(() => Promise.all([browser.close(), gateway.close()]));
+
+async function makeKey(name: string): Promise<{ key: string; hash: string }> {
+  const { key, data } = await adminOf(gateway)('POST', '/keys', { name });
+  assert.equal((await ask(gateway, key)).status, 200);
+  return { key, hash: data.hash };
+}
+
+/** The page was not loaded again, and shows nothing of the session that ended. */
+async function showsLogin(page: Page): Promise<void> {
+  await page.getByLabel(/API key/).waitFor();
+  assert.equal(await page.evaluate('window.wasKept'), true);
+  assert.equal(await page.getByText('sandbox/echo').count(), 0);
+  assert.equal(await page.getByRole('button', { name: 'Try again' }).count(), 0);
+}
+
+test('an open page shows the login after an operator has ended its session, and another session sees only its own', async () => {
+  const [ended, other] = [await makeKey('ended'), await makeKey('other')];
+  const { page } = await signInWithKey(browser, gateway, ended.key, '/ui/requests');
+  await page.getByRole('row', { name: /sandbox.echo/ }).waitFor();
+  await page.evaluate('window.wasKept = true');
+  const operator = await signInAsAdmin(browser, gateway, '/ui/settings');
+  await operator.page
+    .getByRole('row', { name: /^key ended/ })
+    .getByRole('button', { name: 'End' })
+    .click();
+  await showsLogin(page);
+  await page.getByLabel(/API key/).fill(other.key);
+  await page.keyboard.press('Enter');
+  await page.getByRole('row', { name: /sandbox.echo/ }).waitFor();
+  assert.equal(await page.getByRole('row', { name: /sandbox.echo/ }).count(), 1);
+  assert.equal(await page.evaluate('window.wasKept'), true);
+});
+
+test('an open page shows the login at its next change, after its key was revoked', async () => {
+  const { key, hash } = await makeKey('revoked');
+  const { page } = await signInWithKey(browser, gateway, key, '/ui/key');
+  const reveal = page.getByRole('region', { name: 'Webhook secret' }).getByRole('button', { name: 'Reveal' });
+  await reveal.waitFor();
+  await page.evaluate('window.wasKept = true');
+  await adminOf(gateway)('DELETE', `/keys/${hash}`);
+  // A look of the page may be first.
+  await reveal.click({ timeout: 5000 }).catch(() => undefined);
+  await showsLogin(page);
+});
+
+test('no secret is stored in the browser or in an address', async () => {
+  const secrets = [TOKEN];
+  const operator = await visit(browser, `${gateway.url}/ui`);
+  await operator.page.getByLabel(/API key/).fill(TOKEN);
+  await operator.page.keyboard.press('Enter');
+  await operator.page.getByRole('button', { name: 'Sign out' }).waitFor();
+  await operator.page.goto(`${gateway.url}/ui/keys?create=true`);
+  await operator.page.getByLabel('Name', { exact: true }).fill('kept-nowhere');
+  await operator.page.getByRole('button', { name: 'Create', exact: true }).click();
+  const made = operator.page.getByRole('dialog').getByText(/^sk-pg-\S+$/);
+  secrets.push((await made.first().textContent()) ?? '');
+  await storesNone(operator.page, secrets);
+  const holder = await visit(browser, `${gateway.url}/ui`);
+  const { key } = await makeKey('holder');
+  secrets.push(key);
+  await holder.page.getByLabel(/API key/).fill(key);
+  await holder.page.keyboard.press('Enter');
+  await holder.page.getByRole('button', { name: 'Reveal' }).click();
+  secrets.push(
+    (await holder.page
+      .getByText(/^whsec_\S+$/)
+      .first()
+      .textContent()) ?? '',
+  );
+  await storesNone(holder.page, secrets);
+});
+
+async function storesNone(page: Page, secrets: readonly string[]): Promise<void> {
+  const places = await page.evaluate<string>(`JSON.stringify([
+    location.href, history.state, document.cookie, { ...localStorage }, { ...sessionStorage },
+    performance.getEntriesByType('resource').map(({ name }) => name),
+  ])`);
+  assert.match(places, /polygate-rail/, 'what the page does store is looked at');
+  for (const secret of secrets) {
+    assert.ok(secret.length > 12);
+    assert.ok(!places.includes(secret), places);
+  }
+}
