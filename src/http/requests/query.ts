@@ -54,8 +54,14 @@ const SPAN_PARAMETERS: readonly Parameter[] = [
   parameter('to', Type.String(), 'ISO time before which they ended.'),
 ];
 
+const BEGIN_PARAMETERS: readonly Parameter[] = [
+  parameter('started_from', Type.String(), 'ISO time from which on they began. Sums of usage count requests by this.'),
+  parameter('started_to', Type.String(), 'ISO time before which they began.'),
+];
+
 export const LIST_PARAMETERS: readonly Parameter[] = [
   ...FILTER_PARAMETERS,
+  ...BEGIN_PARAMETERS,
   ...SPAN_PARAMETERS,
   parameter('limit', Type.Integer({ minimum: 1, maximum: MAX_LIMIT }), 'Requests on a page.'),
   parameter('after', Type.String(), 'Cursor `next` of the page before.'),
@@ -64,7 +70,7 @@ export const LIST_PARAMETERS: readonly Parameter[] = [
   parameter('open', Type.Boolean(), 'Those that run; no other parameter but key and limit may come with it.'),
 ];
 
-export const SUMMARY_PARAMETERS: readonly Parameter[] = [...FILTER_PARAMETERS, ...SPAN_PARAMETERS];
+export const SUMMARY_PARAMETERS: readonly Parameter[] = [...FILTER_PARAMETERS, ...BEGIN_PARAMETERS, ...SPAN_PARAMETERS];
 
 export const SESSION_PARAMETERS: readonly Parameter[] = [
   ...SUMMARY_PARAMETERS,
@@ -140,7 +146,19 @@ export function readFilter(query: URLSearchParams, keyId: string | undefined): R
     ...(flag(query, 'dropped') && { hasDropped: true }),
     ...(flag(query, 'fell_back') && { fellBack: true }),
     ...(flag(query, 'estimated') && { isEstimated: true }),
+    ...readBegin(query),
   };
+}
+
+function readBegin(query: URLSearchParams): Pick<RequestFilter, 'startedFrom' | 'startedTo'> {
+  const [from, to] = [query.get('started_from'), query.get('started_to')];
+  const begin = {
+    ...(from !== null && { startedFrom: parseMoment('started_from', from) }),
+    ...(to !== null && { startedTo: parseMoment('started_to', to) }),
+  };
+  const { startedFrom = Number.MIN_SAFE_INTEGER, startedTo = Number.MAX_SAFE_INTEGER } = begin;
+  if (startedFrom >= startedTo) throw invalid('started_from', 'must be before started_to');
+  return begin;
 }
 
 /** Parameters whose name is not that of their filter. */
@@ -149,6 +167,8 @@ const PARAMETER_NAMES: Partial<Record<keyof RequestFilter, string>> = {
   slowerThan: 'slower_than',
   hasDropped: 'dropped',
   fellBack: 'fell_back',
+  startedFrom: 'started_from',
+  startedTo: 'started_to',
 };
 
 /** Query parameter of a filter. */
