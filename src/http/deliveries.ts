@@ -15,6 +15,7 @@ import type { WebhookSecrets } from '../webhooks/secrets.ts';
 import { signatureHeaders } from '../webhooks/signature.ts';
 import { iso } from './admin/key-object.ts';
 import { encodePosition, option, position, searchText, whole } from './admin/query.ts';
+import { CREATED_PARAMETERS, readCreatedSpan } from './created-span.ts';
 import type { TextBody } from './http-response.ts';
 import { encodeTotal, isFirstPage } from './list-total.ts';
 import { FORMAT, type Parameter } from './openapi/operation.ts';
@@ -62,6 +63,7 @@ export const DELIVERY_PARAMETERS: readonly Parameter[] = [
     'Only those whose last attempt ended so.',
   ),
   parameter('search', Type.String(), 'Only those with this text in the id of the task, the event, or the host.'),
+  ...CREATED_PARAMETERS,
   FORMAT,
 ];
 
@@ -86,6 +88,7 @@ export function createDeliveryReader({ store, secrets, now }: DeliveryReaderOpti
       outcome: option(query, 'outcome', OUTCOMES),
       search: searchText(query, 'search'),
       owner: scope.owner,
+      ...readCreatedSpan(query),
     };
     const page = { limit: whole(query, 'limit', PAGE), after: position(query) };
     const [{ deliveries, next }, total] = await Promise.all([

@@ -4,6 +4,7 @@ import { GatewayError } from '../core/errors.ts';
 import type { VideoStatus } from '../records/video-task.ts';
 import type { TaskQuery } from '../videos/videos.ts';
 import { searchText } from './admin/query.ts';
+import { readCreatedSpan } from './created-span.ts';
 
 const DEFAULT_PAGE_SIZE = 20;
 const MAX_PAGE_SIZE = 100;
@@ -33,6 +34,7 @@ export function readTaskQuery(query: URLSearchParams): TaskQuery {
     ...(status !== undefined && { status: readOption('status', status, VIDEO_STATUSES) }),
     ...(model !== undefined && { model }),
     ...(search !== undefined && { search }),
+    ...readCreatedSpan(query),
   };
 }
 

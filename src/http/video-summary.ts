@@ -3,6 +3,7 @@
 import type { Json } from '../core/json/json.ts';
 import { decimalOf } from '../core/money.ts';
 import type { VideoStatus } from '../records/video-task.ts';
+import type { CreatedBetween } from '../store/list-search.ts';
 import type { VideoSum } from '../store/operations/video-usage.ts';
 import type { Store } from '../store/store.ts';
 import { VIDEO_STATUSES } from './video-queries.ts';
@@ -11,7 +12,7 @@ import { VIDEO_STATUSES } from './video-queries.ts';
 const DEPTH = 50_000;
 
 /** Whose tasks, and which; all if absent. */
-export interface VideoSummaryScope {
+export interface VideoSummaryScope extends CreatedBetween {
   owner: string | undefined;
   model: string | undefined;
 }

@@ -7,6 +7,24 @@ export const SEARCH_DEPTH = 5000;
 /** Number of rows that a total looks at. */
 export const TOTAL_DEPTH = 10_000;
 
+/** Unix milliseconds of the creation; `to` is exclusive. */
+export interface CreatedBetween {
+  from?: number | undefined;
+  to?: number | undefined;
+}
+
+/** Adds what the span asks of `created_at`. */
+export function addCreatedBetween(conditions: string[], values: Row, { from, to }: CreatedBetween): void {
+  if (from !== undefined) {
+    conditions.push('created_at >= :from');
+    values.from = from;
+  }
+  if (to !== undefined) {
+    conditions.push('created_at < :to');
+    values.to = to;
+  }
+}
+
 export interface ListTotal {
   total: number;
   /** False if there are rows that it did not look at. */

@@ -48,10 +48,13 @@ const ID_CHARACTERS = 8;
 
 /** Throws `invalid_request` for a wrong cursor. */
 export async function searchRequests(
-  { filter, from, to, limit, after }: RequestSearch,
+  { filter, limit, after, ...ends }: RequestSearch,
   { store, clock }: SearchOptions,
 ): Promise<RequestPage> {
-  const { keyId, model, provider, tag } = filter;
+  const { keyId, model, provider, tag, startedFrom = 0, startedTo = Number.MAX_SAFE_INTEGER } = filter;
+  // A request ends after it began, and within some hours.
+  const from = Math.max(ends.from, startedFrom);
+  const to = Math.min(ends.to, (Math.ceil(startedTo / HOUR_MS) + MAX_REQUEST_HOURS) * HOUR_MS);
   const names = {
     ...(keyId !== undefined && { keyId }),
     ...(model !== undefined && { model }),
@@ -59,14 +62,16 @@ export async function searchRequests(
     ...(tag !== undefined && { tag }),
   };
   const hasNames = Object.keys(names).length > 0;
-  const since = Math.floor(from / HOUR_MS) - MAX_REQUEST_HOURS;
+  const since = Math.max(Math.floor(from / HOUR_MS) - MAX_REQUEST_HOURS, Math.floor(startedFrom / HOUR_MS));
+  const lastHour = Math.ceil(startedTo / HOUR_MS) - 1;
   const deadline = clock.monotonic() + MAX_SEARCH_MS;
   const rows: Row[] = [];
   let before: RequestPlace | undefined = after === undefined ? { endedAt: to, id: '' } : decodePlace(after);
   while (before) {
     let start = from;
     if (hasNames) {
-      const until = Math.floor((before.id === '' ? before.endedAt - 1 : before.endedAt) / HOUR_MS);
+      const hourOfEnd = Math.floor((before.id === '' ? before.endedAt - 1 : before.endedAt) / HOUR_MS);
+      const until = Math.min(hourOfEnd, lastHour);
       const hour: number | undefined = await store.call('latestUsageHour', { filter: names, since, until });
       if (hour === undefined) return { rows };
       start = Math.max(from, hour * HOUR_MS);

@@ -67,29 +67,49 @@ const DIMENSIONS: readonly string[] = [
 ] satisfies (keyof UsageFilter)[];
 
 export async function summarizeRequests(
-  { filter, from, to }: SummarySearch,
+  { filter, from: endedFrom, to: endedTo }: SummarySearch,
   options: SearchOptions,
   hasPrice: UseContext['hasPrice'],
 ): Promise<RequestSummary> {
-  const { rows, next } = await searchRequests({ filter, from, to, limit: MAX_RECORDS }, options);
+  const ended = { from: endedFrom, to: endedTo };
+  const { rows, next } = await searchRequests({ filter, ...ended, limit: MAX_RECORDS }, options);
+  const { startedFrom, startedTo, ...dimensions } = filter;
+  const from = Math.max(endedFrom, startedFrom ?? 0);
+  const to = Math.max(from, Math.min(endedTo, startedTo ?? endedTo));
   const newest = { ...summarizeRecords(rows, hasPrice), timed: rows.length, times_estimated: false };
   if (next === undefined) return { from, to, complete: true, ...newest };
-  if (Object.keys(filter).every((name) => DIMENSIONS.includes(name))) {
+  if (
+    Object.keys(dimensions).every((name) => DIMENSIONS.includes(name)) &&
+    isOfHours(filter, ended, options.clock.now())
+  ) {
     const hours = { from: Math.floor(from / HOUR_MS), to: Math.ceil(to / HOUR_MS) };
     const by = ['model', 'status', 'protocol'] as const;
     const sums: SumRow[] = await options.store.call('usageSums', {
       ...hours,
-      filter: filter as UsageFilter,
+      filter: dimensions as UsageFilter,
       by: [...by],
     });
     const span = { from: hours.from * HOUR_MS, to: Math.min(hours.to * HOUR_MS, options.clock.now() + 1) };
     const all = sumsOfHours(sums, hasPrice);
     // After the sums, so that they are of no fewer requests.
-    const counts = await options.store.call('usageTimes', { ...hours, filter: filter as UsageFilter });
+    const counts = await options.store.call('usageTimes', { ...hours, filter: dimensions as UsageFilter });
     return { ...newest, ...span, complete: true, ...all, ...timesOfCounts(counts, newest.timed, all.requests) };
   }
   const oldest = Number(rows.at(-1)?.ended_at ?? from);
   return { from: oldest, to, complete: false, ...newest };
+}
+
+/** Whether the sums of hours are of these requests: by their end they are of a few more, by their begin of exactly these. */
+function isOfHours(
+  { startedFrom, startedTo }: Pick<RequestFilter, 'startedFrom' | 'startedTo'>,
+  ended: { from: number; to: number },
+  now: number,
+): boolean {
+  if (startedFrom === undefined && startedTo === undefined) return true;
+  const isWhole = (at: number) => at % HOUR_MS === 0;
+  const begin = { from: startedFrom ?? 0, to: startedTo ?? now + 1 };
+  if (!isWhole(begin.from) || (!isWhole(begin.to) && begin.to <= now)) return false;
+  return ended.from <= begin.from && ended.to > now;
 }
 
 /** Undefined where the newest records are more, as while most sums are those of an earlier version. */

@@ -3,7 +3,7 @@
 import { GatewayError } from '../core/errors.ts';
 import type { JobHandler } from '../jobs/job.ts';
 import { isTerminal, type VideoStatus, type VideoTask } from '../records/video-task.ts';
-import type { ListTotal } from '../store/list-search.ts';
+import type { CreatedBetween, ListTotal } from '../store/list-search.ts';
 import { cancelTask } from './cancel.ts';
 import type { VideoContext } from './context.ts';
 import { type CreatedTask, createTask, type NewTask } from './create.ts';
@@ -15,7 +15,7 @@ import { createUsageHandler } from './record-usage.ts';
 import { currentSource, queryAssets } from './source.ts';
 import { createSweepHandler, eraseMedia, SWEEP_JOB } from './sweep.ts';
 
-export interface TaskQuery {
+export interface TaskQuery extends CreatedBetween {
   limit: number;
   /** Id of the last task of the previous page. */
   after?: string;
@@ -45,7 +45,10 @@ export interface Videos {
   /** Tasks of all owners if `owner` is undefined. */
   list(owner: string | undefined, query: TaskQuery): Promise<TaskPage>;
   /** How many of the newest tasks a list has. */
-  count(owner: string | undefined, query: Pick<TaskQuery, 'status' | 'model' | 'search'>): Promise<ListTotal>;
+  count(
+    owner: string | undefined,
+    query: Pick<TaskQuery, 'status' | 'model' | 'search' | 'from' | 'to'>,
+  ): Promise<ListTotal>;
   /** Throws `cancel_not_possible`; a terminal task is returned as it is. */
   cancel(owner: string, id: string, options: { abandon: boolean }): Promise<VideoTask>;
   /** Throws `video_not_terminal`. */
@@ -99,7 +102,8 @@ export function createVideos(options: VideosOptions): Videos {
       if (page) return page;
       throw new GatewayError('invalid_request', 'after must be the id of one of your tasks.', { param: 'after' });
     },
-    count: (owner, { status, model, search }) => store.call('countVideos', { owner, status, model, search }),
+    count: (owner, { status, model, search, from, to }) =>
+      store.call('countVideos', { owner, status, model, search, from, to }),
     async cancel(owner, id, { abandon }) {
       const before = await readOwned(id, owner);
       return isTerminal(before.status) ? before : ((await cancelTask(context, id, { abandon })) ?? before);

@@ -82,6 +82,42 @@ for (const engine of ['sqlite', 'postgres'] as const) {
       assert.deepEqual([second?.tasks.map(({ id }) => id), second?.next], [[ids[1]], ids[1]]);
     });
 
+    test('videos of a time, with and without a search, and their sums, for operators and for the holder', async () => {
+      const { data } = await list('/videos');
+      const [from = '', to = ''] = [ids[1], ids[3]].map((id) =>
+        new Date(1000 * data.find((one: Json) => one.id === id).created_at).toISOString(),
+      );
+      const span = new URLSearchParams({ from, to });
+      const { rows, totals } = await pages(`/videos?${span}`);
+      assert.deepEqual(
+        [rows.map(({ id }) => id), totals.slice(0, 2)],
+        [
+          [ids[2], ids[1]],
+          [2, true],
+        ],
+      );
+      const found = await pages(`/videos?search=boat&${span}`);
+      assert.deepEqual([found.rows.map(({ id }) => id), found.totals.slice(0, 2)], [[ids[1]], [1, true]]);
+      assert.equal((await list(`/videos?${new URLSearchParams({ from: to })}`)).total, 2);
+      assert.equal((await list(`/videos/summary?${span}`)).data.tasks, 2);
+      const headers = { authorization: `Bearer ${KEY}` };
+      const own = async (path: string) =>
+        JSON.parse((await sendRaw(gateway.url, { method: 'GET', path: `${path}?${span}`, headers })).text).data;
+      assert.deepEqual(
+        (await own('/v1/videos')).map(({ id }: Json) => id),
+        [ids[2], ids[1]],
+      );
+      assert.equal((await own('/v1/self/videos/summary')).tasks, 2);
+      for (const [path, param] of [
+        ['/videos?from=then', 'from'],
+        ['/deliveries?to=then', 'to'],
+        [`/videos?${new URLSearchParams({ from: to, to: from })}`, 'from'],
+      ] as const) {
+        const { status, body } = await askAdmin(gateway.adminUrl, 'GET', path);
+        assert.deepEqual([status, body.error.param], [400, param]);
+      }
+    });
+
     test('the holder of a key searches and counts its videos', async () => {
       const ask = async (query: string, key = KEY) => {
         const headers = { authorization: `Bearer ${key}` };
@@ -113,6 +149,20 @@ for (const engine of ['sqlite', 'postgres'] as const) {
       assert.equal(even.data[0].task_id, `task-${MANY - 1}`);
       assert.deepEqual((await list('/deliveries?search=task-10001-')).data.length, 1);
       assert.deepEqual((await list('/deliveries')).total, 10_000);
+      const iso = (index: number) => new Date(1_700_000_000_000 + index).toISOString();
+      const span = new URLSearchParams({ from: iso(17), to: iso(20) });
+      const within = await pages(`/deliveries?${span}`);
+      assert.deepEqual(
+        [within.rows.map(({ task_id: task }) => task), within.totals.slice(0, 2)],
+        [
+          ['task-19', 'task-18', 'task-17'],
+          [3, true],
+        ],
+      );
+      const headers = { authorization: `Bearer ${KEY}` };
+      const path = `/v1/self/deliveries?host=odd.example&${span}`;
+      const own = JSON.parse((await sendRaw(gateway.url, { method: 'GET', path, headers })).text);
+      assert.deepEqual([own.data.length, own.total], [2, 2]);
       // Beyond the rows of one page.
       const far = await pages('/deliveries?search=task-17-');
       assert.deepEqual(

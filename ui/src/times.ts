@@ -25,7 +25,7 @@ export function timeOf(search: Record<string, unknown>): TimeSearch {
   };
 }
 
-function momentIn(value: unknown): string | undefined {
+export function momentIn(value: unknown): string | undefined {
   return typeof value === 'string' && !Number.isNaN(Date.parse(value)) ? value : undefined;
 }
 

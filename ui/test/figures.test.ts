@@ -102,7 +102,7 @@ for (const [path, row, title, filter] of [
       const links = await cell.getByRole('link').all();
       assert.equal(links.length, path === 'keys' && name === 'Budget' ? 2 : 1, name);
       const { searchParams } = new URL((await links.at(-1)?.getAttribute('href')) ?? '', gateway.url);
-      const span = ['from', 'to'].map((end) => new Date(searchParams.get(end) ?? ''));
+      const span = ['started_from', 'started_to'].map((end) => new Date(searchParams.get(end) ?? 0));
       const now = new Date();
       const month = Date.UTC(now.getUTCFullYear(), now.getUTCMonth());
       assert.equal(span[0]?.getTime(), name === 'In all' ? 0 : month);
@@ -186,7 +186,7 @@ test('the use of a key and the keys of a model lead to their requests', async ()
   for (const index of [1, 2, 3, 4]) {
     const { pathname, searchParams } = await addressOf(line.getByRole('cell').nth(index));
     assert.deepEqual([pathname, searchParams.get('model')], ['/ui/requests', 'local/counted']);
-    assert.ok(Date.parse(searchParams.get('from') ?? '') < Date.now());
+    assert.ok(Date.parse(searchParams.get('started_from') ?? '') < Date.now());
   }
   await addressOf(figure(holder, 'Tokens in'));
   await addressOf(figure(holder, 'Tokens out'));

@@ -4,6 +4,7 @@ import type { TSchema } from 'typebox';
 import { readBody } from '../../core/json/body.ts';
 import type { Json } from '../../core/json/json.ts';
 import type { Protocol } from '../../core/protocol.ts';
+import { CREATED_PARAMETERS } from '../created-span.ts';
 import { DELIVERY_PARAMETERS } from '../deliveries.ts';
 import { TextBody } from '../http-response.ts';
 import { keyList, oneKey } from '../key-schema.ts';
@@ -107,7 +108,7 @@ const ROUTES = {
     method: 'GET',
     path: '/admin/v1/videos/summary',
     summary: 'Count video tasks by state and by model, with what they made and cost',
-    query: [schemas.VIDEO_MODEL, schemas.KEY_FILTER],
+    query: [schemas.VIDEO_MODEL, schemas.KEY_FILTER, ...CREATED_PARAMETERS],
     response: schemas.videoSummary,
   },
   Video: { method: 'GET', path: VIDEO, summary: 'Get a video task' },

@@ -6,6 +6,7 @@ import { protocols } from '../../protocols/index.ts';
 import { SURFACES } from '../../protocols/surfaces.ts';
 import { PERIODS } from '../../records/key-settings.ts';
 import { MAX_METADATA_VALUE, MAX_OWNER, MAX_TAGS } from '../../records/tags.ts';
+import { CREATED_PARAMETERS } from '../created-span.ts';
 import { anyObject, FORMAT, type Parameter } from '../openapi/operation.ts';
 import { KEY_STATES } from './key-list.ts';
 
@@ -253,6 +254,7 @@ export const VIDEO_PARAMETERS = [
   parameter('status', Type.String(), 'Only those with this status.'),
   VIDEO_MODEL,
   KEY_FILTER,
+  ...CREATED_PARAMETERS,
   parameter(
     'search',
     Type.String(),

@@ -3,6 +3,7 @@
 import { GatewayError } from '../../core/errors.ts';
 import type { Json } from '../../core/json/json.ts';
 import type { VideoAttempt, VideoTask } from '../../records/video-task.ts';
+import { readCreatedSpan } from '../created-span.ts';
 import { createDeliveryReader } from '../deliveries.ts';
 import { listOrFile } from '../list-file.ts';
 import { encodeTotal, isFirstPage } from '../list-total.ts';
@@ -45,7 +46,7 @@ export function createTaskHandlers({ keys, store, video, secrets, clock: { now }
       throw new GatewayError('invalid_request', 'after must be the id of a task.', { param: 'after' });
     }
     const status = option(query, 'status', VIDEO_STATUSES);
-    const filter = { status, model, search: searchText(query, 'search') };
+    const filter = { status, model, search: searchText(query, 'search'), ...readCreatedSpan(query) };
     const [{ tasks, next = null }, total, names] = await Promise.all([
       videos.list(key, { limit, order: 'desc', after, ...filter }),
       isFirstPage(query) ? videos.count(key, filter) : undefined,
@@ -86,7 +87,11 @@ export function createTaskHandlers({ keys, store, video, secrets, clock: { now }
     VideoList: ({ query }) => listOrFile('videos', query, listVideos),
     Video: show,
     VideoSummary: ({ query }) =>
-      summarizeVideos(store, { owner: readText(query, 'key'), model: readText(query, 'model') }),
+      summarizeVideos(store, {
+        owner: readText(query, 'key'),
+        model: readText(query, 'model'),
+        ...readCreatedSpan(query),
+      }),
     VideoCancel: cancel,
     VideoContent: content,
     VideoRemoval: remove,

@@ -2,6 +2,7 @@
 
 import { type TSchema, Type } from 'typebox';
 import { videoSchema } from '../../videos/request-schema.ts';
+import { CREATED_PARAMETERS } from '../created-span.ts';
 import { totalMembers } from '../list-total.ts';
 import type { RouteDescription } from '../route-table.ts';
 import { type ApiOperation, anyObject, FORMAT, JSON_TYPE, type Named, type Parameter } from './operation.ts';
@@ -91,6 +92,7 @@ export const VIDEO_DESCRIPTIONS = {
         Type.String(),
         'Only tasks with this text in id, model, or the first 500 characters of the prompt.',
       ),
+      ...CREATED_PARAMETERS,
       query('total', Type.Boolean(), 'Count them, too.'),
       FORMAT,
     ],

@@ -58,8 +58,14 @@ const SPAN_PARAMETERS: readonly Parameter[] = [
 const OPEN_WORDS =
   'Those that run. Of the other parameters only limit and the filters that are known of them may come with it: key, model, requested, provider, protocol, upstream_protocol and tag.';
 
+const BEGIN_PARAMETERS: readonly Parameter[] = [
+  parameter('started_from', Type.String(), 'ISO time from which on they began. Sums of usage count requests by this.'),
+  parameter('started_to', Type.String(), 'ISO time before which they began.'),
+];
+
 export const LIST_PARAMETERS: readonly Parameter[] = [
   ...FILTER_PARAMETERS,
+  ...BEGIN_PARAMETERS,
   ...SPAN_PARAMETERS,
   parameter('limit', Type.Integer({ minimum: 1, maximum: MAX_LIMIT }), 'Requests on a page.'),
   parameter('after', Type.String(), 'Cursor `next` of the page before.'),
@@ -72,7 +78,7 @@ export const LIST_PARAMETERS: readonly Parameter[] = [
   parameter('open', Type.Boolean(), OPEN_WORDS),
 ];
 
-export const SUMMARY_PARAMETERS: readonly Parameter[] = [...FILTER_PARAMETERS, ...SPAN_PARAMETERS];
+export const SUMMARY_PARAMETERS: readonly Parameter[] = [...FILTER_PARAMETERS, ...BEGIN_PARAMETERS, ...SPAN_PARAMETERS];
 
 export const SESSION_PARAMETERS: readonly Parameter[] = [
   ...SUMMARY_PARAMETERS,
@@ -156,12 +162,24 @@ export function readFilter(query: URLSearchParams, keyId: string | undefined): R
     ...(flag(query, 'dropped') && { hasDropped: true }),
     ...(flag(query, 'fell_back') && { fellBack: true }),
     ...(flag(query, 'estimated') && { isEstimated: true }),
+    ...readBegin(query),
   };
 }
 
 /** Filters that no parameter asks for. */
 type Inner = 'hasFailed';
 type SameName = keyof typeof TEXTS | 'status' | 'tag';
+
+function readBegin(query: URLSearchParams): Pick<RequestFilter, 'startedFrom' | 'startedTo'> {
+  const [from, to] = [query.get('started_from'), query.get('started_to')];
+  const begin = {
+    ...(from !== null && { startedFrom: parseMoment('started_from', from) }),
+    ...(to !== null && { startedTo: parseMoment('started_to', to) }),
+  };
+  const { startedFrom = Number.MIN_SAFE_INTEGER, startedTo = Number.MAX_SAFE_INTEGER } = begin;
+  if (startedFrom >= startedTo) throw invalid('started_from', 'must be before started_to');
+  return begin;
+}
 
 /** Parameters whose name is not that of their filter. */
 const PARAMETER_NAMES: Record<Exclude<keyof RequestFilter, Inner | SameName>, string> = {
@@ -173,6 +191,8 @@ const PARAMETER_NAMES: Record<Exclude<keyof RequestFilter, Inner | SameName>, st
   hasDropped: 'dropped',
   fellBack: 'fell_back',
   isEstimated: 'estimated',
+  startedFrom: 'started_from',
+  startedTo: 'started_to',
 };
 
 /** Query parameter of a filter. */

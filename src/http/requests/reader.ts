@@ -4,7 +4,7 @@ import type { Clock } from '../../core/clock.ts';
 import { GatewayError } from '../../core/errors.ts';
 import type { Json } from '../../core/json/json.ts';
 import { hasPrice, type ModelDirectory } from '../../routing/model-directory.ts';
-import type { IntentFilter } from '../../store/operations/requests.ts';
+import type { IntentFilter, RequestFilter } from '../../store/operations/requests.ts';
 import {
   countOpenRequests,
   intentFilterOf,
@@ -119,9 +119,9 @@ export function createRequestReader(options: RequestReaderOptions): RequestReade
   async function summary(query: URLSearchParams, { keyId }: RequestScope): Promise<Json> {
     const now = clock.now();
     const span = readSpan(query);
-    const from = query.has('from') ? span.from : now - HOUR_MS;
-    const to = Math.min(span.to, now + 1);
     const filter = readFilter(query, keyId);
+    const from = query.has('from') || hasBegin(filter) ? span.from : now - HOUR_MS;
+    const to = Math.min(span.to, now + 1);
     const open = intentFilterOf(filter);
     // A start does not need it.
     const { summarizeRequests } = await import('../../usage/request-summary.ts');
@@ -138,9 +138,10 @@ export function createRequestReader(options: RequestReaderOptions): RequestReade
   async function sessions(query: URLSearchParams, { keyId, names }: RequestScope): Promise<Json | TextBody> {
     const now = clock.now();
     const span = readSpan(query);
-    const from = query.has('from') ? span.from : now - DAY_MS;
+    const filter = readFilter(query, keyId);
+    const from = query.has('from') || hasBegin(filter) ? span.from : now - DAY_MS;
     const to = Math.min(span.to, now + 1);
-    const search = { filter: readFilter(query, keyId), from, to, limit: MAX_GROUPED, after: readAfter(query) };
+    const search = { filter, from, to, limit: MAX_GROUPED, after: readAfter(query) };
     if (readIsFile(query)) return sessionFileOf(search, sight(names));
     const page = await searchRequests(search, options);
     // A start does not need it.
@@ -170,6 +171,11 @@ export function createRequestReader(options: RequestReaderOptions): RequestReade
   }
 
   return { list, get, summary, sessions };
+}
+
+/** Whether the filter names a time, which counts instead of the one by default. */
+function hasBegin({ startedFrom, startedTo }: RequestFilter): boolean {
+  return startedFrom !== undefined || startedTo !== undefined;
 }
 
 /** Filter by a key; of all keys if absent. */

@@ -10,6 +10,7 @@ import { hasPrice } from '../../routing/model-directory.ts';
 import { readUseQuery, USE_DIMENSIONS } from '../../usage/use-query.ts';
 import { oneView, priceChanges, videoSummary, viewBody, viewList } from '../admin/schema.ts';
 import { type Captures, readCapture } from '../captures.ts';
+import { CREATED_PARAMETERS, readCreatedSpan } from '../created-span.ts';
 import { createDeliveryReader, DELIVERY_PARAMETERS, type DeliveryReaderOptions } from '../deliveries.ts';
 import { TextBody } from '../http-response.ts';
 import { countedList } from '../list-total.ts';
@@ -121,12 +122,16 @@ export function selfRoutes(protocol: Protocol, options: SelfRouteOptions): Route
       path: '/v1/self/videos/summary',
       description: {
         summary: 'Count own video tasks by state and by model, with what they made and cost',
-        query: [{ name: 'model', schema: Type.String(), description: 'Only those of a model.' }],
+        query: [{ name: 'model', schema: Type.String(), description: 'Only those of a model.' }, ...CREATED_PARAMETERS],
         schema: videoSummary,
       },
       async read(query, { keyId }) {
         const { summarizeVideos } = await import('../video-summary.ts');
-        return summarizeVideos(options.store, { owner: keyId, model: readText(query, 'model') });
+        return summarizeVideos(options.store, {
+          owner: keyId,
+          model: readText(query, 'model'),
+          ...readCreatedSpan(query),
+        });
       },
     },
     {

@@ -7,10 +7,18 @@ import {
   type DeliveryState,
   deliveryRows,
 } from '../delivery-log-rows.ts';
-import { findRows, hasText, type ListTotal, TOTAL_DEPTH, totalOf } from '../list-search.ts';
+import {
+  addCreatedBetween,
+  type CreatedBetween,
+  findRows,
+  hasText,
+  type ListTotal,
+  TOTAL_DEPTH,
+  totalOf,
+} from '../list-search.ts';
 import { type Row, reading, scanning, type Transaction } from '../operation.ts';
 
-export interface DeliverySearch {
+export interface DeliverySearch extends CreatedBetween {
   limit: number;
   /** Number of rows to look at. */
   depth: number;
@@ -59,7 +67,7 @@ export const countDeliveries = scanning<Omit<DeliverySearch, 'limit' | 'depth' |
 /** In the order of an index, and without what is long. */
 async function readLightRows(
   transaction: Transaction,
-  { depth, after, owner, outcome }: Omit<DeliverySearch, 'limit'>,
+  { depth, after, owner, outcome, ...span }: Omit<DeliverySearch, 'limit'>,
 ): Promise<Row[]> {
   const conditions = ['TRUE'];
   const values: Row = { depth };
@@ -67,6 +75,7 @@ async function readLightRows(
     conditions.push('owner = :owner');
     values.owner = owner;
   }
+  addCreatedBetween(conditions, values, span);
   if (after) {
     conditions.push('(created_at, id) < (:createdAt, :after)');
     values.createdAt = after.createdAt;

@@ -33,6 +33,9 @@ export interface RequestFilter {
   isEstimated?: boolean;
   /** As the client named the conversation. */
   session?: string;
+  /** Unix milliseconds between which it began, as sums of use count it; `startedTo` is exclusive. */
+  startedFrom?: number;
+  startedTo?: number;
 }
 
 /** Place in the order: records of the same millisecond by their ids. */
@@ -77,6 +80,8 @@ const CONDITIONS: { [Name in keyof Required<RequestFilter>]: string } = {
   withoutTag: "replace(' ' || tags, ' ' || CAST(:withoutTag AS text) || '=', '') = ' ' || tags",
   isEstimated: 'estimated = 1',
   session: 'substr(trace, 1, length(:session)) = :session',
+  startedFrom: 'started_at >= :startedFrom',
+  startedTo: 'started_at < :startedTo',
 };
 
 /** One piece of a search, of bounded work. */

@@ -1,7 +1,15 @@
 /** Searches in video tasks, and their totals, over a bounded number of rows. */
 
 import type { VideoTask } from '../../records/video-task.ts';
-import { findRows, hasText, type ListTotal, SEARCH_DEPTH, TOTAL_DEPTH, totalOf } from '../list-search.ts';
+import {
+  addCreatedBetween,
+  findRows,
+  hasText,
+  type ListTotal,
+  SEARCH_DEPTH,
+  TOTAL_DEPTH,
+  totalOf,
+} from '../list-search.ts';
 import { type Row, scanning, type Transaction } from '../operation.ts';
 import { TASK_COLUMNS, taskOf } from '../video-rows.ts';
 import type { VideoPage } from './videos.ts';
@@ -51,7 +59,7 @@ async function placeOf(transaction: Transaction, id: string, owner: string | und
   return row && (owner === undefined || row.owner === owner) ? row : undefined;
 }
 
-interface LightRows extends Pick<VideoFilter, 'owner' | 'search'> {
+interface LightRows extends Pick<VideoFilter, 'owner' | 'search' | 'from' | 'to'> {
   order: VideoPage['order'];
   depth: number;
   start?: Row;
@@ -60,7 +68,7 @@ interface LightRows extends Pick<VideoFilter, 'owner' | 'search'> {
 /** In the order of an index, and without what is long. */
 async function readLightRows(
   transaction: Transaction,
-  { owner, search, order, depth, start }: LightRows,
+  { owner, search, order, depth, start, ...span }: LightRows,
 ): Promise<Row[]> {
   const conditions = ['deleted_at IS NULL'];
   const values: Row = { depth };
@@ -68,6 +76,7 @@ async function readLightRows(
     conditions.push('owner = :owner');
     values.owner = owner;
   }
+  addCreatedBetween(conditions, values, span);
   if (start) {
     conditions.push(`(created_at, id) ${order === 'asc' ? '>' : '<'} (:createdAt, :after)`);
     values.createdAt = start.created_at ?? null;

@@ -3,6 +3,7 @@
 import type { TaskErrorCode } from '../../core/video.ts';
 import type { LedgerEntry, TerminalStatus, VideoDetails, VideoStatus } from '../../records/video-task.ts';
 import { finishJob, type Lease, rescheduleJob } from '../job-rows.ts';
+import { addCreatedBetween, type CreatedBetween } from '../list-search.ts';
 import { type Row, reading, scanning, writing } from '../operation.ts';
 import type { UsageRow } from '../usage-row.ts';
 import { addTaskUsage, correctUsage } from '../usage-rows.ts';
@@ -163,27 +164,28 @@ export interface VideoSum {
 const COST_PART = 1_000_000n;
 
 /** Sums of the newest `depth` tasks, by model and state. */
-export const videoSums = scanning<{ owner: string | undefined; model: string | undefined; depth: number }, VideoSum[]>(
-  'state',
-  async (transaction, { owner, model, depth }) => {
-    const values: Row = { depth, ...(owner !== undefined && { owner }), ...(model !== undefined && { model }) };
-    const conditions = ['deleted_at IS NULL'];
-    if (owner !== undefined) conditions.push('owner = :owner');
-    if (model !== undefined) conditions.push('model = :model');
-    const rows = await transaction.all(
-      `SELECT model, status, count(*) AS tasks, sum(seconds) AS seconds,
+export const videoSums = scanning<
+  CreatedBetween & { owner: string | undefined; model: string | undefined; depth: number },
+  VideoSum[]
+>('state', async (transaction, { owner, model, depth, ...span }) => {
+  const values: Row = { depth, ...(owner !== undefined && { owner }), ...(model !== undefined && { model }) };
+  const conditions = ['deleted_at IS NULL'];
+  if (owner !== undefined) conditions.push('owner = :owner');
+  if (model !== undefined) conditions.push('model = :model');
+  addCreatedBetween(conditions, values, span);
+  const rows = await transaction.all(
+    `SELECT model, status, count(*) AS tasks, sum(seconds) AS seconds,
          CAST(sum(cost / ${COST_PART}) AS text) AS cost_whole, CAST(sum(cost % ${COST_PART}) AS text) AS cost_rest
        FROM (SELECT model, status, seconds, cost FROM video_task WHERE ${conditions.join(' AND ')}
          ORDER BY created_at DESC, id DESC LIMIT :depth) AS newest
        GROUP BY model, status ORDER BY model, status`,
-      values,
-    );
-    return rows.map((row) => ({
-      model: String(row.model),
-      status: row.status as VideoStatus,
-      tasks: Number(row.tasks),
-      seconds: Number(row.seconds),
-      cost: BigInt(String(row.cost_whole ?? 0)) * COST_PART + BigInt(String(row.cost_rest ?? 0)),
-    }));
-  },
-);
+    values,
+  );
+  return rows.map((row) => ({
+    model: String(row.model),
+    status: row.status as VideoStatus,
+    tasks: Number(row.tasks),
+    seconds: Number(row.seconds),
+    cost: BigInt(String(row.cost_whole ?? 0)) * COST_PART + BigInt(String(row.cost_rest ?? 0)),
+  }));
+});

@@ -5,6 +5,7 @@ import type { VideoRef } from '../../core/video.ts';
 import type { LedgerEntry, VideoAttempt, VideoStatus, VideoTask } from '../../records/video-task.ts';
 import { addDelivery, eraseDeliveryBody, type NewDelivery } from '../delivery-rows.ts';
 import { addJob, finishJob, type Lease, makeJobDue, type NewJob, removeJob, rescheduleJob } from '../job-rows.ts';
+import { addCreatedBetween, type CreatedBetween } from '../list-search.ts';
 import { type Row, reading, scanning, type Transaction, writing } from '../operation.ts';
 import {
   attemptOf,
@@ -101,7 +102,7 @@ export const readVideoRequest = reading<{ id: string }, Json>('state', async (tr
   return row && JSON.parse(String(row.request));
 });
 
-export interface VideoPage {
+export interface VideoPage extends CreatedBetween {
   /** Absent means all owners. */
   owner?: string;
   limit: number;
@@ -129,6 +130,7 @@ export const listVideos = scanning<VideoPage, VideoTask[] | undefined>('state', 
     conditions.push('model = :model');
     values.model = model;
   }
+  addCreatedBetween(conditions, values, page);
   if (after !== undefined) {
     const sql = `SELECT created_at FROM video_task WHERE id = :after AND ${visible.join(' AND ')}`;
     const [last] = await transaction.all(sql, { after, ...(owner !== undefined && { owner }) });

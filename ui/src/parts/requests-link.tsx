@@ -10,17 +10,20 @@ export type FigureFilters = { [Name in keyof Omit<Filters, 'from' | 'to'>]?: Fil
 
 interface RequestsLinkProps {
   span: Pick<Span, 'from' | 'to' | 'zone'>;
+  /** What of the requests is within the span: by default their begin, by which sums count them. */
+  by?: 'begin' | 'end';
   /** Absent where no filters name these requests. */
   filters: FigureFilters | undefined;
   children: ReactNode;
 }
 
-export function RequestsLink({ span: { from, to, zone }, filters, children }: RequestsLinkProps) {
+export function RequestsLink({ span: { from, to, zone }, by = 'begin', filters, children }: RequestsLinkProps) {
   if (!filters) return children;
+  const time = { from: from.getTime() > 0 ? from.toISOString() : undefined, to: to.toISOString() };
   return (
     <Link
       to="/requests"
-      search={{ ...filters, from: from.toISOString(), to: to.toISOString(), zone }}
+      search={{ ...filters, ...(by === 'end' ? time : { started_from: time.from, started_to: time.to }), zone }}
       title="Show these requests"
       className={FIGURE_LINK}
     >

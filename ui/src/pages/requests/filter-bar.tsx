@@ -4,6 +4,7 @@ import { useQueryClient } from '@tanstack/react-query';
 import { X } from 'lucide-react';
 import { type FormEvent, type ReactNode, useId, useState } from 'react';
 import { hashesOf, useKeyName } from '../../keys.ts';
+import { Time } from '../../parts/numbers.tsx';
 import { Select } from '../../parts/select.tsx';
 import { useSession } from '../../session.ts';
 import { CHOICES, FILTER_EXAMPLE, readWords, WordError } from './filter-words.ts';
@@ -70,6 +71,10 @@ export function FilterBar({ filters, onChange, tools }: FilterBarProps) {
         >
           {name === 'key' && isOperator ? (
             <KeyChip hash={String(value)} />
+          ) : name === 'started_from' || name === 'started_to' ? (
+            <span>
+              {name === 'started_from' ? 'began from' : 'began before'} <Time at={String(value)} />
+            </span>
           ) : (
             `${name}${value === true ? '' : `: ${value}`}`
           )}

@@ -1,8 +1,10 @@
 /** Line above the requests: those in flight, rates, cost, times and failures. */
 
+import { Link } from '@tanstack/react-router';
+import type { ReactNode } from 'react';
 import { formatCount, formatMs, formatShort, Money, Time } from '../../parts/numbers.tsx';
 import { Figure, Figures } from '../../parts/page.tsx';
-import { RequestsLink } from '../../parts/requests-link.tsx';
+import { FIGURE_LINK, RequestsLink } from '../../parts/requests-link.tsx';
 import { Loaded, LoadingBlock } from '../../parts/states.tsx';
 import { Unanswered } from '../../parts/unanswered.tsx';
 import type { Filters } from './query.ts';
@@ -37,10 +39,21 @@ interface HeadlineProps {
 function Headline({ data, rate, filters, zone }: HeadlineProps) {
   const failed = data.requests > 0 ? (100 * data.failures) / data.requests : 0;
   const time = (ms: number | null) => (ms === null ? '—' : formatMs(ms));
-  const isLastHour = !filters.from && !filters.to && hasAll(data);
+  const isOfBegin = filters.started_from !== undefined || filters.started_to !== undefined;
+  const isLastHour = !filters.from && !filters.to && !isOfBegin && hasAll(data);
   const timesOf = timedWords(data);
   const span = { from: new Date(data.from), to: new Date(data.to), zone };
   const { from: _from, to: _to, ...others } = filters;
+  const linked = (value: ReactNode, more: Pick<Filters, 'status'> = {}) =>
+    isOfBegin ? (
+      <Link to="/requests" search={{ ...filters, ...more, zone }} title="Show these requests" className={FIGURE_LINK}>
+        {value}
+      </Link>
+    ) : (
+      <RequestsLink span={span} by="end" filters={{ ...others, ...more }}>
+        {value}
+      </RequestsLink>
+    );
   const isOther = filters.status !== undefined && filters.status !== 'failed';
   return (
     <Figures>
@@ -56,20 +69,12 @@ function Headline({ data, rate, filters, zone }: HeadlineProps) {
       />
       <Figure
         label={isLastHour ? 'Last hour' : 'Requests'}
-        value={
-          <RequestsLink span={span} filters={others}>
-            {formatCount(data.requests)}
-          </RequestsLink>
-        }
+        value={linked(formatCount(data.requests))}
         note={<SpanNote summary={data} />}
       />
       <Figure
         label="Cost"
-        value={
-          <RequestsLink span={span} filters={others}>
-            <Money usd={data.cost} />
-          </RequestsLink>
-        }
+        value={linked(<Money usd={data.cost} />)}
         note={costNote(data, rate?.cost, isLastHour ? 'in the last hour' : 'in this time')}
       />
       <Figure
@@ -80,11 +85,7 @@ function Headline({ data, rate, filters, zone }: HeadlineProps) {
       <Figure label="Whole answer" value={time(data.total_ms.p50)} note={`p95 ${time(data.total_ms.p95)}${timesOf}`} />
       <Figure
         label="Failed"
-        value={
-          <RequestsLink span={span} filters={isOther ? undefined : { ...others, status: 'failed' }}>
-            {percent(failed)}
-          </RequestsLink>
-        }
+        value={isOther ? percent(failed) : linked(percent(failed), { status: 'failed' })}
         note={
           data.requests > 0 && (
             <>

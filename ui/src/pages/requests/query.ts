@@ -92,6 +92,9 @@ export interface Filters {
   /** ISO times between which they ended. */
   from?: string;
   to?: string;
+  /** ISO times between which they began. */
+  started_from?: string;
+  started_to?: string;
   key?: string;
   model?: string;
   /** Model as the client named it. */

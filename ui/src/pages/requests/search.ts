@@ -1,7 +1,7 @@
 /** What the address of the list of requests may say. */
 
 import { number, oneOf, type Search, text, truth } from '../../search-values.ts';
-import { type TimeSearch, timeOf } from '../../times.ts';
+import { momentIn, type TimeSearch, timeOf } from '../../times.ts';
 import type { Filters } from './query.ts';
 
 export interface RequestsSearch extends Filters, TimeSearch {
@@ -13,6 +13,8 @@ export interface RequestsSearch extends Filters, TimeSearch {
 export function requestsSearch(search: Search): RequestsSearch {
   return {
     ...timeOf(search),
+    started_from: momentIn(search.started_from),
+    started_to: momentIn(search.started_to),
     key: text(search.key),
     model: text(search.model),
     provider: text(search.provider),

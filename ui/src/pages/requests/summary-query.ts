@@ -48,15 +48,16 @@ export interface RequestRate {
 /** Sums of the last five minutes; not asked for where the filters name a time. */
 export function useNewest({ key, ...filters }: Filters, isPaused: boolean) {
   const { isOperator } = useSession();
-  const isNow = filters.from === undefined && filters.to === undefined;
+  const { from, to, started_from: startedFrom, started_to: startedTo } = filters;
+  const isNow = [from, to, startedFrom, startedTo].every((at) => at === undefined);
   const asked = useQuery({
     queryKey: ['requests-rate', isOperator, key, filters],
     enabled: isNow,
     refetchInterval: isPaused ? false : SUMMARY_EVERY_MS,
     placeholderData: keepPreviousData,
     queryFn: () => {
-      const from = new Date(Date.now() - RATE_MS).toISOString();
-      return askSummary(isOperator, { ...filters, from, ...(key !== undefined && { key }) });
+      const since = new Date(Date.now() - RATE_MS).toISOString();
+      return askSummary(isOperator, { ...filters, from: since, ...(key !== undefined && { key }) });
     },
   });
   return { ...asked, isNow };
