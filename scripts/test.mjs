@@ -9,6 +9,7 @@ import { existsSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
+import { createFailureReasons, diskWarning } from './failure-reasons.mjs';
 import { writeGroups } from './groups.mjs';
 import { environment, installPackages, nodeProgram, root, run, say } from './install.mjs';
 import { memoryFolder } from './memory-folder.mjs';
@@ -27,6 +28,7 @@ const flags = new Set(process.argv.slice(2).filter((argument) => FLAGS.includes(
 const words = process.argv.slice(2).filter((argument) => !flags.has(argument));
 /** Files that failed, and passed when they were run again. */
 const unsteady = [];
+const reasons = createFailureReasons();
 const golden = flags.has('--golden');
 const retries = flags.delete('--retry');
 const results = [];
@@ -115,6 +117,7 @@ async function reportTests(node, { files, engines, inMemory, counts, skipped, fa
       const text = stripVTControlCharacters(line);
       const [, test] = SKIPPED.exec(text) ?? [];
       if (test !== undefined) skipped.add(test);
+      reasons.read(text);
       const place = placeOfFailure(text);
       if (place !== undefined) failed.add(place);
       if (COUNT.test(text)) counts.push(line);
@@ -158,6 +161,10 @@ function summarise(counts, skipped) {
     process.stdout.write(
       `\nUNSTEADY, failed and passed when run again:\n${unsteady.map((file) => `  ${file}`).join('\n')}\n`,
     );
+  if (results.some(({ code }) => code !== 0)) {
+    const why = [...reasons.lines(), ...[diskWarning() ?? []].flat()];
+    process.stdout.write(`\nWHY:\n${why.join('\n')}\n`);
+  }
   if (skipped.size > 0) process.stdout.write(`\nSKIPPED:\n${[...skipped].map((test) => `  ${test}`).join('\n')}\n`);
 }
 
