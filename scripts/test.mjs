@@ -129,7 +129,7 @@ async function reportTests(node, { files, engines, inMemory, counts, skipped, fa
     '--test',
     '--test-reporter=spec',
     // Ends what hangs; a group of files counts as one test.
-    '--test-timeout=600000',
+    '--test-timeout=300000',
     // One more than there are cores: some always wait for something.
     `--test-concurrency=${concurrency ?? availableParallelism() + 2}`,
   ];
