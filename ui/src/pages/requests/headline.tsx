@@ -5,6 +5,7 @@ import { Figure, Figures } from '../../parts/page.tsx';
 import { RequestsLink } from '../../parts/requests-link.tsx';
 import { Loaded, LoadingBlock } from '../../parts/states.tsx';
 import { Unanswered } from '../../parts/unanswered.tsx';
+import { PartEstimateMark } from './estimate-mark.tsx';
 import type { Filters } from './query.ts';
 import { type RequestRate, type RequestSummary, rateOf, useNewest, useSummary } from './summary-query.ts';
 
@@ -66,9 +67,12 @@ function Headline({ data, rate, filters, zone }: HeadlineProps) {
       <Figure
         label="Cost"
         value={
-          <RequestsLink span={span} filters={others}>
-            <Money usd={data.cost} />
-          </RequestsLink>
+          <>
+            <RequestsLink span={span} filters={others}>
+              <Money usd={data.cost} />
+            </RequestsLink>
+            <PartEstimateMark cost={data.estimated_cost} />
+          </>
         }
         note={costNote(data, rate?.cost, isLastHour ? 'in the last hour' : 'in this time')}
       />
