@@ -23,6 +23,9 @@ interface RequestSums {
   cost: bigint | undefined;
   /** Requests whose cost is not known, and not in `cost`. */
   unknown_costs: number;
+  /** Tokens whose counts are estimates, and what they cost in 1e-12 USD. */
+  estimated_tokens: number;
+  estimated_cost: bigint;
 }
 
 interface RecordSummary extends RequestSums {
@@ -131,7 +134,8 @@ function sumsOfHours(rows: readonly SumRow[], hasPrice: UseContext['hasPrice']):
   const hasUnknownCost = ({ model, cost, input_tokens: input, output_tokens: output }: SumRow) =>
     String(cost) === '0' && Number(input) + Number(output) > 0 && !hasPrice(String(model));
   const unknown = requests.filter(hasUnknownCost).reduce((total, row) => total + Number(row.requests), 0);
-  const cost = requests.reduce((total, row) => total + BigInt(String(row.cost)), 0n);
+  const money = (name: string) => requests.reduce((total, row) => total + BigInt(String(row[name])), 0n);
+  const estimated = money('estimated_cost');
   return {
     requests: sum('requests'),
     failures: sum('failures'),
@@ -141,13 +145,17 @@ function sumsOfHours(rows: readonly SumRow[], hasPrice: UseContext['hasPrice']):
       .reduce((total, row) => total + Number(row.requests), 0),
     input_tokens: sum('input_tokens'),
     output_tokens: sum('output_tokens'),
-    cost: sumIfKnown(cost, unknown),
+    cost: sumIfKnown(money('cost'), unknown),
     unknown_costs: unknown,
+    // What a later version recorded and an earlier one corrected can be less than nothing.
+    estimated_tokens: Math.max(0, sum('estimated_tokens')),
+    estimated_cost: estimated < 0n ? 0n : estimated,
   };
 }
 
 export function summarizeRecords(rows: readonly Row[], hasPrice: UseContext['hasPrice']): RecordSummary {
   const sum = (name: string) => rows.reduce((total, row) => total + Number(row[name]), 0);
+  const estimates = rows.map(estimateOf);
   return {
     requests: rows.length,
     failures: rows.filter(({ status }) => isFailure(status)).length,
@@ -156,9 +164,17 @@ export function summarizeRecords(rows: readonly Row[], hasPrice: UseContext['has
     input_tokens: sum('input_tokens'),
     output_tokens: sum('output_tokens'),
     ...sumOfCosts(rows.map((row) => knownCostOf(row, hasPrice))),
+    estimated_tokens: estimates.reduce((total, { tokens }) => total + tokens, 0),
+    estimated_cost: estimates.reduce((total, { cost }) => total + cost, 0n),
     first_byte_ms: percentilesOf(rows, 'first_byte_ms'),
     total_ms: percentilesOf(rows, 'total_ms'),
   };
+}
+
+/** Tokens of a record whose counts are an estimate, and their cost in 1e-12 USD; zero where they are none. */
+export function estimateOf(row: Row): { tokens: number; cost: bigint } {
+  if (Number(row.estimated) !== 1) return { tokens: 0, cost: 0n };
+  return { tokens: Number(row.input_tokens) + Number(row.output_tokens), cost: BigInt(String(row.cost)) };
 }
 
 function sumOfCosts(costs: readonly (bigint | undefined)[]): Pick<RequestSums, 'cost' | 'unknown_costs'> {

@@ -3,7 +3,7 @@
 import { isFailure } from '../store/usage-row.ts';
 import { knownCostOf, type UseContext } from './report.ts';
 import type { RequestPage } from './request-search.ts';
-import { sumIfKnown } from './request-summary.ts';
+import { estimateOf, sumIfKnown } from './request-summary.ts';
 
 type Row = RequestPage['rows'][number];
 
@@ -19,6 +19,9 @@ interface Counts {
   tool_failures: number | null;
   /** Requests whose cost is not known, and not in `cost`. */
   unknown_costs: number;
+  /** Tokens whose counts are estimates, and what they cost in 1e-12 USD. */
+  estimated_tokens: number;
+  estimated_cost: bigint;
   /** Unix milliseconds. */
   firstAt: number;
   lastAt: number;
@@ -81,6 +84,9 @@ export function createSessionSums({ sessionOf, hasPrice }: SessionContext): Sess
     sums.tool_failures = withToolFailures(sums.tool_failures, row);
     if (cost === undefined) sums.unknown_costs += 1;
     else sums.knownCost += cost;
+    const estimate = estimateOf(row);
+    sums.estimated_tokens += estimate.tokens;
+    sums.estimated_cost += estimate.cost;
     sums.firstAt = Math.min(sums.firstAt, endedAt);
     sums.lastAt = Math.max(sums.lastAt, endedAt);
   }
@@ -137,6 +143,8 @@ function emptySums(at: number): OpenSums {
     tool_failures: null,
     knownCost: 0n,
     unknown_costs: 0,
+    estimated_tokens: 0,
+    estimated_cost: 0n,
     firstAt: at,
     lastAt: at,
   };

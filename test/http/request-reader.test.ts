@@ -47,9 +47,10 @@ forEachStore((engine, open) => {
     const recorder = createRecorder({ store, instance: 'one', durability: 'batched', log });
     // They have ended.
     const now = Date.now() - 1000;
-    for (const status of STATUSES) {
+    for (const [index, status] of STATUSES.entries()) {
       const begun = intent(newRequestId(now), { startedAt: now });
-      await recorder.finish(begun, completion({ status, trace: '{"s":"agent-1","a":[]}' }));
+      const usage = { input: 120, output: 30, cached: 20, estimated: index < 2 };
+      await recorder.finish(begun, completion({ status, usage, trace: '{"s":"agent-1","a":[]}' }));
     }
     await recorder.close(10_000);
     const reader = createRequestReader({ store, models: () => NO_MODELS, recorder: undefined, clock: systemClock });
@@ -70,6 +71,7 @@ forEachStore((engine, open) => {
       {
         summary: [summary.requests, summary.failures],
         beside: [summary.partial, summary.interrupted],
+        estimates: [summary, sessions[0]].map((sums) => [sums.estimated_tokens, sums.estimated_cost]),
         sessions: [sessions[0].requests, sessions[0].failures, sessions[0].partial],
         sums: ofTotal(await sums('model')),
         minutes: ofTotal(await sums('minute')),
@@ -80,6 +82,10 @@ forEachStore((engine, open) => {
       {
         ...{ summary: [8, 3], beside: [2, 1], sessions: [8, 3, 2], sums: [8, 3, 2], minutes: [8, 3, 2], top: [8, 3] },
         ...{ ofTop: [3 / 8, 2, 1], tail: 3 },
+        estimates: [
+          [300, '0.003'],
+          [300, '0.003'],
+        ],
       },
     );
   });
@@ -206,7 +212,10 @@ forEachStore((engine, open) => {
       // The first ones are slower, and half a minute apart from the newest.
       const startedAt = now - 60_000 + (index < 1000 ? 0 : 30_000 + index);
       const begun = intent(newRequestId(startedAt), { startedAt });
-      const more = index === 0 ? { status: 'interrupted' as const, cost: 0n } : {};
+      const more = {
+        ...(index === 0 && { status: 'interrupted' as const, cost: 0n }),
+        ...(index === 1 && { usage: { input: 120, output: 30, estimated: true } }),
+      };
       await recorder.finish(begun, completion({ total: index < 1000 ? 900 : 90, ...more }));
     }
     // The record of a video task is none of a request.
@@ -219,11 +228,13 @@ forEachStore((engine, open) => {
       {
         span: [all.from, all.to],
         counts: [all.requests, all.interrupted, all.unknown_costs, all.input_tokens],
+        estimates: [all.estimated_tokens, all.estimated_cost],
         rest: [all.cost, all.complete, all.timed, all.times_estimated],
       },
       {
         span: [new Date(now - HOUR_MS * 1.5).toISOString(), new Date(now + 1).toISOString()],
         counts: [total, 1, 1, total * 120],
+        estimates: [150, '0.0015'],
         rest: ['8.9985', true, total, true],
       },
     );

@@ -63,6 +63,7 @@ export function encodeSession(summary: SessionSummary, names: KeyNames): Json {
     ...sums,
     keys: keyIds.map((id) => ({ hash: id, name: names.get(id) ?? null })),
     cost: encodeCost(cost),
+    estimated_cost: decimalOf(sums.estimated_cost),
     first_at: new Date(firstAt).toISOString(),
     last_at: new Date(lastAt).toISOString(),
   };

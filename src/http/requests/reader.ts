@@ -125,13 +125,14 @@ export function createRequestReader(options: RequestReaderOptions): RequestReade
     const open = intentFilterOf(filter);
     // A start does not need it.
     const { summarizeRequests } = await import('../../usage/request-summary.ts');
-    const [{ cost, ...sums }, running] = await Promise.all([
+    const [{ cost, estimated_cost: estimated, ...sums }, running] = await Promise.all([
       summarizeRequests({ filter, from, to }, options, sight(NO_NAMES).hasPrice),
       countOpenRequests(options, open.filter),
     ]);
     const moments = { from: new Date(sums.from).toISOString(), to: new Date(sums.to).toISOString() };
+    const costs = { cost: encodeCost(cost), estimated_cost: encodeCost(estimated) };
     return {
-      data: { ...sums, ...moments, cost: encodeCost(cost), running, running_ignores: open.others.map(parameterOf) },
+      data: { ...sums, ...moments, ...costs, running, running_ignores: open.others.map(parameterOf) },
     };
   }
 

@@ -142,6 +142,10 @@ const unknownCosts = Type.Integer({
   minimum: 0,
   description: 'Requests to models without a price: what they cost is unknown, and not in the cost.',
 });
+const estimates = {
+  estimated_tokens: Type.Integer({ minimum: 0, description: 'Tokens of requests whose counts are estimates.' }),
+  estimated_cost: Type.String({ description: 'USD of requests whose counts are estimates, exact; part of the cost.' }),
+};
 const percentiles = Type.Object({ p50: nullable(count), p95: nullable(count) });
 
 export const requestSummary = Type.Object({
@@ -160,6 +164,7 @@ export const requestSummary = Type.Object({
     output_tokens: count,
     cost: nullable(money),
     unknown_costs: unknownCosts,
+    ...estimates,
     first_byte_ms: percentiles,
     total_ms: percentiles,
     complete: Type.Boolean({
@@ -200,6 +205,7 @@ export const requestSessions = Type.Object({
       }),
       cost: nullable(money),
       unknown_costs: unknownCosts,
+      ...estimates,
       first_at: moment,
       last_at: moment,
     }),

@@ -7,6 +7,7 @@ import { Figure, Figures } from '../../parts/page.tsx';
 import { FIGURE_LINK, RequestsLink } from '../../parts/requests-link.tsx';
 import { Loaded, LoadingBlock } from '../../parts/states.tsx';
 import { Unanswered } from '../../parts/unanswered.tsx';
+import { PartEstimateMark } from './estimate-mark.tsx';
 import type { Filters } from './query.ts';
 import { type RequestRate, type RequestSummary, rateOf, useNewest, useSummary } from './summary-query.ts';
 
@@ -74,7 +75,12 @@ function Headline({ data, rate, filters, zone }: HeadlineProps) {
       />
       <Figure
         label="Cost"
-        value={linked(<Money usd={data.cost} />)}
+        value={
+          <>
+            {linked(<Money usd={data.cost} />)}
+            <PartEstimateMark cost={data.estimated_cost} />
+          </>
+        }
         note={costNote(data, rate?.cost, isLastHour ? 'in the last hour' : 'in this time')}
       />
       <Figure

@@ -7,6 +7,7 @@ import { useRowsInView } from '../../parts/rows-in-view.ts';
 import { type Column, numbers, Table } from '../../parts/table.tsx';
 import { useListKeys } from '../../parts/use-list-keys.ts';
 import { useSession } from '../../session.ts';
+import { EstimateMark } from './estimate-mark.tsx';
 import type { RequestView } from './query.ts';
 import { RequestStatus } from './status.tsx';
 
@@ -103,7 +104,7 @@ const RequestRow = memo(function RequestRow({ row, place, isOpen, hasKey, rowPro
       </td>
       <td className="number">
         {isRunning ? '…' : <Money usd={row.cost} />}
-        {row.estimated && <span title="Token counts are estimates"> ~</span>}
+        {row.estimated && <EstimateMark />}
       </td>
       <td className="number text-dim">
         {row.total_ms === null

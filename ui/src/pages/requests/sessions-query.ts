@@ -24,6 +24,8 @@ export interface SessionLine {
   cost: string | null;
   /** Requests whose cost is unknown, and not in `cost`. */
   unknown_costs: number;
+  /** USD of requests whose token counts are estimates. */
+  estimated_cost: string;
   first_at: string;
   last_at: string;
 }
@@ -82,6 +84,7 @@ function sumOfLines(one: SessionLine, other: SessionLine): SessionLine {
     tool_failures: isCounted ? (one.tool_failures ?? 0) + (other.tool_failures ?? 0) : null,
     cost: sumOfMoney([one.cost, other.cost]),
     unknown_costs: sum('unknown_costs'),
+    estimated_cost: sumOfMoney([one.estimated_cost, other.estimated_cost]) ?? '0',
     first_at: one.first_at < other.first_at ? one.first_at : other.first_at,
     last_at: one.last_at > other.last_at ? one.last_at : other.last_at,
   };

@@ -6,6 +6,7 @@ import { type Column, numbers, Older, Table } from '../../parts/table.tsx';
 import { TableTools } from '../../parts/table-tools.tsx';
 import { useListKeys } from '../../parts/use-list-keys.ts';
 import { useSession } from '../../session.ts';
+import { PartEstimateMark } from './estimate-mark.tsx';
 import { type Filters, pathOfSessions } from './query.ts';
 import { type SessionLine, useSessions } from './sessions-query.ts';
 
@@ -114,6 +115,7 @@ function SessionTable({ lines, newestOf, onOpen }: SessionTableProps) {
           <td className="number">{formatShort(line.output_tokens)}</td>
           <td className="number">
             <Money usd={line.cost} />
+            <PartEstimateMark cost={line.estimated_cost} />
             {line.cost !== null && line.unknown_costs > 0 && <span className="text-dim"> + unknown</span>}
           </td>
         </tr>

@@ -19,6 +19,8 @@ export interface RequestSummary {
   cost: string | null;
   /** Requests whose cost is unknown, and not in `cost`. */
   unknown_costs: number;
+  /** USD of requests whose token counts are estimates. */
+  estimated_cost: string;
   /** That run now. */
   running: number;
   /** Filters that are not known of those that run. */
