@@ -6,7 +6,7 @@ import { ApiError, api, bodyOf } from './api.ts';
 import type { Dimension, Metric, UseFilters } from './pages/use/search.ts';
 import { commandWith, pathWith, type SameCall } from './parts/copy-as.tsx';
 import { type Span, stepsOf, UTC, useSpan, withStep } from './spans.ts';
-import type { Step, TimeSearch } from './times.ts';
+import { STEPS, type Step, type TimeSearch } from './times.ts';
 
 export interface Sums {
   requests: number;
@@ -131,6 +131,15 @@ export function sameOwnReport(asked: Asked): SameCall {
   return { path: pathWith('/v1/self/usage', parametersOf(asked)) };
 }
 
+/** The most that the gateway gives one by one. */
+const MAX_TOP = 1000;
+
+/** The question of a report, asked of its videos alone. By the minute, sums are exactly of the span. */
+export function videosIn({ compare: _compare, by, filters, ...asked }: Asked): Asked {
+  const isKept = (name: string) => name === 'minute' || !(STEPS as readonly string[]).includes(name);
+  return { ...asked, by: by.filter(isKept), filters: { ...filters, protocol: 'videos' }, top: MAX_TOP };
+}
+
 /** Use of all keys, for operators. */
 export function usageOfAll(asked: Asked) {
   const query = { ...parametersOf(asked), ...asked.filters };
@@ -143,7 +152,7 @@ export function usageOfAll(asked: Asked) {
 
 /** Use of the key whose session this is. */
 export function usageOfOwn(asked: Asked) {
-  const query = parametersOf(asked);
+  const query = { ...parametersOf(asked), ...asked.filters };
   return queryOptions({
     queryKey: ['usage', 'own', query],
     queryFn: () => bodyOf<UsageReport>(api.GET('/v1/self/usage', { params: { query } })),

@@ -5,6 +5,7 @@ import { after, before, test } from 'node:test';
 import type { Browser, Locator, Page } from 'playwright-core';
 import type { Json } from '../../src/core/json/json.ts';
 import { moneyOf } from '../../src/core/money.ts';
+import type { Store } from '../../src/store/store.ts';
 import { answerJson, KEY, startUpstream, type TestGateway, type TestUpstream } from '../../test/gateway/harness.ts';
 import { createVideoClock, videoClient } from '../../test/gateway/video-client.ts';
 import {
@@ -24,6 +25,7 @@ const PRICE = 'pricing: { prompt: "0.0000031", completion: "0.0000071" }';
 let browser: Browser;
 let gateway: TestGateway;
 let upstream: TestUpstream;
+let store: Store;
 
 before(async () => {
   upstream = await startUpstream((call, response) => {
@@ -48,6 +50,10 @@ providers:
   sandbox: { type: sandbox }`,
     {
       clock: createVideoClock(),
+      wrapStore(opened) {
+        store = opened;
+        return opened;
+      },
       keys: [`{ name: tagged, key: ${TAGGED}, tags: { team: search }, budgets: { day: "5.00", month: "50.00" } }`],
     },
   );
@@ -57,6 +63,15 @@ providers:
   const videos = videoClient(gateway);
   await videos.until((await videos.create({ prompt: 'A paper boat' })).id, 'completed');
   await videos.create({ prompt: 'hang' });
+  const hash = (await adminOf(gateway)('GET', '/keys?name=test')).data[0].hash;
+  await store.call('addNotices', {
+    notices: [
+      {
+        ...{ id: 'task-1-completed', taskId: 'task-1', owner: hash, url: 'https://hooks.example/hook' },
+        ...{ body: Buffer.from('{}'), createdAt: Date.now() },
+      },
+    ],
+  });
   browser = await openBrowser();
 });
 after(() => Promise.all([browser.close(), gateway.close(), upstream.close()]));
@@ -190,6 +205,67 @@ test('the use of a key and the keys of a model lead to their requests', async ()
   }
   await addressOf(figure(holder, 'Tokens in'));
   await addressOf(figure(holder, 'Tokens out'));
+});
+
+test('use of videos alone leads to videos, and that of both says where these are', async () => {
+  const visitor = await signInAsAdmin(browser, gateway, '/ui/use?by=protocol&second=model');
+  const { page } = visitor;
+  for (const [row, model] of [
+    [page.getByRole('row', { name: /^videos / }), null],
+    [page.locator('tr[data-level="2"]').filter({ hasText: 'sandbox/video' }), 'sandbox/video'],
+  ] as const) {
+    const { pathname, searchParams } = await addressOf(row, /\$/);
+    assert.deepEqual([pathname, searchParams.get('model')], ['/ui/videos', model]);
+    assert.ok(Date.parse(searchParams.get('from') ?? '') < Date.parse(searchParams.get('to') ?? ''));
+  }
+  await page.getByTitle('Show these requests; videos are listed under Videos').first().waitFor();
+  const chat = page.getByRole('row', { name: /^chat / });
+  assert.equal((await addressOf(chat, /\$/)).pathname, '/ui/requests');
+  assert.equal(await chat.getByTitle(/videos/).count(), 0);
+
+  await page.goto(`${gateway.url}/ui/use?by=key`);
+  const mixed = page.getByRole('row', { name: /^test / }).getByRole('link', { name: /\$/ });
+  await mixed.and(page.getByTitle(/videos are listed under Videos/)).waitFor();
+  await page.goto(`${gateway.url}/ui/use?by=tag:team&second=model`);
+  const ofNoTag = page.locator('tr[data-level="2"]').filter({ hasText: 'sandbox/video' });
+  await ofNoTag.waitFor();
+  await ofNoTag.getByRole('link').first().waitFor({ state: 'detached' });
+
+  await page.goto(`${gateway.url}/ui/use?by=model`);
+  const cost = page.getByRole('row', { name: /^sandbox.video / }).getByRole('link', { name: /\$/ });
+  await cost.and(page.getByTitle('Show these videos')).click();
+  await page.getByRole('heading', { name: 'Videos', level: 1 }).waitFor();
+  await page.getByText('A paper boat').first().waitFor();
+  await page.getByRole('button', { name: 'custom', pressed: true }).waitFor();
+  await assertSound(visitor);
+
+  const holder = (await visit(browser, `${gateway.url}/ui`)).page;
+  await holder.getByLabel(/API key/).fill(KEY);
+  await holder.keyboard.press('Enter');
+  await holder
+    .getByRole('row', { name: /^sandbox.video / })
+    .getByTitle('Show these videos')
+    .first()
+    .click();
+  await holder.getByText('A paper boat').first().waitFor();
+});
+
+test('videos and webhooks have a range of time in their address', async () => {
+  const past = 'from=2020-01-01T00:00:00Z&to=2020-01-02T00:00:00Z&zone=UTC';
+  const visitor = await signInAsAdmin(browser, gateway, `/ui/videos?${past}`);
+  const { page } = visitor;
+  await page.getByText('No video is like that').waitFor();
+  const times = page.getByRole('group', { name: 'Time', exact: true });
+  await times.getByRole('button', { name: '24h' }).click();
+  await page.getByText('A paper boat').first().waitFor();
+  assert.equal(new URL(page.url()).searchParams.get('range'), '24h');
+  const completed = await addressOf(figure(page, 'Completed'));
+  assert.equal(completed.searchParams.get('range'), '24h');
+  await page.goto(`${gateway.url}/ui/webhooks?${past}`);
+  await page.getByText('No webhook is like that').waitFor();
+  await times.getByRole('button', { name: 'any time' }).click();
+  await page.getByRole('row', { name: /hooks.example/ }).waitFor();
+  await assertSound(visitor);
 });
 
 test('sums of videos lead to their tasks', async () => {

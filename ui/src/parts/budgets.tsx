@@ -110,7 +110,8 @@ interface SpentProps {
 /** What a period has cost, which leads to its requests. */
 export function Spent({ period, usd, filters }: SpentProps) {
   return (
-    <RequestsLink span={spanOfPeriod(period, new Date())} filters={filters}>
+    // What was spent does not say whether some of it was for videos.
+    <RequestsLink span={spanOfPeriod(period, new Date())} videos="some" filters={filters}>
       <Money usd={usd} />
     </RequestsLink>
   );

@@ -10,14 +10,23 @@ import { formatCount, formatShort, Money, Time } from '../../parts/numbers.tsx';
 import { Card, Figure, Figures, Page } from '../../parts/page.tsx';
 import { modelLimitRows, permissionRows } from '../../parts/permissions.ts';
 import { RangePicker } from '../../parts/range-picker.tsx';
-import { RequestsLink } from '../../parts/requests-link.tsx';
+import { RequestsLink, videoShare } from '../../parts/requests-link.tsx';
 import { Empty, Loaded, LoadingBlock } from '../../parts/states.tsx';
 import { numbers, Table } from '../../parts/table.tsx';
 import { SaveRows } from '../../parts/table-tools.tsx';
 import { UnknownCosts } from '../../parts/unknown-costs.tsx';
 import { formatMoment, momentsOf, type Span, spanBetween } from '../../spans.ts';
 import type { TimeSearch } from '../../times.ts';
-import { momentOf, sameOwnReport, sumOf, type UsageReport, usageOfOwn, useReport } from '../../usage.ts';
+import {
+  momentOf,
+  type Sums,
+  sameOwnReport,
+  sumOf,
+  type UsageReport,
+  usageOfOwn,
+  useReport,
+  videosIn,
+} from '../../usage.ts';
 import { Connect } from './connect.tsx';
 import { NewestRequests } from './newest.tsx';
 import { type KeyFacts, keyFacts } from './query.ts';
@@ -33,6 +42,7 @@ export function KeyPage() {
   const facts = useQuery(keyFacts);
   const questionOf = (one: Span) => ({ span: one, by: [one.step, 'model'], top: MODELS });
   const { span, asked } = useReport(time, (one) => usageOfOwn(questionOf(one)));
+  const videos = useQuery(usageOfOwn(videosIn(questionOf(span))));
   const change = (next: TimeSearch & { table?: true | undefined }) =>
     navigate({ search: (search) => ({ ...search, ...next }), resetScroll: false });
   return (
@@ -41,7 +51,7 @@ export function KeyPage() {
       <Loaded asked={asked} loading={<LoadingBlock className="h-24" />}>
         {({ total, models_without_price: unknown }) => (
           <>
-            <Totals total={total} span={span} />
+            <Totals total={total} videos={videos.data?.total} span={span} />
             <UnknownCosts models={unknown} />
           </>
         )}
@@ -71,7 +81,7 @@ export function KeyPage() {
             </div>
           }
         >
-          <Loaded asked={asked}>{(report) => <ByModel report={report} span={span} />}</Loaded>
+          <Loaded asked={asked}>{(report) => <ByModel report={report} videos={videos.data} span={span} />}</Loaded>
         </Card>
         <Card title="Limits" actions={<CopyAs path="/v1/key" />}>
           <Loaded asked={facts}>{(key) => <LimitsOf facts={key} />}</Loaded>
@@ -84,7 +94,15 @@ export function KeyPage() {
   );
 }
 
-function Totals({ total, span }: { total: UsageReport['total']; span: Span }) {
+interface TotalsProps {
+  total: Sums;
+  /** Of the videos among them. */
+  videos: Sums | undefined;
+  span: Span;
+}
+
+function Totals({ total, videos, span }: TotalsProps) {
+  const ofVideos = videoShare(videos?.requests ?? 0, total.requests);
   const share = total.input_tokens > 0 ? Math.round((100 * total.cached_tokens) / total.input_tokens) : 0;
   const failed = total.requests > 0 ? (100 * total.failures) / total.requests : 0;
   return (
@@ -92,7 +110,7 @@ function Totals({ total, span }: { total: UsageReport['total']; span: Span }) {
       <Figure
         label="Spent"
         value={
-          <RequestsLink span={span} filters={{}}>
+          <RequestsLink span={span} videos={ofVideos} filters={{}}>
             <Money usd={total.cost} />
           </RequestsLink>
         }
@@ -100,7 +118,7 @@ function Totals({ total, span }: { total: UsageReport['total']; span: Span }) {
       <Figure
         label="Requests"
         value={
-          <RequestsLink span={span} filters={{}}>
+          <RequestsLink span={span} videos={ofVideos} filters={{}}>
             {formatCount(total.requests)}
           </RequestsLink>
         }
@@ -108,7 +126,7 @@ function Totals({ total, span }: { total: UsageReport['total']; span: Span }) {
       <Figure
         label="Tokens in"
         value={
-          <RequestsLink span={span} filters={{}}>
+          <RequestsLink span={span} videos={ofVideos} filters={{}}>
             {formatShort(total.input_tokens)}
           </RequestsLink>
         }
@@ -117,7 +135,7 @@ function Totals({ total, span }: { total: UsageReport['total']; span: Span }) {
       <Figure
         label="Tokens out"
         value={
-          <RequestsLink span={span} filters={{}}>
+          <RequestsLink span={span} videos={ofVideos} filters={{}}>
             {formatShort(total.output_tokens)}
           </RequestsLink>
         }
@@ -126,7 +144,11 @@ function Totals({ total, span }: { total: UsageReport['total']; span: Span }) {
         label="Failed"
         value={`${failed.toFixed(failed > 0 && failed < 10 ? 1 : 0)} %`}
         note={
-          <RequestsLink span={span} filters={{ status: 'failed' }}>
+          <RequestsLink
+            span={span}
+            videos={videoShare(videos?.failures ?? 0, total.failures)}
+            filters={{ status: 'failed' }}
+          >
             {formatCount(total.failures)}
           </RequestsLink>
         }
@@ -166,7 +188,14 @@ function bucketsOf(report: UsageReport, span: Span): Bucket[] {
   return momentsOf(span).map((at) => ({ at, values: { cost: Number(sumOf(lines.get(at) ?? []).cost) } }));
 }
 
-function ByModel({ report, span }: { report: UsageReport; span: Span }) {
+interface ByModelProps {
+  report: UsageReport;
+  /** Of the videos among it. */
+  videos: UsageReport | undefined;
+  span: Span;
+}
+
+function ByModel({ report, videos, span }: ByModelProps) {
   if (report.data.length === 0)
     return <Empty title="No requests in this time">The first one appears here within a few seconds.</Empty>;
   return (
@@ -175,6 +204,7 @@ function ByModel({ report, span }: { report: UsageReport; span: Span }) {
         .map(([model, lines]) => ({ model, ...sumOf(lines) }))
         .toSorted((one, other) => Number(!one.model) - Number(!other.model) || Number(other.cost) - Number(one.cost))
         .map(({ model, requests, input_tokens: input, output_tokens: output, cost }) => {
+          const made = sumOf(videos?.data.filter((line) => line.model === model) ?? []).requests;
           const figures = {
             requests: formatCount(requests),
             input: formatShort(input),
@@ -186,7 +216,7 @@ function ByModel({ report, span }: { report: UsageReport; span: Span }) {
               <td className={model ? 'font-medium' : 'text-dim'}>{model ?? 'Other'}</td>
               {Object.entries(figures).map(([name, figure]) => (
                 <td key={name} className="number">
-                  <RequestsLink span={span} filters={model ? { model } : undefined}>
+                  <RequestsLink span={span} videos={videoShare(made, requests)} filters={model ? { model } : undefined}>
                     {figure}
                   </RequestsLink>
                 </td>

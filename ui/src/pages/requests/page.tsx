@@ -13,6 +13,7 @@ import { Segments } from '../../parts/segments.tsx';
 import { Empty, ErrorNotice, LoadingRows } from '../../parts/states.tsx';
 import { Older } from '../../parts/table.tsx';
 import { TableTools } from '../../parts/table-tools.tsx';
+import { useTimeFilter } from '../../parts/time-filter.ts';
 import { isTyping } from '../../parts/use-list-keys.ts';
 import { useSession } from '../../session.ts';
 import { LOCAL_ZONE, useSpan } from '../../spans.ts';
@@ -22,7 +23,6 @@ import { Summary } from './headline.tsx';
 import { commandOfList, pathOfList, useRequests } from './query.ts';
 import { columnsOf, RequestTable } from './rows.tsx';
 import { Sessions, SessionTools } from './sessions.tsx';
-import { useTimeFilter } from './time-filter.ts';
 
 const FirstRequest = lazy(() =>
   import('../../parts/first-request.tsx').then((module) => ({ default: module.FirstRequest })),

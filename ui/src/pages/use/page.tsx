@@ -1,5 +1,6 @@
 /** Use and cost of all keys, by key, tag, model, provider, protocol or status, with what is below each figure. */
 
+import { useQuery } from '@tanstack/react-query';
 import { getRouteApi, Navigate } from '@tanstack/react-router';
 import { Download } from 'lucide-react';
 import { lazy, Suspense, useMemo, useState } from 'react';
@@ -25,6 +26,7 @@ import {
   type UsageReport,
   usageOfAll,
   useReport,
+  videosIn,
   wordsOf,
 } from '../../usage.ts';
 import { Controls, METRIC_NAMES } from './controls.tsx';
@@ -67,6 +69,7 @@ function Use() {
     ...{ top: Number(top), topBy: metric, compare: compare !== false },
   });
   const { span, asked } = useReport(given, (one) => usageOfAll(questionOf(one)));
+  const videos = useQuery({ ...usageOfAll(videosIn(questionOf(span))), enabled: protocol === undefined });
   const change = (next: Partial<ReturnType<typeof route.useSearch>>) =>
     navigate({ search: (search) => ({ ...search, ...next }) });
   const drill = (next: UseFilters) =>
@@ -95,7 +98,16 @@ function Use() {
             <NoUse isFiltered={Object.values(filters).some(Boolean)} />
           ) : (
             <Report
-              {...{ report, by, second, metric, span, filters, label }}
+              {...{
+                report,
+                videos: protocol === undefined ? videos.data : undefined,
+                by,
+                second,
+                metric,
+                span,
+                filters,
+                label,
+              }}
               isCumulative={cumulative === true}
               isTable={table === true}
               onTable={(isTable) => change({ table: isTable || undefined })}
@@ -113,6 +125,8 @@ function Use() {
 
 interface ReportProps extends Pick<BarsProps, 'isTable' | 'onTable'> {
   report: UsageReport;
+  /** Of the videos among it, where these are asked for apart. */
+  videos: UsageReport | undefined;
   by: Dimension;
   second: Dimension | undefined;
   metric: Metric;
@@ -127,11 +141,13 @@ interface ReportProps extends Pick<BarsProps, 'isTable' | 'onTable'> {
 }
 
 function Report(props: ReportProps) {
-  const { report, by, second, metric, span, filters, isCumulative, same, fileName, label, onDrill, onZoom } = props;
+  const { report, videos, by, second, metric, span, filters, isCumulative, same, fileName, label, onDrill, onZoom } =
+    props;
   const { isTable, onTable } = props;
   const { total, before } = report;
   const moments = momentsOf(span);
   const groups = groupsOf(report, { by, second, metric, moments });
+  const ofVideos = videos ? groupsOf(videos, { by, second, metric, moments: [] }) : [];
   const { buckets, ids } = bucketsOf(groups, moments, isCumulative);
   const [marked, setMarked] = useState<string>();
   /** Groups without a colour of their own are one series. */
@@ -145,7 +161,12 @@ function Report(props: ReportProps) {
   };
   return (
     <>
-      <Totals {...{ total, span, filters }} before={before?.total} unpriced={report.models_without_price} />
+      <Totals
+        {...{ total, span, filters }}
+        videos={videos?.total}
+        before={before?.total}
+        unpriced={report.models_without_price}
+      />
       <UnknownCosts models={report.models_without_price} />
       <Card title={isCumulative ? `${title}, cumulative` : title}>
         <div className="p-4">
@@ -183,7 +204,8 @@ function Report(props: ReportProps) {
         }
       >
         <GroupTable
-          {...{ by, second, groups, total, metric, span, filters, label, onDrill }}
+          {...{ by, second, groups, videos: ofVideos, total, metric, span, filters, label, onDrill }}
+          videosOfAll={videos?.total}
           before={before?.total}
           isMarked={(id) => marked !== undefined && seriesOf(id) === marked}
           onMark={(id) => setMarked(id === undefined ? undefined : seriesOf(id))}

@@ -6,7 +6,7 @@ import { Spark } from '../../parts/chart/spark.tsx';
 import { useHiddenColumns } from '../../parts/hidden-columns.ts';
 import { formatCount, formatShort, Money } from '../../parts/numbers.tsx';
 import { TableScroll } from '../../parts/page.tsx';
-import { type FigureFilters, RequestsLink } from '../../parts/requests-link.tsx';
+import { type FigureFilters, RequestsLink, videoShare } from '../../parts/requests-link.tsx';
 import { type Column, columnOf, numbers } from '../../parts/table.tsx';
 import type { Span } from '../../spans.ts';
 import { filterOf, type Sums, TAG, wordsOf } from '../../usage.ts';
@@ -18,7 +18,10 @@ export interface GroupTableProps {
   by: Dimension;
   second: Dimension | undefined;
   groups: readonly Group[];
+  /** Of the videos among them. */
+  videos: readonly Group[];
   total: Sums;
+  videosOfAll: Sums | undefined;
   /** In the time before; undefined without comparison. */
   before: Sums | undefined;
   metric: Metric;
@@ -43,7 +46,7 @@ export function columnsOf(by: Dimension, second: Dimension | undefined, hasBefor
 }
 
 export function GroupTable(props: GroupTableProps) {
-  const { by, second, groups, total, before, metric, span, filters } = props;
+  const { by, second, groups, total, videosOfAll, before, metric, span, filters } = props;
   const [hidden] = useHiddenColumns(USE_TABLE);
   const [first = '', ...names] = columnsOf(by, second, before !== undefined).map((column) => columnOf(column).name);
   const places = names.flatMap((name, index) => (hidden.includes(name) ? [index + 2] : []));
@@ -70,7 +73,7 @@ export function GroupTable(props: GroupTableProps) {
         <tfoot>
           <tr className="font-medium">
             <td>Total</td>
-            <Cells sums={total} span={span} filters={filters} />
+            <Cells sums={total} videos={videosOfAll} span={span} filters={filters} />
             {before && <Change now={figureOf(total, metric)} before={figureOf(before, metric)} />}
             <td />
             <td />
@@ -82,8 +85,9 @@ export function GroupTable(props: GroupTableProps) {
 }
 
 function GroupLines(props: GroupTableProps & { group: Group; whole: number }) {
-  const { group, whole, by, second, metric, span, filters, label, onDrill, isMarked, onMark } = props;
+  const { group, videos, whole, by, second, metric, span, filters, label, onDrill, isMarked, onMark } = props;
   const own = filtersOf(by, group.id, filters);
+  const ownVideos = videos.find(({ id }) => id === group.id);
   const ofGroup = figureFilters(by, group.id, filters);
   const share = (sums: Sums) => (whole > 0 ? `${Math.round((100 * figureOf(sums, metric)) / whole)} %` : '—');
   const name = label(by, group.id);
@@ -102,7 +106,7 @@ function GroupLines(props: GroupTableProps & { group: Group; whole: number }) {
             {name}
           </Name>
         </td>
-        <Cells sums={group} span={span} filters={ofGroup} />
+        <Cells sums={group} videos={ownVideos} span={span} filters={ofGroup} />
         {group.before !== undefined && <Change now={figureOf(group, metric)} before={group.before} />}
         <td className="number text-dim">{share(group)}</td>
         <td className="number">
@@ -119,7 +123,12 @@ function GroupLines(props: GroupTableProps & { group: Group; whole: number }) {
                   {label(second, sums.id)}
                 </Name>
               </td>
-              <Cells sums={sums} span={span} filters={ofGroup && figureFilters(second, sums.id, ofGroup)} />
+              <Cells
+                sums={sums}
+                videos={ownVideos?.subgroups.find(({ id }) => id === sums.id)}
+                span={span}
+                filters={ofGroup && figureFilters(second, sums.id, ofGroup)}
+              />
               {group.before !== undefined && <td />}
               <td className="number text-dim">{share(sums)}</td>
               <td />
@@ -163,22 +172,26 @@ function Change({ now, before }: { now: number; before: number }) {
 
 interface CellsProps {
   sums: Sums;
+  /** Of the videos among them. */
+  videos: Sums | undefined;
   span: Span;
   /** Absent where no filters name these requests. */
   filters: FigureFilters | undefined;
 }
 
-function Cells({ sums, span, filters }: CellsProps) {
+function Cells({ sums, videos, span, filters }: CellsProps) {
+  const share = videoShare(videos?.requests ?? 0, sums.requests);
+  const shareOfFailures = videoShare(videos?.failures ?? 0, sums.failures);
   const ofStatus = (status: string, count: number) => (count > 0 && filters ? both(filters, { status }) : undefined);
   return (
     <>
       <td className="number">
-        <RequestsLink span={span} filters={filters}>
+        <RequestsLink span={span} videos={share} filters={filters}>
           {formatCount(sums.requests)}
         </RequestsLink>
       </td>
       <td className={`number ${sums.failures > 0 ? 'text-bad' : 'text-dim'}`}>
-        <RequestsLink span={span} filters={ofStatus('failed', sums.failures)}>
+        <RequestsLink span={span} videos={shareOfFailures} filters={ofStatus('failed', sums.failures)}>
           {formatCount(sums.failures)}
         </RequestsLink>
       </td>
@@ -188,22 +201,22 @@ function Cells({ sums, span, filters }: CellsProps) {
         </RequestsLink>
       </td>
       <td className="number">
-        <RequestsLink span={span} filters={filters}>
+        <RequestsLink span={span} videos={share} filters={filters}>
           {formatShort(sums.input_tokens)}
         </RequestsLink>
       </td>
       <td className="number text-dim">
-        <RequestsLink span={span} filters={filters}>
+        <RequestsLink span={span} videos={share} filters={filters}>
           {formatShort(sums.cached_tokens)}
         </RequestsLink>
       </td>
       <td className="number">
-        <RequestsLink span={span} filters={filters}>
+        <RequestsLink span={span} videos={share} filters={filters}>
           {formatShort(sums.output_tokens)}
         </RequestsLink>
       </td>
       <td className="number">
-        <RequestsLink span={span} filters={filters}>
+        <RequestsLink span={span} videos={share} filters={filters}>
           <Money usd={sums.cost} />
         </RequestsLink>
       </td>

@@ -3,7 +3,7 @@
 import { CircleAlert } from 'lucide-react';
 import { formatCount, formatShort, Money } from '../../parts/numbers.tsx';
 import { Figure, Figures } from '../../parts/page.tsx';
-import { RequestsLink } from '../../parts/requests-link.tsx';
+import { RequestsLink, videoShare } from '../../parts/requests-link.tsx';
 import type { Span } from '../../spans.ts';
 import type { Sums } from '../../usage.ts';
 import { figureOf } from './groups.ts';
@@ -12,13 +12,16 @@ import { both, type Metric, type UseFilters } from './search.ts';
 interface TotalsProps {
   total: Sums;
   before: Sums | undefined;
+  /** Of the videos among them; undefined until it is known. */
+  videos: Sums | undefined;
   /** Models without a price. */
   unpriced: readonly string[];
   span: Span;
   filters: UseFilters;
 }
 
-export function Totals({ total, before, unpriced, span, filters }: TotalsProps) {
+export function Totals({ total, before, videos, unpriced, span, filters }: TotalsProps) {
+  const share = videoShare(videos?.requests ?? 0, total.requests);
   const tokens = total.input_tokens + total.output_tokens;
   const note = (metric: Metric) => before && noteOf(figureOf(total, metric), figureOf(before, metric));
   const partial = total.partial > 0 && `${formatCount(total.partial)} partial`;
@@ -27,7 +30,7 @@ export function Totals({ total, before, unpriced, span, filters }: TotalsProps) 
       <Figure
         label="Cost"
         value={
-          <RequestsLink span={span} filters={filters}>
+          <RequestsLink span={span} videos={share} filters={filters}>
             <Money usd={total.cost} />
           </RequestsLink>
         }
@@ -36,7 +39,7 @@ export function Totals({ total, before, unpriced, span, filters }: TotalsProps) 
       <Figure
         label="Requests"
         value={
-          <RequestsLink span={span} filters={filters}>
+          <RequestsLink span={span} videos={share} filters={filters}>
             {formatCount(total.requests)}
           </RequestsLink>
         }
@@ -45,7 +48,7 @@ export function Totals({ total, before, unpriced, span, filters }: TotalsProps) 
       <Figure
         label="Tokens"
         value={
-          <RequestsLink span={span} filters={filters}>
+          <RequestsLink span={span} videos={share} filters={filters}>
             {formatShort(tokens)}
           </RequestsLink>
         }
@@ -55,7 +58,7 @@ export function Totals({ total, before, unpriced, span, filters }: TotalsProps) 
         label="Input from a cache"
         value={percentOf(total.cached_tokens, total.input_tokens)}
         note={
-          <RequestsLink span={span} filters={filters}>
+          <RequestsLink span={span} videos={share} filters={filters}>
             {formatShort(total.cached_tokens)} tokens
           </RequestsLink>
         }
@@ -63,7 +66,11 @@ export function Totals({ total, before, unpriced, span, filters }: TotalsProps) 
       <Figure
         label="Failed"
         value={
-          <RequestsLink span={span} filters={both(filters, { status: 'failed' })}>
+          <RequestsLink
+            span={span}
+            videos={videoShare(videos?.failures ?? 0, total.failures)}
+            filters={both(filters, { status: 'failed' })}
+          >
             {percentOf(total.failures, total.requests)}
           </RequestsLink>
         }

@@ -8,18 +8,22 @@ import { Code } from '../../parts/code.tsx';
 import { commandWith, pathWith, type SameCall } from '../../parts/copy-as.tsx';
 import { CopyButton } from '../../parts/copy-button.tsx';
 import { KeyPicker } from '../../parts/key-picker.tsx';
-import { formatCount, Money } from '../../parts/numbers.tsx';
+import { formatCount, Money, TimeZone } from '../../parts/numbers.tsx';
 import { Card, Figure, Figures, Page } from '../../parts/page.tsx';
 import { Panel } from '../../parts/panel.tsx';
+import { RangePicker } from '../../parts/range-picker.tsx';
 import { FIGURE_LINK } from '../../parts/requests-link.tsx';
 import { Segments } from '../../parts/segments.tsx';
 import { Select } from '../../parts/select.tsx';
 import { Empty, Loaded } from '../../parts/states.tsx';
 import { FilterLine, Older, SearchField, ShownCount } from '../../parts/table.tsx';
 import { TableTools } from '../../parts/table-tools.tsx';
+import { useTimeFilter } from '../../parts/time-filter.ts';
 import { Unanswered } from '../../parts/unanswered.tsx';
 import { useListKeys } from '../../parts/use-list-keys.ts';
 import { useSession } from '../../session.ts';
+import { LOCAL_ZONE, useSpan } from '../../spans.ts';
+import type { TimeSearch } from '../../times.ts';
 import { CreateVideo } from './create.tsx';
 import { VideoDetails } from './details.tsx';
 import { columnsOf, Gallery, VideoTable } from './lists.tsx';
@@ -30,8 +34,10 @@ const route = getRouteApi('/videos');
 const VIEWS = ['grid', 'list'] as const;
 
 export function VideosPage() {
-  const { open, create, view = 'grid', find, ...rest } = route.useSearch();
-  const filters = { ...rest, search: find };
+  const { open, create, view = 'grid', find, range, from, to, zone = LOCAL_ZONE, ...rest } = route.useSearch();
+  const time = { range, from, to, zone };
+  const span = useSpan(time);
+  const filters = { ...rest, search: find, ...useTimeFilter(time) };
   const navigate = route.useNavigate();
   const { isOperator, isAdmin, session } = useSession();
   const canCreate = isAdmin || session?.role === 'key';
@@ -45,109 +51,112 @@ export function VideosPage() {
   const summary = sums.data;
   const models = all.data?.models ?? [];
   return (
-    <Page
-      title="Videos"
-      about={isOperator ? 'Tasks of all keys, the newest first.' : 'Tasks of this key, the newest first.'}
-      actions={
-        <>
-          <Segments label="View" values={VIEWS} value={view} onChange={(next) => change({ view: next })} />
-          {canCreate && (
-            <button type="button" className="button button-primary" onClick={() => change({ create: true })}>
-              <Plus size={15} aria-hidden />
-              Ask for a video
-            </button>
-          )}
-        </>
-      }
-    >
-      <Unanswered
-        sources={[
-          { name: 'Sums of videos', asked: sums },
-          ...(filters.model === undefined ? [] : [{ name: 'Models of videos', asked: all }]),
-        ]}
-      />
-      {summary && summary.tasks > 0 && <Summary summary={summary} filters={filters} view={view} />}
-      <Card>
-        <FilterLine>
-          <SearchField
-            placeholder="Prompt, model or id"
-            value={find ?? ''}
-            onChange={(next) => change({ find: next })}
-          />
-          <Select
-            label="Status"
-            value={filters.status ?? ''}
-            options={[
-              { value: '', label: 'Any status' },
-              ...VIDEO_STATUSES.map((value) => ({ value, label: value.replace('_', ' ') })),
-            ]}
-            onChange={(status) => change({ status: status || undefined })}
-          />
-          <Select
-            label="Model"
-            value={filters.model ?? ''}
-            options={[
-              { value: '', label: 'All models' },
-              ...modelsOf(models, filters.model).map((value) => ({ value, label: value })),
-            ]}
-            onChange={(model) => change({ model: model || undefined })}
-          />
-          {isOperator && (
-            <KeyPicker
-              label="Key"
-              value={filters.key}
-              none="All keys"
-              onChange={(key) => change({ key: key || undefined })}
-            />
-          )}
-          <ShownCount
-            shown={tasks.length}
-            all={pages.data?.pages[0]?.total ?? tasks.length}
-            isPartial={pages.data?.pages[0]?.total_complete === false}
-          />
-          <TableTools
-            table="Videos"
-            columns={view === 'list' ? columnsOf(isOperator) : undefined}
-            file="videos"
-            rows={pathWith(isOperator ? '/admin/v1/videos' : '/v1/videos', { ...filters, format: 'csv' })}
-            same={sameVideos(isOperator, filters)}
-          />
-        </FilterLine>
-        <Loaded asked={asked}>
-          {(shown) => (
-            <Tasks
-              isWhole={!pages.hasNextPage}
-              tasks={shown}
-              view={view}
-              open={open}
-              onOpen={(id) => change({ open: id })}
-              isFiltered={Object.values(filters).some(Boolean)}
-            />
-          )}
-        </Loaded>
-        <Older pages={pages} />
-      </Card>
-      <Panel
-        title="Video"
-        isOpen={open !== undefined}
-        onClose={() => change({ open: undefined })}
-        actions={open && <CopyButton text={open} label="Copy the id" />}
+    <TimeZone value={zone}>
+      <Page
+        title="Videos"
+        about={isOperator ? 'Tasks of all keys, the newest first.' : 'Tasks of this key, the newest first.'}
+        actions={
+          <>
+            <Segments label="View" values={VIEWS} value={view} onChange={(next) => change({ view: next })} />
+            {canCreate && (
+              <button type="button" className="button button-primary" onClick={() => change({ create: true })}>
+                <Plus size={15} aria-hidden />
+                Ask for a video
+              </button>
+            )}
+          </>
+        }
       >
-        {open && (
-          <VideoDetails
-            key={open}
-            id={open}
-            onDeleted={() => change({ open: undefined })}
-            onAgain={(id) => change({ open: id })}
-          />
-        )}
-      </Panel>
-      <CreateVideo
-        isOpen={canCreate && create === true}
-        onClose={() => change({ create: undefined })}
-        onCreated={(id) => change({ create: undefined, open: id })}
-      />
-    </Page>
+        <RangePicker time={time} span={span} byDefault="any" onChange={change} />
+        <Unanswered
+          sources={[
+            { name: 'Sums of videos', asked: sums },
+            ...(filters.model === undefined ? [] : [{ name: 'Models of videos', asked: all }]),
+          ]}
+        />
+        {summary && summary.tasks > 0 && <Summary {...{ summary, filters, view, time }} />}
+        <Card>
+          <FilterLine>
+            <SearchField
+              placeholder="Prompt, model or id"
+              value={find ?? ''}
+              onChange={(next) => change({ find: next })}
+            />
+            <Select
+              label="Status"
+              value={filters.status ?? ''}
+              options={[
+                { value: '', label: 'Any status' },
+                ...VIDEO_STATUSES.map((value) => ({ value, label: value.replace('_', ' ') })),
+              ]}
+              onChange={(status) => change({ status: status || undefined })}
+            />
+            <Select
+              label="Model"
+              value={filters.model ?? ''}
+              options={[
+                { value: '', label: 'All models' },
+                ...modelsOf(models, filters.model).map((value) => ({ value, label: value })),
+              ]}
+              onChange={(model) => change({ model: model || undefined })}
+            />
+            {isOperator && (
+              <KeyPicker
+                label="Key"
+                value={filters.key}
+                none="All keys"
+                onChange={(key) => change({ key: key || undefined })}
+              />
+            )}
+            <ShownCount
+              shown={tasks.length}
+              all={pages.data?.pages[0]?.total ?? tasks.length}
+              isPartial={pages.data?.pages[0]?.total_complete === false}
+            />
+            <TableTools
+              table="Videos"
+              columns={view === 'list' ? columnsOf(isOperator) : undefined}
+              file="videos"
+              rows={pathWith(isOperator ? '/admin/v1/videos' : '/v1/videos', { ...filters, format: 'csv' })}
+              same={sameVideos(isOperator, filters)}
+            />
+          </FilterLine>
+          <Loaded asked={asked}>
+            {(shown) => (
+              <Tasks
+                isWhole={!pages.hasNextPage}
+                tasks={shown}
+                view={view}
+                open={open}
+                onOpen={(id) => change({ open: id })}
+                isFiltered={Object.values(filters).some(Boolean)}
+              />
+            )}
+          </Loaded>
+          <Older pages={pages} />
+        </Card>
+        <Panel
+          title="Video"
+          isOpen={open !== undefined}
+          onClose={() => change({ open: undefined })}
+          actions={open && <CopyButton text={open} label="Copy the id" />}
+        >
+          {open && (
+            <VideoDetails
+              key={open}
+              id={open}
+              onDeleted={() => change({ open: undefined })}
+              onAgain={(id) => change({ open: id })}
+            />
+          )}
+        </Panel>
+        <CreateVideo
+          isOpen={canCreate && create === true}
+          onClose={() => change({ create: undefined })}
+          onCreated={(id) => change({ create: undefined, open: id })}
+        />
+      </Page>
+    </TimeZone>
   );
 }
 
@@ -191,13 +200,15 @@ interface SummaryProps {
   summary: VideoSummary;
   filters: VideoFilters;
   view: (typeof VIEWS)[number];
+  time: TimeSearch;
 }
 
 /** Of all states; each figure leads to its tasks. */
-function Summary({ summary: { tasks, states, cost, seconds, complete }, filters: { key, model }, view }: SummaryProps) {
+function Summary({ summary, filters: { key, model }, view, time }: SummaryProps) {
+  const { tasks, states, cost, seconds, complete } = summary;
   const share = (count: number) => (tasks === 0 ? undefined : `${Math.round((100 * count) / tasks)} %`);
   const linked = (figure: ReactNode, status?: VideoTask['status']) => (
-    <Link to="/videos" search={{ key, model, view, status }} title="Show these videos" className={FIGURE_LINK}>
+    <Link to="/videos" search={{ key, model, view, status, ...time }} title="Show these videos" className={FIGURE_LINK}>
       {figure}
     </Link>
   );
@@ -231,12 +242,13 @@ function modelsOf(models: VideoSummary['models'], chosen: string | undefined): s
   return [...new Set([chosen, ...models.map(({ model }) => model)])].filter((model) => model !== undefined).toSorted();
 }
 
-function sameVideos(isOperator: boolean, { key, status, model, search }: VideoFilters): SameCall {
-  if (!isOperator) return { path: pathWith('/v1/videos', { status, model, search }) };
-  const isWhole = key === undefined && search === undefined;
+function sameVideos(isOperator: boolean, { key, ...filters }: VideoFilters): SameCall {
+  if (!isOperator) return { path: pathWith('/v1/videos', { ...filters }) };
+  const { status, model, search, from, to } = filters;
+  const isWhole = [key, search, from, to].every((value) => value === undefined);
   return {
-    path: pathWith('/admin/v1/videos', { status, model, key, search }),
+    path: pathWith('/admin/v1/videos', { ...filters, key }),
     command: commandWith('polygate videos list', { '--status': status, '--model': model }),
-    note: isWhole ? undefined : 'The command has no filter for a key, and no search.',
+    note: isWhole ? undefined : 'The command has no filter for a key or a time, and no search.',
   };
 }

@@ -48,6 +48,9 @@ export interface VideoFilters {
   model?: string;
   key?: string;
   search?: string | undefined;
+  /** ISO times between which they were created. */
+  from?: string | undefined;
+  to?: string | undefined;
 }
 
 interface VideoPage extends CountedPage {
@@ -96,14 +99,17 @@ export interface VideoSummary {
 }
 
 /** Sums of the tasks of a model, or of all; those of another key for operators. Under the key of the lists, so that a change asks again. */
-export function videoSummary(isOperator: boolean, { key, model }: Pick<VideoFilters, 'key' | 'model'>) {
+export function videoSummary(
+  isOperator: boolean,
+  { key, model, from, to }: Pick<VideoFilters, 'key' | 'model' | 'from' | 'to'>,
+) {
   return queryOptions({
-    queryKey: ['videos', 'summary', isOperator, key, model],
+    queryKey: ['videos', 'summary', isOperator, key, model, from, to],
     placeholderData: keepPreviousData,
     refetchInterval: ({ state }) =>
       state.data && state.data.states.queued + state.data.states.in_progress > 0 ? LOOK_EVERY_MS : false,
     queryFn: async () => {
-      const query = { ...(model !== undefined && { model }) };
+      const query = { from, to, ...(model !== undefined && { model }) };
       const found = isOperator
         ? api.GET('/admin/v1/videos/summary', { params: { query: { ...query, ...(key !== undefined && { key }) } } })
         : api.GET('/v1/self/videos/summary', { params: { query } });

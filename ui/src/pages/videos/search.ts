@@ -1,11 +1,12 @@
 /** What the address of the list of videos may say. */
 
 import { oneOf, type Search, text, truth } from '../../search-values.ts';
+import { type TimeSearch, timeOf } from '../../times.ts';
 import type { VideoFilters } from './query.ts';
 
 export const VIDEO_STATUSES = ['queued', 'in_progress', 'completed', 'failed', 'cancelled', 'expired'] as const;
 
-export interface VideosSearch extends Omit<VideoFilters, 'search'> {
+export interface VideosSearch extends Omit<VideoFilters, 'search'>, TimeSearch {
   find?: string;
   view?: 'grid' | 'list';
   open?: string;
@@ -15,6 +16,7 @@ export interface VideosSearch extends Omit<VideoFilters, 'search'> {
 
 export function videosSearch(search: Search): VideosSearch {
   return {
+    ...timeOf(search),
     find: text(search.find),
     status: oneOf(VIDEO_STATUSES, search.status),
     model: text(search.model),

@@ -40,6 +40,9 @@ export interface DeliveryFilters {
   host?: string;
   key?: string;
   search?: string | undefined;
+  /** ISO times between which they were created. */
+  from?: string | undefined;
+  to?: string | undefined;
 }
 
 interface DeliveryPage extends CountedPage {

@@ -1,6 +1,7 @@
 /** What the address of the list of webhooks may say. */
 
 import { oneOf, type Search, text, truth } from '../../search-values.ts';
+import { type TimeSearch, timeOf } from '../../times.ts';
 import type { DeliveryFilters } from './query.ts';
 
 export const DELIVERY_STATES = ['pending', 'delivered', 'exhausted'] as const;
@@ -10,7 +11,7 @@ export const OUTCOMES = ['ack', 'http_status', 'timeout', 'dns', 'connect', 'tls
 /** Parts of what was sent, of the webhook that is opened. */
 export const SENT_TABS = ['body', 'headers', 'signature'] as const;
 
-export interface WebhooksSearch extends Omit<DeliveryFilters, 'search'> {
+export interface WebhooksSearch extends Omit<DeliveryFilters, 'search'>, TimeSearch {
   find?: string;
   open?: string;
   /** What is shown of the one that is opened. */
@@ -22,6 +23,7 @@ export interface WebhooksSearch extends Omit<DeliveryFilters, 'search'> {
 
 export function webhooksSearch(search: Search): WebhooksSearch {
   return {
+    ...timeOf(search),
     find: text(search.find),
     state: oneOf(DELIVERY_STATES, search.state),
     host: text(search.host),

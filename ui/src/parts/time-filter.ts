@@ -1,9 +1,8 @@
-/** Range of time of the page of requests as filters of the gateway. */
+/** Range of time of a list as filters of the gateway. */
 
 import { useMemo } from 'react';
-import { spanOf } from '../../spans.ts';
-import type { Range, TimeSearch } from '../../times.ts';
-import type { Filters } from './query.ts';
+import { spanOf } from '../spans.ts';
+import type { Range, TimeSearch } from '../times.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -17,8 +16,8 @@ const MOVES_EVERY_MS: Record<Range, number> = {
   month: 24 * HOUR_MS,
 };
 
-/** Without an end where requests still come. */
-export function useTimeFilter({ range, from, to, zone }: TimeSearch): Pick<Filters, 'from' | 'to'> {
+/** Without an end where more still comes. */
+export function useTimeFilter({ range, from, to, zone }: TimeSearch): Pick<TimeSearch, 'from' | 'to'> {
   const turn = range && Math.floor(Date.now() / MOVES_EVERY_MS[range]);
   return useMemo(() => {
     // `turn` only says when to look at the clock again.
