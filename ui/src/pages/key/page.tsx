@@ -203,12 +203,14 @@ function LimitsOf({ facts }: { facts: KeyFacts }) {
     <div className="flex flex-col gap-4 p-4">
       <Budgets uses={budgetsOf(facts.effective)} filters={{}} />
       <dl className="grid grid-cols-[1fr_auto] gap-x-4 gap-y-1.5">
-        {[...limitRows(facts.effective.limits), ...modelLimitRows(facts), ...permissionRows(facts)].map(([name, value]) => (
-          <div key={name} className="contents">
-            <dt className="text-dim break-all">{name}</dt>
-            <dd className="text-right break-all">{value}</dd>
-          </div>
-        ))}
+        {[...limitRows(facts.effective.limits), ...modelLimitRows(facts), ...permissionRows(facts)].map(
+          ([name, value]) => (
+            <div key={name} className="contents">
+              <dt className="text-dim break-all">{name}</dt>
+              <dd className="text-right break-all">{value}</dd>
+            </div>
+          ),
+        )}
         <dt className="text-dim">Expires</dt>
         <dd className="text-right">{facts.expires_at ? <Time at={facts.expires_at} /> : 'never'}</dd>
       </dl>
