@@ -78,6 +78,10 @@ for (const theme of THEMES) {
   test(`the holder of a key sees what it may do, and all digits, in the ${theme} theme`, async () => {
     const visitor = await signInWithKey(browser, gateway, KEY, '/ui/key', { theme });
     const { page } = visitor;
+    const spent = page.locator('dd', { hasText: SPENT }).first();
+    await spent.waitFor();
+    const isCut = (one: { scrollWidth: number; clientWidth: number }) => one.scrollWidth > one.clientWidth;
+    assert.equal(await spent.evaluate(isCut), false, 'all digits of the sum');
     const limits = page.getByRole('region', { name: 'Limits' });
     await limits.getByRole('img', { name: BAR }).waitFor();
     await limits.getByRole('img', { name: TAG_BAR }).waitFor();
