@@ -8,6 +8,7 @@ import type { Reservation } from '../inference/tokens/reservation.ts';
 import type { Key } from '../keys/store.ts';
 import type { Admission, AdmissionRequest, LimitKeeper } from '../limits/limits.ts';
 import type { LimitSubject } from '../limits/subjects.ts';
+import type { Period } from '../records/key-settings.ts';
 import type { RoutingDecision } from '../routing/decision.ts';
 import type { InferenceCall } from '../routing/inference-call.ts';
 import type { Store } from '../store/store.ts';
@@ -40,6 +41,8 @@ export interface AdmissionControl {
   subjects(key: Key): LimitSubject[];
   /** Whether the key or one of its tags has a budget. */
   hasBudget(key: Key): boolean;
+  /** What running requests of this process reserve of the current budget of a key or tag, by its name as a subject; in 1e-12 USD. */
+  reserved(subject: string, period: Period): bigint;
   /** `x-ratelimit-*` headers of a key. */
   rateLimitHeaders(key: Key, model?: string): Record<string, string>;
   /** Takes a concurrency slot of a key; returns its release. Throws `rate_limit_exceeded`. */
@@ -80,6 +83,8 @@ export function createAdmissionControl({ recorder, limits, store, now }: Admissi
     subjects: (key) => limits.subjects(key),
 
     hasBudget: (key) => limits.hasBudget(key),
+
+    reserved: (subject, period) => limits.reserved(subject, period),
 
     rateLimitHeaders: (key, model = '') => limits.rateLimitHeaders(key, model),
 

@@ -19,7 +19,7 @@ import { describeAllotments } from './allotments.ts';
 
 export interface AccountRouteOptions {
   store: Pick<Store, 'call'>;
-  admission: Pick<AdmissionControl, 'subjects'>;
+  admission: Pick<AdmissionControl, 'subjects' | 'reserved'>;
   /** Their prices, without which a cost is not known. */
   models(): Pick<ModelDirectory, 'providers' | 'routes'>;
   /** Unix milliseconds. */
@@ -68,8 +68,9 @@ export async function keyFacts(
 ): Promise<object> {
   const moment = now();
   const [own, ...shared] = admission.subjects(key) as [LimitSubject, ...LimitSubject[]];
+  const source = { store, reserved: admission.reserved };
   const spending = await spendingOf(store, own, moment);
-  const uses = await budgetUsesOf(store, own, moment);
+  const uses = await budgetUsesOf(source, own, moment);
   return {
     data: {
       label: `${key.prefix}…`,
@@ -79,7 +80,7 @@ export async function keyFacts(
       held: encodeHeld(uses),
       limits: encodeLimits(own.limits),
       effective: encodeEffective(key, own, uses),
-      tags: await describeAllotments(store, shared, moment),
+      tags: await describeAllotments(source, shared, moment),
       is_free_tier: false,
       ...OPENROUTER_DEFAULTS,
       ...encodePermissions(key.settings),

@@ -2,28 +2,27 @@
 
 import type { Json } from '../core/json/json.ts';
 import type { LimitSubject } from '../limits/subjects.ts';
-import type { Store } from '../store/store.ts';
-import { budgetUsesOf } from '../usage/budget-use.ts';
+import { type BudgetSource, budgetUsesOf } from '../usage/budget-use.ts';
 import { encodeUse } from './admin/key-object.ts';
 import { encodeLimits } from './admin/settings.ts';
 
 /** Those of tags, by `name=value`. */
 export async function describeAllotments(
-  store: Pick<Store, 'call'>,
+  source: BudgetSource,
   subjects: readonly LimitSubject[],
   now: number,
 ): Promise<Record<string, { limits: Json; budgets: Json }>> {
-  const described = subjects.map(async (one) => [one.tag, await describeAllotment(store, one, now)]);
+  const described = subjects.map(async (one) => [one.tag, await describeAllotment(source, one, now)]);
   return Object.fromEntries(await Promise.all(described));
 }
 
 /** `limits`, and each of `budgets` with `limit`, `spent`, `held`, `left` and `resets_at`. */
 export async function describeAllotment(
-  store: Pick<Store, 'call'>,
+  source: BudgetSource,
   subject: Pick<LimitSubject, 'name' | 'limits' | 'budgets'>,
   now: number,
 ): Promise<{ limits: Json; budgets: Json }> {
-  const uses = await budgetUsesOf(store, subject, now);
+  const uses = await budgetUsesOf(source, subject, now);
   return {
     limits: encodeLimits(subject.limits),
     budgets: Object.fromEntries(uses.map((use) => [use.period, encodeUse(use)])),

@@ -25,7 +25,7 @@ const limits = (description: string) => byLimit(Type.Integer({ minimum: 1 }), de
 const use = {
   limit: money('what may be spent in the period'),
   spent: money('what is spent'),
-  held: money('what open video tasks may still cost'),
+  held: money('what open video tasks, and running requests of the process that answers, may still cost'),
   left: money('limit less spent and held, at least 0'),
   resets_at: Type.Union([Type.String({ format: 'date-time' }), Type.Null()], {
     description: 'End of the period; null for total.',
@@ -64,7 +64,10 @@ const spending = {
   spent: Type.Object(Object.fromEntries(PERIODS.map((period) => [period, Type.String()])), {
     description: 'Spent in the current day, week and month, and in total: USD, exact.',
   }),
-  held: byPeriod(Type.String(), 'What open video tasks may still cost, of each budget: USD, exact.'),
+  held: byPeriod(
+    Type.String(),
+    'What open video tasks and running requests may still cost, of each budget: USD, exact.',
+  ),
 };
 
 const list = (description: string) => Type.Union([Type.Array(Type.String()), Type.Null()], { description });

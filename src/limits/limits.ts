@@ -3,8 +3,9 @@
 import { GatewayError } from '../core/errors.ts';
 import { decimalOf, maxBigInt, minBigInt, moneyOf } from '../core/money.ts';
 import { PERIODS, type Period, periodEnd, periodStart, type SharedAllotments } from '../records/key-settings.ts';
-import { createMinuteWindow, type MinuteWindow, type WindowState } from './minute-window.ts';
+import { createMinuteWindow, type MinuteWindow } from './minute-window.ts';
 import type { HeldLimit, Quota } from './quota.ts';
+import { rateLimitFields } from './rate-limit-fields.ts';
 import { createReservationPool, type ReservationPool } from './reservation-pool.ts';
 import { hasBudget, isUnlimited, type LimitedKey, type LimitSubject, modelSubjects, ownSubjects } from './subjects.ts';
 
@@ -42,6 +43,8 @@ export interface LimitKeeper {
   /** The key and its tags, with what applies to requests of any model. */
   subjects(key: LimitedKey): LimitSubject[];
   hasBudget(key: LimitedKey): boolean;
+  /** What running requests of this process reserve of the current budget of a subject, in 1e-12 USD. */
+  reserved(subject: string, period: Period): bigint;
   /** Takes a concurrency slot of a key and its tags, before the request is read. Returns the release. Throws `rate_limit_exceeded`. */
   enter(key: LimitedKey): Promise<() => void> | (() => void);
   /** Takes one of `most` places of a key for as long as something lasts; returns its release. Throws `rate_limit_exceeded`. */
@@ -174,7 +177,7 @@ export function createLimitKeeper({ quota, shared, now }: LimitsOptions): LimitK
     const limit = moneyOf(text);
     const budget = { subject: name, period, startsAt };
     const slice = limit / BigInt(Math.max(1, Math.floor(1000 / quota.slice(1000))));
-    const money = poolOf({ subject: `${name} ${period} ${startsAt}`, limit, budget }, slice, basis);
+    const money = poolOf({ subject: poolName(name, period, startsAt), limit, budget }, slice, basis);
     const whole = await money.admit(cost);
     if (whole) return { cost, settle: (used) => whole.settle(used.cost) };
     const share = partialReservation(money.left, request.minCost, cost);
@@ -241,6 +244,9 @@ export function createLimitKeeper({ quota, shared, now }: LimitsOptions): LimitK
 
     hasBudget: (key) => hasBudget(key, shared()),
 
+    reserved: (subject, period) =>
+      holdings.get(poolName(subject, period, periodStart(period, now())))?.pool.reserved ?? 0n,
+
     enter: (key) => (isUnlimited(key, shared()) ? noop : admitAllConcurrent(ownSubjects(key, shared()))),
 
     occupy: ({ id }, { kind, most, message }) => takePlace(`${id} ${kind}`, most, message),
@@ -276,19 +282,12 @@ function getOrCreate<Value>(map: Map<string, Value>, name: string, make: () => V
   return made;
 }
 
+function poolName(subject: string, period: Period, startsAt: number): string {
+  return `${subject} ${period} ${startsAt}`;
+}
+
 /** Whether a pool belongs to a budget period that has ended. */
 function isPeriodOver(name: string, now: number): boolean {
   const [, , period = '', startsAt] = /^(.*) (day|week|month) (\d+)$/.exec(name) ?? [];
   return startsAt !== undefined && Number(startsAt) < periodStart(period as Period, now);
-}
-
-/** Headers of the tightest of several limits. */
-function rateLimitFields(kind: string, states: WindowState[]): Record<string, string> {
-  const [tightest] = states.toSorted((one, other) => one.remaining - other.remaining);
-  if (!tightest) return {};
-  return {
-    [`x-ratelimit-limit-${kind}`]: String(tightest.limit),
-    [`x-ratelimit-remaining-${kind}`]: String(tightest.remaining),
-    [`x-ratelimit-reset-${kind}`]: `${Math.ceil(tightest.reset / 1000)}s`,
-  };
 }

@@ -19,6 +19,8 @@ export interface ReservationPool {
   admit(amount: bigint): Promise<LimitReservation | undefined>;
   /** Amount that can still be reserved, as of the last store call. */
   readonly left: bigint;
+  /** What is reserved and not settled yet. */
+  readonly reserved: bigint;
   /** Another limit of the same subject: from now on, what is reserved counts against it, and all else is asked for again. */
   change(limit: PoolLimit): void;
   /** Releases the unused hold if nothing was reserved since the last call. */
@@ -91,6 +93,9 @@ export function createReservationPool({ quota, ...first }: ReservationPoolOption
     },
     get left() {
       return granted - reserved + unclaimed;
+    },
+    get reserved() {
+      return reserved;
     },
     async releaseIdle() {
       const idle = !usedSinceRelease;

@@ -9,15 +9,21 @@ export interface BudgetUse {
   period: Period;
   limit: bigint;
   spent: bigint;
-  /** What open video tasks may still cost. */
+  /** What open video tasks and running requests may still cost. */
   held: bigint;
   left: bigint;
   /** Unix milliseconds; absent for `total`. */
   endsAt?: number;
 }
 
+export interface BudgetSource {
+  store: Pick<Store, 'call'>;
+  /** What running requests of this process reserve; absent where none run. */
+  reserved?(subject: string, period: Period): bigint;
+}
+
 export async function budgetUsesOf(
-  store: Pick<Store, 'call'>,
+  { store, reserved }: BudgetSource,
   { name: subject, budgets }: { name: string; budgets: Budgets },
   now: number,
 ): Promise<BudgetUse[]> {
@@ -25,10 +31,12 @@ export async function budgetUsesOf(
     budgets[period] === undefined ? [] : [{ period, startsAt: periodStart(period, now) }],
   );
   if (periods.length === 0) return [];
+  // Before the store is asked: what is settled meanwhile is rather shown as held and spent than as neither.
+  const running = new Map(periods.map(({ period }) => [period, reserved?.(subject, period) ?? 0n]));
   const uses = await store.call('budgetUse', { subject, periods });
-  return uses.map(({ period: name, ...used }) => {
+  return uses.map(({ period: name, spent, held }) => {
     const period = name as Period;
-    return useOf(period, budgets[period] as string, used, now);
+    return useOf(period, budgets[period] as string, { spent, held: held + (running.get(period) ?? 0n) }, now);
   });
 }
 

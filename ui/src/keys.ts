@@ -22,7 +22,7 @@ export type EffectiveLimits = { [Kind in keyof Limits]?: { limit: number } & Ori
 export interface Use extends Partial<Origin> {
   limit: string;
   spent: string;
-  /** What is not spent yet and may not be spent otherwise. */
+  /** What open videos and running requests may still cost. */
   held: string;
   left: string;
   /** Null for that of all time. */

@@ -97,7 +97,7 @@ test('the bar of a budget shows what open videos hold, for operators and for the
   try {
     const { data, key } = await adminOf(other)('POST', '/keys', { name: 'films', budgets: { month: '10.00' } });
     await videoClient(other, key).create({ prompt: 'hang', duration: 4, resolution: undefined });
-    const bar = { name: /20 % held by open videos/ };
+    const bar = { name: /20 % held by what runs/ };
     const operator = await signInAsAdmin(browser, other, `/ui/keys?open=${data.hash}`);
     await operator.page.getByRole('dialog', { name: 'films' }).getByRole('img', bar).waitFor();
     const holder = await visit(browser, `${other.url}/ui/key`);

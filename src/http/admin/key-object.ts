@@ -85,7 +85,7 @@ export function encodeSpent(spent: Spending['spent']): Json {
   return Object.fromEntries(PERIODS.map((period) => [period, decimalOf(spent[period])]));
 }
 
-/** What open tasks may still cost, in USD, by the period of each budget. */
+/** What open tasks and running requests may still cost, in USD, by the period of each budget. */
 export function encodeHeld(uses: readonly BudgetUse[]): Json {
   return Object.fromEntries(uses.map(({ period, held }) => [period, decimalOf(held)]));
 }

@@ -31,17 +31,19 @@ type KeyHandlers = Pick<
 >;
 
 export function createKeyHandlers({ keys, secrets, store, admission, clock: { now } }: AdminOptions): KeyHandlers {
+  const source = { store, reserved: admission.reserved };
+
   async function listed(key: Key): Promise<Json> {
     const [own] = admission.subjects(key) as [LimitSubject];
     const moment = now();
-    const [spending, uses] = await Promise.all([spendingOf(store, own, moment), budgetUsesOf(store, own, moment)]);
+    const [spending, uses] = await Promise.all([spendingOf(store, own, moment), budgetUsesOf(source, own, moment)]);
     return encodeKey(key, { own, spending, uses }, moment);
   }
 
   /** With what its tags may use. */
   async function described(key: Key): Promise<Json> {
     const [, ...shared] = admission.subjects(key);
-    const [view, tags] = await Promise.all([listed(key), describeAllotments(store, shared, now())]);
+    const [view, tags] = await Promise.all([listed(key), describeAllotments(source, shared, now())]);
     return { ...view, effective: { ...view.effective, tags } };
   }
 

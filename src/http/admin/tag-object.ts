@@ -5,26 +5,29 @@ import type { Key } from '../../keys/store.ts';
 import { subjectOfTag } from '../../limits/subjects.ts';
 import type { TagAllotments } from '../../limits/tag-allotments.ts';
 import { tagList } from '../../records/tags.ts';
-import type { Store } from '../../store/store.ts';
+import type { BudgetSource } from '../../usage/budget-use.ts';
 import { spendingOf } from '../../usage/spending.ts';
 import { describeAllotment } from '../allotments.ts';
 import { encodeSpent } from './key-object.ts';
 
-export interface TagObjectOptions {
-  store: Pick<Store, 'call'>;
+export interface TagObjectOptions extends BudgetSource {
   tags: TagAllotments;
   /** Unix milliseconds. */
   now: number;
 }
 
-export async function encodeTag(tag: string, keyCount: number, { store, tags, now }: TagObjectOptions): Promise<Json> {
+export async function encodeTag(
+  tag: string,
+  keyCount: number,
+  { tags, now, ...source }: TagObjectOptions,
+): Promise<Json> {
   const subject = subjectOfTag(tag, tags.shared().tags.get(tag) ?? {});
-  const { spent } = await spendingOf(store, subject, now);
+  const { spent } = await spendingOf(source.store, subject, now);
   return {
     tag,
     keys: keyCount,
     origin: tags.originOf(tag) ?? null,
-    ...(await describeAllotment(store, subject, now)),
+    ...(await describeAllotment(source, subject, now)),
     spent: encodeSpent(spent),
   };
 }

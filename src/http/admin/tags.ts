@@ -18,10 +18,12 @@ type TagHandlers = Pick<AdminHandlers, 'TagList' | 'Tag' | 'TagChange' | 'TagRem
 
 const PAGE_SIZE = 100;
 
-export function createTagHandlers({ keys, store, tags, clock }: AdminOptions): TagHandlers {
+export function createTagHandlers({ keys, store, tags, admission, clock }: AdminOptions): TagHandlers {
+  const options = () => ({ store, tags, reserved: admission.reserved, now: clock.now() });
+
   async function described(tag: string): Promise<Json> {
     const counts = keysByTag(await keys.list());
-    return { data: await encodeTag(tag, counts.get(tag) ?? 0, { store, tags, now: clock.now() }) };
+    return { data: await encodeTag(tag, counts.get(tag) ?? 0, options()) };
   }
 
   async function list(query: URLSearchParams): Promise<Json> {
@@ -37,8 +39,8 @@ export function createTagHandlers({ keys, store, tags, clock }: AdminOptions): T
     const found = known.filter((tag) => tag.toLowerCase().includes(search));
     const later = found.filter((tag) => tag > after);
     const page = later.slice(0, limit);
-    const options = { store, tags, now: clock.now() };
-    const data = await Promise.all(page.map((tag) => encodeTag(tag, counts.get(tag) ?? 0, options)));
+    const asked = options();
+    const data = await Promise.all(page.map((tag) => encodeTag(tag, counts.get(tag) ?? 0, asked)));
     const names = [...new Set(known.map((tag) => tag.split('=', 1)[0]))];
     return { data, names, total: found.length, next: later.length > page.length ? (page.at(-1) ?? null) : null };
   }

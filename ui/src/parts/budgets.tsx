@@ -55,7 +55,7 @@ function Bar({ use, isSmall, filters }: { use: BudgetUse; isSmall: boolean; filt
   const ahead = forecast !== undefined && limit > 0 ? forecast / limit : undefined;
   const facts = [
     `${Math.round(spentShare * 100)} % of the budget ${PERIOD_LABELS[period]} is spent`,
-    ...(held > 0 ? [`${Math.round((used - spentShare) * 100)} % held by open videos`] : []),
+    ...(held > 0 ? [`${Math.round((used - spentShare) * 100)} % held by what runs`] : []),
     `$${left} left`,
     ...(ahead === undefined ? [] : [`${Math.round(ahead * 100)} % at this pace`]),
   ];

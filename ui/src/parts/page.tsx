@@ -85,7 +85,9 @@ export function Figure({ label, value, note }: { label: string; value: ReactNode
   return (
     <div className="min-w-0 px-4 py-3.5">
       <dt className="text-dim">{label}</dt>
-      <dd className="mt-0.5 truncate text-[1.35rem] font-medium tracking-tight tabular-nums">{value}</dd>
+      <dd className="mt-0.5 [overflow-wrap:anywhere] text-[1.35rem] font-medium tracking-tight tabular-nums">
+        {value}
+      </dd>
       {note && <dd className="text-dim">{note}</dd>}
     </div>
   );

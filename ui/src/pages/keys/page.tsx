@@ -168,7 +168,7 @@ function KeyTable({ keys, open, onOpen, onTag }: KeyTableProps) {
             </span>
           </td>
           <td className="max-w-56 truncate text-dim">{key.models?.join(', ') ?? 'all'}</td>
-          <td className="max-w-44 text-dim">{limitWords(key.effective.limits) || 'none'}</td>
+          <td className="min-w-44 whitespace-normal text-dim">{limitWords(key.effective.limits) || 'none'}</td>
           <td className="min-w-44">
             <Budgets uses={budgetsOf(key.effective)} filters={{ key: key.hash }} isSmall />
           </td>
