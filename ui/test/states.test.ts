@@ -91,6 +91,22 @@ test('all pages wait for their session and ask again, and so does the login', as
   assert.deepEqual(faults, []);
 });
 
+test('what the gateway refuses is shown with the id of the request', async () => {
+  const visitor = await signInAsAdmin(browser, filled);
+  const { page } = visitor;
+  const answered = page.waitForResponse(/deliveries\/no-such-task$/);
+  await page.goto(`${filled.url}/ui/webhooks?open=no-such-task`);
+  const response = await answered;
+  assert.equal(response.status(), 404);
+  const { error } = (await response.json()) as { error: { message: string } };
+  const notice = page.getByRole('dialog', { name: 'Webhook' }).getByRole('alert');
+  await notice.getByText(error.message).waitFor();
+  const id = response.headers()['x-polygate-request-id'] ?? 'none';
+  await notice.getByText(id, { exact: true }).waitFor();
+  visitor.faults.length = 0; // The browser itself writes the status 404 to the console.
+  await soundInBothThemes(visitor);
+});
+
 function statesOf(pages: Record<string, PageStates>, signIn: (gateway: TestGateway) => Promise<Visit>): void {
   let used: Visit;
   let fresh: Visit;
