@@ -104,6 +104,18 @@ test('no file imports from the pages of the dashboard', () => {
   }
 });
 
+test('only the parts of the pages use the library of controls', () => {
+  const pages = resolve(source, '../ui/src');
+  const users = readdirSync(pages, { recursive: true, encoding: 'utf8' })
+    .filter((file) => /\.tsx?$/.test(file) && readFileSync(join(pages, file), 'utf8').includes("'@ariakit/"))
+    .map((file) => file.replaceAll('\\', '/'));
+  assert.notEqual(users.length, 0);
+  assert.deepEqual(
+    users.filter((file) => !file.startsWith('parts/')),
+    [],
+  );
+});
+
 test('no exported type has a name twice', () => {
   const owners = new Map<string, string[]>();
   for (const file of files) {

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import type { Browser, Locator, Page } from 'playwright-core';
+import type { Browser, Locator } from 'playwright-core';
 import { KEY, type TestGateway } from '../../test/gateway/harness.ts';
 import {
   adminOf,
@@ -15,8 +15,8 @@ import {
   type Visit,
   visit,
 } from './browser.ts';
+import { button, focused, heading, pressOn, tabTo, typeInto } from './by-keyboard.ts';
 
-const MAX_TABS = 150;
 const PAGES = [
   ['r', 'Requests'],
   ['u', 'Use and cost'],
@@ -53,34 +53,6 @@ async function holder(key = KEY): Promise<Visit> {
   visitor.faults.length = 0;
   return visitor;
 }
-
-const heading = (page: Page, name: string): Promise<void> =>
-  page.getByRole('heading', { name, level: 1, exact: true }).waitFor();
-
-const focused = async (page: Page, target: Locator): Promise<boolean> =>
-  (await target.and(page.locator(':focus')).count()) > 0;
-
-/** Goes on by the tabulator until the element has the focus. */
-async function tabTo(page: Page, target: Locator): Promise<void> {
-  await target.first().waitFor();
-  for (let count = 0; count < MAX_TABS; count++) {
-    if (await focused(page, target)) return;
-    await page.keyboard.press('Tab');
-  }
-  assert.fail(`${target} cannot be reached by the keyboard`);
-}
-
-async function pressOn(page: Page, target: Locator): Promise<void> {
-  await tabTo(page, target);
-  await page.keyboard.press('Enter');
-}
-
-async function typeInto(page: Page, target: Locator, text: string): Promise<void> {
-  await tabTo(page, target);
-  await page.keyboard.insertText(text);
-}
-
-const button = (scope: Page | Locator, name: string): Locator => scope.getByRole('button', { name, exact: true });
 
 describe('letters', () => {
   test('g and a letter lead to every page of the rail', async () => {

@@ -135,6 +135,32 @@ for (const theme of ['light', 'dark'] satisfies Theme[]) {
   });
 }
 
+test('what rests, and what an upstream told of its limits, is said', async () => {
+  const limited = await startUpstream(({ headers }, response) => {
+    const isRefused = headers.authorization?.endsWith('refused');
+    response.setHeader('x-ratelimit-limit-requests', '1200');
+    response.setHeader('x-ratelimit-remaining-requests', '7');
+    if (!isRefused) response.setHeader('retry-after', '300');
+    answerJson(response, { error: { message: 'Not now.' } }, isRefused ? 401 : 429);
+  });
+  const provider = (key: string) =>
+    `{ type: openai-compatible, base_url: "${limited.url}/v1", api_key: ${key}, models: [{ id: m }] }`;
+  const resting = await startGatewayForOperators(`providers: { a: ${provider('x')}, b: ${provider('refused')} }`);
+  try {
+    for (const model of ['a/m', 'b/m']) await (await ask(resting, KEY, model)).text();
+    const visitor = await signInAsAdmin(browser, resting, '/ui/health');
+    const { page } = visitor;
+    const row = page.getByRole('row', { name: /^a.m/ });
+    await row.getByText('resting', { exact: true }).waitFor();
+    await row.getByText(/^(?:2\d\d|300) s$/).waitFor();
+    await row.getByText('7 of 1,200 requests left').waitFor();
+    await page.getByRole('row', { name: /^b.m/ }).getByText('credential rests', { exact: true }).waitFor();
+    await assertSound(visitor);
+  } finally {
+    await Promise.all([resting.close(), limited.close()]);
+  }
+});
+
 test('of many settings all can be shown', async () => {
   const aliases = Array.from({ length: 600 }, (_, index) => `alias-${index}: sandbox/echo`).join(', ');
   const many = await startGatewayForOperators(`aliases: { ${aliases} }`);

@@ -6,16 +6,17 @@ import type { AddressInfo } from 'node:net';
 import { after, before, test } from 'node:test';
 import { Client } from 'pg';
 import type { Browser } from 'playwright-core';
-import { KEY, type TestGateway } from '../../test/gateway/harness.ts';
+import { answerJson, KEY, startUpstream, type TestGateway, type TestUpstream } from '../../test/gateway/harness.ts';
 import { eventually, videoClient } from '../../test/gateway/video-client.ts';
 import { providePostgres, type TestDatabase } from '../../test/store/postgres-server.ts';
-import { ask, assertSound, openBrowser, signInAsAdmin, startGatewayWithPages, TOKEN } from './browser.ts';
+import { adminOf, ask, assertSound, openBrowser, signInAsAdmin, startGatewayWithPages, TOKEN } from './browser.ts';
 
 /** All gateways of a database have the same key. */
 const KEY_OF_ALL = Buffer.from('encryption-key-of-these-replicas').toString('base64');
 const PRICED = '{ provider: sandbox, model: echo, pricing: { prompt: "0", completion: "0.01" } }';
-const YAML = `admin: { token: ${TOKEN}, port: 0 }
+const yamlWith = (limited: string) => `admin: { token: ${TOKEN}, port: 0 }
 encryption: { key: ${KEY_OF_ALL} }
+providers: { limited: { type: openai-compatible, base_url: "${limited}/v1", api_key: x, models: [{ id: m }] } }
 models: { house/priced: { endpoints: [${PRICED}] } }
 aliases: { "live-*": sandbox/echo }`;
 const LIVE_REQUESTS = 40;
@@ -59,17 +60,30 @@ function pass(request: IncomingMessage, response: ServerResponse, gateway: TestG
 let browser: Browser;
 let database: TestDatabase;
 let gateways: TestGateway[] = [];
+let limited: TestUpstream;
+let isLimited = false;
+let yaml = '';
 
 before(async () => {
-  [browser, database] = await Promise.all([openBrowser(), providePostgres()]);
+  [browser, database, limited] = await Promise.all([
+    openBrowser(),
+    providePostgres(),
+    startUpstream((_call, response) => {
+      if (isLimited) response.setHeader('retry-after', '300');
+      const choices = [{ index: 0, message: { role: 'assistant', content: 'Yes.' }, finish_reason: 'stop' }];
+      if (isLimited) answerJson(response, { error: { message: 'Too many.' } }, 429);
+      else answerJson(response, { id: 'c', object: 'chat.completion', created: 1, model: 'm', choices });
+    }),
+  ]);
+  yaml = yamlWith(limited.url);
   for (let index = 0; index < 2; index++) {
-    gateways.push(await startGatewayWithPages(YAML, { postgres: database.url }));
+    gateways.push(await startGatewayWithPages(yaml, { postgres: database.url }));
   }
 });
 after(async () => {
   await browser.close();
   for (const gateway of gateways) await gateway.close();
-  await database.close();
+  await Promise.all([database.close(), limited.close()]);
 });
 
 test('a limit that is set at one gateway applies at the other, and is shown there', async () => {
@@ -110,6 +124,25 @@ test('requests of both gateways are in the live list, each once', async () => {
   const shown = await page.getByText(/^\s*for live-\d+$/).allInnerTexts();
   const byName = (one: string, other: string) => Number(one.slice(5)) - Number(other.slice(5));
   assert.deepEqual(shown.map((text) => text.trim().slice(4)).toSorted(byName), names);
+  await assertSound(visitor);
+});
+
+test('the gateway that rests an endpoint is named, beside the others that know it', async () => {
+  const [here, there] = gateways as [TestGateway, TestGateway];
+  assert.equal((await ask(here, KEY, 'limited/m')).status, 200);
+  isLimited = true;
+  assert.equal((await ask(there, KEY, 'limited/m')).status, 429);
+  const visitor = await signInAsAdmin(browser, here, '/ui/health');
+  const { page } = visitor;
+  const row = page.getByRole('row', { name: /^limited.m/ });
+  // A gateway tells the others every few seconds what it knows.
+  const summary = row.getByText(/says \w+, of 2 gateways/);
+  await summary.click();
+  const known = await adminOf(here)('GET', '/health/endpoints');
+  const told = known.gateways.find(({ answers }: { answers: boolean }) => !answers).id.slice(0, 8);
+  assert.equal(await summary.innerText(), `says ${told}, of 2 gateways`);
+  await row.getByText(`${told} resting, 0 % of 1 in 24 h`).waitFor();
+  await row.getByText(/ well, 100 % of 1 in 24 h/).waitFor();
   await assertSound(visitor);
 });
 
@@ -154,7 +187,7 @@ test('a capture of another gateway is said to be there', async () => {
 });
 
 test('a gateway that dies and comes back at its address: data are marked as old, and then renewed', async () => {
-  const first = await startGatewayWithPages(YAML, { postgres: database.url });
+  const first = await startGatewayWithPages(yaml, { postgres: database.url });
   let gateway: TestGateway | undefined = first;
   const front = await openFront(() => gateway);
   try {
@@ -167,7 +200,7 @@ test('a gateway that dies and comes back at its address: data are marked as old,
     await page.getByText('The gateway does not answer').first().waitFor();
     await page.getByText('Shown is what was there before.').waitFor();
     await page.getByText('for live-before').waitFor();
-    gateway = await startGatewayWithPages(YAML, { postgres: database.url });
+    gateway = await startGatewayWithPages(yaml, { postgres: database.url });
     await ask(gateway, KEY, 'live-after');
     // Nobody asks again, or reads the page anew.
     await page.getByText('for live-after').waitFor();

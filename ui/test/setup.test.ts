@@ -5,6 +5,7 @@ import { after, before, test } from 'node:test';
 import type { Browser } from 'playwright-core';
 import { KEY, type TestGateway } from '../../test/gateway/harness.ts';
 import {
+  ask,
   assertSound,
   openBrowser,
   signInAsAdmin,
@@ -72,3 +73,40 @@ for (const theme of ['light', 'dark'] satisfies Theme[]) {
     assert.deepEqual(visitor.faults, []);
   });
 }
+
+/** Runs in the page. */
+const CLOCK_AHEAD = `{
+  const { Date: RealDate } = window;
+  window.Date = class extends RealDate {
+    constructor(...parts) { super(...(parts.length > 0 ? parts : [RealDate.now() + 600_000])); }
+    static now() { return RealDate.now() + 600_000; }
+  };
+}`;
+
+test('the first request is seen by a browser whose clock is ahead, and what fails meanwhile is said', async () => {
+  const { page } = await signInAsAdmin(browser, gateway, '/ui/settings');
+  await page.addInitScript(CLOCK_AHEAD);
+  await page.goto(`${gateway.url}/ui/setup`);
+  const step = page.getByRole('region', { name: 'Its first request' });
+  await step.getByText('Waiting for a request').waitFor();
+  const looks = () => page.waitForResponse(/requests\?live=/);
+  await looks();
+  await looks();
+  await step.getByText('Waiting for a request').waitFor();
+  await page.route(/\/requests\?/, (route) => route.abort());
+  await step.getByRole('alert').getByText('The gateway does not answer').waitFor();
+  await page.unrouteAll();
+  await step.getByText('Waiting for a request').waitFor();
+  assert.equal((await ask(gateway, KEY, 'sandbox/reasoner')).status, 200);
+  await step.getByText(/It has come: sandbox.reasoner, completed/).waitFor();
+});
+
+test('what waits does not turn for those who want less motion', async () => {
+  const { page } = await signInAsAdmin(browser, gateway, '/ui/setup');
+  await page.getByText('Waiting for a request').waitFor();
+  const animation = () =>
+    page.evaluate<string>("getComputedStyle(document.querySelector('.animate-spin')).animationName");
+  assert.equal(await animation(), 'none');
+  await page.emulateMedia({ reducedMotion: 'no-preference' });
+  assert.equal(await animation(), 'spin');
+});

@@ -9,6 +9,7 @@ import { after, before, describe, test } from 'node:test';
 import type { Browser, Page, Route } from 'playwright-core';
 import { KEY, type TestGateway } from '../../test/gateway/harness.ts';
 import { createVideoClock, eventually, videoClient } from '../../test/gateway/video-client.ts';
+import { providePostgres, type TestDatabase } from '../../test/store/postgres-server.ts';
 import { type Receiver, startReceiver } from '../../test/webhooks/receiver.ts';
 import {
   ask,
@@ -33,27 +34,38 @@ let filled: TestGateway;
 let unused: TestGateway;
 let receiver: Receiver;
 
+interface Pair {
+  filled: TestGateway;
+  unused: TestGateway;
+}
+
 before(async () => {
-  const yaml = `admin: { token: ${TOKEN}, port: 0 }\n${CALLBACKS}`;
   receiver = await startReceiver();
-  [browser, filled, unused] = await Promise.all([
-    openBrowser(),
+  [browser, { filled, unused }] = await Promise.all([openBrowser(), startPair()]);
+});
+after(() => Promise.all([browser.close(), filled.close(), unused.close(), receiver.close()]));
+
+/** One with something on every page, and one that was not used. On SQLite they have a store each, and on PostgreSQL a database. */
+async function startPair(databases: readonly TestDatabase[] = []): Promise<Pair> {
+  const yaml = `admin: { token: ${TOKEN}, port: 0 }\n${CALLBACKS}`;
+  const [used, fresh] = await Promise.all([
     startGatewayWithPages(yaml, {
       clock: createVideoClock(),
       keys: [`{ name: boats, key: ${KEY}-of-boats, tags: { team: search } }`],
+      postgres: databases[0]?.url,
     }),
-    startGatewayWithPages(yaml),
+    startGatewayWithPages(yaml, { postgres: databases[1]?.url }),
   ]);
-  await ask(filled, KEY, 'sandbox/echo', { 'x-session-id': 'paper-boats' });
-  const client = videoClient(filled);
+  await ask(used, KEY, 'sandbox/echo', { 'x-session-id': 'paper-boats' });
+  const client = videoClient(used);
   const { id } = await client.create({
     prompt: 'A paper boat',
     callback_url: `https://127.0.0.1:${receiver.port}/hook`,
   });
   await client.until(id, 'completed');
-  await eventually(filled, () => receiver.received.length > 0);
-});
-after(() => Promise.all([browser.close(), filled.close(), unused.close(), receiver.close()]));
+  await eventually(used, () => receiver.received.some(({ body }) => body.includes(id)));
+  return { filled: used, unused: fresh };
+}
 
 describe('a page of operators', () => {
   statesOf({ ...OPERATOR_PAGES, ...FILTERED_PAGES }, (gateway) => signInAsAdmin(browser, gateway));
@@ -65,6 +77,22 @@ describe('a page of the holder of a key', () => {
 
 describe('a page without a session', () => {
   statesOf(VISITOR_PAGES, ({ url }) => visit(browser, `${url}/ui`));
+});
+
+describe('on PostgreSQL, a page of operators', () => {
+  let databases: TestDatabase[] = [];
+  let pair: Pair;
+  before(async () => {
+    databases = await Promise.all([providePostgres(), providePostgres()]);
+    pair = await startPair(databases);
+  });
+  after(async () => {
+    await Promise.all([pair.filled.close(), pair.unused.close()]);
+    for (const database of databases) await database.close();
+  });
+  // Nothing else differs for those who look at it.
+  const options = { pairOf: () => pair, sound: async () => undefined };
+  statesOf(OPERATOR_PAGES, (gateway) => signInAsAdmin(browser, gateway), options);
 });
 
 test('all pages wait for their session and ask again, and so does the login', async () => {
@@ -91,37 +119,61 @@ test('all pages wait for their session and ask again, and so does the login', as
   assert.deepEqual(faults, []);
 });
 
-function statesOf(pages: Record<string, PageStates>, signIn: (gateway: TestGateway) => Promise<Visit>): void {
+test('what the gateway refuses is shown with the id of the request', async () => {
+  const visitor = await signInAsAdmin(browser, filled);
+  const { page } = visitor;
+  const answered = page.waitForResponse(/deliveries\/no-such-task$/);
+  await page.goto(`${filled.url}/ui/webhooks?open=no-such-task`);
+  const response = await answered;
+  assert.equal(response.status(), 404);
+  const { error } = (await response.json()) as { error: { message: string } };
+  const notice = page.getByRole('dialog', { name: 'Webhook' }).getByRole('alert');
+  await notice.getByText(error.message).waitFor();
+  const id = response.headers()['x-polygate-request-id'] ?? 'none';
+  await notice.getByText(id, { exact: true }).waitFor();
+  visitor.faults.length = 0; // The browser itself writes the status 404 to the console.
+  await soundInBothThemes(visitor);
+});
+
+type SoundCheck = (visitor: Visit, byAllRules?: Theme) => Promise<void>;
+
+function statesOf(
+  pages: Record<string, PageStates>,
+  signIn: (gateway: TestGateway) => Promise<Visit>,
+  { pairOf = () => ({ filled, unused }), sound = soundInBothThemes }: { pairOf?: () => Pair; sound?: SoundCheck } = {},
+): void {
   let used: Visit;
   let fresh: Visit;
   before(async () => {
-    [used, fresh] = [await signIn(filled), await signIn(unused)];
+    const pair = pairOf();
+    [used, fresh] = [await signIn(pair.filled), await signIn(pair.unused)];
   });
   for (const [name, { path, filled: content, empty, emptyPath }] of Object.entries(pages)) {
     test(`${name}: loading, failed, filled and empty`, async () => {
       const { page } = used;
+      const pair = pairOf();
       const answers = await interceptAnswers(page, /\/(?:admin\/)?v1\/|\/openapi\.json|\/ui\/sessions/);
       answers.hold();
-      await page.goto(filled.url + path);
-      await showsLoading(used);
-      await failsAndRetries(used, answers);
+      await page.goto(pair.filled.url + path);
+      await showsLoading(used, sound);
+      await failsAndRetries(used, answers, sound);
       await content(page).waitFor();
       // The browser may have written the last ones late.
       removeCuts(used.faults);
-      await soundInBothThemes(used, 'light');
+      await sound(used, 'light');
       await fitsNarrowWindows(page);
       if (empty === undefined) return;
       const other = emptyPath ? used : fresh;
-      await other.page.goto(emptyPath ? filled.url + emptyPath : unused.url + path);
+      await other.page.goto(emptyPath ? pair.filled.url + emptyPath : pair.unused.url + path);
       await other.page.getByText(empty).first().waitFor();
-      await soundInBothThemes(other);
+      await sound(other);
     });
   }
 }
 
-async function showsLoading(visitor: Visit): Promise<void> {
+async function showsLoading(visitor: Visit, sound: SoundCheck = soundInBothThemes): Promise<void> {
   await visitor.page.getByRole('status').getByText('Loading').first().waitFor();
-  await soundInBothThemes(visitor);
+  await sound(visitor);
 }
 
 /** A narrow phone, and a window of 1280 pixels at 200 %. What is wider scrolls in a place of its own. */
@@ -140,14 +192,14 @@ async function fitsNarrowWindows(page: Page): Promise<void> {
 }
 
 /** Until all notices of errors are gone, each of which has a button that asks again. */
-async function failsAndRetries(visitor: Visit, answers: Answers): Promise<void> {
+async function failsAndRetries(visitor: Visit, answers: Answers, sound: SoundCheck = soundInBothThemes): Promise<void> {
   const { page, faults } = visitor;
   await answers.cut();
   await page.getByRole('alert').getByText('The gateway does not answer').first().waitFor();
   const again = page.getByRole('button', { name: 'Try again' });
   await again.first().waitFor();
   // Pages that ask again by themselves are cut off meanwhile, too.
-  await soundInBothThemes({
+  await sound({
     page,
     get faults() {
       return faults.filter((fault) => !isCut(fault));

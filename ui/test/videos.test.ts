@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import type { Browser } from 'playwright-core';
+import type { Browser, Locator } from 'playwright-core';
 import { KEY, type TestGateway } from '../../test/gateway/harness.ts';
 import { createVideoClock, eventually, videoClient } from '../../test/gateway/video-client.ts';
 import { type Receiver, startReceiver } from '../../test/webhooks/receiver.ts';
@@ -54,6 +54,7 @@ for (const theme of ['light', 'dark'] satisfies Theme[]) {
       .getByRole('button', { name: /hang/ })
       .getByText(/in progress|queued/)
       .waitFor();
+    await showsProgress(page.getByRole('button', { name: /hang/ }));
     await assertSound(visitor);
     const figures = page.locator('dl').first();
     await figures.getByText('On the way').waitFor();
@@ -70,6 +71,7 @@ for (const theme of ['light', 'dark'] satisfies Theme[]) {
       assert.deepEqual([lines.length, lines[0]?.startsWith('id,status,model,prompt,')], [4, true], view);
     }
     await page.getByRole('row', { name: /A paper boat completed test sandbox.video 1 / }).waitFor();
+    await page.getByRole('row', { name: /hang in progress [1-9]\d? % / }).waitFor();
     await assertSound(visitor);
     await playRange(page, () => page.goto(`${gateway.url}/ui/videos?open=${finished}`));
     const panel = page.getByRole('dialog', { name: 'Video' });
@@ -210,7 +212,7 @@ test('a signature is checked with the secret of the key whose webhook it is', as
   await panel.getByText('valid', { exact: true }).first().waitFor();
   await panel.getByRole('button', { name: 'Headers' }).click();
   const sent = await panel.getByText(/webhook-signature: /).innerText();
-  const body = receiver.received.find((one) => one.body.includes(id))?.body ?? '';
+  const body = String(receiver.received.find((one) => one.body.includes(id))?.body);
   // Without the webhook, of a key that is chosen.
   await page.goto(`${gateway.url}/ui/webhooks?check=true`);
   const form = page.getByRole('dialog', { name: 'Check a signature' });
@@ -256,3 +258,10 @@ test('without videos and webhooks the pages say how the first one comes', async 
     await empty.close();
   }
 });
+
+/** The bar says the same as the per cent. */
+async function showsProgress(card: Locator): Promise<void> {
+  const bar = card.getByRole('progressbar', { name: 'Progress' });
+  await eventually({}, async () => (await bar.getAttribute('value')) !== '0');
+  assert.equal(await card.getByText(/^\d+ %$/).innerText(), `${await bar.getAttribute('value')} %`);
+}

@@ -1,24 +1,16 @@
 /** Command palette: finds pages, keys, models, a request by its id, and actions. */
 
-import { Combobox, ComboboxItem, ComboboxList, ComboboxProvider, Dialog } from '@ariakit/react';
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
-import { Activity, Boxes, Keyboard, KeyRound, LogOut, type LucideIcon, SunMoon } from 'lucide-react';
+import { Activity, Boxes, Keyboard, KeyRound, LogOut, SunMoon } from 'lucide-react';
 import { useState } from 'react';
 import { foundKeys } from '../keys.ts';
 import { modelList } from '../pages/models/query.ts';
+import { type Command, CommandDialog } from '../parts/command-dialog.tsx';
 import { useSettled } from '../parts/use-settled.ts';
 import { useSession } from '../session.ts';
 import { toggleTheme } from '../theme.ts';
 import { useEntries } from './entries.ts';
-
-interface Command {
-  id: string;
-  label: string;
-  kind: string;
-  icon: LucideIcon;
-  run(): void;
-}
 
 const MAX_SHOWN = 12;
 /** What may be the id of a request. */
@@ -33,44 +25,12 @@ export function Palette({ onClose, onHelp }: PaletteProps) {
   const [typed, setTyped] = useState('');
   const commands = useCommands(typed.trim(), onHelp);
   return (
-    <Dialog
-      open
+    <CommandDialog
+      placeholder="Page, key, model, id of a request, action …"
+      commands={commands}
+      onType={setTyped}
       onClose={onClose}
-      unmountOnHide
-      backdrop={<div className="bg-black/40" />}
-      aria-label="Commands"
-      className="fixed inset-x-3 top-[12vh] z-50 mx-auto flex max-h-[70vh] max-w-xl flex-col overflow-hidden rounded-xl border bg-raised shadow-2xl"
-    >
-      <ComboboxProvider open setValue={setTyped}>
-        <Combobox
-          autoSelect="always"
-          autoFocus
-          placeholder="Page, key, model, id of a request, action …"
-          aria-label="Find"
-          className="w-full border-b bg-transparent px-4 py-3 text-[1.05rem] outline-none placeholder:text-faint"
-        />
-        <ComboboxList alwaysVisible aria-label="Commands" className="min-h-0 overflow-y-auto p-1.5">
-          {commands.map(({ id, label, kind, icon: Icon, run }) => (
-            <ComboboxItem
-              key={id}
-              value={id}
-              setValueOnClick={false}
-              hideOnClick={false}
-              onClick={() => {
-                onClose();
-                run();
-              }}
-              className="flex items-center gap-3 rounded-md px-3 py-2 data-[active-item]:bg-hover"
-            >
-              <Icon size={15} aria-hidden className="shrink-0 text-dim" />
-              <span className="min-w-0 flex-1 truncate">{label}</span>
-              <span className="text-dim">{kind}</span>
-            </ComboboxItem>
-          ))}
-        </ComboboxList>
-        {commands.length === 0 && <p className="px-4 py-6 text-center text-dim">Nothing is like that.</p>}
-      </ComboboxProvider>
-    </Dialog>
+    />
   );
 }
 
