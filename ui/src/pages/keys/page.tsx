@@ -3,7 +3,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import { ListPlus, Plus, X } from 'lucide-react';
-import { type KeyView, oneKey, statesOf, tagsOf, useKeyPages } from '../../keys.ts';
+import { type EffectiveLimits, type KeyView, oneKey, statesOf, tagsOf, useKeyPages } from '../../keys.ts';
 import { Budgets, budgetsOf, Spent } from '../../parts/budgets.tsx';
 import { pathWith } from '../../parts/copy-as.tsx';
 import { limitWords } from '../../parts/limits.ts';
@@ -168,7 +168,9 @@ function KeyTable({ keys, open, onOpen, onTag }: KeyTableProps) {
             </span>
           </td>
           <td className="max-w-56 truncate text-dim">{key.models?.join(', ') ?? 'all'}</td>
-          <td className="min-w-44 whitespace-normal text-dim">{limitWords(key.effective.limits) || 'none'}</td>
+          <td className="text-dim">
+            <LimitsOf limits={key.effective.limits} />
+          </td>
           <td className="min-w-44">
             <Budgets uses={budgetsOf(key.effective)} filters={{ key: key.hash }} isSmall />
           </td>
@@ -185,6 +187,11 @@ function KeyTable({ keys, open, onOpen, onTag }: KeyTableProps) {
       ))}
     </Table>
   );
+}
+
+function LimitsOf({ limits }: { limits: EffectiveLimits }) {
+  const words = limitWords(limits);
+  return words ? <span className="block min-w-40 whitespace-normal">{words}</span> : 'none';
 }
 
 const TONES: Record<KeyView['state'], Tone> = { active: 'good', disabled: 'quiet', expired: 'warn', revoked: 'bad' };
