@@ -48,7 +48,7 @@ export function createDailySums({ store, clock }: DailySumsOptions): DailySums {
   async function build(start: number, signal: AbortSignal | undefined): Promise<boolean> {
     const day = { start, build: randomUUID() };
     if (!(await store.call('claimDay', { ...step(day), now: store.now() }))) return false;
-    if (!(await writersEnded())) return false;
+    if (!(await writersEnded(signal))) return false;
     for (;;) {
       const deleted = await store.call('clearDay', { ...step(day), limit: BATCH_ROWS });
       if (deleted === undefined || signal?.aborted) return false;
@@ -75,12 +75,12 @@ export function createDailySums({ store, clock }: DailySumsOptions): DailySums {
   }
 
   /** Waits for transactions that may have changed an hour of the day before the claim and will not see it. */
-  async function writersEnded(): Promise<boolean> {
+  async function writersEnded(signal: AbortSignal | undefined): Promise<boolean> {
     if (store.engine !== 'postgres') return true;
     let open: string[] = await store.call('sumWriters', {});
     for (let look = 0; open.length > 0; look++) {
-      if (look === MAX_WRITERS_LOOKS) return false;
-      await sleep(clock, WRITERS_INTERVAL_MS);
+      if (look === MAX_WRITERS_LOOKS || signal?.aborted) return false;
+      await sleep(clock, WRITERS_INTERVAL_MS, signal);
       const still = new Set(await store.call('sumWriters', {}));
       open = open.filter((id) => still.has(id));
     }

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import fc from 'fast-check';
-import { systemClock } from '../../src/core/clock.ts';
+import { type Clock, systemClock } from '../../src/core/clock.ts';
 import { startDailySums } from '../../src/gateway/daily-sums.ts';
 import type { Row } from '../../src/store/operation.ts';
 import type { UsageSumsQuery } from '../../src/store/operations/usage-sums.ts';
@@ -542,6 +542,34 @@ forEachStore((name, open) => {
         rows.map(({ requests }) => requests),
         [2],
       );
+    });
+
+    test(`a run that waits for a transaction ends when it is aborted (${name})`, async (context) => {
+      const store = await open(context, RAW_SQL);
+      await add(store, [rowOf(VIDEO)]);
+      const late = rawSql(
+        store,
+        'DO $$ BEGIN UPDATE usage_hour SET requests = requests + 1; PERFORM pg_sleep(1); END $$',
+      );
+      while ((await store.call('sumWriters', {})).length === 0) await nextTurn();
+      const ending = new AbortController();
+      let hasWaited = () => {};
+      const waited = new Promise<void>((resolve) => {
+        hasWaited = resolve;
+      });
+      // Its time stands still, as that of a wait which is long.
+      const clock: Clock = {
+        ...systemClock,
+        after() {
+          hasWaited();
+          return () => {};
+        },
+      };
+      const days = createDailySums({ store, clock }).run(ending.signal);
+      await waited;
+      ending.abort();
+      assert.equal(await days, 0);
+      await late;
     });
   }
 });

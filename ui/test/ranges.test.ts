@@ -112,7 +112,10 @@ for (const [theme, width] of [
       .waitFor();
     const asked = new URL(page.url()).searchParams;
     assert.equal(asked.get('model'), 'sandbox/echo');
-    assert.equal((Date.parse(asked.get('to') ?? '') - Date.parse(asked.get('from') ?? '')) / HOUR_MS, 1);
+    assert.equal(
+      (Date.parse(asked.get('started_to') ?? '') - Date.parse(asked.get('started_from') ?? '')) / HOUR_MS,
+      1,
+    );
     // With that of the head.
     assert.equal(await page.getByRole('region', { name: 'Requests' }).getByRole('row').count(), 3);
     await page.goBack();
