@@ -8,6 +8,8 @@ import { join, resolve } from 'node:path';
 import { root } from './install.mjs';
 import { runsAlone } from './suites.mjs';
 
+/** After its last test a group ends, also where a hook that hung has left something open. */
+const END_MS = 20_000;
 /** Large enough to save most of the imports, small enough to keep all cores busy to the end. */
 const FILES_PER_GROUP = 36;
 
@@ -29,13 +31,14 @@ export function writeGroups(files) {
 }
 
 /** `require` loads a file within its suite; a file that `import` loads would not know the suite. */
-export function groupProgram(files) {
+export function groupProgram(files, endMs = END_MS) {
   const suites = files.map(
     (file) => `suite(${JSON.stringify(file)}, () => void require(${JSON.stringify(resolve(root, file))}));`,
   );
   const head = [
-    "import { suite } from 'node:test';",
+    "import { after, suite } from 'node:test';",
     "import { createRequire } from 'node:module';",
+    `after(() => void setTimeout(() => process.exit(), ${endMs}).unref());`,
     'const require = createRequire(import.meta.url);',
   ];
   return `${[...head, ...suites].join('\n')}\n`;

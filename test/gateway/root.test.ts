@@ -47,7 +47,7 @@ test("a query parameter that a route of the gateway's own API does not have is r
     ['/v1/key?verbose=1', 'Unknown query parameter "verbose"; it takes none.', 'verbose'],
     [
       '/v1/videos?limit=1&state=failed',
-      /"state"; it takes limit, order, after, status, model, search, total, format\./,
+      /"state"; it takes limit, order, after, status, model, search, .*total, format\./,
       'state',
     ],
   ] as const;

@@ -1,7 +1,7 @@
 /** Groups of test files that share a process: every file runs once, and hooks concern nothing but the tests of their file. */
 
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,7 +9,7 @@ import { test } from 'node:test';
 
 interface Groups {
   writeGroups(files: string[]): { programs: string[]; remove(): void };
-  groupProgram(files: string[]): string;
+  groupProgram(files: string[], endMs?: number): string;
 }
 
 interface Suites {
@@ -62,4 +62,24 @@ test('${name} 2', () => {});`;
     [`before ${name} 1`, `before ${name} 2`, 'after'].map((line) => `${name}: ${line}`),
   );
   assert.deepEqual(lines, expected);
+});
+
+test('a group ends where something is left open, and its failures are told', async (context) => {
+  const { groupProgram } = await script('groups');
+  const folder = mkdtempSync(join(tmpdir(), 'polygate groups-'));
+  context.after(() => rmSync(folder, { recursive: true }));
+  const file = join(folder, 'open.ts');
+  const text = `import { createServer } from 'node:net';
+import { test } from 'node:test';
+createServer().listen(0);
+test('passes', () => {});
+test('fails', () => { throw new Error('as it should'); });`;
+  writeFileSync(file, text);
+  const group = join(folder, 'group.mjs');
+  writeFileSync(group, groupProgram([file], 100));
+  const { NODE_TEST_CONTEXT: _, ...env } = process.env;
+  const options = { encoding: 'utf8', env, timeout: 30_000 } as const;
+  const { status, stdout } = spawnSync(process.execPath, ['--test', '--test-reporter=spec', group], options);
+  assert.equal(status, 1, stdout);
+  assert.match(stdout, /✔ passes[\s\S]*✖ fails/);
 });
