@@ -96,14 +96,23 @@ function SessionTable({ lines, newestOf, onOpen }: SessionTableProps) {
             <Time at={line.last_at} />
           </td>
           <td>
-            <button type="button" className="block max-w-44 truncate text-left font-medium" {...rowProps(line.session)}>
+            <button
+              type="button"
+              title={line.session}
+              className="block max-w-44 truncate text-left font-medium"
+              {...rowProps(line.session)}
+            >
               {line.session}
             </button>
           </td>
           {isOperator && (
-            <td className="max-w-24 truncate">{line.keys.map(({ hash, name }) => name ?? hash).join(', ')}</td>
+            <td className="max-w-24 truncate" title={namesOf(line.keys)}>
+              {namesOf(line.keys)}
+            </td>
           )}
-          <td className="max-w-32 truncate text-dim">{line.models.join(', ')}</td>
+          <td className="max-w-32 truncate text-dim" title={line.models.join(', ')}>
+            {line.models.join(', ')}
+          </td>
           <td className="number">{formatCount(line.requests)}</td>
           <td className={`number ${line.failures > 0 ? 'text-bad' : 'text-dim'}`}>{formatCount(line.failures)}</td>
           <td className={`number ${line.partial > 0 ? 'text-warn' : 'text-dim'}`}>{formatCount(line.partial)}</td>
@@ -123,6 +132,8 @@ function SessionTable({ lines, newestOf, onOpen }: SessionTableProps) {
     </Table>
   );
 }
+
+const namesOf = (keys: SessionLine['keys']): string => keys.map(({ hash, name }) => name ?? hash).join(', ');
 
 function sumOfRequests(lines: readonly SessionLine[]): number {
   return lines.reduce((sum, { requests }) => sum + requests, 0);
