@@ -67,10 +67,11 @@ interface OwnPage extends CountedPage {
 
 const LIMIT = 24;
 const LOOK_EVERY_MS = 3000;
+const NEW_ONES_EVERY_MS = 10_000;
 
 export const isOpen = ({ status }: VideoTask): boolean => status === 'queued' || status === 'in_progress';
 
-/** Newest first; asked again while one of them is not finished. */
+/** Newest first; asked again, soon while one of them is not finished. */
 export function useVideos({ key, ...filters }: VideoFilters) {
   const { isOperator } = useSession();
   return useInfiniteQuery({
@@ -85,7 +86,10 @@ export function useVideos({ key, ...filters }: VideoFilters) {
       return { ...page, next: hasMore ? (last ?? null) : null };
     },
     getNextPageParam: ({ next }) => next ?? undefined,
-    refetchInterval: ({ state }) => (state.data?.pages.some(({ data }) => data.some(isOpen)) ? LOOK_EVERY_MS : false),
+    refetchInterval: ({ state: { data } }) => {
+      if (data?.pages.some((page) => page.data.some(isOpen))) return LOOK_EVERY_MS;
+      return data?.pages.length === 1 ? NEW_ONES_EVERY_MS : false;
+    },
   });
 }
 

@@ -61,11 +61,12 @@ export interface ReceiverFigures {
 
 const LOOK_EVERY_MS = 3000;
 const FIGURES_EVERY_MS = 15_000;
+const NEW_ONES_EVERY_MS = 10_000;
 const REPLAY_LOOK_EVERY_MS = 500;
 /** A receiver has less time to answer. */
 const REPLAY_LOOKS = 60;
 
-/** Newest first; asked again while one of them is on its way. */
+/** Newest first; asked again, soon while one of them is on its way. */
 export function useDeliveries({ key, ...filters }: DeliveryFilters) {
   const { isOperator } = useSession();
   return useInfiniteQuery({
@@ -78,8 +79,10 @@ export function useDeliveries({ key, ...filters }: DeliveryFilters) {
         : bodyOf(api.GET('/v1/self/deliveries', { params: { query } }));
     },
     getNextPageParam: ({ next }) => next ?? undefined,
-    refetchInterval: ({ state }) =>
-      state.data?.pages.some(({ data }) => data.some((one) => one.state === 'pending')) ? LOOK_EVERY_MS : false,
+    refetchInterval: ({ state: { data } }) => {
+      if (data?.pages.some((page) => page.data.some((one) => one.state === 'pending'))) return LOOK_EVERY_MS;
+      return data?.pages.length === 1 ? NEW_ONES_EVERY_MS : false;
+    },
   });
 }
 
