@@ -2,14 +2,9 @@
 
 import { Type } from 'typebox';
 import { GatewayError } from '../core/errors.ts';
+import type { CreatedBetween } from '../store/list-search.ts';
 import { parseMoment } from '../usage/report.ts';
 import type { Parameter } from './openapi/operation.ts';
-
-/** Unix milliseconds; `to` is exclusive. */
-export interface CreatedSpan {
-  from?: number;
-  to?: number;
-}
 
 export const CREATED_PARAMETERS: readonly Parameter[] = [
   { name: 'from', schema: Type.String(), description: 'ISO time from which on they were created.' },
@@ -17,9 +12,9 @@ export const CREATED_PARAMETERS: readonly Parameter[] = [
 ];
 
 /** Throws `invalid_request` that names the parameter. */
-export function readCreatedSpan(query: URLSearchParams): CreatedSpan {
+export function readCreatedSpan(query: URLSearchParams): CreatedBetween {
   const [from, to] = [query.get('from'), query.get('to')];
-  const span = {
+  const span: CreatedBetween = {
     ...(from !== null && { from: parseMoment('from', from) }),
     ...(to !== null && { to: parseMoment('to', to) }),
   };
