@@ -35,6 +35,7 @@ try {
   const files = readdirSync(join(uiFolder, 'test')).filter(
     (file) => file.endsWith('.test.ts') && (words.length === 0 || words.some((word) => file.includes(word))),
   );
+  if (files.length === 0) throw new Error(`No file in ui/test has ${words.join(' or ')} in its name.`);
   await testPages(
     node,
     files.map((file) => `ui/test/${file}`),
