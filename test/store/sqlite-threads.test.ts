@@ -84,8 +84,13 @@ describe('the reader', () => {
     const held = store.call('pause', { milliseconds: 500 });
     const read = store.call('get', { subject: 'a' });
     clock.advance(51);
+    assert.equal(threads(), 2, 'a reader is not started for a short delay');
+    clock.advance(200);
     assert.equal(await read, 1);
     assert.equal(threads(), 3, 'a writer that is held up has a reader beside it');
+    const second = store.call('get', { subject: 'a' });
+    clock.advance(51);
+    assert.equal(await second, 1, 'a reader that runs is asked soon');
     await held;
     await threadsBecome(2, clock);
     assert.equal(await store.call('scan', {}), 1);

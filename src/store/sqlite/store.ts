@@ -17,8 +17,10 @@ import { createWorker, type StoreThread } from './worker.ts';
 const MIN_SQLITE_VERSION = [3, 51, 3];
 /** Default wait for the lock of another process. */
 const LOCK_TIMEOUT_MS = 5000;
-/** Time that a short read waits for the writer, which may wait for the disk or for another process. */
+/** Time that a short read waits for the writer, which may wait for the disk or for another process, while a reader runs. */
 const READ_PATIENCE_MS = 50;
+/** The same where a reader must start first: that takes as long on a busy machine, and its processor time. */
+const START_PATIENCE_MS = 250;
 const HELD_UP = Symbol('held up');
 /** Default of `readerIdleMs`: a thread holds 12 MB. */
 const READER_IDLE_MS = 10_000;
@@ -82,8 +84,9 @@ export async function openSqlite(options: SqliteOptions): Promise<Store> {
     if (!operation) throw new Error(`no operation ${name}`);
     const [writer, reader] = [writers[operation.database], readers[operation.database]];
     if (operation.writes) return writer.call(name, parameters);
-    if (operation.scans || writer.busyMs() > READ_PATIENCE_MS) return reader.call(name, parameters);
-    return readPatiently(name, parameters, { writer, reader, clock });
+    const patienceMs = reader.isRunning() ? READ_PATIENCE_MS : START_PATIENCE_MS;
+    if (operation.scans || writer.busyMs() > patienceMs) return reader.call(name, parameters);
+    return readPatiently(name, parameters, { writer, reader, clock, patienceMs });
   }
 
   let closed: Promise<void> | undefined;
@@ -124,10 +127,10 @@ export async function openSqlite(options: SqliteOptions): Promise<Store> {
 async function readPatiently(
   name: string,
   parameters: unknown,
-  { writer, reader, clock }: { writer: StoreThread; reader: StoreThread; clock: Clock },
+  { writer, reader, clock, patienceMs }: { writer: StoreThread; reader: StoreThread; clock: Clock; patienceMs: number },
 ): Promise<unknown> {
   const { promise: heldUp, resolve } = Promise.withResolvers<typeof HELD_UP>();
-  const cancel = clock.after(READ_PATIENCE_MS, () => resolve(HELD_UP));
+  const cancel = clock.after(patienceMs, () => resolve(HELD_UP));
   try {
     const result = await Promise.race([writer.call(name, parameters), heldUp]);
     if (result !== HELD_UP) return result;

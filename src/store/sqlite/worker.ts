@@ -20,6 +20,8 @@ export interface StoreThread {
   call(name: string, parameters: unknown): Promise<unknown>;
   /** Time for which there have been calls without a result, in milliseconds. */
   busyMs(): number;
+  /** Whether a call needs no start of the thread. */
+  isRunning(): boolean;
   /** Serves calls that arrive at the port; closes it when the thread ends, or at once if it does not run. */
   attach(port: MessagePort): void;
   /** Lets the thread collect its memory; resolves when it has, or has ended. */
@@ -93,6 +95,7 @@ export function createWorker(options: StoreThreadOptions, clock: Clock): StoreTh
 
   return {
     busyMs: () => (thread && thread.pending.size > 0 ? clock.monotonic() - thread.pending.since : 0),
+    isRunning: () => thread !== undefined,
     ready: async () => running().ready,
     async call(name, parameters) {
       const { worker, pending } = running();
