@@ -13,6 +13,12 @@ const SLICE_BYTES = 1024 * 1024;
 /** Bytes of a long string that are decoded at once. */
 const PIECE_BYTES = 64 * 1024;
 
+/**
+ * Bytes of a string without escapes that are decoded at once: a string of more than a megabyte is put outside of the heap,
+ * where only a collection of the old generation ends it.
+ */
+const PLAIN_PIECE_BYTES = 512 * 1024;
+
 /** Maximum length of a literal; numbers of upstreams are far shorter. */
 const MAX_LITERAL_BYTES = 1024 * 1024;
 
@@ -150,12 +156,23 @@ async function longString(content: Buffer): Promise<string> {
 }
 
 async function plainString(content: Buffer): Promise<string> {
-  for (let start = 0; start < content.length; start += SLICE_BYTES) {
-    if (hasControlByte(content.subarray(start, start + SLICE_BYTES)))
-      throw new SyntaxError('Bad control character in string literal');
+  let text = '';
+  for (let start = 0; start < content.length; ) {
+    const end = characterEnd(content, start + PLAIN_PIECE_BYTES);
+    if (hasControlByte(content.subarray(start, end))) throw new SyntaxError('Bad control character in string literal');
+    text += content.toString('utf8', start, end);
+    start = end;
     await yieldToEventLoop();
   }
-  return content.toString('utf8');
+  return text;
+}
+
+/** The position, or the one before it where it would split a character. */
+function characterEnd(content: Buffer, position: number): number {
+  if (position >= content.length) return content.length;
+  let end = position;
+  while (isContinuation(content[end] as number)) end--;
+  return end;
 }
 
 function add(container: Container, value: Json): void {
@@ -172,9 +189,8 @@ function add(container: Container, value: Json): void {
 
 /** Next cut position in a string: after about one piece, never inside an escape or a character. */
 function pieceEnd(content: Buffer, start: number): number {
-  let cut = start + PIECE_BYTES;
-  if (cut >= content.length) return content.length;
-  while (isContinuation(content[cut] as number)) cut--;
+  const cut = characterEnd(content, start + PIECE_BYTES);
+  if (cut === content.length) return cut;
   for (let at = cut - 1; at > cut - LONGEST_ESCAPE; at--) {
     if (content[at] !== BACKSLASH) continue;
     let run = at;
