@@ -32,20 +32,23 @@ export interface Reservations {
 /** Budgets that a gateway tells of, about 80 bytes each: those with the largest amounts. */
 const MAX_TOLD = 1000;
 
+/** Of the form of the text; others are of versions to come. */
+const FORM = 1;
+
 /** Text of bounded length; empty for none. */
 export function encodeReservations(reservations: readonly ReservedBudget[]): string {
   if (reservations.length === 0) return '';
   const isWhole = reservations.length <= MAX_TOLD;
   const told = isWhole ? reservations : reservations.toSorted(byAmount).slice(0, MAX_TOLD);
   const rows = told.map((one) => [budgetName(one), String(one.amount)]);
-  return JSON.stringify({ whole: isWhole, rows });
+  return JSON.stringify({ form: FORM, whole: isWhole, rows });
 }
 
 function byAmount(one: ReservedBudget, other: ReservedBudget): number {
   return one.amount > other.amount ? -1 : 1;
 }
 
-/** Of several gateways; null of one that does not tell. */
+/** Of several gateways; null of one that does not tell. One of a version with another form counts as one that does not. */
 export function decodeReservations(texts: readonly (string | null)[]): Reservations {
   const told = texts.map(decode);
   return {
@@ -63,6 +66,12 @@ export function decodeReservations(texts: readonly (string | null)[]): Reservati
   };
 }
 
+interface ToldText {
+  form: number;
+  whole: boolean;
+  rows: [name: string, amount: string][];
+}
+
 interface Told {
   amounts: ReadonlyMap<string, bigint>;
   isWhole: boolean;
@@ -73,8 +82,8 @@ const UNKNOWN: Told = { amounts: new Map(), isWhole: false };
 
 function decode(text: string | null): Told {
   if (text === '') return NOTHING;
-  if (text === null) return UNKNOWN;
-  const { whole: isWhole, rows } = JSON.parse(text) as { whole: boolean; rows: [string, string][] };
+  const { form, whole: isWhole, rows } = JSON.parse(text ?? '{}') as ToldText;
+  if (form !== FORM) return UNKNOWN;
   return { amounts: new Map(rows.map(([name, amount]) => [name, BigInt(amount)])), isWhole };
 }
 

@@ -60,6 +60,11 @@ forEachStore((name, open) => {
   });
 });
 
+test('a text of a version with another form says that there may be more', () => {
+  const told = decodeReservations([encodeReservations([reservation(2n)]), '{"form":2,"budgets":{}}']);
+  assert.deepEqual(told.of(MONTH), { amount: 2n, isComplete: false });
+});
+
 test('of more than 1,000 budgets the largest amounts are told, and the others are known to be left out', () => {
   const all = Array.from({ length: 1001 }, (_, index) => reservation(BigInt(index + 1), `key-${index}`));
   const text = encodeReservations(all);
