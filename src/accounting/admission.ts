@@ -8,7 +8,7 @@ import type { Reservation } from '../inference/tokens/reservation.ts';
 import type { Key } from '../keys/store.ts';
 import type { Admission, AdmissionRequest, LimitKeeper } from '../limits/limits.ts';
 import type { LimitSubject } from '../limits/subjects.ts';
-import type { Period } from '../records/key-settings.ts';
+import type { Reservations } from '../records/reservations.ts';
 import type { RoutingDecision } from '../routing/decision.ts';
 import type { InferenceCall } from '../routing/inference-call.ts';
 import type { Store } from '../store/store.ts';
@@ -20,6 +20,8 @@ export interface AdmissionControlOptions {
   recorder: Recorder;
   limits: LimitKeeper;
   store: Pick<Store, 'call'>;
+  /** What running requests of other gateways reserve. */
+  readOthers(): Promise<Reservations>;
   /** Unix milliseconds. */
   now(): number;
 }
@@ -41,8 +43,8 @@ export interface AdmissionControl {
   subjects(key: Key): LimitSubject[];
   /** Whether the key or one of its tags has a budget. */
   hasBudget(key: Key): boolean;
-  /** What running requests of this process reserve of the current budget of a key or tag, by its name as a subject; in 1e-12 USD. */
-  reserved(subject: string, period: Period): bigint;
+  /** What running requests reserve of budgets: those of this process as of now, those of others as these last told. */
+  reservations(): Promise<Reservations>;
   /** `x-ratelimit-*` headers of a key. */
   rateLimitHeaders(key: Key, model?: string): Record<string, string>;
   /** Takes a concurrency slot of a key; returns its release. Throws `rate_limit_exceeded`. */
@@ -78,13 +80,27 @@ const RETRY_AFTER_MS = 1000;
 /** Reservation of a task without a known price: it only requires that some budget is left. */
 const UNKNOWN_COST_RESERVATION = 1n;
 
-export function createAdmissionControl({ recorder, limits, store, now }: AdmissionControlOptions): AdmissionControl {
+export function createAdmissionControl({
+  recorder,
+  limits,
+  store,
+  readOthers,
+  now,
+}: AdmissionControlOptions): AdmissionControl {
   return {
     subjects: (key) => limits.subjects(key),
 
     hasBudget: (key) => limits.hasBudget(key),
 
-    reserved: (subject, period) => limits.reserved(subject, period),
+    async reservations() {
+      const others = await readOthers();
+      return {
+        of(budget) {
+          const { amount, isComplete } = others.of(budget);
+          return { amount: amount + limits.reserved(budget), isComplete };
+        },
+      };
+    },
 
     rateLimitHeaders: (key, model = '') => limits.rateLimitHeaders(key, model),
 

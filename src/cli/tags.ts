@@ -6,6 +6,7 @@ import { GatewayError } from '../core/errors.ts';
 import type { Json } from '../core/json/json.ts';
 import { merged } from '../core/json/merge.ts';
 import { encodeTag, keysByTag, knownTags } from '../http/admin/tag-object.ts';
+import { createReservationReader } from '../limits/reservation-reader.ts';
 import { createTagAllotments, type TagAllotments } from '../limits/tag-allotments.ts';
 import type { Allotment } from '../records/key-settings.ts';
 import { parseTag } from '../records/tags.ts';
@@ -46,7 +47,8 @@ async function withTags<Result>(
       const tags = createTagAllotments({ store, config: () => config, now });
       await tags.refresh();
       const counts = keysByTag(await keys.list());
-      const describe = (tag: string) => encodeTag(tag, counts.get(tag) ?? 0, { store, tags, now: now() });
+      const reservations = createReservationReader({ store });
+      const describe = (tag: string) => encodeTag(tag, counts.get(tag) ?? 0, { store, reservations, tags, now: now() });
       return work({ tags, describe, list: () => Promise.all(knownTags(counts, tags).map(describe)) });
     },
     createIfMissing,

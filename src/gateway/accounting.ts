@@ -7,7 +7,9 @@ import type { Config, UsageConfig } from '../config/resolved.ts';
 import { type Clock, every } from '../core/clock.ts';
 import { createLimitKeeper } from '../limits/limits.ts';
 import { createQuota } from '../limits/quota.ts';
+import { createReservationReader } from '../limits/reservation-reader.ts';
 import { createTagAllotments, type TagAllotments } from '../limits/tag-allotments.ts';
+import { encodeReservations } from '../records/reservations.ts';
 import { joinStore, type ProcessRole } from '../store/instance.ts';
 import type { IntentFilter } from '../store/operations/requests.ts';
 import type { Store, StoreOperationName } from '../store/store.ts';
@@ -118,6 +120,8 @@ export async function openAccounting(options: AccountingOptions): Promise<Accoun
   const tags = createTagAllotments({ store, config, now });
   await tags.refresh();
   const limits = createLimitKeeper({ quota, shared: tags.shared, now });
+  instance.tell(() => encodeReservations(limits.reservations()));
+  const readOthers = createReservationReader({ store, instance: instance.id });
 
   function repeat(milliseconds: number, work: () => Promise<void>): () => void {
     let isRunning = false;
@@ -165,7 +169,7 @@ export async function openAccounting(options: AccountingOptions): Promise<Accoun
 
   return {
     instance: instance.id,
-    admission: createAdmissionControl({ recorder, limits, store, now }),
+    admission: createAdmissionControl({ recorder, limits, store, readOthers, now }),
     tags,
     recorder,
     running: { recorder, countRunning: hasJournal ? options.countRunning : undefined },

@@ -19,7 +19,7 @@ import { describeAllotments } from './allotments.ts';
 
 export interface AccountRouteOptions {
   store: Pick<Store, 'call'>;
-  admission: Pick<AdmissionControl, 'subjects' | 'reserved'>;
+  admission: Pick<AdmissionControl, 'subjects' | 'reservations'>;
   /** Their prices, without which a cost is not known. */
   models(): Pick<ModelDirectory, 'providers' | 'routes'>;
   /** Unix milliseconds. */
@@ -68,7 +68,7 @@ export async function keyFacts(
 ): Promise<object> {
   const moment = now();
   const [own, ...shared] = admission.subjects(key) as [LimitSubject, ...LimitSubject[]];
-  const source = { store, reserved: admission.reserved };
+  const source = { store, reservations: admission.reservations };
   const spending = await spendingOf(store, own, moment);
   const uses = await budgetUsesOf(source, own, moment);
   return {

@@ -25,7 +25,13 @@ const limits = (description: string) => byLimit(Type.Integer({ minimum: 1 }), de
 const use = {
   limit: money('what may be spent in the period'),
   spent: money('what is spent'),
-  held: money('what open video tasks, and running requests of the process that answers, may still cost'),
+  held: money(
+    'what open video tasks and running requests may still cost; of other gateways, as of 5 seconds ago at most',
+  ),
+  held_complete: Type.Boolean({
+    description:
+      'Whether every gateway told what its requests hold; otherwise, held may be more: one is of an older version, or holds of more than 1,000 budgets.',
+  }),
   left: money('limit less spent and held, at least 0'),
   resets_at: Type.Union([Type.String({ format: 'date-time' }), Type.Null()], {
     description: 'End of the period; null for total.',

@@ -3,6 +3,7 @@
 import { GatewayError } from '../core/errors.ts';
 import { decimalOf, maxBigInt, minBigInt, moneyOf } from '../core/money.ts';
 import { PERIODS, type Period, periodEnd, periodStart, type SharedAllotments } from '../records/key-settings.ts';
+import { type BudgetPeriod, budgetName, type ReservedBudget } from '../records/reservations.ts';
 import { createMinuteWindow, type MinuteWindow } from './minute-window.ts';
 import type { HeldLimit, Quota } from './quota.ts';
 import { rateLimitFields } from './rate-limit-fields.ts';
@@ -43,8 +44,10 @@ export interface LimitKeeper {
   /** The key and its tags, with what applies to requests of any model. */
   subjects(key: LimitedKey): LimitSubject[];
   hasBudget(key: LimitedKey): boolean;
-  /** What running requests of this process reserve of the current budget of a subject, in 1e-12 USD. */
-  reserved(subject: string, period: Period): bigint;
+  /** What running requests of this process reserve of a budget, in 1e-12 USD. */
+  reserved(budget: BudgetPeriod): bigint;
+  /** All of that. */
+  reservations(): ReservedBudget[];
   /** Takes a concurrency slot of a key and its tags, before the request is read. Returns the release. Throws `rate_limit_exceeded`. */
   enter(key: LimitedKey): Promise<() => void> | (() => void);
   /** Takes one of `most` places of a key for as long as something lasts; returns its release. Throws `rate_limit_exceeded`. */
@@ -77,6 +80,8 @@ type SettleFunction = (used: UsedAmounts) => void;
 
 interface HeldPool {
   pool: ReservationPool;
+  /** Absent of a pool of requests. */
+  budget: BudgetPeriod | undefined;
   basis: object;
   shared: SharedAllotments;
 }
@@ -104,7 +109,7 @@ export function createLimitKeeper({ quota, shared, now }: LimitsOptions): LimitK
     const known = holdings.get(holding.subject);
     if (!known) {
       const pool = createReservationPool({ holding, quota, slice });
-      holdings.set(holding.subject, { pool, basis, shared: shared() });
+      holdings.set(holding.subject, { pool, budget: holding.budget, basis, shared: shared() });
       return pool;
     }
     if (known.basis !== basis || known.shared !== shared()) {
@@ -177,7 +182,7 @@ export function createLimitKeeper({ quota, shared, now }: LimitsOptions): LimitK
     const limit = moneyOf(text);
     const budget = { subject: name, period, startsAt };
     const slice = limit / BigInt(Math.max(1, Math.floor(1000 / quota.slice(1000))));
-    const money = poolOf({ subject: poolName(name, period, startsAt), limit, budget }, slice, basis);
+    const money = poolOf({ subject: budgetName(budget), limit, budget }, slice, basis);
     const whole = await money.admit(cost);
     if (whole) return { cost, settle: (used) => whole.settle(used.cost) };
     const share = partialReservation(money.left, request.minCost, cost);
@@ -231,7 +236,10 @@ export function createLimitKeeper({ quota, shared, now }: LimitsOptions): LimitK
   }
 
   function forgetEnded(): void {
-    for (const name of holdings.keys()) if (isPeriodOver(name, now())) holdings.delete(name);
+    const moment = now();
+    for (const [name, { budget }] of holdings) {
+      if (budget && budget.startsAt < periodStart(budget.period, moment)) holdings.delete(name);
+    }
   }
 
   return {
@@ -244,8 +252,15 @@ export function createLimitKeeper({ quota, shared, now }: LimitsOptions): LimitK
 
     hasBudget: (key) => hasBudget(key, shared()),
 
-    reserved: (subject, period) =>
-      holdings.get(poolName(subject, period, periodStart(period, now())))?.pool.reserved ?? 0n,
+    reserved: (budget) => holdings.get(budgetName(budget))?.pool.reserved ?? 0n,
+
+    reservations() {
+      const reservations: ReservedBudget[] = [];
+      for (const { pool, budget } of holdings.values()) {
+        if (budget && pool.reserved > 0n) reservations.push({ ...budget, amount: pool.reserved });
+      }
+      return reservations;
+    },
 
     enter: (key) => (isUnlimited(key, shared()) ? noop : admitAllConcurrent(ownSubjects(key, shared()))),
 
@@ -280,14 +295,4 @@ function getOrCreate<Value>(map: Map<string, Value>, name: string, make: () => V
   const made = make();
   map.set(name, made);
   return made;
-}
-
-function poolName(subject: string, period: Period, startsAt: number): string {
-  return `${subject} ${period} ${startsAt}`;
-}
-
-/** Whether a pool belongs to a budget period that has ended. */
-function isPeriodOver(name: string, now: number): boolean {
-  const [, , period = '', startsAt] = /^(.*) (day|week|month) (\d+)$/.exec(name) ?? [];
-  return startsAt !== undefined && Number(startsAt) < periodStart(period as Period, now);
 }

@@ -1,6 +1,6 @@
 /** Quota source: a single gateway takes a whole limit, gateways that share a store take slices of it. */
 
-import type { Period } from '../records/key-settings.ts';
+import type { BudgetPeriod } from '../records/reservations.ts';
 import type { Store } from '../store/store.ts';
 
 export interface Window {
@@ -15,7 +15,7 @@ export interface HeldLimit {
   subject: string;
   limit: bigint;
   /** Budget whose spending counts against the limit, in addition to holds. */
-  budget?: { subject: string; period: Period; startsAt: number };
+  budget?: BudgetPeriod;
 }
 
 export interface Quota {

@@ -8,6 +8,8 @@ import type { Store } from './store.ts';
 
 export interface Instance {
   readonly id: string;
+  /** What running requests reserve of budgets, which each heartbeat tells; before the first call, nothing. */
+  tell(reservations: () => string): void;
   /** Stops the heartbeat and releases the holds of this instance. */
   close(): Promise<void>;
 }
@@ -36,8 +38,12 @@ export async function joinStore(
   { role = 'sole', id = randomUUID(), clock = systemClock }: JoinOptions = {},
 ): Promise<Instance> {
   const owns = store.engine === 'sqlite' && role !== 'worker';
-  const sendHeartbeat = (exclusive = owns && role === 'sole') =>
-    store.call('heartbeat', { id, version, now: store.now(), until: store.now() + INSTANCE_TTL_MS, exclusive });
+  let reservations = () => '';
+  const sendHeartbeat = (exclusive = owns && role === 'sole') => {
+    const now = store.now();
+    const beat = { id, version, reservations: reservations(), now, until: now + INSTANCE_TTL_MS, exclusive };
+    return store.call('heartbeat', beat);
+  };
   if (owns) await preserveJobDelays(store, log);
   // Whoever owns the store comes before its workers, so that all instances there are belong to the dead.
   await sendHeartbeat(owns);
@@ -49,6 +55,9 @@ export async function joinStore(
   const stop = repeat(clock, beat);
   return {
     id,
+    tell(source) {
+      reservations = source;
+    },
     async close() {
       stop();
       // The only instance leaves its last heartbeat, from which the next start detects a clock change.

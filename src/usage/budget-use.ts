@@ -2,6 +2,7 @@
 
 import { maxBigInt, moneyOf } from '../core/money.ts';
 import { type Budgets, PERIODS, type Period, periodEnd, periodStart } from '../records/key-settings.ts';
+import type { Reservations, ReservedAmount } from '../records/reservations.ts';
 import type { Store } from '../store/store.ts';
 
 /** Money is in 1e-12 USD. */
@@ -11,6 +12,8 @@ export interface BudgetUse {
   spent: bigint;
   /** What open video tasks and running requests may still cost. */
   held: bigint;
+  /** Whether every gateway told what its requests hold; otherwise it may be more, and less is left. */
+  isHeldComplete: boolean;
   left: bigint;
   /** Unix milliseconds; absent for `total`. */
   endsAt?: number;
@@ -18,12 +21,12 @@ export interface BudgetUse {
 
 export interface BudgetSource {
   store: Pick<Store, 'call'>;
-  /** What running requests of this process reserve; absent where none run. */
-  reserved?(subject: string, period: Period): bigint;
+  /** What running requests reserve. */
+  reservations(): Promise<Reservations>;
 }
 
 export async function budgetUsesOf(
-  { store, reserved }: BudgetSource,
+  { store, reservations }: BudgetSource,
   { name: subject, budgets }: { name: string; budgets: Budgets },
   now: number,
 ): Promise<BudgetUse[]> {
@@ -31,12 +34,14 @@ export async function budgetUsesOf(
     budgets[period] === undefined ? [] : [{ period, startsAt: periodStart(period, now) }],
   );
   if (periods.length === 0) return [];
-  // Before the store is asked: what is settled meanwhile is rather shown as held and spent than as neither.
-  const running = new Map(periods.map(({ period }) => [period, reserved?.(subject, period) ?? 0n]));
+  // Before spending is read: what is settled meanwhile is rather shown as held and spent than as neither.
+  const reserved = await reservations();
+  const running = new Map(periods.map((one) => [one.period, reserved.of({ subject, ...one })]));
   const uses = await store.call('budgetUse', { subject, periods });
-  return uses.map(({ period: name, spent, held }) => {
-    const period = name as Period;
-    return useOf(period, budgets[period] as string, { spent, held: held + (running.get(period) ?? 0n) }, now);
+  return uses.map(({ period, spent, held }) => {
+    const { amount, isComplete } = running.get(period) as ReservedAmount;
+    const amounts = { spent, held: held + amount, isHeldComplete: isComplete };
+    return useOf(period, budgets[period] as string, amounts, now);
   });
 }
 
@@ -44,18 +49,18 @@ export async function budgetUsesOf(
 export function unusedBudgets(budgets: Budgets, now: number): BudgetUse[] {
   return PERIODS.flatMap((period) => {
     const text = budgets[period];
-    return text === undefined ? [] : [useOf(period, text, { spent: 0n, held: 0n }, now)];
+    return text === undefined ? [] : [useOf(period, text, { spent: 0n, held: 0n, isHeldComplete: true }, now)];
   });
 }
 
 function useOf(
   period: Period,
   text: string,
-  { spent, held }: Pick<BudgetUse, 'spent' | 'held'>,
+  { spent, held, isHeldComplete }: Pick<BudgetUse, 'spent' | 'held' | 'isHeldComplete'>,
   now: number,
 ): BudgetUse {
   const limit = moneyOf(text);
   const endsAt = periodEnd(period, now);
   const left = maxBigInt(0n, limit - spent - held);
-  return { period, limit, spent, held, left, ...(endsAt !== undefined && { endsAt }) };
+  return { period, limit, spent, held, isHeldComplete, left, ...(endsAt !== undefined && { endsAt }) };
 }

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import type { ServerResponse } from 'node:http';
 import { after, before } from 'node:test';
 import type { Json } from '../../src/core/json/json.ts';
+import { estimateTokens } from '../../src/inference/tokens/estimate.ts';
 import { WIRES } from '../faults/wires.ts';
 import {
   answerEvents,
@@ -133,6 +134,49 @@ for (const stream of [false, true]) {
     },
   );
 }
+
+/** Whether a character of a text is cheap, by its place from 0 to 1; the others are dear. */
+const LAYOUTS: Record<string, (place: number) => boolean> = {
+  'cheap where each eighth begins': (place) => (place * 8) % 1 < 0.135,
+  'cheap where each eighth ends': (place) => (place * 8) % 1 > 0.865,
+  'cheap and dear in turn, 512 times': (place) => (place * 512) % 1 < 0.5,
+  'cheap at both ends': (place) => place < 0.1 || place > 0.9,
+};
+const CHARACTERS = 1_000_000;
+/** A text of so many characters is counted whole. */
+const COUNTED_CHARACTERS = 100_000;
+
+attack(
+  AREA,
+  {
+    by: 'key holder',
+    attempt: `leaving after ${CHARACTERS} characters, ${Object.keys(LAYOUTS).length} ways of cheap ones where a sample might look and dear ones elsewhere`,
+    bound: 'charged within 25 % of what is counted of the same text in small parts',
+  },
+  async () => {
+    const shares: number[] = [];
+    for (const [name, isCheap] of Object.entries(LAYOUTS)) {
+      let text = scene('hang');
+      while (text.length < CHARACTERS) text += isCheap(text.length / CHARACTERS) ? 'a' : '🙂';
+      const parts = Array.from({ length: Math.ceil(text.length / COUNTED_CHARACTERS) }, (_, index) => ({
+        type: 'text' as const,
+        text: text.slice(index * COUNTED_CHARACTERS, (index + 1) * COUNTED_CHARACTERS),
+      }));
+      const counted = estimateTokens({ stream: false, turns: [{ role: 'user', parts }], tools: [], dropped: [] });
+      const asked = upstream.calls.length;
+      const leaving = new AbortController();
+      const left = assert.rejects(ask(gateway, { protocol: 'chat', model: 'a/m', text, signal: leaving.signal }));
+      while (upstream.calls.length === asked) await new Promise((resolve) => setTimeout(resolve, 5));
+      leaving.abort();
+      await left;
+      const record = await recordOf(gateway.url, (await nextLeft()).requestId);
+      const share = record.tokens_prompt / counted;
+      assert.ok(Math.abs(share - 1) <= 0.25, `${name}: ${record.tokens_prompt} of ${counted} tokens`);
+      shares.push(Math.round(share * 100));
+    }
+    return `${Math.min(...shares)} to ${Math.max(...shares)} %`;
+  },
+);
 
 /** Lines of the log about clients that left, as far as they were looked at. */
 const seen: Json[] = [];

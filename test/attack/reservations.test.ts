@@ -15,11 +15,12 @@ import {
   type TestUpstream,
   type UpstreamCall,
 } from '../gateway/harness.ts';
-import { headersWith } from '../gateway/usage-client.ts';
+import { get, headersWith } from '../gateway/usage-client.ts';
 import { attack } from './attack.ts';
 import { numberIn, READERS, type Reader, type Told, tellAll } from './readers.ts';
 
 const POOR_KEY = 'sk-test-poor-0123456789';
+const COMPACTING_KEY = 'sk-test-compacting-0123456789';
 const FREE_KEY = 'sk-test-free-0123456789';
 const IDS: ProtocolId[] = ['chat', 'messages', 'generate'];
 const TYPES = { chat: 'openai-compatible', messages: 'anthropic', generate: 'google' };
@@ -56,6 +57,9 @@ const upstreams: Partial<Record<ProtocolId, TestUpstream>> = {};
 let gateway: TestGateway;
 /** Settles when requests that are held together may end. */
 const held = Promise.withResolvers<void>();
+/** Compacts when it may, and says that it took 4,000 tokens of output. */
+let compactions: TestUpstream;
+const compacted = Promise.withResolvers<void>();
 
 before(async () => {
   for (const id of IDS) {
@@ -64,6 +68,12 @@ before(async () => {
       answerJson(response, ANSWERS[id]);
     });
   }
+  compactions = await startUpstream(async (_call, response) => {
+    await compacted.promise;
+    const output = [{ type: 'compaction', id: 'cmp_1', encrypted_content: 'opaque' }];
+    const usage = { input_tokens: 0, output_tokens: 4000, total_tokens: 4000 };
+    answerJson(response, { id: 'resp_1', object: 'response.compaction', created_at: 1, output, usage });
+  });
   const pricing = 'pricing: { prompt: "0", completion: "0.00001" }';
   // The two may say a million tokens at once, 10 USD; of the third nobody knows how many.
   const models = `[{ id: cheap, max_completion_tokens: 1000000, ${pricing} }, { id: dear, max_completion_tokens: 1000000, ${pricing} }, { id: unknown, ${pricing} }]`;
@@ -71,8 +81,12 @@ before(async () => {
     const version = id === 'chat' ? '/v1' : '';
     return `  ${id}: { type: ${TYPES[id]}, api_key: k, base_url: "${upstreams[id]?.url}${version}", models: ${models} }`;
   });
+  providers.push(
+    `  responses: { type: openai, api_key: k, base_url: "${compactions.url}/v1", models: [{ id: cheap, ${pricing} }] }`,
+  );
   gateway = await startTestGateway(`providers:\n${providers.join('\n')}`, {
     keys: [
+      `{ name: compacting, key: ${COMPACTING_KEY}, budgets: { day: "${BUDGET}" } }`,
       `{ name: poor, key: ${POOR_KEY}, models: ["*/cheap", "*/unknown"], budgets: { day: "${BUDGET}" } }`,
       `{ name: free, key: ${FREE_KEY} }`,
     ],
@@ -81,7 +95,7 @@ before(async () => {
 
 after(async () => {
   await gateway.close();
-  for (const upstream of Object.values(upstreams)) await upstream.close();
+  for (const upstream of [compactions, ...Object.values(upstreams)]) await upstream.close();
 });
 
 /** A plain question without a limit, as members. */
@@ -212,6 +226,36 @@ attack(
     assert.ok(cost <= BUDGET, `${cost} USD`);
     assert.ok(limits.length >= 3, `${limits}`);
     return `${limits.length} sent with limits that cost ${cost.toFixed(4)} USD, ${refused} refused`;
+  },
+);
+
+attack(
+  'reservations',
+  {
+    by: 'key holder',
+    attempt: '20 compactions at once, which no limit bounds, by a key with a budget of 0.10 USD',
+    bound: 'each reserves 4096 tokens of output, so that 2 are sent; the rest gets 402',
+  },
+  async () => {
+    const wishes = Array.from({ length: 20 }, () =>
+      post(
+        `${gateway.url}/v1/responses/compact`,
+        { model: 'responses/cheap', input: 'Hi' },
+        headersWith('chat', COMPACTING_KEY),
+      ),
+    );
+    let ended = 0;
+    for (const wish of wishes) void wish.then(() => ended++);
+    while (ended + compactions.calls.length < wishes.length) await new Promise(setImmediate);
+    const sent = compactions.calls.length;
+    compacted.resolve();
+    const responses = await Promise.all(wishes);
+    await Promise.all(responses.map((response) => response.text()));
+    const statuses = responses.map(({ status }) => status);
+    assert.deepEqual([sent, statuses.filter((status) => status === 402).length], [2, 18]);
+    const { data } = (await get(gateway.url, '/v1/key', COMPACTING_KEY)).body;
+    assert.ok(data.usage <= BUDGET, `${data.usage} USD`);
+    return `${sent} sent, ${data.usage} USD`;
   },
 );
 

@@ -78,7 +78,17 @@ describe('a key', () => {
       spent: { day: '0', week: '0', month: '0', total: '0' },
       effective: {
         limits: {},
-        budgets: { month: { limit: '12.5', spent: '0', held: '0', left: '12.5', resets_at: resetsAt, from: 'key' } },
+        budgets: {
+          month: {
+            limit: '12.5',
+            spent: '0',
+            held: '0',
+            held_complete: true,
+            left: '12.5',
+            resets_at: resetsAt,
+            from: 'key',
+          },
+        },
         tags: {},
       },
       state: 'active',

@@ -57,7 +57,7 @@ test('a key shows what applies to it, with its origin, and what it has spent to 
       requests_per_minute: { limit: 60, from: 'defaults' },
       concurrent_requests: { limit: 4, from: 'key' },
     });
-    const used = { spent: SPENT, held: '0' };
+    const used = { spent: SPENT, held: '0', held_complete: true };
     assert.deepEqual(budgetsOf(view.effective), {
       day: { limit: '400000', ...used, left: '276543.999999999999', from: 'key' },
       month: { limit: '900000', ...used, left: '776543.999999999999', from: 'defaults' },
@@ -74,7 +74,7 @@ test('a key shows what applies to it, with its origin, and what it has spent to 
   assert.deepEqual(shared, own.tags);
   assert.deepEqual(shared['team=search'].limits, { concurrent_requests: 20 });
   assert.deepEqual(shared['team=search'].budgets.total, {
-    ...{ limit: '800000', spent: SPENT, held: '0', left: '676543.999999999999', resets_at: null },
+    ...{ limit: '800000', spent: SPENT, held: '0', held_complete: true, left: '676543.999999999999', resets_at: null },
   });
 });
 
@@ -96,7 +96,14 @@ test('a key is told what it may do', async () => {
 test('new keys, one or several, have the budgets of the defaults, unused', async () => {
   const { data: one, key } = await admin('POST', '/keys', { name: 'one', budgets: { total: '5' } });
   const [{ data: several }] = (await admin('POST', '/keys/bulk', { keys: [{ name: 'several' }] })).data;
-  const unused = (limit: string, from: string) => ({ limit, spent: '0', held: '0', left: limit, from });
+  const unused = (limit: string, from: string) => ({
+    limit,
+    spent: '0',
+    held: '0',
+    held_complete: true,
+    left: limit,
+    from,
+  });
   const defaults = { day: unused('500000', 'defaults'), month: unused('900000', 'defaults') };
   assert.deepEqual(budgetsOf(one.effective), { ...defaults, total: unused('5', 'key') });
   assert.deepEqual(budgetsOf(several.effective), defaults);

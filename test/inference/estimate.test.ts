@@ -60,6 +60,19 @@ describe('estimateTokens', () => {
     assert.ok(estimateTokens(requestOf([], { format: { type: 'schema', schema: tool.parameters } })) > empty + 5);
   });
 
+  for (const [name, length, count] of [
+    ['long', 40_000, 30],
+    ['short', 20, 60_000],
+  ] as const) {
+    test(`counts many ${name} texts behind those that it reads whole, whatever these are`, () => {
+      const cheap: Part[] = Array.from({ length: 17 }, () => ({ type: 'text', text: 'a'.repeat(131_000) }));
+      const dear: Part[] = Array.from({ length: count }, () => ({ type: 'text', text: '🙂'.repeat(length / 2) }));
+      const apart = estimateTokens(requestOf(cheap)) + estimateTokens(requestOf(dear));
+      const together = estimateTokens(requestOf([...cheap, ...dear]));
+      assert.ok(Math.abs(together / apart - 1) < 0.25, `${together} of ${apart} tokens`);
+    });
+  }
+
   test('takes an image by its detail, not by its bytes', () => {
     const image = (detail: 'low' | 'high', data: string): Part => ({ type: 'media', kind: 'image', detail, data });
     assert.equal(costOf(image('low', 'x'.repeat(1_000_000))), costOf(image('low', 'x')));

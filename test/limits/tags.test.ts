@@ -9,6 +9,7 @@ import { moneyOf } from '../../src/core/money.ts';
 import type { Key } from '../../src/keys/store.ts';
 import { createLimitKeeper, type LimitKeeper } from '../../src/limits/limits.ts';
 import { createQuota } from '../../src/limits/quota.ts';
+import { createReservationReader } from '../../src/limits/reservation-reader.ts';
 import type { Allotment, KeySettings, SharedAllotments } from '../../src/records/key-settings.ts';
 import { tagText } from '../../src/records/tags.ts';
 import type { Store } from '../../src/store/store.ts';
@@ -176,7 +177,13 @@ forEachStore((name, open) => {
     async function gateway(instance: string) {
       await store.call('heartbeat', { id: instance, now: NOON, until: NOON + 30_000, exclusive: true });
       const limits = keeperOf({ budgets: { day: '1' } }, { store, instance });
-      return createAdmissionControl({ recorder: undefined as never, limits, store, now: () => NOON });
+      return createAdmissionControl({
+        recorder: undefined as never,
+        limits,
+        store,
+        readOthers: createReservationReader({ store }),
+        now: () => NOON,
+      });
     }
     const before = await gateway('one');
     await before.reserve(key('key-1'), task('a', '0.4'));

@@ -7,6 +7,7 @@ import { moneyOf } from '../../src/core/money.ts';
 import type { Key } from '../../src/keys/store.ts';
 import { createLimitKeeper } from '../../src/limits/limits.ts';
 import { createQuota } from '../../src/limits/quota.ts';
+import { createReservationReader } from '../../src/limits/reservation-reader.ts';
 import type { Store } from '../../src/store/store.ts';
 import { forEachStore } from '../store/stores.ts';
 import { NOON } from '../usage/records.ts';
@@ -22,7 +23,13 @@ async function gateway(store: Store, instance: string, now = NOON): Promise<Admi
     shared: () => UNSHARED,
     now: () => now,
   });
-  return createAdmissionControl({ recorder: undefined as never, limits, store, now: () => now });
+  return createAdmissionControl({
+    recorder: undefined as never,
+    limits,
+    store,
+    readOthers: createReservationReader({ store }),
+    now: () => now,
+  });
 }
 
 const task = (id: string, cost: string, createdAt = NOON) => ({

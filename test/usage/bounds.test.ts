@@ -64,7 +64,7 @@ forEachStore((name, open) => {
     const record = await store.call('usageRecord', { id: 'lie', keyId: 'key-2' });
     assert.deepEqual([record?.cost, record?.cached_tokens], [String(MAX_RECORD_COST), 0]);
     // The key with the saturated sum has spent everything, and its neighbour goes on.
-    const budget = { period: 'total', startsAt: 0 };
+    const budget = { period: 'total', startsAt: 0 } as const;
     const wish = { instance: 'one', limit: 10n, want: 5n };
     const full = await store.call('setHold', { subject: 'a', ...wish, budget: { subject: 'key-1', ...budget } });
     assert.deepEqual(full, { granted: 0n, spent: MAX_INTEGER, others: 0n });
@@ -76,7 +76,7 @@ forEachStore((name, open) => {
     const store = await open(context);
     const hold = { keyId: 'key-1', tags: '', amount: MAX_INTEGER, createdAt: NOON };
     for (const taskId of ['one', 'two', 'three']) await store.call('holdForTask', { taskId, ...hold });
-    const budget = { subject: 'key-1', period: 'total', startsAt: 0 };
+    const budget = { subject: 'key-1', period: 'total', startsAt: 0 } as const;
     const held = await store.call('setHold', { subject: 'a', instance: 'one', limit: 10n, want: 5n, budget });
     assert.deepEqual(held, { granted: 0n, spent: 3n * MAX_INTEGER, others: 0n });
   });

@@ -24,6 +24,8 @@ export interface Use extends Partial<Origin> {
   spent: string;
   /** What open videos and running requests may still cost. */
   held: string;
+  /** False if a gateway does not tell all that its requests hold. */
+  held_complete: boolean;
   left: string;
   /** Null for that of all time. */
   resets_at: string | null;

@@ -16,7 +16,7 @@ const KEY_OF_ALL = Buffer.from('encryption-key-of-these-replicas').toString('bas
 const PRICED = '{ provider: sandbox, model: echo, pricing: { prompt: "0", completion: "0.01" } }';
 const yamlWith = (limited: string) => `admin: { token: ${TOKEN}, port: 0 }
 encryption: { key: ${KEY_OF_ALL} }
-providers: { limited: { type: openai-compatible, base_url: "${limited}/v1", api_key: x, models: [{ id: m }] } }
+providers: { limited: { type: openai-compatible, base_url: "${limited}/v1", api_key: x, models: [{ id: m }, { id: held, pricing: { prompt: "0", completion: "0.01" } }] } }
 models: { house/priced: { endpoints: [${PRICED}] } }
 aliases: { "live-*": sandbox/echo }`;
 const LIVE_REQUESTS = 40;
@@ -62,13 +62,16 @@ let database: TestDatabase;
 let gateways: TestGateway[] = [];
 let limited: TestUpstream;
 let isLimited = false;
+/** Answers requests to the model `held`. */
+const release = Promise.withResolvers<void>();
 let yaml = '';
 
 before(async () => {
   [browser, database, limited] = await Promise.all([
     openBrowser(),
     providePostgres(),
-    startUpstream((_call, response) => {
+    startUpstream(async (call, response) => {
+      if (call.body.model === 'held') await release.promise;
       if (isLimited) response.setHeader('retry-after', '300');
       const choices = [{ index: 0, message: { role: 'assistant', content: 'Yes.' }, finish_reason: 'stop' }];
       if (isLimited) answerJson(response, { error: { message: 'Too many.' } }, 429);
@@ -81,6 +84,7 @@ before(async () => {
   }
 });
 after(async () => {
+  release.resolve();
   await browser.close();
   for (const gateway of gateways) await gateway.close();
   await Promise.all([database.close(), limited.close()]);
@@ -105,6 +109,36 @@ test('a limit that is set at one gateway applies at the other, and is shown ther
   const visitor = await signInAsAdmin(browser, there, '/ui/tags');
   await visitor.page.getByRole('row', { name: /^team=late 1 .*today/ }).waitFor();
   await assertSound(visitor);
+});
+
+test('a budget shows what a request of the other gateway holds, and that one may hold more', async () => {
+  const [here, there] = gateways as [TestGateway, TestGateway];
+  const { data, key } = await adminOf(here)('POST', '/keys', { name: 'holder', budgets: { total: '1000.00' } });
+  const answered = ask(there, key, 'limited/held');
+  await eventually({}, () => limited.calls.some(({ body }) => body.model === 'held'));
+  const heldHere = async () => (await adminOf(here)('GET', `/keys/${data.hash}`)).data.effective.budgets.total.held;
+  await eventually({}, async () => (await heldHere()) !== '0');
+  const visitor = await signInAsAdmin(browser, here, `/ui/keys?open=${data.hash}`);
+  const { page } = visitor;
+  const panel = page.getByRole('dialog', { name: 'holder' });
+  await panel.getByRole('img', { name: /is spent, \d+ % held by what runs/ }).waitFor();
+  await panel.getByText(/^\$[\d.]+ left, \$[\d.]+ held$/).waitFor();
+  await assertSound(visitor);
+  const client = new Client({ connectionString: database.url });
+  await client.connect();
+  await client.query(
+    `INSERT INTO instance (id, version, started_at, heartbeat_until)
+     SELECT 'older-gateway', '0.1.0', started_at, heartbeat_until + 3600000 FROM instance LIMIT 1`,
+  );
+  await page.reload();
+  await panel.getByRole('img', { name: /is spent, at least \d+ % held by what runs, at most \$[\d.]+ left/ }).waitFor();
+  await panel.getByText(/^at most \$[\d.]+ left, at least \$[\d.]+ held$/).waitFor();
+  await assertSound(visitor);
+  await client.query("DELETE FROM instance WHERE id = 'older-gateway'");
+  await client.end();
+  release.resolve();
+  assert.equal((await answered).status, 200);
+  await eventually({}, async () => (await heldHere()) === '0');
 });
 
 test('requests of both gateways are in the live list, each once', async () => {

@@ -53,11 +53,12 @@ export function encodeEffective(
   };
 }
 
-export function encodeUse({ limit, spent, held, left, endsAt }: BudgetUse): Json {
+export function encodeUse({ limit, spent, held, isHeldComplete, left, endsAt }: BudgetUse): Json {
   return {
     limit: decimalOf(limit),
     spent: decimalOf(spent),
     held: decimalOf(held),
+    held_complete: isHeldComplete,
     left: decimalOf(left),
     resets_at: iso(endsAt),
   };

@@ -31,7 +31,7 @@ type KeyHandlers = Pick<
 >;
 
 export function createKeyHandlers({ keys, secrets, store, admission, clock: { now } }: AdminOptions): KeyHandlers {
-  const source = { store, reserved: admission.reserved };
+  const source = { store, reservations: admission.reservations };
 
   async function listed(key: Key): Promise<Json> {
     const [own] = admission.subjects(key) as [LimitSubject];

@@ -69,7 +69,7 @@ export interface AdminOptions {
   models(): ModelDirectory;
   routing: RoutingState;
   /** Knows the limits and budgets of keys. */
-  admission: Pick<AdmissionControl, 'subjects' | 'reserved'>;
+  admission: Pick<AdmissionControl, 'subjects' | 'reservations'>;
   tags: TagAllotments;
   /** Hosted tools other than web search are refused. */
   refusesHostedTools(): boolean;

@@ -19,7 +19,7 @@ type TagHandlers = Pick<AdminHandlers, 'TagList' | 'Tag' | 'TagChange' | 'TagRem
 const PAGE_SIZE = 100;
 
 export function createTagHandlers({ keys, store, tags, admission, clock }: AdminOptions): TagHandlers {
-  const options = () => ({ store, tags, reserved: admission.reserved, now: clock.now() });
+  const options = () => ({ store, tags, reservations: admission.reservations, now: clock.now() });
 
   async function described(tag: string): Promise<Json> {
     const counts = keysByTag(await keys.list());

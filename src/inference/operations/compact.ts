@@ -4,12 +4,12 @@ import { GatewayError } from '../../core/errors.ts';
 import { relayResponse } from '../response/whole.ts';
 import { expectedUsageOf } from '../tokens/expected-usage.ts';
 import type { OperationHandler } from './handler.ts';
-import { inputReserved } from './reservations.ts';
+import { assumedOutputReserved } from './reservations.ts';
 
 export const compact: OperationHandler = {
   free: false,
   expectedUsage: expectedUsageOf,
-  reservation: inputReserved,
+  reservation: assumedOutputReserved,
   translate() {
     throw new GatewayError('invalid_request', 'The provider has no compaction.', { param: 'model' });
   },

@@ -1,11 +1,12 @@
-/** Reservations of operations without text output. */
+/** Reservations of operations whose output no member of a request limits. */
 
 import { maxCostOf } from '../../catalog/max-cost.ts';
+import type { CatalogModel } from '../../core/model.ts';
 import { maxBigInt } from '../../core/money.ts';
 import type { RoutingDecision } from '../../routing/decision.ts';
 import type { InferenceCall } from '../../routing/inference-call.ts';
 import type { ExpectedUsage } from '../tokens/expected-usage.ts';
-import type { Reservation } from '../tokens/reservation.ts';
+import { DEFAULT_OUTPUT_TOKENS, type Reservation } from '../tokens/reservation.ts';
 
 const NO_LIMITS = () => () => ({ tokens: 0, answers: 1, isExplicit: false });
 
@@ -14,11 +15,28 @@ export function nothingReserved(): Reservation {
 }
 
 /** The input at the highest price of the candidates. */
-export function inputReserved(
-  _call: InferenceCall,
-  { candidates }: Pick<RoutingDecision, 'candidates'>,
+export function inputReserved(_call: InferenceCall, route: Route, expected: ExpectedUsage): Reservation {
+  return reservedWith(() => 0, route, expected);
+}
+
+/** The input, and as much output as is assumed of an answer without a limit. */
+export function assumedOutputReserved(_call: InferenceCall, route: Route, expected: ExpectedUsage): Reservation {
+  return reservedWith(
+    ({ maxOutput }) => Math.min(maxOutput || DEFAULT_OUTPUT_TOKENS, DEFAULT_OUTPUT_TOKENS),
+    route,
+    expected,
+  );
+}
+
+type Route = Pick<RoutingDecision, 'candidates'>;
+
+function reservedWith(
+  outputOf: (model: CatalogModel) => number,
+  { candidates }: Route,
   expected: ExpectedUsage,
 ): Reservation {
-  const costs = candidates.map(({ endpoint }) => maxCostOf(endpoint.model, { ...expected, output: 0 }));
-  return { tokens: expected.input, cost: maxBigInt(0n, ...costs), limitsFor: NO_LIMITS };
+  const models = candidates.map(({ endpoint }) => endpoint.model);
+  const costs = models.map((model) => maxCostOf(model, { ...expected, output: outputOf(model) }));
+  const output = Math.max(0, ...models.map(outputOf));
+  return { tokens: expected.input + output, cost: maxBigInt(0n, ...costs), limitsFor: NO_LIMITS };
 }

@@ -73,17 +73,26 @@ export function costOf(code: number): RunCost {
 }
 
 /** Longer texts are sampled: number of samples, and UTF-16 units per sample. */
-const SAMPLE_COUNT = 8;
-const SAMPLE_LENGTH = 16 * 1024;
+const SAMPLE_COUNT = 512;
+const SAMPLE_LENGTH = 256;
 
 function tokensOfText(text: string): number {
   if (text.length <= SAMPLE_COUNT * SAMPLE_LENGTH) return tokensOfPiece(text);
+  return tokensOfSamples(text, SAMPLE_COUNT);
+}
+
+/** A client cannot know where a sample is: each character is as likely in one as any other. */
+function tokensOfSamples(text: string, count: number): number {
+  const length = Math.min(SAMPLE_LENGTH, text.length);
   let tokens = 0;
-  for (let sample = 0; sample < SAMPLE_COUNT; sample++) {
-    const start = Math.floor((sample * text.length) / SAMPLE_COUNT);
-    tokens += tokensOfPiece(text.slice(start, start + SAMPLE_LENGTH));
+  for (let sample = 0; sample < count; sample++) {
+    const start = Math.floor(((sample + Math.random()) * text.length) / count);
+    const end = start + length;
+    tokens += tokensOfPiece(text.slice(start, end));
+    // At the end of the text it goes on at the beginning.
+    if (end > text.length) tokens += tokensOfPiece(text.slice(0, end - text.length));
   }
-  return (tokens * text.length) / (SAMPLE_COUNT * SAMPLE_LENGTH);
+  return (tokens * text.length) / (count * length);
 }
 
 function tokensOfPiece(text: string): number {
@@ -99,18 +108,24 @@ function tokensOfPiece(text: string): number {
 
 /** Maximum characters of a request counted exactly, over all its texts. */
 const MAX_COUNTED_CHARACTERS = 2 * 1024 * 1024;
+/** Characters of further texts for each sample of them. */
+const SAMPLE_STEP = 4096;
 
-/** Counter for the texts of one request; texts beyond the bound are extrapolated. */
+/** Counter for the texts of one request; those beyond the bound are sampled, whatever was before them. */
 function createCounter(): (text: string) => number {
   let characters = 0;
-  let tokens = 0;
   return (text) => {
-    if (characters >= MAX_COUNTED_CHARACTERS) return (text.length * tokens) / characters;
-    const own = tokensOfText(text);
+    if (characters >= MAX_COUNTED_CHARACTERS) return tokensOfFurther(text);
     characters += Math.min(text.length, SAMPLE_COUNT * SAMPLE_LENGTH);
-    tokens += (own * Math.min(text.length, SAMPLE_COUNT * SAMPLE_LENGTH)) / Math.max(1, text.length);
-    return own;
+    return tokensOfText(text);
   };
+}
+
+/** Of a short text often 0, and of the others so much more: right for many texts together. */
+function tokensOfFurther(text: string): number {
+  const share = text.length / SAMPLE_STEP;
+  const samples = Math.floor(share + Math.random());
+  return samples === 0 ? 0 : (tokensOfSamples(text, samples) * samples) / share;
 }
 
 function tokensOfJson(value: unknown): number {

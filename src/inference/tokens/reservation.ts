@@ -22,7 +22,7 @@ export interface Reservation {
 }
 
 /** Output tokens assumed without a limit of the client or the catalog. */
-const DEFAULT_OUTPUT_TOKENS = 4096;
+export const DEFAULT_OUTPUT_TOKENS = 4096;
 /** Output tokens below which a request is refused instead of limited. */
 const MIN_OUTPUT_TOKENS = 1024;
 /** Upper bound of output tokens per answer, above all real models. */

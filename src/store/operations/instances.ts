@@ -1,6 +1,7 @@
 /** Gateway instances on a store, and their shares of limits. */
 
 import { minBigInt } from '../../core/money.ts';
+import type { BudgetPeriod } from '../../records/reservations.ts';
 import { tagOfSubject } from '../../records/tags.ts';
 import { type Row, reading, type Transaction, writing } from '../operation.ts';
 import { HAS_TAG } from '../usage-rows.ts';
@@ -10,6 +11,8 @@ export interface Heartbeat {
   id: string;
   /** That of the gateway. */
   version?: string;
+  /** What its running requests reserve of budgets. Absent where that is not known. */
+  reservations?: string;
   now: number;
   /** Time until which the instance counts as alive. */
   until: number;
@@ -20,11 +23,13 @@ export interface Heartbeat {
 /** Extends the heartbeat of an instance and removes dead instances with their holds. */
 export const heartbeat = writing<Heartbeat, void>(
   'usage',
-  async (transaction, { id, version, now, until, exclusive }) => {
+  async (transaction, { id, version, reservations, now, until, exclusive }) => {
     await transaction.run(
-      `INSERT INTO instance (id, version, started_at, heartbeat_until) VALUES (:id, :version, :now, :until)
-     ON CONFLICT (id) DO UPDATE SET heartbeat_until = excluded.heartbeat_until, version = excluded.version`,
-      { id, version: version ?? null, now, until },
+      `INSERT INTO instance (id, version, reservations, started_at, heartbeat_until)
+     VALUES (:id, :version, :reservations, :now, :until)
+     ON CONFLICT (id) DO UPDATE
+     SET heartbeat_until = excluded.heartbeat_until, version = excluded.version, reservations = excluded.reservations`,
+      { id, version: version ?? null, reservations: reservations ?? null, now, until },
     );
     // The holds of an instance stay until what they stand for is counted as spent.
     const dead = `SELECT id FROM instance WHERE (heartbeat_until <= :now OR ${exclusive ? 'id <> :id' : '1 = 0'})
@@ -32,6 +37,16 @@ export const heartbeat = writing<Heartbeat, void>(
     const values: Row = exclusive ? { now, id } : { now };
     await transaction.run(`DELETE FROM hold WHERE instance IN (${dead})`, values);
     await transaction.run(`DELETE FROM instance WHERE id IN (${dead})`, values);
+  },
+);
+
+/** What running requests of other live instances reserve, as of their last heartbeats; null of one that does not say. */
+export const reservationsOfOthers = reading<{ except: string; now: number }, (string | null)[]>(
+  'usage',
+  async (transaction, values) => {
+    const sql = 'SELECT reservations FROM instance WHERE id <> :except AND heartbeat_until > :now';
+    const rows = await transaction.all(sql, values);
+    return rows.map(({ reservations }) => (reservations === null ? null : String(reservations)));
   },
 );
 
@@ -95,14 +110,6 @@ export const forgetAllowances = writing<{ before: number }, number>('usage', (tr
   transaction.run('DELETE FROM allowance WHERE window_at < :before', { before }),
 );
 
-export interface BudgetPeriod {
-  /** The id of a key, or a tag: see `records/tags.ts`. */
-  subject: string;
-  period: string;
-  /** Unix milliseconds. */
-  startsAt: number;
-}
-
 export interface HoldRequest {
   subject: string;
   instance: string;
@@ -132,7 +139,7 @@ async function usedIn(transaction: Transaction, budget: BudgetPeriod): Promise<{
 /** Spending of a subject in each period, and what open tasks may still cost. Money is in 1e-12 USD. */
 export const budgetUse = reading<
   { subject: string; periods: Omit<BudgetPeriod, 'subject'>[] },
-  { period: string; spent: bigint; held: bigint }[]
+  { period: BudgetPeriod['period']; spent: bigint; held: bigint }[]
 >('usage', async (transaction, { subject, periods }) => {
   const uses = [];
   for (const one of periods) uses.push({ period: one.period, ...(await usedIn(transaction, { subject, ...one })) });

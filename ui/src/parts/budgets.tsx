@@ -48,6 +48,7 @@ function Bar({ use, isSmall, filters }: { use: BudgetUse; isSmall: boolean; filt
   const { period, left, from } = use;
   // Numbers for lengths and percentages only; amounts are shown as they are.
   const [limit, spent, held] = [Number(use.limit), Number(use.spent), Number(use.held)];
+  const isPart = !use.held_complete;
   const used = Math.min(1, usedShare(use));
   const spentShare = limit > 0 ? Math.min(1, spent / limit) : 1;
   const tone = used >= 1 ? 'fill-bad' : used > HIGH ? 'fill-warn' : 'fill-accent';
@@ -55,8 +56,8 @@ function Bar({ use, isSmall, filters }: { use: BudgetUse; isSmall: boolean; filt
   const ahead = forecast !== undefined && limit > 0 ? forecast / limit : undefined;
   const facts = [
     `${Math.round(spentShare * 100)} % of the budget ${PERIOD_LABELS[period]} is spent`,
-    ...(held > 0 ? [`${Math.round((used - spentShare) * 100)} % held by what runs`] : []),
-    `$${left} left`,
+    ...(held > 0 ? [`${isPart ? 'at least ' : ''}${Math.round((used - spentShare) * 100)} % held by what runs`] : []),
+    `${isPart ? 'at most ' : ''}$${left} left`,
     ...(ahead === undefined ? [] : [`${Math.round(ahead * 100)} % at this pace`]),
   ];
   return (
@@ -85,10 +86,12 @@ function Bar({ use, isSmall, filters }: { use: BudgetUse; isSmall: boolean; filt
       </svg>
       {!isSmall && (
         <p className="mt-1 text-xs text-dim">
+          {isPart && 'at most '}
           <Money usd={left} /> left
-          {held > 0 && (
+          {(held > 0 || isPart) && (
             <>
-              , <Money usd={use.held} /> held
+              , {isPart && 'at least '}
+              <Money usd={use.held} /> held
             </>
           )}
         </p>

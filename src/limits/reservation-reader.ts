@@ -1,0 +1,27 @@
+/** Reader of what running requests of other gateways reserve, as these last told. */
+
+import { decodeReservations, type Reservations } from '../records/reservations.ts';
+import type { Store } from '../store/store.ts';
+
+export interface ReservationReaderOptions {
+  store: Pick<Store, 'call' | 'now'>;
+  /** This one, whose reservations are left out; absent beside running gateways. */
+  instance?: string;
+}
+
+/** Questions of the same moment share an answer. */
+export function createReservationReader({
+  store,
+  instance = '',
+}: ReservationReaderOptions): () => Promise<Reservations> {
+  let running: Promise<Reservations> | undefined;
+  return () => {
+    running ??= store
+      .call('reservationsOfOthers', { except: instance, now: store.now() })
+      .then(decodeReservations)
+      .finally(() => {
+        running = undefined;
+      });
+    return running;
+  };
+}

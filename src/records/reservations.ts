@@ -1,0 +1,93 @@
+/** Reservations of running requests in budgets, and their text, by which gateways on a store tell each other. */
+
+import type { Period } from './key-settings.ts';
+
+/** One period of a budget. */
+export interface BudgetPeriod {
+  /** A key or a tag, by its name as a subject. */
+  subject: string;
+  period: Period;
+  /** Unix milliseconds. */
+  startsAt: number;
+}
+
+/** What running requests of one gateway reserve of a budget. */
+export interface ReservedBudget extends BudgetPeriod {
+  /** In 1e-12 USD, more than 0. */
+  amount: bigint;
+}
+
+export interface ReservedAmount {
+  /** In 1e-12 USD. */
+  amount: bigint;
+  /** Whether every gateway told what it reserves; otherwise it may be more. */
+  isComplete: boolean;
+}
+
+/** What running requests of some gateways reserve. */
+export interface Reservations {
+  of(budget: BudgetPeriod): ReservedAmount;
+}
+
+/** Budgets that a gateway tells of, about 80 bytes each: those with the largest amounts. */
+const MAX_TOLD = 1000;
+
+/** Of the form of the text; others are of versions to come. */
+const FORM = 1;
+
+/** Text of bounded length; empty for none. */
+export function encodeReservations(reservations: readonly ReservedBudget[]): string {
+  if (reservations.length === 0) return '';
+  const isWhole = reservations.length <= MAX_TOLD;
+  const told = isWhole ? reservations : reservations.toSorted(byAmount).slice(0, MAX_TOLD);
+  const rows = told.map((one) => [budgetName(one), String(one.amount)]);
+  return JSON.stringify({ form: FORM, whole: isWhole, rows });
+}
+
+function byAmount(one: ReservedBudget, other: ReservedBudget): number {
+  return one.amount > other.amount ? -1 : 1;
+}
+
+/** Of several gateways; null of one that does not tell. One of a version with another form counts as one that does not. */
+export function decodeReservations(texts: readonly (string | null)[]): Reservations {
+  const told = texts.map(decode);
+  return {
+    of(budget) {
+      const name = budgetName(budget);
+      let amount = 0n;
+      let isComplete = true;
+      for (const { amounts, isWhole } of told) {
+        const own = amounts.get(name);
+        amount += own ?? 0n;
+        isComplete &&= isWhole || own !== undefined;
+      }
+      return { amount, isComplete };
+    },
+  };
+}
+
+interface ToldText {
+  form: number;
+  whole: boolean;
+  rows: [name: string, amount: string][];
+}
+
+interface Told {
+  amounts: ReadonlyMap<string, bigint>;
+  isWhole: boolean;
+}
+
+const NOTHING: Told = { amounts: new Map(), isWhole: true };
+const UNKNOWN: Told = { amounts: new Map(), isWhole: false };
+
+function decode(text: string | null): Told {
+  if (text === '') return NOTHING;
+  const { form, whole: isWhole, rows } = JSON.parse(text ?? '{}') as ToldText;
+  if (form !== FORM) return UNKNOWN;
+  return { amounts: new Map(rows.map(([name, amount]) => [name, BigInt(amount)])), isWhole };
+}
+
+/** Different for each subject and period. */
+export function budgetName({ subject, period, startsAt }: BudgetPeriod): string {
+  return `${subject} ${period} ${startsAt}`;
+}
