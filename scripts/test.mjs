@@ -119,7 +119,7 @@ async function reportTests(node, { files, engines, inMemory, counts, skipped, fa
       if (test !== undefined) skipped.add(test);
       reasons.read(text);
       const place = placeOfFailure(text);
-      if (place !== undefined) failed.add(place);
+      if (place !== undefined) failed.add(groups.fileOf(place));
       if (COUNT.test(text)) counts.push(line);
       else process.stdout.write(`${line}\n`);
     }
