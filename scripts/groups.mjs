@@ -1,31 +1,48 @@
 /**
  * Groups of test files that share a process: the start of a process and its imports cost more than most files need for
- * their tests. Each file is a suite of its own, so its hooks concern nothing but its tests.
+ * their tests. Each file is a suite of its own, so its hooks concern nothing but its tests. Files that run alone are imported
+ * by a program of their own, which ends them as it ends groups.
  */
 
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { basename, join, resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { root } from './install.mjs';
 import { runsAlone } from './suites.mjs';
 
-/** After its last test a group ends, also where a hook that hung has left something open. */
+/** After the last test of its last file a program ends, also where a hook hangs or has left something open. */
 const END_MS = 20_000;
 /** Large enough to save most of the imports, small enough to keep all cores busy to the end. */
 const FILES_PER_GROUP = 36;
 
-/** Writes a program for each group; returns them with the files that run alone, and removes them with `remove`. */
+/**
+ * Writes a program for each group, and for each file that runs alone; removes them with `remove`. `fileOf` has the file of a
+ * program, as a path from the root, where it is of one file, and any other path as it is.
+ */
 export function writeGroups(files) {
   const folder = join(root, '.node', 'groups', String(process.pid));
   mkdirSync(folder, { recursive: true });
   const shared = files.filter((file) => !runsAlone(file));
-  const count = Math.ceil(shared.length / FILES_PER_GROUP);
-  const programs = Array.from({ length: count }, (_, index) => {
-    const path = join(folder, `${String(index).padStart(2, '0')}.mjs`);
-    writeFileSync(path, groupProgram(shared.slice(index * FILES_PER_GROUP, (index + 1) * FILES_PER_GROUP)));
+  const alone = files.filter(runsAlone);
+  const write = (name, text) => {
+    const path = join(folder, `${name}.mjs`);
+    writeFileSync(path, text);
     return path;
-  });
+  };
+  const count = Math.ceil(shared.length / FILES_PER_GROUP);
+  const programs = [
+    ...Array.from({ length: count }, (_, index) => {
+      const own = shared.slice(index * FILES_PER_GROUP, (index + 1) * FILES_PER_GROUP);
+      return write(`group-${String(index).padStart(2, '0')}`, groupProgram(own));
+    }),
+    ...alone.map((file, index) =>
+      write(`${String(index).padStart(3, '0')}-${basename(file, '.ts')}`, fileProgram(file)),
+    ),
+  ];
+  const filesByProgram = new Map(programs.slice(count).map((path, index) => [resolve(path), alone[index]]));
   return {
-    programs: [...programs, ...files.filter(runsAlone)],
+    programs,
+    fileOf: (path) => filesByProgram.get(resolve(root, path)) ?? path,
     remove: () => rmSync(folder, { recursive: true, force: true }),
   };
 }
@@ -33,13 +50,30 @@ export function writeGroups(files) {
 /** `require` loads a file within its suite; a file that `import` loads would not know the suite. */
 export function groupProgram(files, endMs = END_MS) {
   const suites = files.map(
-    (file) => `suite(${JSON.stringify(file)}, () => void require(${JSON.stringify(resolve(root, file))}));`,
+    (file) =>
+      `suite(${JSON.stringify(file)}, () => { endAfterTests(); require(${JSON.stringify(resolve(root, file))}); });`,
   );
-  const head = [
-    "import { after, suite } from 'node:test';",
+  return `${[...headOf(endMs), ...suites].join('\n')}\n`;
+}
+
+/** A file that runs alone may wait for something while it is loaded. */
+export function fileProgram(file, endMs = END_MS) {
+  const url = pathToFileURL(resolve(root, file)).href;
+  return `${[...headOf(endMs), 'endAfterTests();', `await import(${JSON.stringify(url)});`].join('\n')}\n`;
+}
+
+/** Its hooks run before those of the file, which may hang, and wait for those of the next file of a group. */
+function headOf(endMs) {
+  return [
+    "import { after, before, suite } from 'node:test';",
     "import { createRequire } from 'node:module';",
-    `after(() => void setTimeout(() => process.exit(), ${endMs}).unref());`,
     'const require = createRequire(import.meta.url);',
+    'let end;',
+    'function endAfterTests() {',
+    '  before(() => clearTimeout(end));',
+    '  after(() => {',
+    `    end = setTimeout(() => process.exit(), ${endMs}).unref();`,
+    '  });',
+    '}',
   ];
-  return `${[...head, ...suites].join('\n')}\n`;
 }

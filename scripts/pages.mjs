@@ -6,7 +6,7 @@
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { setPriority } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import { installPackages, nodeProgram, root, run, say } from './install.mjs';
@@ -24,6 +24,9 @@ export const SHARED = [
 ];
 const COMPRESSED = /\.(?:html|js|css|svg|txt)$/;
 const LOW_PRIORITY = 10;
+/** What the gateway shows instead of the pages: why they could not be built. */
+const PROBLEM_FILE = join(root, 'dist', 'ui-problem.txt');
+const MAX_PROBLEM_CHARACTERS = 2000;
 
 /** Whether the pages of the present source are built. */
 export function arePagesBuilt() {
@@ -93,9 +96,16 @@ function sourceFiles() {
   return paths.map((path) => path.slice(uiFolder.length + 1)).toSorted();
 }
 
+/** Anybody may open the page, so it does not tell where the clone is. */
+function writeProblem(message) {
+  mkdirSync(dirname(PROBLEM_FILE), { recursive: true });
+  writeFileSync(PROBLEM_FILE, message.replaceAll(root, '').slice(0, MAX_PROBLEM_CHARACTERS));
+}
+
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   try {
     setPriority(LOW_PRIORITY);
+    rmSync(PROBLEM_FILE, { force: true });
     if (!arePagesBuilt()) {
       say('The dashboard is being built (once) ...');
       await buildPages();
@@ -103,6 +113,7 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
     }
   } catch (error) {
     say(`The dashboard could not be built, and everything else works without it: ${error.message}`);
+    writeProblem(error.message);
     process.exitCode = 1;
   }
 }

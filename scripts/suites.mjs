@@ -21,6 +21,13 @@ export function testFiles(folder = 'test') {
   return paths.sort();
 }
 
+/** The files with one of the words in their path; all of them without words. Throws if a word is in none. */
+export function chosenFiles(files, words) {
+  const unknown = words.filter((word) => !files.some((path) => path.includes(word)));
+  if (unknown.length > 0) throw new Error(`No test file has ${unknown.join(' or ')} in its path.`);
+  return words.length === 0 ? files : files.filter((path) => words.some((word) => path.includes(word)));
+}
+
 /** The suite of a test file: the file itself where it is listed, else its folder. */
 export function suiteOf(file) {
   const suite = suites.find(({ path }) => path === file) ?? suites.find(({ path }) => file.startsWith(`${path}/`));

@@ -14,7 +14,7 @@ import { writeGroups } from './groups.mjs';
 import { environment, installPackages, nodeProgram, root, run, say } from './install.mjs';
 import { memoryFolder } from './memory-folder.mjs';
 import { placeOfFailure, retriedFiles } from './retries.mjs';
-import { suiteOf, suites, testFiles, usesBothEngines } from './suites.mjs';
+import { chosenFiles, suiteOf, suites, testFiles, usesBothEngines } from './suites.mjs';
 
 /** What `--golden` writes. */
 const GOLDEN = ['test/golden/', 'test/config/schema.test.ts'];
@@ -41,11 +41,9 @@ try {
 }
 
 async function main() {
+  const runs = batches();
   await step('install', install);
   const node = await nodeProgram();
-  const runs = batches();
-  if (runs.every(({ files }) => files.length === 0))
-    throw new Error(`No test file has ${words.join(' or ')} in its path.`);
   if (words.length === 0 && !golden && !flags.has('--slow')) {
     await step('types', () => run(node, [bin('typescript', 'tsc')]));
     await step('lint and format', () => run(node, [bin('@biomejs/biome', 'biome'), 'check', '.']));
@@ -79,8 +77,7 @@ function batches() {
   const both = 'sqlite,postgres';
   const chosen = golden ? GOLDEN : words;
   if (chosen.length > 0) {
-    const files = testFiles().filter((path) => chosen.some((word) => path.includes(word)));
-    return [{ name: 'tests', files, engines: both }];
+    return [{ name: 'tests', files: chosenFiles(testFiles(), chosen), engines: both }];
   }
   const fast = testFiles().filter((path) => !suiteOf(path).slow);
   const slow = testFiles().filter((path) => suiteOf(path).slow);
@@ -119,7 +116,7 @@ async function reportTests(node, { files, engines, inMemory, counts, skipped, fa
       if (test !== undefined) skipped.add(test);
       reasons.read(text);
       const place = placeOfFailure(text);
-      if (place !== undefined) failed.add(place);
+      if (place !== undefined) failed.add(groups.fileOf(place));
       if (COUNT.test(text)) counts.push(line);
       else process.stdout.write(`${line}\n`);
     }

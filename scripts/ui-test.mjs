@@ -5,11 +5,12 @@
  * (`ui/test/budgets.ts`).
  */
 
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { environment, installPackages, nodeProgram, root, run, say } from './install.mjs';
 import { buildPages, uiFolder } from './pages.mjs';
 import { placeOfFailure, retriedFiles } from './retries.mjs';
+import { chosenFiles, testFiles } from './suites.mjs';
 import { checkSizes } from './ui-sizes.mjs';
 
 /** Debian's: the one without windows takes a third less processor time. Then what other systems have. */
@@ -17,7 +18,13 @@ const BROWSERS = ['/usr/bin/chromium-headless-shell', '/usr/bin/chromium', '/usr
 const PACKAGES = ['chromium-headless-shell', 'chromium'];
 const TEST_TIMEOUT_MS = 120_000;
 
+const [first, ...rest] = process.argv.slice(2);
+const isOfBudgets = first === '--budgets';
+const retries = process.argv.includes('--retry');
+const words = isOfBudgets ? [] : process.argv.slice(2).filter((argument) => argument !== '--retry');
+
 try {
+  const files = chosenFiles(testFiles('ui/test'), words);
   await installPackages(root, 'all', 'all packages');
   await installPackages(uiFolder, 'all', 'what the dashboard is built and tested with');
   const node = await nodeProgram();
@@ -26,21 +33,10 @@ try {
   await step(node, join(root, 'node_modules', 'typescript', 'bin', 'tsc'), '-p', 'ui');
   await step(node, join(root, 'node_modules', 'typescript', 'bin', 'tsc'), '-p', 'ui/test');
   await buildPages();
-  const [first, ...rest] = process.argv.slice(2);
   const budgets = join(uiFolder, 'test', 'budgets.ts');
-  if (first === '--budgets') process.exit(await run(node, [budgets, ...rest]));
+  if (isOfBudgets) process.exit(await run(node, [budgets, ...rest]));
   checkSizes(join(root, 'dist', 'ui'));
-  const retries = process.argv.includes('--retry');
-  const words = process.argv.slice(2).filter((argument) => argument !== '--retry');
-  const files = readdirSync(join(uiFolder, 'test')).filter(
-    (file) => file.endsWith('.test.ts') && (words.length === 0 || words.some((word) => file.includes(word))),
-  );
-  if (files.length === 0) throw new Error(`No file in ui/test has ${words.join(' or ')} in its name.`);
-  await testPages(
-    node,
-    files.map((file) => `ui/test/${file}`),
-    retries,
-  );
+  await testPages(node, files, retries);
   // Now nothing else runs.
   if (words.length === 0) await step(node, budgets, 'quick');
 } catch (error) {

@@ -1,15 +1,11 @@
-/** `polygate top`: what it shows, what keys change, and the page beside a running gateway. */
+/** `polygate top`: what it shows, what keys change, and the page beside running gateways, on both engines. */
 
 import assert from 'node:assert/strict';
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { test } from 'node:test';
 import { drawScreen, FIRST_STATE, press, type ScreenState } from '../../src/cli/top/screen.ts';
 import { restsOf, type TopRequest, type TopView } from '../../src/cli/top/view.ts';
-import { post } from '../gateway/harness.ts';
-import { program } from './program.ts';
+import { ask, ENGINES, startGateways } from './two-gateways.ts';
 
-const KEY = 'sk-test-gateway-key-0123456789';
 const SIZE = { columns: 120, rows: 20 };
 const ATTEMPTS = [
   { endpoint: 'a/m', started_ms: 2, first_byte_ms: null, total_ms: 90, status: 429, error: 'rate_limit_exceeded' },
@@ -134,32 +130,41 @@ test('texts of clients cannot control the terminal', () => {
     for (const line of drawScreen(hostile, pressAll(keys, hostile), SIZE)) assert.doesNotMatch(line, /\p{Cc}/u);
 });
 
-test('beside a gateway it prints its page and JSON once where there is no terminal', async (context) => {
-  const { folder, run, start } = program(context);
-  writeFileSync(join(folder, 'polygate.yaml'), `keys: [{ name: ci, key: ${KEY} }]\nserver: { port: 0 }\n`);
-  const gateway = start(['serve']);
-  const [, url = ''] = await gateway.shows(/listens on (http:\S+)/);
-  const body = { model: 'sandbox/echo', messages: [{ role: 'user', content: 'hi' }] };
-  await (await post(`${url}/v1/chat/completions`, body, { authorization: `Bearer ${KEY}` })).text();
-  await gateway.shows(/"msg":"answered"/);
-  const page = () => run(['top']);
-  let { stdout } = await page();
-  while (!stdout.includes('completed')) ({ stdout } = await page());
-  assert.match(
-    stdout,
-    /^in flight 0 .*\n\nENDPOINT[\s\S]*\nsandbox\/echo +1 +0 [\s\S]*> +\S+ +ci +sandbox\/echo +completed/,
-  );
-  const json = JSON.parse((await run(['top', '--json', '--key', 'ci', '--model', 'sandbox/echo'])).stdout);
-  const [{ key, model, state, cost, attempts }] = json.requests;
-  assert.deepEqual([key, model, state, typeof cost], ['ci', 'sandbox/echo', 'completed', 'string']);
-  assert.deepEqual([attempts.length, attempts[0].endpoint, json.running], [1, 'sandbox/echo', 0]);
-  assert.deepEqual(
-    json.endpoints.map(({ endpoint, requests, failed }: { endpoint: string; requests: number; failed: number }) => [
-      endpoint,
-      requests,
-      failed,
-    ]),
-    [['sandbox/echo', 1, 0]],
-  );
-  assert.match((await run(['top', '--key', 'nobody'])).stderr, /no key with the id or name "nobody"/);
-});
+for (const engine of ENGINES) {
+  test(`beside its gateways it prints its page and JSON once where there is no terminal (${engine})`, async (context) => {
+    const { run, gateways } = await startGateways(context, engine);
+    const count = gateways.length;
+    for (const { url, output } of gateways) {
+      await ask(url);
+      await output.shows(/"msg":"answered"/);
+    }
+    const page = () => run(['top']);
+    const ended = (stdout: string) => stdout.split('completed').length - 1;
+    let { stdout } = await page();
+    while (ended(stdout) < count) ({ stdout } = await page());
+    assert.equal(ended(stdout), count);
+    assert.match(
+      stdout,
+      new RegExp(
+        `^in flight 0 .*\\n\\nENDPOINT[\\s\\S]*\\nsandbox/echo +${count} +0 [\\s\\S]*> +\\S+ +ci +sandbox/echo +completed`,
+      ),
+    );
+    const json = JSON.parse((await run(['top', '--json', '--key', 'ci', '--model', 'sandbox/echo'])).stdout);
+    const requests: TopRequest[] = json.requests;
+    assert.equal(new Set(requests.map(({ id }) => id)).size, count);
+    assert.deepEqual(
+      requests.map(({ key, model, state, cost, attempts }) => [key, model, state, typeof cost, attempts?.length]),
+      Array.from({ length: count }, () => ['ci', 'sandbox/echo', 'completed', 'string', 1]),
+    );
+    assert.deepEqual([json.requests[0].attempts[0].endpoint, json.running], ['sandbox/echo', 0]);
+    assert.deepEqual(
+      json.endpoints.map(({ endpoint, requests, failed }: { endpoint: string; requests: number; failed: number }) => [
+        endpoint,
+        requests,
+        failed,
+      ]),
+      [['sandbox/echo', count, 0]],
+    );
+    assert.match((await run(['top', '--key', 'nobody'])).stderr, /no key with the id or name "nobody"/);
+  });
+}

@@ -65,6 +65,17 @@ test('before they are built, /ui says so and the root path has the page that it 
   assert.deepEqual([status, headers['retry-after'], headers['cache-control']], [503, '2', 'no-store']);
   assert.match(bytes.toString(), /being built/);
   assert.match((await get('/', { accept: 'text/html' })).bytes.toString(), /It is ready for requests/);
+});
+
+test('where they could not be built, /ui says why, and does not ask again', async () => {
+  writeFileSync(join(folder, 'ui-problem.txt'), 'npm ci failed: <script>alert(1)</script> & more');
+  const { status, headers, bytes } = await get('/ui');
+  assert.deepEqual([status, headers['retry-after'], headers['content-security-policy']], [503, undefined, POLICY]);
+  assert.match(
+    bytes.toString(),
+    /could not be built[\s\S]*<pre>npm ci failed: &#60;script&#62;alert\(1\)&#60;\/script&#62; &#38; more</,
+  );
+  assert.doesNotMatch(bytes.toString(), /refresh/);
   build();
 });
 

@@ -254,5 +254,36 @@ forEachStore((engine, open) => {
     assert.ok(Date.parse(slow.from) >= now - 30_000, slow.from);
     const top = await lookAtTop({ store, clock }, { filter: {}, names: EVERYBODY.names, hasPrice: () => true });
     assert.ok(top.perMinute > 2 * 2000, String(top.perMinute));
+
+    // Sums count by the begin, in whole hours: these began in the hour before, and ended in this one.
+    const hour = now - HOUR_MS / 2;
+    const late = createRecorder({ store, instance: 'two', durability: 'batched', log });
+    for (let index = 0; index < 3; index++) {
+      const startedAt = hour - 60_000 + index;
+      await late.finish(intent(newRequestId(startedAt), { startedAt }), completion({ total: 120_000 }));
+    }
+    await late.close(60_000);
+    const begun = async (from: number, to?: number) => {
+      const span = to === undefined ? '' : `&started_to=${new Date(to).toISOString()}`;
+      const {
+        requests,
+        complete,
+        times_estimated: isEstimated,
+        ...sums
+      } = await summaryOf(`started_from=${new Date(from).toISOString()}${span}`);
+      return { requests, complete, isEstimated, from: Date.parse(sums.from), to: Date.parse(sums.to) };
+    };
+    const ofSums = { complete: true, isEstimated: true, from: hour, to: now + 1 };
+    const ofRecords = { requests: 5000, complete: false, isEstimated: false };
+    assert.deepEqual(await begun(hour), { ...ofSums, requests: total });
+    assert.deepEqual(await begun(hour, hour + HOUR_MS), { ...ofSums, requests: total });
+    assert.deepEqual(await begun(hour - HOUR_MS), { ...ofSums, from: hour - HOUR_MS, requests: total + 3 });
+    assert.partialDeepStrictEqual(await begun(hour + 1), ofRecords);
+    assert.partialDeepStrictEqual(await begun(hour - HOUR_MS, now - 1), ofRecords);
+    assert.partialDeepStrictEqual(await begun(hour - HOUR_MS, hour), {
+      requests: 3,
+      complete: true,
+      isEstimated: false,
+    });
   });
 });

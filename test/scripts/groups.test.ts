@@ -8,8 +8,9 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 
 interface Groups {
-  writeGroups(files: string[]): { programs: string[]; remove(): void };
+  writeGroups(files: string[]): { programs: string[]; fileOf(path: string): string; remove(): void };
   groupProgram(files: string[], endMs?: number): string;
+  fileProgram(file: string, endMs?: number): string;
 }
 
 interface Suites {
@@ -25,17 +26,15 @@ test('every test file is in one group or runs alone', async () => {
   const { runsAlone, testFiles } = await script('suites');
   const files = testFiles();
   const groups = writeGroups(files);
-  const alone = groups.programs.filter((path) => files.includes(path));
-  const programs = groups.programs.filter((path) => !files.includes(path)).map((path) => readFileSync(path, 'utf8'));
+  const texts = groups.programs.map((path) => readFileSync(path, 'utf8'));
+  const alone = groups.programs.map(groups.fileOf).filter((path) => files.includes(path));
   groups.remove();
   assert.deepEqual(alone, files.filter(runsAlone));
-  for (const file of files.filter((path) => !runsAlone(path))) {
-    assert.equal(programs.filter((text) => text.includes(`suite("${file}"`)).length, 1, file);
-  }
-  assert.deepEqual(
-    groups.programs.filter((path) => !files.includes(path) && existsSync(path)),
-    [],
-  );
+  const shared = files.filter((path) => !runsAlone(path));
+  for (const file of shared) assert.equal(texts.filter((text) => text.includes(`suite("${file}"`)).length, 1, file);
+  for (const file of alone) assert.equal(texts.filter((text) => text.includes(`/${file}"`)).length, 1, file);
+  assert.equal(groups.fileOf('test/harness.ts'), 'test/harness.ts');
+  assert.deepEqual(groups.programs.filter(existsSync), []);
 });
 
 test('a hook of a file runs for its own tests only', async (context) => {
@@ -64,22 +63,34 @@ test('${name} 2', () => {});`;
   assert.deepEqual(lines, expected);
 });
 
-test('a group ends where something is left open, and its failures are told', async (context) => {
-  const { groupProgram } = await script('groups');
-  const folder = mkdtempSync(join(tmpdir(), 'polygate groups-'));
-  context.after(() => rmSync(folder, { recursive: true }));
-  const file = join(folder, 'open.ts');
-  const text = `import { createServer } from 'node:net';
-import { test } from 'node:test';
-createServer().listen(0);
-test('passes', () => {});
+const OPEN = `import { createServer } from 'node:net';
+import { after, test } from 'node:test';
+createServer().listen(0);`;
+const TESTS = `test('passes', () => {});
 test('fails', () => { throw new Error('as it should'); });`;
-  writeFileSync(file, text);
-  const group = join(folder, 'group.mjs');
-  writeFileSync(group, groupProgram([file], 100));
-  const { NODE_TEST_CONTEXT: _, ...env } = process.env;
-  const options = { encoding: 'utf8', env, timeout: 30_000 } as const;
-  const { status, stdout } = spawnSync(process.execPath, ['--test', '--test-reporter=spec', group], options);
-  assert.equal(status, 1, stdout);
-  assert.match(stdout, /✔ passes[\s\S]*✖ fails/);
-});
+
+for (const kind of ['group', 'file that runs alone']) {
+  for (const [what, text] of [
+    ['something is left open', `${OPEN}\n${TESTS}`],
+    ['a hook hangs', `${OPEN}\nafter(() => new Promise(() => {}));\n${TESTS}`],
+  ] as const) {
+    test(`a ${kind} ends where ${what}, and its failures are told`, async (context) => {
+      const { groupProgram, fileProgram } = await script('groups');
+      const folder = mkdtempSync(join(tmpdir(), 'polygate groups-'));
+      context.after(() => rmSync(folder, { recursive: true }));
+      const file = join(folder, 'open.ts');
+      writeFileSync(file, text);
+      const program = join(folder, 'program.mjs');
+      writeFileSync(program, kind === 'group' ? groupProgram([file], 100) : fileProgram(file, 100));
+      const { NODE_TEST_CONTEXT: _, ...env } = process.env;
+      const options = { encoding: 'utf8', env, timeout: 30_000 } as const;
+      const { status, signal, stdout } = spawnSync(
+        process.execPath,
+        ['--test', '--test-reporter=spec', program],
+        options,
+      );
+      assert.deepEqual([status, signal], [1, null], stdout);
+      assert.match(stdout, /✔ passes[\s\S]*✖ fails/);
+    });
+  }
+}

@@ -1,6 +1,7 @@
 /** The list of suites: every test file belongs to one, and every entry has files and says what it is for. */
 
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -46,6 +47,16 @@ test('a slow suite is a folder of its own or a file of a fast one, and nothing i
     assert.ok(!path.includes('/') || room in suites.fast, path);
   }
 });
+
+for (const name of ['test', 'ui-test']) {
+  test(`scripts/${name}.mjs refuses a word that no test file has, before it installs anything`, () => {
+    const program = join(folder, '../scripts', `${name}.mjs`);
+    const { status, stdout, stderr } = spawnSync(process.execPath, [program, 'test', 'no-such-word'], {
+      encoding: 'utf8',
+    });
+    assert.deepEqual([status, stdout, stderr], [1, '', 'No test file has no-such-word in its path.\n']);
+  });
+}
 
 test('.ci/run runs the fast and the slow suites', () => {
   const steps = readFileSync(join(folder, '../.ci/run'), 'utf8').split('\n');

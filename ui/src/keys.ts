@@ -165,15 +165,15 @@ export function tagsOf({ tags }: Pick<KeyView, 'tags'>): string[] {
 }
 
 /** Names of the tags that keys have, for operators. */
-export function useTagNames(): string[] {
+export function useTagNames() {
   const { isOperator } = useSession();
-  const { data } = useQuery({
+  return useQuery({
     queryKey: ['tags', 'names'],
     enabled: isOperator,
     queryFn: async () =>
       (await bodyOf<{ names: string[] }>(api.GET('/admin/v1/tags', { params: { query: { limit: 1 } } }))).names,
+    select: (names) => names.toSorted(),
   });
-  return data?.toSorted() ?? [];
 }
 
 /** Name of the key with a hash, for operators; the hash until it is known, and for a key that is not there. */

@@ -51,7 +51,7 @@ export async function startGatewayForOperators(yaml = ''): Promise<TestGateway> 
 }
 
 export function ask(
-  { url }: TestGateway,
+  { url }: Pick<TestGateway, 'url'>,
   key: string,
   model = 'sandbox/echo',
   more: Record<string, string> = {},

@@ -6,6 +6,7 @@ import type { Browser, Page } from 'playwright-core';
 import { openSqlite } from '../../bench/dashboard/stores.ts';
 import type { TestGateway } from '../../test/gateway/harness.ts';
 import { eventually } from '../../test/gateway/video-client.ts';
+import { interceptAnswers } from './answers.ts';
 import { assertSound, openBrowser, signInAsAdmin, startGatewayForOperators } from './browser.ts';
 import { scrollUntil } from './long-list.ts';
 
@@ -106,3 +107,38 @@ test('a list with too many new rows starts anew, and has all of them further dow
   await eventually({}, async () => (await rowCount(page)) === SANDBOX_ROWS + added);
   await assertSound(visitor);
 });
+
+test('an older page that comes after the list has started anew does not bring back the rows of before', async () => {
+  await addLive(BURST);
+  const visitor = await signInAsAdmin(browser, gateway, '/ui/settings');
+  const { page } = visitor;
+  const older = /\/requests\?(?:.*&)?after=/;
+  const answers = await interceptAnswers(page, older);
+  answers.hold();
+  const asked = page.waitForRequest(older);
+  await page.goto(`${gateway.url}/ui/requests`);
+  await page.getByRole('table').waitFor();
+  await page.evaluate('scrollTo(0, document.documentElement.scrollHeight)');
+  await asked;
+  await page.evaluate('scrollTo(0, 0)');
+  await addLive(FLOOD);
+  await page.getByRole('row', { name: new RegExp(`live-${added - 1}\\b`) }).waitFor();
+  await page.evaluate(MOST_ROWS);
+  const late = page.waitForResponse(older);
+  await answers.pass();
+  await (await late).finished();
+  for (let looks = 0; looks < 2; looks++) await page.waitForResponse(/[?&]live=/);
+  const most = await page.evaluate<number>('window.mostRows');
+  assert.ok(most < FLOOD, `${most} rows were shown`);
+  await assertSound(visitor);
+});
+
+/** Runs in the page: the most rows that the list has had in any frame from now on. */
+const MOST_ROWS = `{
+  window.mostRows = 0;
+  const look = () => {
+    window.mostRows = Math.max(window.mostRows, Number(document.querySelector('table').getAttribute('aria-rowcount')) - 1);
+    requestAnimationFrame(look);
+  };
+  look();
+}`;

@@ -1,119 +1,104 @@
-/** Pages one source of which does not answer: it is named, the others stay in view, and it is asked again. */
+/** Pages one source of which does not answer: it is named, the others stay in view, and it is asked again. On SQLite and on PostgreSQL. */
 
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
-import type { Browser, Locator, Page } from 'playwright-core';
+import { after, before, describe, test } from 'node:test';
+import type { Browser } from 'playwright-core';
 import { KEY, type TestGateway } from '../../test/gateway/harness.ts';
 import { createVideoClock, videoClient } from '../../test/gateway/video-client.ts';
+import { providePostgres, type TestDatabase } from '../../test/store/postgres-server.ts';
+import { interceptAnswers, removeCuts, tryAgain } from './answers.ts';
 import {
   ask,
   assertFits,
   assertSound,
   openBrowser,
   signInAsAdmin,
+  signInWithKey,
   startGatewayWithPages,
   TOKEN,
   type Visit,
 } from './browser.ts';
+import { HOLDER_PAGES, OPERATOR_PAGES, type PageStates } from './page-states.ts';
+
+const YAML = `admin: { token: ${TOKEN}, port: 0 }
+callbacks: { secret: whsec_c2VjcmV0IG9mIHRoaXMgdGVzdCBmaWxlIG9ubHkhISE=, allow_cidrs: [127.0.0.1/32] }`;
 
 let browser: Browser;
 let gateway: TestGateway;
 
 before(async () => {
-  const yaml = `admin: { token: ${TOKEN}, port: 0 }\ncallbacks: { secret: whsec_c2VjcmV0IG9mIHRoaXMgdGVzdCBmaWxlIG9ubHkhISE=, allow_cidrs: [127.0.0.1/32] }`;
-  [browser, gateway] = await Promise.all([openBrowser(), startGatewayWithPages(yaml, { clock: createVideoClock() })]);
-  await ask(gateway, KEY);
-  const videos = videoClient(gateway);
-  const { id } = await videos.create({ prompt: 'A paper boat', callback_url: 'https://127.0.0.1:8443/hook' });
-  await videos.until(id, 'completed');
+  browser = await openBrowser();
 });
-after(() => Promise.all([browser.close(), gateway.close()]));
+after(() => browser.close());
 
-/** Ends the questions of a source without a response, until it is called again. */
-async function cutOff({ page, faults }: Visit, isAsked: (url: URL) => boolean): Promise<() => Promise<void>> {
-  await page.route(isAsked, (route) => route.abort());
-  return async () => {
-    await page.unroute(isAsked);
-    // The browser writes each request that was cut off to the console.
-    faults.splice(0, faults.length, ...faults.filter((fault) => !fault.includes('net::ERR_FAILED')));
-  };
-}
+for (const engine of ['SQLite', 'PostgreSQL'] as const) {
+  describe(`on ${engine}`, () => {
+    let database: TestDatabase | undefined;
+    before(async () => {
+      database = engine === 'PostgreSQL' ? await providePostgres() : undefined;
+      gateway = await startGatewayWithPages(YAML, { clock: createVideoClock(), postgres: database?.url });
+      await ask(gateway, KEY, 'sandbox/echo', { 'x-session-id': 'paper-boats' });
+      const videos = videoClient(gateway);
+      const { id } = await videos.create({ prompt: 'A paper boat', callback_url: 'https://127.0.0.1:8443/hook' });
+      await videos.until(id, 'completed');
+    });
+    after(async () => {
+      await gateway.close();
+      await database?.close();
+    });
+    // Looks are the same on both.
+    const isThorough = engine === 'SQLite';
 
-const named = (page: Page, name: string) => page.getByRole('status').filter({ hasText: name });
-
-interface Case {
-  path: string;
-  /** End of the path of its question. */
-  asked: string;
-  name: string;
-  main(page: Page): Locator;
-}
-
-const CASES: Case[] = [
-  {
-    path: '/ui/models',
-    asked: '/models/statistics',
-    name: 'Times to the first byte and tokens per second',
-    main: (page) => page.getByRole('row', { name: /sandbox.echo/ }).first(),
-  },
-  {
-    path: '/ui/models',
-    asked: '/models/price-changes',
-    name: 'Changes of prices',
-    main: (page) => page.getByRole('row', { name: /sandbox.echo/ }).first(),
-  },
-  {
-    path: '/ui/webhooks',
-    asked: '/deliveries/receivers',
-    name: 'Receivers and their success rates',
-    main: (page) => page.getByRole('row', { name: /127.0.0.1/ }),
-  },
-  {
-    path: '/ui/videos',
-    asked: '/videos/summary',
-    name: 'Sums of videos',
-    main: (page) => page.getByRole('button', { name: /A paper boat/ }),
-  },
-];
-
-for (const [index, { path, asked, name, main }] of CASES.entries()) {
-  test(`${path} names ${asked} where it does not answer, and shows the others`, async () => {
-    const visitor = await signInAsAdmin(browser, gateway, '/ui', index % 2 === 0 ? {} : { theme: 'dark', width: 360 });
-    const { page } = visitor;
-    const mend = await cutOff(visitor, ({ pathname }) => pathname.endsWith(asked));
-    await page.goto(gateway.url + path);
-    const note = named(page, `${name} are missing: The gateway does not answer`);
-    await note.waitFor();
-    await main(page).waitFor();
-    assert.equal(await page.getByRole('alert').count(), 0);
-    await assertFits(page);
-    await mend();
-    await note.getByRole('button', { name: 'Try again' }).click();
-    await note.waitFor({ state: 'detached' });
-    await assertSound(visitor);
+    describe('a page of operators', () => {
+      partialStatesOf(OPERATOR_PAGES, () => signInAsAdmin(browser, gateway), isThorough);
+    });
+    describe('a page of the holder of a key', () => {
+      const narrow = { theme: 'dark', width: 360 } as const;
+      partialStatesOf(HOLDER_PAGES, () => signInWithKey(browser, gateway, KEY, '/ui', narrow), isThorough);
+    });
+    test('the headline of requests says of when it is, where it was there before', showsEarlierHeadline);
   });
 }
 
-test('the headline of requests says whether its rates are missing, and of when it is', async () => {
-  const visitor = await signInAsAdmin(browser, gateway);
+function partialStatesOf(pages: Record<string, PageStates>, signIn: () => Promise<Visit>, isThorough: boolean): void {
+  let visitor: Visit;
+  before(async () => {
+    visitor = await signIn();
+  });
+  for (const [name, { path, filled, sources = [] }] of Object.entries(pages)) {
+    for (const { asked, notice, others = filled } of sources) {
+      test(`${name} without ${asked.source.replaceAll('\\', '')}`, async () => {
+        const { page } = visitor;
+        const answers = await interceptAnswers(page, asked);
+        await answers.cut();
+        await page.goto(gateway.url + path);
+        await notice(page).getByRole('button', { name: 'Try again' }).waitFor();
+        await others(page).waitFor();
+        if (isThorough) await assertFits(page);
+        await answers.pass();
+        await tryAgain(page);
+        await filled(page).waitFor();
+        await notice(page).waitFor({ state: 'detached' });
+        removeCuts(visitor);
+        if (isThorough) await assertSound(visitor);
+      });
+    }
+  }
+}
+
+async function showsEarlierHeadline(): Promise<void> {
+  const visitor = await signInAsAdmin(browser, gateway, '/ui/requests');
   const { page } = visitor;
-  const isSummary = ({ pathname }: URL) => pathname.endsWith('/requests/summary');
-  let mend = await cutOff(visitor, (url) => isSummary(url) && url.searchParams.has('from'));
-  await page.goto(`${gateway.url}/ui/requests`);
-  const note = named(page, 'Requests a second and cost an hour are missing');
-  await note.waitFor();
   const figure = page.getByRole('main').locator('dl').getByText('In flight');
   await figure.waitFor();
-  await mend();
-  await note.getByRole('button', { name: 'Try again' }).click();
-  await note.waitFor({ state: 'detached' });
   await page.getByText(/req\/(s|min|h)/).waitFor();
-
-  mend = await cutOff(visitor, (url) => isSummary(url) && !url.searchParams.has('from'));
+  const answers = await interceptAnswers(page, /\/requests\/summary(?!.*[?&]from=)/);
+  await answers.cut();
   await page.getByText(/Shown is what was there at /).waitFor();
   assert.ok(await figure.isVisible());
   await page.getByRole('row', { name: /sandbox.echo/ }).waitFor();
-  await mend();
+  await answers.pass();
   await page.getByText(/Shown is what was there at /).waitFor({ state: 'detached' });
+  removeCuts(visitor);
   await assertSound(visitor);
-});
+}

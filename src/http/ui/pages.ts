@@ -61,15 +61,27 @@ type PageFiles = ReadonlyMap<string, PageFile>;
 const SUFFIXES: Record<Encoding, string> = { br: '.br', gzip: '.gz' };
 const decompress = promisify(gunzip);
 
-const NOT_BUILT = `<!doctype html>
+/** Beside the folder of the pages: why the last build of a clone failed, as text. */
+const PROBLEM_FILE = 'ui-problem.txt';
+
+const HEAD = `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width">
+<title>Polygate</title>`;
+const BEING_BUILT = `${HEAD}
 <meta http-equiv="refresh" content="2">
-<title>Polygate</title>
 <main>
 <h1>The dashboard is being built</h1>
 <p>In a clone, <code>npm start</code> builds it once beside the gateway. This page opens it as soon as it is there.</p>
+</main>
+</html>
+`;
+const notBuildable = (problem: string) => `${HEAD}
+<main>
+<h1>The dashboard could not be built</h1>
+<p>Everything else works without it. The next <code>npm start</code> tries again.</p>
+<pre>${problem.replace(/[&<>]/g, (character) => `&#${character.charCodeAt(0)};`)}</pre>
 </main>
 </html>
 `;
@@ -91,7 +103,7 @@ export function createPages(folder = PAGES_FOLDER): Pages {
     async response(path, acceptedEncodings) {
       const files = await current();
       const name = path.slice('/ui/'.length);
-      if (!files) return notBuilt();
+      if (!files) return notBuilt(await readFile(join(folder, '..', PROBLEM_FILE), 'utf8').catch(() => undefined));
       const file = files.get(name);
       if (file) return fileResponse(name, file, acceptedEncodings);
       if (name.startsWith(HASHED)) throw new GatewayError('not_found', `There is nothing at GET ${path}.`);
@@ -100,9 +112,11 @@ export function createPages(folder = PAGES_FOLDER): Pages {
   };
 }
 
-function notBuilt(): HttpResponse {
-  const headers = { 'content-type': TYPES.html as string, 'cache-control': 'no-store', 'retry-after': '2' };
-  return { status: 503, headers: { ...SECURITY_HEADERS, ...headers }, body: NOT_BUILT };
+/** With the problem that the build had; without one it goes on. */
+function notBuilt(problem: string | undefined): HttpResponse {
+  const headers = { ...SECURITY_HEADERS, 'content-type': TYPES.html as string, 'cache-control': 'no-store' };
+  if (problem !== undefined) return { status: 503, headers, body: notBuildable(problem) };
+  return { status: 503, headers: { ...headers, 'retry-after': '2' }, body: BEING_BUILT };
 }
 
 async function fileResponse(name: string, file: PageFile, accepted = ''): Promise<HttpResponse> {

@@ -9,6 +9,7 @@ import { CopyAs, commandWith } from '../../parts/copy-as.tsx';
 import { Card, Page } from '../../parts/page.tsx';
 import { Segments } from '../../parts/segments.tsx';
 import { ErrorNotice, Loaded } from '../../parts/states.tsx';
+import { Unanswered } from '../../parts/unanswered.tsx';
 import { quoted } from '../../shell.ts';
 import { modelList } from '../models/query.ts';
 import { Candidates, type Explanation } from './candidates.tsx';
@@ -70,6 +71,7 @@ export function ExplainPage() {
   ];
   return (
     <Page title="Explain" about="Where a request would go, in which order and why. Nothing is sent.">
+      {!asked.error && <Unanswered sources={[{ name: 'Names of models', asked: models }]} />}
       <Card>
         <div className="flex flex-col gap-3 p-4">
           <div className="flex flex-wrap items-center gap-2">

@@ -14,6 +14,7 @@ import { RequestsLink, videoShare } from '../../parts/requests-link.tsx';
 import { Empty, Loaded, LoadingBlock } from '../../parts/states.tsx';
 import { numbers, Table } from '../../parts/table.tsx';
 import { SaveRows } from '../../parts/table-tools.tsx';
+import { Unanswered } from '../../parts/unanswered.tsx';
 import { UnknownCosts } from '../../parts/unknown-costs.tsx';
 import { formatMoment, momentsOf, type Span, spanBetween } from '../../spans.ts';
 import type { TimeSearch } from '../../times.ts';
@@ -48,6 +49,7 @@ export function KeyPage() {
   return (
     <Page title="My key" about="What this key may do, and what it has used.">
       <RangePicker time={time} span={span} byDefault="24h" onChange={change} />
+      {!asked.error && <Unanswered sources={[{ name: 'Sums of videos', asked: videos }]} />}
       <Loaded asked={asked} loading={<LoadingBlock className="h-24" />}>
         {({ total, models_without_price: unknown }) => (
           <>

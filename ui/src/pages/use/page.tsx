@@ -15,6 +15,7 @@ import { RangePicker } from '../../parts/range-picker.tsx';
 import { SavedViews } from '../../parts/saved-views.tsx';
 import { Empty, Loaded, LoadingBlock } from '../../parts/states.tsx';
 import { ColumnChoice } from '../../parts/table-tools.tsx';
+import { Unanswered } from '../../parts/unanswered.tsx';
 import { UnknownCosts } from '../../parts/unknown-costs.tsx';
 import { useSession } from '../../session.ts';
 import { formatMoment, momentsOf, type Span, spanBetween } from '../../spans.ts';
@@ -88,9 +89,18 @@ function Use() {
       actions={<SavedViews path="/use" onOpen={(href) => void navigate({ href })} />}
     >
       <RangePicker time={given} span={span} byDefault="24h" onChange={change} />
+      {!asked.error && (
+        <Unanswered
+          sources={[
+            { name: 'Names of tags', asked: tagNames },
+            { name: 'Sums of videos', asked: videos },
+          ]}
+        />
+      )}
       <Controls
         view={{ by, second, metric, top, per: given.per, cumulative, compare }}
-        {...{ span, filters, tagNames, keyName, onChange: change }}
+        {...{ span, filters, keyName, onChange: change }}
+        tagNames={tagNames.data ?? []}
       />
       <Loaded asked={asked} loading={<LoadingBlock className="h-96" />}>
         {(report) =>
