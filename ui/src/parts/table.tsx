@@ -3,7 +3,7 @@
 import { Search } from 'lucide-react';
 import { type ReactNode, type Ref, useEffect, useRef } from 'react';
 import { useHiddenColumns } from './hidden-columns.ts';
-import { TableScroll } from './page.tsx';
+import { TableScroll } from './table-scroll.tsx';
 
 /** A name, or more about it. */
 export type Column = string | { name: string; isNumber?: true; isHidden?: true };

@@ -7,8 +7,8 @@ import { api, bodyOf } from '../../api.ts';
 import { csvOf, saveFile } from '../../csv.ts';
 import { type KeyView, keyQueries, tagsOf } from '../../keys.ts';
 import { Dialog } from '../../parts/dialog.tsx';
-import { TableScroll } from '../../parts/page.tsx';
 import { ErrorNotice } from '../../parts/states.tsx';
+import { TableScroll } from '../../parts/table-scroll.tsx';
 
 interface Created {
   data: KeyView;
