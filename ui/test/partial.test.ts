@@ -39,7 +39,7 @@ async function cutOff({ page, faults }: Visit, isAsked: (url: URL) => boolean): 
   };
 }
 
-const named = (page: Page, name: string) => page.getByRole('status').filter({ hasText: name });
+const named = (page: Page, name: string) => page.locator('[data-spoken]').filter({ hasText: name });
 
 interface Case {
   path: string;

@@ -172,7 +172,7 @@ function statesOf(
 }
 
 async function showsLoading(visitor: Visit, sound: SoundCheck = soundInBothThemes): Promise<void> {
-  await visitor.page.getByRole('status').getByText('Loading').first().waitFor();
+  await visitor.page.locator('[data-spoken]').getByText('Loading').first().waitFor();
   await sound(visitor);
 }
 

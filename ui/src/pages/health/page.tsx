@@ -3,6 +3,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import { useEffect, useState } from 'react';
+import { Spoken } from '../../parts/announcer.tsx';
 import { Age, Time } from '../../parts/numbers.tsx';
 import { Card, Page } from '../../parts/page.tsx';
 import { Panel } from '../../parts/panel.tsx';
@@ -96,7 +97,11 @@ function Partial({ replicas }: { replicas: Replicas['data'] | undefined }) {
   const silent = replicas?.filter((one) => one.silent) ?? [];
   if (silent.length === 0 && gone.length === 0) return null;
   return (
-    <div role="status" className="rounded-lg bg-warn-soft px-4 py-3">
+    <div className="rounded-lg bg-warn-soft px-4 py-3">
+      {/* Ages change, and are not said again. */}
+      <Spoken className="sr-only">
+        {silent.length} give no sign, {gone.length} are gone.
+      </Spoken>
       {silent.map(({ id, role, seen_at: seen }) => (
         <p key={id}>
           {role === 'worker' ? 'Worker' : 'Gateway'} <span className="break-all font-mono">{id}</span> gives no sign:

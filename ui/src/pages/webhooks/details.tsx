@@ -3,6 +3,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
 import { Film, RotateCw } from 'lucide-react';
+import { Spoken } from '../../parts/announcer.tsx';
 import { Code } from '../../parts/code.tsx';
 import { Facts } from '../../parts/facts.tsx';
 import { Time } from '../../parts/numbers.tsx';
@@ -45,9 +46,9 @@ function Detail({ delivery }: { delivery: Delivery }) {
             <Film size={14} aria-hidden />
             Its video
           </Link>
-          <span role="status" className="self-center text-good">
+          <Spoken className="self-center text-good">
             {replay.isSuccess && 'It is sent once more, with the same bytes.'}
-          </span>
+          </Spoken>
         </div>
         {replay.error && <ErrorNotice error={replay.error} />}
       </div>
