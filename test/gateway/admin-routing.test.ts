@@ -244,6 +244,12 @@ describe('models', () => {
     assert.equal((await admin('GET', '/models/statistics?id=house/m')).status, 400);
   });
 
+  test('with an endpoint are those that are made of it, and its own', async () => {
+    const { body } = await admin('GET', '/models?endpoint=one/m');
+    assert.deepEqual([body.total, body.data.map(({ id }: Json) => id)], [2, ['one/m', 'house/m']]);
+    assert.equal((await admin('GET', '/models?endpoint=one/none')).body.total, 0);
+  });
+
   test('with zero retention are those whose configuration says so', async () => {
     assert.equal((await admin('GET', '/models?zero_retention=true')).body.total, 0);
     assert.equal((await admin('GET', '/models?zero_retention=perhaps')).status, 400);

@@ -178,6 +178,7 @@ const explain = createRoute({
 const health = createRoute({
   getParentRoute: () => root,
   path: '/health',
+  validateSearch: (search: Search): { open?: string } => ({ open: text(search.open) }),
   component: lazyRouteComponent(() => import('./pages/health/page.tsx'), 'HealthPage'),
 });
 

@@ -8,7 +8,7 @@ export interface Call {
   /** Path and query. */
   path: string;
   /** By default POST with a body, and GET without one. */
-  method?: 'DELETE' | 'PATCH' | 'PUT';
+  method?: 'DELETE' | 'PATCH' | 'POST' | 'PUT';
   /** Sent as JSON. */
   body?: object;
 }

@@ -119,6 +119,8 @@ interface VisitOptions {
   width?: number;
   /** Time zone of the browser. */
   zone?: string;
+  /** Whether things move; by default they do not. */
+  isMoving?: boolean;
 }
 
 /** A window of its own, without cookies. */
@@ -132,12 +134,12 @@ export async function visit(browser: Browser, address: string, options: VisitOpt
 async function openWindow(
   browser: Browser,
   address: string,
-  { theme = 'light', width = 1280, zone }: VisitOptions,
+  { theme = 'light', width = 1280, zone, isMoving = false }: VisitOptions,
 ): Promise<Visit> {
   const context = await browser.newContext({
     colorScheme: theme,
     viewport: { width, height: 900 },
-    reducedMotion: 'reduce',
+    reducedMotion: isMoving ? 'no-preference' : 'reduce',
     ...(zone && { timezoneId: zone }),
   });
   const page = await context.newPage();

@@ -53,7 +53,7 @@ test('a long list is whole: each model is reached by scrolling, by keys, and is 
   const { page } = visitor;
   await page.goto(`${gateway.url}/ui/models?provider=many`);
   await page
-    .getByRole('status')
+    .locator('[data-spoken]')
     .getByText(new RegExp(`^${MANY} of `))
     .waitFor();
   const table = page.getByRole('region', { name: 'Models', exact: true });
@@ -120,7 +120,7 @@ async function assertShown(page: Page, ids: readonly string[]): Promise<void> {
   const names = page.locator('tbody tr[data-opens] button span:first-child');
   await eventually({}, async () => (await names.allInnerTexts()).toSorted().join() === ids.join());
   await page
-    .getByRole('status')
+    .locator('[data-spoken]')
     .getByText(new RegExp(`^${ids.length} of `))
     .waitFor();
 }

@@ -8,6 +8,8 @@ import { after, before, test } from 'node:test';
 import { promisify } from 'node:util';
 import type { Browser, Locator, Page } from 'playwright-core';
 import { KEY, type TestGateway } from '../../test/gateway/harness.ts';
+import { eventually, videoClient } from '../../test/gateway/video-client.ts';
+import { startReceiver } from '../../test/webhooks/receiver.ts';
 import {
   adminOf,
   ask,
@@ -23,11 +25,14 @@ import {
 const run = promisify(execFile);
 const MAIN = join(import.meta.dirname, '../../src/main.ts');
 
+const CA = join(import.meta.dirname, '../../test/net/fixtures/test-only-ca.pem');
+const CALLBACKS = `callbacks: { secret: whsec_c2VjcmV0IG9mIHRoaXMgdGVzdCBmaWxlIG9ubHkhISE=, allow_cidrs: [127.0.0.1/32], ca_file: ${JSON.stringify(CA)} }`;
+
 let browser: Browser;
 let gateway: TestGateway;
 
 before(async () => {
-  [browser, gateway] = await Promise.all([openBrowser(), startGatewayForOperators()]);
+  [browser, gateway] = await Promise.all([openBrowser(), startGatewayForOperators(CALLBACKS)]);
   await ask(gateway, KEY, 'sandbox/echo', { 'x-session-id': 'paper-boats' });
 });
 after(() => Promise.all([browser.close(), gateway.close()]));
@@ -37,9 +42,9 @@ async function inShell(text: string): Promise<string> {
   const config = join(gateway.folder, 'copied.yaml');
   writeFileSync(config, `data: ${gateway.folder}\n`);
   const line = text.startsWith('polygate ')
-    ? `${process.execPath} ${MAIN} ${text.slice('polygate '.length)} --config ${config}`
+    ? `${process.execPath} ${MAIN} ${text.slice('polygate '.length)}`
     : text.replace(/^curl /, 'curl -sS --fail-with-body ');
-  const env = { ...process.env, POLYGATE_ADMIN_TOKEN: TOKEN, POLYGATE_KEY: KEY };
+  const env = { ...process.env, POLYGATE_ADMIN_TOKEN: TOKEN, POLYGATE_KEY: KEY, POLYGATE_CONFIG: config };
   return (await run('sh', ['-c', line], { env })).stdout;
 }
 
@@ -180,4 +185,57 @@ test('limits of a tag are a call that sets them, and one that removes them', asy
   await inShell(await same.locator('pre').innerText());
   assert.equal((await adminOf(gateway)('GET', '/tags/team=copies')).data.origin, null);
   await assertSound(visitor);
+});
+
+test('several keys are a call and a command that make them, from names and from CSV', async () => {
+  const visitor = await signInAsAdmin(browser, gateway, '/ui/keys?create=several');
+  const { page } = visitor;
+  const form = page.getByRole('dialog', { name: 'Create several keys' });
+  await form.getByLabel(/Names or CSV/).fill("ana's laptop\nben");
+  const named = await copiesOf(page, form);
+  await assertSound(visitor);
+  const made = JSON.parse(await inShell(named.texts[1] ?? ''));
+  assert.deepEqual(
+    made.data.map(({ data }: { data: { name: string } }) => data.name),
+    ["ana's laptop", 'ben'],
+  );
+  await form.getByLabel(/Names or CSV/).fill('name,owner\ncleo,Cleo $HOME\ndora,Dora');
+  const listed = await copiesOf(page, form);
+  assert.equal(calledPath(listed.texts[1]), '/admin/v1/keys/bulk');
+  assert.match(await inShell(listed.texts[0] ?? ''), /cleo,.*sk-/);
+  const { data } = await adminOf(gateway)('GET', '/keys?name=cleo');
+  assert.equal(data[0].owner, 'Cleo $HOME');
+});
+
+test('a video is a call with a key, for operators too, and a webhook that is sent again is one', async () => {
+  const receiver = await startReceiver();
+  try {
+    const visitor = await signInAsAdmin(browser, gateway, '/ui/videos');
+    const { page } = visitor;
+    await page.getByRole('button', { name: 'Ask for a video' }).click();
+    const form = page.getByRole('dialog', { name: 'Ask for a video' });
+    await form.getByLabel('Prompt').fill("A paper boat, and it's raining");
+    await form.getByLabel('Seconds').fill('1');
+    await form.getByLabel('More fields, as JSON').fill('{');
+    assert.equal(await form.getByRole('button', { name: 'Copy as' }).count(), 0);
+    const callback = `https://127.0.0.1:${receiver.port}/hook`;
+    await form.getByLabel('More fields, as JSON').fill(JSON.stringify({ callback_url: callback }));
+    const { texts, note } = await copiesOf(page, form);
+    assert.match(note, /key that pays/);
+    const { id } = JSON.parse(await inShell(texts[0] ?? ''));
+    await eventually(gateway, () => receiver.received.some(({ body }) => body.includes(id)));
+    assert.equal(
+      (await videoClient(gateway).send('GET', `/v1/videos/${id}`)).body.prompt,
+      "A paper boat, and it's raining",
+    );
+
+    await page.goto(`${gateway.url}/ui/webhooks?open=${id}`);
+    const before = receiver.received.length;
+    const again = await copiesOf(page, page.getByRole('dialog'));
+    await inShell(again.texts[0] ?? '');
+    await eventually(gateway, () => receiver.received.length > before);
+    await assertSound(visitor);
+  } finally {
+    await receiver.close();
+  }
 });

@@ -59,7 +59,7 @@ before(async () => {
 });
 after(() => Promise.all([browser.close(), gateway.close()]));
 
-const waitForCount = (page: Page, text: string | RegExp) => page.getByRole('status').getByText(text).waitFor();
+const waitForCount = (page: Page, text: string | RegExp) => page.locator('[data-spoken]').getByText(text).waitFor();
 
 for (const theme of THEMES) {
   test(`videos and webhooks are counted and searched, in the ${theme} theme`, async () => {

@@ -59,7 +59,7 @@ for (const theme of THEMES) {
   test(`keys come in pages, and the gateway looks for a text, a tag and a state, in the ${theme} theme`, async () => {
     const visitor = await signInAsAdmin(browser, gateway, '/ui/keys', { theme });
     const { page } = visitor;
-    const count = page.getByRole('status').getByText(/ of /);
+    const count = page.locator('[data-spoken]').getByText(/ of /);
     const rows = page.getByRole('region', { name: 'Keys' }).locator('tbody tr');
     // With the key of the configuration.
     await page.getByText(`${PAGE} of ${COUNT + 1}`).waitFor();

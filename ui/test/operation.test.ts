@@ -171,7 +171,7 @@ test('of many settings all can be shown', async () => {
     const all = Number(
       /of (\d+)/.exec(
         await page
-          .getByRole('status')
+          .locator('[data-spoken]')
           .getByText(/^\d+ of \d+$/)
           .innerText(),
       )?.[1],

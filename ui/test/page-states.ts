@@ -34,7 +34,7 @@ const NO_ANSWER = 'The gateway does not answer';
 function missing(asked: RegExp, name: string): Source {
   return {
     asked,
-    notice: (page) => page.getByRole('status').filter({ hasText: `${name} are missing: ${NO_ANSWER}` }),
+    notice: (page) => page.locator('[data-spoken]').filter({ hasText: `${name} are missing: ${NO_ANSWER}` }),
   };
 }
 

@@ -38,6 +38,7 @@ const PAGES = {
   'wire-compared': '/ui/playground?wire=messages&and=generate&models=openai/gpt-4o-mini&view=wire',
   explain: '/ui/explain?model=openai/gpt-4o-mini',
   health: '/ui/health',
+  endpoint: '/ui/health?open=deepseek/deepseek-chat',
   config: '/ui/config',
   'config-all': '/ui/config?all=true&find=limits',
   setting: '/ui/config?open=server.public_url&all=true',

@@ -179,7 +179,7 @@ function statesOf(
 }
 
 async function showsLoading(visitor: Visit, sound: Looks['sound']): Promise<void> {
-  await visitor.page.getByRole('status').getByText('Loading').first().waitFor();
+  await visitor.page.locator('[data-spoken]').getByText('Loading').first().waitFor();
   await sound(visitor);
 }
 

@@ -37,7 +37,7 @@ export function createModelHandlers(
 
   async function list({ query }: AdminRequest): Promise<Json> {
     const limit = whole(query, 'limit', PAGE);
-    const [after, provider, search, only] = ['after', 'provider', 'search', 'id'].map(
+    const [after, provider, search, endpoint, only] = ['after', 'provider', 'search', 'endpoint', 'id'].map(
       (name) => query.get(name) ?? undefined,
     );
     const keepsNothing = flag(query, 'zero_retention');
@@ -48,6 +48,7 @@ export function createModelHandlers(
       .filter((model) => provider === undefined || model.provider === provider)
       .filter(({ id }) => only === undefined || id === only)
       .filter(({ id, name }) => words === undefined || `${id} ${name}`.toLowerCase().includes(words))
+      .filter((model) => endpoint === undefined || routesOf(model).some((route) => nameOf(route) === endpoint))
       .filter((model) => !keepsNothing || routesOf(model).some(({ facts }) => facts.zdr));
     const page = catalog.page(listed, { limit, ...(after !== undefined && { after }) });
     const measured = measuredEndpoints();

@@ -268,6 +268,7 @@ export const MODEL_PARAMETERS = [
   parameter('provider', Type.String(), 'Only those of a provider.'),
   parameter('search', Type.String(), 'Only those with this text in their id or name.'),
   parameter('zero_retention', Type.Boolean(), 'Only those with an endpoint that is configured as keeping nothing.'),
+  parameter('endpoint', Type.String(), 'Only those with this endpoint: `<provider>/<upstream model>`.'),
   parameter('id', Type.String(), 'Only this model, with the keys that used it and what the configuration says of it.'),
 ];
 

@@ -2,6 +2,7 @@
 
 import { Combobox, ComboboxItem, ComboboxList, ComboboxProvider, Dialog } from '@ariakit/react';
 import type { LucideIcon } from 'lucide-react';
+import { region } from './announcer.tsx';
 
 export interface Command {
   id: string;
@@ -25,6 +26,7 @@ export function CommandDialog({ placeholder, commands, onType, onClose }: Comman
       open
       onClose={onClose}
       unmountOnHide
+      getPersistentElements={() => [region]}
       backdrop={<div className="bg-black/40" />}
       aria-label="Commands"
       className="fixed inset-x-3 top-[12vh] z-50 mx-auto flex max-h-[70vh] max-w-xl flex-col overflow-hidden rounded-xl border bg-raised shadow-2xl"

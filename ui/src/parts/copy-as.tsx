@@ -10,18 +10,21 @@ import { Dialog } from './dialog.tsx';
 const Code = lazy(() => import('./code.tsx').then((module) => ({ default: module.Code })));
 
 /** Of the admin API for operators. */
-export interface SameCall extends Pick<Call, 'path' | 'body'> {
+export interface SameCall extends Call {
   /** Absent where there is no equal command. */
   command?: string | undefined;
   /** What they leave out. */
   note?: string | undefined;
+  /** It is a call of clients, with a key, for operators too. */
+  isOfClients?: boolean;
 }
 
-export function CopyAs({ path, body, command, note }: SameCall) {
+export function CopyAs({ command, note, isOfClients = false, ...call }: SameCall) {
   const [isOpen, setOpen] = useState(false);
   const { isOperator, clientsUrl, adminUrl } = useSession();
-  const origin = isOperator ? adminUrl : clientsUrl;
-  const token = isOperator ? ADMIN_TOKEN : 'POLYGATE_KEY';
+  const isOfAdmin = isOperator && !isOfClients;
+  const origin = isOfAdmin ? adminUrl : clientsUrl;
+  const token = isOfAdmin ? ADMIN_TOKEN : 'POLYGATE_KEY';
   return (
     <>
       <button type="button" className="button" onClick={() => setOpen(true)}>
@@ -42,7 +45,7 @@ export function CopyAs({ path, body, command, note }: SameCall) {
             <section>
               <h2 className="mb-2">curl</h2>
               <div className="rounded-lg border bg-page">
-                <Code language="shell" text={curlOf({ path, ...(body && { body }) }, { origin, token })} />
+                <Code language="shell" text={curlOf(call, { origin, token })} />
               </div>
             </section>
             {note && <p className="text-dim">{note}</p>}

@@ -2,6 +2,7 @@
 
 import { Check, CircleAlert, Copy } from 'lucide-react';
 import { useState } from 'react';
+import { announce } from './announcer.tsx';
 import { IconButton } from './button.tsx';
 
 const SHOWN_MS = 1600;
@@ -10,25 +11,28 @@ const SHOWN_MS = 1600;
 export function CopyButton({ text, label = 'Copy', wide = false }: { text: string; label?: string; wide?: boolean }) {
   const [isCopied, setCopied] = useState<boolean>();
   async function copy() {
-    try {
-      await navigator.clipboard.writeText(text);
-      setCopied(true);
-    } catch {
-      // Pages over plain http have no clipboard.
-      setCopied(copyByCommand(text));
-    }
+    // Pages over plain http have no clipboard.
+    const isDone = await navigator.clipboard?.writeText(text).then(
+      () => true,
+      () => false,
+    );
+    const isThere = isDone || copyByCommand(text);
+    setCopied(isThere);
+    announce(wordsOf(isThere));
     setTimeout(() => setCopied(undefined), SHOWN_MS);
   }
   const Icon = isCopied === undefined ? Copy : isCopied ? Check : CircleAlert;
-  const words = isCopied === undefined ? label : isCopied ? 'Copied' : 'Not copied';
+  const words = isCopied === undefined ? label : wordsOf(isCopied);
   if (!wide) return <IconButton label={words} icon={Icon} onClick={copy} />;
   return (
     <button type="button" className="button" onClick={copy}>
       <Icon size={15} aria-hidden />
-      <span aria-live="polite">{words}</span>
+      {words}
     </button>
   );
 }
+
+const wordsOf = (isCopied: boolean) => (isCopied ? 'Copied' : 'Not copied');
 
 /** Whether the text is in the clipboard. */
 function copyByCommand(text: string): boolean {

@@ -3,6 +3,7 @@
 import { Dialog as AriaDialog, DialogDismiss, DialogHeading } from '@ariakit/react';
 import { X } from 'lucide-react';
 import type { ReactNode } from 'react';
+import { region } from './announcer.tsx';
 
 interface DialogProps {
   title: string;
@@ -21,6 +22,7 @@ export function Dialog({ title, isOpen, onClose, isKept = false, wide = false, c
       onClose={onClose}
       hideOnInteractOutside={!isKept}
       unmountOnHide
+      getPersistentElements={() => [region]}
       backdrop={<div className="bg-black/40" />}
       className={`fixed inset-x-3 top-[6vh] z-50 mx-auto flex max-h-[88vh] flex-col overflow-hidden rounded-xl border bg-raised shadow-2xl ${wide ? 'max-w-4xl' : 'max-w-lg'}`}
     >

@@ -1,6 +1,6 @@
 /** Head of a page, its cards and its figures. */
 
-import { type ReactNode, useEffect, useLayoutEffect, useRef, useState } from 'react';
+import { type ReactNode, useEffect } from 'react';
 
 interface PageProps {
   title: string;
@@ -45,37 +45,6 @@ export function Card({ title, actions, children, className = '' }: CardProps) {
           {actions}
         </div>
       )}
-      {children}
-    </section>
-  );
-}
-
-interface TableScrollProps {
-  label: string;
-  children: ReactNode;
-  className?: string;
-}
-
-/** A table that scrolls by itself where it is too wide; else its head stays in view while the page scrolls. */
-export function TableScroll({ label, children, className }: TableScrollProps) {
-  const box = useRef<HTMLElement>(null);
-  const [fits, setFits] = useState(false);
-  const hasHeight = className !== undefined;
-  useLayoutEffect(() => {
-    const { current } = box;
-    if (!current || hasHeight) return undefined;
-    const observer = new ResizeObserver(() => setFits(current.scrollWidth <= current.clientWidth));
-    for (const element of [current, ...current.children]) observer.observe(element);
-    return () => observer.disconnect();
-  }, [hasHeight]);
-  return (
-    <section
-      ref={box}
-      aria-label={label}
-      // A region that scrolls must be reached by keyboard.
-      tabIndex={fits ? undefined : 0}
-      className={`rounded-[10px] ${fits ? '' : 'overflow-auto'} ${className ?? ''}`}
-    >
       {children}
     </section>
   );

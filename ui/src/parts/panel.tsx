@@ -33,7 +33,10 @@ export function Panel({ title, isOpen, onClose, actions, children }: PanelProps)
         </DialogDismiss>
         {actions}
       </header>
-      <div className="min-h-0 flex-1 overflow-y-auto p-5">{children}</div>
+      <div className="min-h-0 flex-1 overflow-y-auto">
+        {/* A padding of what scrolls would keep heads of tables off its edge. */}
+        <div className="p-5">{children}</div>
+      </div>
     </Dialog>
   );
 }

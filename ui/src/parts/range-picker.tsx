@@ -3,6 +3,7 @@
 import { type FormEvent, useState } from 'react';
 import { LOCAL_ZONE, momentOfWall, type Span, UTC, wallOf } from '../spans.ts';
 import { RANGES, type Range, type TimeSearch } from '../times.ts';
+import { Spoken } from './announcer.tsx';
 import { Field } from './field.tsx';
 import { Segments } from './segments.tsx';
 
@@ -84,9 +85,9 @@ function OwnRange({ span: { from, to, zone }, onSet }: OwnRangeProps) {
         Show
       </button>
       {isWrong && (
-        <p className="basis-full text-bad" role="status">
+        <Spoken as="p" className="basis-full text-bad">
           The beginning must be before the end.
-        </p>
+        </Spoken>
       )}
     </form>
   );

@@ -3,12 +3,13 @@
 import { CircleAlert, RotateCw } from 'lucide-react';
 import type { ReactNode } from 'react';
 import { ApiError } from '../api.ts';
+import { Spoken } from './announcer.tsx';
 
 /** Shape of a table that is to come. */
 export function LoadingRows({ rows = 6 }: { rows?: number }) {
   return (
-    <div role="status" className="flex flex-col gap-3 p-4">
-      <span className="sr-only">Loading</span>
+    <div className="flex flex-col gap-3 p-4">
+      <Spoken className="sr-only">Loading</Spoken>
       {Array.from({ length: rows }, (_, index) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: They are all alike.
         <div key={index} className="skeleton h-5" />
@@ -20,8 +21,8 @@ export function LoadingRows({ rows = 6 }: { rows?: number }) {
 /** Shape of something else that is to come; `className` has its height. */
 export function LoadingBlock({ className }: { className: string }) {
   return (
-    <div role="status" className={`card skeleton ${className}`}>
-      <span className="sr-only">Loading</span>
+    <div className={`card skeleton ${className}`}>
+      <Spoken className="sr-only">Loading</Spoken>
     </div>
   );
 }

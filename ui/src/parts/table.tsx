@@ -2,8 +2,9 @@
 
 import { Search } from 'lucide-react';
 import { type ReactNode, type Ref, useEffect, useRef } from 'react';
+import { Spoken } from './announcer.tsx';
 import { useHiddenColumns } from './hidden-columns.ts';
-import { TableScroll } from './page.tsx';
+import { TableScroll } from './table-scroll.tsx';
 
 /** A name, or more about it. */
 export type Column = string | { name: string; isNumber?: true; isHidden?: true };
@@ -108,10 +109,10 @@ interface ShownCountProps {
 
 export function ShownCount({ shown, all, isPartial = false }: ShownCountProps) {
   return (
-    <span className="px-1 text-dim" role="status">
+    <Spoken className="px-1 text-dim">
       {shown} of {all}
       {isPartial && ' or more'}
-    </span>
+    </Spoken>
   );
 }
 

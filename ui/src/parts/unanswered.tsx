@@ -1,6 +1,7 @@
 /** Names the sources of a page that did not answer, beside what the others gave. */
 
 import { RotateCw } from 'lucide-react';
+import { Spoken } from './announcer.tsx';
 
 export interface Source {
   /** In the plural, as the beginning of a sentence: "Prices". */
@@ -19,7 +20,7 @@ export function Unanswered({ sources }: { sources: readonly Source[] }) {
   const failed = sources.filter(({ asked }) => asked.error);
   if (failed.length === 0) return null;
   return (
-    <div role="status" className="flex flex-col gap-2 rounded-lg bg-warn-soft px-4 py-3">
+    <Spoken as="div" className="flex flex-col gap-2 rounded-lg bg-warn-soft px-4 py-3">
       {failed.map(({ name, asked: { data, error, dataUpdatedAt, isFetching, refetch } }) => (
         <div key={name} className="flex flex-wrap items-center justify-between gap-3">
           <p className="min-w-0 break-words">
@@ -32,6 +33,6 @@ export function Unanswered({ sources }: { sources: readonly Source[] }) {
           </button>
         </div>
       ))}
-    </div>
+    </Spoken>
   );
 }

@@ -3,6 +3,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { useId, useState } from 'react';
 import { api, bodyOf } from '../../api.ts';
+import { Spoken } from '../../parts/announcer.tsx';
 import { CopyButton } from '../../parts/copy-button.tsx';
 import { Facts } from '../../parts/facts.tsx';
 import { ErrorNotice } from '../../parts/states.tsx';
@@ -124,7 +125,7 @@ function Proposal({ path, described, choices, origin, isSet }: ProposalProps) {
           <pre className="overflow-x-auto rounded-lg border bg-page p-3" tabIndex={0}>
             <code>{lines}</code>
           </pre>
-          <div className="flex flex-wrap items-center gap-3" aria-live="polite">
+          <Spoken as="div" className="flex flex-wrap items-center gap-3">
             {isChecked && wrong.length === 0 && (
               <>
                 <CopyButton text={`${lines}\n`} label="Copy the lines" wide />
@@ -135,7 +136,7 @@ function Proposal({ path, described, choices, origin, isSet }: ProposalProps) {
               <Status tone="bad">{wrong.map(({ message }) => message).join('; ')}</Status>
             )}
             {!isChecked && !check.error && <span className="text-dim">Checking …</span>}
-          </div>
+          </Spoken>
           {isChecked && beside.length > 0 && (
             <p className="text-dim">
               The file needs beside it: {beside.map(({ path: other, message }) => `${other} ${message}`).join('; ')}.

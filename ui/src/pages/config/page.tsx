@@ -2,6 +2,7 @@
 
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { api, bodyOf } from '../../api.ts';
+import { Spoken } from '../../parts/announcer.tsx';
 import { Time } from '../../parts/numbers.tsx';
 import { Card, Page } from '../../parts/page.tsx';
 import { ErrorNotice, Loaded } from '../../parts/states.tsx';
@@ -40,9 +41,9 @@ function Parts({ config }: { config: Config }) {
         </div>
       ))}
       {restart.length > 0 && (
-        <p role="status" className="rounded-lg bg-warn-soft px-4 py-3">
+        <Spoken as="p" className="rounded-lg bg-warn-soft px-4 py-3">
           A restart is needed for <code>{restart.join(', ')}</code>.
-        </p>
+        </Spoken>
       )}
       {changes.length > 0 && (
         <Card title="Changed since the start">
@@ -117,7 +118,7 @@ function TextCheck() {
           <span className="text-dim">Nothing is changed. Values of environment variables and files are not read.</span>
         </div>
         {check.error && <ErrorNotice error={check.error} />}
-        <div aria-live="polite">{check.data && <CheckResult check={check.data} />}</div>
+        <Spoken as="div">{check.data && <CheckResult check={check.data} />}</Spoken>
       </form>
     </Card>
   );

@@ -2,8 +2,8 @@
 
 import type { ComponentType } from 'react';
 import { formatMs, formatShort } from '../../parts/numbers.tsx';
-import { TableScroll } from '../../parts/page.tsx';
 import { Status } from '../../parts/status.tsx';
+import { TableScroll } from '../../parts/table-scroll.tsx';
 
 export interface Explanation {
   requested: string;

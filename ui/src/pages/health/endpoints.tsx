@@ -4,7 +4,8 @@ import { formatCount, formatShort, Time } from '../../parts/numbers.tsx';
 import { Empty } from '../../parts/states.tsx';
 import { Status, type Tone } from '../../parts/status.tsx';
 import { numbers, Table } from '../../parts/table.tsx';
-import type { Counts, Endpoint, Timings } from './query.ts';
+import { useListKeys } from '../../parts/use-list-keys.ts';
+import { type Counts, type Endpoint, nameOf, type Timings } from './query.ts';
 import { Strip, successOf } from './strip.tsx';
 
 export const ENDPOINT_TABLE = 'Endpoints, their success and their times';
@@ -16,36 +17,51 @@ export const ENDPOINT_COLUMNS = [
   'Limits',
 ];
 
-export function EndpointTable({ endpoints }: { endpoints: Endpoint[] }) {
+interface EndpointTableProps {
+  endpoints: readonly Endpoint[];
+  /** Name of the row that is open. */
+  open: string | undefined;
+  onOpen(name: string): void;
+}
+
+export function EndpointTable({ endpoints, open, onOpen }: EndpointTableProps) {
+  const rowProps = useListKeys(endpoints.map(nameOf), { open, onOpen });
   if (endpoints.length === 0)
     return <Empty title="No endpoint was used in the last day">Its first request shows it here, with its times.</Empty>;
   return (
     <Table label={ENDPOINT_TABLE} columns={ENDPOINT_COLUMNS}>
       {endpoints.map((endpoint) => (
-        <Row key={`${endpoint.endpoint} ${endpoint.credential}`} endpoint={endpoint} />
+        <Row
+          key={nameOf(endpoint)}
+          endpoint={endpoint}
+          isOpen={nameOf(endpoint) === open}
+          buttonProps={rowProps(nameOf(endpoint))}
+        />
       ))}
     </Table>
   );
 }
 
-function Row({ endpoint }: { endpoint: Endpoint }) {
+interface RowProps {
+  endpoint: Endpoint;
+  isOpen: boolean;
+  buttonProps: ReturnType<ReturnType<typeof useListKeys>>;
+}
+
+function Row({ endpoint, isOpen, buttonProps }: RowProps) {
   const { endpoint: name, credential, credentials, history, limits, cause } = endpoint;
   const [tone, word] = toneOf(endpoint);
-  const rest = endpoint.cooldown_ms ?? endpoint.credential_cooldown_ms;
-  const kinds = (['streamed', 'whole'] as const).flatMap((kind) => {
-    const timings = endpoint[kind];
-    return timings ? [{ kind, timings }] : [];
-  });
+  const rest = restOf(endpoint);
+  const kinds = kindsOf(endpoint);
   return (
-    <tr className="align-top">
+    <tr className="align-top" data-opens data-open={isOpen ? '' : undefined}>
       <td>
-        <div className="font-medium">{name}</div>
-        {credential !== null && credentials !== null && credentials > 1 && (
-          <div className="text-dim">
-            credential {credential} of {credentials}
-          </div>
+        <button type="button" className="min-h-[24px] text-left font-medium" {...buttonProps}>
+          {name}
+        </button>
+        {credential !== null && credentials !== null && (
+          <div className="text-dim">{credentialWords(credential, credentials)}</div>
         )}
-        {credential !== null && credentials === 1 && <div className="text-dim">1 credential</div>}
       </td>
       <td>
         <span className="flex items-center gap-2">
@@ -80,6 +96,22 @@ function Row({ endpoint }: { endpoint: Endpoint }) {
   );
 }
 
+/** Milliseconds until it is tried again. */
+export const restOf = (endpoint: Endpoint): number | undefined =>
+  endpoint.cooldown_ms ?? endpoint.credential_cooldown_ms;
+
+/** Streamed and whole responses are measured apart; of the last five minutes. */
+export function kindsOf(endpoint: Endpoint): { kind: 'streamed' | 'whole'; timings: Timings }[] {
+  return (['streamed', 'whole'] as const).flatMap((kind) => {
+    const timings = endpoint[kind];
+    return timings ? [{ kind, timings }] : [];
+  });
+}
+
+export function credentialWords(credential: number, credentials: number): string {
+  return credentials === 1 ? '1 credential' : `credential ${credential} of ${credentials}`;
+}
+
 /** What each gateway knows, where it is more than one. */
 function Gateways({ endpoint: { gateways, told_by: worst } }: { endpoint: Endpoint }) {
   if (gateways.length < 2) return null;
@@ -107,11 +139,11 @@ function Gateways({ endpoint: { gateways, told_by: worst } }: { endpoint: Endpoi
   );
 }
 
-const wordOf = (one: Endpoint['gateways'][number] | undefined): string =>
+export const wordOf = (one: Endpoint['gateways'][number] | undefined): string =>
   !one || one.state === null ? 'gone' : toneOf({ ...one, state: one.state })[1];
 
 /** Of a worker its place, of a gateway the beginning of its id. */
-function shortOf(id: string): string {
+export function shortOf(id: string): string {
   const [gateway = '', worker] = id.split('/');
   return gateway.slice(0, 8) + (worker ? `/${worker}` : '');
 }
@@ -156,12 +188,11 @@ function Success({ counts }: { counts: Counts | undefined }) {
 }
 
 interface LinesProps {
-  kinds: { kind: 'streamed' | 'whole'; timings: Timings }[];
+  kinds: ReturnType<typeof kindsOf>;
   show(timings: Timings): string;
   withKind?: boolean;
 }
 
-/** Streamed and whole responses are measured apart. */
 function Lines({ kinds, show, withKind = false }: LinesProps) {
   return (
     <td className="number whitespace-nowrap">
@@ -176,11 +207,11 @@ function Lines({ kinds, show, withKind = false }: LinesProps) {
   );
 }
 
-function wholeMs(seconds: number): string {
+export function wholeMs(seconds: number): string {
   return formatCount(Math.round(seconds * 1000));
 }
 
-function toneOf({
+export function toneOf({
   state,
   cause,
   credential_cooldown_ms: resting,

@@ -1,18 +1,27 @@
 /** Health: endpoints with their circuits, success and times, gateways, and the store. */
 
 import { useQuery } from '@tanstack/react-query';
+import { getRouteApi } from '@tanstack/react-router';
 import { useEffect, useState } from 'react';
+import { Spoken } from '../../parts/announcer.tsx';
 import { Age, Time } from '../../parts/numbers.tsx';
 import { Card, Page } from '../../parts/page.tsx';
+import { Panel } from '../../parts/panel.tsx';
 import { Empty, Loaded } from '../../parts/states.tsx';
 import { Status } from '../../parts/status.tsx';
 import { numbers, Table } from '../../parts/table.tsx';
 import { TableTools } from '../../parts/table-tools.tsx';
+import { EndpointDetails } from './details.tsx';
 import { ENDPOINT_COLUMNS, ENDPOINT_TABLE, EndpointTable } from './endpoints.tsx';
-import { type EndpointList, EVERY_MS, endpointHealth, type Replicas, replicaList } from './query.ts';
+import { type EndpointList, EVERY_MS, endpointHealth, nameOf, type Replicas, replicaList } from './query.ts';
 import { StoreCard } from './store.tsx';
 
+const route = getRouteApi('/health');
+
 export function HealthPage() {
+  const { open } = route.useSearch();
+  const navigate = route.useNavigate();
+  const show = (name: string | undefined) => navigate({ search: { open: name }, replace: true });
   const endpoints = useQuery(endpointHealth);
   const replicas = useQuery({ ...replicaList, refetchInterval: EVERY_MS });
   return (
@@ -40,7 +49,7 @@ export function HealthPage() {
           </div>
         }
       >
-        <Loaded asked={endpoints}>{({ data }) => <EndpointTable endpoints={data} />}</Loaded>
+        <Loaded asked={endpoints}>{({ data }) => <EndpointTable endpoints={data} open={open} onOpen={show} />}</Loaded>
       </Card>
       <Card
         title="Gateways"
@@ -57,6 +66,15 @@ export function HealthPage() {
         <Loaded asked={replicas}>{({ data }) => <ReplicaTable replicas={data} />}</Loaded>
       </Card>
       <StoreCard everyMs={EVERY_MS} />
+      <Panel title={open ?? ''} isOpen={open !== undefined} onClose={() => show(undefined)}>
+        <Loaded asked={endpoints}>
+          {({ data, complete }) => {
+            const endpoint = data.find((one) => nameOf(one) === open);
+            if (!endpoint) return <Empty title="This endpoint was not used in the last day" />;
+            return <EndpointDetails endpoint={endpoint} isComplete={complete} />;
+          }}
+        </Loaded>
+      </Panel>
     </Page>
   );
 }
@@ -79,7 +97,11 @@ function Partial({ replicas }: { replicas: Replicas['data'] | undefined }) {
   const silent = replicas?.filter((one) => one.silent) ?? [];
   if (silent.length === 0 && gone.length === 0) return null;
   return (
-    <div role="status" className="rounded-lg bg-warn-soft px-4 py-3">
+    <div className="rounded-lg bg-warn-soft px-4 py-3">
+      {/* Ages change, and are not said again. */}
+      <Spoken className="sr-only">
+        {silent.length} give no sign, {gone.length} are gone.
+      </Spoken>
       {silent.map(({ id, role, seen_at: seen }) => (
         <p key={id}>
           {role === 'worker' ? 'Worker' : 'Gateway'} <span className="break-all font-mono">{id}</span> gives no sign:

@@ -5,7 +5,7 @@ import { api, bodyOf } from '../../api.ts';
 
 export interface Timings {
   first_byte_seconds: { p50: number; p95: number };
-  tokens_per_second?: { p50: number };
+  tokens_per_second?: { p50: number; p90: number };
 }
 
 export interface Counts {
@@ -48,6 +48,15 @@ export interface Endpoint {
   }[];
 }
 
+/** Name of a row in the address of the page: of several credentials each has one, and one that is no longer configured. */
+export function nameOf({ endpoint, credential, credentials }: Endpoint): string {
+  if (credentials === null || (credentials === 1 && credential === 1)) return endpoint;
+  return `${endpoint}#${credential ?? 'gone'}`;
+}
+
+export const providerOf = ({ endpoint }: Pick<Endpoint, 'endpoint'>): string =>
+  endpoint.slice(0, endpoint.indexOf('/'));
+
 export interface EndpointList {
   data: Endpoint[];
   /** Whether the store told what other gateways know. */
@@ -81,6 +90,22 @@ export const endpointHealth = queryOptions({
   refetchInterval: EVERY_MS,
   queryFn: () => bodyOf<EndpointList>(api.GET('/admin/v1/health/endpoints')),
 });
+
+/** Models that are shown of an endpoint. */
+const MAX_MODELS = 20;
+
+export interface ServedModels {
+  data: { id: string; aliases: string[] }[];
+  total: number;
+}
+
+/** Models that have an endpoint. */
+export const servedModels = (endpoint: string) =>
+  queryOptions({
+    queryKey: ['health', 'models', endpoint],
+    queryFn: () =>
+      bodyOf<ServedModels>(api.GET('/admin/v1/models', { params: { query: { endpoint, limit: MAX_MODELS } } })),
+  });
 
 export const replicaList = queryOptions({
   queryKey: ['health', 'replicas'],

@@ -18,7 +18,15 @@ export function successOf({ attempts, failed }: Counts): string | undefined {
   return `${shown.toFixed(digits)} %`;
 }
 
-export function Strip({ endpoint, halfHours, day }: { endpoint: string; halfHours: readonly Counts[]; day: Counts }) {
+interface StripProps {
+  endpoint: string;
+  halfHours: readonly Counts[];
+  day: Counts;
+  /** As wide as there is room for. */
+  isWide?: boolean;
+}
+
+export function Strip({ endpoint, halfHours, day, isWide = false }: StripProps) {
   const now = Date.now();
   const width = halfHours.length * (WIDTH + GAP) - GAP;
   const label =
@@ -26,7 +34,12 @@ export function Strip({ endpoint, halfHours, day }: { endpoint: string; halfHour
       ? `${endpoint}: no attempt in the last day`
       : `${endpoint}: ${successOf(day)} of ${day.attempts} attempts of the last day succeeded`;
   return (
-    <svg width={width} height={HEIGHT} viewBox={`0 0 ${width} ${HEIGHT}`} role="img" aria-label={label}>
+    <svg
+      {...(isWide ? { className: 'h-10 w-full', preserveAspectRatio: 'none' } : { width, height: HEIGHT })}
+      viewBox={`0 0 ${width} ${HEIGHT}`}
+      role="img"
+      aria-label={label}
+    >
       {halfHours.map((counts, index) => {
         const from = new Date(now - (halfHours.length - index) * HALF_HOUR_MS);
         const tall = looksOf(counts);

@@ -6,9 +6,10 @@ import { type FormEvent, useState } from 'react';
 import { api, bodyOf } from '../../api.ts';
 import { csvOf, saveFile } from '../../csv.ts';
 import { type KeyView, keyQueries, tagsOf } from '../../keys.ts';
+import { CopyAs } from '../../parts/copy-as.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
-import { TableScroll } from '../../parts/page.tsx';
 import { ErrorNotice } from '../../parts/states.tsx';
+import { TableScroll } from '../../parts/table-scroll.tsx';
 
 interface Created {
   data: KeyView;
@@ -68,9 +69,14 @@ export function CreateKeys({ isOpen, onClose }: { isOpen: boolean; onClose(): vo
             </span>
           </label>
           {error && <ErrorNotice error={error} />}
-          <button type="submit" className="button button-primary self-start" disabled={creation.isPending}>
-            {creation.isPending ? 'Creating …' : 'Create them'}
-          </button>
+          <div className="flex flex-wrap items-center gap-3">
+            <button type="submit" className="button button-primary" disabled={creation.isPending}>
+              {creation.isPending ? 'Creating …' : 'Create them'}
+            </button>
+            {text.trim() !== '' && (
+              <CopyAs path="/admin/v1/keys/bulk" body={bodyOfText(text)} command={commandOf(text)} />
+            )}
+          </div>
         </form>
       )}
     </Dialog>
@@ -83,6 +89,19 @@ function bodyOfText(text: string): { csv: string } | { keys: { name: string }[] 
   const columns = (lines[0] ?? '').split(',').map((cell) => cell.replaceAll('"', '').trim().toLowerCase());
   if (columns.includes('name')) return { csv: text };
   return { keys: lines.map((line) => ({ name: line.trim() })) };
+}
+
+/** With the file in the command itself. */
+function commandOf(text: string): string {
+  const body = bodyOfText(text);
+  const csv =
+    'csv' in body
+      ? body.csv.trimEnd()
+      : csvOf(
+          ['name'],
+          body.keys.map(({ name }) => [name]),
+        ).trimEnd();
+  return `polygate keys create --csv --from /dev/stdin << 'END'\n${csv}\nEND`;
 }
 
 function NewKeys({ created, onDone }: { created: readonly Created[]; onDone(): void }) {

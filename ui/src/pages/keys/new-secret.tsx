@@ -4,6 +4,7 @@ import { useQuery } from '@tanstack/react-query';
 import { CircleCheck, LoaderCircle } from 'lucide-react';
 import { useState } from 'react';
 import { api, bodyOf } from '../../api.ts';
+import { Spoken } from '../../parts/announcer.tsx';
 import { Code } from '../../parts/code.tsx';
 import { CopyButton } from '../../parts/copy-button.tsx';
 import { Segments } from '../../parts/segments.tsx';
@@ -76,10 +77,10 @@ function FirstRequest({ hash }: { hash: string }) {
   const isUsed = Boolean(asked.data);
   if (asked.error && !isUsed) return <ErrorNotice error={asked.error} onRetry={() => void asked.refetch()} />;
   return (
-    <p role="status" className={`flex items-center gap-2 ${isUsed ? 'text-good' : 'text-dim'}`}>
+    <Spoken as="p" className={`flex items-center gap-2 ${isUsed ? 'text-good' : 'text-dim'}`}>
       {isUsed ? <CircleCheck size={17} aria-hidden /> : <LoaderCircle size={17} aria-hidden className="animate-spin" />}
       {isUsed ? 'Its first request has come.' : 'Waiting for its first request …'}
-    </p>
+    </Spoken>
   );
 }
 

@@ -3,7 +3,7 @@
 import { X } from 'lucide-react';
 import type { ReactNode } from 'react';
 import { formatCount, PerMillion, Time } from '../../parts/numbers.tsx';
-import { TableScroll } from '../../parts/page.tsx';
+import { TableScroll } from '../../parts/table-scroll.tsx';
 import { firstByteText, type ModelFigures, throughputText } from './figures.tsx';
 import { isKnown, type Model } from './query.ts';
 
@@ -105,7 +105,7 @@ export function Compare({ models, figures, onRemove, onClear }: CompareProps) {
               const differs = new Set(models.map(key)).size > 1;
               return (
                 <tr key={label}>
-                  <th scope="row" className="!static !bg-page max-sm:!whitespace-normal">
+                  <th scope="row" className="!bg-page max-sm:!whitespace-normal">
                     {label}{' '}
                     {differs && (
                       <span className="rounded bg-warn-soft px-1.5 py-0.5 text-xs text-warn max-sm:block max-sm:w-fit sm:ml-1">

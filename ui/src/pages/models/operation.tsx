@@ -2,9 +2,9 @@
 
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import type { ReactNode } from 'react';
 import { formatCount, Money } from '../../parts/numbers.tsx';
 import { RequestsLink } from '../../parts/requests-link.tsx';
+import { Section } from '../../parts/section.tsx';
 import { Loaded } from '../../parts/states.tsx';
 import { numbers, Table } from '../../parts/table.tsx';
 import { UTC } from '../../spans.ts';
@@ -104,17 +104,6 @@ function Parts({ detail }: { detail: ModelDetail }) {
         {count > users.length && <p className="mt-1 text-dim">and {formatCount(count - users.length)} more</p>}
       </Section>
     </>
-  );
-}
-
-function Section({ title, note, children }: { title: string; note?: string; children: ReactNode }) {
-  return (
-    <section>
-      <h2 className="mb-1.5">
-        {title} {note && <span className="font-normal text-dim">{note}</span>}
-      </h2>
-      {children}
-    </section>
   );
 }
 

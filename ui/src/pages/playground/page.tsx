@@ -6,7 +6,7 @@ import { Plus, Send, Square, X } from 'lucide-react';
 import { useState } from 'react';
 import { request } from '../../api.ts';
 import { foundKeys } from '../../keys.ts';
-import { Announcement } from '../../parts/announcement.tsx';
+import { Spoken } from '../../parts/announcer.tsx';
 import { Combobox } from '../../parts/combobox.tsx';
 import { KeyPicker } from '../../parts/key-picker.tsx';
 import { Card, Page } from '../../parts/page.tsx';
@@ -93,7 +93,7 @@ export function PlaygroundPage() {
       about="The same words over any protocol to several models, seen on both sides of the gateway. Nothing of it is stored."
       isWide={view === 'wire'}
     >
-      <Announcement text={wordsOf(runs)} />
+      <Spoken className="sr-only">{wordsOf(runs)}</Spoken>
       {problem && <ErrorNotice error={problem} onRetry={() => void retry()} />}
       <Card>
         <form

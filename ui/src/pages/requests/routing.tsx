@@ -1,7 +1,7 @@
 /** How a request was routed: the candidates with the reasons of those left out, and the policy. */
 
 import { Facts } from '../../parts/facts.tsx';
-import { TableScroll } from '../../parts/page.tsx';
+import { TableScroll } from '../../parts/table-scroll.tsx';
 import { writtenPolicy } from './policy.ts';
 import type { RequestDetail } from './query.ts';
 

@@ -3,10 +3,11 @@
 import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api, bodyOf } from '../../api.ts';
+import { PagesCount } from '../../parts/list-filters.tsx';
 import { Time } from '../../parts/numbers.tsx';
 import { Card } from '../../parts/page.tsx';
 import { Empty, Loaded } from '../../parts/states.tsx';
-import { type CountedPage, FilterLine, Older, SearchField, ShownCount, Table } from '../../parts/table.tsx';
+import { type CountedPage, FilterLine, Older, SearchField, Table } from '../../parts/table.tsx';
 import { SaveRows } from '../../parts/table-tools.tsx';
 
 interface AuditEntry {
@@ -36,7 +37,6 @@ export function AuditLog() {
     getNextPageParam: ({ next }) => next ?? undefined,
   });
   const entries = pages.data?.pages.flatMap(({ data }) => data) ?? [];
-  const [first] = pages.data?.pages ?? [];
   return (
     <Card title="Audit log">
       <FilterLine>
@@ -45,11 +45,7 @@ export function AuditLog() {
           value={search ?? ''}
           onChange={setSearch}
         />
-        <ShownCount
-          shown={entries.length}
-          all={first?.total ?? entries.length}
-          isPartial={first?.total_complete === false}
-        />
+        <PagesCount shown={entries.length} pages={pages.data?.pages} />
         <SaveRows file="audit" rows={entries} />
       </FilterLine>
       <Loaded asked={{ ...pages, data: pages.data && entries }}>

@@ -3,6 +3,7 @@
 import { useMutation } from '@tanstack/react-query';
 import { Search } from 'lucide-react';
 import { api, bodyOf } from '../../api.ts';
+import { Spoken } from '../../parts/announcer.tsx';
 import { Code } from '../../parts/code.tsx';
 import { formatCount } from '../../parts/numbers.tsx';
 import { ErrorNotice } from '../../parts/states.tsx';
@@ -36,12 +37,12 @@ export function LocalServers() {
           Ollama, vLLM, llama.cpp and LM Studio, at their usual ports of the gateway’s machine.
         </span>
       </p>
-      <div role="status" className="flex flex-col gap-3 empty:hidden">
+      <Spoken as="div" className="flex flex-col gap-3 empty:hidden">
         {answering?.map((server) => (
           <Server key={server.type} server={server} />
         ))}
         {answering?.length === 0 && <NothingFound servers={search.data ?? []} />}
-      </div>
+      </Spoken>
       {search.error && <ErrorNotice error={search.error} onRetry={() => search.mutate()} />}
     </section>
   );

@@ -5,6 +5,7 @@ import { getRouteApi, Link } from '@tanstack/react-router';
 import { CircleCheck, LoaderCircle } from 'lucide-react';
 import { type ReactNode, useState } from 'react';
 import { api, bodyOf } from '../../api.ts';
+import { Spoken } from '../../parts/announcer.tsx';
 import { Code } from '../../parts/code.tsx';
 import { Combobox } from '../../parts/combobox.tsx';
 import { CopyButton } from '../../parts/copy-button.tsx';
@@ -182,7 +183,7 @@ function FirstRequest() {
   const data = asked.data?.newest;
   if (asked.error && !data) return <ErrorNotice error={asked.error} onRetry={() => void asked.refetch()} />;
   return (
-    <p role="status" className={`flex flex-wrap items-center gap-2 ${data ? 'text-good' : 'text-dim'}`}>
+    <Spoken as="p" className={`flex flex-wrap items-center gap-2 ${data ? 'text-good' : 'text-dim'}`}>
       {data ? <CircleCheck size={18} aria-hidden /> : <LoaderCircle size={18} aria-hidden className="animate-spin" />}
       {data ? (
         <>
@@ -195,6 +196,6 @@ function FirstRequest() {
       ) : (
         'Waiting for a request …'
       )}
-    </p>
+    </Spoken>
   );
 }

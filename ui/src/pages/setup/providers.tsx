@@ -3,6 +3,7 @@
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api, bodyOf } from '../../api.ts';
+import { Spoken } from '../../parts/announcer.tsx';
 import { Code } from '../../parts/code.tsx';
 import { Combobox } from '../../parts/combobox.tsx';
 import { formatCount } from '../../parts/numbers.tsx';
@@ -63,10 +64,10 @@ function ReadyProvider({ provider: { id, state, models } }: { provider: Provider
       <span className="font-medium">{id}</span>
       <Status tone={state === 'ready' ? 'good' : 'bad'}>{state}</Status>
       <span className="text-dim">{formatCount(models)} models</span>
-      <span role="status" className={data && !data.ok ? 'text-bad' : 'text-good'}>
+      <Spoken className={data && !data.ok ? 'text-bad' : 'text-good'}>
         {data?.ok && `It answers: ${formatCount(data.models ?? 0)} models in ${formatCount(data.ms)} ms.`}
         {data && !data.ok && data.problem}
-      </span>
+      </Spoken>
       {isAdmin && (
         <button
           type="button"

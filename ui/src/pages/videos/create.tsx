@@ -4,6 +4,7 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useId, useState } from 'react';
 import { api, bodyOf, request } from '../../api.ts';
 import { Combobox } from '../../parts/combobox.tsx';
+import { CopyAs } from '../../parts/copy-as.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
 import { Field } from '../../parts/field.tsx';
 import { KeyPicker } from '../../parts/key-picker.tsx';
@@ -68,10 +69,18 @@ function formOf(before: VideoTask | undefined, models: readonly VideoModel[]): V
   };
 }
 
-/** The fields that are filled. Throws for further fields that are no JSON object. */
-function bodyOfForm({ model, prompt, seconds, resolution, aspectRatio, size, seed, more }: VideoForm): object {
-  const further: unknown = more.trim() === '' ? {} : JSON.parse(more);
-  if (typeof further !== 'object' || further === null || Array.isArray(further)) throw new SyntaxError(more);
+/** The fields that are filled. Undefined where further fields are no JSON object. */
+function bodyOfForm({ more, ...form }: VideoForm): object | undefined {
+  try {
+    const further: unknown = more.trim() === '' ? {} : JSON.parse(more);
+    if (typeof further !== 'object' || further === null || Array.isArray(further)) return undefined;
+    return { ...fieldsOf(form), ...further };
+  } catch {
+    return undefined;
+  }
+}
+
+function fieldsOf({ model, prompt, seconds, resolution, aspectRatio, size, seed }: Omit<VideoForm, 'more'>): object {
   const texts = { prompt: prompt.trim(), resolution, aspect_ratio: aspectRatio, size };
   const numbers = { seconds, seed };
   return {
@@ -80,7 +89,6 @@ function bodyOfForm({ model, prompt, seconds, resolution, aspectRatio, size, see
     ...Object.fromEntries(
       Object.entries(numbers).flatMap(([name, text]) => (text === '' ? [] : [[name, Number(text)]])),
     ),
-    ...further,
   };
 }
 
@@ -119,15 +127,12 @@ function Form({ models, before, onCreated }: FormProps) {
     },
   });
 
+  const body = bodyOfForm(form);
+
   function send(event: FormEvent) {
     event.preventDefault();
-    try {
-      const body = bodyOfForm(form);
-      setWrong(false);
-      creation.mutate(body);
-    } catch {
-      setWrong(true);
-    }
+    setWrong(body === undefined);
+    if (body) creation.mutate(body);
   }
 
   return (
@@ -202,13 +207,18 @@ function Form({ models, before, onCreated }: FormProps) {
         </span>
       </label>
       {creation.error && <ErrorNotice error={creation.error} />}
-      <button
-        type="submit"
-        className="button button-primary self-start"
-        disabled={creation.isPending || form.model === '' || (isOperator && !key)}
-      >
-        {creation.isPending ? 'Asking …' : 'Ask for the video'}
-      </button>
+      <div className="flex flex-wrap items-center gap-3">
+        <button
+          type="submit"
+          className="button button-primary"
+          disabled={creation.isPending || form.model === '' || (isOperator && !key)}
+        >
+          {creation.isPending ? 'Asking …' : 'Ask for the video'}
+        </button>
+        {body && form.model !== '' && (
+          <CopyAs path="/v1/videos" body={body} note="POLYGATE_KEY is the key that pays." isOfClients />
+        )}
+      </div>
     </form>
   );
 }

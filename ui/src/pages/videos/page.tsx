@@ -7,16 +7,15 @@ import type { ReactNode } from 'react';
 import { Code } from '../../parts/code.tsx';
 import { commandWith, pathWith, type SameCall } from '../../parts/copy-as.tsx';
 import { CopyButton } from '../../parts/copy-button.tsx';
-import { KeyPicker } from '../../parts/key-picker.tsx';
+import { ChoiceFilter, KeyFilter, PagesCount } from '../../parts/list-filters.tsx';
 import { formatCount, Money, TimeZone } from '../../parts/numbers.tsx';
 import { Card, Figure, Figures, Page } from '../../parts/page.tsx';
 import { Panel } from '../../parts/panel.tsx';
 import { RangePicker } from '../../parts/range-picker.tsx';
 import { FIGURE_LINK } from '../../parts/requests-link.tsx';
 import { Segments } from '../../parts/segments.tsx';
-import { Select } from '../../parts/select.tsx';
 import { Empty, Loaded } from '../../parts/states.tsx';
-import { FilterLine, Older, SearchField, ShownCount } from '../../parts/table.tsx';
+import { FilterLine, Older, SearchField } from '../../parts/table.tsx';
 import { TableTools } from '../../parts/table-tools.tsx';
 import { useTimeFilter } from '../../parts/time-filter.ts';
 import { Unanswered } from '../../parts/unanswered.tsx';
@@ -82,37 +81,23 @@ export function VideosPage() {
               value={find ?? ''}
               onChange={(next) => change({ find: next })}
             />
-            <Select
+            <ChoiceFilter
               label="Status"
-              value={filters.status ?? ''}
-              options={[
-                { value: '', label: 'Any status' },
-                ...VIDEO_STATUSES.map((value) => ({ value, label: value.replace('_', ' ') })),
-              ]}
-              onChange={(status) => change({ status: status || undefined })}
+              none="Any status"
+              value={filters.status}
+              values={VIDEO_STATUSES}
+              wordsOf={(status) => status.replace('_', ' ')}
+              onChange={(status) => change({ status })}
             />
-            <Select
+            <ChoiceFilter
               label="Model"
-              value={filters.model ?? ''}
-              options={[
-                { value: '', label: 'All models' },
-                ...modelsOf(models, filters.model).map((value) => ({ value, label: value })),
-              ]}
-              onChange={(model) => change({ model: model || undefined })}
+              none="All models"
+              value={filters.model}
+              values={modelsOf(models, filters.model)}
+              onChange={(model) => change({ model })}
             />
-            {isOperator && (
-              <KeyPicker
-                label="Key"
-                value={filters.key}
-                none="All keys"
-                onChange={(key) => change({ key: key || undefined })}
-              />
-            )}
-            <ShownCount
-              shown={tasks.length}
-              all={pages.data?.pages[0]?.total ?? tasks.length}
-              isPartial={pages.data?.pages[0]?.total_complete === false}
-            />
+            <KeyFilter value={filters.key} onChange={(key) => change({ key })} />
+            <PagesCount shown={tasks.length} pages={pages.data?.pages} />
             <TableTools
               table="Videos"
               columns={view === 'list' ? columnsOf(isOperator) : undefined}

@@ -3,7 +3,9 @@
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
 import { Film, RotateCw } from 'lucide-react';
+import { Spoken } from '../../parts/announcer.tsx';
 import { Code } from '../../parts/code.tsx';
+import { CopyAs } from '../../parts/copy-as.tsx';
 import { Facts } from '../../parts/facts.tsx';
 import { Time } from '../../parts/numbers.tsx';
 import { Segments } from '../../parts/segments.tsx';
@@ -11,7 +13,15 @@ import { ErrorNotice, Loaded } from '../../parts/states.tsx';
 import { useSession } from '../../session.ts';
 import { AttemptList } from './attempts.tsx';
 import { DeliveryState } from './page.tsx';
-import { bodyOfDelivery, type Delivery, deliveryOf, type SentBody, useReplay, webhookSecrets } from './query.ts';
+import {
+  bodyOfDelivery,
+  type Delivery,
+  deliveryOf,
+  replayOf,
+  type SentBody,
+  useReplay,
+  webhookSecrets,
+} from './query.ts';
 import { SENT_TABS } from './search.ts';
 import { SignatureForm } from './signature-form.tsx';
 
@@ -36,18 +46,21 @@ function Detail({ delivery }: { delivery: Delivery }) {
         </p>
         <div className="flex flex-wrap gap-2">
           {(isAdmin || session?.role === 'key') && (
-            <button type="button" className="button" disabled={replay.isPending} onClick={() => replay.mutate()}>
-              <RotateCw size={14} aria-hidden />
-              Send it again
-            </button>
+            <>
+              <button type="button" className="button" disabled={replay.isPending} onClick={() => replay.mutate()}>
+                <RotateCw size={14} aria-hidden />
+                Send it again
+              </button>
+              <CopyAs path={replayOf(isOperator, delivery.task_id)} method="POST" />
+            </>
           )}
           <Link className="button" to="/videos" search={{ open: delivery.task_id }}>
             <Film size={14} aria-hidden />
             Its video
           </Link>
-          <span role="status" className="self-center text-good">
+          <Spoken className="self-center text-good">
             {replay.isSuccess && 'It is sent once more, with the same bytes.'}
-          </span>
+          </Spoken>
         </div>
         {replay.error && <ErrorNotice error={replay.error} />}
       </div>

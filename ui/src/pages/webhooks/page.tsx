@@ -6,15 +6,14 @@ import { ShieldCheck } from 'lucide-react';
 import { pathWith } from '../../parts/copy-as.tsx';
 import { CopyButton } from '../../parts/copy-button.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
-import { KeyPicker } from '../../parts/key-picker.tsx';
+import { ChoiceFilter, KeyFilter, PagesCount } from '../../parts/list-filters.tsx';
 import { formatCount, Time, TimeZone } from '../../parts/numbers.tsx';
 import { Card, Page } from '../../parts/page.tsx';
 import { Panel } from '../../parts/panel.tsx';
 import { RangePicker } from '../../parts/range-picker.tsx';
-import { Select } from '../../parts/select.tsx';
 import { Empty, Loaded } from '../../parts/states.tsx';
 import { Status, type Tone } from '../../parts/status.tsx';
-import { type Column, FilterLine, numbers, Older, SearchField, ShownCount, Table } from '../../parts/table.tsx';
+import { type Column, FilterLine, numbers, Older, SearchField, Table } from '../../parts/table.tsx';
 import { TableTools } from '../../parts/table-tools.tsx';
 import { useTimeFilter } from '../../parts/time-filter.ts';
 import { Unanswered } from '../../parts/unanswered.tsx';
@@ -85,43 +84,30 @@ export function WebhooksPage() {
               value={find ?? ''}
               onChange={(next) => change({ find: next })}
             />
-            <Select
+            <ChoiceFilter
               label="State"
-              value={filters.state ?? ''}
-              options={[
-                { value: '', label: 'Any state' },
-                ...DELIVERY_STATES.map((value) => ({ value, label: value })),
-              ]}
-              onChange={(state) => change({ state: state || undefined })}
+              none="Any state"
+              value={filters.state}
+              values={DELIVERY_STATES}
+              onChange={(state) => change({ state })}
             />
-            <Select
+            <ChoiceFilter
               label="Receiver"
-              value={filters.host ?? ''}
-              options={[{ value: '', label: 'All receivers' }, ...hosts.map((host) => ({ value: host, label: host }))]}
-              onChange={(host) => change({ host: host || undefined })}
+              none="All receivers"
+              value={filters.host}
+              values={hosts}
+              onChange={(host) => change({ host })}
             />
-            <Select
+            <ChoiceFilter
               label="Last attempt"
-              value={filters.outcome ?? ''}
-              options={[
-                { value: '', label: 'Any last attempt' },
-                ...OUTCOMES.map((value) => ({ value, label: OUTCOME_WORDS[value] })),
-              ]}
-              onChange={(outcome) => change({ outcome: outcome || undefined })}
+              none="Any last attempt"
+              value={filters.outcome}
+              values={OUTCOMES}
+              wordsOf={(outcome) => OUTCOME_WORDS[outcome]}
+              onChange={(outcome) => change({ outcome })}
             />
-            {isOperator && (
-              <KeyPicker
-                label="Key"
-                value={filters.key}
-                none="All keys"
-                onChange={(key) => change({ key: key || undefined })}
-              />
-            )}
-            <ShownCount
-              shown={deliveries.length}
-              all={pages.data?.pages[0]?.total ?? deliveries.length}
-              isPartial={pages.data?.pages[0]?.total_complete === false}
-            />
+            <KeyFilter value={filters.key} onChange={(key) => change({ key })} />
+            <PagesCount shown={deliveries.length} pages={pages.data?.pages} />
             <TableTools
               table="Webhooks"
               columns={columnsOf(isOperator)}

@@ -133,6 +133,10 @@ export function receiverList(isOperator: boolean) {
   });
 }
 
+/** Path of the call that sends a webhook once more. */
+export const replayOf = (isOperator: boolean, task: string): string =>
+  isOperator ? `/admin/v1/deliveries/${task}/replay` : `/v1/videos/${task}/deliveries/replay`;
+
 /** Goes on until the attempt has ended, so that it is shown. */
 export function useReplay(task: string) {
   const { isOperator } = useSession();
@@ -141,7 +145,7 @@ export function useReplay(task: string) {
   return useMutation({
     async mutationFn() {
       const before = await queries.fetchQuery({ ...asked, staleTime: 0 });
-      await request(isOperator ? `/admin/v1/deliveries/${task}/replay` : `/v1/videos/${task}/deliveries/replay`, {
+      await request(replayOf(isOperator, task), {
         method: 'POST',
       });
       for (let look = 0; look < REPLAY_LOOKS; look++) {

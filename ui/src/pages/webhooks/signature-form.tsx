@@ -8,6 +8,7 @@ import {
   type SignatureCheck,
   type SignatureVerdict,
 } from '../../../../src/webhooks/signature-check.ts';
+import { Spoken } from '../../parts/announcer.tsx';
 import { ErrorNotice } from '../../parts/states.tsx';
 import { Status, type Tone } from '../../parts/status.tsx';
 import type { SentBody } from './query.ts';
@@ -88,10 +89,10 @@ export function SignatureForm({ sent, headers = '', readSecrets, picker }: Signa
       )}
       {readSecrets && <p className="text-dim">To use the secret of the key leaves an entry in the audit log.</p>}
       {read.error && <ErrorNotice error={read.error} />}
-      <div aria-live="polite" className="flex flex-col gap-3">
+      <Spoken as="div" className="flex flex-col gap-3">
         {check && <Verdict header="x-service-signature" verdict={check.service} />}
         {check && <Verdict header="webhook-signature" verdict={check.standard} />}
-      </div>
+      </Spoken>
     </form>
   );
 }

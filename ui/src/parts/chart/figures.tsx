@@ -1,6 +1,7 @@
 /** Figures of a chart in words: those of one bar, and all of them as a table. */
 
 import type { CSSProperties } from 'react';
+import { TableScroll } from '../table-scroll.tsx';
 import type { BarsProps, Bucket } from './bars.tsx';
 import { seriesColor } from './colors.ts';
 
@@ -47,8 +48,7 @@ export function Readout({ bucket, series, total, beside, format, formatTime, sty
 
 export function Twin({ label, buckets, series, line, format, formatTime }: BarsProps) {
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: A region that scrolls must be reached by keyboard.
-    <section className="max-h-72 overflow-auto" tabIndex={0} aria-label="Figures of the chart">
+    <TableScroll label="Figures of the chart" className="max-h-72">
       <table className="data">
         <caption className="sr-only">{label}</caption>
         <thead>
@@ -75,6 +75,6 @@ export function Twin({ label, buckets, series, line, format, formatTime }: BarsP
           ))}
         </tbody>
       </table>
-    </section>
+    </TableScroll>
   );
 }
