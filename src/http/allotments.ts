@@ -16,7 +16,7 @@ export async function describeAllotments(
   return Object.fromEntries(await Promise.all(described));
 }
 
-/** `limits`, and each of `budgets` with `limit`, `spent`, `held`, `left` and `resets_at`. */
+/** `limits`, and each of `budgets` with `limit`, `spent` and its parts, `held`, `left` and `resets_at`. */
 export async function describeAllotment(
   source: BudgetSource,
   subject: Pick<LimitSubject, 'name' | 'limits' | 'budgets'>,

@@ -25,6 +25,8 @@ const limits = (description: string) => byLimit(Type.Integer({ minimum: 1 }), de
 const use = {
   limit: money('what may be spent in the period'),
   spent: money('what is spent'),
+  spent_estimated: money('part of spent, by requests whose token counts are estimates'),
+  spent_videos: money('part of spent, for videos'),
   held: money('what open video tasks, and running requests of the process that answers, may still cost'),
   left: money('limit less spent and held, at least 0'),
   resets_at: Type.Union([Type.String({ format: 'date-time' }), Type.Null()], {
@@ -52,6 +54,8 @@ const allotments = Type.Record(
   { description: 'Tags of the key that have limits or budgets, by name=value.' },
 );
 
+const spent = (description: string) =>
+  Type.Object(Object.fromEntries(PERIODS.map((period) => [period, Type.String()])), { description });
 const usd = (description: string) => Type.Number({ description: `${description}, in USD; not exact.` });
 const spending = {
   limit: Type.Union([Type.Number(), Type.Null()], { description: 'Of the budget with the least left.' }),
@@ -61,9 +65,9 @@ const spending = {
   usage_daily: usd('Spent today'),
   usage_weekly: usd('Spent this week'),
   usage_monthly: usd('Spent this month'),
-  spent: Type.Object(Object.fromEntries(PERIODS.map((period) => [period, Type.String()])), {
-    description: 'Spent in the current day, week and month, and in total: USD, exact.',
-  }),
+  spent: spent('Spent in the current day, week and month, and in total: USD, exact.'),
+  spent_estimated: spent('Part of spent, by requests whose token counts are estimates: USD, exact.'),
+  spent_videos: spent('Part of spent, for videos: USD, exact.'),
   held: byPeriod(
     Type.String(),
     'What open video tasks and running requests may still cost, of each budget: USD, exact.',

@@ -41,12 +41,16 @@ const LISTS = {
     ...named('spent', PERIODS),
     ...'usage usage_daily usage_weekly usage_monthly'.split(' '),
     ...'created_at updated_at expires_at last_used_at revoked_at previous_until'.split(' '),
+    ...named('spent_estimated', PERIODS),
+    ...named('spent_videos', PERIODS),
   ],
   tags: [
     ...'tag keys origin'.split(' '),
     ...named('spent', PERIODS),
     ...LIMITS,
     ...PERIODS.flatMap((period) => named(`budgets.${period}`, ['limit', 'held', 'left'])),
+    ...named('spent_estimated', PERIODS),
+    ...named('spent_videos', PERIODS),
   ],
   videos: [
     ...'id status model prompt key key_name seconds size resolution aspect_ratio seed'.split(' '),

@@ -9,6 +9,10 @@ export interface BudgetUse {
   period: Period;
   limit: bigint;
   spent: bigint;
+  /** Of what is spent: by requests whose token counts are estimates. */
+  estimated: bigint;
+  /** Of what is spent: for videos. */
+  videos: bigint;
   /** What open video tasks and running requests may still cost. */
   held: bigint;
   left: bigint;
@@ -34,9 +38,9 @@ export async function budgetUsesOf(
   // Before the store is asked: what is settled meanwhile is rather shown as held and spent than as neither.
   const running = new Map(periods.map(({ period }) => [period, reserved?.(subject, period) ?? 0n]));
   const uses = await store.call('budgetUse', { subject, periods });
-  return uses.map(({ period: name, spent, held }) => {
-    const period = name as Period;
-    return useOf(period, budgets[period] as string, { spent, held: held + (running.get(period) ?? 0n) }, now);
+  return uses.map(({ held, ...use }) => {
+    const period = use.period as Period;
+    return useOf(period, budgets[period] as string, { ...use, held: held + (running.get(period) ?? 0n) }, now);
   });
 }
 
@@ -44,18 +48,18 @@ export async function budgetUsesOf(
 export function unusedBudgets(budgets: Budgets, now: number): BudgetUse[] {
   return PERIODS.flatMap((period) => {
     const text = budgets[period];
-    return text === undefined ? [] : [useOf(period, text, { spent: 0n, held: 0n }, now)];
+    return text === undefined ? [] : [useOf(period, text, { spent: 0n, estimated: 0n, videos: 0n, held: 0n }, now)];
   });
 }
 
 function useOf(
   period: Period,
   text: string,
-  { spent, held }: Pick<BudgetUse, 'spent' | 'held'>,
+  { spent, estimated, videos, held }: Pick<BudgetUse, 'spent' | 'estimated' | 'videos' | 'held'>,
   now: number,
 ): BudgetUse {
   const limit = moneyOf(text);
   const endsAt = periodEnd(period, now);
   const left = maxBigInt(0n, limit - spent - held);
-  return { period, limit, spent, held, left, ...(endsAt !== undefined && { endsAt }) };
+  return { period, limit, spent, estimated, videos, held, left, ...(endsAt !== undefined && { endsAt }) };
 }

@@ -55,7 +55,17 @@ forEachStore((engine) => {
     const { tag, keys, origin, limits, budgets } = body.data;
     assert.deepEqual([tag, keys, origin], ['team=search', 2, 'store']);
     assert.deepEqual(limits, { requests_per_minute: 500 });
-    assert.deepEqual(budgets, { total: { limit: '0.5', spent: '0', held: '0', left: '0.5', resets_at: null } });
+    assert.deepEqual(budgets, {
+      total: {
+        limit: '0.5',
+        spent: '0',
+        spent_estimated: '0',
+        spent_videos: '0',
+        held: '0',
+        left: '0.5',
+        resets_at: null,
+      },
+    });
     assert.deepEqual((await askAdmin(last.adminUrl, 'GET', PATH)).body, body);
 
     const refused = await answer(first, KEY_ONE);

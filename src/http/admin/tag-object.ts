@@ -22,13 +22,13 @@ export async function encodeTag(
   { tags, now, ...source }: TagObjectOptions,
 ): Promise<Json> {
   const subject = subjectOfTag(tag, tags.shared().tags.get(tag) ?? {});
-  const { spent } = await spendingOf(source.store, subject, now);
+  const spending = await spendingOf(source.store, subject, now);
   return {
     tag,
     keys: keyCount,
     origin: tags.originOf(tag) ?? null,
     ...(await describeAllotment(source, subject, now)),
-    spent: encodeSpent(spent),
+    ...encodeSpent(spending),
   };
 }
 
