@@ -2,12 +2,12 @@
 
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
+import { PartEstimateMark } from '../../parts/estimate-mark.tsx';
 import { formatCount, formatMs, formatShort, Money, Time } from '../../parts/numbers.tsx';
 import { Figure, Figures } from '../../parts/page.tsx';
 import { FIGURE_LINK, RequestsLink } from '../../parts/requests-link.tsx';
 import { Loaded, LoadingBlock } from '../../parts/states.tsx';
 import { Unanswered } from '../../parts/unanswered.tsx';
-import { PartEstimateMark } from './estimate-mark.tsx';
 import type { Filters } from './query.ts';
 import { type RequestRate, type RequestSummary, rateOf, useNewest, useSummary } from './summary-query.ts';
 

@@ -2,16 +2,14 @@
 
 import { keepPreviousData, queryOptions, useInfiniteQuery } from '@tanstack/react-query';
 import { api, bodyOf } from '../../api.ts';
-import type { Allotment } from '../../keys.ts';
-import type { Period } from '../../periods.ts';
+import type { Allotment, Spending } from '../../keys.ts';
 
-export interface TagView extends Allotment {
+export interface TagView extends Allotment, Spending {
   /** `name=value` */
   tag: string;
   keys: number;
   /** Of its limits and budgets; null without any. */
   origin: 'configuration' | 'store' | null;
-  spent: Record<Period, string>;
 }
 
 interface TagPage {
