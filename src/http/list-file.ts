@@ -57,6 +57,7 @@ const LISTS = {
     ...named('usage', ['video_seconds', 'video_cost']),
     ...'created_at updated_at completed_at expires_at error error_code metadata'.split(' '),
   ],
+  audit: 'id at actor action subject request_id'.split(' '),
   webhooks: [
     ...'id task_id key key_name url state created_at settled_at next_attempt_at attempts.length'.split(' '),
     ...named('last_attempt', ['outcome', 'status', 'ended_at']),

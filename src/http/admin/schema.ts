@@ -241,6 +241,7 @@ export const TAG_PARAMETERS = [
 ];
 
 export const AUDIT_PARAMETERS = [
+  FORMAT,
   LIMIT,
   AFTER,
   parameter('subject', Type.String(), 'What was changed.'),
