@@ -45,17 +45,24 @@ const effective = {
 };
 const EFFECTIVE = { description: 'Limits and budgets that apply to the key, each with its origin.' };
 
+const spent = (description: string) =>
+  Type.Object(Object.fromEntries(PERIODS.map((period) => [period, Type.String()])), { description });
+const spentParts = {
+  spent: spent('Spent in the current day, week and month, and in total: USD, exact.'),
+  spent_estimated: spent('Part of spent, by requests whose token counts are estimates: USD, exact.'),
+  spent_videos: spent('Part of spent, for videos: USD, exact.'),
+};
+
 const allotments = Type.Record(
   Type.String(),
   Type.Object({
     limits: limits('Of all keys with the tag together.'),
     budgets: byPeriod(Type.Object(use), 'Of all keys with the tag together.'),
+    ...spentParts,
   }),
   { description: 'Tags of the key that have limits or budgets, by name=value.' },
 );
 
-const spent = (description: string) =>
-  Type.Object(Object.fromEntries(PERIODS.map((period) => [period, Type.String()])), { description });
 const usd = (description: string) => Type.Number({ description: `${description}, in USD; not exact.` });
 const spending = {
   limit: Type.Union([Type.Number(), Type.Null()], { description: 'Of the budget with the least left.' }),
@@ -65,9 +72,7 @@ const spending = {
   usage_daily: usd('Spent today'),
   usage_weekly: usd('Spent this week'),
   usage_monthly: usd('Spent this month'),
-  spent: spent('Spent in the current day, week and month, and in total: USD, exact.'),
-  spent_estimated: spent('Part of spent, by requests whose token counts are estimates: USD, exact.'),
-  spent_videos: spent('Part of spent, for videos: USD, exact.'),
+  ...spentParts,
   held: byPeriod(
     Type.String(),
     'What open video tasks and running requests may still cost, of each budget: USD, exact.',

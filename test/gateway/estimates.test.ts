@@ -64,7 +64,7 @@ test('keys, tags and their budgets have the estimated part of what is spent, tha
   const [tag] = (await read('/tags?search=team')).data;
   const own = await fetch(`${gateway.url}/v1/key`, { headers: { authorization: `Bearer ${KEY}` } });
   const facts = ((await own.json()) as Json).data;
-  for (const view of [key, tag, facts]) {
+  for (const view of [key, tag, facts, facts.tags['team=search']]) {
     assert.deepEqual([view.spent.total, view.spent_estimated.month], [spent, estimated]);
     assert.deepEqual(view.spent_videos, { day: '0', week: '0', month: '0', total: '0' });
   }

@@ -48,8 +48,8 @@ export interface Use extends Spent, Partial<Origin> {
   resets_at: string | null;
 }
 
-/** Limits and budgets of a tag. */
-export interface Allotment {
+/** Limits and budgets of a tag, and what its keys spent. */
+export interface Allotment extends Spending {
   limits: Limits;
   budgets: Partial<Record<Period, Use>>;
 }

@@ -241,11 +241,11 @@ export const TAG_PARAMETERS = [
 ];
 
 export const AUDIT_PARAMETERS = [
-  FORMAT,
   LIMIT,
   AFTER,
   parameter('subject', Type.String(), 'What was changed.'),
   parameter('search', Type.String(), 'Only those with this text in actor, action, subject, or id of the request.'),
+  FORMAT,
 ];
 
 export const VIDEO_PARAMETERS = [

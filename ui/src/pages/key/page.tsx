@@ -257,7 +257,7 @@ function LimitsOf({ facts }: { facts: KeyFacts }) {
           <h3>
             Shared by all keys with <span className="font-mono">{tag}</span>
           </h3>
-          <Budgets uses={budgetsOf(shared)} />
+          <Budgets uses={budgetsOf(shared)} spent={shared.spent} />
           <p className="text-dim">{limitWords(shared.limits) || 'No limits.'}</p>
         </section>
       ))}

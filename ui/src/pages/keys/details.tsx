@@ -60,7 +60,7 @@ export function KeyDetails({ view }: { view: KeyView }) {
           <h2>
             Shared by all keys with <TagLinks tags={[tag]} />
           </h2>
-          <Budgets uses={budgetsOf(shared)} filters={{ tag }} />
+          <Budgets uses={budgetsOf(shared)} spent={shared.spent} filters={{ tag }} />
           <p className="text-dim">{limitWords(shared.limits) || 'No limits.'}</p>
         </section>
       ))}

@@ -2,9 +2,9 @@
 
 import { keepPreviousData, queryOptions, useInfiniteQuery } from '@tanstack/react-query';
 import { api, bodyOf } from '../../api.ts';
-import type { Allotment, Spending } from '../../keys.ts';
+import type { Allotment } from '../../keys.ts';
 
-export interface TagView extends Allotment, Spending {
+export interface TagView extends Allotment {
   /** `name=value` */
   tag: string;
   keys: number;
