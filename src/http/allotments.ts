@@ -3,7 +3,8 @@
 import type { Json } from '../core/json/json.ts';
 import type { LimitSubject } from '../limits/subjects.ts';
 import { type BudgetSource, budgetUsesOf } from '../usage/budget-use.ts';
-import { encodeUse } from './admin/key-object.ts';
+import { spendingOf } from '../usage/spending.ts';
+import { encodeSpent, encodeUse } from './admin/key-object.ts';
 import { encodeLimits } from './admin/settings.ts';
 
 /** Those of tags, by `name=value`. */
@@ -11,20 +12,27 @@ export async function describeAllotments(
   source: BudgetSource,
   subjects: readonly LimitSubject[],
   now: number,
-): Promise<Record<string, { limits: Json; budgets: Json }>> {
+): Promise<Record<string, Json>> {
   const described = subjects.map(async (one) => [one.tag, await describeAllotment(source, one, now)]);
   return Object.fromEntries(await Promise.all(described));
 }
 
-/** `limits`, and each of `budgets` with `limit`, `spent`, `held`, `left` and `resets_at`. */
+/**
+ * `limits`, each of `budgets` with `limit`, `spent` and its parts, `held`, `left` and `resets_at`, and `spent` and its parts in all
+ * periods.
+ */
 export async function describeAllotment(
   source: BudgetSource,
   subject: Pick<LimitSubject, 'name' | 'limits' | 'budgets'>,
   now: number,
-): Promise<{ limits: Json; budgets: Json }> {
-  const uses = await budgetUsesOf(source, subject, now);
+): Promise<Json> {
+  const [uses, spending] = await Promise.all([
+    budgetUsesOf(source, subject, now),
+    spendingOf(source.store, subject, now),
+  ]);
   return {
     limits: encodeLimits(subject.limits),
     budgets: Object.fromEntries(uses.map((use) => [use.period, encodeUse(use)])),
+    ...encodeSpent(spending),
   };
 }

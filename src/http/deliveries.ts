@@ -125,8 +125,8 @@ export function createDeliveryReader({ store, secrets, now }: DeliveryReaderOpti
       return { data: { id, body: Buffer.from(body).toString('utf8'), headers } };
     },
 
-    async receivers({ owner }: Pick<DeliveryScope, 'owner'>): Promise<Json> {
-      const figures = await store.call('receiverFigures', { owner, depth: FIGURES_DEPTH });
+    async receivers(query: URLSearchParams, { owner }: Pick<DeliveryScope, 'owner'>): Promise<Json> {
+      const figures = await store.call('receiverFigures', { owner, depth: FIGURES_DEPTH, ...readCreatedSpan(query) });
       const data = figures.receivers.map(({ lastDeliveredAt, failingSince, ...counts }) => ({
         ...counts,
         last_delivered_at: iso(lastDeliveredAt),

@@ -25,6 +25,8 @@ const limits = (description: string) => byLimit(Type.Integer({ minimum: 1 }), de
 const use = {
   limit: money('what may be spent in the period'),
   spent: money('what is spent'),
+  spent_estimated: money('part of spent, by requests whose token counts are estimates'),
+  spent_videos: money('part of spent, for videos'),
   held: money(
     'what open video tasks and running requests may still cost; of other gateways, as of 5 seconds ago at most',
   ),
@@ -49,11 +51,20 @@ const effective = {
 };
 const EFFECTIVE = { description: 'Limits and budgets that apply to the key, each with its origin.' };
 
+const spent = (description: string) =>
+  Type.Object(Object.fromEntries(PERIODS.map((period) => [period, Type.String()])), { description });
+const spentParts = {
+  spent: spent('Spent in the current day, week and month, and in total: USD, exact.'),
+  spent_estimated: spent('Part of spent, by requests whose token counts are estimates: USD, exact.'),
+  spent_videos: spent('Part of spent, for videos: USD, exact.'),
+};
+
 const allotments = Type.Record(
   Type.String(),
   Type.Object({
     limits: limits('Of all keys with the tag together.'),
     budgets: byPeriod(Type.Object(use), 'Of all keys with the tag together.'),
+    ...spentParts,
   }),
   { description: 'Tags of the key that have limits or budgets, by name=value.' },
 );
@@ -67,9 +78,7 @@ const spending = {
   usage_daily: usd('Spent today'),
   usage_weekly: usd('Spent this week'),
   usage_monthly: usd('Spent this month'),
-  spent: Type.Object(Object.fromEntries(PERIODS.map((period) => [period, Type.String()])), {
-    description: 'Spent in the current day, week and month, and in total: USD, exact.',
-  }),
+  ...spentParts,
   held: byPeriod(
     Type.String(),
     'What open video tasks and running requests may still cost, of each budget: USD, exact.',

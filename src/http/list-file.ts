@@ -41,18 +41,23 @@ const LISTS = {
     ...named('spent', PERIODS),
     ...'usage usage_daily usage_weekly usage_monthly'.split(' '),
     ...'created_at updated_at expires_at last_used_at revoked_at previous_until'.split(' '),
+    ...named('spent_estimated', PERIODS),
+    ...named('spent_videos', PERIODS),
   ],
   tags: [
     ...'tag keys origin'.split(' '),
     ...named('spent', PERIODS),
     ...LIMITS,
     ...PERIODS.flatMap((period) => named(`budgets.${period}`, ['limit', 'held', 'left'])),
+    ...named('spent_estimated', PERIODS),
+    ...named('spent_videos', PERIODS),
   ],
   videos: [
     ...'id status model prompt key key_name seconds size resolution aspect_ratio seed'.split(' '),
     ...named('usage', ['video_seconds', 'video_cost']),
     ...'created_at updated_at completed_at expires_at error error_code metadata'.split(' '),
   ],
+  audit: 'id at actor action subject request_id'.split(' '),
   webhooks: [
     ...'id task_id key key_name url state created_at settled_at next_attempt_at attempts.length'.split(' '),
     ...named('last_attempt', ['outcome', 'status', 'ended_at']),

@@ -4,8 +4,9 @@ import { type TSchema, Type } from 'typebox';
 import { GatewayError } from '../core/errors.ts';
 import type { Json } from '../core/json/json.ts';
 import { encodeCsv } from '../usage/csv.ts';
-import { isTime, RANK_FIGURES, type UseDimension } from '../usage/use-query.ts';
+import { RANK_FIGURES } from '../usage/use-query.ts';
 import type { UseReport } from '../usage/use-report.ts';
+import { tableOf } from '../usage/use-table.ts';
 import { TextBody } from './http-response.ts';
 import type { Parameter } from './openapi/operation.ts';
 
@@ -128,20 +129,12 @@ export function readFormat(query: URLSearchParams): 'json' | 'csv' {
 
 export function encodeUse(report: UseReport, format: 'json' | 'csv'): Json | TextBody {
   if (format === 'json') return report;
-  const { rows, by } = tableOf(report);
-  const columns = by.flatMap((name: UseDimension) => (name === 'key' ? ['key', 'key_name'] : [name]));
-  const others = (['other', 'other_subgroup'] as const).filter((name) => rows.some((one) => one[name]));
-  const text = encodeCsv([...columns, ...others, ...Object.keys(counts)], rows);
+  const { columns, rows } = tableOf(report, Object.keys(counts) as (keyof typeof counts)[]);
+  const text = encodeCsv(columns, rows);
   const file = `usage-${report.from.slice(0, 10)}.csv`;
   return new TextBody(text, {
     'content-type': 'text/csv; charset=utf-8',
     'content-disposition': `attachment; filename="${file}"`,
     'x-content-type-options': 'nosniff',
   });
-}
-
-/** With a second level, its rows: their sum is that of the groups. */
-function tableOf({ by, subgroup, data, subgroups }: UseReport) {
-  if (subgroup === null || subgroups === null) return { by, rows: data };
-  return { by: [...by.filter((name) => !isTime(name)), subgroup], rows: subgroups };
 }

@@ -7,7 +7,7 @@ import { maxBigInt, minBigInt } from '../core/money.ts';
 import { PERIODS, periodStart } from '../records/key-settings.ts';
 import { tagSubject } from '../records/tags.ts';
 import type { CountsForm, Row, Transaction } from './operation.ts';
-import { countTimes, noCounts } from './time-counts.ts';
+import { countTimes, noCounts, VIDEOS } from './time-counts.ts';
 import { isFailure, type UsageRow } from './usage-row.ts';
 
 const MAX_INTEGER = 2n ** 63n - 1n;
@@ -42,12 +42,14 @@ export const DAY_TABLES = {
 export const TIMES_COLUMN = 'times';
 export type DayTable = keyof typeof DAY_TABLES;
 const BUDGET_KEY_COLUMNS = ['key_id', 'period', 'starts_at'];
-export const BUDGET_COLUMNS = [...BUDGET_KEY_COLUMNS, 'spent'];
+/** In 1e-12 USD; what is spent includes the others. */
+export const SPENT_COLUMNS = ['spent', 'estimated', 'videos'] as const;
+export const BUDGET_COLUMNS = [...BUDGET_KEY_COLUMNS, ...SPENT_COLUMNS];
 
 const SUM_TABLES = {
   usage_part: { keys: PART_KEY_COLUMNS, sums: HOUR_SUM_COLUMNS },
   usage_hour: { keys: HOUR_KEY_COLUMNS, sums: HOUR_SUM_COLUMNS },
-  budget: { keys: BUDGET_KEY_COLUMNS, sums: ['spent'] },
+  budget: { keys: BUDGET_KEY_COLUMNS, sums: SPENT_COLUMNS },
 };
 
 /** Adds `added` records to the sums and subtracts `removed` ones. */
@@ -78,8 +80,21 @@ export function totalsOf(
       encode,
     ),
     hours: totalsByKey(summands.map(hourSummand)),
-    budgets: totalsByKey(summands.flatMap(budgetSummands)).filter(({ spent }) => spent !== 0n),
+    budgets: totalsByKey(summands.flatMap(budgetSummands)).filter((row) =>
+      SPENT_COLUMNS.some((name) => row[name] !== 0n),
+    ),
   };
+}
+
+/** Select columns of budgets, as text; read with `spentIn`. */
+export const SPENT_SELECT = SPENT_COLUMNS.map((name) => `CAST(${name} AS text) AS ${name}`).join(', ');
+
+export type Spent = Record<(typeof SPENT_COLUMNS)[number], bigint>;
+
+/** Of a row of `SPENT_SELECT`; zero without one, and where an earlier version took back what it did not add. */
+export function spentIn(row: Row | undefined): Spent {
+  const of = (name: (typeof SPENT_COLUMNS)[number]) => BigInt(String(row?.[name] ?? 0));
+  return { spent: of('spent'), estimated: maxBigInt(0n, of('estimated')), videos: maxBigInt(0n, of('videos')) };
 }
 
 /** Select columns that sum up `column` exactly on both engines; read with `sumOf`. */
@@ -223,12 +238,13 @@ function hourSummand({ key: { hour, key_id, model, provider }, counts }: PartSum
 }
 
 /** Of the key and of each of its tags. Periods begin with an hour. */
-function budgetSummands({ key: { hour, key_id, tags }, counts: { cost = 0n } }: PartSummand): Summand[] {
+function budgetSummands({ key: { hour, key_id, tags, protocol }, counts }: PartSummand): Summand[] {
+  const { cost = 0n, estimated_cost: estimated = 0n } = counts;
   const subjects = tags ? [key_id, ...tags.split(' ').map(tagSubject)] : [key_id];
   return subjects.flatMap((subject) =>
     PERIODS.map((period) => ({
       key: { key_id: subject, period, starts_at: periodStart(period, hour * HOUR_MS) },
-      counts: { spent: cost },
+      counts: { spent: cost, estimated, videos: protocol === VIDEOS ? cost : 0n },
     })),
   );
 }

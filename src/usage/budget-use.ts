@@ -10,6 +10,10 @@ export interface BudgetUse {
   period: Period;
   limit: bigint;
   spent: bigint;
+  /** Of what is spent: by requests whose token counts are estimates. */
+  estimated: bigint;
+  /** Of what is spent: for videos. */
+  videos: bigint;
   /** What open video tasks and running requests may still cost. */
   held: bigint;
   /** Whether every gateway told what its requests hold; otherwise it may be more, and less is left. */
@@ -38,10 +42,10 @@ export async function budgetUsesOf(
   const reserved = await reservations();
   const running = new Map(periods.map((one) => [one.period, reserved.of({ subject, ...one })]));
   const uses = await store.call('budgetUse', { subject, periods });
-  return uses.map(({ period, spent, held }) => {
-    const { amount, isComplete } = running.get(period) as ReservedAmount;
-    const amounts = { spent, held: held + amount, isHeldComplete: isComplete };
-    return useOf(period, budgets[period] as string, amounts, now);
+  return uses.map(({ held, ...use }) => {
+    const { amount, isComplete } = running.get(use.period) as ReservedAmount;
+    const amounts = { ...use, held: held + amount, isHeldComplete: isComplete };
+    return useOf(use.period, budgets[use.period] as string, amounts, now);
   });
 }
 
@@ -49,18 +53,19 @@ export async function budgetUsesOf(
 export function unusedBudgets(budgets: Budgets, now: number): BudgetUse[] {
   return PERIODS.flatMap((period) => {
     const text = budgets[period];
-    return text === undefined ? [] : [useOf(period, text, { spent: 0n, held: 0n, isHeldComplete: true }, now)];
+    if (text === undefined) return [];
+    return [useOf(period, text, { spent: 0n, estimated: 0n, videos: 0n, held: 0n, isHeldComplete: true }, now)];
   });
 }
 
 function useOf(
   period: Period,
   text: string,
-  { spent, held, isHeldComplete }: Pick<BudgetUse, 'spent' | 'held' | 'isHeldComplete'>,
+  amounts: Pick<BudgetUse, 'spent' | 'estimated' | 'videos' | 'held' | 'isHeldComplete'>,
   now: number,
 ): BudgetUse {
   const limit = moneyOf(text);
   const endsAt = periodEnd(period, now);
-  const left = maxBigInt(0n, limit - spent - held);
-  return { period, limit, spent, held, isHeldComplete, left, ...(endsAt !== undefined && { endsAt }) };
+  const left = maxBigInt(0n, limit - amounts.spent - amounts.held);
+  return { period, limit, ...amounts, left, ...(endsAt !== undefined && { endsAt }) };
 }

@@ -7,6 +7,10 @@ import type { Store } from '../store/store.ts';
 /** Money is in 1e-12 USD. */
 export interface Spending {
   spent: Record<Period, bigint>;
+  /** Of what is spent: by requests whose token counts are estimates. */
+  estimated: Record<Period, bigint>;
+  /** Of what is spent: for videos. */
+  videos: Record<Period, bigint>;
   /** Budget with the least left. */
   period?: Period;
   limit?: bigint;
@@ -20,24 +24,27 @@ export async function spendingOf(
 ): Promise<Spending> {
   const starts = PERIODS.map((period) => ({ period, startsAt: periodStart(period, now) }));
   const rows = await store.call('spentBy', { subject, starts });
-  const sumOf = (wanted: Period) => BigInt(String(rows.find(({ period }) => period === wanted)?.spent ?? 0));
-  return spendingFrom(
-    { day: sumOf('day'), week: sumOf('week'), month: sumOf('month'), total: sumOf('total') },
-    budgets,
-  );
+  const sumsOf = (name: SpentShare) => {
+    const sumOf = (wanted: Period) => rows.find(({ period }) => period === wanted)?.[name] ?? 0n;
+    return { day: sumOf('day'), week: sumOf('week'), month: sumOf('month'), total: sumOf('total') };
+  };
+  return spendingFrom({ spent: sumsOf('spent'), estimated: sumsOf('estimated'), videos: sumsOf('videos') }, budgets);
 }
 
 /** Of a new key. */
 export function unspent(budgets: Budgets): Spending {
-  return spendingFrom({ day: 0n, week: 0n, month: 0n, total: 0n }, budgets);
+  const nothing = { day: 0n, week: 0n, month: 0n, total: 0n };
+  return spendingFrom({ spent: nothing, estimated: nothing, videos: nothing }, budgets);
 }
 
-function spendingFrom(spent: Spending['spent'], budgets: Budgets): Spending {
+type SpentShare = 'spent' | 'estimated' | 'videos';
+
+function spendingFrom(sums: Pick<Spending, SpentShare>, budgets: Budgets): Spending {
   const [tightest] = PERIODS.flatMap((period) => {
     const text = budgets[period];
     if (text === undefined) return [];
-    const left = moneyOf(text) - spent[period];
+    const left = moneyOf(text) - sums.spent[period];
     return [{ period, limit: moneyOf(text), left: left > 0n ? left : 0n }];
   }).toSorted((one, other) => (one.left < other.left ? -1 : 1));
-  return { spent, ...tightest };
+  return { ...sums, ...tightest };
 }

@@ -171,6 +171,21 @@ describe('webhooks', () => {
     assert.match(last, /^20/);
   });
 
+  test('are counted by receiver in a span of their creation', async () => {
+    const { data } = (await admin('GET', '/deliveries?state=delivered')).body;
+    const [newest, oldest] = data.map(({ created_at: at }: Json) => at);
+    assert.ok(newest > oldest);
+    const delivered = async (span: string) =>
+      (await admin('GET', `/deliveries/receivers?${span}`)).body.data.map((one: Json) => one.delivered);
+    assert.deepEqual(await delivered(`from=${newest}`), [1]);
+    assert.deepEqual(await delivered(`from=${oldest}&to=${newest}`), [1]);
+    assert.deepEqual(await delivered(`from=${oldest}`), [2]);
+    assert.deepEqual(await delivered(`to=${oldest}`), []);
+    assert.equal((await admin('GET', `/deliveries/receivers?from=${newest}&to=${oldest}`)).status, 400);
+    const own = videoClient(gateway, String(keys[0]?.key));
+    assert.deepEqual((await own.send('GET', `/v1/self/deliveries/receivers?to=${oldest}`)).body.data, []);
+  });
+
   test('are shown to their own key, without addresses, and to no other', async () => {
     const [one, two] = keys.map(({ key }) => videoClient(gateway, key)) as [VideoClient, VideoClient];
     const { body } = await one.send('GET', '/v1/self/deliveries?state=delivered');

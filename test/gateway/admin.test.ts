@@ -6,6 +6,7 @@ import type { Json } from '../../src/core/json/json.ts';
 import { KEY, PATHS, question, sendRaw, startTestGateway, type TestGateway } from './harness.ts';
 
 const TOKEN = 'admin-token-0123456789-0123456789';
+const UNSPENT = { day: '0', week: '0', month: '0', total: '0' };
 const CONFIG = `
 admin: { token: ${TOKEN}, port: 0 }
 server: { trusted_proxies: ["127.0.0.0/8"] }
@@ -75,13 +76,17 @@ describe('a key', () => {
       model_limits: {},
       budgets: { month: '12.5' },
       held: { month: '0' },
-      spent: { day: '0', week: '0', month: '0', total: '0' },
+      spent: UNSPENT,
+      spent_estimated: UNSPENT,
+      spent_videos: UNSPENT,
       effective: {
         limits: {},
         budgets: {
           month: {
             limit: '12.5',
             spent: '0',
+            spent_estimated: '0',
+            spent_videos: '0',
             held: '0',
             held_complete: true,
             left: '12.5',

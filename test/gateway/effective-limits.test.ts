@@ -9,6 +9,7 @@ import { get, hear } from './usage-client.ts';
 
 /** USD of 24 requests for 5,000, the most that one is charged, and one more: as a number it would lose its last digit. */
 const SPENT = '123456.000000000001';
+const EXACT = { spent_estimated: '0', spent_videos: '0' };
 const PRICES = { echo: '5000', tools: '3456.000000000001' };
 const KEY = 'sk-test-of-exact-0123456789';
 
@@ -57,7 +58,7 @@ test('a key shows what applies to it, with its origin, and what it has spent to 
       requests_per_minute: { limit: 60, from: 'defaults' },
       concurrent_requests: { limit: 4, from: 'key' },
     });
-    const used = { spent: SPENT, held: '0', held_complete: true };
+    const used = { spent: SPENT, ...EXACT, held: '0', held_complete: true };
     assert.deepEqual(budgetsOf(view.effective), {
       day: { limit: '400000', ...used, left: '276543.999999999999', from: 'key' },
       month: { limit: '900000', ...used, left: '776543.999999999999', from: 'defaults' },
@@ -74,7 +75,15 @@ test('a key shows what applies to it, with its origin, and what it has spent to 
   assert.deepEqual(shared, own.tags);
   assert.deepEqual(shared['team=search'].limits, { concurrent_requests: 20 });
   assert.deepEqual(shared['team=search'].budgets.total, {
-    ...{ limit: '800000', spent: SPENT, held: '0', held_complete: true, left: '676543.999999999999', resets_at: null },
+    ...{
+      limit: '800000',
+      spent: SPENT,
+      ...EXACT,
+      held: '0',
+      held_complete: true,
+      left: '676543.999999999999',
+      resets_at: null,
+    },
   });
 });
 
@@ -99,6 +108,7 @@ test('new keys, one or several, have the budgets of the defaults, unused', async
   const unused = (limit: string, from: string) => ({
     limit,
     spent: '0',
+    ...EXACT,
     held: '0',
     held_complete: true,
     left: limit,

@@ -3,17 +3,10 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { Json } from '../../src/core/json/json.ts';
-import { moneyOf } from '../../src/core/money.ts';
-import {
-  answerJson,
-  KEY,
-  post,
-  startTestGateway,
-  startUpstream,
-  type TestGateway,
-  type TestUpstream,
-} from './harness.ts';
+import { decimalOf, moneyOf } from '../../src/core/money.ts';
+import { answerJson, post, startTestGateway, startUpstream, type TestGateway, type TestUpstream } from './harness.ts';
 
+const KEY = 'sk-test-of-counts-0123456789';
 const TOKEN = 'admin-token-0123456789-0123456789';
 const MODELS = ['whole', 'uncounted', 'broken', 'whole', 'uncounted'];
 
@@ -37,8 +30,11 @@ before(async () => {
   });
   const pricing = 'pricing: { prompt: "0.0000012", completion: "0.0000034" }';
   const models = ['whole', 'uncounted', 'broken'].map((id) => `{ id: ${id}, ${pricing} }`);
-  gateway = await startTestGateway(`admin: { token: ${TOKEN}, port: 0 }
-providers: { local: { type: openai-compatible, base_url: "${upstream.url}/v1", api_key: x, models: [${models.join(', ')}] } }`);
+  const key = `{ name: counts, key: ${KEY}, tags: { team: search }, budgets: { month: "9.00" } }`;
+  const yaml = `admin: { token: ${TOKEN}, port: 0 }
+tags: { team=search: { budgets: { day: "9.00" } } }
+providers: { local: { type: openai-compatible, base_url: "${upstream.url}/v1", api_key: x, models: [${models.join(', ')}] } }`;
+  gateway = await startTestGateway(yaml, { keys: [key] });
   for (const name of MODELS) {
     const request = {
       model: `local/${name}`,
@@ -58,6 +54,24 @@ async function read(path: string): Promise<Json> {
   assert.equal(response.status, 200);
   return response.json();
 }
+
+test('keys, tags and their budgets have the estimated part of what is spent, that of the records', async () => {
+  const { data: records } = await read('/requests');
+  const costOf = (rows: Json[]) => decimalOf(rows.reduce((sum, { cost }) => sum + moneyOf(cost), 0n));
+  const [spent, estimated] = [costOf(records), costOf(records.filter((record: Json) => record.estimated))];
+  assert.ok(moneyOf(estimated) > 0n && moneyOf(estimated) < moneyOf(spent));
+  const [key] = (await read('/keys?name=counts')).data;
+  const [tag] = (await read('/tags?search=team')).data;
+  const own = await fetch(`${gateway.url}/v1/key`, { headers: { authorization: `Bearer ${KEY}` } });
+  const facts = ((await own.json()) as Json).data;
+  for (const view of [key, tag, facts, facts.tags['team=search']]) {
+    assert.deepEqual([view.spent.total, view.spent_estimated.month], [spent, estimated]);
+    assert.deepEqual(view.spent_videos, { day: '0', week: '0', month: '0', total: '0' });
+  }
+  for (const use of [key.effective.budgets.month, tag.budgets.day, facts.tags['team=search'].budgets.day]) {
+    assert.deepEqual([use.spent, use.spent_estimated, use.spent_videos], [spent, estimated, '0']);
+  }
+});
 
 for (const by of ['day', 'minute', 'model', 'status', 'hour,key,protocol']) {
   test(`by ${by}, the sums of estimates and of what broke off are those of the records`, async () => {

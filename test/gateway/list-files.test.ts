@@ -136,6 +136,24 @@ describe('a list as CSV has all rows of the API', () => {
     assert.equal((await file('/admin/v1/videos?format=csv&status=failed')).length, 0);
   });
 
+  test('of the audit log, by its filters', async () => {
+    const rows = await file('/admin/v1/audit?format=csv&search=key.create');
+    assert.deepEqual(
+      rows.map(({ id, at, actor, action, subject, request_id: request }) => [id, at, actor, action, subject, request]),
+      (await pages('/audit?search=key.create')).map(({ id, at, actor, action, subject, request_id: request }) => [
+        String(id),
+        at,
+        actor,
+        action,
+        subject,
+        request ?? '',
+      ]),
+    );
+    assert.ok(rows.length >= COUNT, `${rows.length} rows`);
+    const one = rows.at(-1)?.subject ?? '';
+    assert.ok((await file(`/admin/v1/audit?format=csv&subject=${one}`)).every(({ subject }) => subject === one));
+  });
+
   test('of webhooks, for operators and for the holder of a key', async () => {
     const rows = await file('/admin/v1/deliveries?format=csv&host=even.example');
     assert.deepEqual(
@@ -207,6 +225,7 @@ test('what cuts a list into pages, or is wrong, is refused before a file begins'
     ['/keys?format=csv&limit=5', /limit must not come with format=csv/],
     ['/keys?format=csv&offset=5', /offset must not/],
     ['/tags?format=csv&after=a', /after must not/],
+    ['/audit?format=csv&limit=5', /limit must not/],
     ['/videos?format=xml', /format must be json or csv/],
     ['/videos?format=csv&status=lost', /status must be one of/],
     ['/deliveries?format=csv&state=lost', /state must be one of/],

@@ -56,7 +56,16 @@ forEachStore((engine) => {
     assert.deepEqual([tag, keys, origin], ['team=search', 2, 'store']);
     assert.deepEqual(limits, { requests_per_minute: 500 });
     assert.deepEqual(budgets, {
-      total: { limit: '0.5', spent: '0', held: '0', held_complete: true, left: '0.5', resets_at: null },
+      total: {
+        limit: '0.5',
+        spent: '0',
+        spent_estimated: '0',
+        spent_videos: '0',
+        held: '0',
+        held_complete: true,
+        left: '0.5',
+        resets_at: null,
+      },
     });
     assert.deepEqual((await askAdmin(last.adminUrl, 'GET', PATH)).body, body);
 

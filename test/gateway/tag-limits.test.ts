@@ -71,6 +71,7 @@ after(async () => {
   await upstream.close();
 });
 
+const EXACT = { spent_estimated: '0', spent_videos: '0' };
 const LIMITED = { chat: 'rate_limit_exceeded', messages: 'rate_limit_error', generate: 'RESOURCE_EXHAUSTED' };
 const SPENT = { chat: 'insufficient_quota', messages: 'billing_error', generate: 'RESOURCE_EXHAUSTED' };
 
@@ -105,7 +106,7 @@ for (const protocol of IDS) {
       const { budgets, limits } = data.tags[`team=poor-${protocol}`];
       assert.deepEqual(limits, {});
       const { resets_at: resetsAt, ...day } = budgets.day;
-      assert.deepEqual(day, { limit: '6', spent: '4', held: '0', held_complete: true, left: '2' });
+      assert.deepEqual(day, { limit: '6', spent: '4', ...EXACT, held: '0', held_complete: true, left: '2' });
       assert.match(resetsAt, /T00:00:00\.000Z$/);
     });
   });
@@ -147,7 +148,7 @@ test('an open video is held from the budget of its tag', async () => {
   assert.match(refused.body.error.message, /^Keys with the tag team=films may spend 3 USD in all; 1 USD are left, and/);
   const { data } = (await get(gateway.url, '/v1/key', keyOf('film-two'))).body;
   assert.deepEqual(data.tags['team=films'].budgets, {
-    total: { limit: '3', spent: '0', held: '2', held_complete: true, left: '1', resets_at: null },
+    total: { limit: '3', spent: '0', ...EXACT, held: '2', held_complete: true, left: '1', resets_at: null },
   });
   const own = (await get(gateway.url, '/v1/key', keyOf('film-one'))).body.data;
   assert.deepEqual([own.held, data.held], [{ total: '2' }, { total: '0' }]);
@@ -163,7 +164,7 @@ test('the operator sees tags of keys and of the configuration, page by page', as
   assert.deepEqual(tags, tags.toSorted());
   const find = (tag: string) => data.find((one: Json) => one.tag === tag);
   const { resets_at: resetsAt, ...day } = find('team=poor-chat').budgets.day;
-  assert.deepEqual(day, { limit: '6', spent: '4', held: '0', held_complete: true, left: '2' });
+  assert.deepEqual(day, { limit: '6', spent: '4', ...EXACT, held: '0', held_complete: true, left: '2' });
   assert.match(resetsAt, /T00:00:00/);
   assert.deepEqual([find('team=poor-chat').keys, find('team=poor-chat').origin], [2, 'configuration']);
   assert.deepEqual(find('team=often').limits, { requests_per_minute: 2 });

@@ -224,6 +224,50 @@ describe('a top list', () => {
   });
 });
 
+describe('a comparison as CSV', () => {
+  const middle = new Date(START + 12 * HOUR_MS - HOUR_MS / 2).toISOString();
+  const end = new Date(START + 24 * HOUR_MS - HOUR_MS / 2).toISOString();
+  const asked = `compare=true&from=${middle}&to=${end}`;
+  const rowsOf = async (query: string): Promise<Json[]> => {
+    const [names = '', ...lines] = (await get(`/usage?${query}&format=csv`)).text.trimEnd().split('\r\n');
+    return lines.map((line) =>
+      Object.fromEntries(names.split(',').map((name, index) => [name, line.split(',')[index]])),
+    );
+  };
+
+  for (const by of ['model', 'provider,status', 'hour', 'day']) {
+    test(`by ${by}, it has the figures of the period before beside those of the report`, async () => {
+      const { data, total, before: earlier } = await report(`by=${by}&${asked}`);
+      const rows = await rowsOf(`by=${by}&${asked}`);
+      const sum = (name: string) => rows.reduce((all, row) => all + Number(row[name]), 0);
+      assert.deepEqual([sum('requests'), sum('before_requests')], [total.requests, earlier.total.requests]);
+      assert.equal(add(rows.map(({ cost }) => cost)), add([total.cost]));
+      assert.equal(add(rows.map(({ before_cost: cost }) => cost)), add([earlier.total.cost]));
+      assert.equal(Object.keys(rows[0]).at(-1), 'before_cost');
+      assert.ok(rows.length >= data.length);
+      if (by !== 'hour') return;
+      assert.equal(rows.length, 12, 'the hours of both periods stand beside each other');
+      const [first] = rows;
+      const before = earlier.course.find(({ hour }: Json) => hour === earlier.from);
+      assert.deepEqual([first.hour, first.before_cost], [middle, before.cost]);
+    });
+  }
+
+  test('a group that was used before only has a row', async () => {
+    const rows = await rowsOf(
+      `by=provider&compare=true&from=${end}&to=${new Date(Date.parse(end) + 12 * HOUR_MS).toISOString()}`,
+    );
+    const gone = rows.filter(({ requests }) => requests === '0');
+    assert.ok(gone.length > 0 && gone.every(({ before_requests: count }) => Number(count) > 0), JSON.stringify(rows));
+  });
+
+  test('rows of a time and a group have none, nor have those of the second level', async () => {
+    for (const query of [`by=hour,model&${asked}`, `by=model&subgroup=key&${asked}`]) {
+      assert.ok(!Object.keys((await rowsOf(query))[0]).some((name) => name.startsWith('before_')));
+    }
+  });
+});
+
 describe('what has no cost', () => {
   test('is named', async () => {
     const authorization = `Bearer ${KEY}`;

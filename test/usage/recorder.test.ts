@@ -121,7 +121,7 @@ forEachStore((name, open) => {
     const spent = await store.call('spentBy', { subject: 'key-1', starts });
     assert.deepEqual(
       spent.map((row) => ({ ...row })),
-      starts.map(({ period }) => ({ period, spent: '1500000000' })),
+      starts.map(({ period }) => ({ period, spent: 1_500_000_000n, estimated: 0n, videos: 0n })),
     );
     assert.equal(await store.call('recoverUsage', { now: NOON }), 0);
   });

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { pino } from 'pino';
+import { tagSubject } from '../../src/records/tags.ts';
 import type { Row } from '../../src/store/operation.ts';
 import type { operations } from '../../src/store/operations/index.ts';
 import type { Store } from '../../src/store/store.ts';
@@ -65,6 +66,32 @@ forEachStore((name, open) => {
     ]);
     assert.deepEqual(counted(await sums(store, [], { status: 'completed', protocol: 'chat' }), []), [[3, '15']]);
     assert.deepEqual(counted(await sums(store, ['key'], { tag: 'team=sea' }), ['key']), []);
+  });
+
+  test(`of what a key and a tag spend, estimates and videos are known (${name})`, async (context) => {
+    const store = await open(context);
+    const tags = 'team=ads';
+    await record(
+      store,
+      ['a', tags],
+      ['b', '', {}, { cost: 7n, usage: { input: 1, output: 1, estimated: true } }],
+      ['c', tags, {}, { cost: 11n, usage: { input: 1, output: 1, estimated: true } }],
+    );
+    const video = { ...VIDEO, cost: 20n, revision: 1, tags };
+    await store.call('recordTaskUsage', { row: video, held: false });
+    await store.call('recordTaskUsage', { row: { ...video, cost: 30n, revision: 2 }, held: false });
+    const starts = [{ period: 'total' as const, startsAt: 0 }];
+    const periods = [...starts, { period: 'day' as const, startsAt: NOON }];
+    for (const [subject, shares] of [
+      ['key-1', { spent: 53n, estimated: 18n, videos: 30n }],
+      [tagSubject(tags), { spent: 46n, estimated: 11n, videos: 30n }],
+    ] as const) {
+      assert.deepEqual(await store.call('spentBy', { subject, starts }), [{ period: 'total', ...shares }]);
+      assert.deepEqual(await store.call('budgetUse', { subject, periods }), [
+        { period: 'total', ...shares, held: 0n },
+        { period: 'day', spent: 0n, estimated: 0n, videos: 0n, held: 0n },
+      ]);
+    }
   });
 
   test(`a record that is corrected moves to its own status (${name})`, async (context) => {

@@ -52,6 +52,24 @@ forEachStore((name, open) => {
     );
   });
 
+  test(`receivers are counted among the newest webhooks of a span (${name})`, async (context) => {
+    const store = await openJobStore(context, open);
+    const notices = ['one', 'two', 'two', 'three'].map((host, index) => ({
+      ...{ id: `task-${index}-completed`, taskId: `task-${index}`, owner: `key-${index % 2}` },
+      ...{ url: `https://${host}.example/hook`, body: Buffer.from('{}'), createdAt: AT + index },
+    }));
+    await store.do('addNotices', { notices });
+    const counts = async (asked: { from?: number; to?: number; owner?: string; depth?: number }) => {
+      const { receivers, isComplete } = await store.do('receiverFigures', { depth: 10, ...asked });
+      return [Object.fromEntries(receivers.map(({ host, pending }) => [host.split('.')[0], pending])), isComplete];
+    };
+    assert.deepEqual(await counts({}), [{ one: 1, two: 2, three: 1 }, true]);
+    assert.deepEqual(await counts({ from: AT + 1, to: AT + 3 }), [{ two: 2 }, true]);
+    assert.deepEqual(await counts({ from: AT + 1, owner: 'key-1' }), [{ two: 1, three: 1 }, true]);
+    assert.deepEqual(await counts({ to: AT }), [{}, true]);
+    assert.deepEqual(await counts({ to: AT + 3, depth: 2 }), [{ two: 2 }, false]);
+  });
+
   test(`notices go when they are old, those that are owed stay, as do webhooks of keys (${name})`, async (context) => {
     const receiver = await startReceiver();
     context.after(receiver.close);

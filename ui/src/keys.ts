@@ -18,10 +18,29 @@ interface Origin {
 
 export type EffectiveLimits = { [Kind in keyof Limits]?: { limit: number } & Origin };
 
-/** Use of a budget: USD as exact decimals. */
-export interface Use extends Partial<Origin> {
-  limit: string;
+/** What was spent: USD as exact decimals. */
+export interface Spent {
   spent: string;
+  /** Part of it, by requests whose token counts are estimates. */
+  spent_estimated: string;
+  /** Part of it, for videos. */
+  spent_videos: string;
+}
+
+/** The same by period. */
+export type Spending = { [Part in keyof Spent]: Record<Period, string> };
+
+export function spentIn(period: Period, { spent, spent_estimated, spent_videos }: Spending): Spent {
+  return {
+    spent: spent[period],
+    spent_estimated: spent_estimated[period],
+    spent_videos: spent_videos[period],
+  };
+}
+
+/** Use of a budget: USD as exact decimals. */
+export interface Use extends Spent, Partial<Origin> {
+  limit: string;
   /** What open videos and running requests may still cost. */
   held: string;
   /** False if a gateway does not tell all that its requests hold. */
@@ -31,8 +50,8 @@ export interface Use extends Partial<Origin> {
   resets_at: string | null;
 }
 
-/** Limits and budgets of a tag. */
-export interface Allotment {
+/** Limits and budgets of a tag, and what its keys spent. */
+export interface Allotment extends Spending {
   limits: Limits;
   budgets: Partial<Record<Period, Use>>;
 }
@@ -42,7 +61,7 @@ export interface Effective {
   budgets: Partial<Record<Period, Use>>;
 }
 
-export interface KeyView {
+export interface KeyView extends Spending {
   hash: string;
   label: string;
   name: string;
@@ -63,7 +82,6 @@ export interface KeyView {
   budgets: Partial<Record<Period, string>>;
   /** With those of the defaults; of a key that was not listed, also what its tags may use, by `name=value`. */
   effective: Effective & { tags?: Record<string, Allotment> };
-  spent: Record<Period, string>;
   /** Null for keys of the configuration. */
   created_at: string | null;
   expires_at: string | null;

@@ -14,12 +14,33 @@ const DAY_MS = 86_400_000;
 /** Earlier in a period, a few requests decide too much. */
 const FORECAST_FROM = 0.1;
 
-/** Spending at the end of the period if it goes on as it does; undefined where the period has just begun, or has no end. */
-export function forecastOf(period: Period, spent: number, now: Date): number | undefined {
-  if (period === 'total') return undefined;
-  const span = spanOf(period, now);
-  const passed = (now.getTime() - span.start) / (span.end - span.start);
-  return passed < FORECAST_FROM ? undefined : spent / passed;
+export type SpentByPeriod = Partial<Record<Period, number>>;
+
+/** In short, for tooltips. */
+export const FORECAST_RULE =
+  'If spending goes on at the pace of this period: of this week in a month, and of today until midnight, where these are faster';
+
+/**
+ * Spending at the end of the period, in the unit of `spent`; undefined where the period has just begun, or has no end. A longer
+ * period never ends with less than a shorter one within it: the rest of today goes on at the pace of today, and the rest of the
+ * month at that of the week, where these are faster than the own.
+ */
+export function forecastOf(period: Period, spent: SpentByPeriod, now: Date): number | undefined {
+  const own = paceOf(period, spent, now);
+  if (period === 'total' || own === undefined) return undefined;
+  const pace = period === 'month' ? Math.max(own, paceOf('week', spent, now) ?? 0) : own;
+  const today = Math.max(pace, paceOf('day', spent, now) ?? 0);
+  const midnight = spanOf('day', now).end;
+  return (spent[period] ?? 0) + today * (midnight - now.getTime()) + pace * (spanOf(period, now).end - midnight);
+}
+
+/** Spending a millisecond since the begin of a period. */
+function paceOf(period: Period, spent: SpentByPeriod, now: Date): number | undefined {
+  const sum = spent[period];
+  if (period === 'total' || sum === undefined) return undefined;
+  const { start, end } = spanOf(period, now);
+  const passed = now.getTime() - start;
+  return passed / (end - start) < FORECAST_FROM ? undefined : sum / passed;
 }
 
 /** That of a period, as budgets count it; all that was spent is since 1970. */

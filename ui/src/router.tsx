@@ -206,6 +206,7 @@ const setup = createRoute({
 const settings = createRoute({
   getParentRoute: () => root,
   path: '/settings',
+  validateSearch: (search: Search): { find?: string } => ({ find: text(search.find) }),
   component: lazyRouteComponent(() => import('./pages/settings/page.tsx'), 'SettingsPage'),
 });
 

@@ -263,8 +263,11 @@ test('videos and webhooks have a range of time in their address', async () => {
   assert.equal(completed.searchParams.get('range'), '24h');
   await page.goto(`${gateway.url}/ui/webhooks?${past}`);
   await page.getByText('No webhook is like that').waitFor();
+  const receivers = page.getByRole('region', { name: 'Receivers' });
+  assert.equal(await receivers.count(), 0, 'nothing was sent to them in this time');
   await times.getByRole('button', { name: 'any time' }).click();
   await page.getByRole('row', { name: /hooks.example/ }).waitFor();
+  await receivers.getByText('hooks.example').waitFor();
   await assertSound(visitor);
 });
 

@@ -10,6 +10,7 @@ import {
   adminOf,
   assertFits,
   assertSound,
+  downloadedRows,
   openBrowser,
   signInAsAdmin,
   startGatewayWithPages,
@@ -103,6 +104,23 @@ for (const theme of THEMES) {
     await assertSound(visitor);
     await log.getByRole('searchbox').fill('nobody');
     await log.getByText('No change is like that').waitFor();
+  });
+
+  test(`the audit log is searched by its address, and its file has all that is found, in the ${theme} theme`, async () => {
+    const visitor = await signInAsAdmin(browser, gateway, '/ui/settings?find=key.create', { theme });
+    const { page } = visitor;
+    const log = page.getByRole('region', { name: 'Audit log', exact: true });
+    assert.equal(await log.getByRole('searchbox').inputValue(), 'key.create');
+    const [, all] = /^20 of (\d+)$/.exec(await log.getByText(/^20 of \d+$/).innerText()) ?? [];
+    const rows = await downloadedRows(page, () => log.getByRole('link', { name: 'CSV' }).click());
+    assert.equal(rows.length, Number(all));
+    assert.ok(Number(all) > 20 && rows.every(({ action }) => action === 'key.create'));
+    await log.getByRole('searchbox').fill('tag.');
+    await log.getByText('1 of 1').waitFor();
+    await page.waitForURL(/\/ui\/settings\?find=tag\.$/);
+    await log.getByRole('searchbox').fill('');
+    await page.waitForURL(/\/ui\/settings$/);
+    await assertSound(visitor);
   });
 }
 

@@ -249,11 +249,11 @@ test('above the list stand requests a second, cost an hour with what is not know
   const { page } = visitor;
   const noteOf = (label: string) => page.getByText(label, { exact: true }).locator('xpath=following-sibling::*[2]');
   await noteOf('In flight')
-    .getByText(/^\d+(\.\d)? req\/(min|s)$/)
+    .getByText(/^\d+(\.\d)? req\/(min|s) over 5 min$/)
     .waitFor();
   await noteOf('Failed').getByText('100 % answered').waitFor();
   await noteOf('Cost')
-    .getByText(/^\$0\.\d+\/h \+ \d+ unknown$/)
+    .getByText(/^\$0\.\d+\/h over 5 min \+ \d+ unknown$/)
     .waitFor();
   await page.goto(`${gateway.url}/ui/requests?model=one/busy`);
   await noteOf('Cost')
@@ -264,6 +264,10 @@ test('above the list stand requests a second, cost an hour with what is not know
     .getByText(/any status, fell back$/)
     .waitFor();
   await page.goto(`${gateway.url}/ui/requests?model=one/m`);
+  await noteOf('Cost')
+    .getByText(/^\$0\.\d+\/h over 5 min$/)
+    .waitFor();
+  await page.goto(`${gateway.url}/ui/requests?model=one/m&range=24h`);
   await noteOf('Cost')
     .getByText(/^\$0\.\d+\/h$/)
     .waitFor();

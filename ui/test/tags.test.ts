@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { Browser } from 'playwright-core';
 import type { TestGateway } from '../../test/gateway/harness.ts';
-import { forecastOf } from '../src/periods.ts';
+import { forecastOf, type Period, type SpentByPeriod } from '../src/periods.ts';
 import {
   ask,
   assertFits,
@@ -209,12 +209,25 @@ for (const theme of ['light', 'dark'] satisfies Theme[]) {
 test('spending is carried on to the end of days, weeks and months, where enough of them has passed', () => {
   // A Wednesday.
   const noon = new Date('2026-11-18T12:00:00Z');
-  assert.equal(forecastOf('day', 3, noon), 6);
-  assert.equal(forecastOf('week', 5, noon), 14);
-  assert.equal(Math.round(forecastOf('month', 7, noon) ?? 0), 12);
-  assert.equal(forecastOf('total', 3, noon), undefined);
-  assert.equal(forecastOf('day', 3, new Date('2026-11-18T02:00:00Z')), undefined);
-  assert.equal(forecastOf('week', 3, new Date('2026-11-16T12:00:00Z')), undefined);
-  assert.equal(forecastOf('week', 3, new Date('2026-11-22T12:00:00Z'))?.toFixed(2), '3.23');
-  assert.equal(forecastOf('month', 3, new Date('2026-11-02T12:00:00Z')), undefined);
+  const forecast = (period: Period, spent: SpentByPeriod, now = noon) => forecastOf(period, spent, now);
+  assert.equal(forecast('day', { day: 3 }), 6);
+  assert.equal(forecast('week', { week: 5 })?.toFixed(2), '14.00');
+  assert.equal(Math.round(forecast('month', { month: 7 }) ?? 0), 12);
+  assert.equal(forecast('total', { total: 3 }), undefined);
+  assert.equal(forecast('day', { day: 3 }, new Date('2026-11-18T02:00:00Z')), undefined);
+  assert.equal(forecast('week', { week: 3 }, new Date('2026-11-16T12:00:00Z')), undefined);
+  assert.equal(forecast('week', { week: 3 }, new Date('2026-11-22T12:00:00Z'))?.toFixed(2), '3.23');
+  assert.equal(forecast('month', { month: 3 }, new Date('2026-11-02T12:00:00Z')), undefined);
+});
+
+test('no forecast is below that of a shorter period within it', () => {
+  const noon = new Date('2026-11-18T12:00:00Z');
+  const forecasts = (spent: SpentByPeriod, now: Date) =>
+    (['day', 'week', 'month'] as const).map((period) => Math.round(100 * (forecastOf(period, spent, now) ?? 0)) / 100);
+  // All of it this week, then all of it today.
+  assert.deepEqual(forecasts({ day: 1, week: 5, month: 5 }, noon), [2, 14, 30]);
+  assert.deepEqual(forecasts({ day: 5, week: 5, month: 5 }, noon), [10, 18, 34]);
+  const sunday = new Date('2026-11-22T12:00:00Z');
+  assert.deepEqual(forecasts({ day: 13, week: 13, month: 13 }, sunday), [26, 26, 42]);
+  assert.deepEqual(forecasts({ day: 0, week: 0, month: 7 }, noon), [0, 0, 12]);
 });

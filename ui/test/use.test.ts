@@ -14,6 +14,7 @@ import {
   ask,
   assertFits,
   assertSound,
+  downloadedRows,
   openBrowser,
   signInAsAdmin,
   startGatewayWithPages,
@@ -119,10 +120,14 @@ for (const [index, theme] of THEMES.entries()) {
     const [head = '', ...lines] = readFileSync(await file.path(), 'utf8')
       .trimEnd()
       .split('\r\n');
-    assert.match(head, /^model,name,key,name,requests,failures,partial,.*,cost$/);
+    assert.match(
+      head,
+      /^model,name,key,name,requests,failures,partial,.*,cost,estimated_tokens,estimated_cost,unpriced_tokens$/,
+    );
+    const costAt = head.split(',').indexOf('cost');
     assert.equal(lines.length, 12);
     const today = records.slice(0, DAYS[1]);
-    const sum = lines.reduce((all, line) => all + moneyOf(line.split(',').at(-1) || '0'), 0n);
+    const sum = lines.reduce((all, line) => all + moneyOf(line.split(',')[costAt] || '0'), 0n);
     assert.deepEqual([sum, moneyOf(report.total.cost)], [costOf(today), costOf(today)]);
     assert.equal(
       lines.reduce((all, line) => all + Number(line.split(',')[4]), 0),
@@ -136,6 +141,27 @@ for (const [index, theme] of THEMES.entries()) {
     assert.equal(moneyOf((shown ?? '').replace('$', '')), costOf(today));
   });
 }
+
+test('the file of one level has the figures of the period before, also of groups that are gone', async () => {
+  const { page } = await signInAsAdmin(browser, gateway, '/ui/use?by=model&top=20');
+  await page.getByRole('row', { name: /^Total/ }).waitFor();
+  const rows = await downloadedRows(page, () => page.getByRole('button', { name: 'CSV' }).click());
+  const records: Json[] = (await adminOf(gateway)('GET', '/requests?limit=200')).data;
+  const [today, yesterday] = [records.slice(0, DAYS[1]), records.slice(DAYS[1])];
+  const sum = (name: string) => rows.reduce((all, row) => all + moneyOf(row[name] || '0'), 0n);
+  const costOf = (some: Json[]) => some.reduce((all, { cost }) => all + moneyOf(cost ?? '0'), 0n);
+  assert.deepEqual([sum('cost'), sum('before_cost')], [costOf(today), costOf(yesterday)]);
+  assert.equal(
+    rows.reduce((all, row) => all + Number(row.before_requests), 0),
+    yesterday.length,
+  );
+  const estimated = today.filter((one) => one.estimated);
+  assert.equal(sum('estimated_cost'), costOf(estimated));
+  await page.getByLabel('Compare with the period before').uncheck();
+  await page.getByRole('columnheader', { name: 'Before' }).waitFor({ state: 'detached' });
+  const alone = await downloadedRows(page, () => page.getByRole('button', { name: 'CSV' }).click());
+  assert.ok(!Object.keys(alone[0]).some((name) => name.startsWith('before_')));
+});
 
 test('what is chosen is in the address, and a link shows the same', async () => {
   const { page } = await signInAsAdmin(browser, gateway, '/ui/use?range=7d');

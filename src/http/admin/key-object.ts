@@ -53,10 +53,13 @@ export function encodeEffective(
   };
 }
 
-export function encodeUse({ limit, spent, held, isHeldComplete, left, endsAt }: BudgetUse): Json {
+/** Of a budget, in USD to the last digit; `spent_estimated` and `spent_videos` are parts of `spent`. */
+export function encodeUse({ limit, spent, estimated, videos, held, isHeldComplete, left, endsAt }: BudgetUse): Json {
   return {
     limit: decimalOf(limit),
     spent: decimalOf(spent),
+    spent_estimated: decimalOf(estimated),
+    spent_videos: decimalOf(videos),
     held: decimalOf(held),
     held_complete: isHeldComplete,
     left: decimalOf(left),
@@ -68,7 +71,8 @@ export function encodeUse({ limit, spent, held, isHeldComplete, left, endsAt }: 
  * Limit and usage in OpenRouter's format, which has one limit: of several budgets, the one with the least left. Its numbers are
  * not exact; `spent` is.
  */
-export function encodeSpending({ spent, period, limit, left }: Spending): Json {
+export function encodeSpending({ period, limit, left, ...sums }: Spending): Json {
+  const { spent } = sums;
   return {
     limit: limit === undefined ? null : dollars(limit),
     limit_remaining: left === undefined ? null : dollars(left),
@@ -77,13 +81,18 @@ export function encodeSpending({ spent, period, limit, left }: Spending): Json {
     usage_daily: dollars(spent.day),
     usage_weekly: dollars(spent.week),
     usage_monthly: dollars(spent.month),
-    spent: encodeSpent(spent),
+    ...encodeSpent(sums),
   };
 }
 
-/** By period, to the last digit. */
-export function encodeSpent(spent: Spending['spent']): Json {
-  return Object.fromEntries(PERIODS.map((period) => [period, decimalOf(spent[period])]));
+/**
+ * Each by period, in USD to the last digit: `spent`, and of it `spent_estimated` by requests whose token counts are estimates,
+ * and `spent_videos` for videos.
+ */
+export function encodeSpent({ spent, estimated, videos }: Pick<Spending, 'spent' | 'estimated' | 'videos'>): Json {
+  const byPeriod = (sums: Spending['spent']) =>
+    Object.fromEntries(PERIODS.map((period) => [period, decimalOf(sums[period])]));
+  return { spent: byPeriod(spent), spent_estimated: byPeriod(estimated), spent_videos: byPeriod(videos) };
 }
 
 /** What open tasks and running requests may still cost, in USD, by the period of each budget. */

@@ -7,6 +7,7 @@ import { HEARTBEAT_INTERVAL_MS, INSTANCE_TTL_MS } from '../../store/instance.ts'
 import type { JobFigures, LiveInstance } from '../../store/operations/figures.ts';
 import { readUseQuery, USE_DIMENSIONS } from '../../usage/use-query.ts';
 import { createDeliveryReader } from '../deliveries.ts';
+import { listOrFile } from '../list-file.ts';
 import { encodeTotal, isFirstPage } from '../list-total.ts';
 import { readText } from '../requests/query.ts';
 import { encodeUse, readFormat } from '../use.ts';
@@ -36,7 +37,7 @@ export function createRecordHandlers(options: AdminOptions): RecordHandlers {
   } = options;
   const reader = createDeliveryReader({ store, secrets, now });
 
-  async function audit({ query }: AdminRequest): Promise<Json> {
+  async function audit(query: URLSearchParams): Promise<Json> {
     const limit = whole(query, 'limit', PAGE);
     const after = whole(query, 'after', { least: 1, most: LARGEST, byDefault: undefined });
     const filter = { subject: readText(query, 'subject'), search: searchText(query, 'search') };
@@ -85,7 +86,7 @@ export function createRecordHandlers(options: AdminOptions): RecordHandlers {
   }
 
   return {
-    Audit: audit,
+    Audit: ({ query }) => listOrFile('audit', query, audit),
     Usage: usage,
     KeyDeliveries: deliveries,
     Delivery: async ({ parameters: { task = '' } }) => reader.get(task, { operator: await keys.names() }),

@@ -45,13 +45,7 @@ const VIEW = `${VIEWS}/{id}`;
 
 /** By name. */
 const ROUTES = {
-  KeyList: {
-    method: 'GET',
-    path: KEYS,
-    summary: 'List keys',
-    query: schemas.KEY_PARAMETERS,
-    response: keyList,
-  },
+  KeyList: { method: 'GET', path: KEYS, summary: 'List keys', query: schemas.KEY_PARAMETERS, response: keyList },
   KeyCreation: { method: 'POST', path: KEYS, summary: 'Make a key', body: schemas.creation, status: 201 },
   KeyBulk: { method: 'POST', path: `${KEYS}/bulk`, summary: 'Make keys, all or none', body: schemas.bulk, status: 201 },
   KeyLeak: { method: 'POST', path: `${KEYS}/revoke`, summary: 'Revoke keys that were seen', body: schemas.leak },
@@ -131,6 +125,7 @@ const ROUTES = {
     method: 'GET',
     path: '/admin/v1/deliveries/receivers',
     summary: 'List receivers of webhooks, and how the newest ones to them ended',
+    query: CREATED_PARAMETERS,
   },
   DeliveryBody: { method: 'GET', path: `${DELIVERY}/body`, summary: 'Show what a webhook sends, with its headers' },
   RequestList: {

@@ -245,6 +245,7 @@ export const AUDIT_PARAMETERS = [
   AFTER,
   parameter('subject', Type.String(), 'What was changed.'),
   parameter('search', Type.String(), 'Only those with this text in actor, action, subject, or id of the request.'),
+  FORMAT,
 ];
 
 export const VIDEO_PARAMETERS = [

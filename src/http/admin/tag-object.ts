@@ -6,9 +6,7 @@ import { subjectOfTag } from '../../limits/subjects.ts';
 import type { TagAllotments } from '../../limits/tag-allotments.ts';
 import { tagList } from '../../records/tags.ts';
 import type { BudgetSource } from '../../usage/budget-use.ts';
-import { spendingOf } from '../../usage/spending.ts';
 import { describeAllotment } from '../allotments.ts';
-import { encodeSpent } from './key-object.ts';
 
 export interface TagObjectOptions extends BudgetSource {
   tags: TagAllotments;
@@ -22,13 +20,11 @@ export async function encodeTag(
   { tags, now, ...source }: TagObjectOptions,
 ): Promise<Json> {
   const subject = subjectOfTag(tag, tags.shared().tags.get(tag) ?? {});
-  const { spent } = await spendingOf(source.store, subject, now);
   return {
     tag,
     keys: keyCount,
     origin: tags.originOf(tag) ?? null,
     ...(await describeAllotment(source, subject, now)),
-    spent: encodeSpent(spent),
   };
 }
 

@@ -98,7 +98,7 @@ export function createTaskHandlers({ keys, store, video, secrets, clock: { now }
     DeliveryList: async ({ query }) =>
       deliveries.list(query, { owner: query.get('key') ?? undefined, operator: await keys.names() }),
     DeliveryBody: ({ parameters: { task = '' } }) => deliveries.body(task, {}),
-    Receivers: () => deliveries.receivers({}),
+    Receivers: ({ query }) => deliveries.receivers(query, {}),
   };
 }
 

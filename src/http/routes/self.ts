@@ -161,9 +161,10 @@ export function selfRoutes(protocol: Protocol, options: SelfRouteOptions): Route
       path: `${DELIVERIES}/receivers`,
       description: {
         summary: 'List receivers of own webhooks, and how the newest ones to them ended',
+        query: CREATED_PARAMETERS,
         schema: anyObject,
       },
-      read: (_query, scope) => deliveries.receivers(own(scope)),
+      read: (query, scope) => deliveries.receivers(query, own(scope)),
     },
     {
       name: 'delivery',

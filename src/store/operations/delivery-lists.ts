@@ -130,16 +130,22 @@ export interface ReceiverFigures {
   failingSince?: number;
 }
 
-/** Figures of all receivers among the newest webhooks, the busiest first. */
+/** Figures of all receivers among the newest webhooks of a span, the busiest first. */
 export const receiverFigures = scanning<
-  { owner?: string; depth: number },
+  CreatedBetween & { owner?: string; depth: number },
   { receivers: ReceiverFigures[]; isComplete: boolean }
->('state', async (transaction, { owner, depth }) => {
-  const condition = owner === undefined ? 'TRUE' : 'owner = :owner';
+>('state', async (transaction, { owner, depth, ...span }) => {
+  const conditions = ['TRUE'];
+  const values: Row = { depth };
+  if (owner !== undefined) {
+    conditions.push('owner = :owner');
+    values.owner = owner;
+  }
+  addCreatedBetween(conditions, values, span);
   const rows = await transaction.all(
-    `SELECT url, state, attempts, created_at, settled_at FROM delivery WHERE ${condition}
+    `SELECT url, state, attempts, created_at, settled_at FROM delivery WHERE ${conditions.join(' AND ')}
      ORDER BY created_at DESC, id DESC LIMIT :depth`,
-    owner === undefined ? { depth } : { depth, owner },
+    values,
   );
   const receivers = new Map<string, ReceiverFigures>();
   for (const row of rows) {

@@ -5,7 +5,7 @@ import type { BudgetPeriod } from '../../records/reservations.ts';
 import { tagOfSubject } from '../../records/tags.ts';
 import { type Row, reading, type Transaction, writing } from '../operation.ts';
 import { HAS_TAG } from '../usage-rows.ts';
-import { sumColumns, sumOf } from '../usage-sums.ts';
+import { SPENT_SELECT, type Spent, spentIn, sumColumns, sumOf } from '../usage-sums.ts';
 
 export interface Heartbeat {
   id: string;
@@ -120,26 +120,25 @@ export interface HoldRequest {
 }
 
 /** Spending plus the holds of open tasks; one statement, because a settlement moves an amount from one to the other. */
-const spentSql = (condition: string): string => `SELECT CAST(coalesce((SELECT spent FROM budget
-      WHERE key_id = :subject AND period = :period AND starts_at = :startsAt), 0) AS text) AS spent,
-    ${sumColumns('amount', 'tasks')}
-  FROM task_hold WHERE ${condition} AND created_at >= :startsAt`;
+const spentSql = (condition: string): string => `SELECT ${SPENT_SELECT}, tasks_high, tasks_low
+  FROM (SELECT ${sumColumns('amount', 'tasks')} FROM task_hold WHERE ${condition} AND created_at >= :startsAt) AS held
+  LEFT JOIN budget ON key_id = :subject AND period = :period AND starts_at = :startsAt`;
 const SPENT_BY_KEY_SQL = spentSql('key_id = :subject');
 const SPENT_BY_TAG_SQL = spentSql(`tags <> '' AND ${HAS_TAG}`);
 
-async function usedIn(transaction: Transaction, budget: BudgetPeriod): Promise<{ spent: bigint; held: bigint }> {
+async function usedIn(transaction: Transaction, budget: BudgetPeriod): Promise<Spent & { held: bigint }> {
   const tag = tagOfSubject(budget.subject);
   const [row] =
     tag === undefined
       ? await transaction.all(SPENT_BY_KEY_SQL, { ...budget })
       : await transaction.all(SPENT_BY_TAG_SQL, { ...budget, tag });
-  return { spent: BigInt(String(row?.spent ?? 0)), held: sumOf(row, 'tasks') };
+  return { ...spentIn(row), held: sumOf(row, 'tasks') };
 }
 
 /** Spending of a subject in each period, and what open tasks may still cost. Money is in 1e-12 USD. */
 export const budgetUse = reading<
   { subject: string; periods: Omit<BudgetPeriod, 'subject'>[] },
-  { period: BudgetPeriod['period']; spent: bigint; held: bigint }[]
+  (Spent & { period: BudgetPeriod['period']; held: bigint })[]
 >('usage', async (transaction, { subject, periods }) => {
   const uses = [];
   for (const one of periods) uses.push({ period: one.period, ...(await usedIn(transaction, { subject, ...one })) });

@@ -6,6 +6,7 @@ import { GroupFold, type GroupRange, type InflightRow, type NotedGroup } from '.
 import type { UsageRow } from '../usage-row.ts';
 import { addRequests } from '../usage-rows.ts';
 import { recordedIds, settleUsage, type UsageChanges } from '../usage-settlement.ts';
+import { SPENT_SELECT, type Spent, spentIn } from '../usage-sums.ts';
 
 export interface UsageGroup extends UsageChanges {
   begun: InflightRow[];
@@ -157,18 +158,20 @@ export const usageRecord = reading<{ id: string; keyId: string }, Row | undefine
   },
 );
 
-/** Spending of a key, or of a tag, in each period, as text in 1e-12 USD. */
-export const spentBy = reading<{ subject: string; starts: { period: string; startsAt: number }[] }, Row[]>(
-  'usage',
-  async (transaction, { subject, starts }) => {
-    const sql = `SELECT period, CAST(spent AS text) AS spent FROM budget
-      WHERE key_id = :subject AND period = :period AND starts_at = :startsAt`;
-    const found: Row[] = [];
-    for (const { period, startsAt } of starts)
-      found.push(...(await transaction.all(sql, { subject, period, startsAt })));
-    return found;
-  },
-);
+/** Spending of a key, or of a tag, in each period that has some. Money is in 1e-12 USD. */
+export const spentBy = reading<
+  { subject: string; starts: { period: string; startsAt: number }[] },
+  (Spent & { period: string })[]
+>('usage', async (transaction, { subject, starts }) => {
+  const sql = `SELECT ${SPENT_SELECT} FROM budget
+    WHERE key_id = :subject AND period = :period AND starts_at = :startsAt`;
+  const found = [];
+  for (const { period, startsAt } of starts) {
+    const rows = await transaction.all(sql, { subject, period, startsAt });
+    found.push(...rows.map((row) => ({ period, ...spentIn(row) })));
+  }
+  return found;
+});
 
 function storedRow(record: string): UsageRow {
   const { cost, ...row } = JSON.parse(record);

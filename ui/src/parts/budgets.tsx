@@ -1,9 +1,18 @@
 /** Budgets as bars: what is spent, held by what runs, and left, and where the period leads. */
 
-import type { Allotment, Use } from '../keys.ts';
-import { forecastOf, PERIOD_LABELS, PERIODS, type Period, spanOfPeriod } from '../periods.ts';
+import { type Allotment, type Spending, type Spent, spentIn, type Use } from '../keys.ts';
+import {
+  FORECAST_RULE,
+  forecastOf,
+  PERIOD_LABELS,
+  PERIODS,
+  type Period,
+  type SpentByPeriod,
+  spanOfPeriod,
+} from '../periods.ts';
+import { PartEstimateMark } from './estimate-mark.tsx';
 import { Money } from './numbers.tsx';
-import { type FigureFilters, RequestsLink } from './requests-link.tsx';
+import { type FigureFilters, RequestsLink, type VideoShare } from './requests-link.tsx';
 import { numbers, Table } from './table.tsx';
 
 export interface BudgetUse extends Use {
@@ -20,20 +29,35 @@ export function budgetsOf({ budgets }: Pick<Allotment, 'budgets'>): BudgetUse[] 
   });
 }
 
+/** Numbers for lengths and forecasts. */
+export function numbersOf(spent: Partial<Record<Period, string>>): SpentByPeriod {
+  return Object.fromEntries(Object.entries(spent).map(([period, usd]) => [period, Number(usd)]));
+}
+
 interface BudgetsProps {
   uses: readonly BudgetUse[];
+  /** Of all periods, where it is known. */
+  spent?: Record<Period, string>;
+  /** In which models without a price were used. */
+  unpriced?: readonly Period[];
   /** As cells of a list have them. */
   isSmall?: boolean;
   /** Of the requests that count in them. Absent where their reader may not see them. */
   filters?: FigureFilters | undefined;
 }
 
-export function Budgets({ uses, isSmall = false, filters }: BudgetsProps) {
+export function Budgets({ uses, spent, unpriced = [], isSmall = false, filters }: BudgetsProps) {
+  const known = numbersOf({ ...Object.fromEntries(uses.map((use) => [use.period, use.spent])), ...spent });
   if (uses.length === 0) return <span className="text-dim">{isSmall ? 'none' : 'No budget.'}</span>;
   return (
     <div className={`flex flex-col ${isSmall ? 'gap-1.5 text-xs' : 'gap-3'}`}>
       {uses.map((use) => (
-        <Bar key={use.period} use={use} isSmall={isSmall} filters={filters} />
+        <Bar
+          key={use.period}
+          {...{ use, isSmall, filters }}
+          forecast={forecastOf(use.period, known, new Date())}
+          isUnpriced={unpriced.includes(use.period)}
+        />
       ))}
     </div>
   );
@@ -44,7 +68,16 @@ function usedShare({ limit, spent, held }: BudgetUse): number {
   return Number(limit) > 0 ? (Number(spent) + Number(held)) / Number(limit) : 1;
 }
 
-function Bar({ use, isSmall, filters }: { use: BudgetUse; isSmall: boolean; filters: FigureFilters | undefined }) {
+interface BarProps {
+  use: BudgetUse;
+  /** USD at the end of the period. */
+  forecast: number | undefined;
+  isUnpriced: boolean;
+  isSmall: boolean;
+  filters: FigureFilters | undefined;
+}
+
+function Bar({ use, forecast, isUnpriced, isSmall, filters }: BarProps) {
   const { period, left, from } = use;
   // Numbers for lengths and percentages only; amounts are shown as they are.
   const [limit, spent, held] = [Number(use.limit), Number(use.spent), Number(use.held)];
@@ -52,7 +85,6 @@ function Bar({ use, isSmall, filters }: { use: BudgetUse; isSmall: boolean; filt
   const used = Math.min(1, usedShare(use));
   const spentShare = limit > 0 ? Math.min(1, spent / limit) : 1;
   const tone = used >= 1 ? 'fill-bad' : used > HIGH ? 'fill-warn' : 'fill-accent';
-  const forecast = forecastOf(period, spent, new Date());
   const ahead = forecast !== undefined && limit > 0 ? forecast / limit : undefined;
   const facts = [
     `${Math.round(spentShare * 100)} % of the budget ${PERIOD_LABELS[period]} is spent`,
@@ -68,7 +100,7 @@ function Bar({ use, isSmall, filters }: { use: BudgetUse; isSmall: boolean; filt
           {from === 'defaults' && ' (default)'}
         </span>
         <span>
-          <Spent period={period} usd={use.spent} filters={filters} /> <span className="text-dim">of</span>{' '}
+          <SpentFigure {...{ period, isUnpriced, filters }} sums={use} /> <span className="text-dim">of</span>{' '}
           <Money usd={use.limit} />
         </span>
       </div>
@@ -97,47 +129,79 @@ function Bar({ use, isSmall, filters }: { use: BudgetUse; isSmall: boolean; filt
         </p>
       )}
       {ahead !== undefined && ahead > 1 && spentShare < 1 && (
-        <p className="mt-1 text-xs text-warn">{Math.round(ahead * 100)} % at this pace</p>
+        <p className="mt-1 text-xs text-warn" title={FORECAST_RULE}>
+          {Math.round(ahead * 100)} % at this pace
+        </p>
       )}
     </div>
   );
 }
 
-interface SpentProps {
+interface SpentFigureProps {
   period: Period;
-  usd: string;
+  sums: Spent;
+  /** Whether models without a price were used, whose cost is not in it. */
+  isUnpriced?: boolean;
   /** Of the requests that it was spent for. Absent where their reader may not see them. */
   filters: FigureFilters | undefined;
 }
 
-/** What a period has cost, which leads to its requests. */
-export function Spent({ period, usd, filters }: SpentProps) {
+/** Whether nothing is known of what was spent. */
+export function isUnknown(spent: string, isUnpriced: boolean): boolean {
+  return isUnpriced && Number(spent) === 0;
+}
+
+/** What a period has cost, which leads to its requests or videos. */
+export function SpentFigure({ period, sums, isUnpriced = false, filters }: SpentFigureProps) {
+  const isNothingKnown = isUnknown(sums.spent, isUnpriced);
   return (
-    // What was spent does not say whether some of it was for videos.
-    <RequestsLink span={spanOfPeriod(period, new Date())} videos="some" filters={filters}>
-      <Money usd={usd} />
-    </RequestsLink>
+    <>
+      <RequestsLink span={spanOfPeriod(period, new Date())} videos={videosOf(sums)} filters={filters}>
+        <Money usd={isNothingKnown ? null : sums.spent} />
+      </RequestsLink>
+      <PartEstimateMark cost={sums.spent_estimated} />
+      {isUnpriced && !isNothingKnown && <span className="text-dim"> + unknown</span>}
+    </>
   );
 }
 
-interface SpentByPeriodProps {
-  spent: Record<Period, string>;
+/** By what they cost. */
+function videosOf({ spent, spent_videos: ofVideos }: Spent): VideoShare {
+  if (Number(ofVideos) === 0) return 'none';
+  return ofVideos === spent ? 'all' : 'some';
+}
+
+interface SpendingTableProps {
+  spending: Spending;
+  /** In which models without a price were used. */
+  unpriced: readonly Period[];
   filters: FigureFilters;
 }
 
 /** Spending of every period, and at its end if it goes on as it does. */
-export function SpentByPeriod({ spent, filters }: SpentByPeriodProps) {
+export function SpendingTable({ spending, unpriced, filters }: SpendingTableProps) {
   const now = new Date();
+  const spent = numbersOf(spending.spent);
   return (
     <Table label="Spent" className="border" columns={['Spent', numbers('So far'), numbers('Forecast')]}>
       {PERIODS.map((period) => (
         <tr key={period}>
           <td className="text-dim">{PERIOD_LABELS[period]}</td>
           <td className="number">
-            <Spent period={period} usd={spent[period]} filters={filters} />
+            <SpentFigure
+              {...{ period, filters }}
+              sums={spentIn(period, spending)}
+              isUnpriced={unpriced.includes(period)}
+            />
           </td>
           <td className="number">
-            <Forecast usd={forecastOf(period, Number(spent[period]), now)} />
+            <Forecast
+              usd={
+                isUnknown(spending.spent[period], unpriced.includes(period))
+                  ? undefined
+                  : forecastOf(period, spent, now)
+              }
+            />
           </td>
         </tr>
       ))}
@@ -149,7 +213,7 @@ export function SpentByPeriod({ spent, filters }: SpentByPeriodProps) {
 export function Forecast({ usd }: { usd: number | undefined }) {
   if (usd === undefined) return <span className="text-dim">—</span>;
   return (
-    <span className="tabular-nums">
+    <span className="tabular-nums" title={FORECAST_RULE}>
       <span className="text-dim">≈ </span>$
       {usd.toLocaleString('en-US', { minimumFractionDigits: 2, maximumFractionDigits: 2 })}
     </span>

@@ -5,6 +5,7 @@ import { getRouteApi } from '@tanstack/react-router';
 import { Budgets, budgetsOf } from '../../parts/budgets.tsx';
 import { type BarsProps, type Bucket, StackedBars } from '../../parts/chart/bars.tsx';
 import { CopyAs } from '../../parts/copy-as.tsx';
+import { PartEstimateMark } from '../../parts/estimate-mark.tsx';
 import { limitRows, limitWords } from '../../parts/limits.ts';
 import { formatCount, formatShort, Money, Time } from '../../parts/numbers.tsx';
 import { Card, Figure, Figures, Page } from '../../parts/page.tsx';
@@ -18,6 +19,7 @@ import { Unanswered } from '../../parts/unanswered.tsx';
 import { UnknownCosts } from '../../parts/unknown-costs.tsx';
 import { formatMoment, momentsOf, type Span, spanBetween } from '../../spans.ts';
 import type { TimeSearch } from '../../times.ts';
+import { useUnpriced } from '../../unpriced.ts';
 import {
   momentOf,
   type Sums,
@@ -112,9 +114,13 @@ function Totals({ total, videos, span }: TotalsProps) {
       <Figure
         label="Spent"
         value={
-          <RequestsLink span={span} videos={ofVideos} filters={{}}>
-            <Money usd={total.cost} />
-          </RequestsLink>
+          <>
+            <RequestsLink span={span} videos={ofVideos} filters={{}}>
+              <Money usd={total.cost} />
+            </RequestsLink>
+            <PartEstimateMark cost={total.estimated_cost} />
+            {total.cost !== null && total.unpriced_tokens > 0 && <span className="text-dim"> + unknown</span>}
+          </>
         }
       />
       <Figure
@@ -205,7 +211,7 @@ function ByModel({ report, videos, span }: ByModelProps) {
       {[...Map.groupBy(report.data, ({ model, other }) => (other ? undefined : String(model)))]
         .map(([model, lines]) => ({ model, ...sumOf(lines) }))
         .toSorted((one, other) => Number(!one.model) - Number(!other.model) || Number(other.cost) - Number(one.cost))
-        .map(({ model, requests, input_tokens: input, output_tokens: output, cost }) => {
+        .map(({ model, requests, input_tokens: input, output_tokens: output, cost, estimated_cost: estimated }) => {
           const made = sumOf(videos?.data.filter((line) => line.model === model) ?? []).requests;
           const figures = {
             requests: formatCount(requests),
@@ -221,6 +227,7 @@ function ByModel({ report, videos, span }: ByModelProps) {
                   <RequestsLink span={span} videos={videoShare(made, requests)} filters={model ? { model } : undefined}>
                     {figure}
                   </RequestsLink>
+                  {name === 'cost' && <PartEstimateMark cost={estimated} />}
                 </td>
               ))}
             </tr>
@@ -231,9 +238,10 @@ function ByModel({ report, videos, span }: ByModelProps) {
 }
 
 function LimitsOf({ facts }: { facts: KeyFacts }) {
+  const unpriced = useUnpriced({});
   return (
     <div className="flex flex-col gap-4 p-4">
-      <Budgets uses={budgetsOf(facts.effective)} filters={{}} />
+      <Budgets uses={budgetsOf(facts.effective)} spent={facts.spent} unpriced={unpriced.periods} filters={{}} />
       <dl className="grid grid-cols-[1fr_auto] gap-x-4 gap-y-1.5">
         {[...limitRows(facts.effective.limits), ...modelLimitRows(facts), ...permissionRows(facts)].map(
           ([name, value]) => (
@@ -251,7 +259,7 @@ function LimitsOf({ facts }: { facts: KeyFacts }) {
           <h3>
             Shared by all keys with <span className="font-mono">{tag}</span>
           </h3>
-          <Budgets uses={budgetsOf(shared)} />
+          <Budgets uses={budgetsOf(shared)} spent={shared.spent} />
           <p className="text-dim">{limitWords(shared.limits) || 'No limits.'}</p>
         </section>
       ))}

@@ -2,10 +2,10 @@
 
 import { queryOptions } from '@tanstack/react-query';
 import { api, bodyOf } from '../../api.ts';
-import type { Allotment, Effective } from '../../keys.ts';
+import type { Allotment, Effective, Spending } from '../../keys.ts';
 import type { Permissions } from '../../parts/permissions.ts';
 
-export interface KeyFacts extends Permissions {
+export interface KeyFacts extends Permissions, Spending {
   name: string;
   label: string;
   limit: number | null;

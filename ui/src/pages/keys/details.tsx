@@ -2,18 +2,21 @@
 
 import { Link } from '@tanstack/react-router';
 import { type KeyView, tagsOf } from '../../keys.ts';
-import { Budgets, budgetsOf, SpentByPeriod } from '../../parts/budgets.tsx';
+import { Budgets, budgetsOf, SpendingTable } from '../../parts/budgets.tsx';
 import { CopyButton } from '../../parts/copy-button.tsx';
 import { History } from '../../parts/history.tsx';
 import { limitRows, limitWords } from '../../parts/limits.ts';
 import { Time } from '../../parts/numbers.tsx';
 import { modelLimitRows, permissionRows } from '../../parts/permissions.ts';
+import { UnknownCosts } from '../../parts/unknown-costs.tsx';
 import { useSession } from '../../session.ts';
+import { useUnpriced } from '../../unpriced.ts';
 import { KeyActions } from './actions.tsx';
 import { KeyState } from './page.tsx';
 
 export function KeyDetails({ view }: { view: KeyView }) {
   const { isAdmin } = useSession();
+  const unpriced = useUnpriced({ key: view.hash });
   const rows: [string, React.ReactNode][] = [
     ['State', <KeyState key="state" state={view.state} />],
     ['Origin', view.origin],
@@ -45,18 +48,24 @@ export function KeyDetails({ view }: { view: KeyView }) {
       {isAdmin && view.origin === 'store' && view.state !== 'revoked' && <KeyActions view={view} />}
       <section>
         <h2 className="mb-2">Budgets</h2>
-        <Budgets uses={budgetsOf(view.effective)} filters={{ key: view.hash }} />
+        <Budgets
+          uses={budgetsOf(view.effective)}
+          spent={view.spent}
+          unpriced={unpriced.periods}
+          filters={{ key: view.hash }}
+        />
       </section>
       {Object.entries(view.effective.tags ?? {}).map(([tag, shared]) => (
         <section key={tag} className="flex flex-col gap-2">
           <h2>
             Shared by all keys with <TagLinks tags={[tag]} />
           </h2>
-          <Budgets uses={budgetsOf(shared)} filters={{ tag }} />
+          <Budgets uses={budgetsOf(shared)} spent={shared.spent} filters={{ tag }} />
           <p className="text-dim">{limitWords(shared.limits) || 'No limits.'}</p>
         </section>
       ))}
-      <SpentByPeriod spent={view.spent} filters={{ key: view.hash }} />
+      <SpendingTable spending={view} unpriced={unpriced.periods} filters={{ key: view.hash }} />
+      <UnknownCosts models={unpriced.models} />
       <dl className="grid grid-cols-[auto_1fr] gap-x-6 gap-y-1.5">
         {rows.map(([name, value]) => (
           <div key={name} className="contents">

@@ -3,8 +3,8 @@
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import { ListPlus, Plus, X } from 'lucide-react';
-import { type EffectiveLimits, type KeyView, oneKey, statesOf, tagsOf, useKeyPages } from '../../keys.ts';
-import { Budgets, budgetsOf, Spent } from '../../parts/budgets.tsx';
+import { type EffectiveLimits, type KeyView, oneKey, spentIn, statesOf, tagsOf, useKeyPages } from '../../keys.ts';
+import { Budgets, budgetsOf, SpentFigure } from '../../parts/budgets.tsx';
 import { pathWith } from '../../parts/copy-as.tsx';
 import { limitWords } from '../../parts/limits.ts';
 import { Time } from '../../parts/numbers.tsx';
@@ -16,12 +16,15 @@ import { Status, type Tone } from '../../parts/status.tsx';
 import { FilterLine, numbers, Older, SearchField, ShownCount, Table } from '../../parts/table.tsx';
 import { TableTools } from '../../parts/table-tools.tsx';
 import { useListKeys } from '../../parts/use-list-keys.ts';
+import type { Period } from '../../periods.ts';
 import { useSession } from '../../session.ts';
+import { useUnpricedBy } from '../../unpriced.ts';
 import { CreateKeys } from './bulk.tsx';
 import { CreateKey } from './create.tsx';
 import { KeyDetails } from './details.tsx';
 
 const route = getRouteApi('/keys');
+const BY_KEY = ['key'];
 const STATES = ['active', 'all'] as const;
 const COLUMNS = [
   ...['Name', 'State', 'Owner and tags', 'Models', 'Limits', 'Budget'],
@@ -139,6 +142,7 @@ function KeyTable({ keys, open, onOpen, onTag }: KeyTableProps) {
     keys.map(({ hash }) => hash),
     { open, onOpen },
   );
+  const unpricedOf = useUnpricedBy(BY_KEY);
   return (
     <Table label="Keys" columns={COLUMNS}>
       {keys.map((key) => (
@@ -172,13 +176,19 @@ function KeyTable({ keys, open, onOpen, onTag }: KeyTableProps) {
             <LimitsOf limits={key.effective.limits} />
           </td>
           <td className="min-w-44">
-            <Budgets uses={budgetsOf(key.effective)} filters={{ key: key.hash }} isSmall />
+            <Budgets
+              uses={budgetsOf(key.effective)}
+              spent={key.spent}
+              unpriced={unpricedOf('key', key.hash)}
+              filters={{ key: key.hash }}
+              isSmall
+            />
           </td>
           <td className="number">
-            <Spent period="month" usd={key.spent.month} filters={{ key: key.hash }} />
+            <SpentOf period="month" of={key} unpriced={unpricedOf('key', key.hash)} />
           </td>
           <td className="number text-dim">
-            <Spent period="total" usd={key.spent.total} filters={{ key: key.hash }} />
+            <SpentOf period="total" of={key} unpriced={unpricedOf('key', key.hash)} />
           </td>
           <td className="number text-dim">
             <LastUse of={key} />
@@ -187,6 +197,11 @@ function KeyTable({ keys, open, onOpen, onTag }: KeyTableProps) {
       ))}
     </Table>
   );
+}
+
+function SpentOf({ period, of, unpriced }: { period: Period; of: KeyView; unpriced: readonly Period[] }) {
+  const isUnpriced = unpriced.includes(period);
+  return <SpentFigure {...{ period, isUnpriced }} sums={spentIn(period, of)} filters={{ key: of.hash }} />;
 }
 
 function LimitsOf({ limits }: { limits: EffectiveLimits }) {

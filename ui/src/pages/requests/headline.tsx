@@ -2,14 +2,14 @@
 
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
+import { PartEstimateMark } from '../../parts/estimate-mark.tsx';
 import { formatCount, formatMs, formatShort, Money, Time } from '../../parts/numbers.tsx';
 import { Figure, Figures } from '../../parts/page.tsx';
 import { FIGURE_LINK, RequestsLink } from '../../parts/requests-link.tsx';
 import { Loaded, LoadingBlock } from '../../parts/states.tsx';
 import { Unanswered } from '../../parts/unanswered.tsx';
-import { PartEstimateMark } from './estimate-mark.tsx';
 import type { Filters } from './query.ts';
-import { type RequestRate, type RequestSummary, rateOf, useNewest, useSummary } from './summary-query.ts';
+import { RATE_OVER, type RequestRate, type RequestSummary, rateOf, useNewest, useSummary } from './summary-query.ts';
 
 interface SummaryProps {
   filters: Filters;
@@ -24,7 +24,13 @@ export function Summary({ filters, zone, isPaused }: SummaryProps) {
     <>
       {!asked.error && <Unanswered sources={[{ name: 'Requests a second and cost an hour', asked: newest }]} />}
       <Loaded asked={asked} loading={<LoadingBlock className="h-24" />}>
-        {(data) => <Headline {...{ data, filters, zone }} rate={rateOf(newest.isNow ? newest.data : data)} />}
+        {(data) => (
+          <Headline
+            {...{ data, filters, zone }}
+            rate={rateOf(newest.isNow ? newest.data : data)}
+            rateOver={newest.isNow ? RATE_OVER : ''}
+          />
+        )}
       </Loaded>
     </>
   );
@@ -33,11 +39,13 @@ export function Summary({ filters, zone, isPaused }: SummaryProps) {
 interface HeadlineProps {
   data: RequestSummary;
   rate: RequestRate | undefined;
+  /** Words for the time that it is of; empty where that is the time of all figures. */
+  rateOver: string;
   filters: Filters;
   zone: string;
 }
 
-function Headline({ data, rate, filters, zone }: HeadlineProps) {
+function Headline({ data, rate, rateOver, filters, zone }: HeadlineProps) {
   const failed = data.requests > 0 ? (100 * data.failures) / data.requests : 0;
   const time = (ms: number | null) => (ms === null ? '—' : formatMs(ms));
   const isOfBegin = filters.started_from !== undefined || filters.started_to !== undefined;
@@ -63,7 +71,7 @@ function Headline({ data, rate, filters, zone }: HeadlineProps) {
         value={formatCount(data.running)}
         note={
           <>
-            {rate && formatRate(rate.requests)}
+            {rate && formatRate(rate.requests) + rateOver}
             <RunningNote ignored={data.running_ignores} />
           </>
         }
@@ -81,7 +89,7 @@ function Headline({ data, rate, filters, zone }: HeadlineProps) {
             <PartEstimateMark cost={data.estimated_cost} />
           </>
         }
-        note={costNote(data, rate?.cost, isLastHour ? 'in the last hour' : 'in this time')}
+        note={costNote(data, rate && { ...rate, over: rateOver }, isLastHour ? 'in the last hour' : 'in this time')}
       />
       <Figure
         label="First byte"
@@ -136,10 +144,15 @@ function formatRate(perSecond: number): string {
   return `${count.toLocaleString('en-US', { maximumFractionDigits: count < 100 ? 1 : 0 })} req/${unit}`;
 }
 
-/** `perHour` is in USD, of the moment where the time goes on. */
-function costNote({ unknown_costs: unknown }: RequestSummary, perHour: number | undefined, time: string) {
+/** The rate is of the last minutes where the time goes on. */
+function costNote(
+  { unknown_costs: unknown }: RequestSummary,
+  rate: (RequestRate & { over: string }) | undefined,
+  time: string,
+) {
+  const perHour = rate?.cost;
   const digits = perHour && perHour < 0.1 ? { maximumSignificantDigits: 2 } : { maximumFractionDigits: 2 };
-  const known = perHour === undefined ? undefined : `$${perHour.toLocaleString('en-US', digits)}/h`;
+  const known = perHour === undefined ? undefined : `$${perHour.toLocaleString('en-US', digits)}/h${rate?.over}`;
   if (unknown === 0) return known ?? time;
   return (
     <>

@@ -1,13 +1,13 @@
 /** Table of requests: a row each, of which only those in view are in the document. */
 
 import { memo, type Ref, useMemo } from 'react';
+import { EstimateMark } from '../../parts/estimate-mark.tsx';
 import { formatCount, formatMs, Money, Time } from '../../parts/numbers.tsx';
 import { RowGap } from '../../parts/row-gap.tsx';
 import { useRowsInView } from '../../parts/rows-in-view.ts';
 import { type Column, numbers, Table } from '../../parts/table.tsx';
 import { useListKeys } from '../../parts/use-list-keys.ts';
 import { useSession } from '../../session.ts';
-import { EstimateMark } from './estimate-mark.tsx';
 import type { RequestView } from './query.ts';
 import { RequestStatus } from './status.tsx';
 

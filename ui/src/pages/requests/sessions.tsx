@@ -1,12 +1,12 @@
 /** Requests grouped by conversation: one line for each session of a coding agent. */
 
+import { PartEstimateMark } from '../../parts/estimate-mark.tsx';
 import { formatCount, formatShort, Money, Time } from '../../parts/numbers.tsx';
 import { Empty, Loaded } from '../../parts/states.tsx';
 import { type Column, numbers, Older, Table } from '../../parts/table.tsx';
 import { TableTools } from '../../parts/table-tools.tsx';
 import { useListKeys } from '../../parts/use-list-keys.ts';
 import { useSession } from '../../session.ts';
-import { PartEstimateMark } from './estimate-mark.tsx';
 import { type Filters, pathOfSessions } from './query.ts';
 import { type SessionLine, useSessions } from './sessions-query.ts';
 

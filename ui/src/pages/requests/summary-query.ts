@@ -39,6 +39,7 @@ export interface RequestSummary {
 
 /** Span of the rates of what goes on. */
 const RATE_MS = 5 * 60_000;
+export const RATE_OVER = ' over 5 min';
 
 export interface RequestRate {
   /** Requests a second. */

@@ -1,8 +1,9 @@
 /** Audit log: what was changed by whom, searched by its words. */
 
 import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query';
-import { useState } from 'react';
+import { getRouteApi } from '@tanstack/react-router';
 import { api, bodyOf } from '../../api.ts';
+import { pathWith } from '../../parts/copy-as.tsx';
 import { PagesCount } from '../../parts/list-filters.tsx';
 import { Time } from '../../parts/numbers.tsx';
 import { Card } from '../../parts/page.tsx';
@@ -24,10 +25,12 @@ interface AuditPage extends CountedPage {
   next: string | null;
 }
 
+const route = getRouteApi('/settings');
 const PAGE_SIZE = 20;
 
 export function AuditLog() {
-  const [search, setSearch] = useState<string>();
+  const { find: search } = route.useSearch();
+  const navigate = route.useNavigate();
   const pages = useInfiniteQuery({
     queryKey: ['audit', 'all', search],
     initialPageParam: undefined as string | undefined,
@@ -43,10 +46,10 @@ export function AuditLog() {
         <SearchField
           placeholder="Action, actor, or what was changed: a key’s hash, a tag …"
           value={search ?? ''}
-          onChange={setSearch}
+          onChange={(find) => navigate({ search: { find }, replace: true, resetScroll: false })}
         />
         <PagesCount shown={entries.length} pages={pages.data?.pages} />
-        <SaveRows file="audit" rows={entries} />
+        <SaveRows file="audit" rows={pathWith('/admin/v1/audit', { search, format: 'csv' })} />
       </FilterLine>
       <Loaded asked={{ ...pages, data: pages.data && entries }}>
         {(shown) =>

@@ -4,7 +4,7 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { api } from '../../api.ts';
-import { Budgets, budgetsOf, SpentByPeriod } from '../../parts/budgets.tsx';
+import { Budgets, budgetsOf, SpendingTable } from '../../parts/budgets.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
 import { Facts } from '../../parts/facts.tsx';
 import { History } from '../../parts/history.tsx';
@@ -12,8 +12,10 @@ import { limitRows } from '../../parts/limits.ts';
 import { formatCount } from '../../parts/numbers.tsx';
 import { SameAs } from '../../parts/same-as.tsx';
 import { ErrorNotice, Loaded } from '../../parts/states.tsx';
+import { UnknownCosts } from '../../parts/unknown-costs.tsx';
 import { useSession } from '../../session.ts';
 import { quoted } from '../../shell.ts';
+import { useUnpriced } from '../../unpriced.ts';
 import { EditTag } from './edit.tsx';
 import { pathOfTag } from './form.ts';
 import { oneTag, type TagView, tagQueries } from './query.ts';
@@ -26,6 +28,7 @@ export function TagDetails({ tag }: { tag: string }) {
 function Details({ view }: { view: TagView }) {
   const { isAdmin } = useSession();
   const { tag, origin } = view;
+  const unpriced = useUnpriced({ tag });
   return (
     <div className="flex flex-col gap-6">
       <div className="flex flex-wrap gap-2">
@@ -45,9 +48,10 @@ function Details({ view }: { view: TagView }) {
       {isAdmin && origin !== 'configuration' && <Actions view={view} />}
       <section>
         <h2 className="mb-2">Budgets</h2>
-        <Budgets uses={budgetsOf(view)} filters={{ tag }} />
+        <Budgets uses={budgetsOf(view)} spent={view.spent} unpriced={unpriced.periods} filters={{ tag }} />
       </section>
-      <SpentByPeriod spent={view.spent} filters={{ tag }} />
+      <SpendingTable spending={view} unpriced={unpriced.periods} filters={{ tag }} />
+      <UnknownCosts models={unpriced.models} />
       <Facts rows={[['Keys', formatCount(view.keys)], ...limitRows(view.limits), ['Set in', origin ?? '—']]} />
       <History subject={tag} since="in the audit log" />
     </div>

@@ -2,7 +2,8 @@
 
 import { getRouteApi, Link } from '@tanstack/react-router';
 import { Plus } from 'lucide-react';
-import { Budgets, budgetsOf, Forecast, Spent } from '../../parts/budgets.tsx';
+import { spentIn } from '../../keys.ts';
+import { Budgets, budgetsOf, Forecast, isUnknown, numbersOf, SpentFigure } from '../../parts/budgets.tsx';
 import { pathWith } from '../../parts/copy-as.tsx';
 import { limitWords } from '../../parts/limits.ts';
 import { formatCount } from '../../parts/numbers.tsx';
@@ -14,6 +15,8 @@ import { TableTools } from '../../parts/table-tools.tsx';
 import { useListKeys } from '../../parts/use-list-keys.ts';
 import { forecastOf } from '../../periods.ts';
 import { useSession } from '../../session.ts';
+import { useUnpricedBy } from '../../unpriced.ts';
+import { TAG } from '../../usage.ts';
 import { TagDetails } from './details.tsx';
 import { EditTag } from './edit.tsx';
 import { type TagView, useTags } from './query.ts';
@@ -102,10 +105,20 @@ function TagTable({ tags, open, onOpen }: TagTableProps) {
     tags.map(({ tag }) => tag),
     { open, onOpen },
   );
+  const dimensionOf = (tag: string) => TAG + tag.slice(0, tag.indexOf('='));
+  const unpricedBy = useUnpricedBy([...new Set(tags.map(({ tag }) => dimensionOf(tag)))]);
   return (
     <Table label="Tags" columns={COLUMNS}>
       {tags.map((view) => {
         const { tag, keys, limits, spent } = view;
+        const unpriced = unpricedBy(dimensionOf(tag), tag.slice(tag.indexOf('=') + 1));
+        const figure = (period: 'month' | 'total') => (
+          <SpentFigure
+            {...{ period, filters: { tag } }}
+            sums={spentIn(period, view)}
+            isUnpriced={unpriced.includes(period)}
+          />
+        );
         return (
           <tr key={tag} data-opens data-open={tag === open ? '' : undefined}>
             <td>
@@ -124,17 +137,19 @@ function TagTable({ tags, open, onOpen }: TagTableProps) {
               </Link>
             </td>
             <td className="min-w-44">
-              <Budgets uses={budgetsOf(view)} filters={{ tag }} isSmall />
+              <Budgets uses={budgetsOf(view)} {...{ spent, unpriced }} filters={{ tag }} isSmall />
             </td>
+            <td className="number">{figure('month')}</td>
             <td className="number">
-              <Spent period="month" usd={spent.month} filters={{ tag }} />
+              <Forecast
+                usd={
+                  isUnknown(spent.month, unpriced.includes('month'))
+                    ? undefined
+                    : forecastOf('month', numbersOf(spent), now)
+                }
+              />
             </td>
-            <td className="number">
-              <Forecast usd={forecastOf('month', Number(spent.month), now)} />
-            </td>
-            <td className="number text-dim">
-              <Spent period="total" usd={spent.total} filters={{ tag }} />
-            </td>
+            <td className="number text-dim">{figure('total')}</td>
             <td className="text-dim">{limitWords(limits) || 'none'}</td>
           </tr>
         );

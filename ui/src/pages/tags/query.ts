@@ -3,7 +3,6 @@
 import { keepPreviousData, queryOptions, useInfiniteQuery } from '@tanstack/react-query';
 import { api, bodyOf } from '../../api.ts';
 import type { Allotment } from '../../keys.ts';
-import type { Period } from '../../periods.ts';
 
 export interface TagView extends Allotment {
   /** `name=value` */
@@ -11,7 +10,6 @@ export interface TagView extends Allotment {
   keys: number;
   /** Of its limits and budgets; null without any. */
   origin: 'configuration' | 'store' | null;
-  spent: Record<Period, string>;
 }
 
 interface TagPage {

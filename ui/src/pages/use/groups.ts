@@ -27,6 +27,8 @@ export const NONE = '';
 /** As many as there are colours; more are shown as one. */
 const SHOWN = 8;
 const HEAD = ['requests', 'failures', 'partial', 'input_tokens', 'cached_tokens', 'output_tokens', 'cost'] as const;
+/** How well tokens and cost are known: in files, behind the others. */
+const KNOWLEDGE = ['estimated_tokens', 'estimated_cost', 'unpriced_tokens'] as const;
 
 export function figureOf(sums: Sums, metric: Metric): number {
   if (metric === 'cost') return Number(sums.cost ?? 0);
@@ -41,10 +43,10 @@ interface Grouping {
 }
 
 export function groupsOf(report: UsageReport, { by, second, metric, moments }: Grouping): Group[] {
-  const idOf = (line: UsageLine) => (line.other ? OTHER : String(line[by] ?? NONE));
-  const subgroups = Map.groupBy(report.subgroups ?? [], idOf);
-  const before = new Map(report.before?.data.map((line) => [idOf(line), figureOf(line, metric)]));
-  return [...Map.groupBy(report.data, idOf)]
+  const idOfLine = (line: UsageLine) => idOf(line, by);
+  const subgroups = Map.groupBy(report.subgroups ?? [], idOfLine);
+  const before = new Map(report.before?.data.map((line) => [idOfLine(line), figureOf(line, metric)]));
+  return [...Map.groupBy(report.data, idOfLine)]
     .map(([id, own]) => ({
       id,
       ...sumOf(own),
@@ -108,23 +110,42 @@ export function bucketsOf(
   return { buckets, ids: [...courses.keys()] };
 }
 
+/** Sums of the period before by the groups of the report; undefined without comparison. */
+export function sumsBefore({ before }: UsageReport, by: Dimension): Map<string, Sums> | undefined {
+  return before ? new Map(before.data.map((line) => [idOf(line, by), sumOf([line])])) : undefined;
+}
+
+function idOf(line: UsageLine, by: Dimension): string {
+  return line.other ? OTHER : String(line[by] ?? NONE);
+}
+
 interface Naming {
   by: Dimension;
   second: Dimension | undefined;
   label(dimension: Dimension, id: string): string;
+  /** Of the period before, by group; groups that are in it only are lines of the file, too. */
+  before: ReadonlyMap<string, Sums> | undefined;
 }
 
-/** The lines of the table: their costs add up to the total. */
-export function csvOfGroups(groups: readonly Group[], { by, second, label }: Naming): string {
+/** The lines of the table: their costs add up to the total, and with one level also to that of the period before. */
+export function csvOfGroups(groups: readonly Group[], { by, second, label, before }: Naming): string {
   const named = (dimension: Dimension, id: string) => [id === OTHER ? '' : id, label(dimension, id)];
-  const figures = (sums: Sums): Cell[] => HEAD.map((name) => sums[name]);
-  if (!second)
+  const figures = (sums: Sums): Cell[] => [...HEAD, ...KNOWLEDGE].map((name) => sums[name]);
+  if (!second) {
+    const none = sumOf([]);
+    const gone = [...(before?.keys() ?? [])].filter((id) => !groups.some((group) => group.id === id));
+    const earlier = (id: string): Cell[] => (before ? HEAD.map((name) => (before.get(id) ?? none)[name]) : []);
     return csvOf(
-      [by, 'name', ...HEAD],
-      groups.map((group) => [...named(by, group.id), ...figures(group)]),
+      [by, 'name', ...HEAD, ...KNOWLEDGE, ...(before ? HEAD.map((name) => `before_${name}`) : [])],
+      [...groups, ...gone.map((id) => ({ ...none, id }))].map((group) => [
+        ...named(by, group.id),
+        ...figures(group),
+        ...earlier(group.id),
+      ]),
     );
+  }
   const rows = groups.flatMap((group) =>
     group.subgroups.map((own) => [...named(by, group.id), ...named(second, own.id), ...figures(own)]),
   );
-  return csvOf([by, 'name', second, 'name', ...HEAD], rows);
+  return csvOf([by, 'name', second, 'name', ...HEAD, ...KNOWLEDGE], rows);
 }

@@ -31,7 +31,7 @@ import {
   wordsOf,
 } from '../../usage.ts';
 import { Controls, METRIC_NAMES } from './controls.tsx';
-import { bucketsOf, courseBefore, csvOfGroups, figureOf, groupsOf, NONE, runningSums } from './groups.ts';
+import { bucketsOf, courseBefore, csvOfGroups, figureOf, groupsOf, NONE, runningSums, sumsBefore } from './groups.ts';
 import { both, type Dimension, type Metric, type UseFilters } from './search.ts';
 import { columnsOf, GroupTable, USE_TABLE } from './table.tsx';
 import { Totals } from './totals.tsx';
@@ -205,7 +205,9 @@ function Report(props: ReportProps) {
               data-export
               type="button"
               className="button"
-              onClick={() => saveFile(fileName, csvOfGroups(groups, { by, second, label }))}
+              onClick={() =>
+                saveFile(fileName, csvOfGroups(groups, { by, second, label, before: sumsBefore(report, by) }))
+              }
             >
               <Download size={14} aria-hidden />
               CSV

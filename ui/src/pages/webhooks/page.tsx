@@ -44,7 +44,8 @@ export function WebhooksPage() {
   } = route.useSearch();
   const time = { range, from, to, zone };
   const span = useSpan(time);
-  const filters = { ...rest, search: find, ...useTimeFilter(time) };
+  const created = useTimeFilter(time);
+  const filters = { ...rest, search: find, ...created };
   const navigate = route.useNavigate();
   const { isOperator } = useSession();
   const change = (next: Partial<ReturnType<typeof route.useSearch>>) =>
@@ -52,7 +53,7 @@ export function WebhooksPage() {
   const path = isOperator ? '/admin/v1/deliveries' : '/v1/self/deliveries';
   const pages = useDeliveries(filters);
   const deliveries = pages.data?.pages.flatMap(({ data }) => data) ?? [];
-  const receivers = useQuery(receiverList(isOperator));
+  const receivers = useQuery(receiverList(isOperator, created));
   const hosts = [...new Set([filters.host, ...(receivers.data?.data.map(({ host }) => host) ?? [])])].filter(
     (host) => host !== undefined,
   );
@@ -68,6 +69,7 @@ export function WebhooksPage() {
           </button>
         }
       >
+        <RangePicker time={time} span={span} byDefault="any" onChange={change} />
         <Unanswered sources={[{ name: 'Receivers and their success rates', asked: receivers }]} />
         <Receivers
           figures={receivers.data}
@@ -76,7 +78,6 @@ export function WebhooksPage() {
           onShowAll={(all) => change({ receivers: all ? 'all' : undefined })}
           onChoose={(host) => change({ host })}
         />
-        <RangePicker time={time} span={span} byDefault="any" onChange={change} />
         <Card>
           <FilterLine>
             <SearchField

@@ -1,6 +1,6 @@
 /** Webhooks: pages of all keys for operators, of the own key for its holder, their bodies, and their receivers. */
 
-import { queryOptions, useInfiniteQuery, useMutation, useQueryClient } from '@tanstack/react-query';
+import { keepPreviousData, queryOptions, useInfiniteQuery, useMutation, useQueryClient } from '@tanstack/react-query';
 import { api, bodyOf, request } from '../../api.ts';
 import type { CountedPage } from '../../parts/table.tsx';
 import { useSession } from '../../session.ts';
@@ -122,13 +122,17 @@ export function bodyOfDelivery(isOperator: boolean, task: string) {
   });
 }
 
-export function receiverList(isOperator: boolean) {
+/** Those of webhooks that were created between two times. */
+export function receiverList(isOperator: boolean, span: Pick<DeliveryFilters, 'from' | 'to'>) {
   return queryOptions({
-    queryKey: ['deliveries', isOperator, 'receivers'],
+    queryKey: ['deliveries', isOperator, 'receivers', span],
     refetchInterval: FIGURES_EVERY_MS,
+    placeholderData: keepPreviousData,
     queryFn: () =>
       bodyOf<{ data: ReceiverFigures[]; complete: boolean }>(
-        isOperator ? api.GET('/admin/v1/deliveries/receivers') : api.GET('/v1/self/deliveries/receivers'),
+        isOperator
+          ? api.GET('/admin/v1/deliveries/receivers', { params: { query: span } })
+          : api.GET('/v1/self/deliveries/receivers', { params: { query: span } }),
       ),
   });
 }
