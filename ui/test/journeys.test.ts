@@ -139,9 +139,9 @@ for (const { engine, replicas } of SETUPS) {
       const url = await page.evaluate<string>(MAKE_LINK);
       const newcomer = await visit(browser, url.replace(here.url, there.url).replace('/ui#', '/ui/setup#'));
       const { page: setup } = newcomer;
-      await setup.getByText('Waiting for a request').waitFor();
+      await setup.getByRole('main').getByText('Waiting for a request').waitFor();
       await setup.getByRole('button', { name: 'Test sandbox' }).click();
-      await setup.getByText(/It answers: \d+ models/).waitFor();
+      await setup.getByRole('main').getByText(/It answers: \d+ models/).waitFor();
       await assertSound(newcomer);
       await setup.getByLabel('Or make one, named').fill('newcomer');
       await setup.getByRole('button', { name: 'Make a key' }).click();
@@ -150,7 +150,7 @@ for (const { engine, replicas } of SETUPS) {
       await setup.getByRole('button', { name: 'LangChain' }).click();
       await setup.getByText(secret).nth(1).waitFor();
       await eventually({}, async () => (await ask(here, secret)).status === 200);
-      await setup.getByText(/It has come: sandbox.echo, completed/).waitFor();
+      await setup.getByRole('main').getByText(/It has come: sandbox.echo, completed/).waitFor();
       await assertSound(newcomer);
       await setup.getByRole('link', { name: 'See how it was routed' }).click();
       const panel = setup.getByRole('dialog', { name: 'Request' });
@@ -176,7 +176,7 @@ for (const { engine, replicas } of SETUPS) {
       const shown = page.getByRole('dialog').getByText(/^sk-pg-\S+$/);
       const secret = await shown.first().innerText();
       await eventually({}, async () => (await ask(there, secret, 'house/priced')).status === 200);
-      await page.getByText('Its first request has come.').waitFor();
+      await page.locator('[data-spoken]').filter({ hasText: 'Its first request has come.' }).waitFor();
       await page.getByRole('button', { name: 'I have the key' }).click();
       const refusal = await ask(there, secret, 'house/priced');
       assert.equal(refusal.status, 402, await refusal.text());

@@ -47,9 +47,9 @@ test('a key is made beside the equal command, used, and its first request is see
   const { page } = visitor;
   const secret = await createKey(page, 'laptop');
   await assertSound(visitor);
-  await page.getByText('Waiting for its first request').waitFor();
+  await page.locator('[data-spoken]').filter({ hasText: 'Waiting for its first request' }).waitFor();
   assert.equal((await ask(gateway, secret)).status, 200);
-  await page.getByText('Its first request has come.').waitFor();
+  await page.locator('[data-spoken]').filter({ hasText: 'Its first request has come.' }).waitFor();
   await page.getByRole('button', { name: 'I have the key' }).click();
   await page.getByRole('cell', { name: /laptop/ }).waitFor();
   await page.getByText('$25.00').first().waitFor();

@@ -66,7 +66,8 @@ function partialStatesOf(pages: Record<string, PageStates>, signIn: () => Promis
     visitor = await signIn();
   });
   for (const [name, { path, filled, sources = [] }] of Object.entries(pages)) {
-    for (const { asked, notice, others = filled } of sources) {
+    // A browser that is cut off from a source does not see the engine behind it: one source a page is enough on the second.
+    for (const { asked, notice, others = filled } of isThorough ? sources : sources.slice(0, 1)) {
       test(`${name} without ${asked.source.replaceAll('\\', '')}`, async () => {
         const { page } = visitor;
         const answers = await interceptAnswers(page, asked);
@@ -94,11 +95,11 @@ async function showsEarlierHeadline(): Promise<void> {
   await page.getByText(/req\/(s|min|h)/).waitFor();
   const answers = await interceptAnswers(page, /\/requests\/summary(?!.*[?&]from=)/);
   await answers.cut();
-  await page.getByText(/Shown is what was there at /).waitFor();
+  await page.getByRole('main').getByText(/Shown is what was there at /).waitFor();
   assert.ok(await figure.isVisible());
   await page.getByRole('row', { name: /sandbox.echo/ }).waitFor();
   await answers.pass();
-  await page.getByText(/Shown is what was there at /).waitFor({ state: 'detached' });
+  await page.getByRole('main').getByText(/Shown is what was there at /).waitFor({ state: 'detached' });
   removeCuts(visitor);
   await assertSound(visitor);
 }

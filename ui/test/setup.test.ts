@@ -103,7 +103,7 @@ test('the first request is seen by a browser whose clock is ahead, and what fail
 
 test('what waits does not turn for those who want less motion', async () => {
   const { page } = await signInAsAdmin(browser, gateway, '/ui/setup');
-  await page.getByText('Waiting for a request').waitFor();
+  await page.getByRole('main').getByText('Waiting for a request').waitFor();
   const animation = () =>
     page.evaluate<string>("getComputedStyle(document.querySelector('.animate-spin')).animationName");
   assert.equal(await animation(), 'none');

@@ -61,7 +61,7 @@ for (const [theme, width] of [
     await assertFits(page);
 
     await page.getByRole('searchbox').fill('TEAM');
-    await page.getByText('1 of 1').waitFor();
+    await page.getByRole('main').getByText('1 of 1').waitFor();
     await page.getByRole('heading', { name: 'Tags', level: 1 }).click();
     await page.keyboard.press('j');
     await page.keyboard.press('Enter');

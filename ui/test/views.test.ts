@@ -8,6 +8,7 @@ import { after, afterEach, before, test } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
 import type { Json } from '../../src/core/json/json.ts';
 import { KEY, type TestGateway } from '../../test/gateway/harness.ts';
+import { eventually } from '../../test/gateway/video-client.ts';
 import {
   assertSound,
   openBrowser,
@@ -165,7 +166,8 @@ test('views of the browser are moved once, each under a free name, and those tha
   await page.reload();
   await page.getByRole('row', { name: /^Taken 2 / }).waitFor();
   assert.equal((await views('GET')).length, 4);
-  // What the browser refused is in its console.
+  // What the gateway refused, at each load, is in the console of the browser.
+  await eventually(gateway, () => visitor.faults.length === 2);
   visitor.faults.length = 0;
   await assertSound(visitor);
   await page.getByRole('button', { name: 'Delete Too long' }).click();
