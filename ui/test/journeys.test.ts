@@ -141,7 +141,10 @@ for (const { engine, replicas } of SETUPS) {
       const { page: setup } = newcomer;
       await setup.getByRole('main').getByText('Waiting for a request').waitFor();
       await setup.getByRole('button', { name: 'Test sandbox' }).click();
-      await setup.getByRole('main').getByText(/It answers: \d+ models/).waitFor();
+      await setup
+        .getByRole('main')
+        .getByText(/It answers: \d+ models/)
+        .waitFor();
       await assertSound(newcomer);
       await setup.getByLabel('Or make one, named').fill('newcomer');
       await setup.getByRole('button', { name: 'Make a key' }).click();
@@ -150,7 +153,10 @@ for (const { engine, replicas } of SETUPS) {
       await setup.getByRole('button', { name: 'LangChain' }).click();
       await setup.getByText(secret).nth(1).waitFor();
       await eventually({}, async () => (await ask(here, secret)).status === 200);
-      await setup.getByRole('main').getByText(/It has come: sandbox.echo, completed/).waitFor();
+      await setup
+        .getByRole('main')
+        .getByText(/It has come: sandbox.echo, completed/)
+        .waitFor();
       await assertSound(newcomer);
       await setup.getByRole('link', { name: 'See how it was routed' }).click();
       const panel = setup.getByRole('dialog', { name: 'Request' });

@@ -55,6 +55,9 @@ function asked(page: Page): URL[] {
   return urls;
 }
 
+/** The count of a list as it is shown, and not as it is spoken. */
+const countOf = (page: Page, text: string) => page.locator('[data-spoken]').getByText(text, { exact: true });
+
 for (const theme of THEMES) {
   test(`keys come in pages, and the gateway looks for a text, a tag and a state, in the ${theme} theme`, async () => {
     const visitor = await signInAsAdmin(browser, gateway, '/ui/keys', { theme });
@@ -62,25 +65,25 @@ for (const theme of THEMES) {
     const count = page.locator('[data-spoken]').getByText(/ of /);
     const rows = page.getByRole('region', { name: 'Keys' }).locator('tbody tr');
     // With the key of the configuration.
-    await page.getByRole('main').getByText(`${PAGE} of ${COUNT + 1}`).waitFor();
+    await countOf(page, `${PAGE} of ${COUNT + 1}`).waitFor();
     assert.equal(await rows.count(), PAGE);
     await assertSound(visitor);
     await page.evaluate('scrollTo(0, document.documentElement.scrollHeight)');
-    await page.getByRole('main').getByText(`${2 * PAGE} of ${COUNT + 1}`).waitFor();
+    await countOf(page, `${2 * PAGE} of ${COUNT + 1}`).waitFor();
     await page.evaluate('scrollTo(0, document.documentElement.scrollHeight)');
-    await page.getByRole('main').getByText(`${COUNT + 1} of ${COUNT + 1}`).waitFor();
+    await countOf(page, `${COUNT + 1} of ${COUNT + 1}`).waitFor();
     assert.equal(await page.getByRole('button', { name: 'More' }).count(), 0);
     assert.equal(new Set(await rows.locator('td:first-child').allInnerTexts()).size, COUNT + 1, 'each once');
 
     const urls = asked(page);
     await page.getByRole('searchbox', { name: 'Search' }).fill('person 117');
-    await page.getByRole('main').getByText('1 of 1', { exact: true }).waitFor();
+    await countOf(page, '1 of 1').waitFor();
     await rows.getByText('k-117').waitFor();
     assert.ok(urls.some(({ searchParams }) => searchParams.get('search') === 'person 117'));
     await page.getByRole('searchbox', { name: 'Search' }).fill('');
-    await page.getByRole('main').getByText(`${COUNT + 1} of ${COUNT + 1}`).waitFor();
+    await countOf(page, `${COUNT + 1} of ${COUNT + 1}`).waitFor();
     await page.goto(`${gateway.url}/ui/keys?tag=team%3Dads`);
-    await page.getByRole('main').getByText('3 of 3', { exact: true }).waitFor();
+    await countOf(page, '3 of 3').waitFor();
     assert.match(await count.innerText(), /3 of 3/);
 
     // One that is on no page yet opens by its address.
@@ -197,13 +200,13 @@ test('e saves what a table shows: all requests of the filters, and the rows of o
 
   // More than the page has loaded.
   await page.goto(`${gateway.url}/ui/keys`);
-  await page.getByRole('main').getByText(`${PAGE} of ${COUNT + 1}`).waitFor();
+  await countOf(page, `${PAGE} of ${COUNT + 1}`).waitFor();
   const all = await downloadedRows(page, () => page.keyboard.press('e'));
   const names = all.map(({ name }) => name).toSorted();
   assert.deepEqual(names, ['test', ...hashes.keys()].toSorted());
 
   await page.goto(`${gateway.url}/ui/keys?find=k-11`);
-  await page.getByRole('main').getByText('10 of 10', { exact: true }).waitFor();
+  await countOf(page, '10 of 10').waitFor();
   const keys = await downloadedRows(page, () => page.getByRole('link', { name: 'CSV' }).click());
   assert.deepEqual(
     keys.map(({ name, owner, tags }) => [name, owner, tags]).toSorted(),

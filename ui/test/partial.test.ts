@@ -95,11 +95,17 @@ async function showsEarlierHeadline(): Promise<void> {
   await page.getByText(/req\/(s|min|h)/).waitFor();
   const answers = await interceptAnswers(page, /\/requests\/summary(?!.*[?&]from=)/);
   await answers.cut();
-  await page.getByRole('main').getByText(/Shown is what was there at /).waitFor();
+  await page
+    .getByRole('main')
+    .getByText(/Shown is what was there at /)
+    .waitFor();
   assert.ok(await figure.isVisible());
   await page.getByRole('row', { name: /sandbox.echo/ }).waitFor();
   await answers.pass();
-  await page.getByRole('main').getByText(/Shown is what was there at /).waitFor({ state: 'detached' });
+  await page
+    .getByRole('main')
+    .getByText(/Shown is what was there at /)
+    .waitFor({ state: 'detached' });
   removeCuts(visitor);
   await assertSound(visitor);
 }
