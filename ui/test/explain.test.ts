@@ -95,6 +95,8 @@ test('what the gateway knows is beside each endpoint, and is left out as if all 
   const resting = await cells('busy/m');
   assert.equal(resting[0], '—');
   assert.match(resting.at(-1) ?? '', /cooldown/);
+  await rows.filter({ hasText: 'busy/m' }).getByRole('button', { name: 'the rule' }).click();
+  await page.locator('li:focus').getByText('Each endpoint has a circuit breaker.').waitFor();
   await assertSound(visitor);
   await page.getByRole('button', { name: 'As if all were well' }).click();
   await page.waitForURL(/ideal=true/);

@@ -71,6 +71,23 @@ test('a key of the configuration has no secret of its own, and one that may only
   await assertSound(reader);
 });
 
+test('snippets have a model that the key may use', async () => {
+  const made = await adminOf(gateway)('POST', '/keys', { name: 'restricted', models: ['sandbox/t*'] });
+  const { page } = await signInWithKey(browser, gateway, made.key, '/ui/key');
+  const snippet = page.getByRole('region', { name: 'Connect a program' }).locator('pre');
+  await snippet.getByText('sandbox/tools').waitFor();
+  assert.ok(!(await snippet.innerText()).includes('sandbox/echo'));
+  await page.goto(`${gateway.url}/ui/requests`);
+  await page.getByText('No requests yet').waitFor();
+  await page.locator('pre').getByText('sandbox/tools').waitFor();
+  await page.goto(`${gateway.url}/ui/setup`);
+  const program = page.getByRole('region', { name: 'Your program' });
+  await program.locator('pre').getByText('sandbox/tools').waitFor();
+  await program.getByRole('combobox', { name: 'Model' }).click();
+  await page.getByRole('option', { name: 'sandbox/tools' }).waitFor();
+  assert.equal(await page.getByRole('option', { name: 'sandbox/echo' }).count(), 0);
+});
+
 test('the address of use, which is for operators, leads to the page of the key', async () => {
   const visitor = await signInWithKey(browser, gateway, KEY, '/ui/use?by=model');
   await visitor.page.getByRole('heading', { level: 1, name: 'My key' }).waitFor();

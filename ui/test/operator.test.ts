@@ -69,6 +69,8 @@ test('a key is rotated, disabled and revoked by its name, and the old secret end
   const visitor = await signInAsAdmin(browser, gateway, '/ui/keys');
   const { page } = visitor;
   const secret = await createKey(page, 'short-lived');
+  assert.equal((await ask(gateway, secret)).status, 200);
+  await page.locator('[data-spoken]').filter({ hasText: 'Its first request has come.' }).waitFor();
   await page.getByRole('button', { name: 'I have the key' }).click();
   await page.getByRole('button', { name: /short-lived/ }).click();
   await page.getByRole('button', { name: 'Rotate …' }).click();
@@ -79,7 +81,20 @@ test('a key is rotated, disabled and revoked by its name, and the old secret end
   visitor.faults.length = 0;
   await rotation.getByLabel('Hours for which the old secret stays valid').fill('2');
   await rotation.getByRole('button', { name: 'Rotate the key' }).click();
-  await page.getByRole('dialog', { name: /new secret/ }).waitFor();
+  const renewed = page.getByRole('dialog', { name: /new secret/ });
+  const tick = renewed.locator('[data-spoken]');
+  await tick.filter({ hasText: 'Waiting for its first request' }).waitFor();
+  const look = () => page.waitForResponse(/\/admin\/v1\/(usage|requests)\?.*key=/);
+  await look();
+  await look();
+  await tick.filter({ hasText: 'Waiting for its first request' }).waitFor();
+  const newSecret =
+    (await renewed
+      .getByText(/^sk-pg-\S+$/)
+      .first()
+      .textContent()) ?? '';
+  assert.equal((await ask(gateway, newSecret)).status, 200);
+  await tick.filter({ hasText: 'Its first request has come.' }).waitFor();
   const { data } = await adminOf(gateway)('GET', '/keys?search=short-lived');
   const until = data[0].previous_until;
   const hours = (Date.parse(until) - Date.now()) / 3_600_000;

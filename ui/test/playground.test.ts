@@ -5,6 +5,8 @@ import { after, before, test } from 'node:test';
 import type { Browser } from 'playwright-core';
 import { KEY, type TestGateway } from '../../test/gateway/harness.ts';
 import {
+  adminOf,
+  ask,
   assertSound,
   openBrowser,
   signInAsAdmin,
@@ -83,6 +85,28 @@ for (const [wire, more] of Object.entries(OFFERS)) {
     await assertSound(visitor);
   });
 }
+
+test('the cost of an answer is found though many requests of another key end meanwhile', async () => {
+  const { key } = await adminOf(gateway)('POST', '/keys', { name: 'busy' });
+  const { data } = await adminOf(gateway)('GET', '/keys?search=test');
+  const visitor = await signInAsAdmin(browser, gateway, `/ui/playground?models=sandbox/reasoner&key=${data[0].hash}`);
+  const { page } = visitor;
+  const isList = ({ pathname }: URL) => pathname === '/admin/v1/requests';
+  await page.route(
+    isList,
+    async (route) => {
+      await Promise.all(Array.from({ length: 60 }, () => ask(gateway, key)));
+      await route.continue();
+    },
+    { times: 1 },
+  );
+  await page.getByLabel('User').fill('Where is Oslo?');
+  await page.getByRole('button', { name: 'Send' }).click();
+  await page
+    .getByRole('region', { name: 'sandbox/reasoner' })
+    .getByText(/cost \$0\.00/)
+    .waitFor();
+});
 
 test('a growing answer is announced once in five seconds, and its end always', async () => {
   const visitor = await signInAsAdmin(browser, gateway, '/ui/playground?models=sandbox/echo');

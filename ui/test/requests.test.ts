@@ -4,7 +4,15 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { Browser } from 'playwright-core';
 import { KEY, type TestGateway } from '../../test/gateway/harness.ts';
-import { assertSound, openBrowser, signInAsAdmin, signInWithKey, startGatewayForOperators, THEMES } from './browser.ts';
+import {
+  adminOf,
+  assertSound,
+  openBrowser,
+  signInAsAdmin,
+  signInWithKey,
+  startGatewayForOperators,
+  THEMES,
+} from './browser.ts';
 
 let browser: Browser;
 let gateway: TestGateway;
@@ -38,6 +46,19 @@ test('the holder of a key sees the own requests, without a filter for keys', asy
     .waitFor();
   assert.equal(await visitor.page.getByRole('columnheader', { name: 'Key' }).count(), 0);
   await assertSound(visitor);
+});
+
+test('an empty list that cannot be refreshed says so, and is asked again', async () => {
+  const { key } = await adminOf(gateway)('POST', '/keys', { name: 'quiet' });
+  const { page } = await signInWithKey(browser, gateway, key, '/ui/requests');
+  await page.getByText('No requests yet').waitFor();
+  await page.route(/\/self\/requests\?/, (route) => route.abort());
+  const main = page.getByRole('main');
+  await main.getByText(/Shown is what was there at \d/).waitFor();
+  await page.unrouteAll();
+  await main.getByRole('button', { name: 'Try again' }).first().click();
+  await main.getByText(/Shown is what was there at/).waitFor({ state: 'detached' });
+  await page.getByText('No requests yet').waitFor();
 });
 
 test('requests of a coding agent are one line, which leads to its turns', async () => {

@@ -101,6 +101,22 @@ test('the first request is seen by a browser whose clock is ahead, and what fail
   await step.getByText(/It has come: sandbox.reasoner, completed/).waitFor();
 });
 
+test('a key that is made here is waited for, and no other', async () => {
+  const { page } = await signInAsAdmin(browser, gateway, '/ui/setup');
+  await page.getByLabel('Or make one, named').fill('newcomer');
+  await page.getByRole('button', { name: 'Make a key' }).click();
+  const secret = (await page.getByText(/^sk-pg-\S+$/).textContent()) ?? '';
+  const step = page.getByRole('region', { name: 'Its first request' });
+  await step.getByText('Waiting for a request with this key').waitFor();
+  const looks = () => page.waitForResponse(/requests\?.*live=/);
+  await looks();
+  assert.equal((await ask(gateway, KEY, 'sandbox/tools')).status, 200);
+  for (let count = 0; count < 3; count++) await looks();
+  await step.getByText('Waiting for a request with this key').waitFor();
+  assert.equal((await ask(gateway, secret, 'sandbox/reasoner')).status, 200);
+  await step.getByText(/It has come: sandbox.reasoner, completed/).waitFor();
+});
+
 test('what waits does not turn for those who want less motion', async () => {
   const { page } = await signInAsAdmin(browser, gateway, '/ui/setup');
   await page.getByRole('main').getByText('Waiting for a request').waitFor();

@@ -130,6 +130,22 @@ for (const [theme, width] of [
   });
 }
 
+test('a webhook is offered where there is one', async () => {
+  const silent = (await videoClient(gateway).create({ prompt: 'A kite without a callback' })).id;
+  await videoClient(gateway).until(silent, 'completed');
+  const { page } = await signInAsAdmin(browser, gateway, `/ui/videos?open=${finished}`);
+  const panel = page.getByRole('dialog', { name: 'Video' });
+  await panel.getByRole('link', { name: 'Webhook', exact: true }).waitFor();
+  const [looked] = await Promise.all([
+    page.waitForResponse(/\/deliveries\?search=/),
+    page.goto(`${gateway.url}/ui/videos?open=${silent}`),
+  ]);
+  await looked.finished();
+  await panel.getByText('A kite without a callback').waitFor();
+  assert.equal(await panel.getByRole('link', { name: 'Webhook', exact: true }).count(), 0);
+  await videoClient(gateway).send('DELETE', `/v1/videos/${silent}`);
+});
+
 test('a video that runs is cancelled and deleted, and filters are in the address', async () => {
   const visitor = await signInAsAdmin(browser, gateway, `/ui/videos?open=${hanging}`);
   const { page } = visitor;

@@ -47,7 +47,8 @@ before(async () => {
       `data: ${JSON.stringify({ ...about, object: 'chat.completion.chunk', choices, ...more })}\n\n`;
     const texts = WORDS.map((content) => frame([{ index: 0, delta: { content }, finish_reason: null }]));
     const last = frame([{ index: 0, delta: {}, finish_reason: 'stop' }]);
-    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    response.writeHead(200, { 'content-type': 'text/event-stream', trailer: 'x-request-id, date' });
+    response.addTrailers({ 'x-request-id': 'late-1', date: new Date().toUTCString() });
     response.end(`${texts.join('')}${last}${frame([], { usage })}data: [DONE]\n\n`);
   });
 });
@@ -122,6 +123,8 @@ forEachStore((engine) =>
         const response = page.getByRole('region', { name: /^Response, demo/ });
         await response.getByText('1 trailer', { exact: true }).click();
         await response.getByText(/^0\.0000\d+$/).waitFor();
+        await response.getByText('2 trailers', { exact: true }).click();
+        await response.getByText('late-1').waitFor();
         assert.equal((await page.content()).includes('sk-demo'), false);
         await assertSound(visitor);
       });

@@ -25,6 +25,14 @@ const ORDER: Rule[] = linesBelow('## The order').reduce<Rule[]>((rules, [line, n
   return rules;
 }, []);
 
+/** The lists below the heading "Falling back". */
+const FALLING_BACK: Rule[] = linesBelow('## Falling back').reduce<Rule[]>((rules, [line, number]) => {
+  const last = rules.at(-1);
+  if (line.startsWith('- ')) rules.push({ id: `fallback-${number}`, line: number, text: line.slice(2) });
+  else if (last && line.startsWith('  ')) last.text += ` ${line.trim()}`;
+  return rules;
+}, []);
+
 /** The table of the fields of a policy. */
 const FIELDS: Rule[] = linesBelow('## Routing policy of a request').flatMap(([line, number]) => {
   const [, name, meaning] = /^\| (`[^|]*?) +\| ([^|]*?) +\|$/.exec(line) ?? [];
@@ -52,6 +60,9 @@ const FIELDS_OF_REASONS: [words: RegExp, field: string][] = [
 
 /** The rule that a reason comes from; undefined where it is of no rule, such as a missing credential. */
 function ruleOf(reason: string): Rule | undefined {
+  if (/^it is (in cooldown|being probed)/.test(reason)) {
+    return FALLING_BACK.find(({ text: words }) => words.includes('circuit breaker'));
+  }
   const field = FIELDS_OF_REASONS.find(([words]) => words.test(reason))?.[1];
   return field === undefined ? undefined : FIELDS.find(({ name }) => name?.includes(field));
 }
@@ -72,6 +83,14 @@ export function Rules() {
           <h3 className="mb-1.5">Fields of a policy</h3>
           <ul className="flex flex-col">
             {FIELDS.map((rule) => (
+              <Line key={rule.id} rule={rule} />
+            ))}
+          </ul>
+        </section>
+        <section className="lg:col-span-2">
+          <h3 className="mb-1.5">Falling back</h3>
+          <ul className="flex flex-col">
+            {FALLING_BACK.map((rule) => (
               <Line key={rule.id} rule={rule} />
             ))}
           </ul>

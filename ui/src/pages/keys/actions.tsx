@@ -34,7 +34,7 @@ export function KeyActions({ view }: { view: KeyView }) {
   });
   const rotation = useMutation({
     mutationFn: (overlap: number | string) =>
-      bodyOf<{ data: KeyView; key: string }>(
+      bodyOf<{ data: KeyView & { updated_at: string }; key: string }>(
         api.POST('/admin/v1/keys/{hash}/rotate', { params, body: { overlap } as never }),
       ),
     onSuccess: () => {
@@ -115,7 +115,13 @@ export function KeyActions({ view }: { view: KeyView }) {
         wide
       >
         {rotation.data && (
-          <NewSecret secret={rotation.data.key} hash={view.hash} models={view.models} onDone={rotation.reset} />
+          <NewSecret
+            secret={rotation.data.key}
+            hash={view.hash}
+            models={view.models}
+            since={rotation.data.data.updated_at}
+            onDone={rotation.reset}
+          />
         )}
       </Dialog>
     </div>

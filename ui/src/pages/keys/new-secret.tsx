@@ -4,6 +4,7 @@ import { useQuery } from '@tanstack/react-query';
 import { CircleCheck, LoaderCircle } from 'lucide-react';
 import { useState } from 'react';
 import { api, bodyOf } from '../../api.ts';
+import { allowedOf, firstModelOf, LANGUAGE_OF, PROGRAMS, type Program, snippetOf } from '../../first-model.ts';
 import { Spoken } from '../../parts/announcer.tsx';
 import { Code } from '../../parts/code.tsx';
 import { CopyButton } from '../../parts/copy-button.tsx';
@@ -11,27 +12,28 @@ import { Segments } from '../../parts/segments.tsx';
 import { Select } from '../../parts/select.tsx';
 import { ErrorNotice } from '../../parts/states.tsx';
 import { useSession } from '../../session.ts';
-import { LANGUAGE_OF, PROGRAMS, type Program, snippetOf } from '../../snippets.ts';
 import type { UsageReport } from '../../usage.ts';
 import { modelList } from '../models/query.ts';
+import { list } from '../requests/query.ts';
 
 const ASK_EVERY_MS = 1500;
-const FIRST_MODEL = 'sandbox/echo';
 
 interface NewSecretProps {
   secret: string;
   hash: string;
   models: string[] | null;
+  /** ISO time at which a key that was there before got this secret. */
+  since?: string;
   onDone(): void;
 }
 
-export function NewSecret({ secret, hash, models, onDone }: NewSecretProps) {
+export function NewSecret({ secret, hash, models, since, onDone }: NewSecretProps) {
   const { clientsUrl } = useSession();
   const [program, setProgram] = useState<Program>('curl');
   const offered = useQuery(modelList).data?.map(({ id }) => id) ?? [];
-  const allowed = offered.filter((id) => models === null || models.some((glob) => fits(id, glob)));
+  const allowed = allowedOf(offered, models);
   const [chosen, setChosen] = useState<string>();
-  const model = chosen ?? (allowed.includes(FIRST_MODEL) ? FIRST_MODEL : (allowed[0] ?? FIRST_MODEL));
+  const model = chosen ?? firstModelOf(allowed);
   return (
     <div className="flex flex-col gap-5">
       <div>
@@ -56,7 +58,7 @@ export function NewSecret({ secret, hash, models, onDone }: NewSecretProps) {
         </div>
       </div>
       <div className="flex flex-wrap items-center justify-between gap-3">
-        <FirstRequest hash={hash} />
+        <FirstRequest hash={hash} since={since} />
         <button type="button" className="button button-primary" onClick={onDone}>
           I have the key
         </button>
@@ -65,10 +67,12 @@ export function NewSecret({ secret, hash, models, onDone }: NewSecretProps) {
   );
 }
 
-function FirstRequest({ hash }: { hash: string }) {
+/** Of a key that was there before, the first one that began with the new secret in place. */
+function FirstRequest({ hash, since }: { hash: string; since: string | undefined }) {
   const asked = useQuery({
-    queryKey: ['key', hash, 'first-request'],
+    queryKey: ['key', hash, 'first-request', since],
     queryFn: async () => {
+      if (since !== undefined) return (await list(true, { key: hash, started_from: since, limit: 1 })).data.length;
       const params = { query: { key: hash } };
       return (await bodyOf<UsageReport>(api.GET('/admin/v1/usage', { params }))).total.requests;
     },
@@ -82,18 +86,4 @@ function FirstRequest({ hash }: { hash: string }) {
       {isUsed ? 'Its first request has come.' : 'Waiting for its first request …'}
     </Spoken>
   );
-}
-
-/** Whether a glob, in which * stands for any characters, fits. */
-function fits(id: string, glob: string): boolean {
-  const parts = glob.split('*');
-  const [first = '', ...rest] = parts;
-  if (!id.startsWith(first)) return false;
-  let at = first.length;
-  for (const part of rest) {
-    const found = id.indexOf(part, at);
-    if (found < 0) return false;
-    at = found + part.length;
-  }
-  return rest.length > 0 ? (rest.at(-1) === '' ? true : id.endsWith(rest.at(-1) ?? '')) : id === glob;
 }

@@ -1,9 +1,9 @@
 /** One model in all details. */
 
+import { snippetOf } from '../../first-model.ts';
 import { Code } from '../../parts/code.tsx';
 import { formatCount, PerMillion } from '../../parts/numbers.tsx';
 import { useSession } from '../../session.ts';
-import { snippetOf } from '../../snippets.ts';
 import { LastPriceChange, PRICES } from './figures.tsx';
 import { Operation } from './operation.tsx';
 import { isKnown, type Model } from './query.ts';

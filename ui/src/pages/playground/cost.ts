@@ -8,11 +8,11 @@ import type { Run } from './run.ts';
 /** A record can be read some moments after the end. */
 const ASK_EVERY_MS = 1000;
 const MAX_TRIES = 30;
-/** Newest requests among which it is looked for: that of a record that is not there yet would be an error. */
-const NEWEST = 50;
+/** Newest requests of its key among which it is looked for: that of a record that is not there yet would be an error. */
+const NEWEST = 200;
 
 /** USD; null where the price is not known, undefined before there is a record. */
-export function useCost({ requestId, state }: Run): string | null | undefined {
+export function useCost({ requestId, state, key }: Run): string | null | undefined {
   const { isOperator } = useSession();
   const asked = useQuery({
     queryKey: ['playground-cost', requestId],
@@ -21,7 +21,7 @@ export function useCost({ requestId, state }: Run): string | null | undefined {
     refetchInterval: ({ state: { data, dataUpdateCount } }) =>
       data?.record === undefined && dataUpdateCount < MAX_TRIES ? ASK_EVERY_MS : false,
     queryFn: async () => {
-      const { data } = await list(isOperator, { limit: NEWEST });
+      const { data } = await list(isOperator, { limit: NEWEST, ...(key !== undefined && { key }) });
       return { record: data.find(({ id }) => id === requestId) };
     },
   });

@@ -13,6 +13,8 @@ export interface Run {
   sent: WireRequest;
   /** The conversation up to what was sent. */
   messages: readonly Message[];
+  /** Hash of the key as which an operator asked. */
+  key: string | undefined;
   state: 'running' | 'done' | 'failed';
   text: string;
   reasoning: string;
@@ -57,7 +59,7 @@ export function useRuns() {
   function start(starts: readonly Start[]) {
     stop();
     aborts.current = starts.map(() => new AbortController());
-    setRuns(starts.map(({ key: _key, ...one }) => ({ ...one, state: 'running', ...NO_ANSWER })));
+    setRuns(starts.map((one) => ({ ...one, state: 'running', ...NO_ANSWER })));
     starts.forEach((one, index) => {
       const { signal } = aborts.current[index] as AbortController;
       const update = (next: (run: Run) => Run) => {

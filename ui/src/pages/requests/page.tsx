@@ -39,7 +39,7 @@ export function RequestsPage() {
   const navigate = route.useNavigate();
   const change = (next: Partial<ReturnType<typeof route.useSearch>>) =>
     navigate({ search: (search) => ({ ...search, ...next }), replace: true });
-  const { pages, rows, error, searchedTo } = useRequests(filters, paused);
+  const { pages, rows, stale, searchedTo } = useRequests(filters, paused);
   const setPaused = (next: boolean) => change({ paused: next || undefined });
 
   useEffect(() => {
@@ -90,10 +90,12 @@ export function RequestsPage() {
             <Sessions filters={filters} isPaused={paused} onOpen={(session) => change({ session, view: undefined })} />
           ) : (
             <>
-              {error && rows.length > 0 && (
+              {stale && (rows.length > 0 || !pages.error) && (
                 <div className="p-3">
-                  <ErrorNotice error={error} />
-                  <p className="mt-2 text-warn">Shown is what was there before.</p>
+                  <ErrorNotice error={stale.error} onRetry={stale.onRetry} />
+                  <p className="mt-2 text-warn">
+                    Shown is what was there at {new Date(stale.at).toLocaleTimeString()}.
+                  </p>
                 </div>
               )}
               {pages.error && rows.length === 0 ? (

@@ -249,7 +249,14 @@ export function useRequests(filters: Filters, isPaused: boolean) {
     for (const { id } of ended) running.delete(id);
     return [...running.values(), ...ended];
   }, [ended, open]);
-  return { pages, rows, error: live.error ?? running.error, searchedTo: pages.data?.pages.at(-1)?.searched_to };
+  const failed = [live, running].find(({ error }) => error !== null);
+  const stale = failed && {
+    error: failed.error,
+    /** When what is shown was there, in milliseconds. */
+    at: failed.dataUpdatedAt || pages.dataUpdatedAt,
+    onRetry: () => void failed.refetch(),
+  };
+  return { pages, rows, stale, searchedTo: pages.data?.pages.at(-1)?.searched_to };
 }
 
 /** A record may be stored after others that ended later. */

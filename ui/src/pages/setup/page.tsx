@@ -5,6 +5,15 @@ import { getRouteApi, Link } from '@tanstack/react-router';
 import { CircleCheck, LoaderCircle } from 'lucide-react';
 import { type ReactNode, useState } from 'react';
 import { api, bodyOf } from '../../api.ts';
+import {
+  allowedOf,
+  firstModelOf,
+  LANGUAGE_OF,
+  PROGRAMS,
+  type Program,
+  programOf,
+  snippetOf,
+} from '../../first-model.ts';
 import { Spoken } from '../../parts/announcer.tsx';
 import { Code } from '../../parts/code.tsx';
 import { Combobox } from '../../parts/combobox.tsx';
@@ -14,7 +23,7 @@ import { Page } from '../../parts/page.tsx';
 import { Segments } from '../../parts/segments.tsx';
 import { ErrorNotice, Loaded } from '../../parts/states.tsx';
 import { useSession } from '../../session.ts';
-import { LANGUAGE_OF, PROGRAMS, type Program, programOf, snippetOf } from '../../snippets.ts';
+import { keyFacts } from '../key/query.ts';
 import { modelList } from '../models/query.ts';
 import { Providers } from './providers.tsx';
 
@@ -22,17 +31,17 @@ const route = getRouteApi('/setup');
 
 /** Stands for a key that this page does not know. */
 const VARIABLE = '$POLYGATE_KEY';
-const FIRST_MODEL = 'sandbox/echo';
 const ASK_EVERY_MS = 1500;
 
 export function SetupPage() {
   const { isOperator, isAdmin } = useSession();
   const [key, setKey] = useState('');
+  const [made, setMade] = useState<Made>();
   const steps: [title: string, content: ReactNode][] = [
-    ['A key', <KeyStep key="key" value={key} onChange={setKey} canCreate={isAdmin} />],
+    ['A key', <KeyStep key="key" value={key} onChange={setKey} onMade={setMade} canCreate={isAdmin} />],
     ...(isOperator ? [['A provider', <Providers key="providers" />] as [string, ReactNode]] : []),
-    ['Your program', <ProgramStep key="program" secret={key || VARIABLE} />],
-    ['Its first request', <FirstRequest key="first" />],
+    ['Your program', <ProgramStep key="program" secret={key || VARIABLE} made={made} />],
+    ['Its first request', <FirstRequest key={`first ${made?.hash}`} hash={made?.hash} />],
   ];
   return (
     <Page title="Setup" about="From here to the first answer. The sandbox needs no provider and no account.">
@@ -56,20 +65,28 @@ export function SetupPage() {
   );
 }
 
+/** A key that was made on this page. */
+interface Made {
+  hash: string;
+  models: string[] | null;
+}
+
 interface KeyStepProps {
   value: string;
   canCreate: boolean;
   onChange(key: string): void;
+  onMade(key: Made): void;
 }
 
 /** A key stays in the memory of this page. */
-function KeyStep({ value, canCreate, onChange }: KeyStepProps) {
+function KeyStep({ value, canCreate, onChange, onMade }: KeyStepProps) {
   const queries = useQueryClient();
   const [name, setName] = useState('');
   const creation = useMutation({
-    mutationFn: async () => bodyOf<{ key: string }>(api.POST('/admin/v1/keys', { body: { name } })),
+    mutationFn: async () => bodyOf<{ data: Made; key: string }>(api.POST('/admin/v1/keys', { body: { name } })),
     onSuccess(created) {
       onChange(created.key);
+      onMade(created.data);
       return queries.invalidateQueries({ queryKey: ['keys'] });
     },
   });
@@ -116,8 +133,15 @@ function KeyStep({ value, canCreate, onChange }: KeyStepProps) {
   );
 }
 
-function ProgramStep({ secret }: { secret: string }) {
-  const { clientsUrl } = useSession();
+interface ProgramStepProps {
+  secret: string;
+  made: Made | undefined;
+}
+
+/** Offers the models of the key that was made here, else of the one that signed in; of a key that was pasted, they are not known. */
+function ProgramStep({ secret, made }: ProgramStepProps) {
+  const { clientsUrl, isOperator } = useSession();
+  const own = useQuery({ ...keyFacts, enabled: !isOperator });
   const { program: named, model: chosen } = route.useSearch();
   const navigate = route.useNavigate();
   const program = programOf(named);
@@ -127,8 +151,12 @@ function ProgramStep({ secret }: { secret: string }) {
   return (
     <Loaded asked={asked}>
       {(models) => {
-        const ids = models.map(({ id }) => id);
-        const model = chosen ?? (ids.includes(FIRST_MODEL) ? FIRST_MODEL : (ids[0] ?? FIRST_MODEL));
+        const globs = (isOperator ? made : own.data)?.models ?? null;
+        const ids = allowedOf(
+          models.map(({ id }) => id),
+          globs,
+        );
+        const model = chosen ?? firstModelOf(ids);
         return (
           <div className="flex flex-col gap-3">
             <div className="flex flex-wrap items-center justify-between gap-2">
@@ -162,21 +190,20 @@ interface NewestRequests {
   live: string | null;
 }
 
-/** Waits for a request that has ended since the page was opened, by the clock of the gateway. */
-function FirstRequest() {
+/** Waits for a request that has ended since the page was opened, or since its key was made, by the clock of the gateway. */
+function FirstRequest({ hash }: { hash: string | undefined }) {
   const { isOperator } = useSession();
   const queries = useQueryClient();
-  const queryKey = ['setup', 'first-request', isOperator];
+  const queryKey = ['setup', 'first-request', isOperator, hash];
   const asked = useQuery({
     queryKey,
     gcTime: 0,
     refetchInterval: ({ state }) => (state.data?.newest ? false : ASK_EVERY_MS),
     queryFn: async () => {
       const first = queries.getQueryData<{ live: string | null }>(queryKey)?.live ?? undefined;
-      const params = { query: { live: first } };
       const { data, live } = isOperator
-        ? await bodyOf<NewestRequests>(api.GET('/admin/v1/requests', { params }))
-        : await bodyOf<NewestRequests>(api.GET('/v1/self/requests', { params }));
+        ? await bodyOf<NewestRequests>(api.GET('/admin/v1/requests', { params: { query: { live: first, key: hash } } }))
+        : await bodyOf<NewestRequests>(api.GET('/v1/self/requests', { params: { query: { live: first } } }));
       return first === undefined ? { live } : { live: first, newest: data[0] };
     },
   });
@@ -194,7 +221,7 @@ function FirstRequest() {
           </Link>
         </>
       ) : (
-        'Waiting for a request …'
+        `Waiting for a request${hash === undefined ? '' : ' with this key'} …`
       )}
     </Spoken>
   );

@@ -10,7 +10,15 @@ import { ErrorNotice, Loaded } from '../../parts/states.tsx';
 import { useSession } from '../../session.ts';
 import { CreateVideo } from './create.tsx';
 import { Poster, VideoStatus } from './lists.tsx';
-import { contentAddress, isOpen, type Submission, useVideoChange, type VideoTask, videoDetail } from './query.ts';
+import {
+  contentAddress,
+  hasWebhook,
+  isOpen,
+  type Submission,
+  useVideoChange,
+  type VideoTask,
+  videoDetail,
+} from './query.ts';
 
 interface VideoDetailsProps {
   id: string;
@@ -122,6 +130,7 @@ function Actions({ task, onDeleted, onAgain }: DetailProps) {
   const [isAsked, setAsked] = useState(false);
   const [isAgain, setAgain] = useState(false);
   const change = useVideoChange(task.id);
+  const webhook = useQuery(hasWebhook(isOperator, task));
   return (
     <div className="flex flex-col gap-3">
       <div className="flex flex-wrap gap-2">
@@ -146,10 +155,12 @@ function Actions({ task, onDeleted, onAgain }: DetailProps) {
           <RefreshCw size={14} aria-hidden />
           Again with changes
         </button>
-        <Link className="button" to="/webhooks" search={{ open: task.id }}>
-          <Webhook size={14} aria-hidden />
-          Webhook
-        </Link>
+        {webhook.data && (
+          <Link className="button" to="/webhooks" search={{ open: task.id }}>
+            <Webhook size={14} aria-hidden />
+            Webhook
+          </Link>
+        )}
         {!isOpen(task) && (
           <button
             type="button"

@@ -137,6 +137,21 @@ export function videoDetail(isOperator: boolean, id: string) {
   });
 }
 
+/** Whether the end of a task made a webhook, as it does where the task has an address for it. An open task has none yet. */
+export function hasWebhook(isOperator: boolean, task: VideoTask) {
+  const params = { query: { search: task.id } };
+  return queryOptions({
+    queryKey: ['deliveries', isOperator, 'of task', task.id],
+    enabled: !isOpen(task),
+    queryFn: async () => {
+      const { data } = await bodyOf<{ data: { task_id: string }[] }>(
+        isOperator ? api.GET('/admin/v1/deliveries', { params }) : api.GET('/v1/self/deliveries', { params }),
+      );
+      return data.some(({ task_id: id }) => id === task.id);
+    },
+  });
+}
+
 /** Address of the bytes, which a player asks for in ranges. */
 export function contentAddress(isOperator: boolean, id: string, index = 0): string {
   return `${isOperator ? '/admin' : ''}/v1/videos/${id}/content?index=${index}`;

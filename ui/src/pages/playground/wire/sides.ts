@@ -58,8 +58,8 @@ export function upstreamSide({ request, protocol, sent_ms: ms }: Sending): Side 
 
 export function cameBackSide({ response, protocol }: Sending): Side | undefined {
   if (!response) return undefined;
-  const { status, head_ms: ms, headers, body } = response;
-  return { title: 'What came back', protocol, line: `Status ${status}`, ms, headers, body };
+  const { status, head_ms: ms, headers, body, trailers } = response;
+  return { trailers, title: 'What came back', protocol, line: `Status ${status}`, ms, headers, body };
 }
 
 /** The two sides that a browser knows by itself. */
