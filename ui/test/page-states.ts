@@ -61,6 +61,7 @@ const SETTINGS = [
   failing(/\/v1\/(?:self\/)?views$/, undefined, partOf('Saved views')),
   failing(/\/ui\/sessions/, textOf('Licences of the libraries'), partOf('Sessions')),
 ];
+const VIDEO_PRICES = missing(/\/v1\/videos\/models$/, 'Prices of videos');
 const PRICE_CHANGES = missing(/\/models\/price-changes/, 'Changes of prices');
 /** Asked of what is in a list, and of one key or tag. */
 const unpriced = (asked: RegExp) => missing(asked, 'Marks of unknown prices');
@@ -149,7 +150,11 @@ export const OPERATOR_PAGES = {
     filled: rowOf(/sandbox.echo/),
     empty: 'No model is like that',
     emptyPath: '/ui/models?find=no-such-model',
-    sources: [missing(/\/models\/statistics/, 'Times to the first byte and tokens per second'), PRICE_CHANGES],
+    sources: [
+      missing(/\/models\/statistics/, 'Times to the first byte and tokens per second'),
+      PRICE_CHANGES,
+      VIDEO_PRICES,
+    ],
   },
   Setup: {
     path: '/ui/setup',
@@ -214,7 +219,7 @@ export const HOLDER_PAGES: Record<string, PageStates> = {
   'Own playground': { ...OPERATOR_PAGES.Playground, sources: PLAYGROUND },
   'Own videos': OPERATOR_PAGES.Videos,
   'Own webhooks': OPERATOR_PAGES.Webhooks,
-  'Models for a key': { ...OPERATOR_PAGES.Models, sources: [PRICE_CHANGES] },
+  'Models for a key': { ...OPERATOR_PAGES.Models, sources: [PRICE_CHANGES, VIDEO_PRICES] },
   'Setup of a key': { ...OPERATOR_PAGES.Setup, sources: SETUP },
   'Own settings': { path: '/ui/settings', filled: rowOf(/key this one/), sources: SETTINGS },
 };
