@@ -48,7 +48,7 @@ export default defineConfig({
     chunkSizeWarningLimit: 1000,
     rolldownOptions: {
       output: {
-        chunkFileNames: ({ facadeModuleId }) => `assets/${pageOf(facadeModuleId) ?? '[name]'}-[hash].js`,
+        chunkFileNames: ({ facadeModuleId }) => `assets/${pageOf(facadeModuleId) ?? '[name]'}-[hash:7].js`,
         codeSplitting: {
           groups: [
             { name: 'react', test: /node_modules\/(react|react-dom|scheduler)\// },

@@ -5,8 +5,9 @@ import { readFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
 import { answerJson, KEY, startUpstream, type TestGateway, type TestUpstream } from '../../test/gateway/harness.ts';
-import { eventually } from '../../test/gateway/video-client.ts';
+import { eventually, videoClient } from '../../test/gateway/video-client.ts';
 import {
+  adminOf,
   ask,
   assertFits,
   assertSound,
@@ -27,6 +28,9 @@ const MODELS = `[
   { id: small, context_length: 8000, pricing: { prompt: "0.0000001", completion: "0.0000002" } },
   { id: large, context_length: 400000, pricing: { prompt: "0.000005", completion: "0.00002" }, input_modalities: [text, image], supported_parameters: [tools, reasoning] },
   { id: unknown } ]`;
+const FILMS = `[
+  { id: clips, video: { prices: { per-video-second: "0.1", per-video-second-1080p-audio: "0.25" } } },
+  { id: whole, video: { prices: { per-video: "0.5" } } } ]`;
 /** More than a page shows at once. */
 const MANY = 450;
 const manyModels = Array.from({ length: MANY }, (_, index) => `{ id: m${String(index).padStart(3, '0')} }`).join(', ');
@@ -40,6 +44,8 @@ before(async () => {
   yaml = `admin: { token: ${TOKEN}, port: 0 }
 providers:
   local: { type: openai-compatible, base_url: "${upstream.url}/v1", api_key: x, models: ${MODELS.replaceAll('\n', ' ')} }
+  priced: { type: openai-compatible, base_url: "${upstream.url}/v1", api_key: x, models: [{ id: all, pricing: { prompt: "0.000001", completion: "0.000002", audio: "0.000003", request: "0.02", web_search: "0.01" } }] }
+  films: { type: openai-compatible, base_url: "${upstream.url}/v1", api_key: x, models: ${FILMS.replaceAll('\n', ' ')} }
   many: { type: openai-compatible, base_url: "${upstream.url}/v1", api_key: x, models: [${manyModels}] }
 models: { house/quiet: { endpoints: [{ provider: local, model: large, data_policy: { zdr: true } }, { provider: local, model: small, priority: 1 }] } }
 aliases: { best: house/quiet }`;
@@ -113,6 +119,45 @@ test('operators see times of late and the last change of a price, in the list, i
     .waitFor();
   await holder.getByRole('columnheader', { name: 'Price changed' }).waitFor();
   assert.equal(await holder.getByRole('columnheader', { name: 'First byte' }).count(), 0);
+});
+
+test('a model has all its prices, each by its unit, the call of its operation, and leads to what was made with it', async () => {
+  const { id } = await videoClient(gateway).create({ model: 'sandbox/video', prompt: 'A paper boat' });
+  await eventually({}, async () => {
+    const { data } = await adminOf(gateway)('GET', '/models?id=sandbox/video');
+    return data[0].users.length > 0;
+  });
+  const visitor = await signInAsAdmin(browser, gateway);
+  const { page } = visitor;
+  await page.goto(`${gateway.url}/ui/models?find=films/`);
+  const row = (name: RegExp) => page.getByRole('region', { name: 'Models', exact: true }).getByRole('row', { name });
+  await row(/^films\/clips .* — — — from \$0\.10 a second /).waitFor();
+  await row(/^films\/whole .* — — — \$0\.50 a video /).waitFor();
+  await assertSound(visitor);
+  const panelOf = async (model: string) => {
+    await page.goto(`${gateway.url}/ui/models?open=${model}`);
+    return page.getByRole('dialog', { name: model });
+  };
+  const clips = await panelOf('films/clips');
+  await clips.getByText(/^Video\$0\.10 a second$/).waitFor();
+  await clips.getByText(/^Video in 1080p with audio\$0\.25 a second$/).waitFor();
+  await clips.getByText('/v1/videos').waitFor();
+  assert.equal(await clips.getByText(/million|unknown price|chat\/completions/).count(), 0);
+  await assertSound(visitor);
+  const others = await panelOf('priced/all');
+  await others.getByText(/^Audio input\$3\.00$/).waitFor();
+  await others.getByText(/^Request\$0\.02 a request$/).waitFor();
+  await others.getByText(/^Web search\$0\.01 a search$/).waitFor();
+  const embedding = await panelOf('sandbox/embed');
+  await embedding.getByText('/v1/embeddings').waitFor();
+
+  const video = await panelOf('sandbox/video');
+  const user = video.getByRole('row', { name: /^test / });
+  await user.getByTitle('Show these videos').first().waitFor();
+  await user.getByRole('link', { name: 'test' }).click();
+  await page.waitForURL(/\/videos\?.*key=/);
+  await page.getByRole('main').getByText('A paper boat').first().waitFor();
+  assert.ok(id);
 });
 
 /** Waits until these models are shown, and no others. */

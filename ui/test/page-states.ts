@@ -61,7 +61,10 @@ const SETTINGS = [
   failing(/\/v1\/(?:self\/)?views$/, undefined, partOf('Saved views')),
   failing(/\/ui\/sessions/, textOf('Licences of the libraries'), partOf('Sessions')),
 ];
+const VIDEO_PRICES = missing(/\/v1\/videos\/models$/, 'Prices of videos');
 const PRICE_CHANGES = missing(/\/models\/price-changes/, 'Changes of prices');
+/** Asked of what is in a list, and of one key or tag. */
+const unpriced = (asked: RegExp) => missing(asked, 'Marks of unknown prices');
 const VIDEO_SUMS = missing(/\/usage\?.*protocol=videos/, 'Sums of videos');
 
 /** With requests, a conversation, a tag, a video and a webhook of the key of the tests. */
@@ -89,8 +92,14 @@ export const OPERATOR_PAGES = {
     filled: rowOf(/test/),
     empty: 'No key is like that',
     emptyPath: '/ui/keys?find=no-such-key',
+    sources: [unpriced(/\/admin\/v1\/usage\?.*by=key/)],
   },
-  Tags: { path: '/ui/tags', filled: rowOf(/search/), empty: 'No key has a tag yet' },
+  Tags: {
+    path: '/ui/tags',
+    filled: rowOf(/search/),
+    empty: 'No key has a tag yet',
+    sources: [unpriced(/\/admin\/v1\/usage\?.*by=tag/)],
+  },
   Playground: {
     path: '/ui/playground',
     filled: (page) => page.getByRole('button', { name: 'Send' }),
@@ -141,7 +150,11 @@ export const OPERATOR_PAGES = {
     filled: rowOf(/sandbox.echo/),
     empty: 'No model is like that',
     emptyPath: '/ui/models?find=no-such-model',
-    sources: [missing(/\/models\/statistics/, 'Times to the first byte and tokens per second'), PRICE_CHANGES],
+    sources: [
+      missing(/\/models\/statistics/, 'Times to the first byte and tokens per second'),
+      PRICE_CHANGES,
+      VIDEO_PRICES,
+    ],
   },
   Setup: {
     path: '/ui/setup',
@@ -155,6 +168,22 @@ export const OPERATOR_PAGES = {
     sources: [...SETTINGS, failing(/\/v1\/audit/, textOf('Licences of the libraries'), partOf('Audit log'))],
   },
 } satisfies Record<string, PageStates>;
+
+const inPanel = (page: Page) => page.getByRole('dialog').getByRole('link', { name: 'Its requests' });
+
+/** With one of their list open. */
+export const PANELS: Record<string, PageStates> = {
+  'A key': {
+    path: '/ui/keys?open=config:test',
+    filled: inPanel,
+    sources: [unpriced(/\/admin\/v1\/usage\?.*by=model/)],
+  },
+  'A tag': {
+    path: '/ui/tags?open=team%3Dsearch',
+    filled: inPanel,
+    sources: [unpriced(/\/admin\/v1\/usage\?.*by=model/)],
+  },
+};
 
 /** Lists in which a filter leaves something, and nothing. */
 export const FILTERED_PAGES: Record<string, PageStates> = {
@@ -179,6 +208,7 @@ export const HOLDER_PAGES: Record<string, PageStates> = {
     empty: 'No requests in this time',
     sources: [
       VIDEO_SUMS,
+      unpriced(/\/self\/usage\?.*top_by=tokens/),
       failing(/\/self\/usage(?!.*protocol=videos)/, firstRowIn('Newest requests')),
       failing(/\/v1\/key$/, undefined, partOf('Limits')),
       failing(LIST, undefined, partOf('Newest requests')),
@@ -189,7 +219,7 @@ export const HOLDER_PAGES: Record<string, PageStates> = {
   'Own playground': { ...OPERATOR_PAGES.Playground, sources: PLAYGROUND },
   'Own videos': OPERATOR_PAGES.Videos,
   'Own webhooks': OPERATOR_PAGES.Webhooks,
-  'Models for a key': { ...OPERATOR_PAGES.Models, sources: [PRICE_CHANGES] },
+  'Models for a key': { ...OPERATOR_PAGES.Models, sources: [PRICE_CHANGES, VIDEO_PRICES] },
   'Setup of a key': { ...OPERATOR_PAGES.Setup, sources: SETUP },
   'Own settings': { path: '/ui/settings', filled: rowOf(/key this one/), sources: SETTINGS },
 };

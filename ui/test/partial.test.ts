@@ -18,7 +18,7 @@ import {
   TOKEN,
   type Visit,
 } from './browser.ts';
-import { HOLDER_PAGES, OPERATOR_PAGES, type PageStates } from './page-states.ts';
+import { HOLDER_PAGES, OPERATOR_PAGES, PANELS, type PageStates } from './page-states.ts';
 
 const YAML = `admin: { token: ${TOKEN}, port: 0 }
 callbacks: { secret: whsec_c2VjcmV0IG9mIHRoaXMgdGVzdCBmaWxlIG9ubHkhISE=, allow_cidrs: [127.0.0.1/32] }`;
@@ -36,7 +36,11 @@ for (const engine of ['SQLite', 'PostgreSQL'] as const) {
     let database: TestDatabase | undefined;
     before(async () => {
       database = engine === 'PostgreSQL' ? await providePostgres() : undefined;
-      gateway = await startGatewayWithPages(YAML, { clock: createVideoClock(), postgres: database?.url });
+      gateway = await startGatewayWithPages(YAML, {
+        clock: createVideoClock(),
+        keys: [`{ name: boats, key: ${KEY}-of-boats, tags: { team: search } }`],
+        postgres: database?.url,
+      });
       await ask(gateway, KEY, 'sandbox/echo', { 'x-session-id': 'paper-boats' });
       const videos = videoClient(gateway);
       const { id } = await videos.create({ prompt: 'A paper boat', callback_url: 'https://127.0.0.1:8443/hook' });
@@ -50,7 +54,7 @@ for (const engine of ['SQLite', 'PostgreSQL'] as const) {
     const isThorough = engine === 'SQLite';
 
     describe('a page of operators', () => {
-      partialStatesOf(OPERATOR_PAGES, () => signInAsAdmin(browser, gateway), isThorough);
+      partialStatesOf({ ...OPERATOR_PAGES, ...PANELS }, () => signInAsAdmin(browser, gateway), isThorough);
     });
     describe('a page of the holder of a key', () => {
       const narrow = { theme: 'dark', width: 360 } as const;

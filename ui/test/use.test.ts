@@ -138,7 +138,7 @@ for (const [index, theme] of THEMES.entries()) {
       .getByRole('cell')
       .nth(7)
       .textContent();
-    assert.equal(moneyOf((shown ?? '').replace('$', '')), costOf(today));
+    assert.equal(moneyOf(/^\$([\d.]+) ~ \+ unknown$/.exec(shown ?? '')?.[1] ?? shown ?? ''), costOf(today));
   });
 }
 
@@ -264,7 +264,7 @@ test('the time before is a line over the bars, and sums over time end with the t
   await page.getByRole('columnheader', { name: 'Before', exact: true }).waitFor({ state: 'detached' });
 });
 
-test('estimates and unknown prices are in the headline', async () => {
+test('estimates and unknown prices are in the headline, in lines and in the total', async () => {
   const { page } = await signInAsAdmin(browser, gateway, '/ui/use?top=20');
   const figure = (name: string) => page.locator('dl > div').filter({ has: page.getByText(name, { exact: true }) });
   await figure('Unknown price').getByText('1 model').waitFor();
@@ -276,7 +276,19 @@ test('estimates and unknown prices are in the headline', async () => {
     (await figure('Estimated').textContent()) ?? '',
     new RegExp(`^Estimated${share.toFixed(share < 10 ? 1 : 0)} %of cost, `),
   );
-  await page.getByRole('row', { name: /^local.m0 .* unknown / }).waitFor();
+  const estimated = 'Token counts of a part are estimates';
+  const marksOf = async (name: RegExp) => {
+    const row = page.getByRole('row', { name });
+    await row.waitFor();
+    return [await row.getByTitle(estimated).count(), await row.getByText('+ unknown').count()];
+  };
+  assert.deepEqual(await marksOf(/^local.m0 .* unknown /), [0, 0], 'nothing but unknown');
+  assert.deepEqual(await marksOf(/^local.m1 .* \$/), [0, 0]);
+  assert.deepEqual(await marksOf(/^local.m3 .* \$/), [1, 0]);
+  assert.deepEqual(await marksOf(/^Total .* \$/), [1, 1]);
+  await page.goto(`${gateway.url}/ui/use?by=protocol&second=model&top=20`);
+  assert.deepEqual(await marksOf(/^chat .* \$/), [1, 1]);
+  assert.deepEqual(await marksOf(/^local.m3 .* \$/), [1, 0], 'the second level');
 });
 
 async function namesOf(page: Page): Promise<string[]> {

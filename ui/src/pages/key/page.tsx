@@ -241,6 +241,7 @@ function LimitsOf({ facts }: { facts: KeyFacts }) {
   const unpriced = useUnpriced({});
   return (
     <div className="flex flex-col gap-4 p-4">
+      <Unanswered sources={[unpriced.source]} />
       <Budgets uses={budgetsOf(facts.effective)} spent={facts.spent} unpriced={unpriced.periods} filters={{}} />
       <dl className="grid grid-cols-[1fr_auto] gap-x-4 gap-y-1.5">
         {[...limitRows(facts.effective.limits), ...modelLimitRows(facts), ...permissionRows(facts)].map(

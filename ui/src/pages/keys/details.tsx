@@ -8,6 +8,7 @@ import { History } from '../../parts/history.tsx';
 import { limitRows, limitWords } from '../../parts/limits.ts';
 import { Time } from '../../parts/numbers.tsx';
 import { modelLimitRows, permissionRows } from '../../parts/permissions.ts';
+import { Unanswered } from '../../parts/unanswered.tsx';
 import { UnknownCosts } from '../../parts/unknown-costs.tsx';
 import { useSession } from '../../session.ts';
 import { useUnpriced } from '../../unpriced.ts';
@@ -46,6 +47,7 @@ export function KeyDetails({ view }: { view: KeyView }) {
         </Link>
       </div>
       {isAdmin && view.origin === 'store' && view.state !== 'revoked' && <KeyActions view={view} />}
+      <Unanswered sources={[unpriced.source]} />
       <section>
         <h2 className="mb-2">Budgets</h2>
         <Budgets

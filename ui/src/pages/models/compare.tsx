@@ -5,6 +5,7 @@ import type { ReactNode } from 'react';
 import { formatCount, PerMillion, Time } from '../../parts/numbers.tsx';
 import { TableScroll } from '../../parts/table-scroll.tsx';
 import { firstByteText, type ModelFigures, throughputText } from './figures.tsx';
+import { isVideoModel, useVideoPrices, VideoPrice } from './prices.tsx';
 import { isKnown, type Model } from './query.ts';
 
 interface Line {
@@ -17,7 +18,8 @@ interface Line {
 const yesNo = (name: string) => (model: Model) => (model.supported_parameters.includes(name) ? 'yes' : 'no');
 const price = (name: string) => ({
   key: (model: Model) => String(model.pricing[name]),
-  show: (model: Model) => (model.pricing[name] === undefined ? '—' : <PerMillion perToken={model.pricing[name]} />),
+  show: (model: Model) =>
+    model.pricing[name] === undefined || isVideoModel(model) ? '—' : <PerMillion perToken={model.pricing[name]} />,
 });
 
 const LINES: Line[] = [
@@ -63,7 +65,13 @@ interface CompareProps {
 }
 
 export function Compare({ models, figures, onRemove, onClear }: CompareProps) {
-  const lines = figures ? [...LINES, ...figureLines(figures)] : LINES;
+  const { videoPricesOf } = useVideoPrices();
+  const ofVideos: Line = {
+    label: 'Video',
+    key: ({ id }) => JSON.stringify(videoPricesOf(id)),
+    show: (model) => (isVideoModel(model) ? <VideoPrice prices={videoPricesOf(model.id)} /> : '—'),
+  };
+  const lines = [...(models.some(isVideoModel) ? [ofVideos] : []), ...LINES, ...(figures ? figureLines(figures) : [])];
   return (
     <section aria-label="Comparison" className="border-b bg-page">
       <div className="flex items-center justify-between px-4 pt-2">

@@ -1,15 +1,19 @@
 /** One model in all details. */
 
-import { snippetOf } from '../../first-model.ts';
 import { Code } from '../../parts/code.tsx';
-import { formatCount, PerMillion } from '../../parts/numbers.tsx';
+import { formatCount } from '../../parts/numbers.tsx';
 import { useSession } from '../../session.ts';
-import { LastPriceChange, PRICES } from './figures.tsx';
+import { LastPriceChange } from './figures.tsx';
 import { Operation } from './operation.tsx';
+import { isVideoModel, Price, pricesOf, type ShownPrice, useVideoPrices } from './prices.tsx';
 import { isKnown, type Model } from './query.ts';
+import { callOf } from './try-it.ts';
 
 export function ModelDetails({ model }: { model: Model }) {
   const { clientsUrl, isOperator } = useSession();
+  const prices = [...useVideoPrices().videoPricesOf(model.id), ...pricesOf(model)];
+  const ofTokens = prices.filter(({ unit }) => unit === undefined);
+  const ofOthers = prices.filter(({ unit }) => unit !== undefined);
   const { context_length: context, top_provider: top, architecture } = model;
   const rows: [string, string][] = [
     ['Takes', architecture.input_modalities.join(', ')],
@@ -32,20 +36,21 @@ export function ModelDetails({ model }: { model: Model }) {
         ))}
       </dl>
       <div>
-        <h2 className="mb-1.5">Price of a million tokens</h2>
-        <dl className="grid grid-cols-[auto_1fr] gap-x-6 gap-y-1.5">
-          {PRICES.filter(([name]) => model.pricing[name] !== undefined).map(([name, label]) => (
-            <div key={name} className="contents">
-              <dt className="text-dim">{label}</dt>
-              <dd>
-                <PerMillion perToken={model.pricing[name]} />
-              </dd>
-            </div>
-          ))}
-        </dl>
+        {ofTokens.length > 0 && <Prices title="Price of a million tokens" prices={ofTokens} />}
+        {ofOthers.length > 0 && (
+          <div className={ofTokens.length > 0 ? 'mt-5' : undefined}>
+            <Prices title={isVideoModel(model) ? 'Price of videos' : 'Other prices'} prices={ofOthers} />
+          </div>
+        )}
+        {prices.length === 0 && (
+          <>
+            <h2 className="mb-1.5">Price</h2>
+            <p className="text-dim">unknown</p>
+          </>
+        )}
         <LastPriceChange id={model.id} />
       </div>
-      {isOperator && <Operation id={model.id} />}
+      {isOperator && <Operation id={model.id} isVideo={isVideoModel(model)} />}
       <div>
         <h2 className="mb-1.5">Parameters</h2>
         <ul className="flex flex-wrap gap-1.5">
@@ -59,12 +64,28 @@ export function ModelDetails({ model }: { model: Model }) {
       <div>
         <h2 className="mb-1.5">Try it</h2>
         <div className="rounded-lg border">
-          <Code
-            text={snippetOf('curl', { origin: clientsUrl, model: model.id, key: '$POLYGATE_KEY' })}
-            language="shell"
-          />
+          <Code text={callOf(model, clientsUrl)} language="shell" />
         </div>
       </div>
     </div>
+  );
+}
+
+function Prices({ title, prices }: { title: string; prices: readonly ShownPrice[] }) {
+  return (
+    <>
+      <h2 className="mb-1.5">{title}</h2>
+      <dl className="grid grid-cols-[auto_1fr] gap-x-6 gap-y-1.5">
+        {prices.map(({ name, label, usd, unit }) => (
+          <div key={name} className="contents">
+            <dt className="text-dim">{label}</dt>
+            <dd>
+              <Price usd={usd} unit={unit} />
+              {unit && ` a ${unit}`}
+            </dd>
+          </div>
+        ))}
+      </dl>
+    </>
   );
 }

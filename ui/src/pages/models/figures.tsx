@@ -1,19 +1,11 @@
 /** What the gateway knows of a model by itself: when its price changed, and for operators its times of late. */
 
 import { useQuery } from '@tanstack/react-query';
-import { formatCount, PerMillion, Time } from '../../parts/numbers.tsx';
+import { formatCount, Time } from '../../parts/numbers.tsx';
 import type { Source } from '../../parts/unanswered.tsx';
 import { useSession } from '../../session.ts';
+import { PRICES, Price } from './prices.tsx';
 import { type ModelStatistics, modelStatistics, type PriceChange, priceChanges } from './query.ts';
-
-/** Names of the prices that are for a token. */
-export const PRICES: [name: string, label: string][] = [
-  ['prompt', 'Input'],
-  ['input_cache_read', 'Cached input'],
-  ['input_cache_write', 'Written to the cache'],
-  ['completion', 'Output'],
-  ['internal_reasoning', 'Reasoning'],
-];
 
 export interface ModelFigures {
   /** Whether times may be seen: they are made of what all keys ask for. */
@@ -66,17 +58,17 @@ export function LastPriceChange({ id }: { id: string }) {
     );
   }
   const { before, after, changed_at: at } = change;
-  const changed = PRICES.filter(([name]) => before.pricing[name] !== after.pricing[name]);
+  const changed = PRICES.filter(({ name }) => before.pricing[name] !== after.pricing[name]);
   return (
     <p className="mt-2 text-dim">
       Changed <Time at={at} />
       {changed.length > 0 ? ': ' : ', in other prices than these.'}
-      {changed.map(([name, label], index) => (
+      {changed.map(({ name, label, unit }, index) => (
         <span key={name}>
           {index > 0 && ', '}
-          {label.toLowerCase()} <PerMillion perToken={before.pricing[name]} /> →{' '}
+          {label.toLowerCase()} <Price usd={before.pricing[name]} unit={unit} /> →{' '}
           <span className="text-ink">
-            <PerMillion perToken={after.pricing[name]} />
+            <Price usd={after.pricing[name]} unit={unit} />
           </span>
         </span>
       ))}

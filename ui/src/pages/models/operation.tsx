@@ -11,12 +11,13 @@ import { UTC } from '../../spans.ts';
 import { firstByteText, throughputText } from './figures.tsx';
 import { type ConfiguredLine, type ModelDetail, modelDetail } from './query.ts';
 
-export function Operation({ id }: { id: string }) {
+/** Videos have a list of their own. */
+export function Operation({ id, isVideo }: { id: string; isVideo: boolean }) {
   const asked = useQuery(modelDetail(id));
-  return <Loaded asked={asked}>{(detail) => (detail ? <Parts detail={detail} /> : null)}</Loaded>;
+  return <Loaded asked={asked}>{(detail) => (detail ? <Parts detail={detail} isVideo={isVideo} /> : null)}</Loaded>;
 }
 
-function Parts({ detail }: { detail: ModelDetail }) {
+function Parts({ detail, isVideo }: { detail: ModelDetail; isVideo: boolean }) {
   const { endpoints, aliases, configured, users, users_total: count, users_from: from, users_to: to } = detail;
   const span = { from: new Date(from), to: new Date(to), zone: UTC };
   /** Several endpoints have no filter in common. */
@@ -80,7 +81,7 @@ function Parts({ detail }: { detail: ModelDetail }) {
               <tr key={key}>
                 <td>
                   <Link
-                    to="/requests"
+                    to={isVideo ? '/videos' : '/requests'}
                     search={{ key, range: '30d', model }}
                     className="text-accent underline-offset-4 hover:underline"
                   >
@@ -88,12 +89,20 @@ function Parts({ detail }: { detail: ModelDetail }) {
                   </Link>
                 </td>
                 <td className="number">
-                  <RequestsLink span={span} filters={model === undefined ? undefined : { key, model }}>
+                  <RequestsLink
+                    span={span}
+                    videos={isVideo ? 'all' : 'none'}
+                    filters={model === undefined ? undefined : { key, model }}
+                  >
                     {formatCount(requests)}
                   </RequestsLink>
                 </td>
                 <td className="number">
-                  <RequestsLink span={span} filters={model === undefined ? undefined : { key, model }}>
+                  <RequestsLink
+                    span={span}
+                    videos={isVideo ? 'all' : 'none'}
+                    filters={model === undefined ? undefined : { key, model }}
+                  >
                     <Money usd={cost} />
                   </RequestsLink>
                 </td>

@@ -15,6 +15,7 @@ import { ModelDetails } from './details.tsx';
 import { type ModelFigures, useModelFigures } from './figures.tsx';
 import { FilterBar } from './filter-bar.tsx';
 import { type ModelFilters, matching } from './filters.ts';
+import { useVideoPrices } from './prices.tsx';
 import { keepingNothing, type Model, modelList, providerOf } from './query.ts';
 import { columnsOf, MAX_COMPARED, ModelTable } from './rows.tsx';
 import { TimesKnownHere } from './times-known-here.tsx';
@@ -29,7 +30,8 @@ export function ModelsPage() {
       title="Models"
       about={
         <>
-          Every model that this gateway offers. Prices are USD for a million tokens. {isOperator && <TimesKnownHere />}
+          Every model that this gateway offers. Prices are USD for a million tokens, or of videos.{' '}
+          {isOperator && <TimesKnownHere />}
         </>
       }
     >
@@ -45,6 +47,8 @@ function Catalog({ all }: { all: Model[] }) {
   const navigate = route.useNavigate();
   const { isOperator } = useSession();
   const figures = useModelFigures();
+  const { videoPricesOf, source } = useVideoPrices();
+  const sources = [...(figures?.sources ?? []), source];
   const wanted = useDeferredValue(filters);
   const nothing = useQuery({ ...keepingNothing, enabled: isOperator && filters.zdr === true });
   const compared = compare.split(',').filter((id) => all.some((model) => model.id === id));
@@ -77,9 +81,9 @@ function Catalog({ all }: { all: Model[] }) {
         }
         onChange={change}
       />
-      {figures?.sources.some(({ asked }) => asked.error) && (
+      {sources.some(({ asked }) => asked.error) && (
         <div className="border-b p-3">
-          <Unanswered sources={figures.sources} />
+          <Unanswered sources={sources} />
         </div>
       )}
       {nothing.error && (
@@ -105,6 +109,7 @@ function Catalog({ all }: { all: Model[] }) {
         <ModelTable
           models={found}
           figures={figures}
+          videoPricesOf={videoPricesOf}
           open={open}
           compared={compared}
           onOpen={(id) => change({ open: id })}

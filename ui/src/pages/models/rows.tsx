@@ -8,6 +8,7 @@ import { useRowsInView } from '../../parts/rows-in-view.ts';
 import { type Column, numbers, Table } from '../../parts/table.tsx';
 import { useListKeys } from '../../parts/use-list-keys.ts';
 import { firstByteText, type ModelFigures, throughputText } from './figures.tsx';
+import { isVideoModel, type ShownPrice, VideoPrice } from './prices.tsx';
 import { isKnown, type Model } from './query.ts';
 
 export const MAX_COMPARED = 4;
@@ -26,13 +27,14 @@ export function columnsOf(figures: ModelFigures | undefined): Column[] {
 interface ModelTableProps {
   models: readonly Model[];
   figures: ModelFigures | undefined;
+  videoPricesOf(id: string): readonly ShownPrice[];
   open: string | undefined;
   compared: readonly string[];
   onOpen(id: string): void;
   onCompare(id: string): void;
 }
 
-export function ModelTable({ models, figures, open, compared, onOpen, onCompare }: ModelTableProps) {
+export function ModelTable({ models, figures, videoPricesOf, open, compared, onOpen, onCompare }: ModelTableProps) {
   const ids = useMemo(() => models.map(({ id }) => id), [models]);
   const { body, first, end, above, below, show } = useRowsInView(models.length);
   const rowProps = useListKeys(ids, { open, onOpen, onAbsent: show });
@@ -50,9 +52,7 @@ export function ModelTable({ models, figures, open, compared, onOpen, onCompare 
           </td>
           <td className="text-dim">{model.architecture.input_modalities.join(', ')}</td>
           <td className="number">{isKnown(model.context_length) ? formatShort(model.context_length) : '—'}</td>
-          <td className="number">
-            <PerMillion perToken={model.pricing.prompt} />
-          </td>
+          <td className="number">{isVideoModel(model) ? '—' : <PerMillion perToken={model.pricing.prompt} />}</td>
           <td className="number text-dim">
             {model.pricing.input_cache_read === undefined ? (
               '—'
@@ -61,7 +61,11 @@ export function ModelTable({ models, figures, open, compared, onOpen, onCompare 
             )}
           </td>
           <td className="number">
-            <PerMillion perToken={model.pricing.completion} />
+            {isVideoModel(model) ? (
+              <VideoPrice prices={videoPricesOf(model.id)} />
+            ) : (
+              <PerMillion perToken={model.pricing.completion} />
+            )}
           </td>
           {figures && <FigureCells figures={figures} id={model.id} />}
           <td className="number">

@@ -12,6 +12,7 @@ import { limitRows } from '../../parts/limits.ts';
 import { formatCount } from '../../parts/numbers.tsx';
 import { SameAs } from '../../parts/same-as.tsx';
 import { ErrorNotice, Loaded } from '../../parts/states.tsx';
+import { Unanswered } from '../../parts/unanswered.tsx';
 import { UnknownCosts } from '../../parts/unknown-costs.tsx';
 import { useSession } from '../../session.ts';
 import { quoted } from '../../shell.ts';
@@ -46,6 +47,7 @@ function Details({ view }: { view: TagView }) {
         <p className="text-dim">Its limits and budgets stand in the configuration and are changed there.</p>
       )}
       {isAdmin && origin !== 'configuration' && <Actions view={view} />}
+      <Unanswered sources={[unpriced.source]} />
       <section>
         <h2 className="mb-2">Budgets</h2>
         <Budgets uses={budgetsOf(view)} spent={view.spent} unpriced={unpriced.periods} filters={{ tag }} />
