@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { Browser } from 'playwright-core';
 import type { TestGateway } from '../../test/gateway/harness.ts';
+import { eventually } from '../../test/gateway/video-client.ts';
 import { adminOf, assertFits, assertSound, openBrowser, signInAsAdmin, startGatewayForOperators } from './browser.ts';
 
 let browser: Browser;
@@ -35,7 +36,7 @@ for (const [theme, width] of [
       .getByText(/surfaces.*chat/)
       .first()
       .waitFor();
-    assert.equal(await field('Surfaces').getAttribute('aria-invalid'), 'true');
+    await eventually({}, async () => (await field('Surfaces').getAttribute('aria-invalid')) === 'true');
     await field('Surfaces').fill('chat, videos');
     await field('Addresses').fill('10.0.0.0/99');
     await create.click();

@@ -12,6 +12,7 @@ import {
   type TestGateway,
   type TestUpstream,
 } from '../../test/gateway/harness.ts';
+import { eventually } from '../../test/gateway/video-client.ts';
 import {
   adminOf,
   assertSound,
@@ -238,7 +239,7 @@ test('the list marks an answer of the second endpoint, and finds what was transl
   await page.waitForURL(/upstream_protocol=chat/);
   await page.getByRole('button', { name: 'upstream_protocol: chat' }).waitFor();
   const rows = page.getByRole('region', { name: 'Requests' }).getByRole('row');
-  await page.waitForFunction('document.querySelectorAll("tr[aria-rowindex]").length === 1');
+  await eventually(gateway, async () => (await page.locator('tr[aria-rowindex]').count()) === 1);
   assert.match(await rows.last().innerText(), /msg → chat/);
   await assertSound(visitor);
 });

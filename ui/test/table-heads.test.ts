@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
 import { KEY, type TestGateway } from '../../test/gateway/harness.ts';
+import { eventually } from '../../test/gateway/video-client.ts';
 import { adminOf, ask, assertSound, openBrowser, signInAsAdmin, startGatewayForOperators } from './browser.ts';
 
 const WIDE = 1280;
@@ -105,6 +106,9 @@ test('the head of a table that scrolls to the side goes along with its columns, 
   await page.evaluate("document.querySelector('[aria-label=Requests][tabindex]').focus({ preventScroll: true })");
   const before = await region.getByRole('columnheader').nth(2).boundingBox();
   await page.keyboard.press('ArrowRight');
+  const isMoved = async () =>
+    ((await region.getByRole('columnheader').nth(2).boundingBox())?.x ?? 0) < (before?.x ?? 0);
+  await eventually({}, isMoved);
   await settle(page);
   const [head, cell] = await Promise.all([
     region.getByRole('columnheader').nth(2).boundingBox(),
