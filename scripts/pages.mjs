@@ -96,10 +96,18 @@ function sourceFiles() {
   return paths.map((path) => path.slice(uiFolder.length + 1)).toSorted();
 }
 
-/** Anybody may open the page, so it does not tell where the clone is. */
+/** Anybody may open the page, so the text has no folders of the machine and no hosts. */
+export function publicProblem(message) {
+  return message
+    .replaceAll(root, '')
+    .replaceAll(/\b[a-z]+:\/\/[^\s/]+/gi, '…')
+    .replaceAll(/(?<![\w.…])\/(?:[\w.@-]+\/)+/g, '…/')
+    .slice(0, MAX_PROBLEM_CHARACTERS);
+}
+
 function writeProblem(message) {
   mkdirSync(dirname(PROBLEM_FILE), { recursive: true });
-  writeFileSync(PROBLEM_FILE, message.replaceAll(root, '').slice(0, MAX_PROBLEM_CHARACTERS));
+  writeFileSync(PROBLEM_FILE, publicProblem(message));
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {

@@ -12,8 +12,7 @@ export const FIRST_BOUND_MS = 25;
 const COUNTS = 2 * TIME_BUCKETS;
 /** A time that is in the last bucket in any case, so that its quotient has 32 bits. */
 const MAX_MS = 1e9;
-/** Of the records of video tasks, which are no requests. */
-/** Protocol of records of video tasks. */
+/** Protocol of the records of video tasks, which are no requests. */
 export const VIDEOS = 'videos';
 
 export type TimedRow = Pick<UsageRow, 'protocol_in' | 'first_byte_ms' | 'total_ms'>;

@@ -1,4 +1,7 @@
-/** What the pages of the dashboard are built from: also files outside of their folder, wherever they are built. */
+/**
+ * The build of the pages of the dashboard: it is of files outside of their folder too, wherever they are built, and of one that
+ * failed nothing is told about the machine.
+ */
 
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -38,4 +41,16 @@ test('the image is built with each of these files', () => {
     (path) => !sources.some((place) => path === place || path.startsWith(`${place}/`)),
   );
   assert.deepEqual(missing, []);
+});
+
+test('why a build failed is told without folders of the machine and hosts', async () => {
+  // @ts-expect-error A script without types.
+  const { publicProblem } = await import('../../scripts/pages.mjs');
+  const text = `npm ci failed in ${root}/ui: GET https://packages.internal:4873/react/-/react-19.tgz, see /home/ana/.npm/_logs/1.log`;
+  assert.equal(publicProblem(text), 'npm ci failed in ui: GET …/react/-/react-19.tgz, see …/1.log');
+  assert.equal(
+    publicProblem(`${root}/ui/src/main.tsx:3:1 Expected ";" in "import a from './b/c.ts'"`),
+    `ui/src/main.tsx:3:1 Expected ";" in "import a from './b/c.ts'"`,
+  );
+  assert.equal(publicProblem('x'.repeat(5000)).length, 2000);
 });

@@ -64,11 +64,11 @@ export const countDeliveries = scanning<Omit<DeliverySearch, 'limit' | 'depth' |
     totalOf(await readLightRows(transaction, { ...search, depth: TOTAL_DEPTH + 1 }), (row) => matches(row, search)),
 );
 
-/** In the order of an index, and without what is long. */
-async function readLightRows(
-  transaction: Transaction,
-  { depth, after, owner, outcome, ...span }: Omit<DeliverySearch, 'limit'>,
-): Promise<Row[]> {
+/** Conditions and values of the newest `depth` webhooks of an owner in a span. */
+function whereOf(
+  depth: number,
+  { owner, ...span }: CreatedBetween & { owner?: string },
+): { conditions: string[]; values: Row } {
   const conditions = ['TRUE'];
   const values: Row = { depth };
   if (owner !== undefined) {
@@ -76,6 +76,15 @@ async function readLightRows(
     values.owner = owner;
   }
   addCreatedBetween(conditions, values, span);
+  return { conditions, values };
+}
+
+/** In the order of an index, and without what is long. */
+async function readLightRows(
+  transaction: Transaction,
+  { depth, after, outcome, ...scope }: Omit<DeliverySearch, 'limit'>,
+): Promise<Row[]> {
+  const { conditions, values } = whereOf(depth, scope);
   if (after) {
     conditions.push('(created_at, id) < (:createdAt, :after)');
     values.createdAt = after.createdAt;
@@ -134,14 +143,8 @@ export interface ReceiverFigures {
 export const receiverFigures = scanning<
   CreatedBetween & { owner?: string; depth: number },
   { receivers: ReceiverFigures[]; isComplete: boolean }
->('state', async (transaction, { owner, depth, ...span }) => {
-  const conditions = ['TRUE'];
-  const values: Row = { depth };
-  if (owner !== undefined) {
-    conditions.push('owner = :owner');
-    values.owner = owner;
-  }
-  addCreatedBetween(conditions, values, span);
+>('state', async (transaction, { depth, ...scope }) => {
+  const { conditions, values } = whereOf(depth, scope);
   const rows = await transaction.all(
     `SELECT url, state, attempts, created_at, settled_at FROM delivery WHERE ${conditions.join(' AND ')}
      ORDER BY created_at DESC, id DESC LIMIT :depth`,

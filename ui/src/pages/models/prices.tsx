@@ -6,7 +6,7 @@ import { Money, PerMillion } from '../../parts/numbers.tsx';
 import type { Source } from '../../parts/unanswered.tsx';
 import type { Model } from './query.ts';
 
-/** Of what a price is, empty where it is not known; without it of a token, which is shown as that of a million. */
+/** What one price pays for, other than a token; empty where that is not known. Prices of tokens are shown for a million. */
 export type Unit = 'request' | 'search' | 'second' | 'video' | '';
 
 export interface NamedPrice {
@@ -76,7 +76,7 @@ function videoPriceOf(name: string): NamedPrice {
 export const isVideoModel = ({ architecture: { output_modalities: outputs } }: Pick<Model, 'architecture'>): boolean =>
   outputs.length > 0 && outputs.every((kind) => kind === 'video');
 
-/** Those in `pricing`. Zeros of a video model's tokens only fill places. */
+/** The prices in `pricing`, without the token prices of 0 that every video model has there. */
 export function pricesOf(model: Model): ShownPrice[] {
   const isVideo = isVideoModel(model);
   return PRICES.flatMap((price) => {

@@ -1,6 +1,6 @@
 /** A call of a model, by what it gives. */
 
-import { snippetOf } from '../../snippets.ts';
+import { snippetOf } from '../../first-model.ts';
 import { isVideoModel } from './prices.tsx';
 import type { Model } from './query.ts';
 
