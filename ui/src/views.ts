@@ -48,7 +48,8 @@ export function useViews() {
     /** One of the same name and page is replaced. Throws `ApiError`. */
     async save(view: LocalView): Promise<void> {
       if (isViewer) return saveLocalView(view);
-      const known = kept?.find((other) => isSame(other, view));
+      // The list may still be on its way.
+      const known = (await queries.ensureQueryData(savedViews(isOperator))).find((other) => isSame(other, view));
       try {
         await put(isOperator, { ...view, id: known?.id ?? newId() });
       } catch (error) {

@@ -9,6 +9,7 @@ import type { Browser, Page } from 'playwright-core';
 import type { Json } from '../../src/core/json/json.ts';
 import { KEY, type TestGateway } from '../../test/gateway/harness.ts';
 import { eventually } from '../../test/gateway/video-client.ts';
+import { interceptAnswers } from './answers.ts';
 import {
   assertSound,
   openBrowser,
@@ -92,6 +93,20 @@ function storeInBrowser(page: Page, stored: Json): Promise<unknown> {
 
 const storedInBrowser = async (page: Page): Promise<Json> =>
   JSON.parse(await page.evaluate<string>(`localStorage.getItem('polygate-views') ?? '[]'`));
+
+test('a view is saved while the list of views is on its way, and replaces the one of its name', async () => {
+  const { page } = await signInAsAdmin(browser, gateway, '/ui/requests?status=failed');
+  await save(page, 'Of interest');
+  const list = await interceptAnswers(page, /\/v1\/views$/);
+  list.hold();
+  await page.goto(`${gateway.url}/ui/requests?status=completed`);
+  await openViews(page);
+  await dialogOf(page).getByLabel('Name of what is shown now').fill('Of interest');
+  await page.keyboard.press('Enter');
+  await list.pass();
+  await eventually(gateway, async () => /status=completed/.test((await views('GET'))[0].address));
+  assert.equal((await views('GET')).length, 1);
+});
 
 test('an operator finds a view in another browser, a viewer too, and the holder of a key does not', async () => {
   const first = await signInAsAdmin(browser, gateway, '/ui/requests?status=failed');

@@ -85,11 +85,7 @@ export function SavedViews({ path, onOpen }: SavedViewsProps) {
                 data-autofocus
               />
             </div>
-            <button
-              type="submit"
-              className="button button-primary"
-              disabled={name.trim() === '' || saving.isPending || asked.isPending}
-            >
+            <button type="submit" className="button button-primary" disabled={name.trim() === '' || saving.isPending}>
               Save
             </button>
           </form>

@@ -89,7 +89,8 @@ export function Loaded<Data>({ asked, loading = <LoadingRows />, children }: Loa
         <ErrorNotice error={error} onRetry={() => void refetch()} />
         <p className="mt-2 text-warn">Shown is what was there at {time}.</p>
       </div>
-      <div className="opacity-60">{children(data)}</div>
+      {/* Not faded: it must stay readable. */}
+      <div className="grayscale">{children(data)}</div>
     </>
   );
 }
