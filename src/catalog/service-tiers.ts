@@ -7,8 +7,8 @@ import type { PricedModel } from './max-cost.ts';
 
 /** Names of the standard tier; `auto` is the one that the provider chooses. */
 const STANDARD = new Set(['standard', 'default', 'auto', 'on_demand', 'standard_only', 'unspecified']);
-/** Tiers that are sold as cheaper ones: they never cost more than the standard one. */
-const CHEAPER = new Set(['flex', 'batch']);
+/** Tiers that cost no more than the standard one: cheaper ones, and capacity that was bought in advance. */
+const NOT_DEARER = new Set(['flex', 'batch', 'provisioned', 'reserved']);
 /** Prices that are the same in all tiers: they are not of tokens. */
 const UNIT_PRICES = new Set(['request', 'web_search']);
 
@@ -16,7 +16,7 @@ type TieredModel = Prices & Pick<CatalogModel, 'serviceTiers'>;
 
 /** Whether the prices of a tier are not those of the standard one. */
 export function isOtherTier(tier: string | undefined): tier is string {
-  return tier !== undefined && !STANDARD.has(tier);
+  return Boolean(tier) && !STANDARD.has(tier as string);
 }
 
 /** Whether the prices of a tier are known, and not assumed. */
@@ -25,14 +25,14 @@ export function hasTierPrices(model: TieredModel, tier: string): boolean {
 }
 
 /**
- * Prices of a tier. Without known ones these are the standard ones for a tier that is sold as a cheaper one, and the
+ * Prices of a tier. Without known ones these are the standard ones for a tier that is known to cost no more, and the
  * highest of the model for any other: what is charged is not less than what the provider bills.
  */
 export function pricesInTier(model: TieredModel, tier: string | undefined): Prices {
   if (!isOtherTier(tier)) return model;
   const named = tierNamed(model, tier);
   if (named) return pricesOf(model, named);
-  return CHEAPER.has(tier) ? model : highestPrices(model);
+  return NOT_DEARER.has(tier) ? model : highestPrices(model);
 }
 
 /** What a request that asks for a tier may cost: a provider that cannot serve the tier serves the standard one. */
@@ -52,14 +52,12 @@ function tierNamed({ serviceTiers }: TieredModel, tier: string): ServiceTier | u
 
 function highestPrices(model: TieredModel): Prices {
   const known = Object.values(model.serviceTiers ?? {}).map((tier) => pricesOf(model, tier));
-  return known.reduce<Prices>(
-    (highest, prices) => (outputPrice(prices) > outputPrice(highest) ? prices : highest),
-    model,
-  );
+  return known.reduce<Prices>((highest, prices) => (sumOf(prices) > sumOf(highest) ? prices : highest), model);
 }
 
-function outputPrice({ pricing }: Prices): number {
-  return Number(pricing.completion ?? pricing.prompt ?? 0);
+/** Of a token in and one out, to compare. */
+function sumOf({ pricing: { prompt = '0', completion = '0' } }: Prices): number {
+  return Number(prompt) + Number(completion);
 }
 
 function pricesOf(model: TieredModel, tier: ServiceTier): Prices {

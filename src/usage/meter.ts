@@ -182,13 +182,13 @@ const MAX_TRACE_CHARACTERS = 4096;
 const MAX_TIER_CHARACTERS = 40;
 const UNUSUAL_IN_TIERS = /[^\w.-]/g;
 
-/** Service tier of a response: the reported one, else the one that was asked for. */
+/** Service tier of a response: the reported one, else the one that was asked for. Some servers report an empty one. */
 function tierOf(
   { request }: UsageMeterOptions,
   { tier: optional }: ServingEndpoint,
   { tier }: Partial<Usage>,
 ): string | undefined {
-  if (tier !== undefined && tier !== 'auto') return tier;
+  if (tier && tier !== 'auto') return tier;
   return isOtherTier(optional) ? optional : request.tier;
 }
 

@@ -65,7 +65,7 @@ test('long prompts have the factor too, searches have none', () => {
 
 test('the standard tier, by all its names, is the model itself', () => {
   const model = modelOf('openai/gpt-5');
-  for (const tier of [undefined, 'auto', 'default', 'standard', 'on_demand', 'standard_only'])
+  for (const tier of [undefined, '', 'auto', 'default', 'standard', 'on_demand', 'standard_only'])
     assert.equal(pricesInTier(model, tier), model, tier);
   assert.deepEqual(possiblePrices(model, undefined), [model]);
 });
@@ -74,11 +74,17 @@ test('fast is priority, where there is nothing faster', () => {
   assert.deepEqual(costs(modelOf('openai/gpt-5'), 'fast'), costs(modelOf('openai/gpt-5'), 'priority'));
 });
 
-test('a tier whose prices are not known costs the highest ones, one sold as cheaper the standard ones', () => {
+test('a tier whose prices are not known costs the highest ones, one that is no dearer the standard ones', () => {
   const model = modelOf('xai/grok-4.6');
   assert.ok(hasTierPrices(model, 'priority') && !hasTierPrices(model, 'warp') && !hasTierPrices(model, 'toString'));
   assert.deepEqual(costs(model, 'warp'), costs(model, 'priority'));
-  assert.deepEqual(pricesInTier(model, 'flex'), model);
+  for (const tier of ['flex', 'provisioned']) assert.equal(pricesInTier(model, tier), model);
+  const free = customModel('local', {
+    id: 'm',
+    pricing: { prompt: '0.000001', completion: '0' },
+    serviceTiers: { priority: { pricing: { prompt: '0.000002', completion: '0' } } },
+  });
+  assert.deepEqual(costs(free, 'warp'), ['2', '0', '2'], 'by the input too');
   const local = customModel('local', { id: 'm', pricing: { prompt: '1' } });
   assert.equal(pricesInTier(local, 'priority'), local);
 });

@@ -30,7 +30,7 @@ let gateway: TestGateway;
 
 /** 100 tokens in and 10 out, in the tier that the question names, `served:priority`; the text of a stream or a body. */
 function answerTo({ path, bytes, body }: UpstreamCall): string | Json {
-  const [, tier] = /served:(\w+)/.exec(bytes.toString()) ?? [];
+  const [, tier] = /served:(\w*)/.exec(bytes.toString()) ?? [];
   const stream = path.includes('stream') || body.stream === true;
   const protocol = protocolOf(path);
   const wire = WIRES[protocol];
@@ -38,7 +38,7 @@ function answerTo({ path, bytes, body }: UpstreamCall): string | Json {
     case 'chat': {
       const cost = path.startsWith('/bills') && { cost: 0.42 };
       const usage = { prompt_tokens: 100, completion_tokens: 10, total_tokens: 110, ...cost };
-      const counted = { usage, ...(tier && { service_tier: tier }) };
+      const counted = { usage, ...(tier !== undefined && { service_tier: tier }) };
       const chunk = {
         id: 'chatcmpl-1',
         object: 'chat.completion.chunk',
@@ -122,7 +122,11 @@ interface Asking {
 }
 
 async function ask({ client, model, served, more, stream = false, key = KEY }: Asking): Promise<Response> {
-  const { path, headers, body } = requestOf(client, { model, text: served ? `served:${served}` : 'Hi', stream });
+  const { path, headers, body } = requestOf(client, {
+    model,
+    text: served === undefined ? 'Hi' : `served:${served}`,
+    stream,
+  });
   const keyed = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, value.replace(KEY, key)]));
   const usage = client === 'chat' && stream && { stream_options: { include_usage: true } };
   return post(gateway.url + path, { ...body, ...usage, ...more }, keyed);
@@ -240,9 +244,15 @@ test('a configured tier has its own prices', async () => {
 
 test('prices that are not known are assumed, which the details say', async () => {
   const highest = await charged({ client: 'chat', model: 'chat/m', more: { service_tier: 'warp' } });
-  assert.deepEqual([highest.cost, highest.charge.service_tier, highest.charge.assumed], [0.12, 'warp', true]);
+  assert.deepEqual([highest.cost, highest.charge.service_tier, highest.charge.assumed], [0.04, 'warp', true]);
   const local = await charged({ client: 'chat', model: 'local/m', more: { service_tier: 'priority' } });
   assert.deepEqual([local.cost, local.charge.assumed], [STANDARD, true]);
+});
+
+test('an empty tier of a response tells nothing', async () => {
+  const asked: Asking = { client: 'chat', model: 'chat/m', served: '' };
+  assert.equal((await charged(asked)).cost, STANDARD);
+  assert.equal((await charged({ ...asked, more: { service_tier: 'flex' } })).cost, 0.01);
 });
 
 test('a name that an upstream made up harms no record', async () => {
