@@ -1,6 +1,6 @@
 /** Bundle of the program: few files instead of one for each module, so that a start opens and compiles little. */
 
-import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative, sep } from 'node:path';
 import { licencesOf } from './licences.mjs';
 
@@ -24,8 +24,22 @@ export async function writeBundle({ source, dist }) {
   const { files, licences } = await bundle({ source, dist });
   for (const { path, contents } of files) write(path, contents);
   write(join(dist, 'LICENSES.txt'), licences);
-  for (const file of DATA) cpSync(join(source, file), join(dist, file), { recursive: true });
+  for (const file of DATA) cpSync(join(source, file), join(dist, file), { recursive: true, filter: isRead });
+  shortenJson(join(dist, 'catalog'));
   return files.length;
+}
+
+/** Documents beside the data are for developers. */
+function isRead(path) {
+  return !path.endsWith('.md');
+}
+
+/** Writes the files without spaces: the installed package has a bound. */
+function shortenJson(folder) {
+  for (const name of readdirSync(folder, { recursive: true })) {
+    const path = join(folder, name);
+    if (name.endsWith('.json')) writeFileSync(path, JSON.stringify(JSON.parse(readFileSync(path, 'utf8'))));
+  }
 }
 
 function write(path, contents) {

@@ -1,7 +1,7 @@
 /** Cost of a response by catalog prices, as an exact integer of 1e-12 USD. */
 
 import type { Usage } from '../core/chat.ts';
-import type { CatalogModel, Pricing } from '../core/model.ts';
+import type { Prices, Pricing } from '../core/model.ts';
 import { priceOfPieces } from '../core/money.ts';
 import { boundCost, boundCount } from '../core/usage-bounds.ts';
 
@@ -28,14 +28,14 @@ export type TokenKind = keyof typeof PRICE_NAMES;
 export type PriceLine = [kind: TokenKind, count: number, price: string];
 
 /** Zero for models without prices. Every token is charged once, as its most specific kind. */
-export function costOf(model: Pick<CatalogModel, 'pricing' | 'priceTiers'>, usage: Usage): bigint {
+export function costOf(model: Prices, usage: Usage): bigint {
   let cost = 0n;
   for (const line of priceLinesOf(model, usage)) cost += costOfLine(line);
   return boundCost(cost);
 }
 
 /** Lines that `costOf` is the sum of, without those of nothing and the free request itself. */
-export function priceLinesOf(model: Pick<CatalogModel, 'pricing' | 'priceTiers'>, usage: Usage): PriceLine[] {
+export function priceLinesOf(model: Prices, usage: Usage): PriceLine[] {
   const prices = pricesAt(model, usage.input);
   const counts = countsOf(usage);
   const lines: PriceLine[] = [];
@@ -93,10 +93,7 @@ export function decodePriceLines(text: string): PriceLine[] | undefined {
 }
 
 /** Prices of a model, overridden by the tiers that the prompt reaches. */
-export function pricesAt(
-  { pricing, priceTiers = [] }: Pick<CatalogModel, 'pricing' | 'priceTiers'>,
-  input: number,
-): Pricing {
+export function pricesAt({ pricing, priceTiers = [] }: Prices, input: number): Pricing {
   const reached = priceTiers.filter(({ minPromptTokens }) => input >= minPromptTokens);
   return Object.assign({}, pricing, ...reached.map((tier) => tier.pricing));
 }

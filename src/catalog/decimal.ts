@@ -37,10 +37,12 @@ export function pricePerToken(perMillion: unknown): string | undefined {
   return exact === undefined ? undefined : roundNoise(exact);
 }
 
-/** Twice the number. */
-export function doubleDecimal(value: string): string {
-  const [whole = '', fraction = ''] = value.split('.');
-  return plainDecimal(String(BigInt(whole + fraction) * 2n), -fraction.length);
+/** A price times a factor, without the noise of a factor such as `1.6666666666666667`. */
+export function multiplyPrice(price: string, factor: string): string {
+  const [whole = '', fraction = ''] = price.split('.');
+  const [times = '', parts = ''] = factor.split('.');
+  const digits = String(BigInt(whole + fraction) * BigInt(times + parts));
+  return roundNoise(plainDecimal(digits, -fraction.length - parts.length));
 }
 
 function roundNoise(value: string): string {

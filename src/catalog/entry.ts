@@ -2,7 +2,7 @@
 
 import type { CatalogModel, ModelRules } from '../core/model.ts';
 import { describeModel } from './description.ts';
-import { readByServer, rulesFor } from './rules.ts';
+import { readByServer, rulesFor, serviceTiersFor } from './rules.ts';
 
 /** Facts about a model; omitted fields get conservative defaults. `id` is the upstream id, without the provider. */
 export interface CatalogEntry extends Partial<Omit<CatalogModel, 'id' | 'provider'>> {
@@ -52,6 +52,7 @@ export function catalogModel(provider: string, entry: CatalogEntry, vendor = pro
     instructType: entry.instructType ?? null,
     pricing: entry.pricing ?? {},
     ...(entry.priceTiers && { priceTiers: entry.priceTiers }),
+    ...serviceTiersOf(vendor, entry),
     isModerated: entry.isModerated ?? vendor === 'openai',
     expirationDate: entry.expirationDate ?? null,
     ...facts,
@@ -69,6 +70,13 @@ function rulesOf(vendor: string, entry: CatalogEntry): ModelRules {
   }
   if (entry.supportedParameters && !entry.supportedParameters.includes('reasoning')) rules.reasoning ??= 'none';
   return { ...rules, ...entry.rules };
+}
+
+/** Those of the entry, which has prices, before those of the vendor. */
+function serviceTiersOf(vendor: string, entry: CatalogEntry): Pick<CatalogModel, 'serviceTiers'> {
+  const known = entry.pricing && serviceTiersFor(vendor, entry.upstreamId ?? entry.id);
+  if (!known && !entry.serviceTiers) return {};
+  return { serviceTiers: { ...known, ...entry.serviceTiers } };
 }
 
 function dateOf(created: number): string {

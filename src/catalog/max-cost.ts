@@ -1,7 +1,7 @@
 /** Maximum cost of a response, before the kinds of its tokens are known. */
 
 import type { Usage } from '../core/chat.ts';
-import type { CatalogModel } from '../core/model.ts';
+import type { CatalogModel, Prices } from '../core/model.ts';
 import { maxBigInt, minBigInt } from '../core/money.ts';
 import { costOf } from './cost.ts';
 
@@ -17,7 +17,7 @@ export interface MaxUsage {
   searches: number;
 }
 
-type PricedModel = Pick<CatalogModel, 'pricing' | 'priceTiers' | 'outputModalities'>;
+export type PricedModel = Prices & Pick<CatalogModel, 'outputModalities'>;
 
 /** Largest storable amount; more than any budget. */
 const MAX_COST = 2n ** 63n - 1n;

@@ -5,13 +5,15 @@
 
 import { readFileSync } from 'node:fs';
 import { matchesGlob } from '../core/glob.ts';
-import type { Modality, ModelRules } from '../core/model.ts';
+import type { Modality, ModelRules, PriceFactors, ServiceTier } from '../core/model.ts';
 import { lookUp } from '../core/table.ts';
 
 interface ProviderRules {
   /** Globs of ids that are not available for chat: other endpoints, other kinds of output. */
   unreachable?: string[];
   rules?: { models: string[]; rules: ModelRules }[];
+  /** Price factors of service tiers by globs of ids; of all matching ones the last counts, tier by tier. */
+  serviceTiers?: { models: string[]; tiers: Record<string, PriceFactors> }[];
   /** Input modalities that the server accepts for all models, e.g. by converting documents to text. */
   reads?: Modality[];
 }
@@ -30,6 +32,16 @@ function providerRules(provider: string): ProviderRules {
 export function rulesFor(provider: string, id: string): ModelRules {
   const entries = providerRules(provider).rules ?? [];
   return Object.assign({}, ...entries.filter(({ models }) => matchesAny(models, id)).map(({ rules }) => rules));
+}
+
+/** Undefined for a provider that is not known to have service tiers. */
+export function serviceTiersFor(provider: string, id: string): Record<string, ServiceTier> | undefined {
+  const { serviceTiers } = providerRules(provider);
+  if (!serviceTiers) return undefined;
+  const matching = serviceTiers
+    .filter(({ models }) => matchesAny(models, id))
+    .flatMap(({ tiers }) => Object.entries(tiers));
+  return Object.fromEntries(matching.map(([name, factors]) => [name, { factors }]));
 }
 
 /** The modalities that the provider's server accepts for every model. */

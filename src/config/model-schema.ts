@@ -134,6 +134,11 @@ export const modelSchema = Type.Object(
     context_length: Type.Optional(count('Context window in tokens.')),
     max_completion_tokens: Type.Optional(count('Largest output in tokens.')),
     pricing: Type.Optional(pricing),
+    service_tiers: Type.Optional(
+      Type.Record(Type.String({ minLength: 1 }), pricing, {
+        description: 'Prices by service tier, e.g. priority or flex; all prices of a token that a tier has.',
+      }),
+    ),
     input_modalities: Type.Optional(modalities('What the model reads.')),
     output_modalities: Type.Optional(modalities('What the model writes.')),
     supported_parameters: Type.Optional(

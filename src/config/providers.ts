@@ -126,6 +126,7 @@ function resolveModel(settings: ModelSettings): ConfiguredModel {
     contextLength: context_length,
     maxOutput: max_completion_tokens,
     pricing: settings.pricing,
+    serviceTiers: settings.service_tiers && tiersOf(settings.service_tiers),
     inputModalities: input_modalities as ConfiguredModel['inputModalities'],
     outputModalities: (output_modalities ?? (settings.video && ['video'])) as ConfiguredModel['outputModalities'],
     supportedParameters: supported_parameters,
@@ -133,6 +134,10 @@ function resolveModel(settings: ModelSettings): ConfiguredModel {
     rules: settings.rules ? camelCased(settings.rules) : undefined,
     video: settings.video ? videoAbilities(settings.video) : undefined,
   });
+}
+
+function tiersOf(prices: NonNullable<ModelSettings['service_tiers']>): ConfiguredModel['serviceTiers'] {
+  return Object.fromEntries(Object.entries(prices).map(([name, pricing]) => [name, { pricing }]));
 }
 
 function videoAbilities({ prices, ...settings }: Json): VideoAbilities {

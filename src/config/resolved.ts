@@ -1,8 +1,7 @@
 /** Resolved configuration: complete, validated, without references to the environment. */
 
-import type { Modality, ModelRules, Pricing } from '../core/model.ts';
+import type { CatalogModel, Pricing } from '../core/model.ts';
 import type { Prefixes } from '../core/operation.ts';
-import type { VideoAbilities } from '../core/video.ts';
 import type { KeySettings, SharedAllotments } from '../records/key-settings.ts';
 import type { Secret } from '../security/secret.ts';
 import type { FindValueSource } from './value-source.ts';
@@ -281,19 +280,20 @@ export interface WaitingProvider {
 }
 
 /** Configured properties of a model; absent ones come from the catalog. */
-export interface ConfiguredModel {
+export interface ConfiguredModel extends Partial<Pick<CatalogModel, ConfiguredName>> {
   /** Model id at the upstream. */
   id: string;
-  name?: string;
-  contextLength?: number;
-  maxOutput?: number;
-  pricing?: Pricing;
-  inputModalities?: Modality[];
-  outputModalities?: Modality[];
-  supportedParameters?: string[];
-  /** Unix seconds. */
-  created?: number;
-  rules?: ModelRules;
-  /** Video capabilities. */
-  video?: VideoAbilities;
 }
+
+type ConfiguredName =
+  | 'name'
+  | 'contextLength'
+  | 'maxOutput'
+  | 'pricing'
+  | 'serviceTiers'
+  | 'inputModalities'
+  | 'outputModalities'
+  | 'supportedParameters'
+  | 'created'
+  | 'rules'
+  | 'video';

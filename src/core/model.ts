@@ -14,7 +14,20 @@ export interface PriceTier {
   pricing: Pricing;
 }
 
-export interface CatalogModel {
+/** Prices of a model, by the length of the prompt. */
+export interface Prices {
+  pricing: Pricing;
+  /** By rising threshold; absent if the price does not depend on the prompt length. */
+  priceTiers?: PriceTier[];
+}
+
+/** Factor of the standard prices of tokens by their names; `*` for all others. */
+export type PriceFactors = Readonly<Record<string, string>>;
+
+/** How a service tier is priced: by prices of its own, or by factors of the standard ones. */
+export type ServiceTier = { pricing: Pricing } | { factors: PriceFactors };
+
+export interface CatalogModel extends Prices {
   /** `<provider>/<model_id>`. */
   id: string;
   provider: string;
@@ -33,9 +46,8 @@ export interface CatalogModel {
   outputModalities: Modality[];
   tokenizer: string;
   instructType: string | null;
-  pricing: Pricing;
-  /** Long-context prices by rising threshold; absent if the price does not depend on the prompt length. */
-  priceTiers?: PriceTier[];
+  /** Service tiers that are known to have prices, by name, such as `priority` and `flex`. */
+  serviceTiers?: Readonly<Record<string, ServiceTier>>;
   isModerated: boolean;
   supportedParameters: string[];
   expirationDate: string | null;

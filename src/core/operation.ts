@@ -204,6 +204,8 @@ export interface CompleteOperation extends OperationBase {
   readonly reservedFields?: readonly string[];
   /** Requested output of a body. */
   outputOf(body: Json): RequestedOutput;
+  /** Service tier that a body asks for; absent if the protocol has none. The body may have wrong types. */
+  tierOf?(body: Json): string | undefined;
   /** Sets the output limit of a body, in place. */
   limitOutput(body: Json, tokens: number, rules: ModelRules): void;
   /** Tool names that the upstream accepts; other tools are renamed. */

@@ -8,6 +8,7 @@ import type { Key } from '../keys/store.ts';
 import type { LimitSubject } from '../limits/subjects.ts';
 import { protocols } from '../protocols/index.ts';
 import { hasPrice, type ModelDirectory } from '../routing/model-directory.ts';
+import { decodeStoredTrace } from '../routing/stored-trace.ts';
 import type { Store } from '../store/store.ts';
 import { budgetUsesOf } from '../usage/budget-use.ts';
 import { encodeGeneration } from '../usage/generation.ts';
@@ -53,7 +54,8 @@ export async function generation(
     if (!found) continue;
     const directory = models();
     const cost = knownCostOf(found, (model) => hasPrice(directory, model));
-    return { data: encodeGeneration(found, { apiType: apiTypeOf(String(found.protocol_in)), cost }) };
+    const serviceTier = decodeStoredTrace(found.trace as string | null)?.tier?.name ?? null;
+    return { data: encodeGeneration(found, { apiType: apiTypeOf(String(found.protocol_in)), cost, serviceTier }) };
   }
   throw new GatewayError('not_found', 'This key has made no request with this id, or its record is no longer kept.', {
     param: 'id',

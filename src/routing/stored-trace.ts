@@ -62,6 +62,8 @@ export interface StoredTrace {
   request_headers: Record<string, string>;
   /** Lines of the cost, encoded, or a word for another basis; null where that was not kept. */
   charge: string | null;
+  /** Service tier of the response, if it is not the standard one, and whether its prices were assumed. */
+  tier: { name: string; isAssumed: boolean } | null;
 }
 
 const MAX_BYTES = 4096;
@@ -253,7 +255,7 @@ function bounded(text: string): string {
 export function decodeStoredTrace(text: string | null | undefined): StoredTrace | undefined {
   if (!text) return undefined;
   try {
-    const { s = null, p = null, c = [], a = [], dropped = [], k, w, h, r, u = null } = JSON.parse(text);
+    const { s = null, p = null, c = [], a = [], dropped = [], k, w, h, r, u = null, v } = JSON.parse(text);
     const attempts = a.map((fields: Json[], index: number) => ({
       ...decodeAttempt(fields),
       connect_ms: k?.[index + 1] ?? null,
@@ -261,7 +263,8 @@ export function decodeStoredTrace(text: string | null | undefined): StoredTrace 
       response_headers: decodeHeaders(r?.[index], RESPONSE_HEADERS),
     }));
     const facts = { check_ms: k?.[0] ?? null, request_headers: decodeHeaders(h, REQUEST_HEADERS) };
-    return { session: s, policy: p, candidates: c, attempts, dropped, ...facts, charge: u };
+    const tier = v ? { name: v[0], isAssumed: v[1] === 1 } : null;
+    return { session: s, policy: p, candidates: c, attempts, dropped, ...facts, charge: u, tier };
   } catch {
     return undefined;
   }

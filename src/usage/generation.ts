@@ -31,9 +31,11 @@ interface GenerationFacts {
   apiType: string;
   /** In 1e-12 USD; undefined if it is not known. */
   cost: bigint | undefined;
+  /** Of the response; null for the standard one, and where it was not kept. */
+  serviceTier: string | null;
 }
 
-export function encodeGeneration(row: Row, { apiType, cost: known }: GenerationFacts): Json {
+export function encodeGeneration(row: Row, { apiType, cost: known, serviceTier }: GenerationFacts): Json {
   const count = (name: string): number => Number(row[name]);
   const cost = known === undefined ? null : Number(decimalOf(known));
   return {
@@ -64,6 +66,7 @@ export function encodeGeneration(row: Row, { apiType, cost: known }: GenerationF
     total_cost: cost,
     upstream_inference_cost: cost,
     is_byok: false,
+    service_tier: serviceTier,
     ...UNRECORDED_FIELDS,
   };
 }
@@ -85,7 +88,6 @@ const UNRECORDED_FIELDS = {
   preset_id: null,
   provider_responses: null,
   router: null,
-  service_tier: null,
   user_agent: null,
   web_search_engine: null,
   workspace_id: null,

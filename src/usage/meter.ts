@@ -1,8 +1,9 @@
 /** Usage meter of one request: an intent before it is sent, a record and the settlement when it ends, before the client receives the end. */
 
 import { costOf, encodePriceLines, priceLinesOf } from '../catalog/cost.ts';
+import { hasTierPrices, isOtherTier, pricesInTier } from '../catalog/service-tiers.ts';
 import type { Usage } from '../core/chat.ts';
-import type { CatalogModel } from '../core/model.ts';
+import type { CatalogModel, Prices } from '../core/model.ts';
 import { boundCost, boundUsage, reportedCostOf } from '../core/usage-bounds.ts';
 import type { Completion, Intent } from './record.ts';
 import type { Recorder } from './recorder.ts';
@@ -14,6 +15,8 @@ export interface ServingEndpoint {
   protocol: string;
   /** The provider bills the cost that it reports. */
   billsReportedCost?: boolean | undefined;
+  /** Service tier that the options for the provider ask for. */
+  tier?: string | undefined;
 }
 
 /** Usage of a response, complete or so far. */
@@ -58,7 +61,10 @@ export interface UsageEstimate {
 
 export interface UsageMeterOptions {
   recorder: Recorder;
-  request: Pick<Intent, 'id' | 'startedAt' | 'keyId' | 'tags' | 'toolFailures' | 'model' | 'protocolIn' | 'stream'>;
+  request: Pick<Intent, 'id' | 'startedAt' | 'keyId' | 'tags' | 'toolFailures' | 'model' | 'protocolIn' | 'stream'> & {
+    /** Service tier that the client asks for. */
+    tier?: string | undefined;
+  };
   /** The operation is free, e.g. counting tokens. */
   free: boolean;
   estimate: UsageEstimate;
@@ -133,7 +139,7 @@ class RequestMeter implements UsageMeter {
     const cost = boundCost(charged ?? 0n);
     const basis = () =>
       usage && charged === undefined ? 'unknown' : this.#basisOf(served, { usage, finish, abandoned });
-    const trace = ending.trace && withCharge(ending.trace, basis());
+    const trace = ending.trace && withCharge(ending.trace, basis(), usage && this.#tierNote(served, usage));
     await recorder.finish(intent, completionOf({ ...ending, trace }, served, { usage: counted, cost }));
     settleLimits({ tokens: counted ? counted.input + counted.output : 0, cost });
   }
@@ -143,26 +149,55 @@ class RequestMeter implements UsageMeter {
     const billed = served.billsReportedCost ? reportedCostOf(bounded) : undefined;
     if (billed !== undefined) return billed;
     if (!abandoned && !isCharged(bounded, finish)) return 0n;
-    return priceOf(served.model, withEstimatedInput(bounded, this.#options.estimate));
+    return priceOf(this.#pricesOf(served, bounded), withEstimatedInput(bounded, this.#options.estimate));
+  }
+
+  #pricesOf(served: ServingEndpoint, usage: Partial<Usage>): Prices {
+    return pricesInTier(served.model, tierOf(this.#options, served, usage));
+  }
+
+  /** For the trace: a tier that is not the standard one, and whether its prices are assumed. */
+  #tierNote(served: ServingEndpoint, usage: Partial<Usage>): string {
+    const tier = tierOf(this.#options, served, usage);
+    if (this.#options.free || !isOtherTier(tier)) return '';
+    const name = tier.slice(0, MAX_TIER_CHARACTERS).replace(UNUSUAL_IN_TIERS, '?');
+    return `,"v":["${name}"${hasTierPrices(served.model, tier) ? '' : ',1'}]`;
   }
 
   /** What `#costOf` went by for a cost that is known. */
-  #basisOf({ model, billsReportedCost }: ServingEndpoint, { usage, finish, abandoned }: Consumption): string {
+  #basisOf(served: ServingEndpoint, { usage, finish, abandoned }: Consumption): string {
     if (this.#options.free) return 'free';
     if (!usage) return 'nothing';
     const bounded = boundUsage(usage);
-    if (billsReportedCost && reportedCostOf(bounded) !== undefined) return 'provider';
+    if (served.billsReportedCost && reportedCostOf(bounded) !== undefined) return 'provider';
     if (!abandoned && !isCharged(bounded, finish)) return 'nothing';
-    if (!isPriced(model)) return 'provider';
-    return encodePriceLines(priceLinesOf(model, withEstimatedInput(bounded, this.#options.estimate)));
+    if (!isPriced(served.model)) return 'provider';
+    const prices = this.#pricesOf(served, bounded);
+    return encodePriceLines(priceLinesOf(prices, withEstimatedInput(bounded, this.#options.estimate)));
   }
 }
 
 const MAX_TRACE_CHARACTERS = 4096;
 
-/** The trace, which is an object, with lines of prices, or a word for a cost that is not their sum; `decodeStoredTrace` reads it. */
-function withCharge(trace: string, basis: string): string {
-  const text = `,"u":"${basis}"}`;
+const MAX_TIER_CHARACTERS = 40;
+const UNUSUAL_IN_TIERS = /[^\w.-]/g;
+
+/** Service tier of a response: the reported one, else the one that was asked for. Some servers report an empty one. */
+function tierOf(
+  { request }: UsageMeterOptions,
+  { tier: optional }: ServingEndpoint,
+  { tier }: Partial<Usage>,
+): string | undefined {
+  if (tier && tier !== 'auto') return tier;
+  return isOtherTier(optional) ? optional : request.tier;
+}
+
+/**
+ * The trace, which is an object, with lines of prices, or a word for a cost that is not their sum, and a note of the service
+ * tier; `decodeStoredTrace` reads it.
+ */
+function withCharge(trace: string, basis: string, tierNote = ''): string {
+  const text = `${tierNote},"u":"${basis}"}`;
   const isShort = trace.length + text.length <= MAX_TRACE_CHARACTERS / 4;
   if (!isShort && Buffer.byteLength(trace) + text.length > MAX_TRACE_CHARACTERS) return trace;
   return trace.slice(0, -1) + text;
@@ -180,9 +215,10 @@ class MeteredIntent implements Intent {
   readonly protocolOut: string;
   readonly stream: boolean;
   readonly #options: UsageMeterOptions;
-  readonly #served: CatalogModel;
+  readonly #served: ServingEndpoint;
 
-  constructor(options: UsageMeterOptions, { provider, model, protocol }: ServingEndpoint) {
+  constructor(options: UsageMeterOptions, served: ServingEndpoint) {
+    const { provider, model, protocol } = served;
     const { id, startedAt, keyId, tags, toolFailures, model: requested, protocolIn, stream } = options.request;
     this.id = id;
     this.startedAt = startedAt;
@@ -195,14 +231,16 @@ class MeteredIntent implements Intent {
     this.protocolOut = protocol;
     this.stream = stream;
     this.#options = options;
-    this.#served = model;
+    this.#served = served;
   }
 
   get estimate(): Intent['estimate'] {
     const { free, estimate } = this.#options;
     if (free) return { input: 0, cost: 0n };
-    const input = Math.min(estimate.quickInput(), this.#served.contextLength || Number.POSITIVE_INFINITY);
-    return { input, cost: priceOf(this.#served, { input, output: 0 }) ?? 0n };
+    const { model } = this.#served;
+    const input = Math.min(estimate.quickInput(), model.contextLength || Number.POSITIVE_INFINITY);
+    const prices = pricesInTier(model, tierOf(this.#options, this.#served, {}));
+    return { input, cost: priceOf(prices, { input, output: 0 }) ?? 0n };
   }
 }
 
@@ -239,9 +277,9 @@ function isCharged({ output = 0 }: Partial<Usage>, finish: string | undefined): 
 }
 
 /** Cost by catalog prices. The reported cost is used only for models without prices. */
-function priceOf(model: CatalogModel, usage: Usage): bigint | undefined {
+function priceOf(prices: Prices, usage: Usage): bigint | undefined {
   try {
-    if (isPriced(model)) return costOf(model, usage);
+    if (isPriced(prices)) return costOf(prices, usage);
     return reportedCostOf(usage);
   } catch {
     // An invalid price counts as unknown.

@@ -47,6 +47,15 @@ const Model = Type.Object(
         { minItems: 1 },
       ),
     ),
+    serviceTiers: Type.Optional(
+      Type.Record(
+        Type.String(),
+        Type.Object(
+          { factors: Type.Record(Type.String(), Type.String({ pattern: '^\\d+(\\.\\d+)?$' })) },
+          { additionalProperties: false },
+        ),
+      ),
+    ),
     isModerated: Type.Boolean(),
     supportedParameters: Type.Array(Type.String(), { uniqueItems: true }),
     expirationDate: Type.Union([Type.String({ pattern: '^\\d{4}-\\d{2}-\\d{2}$' }), Type.Null()]),

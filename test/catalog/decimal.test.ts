@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { doubleDecimal, exactDecimal, exactPrice, pricePerToken, shiftDecimal } from '../../src/catalog/decimal.ts';
+import { exactDecimal, exactPrice, multiplyPrice, pricePerToken, shiftDecimal } from '../../src/catalog/decimal.ts';
 
 const SCALE = 60;
 
@@ -46,10 +46,18 @@ test('a price of up to 15 digits per million loses none per token', () => {
   );
 });
 
-test('doubling is exact', () => {
+test('a price times a factor is exact', () => {
+  const decimal = fc.tuple(digits(3), digits(4)).map(([whole, fraction]) => `${whole}.${fraction}`);
   fc.assert(
-    fc.property(number, (text) => assert.equal(scaled(doubleDecimal(exactDecimal(text) ?? '')), scaled(text) * 2n)),
+    fc.property(decimal, decimal, (price, factor) => {
+      assert.equal(scaled(multiplyPrice(price, factor)) * 10n ** BigInt(SCALE), scaled(price) * scaled(factor));
+    }),
   );
+});
+
+test('a factor that has no end is rounded to the price that it stands for', () => {
+  assert.equal(multiplyPrice('0.00000015', '1.6666666666666667'), '0.00000025');
+  assert.equal(multiplyPrice('0.0000044', '1.8181818181818182'), '0.000008');
 });
 
 test('usual prices', () => {

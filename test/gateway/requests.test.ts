@@ -247,6 +247,8 @@ admin: { token: ${TOKEN}, port: 0 }`,
     const { data } = await read(`/requests/${await chat('two/m')}`, { schema: requestDetail });
     assert.deepEqual(data.charge, {
       basis: 'prices',
+      service_tier: null,
+      assumed: false,
       lines: [
         { kind: 'input', count: 10, price: '0.000001', price_per_million: '1', cost: '0.00001' },
         { kind: 'output', count: 5, price: '0.000002', price_per_million: '2', cost: '0.00001' },
@@ -268,7 +270,10 @@ admin: { token: ${TOKEN}, port: 0 }`,
     assert.equal(decimalOf(sum), detailed.cost);
     usage = USAGE;
     const failed = (await read(`/requests/${await chat('one/m')}`, { schema: requestDetail })).data;
-    assert.deepEqual([failed.cost, failed.charge], ['0', { basis: 'nothing', lines: [] }]);
+    assert.deepEqual(
+      [failed.cost, failed.charge],
+      ['0', { basis: 'nothing', service_tier: null, assumed: false, lines: [] }],
+    );
     const unpriced = (await read(`/requests/${await chat('three/m')}`, { schema: requestDetail })).data;
     assert.deepEqual([unpriced.cost, unpriced.charge.basis], [null, 'unknown']);
   });

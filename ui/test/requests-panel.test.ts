@@ -63,7 +63,7 @@ before(async () => {
     else answerJson(response, ANSWER);
   });
   const provider = (keys: string) =>
-    `{ type: openai-compatible, base_url: "${upstream.url}/v1", ${keys}, models: [{ id: m, pricing: { prompt: "0.000001", completion: "0" } }, { id: busy }] }`;
+    `{ type: openai-compatible, base_url: "${upstream.url}/v1", ${keys}, models: [{ id: m, pricing: { prompt: "0.000001", completion: "0" }, service_tiers: { priority: { prompt: "0.000002", completion: "0" } } }, { id: busy }] }`;
   [browser, gateway] = await Promise.all([
     openBrowser(),
     startGatewayWithPages(
@@ -173,6 +173,20 @@ for (const theme of THEMES) {
     ]);
     await panelOf(page).getByText('Prices are those of the moment').waitFor();
     await assertSound(visitor);
+  });
+
+  test(`a service tier is named, and prices of it that are not known, in the ${theme} theme`, async () => {
+    for (const [tier, words] of [
+      ['priority', 'Service tier: priority.'],
+      ['turbo', 'Service tier: turbo, whose prices are not known: the prices are an assumption.'],
+    ] as const) {
+      const id = await ask('one/m', 'Hello', { service_tier: tier });
+      const visitor = await signInAsAdmin(browser, gateway, `/ui/requests?open=${id}`, { theme });
+      const charge = panelOf(visitor.page).getByRole('region', { name: 'Use and cost' }).locator('..');
+      await charge.getByText(words).waitFor();
+      await charge.getByRole('row', { name: 'Input 10 $2.00 $0.00002000' }).waitFor();
+      await assertSound(visitor);
+    }
   });
 
   test(`a request that runs is shown, and then its end, in the ${theme} theme`, async () => {

@@ -2,7 +2,7 @@
 
 import type { Json } from '../../core/json/json.ts';
 import type { Pricing } from '../../core/model.ts';
-import { doubleDecimal } from '../decimal.ts';
+import { multiplyPrice } from '../decimal.ts';
 import type { CatalogEntry } from '../entry.ts';
 import type { Abilities } from '../parameters.ts';
 
@@ -58,6 +58,6 @@ export function byLifetime(provider: string, prices: Pricing): Pricing {
   return {
     ...rest,
     input_cache_write_5m: write,
-    input_cache_write_1h: rest.input_cache_write_1h ?? doubleDecimal(rest.prompt),
+    input_cache_write_1h: rest.input_cache_write_1h ?? multiplyPrice(rest.prompt, '2'),
   };
 }

@@ -88,23 +88,24 @@ export function sessionOfRow(row: Row): string | null {
 export function encodeDetail(row: Row, context: RecordContext, isForOperator: boolean): Json {
   const stored = traceOf(row);
   if (!stored) return { ...encodeRequest(row, context), charge: null, trace: null };
-  const { charge, ...trace } = stored;
+  const { charge, tier, ...trace } = stored;
   if (!isForOperator) for (const attempt of trace.attempts) attempt.response_headers = {};
-  return { ...encodeRequest(row, context), charge: encodeCharge(charge, BigInt(String(row.cost))), trace };
+  return { ...encodeRequest(row, context), charge: encodeCharge({ charge, tier }, BigInt(String(row.cost))), trace };
 }
 
 /** Lines only where they are the cost, to the last digit. */
-function encodeCharge(charge: StoredTrace['charge'], cost: bigint): Json {
+function encodeCharge({ charge, tier }: Pick<StoredTrace, 'charge' | 'tier'>, cost: bigint): Json {
   if (charge === null) return null;
   const decoded = decodePriceLines(charge);
-  if (!decoded) return { basis: charge, lines: [] };
+  const tiered = { service_tier: tier?.name ?? null, assumed: tier?.isAssumed === true };
+  if (!decoded) return { basis: charge, ...tiered, lines: [] };
   const lines = decoded.map((line) => ({ line, cost: costOfLine(line) }));
   if (lines.reduce((sum, line) => sum + line.cost, 0n) !== cost) return null;
   const encoded = lines.map(({ line: [kind, count, price], cost: part }) => {
     const million = decimalOf(costOfLine([kind, 1_000_000, price]));
     return { kind: nameOfKind(kind), count, price, price_per_million: million, cost: decimalOf(part) };
   });
-  return { basis: 'prices', lines: encoded };
+  return { basis: 'prices', ...tiered, lines: encoded };
 }
 
 /** As names are written in the API. */

@@ -118,6 +118,10 @@ const charge = Type.Object(
       description:
         'Prices of the moment; what the provider reported; a free operation; an answer without content; no known price.',
     }),
+    service_tier: nullable(
+      Type.String({ description: 'Service tier that the response was charged by; null for the standard one.' }),
+    ),
+    assumed: Type.Boolean({ description: 'Whether the prices of the service tier are not known, and were assumed.' }),
     lines: Type.Array(
       Type.Object({
         kind: Type.String({ description: 'Of tokens, e.g. input, cached, cache_write or output; searches, requests.' }),

@@ -1,10 +1,12 @@
 /** Reservations of operations whose output no member of a request limits. */
 
 import { maxCostOf } from '../../catalog/max-cost.ts';
+import { possiblePrices } from '../../catalog/service-tiers.ts';
 import type { CatalogModel } from '../../core/model.ts';
 import { maxBigInt } from '../../core/money.ts';
 import type { RoutingDecision } from '../../routing/decision.ts';
 import type { InferenceCall } from '../../routing/inference-call.ts';
+import { askedTier } from '../tokens/asked-tier.ts';
 import type { ExpectedUsage } from '../tokens/expected-usage.ts';
 import { DEFAULT_OUTPUT_TOKENS, type Reservation } from '../tokens/reservation.ts';
 
@@ -15,14 +17,15 @@ export function nothingReserved(): Reservation {
 }
 
 /** The input at the highest price of the candidates. */
-export function inputReserved(_call: InferenceCall, route: Route, expected: ExpectedUsage): Reservation {
-  return reservedWith(() => 0, route, expected);
+export function inputReserved(call: InferenceCall, route: Route, expected: ExpectedUsage): Reservation {
+  return reservedWith(() => 0, call, route, expected);
 }
 
 /** The input, and as much output as is assumed of an answer without a limit. */
-export function assumedOutputReserved(_call: InferenceCall, route: Route, expected: ExpectedUsage): Reservation {
+export function assumedOutputReserved(call: InferenceCall, route: Route, expected: ExpectedUsage): Reservation {
   return reservedWith(
     ({ maxOutput }) => Math.min(maxOutput || DEFAULT_OUTPUT_TOKENS, DEFAULT_OUTPUT_TOKENS),
+    call,
     route,
     expected,
   );
@@ -32,11 +35,14 @@ type Route = Pick<RoutingDecision, 'candidates'>;
 
 function reservedWith(
   outputOf: (model: CatalogModel) => number,
+  call: InferenceCall,
   { candidates }: Route,
   expected: ExpectedUsage,
 ): Reservation {
-  const models = candidates.map(({ endpoint }) => endpoint.model);
-  const costs = models.map((model) => maxCostOf(model, { ...expected, output: outputOf(model) }));
-  const output = Math.max(0, ...models.map(outputOf));
+  const costs = candidates.flatMap(({ endpoint }) => {
+    const most = { ...expected, output: outputOf(endpoint.model) };
+    return possiblePrices(endpoint.model, askedTier(call, endpoint)).map((model) => maxCostOf(model, most));
+  });
+  const output = Math.max(0, ...candidates.map(({ endpoint }) => outputOf(endpoint.model)));
   return { tokens: expected.input + output, cost: maxBigInt(0n, ...costs), limitsFor: NO_LIMITS };
 }

@@ -1,6 +1,7 @@
 /** Reservation: tokens and cost reserved from the limits of a key for a call, and the resulting output limits. */
 
-import { affordableOutput, maxCostOf } from '../../catalog/max-cost.ts';
+import { affordableOutput, maxCostOf, type PricedModel } from '../../catalog/max-cost.ts';
+import { possiblePrices } from '../../catalog/service-tiers.ts';
 import { maxBigInt } from '../../core/money.ts';
 import type { OutputLimit } from '../../core/output.ts';
 import { joinOutput, type RequestedOutput } from '../../core/output.ts';
@@ -8,6 +9,7 @@ import { protocolOf } from '../../protocols/index.ts';
 import type { RoutingDecision } from '../../routing/decision.ts';
 import type { Endpoint } from '../../routing/endpoint.ts';
 import type { InferenceCall } from '../../routing/inference-call.ts';
+import { askedTier } from './asked-tier.ts';
 import type { ExpectedUsage } from './expected-usage.ts';
 
 export interface Reservation {
@@ -29,7 +31,8 @@ const MIN_OUTPUT_TOKENS = 1024;
 const MAX_OUTPUT_TOKENS = 10_000_000;
 
 interface EndpointOutput {
-  endpoint: Endpoint;
+  /** The model with each of the prices that the request may be charged by. */
+  priced: readonly PricedModel[];
   asked: RequestedOutput;
   /** Output tokens of one answer, without separate reasoning tokens. */
   tokens: number;
@@ -59,11 +62,13 @@ function endpointOutputOf(call: InferenceCall, endpoint: Endpoint): EndpointOutp
   const asked = options ? joinOutput(own, protocolOf(dialect.protocol).operations.complete.outputOf(options)) : own;
   const longest = model.maxOutput > 0 ? Math.min(model.maxOutput, MAX_OUTPUT_TOKENS) : undefined;
   const tokens = Math.min(asked.limit ?? longest ?? DEFAULT_OUTPUT_TOKENS, longest ?? MAX_OUTPUT_TOKENS);
-  return { endpoint, asked, tokens, isKnown: longest !== undefined };
+  const priced = possiblePrices(model, askedTier(call, endpoint));
+  return { priced, asked, tokens, isKnown: longest !== undefined };
 }
 
 function costOf(one: EndpointOutput, expected: ExpectedUsage, tokens: number): bigint {
-  return maxCostOf(one.endpoint.model, { ...expected, output: outputOf(one, tokens) });
+  const most = { ...expected, output: outputOf(one, tokens) };
+  return maxBigInt(0n, ...one.priced.map((model) => maxCostOf(model, most)));
 }
 
 function defaultTokens({ asked, tokens }: EndpointOutput): number {
@@ -80,9 +85,10 @@ function outputOf({ asked }: EndpointOutput, tokens: number): number {
 }
 
 function limitOf(output: EndpointOutput, expected: ExpectedUsage, money: bigint): OutputLimit {
-  const { asked, tokens, isKnown, endpoint } = output;
+  const { asked, tokens, isKnown, priced } = output;
   const { answers } = asked;
-  const affordable = affordableOutput(endpoint.model, { ...expected, output: 0 }, money);
+  const none = { ...expected, output: 0 };
+  const affordable = Math.min(...priced.map((model) => affordableOutput(model, none, money)));
   if (affordable >= outputOf(output, tokens))
     return { tokens, answers, isExplicit: !isKnown && affordable < UNLIMITED };
   return { tokens: Math.max(1, Math.floor(affordable / answers) - asked.thinking), answers, isExplicit: true };

@@ -5,6 +5,7 @@ import { ENVELOPE_MARK } from '../../core/opaque.ts';
 import type { CompleteOperation } from '../../core/operation.ts';
 import { outline } from '../../core/outline.ts';
 import type { SseEvent } from '../../core/sse.ts';
+import { tierOf } from '../service-tier.ts';
 import { encodeStreamError } from './errors.ts';
 import { names } from './names.ts';
 import { limitOutput, outputOf } from './output.ts';
@@ -50,6 +51,7 @@ export const complete: CompleteOperation = {
 
   upstreamPath: () => '/chat/completions',
   outputOf,
+  tierOf,
   limitOutput,
   toolName: new RegExp(TOOL_NAME),
   gatewayFields: GATEWAY_FIELDS,

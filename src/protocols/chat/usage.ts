@@ -4,6 +4,7 @@ import type { Usage } from '../../core/chat.ts';
 import { isObject, type Json, type Member } from '../../core/json/json.ts';
 import type { CostOf } from '../../core/operation.ts';
 import { reportedCost } from '../reported-cost.ts';
+import { encodeServedTier } from '../service-tier.ts';
 import { counts } from './response-shape.ts';
 
 /** The counts in a body or chunk; undefined when it holds none. */
@@ -111,10 +112,10 @@ export function addCost(counted: Json, usage: Partial<Usage>, costOf: CostOf): M
   return members;
 }
 
-/** `service_tier` of a response; the other protocols' `standard` is `default` here. */
+/** `service_tier` of a response. */
 export function encodeTier(usage: Usage | undefined): { service_tier?: string } {
   if (!usage?.tier) return {};
-  return { service_tier: usage.tier === 'standard' ? 'default' : usage.tier };
+  return { service_tier: encodeServedTier(usage.tier) };
 }
 
 function defined<T extends object>(value: T): T {

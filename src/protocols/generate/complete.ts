@@ -6,7 +6,7 @@ import type { SseEvent } from '../../core/sse.ts';
 import { checkRequest, checkRequestLimits, requestSchema } from './check.ts';
 import { conversation, requestModel, state, toolFailuresOf } from './conversation.ts';
 import { names } from './names.ts';
-import { limitOutput, outputOf } from './output.ts';
+import { limitOutput, outputOf, tierOf } from './output.ts';
 import { decodeRequest } from './request-decoder.ts';
 import { encodeRequest } from './request-encoder.ts';
 import { decodeResponse, encodeResponse } from './response.ts';
@@ -45,6 +45,7 @@ export const complete: CompleteOperation = {
   upstreamPath: (model, stream) =>
     stream ? `${modelPath(model, 'streamGenerateContent')}?alt=sse` : modelPath(model, 'generateContent'),
   outputOf,
+  tierOf,
   limitOutput,
   toolName: /^[A-Za-z_][A-Za-z0-9_.:-]{0,127}$/,
   needsMediaTypes: true,

@@ -1,4 +1,4 @@
-/** Requested output of a generateContent body, in either spelling; includes thinking. */
+/** Requested output and service tier of a generateContent body, in either spelling; includes thinking. */
 
 import { isObject, type Json } from '../../core/json/json.ts';
 import { largestFigure, type RequestedOutput } from '../../core/output.ts';
@@ -8,6 +8,12 @@ export function outputOf(body: Json): RequestedOutput {
   const limit = largestFigure([config.maxOutputTokens, config.max_output_tokens]);
   const answers = largestFigure([config.candidateCount, config.candidate_count]) ?? 1;
   return { ...(limit !== undefined && { limit }), answers: Math.max(1, answers), thinking: 0 };
+}
+
+/** Also by the name of the constant, `SERVICE_TIER_PRIORITY`. */
+export function tierOf(body: Json): string | undefined {
+  const tier = body.serviceTier ?? body.service_tier ?? undefined;
+  return tier === undefined ? undefined : String(tier).toLowerCase().replace('service_tier_', '');
 }
 
 export function limitOutput(body: Json, tokens: number): void {

@@ -4,6 +4,9 @@ import type { Usage } from '../../core/chat.ts';
 import type { Json } from '../../core/json/json.ts';
 import { counts as countsShape } from './response-shape.ts';
 
+/** Tiers of other protocols that have another name here. */
+const TIERS: Partial<Record<string, string>> = { default: 'standard', fast: 'priority' };
+
 /** Undefined for metadata without counts, as in the first chunks of some streams. */
 export function decodeUsage(given: Json): Usage | undefined {
   const metadata = countsShape(given);
@@ -47,7 +50,7 @@ export function encodeUsage(usage: Usage): Json {
     ...(toolInput > 0 && { toolUsePromptTokenCount: toolInput }),
     ...(reasoning > 0 && { thoughtsTokenCount: Math.min(reasoning, output) }),
     totalTokenCount: input + output,
-    ...(usage.tier && { serviceTier: usage.tier === 'default' ? 'standard' : usage.tier }),
+    ...(usage.tier && { serviceTier: TIERS[usage.tier] ?? usage.tier }),
     ...(usage.estimated && { estimated: true }),
   };
 }

@@ -13,7 +13,7 @@ import {
 } from './conversation.ts';
 import { encodeErrorEvent } from './errors.ts';
 import { names } from './names.ts';
-import { limitOutput, outputOf } from './output.ts';
+import { limitOutput, outputOf, tierOf } from './output.ts';
 import { decodeRequest } from './request-decoder.ts';
 import { encodeRequest } from './request-encoder.ts';
 import { decodeResponse, encodeResponse, unshown } from './response.ts';
@@ -52,6 +52,7 @@ export const complete: CompleteOperation = {
 
   upstreamPath: () => '/v1/messages',
   outputOf,
+  tierOf,
   limitOutput,
   toolName: /^[a-zA-Z0-9_-]{1,128}$/,
   gatewayFields,

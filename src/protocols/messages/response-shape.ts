@@ -49,4 +49,5 @@ export const counts = record({
   output_tokens_details: record({ thinking_tokens: count }),
   server_tool_use: record({ web_search_requests: count }),
   service_tier: text,
+  speed: text,
 });

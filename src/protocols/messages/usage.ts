@@ -31,7 +31,8 @@ export function decodeUsage(given: Json): Partial<Usage> | undefined {
   if (typeof thinking === 'number') found.reasoning = thinking;
   const searches = count(usage.server_tool_use?.web_search_requests);
   if (searches > 0) found.searches = searches;
-  if (typeof usage.service_tier === 'string') found.tier = usage.service_tier;
+  if (usage.speed === 'fast') found.tier = 'fast';
+  else if (typeof usage.service_tier === 'string') found.tier = usage.service_tier;
   return found;
 }
 
@@ -55,7 +56,8 @@ export function encodeUsage(usage: Usage | undefined): Json {
   if (usage?.reasoning !== undefined) wire.output_tokens_details = { thinking_tokens: usage.reasoning };
   if (usage?.searches) wire.server_tool_use = { web_search_requests: usage.searches, web_fetch_requests: 0 };
   const tier = usage?.tier === 'default' ? 'standard' : usage?.tier;
-  if (tier && TIERS.includes(tier)) wire.service_tier = tier;
+  if (tier === 'fast') wire.speed = tier;
+  else if (tier && TIERS.includes(tier)) wire.service_tier = tier;
   if (usage?.estimated) wire.estimated = true;
   return wire;
 }

@@ -2,6 +2,7 @@
 
 import { ENVELOPE_MARK } from '../../core/opaque.ts';
 import type { CompleteOperation } from '../../core/operation.ts';
+import { tierOf } from '../service-tier.ts';
 import { conversation, conversationName } from './conversation.ts';
 import { decodeResponse } from './decode-answer.ts';
 import { decodeRequest } from './decode-request.ts';
@@ -50,6 +51,7 @@ export const complete: CompleteOperation = {
 
   upstreamPath: () => '/responses',
   outputOf,
+  tierOf,
   limitOutput,
   toolName: /^[a-zA-Z0-9_-]{1,64}$/,
   gatewayFields: GATEWAY_FIELDS,

@@ -3,6 +3,7 @@
 import type { Usage } from '../../core/chat.ts';
 import type { Json } from '../../core/json/json.ts';
 import type { EncoderOptions } from '../../core/operation.ts';
+import { encodeServedTier } from '../service-tier.ts';
 import { builtInTool } from './built-in-calls.ts';
 import { SOURCES_INCLUDED, STATE_INCLUDED } from './included.ts';
 import { encodeUsage } from './usage.ts';
@@ -104,7 +105,7 @@ export function echoIn({ echo }: Pick<EncoderOptions, 'echo'>): Echo {
   return (echo as Echo | undefined) ?? echoOf({});
 }
 
-/** The other protocols' `standard` is `default` here, and an answer has one of the tiers. */
+/** An answer has one of the tiers. */
 function tierOf(tier: string): string {
-  return tier === 'standard' || tier === 'auto' ? 'default' : tier;
+  return tier === 'auto' ? 'default' : encodeServedTier(tier);
 }

@@ -33,6 +33,8 @@ const REASONS: Record<Basis, string> = {
   unknown: 'The price of the model was not known, so the cost is not known either.',
 };
 
+const ASSUMED = ', whose prices are not known: the prices are an assumption.';
+
 export function Charge({ detail }: { detail: RequestDetail }) {
   const { charge, estimated } = detail;
   const lines = charge && charge.lines.length > 0 ? charge.lines : undefined;
@@ -62,6 +64,7 @@ export function Charge({ detail }: { detail: RequestDetail }) {
           : charge
             ? REASONS[charge.basis]
             : 'The prices of the moment were not kept with this request.'}
+        {charge?.service_tier && ` Service tier: ${charge.service_tier}${charge.assumed ? ASSUMED : '.'}`}
         {estimated && ' Its counts are estimates, since the provider reported none.'}
       </p>
     </section>

@@ -73,6 +73,10 @@ export interface RequestDetail extends RequestView {
   /** What the cost is made of; null where that was not kept. */
   charge: {
     basis: 'prices' | 'provider' | 'free' | 'nothing' | 'unknown';
+    /** Null for the standard one. */
+    service_tier: string | null;
+    /** The prices of the service tier are not known. */
+    assumed: boolean;
     /** They add up to the cost. USD for one, and for all of the line. */
     lines: { kind: string; count: number; price: string; price_per_million: string; cost: string }[];
   } | null;
