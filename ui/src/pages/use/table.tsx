@@ -3,7 +3,7 @@
 import type { ReactNode } from 'react';
 import { OTHER } from '../../parts/chart/colors.ts';
 import { Spark } from '../../parts/chart/spark.tsx';
-import { PartEstimateMark } from '../../parts/estimate-mark.tsx';
+import { CostMarks } from '../../parts/cost-marks.tsx';
 import { useHiddenColumns } from '../../parts/hidden-columns.ts';
 import { formatCount, formatShort, Money } from '../../parts/numbers.tsx';
 import { type FigureFilters, RequestsLink, videoShare } from '../../parts/requests-link.tsx';
@@ -220,8 +220,7 @@ function Cells({ sums, videos, span, filters }: CellsProps) {
         <RequestsLink span={span} videos={share} filters={filters}>
           <Money usd={sums.cost} />
         </RequestsLink>
-        <PartEstimateMark cost={sums.estimated_cost} />
-        {sums.cost !== null && sums.unpriced_tokens > 0 && <span className="text-dim"> + unknown</span>}
+        <CostMarks {...sums} />
       </td>
     </>
   );
