@@ -31,6 +31,7 @@ export function questionsUntil(last: number): Question[] {
     ['requests of a rare key', LIST_MS, (round) => `requests?key=key-${500 + round}`],
     ['requests of a model', LIST_MS, (round) => `requests?model=p${round % 6}/m-${round}`],
     ['failed requests', LIST_MS, (round) => `requests?status=failed&to=${iso(last - round * HOUR_MS)}`],
+    ['conversations of the newest requests', REPORT_MS, (round) => `requests/sessions?to=${iso(last - round * 1000)}`],
     ['summary of an hour', LIST_MS, (round) => `requests/summary?from=${iso(last - (round + 1) * HOUR_MS)}`],
     [
       'summary of 30 days, percentiles',
@@ -51,6 +52,11 @@ export function questionsUntil(last: number): Question[] {
     ['use of 30 days by team', REPORT_MS, (round) => `usage?${month}&by=tag:team&top=${8 + round}`],
     ['use of 30 days by key, failed', REPORT_MS, (round) => `usage?${month}&by=key&status=failed&top=${8 + round}`],
     ['use of 90 days of a key by day', REPORT_MS, (round) => `usage?${quarter}&by=day&key=key-${500 + round}`],
+    [
+      'models of a key in all time',
+      REPORT_MS,
+      (round) => `usage?from=2010-01-01&by=model&top=1&key=key-${500 + round}`,
+    ],
     ['use of 90 days by key and model', REPORT_MS, (round) => `usage?${quarter}&by=key,model&top=${8 + round}`],
   ];
   return questions.map(([title, mostMs, path]) => ({ title, mostMs, path }));

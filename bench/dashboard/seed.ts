@@ -25,6 +25,9 @@ export interface SeedOptions {
   say(text: string): void;
 }
 
+/** Requests of a conversation. */
+const TURNS = 20;
+
 /** Half of all requests are of ten keys; a key uses three models; every fiftieth failed, and every ten-thousandth is slow. */
 export async function seedRecords(store: SeededStore, { count, last, say }: SeedOptions): Promise<void> {
   const step = (DAYS * DAY_MS) / count;
@@ -57,7 +60,7 @@ export async function seedRecords(store: SeededStore, { count, last, say }: Seed
     first_byte_ms: '300 + n % 200',
     total_ms: 'CASE WHEN n % 10000 = 17 THEN 90000 ELSE 400 + n % 2000 END',
     ended_at: `${at} + 1000`,
-    trace: `'${JSON.stringify(trace)}'`,
+    trace: `'{"s":"session-' || n / ${TURNS} || '",${JSON.stringify(trace).slice(1)}'`,
     tags: `'team=t' || (${key} % ${TEAMS})`,
   };
   for (const statement of store.prepare(last)) await store.run(statement);

@@ -22,11 +22,14 @@ function byLimit<Schema extends TSchema>(schema: Schema, description: string) {
 
 const limits = (description: string) => byLimit(Type.Integer({ minimum: 1 }), description);
 
+const UNPRICED = 'Tokens of models without a price when they were used: not in spent.';
+
 const use = {
   limit: money('what may be spent in the period'),
   spent: money('what is spent'),
   spent_estimated: money('part of spent, by requests whose token counts are estimates'),
   spent_videos: money('part of spent, for videos'),
+  unpriced_tokens: Type.Integer({ minimum: 0, description: UNPRICED }),
   held: money(
     'what open video tasks and running requests may still cost; of other gateways, as of 5 seconds ago at most',
   ),
@@ -51,12 +54,14 @@ const effective = {
 };
 const EFFECTIVE = { description: 'Limits and budgets that apply to the key, each with its origin.' };
 
-const spent = (description: string) =>
-  Type.Object(Object.fromEntries(PERIODS.map((period) => [period, Type.String()])), { description });
+const ofPeriods = <Schema extends TSchema>(schema: Schema, description: string) =>
+  Type.Object(Object.fromEntries(PERIODS.map((period) => [period, schema])), { description });
+const spent = (description: string) => ofPeriods(Type.String(), description);
 const spentParts = {
   spent: spent('Spent in the current day, week and month, and in total: USD, exact.'),
   spent_estimated: spent('Part of spent, by requests whose token counts are estimates: USD, exact.'),
   spent_videos: spent('Part of spent, for videos: USD, exact.'),
+  unpriced_tokens: ofPeriods(Type.Integer({ minimum: 0 }), UNPRICED),
 };
 
 const allotments = Type.Record(

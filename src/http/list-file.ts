@@ -43,6 +43,7 @@ const LISTS = {
     ...'created_at updated_at expires_at last_used_at revoked_at previous_until'.split(' '),
     ...named('spent_estimated', PERIODS),
     ...named('spent_videos', PERIODS),
+    ...named('unpriced_tokens', PERIODS),
   ],
   tags: [
     ...'tag keys origin'.split(' '),
@@ -51,6 +52,7 @@ const LISTS = {
     ...PERIODS.flatMap((period) => named(`budgets.${period}`, ['limit', 'held', 'left'])),
     ...named('spent_estimated', PERIODS),
     ...named('spent_videos', PERIODS),
+    ...named('unpriced_tokens', PERIODS),
   ],
   videos: [
     ...'id status model prompt key key_name seconds size resolution aspect_ratio seed'.split(' '),

@@ -27,8 +27,8 @@ export async function insertRequests(transaction: Transaction, rows: readonly Us
 }
 
 export function requestRow(row: UsageRow): Row {
-  const { ended_at = null, trace = null, tags = '', tool_failures = null } = row;
-  return { at: requestTimeOf(row), ...row, ended_at, trace, tags, tool_failures };
+  const { ended_at = null, trace = null, tags = '', tool_failures = null, unpriced = 0 } = row;
+  return { at: requestTimeOf(row), ...row, ended_at, trace, tags, tool_failures, unpriced };
 }
 
 /** A request is found by the id of the upstream's answer, and by its own where that does not tell its time. */

@@ -35,6 +35,8 @@ export interface UsageRow {
   tags?: string | null;
   /** Failed tool results of the latest turn; null if the protocol does not mark them, and in records of earlier versions. */
   tool_failures?: number | null;
+  /** Whether the price of its tokens was unknown. Absent in records of earlier versions. */
+  unpriced?: number;
 }
 
 /**
@@ -90,5 +92,6 @@ export function usageRowOf(record: EncodedUsage): UsageRow {
     trace: record[26] ?? null,
     tags: record[27] ?? '',
     tool_failures: record[28] ?? null,
+    unpriced: record[29] ?? 0,
   } as UsageRow;
 }

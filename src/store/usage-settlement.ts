@@ -58,8 +58,8 @@ async function correctInterrupted(
   const before: UsageRow[] = [];
   for (const { values, pairs } of keyBatches([...finished, ...unsent])) {
     const found = await transaction.all(
-      `SELECT id, started_at, key_id, tags, endpoint_provider, endpoint_model, protocol_in, status, estimated, input_tokens,
-         output_tokens, cached_tokens, cache_write_tokens, reasoning_tokens, first_byte_ms, total_ms, CAST(cost AS text) AS cost
+      `SELECT id, started_at, key_id, tags, endpoint_provider, endpoint_model, protocol_in, status, estimated, unpriced,
+         input_tokens, output_tokens, cached_tokens, cache_write_tokens, reasoning_tokens, first_byte_ms, total_ms, CAST(cost AS text) AS cost
        FROM usage_request WHERE status = 'interrupted' AND (at, id) IN (VALUES ${pairs}) ${transaction.forUpdate}`,
       values,
     );

@@ -42,8 +42,8 @@ export const DAY_TABLES = {
 export const TIMES_COLUMN = 'times';
 export type DayTable = keyof typeof DAY_TABLES;
 const BUDGET_KEY_COLUMNS = ['key_id', 'period', 'starts_at'];
-/** In 1e-12 USD; what is spent includes the others. */
-export const SPENT_COLUMNS = ['spent', 'estimated', 'videos'] as const;
+/** In 1e-12 USD what is spent, and of it by estimates and for videos; the tokens whose price was unknown, which are not in it. */
+export const SPENT_COLUMNS = ['spent', 'estimated', 'videos', 'unpriced'] as const;
 export const BUDGET_COLUMNS = [...BUDGET_KEY_COLUMNS, ...SPENT_COLUMNS];
 
 const SUM_TABLES = {
@@ -94,7 +94,13 @@ export type Spent = Record<(typeof SPENT_COLUMNS)[number], bigint>;
 /** Of a row of `SPENT_SELECT`; zero without one, and where an earlier version took back what it did not add. */
 export function spentIn(row: Row | undefined): Spent {
   const of = (name: (typeof SPENT_COLUMNS)[number]) => BigInt(String(row?.[name] ?? 0));
-  return { spent: of('spent'), estimated: maxBigInt(0n, of('estimated')), videos: maxBigInt(0n, of('videos')) };
+  const shareOf = (name: (typeof SPENT_COLUMNS)[number]) => maxBigInt(0n, of(name));
+  return {
+    spent: of('spent'),
+    estimated: shareOf('estimated'),
+    videos: shareOf('videos'),
+    unpriced: shareOf('unpriced'),
+  };
 }
 
 /** Select columns that sum up `column` exactly on both engines; read with `sumOf`. */
@@ -170,6 +176,8 @@ interface PartSummand extends Summand {
   };
   /** Counts by time. */
   times: number[];
+  /** Tokens whose price was unknown. */
+  unpriced: bigint;
 }
 
 /** Adds a row, or subtracts it if `sign` is -1, to the total of its part. */
@@ -183,6 +191,7 @@ function addToPart(parts: Map<string, PartSummand>, row: UsageRow, sign: number)
     return;
   }
   countTimes(part.times, row, sign);
+  part.unpriced += unpricedTokensOf(row, sign);
   const counts = part.counts as HourCounts;
   counts.requests += sign;
   counts.failures += isFailure(row.status) ? sign : 0;
@@ -207,6 +216,7 @@ function partSummand(row: UsageRow, sign: number): PartSummand {
   countTimes(times, row, sign);
   return {
     times,
+    unpriced: unpricedTokensOf(row, sign),
     key: {
       hour: Math.floor(row.started_at / HOUR_MS),
       key_id: row.key_id,
@@ -233,18 +243,22 @@ function partSummand(row: UsageRow, sign: number): PartSummand {
   };
 }
 
+function unpricedTokensOf({ unpriced, input_tokens, output_tokens }: UsageRow, sign: number): bigint {
+  return unpriced === 1 ? BigInt(sign * (input_tokens + output_tokens)) : 0n;
+}
+
 function hourSummand({ key: { hour, key_id, model, provider }, counts }: PartSummand): Summand {
   return { key: { hour, key_id, model, provider }, counts };
 }
 
 /** Of the key and of each of its tags. Periods begin with an hour. */
-function budgetSummands({ key: { hour, key_id, tags, protocol }, counts }: PartSummand): Summand[] {
+function budgetSummands({ key: { hour, key_id, tags, protocol }, counts, unpriced }: PartSummand): Summand[] {
   const { cost = 0n, estimated_cost: estimated = 0n } = counts;
   const subjects = tags ? [key_id, ...tags.split(' ').map(tagSubject)] : [key_id];
   return subjects.flatMap((subject) =>
     PERIODS.map((period) => ({
       key: { key_id: subject, period, starts_at: periodStart(period, hour * HOUR_MS) },
-      counts: { spent: cost, estimated, videos: protocol === VIDEOS ? cost : 0n },
+      counts: { spent: cost, estimated, videos: protocol === VIDEOS ? cost : 0n, unpriced },
     })),
   );
 }

@@ -14,6 +14,8 @@ export interface BudgetUse {
   estimated: bigint;
   /** Of what is spent: for videos. */
   videos: bigint;
+  /** Tokens whose price was unknown. */
+  unpriced: bigint;
   /** What open video tasks and running requests may still cost. */
   held: bigint;
   /** Whether every gateway told what its requests hold; otherwise it may be more, and less is left. */
@@ -54,14 +56,15 @@ export function unusedBudgets(budgets: Budgets, now: number): BudgetUse[] {
   return PERIODS.flatMap((period) => {
     const text = budgets[period];
     if (text === undefined) return [];
-    return [useOf(period, text, { spent: 0n, estimated: 0n, videos: 0n, held: 0n, isHeldComplete: true }, now)];
+    const nothing = { spent: 0n, estimated: 0n, videos: 0n, unpriced: 0n, held: 0n, isHeldComplete: true };
+    return [useOf(period, text, nothing, now)];
   });
 }
 
 function useOf(
   period: Period,
   text: string,
-  amounts: Pick<BudgetUse, 'spent' | 'estimated' | 'videos' | 'held' | 'isHeldComplete'>,
+  amounts: Pick<BudgetUse, 'spent' | 'estimated' | 'videos' | 'unpriced' | 'held' | 'isHeldComplete'>,
   now: number,
 ): BudgetUse {
   const limit = moneyOf(text);

@@ -135,13 +135,11 @@ class RequestMeter implements UsageMeter {
     }
     const usage = ending.usage ?? (abandoned ? { estimated: true } : undefined);
     const counted = usage && !free ? withEstimatedInput(boundUsage(usage), estimate) : undefined;
-    const charged = usage && this.charge(served, { usage, finish, abandoned });
-    const cost = boundCost(charged ?? 0n);
-    const basis = () =>
-      usage && charged === undefined ? 'unknown' : this.#basisOf(served, { usage, finish, abandoned });
+    const cost = usage ? this.charge(served, { usage, finish, abandoned }) : 0n;
+    const basis = () => (cost === undefined ? 'unknown' : this.#basisOf(served, { usage, finish, abandoned }));
     const trace = ending.trace && withCharge(ending.trace, basis(), usage && this.#tierNote(served, usage));
     await recorder.finish(intent, completionOf({ ...ending, trace }, served, { usage: counted, cost }));
-    settleLimits({ tokens: counted ? counted.input + counted.output : 0, cost });
+    settleLimits({ tokens: counted ? counted.input + counted.output : 0, cost: boundCost(cost ?? 0n) });
   }
 
   #costOf(served: ServingEndpoint, { usage = {}, finish, abandoned }: Consumption): bigint | undefined {
@@ -240,14 +238,14 @@ class MeteredIntent implements Intent {
     const { model } = this.#served;
     const input = Math.min(estimate.quickInput(), model.contextLength || Number.POSITIVE_INFINITY);
     const prices = pricesInTier(model, tierOf(this.#options, this.#served, {}));
-    return { input, cost: priceOf(prices, { input, output: 0 }) ?? 0n };
+    return { input, cost: priceOf(prices, { input, output: 0 }) };
   }
 }
 
 function completionOf(
   { status, errorCode, finish, attempts, firstByte, total, upstreamId, trace }: RequestEnding,
   { provider, model, protocol }: ServingEndpoint,
-  { usage, cost }: { usage: Usage | undefined; cost: bigint },
+  { usage, cost }: { usage: Usage | undefined; cost: bigint | undefined },
 ): Completion {
   return {
     endpoint: { provider, model: model.upstreamId },

@@ -24,7 +24,7 @@ export interface Intent {
   protocolOut: string;
   stream: boolean;
   /** Usage recorded if the gateway dies: the estimated input, no output. Computed only when an intent is written. */
-  readonly estimate: { input: number; cost: bigint };
+  readonly estimate: { input: number; cost: bigint | undefined };
 }
 
 /** Outcome of the request. */
@@ -35,8 +35,8 @@ export interface Completion {
   errorCode?: string;
   finish?: string;
   usage?: Usage;
-  /** In 1e-12 USD. */
-  cost: bigint;
+  /** In 1e-12 USD; undefined if the price is unknown. */
+  cost: bigint | undefined;
   attempts: number;
   /** Milliseconds from the request to the first byte sent to the client; absent if none was sent. */
   firstByte?: number;
@@ -81,7 +81,7 @@ export function completedRow(intent: Intent, completion: Completion): UsageRow {
     estimated: Number(usage?.estimated === true),
     attempts: completion.attempts,
     ...counts(usage),
-    cost: boundCost(completion.cost),
+    cost: boundCost(completion.cost ?? 0n),
     first_byte_ms: completion.firstByte === undefined ? null : Math.round(completion.firstByte),
     total_ms: Math.round(completion.total),
     upstream_id: storableText(completion.upstreamId),
@@ -89,6 +89,7 @@ export function completedRow(intent: Intent, completion: Completion): UsageRow {
     trace: completion.trace ?? null,
     tags: intent.tags,
     tool_failures: intent.toolFailures ?? null,
+    unpriced: Number(completion.cost === undefined),
   };
 }
 

@@ -89,6 +89,15 @@ export async function searchRequests(
   return { rows };
 }
 
+/** Names of conversations among the `depth` requests after a page. */
+export function sessionsAfter(
+  { filter, from, next, depth }: Pick<RequestSearch, 'filter' | 'from'> & { next: string; depth: number },
+  { store }: Pick<SearchOptions, 'store'>,
+): Promise<{ names: string[]; isComplete: boolean }> {
+  const since = Math.max(from, filter.startedFrom ?? 0);
+  return store.call('sessionNames', { filter, before: decodePlace(next), from: since, depth });
+}
+
 /** The first page, with a cursor for what ends after it. */
 export async function newestRequests(search: RequestSearch, options: SearchOptions): Promise<RequestPage> {
   const page = await searchRequests(search, options);

@@ -11,6 +11,8 @@ export interface Spending {
   estimated: Record<Period, bigint>;
   /** Of what is spent: for videos. */
   videos: Record<Period, bigint>;
+  /** Tokens whose price was unknown. */
+  unpriced: Record<Period, bigint>;
   /** Budget with the least left. */
   period?: Period;
   limit?: bigint;
@@ -23,23 +25,27 @@ export async function spendingOf(
   now: number,
 ): Promise<Spending> {
   const starts = PERIODS.map((period) => ({ period, startsAt: periodStart(period, now) }));
-  const rows = await store.call('spentBy', { subject, starts });
-  const sumsOf = (name: SpentShare) => {
-    const sumOf = (wanted: Period) => rows.find(({ period }) => period === wanted)?.[name] ?? 0n;
-    return { day: sumOf('day'), week: sumOf('week'), month: sumOf('month'), total: sumOf('total') };
-  };
-  return spendingFrom({ spent: sumsOf('spent'), estimated: sumsOf('estimated'), videos: sumsOf('videos') }, budgets);
+  return spendingFrom(await store.call('spentBy', { subject, starts }), budgets);
 }
 
 /** Of a new key. */
 export function unspent(budgets: Budgets): Spending {
-  const nothing = { day: 0n, week: 0n, month: 0n, total: 0n };
-  return spendingFrom({ spent: nothing, estimated: nothing, videos: nothing }, budgets);
+  return spendingFrom([], budgets);
 }
 
-type SpentShare = 'spent' | 'estimated' | 'videos';
+export type Sums = Pick<Spending, 'spent' | 'estimated' | 'videos' | 'unpriced'>;
 
-function spendingFrom(sums: Pick<Spending, SpentShare>, budgets: Budgets): Spending {
+function spendingFrom(rows: (Record<keyof Sums, bigint> & { period: string })[], budgets: Budgets): Spending {
+  const sumsOf = (name: keyof Sums) => {
+    const sumOf = (wanted: Period) => rows.find(({ period }) => period === wanted)?.[name] ?? 0n;
+    return { day: sumOf('day'), week: sumOf('week'), month: sumOf('month'), total: sumOf('total') };
+  };
+  const sums: Sums = {
+    spent: sumsOf('spent'),
+    estimated: sumsOf('estimated'),
+    videos: sumsOf('videos'),
+    unpriced: sumsOf('unpriced'),
+  };
   const [tightest] = PERIODS.flatMap((period) => {
     const text = budgets[period];
     if (text === undefined) return [];

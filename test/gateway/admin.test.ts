@@ -79,6 +79,7 @@ describe('a key', () => {
       spent: UNSPENT,
       spent_estimated: UNSPENT,
       spent_videos: UNSPENT,
+      unpriced_tokens: { day: 0, week: 0, month: 0, total: 0 },
       effective: {
         limits: {},
         budgets: {
@@ -87,6 +88,7 @@ describe('a key', () => {
             spent: '0',
             spent_estimated: '0',
             spent_videos: '0',
+            unpriced_tokens: 0,
             held: '0',
             held_complete: true,
             left: '12.5',

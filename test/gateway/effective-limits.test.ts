@@ -9,7 +9,7 @@ import { get, hear } from './usage-client.ts';
 
 /** USD of 24 requests for 5,000, the most that one is charged, and one more: as a number it would lose its last digit. */
 const SPENT = '123456.000000000001';
-const EXACT = { spent_estimated: '0', spent_videos: '0' };
+const EXACT = { spent_estimated: '0', spent_videos: '0', unpriced_tokens: 0 };
 const PRICES = { echo: '5000', tools: '3456.000000000001' };
 const KEY = 'sk-test-of-exact-0123456789';
 

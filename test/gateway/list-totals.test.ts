@@ -1,10 +1,12 @@
-/** Search, totals and cursors of videos, webhooks, the audit log and sessions, on both engines. */
+/** Search, totals and cursors of videos, webhooks, conversations, the audit log and sessions, on both engines. */
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Json } from '../../src/core/json/json.ts';
 import type { Store } from '../../src/store/store.ts';
+import { encodeEnd } from '../../src/usage/journal/records.ts';
 import { providePostgres, type TestDatabase } from '../store/postgres-server.ts';
+import { completion, intent, NOON } from '../usage/records.ts';
 import { ADMIN_CONFIG, ADMIN_TOKEN, askAdmin } from './admin-client.ts';
 import { KEY, sendRaw, startTestGateway, type TestGateway } from './harness.ts';
 import { createVideoClock, videoClient } from './video-client.ts';
@@ -169,6 +171,37 @@ for (const engine of ['sqlite', 'postgres'] as const) {
         far.rows.map(({ task_id: task }) => task),
         ['task-17'],
       );
+    });
+
+    test('conversations are counted, of the requests of a page and of five thousand more', async () => {
+      // One is in three requests, and may be on both sides of the end of a page.
+      const records = Array.from({ length: 12_000 }, (_, index) => {
+        const trace = JSON.stringify({ s: `"agent" \\ ${Math.floor(index / 3)}`, a: [] });
+        const request = intent(`r-${String(index).padStart(5, '0')}`, { keyId: hash, startedAt: NOON + index });
+        const status = index % 2 === 0 ? 'completed' : 'failed';
+        return encodeEnd(request, completion({ status, total: 0, trace, upstreamId: undefined }));
+      });
+      const position = { segment: 1, offset: 1, oldest: 1 };
+      await store.call('storeJournalBatch', { journal: 'test', position, records: records.join(',') });
+      const iso = (index: number) => new Date(NOON + index).toISOString();
+      const countsOf = async (query: Record<string, string>) => {
+        const body = await list(
+          `/requests/sessions?${new URLSearchParams({ from: iso(0), to: iso(12_000), ...query })}`,
+        );
+        return { counts: [body.data.length, body.total, body.total_complete], next: body.next };
+      };
+      const { counts, next } = await countsOf({});
+      assert.deepEqual(counts, [1667, 3334, false]);
+      assert.deepEqual((await countsOf({ after: next })).counts, [1668, undefined, undefined]);
+      assert.deepEqual((await countsOf({ from: iso(6990) })).counts, [1667, 1670, true]);
+      assert.deepEqual((await countsOf({ from: iso(11_990) })).counts, [4, 4, true]);
+      assert.deepEqual((await countsOf({ status: 'failed' })).counts, [3333, 4000, true]);
+      assert.deepEqual((await countsOf({ started_from: iso(6990) })).counts, [1667, 1670, true]);
+      assert.deepEqual((await countsOf({ session: '"agent" \\ 9' })).counts, [1, 1, true]);
+      const path = `/v1/self/requests/sessions?${new URLSearchParams({ from: iso(0), to: iso(12_000) })}`;
+      const headers = { authorization: `Bearer ${KEY}` };
+      const own = JSON.parse((await sendRaw(gateway.url, { method: 'GET', path, headers })).text);
+      assert.deepEqual([own.total, own.total_complete], [3334, false]);
     });
 
     test('the audit log is found by action, actor and subject, and counted', async () => {

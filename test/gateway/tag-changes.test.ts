@@ -61,6 +61,7 @@ forEachStore((engine) => {
         spent: '0',
         spent_estimated: '0',
         spent_videos: '0',
+        unpriced_tokens: 0,
         held: '0',
         held_complete: true,
         left: '0.5',

@@ -71,7 +71,7 @@ after(async () => {
   await upstream.close();
 });
 
-const EXACT = { spent_estimated: '0', spent_videos: '0' };
+const EXACT = { spent_estimated: '0', spent_videos: '0', unpriced_tokens: 0 };
 const LIMITED = { chat: 'rate_limit_exceeded', messages: 'rate_limit_error', generate: 'RESOURCE_EXHAUSTED' };
 const SPENT = { chat: 'insufficient_quota', messages: 'billing_error', generate: 'RESOURCE_EXHAUSTED' };
 

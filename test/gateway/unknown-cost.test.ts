@@ -4,6 +4,8 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { problems } from '../../src/core/json/check.ts';
 import type { Json } from '../../src/core/json/json.ts';
+import { keyList, ownKey } from '../../src/http/key-schema.ts';
+import { anyObject } from '../../src/http/openapi/operation.ts';
 import { requestDetail, requestList, requestSessions, requestSummary } from '../../src/http/requests/schema.ts';
 import { use } from '../../src/http/use.ts';
 import {
@@ -17,6 +19,7 @@ import {
 } from './harness.ts';
 
 const TOKEN = 'admin-token-0123456789-0123456789';
+const TAGGED = 'sk-test-of-a-tagged-key-0123456789';
 const NO_PRICE = 'local/no-price';
 const PRICED_HERE = 'local/priced-by-its-endpoint';
 const MODELS = [NO_PRICE, 'local/free', PRICED_HERE, 'sandbox/echo'];
@@ -35,8 +38,10 @@ before(async () => {
   const models = `[{ id: no-price }, { id: free, ${free} }, { id: priced-by-its-endpoint }]`;
   gateway = await startTestGateway(
     `admin: { token: ${TOKEN}, port: 0 }
+tags: { team=search: { budgets: { day: "9.00" } } }
 providers: { local: { type: openai-compatible, base_url: "${upstream.url}/v1", api_key: x, models: ${models} } }
 models: { house/here: { endpoints: [{ provider: local, model: priced-by-its-endpoint, ${free} }] } }`,
+    { keys: [`{ name: tagged, key: ${TAGGED}, tags: { team: search }, budgets: { month: "9.00" } }`] },
   );
   for (const model of MODELS) {
     const request = {
@@ -161,3 +166,29 @@ for (const base of ['/admin/v1', '/v1/self']) {
     }
   });
 }
+
+test('keys, tags and their budgets have the tokens whose price was unknown', async () => {
+  for (const model of [NO_PRICE, 'local/free', NO_PRICE]) {
+    const request = { model, messages: [{ role: 'user', content: 'hi' }] };
+    const headers = { authorization: `Bearer ${TAGGED}` };
+    const response = await post(`${gateway.url}/v1/chat/completions`, request, headers);
+    assert.equal(response.status, 200, await response.text());
+  }
+  const [key] = (await read('/admin/v1/keys?name=tagged', keyList)).data;
+  const [tag] = (await read('/admin/v1/tags', anyObject)).data;
+  const own = await fetch(`${gateway.url}/v1/key`, { headers: { authorization: `Bearer ${TAGGED}` } });
+  const facts = (await own.json()) as Json;
+  assert.deepEqual(problems(ownKey, facts), []);
+  const { effective, tags } = facts.data;
+  const shared = tags['team=search'];
+  for (const view of [key, tag, facts.data, shared]) {
+    assert.deepEqual(view.unpriced_tokens, { day: 30, week: 30, month: 30, total: 30 });
+    assert.equal(view.spent.total, '0');
+  }
+  for (const budgets of [key.effective.budgets, effective.budgets]) assert.equal(budgets.month.unpriced_tokens, 30);
+  for (const budgets of [tag.budgets, shared.budgets]) assert.equal(budgets.day.unpriced_tokens, 30);
+  for (const list of ['keys?name=tagged', 'tags?search=team']) {
+    const [head = '', line = ''] = (await readText(`/admin/v1/${list}&format=csv`)).text.split('\r\n');
+    assert.ok(head.endsWith('unpriced_tokens.month,unpriced_tokens.total') && line.endsWith(',30,30'), head);
+  }
+});

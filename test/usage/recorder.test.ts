@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { pino } from 'pino';
+import { tagSubject } from '../../src/records/tags.ts';
 import type { Store } from '../../src/store/store.ts';
 import { StoreUnavailable } from '../../src/store/unavailable.ts';
 import { encodeBegin, encodeEnd, encodeInterrupted } from '../../src/usage/journal/records.ts';
@@ -81,6 +82,29 @@ forEachStore((name, open) => {
     }
   });
 
+  test(`a journal keeps that a price is unknown, of requests that end and of those that do not (${name})`, async (context) => {
+    const store = await open(context);
+    const more = { tags: 'team=search', estimate: { input: 7, cost: undefined } };
+    const payloads = [
+      encodeEnd(intent('ended', more), completion({ cost: undefined, usage: { input: 20, output: 3 } })),
+      encodeInterrupted(encodeBegin(intent('died', more)), NOON),
+      encodeEnd(intent('priced', { tags: more.tags }), completion({ cost: 5n })),
+    ];
+    const position = { segment: 1, offset: 1, oldest: 1 };
+    await store.call('storeJournalBatch', { journal: 'journal', position, records: payloads.join(',') });
+    const starts = [{ period: 'total', startsAt: 0 }];
+    for (const subject of ['key-1', tagSubject(more.tags)]) {
+      const found = await store.call('spentBy', { subject, starts });
+      assert.deepEqual(
+        found.map(({ spent, unpriced }) => [spent, unpriced]),
+        [[5n, 30n]],
+        subject,
+      );
+    }
+    const died = await store.call('usageRecord', { id: 'died', keyId: 'key-1' });
+    assert.deepEqual([died?.tags, died?.tool_failures], [more.tags, null]);
+  });
+
   test(`a finished request is a record, a sum and a spending (${name})`, async (context) => {
     const store = await open(context);
     const recorder = recorderOn(store);
@@ -121,7 +145,7 @@ forEachStore((name, open) => {
     const spent = await store.call('spentBy', { subject: 'key-1', starts });
     assert.deepEqual(
       spent.map((row) => ({ ...row })),
-      starts.map(({ period }) => ({ period, spent: 1_500_000_000n, estimated: 0n, videos: 0n })),
+      starts.map(({ period }) => ({ period, spent: 1_500_000_000n, estimated: 0n, videos: 0n, unpriced: 0n })),
     );
     assert.equal(await store.call('recoverUsage', { now: NOON }), 0);
   });

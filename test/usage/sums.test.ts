@@ -68,7 +68,7 @@ forEachStore((name, open) => {
     assert.deepEqual(counted(await sums(store, ['key'], { tag: 'team=sea' }), ['key']), []);
   });
 
-  test(`of what a key and a tag spend, estimates and videos are known (${name})`, async (context) => {
+  test(`of what a key and a tag spend, estimates, videos and tokens without a price are known (${name})`, async (context) => {
     const store = await open(context);
     const tags = 'team=ads';
     await record(
@@ -76,6 +76,8 @@ forEachStore((name, open) => {
       ['a', tags],
       ['b', '', {}, { cost: 7n, usage: { input: 1, output: 1, estimated: true } }],
       ['c', tags, {}, { cost: 11n, usage: { input: 1, output: 1, estimated: true } }],
+      ['d', tags, {}, { cost: undefined, usage: { input: 10, output: 3 } }],
+      ['e', '', {}, { cost: undefined, usage: { input: 20, output: 4 } }],
     );
     const video = { ...VIDEO, cost: 20n, revision: 1, tags };
     await store.call('recordTaskUsage', { row: video, held: false });
@@ -83,13 +85,13 @@ forEachStore((name, open) => {
     const starts = [{ period: 'total' as const, startsAt: 0 }];
     const periods = [...starts, { period: 'day' as const, startsAt: NOON }];
     for (const [subject, shares] of [
-      ['key-1', { spent: 53n, estimated: 18n, videos: 30n }],
-      [tagSubject(tags), { spent: 46n, estimated: 11n, videos: 30n }],
+      ['key-1', { spent: 53n, estimated: 18n, videos: 30n, unpriced: 37n }],
+      [tagSubject(tags), { spent: 46n, estimated: 11n, videos: 30n, unpriced: 13n }],
     ] as const) {
       assert.deepEqual(await store.call('spentBy', { subject, starts }), [{ period: 'total', ...shares }]);
       assert.deepEqual(await store.call('budgetUse', { subject, periods }), [
         { period: 'total', ...shares, held: 0n },
-        { period: 'day', spent: 0n, estimated: 0n, videos: 0n, held: 0n },
+        { period: 'day', spent: 0n, estimated: 0n, videos: 0n, unpriced: 0n, held: 0n },
       ]);
     }
   });
@@ -108,6 +110,23 @@ forEachStore((name, open) => {
     assert.deepEqual(counted(await sums(store, ['tags', 'status']), ['tags', 'status']), [
       ['team=ads', 'completed', 1, '7'],
     ]);
+  });
+
+  test(`tokens of an interrupted request without a price are replaced by those of its end (${name})`, async (context) => {
+    const store = await open(context);
+    const unpriced = async () => {
+      const rows = await store.call('spentBy', { subject: 'key-1', starts: [{ period: 'total', startsAt: 0 }] });
+      return rows.map((row) => row.unpriced);
+    };
+    const unknown = { estimate: { input: 100, cost: undefined } };
+    await store.call('heartbeat', { id: 'dead', now: NOON, until: NOON + 1, exclusive: false });
+    const dead = createRecorder({ store, instance: 'dead', durability: 'strict', log });
+    await dead.begin(intent('slow', unknown));
+    assert.equal(await store.call('recoverUsage', { now: NOON + 10 }), 1);
+    assert.deepEqual(await unpriced(), [100n]);
+    await dead.finish(intent('slow', unknown), completion({ cost: undefined, usage: { input: 90, output: 30 } }));
+    await dead.flushed();
+    assert.deepEqual(await unpriced(), [120n]);
   });
 
   test(`records of an earlier version are in every sum, without tags, protocol and status (${name})`, async (context) => {

@@ -18,23 +18,26 @@ interface Origin {
 
 export type EffectiveLimits = { [Kind in keyof Limits]?: { limit: number } & Origin };
 
-/** What was spent: USD as exact decimals. */
+/** What was spent: USD as exact decimals, and the tokens whose cost is not in it. */
 export interface Spent {
   spent: string;
   /** Part of it, by requests whose token counts are estimates. */
   spent_estimated: string;
   /** Part of it, for videos. */
   spent_videos: string;
+  /** Of models without a price. */
+  unpriced_tokens: number;
 }
 
 /** The same by period. */
-export type Spending = { [Part in keyof Spent]: Record<Period, string> };
+export type Spending = { [Part in keyof Spent]: Record<Period, Spent[Part]> };
 
-export function spentIn(period: Period, { spent, spent_estimated, spent_videos }: Spending): Spent {
+export function spentIn(period: Period, spending: Spending): Spent {
   return {
-    spent: spent[period],
-    spent_estimated: spent_estimated[period],
-    spent_videos: spent_videos[period],
+    spent: spending.spent[period],
+    spent_estimated: spending.spent_estimated[period],
+    spent_videos: spending.spent_videos[period],
+    unpriced_tokens: spending.unpriced_tokens[period],
   };
 }
 

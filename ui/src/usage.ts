@@ -132,7 +132,7 @@ export function sameOwnReport(asked: Asked): SameCall {
 }
 
 /** The most that the gateway gives one by one. */
-export const MAX_TOP = 1000;
+const MAX_TOP = 1000;
 
 /** The question of a report, asked of its videos alone. By the minute, sums are exactly of the span. */
 export function videosIn({ compare: _compare, by, filters, ...asked }: Asked): Asked {

@@ -20,7 +20,7 @@ test('a key has its name in the legend, the figures, the table and the filter, a
   await page.getByRole('row', { name: /^test 3 / }).waitFor();
   const chart = page.getByRole('figure');
   await chart.getByRole('listitem').getByText('test', { exact: true }).waitFor();
-  await page.getByRole('img', { name: 'Course of test' }).waitFor();
+  await page.getByRole('img', { name: /^Course of test: Requests per hour 0 to 3 \(\d\d:\d\d\), last \d$/ }).waitFor();
   await chart.getByRole('button', { name: 'As table' }).click();
   await chart.getByRole('columnheader', { name: 'test' }).waitFor();
   assert.equal(await page.getByText('config:test').count(), 0);

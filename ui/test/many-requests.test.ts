@@ -59,6 +59,7 @@ test('a conversation has the sums of the requests that were looked at, and of ea
       .waitFor();
   await turns('agent-earlier', EARLIER / 2);
   await page.getByText('Made of the newest 5,000 requests of a day.').waitFor();
+  await page.locator('[data-spoken]').getByText('2 of 2', { exact: true }).waitFor();
   // The file has them all, whatever is shown.
   const saved = await downloadedRows(page, () => page.keyboard.press('e'));
   assert.deepEqual(

@@ -63,8 +63,6 @@ const SETTINGS = [
 ];
 const VIDEO_PRICES = missing(/\/v1\/videos\/models$/, 'Prices of videos');
 const PRICE_CHANGES = missing(/\/models\/price-changes/, 'Changes of prices');
-/** Asked of what is in a list, and of one key or tag. */
-const unpriced = (asked: RegExp) => missing(asked, 'Marks of unknown prices');
 const VIDEO_SUMS = missing(/\/usage\?.*protocol=videos/, 'Sums of videos');
 
 /** With requests, a conversation, a tag, a video and a webhook of the key of the tests. */
@@ -92,13 +90,11 @@ export const OPERATOR_PAGES = {
     filled: rowOf(/test/),
     empty: 'No key is like that',
     emptyPath: '/ui/keys?find=no-such-key',
-    sources: [unpriced(/\/admin\/v1\/usage\?.*by=key/)],
   },
   Tags: {
     path: '/ui/tags',
     filled: rowOf(/search/),
     empty: 'No key has a tag yet',
-    sources: [unpriced(/\/admin\/v1\/usage\?.*by=tag/)],
   },
   Playground: {
     path: '/ui/playground',
@@ -169,22 +165,6 @@ export const OPERATOR_PAGES = {
   },
 } satisfies Record<string, PageStates>;
 
-const inPanel = (page: Page) => page.getByRole('dialog').getByRole('link', { name: 'Its requests' });
-
-/** With one of their list open. */
-export const PANELS: Record<string, PageStates> = {
-  'A key': {
-    path: '/ui/keys?open=config:test',
-    filled: inPanel,
-    sources: [unpriced(/\/admin\/v1\/usage\?.*by=model/)],
-  },
-  'A tag': {
-    path: '/ui/tags?open=team%3Dsearch',
-    filled: inPanel,
-    sources: [unpriced(/\/admin\/v1\/usage\?.*by=model/)],
-  },
-};
-
 /** Lists in which a filter leaves something, and nothing. */
 export const FILTERED_PAGES: Record<string, PageStates> = {
   'Requests with a filter': {
@@ -208,7 +188,6 @@ export const HOLDER_PAGES: Record<string, PageStates> = {
     empty: 'No requests in this time',
     sources: [
       VIDEO_SUMS,
-      unpriced(/\/self\/usage\?.*top_by=tokens/),
       failing(/\/self\/usage(?!.*protocol=videos)/, firstRowIn('Newest requests')),
       failing(/\/v1\/key$/, undefined, partOf('Limits')),
       failing(LIST, undefined, partOf('Newest requests')),

@@ -18,7 +18,7 @@ import {
   TOKEN,
   type Visit,
 } from './browser.ts';
-import { HOLDER_PAGES, OPERATOR_PAGES, PANELS, type PageStates } from './page-states.ts';
+import { HOLDER_PAGES, OPERATOR_PAGES, type PageStates } from './page-states.ts';
 
 const YAML = `admin: { token: ${TOKEN}, port: 0 }
 callbacks: { secret: whsec_c2VjcmV0IG9mIHRoaXMgdGVzdCBmaWxlIG9ubHkhISE=, allow_cidrs: [127.0.0.1/32] }`;
@@ -54,7 +54,7 @@ for (const engine of ['SQLite', 'PostgreSQL'] as const) {
     const isThorough = engine === 'SQLite';
 
     describe('a page of operators', () => {
-      partialStatesOf({ ...OPERATOR_PAGES, ...PANELS }, () => signInAsAdmin(browser, gateway), isThorough);
+      partialStatesOf(OPERATOR_PAGES, () => signInAsAdmin(browser, gateway), isThorough);
     });
     describe('a page of the holder of a key', () => {
       const narrow = { theme: 'dark', width: 360 } as const;

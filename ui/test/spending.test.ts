@@ -2,9 +2,10 @@
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import type { Browser, Locator } from 'playwright-core';
+import type { Browser, Locator, Page } from 'playwright-core';
 import type { Store } from '../../src/store/store.ts';
 import { answerJson, startUpstream, type TestGateway, type TestUpstream } from '../../test/gateway/harness.ts';
+import { interceptAnswers, removeCuts, tryAgain } from './answers.ts';
 import {
   ask,
   assertFits,
@@ -23,7 +24,9 @@ const ANSWER = {
 };
 const USAGE = { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 };
 const PART = 'Token counts of a part are estimates';
-const KEYS = ['exact', 'guessed', 'unknown', 'partly', 'films'];
+const KEYS = ['exact', 'guessed', 'unknown', 'partly', 'films', 'many'];
+/** One more than a table of models has lines for. */
+const MANY = Array.from({ length: 21 }, (_, index) => `m${index}`);
 const keyOf = (name: string) => `sk-test-of-${name}-0123456789`;
 
 const VIDEO = {
@@ -49,12 +52,13 @@ before(async () => {
   );
   gateway = await startGatewayWithPages(
     `admin: { token: ${TOKEN}, port: 0 }
+tags: { team=partly: { budgets: { day: "800.00" } } }
 providers:
   one:
     type: openai-compatible
     base_url: "${upstream.url}/v1"
     api_key: x
-    models: [{ id: counts, ${price} }, { id: silent, ${price} }, { id: no-price }]`,
+    models: [{ id: counts, ${price} }, { id: silent, ${price} }, { id: no-price }, ${MANY.map((id) => `{ id: ${id}, ${price} }`)}]`,
     {
       keys,
       wrapStore(opened) {
@@ -74,6 +78,7 @@ providers:
       ['partly', 'no-price'],
       ['partly', 'counts'],
     ],
+    ...['no-price', ...MANY].map((model) => ['many', model]),
   ] as const) {
     assert.equal((await ask(gateway, keyOf(name as string), `one/${model}`)).status, 200);
   }
@@ -82,6 +87,13 @@ providers:
   browser = await openBrowser();
 });
 after(() => Promise.all([browser.close(), gateway.close(), upstream.close()]));
+
+/** What is beside the bar of a budget, on the page of a key. */
+const budgetOf = (page: Page, period: RegExp) =>
+  page
+    .getByRole('region', { name: 'Limits' })
+    .locator('div', { has: page.getByRole('img', { name: period }) })
+    .last();
 
 /** The marks of a place with figures, once it says what it shows. */
 async function assertMarks(place: Locator, { text, estimated = 0 }: { text: RegExp; estimated?: number }) {
@@ -113,9 +125,46 @@ for (const path of ['keys', 'tags'] as const) {
       );
       const panel = page.getByRole('dialog', { name: nameOf(name) });
       await assertMarks(panel, { text, estimated });
+      if (path === 'keys' && name === 'partly') {
+        const shared = panel.locator('section', { hasText: 'Shared by all keys' });
+        await assertMarks(shared, { text: /\+ unknown/ });
+      }
       if (name !== 'guessed') await panel.getByText(/nothing says its price: one\/no-price/).waitFor();
       await assertSound(visitor);
     }
+  });
+
+  test(`the page of ${path} asks for no report of use, and its panel only where a model has no price`, async () => {
+    const visitor = await signInAsAdmin(browser, gateway, `/ui/${path}`);
+    const { page } = visitor;
+    const reports: string[] = [];
+    page.on('request', (request) => void (request.url().includes('/v1/usage?') && reports.push(request.url())));
+    const panelOf = (name: string) => {
+      const id = path === 'keys' ? `config:${name}` : `team=${name}`;
+      return page.goto(`${gateway.url}/ui/${path}?open=${encodeURIComponent(id)}`);
+    };
+    await panelOf('exact');
+    await page
+      .getByRole('dialog')
+      .getByText(/\$0\.015/)
+      .first()
+      .waitFor();
+    await page
+      .getByRole('row', { name: /partly.*\+ unknown/ })
+      .first()
+      .waitFor();
+    assert.deepEqual(reports, []);
+    const answers = await interceptAnswers(page, /\/v1\/usage\?/);
+    await answers.cut();
+    await panelOf('partly');
+    const panel = page.getByRole('dialog');
+    await panel.getByText(/Names of models without a price are missing/).waitFor();
+    await assertMarks(panel, { text: /\+ unknown/ });
+    await answers.pass();
+    await tryAgain(page);
+    await panel.getByText(/nothing says its price: one\/no-price/).waitFor();
+    removeCuts(visitor);
+    await assertSound(visitor);
   });
 
   test(`spending for videos alone on the page of ${path} leads to no requests`, async () => {
@@ -142,8 +191,13 @@ for (const theme of THEMES) {
     await guessed.page.setViewportSize({ width: 360, height: 900 });
     await assertFits(guessed.page);
     const partly = await signInWithKey(browser, gateway, keyOf('partly'), '/ui/key', { theme });
-    await assertMarks(partly.page.getByRole('region', { name: 'Limits' }), { text: /\+ unknown/ });
+    for (const budget of [/this month/, /today/])
+      await assertMarks(budgetOf(partly.page, budget), { text: /\+ unknown/ });
     await assertMarks(partly.page.locator('dl > div', { hasText: /^Spent/ }), { text: /\+ unknown/ });
+    const many = await signInWithKey(browser, gateway, keyOf('many'), '/ui/key', { theme });
+    const byModel = many.page.getByRole('region', { name: 'By model' });
+    await assertMarks(byModel.getByRole('row', { name: /^Other/ }), { text: /\+ unknown/ });
+    assert.equal(await byModel.getByText('unknown').count(), 1);
     const films = await signInWithKey(browser, gateway, keyOf('films'), '/ui/key', { theme });
     await films.page.getByRole('region', { name: 'Limits' }).getByTitle('Show these videos').waitFor();
   });

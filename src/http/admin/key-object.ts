@@ -5,9 +5,9 @@ import { decimalOf } from '../../core/money.ts';
 import { stateOf } from '../../keys/key.ts';
 import type { Key } from '../../keys/store.ts';
 import type { LimitSubject } from '../../limits/subjects.ts';
-import { PERIODS } from '../../records/key-settings.ts';
+import { PERIODS, type Period } from '../../records/key-settings.ts';
 import type { BudgetUse } from '../../usage/budget-use.ts';
-import type { Spending } from '../../usage/spending.ts';
+import type { Spending, Sums } from '../../usage/spending.ts';
 import { encodeLimits, encodeSettings, RESETS } from './settings.ts';
 
 /** What a key may use in all, with its defaults, and what it has used. */
@@ -53,17 +53,21 @@ export function encodeEffective(
   };
 }
 
-/** Of a budget, in USD to the last digit; `spent_estimated` and `spent_videos` are parts of `spent`. */
-export function encodeUse({ limit, spent, estimated, videos, held, isHeldComplete, left, endsAt }: BudgetUse): Json {
+/**
+ * Of a budget, in USD to the last digit; `spent_estimated` and `spent_videos` are parts of `spent`. `unpriced_tokens` are tokens
+ * whose price was unknown, and not in it.
+ */
+export function encodeUse(use: BudgetUse): Json {
   return {
-    limit: decimalOf(limit),
-    spent: decimalOf(spent),
-    spent_estimated: decimalOf(estimated),
-    spent_videos: decimalOf(videos),
-    held: decimalOf(held),
-    held_complete: isHeldComplete,
-    left: decimalOf(left),
-    resets_at: iso(endsAt),
+    limit: decimalOf(use.limit),
+    spent: decimalOf(use.spent),
+    spent_estimated: decimalOf(use.estimated),
+    spent_videos: decimalOf(use.videos),
+    unpriced_tokens: Number(use.unpriced),
+    held: decimalOf(use.held),
+    held_complete: use.isHeldComplete,
+    left: decimalOf(use.left),
+    resets_at: iso(use.endsAt),
   };
 }
 
@@ -87,12 +91,17 @@ export function encodeSpending({ period, limit, left, ...sums }: Spending): Json
 
 /**
  * Each by period, in USD to the last digit: `spent`, and of it `spent_estimated` by requests whose token counts are estimates,
- * and `spent_videos` for videos.
+ * and `spent_videos` for videos. `unpriced_tokens` are tokens whose price was unknown, and not in it.
  */
-export function encodeSpent({ spent, estimated, videos }: Pick<Spending, 'spent' | 'estimated' | 'videos'>): Json {
-  const byPeriod = (sums: Spending['spent']) =>
-    Object.fromEntries(PERIODS.map((period) => [period, decimalOf(sums[period])]));
-  return { spent: byPeriod(spent), spent_estimated: byPeriod(estimated), spent_videos: byPeriod(videos) };
+export function encodeSpent({ spent, estimated, videos, unpriced }: Sums): Json {
+  const byPeriod = (sums: Record<Period, bigint>, encode: (sum: bigint) => Json = decimalOf) =>
+    Object.fromEntries(PERIODS.map((period) => [period, encode(sums[period])]));
+  return {
+    spent: byPeriod(spent),
+    spent_estimated: byPeriod(estimated),
+    spent_videos: byPeriod(videos),
+    unpriced_tokens: byPeriod(unpriced, Number),
+  };
 }
 
 /** What open tasks and running requests may still cost, in USD, by the period of each budget. */

@@ -4,6 +4,7 @@ import type { Clock } from '../../core/clock.ts';
 import { GatewayError } from '../../core/errors.ts';
 import type { Json } from '../../core/json/json.ts';
 import { hasPrice, type ModelDirectory } from '../../routing/model-directory.ts';
+import type { ListTotal } from '../../store/list-search.ts';
 import type { IntentFilter, RequestFilter } from '../../store/operations/requests.ts';
 import {
   countOpenRequests,
@@ -12,8 +13,16 @@ import {
   type OpenSources,
   openRequests,
 } from '../../usage/open-requests.ts';
-import { newestRequests, type RequestSearch, requestsSince, searchRequests } from '../../usage/request-search.ts';
+import {
+  newestRequests,
+  type RequestSearch,
+  requestsSince,
+  searchRequests,
+  sessionsAfter,
+} from '../../usage/request-search.ts';
+import type { SessionSummary } from '../../usage/session-summary.ts';
 import type { TextBody } from '../http-response.ts';
+import { encodeTotal } from '../list-total.ts';
 import {
   encodeCost,
   encodeDetail,
@@ -27,7 +36,7 @@ import {
   sessionOfRow,
 } from './object.ts';
 import { parameterOf, readAfter, readFilter, readIsFile, readListQuery, readSpan } from './query.ts';
-import { listedRequest, requestSessions } from './schema.ts';
+import { COUNTED_AFTER, listedRequest, requestSessions } from './schema.ts';
 
 export interface RequestReaderOptions extends OpenSources {
   /** Their prices, without which a cost is not known. */
@@ -149,7 +158,19 @@ export function createRequestReader(options: RequestReaderOptions): RequestReade
     const { groupBySession } = await import('../../usage/session-summary.ts');
     const found = groupBySession(page.rows, { sessionOf: sessionOfRow, hasPrice: sight(names).hasPrice });
     const data = found.map((one) => encodeSession(one, names));
-    return { data, complete: page.next === undefined, next: page.next ?? null };
+    const counted = search.after === undefined ? await countSessions(found, { ...search, next: page.next }) : undefined;
+    return { data, complete: page.next === undefined, next: page.next ?? null, ...encodeTotal(counted) };
+  }
+
+  /** Those of the first page, and of the requests after it. */
+  async function countSessions(
+    listed: readonly SessionSummary[],
+    { filter, from, next }: Pick<RequestSearch, 'filter' | 'from'> & { next: string | undefined },
+  ): Promise<ListTotal> {
+    if (next === undefined) return { total: listed.length, isComplete: true };
+    const older = await sessionsAfter({ filter, from, next, depth: COUNTED_AFTER }, options);
+    const names = new Set([...listed.map(({ session }) => session), ...older.names]);
+    return { total: names.size, isComplete: older.isComplete };
   }
 
   /** A conversation is one row, unless a great many others lie between its requests. */

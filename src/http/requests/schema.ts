@@ -2,6 +2,9 @@
 
 import { type TSchema, Type } from 'typebox';
 
+/** Requests after a first page of conversations that its total has, too. */
+export const COUNTED_AFTER = 5000;
+
 const count = Type.Integer({ minimum: 0 });
 const moment = Type.String({ format: 'date-time' });
 const text = Type.String();
@@ -216,4 +219,11 @@ export const requestSessions = Type.Object({
   ),
   complete: Type.Boolean({ description: 'Whether no request of the span is older than those that are counted.' }),
   next: Type.Union([text, Type.Null()], { description: 'Cursor `after` for the sums of older requests.' }),
+  total: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      description: `Conversations of this page and of the ${COUNTED_AFTER} requests after it; absent on later pages.`,
+    }),
+  ),
+  total_complete: Type.Optional(Type.Boolean({ description: 'False if there are requests that were not counted.' })),
 });

@@ -84,25 +84,27 @@ const CONDITIONS: { [Name in keyof Required<RequestFilter>]: string } = {
   startedTo: 'started_at < :startedTo',
 };
 
+const ORDER = 'ORDER BY ended_at DESC, id DESC';
+/** Of records from a time on and before a place. */
+const RANGE = 'ended_at >= :from AND (ended_at, id) < (CAST(:endedAt AS bigint), CAST(:id AS text))';
+
 /** One piece of a search, of bounded work. */
 export const searchRequests = scanning<RequestPiece, FoundRequests>('usage', async (transaction, piece) => {
   const { filter, before, from, limit, most } = piece;
   const place = { from, endedAt: before.endedAt, id: before.id };
-  const order = 'ORDER BY ended_at DESC, id DESC';
-  const range = 'ended_at >= :from AND (ended_at, id) < (CAST(:endedAt AS bigint), CAST(:id AS text))';
   const { conditions, values } = conditionsOf(filter);
   const [last] =
     conditions.length === 0
       ? []
       : await transaction.all(
-          `SELECT ended_at, id FROM usage_request WHERE ${range} ${order} LIMIT 1 OFFSET :skipped`,
+          `SELECT ended_at, id FROM usage_request WHERE ${RANGE} ${ORDER} LIMIT 1 OFFSET :skipped`,
           { ...place, skipped: most - 1 },
         );
   // SQLite ends its scan at `from`, not at a pair.
   const oldest = last ? Number(last.ended_at ?? 0) : from;
   const start = last ? 'AND (ended_at, id) >= (CAST(:lastEndedAt AS bigint), CAST(:lastId AS text))' : '';
   const rows = await transaction.all(
-    `SELECT ${REQUEST_COLUMNS} FROM usage_request WHERE ${[range, ...conditions].join(' AND ')} ${start} ${order} LIMIT :limit`,
+    `SELECT ${REQUEST_COLUMNS} FROM usage_request WHERE ${[RANGE, ...conditions].join(' AND ')} ${start} ${ORDER} LIMIT :limit`,
     {
       ...place,
       ...values,
@@ -114,6 +116,35 @@ export const searchRequests = scanning<RequestPiece, FoundRequests>('usage', asy
   const end = rows.length === limit ? rows.at(-1) : last;
   return { rows, ...(end && { searchedTo: { endedAt: Number(end.ended_at), id: String(end.id) } }) };
 });
+
+/** Begin of a trace that has a conversation. */
+const SESSION_START = '{"s":';
+/** Longest begin of a trace up to the end of the name: of 200 characters, each of which may be escaped, in quotes. */
+const MAX_SESSION_START = SESSION_START.length + 6 * 200 + 2;
+const SESSION_NAME = /"(?:[^"\\]|\\.)*"/y;
+
+/** Names of conversations among the newest `depth` records before a place. */
+export const sessionNames = scanning<
+  Omit<RequestPiece, 'limit' | 'most'> & { depth: number },
+  { names: string[]; isComplete: boolean }
+>('usage', async (transaction, { filter, before, from, depth }) => {
+  const { conditions, values } = conditionsOf(filter);
+  const isNamed = [`substr(trace, 1, ${SESSION_START.length}) = :start`, ...conditions].join(' AND ');
+  const rows = await transaction.all(
+    `SELECT CASE WHEN ${isNamed} THEN substr(trace, 1, ${MAX_SESSION_START}) END AS trace
+       FROM (SELECT * FROM usage_request WHERE ${RANGE} ${ORDER} LIMIT :most) AS seen`,
+    { ...values, start: SESSION_START, from, endedAt: before.endedAt, id: before.id, most: depth + 1 },
+  );
+  const names = rows.slice(0, depth).flatMap(({ trace }) => sessionIn(trace) ?? []);
+  return { names: [...new Set(names)], isComplete: rows.length <= depth };
+});
+
+function sessionIn(trace: unknown): string | undefined {
+  if (trace === null) return undefined;
+  SESSION_NAME.lastIndex = SESSION_START.length;
+  const [name] = SESSION_NAME.exec(String(trace)) ?? [];
+  return name === undefined ? undefined : JSON.parse(name);
+}
 
 /** Records that ended since a time, oldest first. */
 export const requestsSince = scanning<{ filter: RequestFilter; since: number; limit: number }, Row[]>(
@@ -233,7 +264,7 @@ function conditionsOf({ costAbove, session, ...filter }: RequestFilter): { condi
   }
   if (session !== undefined) {
     conditions.push(CONDITIONS.session);
-    values.session = `{"s":${JSON.stringify(session)}`;
+    values.session = SESSION_START + JSON.stringify(session);
   }
   return { conditions, values };
 }

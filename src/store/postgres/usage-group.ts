@@ -64,6 +64,7 @@ const REQUEST_COLUMNS: Columns = [
   ['trace', 'text'],
   ['tags', 'text'],
   ['tool_failures', 'bigint'],
+  ['unpriced', 'bigint'],
 ];
 
 const NAME_COLUMNS: Columns = [

@@ -30,24 +30,29 @@ function numeral(value: number | null): string {
   return value !== null && Number.isFinite(value) ? String(value) : 'null';
 }
 
-/** Tags and failed tools are the last elements, where there are any. */
-function lastElements(tags: string | null | undefined, toolFailures: number | null | undefined): string {
+/** Tags, failed tools and whether the price is unknown: the last elements, where there are any. */
+function lastElements(
+  tags: string | null | undefined,
+  toolFailures: number | null | undefined,
+  isUnpriced: boolean,
+): string {
+  if (isUnpriced) return `,${quoted(tags ?? '')},${toolFailures ?? null},1`;
   if (toolFailures != null) return `,${quoted(tags ?? '')},${toolFailures}`;
   return tags ? `,${quoted(tags)}` : '';
 }
 
-/** Id, start, key, model, endpoint, protocols, stream, estimated input, its cost, tags, failed tools. */
+/** Id, start, key, model, endpoint, protocols, stream, estimated input, its cost, tags, failed tools, whether its price is unknown. */
 export function encodeBegin(intent: Intent): string {
   const { id, startedAt, keyId, tags, toolFailures, model, endpoint, protocolIn, protocolOut, stream, estimate } =
     intent;
-  return `[${quoted(id)},${numeral(startedAt)},${named(keyId)},${named(model)},${named(endpoint.provider)},${named(endpoint.model)},${named(protocolIn)},${named(protocolOut)},${Number(stream)},${numeral(estimate.input)},${estimate.cost}${lastElements(tags, toolFailures)}]`;
+  return `[${quoted(id)},${numeral(startedAt)},${named(keyId)},${named(model)},${named(endpoint.provider)},${named(endpoint.model)},${named(protocolIn)},${named(protocolOut)},${Number(stream)},${numeral(estimate.input)},${estimate.cost ?? 0n}${lastElements(tags, toolFailures, estimate.cost === undefined)}]`;
 }
 
 /** Intent of a begin, for the record of an interrupted request. */
 export function decodeBegin(payload: string): Intent {
   const [id, startedAt, keyId, model, provider, endpointModel, protocolIn, protocolOut, stream, ...rest] =
     JSON.parse(payload);
-  const [input, cost, tags, toolFailures] = rest;
+  const [input, cost, tags, toolFailures, unpriced] = rest;
   return {
     id,
     startedAt,
@@ -59,7 +64,7 @@ export function decodeBegin(payload: string): Intent {
     protocolIn,
     protocolOut,
     stream: stream === 1,
-    estimate: { input: input ?? 0, cost: BigInt(cost) },
+    estimate: { input: input ?? 0, cost: unpriced === 1 ? undefined : BigInt(cost) },
   };
 }
 
@@ -70,7 +75,7 @@ export function encodeEnd(intent: Intent, completion: Completion): string {
 
 /** `EncodedUsage` as JSON. */
 export function encodeRow(row: UsageRow): string {
-  return `[${quoted(row.id)},${numeral(row.started_at)},${named(row.key_id)},${named(row.model)},${named(row.endpoint_provider)},${named(row.endpoint_model)},${named(row.protocol_in)},${named(row.protocol_out)},${row.stream},${named(row.status)},${quoted(row.error_code)},${quoted(row.finish)},${row.estimated},${numeral(row.attempts)},${row.input_tokens},${row.output_tokens},${row.cached_tokens},${row.cache_write_tokens},${row.reasoning_tokens},${row.audio_tokens},${row.searches},${row.cost},${numeral(row.first_byte_ms)},${numeral(row.total_ms)},${quoted(row.upstream_id)},${numeral(row.ended_at ?? null)},${quoted(row.trace ?? null)}${lastElements(row.tags, row.tool_failures)}]`;
+  return `[${quoted(row.id)},${numeral(row.started_at)},${named(row.key_id)},${named(row.model)},${named(row.endpoint_provider)},${named(row.endpoint_model)},${named(row.protocol_in)},${named(row.protocol_out)},${row.stream},${named(row.status)},${quoted(row.error_code)},${quoted(row.finish)},${row.estimated},${numeral(row.attempts)},${row.input_tokens},${row.output_tokens},${row.cached_tokens},${row.cache_write_tokens},${row.reasoning_tokens},${row.audio_tokens},${row.searches},${row.cost},${numeral(row.first_byte_ms)},${numeral(row.total_ms)},${quoted(row.upstream_id)},${numeral(row.ended_at ?? null)},${quoted(row.trace ?? null)}${lastElements(row.tags, row.tool_failures, row.unpriced === 1)}]`;
 }
 
 /** The end of a request that no process will end: what its begin says, and no output. */

@@ -10,7 +10,7 @@ import {
   type SpentByPeriod,
   spanOfPeriod,
 } from '../periods.ts';
-import { PartEstimateMark } from './estimate-mark.tsx';
+import { CostMarks } from './cost-marks.tsx';
 import { Money } from './numbers.tsx';
 import { type FigureFilters, RequestsLink, type VideoShare } from './requests-link.tsx';
 import { numbers, Table } from './table.tsx';
@@ -38,26 +38,19 @@ interface BudgetsProps {
   uses: readonly BudgetUse[];
   /** Of all periods, where it is known. */
   spent?: Record<Period, string>;
-  /** In which models without a price were used. */
-  unpriced?: readonly Period[];
   /** As cells of a list have them. */
   isSmall?: boolean;
   /** Of the requests that count in them. Absent where their reader may not see them. */
   filters?: FigureFilters | undefined;
 }
 
-export function Budgets({ uses, spent, unpriced = [], isSmall = false, filters }: BudgetsProps) {
+export function Budgets({ uses, spent, isSmall = false, filters }: BudgetsProps) {
   const known = numbersOf({ ...Object.fromEntries(uses.map((use) => [use.period, use.spent])), ...spent });
   if (uses.length === 0) return <span className="text-dim">{isSmall ? 'none' : 'No budget.'}</span>;
   return (
     <div className={`flex flex-col ${isSmall ? 'gap-1.5 text-xs' : 'gap-3'}`}>
       {uses.map((use) => (
-        <Bar
-          key={use.period}
-          {...{ use, isSmall, filters }}
-          forecast={forecastOf(use.period, known, new Date())}
-          isUnpriced={unpriced.includes(use.period)}
-        />
+        <Bar key={use.period} {...{ use, isSmall, filters }} forecast={forecastOf(use.period, known, new Date())} />
       ))}
     </div>
   );
@@ -72,12 +65,11 @@ interface BarProps {
   use: BudgetUse;
   /** USD at the end of the period. */
   forecast: number | undefined;
-  isUnpriced: boolean;
   isSmall: boolean;
   filters: FigureFilters | undefined;
 }
 
-function Bar({ use, forecast, isUnpriced, isSmall, filters }: BarProps) {
+function Bar({ use, forecast, isSmall, filters }: BarProps) {
   const { period, left, from } = use;
   // Numbers for lengths and percentages only; amounts are shown as they are.
   const [limit, spent, held] = [Number(use.limit), Number(use.spent), Number(use.held)];
@@ -100,7 +92,7 @@ function Bar({ use, forecast, isUnpriced, isSmall, filters }: BarProps) {
           {from === 'defaults' && ' (default)'}
         </span>
         <span>
-          <SpentFigure {...{ period, isUnpriced, filters }} sums={use} /> <span className="text-dim">of</span>{' '}
+          <SpentFigure {...{ period, filters }} sums={use} /> <span className="text-dim">of</span>{' '}
           <Money usd={use.limit} />
         </span>
       </div>
@@ -140,27 +132,24 @@ function Bar({ use, forecast, isUnpriced, isSmall, filters }: BarProps) {
 interface SpentFigureProps {
   period: Period;
   sums: Spent;
-  /** Whether models without a price were used, whose cost is not in it. */
-  isUnpriced?: boolean;
   /** Of the requests that it was spent for. Absent where their reader may not see them. */
   filters: FigureFilters | undefined;
 }
 
 /** Whether nothing is known of what was spent. */
-export function isUnknown(spent: string, isUnpriced: boolean): boolean {
-  return isUnpriced && Number(spent) === 0;
+export function isUnknown({ spent, unpriced_tokens: tokens }: Spent): boolean {
+  return tokens > 0 && Number(spent) === 0;
 }
 
 /** What a period has cost, which leads to its requests or videos. */
-export function SpentFigure({ period, sums, isUnpriced = false, filters }: SpentFigureProps) {
-  const isNothingKnown = isUnknown(sums.spent, isUnpriced);
+export function SpentFigure({ period, sums, filters }: SpentFigureProps) {
+  const cost = isUnknown(sums) ? null : sums.spent;
   return (
     <>
       <RequestsLink span={spanOfPeriod(period, new Date())} videos={videosOf(sums)} filters={filters}>
-        <Money usd={isNothingKnown ? null : sums.spent} />
+        <Money usd={cost} />
       </RequestsLink>
-      <PartEstimateMark cost={sums.spent_estimated} />
-      {isUnpriced && !isNothingKnown && <span className="text-dim"> + unknown</span>}
+      <CostMarks {...{ cost }} estimated_cost={sums.spent_estimated} unpriced_tokens={sums.unpriced_tokens} />
     </>
   );
 }
@@ -173,13 +162,11 @@ function videosOf({ spent, spent_videos: ofVideos }: Spent): VideoShare {
 
 interface SpendingTableProps {
   spending: Spending;
-  /** In which models without a price were used. */
-  unpriced: readonly Period[];
   filters: FigureFilters;
 }
 
 /** Spending of every period, and at its end if it goes on as it does. */
-export function SpendingTable({ spending, unpriced, filters }: SpendingTableProps) {
+export function SpendingTable({ spending, filters }: SpendingTableProps) {
   const now = new Date();
   const spent = numbersOf(spending.spent);
   return (
@@ -188,20 +175,10 @@ export function SpendingTable({ spending, unpriced, filters }: SpendingTableProp
         <tr key={period}>
           <td className="text-dim">{PERIOD_LABELS[period]}</td>
           <td className="number">
-            <SpentFigure
-              {...{ period, filters }}
-              sums={spentIn(period, spending)}
-              isUnpriced={unpriced.includes(period)}
-            />
+            <SpentFigure {...{ period, filters }} sums={spentIn(period, spending)} />
           </td>
           <td className="number">
-            <Forecast
-              usd={
-                isUnknown(spending.spent[period], unpriced.includes(period))
-                  ? undefined
-                  : forecastOf(period, spent, now)
-              }
-            />
+            <Forecast usd={isUnknown(spentIn(period, spending)) ? undefined : forecastOf(period, spent, now)} />
           </td>
         </tr>
       ))}

@@ -47,5 +47,7 @@ interface PagesCountProps {
 
 export function PagesCount({ shown, pages }: PagesCountProps) {
   const first = pages?.[0];
-  return <ShownCount shown={shown} all={first?.total ?? shown} isPartial={first?.total_complete === false} />;
+  return (
+    <ShownCount shown={shown} all={Math.max(shown, first?.total ?? 0)} isPartial={first?.total_complete === false} />
+  );
 }

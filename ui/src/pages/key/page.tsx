@@ -5,7 +5,7 @@ import { getRouteApi } from '@tanstack/react-router';
 import { Budgets, budgetsOf } from '../../parts/budgets.tsx';
 import { type BarsProps, type Bucket, StackedBars } from '../../parts/chart/bars.tsx';
 import { CopyAs } from '../../parts/copy-as.tsx';
-import { PartEstimateMark } from '../../parts/estimate-mark.tsx';
+import { CostMarks } from '../../parts/cost-marks.tsx';
 import { limitRows, limitWords } from '../../parts/limits.ts';
 import { formatCount, formatShort, Money, Time } from '../../parts/numbers.tsx';
 import { Card, Figure, Figures, Page } from '../../parts/page.tsx';
@@ -19,7 +19,6 @@ import { Unanswered } from '../../parts/unanswered.tsx';
 import { UnknownCosts } from '../../parts/unknown-costs.tsx';
 import { formatMoment, momentsOf, type Span, spanBetween } from '../../spans.ts';
 import type { TimeSearch } from '../../times.ts';
-import { useUnpriced } from '../../unpriced.ts';
 import {
   momentOf,
   type Sums,
@@ -118,8 +117,7 @@ function Totals({ total, videos, span }: TotalsProps) {
             <RequestsLink span={span} videos={ofVideos} filters={{}}>
               <Money usd={total.cost} />
             </RequestsLink>
-            <PartEstimateMark cost={total.estimated_cost} />
-            {total.cost !== null && total.unpriced_tokens > 0 && <span className="text-dim"> + unknown</span>}
+            <CostMarks {...total} />
           </>
         }
       />
@@ -209,25 +207,31 @@ function ByModel({ report, videos, span }: ByModelProps) {
   return (
     <Table label="Use by model" columns={['Model', ...['Requests', 'In', 'Out', 'Cost'].map(numbers)]}>
       {[...Map.groupBy(report.data, ({ model, other }) => (other ? undefined : String(model)))]
-        .map(([model, lines]) => ({ model, ...sumOf(lines) }))
-        .toSorted((one, other) => Number(!one.model) - Number(!other.model) || Number(other.cost) - Number(one.cost))
-        .map(({ model, requests, input_tokens: input, output_tokens: output, cost, estimated_cost: estimated }) => {
+        .map(([model, lines]) => ({ model, sums: sumOf(lines) }))
+        .toSorted(
+          (one, other) => Number(!one.model) - Number(!other.model) || Number(other.sums.cost) - Number(one.sums.cost),
+        )
+        .map(({ model, sums }) => {
           const made = sumOf(videos?.data.filter((line) => line.model === model) ?? []).requests;
           const figures = {
-            requests: formatCount(requests),
-            input: formatShort(input),
-            output: formatShort(output),
-            cost: <Money usd={cost} />,
+            requests: formatCount(sums.requests),
+            input: formatShort(sums.input_tokens),
+            output: formatShort(sums.output_tokens),
+            cost: <Money usd={sums.cost} />,
           };
           return (
             <tr key={model}>
               <td className={model ? 'font-medium' : 'text-dim'}>{model ?? 'Other'}</td>
               {Object.entries(figures).map(([name, figure]) => (
                 <td key={name} className="number">
-                  <RequestsLink span={span} videos={videoShare(made, requests)} filters={model ? { model } : undefined}>
+                  <RequestsLink
+                    span={span}
+                    videos={videoShare(made, sums.requests)}
+                    filters={model ? { model } : undefined}
+                  >
                     {figure}
                   </RequestsLink>
-                  {name === 'cost' && <PartEstimateMark cost={estimated} />}
+                  {name === 'cost' && <CostMarks {...sums} />}
                 </td>
               ))}
             </tr>
@@ -238,11 +242,9 @@ function ByModel({ report, videos, span }: ByModelProps) {
 }
 
 function LimitsOf({ facts }: { facts: KeyFacts }) {
-  const unpriced = useUnpriced({});
   return (
     <div className="flex flex-col gap-4 p-4">
-      <Unanswered sources={[unpriced.source]} />
-      <Budgets uses={budgetsOf(facts.effective)} spent={facts.spent} unpriced={unpriced.periods} filters={{}} />
+      <Budgets uses={budgetsOf(facts.effective)} spent={facts.spent} filters={{}} />
       <dl className="grid grid-cols-[1fr_auto] gap-x-4 gap-y-1.5">
         {[...limitRows(facts.effective.limits), ...modelLimitRows(facts), ...permissionRows(facts)].map(
           ([name, value]) => (

@@ -8,16 +8,13 @@ import { History } from '../../parts/history.tsx';
 import { limitRows, limitWords } from '../../parts/limits.ts';
 import { Time } from '../../parts/numbers.tsx';
 import { modelLimitRows, permissionRows } from '../../parts/permissions.ts';
-import { Unanswered } from '../../parts/unanswered.tsx';
-import { UnknownCosts } from '../../parts/unknown-costs.tsx';
+import { UnknownSpending } from '../../parts/unknown-costs.tsx';
 import { useSession } from '../../session.ts';
-import { useUnpriced } from '../../unpriced.ts';
 import { KeyActions } from './actions.tsx';
 import { KeyState } from './page.tsx';
 
 export function KeyDetails({ view }: { view: KeyView }) {
   const { isAdmin } = useSession();
-  const unpriced = useUnpriced({ key: view.hash });
   const rows: [string, React.ReactNode][] = [
     ['State', <KeyState key="state" state={view.state} />],
     ['Origin', view.origin],
@@ -47,15 +44,9 @@ export function KeyDetails({ view }: { view: KeyView }) {
         </Link>
       </div>
       {isAdmin && view.origin === 'store' && view.state !== 'revoked' && <KeyActions view={view} />}
-      <Unanswered sources={[unpriced.source]} />
       <section>
         <h2 className="mb-2">Budgets</h2>
-        <Budgets
-          uses={budgetsOf(view.effective)}
-          spent={view.spent}
-          unpriced={unpriced.periods}
-          filters={{ key: view.hash }}
-        />
+        <Budgets uses={budgetsOf(view.effective)} spent={view.spent} filters={{ key: view.hash }} />
       </section>
       {Object.entries(view.effective.tags ?? {}).map(([tag, shared]) => (
         <section key={tag} className="flex flex-col gap-2">
@@ -66,8 +57,8 @@ export function KeyDetails({ view }: { view: KeyView }) {
           <p className="text-dim">{limitWords(shared.limits) || 'No limits.'}</p>
         </section>
       ))}
-      <SpendingTable spending={view} unpriced={unpriced.periods} filters={{ key: view.hash }} />
-      <UnknownCosts models={unpriced.models} />
+      <SpendingTable spending={view} filters={{ key: view.hash }} />
+      <UnknownSpending spending={view} filters={{ key: view.hash }} />
       <dl className="grid grid-cols-[auto_1fr] gap-x-6 gap-y-1.5">
         {rows.map(([name, value]) => (
           <div key={name} className="contents">

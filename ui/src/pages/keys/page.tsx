@@ -15,17 +15,14 @@ import { Empty, Loaded } from '../../parts/states.tsx';
 import { Status, type Tone } from '../../parts/status.tsx';
 import { FilterLine, numbers, Older, SearchField, ShownCount, Table } from '../../parts/table.tsx';
 import { TableTools } from '../../parts/table-tools.tsx';
-import { Unanswered } from '../../parts/unanswered.tsx';
 import { useListKeys } from '../../parts/use-list-keys.ts';
 import type { Period } from '../../periods.ts';
 import { useSession } from '../../session.ts';
-import { useUnpricedBy } from '../../unpriced.ts';
 import { CreateKeys } from './bulk.tsx';
 import { CreateKey } from './create.tsx';
 import { KeyDetails } from './details.tsx';
 
 const route = getRouteApi('/keys');
-const BY_KEY = ['key'];
 const STATES = ['active', 'all'] as const;
 const COLUMNS = [
   ...['Name', 'State', 'Owner and tags', 'Models', 'Limits', 'Budget'],
@@ -143,73 +140,58 @@ function KeyTable({ keys, open, onOpen, onTag }: KeyTableProps) {
     keys.map(({ hash }) => hash),
     { open, onOpen },
   );
-  const unpriced = useUnpricedBy(BY_KEY);
   return (
-    <>
-      {unpriced.source.asked.error !== null && (
-        <div className="border-b p-3">
-          <Unanswered sources={[unpriced.source]} />
-        </div>
-      )}
-      <Table label="Keys" columns={COLUMNS}>
-        {keys.map((key) => (
-          <tr key={key.hash} data-opens data-open={key.hash === open ? '' : undefined}>
-            <td>
-              <button type="button" className="text-left" {...rowProps(key.hash)}>
-                <span className="font-medium">{key.name}</span>
-                <span className="block font-mono text-xs text-dim">{key.label}</span>
-              </button>
-            </td>
-            <td>
-              <KeyState state={key.state} />
-            </td>
-            <td className="max-w-56">
-              {key.owner ?? (tagsOf(key).length === 0 && '—')}
-              <span className="flex flex-wrap gap-1">
-                {tagsOf(key).map((one) => (
-                  <button
-                    key={one}
-                    type="button"
-                    className="min-h-[24px] rounded border px-1.5 font-mono text-xs text-dim hover:text-ink"
-                    onClick={() => onTag(one)}
-                  >
-                    {one}
-                  </button>
-                ))}
-              </span>
-            </td>
-            <td className="max-w-56 truncate text-dim">{key.models?.join(', ') ?? 'all'}</td>
-            <td className="text-dim">
-              <LimitsOf limits={key.effective.limits} />
-            </td>
-            <td className="min-w-44">
-              <Budgets
-                uses={budgetsOf(key.effective)}
-                spent={key.spent}
-                unpriced={unpriced.periodsOf('key', key.hash)}
-                filters={{ key: key.hash }}
-                isSmall
-              />
-            </td>
-            <td className="number">
-              <SpentOf period="month" of={key} unpriced={unpriced.periodsOf('key', key.hash)} />
-            </td>
-            <td className="number text-dim">
-              <SpentOf period="total" of={key} unpriced={unpriced.periodsOf('key', key.hash)} />
-            </td>
-            <td className="number text-dim">
-              <LastUse of={key} />
-            </td>
-          </tr>
-        ))}
-      </Table>
-    </>
+    <Table label="Keys" columns={COLUMNS}>
+      {keys.map((key) => (
+        <tr key={key.hash} data-opens data-open={key.hash === open ? '' : undefined}>
+          <td>
+            <button type="button" className="text-left" {...rowProps(key.hash)}>
+              <span className="font-medium">{key.name}</span>
+              <span className="block font-mono text-xs text-dim">{key.label}</span>
+            </button>
+          </td>
+          <td>
+            <KeyState state={key.state} />
+          </td>
+          <td className="max-w-56">
+            {key.owner ?? (tagsOf(key).length === 0 && '—')}
+            <span className="flex flex-wrap gap-1">
+              {tagsOf(key).map((one) => (
+                <button
+                  key={one}
+                  type="button"
+                  className="min-h-[24px] rounded border px-1.5 font-mono text-xs text-dim hover:text-ink"
+                  onClick={() => onTag(one)}
+                >
+                  {one}
+                </button>
+              ))}
+            </span>
+          </td>
+          <td className="max-w-56 truncate text-dim">{key.models?.join(', ') ?? 'all'}</td>
+          <td className="text-dim">
+            <LimitsOf limits={key.effective.limits} />
+          </td>
+          <td className="min-w-44">
+            <Budgets uses={budgetsOf(key.effective)} spent={key.spent} filters={{ key: key.hash }} isSmall />
+          </td>
+          <td className="number">
+            <SpentOf period="month" of={key} />
+          </td>
+          <td className="number text-dim">
+            <SpentOf period="total" of={key} />
+          </td>
+          <td className="number text-dim">
+            <LastUse of={key} />
+          </td>
+        </tr>
+      ))}
+    </Table>
   );
 }
 
-function SpentOf({ period, of, unpriced }: { period: Period; of: KeyView; unpriced: readonly Period[] }) {
-  const isUnpriced = unpriced.includes(period);
-  return <SpentFigure {...{ period, isUnpriced }} sums={spentIn(period, of)} filters={{ key: of.hash }} />;
+function SpentOf({ period, of }: { period: Period; of: KeyView }) {
+  return <SpentFigure period={period} sums={spentIn(period, of)} filters={{ key: of.hash }} />;
 }
 
 function LimitsOf({ limits }: { limits: EffectiveLimits }) {

@@ -74,7 +74,7 @@ export function RequestsPage() {
             onChange={change}
             tools={
               view === 'sessions' ? (
-                <SessionTools filters={filters} />
+                <SessionTools filters={filters} isPaused={paused} />
               ) : (
                 <TableTools
                   table="Requests"

@@ -2,6 +2,7 @@
 
 import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query';
 import { api } from '../../api.ts';
+import type { CountedPage } from '../../parts/table.tsx';
 import { useSession } from '../../session.ts';
 import { sumOfMoney } from '../../usage.ts';
 import type { Filters } from './query.ts';
@@ -30,7 +31,7 @@ export interface SessionLine {
   last_at: string;
 }
 
-interface SessionPage {
+interface SessionPage extends CountedPage {
   data: SessionLine[];
   complete: boolean;
   /** Cursor of older requests. */
@@ -57,6 +58,7 @@ export function useSessions({ key, ...filters }: Filters, isPaused: boolean) {
     select: ({ pages }) => ({
       data: mergeSessions(pages.flatMap(({ data }) => data)),
       complete: pages.at(-1)?.complete === true,
+      pages,
     }),
   });
 }

@@ -1,6 +1,7 @@
 /** Requests grouped by conversation: one line for each session of a coding agent. */
 
 import { PartEstimateMark } from '../../parts/estimate-mark.tsx';
+import { PagesCount } from '../../parts/list-filters.tsx';
 import { formatCount, formatShort, Money, Time } from '../../parts/numbers.tsx';
 import { Empty, Loaded } from '../../parts/states.tsx';
 import { type Column, numbers, Older, Table } from '../../parts/table.tsx';
@@ -42,16 +43,20 @@ export function Sessions({ filters, isPaused, onOpen }: SessionsProps) {
 }
 
 /** Above the list, beside its filters. */
-export function SessionTools({ filters }: Pick<SessionsProps, 'filters'>) {
+export function SessionTools({ filters, isPaused }: Omit<SessionsProps, 'onOpen'>) {
   const { isOperator } = useSession();
+  const { data } = useSessions(filters, isPaused);
   return (
-    <TableTools
-      table="Sessions"
-      columns={columnsOf(isOperator)}
-      file="conversations"
-      rows={pathOfSessions(isOperator, filters, 'csv')}
-      same={{ path: pathOfSessions(isOperator, filters) }}
-    />
+    <>
+      {data && <PagesCount shown={data.data.length} pages={data.pages} />}
+      <TableTools
+        table="Sessions"
+        columns={columnsOf(isOperator)}
+        file="conversations"
+        rows={pathOfSessions(isOperator, filters, 'csv')}
+        same={{ path: pathOfSessions(isOperator, filters) }}
+      />
+    </>
   );
 }
 

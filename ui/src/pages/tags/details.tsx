@@ -12,11 +12,9 @@ import { limitRows } from '../../parts/limits.ts';
 import { formatCount } from '../../parts/numbers.tsx';
 import { SameAs } from '../../parts/same-as.tsx';
 import { ErrorNotice, Loaded } from '../../parts/states.tsx';
-import { Unanswered } from '../../parts/unanswered.tsx';
-import { UnknownCosts } from '../../parts/unknown-costs.tsx';
+import { UnknownSpending } from '../../parts/unknown-costs.tsx';
 import { useSession } from '../../session.ts';
 import { quoted } from '../../shell.ts';
-import { useUnpriced } from '../../unpriced.ts';
 import { EditTag } from './edit.tsx';
 import { pathOfTag } from './form.ts';
 import { oneTag, type TagView, tagQueries } from './query.ts';
@@ -29,7 +27,6 @@ export function TagDetails({ tag }: { tag: string }) {
 function Details({ view }: { view: TagView }) {
   const { isAdmin } = useSession();
   const { tag, origin } = view;
-  const unpriced = useUnpriced({ tag });
   return (
     <div className="flex flex-col gap-6">
       <div className="flex flex-wrap gap-2">
@@ -47,13 +44,12 @@ function Details({ view }: { view: TagView }) {
         <p className="text-dim">Its limits and budgets stand in the configuration and are changed there.</p>
       )}
       {isAdmin && origin !== 'configuration' && <Actions view={view} />}
-      <Unanswered sources={[unpriced.source]} />
       <section>
         <h2 className="mb-2">Budgets</h2>
-        <Budgets uses={budgetsOf(view)} spent={view.spent} unpriced={unpriced.periods} filters={{ tag }} />
+        <Budgets uses={budgetsOf(view)} spent={view.spent} filters={{ tag }} />
       </section>
-      <SpendingTable spending={view} unpriced={unpriced.periods} filters={{ tag }} />
-      <UnknownCosts models={unpriced.models} />
+      <SpendingTable spending={view} filters={{ tag }} />
+      <UnknownSpending spending={view} filters={{ tag }} />
       <Facts rows={[['Keys', formatCount(view.keys)], ...limitRows(view.limits), ['Set in', origin ?? '—']]} />
       <History subject={tag} since="in the audit log" />
     </div>

@@ -12,12 +12,9 @@ import { Panel } from '../../parts/panel.tsx';
 import { Empty, Loaded } from '../../parts/states.tsx';
 import { FilterLine, numbers, Older, SearchField, ShownCount, Table } from '../../parts/table.tsx';
 import { TableTools } from '../../parts/table-tools.tsx';
-import { Unanswered } from '../../parts/unanswered.tsx';
 import { useListKeys } from '../../parts/use-list-keys.ts';
 import { forecastOf } from '../../periods.ts';
 import { useSession } from '../../session.ts';
-import { useUnpricedBy } from '../../unpriced.ts';
-import { TAG } from '../../usage.ts';
 import { TagDetails } from './details.tsx';
 import { EditTag } from './edit.tsx';
 import { type TagView, useTags } from './query.ts';
@@ -106,62 +103,44 @@ function TagTable({ tags, open, onOpen }: TagTableProps) {
     tags.map(({ tag }) => tag),
     { open, onOpen },
   );
-  const dimensionOf = (tag: string) => TAG + tag.slice(0, tag.indexOf('='));
-  const unpriced = useUnpricedBy([...new Set(tags.map(({ tag }) => dimensionOf(tag)))]);
   return (
-    <>
-      {unpriced.source.asked.error !== null && (
-        <div className="border-b p-3">
-          <Unanswered sources={[unpriced.source]} />
-        </div>
-      )}
-      <Table label="Tags" columns={COLUMNS}>
-        {tags.map((view) => {
-          const { tag, keys, limits, spent } = view;
-          const periods = unpriced.periodsOf(dimensionOf(tag), tag.slice(tag.indexOf('=') + 1));
-          const figure = (period: 'month' | 'total') => (
-            <SpentFigure
-              {...{ period, filters: { tag } }}
-              sums={spentIn(period, view)}
-              isUnpriced={periods.includes(period)}
-            />
-          );
-          return (
-            <tr key={tag} data-opens data-open={tag === open ? '' : undefined}>
-              <td>
-                <button type="button" className="text-left font-mono font-medium" {...rowProps(tag)}>
-                  {tag}
-                </button>
-              </td>
-              <td className="number">
-                <Link
-                  to="/keys"
-                  search={{ tag }}
-                  className="inline-block min-h-[24px] min-w-[24px] content-center text-accent underline-offset-4 hover:underline"
-                >
-                  {formatCount(keys)}
-                  <span className="sr-only"> keys with {tag}</span>
-                </Link>
-              </td>
-              <td className="min-w-44">
-                <Budgets uses={budgetsOf(view)} spent={spent} unpriced={periods} filters={{ tag }} isSmall />
-              </td>
-              <td className="number">{figure('month')}</td>
-              <td className="number">
-                <Forecast
-                  usd={
-                    isUnknown(spent.month, periods.includes('month'))
-                      ? undefined
-                      : forecastOf('month', numbersOf(spent), now)
-                  }
-                />
-              </td>
-              <td className="number text-dim">{figure('total')}</td>
-              <td className="text-dim">{limitWords(limits) || 'none'}</td>
-            </tr>
-          );
-        })}
-      </Table>
-    </>
+    <Table label="Tags" columns={COLUMNS}>
+      {tags.map((view) => {
+        const { tag, keys, limits, spent } = view;
+        const figure = (period: 'month' | 'total') => (
+          <SpentFigure period={period} sums={spentIn(period, view)} filters={{ tag }} />
+        );
+        return (
+          <tr key={tag} data-opens data-open={tag === open ? '' : undefined}>
+            <td>
+              <button type="button" className="text-left font-mono font-medium" {...rowProps(tag)}>
+                {tag}
+              </button>
+            </td>
+            <td className="number">
+              <Link
+                to="/keys"
+                search={{ tag }}
+                className="inline-block min-h-[24px] min-w-[24px] content-center text-accent underline-offset-4 hover:underline"
+              >
+                {formatCount(keys)}
+                <span className="sr-only"> keys with {tag}</span>
+              </Link>
+            </td>
+            <td className="min-w-44">
+              <Budgets uses={budgetsOf(view)} spent={spent} filters={{ tag }} isSmall />
+            </td>
+            <td className="number">{figure('month')}</td>
+            <td className="number">
+              <Forecast
+                usd={isUnknown(spentIn('month', view)) ? undefined : forecastOf('month', numbersOf(spent), now)}
+              />
+            </td>
+            <td className="number text-dim">{figure('total')}</td>
+            <td className="text-dim">{limitWords(limits) || 'none'}</td>
+          </tr>
+        );
+      })}
+    </Table>
   );
 }

@@ -216,7 +216,7 @@ function Report(props: ReportProps) {
         }
       >
         <GroupTable
-          {...{ by, second, groups, videos: ofVideos, total, metric, span, filters, label, onDrill }}
+          {...{ by, second, groups, videos: ofVideos, total, metric, span, filters, label, format, onDrill }}
           videosOfAll={videos?.total}
           before={before?.total}
           isMarked={(id) => marked !== undefined && seriesOf(id) === marked}

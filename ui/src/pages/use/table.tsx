@@ -3,14 +3,15 @@
 import type { ReactNode } from 'react';
 import { OTHER } from '../../parts/chart/colors.ts';
 import { Spark } from '../../parts/chart/spark.tsx';
-import { PartEstimateMark } from '../../parts/estimate-mark.tsx';
+import { CostMarks } from '../../parts/cost-marks.tsx';
 import { useHiddenColumns } from '../../parts/hidden-columns.ts';
 import { formatCount, formatShort, Money } from '../../parts/numbers.tsx';
 import { type FigureFilters, RequestsLink, videoShare } from '../../parts/requests-link.tsx';
 import { type Column, columnOf, numbers } from '../../parts/table.tsx';
 import { TableScroll } from '../../parts/table-scroll.tsx';
-import type { Span } from '../../spans.ts';
+import { formatMoment, momentsOf, type Span } from '../../spans.ts';
 import { filterOf, type Sums, TAG, wordsOf } from '../../usage.ts';
+import { METRIC_NAMES } from './controls.tsx';
 import { figureOf, type Group, NONE, type Subgroup } from './groups.ts';
 import { both, type Dimension, type Metric, type UseFilters } from './search.ts';
 import { changeOf } from './totals.tsx';
@@ -29,6 +30,8 @@ export interface GroupTableProps {
   span: Span;
   filters: UseFilters;
   label(dimension: Dimension, id: string): string;
+  /** A value of the metric. */
+  format(value: number): string;
   /** Called with the filters of a line. */
   onDrill(filters: UseFilters): void;
   /** Whether the group is the one that is pointed at, here or in the bars. */
@@ -111,7 +114,7 @@ function GroupLines(props: GroupTableProps & { group: Group; whole: number }) {
         {group.before !== undefined && <Change now={figureOf(group, metric)} before={group.before} />}
         <td className="number text-dim">{share(group)}</td>
         <td className="number">
-          <Spark values={group.course} label={`Course of ${name}`} />
+          <Spark values={group.course} label={`Course of ${name}: ${courseWords(group, props)}`} />
         </td>
       </tr>
       {second &&
@@ -138,6 +141,14 @@ function GroupLines(props: GroupTableProps & { group: Group; whole: number }) {
         })}
     </>
   );
+}
+
+/** In a sentence: from the least to the most, when that was, and the last. */
+function courseWords({ course }: Group, { metric, span, format }: GroupTableProps): string {
+  const most = Math.max(...course);
+  const at = momentsOf(span)[course.indexOf(most)] ?? '';
+  const figures = `${format(Math.min(...course))} to ${format(most)} (${formatMoment(at, span)})`;
+  return `${METRIC_NAMES[metric]} per ${span.step} ${figures}, last ${format(course.at(-1) ?? 0)}`;
 }
 
 /** Undefined where no filters name the requests of a group. */
@@ -220,8 +231,7 @@ function Cells({ sums, videos, span, filters }: CellsProps) {
         <RequestsLink span={span} videos={share} filters={filters}>
           <Money usd={sums.cost} />
         </RequestsLink>
-        <PartEstimateMark cost={sums.estimated_cost} />
-        {sums.cost !== null && sums.unpriced_tokens > 0 && <span className="text-dim"> + unknown</span>}
+        <CostMarks {...sums} />
       </td>
     </>
   );

@@ -2,6 +2,7 @@
 
 interface SparkProps {
   values: readonly number[];
+  /** With its figures, also for those who point at it. */
   label: string;
 }
 
@@ -13,7 +14,8 @@ export function Spark({ values, label }: SparkProps) {
   const step = WIDTH / Math.max(1, values.length - 1);
   const points = values.map((value, index) => `${index * step},${HEIGHT - 1 - (value / most) * (HEIGHT - 3)}`);
   return (
-    <svg width={WIDTH} height={HEIGHT} role="img" aria-label={label} className="inline-block">
+    <svg width={WIDTH} height={HEIGHT} role="img" className="inline-block">
+      <title>{label}</title>
       <polyline
         points={points.join(' ')}
         fill="none"
