@@ -84,6 +84,10 @@ function savedViews(isOperator: boolean) {
   });
 }
 
+/** Path of the calls for the views that the gateway keeps, or for one of them. */
+export const pathOfViews = (isOperator: boolean, id?: string): string =>
+  `${isOperator ? '/admin/v1' : '/v1/self'}/views${id === undefined ? '' : `/${id}`}`;
+
 async function put(isOperator: boolean, { id, name, address }: LocalView & { id: string }): Promise<void> {
   const asked = { params: { path: { id } }, body: { name, address } };
   await (isOperator ? api.PUT('/admin/v1/views/{id}', asked) : api.PUT('/v1/self/views/{id}', asked));

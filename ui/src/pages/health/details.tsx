@@ -4,10 +4,12 @@ import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { Facts } from '../../parts/facts.tsx';
 import { formatCount, formatShort, Time } from '../../parts/numbers.tsx';
+import { ProviderTest } from '../../parts/provider-test.tsx';
 import { Section } from '../../parts/section.tsx';
 import { Loaded } from '../../parts/states.tsx';
 import { Status } from '../../parts/status.tsx';
 import { numbers, Table } from '../../parts/table.tsx';
+import { useSession } from '../../session.ts';
 import { credentialWords, kindsOf, restOf, shortOf, toneOf, wholeMs, wordOf } from './endpoints.tsx';
 import { type Counts, type Endpoint, nameOf, providerOf, servedModels } from './query.ts';
 import { Strip, successOf } from './strip.tsx';
@@ -19,11 +21,13 @@ interface EndpointDetailsProps {
 }
 
 export function EndpointDetails({ endpoint, isComplete }: EndpointDetailsProps) {
+  const { isAdmin } = useSession();
   const { history, limits, gateways } = endpoint;
   return (
     <div className="flex flex-col gap-6">
       {!isComplete && <p className="text-warn">As this gateway alone knows it: the store does not answer.</p>}
       <State endpoint={endpoint} />
+      {isAdmin && endpoint.credentials !== null && <TestOfProvider id={providerOf(endpoint)} />}
       {history && (
         <Section title="Success" note="attempts that did not fail by the fault of the upstream">
           <Strip endpoint={nameOf(endpoint)} halfHours={history.half_hours} day={history.last_day} isWide />
@@ -92,6 +96,15 @@ export function EndpointDetails({ endpoint, isComplete }: EndpointDetailsProps) 
           </Table>
         </Section>
       )}
+    </div>
+  );
+}
+
+function TestOfProvider({ id }: { id: string }) {
+  return (
+    <div className="flex flex-wrap items-center gap-x-3 gap-y-1">
+      <span className="text-dim">List of models of {id}</span>
+      <ProviderTest id={id} />
     </div>
   );
 }

@@ -3,7 +3,7 @@
 import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import { api, bodyOf } from '../../api.ts';
-import { pathWith } from '../../parts/copy-as.tsx';
+import { CopyAs, pathWith } from '../../parts/copy-as.tsx';
 import { PagesCount } from '../../parts/list-filters.tsx';
 import { Time } from '../../parts/numbers.tsx';
 import { Card } from '../../parts/page.tsx';
@@ -49,6 +49,11 @@ export function AuditLog() {
           onChange={(find) => navigate({ search: { find }, replace: true, resetScroll: false })}
         />
         <PagesCount shown={entries.length} pages={pages.data?.pages} />
+        <CopyAs
+          path={pathWith('/admin/v1/audit', { search })}
+          command="polygate audit"
+          note={search === undefined ? undefined : 'The command has no search.'}
+        />
         <SaveRows file="audit" rows={pathWith('/admin/v1/audit', { search, format: 'csv' })} />
       </FilterLine>
       <Loaded asked={{ ...pages, data: pages.data && entries }}>

@@ -152,19 +152,22 @@ export function hasWebhook(isOperator: boolean, task: VideoTask) {
   });
 }
 
+/** Path of the calls for a task. */
+export const pathOfVideo = (isOperator: boolean, id: string): string => `${isOperator ? '/admin' : ''}/v1/videos/${id}`;
+
 /** Address of the bytes, which a player asks for in ranges. */
 export function contentAddress(isOperator: boolean, id: string, index = 0): string {
-  return `${isOperator ? '/admin' : ''}/v1/videos/${id}/content?index=${index}`;
+  return `${pathOfVideo(isOperator, id)}/content?index=${index}`;
 }
 
 /** Cancels or deletes a task. */
 export function useVideoChange(id: string) {
   const { isOperator } = useSession();
   const queries = useQueryClient();
-  const base = `${isOperator ? '/admin' : ''}/v1/videos/${id}`;
+  const path = pathOfVideo(isOperator, id);
   return useMutation({
     mutationFn: (change: 'cancel' | 'delete') =>
-      change === 'cancel' ? request(`${base}/cancel`, { method: 'POST' }) : request(base, { method: 'DELETE' }),
+      change === 'cancel' ? request(`${path}/cancel`, { method: 'POST' }) : request(path, { method: 'DELETE' }),
     onSuccess: (_response, change) =>
       Promise.all([
         queries.invalidateQueries({ queryKey: ['videos'] }),

@@ -137,6 +137,10 @@ export function receiverList(isOperator: boolean, span: Pick<DeliveryFilters, 'f
   });
 }
 
+/** Path of the call that shows a webhook. */
+export const pathOfDelivery = (isOperator: boolean, task: string): string =>
+  `${isOperator ? '/admin/v1' : '/v1/self'}/deliveries/${task}`;
+
 /** Path of the call that sends a webhook once more. */
 export const replayOf = (isOperator: boolean, task: string): string =>
   isOperator ? `/admin/v1/deliveries/${task}/replay` : `/v1/videos/${task}/deliveries/replay`;
