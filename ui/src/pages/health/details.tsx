@@ -6,13 +6,14 @@ import { Facts } from '../../parts/facts.tsx';
 import { formatCount, formatShort, Time } from '../../parts/numbers.tsx';
 import { ProviderTest } from '../../parts/provider-test.tsx';
 import { Section } from '../../parts/section.tsx';
-import { Loaded } from '../../parts/states.tsx';
+import { Empty, Loaded } from '../../parts/states.tsx';
 import { Status } from '../../parts/status.tsx';
 import { numbers, Table } from '../../parts/table.tsx';
 import { useSession } from '../../session.ts';
-import { credentialWords, kindsOf, restOf, shortOf, toneOf, wholeMs, wordOf } from './endpoints.tsx';
+import { credentialWords, kindsOf, restOf, shortOf, toneOf, wholeMs } from './endpoints.tsx';
 import { type Counts, type Endpoint, nameOf, providerOf, servedModels } from './query.ts';
 import { Strip, successOf } from './strip.tsx';
+import { GatewayLink, LINK, TOLD_COLUMNS, ToldCells } from './told.tsx';
 
 interface EndpointDetailsProps {
   endpoint: Endpoint;
@@ -75,22 +76,13 @@ export function EndpointDetails({ endpoint, isComplete }: EndpointDetailsProps) 
       </Section>
       {gateways.length > 1 && (
         <Section title="What each gateway says">
-          <Table
-            label="What each gateway says"
-            className="border"
-            columns={['Gateway', 'State', ...['5 minutes', '24 hours'].map(numbers)]}
-          >
+          <Table label="What each gateway says" className="border" columns={['Gateway', ...TOLD_COLUMNS]}>
             {gateways.map((one) => (
               <tr key={one.id}>
                 <td className="font-mono" title={one.id}>
-                  {shortOf(one.id)}
+                  {one.state === null ? shortOf(one.id) : <GatewayLink id={one.id}>{shortOf(one.id)}</GatewayLink>}
                 </td>
-                <td>
-                  {wordOf(one)}
-                  {one.cause && <span className="text-dim"> {one.cause}</span>}
-                </td>
-                <td className="number">{shareOf(one.last_5_minutes)}</td>
-                <td className="number">{shareOf(one.last_day)}</td>
+                <ToldCells told={one} />
               </tr>
             ))}
           </Table>
@@ -152,9 +144,6 @@ function SuccessRow({ name, counts }: { name: string; counts: Counts }) {
     </tr>
   );
 }
-
-const shareOf = (counts: Counts) =>
-  counts.attempts === 0 ? 'none' : `${successOf(counts)} of ${formatCount(counts.attempts)}`;
 
 function Times({ endpoint }: { endpoint: Endpoint }) {
   const kinds = kindsOf(endpoint);
@@ -220,7 +209,17 @@ function Failures({ endpoint }: { endpoint: Endpoint }) {
   );
 }
 
-const LINK = 'inline-block min-h-[24px] content-center text-accent underline-offset-4 hover:underline';
+/** What there is of an endpoint without attempts: a link may name it, such as that of a candidate. */
+export function UnusedEndpoint({ name }: { name: string }) {
+  return (
+    <div className="flex flex-col gap-6">
+      <Empty title="This endpoint was not used in the last day" />
+      <Section title="Models that have it">
+        <Models endpoint={name.replace(/#\w+$/, '')} />
+      </Section>
+    </div>
+  );
+}
 
 function Models({ endpoint }: { endpoint: string }) {
   const asked = useQuery(servedModels(endpoint));

@@ -64,20 +64,22 @@ export interface EndpointList {
   gateways: { id: string; answers: boolean; gone: boolean; known_at: string; endpoints: number }[];
 }
 
+export interface Replica {
+  id: string;
+  role: string;
+  version: string | null;
+  started_at: string;
+  /** Its last sign. */
+  seen_at: string;
+  /** Whether it missed signs, and may be dead. */
+  silent: boolean;
+  alive_until: string;
+  /** Whether it is the one that answered. */
+  answers: boolean;
+}
+
 export interface Replicas {
-  data: {
-    id: string;
-    role: string;
-    version: string | null;
-    started_at: string;
-    /** Its last sign. */
-    seen_at: string;
-    /** Whether it missed signs, and may be dead. */
-    silent: boolean;
-    alive_until: string;
-    /** Whether it is the one that answered. */
-    answers: boolean;
-  }[];
+  data: Replica[];
   engine: 'sqlite' | 'postgres';
 }
 

@@ -7,11 +7,13 @@ import { CopyAs, pathWith } from '../../parts/copy-as.tsx';
 import { PagesCount } from '../../parts/list-filters.tsx';
 import { Time } from '../../parts/numbers.tsx';
 import { Card } from '../../parts/page.tsx';
+import { Panel } from '../../parts/panel.tsx';
 import { Empty, Loaded } from '../../parts/states.tsx';
 import { type CountedPage, FilterLine, Older, SearchField, Table } from '../../parts/table.tsx';
 import { SaveRows } from '../../parts/table-tools.tsx';
+import { AuditEntryDetails } from './audit-entry.tsx';
 
-interface AuditEntry {
+export interface AuditEntry {
   id: number;
   at: string;
   actor: string;
@@ -29,7 +31,7 @@ const route = getRouteApi('/settings');
 const PAGE_SIZE = 20;
 
 export function AuditLog() {
-  const { find: search } = route.useSearch();
+  const { find: search, entry: open } = route.useSearch();
   const navigate = route.useNavigate();
   const pages = useInfiniteQuery({
     queryKey: ['audit', 'all', search],
@@ -39,6 +41,8 @@ export function AuditLog() {
       bodyOf(api.GET('/admin/v1/audit', { params: { query: { limit: PAGE_SIZE, after, search } } })),
     getNextPageParam: ({ next }) => next ?? undefined,
   });
+  const show = (entry: number | undefined) =>
+    void navigate({ search: (now) => ({ ...now, entry }), replace: true, resetScroll: false });
   const entries = pages.data?.pages.flatMap(({ data }) => data) ?? [];
   return (
     <Card title="Audit log">
@@ -63,11 +67,15 @@ export function AuditLog() {
           ) : (
             <Table label="Changes" columns={['Time', 'Action', 'Of', 'By']}>
               {shown.map(({ id, at, action, subject, actor }) => (
-                <tr key={id}>
+                <tr key={id} data-opens data-open={id === open ? '' : undefined}>
                   <td className="text-dim">
                     <Time at={at} />
                   </td>
-                  <td className="font-medium">{action}</td>
+                  <td>
+                    <button type="button" className="min-h-[24px] text-left font-medium" onClick={() => show(id)}>
+                      {action}
+                    </button>
+                  </td>
                   <td className="max-w-72 truncate font-mono text-[0.9em] text-dim" title={subject}>
                     {subject}
                   </td>
@@ -79,6 +87,9 @@ export function AuditLog() {
         }
       </Loaded>
       <Older pages={pages} />
+      <Panel title={`Change ${open}`} isOpen={open !== undefined} onClose={() => show(undefined)}>
+        {open !== undefined && <AuditEntryDetails id={open} />}
+      </Panel>
     </Card>
   );
 }
