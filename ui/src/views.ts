@@ -77,8 +77,10 @@ function isSame(one: LocalView, other: LocalView): boolean {
 function savedViews(isOperator: boolean) {
   return queryOptions({
     queryKey: ['views', isOperator],
-    queryFn: async () => {
-      const { data } = isOperator ? await api.GET('/admin/v1/views') : await api.GET('/v1/self/views');
+    queryFn: async ({ signal }) => {
+      const { data } = isOperator
+        ? await api.GET('/admin/v1/views', { signal })
+        : await api.GET('/v1/self/views', { signal });
       return (data as { data: Required<SavedView>[] }).data;
     },
   });

@@ -22,9 +22,9 @@ export function History({ subject, since }: { subject: string; since: string }) 
   const pages = useInfiniteQuery({
     queryKey: ['audit', subject],
     initialPageParam: undefined as string | undefined,
-    queryFn: ({ pageParam: after }) => {
+    queryFn: ({ pageParam: after, signal }) => {
       const params = { query: { subject, limit: PAGE_SIZE, ...(after !== undefined && { after }) } };
-      return bodyOf<{ data: AuditEntry[]; next: string | null }>(api.GET('/admin/v1/audit', { params }));
+      return bodyOf<{ data: AuditEntry[]; next: string | null }>(api.GET('/admin/v1/audit', { params, signal }));
     },
     getNextPageParam: ({ next }) => next ?? undefined,
   });

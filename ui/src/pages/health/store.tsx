@@ -29,7 +29,8 @@ export function StoreCard({ everyMs }: { everyMs: number }) {
   const asked = useQuery({
     queryKey: ['health', 'store'],
     refetchInterval: everyMs,
-    queryFn: async () => (await bodyOf<{ data: StoreHealth }>(api.GET('/admin/v1/health/store'))).data,
+    queryFn: async ({ signal }) =>
+      (await bodyOf<{ data: StoreHealth }>(api.GET('/admin/v1/health/store', { signal }))).data,
   });
   return (
     <Card title="Store" actions={<CopyAs path="/admin/v1/health/store" />}>

@@ -71,10 +71,11 @@ export function NewSecret({ secret, hash, models, since, onDone }: NewSecretProp
 function FirstRequest({ hash, since }: { hash: string; since: string | undefined }) {
   const asked = useQuery({
     queryKey: ['key', hash, 'first-request', since],
-    queryFn: async () => {
-      if (since !== undefined) return (await list(true, { key: hash, started_from: since, limit: 1 })).data.length;
+    queryFn: async ({ signal }) => {
+      if (since !== undefined)
+        return (await list(true, { key: hash, started_from: since, limit: 1 }, signal)).data.length;
       const params = { query: { key: hash } };
-      return (await bodyOf<UsageReport>(api.GET('/admin/v1/usage', { params }))).total.requests;
+      return (await bodyOf<UsageReport>(api.GET('/admin/v1/usage', { params, signal }))).total.requests;
     },
     refetchInterval: ({ state }) => (state.data ? false : ASK_EVERY_MS),
   });

@@ -21,9 +21,9 @@ export function AuditEntryDetails({ id }: { id: number }) {
     queryKey: ['audit', 'entry', id],
     staleTime: Number.POSITIVE_INFINITY,
     // The list is cut above the entry.
-    queryFn: () =>
+    queryFn: ({ signal }) =>
       bodyOf<{ data: WholeEntry[] }>(
-        api.GET('/admin/v1/audit', { params: { query: { after: String(id + 1), limit: 1 } } }),
+        api.GET('/admin/v1/audit', { params: { query: { after: String(id + 1), limit: 1 } }, signal }),
       ),
   });
   return (

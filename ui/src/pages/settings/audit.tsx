@@ -37,8 +37,8 @@ export function AuditLog() {
     queryKey: ['audit', 'all', search],
     initialPageParam: undefined as string | undefined,
     placeholderData: keepPreviousData,
-    queryFn: ({ pageParam: after }): Promise<AuditPage> =>
-      bodyOf(api.GET('/admin/v1/audit', { params: { query: { limit: PAGE_SIZE, after, search } } })),
+    queryFn: ({ pageParam: after, signal }): Promise<AuditPage> =>
+      bodyOf(api.GET('/admin/v1/audit', { params: { query: { limit: PAGE_SIZE, after, search } }, signal })),
     getNextPageParam: ({ next }) => next ?? undefined,
   });
   const show = (entry: number | undefined) =>

@@ -124,7 +124,7 @@ function About() {
     queryKey: ['licences'],
     enabled: isOpen,
     staleTime: Number.POSITIVE_INFINITY,
-    queryFn: async () => (await request('/ui/LICENSES.txt')).text(),
+    queryFn: async ({ signal }) => (await request('/ui/LICENSES.txt', { signal })).text(),
   });
   return (
     <div className="flex flex-col gap-3 p-4">

@@ -42,10 +42,12 @@ export function SessionsCard() {
   const pages = useInfiniteQuery({
     queryKey: ['sessions'],
     initialPageParam: undefined as string | undefined,
-    queryFn: ({ pageParam: after }) => {
+    queryFn: ({ pageParam: after, signal }) => {
       const params = { query: { limit: PAGE_SIZE, after } };
       return bodyOf<SessionPage>(
-        isOperator ? api.GET('/admin/v1/sessions', { params }) : api.GET('/v1/self/sessions', { params }),
+        isOperator
+          ? api.GET('/admin/v1/sessions', { params, signal })
+          : api.GET('/v1/self/sessions', { params, signal }),
       );
     },
     getNextPageParam: ({ next }) => next ?? undefined,

@@ -23,7 +23,8 @@ export function Providers() {
   const { isAdmin } = useSession();
   const asked = useQuery({
     queryKey: ['setup', 'providers'],
-    queryFn: async () => (await bodyOf<{ data: { providers: Provider[] } }>(api.GET('/admin/v1/setup'))).data.providers,
+    queryFn: async ({ signal }) =>
+      (await bodyOf<{ data: { providers: Provider[] } }>(api.GET('/admin/v1/setup', { signal }))).data.providers,
   });
   return (
     <Loaded asked={asked}>
