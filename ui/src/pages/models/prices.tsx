@@ -51,7 +51,12 @@ export interface ShownPrice extends NamedPrice {
   usd: string;
 }
 
-export function useVideoPrices(): { videoPricesOf(id: string): ShownPrice[]; source: Source } {
+export interface VideoPriceList {
+  videoPricesOf(id: string): ShownPrice[];
+  source: Source;
+}
+
+export function useVideoPrices(): VideoPriceList {
   const asked = useQuery(videoPrices);
   return {
     videoPricesOf: (id) =>
