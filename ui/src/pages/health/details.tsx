@@ -173,7 +173,8 @@ function Times({ endpoint }: { endpoint: Endpoint }) {
 
 function Failures({ endpoint }: { endpoint: Endpoint }) {
   const failures = endpoint.history?.last_failures ?? [];
-  const provider = providerOf(endpoint);
+  // Requests have the endpoint that answered last, by its name, as their model.
+  const failed = { model: endpoint.endpoint, status: 'failed', range: '24h' } as const;
   return (
     <Section title="Last failures">
       {failures.length === 0 && <p className="text-dim">None in the last day.</p>}
@@ -186,8 +187,8 @@ function Failures({ endpoint }: { endpoint: Endpoint }) {
             </span>
             <Link
               to="/requests"
-              search={{ provider, status: 'failed', code, range: '24h' }}
-              title={`Failed requests of ${provider} with this code`}
+              search={{ ...failed, code }}
+              title={`Failed requests of ${endpoint.endpoint} with this code`}
               className={LINK}
             >
               {code}
@@ -196,8 +197,8 @@ function Failures({ endpoint }: { endpoint: Endpoint }) {
         ))}
       </ul>
       <p className="mt-2 text-dim">
-        <Link to="/requests" search={{ provider, status: 'failed', range: '24h' }} className={LINK}>
-          All failed requests of {provider}
+        <Link to="/requests" search={failed} className={LINK}>
+          All failed requests of {endpoint.endpoint}
         </Link>
         ; those that another endpoint answered are among{' '}
         <Link to="/requests" search={{ fell_back: true, range: '24h' }} className={LINK}>
