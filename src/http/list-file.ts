@@ -43,6 +43,7 @@ const LISTS = {
     ...'created_at updated_at expires_at last_used_at revoked_at previous_until'.split(' '),
     ...named('spent_estimated', PERIODS),
     ...named('spent_videos', PERIODS),
+    'secret_last_used_at',
   ],
   tags: [
     ...'tag keys origin'.split(' '),
