@@ -44,6 +44,7 @@ const LISTS = {
     ...named('spent_estimated', PERIODS),
     ...named('spent_videos', PERIODS),
     ...named('unpriced_tokens', PERIODS),
+    'secret_last_used_at',
   ],
   tags: [
     ...'tag keys origin'.split(' '),

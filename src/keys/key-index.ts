@@ -16,6 +16,8 @@ export interface StaticKey {
 
 export interface IndexedKey {
   key: Key;
+  /** Of this secret. */
+  digest: string;
   /** Expiry of this secret, in Unix milliseconds. */
   until: number;
 }
@@ -27,7 +29,8 @@ export function indexConfiguredKeys(keys: readonly StaticKey[]): KeyIndex {
     keys.map(({ name, key, settings = {}, expires }) => {
       const text = key.reveal();
       const facts = { id: `config:${name}`, name, prefix: shownPrefix(text), settings, expires };
-      return [digestOf(text), { key: keyOf({ ...facts, origin: 'configuration' }), until: Number.POSITIVE_INFINITY }];
+      const digest = digestOf(text);
+      return [digest, { key: keyOf({ ...facts, origin: 'configuration' }), digest, until: Number.POSITIVE_INFINITY }];
     }),
   );
 }
@@ -49,7 +52,7 @@ export function createStoredKeyIndex(): StoredKeyIndex {
       for (const digest of digests.get(id) ?? []) byDigest.delete(digest);
       const key = keyOfRows(own);
       for (const { digest, secretExpiresAt } of own)
-        byDigest.set(digest, { key, until: secretExpiresAt ?? Number.POSITIVE_INFINITY });
+        byDigest.set(digest, { key, digest, until: secretExpiresAt ?? Number.POSITIVE_INFINITY });
       digests.set(
         id,
         own.map(({ digest }) => digest),
@@ -100,6 +103,7 @@ function keyOfRows(rows: readonly StoredKey[]): Key {
     revoked: row.revokedAt ?? undefined,
     disabled: row.disabled || undefined,
     lastUsed: row.lastUsedAt ?? undefined,
+    secretLastUsed: row.secretLastUsedAt ?? undefined,
     settings: JSON.parse(row.settings),
   });
 }

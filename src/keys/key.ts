@@ -31,6 +31,8 @@ export interface KeyFacts {
   previousUntil?: number;
   /** Precise to the minute. */
   lastUsed?: number;
+  /** Last use by the current secret. */
+  secretLastUsed?: number;
   /** Permissions and limits. */
   settings: KeySettings;
 }

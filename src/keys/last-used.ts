@@ -1,31 +1,33 @@
-/** Last use of keys, precise to the minute: collected in memory and written in batches. */
+/** Last use of keys by each of their secrets, precise to the minute: collected in memory and written in batches. */
 
+import type { KeyUse } from '../store/operations/keys.ts';
 import type { Store } from '../store/store.ts';
 
 /** Precision of the last use. */
 const RESOLUTION_MS = 60_000;
 
 export interface LastUsedTracker {
-  record(id: string, now: number): void;
+  record(use: Pick<KeyUse, 'id' | 'digest'>, now: number): void;
   /** Writes new values; after a failure they stay pending. */
   flush(): Promise<void>;
 }
 
 export function createLastUsedTracker(store: Store): LastUsedTracker {
+  /** Both by the digest of the secret. */
   const noted = new Map<string, number>();
-  let unwritten = new Map<string, number>();
+  let unwritten = new Map<string, KeyUse>();
   return {
-    record(id, now) {
-      if (now - (noted.get(id) ?? Number.NEGATIVE_INFINITY) < RESOLUTION_MS) return;
-      noted.set(id, now);
-      unwritten.set(id, now);
+    record({ id, digest }, now) {
+      if (now - (noted.get(digest) ?? Number.NEGATIVE_INFINITY) < RESOLUTION_MS) return;
+      noted.set(digest, now);
+      unwritten.set(digest, { id, digest, at: now });
     },
     async flush() {
       if (unwritten.size === 0) return;
       const written = unwritten;
       unwritten = new Map();
       try {
-        await store.call('recordKeyUse', { uses: [...written].map(([id, at]) => ({ id, at })) });
+        await store.call('recordKeyUse', { uses: [...written.values()] });
       } catch (error) {
         unwritten = new Map([...written, ...unwritten]);
         throw error;

@@ -137,7 +137,7 @@ export async function openKeyStore(options: KeyStoreOptions): Promise<KeyStore> 
 
   function activeKey(known: IndexedKey | undefined): Key | undefined {
     if (!known || now() >= known.until || stateOf(known.key, now()) !== 'active') return undefined;
-    if (known.key.origin === 'store') lastUsed.record(known.key.id, now());
+    if (known.key.origin === 'store') lastUsed.record({ id: known.key.id, digest: known.digest }, now());
     return known.key;
   }
 
@@ -244,10 +244,10 @@ export async function openKeyStore(options: KeyStoreOptions): Promise<KeyStore> 
     },
 
     async list() {
-      const uses = new Map((await store.call('readKeyUses', {})).map(({ id, at }) => [id, at]));
+      const uses = new Map((await store.call('readKeyUses', {})).map((use) => [use.id, use]));
       const withLastUse = (key: Key): Key => {
-        const lastUsed = uses.get(key.id);
-        return lastUsed === undefined || lastUsed === key.lastUsed ? key : { ...key, lastUsed };
+        const use = uses.get(key.id);
+        return use ? { ...key, lastUsed: use.at, secretLastUsed: use.bySecretAt ?? undefined } : key;
       };
       return (await allKeys()).map(withLastUse);
     },

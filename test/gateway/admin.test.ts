@@ -101,6 +101,7 @@ describe('a key', () => {
       state: 'active',
       origin: 'store',
       last_used_at: null,
+      secret_last_used_at: null,
       revoked_at: null,
       previous_until: null,
     });

@@ -69,8 +69,8 @@ export async function startTestGateway(
   const newWebhookSecret = async (owner: string) =>
     (await openSecrets({ config, store })).webhooks.generateFirst(owner);
   const keys = await openKeyStore({ store, folder, configured: config.keys, newWebhookSecret });
-  // Others change the keys of a shared database, too.
-  if (postgres !== undefined) keys.startRefreshing();
+  // Others change the keys of a shared database, too, and pages show the last use, which is written meanwhile.
+  if (postgres !== undefined || options.pages) keys.startRefreshing();
   const log: Json[] = [];
   const logger = createLog({ write: (line) => void log.push(JSON.parse(line)) }, 'debug');
   const gateway = await startGateway({

@@ -225,7 +225,7 @@ for (const engine of ['sqlite', 'postgres'] as const) {
       for (let count = 0; count < 4; count++) await open({ key: KEY });
       const seen: string[] = [];
       for (let after = ''; ; ) {
-        const path = `/ui/sessions?limit=2${after}`;
+        const path = `/admin/v1/sessions?limit=2${after}`;
         const { data, total, next } = JSON.parse(
           (await sendRaw(gateway.url, { method: 'GET', path, headers: { cookie } })).text,
         );

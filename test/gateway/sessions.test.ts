@@ -7,7 +7,7 @@ import { createLoginCode } from '../../src/http/sessions/login-code.ts';
 import type { Store } from '../../src/store/store.ts';
 import { createManualClock, type ManualClock } from '../jobs/manual-clock.ts';
 import { type Browser, openBrowser } from './browser.ts';
-import { KEY, question, startTestGateway, type TestGateway } from './harness.ts';
+import { KEY, question, sendRaw, startTestGateway, type TestGateway } from './harness.ts';
 
 const TOKEN = 'admin-token-0123456789-0123456789';
 const HOUR_MS = 3_600_000;
@@ -143,15 +143,17 @@ describe('a session', () => {
   test('is seen and ended by an admin, and in the audit log', async () => {
     const [admin, viewer] = [await browserOf(gateway, 'admin'), await browserOf(gateway, 'viewer')];
     const { id } = (await viewer.send('GET', '/ui/session')).json.data;
-    const rows: Json[] = (await admin.send('GET', '/ui/sessions')).json.data;
+    const rows: Json[] = (await admin.send('GET', '/admin/v1/sessions')).json.data;
     assert.ok(rows.some((row) => row.id === id && row.role === 'viewer' && !row.current));
     assert.deepEqual(
-      (await viewer.send('GET', '/ui/sessions')).json.data.map((row: Json) => row.id),
+      (await viewer.send('GET', '/admin/v1/sessions')).json.data.map((row: Json) => row.id),
       [id],
     );
     const { id: own } = (await admin.send('GET', '/ui/session')).json.data;
-    assert.equal((await viewer.send('DELETE', `/ui/sessions/${own}`)).status, 404);
-    assert.equal((await admin.send('DELETE', `/ui/sessions/${id}`)).status, 200);
+    assert.equal((await viewer.send('DELETE', `/admin/v1/sessions/${own}`)).status, 403);
+    const foreign = { headers: { 'x-polygate-ui': undefined } };
+    assert.equal((await admin.send('DELETE', `/admin/v1/sessions/${id}`, foreign)).status, 403);
+    assert.deepEqual((await admin.send('DELETE', `/admin/v1/sessions/${id}`)).json, { deleted: true });
     assert.equal((await viewer.send('GET', '/admin/v1/keys')).status, 401);
     const log: Json[] = (await admin.send('GET', '/admin/v1/audit?limit=10')).json.data;
     const actions = log.map(({ action, subject }) => [action, subject]);
@@ -164,6 +166,24 @@ describe('a session', () => {
         ({ action, subject, actor }) => action === 'login.link' && subject === 'viewer' && actor === 'command line',
       ),
     );
+  });
+
+  test('is seen and ended with the admin token, without a session', async () => {
+    const viewer = await browserOf(gateway, 'viewer');
+    const { id } = (await viewer.send('GET', '/ui/session')).json.data;
+    const ask = (method: string, path: string, token = TOKEN) =>
+      sendRaw(gateway.adminUrl, { method, path, headers: { authorization: `Bearer ${token}` } });
+    const { data } = JSON.parse((await ask('GET', '/admin/v1/sessions')).text);
+    assert.deepEqual(
+      data.filter((row: Json) => row.id === id).map(({ role, current }: Json) => [role, current]),
+      [['viewer', false]],
+    );
+    assert.equal((await ask('DELETE', `/admin/v1/sessions/${id}`, 'wrong')).status, 401);
+    assert.equal((await ask('DELETE', `/admin/v1/sessions/${id}`)).status, 200);
+    assert.equal((await ask('DELETE', `/admin/v1/sessions/${id}`)).status, 404);
+    assert.equal((await viewer.send('GET', '/ui/session')).json.data.role, 'nobody');
+    const [last] = JSON.parse((await ask('GET', '/admin/v1/audit?limit=1')).text).data;
+    assert.deepEqual([last.actor, last.action, last.subject], ['admin', 'session.end', id]);
   });
 
   test('makes links that open others', async () => {
@@ -285,6 +305,26 @@ describe('the session of a key', () => {
     assert.deepEqual([await role(browsers[0]), await role(browsers[1])], ['nobody', 'nobody']);
   });
 
+  test('is seen and ended with its key, also one that only reads, and with no other', async () => {
+    const admin = await browserOf(gateway, 'admin');
+    const make = async (name: string) =>
+      (await admin.send('POST', '/admin/v1/keys', { body: { name, read_only: true } })).json.key;
+    const [own, other] = [await make('reader'), await make('stranger')];
+    const browsers = [openBrowser(gateway.url), openBrowser(gateway.url)] as const;
+    for (const browser of browsers) await browser.login({ key: own });
+    const { id } = (await browsers[0].send('GET', '/ui/session')).json.data;
+    const ask = (method: string, path: string, key: string) =>
+      sendRaw(gateway.url, { method, path, headers: { authorization: `Bearer ${key}` } });
+    const { data, total } = (await browsers[1].send('GET', '/v1/self/sessions')).json;
+    assert.deepEqual([data.length, total, data.find((row: Json) => row.current).id !== id], [2, 2, true]);
+    assert.deepEqual(JSON.parse((await ask('GET', '/v1/self/sessions', other)).text).data, []);
+    const path = `/v1/self/sessions/${id}`;
+    assert.equal((await ask('DELETE', path, other)).status, 404);
+    assert.equal((await ask('DELETE', path, own)).status, 200);
+    assert.equal((await browsers[0].send('GET', '/ui/session')).json.data.role, 'nobody');
+    assert.equal((await browsers[1].send('GET', '/ui/session')).json.data.role, 'key');
+  });
+
   test('is for the addresses of the key, and one key has twenty at most', async () => {
     const admin = await browserOf(gateway, 'admin');
     const { key } = (await admin.send('POST', '/admin/v1/keys', { body: { name: 'far', cidrs: ['10.0.0.0/8'] } })).json;
@@ -296,7 +336,7 @@ describe('the session of a key', () => {
       gateway.clock.advance(1);
       await browser.login({ key: near });
     }
-    assert.equal((await browser.send('GET', '/ui/sessions')).json.data.length, 20);
+    assert.equal((await browser.send('GET', '/v1/self/sessions')).json.data.length, 20);
   });
 });
 

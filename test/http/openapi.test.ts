@@ -141,6 +141,8 @@ const SELF = [
   '/captures/{id}',
   '/deliveries/{id}',
   '/deliveries/{id}/body',
+  '/sessions',
+  '/sessions/{id}',
   '/views',
   '/views/{id}',
 ].map((rest) => `/v1/self${rest}`);

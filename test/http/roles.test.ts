@@ -42,7 +42,7 @@ describe('a session of the role', () => {
     );
     const others = routes.filter(({ name }) => callable('viewer').includes(name) && !name.startsWith('admin.'));
     const changing = new Set(others.filter(({ changes }) => changes).map(({ name }) => name));
-    assert.deepEqual([...changing].toSorted(), ['ui.SessionEnd', 'ui.SessionOpening', 'ui.SessionRemoval']);
+    assert.deepEqual([...changing].toSorted(), ['ui.SessionEnd', 'ui.SessionOpening']);
     assert.ok(others.every(({ access }) => access !== 'key'));
   });
 

@@ -3,6 +3,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
+import { digestOf } from '../../src/keys/key.ts';
 import { type KeyStore, openKeyStore, type StaticKey } from '../../src/keys/store.ts';
 import { Secret } from '../../src/security/secret.ts';
 import type { Store } from '../../src/store/store.ts';
@@ -114,11 +115,22 @@ forEachStore((engine, openStore) => {
       assert.equal(reads.at(-1), 20);
     });
 
-    test('show the last use by any gateway in a list', async (context) => {
+    test('show the last use by any gateway in a list, and that by the current secret', async (context) => {
       const { store, keys, other } = await counted(context);
       const { id } = await other.find('key 7');
-      await store.call('recordKeyUse', { uses: [{ id, at: 5000 }] });
-      assert.equal((await keys.list()).find((key) => key.id === id)?.lastUsed, 5000);
+      const digest = (await store.call('readKeys', {})).find((row) => row.id === id)?.digest ?? '';
+      const shown = async () => {
+        const key = (await keys.list()).find((one) => one.id === id);
+        return [key?.lastUsed, key?.secretLastUsed];
+      };
+      await store.call('recordKeyUse', { uses: [{ id, digest, at: 5000 }] });
+      assert.deepEqual(await shown(), [5000, 5000]);
+      const { secret } = await keys.rotate(id, 60_000);
+      assert.deepEqual(await shown(), [5000, undefined]);
+      await store.call('recordKeyUse', { uses: [{ id, digest, at: 6000 }] });
+      assert.deepEqual(await shown(), [6000, undefined]);
+      await store.call('recordKeyUse', { uses: [{ id, digest: digestOf(secret), at: 7000 }] });
+      assert.deepEqual(await shown(), [7000, 7000]);
     });
   });
 

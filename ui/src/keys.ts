@@ -121,14 +121,18 @@ export function statesOf(isWhole: boolean | undefined): { include_disabled: true
   return isWhole ? { include_disabled: true } : { state: 'active' };
 }
 
-function askForKeys({ search, tag, isWhole }: KeyFilters, page: { limit: number; after?: string }): Promise<KeyPage> {
+function askForKeys(
+  { search, tag, isWhole }: KeyFilters,
+  page: { limit: number; after?: string },
+  signal: AbortSignal,
+): Promise<KeyPage> {
   const query = {
     ...page,
     ...statesOf(isWhole),
     ...(search && { search: search.slice(0, MAX_SEARCH_LENGTH) }),
     ...(tag !== undefined && { tag }),
   };
-  return bodyOf(api.GET('/admin/v1/keys', { params: { query } }));
+  return bodyOf(api.GET('/admin/v1/keys', { params: { query }, signal }));
 }
 
 /** Pages of the keys that the filters leave; those of before stay in view meanwhile. */
@@ -137,7 +141,8 @@ export function useKeyPages(filters: KeyFilters) {
     queryKey: [...ALL_KEYS, 'list', filters],
     initialPageParam: undefined as string | undefined,
     placeholderData: keepPreviousData,
-    queryFn: ({ pageParam }) => askForKeys(filters, { limit: PAGE_SIZE, ...(pageParam && { after: pageParam }) }),
+    queryFn: ({ pageParam, signal }) =>
+      askForKeys(filters, { limit: PAGE_SIZE, ...(pageParam && { after: pageParam }) }, signal),
     getNextPageParam: ({ next }) => next ?? undefined,
   });
 }
@@ -147,15 +152,15 @@ export function foundKeys(filters: KeyFilters, limit: number) {
   return queryOptions({
     queryKey: [...ALL_KEYS, 'found', filters, limit],
     placeholderData: keepPreviousData,
-    queryFn: async () => (await askForKeys(filters, { limit })).data,
+    queryFn: async ({ signal }) => (await askForKeys(filters, { limit }, signal)).data,
   });
 }
 
 export function oneKey(hash: string) {
   return queryOptions({
     queryKey: [...ALL_KEYS, 'one', hash],
-    queryFn: async () =>
-      (await bodyOf<{ data: KeyView }>(api.GET('/admin/v1/keys/{hash}', { params: { path: { hash } } }))).data,
+    queryFn: async ({ signal }) =>
+      (await bodyOf<{ data: KeyView }>(api.GET('/admin/v1/keys/{hash}', { params: { path: { hash } }, signal }))).data,
   });
 }
 
@@ -163,8 +168,8 @@ export function oneKey(hash: string) {
 function keyWithHash(hash: string) {
   return queryOptions({
     queryKey: [...ALL_KEYS, 'named', hash],
-    queryFn: async () => {
-      const { data } = await askForKeys({ search: hash, isWhole: true }, { limit: PAGE_SIZE });
+    queryFn: async ({ signal }) => {
+      const { data } = await askForKeys({ search: hash, isWhole: true }, { limit: PAGE_SIZE }, signal);
       return data.find((key) => key.hash === hash) ?? null;
     },
   });
@@ -191,8 +196,8 @@ export function useTagNames() {
   return useQuery({
     queryKey: ['tags', 'names'],
     enabled: isOperator,
-    queryFn: async () =>
-      (await bodyOf<{ names: string[] }>(api.GET('/admin/v1/tags', { params: { query: { limit: 1 } } }))).names,
+    queryFn: async ({ signal }) =>
+      (await bodyOf<{ names: string[] }>(api.GET('/admin/v1/tags', { params: { query: { limit: 1 } }, signal }))).names,
     select: (names) => names.toSorted(),
   });
 }

@@ -178,7 +178,10 @@ const explain = createRoute({
 const health = createRoute({
   getParentRoute: () => root,
   path: '/health',
-  validateSearch: (search: Search): { open?: string } => ({ open: text(search.open) }),
+  validateSearch: (search: Search): { open?: string; gateway?: string } => ({
+    open: text(search.open),
+    gateway: text(search.gateway),
+  }),
   component: lazyRouteComponent(() => import('./pages/health/page.tsx'), 'HealthPage'),
 });
 
@@ -206,7 +209,10 @@ const setup = createRoute({
 const settings = createRoute({
   getParentRoute: () => root,
   path: '/settings',
-  validateSearch: (search: Search): { find?: string } => ({ find: text(search.find) }),
+  validateSearch: (search: Search): { find?: string; entry?: number } => ({
+    find: text(search.find),
+    entry: number(search.entry),
+  }),
   component: lazyRouteComponent(() => import('./pages/settings/page.tsx'), 'SettingsPage'),
 });
 

@@ -25,7 +25,7 @@ const sessionQuery = queryOptions({
   queryKey: ['session'],
   staleTime: 60_000,
   refetchOnWindowFocus: true,
-  queryFn: async () => (await api.GET('/ui/session')).data?.data as Session,
+  queryFn: async ({ signal }) => (await api.GET('/ui/session', { signal })).data?.data as Session,
 });
 
 /** What another session was shown is forgotten. */

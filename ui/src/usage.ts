@@ -145,7 +145,7 @@ export function usageOfAll(asked: Asked) {
   const query = { ...parametersOf(asked), ...asked.filters };
   return queryOptions({
     queryKey: ['usage', 'all', query],
-    queryFn: () => bodyOf<UsageReport>(api.GET('/admin/v1/usage', { params: { query } })),
+    queryFn: ({ signal }) => bodyOf<UsageReport>(api.GET('/admin/v1/usage', { params: { query }, signal })),
     placeholderData: keepPreviousData,
   });
 }
@@ -155,7 +155,7 @@ export function usageOfOwn(asked: Asked) {
   const query = { ...parametersOf(asked), ...asked.filters };
   return queryOptions({
     queryKey: ['usage', 'own', query],
-    queryFn: () => bodyOf<UsageReport>(api.GET('/v1/self/usage', { params: { query } })),
+    queryFn: ({ signal }) => bodyOf<UsageReport>(api.GET('/v1/self/usage', { params: { query }, signal })),
     placeholderData: keepPreviousData,
   });
 }

@@ -78,12 +78,18 @@ function isSame(one: LocalView, other: LocalView): boolean {
 function savedViews(isOperator: boolean) {
   return queryOptions({
     queryKey: ['views', isOperator],
-    queryFn: async () => {
-      const { data } = isOperator ? await api.GET('/admin/v1/views') : await api.GET('/v1/self/views');
+    queryFn: async ({ signal }) => {
+      const { data } = isOperator
+        ? await api.GET('/admin/v1/views', { signal })
+        : await api.GET('/v1/self/views', { signal });
       return (data as { data: Required<SavedView>[] }).data;
     },
   });
 }
+
+/** Path of the calls for the views that the gateway keeps, or for one of them. */
+export const pathOfViews = (isOperator: boolean, id?: string): string =>
+  `${isOperator ? '/admin/v1' : '/v1/self'}/views${id === undefined ? '' : `/${id}`}`;
 
 async function put(isOperator: boolean, { id, name, address }: LocalView & { id: string }): Promise<void> {
   const asked = { params: { path: { id } }, body: { name, address } };

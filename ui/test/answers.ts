@@ -3,8 +3,8 @@
 import type { Page, Route } from 'playwright-core';
 import type { Visit } from './browser.ts';
 
-/** Of the API, and of the sessions of browsers. */
-const QUESTIONS = /\/(?:admin\/)?v1\/|\/openapi\.json|\/ui\/sessions/;
+/** Of the API. */
+const QUESTIONS = /\/(?:admin\/)?v1\/|\/openapi\.json/;
 
 export interface Answers {
   hold(): void;

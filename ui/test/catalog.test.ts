@@ -11,6 +11,7 @@ import {
   ask,
   assertFits,
   assertSound,
+  downloadedRows,
   openBrowser,
   signInAsAdmin,
   startGatewayWithPages,
@@ -134,6 +135,17 @@ test('a model has all its prices, each by its unit, the call of its operation, a
   await row(/^films\/clips .* — — — from \$0\.10 a second /).waitFor();
   await row(/^films\/whole .* — — — \$0\.50 a video /).waitFor();
   await assertSound(visitor);
+  const saved = await downloadedRows(page, () => page.getByRole('button', { name: 'CSV' }).click());
+  assert.deepEqual(
+    ['per-video-second', 'per-video-second-1080p-audio', 'per-video'].map((name) =>
+      saved.map((model) => model[`pricing_skus.${name}`]),
+    ),
+    [
+      ['0.1', ''],
+      ['0.25', ''],
+      ['', '0.5'],
+    ],
+  );
   const panelOf = async (model: string) => {
     await page.goto(`${gateway.url}/ui/models?open=${model}`);
     return page.getByRole('dialog', { name: model });

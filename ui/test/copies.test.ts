@@ -8,7 +8,7 @@ import { after, before, test } from 'node:test';
 import { promisify } from 'node:util';
 import type { Browser, Locator, Page } from 'playwright-core';
 import { KEY, type TestGateway } from '../../test/gateway/harness.ts';
-import { eventually, videoClient } from '../../test/gateway/video-client.ts';
+import { createVideoClock, eventually, videoClient } from '../../test/gateway/video-client.ts';
 import { startReceiver } from '../../test/webhooks/receiver.ts';
 import {
   adminOf,
@@ -17,7 +17,9 @@ import {
   assertSound,
   openBrowser,
   signInAsAdmin,
+  signInWithKey,
   startGatewayForOperators,
+  startGatewayWithPages,
   TOKEN,
   visit,
 } from './browser.ts';
@@ -80,6 +82,7 @@ test('lists of operators are calls, and commands where there are such', async ()
     ['webhooks?state=exhausted', undefined, '/admin/v1/deliveries?state=exhausted', /^$/],
     ['requests?view=sessions&model=sandbox/echo', undefined, '/admin/v1/requests/sessions?model=sandbox%2Fecho', /^$/],
     ['tags?find=team', 'polygate tags list', '/admin/v1/tags?search=team', /lists all tags/],
+    ['settings', undefined, '/admin/v1/sessions', /^$/],
     ['health', 'polygate top --once', '/admin/v1/health/endpoints', /last five minutes/],
   ];
   for (const [path, command, call, note] of cases) {
@@ -231,11 +234,102 @@ test('a video is a call with a key, for operators too, and a webhook that is sen
 
     await page.goto(`${gateway.url}/ui/webhooks?open=${id}`);
     const before = receiver.received.length;
-    const again = await copiesOf(page, page.getByRole('dialog'));
-    await inShell(again.texts[0] ?? '');
+    const { texts: opened } = await copiesOf(page, page.getByRole('dialog'));
+    assert.deepEqual(opened.map(calledPath), [
+      `/admin/v1/deliveries/${id}`,
+      `/admin/v1/deliveries/${id}/body`,
+      `/admin/v1/deliveries/${id}/replay`,
+    ]);
+    assert.equal(JSON.parse(await inShell(opened[0] ?? '')).data.task_id, id);
+    assert.match(JSON.parse(await inShell(opened[1] ?? '')).data.body, new RegExp(id));
+    await inShell(opened[2] ?? '');
     await eventually(gateway, () => receiver.received.length > before);
+
+    await page.goto(`${gateway.url}/ui/videos?open=${id}`);
+    const { texts: video } = await copiesOf(page, page.getByRole('dialog'));
+    assert.match(await inShell(video[0] ?? ''), new RegExp(id));
+    assert.equal(JSON.parse(await inShell(video[1] ?? '')).data.id, id);
+    await inShell(video[2] ?? '');
+    assert.equal((await videoClient(gateway).send('GET', `/v1/videos/${id}`)).status, 404);
     await assertSound(visitor);
   } finally {
     await receiver.close();
   }
+});
+
+test('an open video is a call with a key and one that cancels it', async () => {
+  // Its clock stands still, so that the video stays open.
+  const own = await startGatewayWithPages('', { clock: createVideoClock() });
+  try {
+    const { send, create } = videoClient(own);
+    const { id } = await create();
+    const { page } = await signInWithKey(browser, own, KEY, `/ui/videos?open=${id}`);
+    const { texts } = await copiesOf(page, page.getByRole('dialog'));
+    assert.deepEqual(texts.map(calledPath), [`/v1/videos/${id}`, `/v1/videos/${id}/cancel`]);
+    assert.equal(JSON.parse(await inShell(texts[0] ?? '')).id, id);
+    await inShell(texts[1] ?? '');
+    const { status, cancel_requested: isAsked } = (await send('GET', `/v1/videos/${id}`)).body;
+    assert.ok(status === 'cancelled' || isAsked, status);
+  } finally {
+    await own.close();
+  }
+});
+
+test('the audit log, the store, the test of a provider and saved views are calls', async () => {
+  const visitor = await signInAsAdmin(browser, gateway, '/ui/settings?find=session');
+  const { page } = visitor;
+  const log = await copiesOf(page, page.getByRole('region', { name: 'Audit log' }));
+  assert.deepEqual([log.texts[0], calledPath(log.texts[1])], ['polygate audit', '/admin/v1/audit?search=session']);
+  assert.match(log.note, /no search/);
+  assert.match(await inShell(log.texts[0] ?? ''), /session\.open/);
+  assert.match(JSON.parse(await inShell(log.texts[1] ?? '')).data[0].action, /^session/);
+
+  await adminOf(gateway)('PUT', '/views/copied', { name: 'Copied', address: '/use' });
+  await page.reload();
+  const views = page.getByRole('region', { name: 'Saved views' });
+  const list = await copiesOf(page, views);
+  assert.equal(JSON.parse(await inShell(list.texts[0] ?? '')).data[0].id, 'copied');
+  const deletion = await copiesOf(page, views.getByRole('row', { name: /^Copied/ }));
+  assert.deepEqual(JSON.parse(await inShell(deletion.texts[0] ?? '')), { deleted: true });
+  await assertSound(visitor);
+
+  await page.goto(`${gateway.url}/ui/health?open=sandbox%2Fecho`);
+  const endpoint = page.getByRole('dialog', { name: 'sandbox/echo' });
+  await endpoint.getByRole('button', { name: 'Test sandbox' }).click();
+  await endpoint.getByText(/It answers: \d+ models/).waitFor();
+  const ofTest = await copiesOf(page, endpoint);
+  assert.equal(JSON.parse(await inShell(ofTest.texts[0] ?? '')).data.ok, true);
+  await assertSound(visitor);
+  await page.goto(`${gateway.url}/ui/health`);
+  const store = await copiesOf(page, page.getByRole('region', { name: 'Store' }));
+  assert.equal(JSON.parse(await inShell(store.texts[0] ?? '')).data.writable, true);
+
+  await page.goto(`${gateway.url}/ui/setup`);
+  const inSetup = await copiesOf(page, page.getByRole('listitem').filter({ hasText: /^sandbox/ }));
+  assert.deepEqual(inSetup.texts, ofTest.texts);
+});
+
+test('the end of a session is a call of operators, and one of its key', async () => {
+  const admin = adminOf(gateway);
+  const made = await admin('POST', '/keys', { name: 'left open' });
+  const visits = [
+    await signInWithKey(browser, gateway, made.key, '/ui/settings'),
+    await signInWithKey(browser, gateway, made.key, '/ui/settings'),
+  ] as const;
+  const own = visits[0].page.getByRole('region', { name: 'Sessions', exact: true });
+  const list = await copiesOf(visits[0].page, own);
+  assert.equal(calledPath(list.texts[0]), '/v1/self/sessions');
+  const { texts } = await copiesOf(visits[0].page, own.getByRole('row', { name: /this one/ }));
+  assert.match(calledPath(texts[0]) ?? '', /^\/v1\/self\/sessions\/./);
+  const withKey = texts[0]?.replace('$POLYGATE_KEY', made.key) ?? '';
+  assert.deepEqual(JSON.parse(await inShell(withKey)), { deleted: true });
+  await visits[0].page.reload();
+  await visits[0].page.getByLabel(/API key/).waitFor();
+
+  const { page } = await signInAsAdmin(browser, gateway, '/ui/settings');
+  const row = page.getByRole('row', { name: /^key left open/ });
+  const ofAdmin = await copiesOf(page, row);
+  await inShell(ofAdmin.texts[0] ?? '');
+  await visits[1].page.reload();
+  await visits[1].page.getByLabel(/API key/).waitFor();
 });

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
 import { answerJson, KEY, startUpstream, type TestGateway, type TestUpstream } from '../../test/gateway/harness.ts';
+import { eventually } from '../../test/gateway/video-client.ts';
 import {
   ask,
   assertFits,
@@ -27,7 +28,7 @@ before(async () => {
     response.setHeader('retry-after', '300');
     answerJson(response, { error: { message: 'Not now.' } }, upstream.calls.length < FAILURES ? 503 : 429);
   });
-  const limited = `{ type: openai-compatible, base_url: "${upstream.url}/v1", api_keys: [x, y], models: [{ id: m }] }`;
+  const limited = `{ type: openai-compatible, base_url: "${upstream.url}/v1", api_keys: [x, y], models: [{ id: m }, { id: other }] }`;
   const house = '{ endpoints: [{ provider: limited, model: m }] }';
   const yaml = `providers: { limited: ${limited} }\nmodels: { house/slow: ${house} }\naliases: { slowest: house/slow }`;
   [browser, gateway] = await Promise.all([openBrowser(), startGatewayForOperators(yaml)]);
@@ -79,11 +80,11 @@ for (const theme of THEMES) {
       .first()
       .innerText();
     await limited.getByRole('link', { name: code, exact: true }).first().click();
-    await page.waitForURL(/\/requests\?.*provider=limited/);
+    await page.waitForURL(/\/requests\?.*model=limited/);
     const found = new URL(page.url()).searchParams;
     assert.deepEqual(
-      ['provider', 'status', 'code'].map((name) => found.get(name)),
-      ['limited', 'failed', code],
+      ['model', 'status', 'code'].map((name) => found.get(name)),
+      ['limited/m', 'failed', code],
     );
     await page.getByRole('region', { name: 'Requests' }).getByRole('row').nth(1).waitFor();
   });
@@ -143,3 +144,12 @@ for (const theme of THEMES) {
     await assertSound(visitor);
   });
 }
+
+test('its failed requests are those of the endpoint, by any name, and not of others of its provider', async () => {
+  for (const model of ['limited/other', 'slowest']) await (await ask(gateway, KEY, model)).text();
+  const { page } = await signInAsAdmin(browser, gateway, '/ui/health?open=limited%2Fm%231');
+  await page.getByRole('link', { name: 'All failed requests of limited/m' }).click();
+  const rows = page.getByRole('region', { name: 'Requests' }).getByRole('row', { name: /limited.m/ });
+  await eventually({}, async () => (await rows.count()) === FAILURES + 1);
+  assert.equal(await page.getByRole('row', { name: /limited.other/ }).count(), 0);
+});

@@ -5,6 +5,7 @@ import { readFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
 import type { TestGateway } from '../../test/gateway/harness.ts';
+import { eventually } from '../../test/gateway/video-client.ts';
 import {
   adminOf,
   ask,
@@ -84,9 +85,15 @@ test('a key is rotated, disabled and revoked by its name, and the old secret end
   const renewed = page.getByRole('dialog', { name: /new secret/ });
   const tick = renewed.locator('[data-spoken]');
   await tick.filter({ hasText: 'Waiting for its first request' }).waitFor();
-  const look = () => page.waitForResponse(/\/admin\/v1\/(usage|requests)\?.*key=/);
-  await look();
-  await look();
+  // The old secret is still valid; that it is used is known of the key, and is no use of the new one.
+  const { hash } = (await adminOf(gateway)('GET', '/keys?search=short-lived')).data[0];
+  const rotatedAt = Date.now();
+  const oldUse = async () =>
+    Date.parse((await adminOf(gateway)('GET', `/requests?key=${hash}&limit=1`)).data[0].started_at) >= rotatedAt;
+  assert.equal((await ask(gateway, secret)).status, 200);
+  await eventually({}, oldUse);
+  const look = () => page.waitForResponse(/\/admin\/v1\/keys\?search=/);
+  for (let looks = 0; looks < 3; looks++) await look();
   await tick.filter({ hasText: 'Waiting for its first request' }).waitFor();
   const newSecret =
     (await renewed
@@ -96,6 +103,7 @@ test('a key is rotated, disabled and revoked by its name, and the old secret end
   assert.equal((await ask(gateway, newSecret)).status, 200);
   await tick.filter({ hasText: 'Its first request has come.' }).waitFor();
   const { data } = await adminOf(gateway)('GET', '/keys?search=short-lived');
+  assert.ok(data[0].secret_last_used_at);
   const until = data[0].previous_until;
   const hours = (Date.parse(until) - Date.now()) / 3_600_000;
   assert.ok(hours > 1.5 && hours <= 2, `${hours} hours`);

@@ -47,6 +47,7 @@ const PAGES = {
   webhooks: '/ui/webhooks',
   setup: '/ui/setup',
   settings: '/ui/settings',
+  'audit-entry': '/ui/settings?entry=1',
   models: '/ui/models',
   model: '/ui/models?open=openai/gpt-4o-mini',
   'models-compared': '/ui/models?compare=openai/gpt-4o-mini,deepseek/deepseek-chat,mistral/mistral-small-latest',

@@ -45,7 +45,7 @@ test('an open page shows the login after an operator has ended its session, and 
   const operator = await signInAsAdmin(browser, gateway, '/ui/settings');
   await operator.page
     .getByRole('row', { name: /^key ended/ })
-    .getByRole('button', { name: 'End' })
+    .getByRole('button', { name: 'End', exact: true })
     .click();
   await showsLogin(page);
   await page.getByLabel(/API key/).fill(other.key);

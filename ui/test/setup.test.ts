@@ -33,7 +33,7 @@ for (const theme of ['light', 'dark'] satisfies Theme[]) {
     await page.getByText(/react/).first().waitFor();
     await assertSound(visitor);
     const row = page.getByRole('row', { name: /^key test/ }).first();
-    await row.getByRole('button', { name: 'End' }).click();
+    await row.getByRole('button', { name: 'End', exact: true }).click();
     await row.waitFor({ state: 'detached' });
     await other.page.reload();
     await other.page.getByLabel(/API key/).waitFor();

@@ -9,6 +9,7 @@ import type { AdminOptions } from './request.ts';
 import { createRequestHandlers } from './requests.ts';
 import type { AdminHandlers } from './routes.ts';
 import { createRoutingHandlers } from './routing.ts';
+import { createSessionHandlers } from './sessions.ts';
 import { createTagHandlers } from './tags.ts';
 import { createTaskHandlers } from './tasks.ts';
 import { createViewHandlers } from './views.ts';
@@ -22,6 +23,7 @@ export function createAdminHandlers(options: AdminOptions): AdminHandlers {
     ...createRecordHandlers(options),
     ...createRequestHandlers(options),
     ...createRoutingHandlers(options),
+    ...createSessionHandlers(options),
     ...createTagHandlers(options),
     ...createTaskHandlers(options),
     ...createViewHandlers(options),

@@ -120,6 +120,7 @@ export function encodeFacts(key: Key, now: number): Json {
     state: stateOf(key, now),
     origin: key.origin,
     last_used_at: iso(key.lastUsed),
+    secret_last_used_at: iso(key.secretLastUsed),
     revoked_at: iso(key.revoked),
     previous_until: key.previousUntil !== undefined && key.previousUntil > now ? iso(key.previousUntil) : null,
   };

@@ -1,6 +1,5 @@
 /** Routes of the admin API, used by its server and by the OpenAPI description. */
 
-import type { TSchema } from 'typebox';
 import { readBody } from '../../core/json/body.ts';
 import type { Json } from '../../core/json/json.ts';
 import type { Protocol } from '../../core/protocol.ts';
@@ -9,30 +8,18 @@ import { DELIVERY_PARAMETERS } from '../deliveries.ts';
 import { TextBody } from '../http-response.ts';
 import { keyList, oneKey } from '../key-schema.ts';
 import { countedList } from '../list-total.ts';
-import { type ApiOperation, anyObject, JSON_TYPE } from '../openapi/operation.ts';
+import { anyObject, JSON_TYPE } from '../openapi/operation.ts';
 import type { HttpContext } from '../request-context.ts';
 import { captureDetail } from '../requests/capture-schema.ts';
 import { LIST_PARAMETERS, SESSION_PARAMETERS, SUMMARY_PARAMETERS } from '../requests/query.ts';
 import { requestDetail, requestList, requestSessions, requestSummary } from '../requests/schema.ts';
 import { literalStart, matchTemplate, type Route, type RouteDescription } from '../route-table.ts';
 import { USE_PARAMETERS, use } from '../use.ts';
+import { DASHBOARD_ROUTES } from './dashboard-routes.ts';
 import type { AdminRequest } from './request.ts';
+import type { AdminRoute } from './route.ts';
 import * as schemas from './schema.ts';
 import { localServers, setup } from './setup-schema.ts';
-
-interface AdminRoute extends Pick<ApiOperation, 'method' | 'path' | 'summary' | 'query'> {
-  /** The response has a secret. */
-  reveals?: true;
-  /** A POST that changes nothing. */
-  readsOnly?: true;
-  body?: TSchema;
-  /** The body is optional. */
-  optional?: true;
-  /** 200 if absent. */
-  status?: number;
-  /** Schema of the response. */
-  response?: TSchema;
-}
 
 const KEYS = '/admin/v1/keys';
 const KEY = `${KEYS}/{hash}`;
@@ -40,8 +27,6 @@ const TAGS = '/admin/v1/tags';
 const TAG = `${TAGS}/{tag}`;
 const VIDEO = '/admin/v1/videos/{id}';
 const DELIVERY = '/admin/v1/deliveries/{task}';
-const VIEWS = '/admin/v1/views';
-const VIEW = `${VIEWS}/{id}`;
 
 /** By name. */
 const ROUTES = {
@@ -224,10 +209,7 @@ const ROUTES = {
     response: localServers,
   },
   Replay: { method: 'POST', path: `${DELIVERY}/replay`, summary: 'Send a webhook once more', status: 202 },
-  ViewList: { method: 'GET', path: VIEWS, summary: 'List views of operators', response: schemas.viewList },
-  View: { method: 'GET', path: VIEW, summary: 'Get a saved view', response: schemas.oneView },
-  ViewChange: { method: 'PUT', path: VIEW, summary: 'Save a view', body: schemas.viewBody, response: schemas.oneView },
-  ViewRemoval: { method: 'DELETE', path: VIEW, summary: 'Delete a saved view' },
+  ...DASHBOARD_ROUTES,
 } satisfies Record<string, AdminRoute>;
 
 type AdminRouteName = keyof typeof ROUTES;

@@ -1,4 +1,4 @@
-/** Routes of a key about its own requests and saved views, below `/v1/self`. */
+/** Routes of a key about its own requests, sessions and saved views, below `/v1/self`. */
 
 import { type TSchema, Type } from 'typebox';
 import { matchesGlob } from '../../core/glob.ts';
@@ -22,6 +22,8 @@ import { createRequestReader, type RequestReaderOptions, type RequestScope } fro
 import { requestDetail, requestList, requestSessions, requestSummary } from '../requests/schema.ts';
 import { literalStart, matchTemplate, type Route, type RouteDescription } from '../route-table.ts';
 import type { SavedViews } from '../saved-views.ts';
+import type { SessionList } from '../sessions/list.ts';
+import { endedSession, OPEN_SESSION_PARAMETERS, sessionList } from '../sessions/schema.ts';
 import type { BrowserSession } from '../sessions/sessions.ts';
 import { encodeUse, readFormat, USE_PARAMETERS, use } from '../use.ts';
 
@@ -29,6 +31,8 @@ interface SelfRoute {
   name: string;
   /** GET if absent; others change something. */
   method?: 'PUT' | 'DELETE';
+  /** Keys that may only read call it, too. */
+  isForReaders?: boolean;
   path: string;
   description: Pick<RouteDescription, 'summary' | 'query'> & { schema: RouteDescription['response']['schema'] };
   body?: { name: string; schema: TSchema };
@@ -42,6 +46,7 @@ interface SelfContext {
   /** Empty object where the route takes none. */
   body: Json;
   session: BrowserSession | undefined;
+  requestId: string;
 }
 
 export interface SelfRouteOptions extends RequestReaderOptions, Pick<DeliveryReaderOptions, 'secrets'> {
@@ -50,14 +55,19 @@ export interface SelfRouteOptions extends RequestReaderOptions, Pick<DeliveryRea
 
 const DELIVERIES = '/v1/self/deliveries';
 const REQUESTS = '/v1/self/requests';
+const SESSIONS = '/v1/self/sessions';
 const VIEWS = '/v1/self/views';
 const OWN_DIMENSIONS = USE_DIMENSIONS.filter((name) => name !== 'key');
 
 export function selfRoutes(protocol: Protocol, options: SelfRouteOptions): Route<RequestContext>[] {
   const reader = createRequestReader(options);
   const deliveries = createDeliveryReader({ ...options, now: options.clock.now });
+  // A start does not need these.
+  let sessions: Promise<SessionList> | undefined;
+  const loadSessions = async () =>
+    (await import('../sessions/list.ts')).createSessionList({ store: options.store, now: options.clock.now });
+  const openSessions = () => (sessions ??= loadSessions());
   let views: Promise<SavedViews> | undefined;
-  /** A start does not need them. */
   const loadViews = async () =>
     (await import('../saved-views.ts')).createSavedViews({ store: options.store, now: options.clock.now });
   const savedViews = () => (views ??= loadViews());
@@ -179,6 +189,26 @@ export function selfRoutes(protocol: Protocol, options: SelfRouteOptions): Route
       read: (_query, scope, { id }) => deliveries.body(id, own(scope)),
     },
     {
+      name: 'sessions',
+      path: SESSIONS,
+      description: {
+        summary: 'List open sessions of browsers with this key, the newest first',
+        query: OPEN_SESSION_PARAMETERS,
+        schema: sessionList,
+      },
+      read: async (query, { keyId = '', names }, { session }) =>
+        (await openSessions()).list(query, { keyId, names, current: session?.id }),
+    },
+    {
+      name: 'session-removal',
+      method: 'DELETE',
+      isForReaders: true,
+      path: `${SESSIONS}/{id}`,
+      description: { summary: 'End a session of a browser with this key', schema: endedSession },
+      read: async (_query, { keyId = '' }, { id, requestId }) =>
+        (await openSessions()).end(id, { actor: 'key', requestId }, keyId),
+    },
+    {
       name: 'views',
       path: VIEWS,
       description: { summary: 'List own saved views of the dashboard', schema: viewList },
@@ -210,7 +240,7 @@ export function selfRoutes(protocol: Protocol, options: SelfRouteOptions): Route
 }
 
 function routeOf(
-  { name, method, path, description, body, read }: SelfRoute,
+  { name, method, isForReaders, path, description, body, read }: SelfRoute,
   protocol: Protocol,
 ): Route<RequestContext> {
   const { schema, ...rest } = description;
@@ -223,7 +253,7 @@ function routeOf(
     templates: [{ path }],
     protocol,
     access: 'key',
-    changes: method !== undefined,
+    changes: method !== undefined && !isForReaders,
     limited: false,
     hasOwnQuery: true,
     describe: () => ({
@@ -235,8 +265,8 @@ function routeOf(
     }),
     async handle(context, { id = '' }) {
       const key: Key = keyOf(context);
-      const { query, session } = context;
-      const asked = { key, id, session, body: body ? await readBody(context.body) : {} };
+      const { query, session, requestId } = context;
+      const asked = { key, id, session, requestId, body: body ? await readBody(context.body) : {} };
       const found = await read(query, { keyId: key.id, names: new Map([[key.id, key.name]]) }, asked);
       const isText = found instanceof TextBody;
       const headers = { 'cache-control': 'no-store', ...(isText && found.headers) };

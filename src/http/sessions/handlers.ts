@@ -4,9 +4,7 @@ import type { IncomingMessage } from 'node:http';
 import { GatewayError } from '../../core/errors.ts';
 import type { Json } from '../../core/json/json.ts';
 import { checkAccess } from '../../keys/scopes.ts';
-import type { KeyStore } from '../../keys/store.ts';
 import type { Store } from '../../store/store.ts';
-import { encodePosition, position, whole } from '../admin/query.ts';
 import type { SharedRate } from '../rate.ts';
 import type { HttpContext } from '../request-context.ts';
 import { encodeCookie, readCookie } from './cookie.ts';
@@ -19,7 +17,6 @@ import { checkChange, checkReader } from './site.ts';
 export interface SessionHandlerOptions {
   gate: SessionGate;
   store: Pick<Store, 'call'>;
-  keys: Pick<KeyStore, 'names'>;
   /** Counts wrong logins by client address. */
   wrongLogin: SharedRate;
   addressOf(request: IncomingMessage): string;
@@ -30,10 +27,8 @@ export interface SessionHandlerOptions {
   now(): number;
 }
 
-const PAGE = { least: 1, most: 100, byDefault: 100 };
-
 export function createSessionHandlers(options: SessionHandlerOptions): SessionHandlers {
-  const { gate, store, keys, wrongLogin, addressOf, clientsUrl, adminUrl, now } = options;
+  const { gate, store, wrongLogin, addressOf, clientsUrl, adminUrl, now } = options;
   const { sessions, servesOperators, servesKeys } = gate;
 
   function encode(session: BrowserSession | undefined): Json {
@@ -93,51 +88,11 @@ export function createSessionHandlers(options: SessionHandlerOptions): SessionHa
     return { body: { data: { url, expires_at: iso(expiresAt) } } };
   }
 
-  async function list(context: HttpContext): Promise<SessionResponse> {
-    const { id: own, role, key } = sessionOf(context);
-    const limit = whole(context.query, 'limit', PAGE);
-    const after = position(context.query);
-    const { rows, total } = await sessions.list(
-      { ...(key && { keyId: key.id }), ...(role === 'viewer' && { id: own }) },
-      // One more than is shown says whether there is another page.
-      { limit: limit + 1, after: after && { openedAt: after.createdAt, id: after.id } },
-    );
-    const shown = rows.slice(0, limit);
-    const last = rows.length > limit ? shown.at(-1) : undefined;
-    const names = await keys.names();
-    const data = shown.map((row) => ({
-      id: row.id,
-      role: row.role,
-      key_hash: row.keyId,
-      key_name: (row.keyId !== null && names.get(row.keyId)) || null,
-      opened_with: row.openedWith,
-      opened_at: iso(row.openedAt),
-      seen_at: iso(row.seenAt),
-      current: row.id === own,
-    }));
-    const next = last ? encodePosition({ createdAt: last.openedAt, id: last.id }) : null;
-    return { body: { data, total, next } };
-  }
-
-  async function remove(
-    context: HttpContext,
-    _body: Json,
-    { id = '' }: Record<string, string>,
-  ): Promise<SessionResponse> {
-    const { id: own, role, key } = sessionOf(context);
-    const author = { actor: 'admin', requestId: context.requestId } as const;
-    const isAllowed = role !== 'viewer' || id === own;
-    if (isAllowed && (await sessions.end(id, author, key?.id))) return { body: { deleted: true } };
-    throw new GatewayError('not_found', 'There is no session with this id.');
-  }
-
   return {
     Session: show,
     SessionOpening: open,
     SessionEnd: end,
     SessionLink: makeLink,
-    SessionList: list,
-    SessionRemoval: remove,
   };
 }
 

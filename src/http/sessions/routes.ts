@@ -1,6 +1,6 @@
-/** Routes of sessions of the dashboard: open, look at and end them, and make links that open them. */
+/** Routes of a browser's session of the dashboard: open, look at and end it, and make links that open others. */
 
-import { type TSchema, Type } from 'typebox';
+import type { TSchema } from 'typebox';
 import { GatewayError } from '../../core/errors.ts';
 import { readBody } from '../../core/json/body.ts';
 import { assertValid } from '../../core/json/check.ts';
@@ -9,9 +9,9 @@ import type { Protocol } from '../../core/protocol.ts';
 import { type ApiOperation, JSON_TYPE } from '../openapi/operation.ts';
 import type { HttpContext } from '../request-context.ts';
 import { literalStart, matchTemplate, type Route } from '../route-table.ts';
-import { endedSession, link, login, openedLink, session, sessionList } from './schema.ts';
+import { endedSession, link, login, openedLink, session } from './schema.ts';
 
-interface SessionRoute extends Pick<ApiOperation, 'method' | 'path' | 'summary' | 'access' | 'query'> {
+interface SessionRoute extends Pick<ApiOperation, 'method' | 'path' | 'summary' | 'access'> {
   body?: TSchema;
   /** 200 if absent. */
   status?: number;
@@ -19,7 +19,6 @@ interface SessionRoute extends Pick<ApiOperation, 'method' | 'path' | 'summary' 
 }
 
 const SESSION = '/ui/session';
-const SESSIONS = '/ui/sessions';
 
 const ROUTES = {
   Session: { method: 'GET', path: SESSION, access: 'anyone', summary: 'See whose session this is', schema: session },
@@ -42,24 +41,6 @@ const ROUTES = {
     status: 201,
     schema: openedLink,
   },
-  SessionList: {
-    method: 'GET',
-    path: SESSIONS,
-    access: 'session',
-    summary: 'List sessions, the newest first: all for an admin, else the own ones',
-    query: [
-      { name: 'limit', schema: Type.Integer({ minimum: 1, maximum: 100 }), description: 'Sessions on a page.' },
-      { name: 'after', schema: Type.String(), description: 'The `next` of the page before.' },
-    ],
-    schema: sessionList,
-  },
-  SessionRemoval: {
-    method: 'DELETE',
-    path: `${SESSIONS}/{id}`,
-    access: 'session',
-    summary: 'End a session: any for an admin, else an own one',
-    schema: endedSession,
-  },
 } satisfies Record<string, SessionRoute>;
 
 export interface SessionResponse {
@@ -69,10 +50,7 @@ export interface SessionResponse {
 }
 
 export type SessionHandlers = Readonly<
-  Record<
-    keyof typeof ROUTES,
-    (context: HttpContext, body: Json, parameters: Record<string, string>) => Promise<SessionResponse>
-  >
+  Record<keyof typeof ROUTES, (context: HttpContext, body: Json) => Promise<SessionResponse>>
 >;
 
 /** Routes in the form of the OpenAPI description. */
@@ -84,7 +62,7 @@ export const sessionDescriptions = Object.entries<SessionRoute>(ROUTES).map(([na
 }));
 
 export function sessionRoutes(protocol: Protocol, handlers: SessionHandlers): Route<HttpContext>[] {
-  return Object.entries<SessionRoute>(ROUTES).map(([name, route]): Route<HttpContext, Record<string, string>> => {
+  return Object.entries<SessionRoute>(ROUTES).map(([name, route]): Route<HttpContext> => {
     const { method, path, access, body: schema, status = 200 } = route;
     return {
       name: `ui.${name}`,
@@ -99,9 +77,9 @@ export function sessionRoutes(protocol: Protocol, handlers: SessionHandlers): Ro
       hasOwnQuery: true,
       ...(access === 'anyone' && { smallBody: true }),
       describe: () => describe(name, route),
-      async handle(context, parameters) {
+      async handle(context) {
         const given = schema ? await readJson(context, schema) : {};
-        const { body, cookie } = await handlers[name as keyof typeof ROUTES](context, given, parameters);
+        const { body, cookie } = await handlers[name as keyof typeof ROUTES](context, given);
         const headers = { 'cache-control': 'no-store', ...(cookie !== undefined && { 'set-cookie': cookie }) };
         return context.send({ status, headers, body });
       },
@@ -116,15 +94,11 @@ async function readJson({ body }: HttpContext, schema: TSchema): Promise<Json> {
   return given;
 }
 
-function describe(
-  name: string,
-  { summary, query, body, status = 200, schema }: SessionRoute,
-): ReturnType<Route['describe']> {
+function describe(name: string, { summary, body, status = 200, schema }: SessionRoute): ReturnType<Route['describe']> {
   return {
     id: `ui_${name}`,
     tag: 'ui',
     summary,
-    ...(query && { query }),
     ...(body && { body: { types: [JSON_TYPE], schema: { name: `Ui${name}`, schema: body } } }),
     response: { status, description: 'As it then is.', type: JSON_TYPE, schema },
   };

@@ -62,4 +62,9 @@ export const sessionList = Type.Object({
   next: nullable(Type.String({ description: '`after` of the next page.' })),
 });
 
+export const OPEN_SESSION_PARAMETERS = [
+  { name: 'limit', schema: Type.Integer({ minimum: 1, maximum: 100 }), description: 'Sessions on a page.' },
+  { name: 'after', schema: Type.String(), description: 'The `next` of the page before.' },
+];
+
 export const endedSession = Type.Object({ deleted: Type.Boolean() });

@@ -6,7 +6,7 @@ import { digestOf } from '../../keys/key.ts';
 import type { Key, KeyStore } from '../../keys/store.ts';
 import type { Secret } from '../../security/secret.ts';
 import type { Author } from '../../store/audit-rows.ts';
-import type { SessionEnds, SessionPosition, SessionRow, SessionSearch } from '../../store/operations/dashboard.ts';
+import type { SessionEnds, SessionRow } from '../../store/operations/dashboard.ts';
 import type { Store } from '../../store/store.ts';
 import { digestOfSecret, newSecret } from './login-code.ts';
 import type { Role } from './roles.ts';
@@ -38,19 +38,11 @@ export interface SessionsOptions {
   clock: Pick<Clock, 'now'>;
 }
 
-interface SessionPage {
-  limit: number;
-  after?: SessionPosition | undefined;
-}
-
 export interface Sessions {
   /** Undefined if the text is wrong or no longer valid. */
   open(login: Login, opening: Opening): Promise<{ session: BrowserSession; cookie: string } | undefined>;
   find(cookie: string): Promise<BrowserSession | undefined>;
-  /** A page of all, or of those of a key, and the number of all pages together. */
-  list(search: SessionSearch, page: SessionPage): Promise<{ rows: SessionRow[]; total: number }>;
-  /** False if there is none with this id, or none of this key. */
-  end(id: string, author: Author, keyId?: string): Promise<boolean>;
+  end(id: string, author: Author): Promise<void>;
 }
 
 const LIFETIME_MS = 7 * 24 * 3600 * 1000;
@@ -58,9 +50,12 @@ const IDLE_MS = 12 * 3600 * 1000;
 const TOUCH_INTERVAL_MS = 60_000;
 const MAX_SESSIONS_PER_KEY = 20;
 
-export function createSessions({ store, keys, token, clock: { now } }: SessionsOptions): Sessions {
-  const ends = (): SessionEnds => ({ openedBefore: now() - LIFETIME_MS, seenBefore: now() - IDLE_MS });
+/** Times before which a session that was opened or seen last has ended. */
+export function sessionEnds(now: number): SessionEnds {
+  return { openedBefore: now - LIFETIME_MS, seenBefore: now - IDLE_MS };
+}
 
+export function createSessions({ store, keys, token, clock: { now } }: SessionsOptions): Sessions {
   /** What a login leaves in the row of its session; undefined for a wrong one. */
   async function proofOf(
     login: Login,
@@ -109,7 +104,7 @@ export function createSessions({ store, keys, token, clock: { now } }: SessionsO
         ...proof,
       };
       const role = await store.call('openSession', {
-        ...ends(),
+        ...sessionEnds(moment),
         session,
         perKey: MAX_SESSIONS_PER_KEY,
         ...('code' in login && { codeDigest: digestOfSecret(login.code) }),
@@ -129,10 +124,9 @@ export function createSessions({ store, keys, token, clock: { now } }: SessionsO
       return session;
     },
 
-    list: (search, page) => store.call('listSessions', { ...ends(), ...search, ...page }),
-
-    end: (id, author, keyId) =>
-      store.call('endSession', { id, author, now: now(), ...(keyId !== undefined && { keyId }) }),
+    async end(id, author) {
+      await store.call('endSession', { id, author, now: now() });
+    },
   };
 }
 

@@ -22,6 +22,8 @@ export interface StoredKey extends KeyRow, SecretRow {
   disabled: boolean;
   updatedAt: number;
   lastUsedAt: number | null;
+  /** Last use of this secret. */
+  secretLastUsedAt: number | null;
   /** Expiry of this secret; the key may have a newer one. */
   secretExpiresAt: number | null;
   /** Version of the keys at the last change of this one. */
@@ -41,7 +43,7 @@ export const keysVersion = reading<object, number>('state', (transaction) => ver
 export const readKeys = reading<{ after?: number }, StoredKey[]>('state', async (transaction, { after }) => {
   const rows = await transaction.all(
     `SELECT k.id, k.name, k.settings, k.created_at, k.updated_at, k.expires_at, k.revoked_at, k.disabled, k.last_used_at, k.version,
-       s.digest, s.prefix, s.expires_at AS secret_expires_at
+       s.digest, s.prefix, s.expires_at AS secret_expires_at, s.last_used_at AS secret_last_used_at
      FROM api_key k JOIN api_key_secret s ON s.key_id = k.id ${after === undefined ? '' : 'WHERE k.version > :after'}
      ORDER BY k.created_at, k.id, CASE WHEN s.expires_at IS NULL THEN 1 ELSE 0 END, s.created_at`,
     after === undefined ? {} : { after },
@@ -49,11 +51,22 @@ export const readKeys = reading<{ after?: number }, StoredKey[]>('state', async 
   return rows.map(storedKey);
 });
 
-/** Last use of each key that was used, in Unix milliseconds. */
-export const readKeyUses = reading<object, { id: string; at: number }[]>('state', async (transaction) => {
-  const rows = await transaction.all('SELECT id, last_used_at FROM api_key WHERE last_used_at IS NOT NULL');
-  return rows.map(({ id, last_used_at }) => ({ id: String(id), at: Number(last_used_at) }));
-});
+/** Last use of each key that was used, and that by its current secret, in Unix milliseconds. */
+export const readKeyUses = reading<object, { id: string; at: number; bySecretAt: number | null }[]>(
+  'state',
+  async (transaction) => {
+    const rows = await transaction.all(
+      `SELECT k.id, k.last_used_at, s.last_used_at AS by_secret_at
+       FROM api_key k LEFT JOIN api_key_secret s ON s.key_id = k.id AND s.expires_at IS NULL
+       WHERE k.last_used_at IS NOT NULL`,
+    );
+    return rows.map(({ id, last_used_at: at, by_secret_at: bySecretAt }) => ({
+      id: String(id),
+      at: Number(at),
+      bySecretAt: optionalNumber(bySecretAt),
+    }));
+  },
+);
 
 export interface StoredKeyCreation extends AuditedChange {
   key: KeyRow;
@@ -189,18 +202,24 @@ export const importKeys = writing<AuditedChange & { keys: { key: KeyRow; secret:
   },
 );
 
-/** Updates the last use of keys, without invalidating caches. */
-export const recordKeyUse = writing<{ uses: { id: string; at: number }[] }, void>(
-  'state',
-  async (transaction, { uses }) => {
-    // Always in the same order, so that concurrent gateways cannot deadlock.
-    for (const { id, at } of uses.toSorted((a, b) => (a.id < b.id ? -1 : 1))) {
-      const sql =
-        'UPDATE api_key SET last_used_at = :at WHERE id = :id AND (last_used_at IS NULL OR last_used_at < :at)';
-      await transaction.run(sql, { id, at });
-    }
-  },
-);
+/** Use of a key by one of its secrets. */
+export interface KeyUse {
+  id: string;
+  digest: string;
+  /** Unix milliseconds. */
+  at: number;
+}
+
+/** Updates the last use of keys and secrets, without invalidating caches. */
+export const recordKeyUse = writing<{ uses: KeyUse[] }, void>('state', async (transaction, { uses }) => {
+  const isLater = '(last_used_at IS NULL OR last_used_at < :at)';
+  // Always in the same order, so that concurrent gateways cannot deadlock.
+  for (const { id, digest, at } of uses.toSorted((a, b) => (a.id + a.digest < b.id + b.digest ? -1 : 1))) {
+    await transaction.run(`UPDATE api_key SET last_used_at = :at WHERE id = :id AND ${isLater}`, { id, at });
+    const ofSecret = `UPDATE api_key_secret SET last_used_at = :at WHERE digest = :digest AND ${isLater}`;
+    await transaction.run(ofSecret, { digest, at });
+  }
+});
 
 type UnrevokedKey = KeyRow & { disabled: boolean };
 
@@ -234,6 +253,7 @@ function storedKey(row: Row): StoredKey {
     lastUsedAt: optionalNumber(row.last_used_at),
     digest: String(row.digest),
     prefix: String(row.prefix),
+    secretLastUsedAt: optionalNumber(row.secret_last_used_at),
     secretExpiresAt: optionalNumber(row.secret_expires_at),
     version: Number(row.version),
   };

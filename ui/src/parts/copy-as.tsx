@@ -4,6 +4,7 @@ import { Terminal } from 'lucide-react';
 import { lazy, Suspense, useState } from 'react';
 import { useSession } from '../session.ts';
 import { ADMIN_TOKEN, type Call, curlOf, quoted } from '../shell.ts';
+import { IconButton } from './button.tsx';
 import { Dialog } from './dialog.tsx';
 
 // Its colours are loaded when somebody looks.
@@ -19,40 +20,64 @@ export interface SameCall extends Call {
   isOfClients?: boolean;
 }
 
-export function CopyAs({ command, note, isOfClients = false, ...call }: SameCall) {
+interface CopyAsProps extends SameCall {
+  /** What else can be done to the same thing, by name. */
+  others?: Record<string, SameCall>;
+  /** What the call does; an icon with this name stands for the button, as in a row. */
+  name?: string;
+}
+
+export function CopyAs({ name, others = {}, ...same }: CopyAsProps) {
   const [isOpen, setOpen] = useState(false);
+  const open = () => setOpen(true);
+  return (
+    <>
+      {name === undefined ? (
+        <button type="button" className="button" onClick={open}>
+          <Terminal size={14} aria-hidden />
+          Copy as
+        </button>
+      ) : (
+        <IconButton label={`Copy as: ${name}`} icon={Terminal} onClick={open} />
+      )}
+      <Dialog title="The same in a terminal" isOpen={isOpen} onClose={() => setOpen(false)} wide>
+        <Suspense>
+          <div className="flex flex-col gap-5">
+            <Copies {...same} />
+            {Object.entries(others).map(([title, other]) => (
+              <Copies key={title} title={title} {...other} />
+            ))}
+          </div>
+        </Suspense>
+      </Dialog>
+    </>
+  );
+}
+
+function Copies({ title, command, note, isOfClients = false, ...call }: SameCall & { title?: string }) {
   const { isOperator, clientsUrl, adminUrl } = useSession();
   const isOfAdmin = isOperator && !isOfClients;
   const origin = isOfAdmin ? adminUrl : clientsUrl;
   const token = isOfAdmin ? ADMIN_TOKEN : 'POLYGATE_KEY';
   return (
     <>
-      <button type="button" className="button" onClick={() => setOpen(true)}>
-        <Terminal size={14} aria-hidden />
-        Copy as
-      </button>
-      <Dialog title="The same in a terminal" isOpen={isOpen} onClose={() => setOpen(false)} wide>
-        <Suspense>
-          <div className="flex flex-col gap-5">
-            {command !== undefined && (
-              <section>
-                <h2 className="mb-2">Command</h2>
-                <div className="rounded-lg border bg-page">
-                  <Code language="shell" text={command} />
-                </div>
-              </section>
-            )}
-            <section>
-              <h2 className="mb-2">curl</h2>
-              <div className="rounded-lg border bg-page">
-                <Code language="shell" text={curlOf(call, { origin, token })} />
-              </div>
-            </section>
-            {note && <p className="text-dim">{note}</p>}
-          </div>
-        </Suspense>
-      </Dialog>
+      {command !== undefined && <Copy heading={headingOf('Command', title)} text={command} />}
+      <Copy heading={headingOf('curl', title)} text={curlOf(call, { origin, token })} />
+      {note && <p className="text-dim">{note}</p>}
     </>
+  );
+}
+
+const headingOf = (form: string, title: string | undefined) => (title === undefined ? form : `${title}, ${form}`);
+
+function Copy({ heading, text }: { heading: string; text: string }) {
+  return (
+    <section>
+      <h2 className="mb-2">{heading}</h2>
+      <div className="rounded-lg border bg-page">
+        <Code language="shell" text={text} />
+      </div>
+    </section>
   );
 }
 

@@ -1,6 +1,7 @@
 /** What was done to a key or a tag, from the audit log. */
 
 import { useInfiniteQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
 import { api, bodyOf } from '../api.ts';
 import { Time } from './numbers.tsx';
 import { Loaded } from './states.tsx';
@@ -21,9 +22,9 @@ export function History({ subject, since }: { subject: string; since: string }) 
   const pages = useInfiniteQuery({
     queryKey: ['audit', subject],
     initialPageParam: undefined as string | undefined,
-    queryFn: ({ pageParam: after }) => {
+    queryFn: ({ pageParam: after, signal }) => {
       const params = { query: { subject, limit: PAGE_SIZE, ...(after !== undefined && { after }) } };
-      return bodyOf<{ data: AuditEntry[]; next: string | null }>(api.GET('/admin/v1/audit', { params }));
+      return bodyOf<{ data: AuditEntry[]; next: string | null }>(api.GET('/admin/v1/audit', { params, signal }));
     },
     getNextPageParam: ({ next }) => next ?? undefined,
   });
@@ -40,7 +41,9 @@ export function History({ subject, since }: { subject: string; since: string }) 
                 <span className="text-dim">
                   <Time at={at} />
                 </span>
-                <span>{action}</span>
+                <Link to="/settings" search={{ entry: id }} className="text-accent underline-offset-4 hover:underline">
+                  {action}
+                </Link>
                 <span className="ml-auto text-dim">{actor}</span>
               </li>
             ))}

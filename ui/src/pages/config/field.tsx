@@ -89,8 +89,8 @@ function Proposal({ path, described, choices, origin, isSet }: ProposalProps) {
     queryKey: ['config-check', asked],
     enabled: asked !== undefined,
     retry: false,
-    queryFn: async () =>
-      (await bodyOf<{ data: Check }>(api.POST('/admin/v1/config/check', { body: { text: asked ?? '' } }))).data,
+    queryFn: async ({ signal }) =>
+      (await bodyOf<{ data: Check }>(api.POST('/admin/v1/config/check', { body: { text: asked ?? '' }, signal }))).data,
   });
   const isChecked = lines !== undefined && lines === asked && check.data !== undefined;
   const wrong = check.data?.problems.filter((problem) => isOf(problem.path, path)) ?? [];

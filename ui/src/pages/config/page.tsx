@@ -15,7 +15,7 @@ import { textOf } from './texts.ts';
 export function ConfigPage() {
   const asked = useQuery({
     queryKey: ['config'],
-    queryFn: async () => (await bodyOf<{ data: Config }>(api.GET('/admin/v1/config'))).data,
+    queryFn: async ({ signal }) => (await bodyOf<{ data: Config }>(api.GET('/admin/v1/config', { signal }))).data,
   });
   return (
     <Page

@@ -1,6 +1,7 @@
 /** Candidates of a request in the order in which they would be tried, with the reasons of those left out. */
 
 import type { ComponentType } from 'react';
+import { EndpointLink } from '../../parts/endpoint-link.tsx';
 import { formatMs, formatShort } from '../../parts/numbers.tsx';
 import { Status } from '../../parts/status.tsx';
 import { TableScroll } from '../../parts/table-scroll.tsx';
@@ -69,10 +70,7 @@ export function Candidates({ explanation, Reason = PlainReason }: CandidatesProp
               <tr key={`${candidate.endpoint} ${candidate.credential ?? ''}`}>
                 <td>{place < 0 ? '—' : place + 1}</td>
                 <td className={reason ? 'text-dim' : 'font-medium'}>
-                  {candidate.endpoint}
-                  {candidate.credential !== undefined && (
-                    <span className="text-dim"> credential {candidate.credential}</span>
-                  )}
+                  <EndpointLink endpoint={candidate.endpoint} credential={candidate.credential} />
                 </td>
                 <td className="number">{candidate.price === undefined ? '—' : `$${candidate.price}`}</td>
                 <td className="number">{known(candidate.first_byte_ms, formatMs)}</td>

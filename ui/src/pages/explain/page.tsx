@@ -52,7 +52,7 @@ export function ExplainPage() {
     enabled: !(parsed instanceof Error || parsedBody instanceof Error),
     placeholderData: keepPreviousData,
     retry: false,
-    queryFn: async () => {
+    queryFn: async ({ signal }) => {
       const question = {
         protocol,
         model,
@@ -60,7 +60,8 @@ export function ExplainPage() {
         ...(parsed && { policy: parsed }),
         ...(parsedBody && { body: parsedBody }),
       };
-      return (await bodyOf<{ data: Explanation }>(api.POST('/admin/v1/explain', { body: question as never }))).data;
+      return (await bodyOf<{ data: Explanation }>(api.POST('/admin/v1/explain', { body: question as never, signal })))
+        .data;
     },
   });
   const isLong = askedBody.length > MAX_COPIED_CHARACTERS;

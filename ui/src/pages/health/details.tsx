@@ -4,13 +4,16 @@ import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { Facts } from '../../parts/facts.tsx';
 import { formatCount, formatShort, Time } from '../../parts/numbers.tsx';
+import { ProviderTest } from '../../parts/provider-test.tsx';
 import { Section } from '../../parts/section.tsx';
-import { Loaded } from '../../parts/states.tsx';
+import { Empty, Loaded } from '../../parts/states.tsx';
 import { Status } from '../../parts/status.tsx';
 import { numbers, Table } from '../../parts/table.tsx';
-import { credentialWords, kindsOf, restOf, shortOf, toneOf, wholeMs, wordOf } from './endpoints.tsx';
+import { useSession } from '../../session.ts';
+import { credentialWords, kindsOf, restOf, shortOf, toneOf, wholeMs } from './endpoints.tsx';
 import { type Counts, type Endpoint, nameOf, providerOf, servedModels } from './query.ts';
 import { Strip, successOf } from './strip.tsx';
+import { GatewayLink, LINK, TOLD_COLUMNS, ToldCells } from './told.tsx';
 
 interface EndpointDetailsProps {
   endpoint: Endpoint;
@@ -19,11 +22,13 @@ interface EndpointDetailsProps {
 }
 
 export function EndpointDetails({ endpoint, isComplete }: EndpointDetailsProps) {
+  const { isAdmin } = useSession();
   const { history, limits, gateways } = endpoint;
   return (
     <div className="flex flex-col gap-6">
       {!isComplete && <p className="text-warn">As this gateway alone knows it: the store does not answer.</p>}
       <State endpoint={endpoint} />
+      {isAdmin && endpoint.credentials !== null && <TestOfProvider id={providerOf(endpoint)} />}
       {history && (
         <Section title="Success" note="attempts that did not fail by the fault of the upstream">
           <Strip endpoint={nameOf(endpoint)} halfHours={history.half_hours} day={history.last_day} isWide />
@@ -71,27 +76,27 @@ export function EndpointDetails({ endpoint, isComplete }: EndpointDetailsProps) 
       </Section>
       {gateways.length > 1 && (
         <Section title="What each gateway says">
-          <Table
-            label="What each gateway says"
-            className="border"
-            columns={['Gateway', 'State', ...['5 minutes', '24 hours'].map(numbers)]}
-          >
+          <Table label="What each gateway says" className="border" columns={['Gateway', ...TOLD_COLUMNS]}>
             {gateways.map((one) => (
               <tr key={one.id}>
                 <td className="font-mono" title={one.id}>
-                  {shortOf(one.id)}
+                  {one.state === null ? shortOf(one.id) : <GatewayLink id={one.id}>{shortOf(one.id)}</GatewayLink>}
                 </td>
-                <td>
-                  {wordOf(one)}
-                  {one.cause && <span className="text-dim"> {one.cause}</span>}
-                </td>
-                <td className="number">{shareOf(one.last_5_minutes)}</td>
-                <td className="number">{shareOf(one.last_day)}</td>
+                <ToldCells told={one} />
               </tr>
             ))}
           </Table>
         </Section>
       )}
+    </div>
+  );
+}
+
+function TestOfProvider({ id }: { id: string }) {
+  return (
+    <div className="flex flex-wrap items-center gap-x-3 gap-y-1">
+      <span className="text-dim">List of models of {id}</span>
+      <ProviderTest id={id} />
     </div>
   );
 }
@@ -140,9 +145,6 @@ function SuccessRow({ name, counts }: { name: string; counts: Counts }) {
   );
 }
 
-const shareOf = (counts: Counts) =>
-  counts.attempts === 0 ? 'none' : `${successOf(counts)} of ${formatCount(counts.attempts)}`;
-
 function Times({ endpoint }: { endpoint: Endpoint }) {
   const kinds = kindsOf(endpoint);
   return (
@@ -171,7 +173,8 @@ function Times({ endpoint }: { endpoint: Endpoint }) {
 
 function Failures({ endpoint }: { endpoint: Endpoint }) {
   const failures = endpoint.history?.last_failures ?? [];
-  const provider = providerOf(endpoint);
+  // Requests have the endpoint that answered last, by its name, as their model.
+  const failed = { model: endpoint.endpoint, status: 'failed', range: '24h' } as const;
   return (
     <Section title="Last failures">
       {failures.length === 0 && <p className="text-dim">None in the last day.</p>}
@@ -184,8 +187,8 @@ function Failures({ endpoint }: { endpoint: Endpoint }) {
             </span>
             <Link
               to="/requests"
-              search={{ provider, status: 'failed', code, range: '24h' }}
-              title={`Failed requests of ${provider} with this code`}
+              search={{ ...failed, code }}
+              title={`Failed requests of ${endpoint.endpoint} with this code`}
               className={LINK}
             >
               {code}
@@ -194,8 +197,8 @@ function Failures({ endpoint }: { endpoint: Endpoint }) {
         ))}
       </ul>
       <p className="mt-2 text-dim">
-        <Link to="/requests" search={{ provider, status: 'failed', range: '24h' }} className={LINK}>
-          All failed requests of {provider}
+        <Link to="/requests" search={failed} className={LINK}>
+          All failed requests of {endpoint.endpoint}
         </Link>
         ; those that another endpoint answered are among{' '}
         <Link to="/requests" search={{ fell_back: true, range: '24h' }} className={LINK}>
@@ -207,7 +210,17 @@ function Failures({ endpoint }: { endpoint: Endpoint }) {
   );
 }
 
-const LINK = 'inline-block min-h-[24px] content-center text-accent underline-offset-4 hover:underline';
+/** What there is of an endpoint without attempts: a link may name it, such as that of a candidate. */
+export function UnusedEndpoint({ name }: { name: string }) {
+  return (
+    <div className="flex flex-col gap-6">
+      <Empty title="This endpoint was not used in the last day" />
+      <Section title="Models that have it">
+        <Models endpoint={name.replace(/#\w+$/, '')} />
+      </Section>
+    </div>
+  );
+}
 
 function Models({ endpoint }: { endpoint: string }) {
   const asked = useQuery(servedModels(endpoint));

@@ -11,17 +11,18 @@ import { Empty, Loaded } from '../../parts/states.tsx';
 import { Status } from '../../parts/status.tsx';
 import { numbers, Table } from '../../parts/table.tsx';
 import { TableTools } from '../../parts/table-tools.tsx';
-import { EndpointDetails } from './details.tsx';
+import { EndpointDetails, UnusedEndpoint } from './details.tsx';
 import { ENDPOINT_COLUMNS, ENDPOINT_TABLE, EndpointTable } from './endpoints.tsx';
+import { GatewayDetails } from './gateway.tsx';
 import { type EndpointList, EVERY_MS, endpointHealth, nameOf, type Replicas, replicaList } from './query.ts';
 import { StoreCard } from './store.tsx';
 
 const route = getRouteApi('/health');
 
 export function HealthPage() {
-  const { open } = route.useSearch();
+  const { open, gateway } = route.useSearch();
   const navigate = route.useNavigate();
-  const show = (name: string | undefined) => navigate({ search: { open: name }, replace: true });
+  const show = (panel: { open?: string; gateway?: string }) => void navigate({ search: panel, replace: true });
   const endpoints = useQuery(endpointHealth);
   const replicas = useQuery({ ...replicaList, refetchInterval: EVERY_MS });
   return (
@@ -49,7 +50,9 @@ export function HealthPage() {
           </div>
         }
       >
-        <Loaded asked={endpoints}>{({ data }) => <EndpointTable endpoints={data} open={open} onOpen={show} />}</Loaded>
+        <Loaded asked={endpoints}>
+          {({ data }) => <EndpointTable endpoints={data} open={open} onOpen={(name) => show({ open: name })} />}
+        </Loaded>
       </Card>
       <Card
         title="Gateways"
@@ -63,15 +66,26 @@ export function HealthPage() {
           />
         }
       >
-        <Loaded asked={replicas}>{({ data }) => <ReplicaTable replicas={data} />}</Loaded>
+        <Loaded asked={replicas}>
+          {({ data }) => <ReplicaTable replicas={data} open={gateway} onOpen={(id) => show({ gateway: id })} />}
+        </Loaded>
       </Card>
       <StoreCard everyMs={EVERY_MS} />
-      <Panel title={open ?? ''} isOpen={open !== undefined} onClose={() => show(undefined)}>
+      <Panel title={open ?? ''} isOpen={open !== undefined} onClose={() => show({})}>
         <Loaded asked={endpoints}>
           {({ data, complete }) => {
-            const endpoint = data.find((one) => nameOf(one) === open);
-            if (!endpoint) return <Empty title="This endpoint was not used in the last day" />;
+            const endpoint = data.find((one) => nameOf(one) === open) ?? data.find((one) => one.endpoint === open);
+            if (!endpoint) return <UnusedEndpoint name={open ?? ''} />;
             return <EndpointDetails endpoint={endpoint} isComplete={complete} />;
+          }}
+        </Loaded>
+      </Panel>
+      <Panel title={gateway ?? ''} isOpen={gateway !== undefined} onClose={() => show({})}>
+        <Loaded asked={replicas}>
+          {({ data }) => {
+            const one = data.find(({ id }) => id === gateway);
+            if (!one) return <Empty title="This gateway does not run any more" />;
+            return <GatewayDetails gateway={one} replicas={data} list={endpoints.data} />;
           }}
         </Loaded>
       </Panel>
@@ -133,7 +147,14 @@ function useGone(replicas: Replicas['data'] | undefined): Replicas['data'] {
 const GATEWAY_TABLE = 'Gateways that run';
 const GATEWAY_COLUMNS = ['Gateway', 'Role', 'Version', numbers('Started'), numbers('Age'), numbers('Last sign')];
 
-function ReplicaTable({ replicas }: { replicas: Replicas['data'] }) {
+interface ReplicaTableProps {
+  replicas: Replicas['data'];
+  /** Id of the row that is open. */
+  open: string | undefined;
+  onOpen(id: string): void;
+}
+
+function ReplicaTable({ replicas, open, onOpen }: ReplicaTableProps) {
   if (replicas.length === 0)
     return <Empty title="No gateway has reported yet">Each does so within a few seconds.</Empty>;
   const versions = new Set(replicas.map(({ version }) => version));
@@ -142,12 +163,17 @@ function ReplicaTable({ replicas }: { replicas: Replicas['data'] }) {
       {versions.size > 1 && <p className="border-b p-3 text-warn">Gateways of {versions.size} versions run.</p>}
       <Table label={GATEWAY_TABLE} columns={GATEWAY_COLUMNS}>
         {replicas.map(({ id, role, version, started_at: started, seen_at: seen, silent, answers }) => (
-          <tr key={id}>
+          <tr key={id} data-opens data-open={id === open ? '' : undefined}>
             <td>
               <span className="flex flex-wrap items-center gap-2">
-                <span className="font-mono max-sm:max-w-32 max-sm:truncate" title={id}>
+                <button
+                  type="button"
+                  className="min-h-[24px] text-left font-mono max-sm:max-w-32 max-sm:truncate"
+                  title={id}
+                  onClick={() => onOpen(id)}
+                >
                   {id}
-                </span>
+                </button>
                 {answers && <Status tone="good">answers this page</Status>}
                 {silent && <Status tone="bad">silent</Status>}
               </span>

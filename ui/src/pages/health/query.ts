@@ -64,20 +64,22 @@ export interface EndpointList {
   gateways: { id: string; answers: boolean; gone: boolean; known_at: string; endpoints: number }[];
 }
 
+export interface Replica {
+  id: string;
+  role: string;
+  version: string | null;
+  started_at: string;
+  /** Its last sign. */
+  seen_at: string;
+  /** Whether it missed signs, and may be dead. */
+  silent: boolean;
+  alive_until: string;
+  /** Whether it is the one that answered. */
+  answers: boolean;
+}
+
 export interface Replicas {
-  data: {
-    id: string;
-    role: string;
-    version: string | null;
-    started_at: string;
-    /** Its last sign. */
-    seen_at: string;
-    /** Whether it missed signs, and may be dead. */
-    silent: boolean;
-    alive_until: string;
-    /** Whether it is the one that answered. */
-    answers: boolean;
-  }[];
+  data: Replica[];
   engine: 'sqlite' | 'postgres';
 }
 
@@ -88,7 +90,7 @@ export const EVERY_MS = 5000;
 export const endpointHealth = queryOptions({
   queryKey: ['health', 'endpoints'],
   refetchInterval: EVERY_MS,
-  queryFn: () => bodyOf<EndpointList>(api.GET('/admin/v1/health/endpoints')),
+  queryFn: ({ signal }) => bodyOf<EndpointList>(api.GET('/admin/v1/health/endpoints', { signal })),
 });
 
 /** Models that are shown of an endpoint. */
@@ -103,11 +105,11 @@ export interface ServedModels {
 export const servedModels = (endpoint: string) =>
   queryOptions({
     queryKey: ['health', 'models', endpoint],
-    queryFn: () =>
-      bodyOf<ServedModels>(api.GET('/admin/v1/models', { params: { query: { endpoint, limit: MAX_MODELS } } })),
+    queryFn: ({ signal }) =>
+      bodyOf<ServedModels>(api.GET('/admin/v1/models', { params: { query: { endpoint, limit: MAX_MODELS } }, signal })),
   });
 
 export const replicaList = queryOptions({
   queryKey: ['health', 'replicas'],
-  queryFn: () => bodyOf<Replicas>(api.GET('/admin/v1/health/replicas')),
+  queryFn: ({ signal }) => bodyOf<Replicas>(api.GET('/admin/v1/health/replicas', { signal })),
 });

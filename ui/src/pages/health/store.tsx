@@ -2,6 +2,7 @@
 
 import { useQuery } from '@tanstack/react-query';
 import { api, bodyOf } from '../../api.ts';
+import { CopyAs } from '../../parts/copy-as.tsx';
 import { Facts } from '../../parts/facts.tsx';
 import { formatBytes, formatCount, Time } from '../../parts/numbers.tsx';
 import { Card } from '../../parts/page.tsx';
@@ -28,10 +29,11 @@ export function StoreCard({ everyMs }: { everyMs: number }) {
   const asked = useQuery({
     queryKey: ['health', 'store'],
     refetchInterval: everyMs,
-    queryFn: async () => (await bodyOf<{ data: StoreHealth }>(api.GET('/admin/v1/health/store'))).data,
+    queryFn: async ({ signal }) =>
+      (await bodyOf<{ data: StoreHealth }>(api.GET('/admin/v1/health/store', { signal }))).data,
   });
   return (
-    <Card title="Store">
+    <Card title="Store" actions={<CopyAs path="/admin/v1/health/store" />}>
       <Loaded asked={asked}>{(health) => <Store health={health} />}</Loaded>
     </Card>
   );

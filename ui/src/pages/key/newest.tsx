@@ -16,7 +16,7 @@ export function NewestRequests() {
   const asked = useQuery({
     queryKey: ['requests', 'newest of the key'],
     refetchInterval: EVERY_MS,
-    queryFn: async () => (await list(false, { limit: COUNT })).data,
+    queryFn: async ({ signal }) => (await list(false, { limit: COUNT }, signal)).data,
   });
   return (
     <Card

@@ -19,5 +19,5 @@ export interface KeyFacts extends Permissions, Spending {
 
 export const keyFacts = queryOptions({
   queryKey: ['key'],
-  queryFn: async () => (await bodyOf<{ data: KeyFacts }>(api.GET('/v1/key'))).data,
+  queryFn: async ({ signal }) => (await bodyOf<{ data: KeyFacts }>(api.GET('/v1/key', { signal }))).data,
 });

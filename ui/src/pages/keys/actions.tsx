@@ -115,13 +115,7 @@ export function KeyActions({ view }: { view: KeyView }) {
         wide
       >
         {rotation.data && (
-          <NewSecret
-            secret={rotation.data.key}
-            hash={view.hash}
-            models={view.models}
-            since={rotation.data.data.updated_at}
-            onDone={rotation.reset}
-          />
+          <NewSecret secret={rotation.data.key} hash={view.hash} models={view.models} onDone={rotation.reset} />
         )}
       </Dialog>
     </div>

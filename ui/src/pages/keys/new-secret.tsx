@@ -12,9 +12,7 @@ import { Segments } from '../../parts/segments.tsx';
 import { Select } from '../../parts/select.tsx';
 import { ErrorNotice } from '../../parts/states.tsx';
 import { useSession } from '../../session.ts';
-import type { UsageReport } from '../../usage.ts';
 import { modelList } from '../models/query.ts';
-import { list } from '../requests/query.ts';
 
 const ASK_EVERY_MS = 1500;
 
@@ -22,12 +20,10 @@ interface NewSecretProps {
   secret: string;
   hash: string;
   models: string[] | null;
-  /** ISO time at which a key that was there before got this secret. */
-  since?: string;
   onDone(): void;
 }
 
-export function NewSecret({ secret, hash, models, since, onDone }: NewSecretProps) {
+export function NewSecret({ secret, hash, models, onDone }: NewSecretProps) {
   const { clientsUrl } = useSession();
   const [program, setProgram] = useState<Program>('curl');
   const offered = useQuery(modelList).data?.map(({ id }) => id) ?? [];
@@ -58,7 +54,7 @@ export function NewSecret({ secret, hash, models, since, onDone }: NewSecretProp
         </div>
       </div>
       <div className="flex flex-wrap items-center justify-between gap-3">
-        <FirstRequest hash={hash} since={since} />
+        <FirstRequest hash={hash} />
         <button type="button" className="button button-primary" onClick={onDone}>
           I have the key
         </button>
@@ -67,14 +63,18 @@ export function NewSecret({ secret, hash, models, since, onDone }: NewSecretProp
   );
 }
 
-/** Of a key that was there before, the first one that began with the new secret in place. */
-function FirstRequest({ hash, since }: { hash: string; since: string | undefined }) {
+/** The first use of this secret; after a rotation, the old one may go on for a while. */
+function FirstRequest({ hash }: { hash: string }) {
   const asked = useQuery({
-    queryKey: ['key', hash, 'first-request', since],
-    queryFn: async () => {
-      if (since !== undefined) return (await list(true, { key: hash, started_from: since, limit: 1 })).data.length;
-      const params = { query: { key: hash } };
-      return (await bodyOf<UsageReport>(api.GET('/admin/v1/usage', { params }))).total.requests;
+    queryKey: ['key', hash, 'first-request'],
+    // Another secret of the key is another question.
+    gcTime: 0,
+    queryFn: async ({ signal }) => {
+      const params = { query: { search: hash, limit: 1 } };
+      const { data } = await bodyOf<{ data: { secret_last_used_at: string | null }[] }>(
+        api.GET('/admin/v1/keys', { params, signal }),
+      );
+      return data[0]?.secret_last_used_at ?? null;
     },
     refetchInterval: ({ state }) => (state.data ? false : ASK_EVERY_MS),
   });

@@ -15,7 +15,7 @@ import { ModelDetails } from './details.tsx';
 import { type ModelFigures, useModelFigures } from './figures.tsx';
 import { FilterBar } from './filter-bar.tsx';
 import { type ModelFilters, matching } from './filters.ts';
-import { useVideoPrices } from './prices.tsx';
+import { useVideoPrices, type VideoPriceList } from './prices.tsx';
 import { keepingNothing, type Model, modelList, providerOf } from './query.ts';
 import { columnsOf, MAX_COMPARED, ModelTable } from './rows.tsx';
 import { TimesKnownHere } from './times-known-here.tsx';
@@ -47,8 +47,8 @@ function Catalog({ all }: { all: Model[] }) {
   const navigate = route.useNavigate();
   const { isOperator } = useSession();
   const figures = useModelFigures();
-  const { videoPricesOf, source } = useVideoPrices();
-  const sources = [...(figures?.sources ?? []), source];
+  const videoPrices = useVideoPrices();
+  const sources = [...(figures?.sources ?? []), videoPrices.source];
   const wanted = useDeferredValue(filters);
   const nothing = useQuery({ ...keepingNothing, enabled: isOperator && filters.zdr === true });
   const compared = compare.split(',').filter((id) => all.some((model) => model.id === id));
@@ -75,7 +75,7 @@ function Catalog({ all }: { all: Model[] }) {
             table="Models"
             columns={columnsOf(figures)}
             file="models"
-            rows={withFigures(found, figures)}
+            rows={rowsOf(found, videoPrices, figures)}
             same={sameModels(isOperator, filters)}
           />
         }
@@ -109,7 +109,7 @@ function Catalog({ all }: { all: Model[] }) {
         <ModelTable
           models={found}
           figures={figures}
-          videoPricesOf={videoPricesOf}
+          videoPricesOf={videoPrices.videoPricesOf}
           open={open}
           compared={compared}
           onOpen={(id) => change({ open: id })}
@@ -123,12 +123,17 @@ function Catalog({ all }: { all: Model[] }) {
   );
 }
 
-function withFigures(models: readonly Model[], figures: ModelFigures | undefined): readonly object[] {
-  if (!figures) return models;
+/** Models with their prices of videos, by the names of the API, and with what is measured of them. */
+function rowsOf(
+  models: readonly Model[],
+  { videoPricesOf }: VideoPriceList,
+  figures: ModelFigures | undefined,
+): readonly object[] {
   return models.map((model) => ({
     ...model,
-    ...(figures.hasTimes && { first_byte_seconds: null, tokens_per_second: null, ...figures.statisticsOf(model.id) }),
-    price_changed_at: figures.changeOf(model.id)?.changed_at ?? null,
+    pricing_skus: Object.fromEntries(videoPricesOf(model.id).map(({ name, usd }) => [name, usd])),
+    ...(figures?.hasTimes && { first_byte_seconds: null, tokens_per_second: null, ...figures.statisticsOf(model.id) }),
+    ...(figures && { price_changed_at: figures.changeOf(model.id)?.changed_at ?? null }),
   }));
 }
 

@@ -1,6 +1,6 @@
 /** Prices of a model, each by its unit. Those of videos are in the list of video models. */
 
-import { useQuery } from '@tanstack/react-query';
+import { queryOptions, useQuery } from '@tanstack/react-query';
 import { api, bodyOf } from '../../api.ts';
 import { Money, PerMillion } from '../../parts/numbers.tsx';
 import type { Source } from '../../parts/unanswered.tsx';
@@ -36,22 +36,27 @@ export const PRICES: NamedPrice[] = [
 
 type VideoPrices = Partial<Record<string, string>>;
 
-const videoPrices = {
+const videoPrices = queryOptions({
   queryKey: ['models', 'prices of videos'],
   staleTime: 60_000,
-  async queryFn(): Promise<ReadonlyMap<string, VideoPrices | null>> {
+  queryFn: async ({ signal }): Promise<ReadonlyMap<string, VideoPrices | null>> => {
     const { data } = await bodyOf<{ data: { id: string; pricing_skus: VideoPrices | null }[] }>(
-      api.GET('/v1/videos/models'),
+      api.GET('/v1/videos/models', { signal }),
     );
     return new Map(data.map(({ id, pricing_skus: prices }) => [id, prices]));
   },
-};
+});
 
 export interface ShownPrice extends NamedPrice {
   usd: string;
 }
 
-export function useVideoPrices(): { videoPricesOf(id: string): ShownPrice[]; source: Source } {
+export interface VideoPriceList {
+  videoPricesOf(id: string): ShownPrice[];
+  source: Source;
+}
+
+export function useVideoPrices(): VideoPriceList {
   const asked = useQuery(videoPrices);
   return {
     videoPricesOf: (id) =>

@@ -20,8 +20,8 @@ export interface Model {
 export const modelList = queryOptions({
   queryKey: ['models', 'list'],
   staleTime: 60_000,
-  queryFn: async () => {
-    const response = await request('/v1/models');
+  queryFn: async ({ signal }) => {
+    const response = await request('/v1/models', { signal });
     return (await bodyOf<{ data: Model[] }>(response.json().then((data) => ({ data })))).data;
   },
 });
@@ -59,9 +59,9 @@ export interface ModelDetail {
 export const modelDetail = (id: string) =>
   queryOptions({
     queryKey: ['models', 'detail', id],
-    queryFn: async () => {
+    queryFn: async ({ signal }) => {
       const params = { query: { id } };
-      return (await bodyOf<{ data: ModelDetail[] }>(api.GET('/admin/v1/models', { params }))).data[0] ?? null;
+      return (await bodyOf<{ data: ModelDetail[] }>(api.GET('/admin/v1/models', { params, signal }))).data[0] ?? null;
     },
   });
 
@@ -77,9 +77,9 @@ const LOOK_EVERY_MS = 15_000;
 export const modelStatistics = queryOptions({
   queryKey: ['models', 'statistics'],
   refetchInterval: LOOK_EVERY_MS,
-  queryFn: async (): Promise<ReadonlyMap<string, ModelStatistics>> => {
+  queryFn: async ({ signal }): Promise<ReadonlyMap<string, ModelStatistics>> => {
     const { data } = await bodyOf<{ data: (ModelStatistics & { id: string })[] }>(
-      api.GET('/admin/v1/models/statistics'),
+      api.GET('/admin/v1/models/statistics', { signal }),
     );
     return new Map(data.map(({ id, ...figures }) => [id, figures]));
   },
@@ -107,9 +107,11 @@ export const priceChanges = (isOperator: boolean) =>
   queryOptions({
     queryKey: ['models', 'price changes', isOperator],
     staleTime: 60_000,
-    queryFn: async (): Promise<PriceChanges> => {
+    queryFn: async ({ signal }): Promise<PriceChanges> => {
       const { data, since } = await bodyOf<{ data: (PriceChange & { id: string })[]; since: string | null }>(
-        isOperator ? api.GET('/admin/v1/models/price-changes') : api.GET('/v1/self/models/price-changes'),
+        isOperator
+          ? api.GET('/admin/v1/models/price-changes', { signal })
+          : api.GET('/v1/self/models/price-changes', { signal }),
       );
       return { changes: new Map(data.map(({ id, ...change }) => [id, change])), since };
     },
@@ -121,13 +123,13 @@ const PAGE = 1000;
 /** Ids of models with an endpoint that is configured as keeping nothing, for operators. */
 export const keepingNothing = queryOptions({
   queryKey: ['models', 'zero retention'],
-  queryFn: async () => {
+  queryFn: async ({ signal }) => {
     const ids = new Set<string>();
     let after: string | undefined;
     do {
       const params = { query: { zero_retention: true, limit: PAGE, ...(after !== undefined && { after }) } };
       const page = await bodyOf<{ data: { id: string }[]; next: string | null }>(
-        api.GET('/admin/v1/models', { params }),
+        api.GET('/admin/v1/models', { params, signal }),
       );
       for (const { id } of page.data) ids.add(id);
       after = page.next ?? undefined;

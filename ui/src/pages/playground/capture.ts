@@ -19,11 +19,11 @@ export function captureQuery(id: string | undefined, isOperator: boolean) {
     staleTime: Number.POSITIVE_INFINITY,
     retry: (count, error) => error instanceof ApiError && error.status === 404 && count < MAX_RETRIES,
     retryDelay: RETRY_MS,
-    queryFn: async (): Promise<Capture> => {
+    queryFn: async ({ signal }): Promise<Capture> => {
       const params = { path: { id: id ?? '' } };
       const { data } = isOperator
-        ? await api.GET('/admin/v1/captures/{id}', { params })
-        : await api.GET('/v1/self/captures/{id}', { params });
+        ? await api.GET('/admin/v1/captures/{id}', { params, signal })
+        : await api.GET('/v1/self/captures/{id}', { params, signal });
       return (data as { data: Capture }).data;
     },
   });

@@ -18,12 +18,12 @@ export function useCost({ requestId, state, key }: Run): string | null | undefin
     queryKey: ['playground-cost', requestId],
     enabled: requestId !== undefined && state !== 'running',
     staleTime: Number.POSITIVE_INFINITY,
-    refetchInterval: ({ state: { data, dataUpdateCount } }) =>
-      data?.record === undefined && dataUpdateCount < MAX_TRIES ? ASK_EVERY_MS : false,
-    queryFn: async () => {
-      const { data } = await list(isOperator, { limit: NEWEST, ...(key !== undefined && { key }) });
+    queryFn: async ({ signal }) => {
+      const { data } = await list(isOperator, { limit: NEWEST, ...(key !== undefined && { key }) }, signal);
       return { record: data.find(({ id }) => id === requestId) };
     },
+    refetchInterval: ({ state: { data, dataUpdateCount } }) =>
+      data?.record === undefined && dataUpdateCount < MAX_TRIES ? ASK_EVERY_MS : false,
   });
   return asked.data?.record?.cost;
 }

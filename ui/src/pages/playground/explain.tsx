@@ -18,10 +18,10 @@ function AsItIsNow({ run }: { run: Run }) {
   const asked = useQuery({
     queryKey: ['explain', protocol, model, sent],
     retry: false,
-    queryFn: async () => {
+    queryFn: async ({ signal }) => {
       const policy = sent.policy === undefined ? undefined : JSON.parse(sent.policy);
       const body = { protocol, model, body: sent.body, ...(policy && { policy }) };
-      return (await bodyOf<{ data: Explanation }>(api.POST('/admin/v1/explain', { body: body as never }))).data;
+      return (await bodyOf<{ data: Explanation }>(api.POST('/admin/v1/explain', { body: body as never, signal }))).data;
     },
   });
   return <Loaded asked={asked}>{(explanation) => <Candidates explanation={explanation} />}</Loaded>;

@@ -1,6 +1,6 @@
 /** Playground: one conversation over any protocol to several models, side by side. */
 
-import { useQuery } from '@tanstack/react-query';
+import { queryOptions, useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import { Plus, Send, Square, X } from 'lucide-react';
 import { useState } from 'react';
@@ -28,11 +28,12 @@ const route = getRouteApi('/playground');
 const MAX_MODELS = 4;
 const FIRST_MODEL = 'sandbox/echo';
 /** The description of the API says where each protocol is. */
-const apiPaths = {
+const apiPaths = queryOptions({
   queryKey: ['paths'],
   staleTime: Number.POSITIVE_INFINITY,
-  queryFn: async (): Promise<string[]> => Object.keys((await (await request('/openapi.json')).json()).paths),
-};
+  queryFn: async ({ signal }): Promise<string[]> =>
+    Object.keys((await (await request('/openapi.json', { signal })).json()).paths),
+});
 
 export function PlaygroundPage() {
   const {

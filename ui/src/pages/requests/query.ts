@@ -139,10 +139,14 @@ const OF_RUNNING = ['key', 'model', 'requested', 'provider', 'protocol', 'upstre
 const OLDER_LIMIT = 200;
 
 /** Both lists take the same parameters; that of a key has no `key`. */
-export async function list(isOperator: boolean, { key, ...query }: ListQuery): Promise<RequestPage> {
+export async function list(
+  isOperator: boolean,
+  { key, ...query }: ListQuery,
+  signal: AbortSignal,
+): Promise<RequestPage> {
   const { data } = isOperator
-    ? await api.GET('/admin/v1/requests', { params: { query: { ...query, key } as never } })
-    : await api.GET('/v1/self/requests', { params: { query: query as never } });
+    ? await api.GET('/admin/v1/requests', { params: { query: { ...query, key } as never }, signal })
+    : await api.GET('/v1/self/requests', { params: { query: query as never }, signal });
   return data as unknown as RequestPage;
 }
 
@@ -181,12 +185,13 @@ async function listSince(
   filters: Filters,
   cursor: string | undefined,
   before: readonly RequestView[],
+  signal: AbortSignal,
 ): Promise<RequestPage> {
   const seen = new Set(before.map(({ id }) => id));
   let rows = [...before];
   let live = cursor;
   for (;;) {
-    const page = await list(isOperator, { ...filters, live, limit: LIVE_LIMIT });
+    const page = await list(isOperator, { ...filters, live, limit: LIVE_LIMIT }, signal);
     const fresh = page.data.filter(({ id }) => !seen.has(id));
     for (const { id } of fresh) seen.add(id);
     rows = [...fresh, ...rows];
@@ -206,8 +211,12 @@ export function useRequests(filters: Filters, isPaused: boolean) {
   const pages = useInfiniteQuery({
     queryKey,
     initialPageParam: undefined as string | undefined,
-    queryFn: ({ pageParam }) =>
-      list(isOperator, { ...filters, after: pageParam, ...(pageParam !== undefined && { limit: OLDER_LIMIT }) }),
+    queryFn: ({ pageParam, signal }) =>
+      list(
+        isOperator,
+        { ...filters, after: pageParam, ...(pageParam !== undefined && { limit: OLDER_LIMIT }) },
+        signal,
+      ),
     getNextPageParam: ({ next }) => next ?? undefined,
     staleTime: Number.POSITIVE_INFINITY,
   });
@@ -217,11 +226,11 @@ export function useRequests(filters: Filters, isPaused: boolean) {
     queryKey: liveKey,
     enabled: typeof first === 'string' && !isPaused && !isOver,
     refetchInterval: LIVE_EVERY_MS,
-    queryFn: async (): Promise<RequestPage> => {
+    queryFn: async ({ signal }): Promise<RequestPage> => {
       const before = queries.getQueryData<RequestPage>(liveKey);
-      const page = await listSince(isOperator, filters, before?.live ?? first ?? undefined, before?.data ?? []);
+      const page = await listSince(isOperator, filters, before?.live ?? first ?? undefined, before?.data ?? [], signal);
       if (page.data.length > MAX_LIVE) {
-        const newest = await list(isOperator, filters);
+        const newest = await list(isOperator, filters, signal);
         // An older page that comes later would be put below those of before.
         await queries.cancelQueries({ queryKey, exact: true });
         queries.setQueryData(queryKey, { pages: [newest], pageParams: [undefined] });
@@ -237,7 +246,7 @@ export function useRequests(filters: Filters, isPaused: boolean) {
     queryKey: ['requests-running', isOperator, lasting],
     enabled: hasRunning,
     refetchInterval: LIVE_EVERY_MS,
-    queryFn: async () => (await list(isOperator, { ...lasting, open: true, limit: LIVE_LIMIT })).data,
+    queryFn: async ({ signal }) => (await list(isOperator, { ...lasting, open: true, limit: LIVE_LIMIT }, signal)).data,
   });
   const older = useMemo(() => pages.data?.pages.flatMap(({ data }) => data) ?? [], [pages.data]);
   const fresh = live.data?.data;
@@ -282,16 +291,16 @@ function retriesOf(status: number): number {
 export function requestDetail(isOperator: boolean, id: string) {
   return queryOptions({
     queryKey: ['request', isOperator, id],
+    queryFn: async ({ signal }) => {
+      const params = { path: { id } };
+      const { data } = isOperator
+        ? await api.GET('/admin/v1/requests/{id}', { params, signal })
+        : await api.GET('/v1/self/requests/{id}', { params, signal });
+      return (data as unknown as { data: RequestDetail }).data;
+    },
     refetchInterval: ({ state }) => (state.data?.status === 'running' ? LIVE_EVERY_MS : false),
     // One that has just ended is in no list until its record is written.
     retry: (count, error) => error instanceof ApiError && count < retriesOf(error.status),
     retryDelay: RETRY_AFTER_MS,
-    queryFn: async () => {
-      const params = { path: { id } };
-      const { data } = isOperator
-        ? await api.GET('/admin/v1/requests/{id}', { params })
-        : await api.GET('/v1/self/requests/{id}', { params });
-      return (data as unknown as { data: RequestDetail }).data;
-    },
   });
 }

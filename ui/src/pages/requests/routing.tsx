@@ -1,5 +1,6 @@
 /** How a request was routed: the candidates with the reasons of those left out, and the policy. */
 
+import { EndpointLink } from '../../parts/endpoint-link.tsx';
 import { Facts } from '../../parts/facts.tsx';
 import { TableScroll } from '../../parts/table-scroll.tsx';
 import { writtenPolicy } from './policy.ts';
@@ -32,8 +33,7 @@ export function Candidates({ trace: { candidates, attempts, policy } }: { trace:
           {candidates.map(({ endpoint, credential, price, left_out: reason }) => (
             <tr key={`${endpoint} ${credential ?? ''}`}>
               <td className={reason ? 'text-dim' : 'font-medium'}>
-                {endpoint}
-                {credential !== undefined && <span className="font-normal text-dim"> credential {credential}</span>}
+                <EndpointLink endpoint={endpoint} credential={credential} />
               </td>
               <td className="number">{price === undefined ? '—' : `$${price}`}</td>
               <td className="!whitespace-normal text-dim">{reason ?? '—'}</td>

@@ -45,11 +45,11 @@ export function useSessions({ key, ...filters }: Filters, isPaused: boolean) {
     queryKey: ['requests-sessions', isOperator, key, filters],
     initialPageParam: undefined as string | undefined,
     placeholderData: keepPreviousData,
-    queryFn: async ({ pageParam }): Promise<SessionPage> => {
+    queryFn: async ({ pageParam, signal }): Promise<SessionPage> => {
       const query = { ...filters, ...(pageParam && { after: pageParam }) };
       const { data } = isOperator
-        ? await api.GET('/admin/v1/requests/sessions', { params: { query: { ...query, key } as never } })
-        : await api.GET('/v1/self/requests/sessions', { params: { query: query as never } });
+        ? await api.GET('/admin/v1/requests/sessions', { params: { query: { ...query, key } as never }, signal })
+        : await api.GET('/v1/self/requests/sessions', { params: { query: query as never }, signal });
       return data as unknown as SessionPage;
     },
     // Who looks further back does not wait for news.

@@ -58,9 +58,9 @@ export function useNewest({ key, ...filters }: Filters, isPaused: boolean) {
     enabled: isNow,
     refetchInterval: isPaused ? false : SUMMARY_EVERY_MS,
     placeholderData: keepPreviousData,
-    queryFn: () => {
+    queryFn: ({ signal }) => {
       const since = new Date(Date.now() - RATE_MS).toISOString();
-      return askSummary(isOperator, { ...filters, from: since, ...(key !== undefined && { key }) });
+      return askSummary(isOperator, { ...filters, from: since, ...(key !== undefined && { key }) }, signal);
     },
   });
   return { ...asked, isNow };
@@ -83,13 +83,17 @@ export function useSummary({ key, ...filters }: Filters, isPaused: boolean) {
     queryKey: ['requests-summary', isOperator, key, filters],
     refetchInterval: isPaused ? false : SUMMARY_EVERY_MS,
     placeholderData: keepPreviousData,
-    queryFn: () => askSummary(isOperator, { ...filters, ...(key !== undefined && { key }) }),
+    queryFn: ({ signal }) => askSummary(isOperator, { ...filters, ...(key !== undefined && { key }) }, signal),
   });
 }
 
-async function askSummary(isOperator: boolean, { key, ...filters }: Filters): Promise<RequestSummary> {
+async function askSummary(
+  isOperator: boolean,
+  { key, ...filters }: Filters,
+  signal: AbortSignal,
+): Promise<RequestSummary> {
   const { data } = isOperator
-    ? await api.GET('/admin/v1/requests/summary', { params: { query: { ...filters, key } as never } })
-    : await api.GET('/v1/self/requests/summary', { params: { query: filters as never } });
+    ? await api.GET('/admin/v1/requests/summary', { params: { query: { ...filters, key } as never }, signal })
+    : await api.GET('/v1/self/requests/summary', { params: { query: filters as never }, signal });
   return (data as unknown as { data: RequestSummary }).data;
 }

@@ -1,54 +1,26 @@
 /** Settings: sessions that can be ended, saved views, the theme, and the licences of what the pages are made of. */
 
-import { useInfiniteQuery, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useMutation, useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
-import { api, bodyOf, request } from '../../api.ts';
+import { request } from '../../api.ts';
+import { CopyAs } from '../../parts/copy-as.tsx';
 import { Time } from '../../parts/numbers.tsx';
 import { Card, Page } from '../../parts/page.tsx';
 import { Segments } from '../../parts/segments.tsx';
 import { Empty, ErrorNotice, Loaded } from '../../parts/states.tsx';
-import { Status } from '../../parts/status.tsx';
-import { Older, ShownCount, Table } from '../../parts/table.tsx';
-import { SaveRows } from '../../parts/table-tools.tsx';
+import { Table } from '../../parts/table.tsx';
 import { useSession } from '../../session.ts';
 import { chooseTheme, useTheme } from '../../theme.ts';
-import { pageOf, useViews, VIEW_PAGES } from '../../views.ts';
+import { pageOf, pathOfViews, useViews, VIEW_PAGES } from '../../views.ts';
 import { AuditLog } from './audit.tsx';
+import { SessionsCard } from './sessions.tsx';
 
-interface SessionRow {
-  id: string;
-  role: 'admin' | 'viewer' | 'key';
-  key_hash: string | null;
-  key_name: string | null;
-  opened_with: 'code' | 'token' | 'key';
-  opened_at: string;
-  seen_at: string;
-  current: boolean;
-}
-
-interface SessionPage {
-  data: SessionRow[];
-  /** Number of sessions on all pages. */
-  total: number;
-  next: string | null;
-}
-
-const PAGE_SIZE = 50;
 const THEMES = ['system', 'light', 'dark'] as const;
-const OPENED_WITH = { code: 'a one-time link', token: 'the admin token', key: 'a key' };
 
 export function SettingsPage() {
   const { isAdmin, isOperator } = useSession();
   const theme = useTheme();
-  const pages = useInfiniteQuery({
-    queryKey: ['sessions'],
-    initialPageParam: undefined as string | undefined,
-    queryFn: ({ pageParam: after }) =>
-      bodyOf<SessionPage>(api.GET('/ui/sessions', { params: { query: { limit: PAGE_SIZE, after } } })),
-    getNextPageParam: ({ next }) => next ?? undefined,
-  });
-  const rows = pages.data?.pages.flatMap(({ data }) => data) ?? [];
   return (
     <Page
       title="Settings"
@@ -58,19 +30,8 @@ export function SettingsPage() {
           : 'Your sessions, saved views, and the theme of this browser.'
       }
     >
-      <Card
-        title="Sessions"
-        actions={
-          <div className="flex items-center gap-2">
-            <ShownCount shown={rows.length} all={pages.data?.pages[0]?.total ?? rows.length} />
-            <SaveRows file="browser-sessions" rows={rows} />
-          </div>
-        }
-      >
-        <Loaded asked={{ ...pages, data: pages.data && rows }}>{(shown) => <Sessions rows={shown} />}</Loaded>
-        <Older pages={pages} />
-      </Card>
-      <Card title="Saved views">
+      <SessionsCard />
+      <Card title="Saved views" actions={<CopyAs path={pathOfViews(isOperator)} />}>
         <Views />
       </Card>
       {isOperator && <AuditLog />}
@@ -92,56 +53,8 @@ export function SettingsPage() {
   );
 }
 
-function Sessions({ rows }: { rows: SessionRow[] }) {
-  const queries = useQueryClient();
-  const { signOut } = useSession();
-  const end = useMutation({
-    mutationFn: async ({ id, current }: SessionRow) => {
-      if (current) return signOut();
-      await api.DELETE('/ui/sessions/{id}', { params: { path: { id } } });
-    },
-    onSettled: () => queries.invalidateQueries({ queryKey: ['sessions'] }),
-  });
-  return (
-    <>
-      <Table
-        label="Open sessions"
-        columns={['Role', 'Key', 'Opened', 'With', 'Last seen', { name: 'End', isHidden: true }]}
-      >
-        {rows.map((row) => (
-          <tr key={row.id}>
-            <td>
-              <span className="flex items-center gap-2 font-medium">
-                {row.role}
-                {row.current && <Status tone="good">this one</Status>}
-              </span>
-            </td>
-            <td className="max-w-56 truncate text-dim">{row.key_name ?? row.key_hash ?? '—'}</td>
-            <td>
-              <Time at={row.opened_at} />
-            </td>
-            <td className="text-dim">{OPENED_WITH[row.opened_with]}</td>
-            <td>
-              <Time at={row.seen_at} />
-            </td>
-            <td className="number">
-              <button type="button" className="button" disabled={end.isPending} onClick={() => end.mutate(row)}>
-                {row.current ? 'End this one' : 'End'}
-              </button>
-            </td>
-          </tr>
-        ))}
-      </Table>
-      {end.error && (
-        <div className="p-3">
-          <ErrorNotice error={end.error} />
-        </div>
-      )}
-    </>
-  );
-}
-
 function Views() {
+  const { isOperator } = useSession();
   const { asked, views, isViewer, remove } = useViews();
   const navigate = useNavigate();
   const removing = useMutation({ mutationFn: remove });
@@ -170,15 +83,24 @@ function Views() {
                   <td className="text-dim">{view.updated_at ? <Time at={view.updated_at} /> : 'in this browser'}</td>
                   <td className="number">
                     {(view.id === undefined || !isViewer) && (
-                      <button
-                        type="button"
-                        className="button"
-                        aria-label={`Delete ${view.name}`}
-                        disabled={removing.isPending}
-                        onClick={() => removing.mutate(view)}
-                      >
-                        Delete
-                      </button>
+                      <div className="flex items-center justify-end gap-1">
+                        {view.id !== undefined && (
+                          <CopyAs
+                            name={`the deletion of ${view.name}`}
+                            path={pathOfViews(isOperator, view.id)}
+                            method="DELETE"
+                          />
+                        )}
+                        <button
+                          type="button"
+                          className="button"
+                          aria-label={`Delete ${view.name}`}
+                          disabled={removing.isPending}
+                          onClick={() => removing.mutate(view)}
+                        >
+                          Delete
+                        </button>
+                      </div>
                     )}
                   </td>
                 </tr>
@@ -202,7 +124,7 @@ function About() {
     queryKey: ['licences'],
     enabled: isOpen,
     staleTime: Number.POSITIVE_INFINITY,
-    queryFn: async () => (await request('/ui/LICENSES.txt')).text(),
+    queryFn: async ({ signal }) => (await request('/ui/LICENSES.txt', { signal })).text(),
   });
   return (
     <div className="flex flex-col gap-3 p-4">

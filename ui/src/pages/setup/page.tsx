@@ -198,14 +198,16 @@ function FirstRequest({ hash }: { hash: string | undefined }) {
   const asked = useQuery({
     queryKey,
     gcTime: 0,
-    refetchInterval: ({ state }) => (state.data?.newest ? false : ASK_EVERY_MS),
-    queryFn: async () => {
+    queryFn: async ({ signal }) => {
       const first = queries.getQueryData<{ live: string | null }>(queryKey)?.live ?? undefined;
       const { data, live } = isOperator
-        ? await bodyOf<NewestRequests>(api.GET('/admin/v1/requests', { params: { query: { live: first, key: hash } } }))
-        : await bodyOf<NewestRequests>(api.GET('/v1/self/requests', { params: { query: { live: first } } }));
+        ? await bodyOf<NewestRequests>(
+            api.GET('/admin/v1/requests', { params: { query: { live: first, key: hash } }, signal }),
+          )
+        : await bodyOf<NewestRequests>(api.GET('/v1/self/requests', { params: { query: { live: first } }, signal }));
       return first === undefined ? { live } : { live: first, newest: data[0] };
     },
+    refetchInterval: ({ state }) => (state.data?.newest ? false : ASK_EVERY_MS),
   });
   const data = asked.data?.newest;
   if (asked.error && !data) return <ErrorNotice error={asked.error} onRetry={() => void asked.refetch()} />;

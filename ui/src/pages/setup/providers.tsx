@@ -1,13 +1,13 @@
 /** Providers: those that are ready, each with a test, the variable that enables one of the others, and local servers. */
 
-import { useMutation, useQuery } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api, bodyOf } from '../../api.ts';
-import { Spoken } from '../../parts/announcer.tsx';
 import { Code } from '../../parts/code.tsx';
 import { Combobox } from '../../parts/combobox.tsx';
 import { formatCount } from '../../parts/numbers.tsx';
-import { ErrorNotice, Loaded } from '../../parts/states.tsx';
+import { ProviderTest } from '../../parts/provider-test.tsx';
+import { Loaded } from '../../parts/states.tsx';
 import { Status } from '../../parts/status.tsx';
 import { useSession } from '../../session.ts';
 import { LocalServers } from './local.tsx';
@@ -19,18 +19,12 @@ interface Provider {
   waiting_for: string[] | null;
 }
 
-interface TestResult {
-  ok: boolean;
-  models?: number;
-  ms: number;
-  problem?: string;
-}
-
 export function Providers() {
   const { isAdmin } = useSession();
   const asked = useQuery({
     queryKey: ['setup', 'providers'],
-    queryFn: async () => (await bodyOf<{ data: { providers: Provider[] } }>(api.GET('/admin/v1/setup'))).data.providers,
+    queryFn: async ({ signal }) =>
+      (await bodyOf<{ data: { providers: Provider[] } }>(api.GET('/admin/v1/setup', { signal }))).data.providers,
   });
   return (
     <Loaded asked={asked}>
@@ -53,33 +47,12 @@ export function Providers() {
 
 function ReadyProvider({ provider: { id, state, models } }: { provider: Provider }) {
   const { isAdmin } = useSession();
-  const test = useMutation({
-    mutationFn: async () =>
-      (await bodyOf<{ data: TestResult }>(api.POST('/admin/v1/providers/{id}/test', { params: { path: { id } } })))
-        .data,
-  });
-  const { data } = test;
   return (
     <li className="flex flex-wrap items-center gap-x-3 gap-y-1 px-3 py-2">
       <span className="font-medium">{id}</span>
       <Status tone={state === 'ready' ? 'good' : 'bad'}>{state}</Status>
       <span className="text-dim">{formatCount(models)} models</span>
-      <Spoken className={data && !data.ok ? 'text-bad' : 'text-good'}>
-        {data?.ok && `It answers: ${formatCount(data.models ?? 0)} models in ${formatCount(data.ms)} ms.`}
-        {data && !data.ok && data.problem}
-      </Spoken>
-      {isAdmin && (
-        <button
-          type="button"
-          className="button ml-auto"
-          aria-label={`Test ${id}`}
-          disabled={test.isPending}
-          onClick={() => test.mutate()}
-        >
-          {test.isPending ? 'Asking …' : 'Test'}
-        </button>
-      )}
-      {test.error && <ErrorNotice error={test.error} />}
+      {isAdmin && <ProviderTest id={id} />}
     </li>
   );
 }

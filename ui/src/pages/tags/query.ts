@@ -30,9 +30,9 @@ export function useTags(search: string | undefined) {
     queryKey: [...ALL_TAGS, 'list', search],
     initialPageParam: undefined as string | undefined,
     placeholderData: keepPreviousData,
-    queryFn: ({ pageParam }) => {
+    queryFn: ({ pageParam, signal }) => {
       const query = { limit: PAGE_SIZE, ...(search && { search }), ...(pageParam && { after: pageParam }) };
-      return bodyOf<TagPage>(api.GET('/admin/v1/tags', { params: { query } }));
+      return bodyOf<TagPage>(api.GET('/admin/v1/tags', { params: { query }, signal }));
     },
     getNextPageParam: ({ next }) => next ?? undefined,
   });
@@ -41,7 +41,7 @@ export function useTags(search: string | undefined) {
 export function oneTag(tag: string) {
   return queryOptions({
     queryKey: [...ALL_TAGS, 'one', tag],
-    queryFn: async () =>
-      (await bodyOf<{ data: TagView }>(api.GET('/admin/v1/tags/{tag}', { params: { path: { tag } } }))).data,
+    queryFn: async ({ signal }) =>
+      (await bodyOf<{ data: TagView }>(api.GET('/admin/v1/tags/{tag}', { params: { path: { tag } }, signal }))).data,
   });
 }

@@ -1,6 +1,6 @@
 /** Form that asks for a video: an empty one, or one with what was asked for before. */
 
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { queryOptions, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useId, useState } from 'react';
 import { api, bodyOf, request } from '../../api.ts';
 import { Combobox } from '../../parts/combobox.tsx';
@@ -20,11 +20,11 @@ interface VideoModel {
   supported_aspect_ratios: string[] | null;
 }
 
-const videoModels = {
+const videoModels = queryOptions({
   queryKey: ['videos', 'models'],
   staleTime: 60_000,
-  queryFn: async () => (await bodyOf<{ data: VideoModel[] }>(api.GET('/v1/videos/models'))).data,
-};
+  queryFn: async ({ signal }) => (await bodyOf<{ data: VideoModel[] }>(api.GET('/v1/videos/models', { signal }))).data,
+});
 
 interface CreateVideoProps {
   isOpen: boolean;

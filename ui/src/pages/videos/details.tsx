@@ -4,6 +4,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { Ban, Download, RefreshCw, Trash2, Webhook } from 'lucide-react';
 import { useState } from 'react';
+import { CopyAs, type SameCall } from '../../parts/copy-as.tsx';
 import { Facts } from '../../parts/facts.tsx';
 import { Age, Money, Time } from '../../parts/numbers.tsx';
 import { ErrorNotice, Loaded } from '../../parts/states.tsx';
@@ -14,6 +15,7 @@ import {
   contentAddress,
   hasWebhook,
   isOpen,
+  pathOfVideo,
   type Submission,
   useVideoChange,
   type VideoTask,
@@ -60,7 +62,13 @@ function Detail({ task, ...events }: DetailProps) {
         <code className="truncate text-dim">{task.id}</code>
       </div>
       {task.error && <p className="rounded-lg bg-bad-soft px-4 py-3">{task.error}</p>}
-      {(isAdmin || session?.role === 'key') && <Actions task={task} {...events} />}
+      {isAdmin || session?.role === 'key' ? (
+        <Actions task={task} {...events} />
+      ) : (
+        <div>
+          <CopyAs {...sameVideo(isOperator, task)} />
+        </div>
+      )}
       <section>
         <h2 className="mb-2">What was asked for</h2>
         {task.prompt !== undefined && <p className="mb-3 whitespace-pre-wrap break-words">{task.prompt}</p>}
@@ -96,6 +104,20 @@ function Detail({ task, ...events }: DetailProps) {
       </section>
     </div>
   );
+}
+
+/** The task as a call, and as a command of operators. */
+function sameVideo(isOperator: boolean, { id }: VideoTask): SameCall {
+  return { path: pathOfVideo(isOperator, id), command: isOperator ? `polygate videos show ${id}` : undefined };
+}
+
+/** What can be done to a task: an open one is cancelled, another one deleted. */
+function sameChange(isOperator: boolean, task: VideoTask): Record<string, SameCall> {
+  const path = pathOfVideo(isOperator, task.id);
+  const command = isOperator ? `polygate videos cancel ${task.id}` : undefined;
+  return isOpen(task)
+    ? { Cancel: { path: `${path}/cancel`, method: 'POST', command } }
+    : { Delete: { path, method: 'DELETE' } };
 }
 
 function referenceOf(reference: unknown): string {
@@ -172,6 +194,7 @@ function Actions({ task, onDeleted, onAgain }: DetailProps) {
             {isAsked ? 'Delete the video and its files' : 'Delete …'}
           </button>
         )}
+        <CopyAs {...sameVideo(isOperator, task)} others={sameChange(isOperator, task)} />
       </div>
       {change.error && <ErrorNotice error={change.error} />}
       <CreateVideo isOpen={isAgain} before={task} onClose={() => setAgain(false)} onCreated={onAgain} />

@@ -77,11 +77,11 @@ export function useVideos({ key, ...filters }: VideoFilters) {
   return useInfiniteQuery({
     queryKey: ['videos', isOperator, filters, key],
     initialPageParam: undefined as string | undefined,
-    queryFn: async ({ pageParam: after }): Promise<VideoPage> => {
+    queryFn: async ({ pageParam: after, signal }): Promise<VideoPage> => {
       const query = { ...filters, after, limit: LIMIT };
-      if (isOperator) return bodyOf(api.GET('/admin/v1/videos', { params: { query: { ...query, key } } }));
+      if (isOperator) return bodyOf(api.GET('/admin/v1/videos', { params: { query: { ...query, key } }, signal }));
       const counted = { ...query, total: after === undefined };
-      const { data } = await api.GET('/v1/videos', { params: { query: counted } });
+      const { data } = await api.GET('/v1/videos', { params: { query: counted }, signal });
       const { has_more: hasMore, last_id: last, ...page } = data as unknown as OwnPage;
       return { ...page, next: hasMore ? (last ?? null) : null };
     },
@@ -109,27 +109,31 @@ export function videoSummary(
 ) {
   return queryOptions({
     queryKey: ['videos', 'summary', isOperator, key, model, from, to],
+    queryFn: async ({ signal }) => {
+      const query = { from, to, ...(model !== undefined && { model }) };
+      const found = isOperator
+        ? api.GET('/admin/v1/videos/summary', {
+            params: { query: { ...query, ...(key !== undefined && { key }) } },
+            signal,
+          })
+        : api.GET('/v1/self/videos/summary', { params: { query }, signal });
+      return (await bodyOf<{ data: VideoSummary }>(found)).data;
+    },
     placeholderData: keepPreviousData,
     refetchInterval: ({ state }) =>
       state.data && state.data.states.queued + state.data.states.in_progress > 0 ? LOOK_EVERY_MS : false,
-    queryFn: async () => {
-      const query = { from, to, ...(model !== undefined && { model }) };
-      const found = isOperator
-        ? api.GET('/admin/v1/videos/summary', { params: { query: { ...query, ...(key !== undefined && { key }) } } })
-        : api.GET('/v1/self/videos/summary', { params: { query } });
-      return (await bodyOf<{ data: VideoSummary }>(found)).data;
-    },
   });
 }
 
 export function videoDetail(isOperator: boolean, id: string) {
   return queryOptions({
     queryKey: ['video', isOperator, id],
-    queryFn: async () => {
+    queryFn: async ({ signal }) => {
       const params = { path: { id } };
-      if (!isOperator) return bodyOf<VideoTask & { submission?: Submission }>(api.GET('/v1/videos/{id}', { params }));
+      if (!isOperator)
+        return bodyOf<VideoTask & { submission?: Submission }>(api.GET('/v1/videos/{id}', { params, signal }));
       const { data } = await bodyOf<{ data: VideoTask & { submission?: Submission } }>(
-        api.GET('/admin/v1/videos/{id}', { params }),
+        api.GET('/admin/v1/videos/{id}', { params, signal }),
       );
       return data;
     },
@@ -143,28 +147,33 @@ export function hasWebhook(isOperator: boolean, task: VideoTask) {
   return queryOptions({
     queryKey: ['deliveries', isOperator, 'of task', task.id],
     enabled: !isOpen(task),
-    queryFn: async () => {
+    queryFn: async ({ signal }) => {
       const { data } = await bodyOf<{ data: { task_id: string }[] }>(
-        isOperator ? api.GET('/admin/v1/deliveries', { params }) : api.GET('/v1/self/deliveries', { params }),
+        isOperator
+          ? api.GET('/admin/v1/deliveries', { params, signal })
+          : api.GET('/v1/self/deliveries', { params, signal }),
       );
       return data.some(({ task_id: id }) => id === task.id);
     },
   });
 }
 
+/** Path of the calls for a task. */
+export const pathOfVideo = (isOperator: boolean, id: string): string => `${isOperator ? '/admin' : ''}/v1/videos/${id}`;
+
 /** Address of the bytes, which a player asks for in ranges. */
 export function contentAddress(isOperator: boolean, id: string, index = 0): string {
-  return `${isOperator ? '/admin' : ''}/v1/videos/${id}/content?index=${index}`;
+  return `${pathOfVideo(isOperator, id)}/content?index=${index}`;
 }
 
 /** Cancels or deletes a task. */
 export function useVideoChange(id: string) {
   const { isOperator } = useSession();
   const queries = useQueryClient();
-  const base = `${isOperator ? '/admin' : ''}/v1/videos/${id}`;
+  const path = pathOfVideo(isOperator, id);
   return useMutation({
     mutationFn: (change: 'cancel' | 'delete') =>
-      change === 'cancel' ? request(`${base}/cancel`, { method: 'POST' }) : request(base, { method: 'DELETE' }),
+      change === 'cancel' ? request(`${path}/cancel`, { method: 'POST' }) : request(path, { method: 'DELETE' }),
     onSuccess: (_response, change) =>
       Promise.all([
         queries.invalidateQueries({ queryKey: ['videos'] }),

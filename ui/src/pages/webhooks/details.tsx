@@ -17,6 +17,7 @@ import {
   bodyOfDelivery,
   type Delivery,
   deliveryOf,
+  pathOfDelivery,
   replayOf,
   type SentBody,
   useReplay,
@@ -37,6 +38,8 @@ function Detail({ delivery }: { delivery: Delivery }) {
   const { isOperator, isAdmin, session } = useSession();
   const sent = useQuery(bodyOfDelivery(isOperator, delivery.task_id));
   const replay = useReplay(delivery.task_id);
+  const mayReplay = isAdmin || session?.role === 'key';
+  const path = pathOfDelivery(isOperator, delivery.task_id);
   return (
     <div className="flex flex-col gap-6">
       <div className="flex flex-col gap-3">
@@ -45,19 +48,23 @@ function Detail({ delivery }: { delivery: Delivery }) {
           <span className="min-w-0 break-all">{delivery.url}</span>
         </p>
         <div className="flex flex-wrap gap-2">
-          {(isAdmin || session?.role === 'key') && (
-            <>
-              <button type="button" className="button" disabled={replay.isPending} onClick={() => replay.mutate()}>
-                <RotateCw size={14} aria-hidden />
-                Send it again
-              </button>
-              <CopyAs path={replayOf(isOperator, delivery.task_id)} method="POST" />
-            </>
+          {mayReplay && (
+            <button type="button" className="button" disabled={replay.isPending} onClick={() => replay.mutate()}>
+              <RotateCw size={14} aria-hidden />
+              Send it again
+            </button>
           )}
           <Link className="button" to="/videos" search={{ open: delivery.task_id }}>
             <Film size={14} aria-hidden />
             Its video
           </Link>
+          <CopyAs
+            path={path}
+            others={{
+              'What is sent': { path: `${path}/body` },
+              ...(mayReplay && { 'Send it again': { path: replayOf(isOperator, delivery.task_id), method: 'POST' } }),
+            }}
+          />
           <Spoken className="self-center text-good">
             {replay.isSuccess && 'It is sent once more, with the same bytes.'}
           </Spoken>

@@ -72,11 +72,11 @@ export function useDeliveries({ key, ...filters }: DeliveryFilters) {
   return useInfiniteQuery({
     queryKey: ['deliveries', isOperator, filters, key],
     initialPageParam: undefined as string | undefined,
-    queryFn: ({ pageParam: after }): Promise<DeliveryPage> => {
+    queryFn: ({ pageParam: after, signal }): Promise<DeliveryPage> => {
       const query = { ...filters, after };
       return isOperator
-        ? bodyOf(api.GET('/admin/v1/deliveries', { params: { query: { ...query, key } } }))
-        : bodyOf(api.GET('/v1/self/deliveries', { params: { query } }));
+        ? bodyOf(api.GET('/admin/v1/deliveries', { params: { query: { ...query, key } }, signal }))
+        : bodyOf(api.GET('/v1/self/deliveries', { params: { query }, signal }));
     },
     getNextPageParam: ({ next }) => next ?? undefined,
     refetchInterval: ({ state: { data } }) => {
@@ -90,14 +90,19 @@ export function useDeliveries({ key, ...filters }: DeliveryFilters) {
 export function deliveryOf(isOperator: boolean, task: string) {
   return queryOptions({
     queryKey: ['deliveries', isOperator, 'one', task],
-    queryFn: async (): Promise<Delivery> => {
+    queryFn: async ({ signal }): Promise<Delivery> => {
       if (isOperator) {
         return (
-          await bodyOf<{ data: Delivery }>(api.GET('/admin/v1/deliveries/{task}', { params: { path: { task } } }))
+          await bodyOf<{ data: Delivery }>(
+            api.GET('/admin/v1/deliveries/{task}', { params: { path: { task } }, signal }),
+          )
         ).data;
       }
-      return (await bodyOf<{ data: Delivery }>(api.GET('/v1/self/deliveries/{id}', { params: { path: { id: task } } })))
-        .data;
+      return (
+        await bodyOf<{ data: Delivery }>(
+          api.GET('/v1/self/deliveries/{id}', { params: { path: { id: task } }, signal }),
+        )
+      ).data;
     },
     refetchInterval: ({ state }) => (state.data?.state === 'pending' ? LOOK_EVERY_MS : false),
   });
@@ -113,10 +118,14 @@ export interface SentBody {
 export function bodyOfDelivery(isOperator: boolean, task: string) {
   return queryOptions({
     queryKey: ['delivery-body', isOperator, task],
-    queryFn: async (): Promise<SentBody> => {
+    queryFn: async ({ signal }): Promise<SentBody> => {
       const asked = isOperator
-        ? bodyOf<{ data: SentBody }>(api.GET('/admin/v1/deliveries/{task}/body', { params: { path: { task } } }))
-        : bodyOf<{ data: SentBody }>(api.GET('/v1/self/deliveries/{id}/body', { params: { path: { id: task } } }));
+        ? bodyOf<{ data: SentBody }>(
+            api.GET('/admin/v1/deliveries/{task}/body', { params: { path: { task } }, signal }),
+          )
+        : bodyOf<{ data: SentBody }>(
+            api.GET('/v1/self/deliveries/{id}/body', { params: { path: { id: task } }, signal }),
+          );
       return (await asked).data;
     },
   });
@@ -128,14 +137,18 @@ export function receiverList(isOperator: boolean, span: Pick<DeliveryFilters, 'f
     queryKey: ['deliveries', isOperator, 'receivers', span],
     refetchInterval: FIGURES_EVERY_MS,
     placeholderData: keepPreviousData,
-    queryFn: () =>
+    queryFn: ({ signal }) =>
       bodyOf<{ data: ReceiverFigures[]; complete: boolean }>(
         isOperator
-          ? api.GET('/admin/v1/deliveries/receivers', { params: { query: span } })
-          : api.GET('/v1/self/deliveries/receivers', { params: { query: span } }),
+          ? api.GET('/admin/v1/deliveries/receivers', { params: { query: span }, signal })
+          : api.GET('/v1/self/deliveries/receivers', { params: { query: span }, signal }),
       ),
   });
 }
+
+/** Path of the call that shows a webhook. */
+export const pathOfDelivery = (isOperator: boolean, task: string): string =>
+  `${isOperator ? '/admin/v1' : '/v1/self'}/deliveries/${task}`;
 
 /** Path of the call that sends a webhook once more. */
 export const replayOf = (isOperator: boolean, task: string): string =>
