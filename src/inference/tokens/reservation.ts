@@ -27,6 +27,8 @@ export const DEFAULT_OUTPUT_TOKENS = 4096;
 const MIN_OUTPUT_TOKENS = 1024;
 /** Upper bound of output tokens per answer, above all real models. */
 const MAX_OUTPUT_TOKENS = 10_000_000;
+/** Upper bound of web searches per answer. */
+const MAX_SEARCHES = 100;
 
 interface EndpointOutput {
   endpoint: Endpoint;
@@ -34,6 +36,8 @@ interface EndpointOutput {
   /** Output tokens of one answer, without separate reasoning tokens. */
   tokens: number;
   isKnown: boolean;
+  /** The upstream speaks the protocol of the client. */
+  isOwnProtocol: boolean;
 }
 
 export function reservationOf(
@@ -59,11 +63,19 @@ function endpointOutputOf(call: InferenceCall, endpoint: Endpoint): EndpointOutp
   const asked = options ? joinOutput(own, protocolOf(dialect.protocol).operations.complete.outputOf(options)) : own;
   const longest = model.maxOutput > 0 ? Math.min(model.maxOutput, MAX_OUTPUT_TOKENS) : undefined;
   const tokens = Math.min(asked.limit ?? longest ?? DEFAULT_OUTPUT_TOKENS, longest ?? MAX_OUTPUT_TOKENS);
-  return { endpoint, asked, tokens, isKnown: longest !== undefined };
+  const isOwnProtocol = dialect.protocol === call.protocol.id;
+  return { endpoint, asked, tokens, isKnown: longest !== undefined, isOwnProtocol };
 }
 
 function costOf(one: EndpointOutput, expected: ExpectedUsage, tokens: number): bigint {
-  return maxCostOf(one.endpoint.model, { ...expected, output: outputOf(one, tokens) });
+  return maxCostOf(one.endpoint.model, { ...withSearches(expected, one), output: outputOf(one, tokens) });
+}
+
+/** A limit reaches upstreams of the client's own protocol; others may search as often as without one. */
+function withSearches(expected: ExpectedUsage, { asked, isOwnProtocol }: EndpointOutput): ExpectedUsage {
+  if (expected.searches === 0 || asked.searches === undefined) return expected;
+  const limit = Math.min(asked.searches, MAX_SEARCHES);
+  return { ...expected, searches: isOwnProtocol ? limit : Math.max(limit, expected.searches) };
 }
 
 function defaultTokens({ asked, tokens }: EndpointOutput): number {
@@ -82,7 +94,7 @@ function outputOf({ asked }: EndpointOutput, tokens: number): number {
 function limitOf(output: EndpointOutput, expected: ExpectedUsage, money: bigint): OutputLimit {
   const { asked, tokens, isKnown, endpoint } = output;
   const { answers } = asked;
-  const affordable = affordableOutput(endpoint.model, { ...expected, output: 0 }, money);
+  const affordable = affordableOutput(endpoint.model, { ...withSearches(expected, output), output: 0 }, money);
   if (affordable >= outputOf(output, tokens))
     return { tokens, answers, isExplicit: !isKnown && affordable < UNLIMITED };
   return { tokens: Math.max(1, Math.floor(affordable / answers) - asked.thinking), answers, isExplicit: true };
