@@ -5,7 +5,7 @@ import type { Prices, Pricing } from '../core/model.ts';
 import { priceOfPieces } from '../core/money.ts';
 import { boundCost, boundCount } from '../core/usage-bounds.ts';
 
-/** Price names by kind of token, in order of preference. */
+/** Price names by kind of token, in order of preference. `image` is none: the tokens of an image are among those of the prompt. */
 const PRICE_NAMES = {
   input: ['prompt'],
   cached: ['input_cache_read', 'prompt'],
@@ -13,7 +13,7 @@ const PRICE_NAMES = {
   cacheWrite: ['input_cache_write_5m', 'input_cache_write', 'prompt'],
   cacheWrite1h: ['input_cache_write_1h', 'input_cache_write', 'prompt'],
   audioInput: ['audio', 'prompt'],
-  imageInput: ['image_token', 'image', 'prompt'],
+  imageInput: ['image_token', 'prompt'],
   output: ['completion'],
   reasoning: ['internal_reasoning', 'completion'],
   audioOutput: ['audio_output', 'completion'],

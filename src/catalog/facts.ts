@@ -21,7 +21,7 @@ export function parseModalities(value: Json): Modality[] | undefined {
   return [...new Set(Object.values(MODALITIES))].filter((modality) => found.has(modality));
 }
 
-/** Per token, except `request`, `image` and `web_search`, which are per unit. */
+/** Per token, except `request`, `image` and `web_search`, which are for one. */
 const PRICE_KEYS = [
   'prompt',
   'completion',

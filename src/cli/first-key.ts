@@ -7,6 +7,7 @@ import { GatewayError } from '../core/errors.ts';
 import { isLoopback } from '../core/loopback.ts';
 import { isIntact, type Key, stateOf } from '../keys/key.ts';
 import type { KeyStore } from '../keys/store.ts';
+import { initialSettings } from '../records/key-settings.ts';
 
 export const FIRST_KEY_VARIABLE = 'POLYGATE_FIRST_KEY_FILE';
 
@@ -24,9 +25,9 @@ export function readFirstKey(environment: Readonly<Record<string, string | undef
 }
 
 /** Makes the key that is shown once. A gateway that others can reach has none until its operator makes one. */
-export async function makeFirstKey(keys: KeyStore, { server }: Config): Promise<string | undefined> {
+export async function makeFirstKey(keys: KeyStore, { server, allotments }: Config): Promise<string | undefined> {
   if (!isLoopback(server.host)) return undefined;
-  return (await keys.createFirst())?.secret;
+  return (await keys.createFirst(initialSettings(allotments.keyDefaults)))?.secret;
 }
 
 /** Why every request is refused, for the operator; undefined if there is an active key or only this machine can ask. */

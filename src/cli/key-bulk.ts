@@ -5,6 +5,7 @@ import { loadConfig } from '../config/load.ts';
 import { merged } from '../core/json/merge.ts';
 import { newKeysOfCsv } from '../http/admin/bulk.ts';
 import type { CreatedKey, NewKey } from '../keys/store.ts';
+import { initialSettings } from '../records/key-settings.ts';
 import { tagList } from '../records/tags.ts';
 import { encodeCsv } from '../usage/csv.ts';
 import { type KeyOptions, parseExpiry, parseKeySettings } from './key-options.ts';
@@ -25,10 +26,11 @@ const CSV_COLUMNS = ['name', 'owner', 'tags', 'expires', 'key', 'webhook_secret'
 
 export async function createKeys({ from, name, expires, csv, json, ...options }: BulkOptions): Promise<void> {
   if (name !== undefined) throw new Error('Give --name or --from, not both.');
-  const settings = merged({}, parseKeySettings(options));
+  const config = loadConfig(configSource(options));
+  const settings = merged(initialSettings(config.allotments.keyDefaults), parseKeySettings(options));
   const expiry = expires === undefined ? {} : { expires: parseExpiry(expires) };
   const wanted = newKeysOfCsv(readBounded(from), settings).map((key): NewKey => ({ ...expiry, ...key }));
-  const created = await withKeys(loadConfig(configSource(options)), ({ keys }) => keys.createAll(wanted, AUTHOR), true);
+  const created = await withKeys(config, ({ keys }) => keys.createAll(wanted, AUTHOR), true);
   if (json) {
     const described = created.map(({ key, secret, webhookSecret }) => ({
       ...describeKey(key),

@@ -8,6 +8,7 @@ import { openSecrets } from '../gateway/encryption.ts';
 import { hasJournal } from '../keys/import-journal.ts';
 import { distinctKeys, indexConfiguredKeys } from '../keys/key-index.ts';
 import { type CreatedKey, type Key, type KeyStore, openKeyStore } from '../keys/store.ts';
+import { initialSettings } from '../records/key-settings.ts';
 import type { Cipher } from '../security/cipher.ts';
 import type { Author } from '../store/audit-rows.ts';
 import { hasStore, openStore } from '../store/open.ts';
@@ -73,12 +74,13 @@ export async function createKey({
   ...options
 }: KeyCommandOptions & KeyOptions & { name?: string }): Promise<void> {
   if (name === undefined) throw new Error('Give the key a name with --name, or several keys with --from.');
+  const config = loadConfig(configSource(options));
   const wanted = {
     name,
-    settings: merged({}, parseKeySettings(options)),
+    settings: merged(initialSettings(config.allotments.keyDefaults), parseKeySettings(options)),
     ...(expires !== undefined && { expires: parseExpiry(expires) }),
   };
-  const created = await withKeys(loadConfig(configSource(options)), ({ keys }) => keys.create(wanted, AUTHOR), true);
+  const created = await withKeys(config, ({ keys }) => keys.create(wanted, AUTHOR), true);
   if (options.json)
     printJson({ ...describeKey(created.key), secret: created.secret, webhook_secret: created.webhookSecret });
   else printSecret(created, `The key "${name}", shown once and stored only as a hash:`);

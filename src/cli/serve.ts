@@ -22,6 +22,7 @@ import type { PrimaryOptions, Workers } from '../gateway/workers/primary.ts';
 import { boundYoungGeneration } from '../gateway/young-generation.ts';
 import { createPages } from '../http/ui/pages.ts';
 import { type KeyStore, openKeyStore } from '../keys/store.ts';
+import { initialSettings } from '../records/key-settings.ts';
 import { openStore } from '../store/open.ts';
 import { restrictDataFolder } from '../store/private-folder.ts';
 import { createLog } from '../telemetry/log.ts';
@@ -153,7 +154,7 @@ function looseModeWarning(path: string): string {
 async function start(options: GatewayOptions, firstKey: string | undefined): Promise<RunningGateway> {
   const { config, keys, store } = options;
   try {
-    if (firstKey !== undefined) await keys.createFirst(firstKey);
+    if (firstKey !== undefined) await keys.createFirst(initialSettings(config.allotments.keyDefaults), firstKey);
     return await startGateway(options);
   } catch (error) {
     await store.close();

@@ -52,10 +52,16 @@ const budgets = Type.Partial(Type.Object(budgetFields), {
 });
 const allotment = Type.Object({ limits: Type.Optional(limits), budgets: Type.Optional(budgets) }, closed);
 
-export const keyDefaults = Type.Object(allotment.properties, {
-  ...closed,
-  description: 'Limits and budgets of each key that does not set them itself.',
-});
+const labels = (description: string) =>
+  Type.Record(Type.String(), Type.String(), { maxProperties: MAX_TAGS, description });
+
+export const keyDefaults = Type.Object(
+  {
+    ...allotment.properties,
+    tags: Type.Optional(labels('Tags of each new key that has no value for the name itself, e.g. team: unassigned.')),
+  },
+  { ...closed, description: 'Limits, budgets and tags of each key that does not set them itself.' },
+);
 
 export const tags = Type.Record(
   Type.String(),
@@ -68,12 +74,7 @@ export const keySettings = {
   owner: Type.Optional(
     Type.String({ minLength: 1, maxLength: MAX_OWNER, description: 'Person or team that holds the key.' }),
   ),
-  tags: Type.Optional(
-    Type.Record(Type.String(), Type.String(), {
-      maxProperties: MAX_TAGS,
-      description: 'Groups that it belongs to, by name, e.g. team: search. Its usage records keep them.',
-    }),
-  ),
+  tags: Type.Optional(labels('Groups that it belongs to, by name, e.g. team: search. Its usage records keep them.')),
   metadata: Type.Optional(
     Type.Record(Type.String(), Type.String({ maxLength: MAX_METADATA_VALUE }), {
       maxProperties: MAX_METADATA,

@@ -2,8 +2,8 @@
 
 import { resolve } from 'node:path';
 import { withoutEnd } from '../core/text.ts';
-import type { Allotment, KeySettings, Limits, SharedAllotments } from '../records/key-settings.ts';
-import { parseTag } from '../records/tags.ts';
+import type { Allotment, KeyDefaults, KeySettings, Limits, SharedAllotments } from '../records/key-settings.ts';
+import { parseTag, type Tags, tagProblems } from '../records/tags.ts';
 import { Secret } from '../security/secret.ts';
 import {
   type AdminEntry,
@@ -81,12 +81,16 @@ function resolveLimits(entry: LimitsEntry): Limits {
 export function resolveAllotments(file: ConfigFile, report: ReportProblem): SharedAllotments {
   const { limits, key_defaults: keyDefaults = {}, tags } = file;
   if (limits && keyDefaults?.limits) report('limits', 'conflicts with key_defaults.limits; set only one of them');
+  for (const { path, message } of tagProblems(keyDefaults?.tags)) report(`key_defaults.${path}`, message);
   const entries = Object.entries(tags ?? {});
   for (const [tag] of entries) {
     if (!parseTag(tag)) report(`tags.${tag}`, 'is not a tag such as team=search');
   }
   return {
-    keyDefaults: resolveAllotment({ ...keyDefaults, ...(limits && { limits }) }),
+    keyDefaults: {
+      ...resolveAllotment({ ...keyDefaults, ...(limits && { limits }) }),
+      ...(keyDefaults?.tags && { tags: withoutNulls<Tags>(keyDefaults.tags) }),
+    },
     tags: new Map(entries.map(([tag, entry]) => [tag, resolveAllotment(entry ?? {})])),
   };
 }
@@ -98,11 +102,12 @@ function resolveAllotment({ limits, budgets }: AllotmentEntry): Allotment {
   };
 }
 
-export function resolveKeySettings(entry: KeyEntry): KeySettings {
+export function resolveKeySettings(entry: KeyEntry, keyDefaults: KeyDefaults): KeySettings {
+  const { tags } = keyDefaults;
   const modelLimits = Object.entries(entry.model_limits ?? {}).map(([glob, limits]) => [glob, resolveLimits(limits)]);
   return withoutNulls({
     owner: entry.owner,
-    tags: entry.tags ? withoutNulls(entry.tags) : undefined,
+    tags: entry.tags || tags ? withoutNulls<Tags>({ ...tags, ...entry.tags }) : undefined,
     metadata: entry.metadata ? withoutNulls(entry.metadata) : undefined,
     models: entry.models,
     surfaces: entry.surfaces,

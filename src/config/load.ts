@@ -7,7 +7,8 @@ import { isLoopback } from '../core/loopback.ts';
 import { nearest } from '../core/nearest.ts';
 import { withoutEnd } from '../core/text.ts';
 import { isRange } from '../net/ip-address.ts';
-import { metadataProblems, tagProblems } from '../records/tags.ts';
+import type { KeyDefaults } from '../records/key-settings.ts';
+import { MAX_TAGS, metadataProblems, tagProblems } from '../records/tags.ts';
 import { Secret } from '../security/secret.ts';
 import {
   resolveAdmin,
@@ -154,6 +155,7 @@ function resolveConfig(file: ConfigFile, { source, lookUp, read, report }: Resol
     missing: read.missing,
     report,
   });
+  const allotments = resolveAllotments(file, report);
   return {
     origin: originOf(source),
     sourceOf: createSourceFinder({ file, read, overridden: overriddenBy(source), known: source.known, lookUp }),
@@ -167,11 +169,11 @@ function resolveConfig(file: ConfigFile, { source, lookUp, read, report }: Resol
     videos: resolveVideos(file.videos ?? {}, report),
     responses: resolveResponses(file.responses ?? {}),
     usage: resolveUsage(file.usage ?? {}, report),
-    allotments: resolveAllotments(file, report),
+    allotments,
     admin: resolveAdmin(file.admin ?? {}),
     ui: resolveUi(file.ui ?? {}),
     telemetry: resolveTelemetry(file.telemetry ?? {}),
-    keys: resolveKeys(file.keys ?? [], report),
+    keys: resolveKeys(file.keys ?? [], allotments.keyDefaults, report),
     providers,
     routing: resolveRouting(file, providers, report),
   };
@@ -246,7 +248,7 @@ function resolveData(data: string, report: ReportProblem): Pick<Config, 'data' |
   return { data: resolve(DEFAULTS.data), postgres: new Secret(data) };
 }
 
-function resolveKeys(entries: KeyEntry[], report: ReportProblem): ConfiguredKey[] {
+function resolveKeys(entries: KeyEntry[], keyDefaults: KeyDefaults, report: ReportProblem): ConfiguredKey[] {
   const names = new Set<string>();
   return entries.map((entry, index) => {
     const { name, key, expires } = entry;
@@ -255,13 +257,16 @@ function resolveKeys(entries: KeyEntry[], report: ReportProblem): ConfiguredKey[
     checkRanges(entry.cidrs, `keys[${index}].cidrs`, report);
     for (const { path, message } of [...tagProblems(entry.tags), ...metadataProblems(entry.metadata)])
       report(`keys[${index}].${path}`, message);
+    const settings = resolveKeySettings(entry, keyDefaults);
+    if (Object.keys(settings.tags ?? {}).length > MAX_TAGS)
+      report(`keys[${index}].tags`, `must have at most ${MAX_TAGS} entries with those of key_defaults`);
     if (names.has(name)) report(`keys[${index}].name`, `is taken by another key, "${name}"`);
     names.add(name);
     return {
       name,
       key: new Secret(key),
       expires: moment,
-      settings: resolveKeySettings(entry),
+      settings,
     };
   });
 }

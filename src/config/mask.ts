@@ -189,12 +189,12 @@ function describeTelemetry({ otlp, propagate, budgetKeys }: TelemetryConfig): ob
 
 /** `limits` stands for `key_defaults.limits`: they have the name that the file gives them. */
 function describeKeyDefaults({ allotments, sourceOf }: Config): object {
-  const { limits, budgets } = allotments.keyDefaults;
+  const { limits, budgets, tags } = allotments.keyDefaults;
   const described = limits && snakeCased(limits);
   const isShort = sourceOf(['limits']).from === 'file';
   return {
     limits: isShort ? described : undefined,
-    key_defaults: { limits: isShort ? undefined : described, budgets },
+    key_defaults: { limits: isShort ? undefined : described, budgets, tags },
   };
 }
 

@@ -9,6 +9,8 @@ export interface RequestedOutput {
   answers: number;
   /** Reasoning tokens that may be added to the limit. */
   thinking: number;
+  /** Most web searches of one answer; absent if the request does not limit them. */
+  searches?: number;
 }
 
 /** Output limit of a request to an endpoint. */
@@ -36,8 +38,10 @@ function figureOf(value: unknown): number | undefined {
 /** Combines the output requests of two parts of one request. */
 export function joinOutput(one: RequestedOutput, other: RequestedOutput): RequestedOutput {
   const limit = largestFigure([one.limit, other.limit]);
+  const searches = largestFigure([one.searches, other.searches]);
   return {
     ...(limit !== undefined && { limit }),
+    ...(searches !== undefined && { searches }),
     answers: Math.max(one.answers, other.answers),
     thinking: Math.max(one.thinking, other.thinking),
   };

@@ -116,6 +116,9 @@ export const keyList = Type.Object({
   data: Type.Array(Type.Object({ ...key, effective: Type.Object(effective, EFFECTIVE) })),
   next: Type.Union([Type.String(), Type.Null()]),
   total: Type.Integer({ minimum: 0, description: 'Keys that the filters leave.' }),
+  default_tags: Type.Record(Type.String(), Type.String(), {
+    description: 'Tags of a new key that has no value for their names, by key_defaults of the configuration.',
+  }),
 });
 
 export const oneKey = Type.Object({

@@ -13,7 +13,7 @@ import type { RoutingDecision, RunnableCandidate } from '../routing/decision.ts'
 import type { Endpoint } from '../routing/endpoint.ts';
 import type { InferenceCall } from '../routing/inference-call.ts';
 import { encodeResponseHeaders } from '../routing/stored-trace.ts';
-import type { DeadlineTimer } from '../transport/deadlines.ts';
+import type { Deadline, DeadlineTimer } from '../transport/deadlines.ts';
 import type { UpstreamClient, UpstreamExchange, UpstreamReceiver } from '../transport/upstream-client.ts';
 import type { Consumption, ServingEndpoint, UsageMeter } from '../usage/meter.ts';
 import { servedBy } from './outcome.ts';
@@ -22,7 +22,7 @@ import type { Plan } from './request/planned-request.ts';
 import { createResponseAssembler, type ResponseAssembler } from './response/assembler.ts';
 import type { AttemptResult, ResponseContext, UpstreamHeaders } from './response/context.ts';
 import { encoderOptions } from './response/encoder-options.ts';
-import { createFinishedItems, type FinishedItems } from './response/finished-items.ts';
+import { type FinishedItems, finishedItemsOf } from './response/finished-items.ts';
 import type { Reply } from './response/reply.ts';
 import { type Responder, respond } from './response/respond.ts';
 import { responseBudget } from './response/response-budget.ts';
@@ -50,6 +50,8 @@ export interface AttemptOptions {
 }
 
 const STOPPED = 'The gateway was stopped before the end; try again.';
+/** Time that an upstream gets to report usage behind the end of an answer whose client has left. */
+const USAGE_TIMEOUT_MS = 1000;
 /** Larger bodies stay until the end: to estimate their tokens would keep other requests waiting. */
 const MAX_ESTIMATED_BYTES = 64 * 1024;
 
@@ -65,7 +67,7 @@ export interface AttemptedCall {
 }
 
 export interface AttemptBounds {
-  /** Cancelled when the client disconnects, which also aborts the upstream request. */
+  /** Cancelled when the client disconnects, which also aborts the upstream request, unless only its usage is to come. */
   client: Cancellation;
   /** Time of the deadline timer by which the response must be complete. */
   until: number;
@@ -102,6 +104,8 @@ export class RunningAttempt implements ResponseContext, UpstreamReceiver {
   #exchange: UpstreamExchange | undefined;
   #isSent = false;
   #isStopped = false;
+  /** For usage, after the client has left. */
+  #leaving: Deadline | undefined;
   #removeClientListener = ignore;
   #removeStoppingListener: (() => void) | undefined;
 
@@ -139,9 +143,7 @@ export class RunningAttempt implements ResponseContext, UpstreamReceiver {
   run({ client, until }: AttemptBounds): Promise<AttemptResult> {
     this.#until = until;
     this.#request = upstreamRequest(this.call, this.endpoint, this.planned, this.#options.userAgent);
-    this.#removeClientListener = client.onCancel(() =>
-      this.#stop(new GatewayError('client_closed', 'The client left before the end.')),
-    );
+    this.#removeClientListener = client.onCancel(() => this.#leave());
     this.#removeStoppingListener = this.#options.stopping?.onCancel(() =>
       this.#stop(new GatewayError('unavailable', STOPPED)),
     );
@@ -253,6 +255,17 @@ export class RunningAttempt implements ResponseContext, UpstreamReceiver {
     return { attempt, endpoint, protocol: planned.upstream.id, request, plainHeaders };
   }
 
+  /** Many clients stop reading at the finish reason; usage is in a later frame. */
+  #leave(): void {
+    const stop = () => this.#stop(new GatewayError('client_closed', 'The client left before the end.'));
+    if (!this.#responder.awaitsUsage()) stop();
+    else {
+      this.#leaving = this.timer.watch(stop);
+      this.#leaving.in(USAGE_TIMEOUT_MS);
+      this.#exchange?.resume();
+    }
+  }
+
   /** Ends a response in progress. */
   #stop(error: GatewayError): void {
     this.#isStopped = true;
@@ -268,13 +281,8 @@ export class RunningAttempt implements ResponseContext, UpstreamReceiver {
   #settle(): void {
     this.#removeClientListener();
     this.#removeStoppingListener?.();
+    this.#leaving?.cancel();
   }
-}
-
-/** Of a relayed answer that is stored. */
-function finishedItemsOf({ keeper, protocol }: InferenceCall, path: Plan['path']): FinishedItems | undefined {
-  const { stored } = protocol.operations.complete;
-  return keeper && stored && path !== 'translated' ? createFinishedItems(stored) : undefined;
 }
 
 const NO_BYTES = Buffer.alloc(0);

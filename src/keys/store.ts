@@ -65,7 +65,7 @@ export interface KeyStore {
    * Creates the key `first` of a store without keys, with a text of its own or a given one. Returns undefined if there is a
    * key by then, such as that of another gateway.
    */
-  createFirst(text?: string): Promise<CreatedKey | undefined>;
+  createFirst(settings?: KeySettings, text?: string): Promise<CreatedKey | undefined>;
   /** Throws `not_found`, or `invalid_request` if the key cannot be changed. */
   update(idOrName: string, patch: KeyPatch, author?: Author): Promise<Key>;
   /** Creates a new secret; the previous one stays valid for `overlap` milliseconds. Throws like `update`. */
@@ -215,8 +215,8 @@ export async function openKeyStore(options: KeyStoreOptions): Promise<KeyStore> 
       return prepared.map(({ creation, created }) => created(known.get(creation.key.id) as Key));
     },
 
-    async createFirst(text = generateKey()) {
-      const { creation, created } = await prepareKey({ name: FIRST_KEY_NAME }, GATEWAY_AUTHOR, text);
+    async createFirst(settings = {}, text = generateKey()) {
+      const { creation, created } = await prepareKey({ name: FIRST_KEY_NAME, settings }, GATEWAY_AUTHOR, text);
       if (!(await store.call('createFirstKey', creation))) return undefined;
       return created(await keyAfterChange(creation.key.id));
     },

@@ -20,10 +20,14 @@ export interface Allotment {
   budgets?: Budgets;
 }
 
+/** What a key has where it does not say otherwise: limits and budgets at each use, tags once it is made. */
+export interface KeyDefaults extends Allotment {
+  tags?: Tags;
+}
+
 /** Allotments beside those that keys set themselves. */
 export interface SharedAllotments {
-  /** Of each key, where it sets none. */
-  keyDefaults: Allotment;
+  keyDefaults: KeyDefaults;
   /** Of all keys with a tag together, by `name=value`. */
   tags: ReadonlyMap<string, Allotment>;
 }
@@ -47,6 +51,11 @@ export interface KeySettings extends Allotment {
   modelLimits?: Record<string, Limits>;
   /** Whether its responses are stored; absent means the setting of the gateway. */
   storeResponses?: boolean;
+}
+
+/** Settings of a new key that says nothing. */
+export function initialSettings({ tags }: KeyDefaults): KeySettings {
+  return tags ? { tags } : {};
 }
 
 const DAY_MS = 24 * 3600 * 1000;

@@ -35,7 +35,8 @@ export interface UseQuery {
   top: number | undefined;
   /** Figure by which the first values are the highest. */
   topBy: RankFigure;
-  compare: boolean;
+  /** With the period before: its sums, or for a file the same rows. */
+  compare: 'sums' | 'rows' | undefined;
 }
 
 export const RANK_FIGURES = ['cost', 'requests', 'tokens', 'failures'] as const;
@@ -86,7 +87,7 @@ export function readUseQuery(query: URLSearchParams, now: number, allowed: reado
     subgroup: readSubgroup(given('subgroup'), by, allowed),
     top: readTop(given('top')),
     topBy: readTopBy(given('top_by')),
-    compare: compare === 'true',
+    compare: compare === 'false' ? undefined : given('format') === 'csv' ? 'rows' : 'sums',
   };
 }
 

@@ -14,6 +14,7 @@ import {
 } from './report.ts';
 import { groupsOf, highestValues, subgroupsOf, type UseRow } from './use-groups.ts';
 import { isTime, MINUTE_MS, TAG, type UseDimension, type UseQuery, unitOf } from './use-query.ts';
+import { atTimesOf, isMadeOfDays, timeName } from './use-times.ts';
 import { noteZones, zoneOffsets } from './zone.ts';
 
 export interface UseReport {
@@ -31,14 +32,19 @@ export interface UseReport {
   models_without_cost: string[];
   /** Those of them that have no price: what they cost is not known, and not in the sums. */
   models_without_price: string[];
-  /** Of the period before: its groups without times, and its times without groups. */
-  before: { from: string; to: string; data: UseRow[]; course: UseRow[]; total: UseCounts } | null;
+  /**
+   * Of the period before: its groups without times, its times without groups, and in a file its rows, at the times of this
+   * period.
+   */
+  before: {
+    from: string;
+    to: string;
+    data: UseRow[];
+    course: UseRow[];
+    rows?: UseRow[];
+    total: UseCounts;
+  } | null;
 }
-
-const HOUR_MS = 60 * MINUTE_MS;
-const DAY_MS = 24 * HOUR_MS;
-/** Times that are made of days. */
-const DAYS: readonly UseDimension[] = ['day', 'week', 'month'];
 
 export async function reportUse(
   store: Pick<Store, 'call'>,
@@ -60,7 +66,7 @@ export async function reportUse(
   const time = by.find(isTime);
   const [{ rows, others, models }, before] = await Promise.all([
     read(span, by, second),
-    compare ? read(earlier, dimensions, time === undefined ? [] : [time]) : undefined,
+    compare && (compare === 'rows' ? read(earlier, by) : read(earlier, dimensions, time === undefined ? [] : [time])),
   ]);
   const kept =
     top === undefined || first === undefined
@@ -87,7 +93,11 @@ export async function reportUse(
       ? {
           ...range(earlier),
           data: groupsOf(before.rows, dimensions, { kept, names }),
-          course: time === undefined ? [] : groupsOf(before.others, [time], { names }),
+          course:
+            time === undefined ? [] : groupsOf(compare === 'rows' ? before.rows : before.others, [time], { names }),
+          ...(compare === 'rows' && {
+            rows: groupsOf(time === undefined ? before.rows : atTimesOf(span, time, before.rows), by, { kept, names }),
+          }),
           total: totalOf(before.rows),
         }
       : null,
@@ -127,7 +137,7 @@ async function sums(
 ): Promise<ReadSums> {
   if (unit === MINUTE_MS) return sumsOfRecords(store, span, by, also);
   const time = [...by, ...(also ?? [])].find(isTime);
-  const offsets = time && DAYS.includes(time) ? zoneOffsets(zone, span.from, span.to) : undefined;
+  const offsets = time && isMadeOfDays(time) ? zoneOffsets(zone, span.from, span.to) : undefined;
   if (offsets) await noteZones(store, offsets, now);
   const rows: SumRow[] = await store.call('usageSums', {
     ...span,
@@ -182,7 +192,7 @@ function groupingsOf(by: readonly UseDimension[]): (Grouping | RecordGrouping)[]
 }
 
 function groupingOf(name: UseDimension): Grouping | RecordGrouping {
-  if (DAYS.includes(name)) return 'day';
+  if (isMadeOfDays(name)) return 'day';
   return name.startsWith(TAG) ? 'tags' : (name as Grouping | RecordGrouping);
 }
 
@@ -190,14 +200,4 @@ function groupingOf(name: UseDimension): Grouping | RecordGrouping {
 function tagGroups(text: unknown, names: readonly string[]): SumRow {
   const tags = tagsOf(String(text ?? ''));
   return Object.fromEntries(names.map((name) => [`${TAG}${name}`, tags[name] ?? null]));
-}
-
-function timeName(dimension: UseDimension, value: number): string {
-  if (dimension === 'minute') return new Date(value * MINUTE_MS).toISOString();
-  if (dimension === 'hour') return new Date(value * HOUR_MS).toISOString();
-  const date = new Date(value * DAY_MS);
-  if (dimension === 'month') return date.toISOString().slice(0, 7);
-  // 1970 began on a Thursday; weeks begin on Monday.
-  const monday = dimension === 'week' ? value - ((value + 3) % 7) : value;
-  return new Date(monday * DAY_MS).toISOString().slice(0, 10);
 }

@@ -12,20 +12,17 @@ export interface UseTable {
   rows: Cells[];
 }
 
-const DAY_MS = 24 * 3_600_000;
 const BEFORE = 'before_';
 
 /**
- * Rows of a report, those of the second level where it has one: their sum is that of the groups. A report that compares has
- * `before_<figure>` at the end where its rows are by a time alone or by none: those of the period before with the same groups, or
- * of the moment as long before; a row that was there before only has figures of zero. Rows of a time and a group, of months, and
- * of the second level have no such columns.
+ * Rows of a report, those of the second level where it has one: their sum is that of the groups. Rows of a report that compares
+ * have `before_<figure>` at the end, apart from those of the second level; a row that was there before only has figures of zero.
  */
 export function tableOf(report: UseReport, figures: readonly (keyof UseCounts)[]): UseTable {
   const { by, subgroup, data, subgroups } = report;
   const isSecond = subgroup !== null && subgroups !== null;
   const dimensions = isSecond ? [...by.filter((name) => !isTime(name)), subgroup] : by;
-  const earlier = isSecond ? undefined : rowsBefore(report);
+  const earlier = isSecond ? undefined : report.before?.rows;
   const rows = cellsOf(isSecond ? subgroups : data);
   const all = earlier ? withBefore(rows, cellsOf(earlier), { dimensions, figures }) : rows;
   const names = dimensions.flatMap((name: UseDimension) => (name === 'key' ? ['key', 'key_name'] : [name]));
@@ -35,26 +32,6 @@ export function tableOf(report: UseReport, figures: readonly (keyof UseCounts)[]
 }
 
 const cellsOf = (rows: readonly UseRow[]): Cells[] => rows.map((row) => ({ ...row }));
-
-/** By the dimensions of the report, at the moments that these rows stand beside; undefined without such ones. */
-function rowsBefore({ by, before, from, to }: UseReport): UseRow[] | undefined {
-  if (!before) return undefined;
-  const time = by.find(isTime);
-  if (time === undefined) return before.data;
-  if (by.length > 1 || time === 'month') return undefined;
-  const length = Date.parse(to) - Date.parse(from);
-  const days = Math.round(length / DAY_MS);
-  if (time === 'week' && days % 7 !== 0) return undefined;
-  return before.course.map((row) => ({ ...row, [time]: later(String(row[time]), length, days) }));
-}
-
-/** Dates are those of a zone, whose days need not be of the same length. */
-function later(moment: string, ms: number, days: number): string {
-  const at = new Date(moment);
-  if (moment.includes('T')) return new Date(at.getTime() + ms).toISOString();
-  at.setUTCDate(at.getUTCDate() + days);
-  return at.toISOString().slice(0, moment.length);
-}
 
 interface Joined {
   dimensions: readonly UseDimension[];

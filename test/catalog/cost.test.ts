@@ -61,10 +61,11 @@ const CASES: { about: string; usage: Usage; cost: string; model?: typeof MODEL }
     cost: '370',
   },
   {
-    about: 'images by the other name of their price',
-    usage: { input: 100, output: 0, imageInput: 40 },
-    model: { pricing: { prompt: '1', image: '3' } },
-    cost: '180',
+    // OpenRouter lists gpt-4o with 3.613 USD for 1,000 images, which is the price of the 1,445 tokens of a large one.
+    about: 'an image by its tokens, of which the price of an image is the sum',
+    usage: { input: 1445, output: 0, imageInput: 1445 },
+    model: { pricing: { prompt: '0.0000025', completion: '0.00001', image: '0.003613' } },
+    cost: '0.0036125',
   },
   {
     about: 'cached audio and cached images once',

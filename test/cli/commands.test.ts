@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { parse } from 'yaml';
 import { formatTable } from '../../src/cli/table.ts';
+import { openStore } from '../../src/store/open.ts';
 import { program } from './program.ts';
 
 describe('help', () => {
@@ -209,4 +210,16 @@ test('a table is aligned for people and plain for programs', () => {
   ];
   assert.equal(formatTable(['ID', 'NAME', 'N'], rows, true), 'ID   NAME        N\na    long value  1\nbcd  x\n');
   assert.equal(formatTable(['ID', 'NAME', 'N'], rows, false), 'a\tlong value\t1\nbcd\tx\t\n');
+});
+
+test('a backup is noted in the store, for the metrics and the page of health', async (context) => {
+  const { folder, run } = program(context);
+  assert.equal((await run(['keys', 'create', '--name', 'ci'])).code, 0);
+  const began = Date.now();
+  const { code, stderr } = await run(['backup', 'copy']);
+  assert.equal(code, 0, stderr);
+  const store = await openStore({ data: join(folder, 'data'), role: 'guest' });
+  context.after(() => store.close());
+  const at = await store.call('readMoment', { name: 'backup' });
+  assert.ok(at !== undefined && at >= began && at <= Date.now(), `${at}`);
 });

@@ -155,3 +155,21 @@ test('keys are made from CSV, all or none', async (context) => {
   assert.match((await run(['keys', 'create'])).stderr, /--name, or several keys with --from/);
   assert.match((await run(['keys', 'create', '--from', table, '--name', 'x'])).stderr, /--name or --from/);
 });
+
+test('keys are made with the tags of key_defaults, unless they say otherwise', async (context) => {
+  const { folder, run } = program(context);
+  writeFileSync(join(folder, 'polygate.yaml'), 'key_defaults: { tags: { team: unassigned, env: dev } }\n');
+  writeFileSync(join(folder, 'people.csv'), 'name,tag:team\nana,search\nben,\n');
+  const made = async (...args: string[]) => {
+    const { code, stdout, stderr } = await run(['keys', 'create', ...args, '--json']);
+    assert.equal(code, 0, stderr);
+    return JSON.parse(stdout);
+  };
+  assert.deepEqual((await made('--name', 'ci')).tags, { team: 'unassigned', env: 'dev' });
+  assert.deepEqual((await made('--name', 'cd', '--tag', 'team=ads', 'env=')).tags, { team: 'ads' });
+  const several = await made('--from', 'people.csv', '--tag', 'env=');
+  assert.deepEqual(
+    several.map(({ tags }: { tags: object }) => tags),
+    [{ team: 'search' }, { team: 'unassigned' }],
+  );
+});

@@ -42,7 +42,7 @@ export function program(context: TestContext): Program {
   const children: ChildProcessByStdio<null, Readable, Readable>[] = [];
   context.after(() => {
     for (const child of children) child.kill('SIGKILL');
-    rmSync(folder, { recursive: true, force: true });
+    rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
   });
 
   function start(args: string[], environment: Record<string, string> = {}): Running {

@@ -85,6 +85,28 @@ tags:
     );
   });
 
+  test('keys of the file have the tags of key_defaults, marked as default where they do not say otherwise', () => {
+    const keys = `keys:
+  - { name: a, key: sk-of-a-0123456789abcdef }
+  - { name: b, key: sk-of-b-0123456789abcdef, tags: { team: search, env: null } }
+`;
+    const tagsIn = (text: string) =>
+      effectiveSettings(configOf(text)).settings.flatMap(({ path, value, source }) =>
+        path.includes('tags') ? [[path, value, source.from]] : [],
+      );
+    assert.deepEqual(tagsIn(`${keys}key_defaults: { tags: { team: unassigned, env: dev } }`), [
+      ['key_defaults.tags.team', 'unassigned', 'file'],
+      ['key_defaults.tags.env', 'dev', 'file'],
+      ['keys[0].tags.team', 'unassigned', 'default'],
+      ['keys[0].tags.env', 'dev', 'default'],
+      ['keys[1].tags.team', 'search', 'file'],
+    ]);
+    assert.match(faultsOf('key_defaults: { tags: { Team: a } }')[0] ?? '', /key_defaults\.tags\.Team: must be named/);
+    const many = Array.from({ length: 16 }, (_, index) => `t${index}: x`).join(', ');
+    const both = `keys: [{ name: a, key: sk-of-a-0123456789abcdef, tags: { ${many} } }]\nkey_defaults: { tags: { team: a } }`;
+    assert.match(faultsOf(both)[0] ?? '', /keys\[0\]\.tags: must have at most 16 entries/);
+  });
+
   test('the admin API needs a long token', () => {
     assert.equal(configOf(`admin: { token: ${'t'.repeat(32)} }`).admin?.port, 8081);
     assert.deepEqual(faultsOf('admin: { token: short }'), [

@@ -1,10 +1,7 @@
 /** A gateway is killed while responses are appended to conversations: a response and its items are there, or neither is. */
 
 import assert from 'node:assert/strict';
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -13,34 +10,12 @@ import { HEADERS, KEY, post } from '../gateway/harness.ts';
 import { startResponsesUpstream } from '../gateway/responses-upstream.ts';
 import { providePostgres } from '../store/postgres-server.ts';
 import { forEachStore } from '../store/stores.ts';
+import { gatewayProgram, killAmid } from './kill.ts';
 
-const MAIN = join(import.meta.dirname, '../../src/main.ts');
 const ROUNDS = 3;
 const CLIENTS = 6;
 /** Responses of each round before the kill. */
 const ROUND_RESPONSES = 20;
-
-interface Running {
-  child: ChildProcess;
-  url: string;
-}
-
-async function startProcess(folder: string, config: string): Promise<Running> {
-  const child = spawn(process.execPath, [MAIN, 'serve', '--port', '0', '--config', config], {
-    cwd: folder,
-    env: { PATH: process.env.PATH },
-    stdio: ['ignore', 'ignore', 'pipe'],
-  });
-  let text = '';
-  return new Promise((resolve, reject) => {
-    child.stderr?.setEncoding('utf8').on('data', (chunk: string) => {
-      text += chunk;
-      const url = /listens on (http:\S+)/.exec(text)?.[1];
-      if (url) resolve({ child, url });
-    });
-    child.on('exit', (code) => reject(new Error(`it ended with ${code}: ${text}`)));
-  });
-}
 
 interface Talk {
   conversation: string;
@@ -73,15 +48,13 @@ forEachStore((engine) => {
   test(`a response and its items in a conversation outlive kills together (${engine}) (checklist 114)`, {
     timeout: 240_000,
   }, async (context) => {
+    const { folder, start } = gatewayProgram(context);
     const upstream = await startResponsesUpstream({ keeps: false, prefix: 'r' });
     context.after(upstream.close);
-    const folder = mkdtempSync(join(tmpdir(), 'polygate-conversations-'));
-    context.after(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }));
     const database = engine === 'postgres' ? await providePostgres() : undefined;
     if (database) context.after(database.close);
-    const config = join(folder, 'polygate.yaml');
     writeFileSync(
-      config,
+      join(folder, 'polygate.yaml'),
       `data: ${database?.url ?? `${folder}/data`}
 keys: [{ name: test, key: ${KEY} }]
 providers:
@@ -90,24 +63,20 @@ providers:
     );
     const talks: Talk[] = [];
     for (let round = 0; round < ROUNDS; round++) {
-      const running = await startProcess(folder, config);
+      const gateway = await start();
       const begun: Talk[] = [];
       for (let index = 0; index < CLIENTS; index++) {
-        const created = await post(`${running.url}/v1/conversations`, {}, HEADERS.chat);
+        const created = await post(`${gateway.url}/v1/conversations`, {}, HEADERS.chat);
         begun.push({ conversation: ((await created.json()) as Json).id, promised: [] });
       }
       talks.push(...begun);
-      const clients = begun.map((talk, index) => converse(running.url, `${round}-${index}`, talk));
+      const clients = begun.map((talk, index) => converse(gateway.url, `${round}-${index}`, talk));
       const count = () => begun.reduce((sum, { promised }) => sum + promised.length, 0);
-      while (count() < ROUND_RESPONSES + round * 7) await pause(1);
-      const exited = once(running.child, 'exit');
-      running.child.kill('SIGKILL');
-      await exited;
-      await Promise.all(clients);
+      const isEnough = () => count() >= ROUND_RESPONSES + round * 7;
+      await killAmid(gateway, { context, clients, isEnough });
     }
 
-    const { child, url } = await startProcess(folder, config);
-    context.after(() => child.kill('SIGKILL'));
+    const { url, signal, ended } = await start();
     const get = async (path: string): Promise<Json> => {
       const response = await fetch(`${url}/v1/${path}`, { headers: HEADERS.chat });
       if (response.status === 429) return pause(100).then(() => get(path));
@@ -154,8 +123,7 @@ providers:
       return again();
     };
     await again();
-    const exited = once(child, 'exit');
-    child.kill('SIGTERM');
-    await exited;
+    signal('SIGTERM');
+    await ended;
   });
 });

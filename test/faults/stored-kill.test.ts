@@ -1,10 +1,7 @@
 /** A gateway is killed while it stores responses: what a client saw to its end is there, and nothing is there by half. */
 
 import assert from 'node:assert/strict';
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -13,34 +10,12 @@ import { HEADERS, KEY, post } from '../gateway/harness.ts';
 import { startResponsesUpstream } from '../gateway/responses-upstream.ts';
 import { providePostgres } from '../store/postgres-server.ts';
 import { forEachStore } from '../store/stores.ts';
+import { gatewayProgram, killAmid } from './kill.ts';
 
-const MAIN = join(import.meta.dirname, '../../src/main.ts');
 const ROUNDS = 3;
 const CLIENTS = 6;
 /** Responses of each round before the kill. */
 const ROUND_RESPONSES = 25;
-
-interface Running {
-  child: ChildProcess;
-  url: string;
-}
-
-async function startProcess(folder: string, config: string): Promise<Running> {
-  const child = spawn(process.execPath, [MAIN, 'serve', '--port', '0', '--config', config], {
-    cwd: folder,
-    env: { PATH: process.env.PATH },
-    stdio: ['ignore', 'ignore', 'pipe'],
-  });
-  let text = '';
-  return new Promise((resolve, reject) => {
-    child.stderr?.setEncoding('utf8').on('data', (chunk: string) => {
-      text += chunk;
-      const url = /listens on (http:\S+)/.exec(text)?.[1];
-      if (url) resolve({ child, url });
-    });
-    child.on('exit', (code) => reject(new Error(`it ended with ${code}: ${text}`)));
-  });
-}
 
 /** Turns of one conversation until the gateway is gone; collects the ids of which the last event came. */
 async function converse(url: string, name: string, promised: string[]): Promise<void> {
@@ -70,15 +45,13 @@ async function converse(url: string, name: string, promised: string[]): Promise<
 
 forEachStore((engine) => {
   test(`what was promised outlives kills (${engine})`, { timeout: 240_000 }, async (context) => {
+    const { folder, start } = gatewayProgram(context);
     const upstream = await startResponsesUpstream({ keeps: false, prefix: 'r' });
     context.after(upstream.close);
-    const folder = mkdtempSync(join(tmpdir(), 'polygate-stored-'));
-    context.after(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }));
     const database = engine === 'postgres' ? await providePostgres() : undefined;
     if (database) context.after(database.close);
-    const config = join(folder, 'polygate.yaml');
     writeFileSync(
-      config,
+      join(folder, 'polygate.yaml'),
       `data: ${database?.url ?? `${folder}/data`}
 keys: [{ name: test, key: ${KEY} }]
 providers:
@@ -87,20 +60,15 @@ providers:
     );
     const promised: string[] = [];
     for (let round = 0; round < ROUNDS; round++) {
-      const running = await startProcess(folder, config);
+      const gateway = await start();
       const clients = Array.from({ length: CLIENTS }, (_, index) =>
-        converse(running.url, `${round}-${index}`, promised),
+        converse(gateway.url, `${round}-${index}`, promised),
       );
       const enough = promised.length + ROUND_RESPONSES + round * 7;
-      while (promised.length < enough) await pause(1);
-      const exited = once(running.child, 'exit');
-      running.child.kill('SIGKILL');
-      await exited;
-      await Promise.all(clients);
+      await killAmid(gateway, { context, clients, isEnough: () => promised.length >= enough });
     }
 
-    const { child, url } = await startProcess(folder, config);
-    context.after(() => child.kill('SIGKILL'));
+    const { url, signal, ended } = await start();
     const get = async (path: string): Promise<Json> => {
       const response = await fetch(`${url}/v1/responses/${path}`, { headers: HEADERS.chat });
       if (response.status === 429) return pause(100).then(() => get(path));
@@ -125,8 +93,7 @@ providers:
       assert.deepEqual([status, body.status, body.output.length], [200, 'completed', 1]);
     }
     assert.ok(found >= promised.length);
-    const exited = once(child, 'exit');
-    child.kill('SIGTERM');
-    await exited;
+    signal('SIGTERM');
+    await ended;
   });
 });

@@ -1,13 +1,10 @@
 /** A gateway is killed under load: what its upstream served and what it recorded are the same, request by request. */
 
 import assert from 'node:assert/strict';
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, before, test } from 'node:test';
+import { after, before, type TestContext, test } from 'node:test';
 import {
   HEADERS,
   KEY,
@@ -19,9 +16,9 @@ import {
   type TestUpstream,
 } from '../gateway/harness.ts';
 import { get, recordOf } from '../gateway/usage-client.ts';
+import { gatewayProgram, killAmid } from './kill.ts';
 import { WIRES } from './wires.ts';
 
-const MAIN = join(import.meta.dirname, '../../src/main.ts');
 const PROTOCOLS = Object.keys(PATHS) as ProtocolId[];
 const ROUNDS = 2;
 const CLIENTS = 12;
@@ -29,8 +26,6 @@ const CLIENTS = 12;
 const COMPLETE = 30;
 
 let upstream: TestUpstream;
-let folder: string;
-let config: string;
 let served = 0;
 const hanging = new Set<ServerResponse>();
 
@@ -45,43 +40,20 @@ before(async () => {
       response.writeHead(200, { 'content-type': 'text/event-stream' }).end(wire.head + wire.tail);
     } else response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(wire.whole));
   });
-  folder = mkdtempSync(join(tmpdir(), 'polygate-kill-'));
-  config = join(folder, 'polygate.yaml');
+});
+
+after(() => upstream.close());
+
+function gatewayOf(context: TestContext): ReturnType<typeof gatewayProgram> {
+  const gateway = gatewayProgram(context);
   writeFileSync(
-    config,
-    `data: ${folder}/data
-keys: [{ name: test, key: ${KEY} }]
+    join(gateway.folder, 'polygate.yaml'),
+    `keys: [{ name: test, key: ${KEY} }]
 providers:
   a: { type: openai-compatible, base_url: "${upstream.url}/v1", models: [{ id: m, pricing: { prompt: "0.001", completion: "0.001" } }] }
 `,
   );
-});
-
-after(async () => {
-  await upstream.close();
-  rmSync(folder, { recursive: true });
-});
-
-interface Running {
-  child: ChildProcess;
-  url: string;
-}
-
-async function startProcess(): Promise<Running> {
-  const child = spawn(process.execPath, [MAIN, 'serve', '--port', '0', '--config', config], {
-    cwd: folder,
-    env: { PATH: process.env.PATH },
-    stdio: ['ignore', 'ignore', 'pipe'],
-  });
-  let text = '';
-  return new Promise((resolve, reject) => {
-    child.stderr?.setEncoding('utf8').on('data', (chunk: string) => {
-      text += chunk;
-      const url = /listens on (http:\S+)/.exec(text)?.[1];
-      if (url) resolve({ child, url });
-    });
-    child.on('close', () => reject(new Error(`The gateway ended: ${text}`)));
-  });
+  return gateway;
 }
 
 interface Answer {
@@ -126,41 +98,31 @@ async function sendUntilGone(url: string, completed: string[]): Promise<void> {
   }
 }
 
-test('whatever an upstream served has a record, wherever the kill came', { timeout: 60_000 }, async () => {
+test('whatever an upstream served has a record, wherever the kill came', { timeout: 60_000 }, async (context) => {
+  const { start } = gatewayOf(context);
   const before = served;
   const completed: string[] = [];
-  const usedBefore = { requests: 0 };
   for (let round = 0; round < ROUNDS; round++) {
-    const { child, url } = await startProcess();
-    if (round === 0) Object.assign(usedBefore, (await get(url, '/v1/usage')).body.total);
-    const clients = Array.from({ length: CLIENTS }, () => sendUntilGone(url, completed));
+    const gateway = await start();
+    const clients = Array.from({ length: CLIENTS }, () => sendUntilGone(gateway.url, completed));
     const enough = COMPLETE * (round + 1);
-    while (completed.length < enough) await new Promise(setImmediate);
-    child.kill('SIGKILL');
-    await once(child, 'exit');
-    await Promise.all(clients);
+    await killAmid(gateway, { context, clients, isEnough: () => completed.length >= enough });
   }
-  const { child, url } = await startProcess();
-  try {
-    const recorded = (await get(url, '/v1/usage')).body.total.requests - usedBefore.requests;
-    // One that was noted and not yet sent is recorded as interrupted, too.
-    const unsent = recorded - (served - before);
-    assert.ok(unsent >= 0 && unsent <= ROUNDS * CLIENTS, `${unsent}`);
-    for (const id of completed) assert.equal((await recordOf(url, id)).status, 'completed');
-  } finally {
-    child.kill('SIGKILL');
-    await once(child, 'exit');
-  }
+  const { url } = await start();
+  const recorded = (await get(url, '/v1/usage')).body.total.requests;
+  // One that was noted and not yet sent is recorded as interrupted, too.
+  const unsent = recorded - (served - before);
+  assert.ok(unsent >= 0 && unsent <= ROUNDS * CLIENTS, `${unsent}`);
+  for (const id of completed) assert.equal((await recordOf(url, id)).status, 'completed');
 });
 
-test('records are what was served, through several kills', { timeout: 60_000 }, async () => {
+test('records are what was served, through several kills', { timeout: 60_000 }, async (context) => {
+  const { start } = gatewayOf(context);
   const before = served;
   const completed: string[] = [];
   const interrupted: string[] = [];
-  const usedBefore = { requests: 0 };
   for (let round = 0; round < ROUNDS; round++) {
-    const { child, url } = await startProcess();
-    if (round === 0) Object.assign(usedBefore, (await get(url, '/v1/usage')).body.total);
+    const { url, signal, ended } = await start();
     let next = 0;
     const client = async (): Promise<void> => {
       while (next < COMPLETE) {
@@ -179,23 +141,18 @@ test('records are what was served, through several kills', { timeout: 60_000 }, 
       });
     });
     await Promise.all([...Array.from({ length: CLIENTS }, client), ...begun]);
-    child.kill('SIGKILL');
-    await once(child, 'exit');
+    signal('SIGKILL');
+    await ended;
     for (const { complete } of await Promise.all(ends)) assert.equal(complete, false);
   }
-  const { child, url } = await startProcess();
-  try {
-    const { total } = (await get(url, '/v1/usage')).body;
-    assert.equal(total.requests - usedBefore.requests, served - before);
-    assert.equal(served - before, completed.length + interrupted.length);
-    for (const id of completed) assert.equal((await recordOf(url, id)).status, 'completed');
-    for (const id of interrupted) {
-      const record = await recordOf(url, id);
-      assert.deepEqual([record.status, record.tokens_estimated], ['interrupted', true]);
-      assert.ok(record.tokens_prompt > 0);
-    }
-  } finally {
-    child.kill('SIGKILL');
-    await once(child, 'exit');
+  const { url } = await start();
+  const { total } = (await get(url, '/v1/usage')).body;
+  assert.equal(total.requests, served - before);
+  assert.equal(served - before, completed.length + interrupted.length);
+  for (const id of completed) assert.equal((await recordOf(url, id)).status, 'completed');
+  for (const id of interrupted) {
+    const record = await recordOf(url, id);
+    assert.deepEqual([record.status, record.tokens_estimated], ['interrupted', true]);
+    assert.ok(record.tokens_prompt > 0);
   }
 });

@@ -5,6 +5,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Json } from '../../src/core/json/json.ts';
+import type { Store } from '../../src/store/store.ts';
 import { providePostgres, type TestDatabase } from '../store/postgres-server.ts';
 import { ADMIN_CONFIG, ADMIN_TOKEN, type AdminAnswer, askAdmin } from './admin-client.ts';
 import { answerJson, KEY, startTestGateway, startUpstream, type TestGateway, type TestUpstream } from './harness.ts';
@@ -173,9 +174,16 @@ for (const engine of ['sqlite', 'postgres'] as const) {
   describe(`the store, ${engine}`, () => {
     let database: TestDatabase | undefined;
     let other: TestGateway;
+    let store: Store | undefined;
     before(async () => {
       database = engine === 'postgres' ? await providePostgres() : undefined;
-      other = await startTestGateway(ADMIN_CONFIG, { ...(database && { postgres: database.url }) });
+      other = await startTestGateway(ADMIN_CONFIG, {
+        ...(database && { postgres: database.url }),
+        wrapStore(opened) {
+          store = opened;
+          return opened;
+        },
+      });
     });
     after(async () => {
       await other.close();
@@ -188,6 +196,15 @@ for (const engine of ['sqlite', 'postgres'] as const) {
       assert.deepEqual(data.records, { writable: true, waiting: 0, lost: 0, refused: 0 });
       assert.ok(data.bytes > 0 && data.disk.free_bytes > 0 && Array.isArray(data.jobs));
       assert.match(data.retention.usage, /^\d+[a-z]/);
+    });
+
+    test('tells when it was backed up last, if that is known', async () => {
+      const backupAt = async () => (await askAdmin(other.adminUrl, 'GET', '/health/store')).body.data.backup_at;
+      assert.equal(await backupAt(), null);
+      for (const at of ['2026-11-02T03:04:05.000Z', '2026-11-03T03:04:05.678Z']) {
+        await store?.call('noteMoment', { name: 'backup', at: Date.parse(at) });
+        assert.equal(await backupAt(), at);
+      }
     });
   });
 }

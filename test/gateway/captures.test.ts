@@ -374,3 +374,36 @@ describe('a capture is unknown', () => {
     await closed.close();
   });
 });
+
+test('captures of all sessions have 64 MiB, of which one that runs counts 1; the oldest goes first', async () => {
+  const browsers = [await browserOf({ key: KEY }), await browserOf({ key: OTHER_KEY })];
+  const browserAt = (index: number) => browsers[index % 2] as Browser;
+  const { path, body } = requestOf('chat', { model: 'up-chat/m', text: 'stay', stream: true });
+  const running: Response[] = [];
+  // In turn, so that neither session has 50.
+  for (let index = 0; index < 66; index++) {
+    const headers = { cookie: browserAt(index).cookie, origin: gateway.url, 'x-polygate-ui': '1' };
+    const own = { 'content-type': 'application/json', 'x-polygate-capture': '1' };
+    const response = await fetch(gateway.url + path, {
+      method: 'POST',
+      body: JSON.stringify(body),
+      headers: { ...headers, ...own },
+    });
+    assert.equal(response.status, 200);
+    running.push(response);
+  }
+  for (const _ of running) permits.give();
+  for (const response of running) assert.match(await response.text(), /DONE/);
+  const known = async (): Promise<boolean[]> => {
+    const found = running.map(async ({ headers }, index) => {
+      const id = headers.get('x-polygate-capture');
+      return (await browserAt(index).send('GET', `/v1/self/captures/${id}`)).status === 200;
+    });
+    return Promise.all(found);
+  };
+  const kept = Array.from({ length: 66 }, (_, index) => index >= 2);
+  assert.deepEqual(await known(), kept);
+  // Those that ended count with their size, so there is room for more.
+  for (const browser of browsers) await ask(browser, { model: 'up-chat/m' });
+  assert.deepEqual(await known(), kept);
+});

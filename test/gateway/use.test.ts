@@ -235,7 +235,17 @@ describe('a comparison as CSV', () => {
     );
   };
 
-  for (const by of ['model', 'provider,status', 'hour', 'day']) {
+  for (const by of [
+    'model',
+    'provider,status',
+    'hour',
+    'day',
+    'hour,model',
+    'day,model,status',
+    'week',
+    'month',
+    'month,model',
+  ]) {
     test(`by ${by}, it has the figures of the period before beside those of the report`, async () => {
       const { data, total, before: earlier } = await report(`by=${by}&${asked}`);
       const rows = await rowsOf(`by=${by}&${asked}`);
@@ -245,6 +255,7 @@ describe('a comparison as CSV', () => {
       assert.equal(add(rows.map(({ before_cost: cost }) => cost)), add([earlier.total.cost]));
       assert.equal(Object.keys(rows[0]).at(-1), 'before_cost');
       assert.ok(rows.length >= data.length);
+      if (by === 'month') assert.deepEqual([rows.length, rows[0].before_requests], [1, '12']);
       if (by !== 'hour') return;
       assert.equal(rows.length, 12, 'the hours of both periods stand beside each other');
       const [first] = rows;
@@ -261,10 +272,27 @@ describe('a comparison as CSV', () => {
     assert.ok(gone.length > 0 && gone.every(({ before_requests: count }) => Number(count) > 0), JSON.stringify(rows));
   });
 
-  test('rows of a time and a group have none, nor have those of the second level', async () => {
-    for (const query of [`by=hour,model&${asked}`, `by=model&subgroup=key&${asked}`]) {
-      assert.ok(!Object.keys((await rowsOf(query))[0]).some((name) => name.startsWith('before_')));
+  test('rows of a time and a group stand beside those of the same group as long before, the others too', async () => {
+    const rows = await rowsOf(`by=hour,model&top=1&${asked}`);
+    const long = 12 * HOUR_MS;
+    const all = await records();
+    for (const row of rows) {
+      const hour = new Date(Date.parse(row.hour) - long).toISOString().slice(0, 13);
+      const own = all.filter(
+        ({ started_at: at, model }) =>
+          at.startsWith(hour) && (row.other === 'true' ? model !== 'dear/echo' : model === 'dear/echo'),
+      );
+      assert.deepEqual(
+        [Number(row.before_requests), add([row.before_cost])],
+        [own.length, add(own.map(({ cost }) => cost))],
+      );
     }
+    assert.ok(rows.some((row) => row.other === 'true' && row.before_requests !== '0'));
+  });
+
+  test('rows of the second level have none', async () => {
+    const [row] = await rowsOf(`by=model&subgroup=key&${asked}`);
+    assert.ok(!Object.keys(row).some((name) => name.startsWith('before_')));
   });
 });
 

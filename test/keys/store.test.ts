@@ -44,7 +44,7 @@ forEachStore((engine, openStore) => {
       const [one, other] = gateways as [KeyStore, KeyStore];
       assert.ok(one.isEmpty());
       const text = 'the-text-of-a-first-key-0123456789';
-      const made = await Promise.all(gateways.map((keys) => keys.createFirst(text)));
+      const made = await Promise.all(gateways.map((keys) => keys.createFirst({}, text)));
       assert.deepEqual(
         made.flatMap((created) => created?.key.name ?? []),
         ['first'],
@@ -53,7 +53,7 @@ forEachStore((engine, openStore) => {
       assert.ok(!other.isEmpty());
       await one.revoke('first');
       assert.equal(await one.createFirst(), undefined);
-      assert.equal(await one.createFirst('the-text-of-another-key-0123456789'), undefined);
+      assert.equal(await one.createFirst({}, 'the-text-of-another-key-0123456789'), undefined);
       assert.deepEqual(
         (await one.list()).map(({ name }) => name),
         ['first'],

@@ -106,6 +106,8 @@ interface KeyPage {
   /** Number of keys that the filters leave. */
   total: number;
   next: string | null;
+  /** Of a new key that has no value for their names. */
+  default_tags: Record<string, string>;
 }
 
 const PAGE_SIZE = 50;

@@ -134,10 +134,19 @@ export function sameOwnReport(asked: Asked): SameCall {
 /** The most that the gateway gives one by one. */
 const MAX_TOP = 1000;
 
-/** The question of a report, asked of its videos alone. By the minute, sums are exactly of the span. */
-export function videosIn({ compare: _compare, by, filters, ...asked }: Asked): Asked {
-  const isKept = (name: string) => name === 'minute' || !(STEPS as readonly string[]).includes(name);
-  return { ...asked, by: by.filter(isKept), filters: { ...filters, protocol: 'videos' }, top: MAX_TOP };
+/** Without times, but for minutes: by these, sums are exactly of the span. */
+function groupsAlone({ by, ...asked }: Asked): Asked {
+  return { ...asked, by: by.filter((name) => name === 'minute' || !(STEPS as readonly string[]).includes(name)) };
+}
+
+/** The question of a report, asked of its videos alone. */
+export function videosIn({ compare: _compare, filters, ...asked }: Asked): Asked {
+  return { ...groupsAlone(asked), filters: { ...filters, protocol: 'videos' }, top: MAX_TOP };
+}
+
+/** Address of the groups of a report as a file. */
+export function fileOfGroups(asked: Asked): string {
+  return pathWith('/admin/v1/usage', { ...parametersOf(groupsAlone(asked)), ...asked.filters, format: 'csv' });
 }
 
 /** Use of all keys, for operators. */

@@ -45,7 +45,7 @@ before(async () => {
   yaml = `admin: { token: ${TOKEN}, port: 0 }
 providers:
   local: { type: openai-compatible, base_url: "${upstream.url}/v1", api_key: x, models: ${MODELS.replaceAll('\n', ' ')} }
-  priced: { type: openai-compatible, base_url: "${upstream.url}/v1", api_key: x, models: [{ id: all, pricing: { prompt: "0.000001", completion: "0.000002", audio: "0.000003", request: "0.02", web_search: "0.01" } }] }
+  priced: { type: openai-compatible, base_url: "${upstream.url}/v1", api_key: x, models: [{ id: all, pricing: { prompt: "0.000001", completion: "0.000002", audio: "0.000003", request: "0.02", image: "0.003613", web_search: "0.01" } }] }
   films: { type: openai-compatible, base_url: "${upstream.url}/v1", api_key: x, models: ${FILMS.replaceAll('\n', ' ')} }
   many: { type: openai-compatible, base_url: "${upstream.url}/v1", api_key: x, models: [${manyModels}] }
 models: { house/quiet: { endpoints: [{ provider: local, model: large, data_policy: { zdr: true } }, { provider: local, model: small, priority: 1 }] } }
@@ -160,6 +160,7 @@ test('a model has all its prices, each by its unit, the call of its operation, a
   await others.getByText(/^Audio input\$3\.00$/).waitFor();
   await others.getByText(/^Request\$0\.02 a request$/).waitFor();
   await others.getByText(/^Web search\$0\.01 a search$/).waitFor();
+  await others.getByText(/^Image\$0\.00361300 an image$/).waitFor();
   const embedding = await panelOf('sandbox/embed');
   await embedding.getByText('/v1/embeddings').waitFor();
 

@@ -12,7 +12,9 @@ import {
   openBrowser,
   signInAsAdmin,
   startGatewayForOperators,
+  startGatewayWithPages,
   THEMES,
+  TOKEN,
 } from './browser.ts';
 
 const FAILURES = 3;
@@ -152,4 +154,32 @@ test('its failed requests are those of the endpoint, by any name, and not of oth
   const rows = page.getByRole('region', { name: 'Requests' }).getByRole('row', { name: /limited.m/ });
   await eventually({}, async () => (await rows.count()) === FAILURES + 1);
   assert.equal(await page.getByRole('row', { name: /limited.other/ }).count(), 0);
+});
+
+test('it says that it is what this gateway alone knows, while the store does not answer', async (context) => {
+  let isAway = false;
+  const own = await startGatewayWithPages(`admin: { token: ${TOKEN}, port: 0 }`, {
+    wrapStore: (inner) => ({
+      ...inner,
+      call: (name, parameters) =>
+        isAway && name === 'endpointSnapshots' ? Promise.reject(new Error('away')) : inner.call(name, parameters),
+    }),
+  });
+  context.after(() => own.close());
+  await (await ask(own, KEY)).text();
+  const visitor = await signInAsAdmin(browser, own, '/ui/health?open=sandbox/echo');
+  const { page } = visitor;
+  const panel = panelOf(page, 'sandbox/echo');
+  const notice = panel.getByText('As this gateway alone knows it: the store does not answer.');
+  const ofList = page.getByText('as this gateway alone knows them: the store does not answer');
+  await panel.getByText('well', { exact: true }).waitFor();
+  assert.deepEqual([await notice.count(), await ofList.count()], [0, 0]);
+  isAway = true;
+  await page.reload();
+  await notice.waitFor();
+  await ofList.waitFor();
+  await panel.getByRole('row', { name: '24 hours 1 0 100 %' }).waitFor();
+  await assertSound(visitor);
+  isAway = false;
+  await notice.waitFor({ state: 'detached' });
 });

@@ -344,7 +344,7 @@ function callbackUrl(): string {
 
 /** The table that is shown, its file, the report of the API at another gateway, and the records add up to the same. */
 async function assertSumsAgree(page: Page, other: TestGateway): Promise<void> {
-  const [file] = await Promise.all([page.waitForEvent('download'), page.getByRole('button', { name: 'CSV' }).click()]);
+  const [file] = await Promise.all([page.waitForEvent('download'), page.getByRole('link', { name: 'CSV' }).click()]);
   const [head = '', ...lines] = readFileSync(await file.path(), 'utf8')
     .trimEnd()
     .split('\r\n');

@@ -5,6 +5,7 @@ import { after, before, test } from 'node:test';
 import type { Browser } from 'playwright-core';
 import type { TestGateway } from '../../test/gateway/harness.ts';
 import {
+  adminOf,
   ask,
   assertFits,
   assertSound,
@@ -29,11 +30,11 @@ before(async () => {
     ([id, request]) => `{ id: ${id}, pricing: { prompt: "0", completion: "0", request: "${request}" } }`,
   );
   const yaml = `admin: { token: ${TOKEN}, port: 0 }
-key_defaults: { limits: { requests_per_minute: 60 }, budgets: { total: "900000" } }
+key_defaults: { limits: { requests_per_minute: 60 }, budgets: { total: "900000" }, tags: { stage: test, size: s } }
 tags: { team=search: { limits: { concurrent_requests: 20 }, budgets: { total: "800000" } } }
 providers: { sandbox: { type: sandbox, models: [${models}] } }
 `;
-  const settings = `{ name: exact, key: ${KEY}, tags: { team: search, env: prod }, limits: { concurrent_requests: 4 },
+  const settings = `{ name: exact, key: ${KEY}, tags: { team: search, env: prod, stage: null, size: null }, limits: { concurrent_requests: 4 },
     models: ["sandbox/*"], surfaces: [chat], cidrs: ["127.0.0.0/8", "::/0"], model_limits: { "sandbox/e*": { requests_per_minute: 50 } } }`;
   [browser, gateway] = await Promise.all([openBrowser(), startGatewayWithPages(yaml, { keys: [settings] })]);
   for (const model of [...Array<string>(24).fill('echo'), 'tools']) {
@@ -102,3 +103,25 @@ for (const theme of THEMES) {
     await assertFits(page);
   });
 }
+
+test('a new key has the default tags, which the form shows, changes and removes', async () => {
+  const visitor = await signInAsAdmin(browser, gateway, '/ui/keys?create=true');
+  const { page } = visitor;
+  const form = page.getByRole('dialog', { name: 'Create a key' });
+  const tags = form.getByLabel('Tags');
+  await form.getByText('size=s, stage=test (default)').waitFor();
+  assert.equal(await tags.inputValue(), 'size=s, stage=test');
+  await form.getByLabel('Name', { exact: true }).fill('with-defaults');
+  assert.equal(await form.getByText(/--tag/).count(), 0, 'the command has them without saying so');
+  await tags.fill('stage=live');
+  await form.getByText('--tag stage=live size=').waitFor();
+  await assertSound(visitor);
+  await form.getByRole('button', { name: 'Create', exact: true }).click();
+  await page.getByRole('button', { name: 'I have the key' }).click();
+  await page
+    .getByRole('row', { name: /^with-defaults/ })
+    .getByText('stage=live', { exact: true })
+    .waitFor();
+  const { data } = await adminOf(gateway)('GET', '/keys?name=with-defaults');
+  assert.deepEqual(data[0].tags, { stage: 'live' });
+});

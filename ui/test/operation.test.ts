@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { Browser } from 'playwright-core';
 import { version } from '../../src/core/version.ts';
+import type { Store } from '../../src/store/store.ts';
 import { answerJson, KEY, startUpstream, type TestGateway, type TestUpstream } from '../../test/gateway/harness.ts';
 import {
   ask,
@@ -11,6 +12,7 @@ import {
   openBrowser,
   signInAsAdmin,
   startGatewayForOperators,
+  startGatewayWithPages,
   type Theme,
   TOKEN,
 } from './browser.ts';
@@ -193,5 +195,23 @@ test('what changed and what needs a restart is said', async () => {
   const visitor = await signInAsAdmin(browser, gateway, '/ui/config');
   await visitor.page.getByText('A restart is needed for callbacks').waitFor();
   await visitor.page.getByRole('row', { name: /callbacks.secret whse… .*another secret/ }).waitFor();
+  await assertSound(visitor);
+});
+
+test('the store tells its last backup', async (context) => {
+  let store: Store | undefined;
+  const own = await startGatewayWithPages(`admin: { token: ${TOKEN}, port: 0 }`, {
+    wrapStore(opened) {
+      store = opened;
+      return opened;
+    },
+  });
+  context.after(() => own.close());
+  const visitor = await signInAsAdmin(browser, own, '/ui/health');
+  const card = visitor.page.getByRole('region', { name: 'Store' });
+  await card.getByText('none is known').waitFor();
+  await store?.call('noteMoment', { name: 'backup', at: Date.parse('2026-11-02T03:04:05Z') });
+  await card.locator('time[datetime="2026-11-02T03:04:05.000Z"]').waitFor();
+  assert.equal(await card.getByText('none is known').count(), 0);
   await assertSound(visitor);
 });

@@ -126,7 +126,7 @@ for (const theme of ['light', 'dark'] satisfies Theme[]) {
     await assertSound(visitor);
     const [download] = await Promise.all([
       page.waitForEvent('download'),
-      page.getByRole('button', { name: 'CSV' }).click(),
+      page.getByRole('link', { name: 'CSV' }).click(),
     ]);
     const lines = readFileSync(await download.path(), 'utf8')
       .trim()

@@ -6,6 +6,7 @@ import type { Json } from '../../core/json/json.ts';
 import { keysOfCsv } from '../../keys/csv.ts';
 import type { NewKey } from '../../keys/store.ts';
 import type { LimitSubject } from '../../limits/subjects.ts';
+import { initialSettings } from '../../records/key-settings.ts';
 import { unusedBudgets } from '../../usage/budget-use.ts';
 import { unspent } from '../../usage/spending.ts';
 import { encodeKey } from './key-object.ts';
@@ -14,14 +15,20 @@ import type { AdminOptions, AdminRequest } from './request.ts';
 import type { AdminHandlers } from './routes.ts';
 import { bulk, creation, type KeyCreation, MAX_BULK_KEYS } from './schema.ts';
 
-export function createBulkHandlers({ keys, admission, clock: { now } }: AdminOptions): Pick<AdminHandlers, 'KeyBulk'> {
+export function createBulkHandlers({
+  keys,
+  tags,
+  admission,
+  clock: { now },
+}: AdminOptions): Pick<AdminHandlers, 'KeyBulk'> {
   return {
     async KeyBulk({ body, author }: AdminRequest): Promise<Json> {
       assertValid(bulk, body);
       const { keys: bodies, csv } = body as { keys?: KeyCreation[]; csv?: string };
       if ((bodies === undefined) === (csv === undefined))
         throw new GatewayError('invalid_request', 'Give either keys or csv.', { param: 'keys' });
-      const wanted = csv === undefined ? (bodies ?? []).map(newKeyAt) : newKeysOfCsv(csv);
+      const defaults = initialSettings(tags.shared().keyDefaults);
+      const wanted = csv === undefined ? newKeysOf(bodies ?? [], defaults) : newKeysOfCsv(csv, defaults);
       const created = await keys.createAll(wanted, author);
       const moment = now();
       const data = created.map(({ key, secret, webhookSecret }) => {
@@ -35,7 +42,7 @@ export function createBulkHandlers({ keys, admission, clock: { now } }: AdminOpt
 }
 
 /** Keys of CSV with a header; `defaults` are settings of lines that do not have them. Throws `invalid_request` naming the line. */
-export function newKeysOfCsv(csv: string, defaults: Json = {}): NewKey[] {
+export function newKeysOfCsv(csv: string, defaults: Json): NewKey[] {
   const rows = keysOfCsv(csv);
   if (rows.length > MAX_BULK_KEYS)
     throw new GatewayError('invalid_request', `csv must have at most ${MAX_BULK_KEYS} keys.`, { param: 'csv' });
@@ -55,12 +62,14 @@ export function newKeysOfCsv(csv: string, defaults: Json = {}): NewKey[] {
   });
 }
 
-function newKeyAt(body: KeyCreation, index: number): NewKey {
-  try {
-    return newKeyOf(body);
-  } catch (error) {
-    if (!(error instanceof GatewayError)) throw error;
-    const param = `keys[${index}]${error.param === undefined ? '' : `.${error.param}`}`;
-    throw new GatewayError('invalid_request', `keys[${index}]: ${error.message}`, { param });
-  }
+function newKeysOf(bodies: readonly KeyCreation[], defaults: Json): NewKey[] {
+  return bodies.map((body, index) => {
+    try {
+      return newKeyOf(body, defaults);
+    } catch (error) {
+      if (!(error instanceof GatewayError)) throw error;
+      const param = `keys[${index}]${error.param === undefined ? '' : `.${error.param}`}`;
+      throw new GatewayError('invalid_request', `keys[${index}]: ${error.message}`, { param });
+    }
+  });
 }

@@ -6,6 +6,7 @@ import type { Json } from '../../core/json/json.ts';
 import { merged } from '../../core/json/merge.ts';
 import type { Key, NewKey } from '../../keys/store.ts';
 import type { LimitSubject } from '../../limits/subjects.ts';
+import { initialSettings } from '../../records/key-settings.ts';
 import { budgetUsesOf } from '../../usage/budget-use.ts';
 import { spendingOf } from '../../usage/spending.ts';
 import { describeAllotments } from '../allotments.ts';
@@ -30,7 +31,14 @@ type KeyHandlers = Pick<
   | 'SecretRotation'
 >;
 
-export function createKeyHandlers({ keys, secrets, store, admission, clock: { now } }: AdminOptions): KeyHandlers {
+export function createKeyHandlers({
+  keys,
+  tags,
+  secrets,
+  store,
+  admission,
+  clock: { now },
+}: AdminOptions): KeyHandlers {
   const source = { store, reservations: admission.reservations };
 
   async function listed(key: Key): Promise<Json> {
@@ -56,12 +64,16 @@ export function createKeyHandlers({ keys, secrets, store, admission, clock: { no
 
   async function list(query: URLSearchParams): Promise<Json> {
     const page = pageOfKeys(await keys.list(), query, now());
-    return { data: await Promise.all(page.keys.map(listed)), total: page.total, next: page.next };
+    const data = await Promise.all(page.keys.map(listed));
+    return { data, total: page.total, next: page.next, default_tags: tags.shared().keyDefaults.tags ?? {} };
   }
 
   async function create({ body, author }: AdminRequest): Promise<Json> {
     assertValid(creation, body);
-    const { key, secret, webhookSecret } = await keys.create(newKeyOf(body as KeyCreation), author);
+    const { key, secret, webhookSecret } = await keys.create(
+      newKeyOf(body as KeyCreation, initialSettings(tags.shared().keyDefaults)),
+      author,
+    );
     return { data: await described(key), key: secret, webhook_secret: webhookSecret ?? null };
   }
 
@@ -137,9 +149,9 @@ export function createKeyHandlers({ keys, secrets, store, admission, clock: { no
 }
 
 /** Key of a valid body of the API, with `defaults` for settings that the body does not have. Throws `invalid_request`. */
-export function newKeyOf(body: KeyCreation, defaults: Json = {}): NewKey {
+export function newKeyOf(body: KeyCreation, defaults: Json): NewKey {
   const { name, expires_at: expires } = body;
-  const settings = merged(merged({}, defaults), settingsPatch(body));
+  const settings = merged(defaults, settingsPatch(body));
   return { name, settings, ...(expires && { expires: momentOf(expires) }) };
 }
 

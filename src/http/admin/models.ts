@@ -132,7 +132,7 @@ export function createModelHandlers(
       subgroup: undefined,
       top: undefined,
       topBy: 'cost',
-      compare: false,
+      compare: undefined,
     };
     const reports = await Promise.all(
       [...new Set(endpoints)].map((model) => reportUse(store, { ...query, filter: { model } }, context)),

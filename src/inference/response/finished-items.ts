@@ -2,6 +2,8 @@
 
 import type { Json } from '../../core/json/json.ts';
 import type { FinishedItem, StoredAccess } from '../../core/stored-access.ts';
+import type { InferenceCall } from '../../routing/inference-call.ts';
+import type { Plan } from '../request/planned-request.ts';
 
 export interface FinishedItems {
   readonly list: readonly FinishedItem[];
@@ -11,7 +13,7 @@ export interface FinishedItems {
   add(frame: Json, bytes: number): void;
 }
 
-export function createFinishedItems({ itemIn }: StoredAccess): FinishedItems {
+function createFinishedItems({ itemIn }: StoredAccess): FinishedItems {
   const list: FinishedItem[] = [];
   let held = 0;
   return {
@@ -26,4 +28,10 @@ export function createFinishedItems({ itemIn }: StoredAccess): FinishedItems {
       held += bytes;
     },
   };
+}
+
+/** Of a relayed answer that is stored. */
+export function finishedItemsOf({ keeper, protocol }: InferenceCall, path: Plan['path']): FinishedItems | undefined {
+  const { stored } = protocol.operations.complete;
+  return keeper && stored && path !== 'translated' ? createFinishedItems(stored) : undefined;
 }

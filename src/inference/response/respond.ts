@@ -24,6 +24,8 @@ const JSON_TYPE = 'application/json';
 export interface Responder extends UpstreamReceiver {
   /** Called for each round, with the exchange that is paused for a slow client and aborted after an error. */
   attach(exchange: UpstreamExchange): void;
+  /** Whether the answer has ended, and the upstream has yet to report its usage. */
+  awaitsUsage(): boolean;
 }
 
 export function respond(context: ResponseContext): Responder {
@@ -34,7 +36,7 @@ class ResponseWriter implements Responder {
   readonly #context: ResponseContext;
   #exchange: UpstreamExchange | undefined;
   /** Kept over all rounds. */
-  #stream: BodyReader | undefined;
+  #stream: StreamWriter | undefined;
   /** Of the round at hand, after its head. */
   #body: BodyReader | undefined;
 
@@ -46,6 +48,10 @@ class ResponseWriter implements Responder {
   attach(exchange: UpstreamExchange): void {
     this.#exchange = exchange;
     this.#body = undefined;
+  }
+
+  awaitsUsage(): boolean {
+    return this.#stream?.awaitsUsage() === true;
   }
 
   head(status: number, headers: UpstreamHeaders): void {

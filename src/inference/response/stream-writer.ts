@@ -94,6 +94,13 @@ export class StreamWriter implements BodyReader {
     this.#finish({ status: 'failed', usage, partial: true, error: last }, [...converter.last(), text]);
   }
 
+  /** Never of a translated stream, whose end a client sees with its usage alone. */
+  awaitsUsage(): boolean {
+    const converter = this.#converter;
+    if (this.#isOver || this.#context.assembler) return false;
+    return converter.facts().finish !== undefined && converter.usage() === undefined;
+  }
+
   #writeHead(): Deadline {
     const context = this.#context;
     const { reply, options, timer, call } = context;

@@ -13,14 +13,14 @@ export interface ExpectedUsage {
   imageInput: number;
   /** The response may contain audio. */
   mayOutputAudio: boolean;
-  /** Number of web searches, which are charged individually. */
+  /** Number of web searches, which are charged individually, where the request does not limit them. */
   searches: number;
 }
 
 /** Estimated bytes per token, for bodies that the hub cannot represent. */
 const BYTES_PER_TOKEN = 4;
-/** Assumed maximum of web searches in one answer. */
-const MAX_SEARCHES = 5;
+/** Web searches that are assumed in one answer, where nothing limits them. */
+const DEFAULT_SEARCHES = 5;
 
 /** Texts of a body with media, whose length says little about its tokens. */
 const MEDIA_MARKS = ['base64', 'inlineData', 'inline_data'];
@@ -42,7 +42,7 @@ export function expectedUsageOf({ protocol, body, bytes }: InferenceCall): Expec
     request = protocol.operations.complete.decodeRequest(body);
   } catch {
     const input = Math.ceil(bytes.length / BYTES_PER_TOKEN);
-    return { input, audioInput: 0, imageInput: 0, mayOutputAudio: true, searches: MAX_SEARCHES };
+    return { input, audioInput: 0, imageInput: 0, mayOutputAudio: true, searches: DEFAULT_SEARCHES };
   }
   const media = request.turns.flatMap(({ parts }) => parts.flatMap(mediaIn));
   return {
@@ -50,7 +50,7 @@ export function expectedUsageOf({ protocol, body, bytes }: InferenceCall): Expec
     audioInput: tokensOf(media, 'audio'),
     imageInput: tokensOf(media, 'image'),
     mayOutputAudio: request.modalities?.includes('audio') ?? false,
-    searches: request.webSearch ? MAX_SEARCHES : 0,
+    searches: request.webSearch ? DEFAULT_SEARCHES : 0,
   };
 }
 

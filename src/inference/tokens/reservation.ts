@@ -29,6 +29,8 @@ export const DEFAULT_OUTPUT_TOKENS = 4096;
 const MIN_OUTPUT_TOKENS = 1024;
 /** Upper bound of output tokens per answer, above all real models. */
 const MAX_OUTPUT_TOKENS = 10_000_000;
+/** Upper bound of web searches per answer. */
+const MAX_SEARCHES = 100;
 
 interface EndpointOutput {
   /** The model with each of the prices that the request may be charged by. */
@@ -37,6 +39,8 @@ interface EndpointOutput {
   /** Output tokens of one answer, without separate reasoning tokens. */
   tokens: number;
   isKnown: boolean;
+  /** The upstream speaks the protocol of the client. */
+  isOwnProtocol: boolean;
 }
 
 export function reservationOf(
@@ -63,12 +67,20 @@ function endpointOutputOf(call: InferenceCall, endpoint: Endpoint): EndpointOutp
   const longest = model.maxOutput > 0 ? Math.min(model.maxOutput, MAX_OUTPUT_TOKENS) : undefined;
   const tokens = Math.min(asked.limit ?? longest ?? DEFAULT_OUTPUT_TOKENS, longest ?? MAX_OUTPUT_TOKENS);
   const priced = possiblePrices(model, askedTier(call, endpoint));
-  return { priced, asked, tokens, isKnown: longest !== undefined };
+  const isOwnProtocol = dialect.protocol === call.protocol.id;
+  return { priced, asked, tokens, isKnown: longest !== undefined, isOwnProtocol };
 }
 
 function costOf(one: EndpointOutput, expected: ExpectedUsage, tokens: number): bigint {
-  const most = { ...expected, output: outputOf(one, tokens) };
+  const most = { ...withSearches(expected, one), output: outputOf(one, tokens) };
   return maxBigInt(0n, ...one.priced.map((model) => maxCostOf(model, most)));
+}
+
+/** A limit reaches upstreams of the client's own protocol; others may search as often as without one. */
+function withSearches(expected: ExpectedUsage, { asked, isOwnProtocol }: EndpointOutput): ExpectedUsage {
+  if (expected.searches === 0 || asked.searches === undefined) return expected;
+  const limit = Math.min(asked.searches, MAX_SEARCHES);
+  return { ...expected, searches: isOwnProtocol ? limit : Math.max(limit, expected.searches) };
 }
 
 function defaultTokens({ asked, tokens }: EndpointOutput): number {
@@ -87,7 +99,7 @@ function outputOf({ asked }: EndpointOutput, tokens: number): number {
 function limitOf(output: EndpointOutput, expected: ExpectedUsage, money: bigint): OutputLimit {
   const { asked, tokens, isKnown, priced } = output;
   const { answers } = asked;
-  const none = { ...expected, output: 0 };
+  const none = { ...withSearches(expected, output), output: 0 };
   const affordable = Math.min(...priced.map((model) => affordableOutput(model, none, money)));
   if (affordable >= outputOf(output, tokens))
     return { tokens, answers, isExplicit: !isKnown && affordable < UNLIMITED };

@@ -1,13 +1,26 @@
-/** Requested output and service tier of a messages body; includes thinking. */
+/** Requested output and service tier of a messages body; includes thinking and web searches. */
 
 import type { Json } from '../../core/json/json.ts';
 import { largestFigure, type RequestedOutput } from '../../core/output.ts';
+import { isWebSearch } from './tool-decoder.ts';
 
 const MIN_BUDGET_TOKENS = 1024;
 
-export function outputOf({ max_tokens }: Json): RequestedOutput {
+export function outputOf({ max_tokens, tools }: Json): RequestedOutput {
   const limit = largestFigure([max_tokens]);
-  return { ...(limit !== undefined && { limit }), answers: 1, thinking: 0 };
+  const searches = searchesOf(Array.isArray(tools) ? tools.filter(isWebSearch) : []);
+  return {
+    ...(limit !== undefined && { limit }),
+    ...(searches !== undefined && { searches }),
+    answers: 1,
+    thinking: 0,
+  };
+}
+
+/** Undefined unless each of the tools has a limit. */
+function searchesOf(tools: readonly Json[]): number | undefined {
+  const limits = tools.flatMap(({ max_uses }) => largestFigure([max_uses]) ?? []);
+  return tools.length === 0 || limits.length < tools.length ? undefined : limits.reduce((sum, one) => sum + one, 0);
 }
 
 /** Fast mode, whose price is that of no service tier, else the service tier. */

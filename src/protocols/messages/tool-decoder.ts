@@ -11,7 +11,7 @@ const SEARCH_TUNING = ['allowed_domains', 'blocked_domains', 'max_uses', 'allowe
 /** Throws `unsupported_tool` for tools that only the provider that defines them can run. */
 export function decodeTools(body: Json, request: ChatRequest): void {
   for (const tool of body.tools ?? []) {
-    if (/^web_search_\d+$/.test(tool.type ?? '')) decodeSearch(tool, request);
+    if (isWebSearch(tool)) decodeSearch(tool, request);
     else if (tool.type && tool.type !== 'custom') refuse(tool);
     else if (!isObject(tool.input_schema)) request.dropped.push(`tools.${tool.name}`);
     else request.tools.push(decodeTool(tool));
@@ -20,6 +20,10 @@ export function decodeTools(body: Json, request: ChatRequest): void {
   if (!isObject(choice)) return;
   request.toolChoice = decodeChoice(choice);
   if (choice.disable_parallel_tool_use === true) request.parallelCalls = false;
+}
+
+export function isWebSearch(tool: Json): boolean {
+  return /^web_search_\d+$/.test(tool?.type ?? '');
 }
 
 function decodeTool(tool: Json): Tool {

@@ -1,4 +1,4 @@
-/** Requested output of a Responses body; includes reasoning. */
+/** Requested output of a Responses body; includes reasoning and web searches. */
 
 import type { Json } from '../../core/json/json.ts';
 import { largestFigure, type RequestedOutput } from '../../core/output.ts';
@@ -20,8 +20,10 @@ export const COUNT_MEMBERS = ['n', 'best_of'] as const;
 
 export function outputOf(body: Json): RequestedOutput {
   const limit = largestFigure(LIMIT_MEMBERS.map((name) => body[name]));
+  const searches = largestFigure([body.max_tool_calls]);
   return {
     ...(limit !== undefined && { limit }),
+    ...(searches !== undefined && { searches }),
     answers: Math.max(1, largestFigure(COUNT_MEMBERS.map((name) => body[name])) ?? 1),
     thinking: 0,
   };

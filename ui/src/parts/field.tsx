@@ -5,7 +5,7 @@ import { ApiError } from '../api.ts';
 
 interface NamedProps {
   label: string;
-  hint?: string;
+  hint?: string | undefined;
   value: string;
   /** The error of the last attempt. */
   error?: unknown;

@@ -7,7 +7,7 @@ import { CopyAs, type SameCall } from './copy-as.tsx';
 import { useHiddenColumns } from './hidden-columns.ts';
 import { type Column, columnOf } from './table.tsx';
 
-interface RowsFile {
+export interface RowsFile {
   /** Name of the file without its ending. */
   file: string;
   /** The address of a file that the gateway makes; or all rows that there are, as the API gave them. */

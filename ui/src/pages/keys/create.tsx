@@ -2,7 +2,7 @@
 
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { api, bodyOf } from '../../api.ts';
-import { type KeyView, keyQueries } from '../../keys.ts';
+import { type KeyView, keyQueries, tagsOf } from '../../keys.ts';
 import { Dialog } from '../../parts/dialog.tsx';
 import { KeyFields } from './form.tsx';
 import { NewSecret } from './new-secret.tsx';
@@ -13,11 +13,19 @@ interface Created {
   key: string;
 }
 
-export function CreateKey({ isOpen, onClose }: { isOpen: boolean; onClose(): void }) {
+interface CreateKeyProps {
+  /** By the configuration. */
+  defaultTags: Record<string, string>;
+  isOpen: boolean;
+  onClose(): void;
+}
+
+export function CreateKey({ defaultTags, isOpen, onClose }: CreateKeyProps) {
+  const before: KeyForm = { ...NO_KEY, tags: tagsOf({ tags: defaultTags }).join(', ') };
   const queries = useQueryClient();
   const creation = useMutation({
     mutationFn: (form: KeyForm) =>
-      bodyOf<Created>(api.POST('/admin/v1/keys', { body: bodyOfKey(form) as { name: string } })),
+      bodyOf<Created>(api.POST('/admin/v1/keys', { body: bodyOfKey(form, before) as { name: string } })),
     onSuccess: () => queries.invalidateQueries(keyQueries),
   });
 
@@ -39,12 +47,13 @@ export function CreateKey({ isOpen, onClose }: { isOpen: boolean; onClose(): voi
         <NewSecret secret={created.key} hash={created.data.hash} models={created.data.models} onDone={close} />
       ) : (
         <KeyFields
-          before={NO_KEY}
+          before={before}
+          tagsHint={before.tags && `${before.tags} (default)`}
           error={creation.error}
           isPending={creation.isPending}
           action={creation.isPending ? 'Creating …' : 'Create'}
-          commandOf={commandOfKey}
-          callOf={(form) => callOfKey(bodyOfKey(form))}
+          commandOf={(form) => commandOfKey(form, before)}
+          callOf={(form) => callOfKey(bodyOfKey(form, before))}
           onSend={creation.mutate}
         />
       )}

@@ -10,6 +10,7 @@ import { BUDGETS, beyondCommand, type KeyForm, LIMITS } from './settings.ts';
 
 interface KeyFieldsProps {
   before: KeyForm;
+  tagsHint?: string | undefined;
   /** Of the last attempt. */
   error: unknown;
   isPending: boolean;
@@ -25,6 +26,7 @@ interface KeyFieldsProps {
 /** The gateway checks what is typed, and names the field that is wrong. */
 export function KeyFields({
   before,
+  tagsHint,
   error,
   isPending,
   action,
@@ -33,8 +35,9 @@ export function KeyFields({
   canSend = () => true,
   onSend,
 }: KeyFieldsProps) {
-  const [form, setForm] = useState(before);
-  const change = (next: Partial<KeyForm>) => setForm((earlier) => ({ ...earlier, ...next }));
+  const [changes, setChanges] = useState<Partial<KeyForm>>({});
+  const form = { ...before, ...changes };
+  const change = (next: Partial<KeyForm>) => setChanges((earlier) => ({ ...earlier, ...next }));
 
   function submit(event: FormEvent) {
     event.preventDefault();
@@ -70,6 +73,7 @@ export function KeyFields({
             error={error}
             param="tags"
             placeholder="team=search"
+            hint={tagsHint}
           />
         </div>
         <Field

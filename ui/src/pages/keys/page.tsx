@@ -112,7 +112,11 @@ export function KeysPage() {
           onClose={() => change({ open: undefined })}
         />
       )}
-      <CreateKey isOpen={isAdmin && create === true} onClose={() => setCreating(undefined)} />
+      <CreateKey
+        defaultTags={pages.data?.pages[0]?.default_tags ?? {}}
+        isOpen={isAdmin && create === true}
+        onClose={() => setCreating(undefined)}
+      />
       <CreateKeys isOpen={isAdmin && create === 'several'} onClose={() => setCreating(undefined)} />
     </Page>
   );

@@ -99,9 +99,9 @@ export function bodyOfKey(form: KeyForm, before = NO_KEY): Record<string, unknow
   });
 }
 
-export function commandOfKey(form: KeyForm): string {
+export function commandOfKey(form: KeyForm, before = NO_KEY): string {
   const name = `--name ${quoted(form.name || 'NAME')}`;
-  return ['polygate keys create', name, ...optionsOf({ ...form, name: '' }, NO_KEY)].join(' \\\n  ');
+  return ['polygate keys create', name, ...optionsOf({ ...form, name: '' }, before)].join(' \\\n  ');
 }
 
 export function commandOfChange(form: KeyForm, before: KeyForm): string {

@@ -81,7 +81,7 @@ function Prices({ title, prices }: { title: string; prices: readonly ShownPrice[
             <dt className="text-dim">{label}</dt>
             <dd>
               <Price usd={usd} unit={unit} />
-              {unit && ` a ${unit}`}
+              {unit && ` ${unit === 'image' ? 'an' : 'a'} ${unit}`}
             </dd>
           </div>
         ))}

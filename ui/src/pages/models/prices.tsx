@@ -7,7 +7,7 @@ import type { Source } from '../../parts/unanswered.tsx';
 import type { Model } from './query.ts';
 
 /** What one price pays for, other than a token; empty where that is not known. Prices of tokens are shown for a million. */
-export type Unit = 'request' | 'search' | 'second' | 'video' | '';
+export type Unit = 'request' | 'image' | 'search' | 'second' | 'video' | '';
 
 export interface NamedPrice {
   name: string;
@@ -25,7 +25,7 @@ export const PRICES: NamedPrice[] = [
   { name: 'completion', label: 'Output' },
   { name: 'internal_reasoning', label: 'Reasoning' },
   { name: 'image_token', label: 'Image input' },
-  { name: 'image', label: 'Image' },
+  { name: 'image', label: 'Image', unit: 'image' },
   { name: 'image_output', label: 'Image output' },
   { name: 'audio', label: 'Audio input' },
   { name: 'input_audio_cache', label: 'Cached audio input' },

@@ -1,6 +1,5 @@
 /** Lines of a report as groups of a dimension, largest first and the others last, with the course of each. */
 
-import { type Cell, csvOf } from '../../csv.ts';
 import type { Bucket } from '../../parts/chart/bars.tsx';
 import { OTHER } from '../../parts/chart/colors.ts';
 import { momentsOf, type Span } from '../../spans.ts';
@@ -26,9 +25,6 @@ export const NONE = '';
 
 /** As many as there are colours; more are shown as one. */
 const SHOWN = 8;
-const HEAD = ['requests', 'failures', 'partial', 'input_tokens', 'cached_tokens', 'output_tokens', 'cost'] as const;
-/** How well tokens and cost are known: in files, behind the others. */
-const KNOWLEDGE = ['estimated_tokens', 'estimated_cost', 'unpriced_tokens'] as const;
 
 export function figureOf(sums: Sums, metric: Metric): number {
   if (metric === 'cost') return Number(sums.cost ?? 0);
@@ -110,42 +106,6 @@ export function bucketsOf(
   return { buckets, ids: [...courses.keys()] };
 }
 
-/** Sums of the period before by the groups of the report; undefined without comparison. */
-export function sumsBefore({ before }: UsageReport, by: Dimension): Map<string, Sums> | undefined {
-  return before ? new Map(before.data.map((line) => [idOf(line, by), sumOf([line])])) : undefined;
-}
-
 function idOf(line: UsageLine, by: Dimension): string {
   return line.other ? OTHER : String(line[by] ?? NONE);
-}
-
-interface Naming {
-  by: Dimension;
-  second: Dimension | undefined;
-  label(dimension: Dimension, id: string): string;
-  /** Of the period before, by group; groups that are in it only are lines of the file, too. */
-  before: ReadonlyMap<string, Sums> | undefined;
-}
-
-/** The lines of the table: their costs add up to the total, and with one level also to that of the period before. */
-export function csvOfGroups(groups: readonly Group[], { by, second, label, before }: Naming): string {
-  const named = (dimension: Dimension, id: string) => [id === OTHER ? '' : id, label(dimension, id)];
-  const figures = (sums: Sums): Cell[] => [...HEAD, ...KNOWLEDGE].map((name) => sums[name]);
-  if (!second) {
-    const none = sumOf([]);
-    const gone = [...(before?.keys() ?? [])].filter((id) => !groups.some((group) => group.id === id));
-    const earlier = (id: string): Cell[] => (before ? HEAD.map((name) => (before.get(id) ?? none)[name]) : []);
-    return csvOf(
-      [by, 'name', ...HEAD, ...KNOWLEDGE, ...(before ? HEAD.map((name) => `before_${name}`) : [])],
-      [...groups, ...gone.map((id) => ({ ...none, id }))].map((group) => [
-        ...named(by, group.id),
-        ...figures(group),
-        ...earlier(group.id),
-      ]),
-    );
-  }
-  const rows = groups.flatMap((group) =>
-    group.subgroups.map((own) => [...named(by, group.id), ...named(second, own.id), ...figures(own)]),
-  );
-  return csvOf([by, 'name', second, 'name', ...HEAD, ...KNOWLEDGE], rows);
 }

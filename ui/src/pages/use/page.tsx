@@ -2,9 +2,7 @@
 
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi, Navigate } from '@tanstack/react-router';
-import { Download } from 'lucide-react';
 import { lazy, Suspense, useMemo, useState } from 'react';
-import { saveFile } from '../../csv.ts';
 import { useKeyName, useTagNames } from '../../keys.ts';
 import { type BarsProps, StackedBars } from '../../parts/chart/bars.tsx';
 import { OTHER } from '../../parts/chart/colors.ts';
@@ -14,12 +12,13 @@ import { Card, Page } from '../../parts/page.tsx';
 import { RangePicker } from '../../parts/range-picker.tsx';
 import { SavedViews } from '../../parts/saved-views.tsx';
 import { Empty, Loaded, LoadingBlock } from '../../parts/states.tsx';
-import { ColumnChoice } from '../../parts/table-tools.tsx';
+import { ColumnChoice, type RowsFile, SaveRows } from '../../parts/table-tools.tsx';
 import { Unanswered } from '../../parts/unanswered.tsx';
 import { UnknownCosts } from '../../parts/unknown-costs.tsx';
 import { useSession } from '../../session.ts';
 import { formatMoment, momentsOf, type Span, spanBetween } from '../../spans.ts';
 import {
+  fileOfGroups,
   filterOf,
   keyNamesOf,
   type Sums,
@@ -31,7 +30,7 @@ import {
   wordsOf,
 } from '../../usage.ts';
 import { Controls, METRIC_NAMES } from './controls.tsx';
-import { bucketsOf, courseBefore, csvOfGroups, figureOf, groupsOf, NONE, runningSums, sumsBefore } from './groups.ts';
+import { bucketsOf, courseBefore, figureOf, groupsOf, NONE, runningSums } from './groups.ts';
 import { both, type Dimension, type Metric, type UseFilters } from './search.ts';
 import { columnsOf, GroupTable, USE_TABLE } from './table.tsx';
 import { Totals } from './totals.tsx';
@@ -122,7 +121,10 @@ function Use() {
               isTable={table === true}
               onTable={(isTable) => change({ table: isTable || undefined })}
               same={sameReport(questionOf(span))}
-              fileName={`use-by-${[by, ...(second ? [second] : [])].join('-').replaceAll(':', '-')}-${given.range ?? 'own'}.csv`}
+              file={{
+                file: `use-by-${[by, ...(second ? [second] : [])].join('-').replaceAll(':', '-')}-${given.range ?? 'own'}`,
+                rows: fileOfGroups(questionOf(span)),
+              }}
               onDrill={drill}
               onZoom={(own) => change({ range: undefined, per: undefined, ...own })}
             />
@@ -144,15 +146,14 @@ interface ReportProps extends Pick<BarsProps, 'isTable' | 'onTable'> {
   filters: UseFilters;
   isCumulative: boolean;
   same: SameCall;
-  fileName: string;
+  file: RowsFile;
   label(dimension: Dimension, id: string): string;
   onDrill(filters: UseFilters): void;
   onZoom(own: { from: string; to: string }): void;
 }
 
 function Report(props: ReportProps) {
-  const { report, videos, by, second, metric, span, filters, isCumulative, same, fileName, label, onDrill, onZoom } =
-    props;
+  const { report, videos, by, second, metric, span, filters, isCumulative, same, file, label, onDrill, onZoom } = props;
   const { isTable, onTable } = props;
   const { total, before } = report;
   const moments = momentsOf(span);
@@ -201,17 +202,7 @@ function Report(props: ReportProps) {
           <div className="flex flex-wrap gap-2">
             <CopyAs {...same} />
             <ColumnChoice table={USE_TABLE} columns={columnsOf(by, second, before !== null)} />
-            <button
-              data-export
-              type="button"
-              className="button"
-              onClick={() =>
-                saveFile(fileName, csvOfGroups(groups, { by, second, label, before: sumsBefore(report, by) }))
-              }
-            >
-              <Download size={14} aria-hidden />
-              CSV
-            </button>
+            <SaveRows {...file} />
           </div>
         }
       >
