@@ -1,13 +1,13 @@
 /** Last use of keys by each of their secrets, precise to the minute: collected in memory and written in batches. */
 
-import type { KeyUse } from '../store/operations/keys.ts';
+import type { SecretUse } from '../store/operations/keys.ts';
 import type { Store } from '../store/store.ts';
 
 /** Precision of the last use. */
 const RESOLUTION_MS = 60_000;
 
 export interface LastUsedTracker {
-  record(use: Pick<KeyUse, 'id' | 'digest'>, now: number): void;
+  record(use: Pick<SecretUse, 'id' | 'digest'>, now: number): void;
   /** Writes new values; after a failure they stay pending. */
   flush(): Promise<void>;
 }
@@ -15,7 +15,7 @@ export interface LastUsedTracker {
 export function createLastUsedTracker(store: Store): LastUsedTracker {
   /** Both by the digest of the secret. */
   const noted = new Map<string, number>();
-  let unwritten = new Map<string, KeyUse>();
+  let unwritten = new Map<string, SecretUse>();
   return {
     record({ id, digest }, now) {
       if (now - (noted.get(digest) ?? Number.NEGATIVE_INFINITY) < RESOLUTION_MS) return;

@@ -59,7 +59,7 @@ const SETUP = [
 ];
 const SETTINGS = [
   failing(/\/v1\/(?:self\/)?views$/, undefined, partOf('Saved views')),
-  failing(/\/ui\/sessions/, textOf('Licences of the libraries'), partOf('Sessions')),
+  failing(/\/v1\/(?:self\/)?sessions/, textOf('Licences of the libraries'), partOf('Sessions')),
 ];
 const VIDEO_PRICES = missing(/\/v1\/videos\/models$/, 'Prices of videos');
 const PRICE_CHANGES = missing(/\/models\/price-changes/, 'Changes of prices');

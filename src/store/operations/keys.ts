@@ -203,7 +203,7 @@ export const importKeys = writing<AuditedChange & { keys: { key: KeyRow; secret:
 );
 
 /** Use of a key by one of its secrets. */
-export interface KeyUse {
+export interface SecretUse {
   id: string;
   digest: string;
   /** Unix milliseconds. */
@@ -211,7 +211,7 @@ export interface KeyUse {
 }
 
 /** Updates the last use of keys and secrets, without invalidating caches. */
-export const recordKeyUse = writing<{ uses: KeyUse[] }, void>('state', async (transaction, { uses }) => {
+export const recordKeyUse = writing<{ uses: SecretUse[] }, void>('state', async (transaction, { uses }) => {
   const isLater = '(last_used_at IS NULL OR last_used_at < :at)';
   // Always in the same order, so that concurrent gateways cannot deadlock.
   for (const { id, digest, at } of uses.toSorted((a, b) => (a.id + a.digest < b.id + b.digest ? -1 : 1))) {

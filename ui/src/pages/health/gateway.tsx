@@ -48,7 +48,7 @@ export function GatewayDetails({ gateway, replicas, list }: GatewayDetailsProps)
           ],
           ['Listed until', <Time key="until" at={until} />],
           ...(primary ? [['Worker of', <GatewayLink key="of" id={primary.id} />] as const] : []),
-          ...(source ? [['What it knows is of', <Age key="known" at={Date.parse(source.known_at)} />] as const] : []),
+          ...(source ? [['Endpoints as of', <Age key="known" at={Date.parse(source.known_at)} />] as const] : []),
         ]}
       />
       <div>
