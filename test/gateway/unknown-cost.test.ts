@@ -189,6 +189,7 @@ test('keys, tags and their budgets have the tokens whose price was unknown', asy
   for (const budgets of [tag.budgets, shared.budgets]) assert.equal(budgets.day.unpriced_tokens, 30);
   for (const list of ['keys?name=tagged', 'tags?search=team']) {
     const [head = '', line = ''] = (await readText(`/admin/v1/${list}&format=csv`)).text.split('\r\n');
-    assert.ok(head.endsWith('unpriced_tokens.month,unpriced_tokens.total') && line.endsWith(',30,30'), head);
+    const column = head.split(',').indexOf('unpriced_tokens.month');
+    assert.equal(line.split(',')[column], '30', head);
   }
 });

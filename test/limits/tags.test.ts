@@ -153,7 +153,14 @@ forEachStore((name, open) => {
       subject: `tag:${TEAM}`,
       periods: [{ period: 'total', startsAt: 0 }],
     });
-    assert.deepEqual(use, { period: 'total', spent: moneyOf('9.5'), estimated: 0n, videos: 0n, held: 0n });
+    assert.deepEqual(use, {
+      period: 'total',
+      spent: moneyOf('9.5'),
+      estimated: 0n,
+      videos: 0n,
+      unpriced: 0n,
+      held: 0n,
+    });
   });
 
   test(`what a killed gateway left open counts for the tag (${name})`, async (context) => {
