@@ -1,11 +1,16 @@
-/** Service tiers by their names in OpenAI's protocols. */
+/** Names of service tiers in bodies, and in OpenAI's protocols. */
 
 import type { Json } from '../core/json/json.ts';
 
+/** Name of a tier that a body asks for. A value of a wrong type, which some server may read, is a tier that nobody knows. */
+export function tierName(tier: Json): string | undefined {
+  if (tier === undefined || tier === null) return undefined;
+  return typeof tier === 'string' ? tier : typeof tier;
+}
+
 /** That a body asks for: `fast` is another name of `priority` here. The body may have wrong types. */
 export function tierOf({ service_tier: tier }: Json): string | undefined {
-  if (tier === undefined || tier === null) return undefined;
-  return tier === 'fast' ? 'priority' : String(tier);
+  return tier === 'fast' ? 'priority' : tierName(tier);
 }
 
 /** The other protocols' `standard` is `default` here, and their fast mode `priority`. */

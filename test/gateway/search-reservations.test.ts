@@ -102,6 +102,14 @@ for (const [what, path, body, held] of CASES) {
   });
 }
 
+test('a tool of a wrong type in the options for a provider is none that searches', async () => {
+  const provider = { options: { messages: { tools: [{ type: { toString: 1 } }, null] } } };
+  permits.give();
+  const headers = { ...HEADERS.chat, authorization: `Bearer ${KEY}` };
+  const answer = await post(`${gateway.url}/v1/chat/completions`, { ...HI, model: 'messages/m', provider }, headers);
+  assert.equal(answer.status, 200, await answer.text());
+});
+
 test('more than the budget leaves is refused', async () => {
   const answers = Array.from({ length: 3 }, () =>
     post(`${gateway.url}/anthropic/v1/messages`, searching({ max_uses: 90 }), {

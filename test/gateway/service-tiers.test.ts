@@ -100,7 +100,9 @@ providers:
 models: { house/m: { endpoints: [{ provider: local, model: m }, { provider: chat, model: m, priority: 1 }] } }`,
     {
       keys: [
-        ...['spends', 'holds', 'messages', 'options', 'names', 'spelled'].map((name) => keyWith(name, '0.1')),
+        ...['spends', 'holds', 'messages', 'options', 'untyped', 'names', 'spelled'].map((name) =>
+          keyWith(name, '0.1'),
+        ),
         keyWith('open', '3'),
       ],
     },
@@ -308,6 +310,27 @@ describe('attack: a budget', () => {
     assert.equal((await ask(asked)).status, REFUSED);
     const { cost } = await charged({ client: 'chat', model: 'chat/m', more: { provider } });
     assert.equal(cost, 0.04);
+  });
+
+  test('by a tier of a wrong type, which nothing refuses in the options for a provider', async () => {
+    for (const tier of [{ toString: 1 }, ['priority'], 3]) {
+      for (const [client, name] of [
+        ['chat', 'service_tier'],
+        ['generate', 'serviceTier'],
+        ['messages', 'service_tier'],
+      ] as const) {
+        const provider = { options: { [client]: { [name]: tier } } };
+        const more = { max_tokens: 60, provider };
+        const refused = await ask({ client: 'chat', model: `${client}/m`, key: keyOf('untyped'), more });
+        assert.ok([402, 429].includes(refused.status), `${client} ${JSON.stringify(tier)}: ${refused.status}`);
+      }
+    }
+  });
+
+  test('by a name that only the gateway would take for a cheaper tier', async () => {
+    const more = { serviceTier: 'flexservice_tier_' };
+    const { cost } = await charged({ client: 'generate', model: 'chat/m', more });
+    assert.ok(cost >= STANDARD, String(cost));
   });
 
   test('by other names of a tier', async () => {

@@ -2,6 +2,7 @@
 
 import { isObject, type Json } from '../../core/json/json.ts';
 import { largestFigure, type RequestedOutput } from '../../core/output.ts';
+import { tierName } from '../service-tier.ts';
 
 export function outputOf(body: Json): RequestedOutput {
   const config = configOf(body) ?? {};
@@ -12,8 +13,9 @@ export function outputOf(body: Json): RequestedOutput {
 
 /** Also by the name of the constant, `SERVICE_TIER_PRIORITY`. */
 export function tierOf(body: Json): string | undefined {
-  const tier = body.serviceTier ?? body.service_tier ?? undefined;
-  return tier === undefined ? undefined : String(tier).toLowerCase().replace('service_tier_', '');
+  return tierName(body.serviceTier ?? body.service_tier)
+    ?.toLowerCase()
+    .replace(/^service_tier_/, '');
 }
 
 export function limitOutput(body: Json, tokens: number): void {

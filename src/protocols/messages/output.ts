@@ -2,6 +2,7 @@
 
 import type { Json } from '../../core/json/json.ts';
 import { largestFigure, type RequestedOutput } from '../../core/output.ts';
+import { tierName } from '../service-tier.ts';
 import { isWebSearch } from './tool-decoder.ts';
 
 const MIN_BUDGET_TOKENS = 1024;
@@ -25,8 +26,7 @@ function searchesOf(tools: readonly Json[]): number | undefined {
 
 /** Fast mode, whose price is that of no service tier, else the service tier. */
 export function tierOf({ speed, service_tier: tier }: Json): string | undefined {
-  if (speed === 'fast') return 'fast';
-  return tier === undefined || tier === null ? undefined : String(tier);
+  return speed === 'fast' ? 'fast' : tierName(tier);
 }
 
 export function limitOutput(body: Json, tokens: number): void {

@@ -23,7 +23,7 @@ export function decodeTools(body: Json, request: ChatRequest): void {
 }
 
 export function isWebSearch(tool: Json): boolean {
-  return /^web_search_\d+$/.test(tool?.type ?? '');
+  return typeof tool?.type === 'string' && /^web_search_\d+$/.test(tool.type);
 }
 
 function decodeTool(tool: Json): Tool {
