@@ -67,6 +67,8 @@ export interface UsageMeterOptions {
   };
   /** The operation is free, e.g. counting tokens. */
   free: boolean;
+  /** Providers process the operation in service tiers. */
+  isTiered: boolean;
   estimate: UsageEstimate;
   /** Settles the reservations of limits. */
   settleLimits(used: { tokens: number; cost: bigint }): void;
@@ -157,7 +159,7 @@ class RequestMeter implements UsageMeter {
   /** For the trace: a tier that is not the standard one, and whether its prices are assumed. */
   #tierNote(served: ServingEndpoint, usage: Partial<Usage>): string {
     const tier = tierOf(this.#options, served, usage);
-    if (this.#options.free || !isOtherTier(tier)) return '';
+    if (!isOtherTier(tier)) return '';
     const name = tier.slice(0, MAX_TIER_CHARACTERS).replace(UNUSUAL_IN_TIERS, '?');
     return `,"v":["${name}"${hasTierPrices(served.model, tier) ? '' : ',1'}]`;
   }
@@ -182,10 +184,11 @@ const UNUSUAL_IN_TIERS = /[^\w.-]/g;
 
 /** Service tier of a response: the reported one, else the one that was asked for. Some servers report an empty one. */
 function tierOf(
-  { request }: UsageMeterOptions,
+  { request, isTiered }: UsageMeterOptions,
   { tier: optional }: ServingEndpoint,
   { tier }: Partial<Usage>,
 ): string | undefined {
+  if (!isTiered) return undefined;
   if (tier && tier !== 'auto') return tier;
   return isOtherTier(optional) ? optional : request.tier;
 }

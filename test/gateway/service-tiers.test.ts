@@ -9,6 +9,7 @@ import { createBackgroundClient } from './background-client.ts';
 import {
   answerEvents,
   answerJson,
+  HEADERS,
   KEY,
   post,
   startTestGateway,
@@ -77,16 +78,27 @@ function protocolOf(path: string): WireId {
   return path.includes('enerateContent') ? 'generate' : 'chat';
 }
 
+const EMBEDDED = {
+  chat: {
+    ...{ object: 'list', model: 'm', usage: { prompt_tokens: 100, total_tokens: 100 } },
+    data: [{ object: 'embedding', index: 0, embedding: [0.6, 0.8] }],
+  },
+  generate: { embeddings: [{ values: [0.6, 0.8] }] },
+};
+
 before(async () => {
   upstream = await startUpstream((call, response) => {
+    if (call.path.includes('mbed'))
+      return answerJson(response, EMBEDDED[call.path.includes('batch') ? 'generate' : 'chat']);
     const answer = answerTo(call);
     if (typeof answer === 'string') answerEvents(response, answer);
     else answerJson(response, answer);
   });
   const pricing = 'pricing: { prompt: "0.0001", completion: "0.001" }';
-  const models = `models: [{ id: m, ${pricing} }]`;
+  const vectors = `{ id: vectors, ${pricing}, output_modalities: [embeddings] }`;
+  const models = `models: [{ id: m, ${pricing} }, ${vectors}]`;
   const base = (path: string) => `base_url: "${upstream.url}${path}", api_key: k`;
-  const chat = `models: [{ id: m, ${pricing}, rules: { protocols: [chat] } }]`;
+  const chat = `models: [{ id: m, ${pricing}, rules: { protocols: [chat] } }, ${vectors}]`;
   gateway = await startTestGateway(
     `admin: { token: ${TOKEN}, port: 0 }
 providers:
@@ -231,6 +243,24 @@ test('a background response is charged by its tier', async () => {
   const ended = await client.ended(body.id);
   assert.equal(ended.status, 'completed');
   assert.equal(ended.usage.cost, 0.04);
+});
+
+test('embeddings have no tier: they cost the same, whatever is asked for', async () => {
+  const tiers: Json[] = [{}, { service_tier: 'flex' }, { service_tier: 'warp' }, { service_tier: { toString: 1 } }];
+  for (const provider of ['chat', 'generate']) {
+    const costs: number[] = [];
+    for (const more of [...tiers, { provider: { options: { [provider]: { service_tier: 'flex' } } } }]) {
+      const body = { model: `${provider}/vectors`, input: 'A boat on a river', ...more };
+      const response = await post(`${gateway.url}/v1/embeddings`, body, HEADERS.chat);
+      assert.equal(response.status, 200, await response.text());
+      const id = String(response.headers.get('x-polygate-generation-id'));
+      const { total_cost: cost, service_tier } = await recordOf(gateway.url, id);
+      assert.equal(service_tier, null);
+      costs.push(cost);
+    }
+    assert.ok(Number(costs[0]) > 0);
+    assert.equal(new Set(costs).size, 1, `${provider}: ${costs}`);
+  }
 });
 
 test('a provider’s own bill comes before the tier', async () => {

@@ -20,6 +20,7 @@ async function intentIn(asked: string | undefined, optional?: string): Promise<I
       ...{ model: 'openai/gpt-5', protocolIn: 'chat', stream: false, tier: asked },
     },
     free: false,
+    isTiered: true,
     estimate: { input: () => 100, quickInput: () => 100 },
     settleLimits() {},
   });

@@ -8,6 +8,7 @@ import { assumedOutputReserved } from './reservations.ts';
 
 export const compact: OperationHandler = {
   free: false,
+  isTiered: true,
   expectedUsage: expectedUsageOf,
   reservation: assumedOutputReserved,
   translate() {

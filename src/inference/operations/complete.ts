@@ -16,6 +16,7 @@ import type { OperationHandler } from './handler.ts';
 
 export const complete: OperationHandler = {
   free: false,
+  isTiered: true,
   expectedUsage: expectedUsageOf,
   reservation: reservationOf,
   translate: planTranslation,

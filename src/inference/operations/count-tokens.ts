@@ -8,6 +8,7 @@ import { nothingReserved } from './reservations.ts';
 
 export const countTokens: OperationHandler = {
   free: true,
+  isTiered: false,
   expectedUsage: expectedUsageOf,
   reservation: nothingReserved,
   translate: planTranslation,

@@ -18,6 +18,7 @@ import { inputReserved } from './reservations.ts';
 
 export const embed: OperationHandler = {
   free: false,
+  isTiered: false,
   expectedUsage: ({ protocol, body, bytes }) => ({
     input: inputTokens(protocol, body, bytes),
     audioInput: 0,

@@ -16,6 +16,8 @@ import type { Reservation } from '../tokens/reservation.ts';
 export interface OperationHandler {
   /** No reservation and no charge. */
   readonly free: boolean;
+  /** Providers process it in service tiers, each at its price. */
+  readonly isTiered: boolean;
   /** Expected maximum usage of a call. */
   expectedUsage(call: InferenceCall): ExpectedUsage;
   /** Reservation of a call from the limits and budgets of its key. */

@@ -1,10 +1,11 @@
 /** Reservations of operations whose output no member of a request limits. */
 
-import { maxCostOf } from '../../catalog/max-cost.ts';
+import { maxCostOf, type PricedModel } from '../../catalog/max-cost.ts';
 import { possiblePrices } from '../../catalog/service-tiers.ts';
 import type { CatalogModel } from '../../core/model.ts';
 import { maxBigInt } from '../../core/money.ts';
 import type { RoutingDecision } from '../../routing/decision.ts';
+import type { Endpoint } from '../../routing/endpoint.ts';
 import type { InferenceCall } from '../../routing/inference-call.ts';
 import { askedTier } from '../tokens/asked-tier.ts';
 import type { ExpectedUsage } from '../tokens/expected-usage.ts';
@@ -16,16 +17,21 @@ export function nothingReserved(): Reservation {
   return { tokens: 0, cost: 0n, limitsFor: NO_LIMITS };
 }
 
-/** The input at the highest price of the candidates. */
-export function inputReserved(call: InferenceCall, route: Route, expected: ExpectedUsage): Reservation {
-  return reservedWith(() => 0, call, route, expected);
+/** The input at the highest price of the candidates, for an operation without service tiers. */
+export function inputReserved(_call: InferenceCall, route: Route, expected: ExpectedUsage): Reservation {
+  return reservedWith(
+    () => 0,
+    ({ model }) => [model],
+    route,
+    expected,
+  );
 }
 
 /** The input, and as much output as is assumed of an answer without a limit. */
 export function assumedOutputReserved(call: InferenceCall, route: Route, expected: ExpectedUsage): Reservation {
   return reservedWith(
     ({ maxOutput }) => Math.min(maxOutput || DEFAULT_OUTPUT_TOKENS, DEFAULT_OUTPUT_TOKENS),
-    call,
+    (endpoint) => possiblePrices(endpoint.model, askedTier(call, endpoint)),
     route,
     expected,
   );
@@ -35,13 +41,13 @@ type Route = Pick<RoutingDecision, 'candidates'>;
 
 function reservedWith(
   outputOf: (model: CatalogModel) => number,
-  call: InferenceCall,
+  pricedBy: (endpoint: Endpoint) => readonly PricedModel[],
   { candidates }: Route,
   expected: ExpectedUsage,
 ): Reservation {
   const costs = candidates.flatMap(({ endpoint }) => {
     const most = { ...expected, output: outputOf(endpoint.model) };
-    return possiblePrices(endpoint.model, askedTier(call, endpoint)).map((model) => maxCostOf(model, most));
+    return pricedBy(endpoint).map((model) => maxCostOf(model, most));
   });
   const output = Math.max(0, ...candidates.map(({ endpoint }) => outputOf(endpoint.model)));
   return { tokens: expected.input + output, cost: maxBigInt(0n, ...costs), limitsFor: NO_LIMITS };
