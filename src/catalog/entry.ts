@@ -72,9 +72,9 @@ function rulesOf(vendor: string, entry: CatalogEntry): ModelRules {
   return { ...rules, ...entry.rules };
 }
 
-/** Those of the entry, which has prices, before those of the vendor. */
+/** Those of the entry before those of the vendor, also without prices: a routed model may have its own. */
 function serviceTiersOf(vendor: string, entry: CatalogEntry): Pick<CatalogModel, 'serviceTiers'> {
-  const known = entry.pricing && serviceTiersFor(vendor, entry.upstreamId ?? entry.id);
+  const known = serviceTiersFor(vendor, entry.upstreamId ?? entry.id);
   if (!known && !entry.serviceTiers) return {};
   return { serviceTiers: { ...known, ...entry.serviceTiers } };
 }

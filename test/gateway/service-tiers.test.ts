@@ -109,7 +109,9 @@ providers:
   bills: { type: openrouter, ${base('/bills')}, ${models} }
   local: { type: openai-compatible, ${base('/v1')}, ${models} }
   tiered: { type: openai-compatible, ${base('/v1')}, models: [{ id: m, ${pricing}, service_tiers: { turbo: { prompt: "0.001", completion: "0.01" } } }] }
-models: { house/m: { endpoints: [{ provider: local, model: m }, { provider: chat, model: m, priority: 1 }] } }`,
+models:
+  house/m: { endpoints: [{ provider: local, model: m }, { provider: chat, model: m, priority: 1 }] }
+  house/new: { endpoints: [{ provider: chat, model: unlisted, ${pricing} }] }`,
     {
       keys: [
         ...['spends', 'holds', 'messages', 'options', 'untyped', 'names', 'spelled'].map((name) =>
@@ -272,6 +274,12 @@ test('a provider’s own bill comes before the tier', async () => {
 test('a configured tier has its own prices', async () => {
   const { cost, charge } = await charged({ client: 'chat', model: 'tiered/m', more: { service_tier: 'turbo' } });
   assert.deepEqual([cost, charge.assumed], [0.2, false]);
+});
+
+test('a routed model with its own prices, which no list has, costs what its provider asks in a tier', async () => {
+  const asked: Asking = { client: 'chat', model: 'house/new', more: { service_tier: 'priority' } };
+  const { cost, charge } = await charged(asked);
+  assert.deepEqual([cost, charge.assumed], [0.04, false]);
 });
 
 test('prices that are not known are assumed, which the details say', async () => {
