@@ -171,8 +171,8 @@ class RequestMeter implements UsageMeter {
     const bounded = boundUsage(usage);
     if (served.billsReportedCost && reportedCostOf(bounded) !== undefined) return 'provider';
     if (!abandoned && !isCharged(bounded, finish)) return 'nothing';
-    if (!isPriced(served.model)) return 'provider';
     const prices = this.#pricesOf(served, bounded);
+    if (!isPriced(prices)) return 'provider';
     return encodePriceLines(priceLinesOf(prices, withEstimatedInput(bounded, this.#options.estimate)));
   }
 }

@@ -108,7 +108,7 @@ providers:
   generate: { type: google, ${base('')}, ${models} }
   bills: { type: openrouter, ${base('/bills')}, ${models} }
   local: { type: openai-compatible, ${base('/v1')}, ${models} }
-  tiered: { type: openai-compatible, ${base('/v1')}, models: [{ id: m, ${pricing}, service_tiers: { turbo: { prompt: "0.001", completion: "0.01" } } }] }
+  tiered: { type: openai-compatible, ${base('/v1')}, models: [{ id: m, ${pricing}, service_tiers: { turbo: { prompt: "0.001", completion: "0.01" } } }, { id: alone, service_tiers: { turbo: { prompt: "0.001" } } }] }
 models:
   house/m: { endpoints: [{ provider: local, model: m }, { provider: chat, model: m, priority: 1 }] }
   house/new: { endpoints: [{ provider: chat, model: unlisted, ${pricing} }] }`,
@@ -274,6 +274,14 @@ test('a provider’s own bill comes before the tier', async () => {
 test('a configured tier has its own prices', async () => {
   const { cost, charge } = await charged({ client: 'chat', model: 'tiered/m', more: { service_tier: 'turbo' } });
   assert.deepEqual([cost, charge.assumed], [0.2, false]);
+});
+
+test('a tier that alone has prices is what the cost is made of', async () => {
+  const { cost, charge } = await charged({ client: 'chat', model: 'tiered/alone', more: { service_tier: 'turbo' } });
+  assert.deepEqual(
+    [cost, charge.basis, charge.lines.map(({ kind }: Json) => kind)],
+    [0.1, 'prices', ['input', 'output']],
+  );
 });
 
 test('a routed model with its own prices, which no list has, costs what its provider asks in a tier', async () => {
