@@ -191,7 +191,7 @@ class CallAdmission implements AdmissionRequest, UsageEstimate {
   }
 
   #expect(): ExpectedUsage {
-    this.#expected ??= this.handler.expectedUsage(this.call);
+    this.#expected ??= this.handler.expectedUsage(this.call, this.route);
     return this.#expected;
   }
 }

@@ -49,6 +49,11 @@ const SEARCH = { type: 'web_search_20250305', name: 'web_search' };
 const FETCH = { type: 'web_fetch_20250910', name: 'web_fetch' };
 const searching = (more: Json, model = 'messages/m'): Json => ({ ...HI, model, tools: [{ ...SEARCH, ...more }] });
 
+const optional = (more: Json): Json => ({
+  ...{ ...HI, model: 'messages/m' },
+  provider: { options: { messages: { tools: [{ ...SEARCH, ...more }] } } },
+});
+
 const CASES: [what: string, path: string, body: Json, held: string][] = [
   ['messages with no search', '/anthropic/v1/messages', { ...HI, model: 'messages/m' }, '0'],
   ['messages without a limit', '/anthropic/v1/messages', searching({}), '0.05'],
@@ -80,6 +85,8 @@ const CASES: [what: string, path: string, body: Json, held: string][] = [
     '0.2',
   ],
   ['chat', '/v1/chat/completions', { ...HI, model: 'chat/m', web_search_options: {} }, '0.05'],
+  ['a search in the options for a provider', '/v1/chat/completions', optional({}), '0.05'],
+  ['fifty uses in the options for a provider', '/v1/chat/completions', optional({ max_uses: 50 }), '0.5'],
 ];
 
 for (const [what, path, body, held] of CASES) {

@@ -2,14 +2,14 @@
 
 import { GatewayError } from '../../core/errors.ts';
 import { relayResponse } from '../response/whole.ts';
-import { expectedUsageOf } from '../tokens/expected-usage.ts';
+import { expectedUsageWithOptions } from '../tokens/expected-usage.ts';
 import type { OperationHandler } from './handler.ts';
 import { assumedOutputReserved } from './reservations.ts';
 
 export const compact: OperationHandler = {
   free: false,
   isTiered: true,
-  expectedUsage: expectedUsageOf,
+  expectedUsage: expectedUsageWithOptions,
   reservation: assumedOutputReserved,
   translate() {
     throw new GatewayError('invalid_request', 'The provider has no compaction.', { param: 'model' });

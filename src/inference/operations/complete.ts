@@ -10,14 +10,14 @@ import { costOf } from '../response/cost.ts';
 import { learnState, rememberState } from '../response/state.ts';
 import { streamWhole } from '../response/translate-stream.ts';
 import { encodeResponse, relayResponse } from '../response/whole.ts';
-import { expectedUsageOf } from '../tokens/expected-usage.ts';
+import { expectedUsageWithOptions } from '../tokens/expected-usage.ts';
 import { reservationOf } from '../tokens/reservation.ts';
 import type { OperationHandler } from './handler.ts';
 
 export const complete: OperationHandler = {
   free: false,
   isTiered: true,
-  expectedUsage: expectedUsageOf,
+  expectedUsage: expectedUsageWithOptions,
   reservation: reservationOf,
   translate: planTranslation,
   readWhole({ bytes, json }, context) {

@@ -19,7 +19,7 @@ export interface OperationHandler {
   /** Providers process it in service tiers, each at its price. */
   readonly isTiered: boolean;
   /** Expected maximum usage of a call. */
-  expectedUsage(call: InferenceCall): ExpectedUsage;
+  expectedUsage(call: InferenceCall, route: Pick<RoutingDecision, 'candidates'>): ExpectedUsage;
   /** Reservation of a call from the limits and budgets of its key. */
   reservation(call: InferenceCall, route: Pick<RoutingDecision, 'candidates'>, expected: ExpectedUsage): Reservation;
   /** The request for an upstream of another protocol. Throws `unsupported_*` and `invalid_request` in the client's terms. */

@@ -1,6 +1,10 @@
 /** Expected usage: estimated maximum usage of a call before it is sent. */
 
 import type { ChatRequest, MediaPart, Part } from '../../core/chat.ts';
+import type { Json } from '../../core/json/json.ts';
+import type { Protocol } from '../../core/protocol.ts';
+import { protocolOf } from '../../protocols/index.ts';
+import type { RoutingDecision } from '../../routing/decision.ts';
 import type { InferenceCall } from '../../routing/inference-call.ts';
 import { lacks, MEDIA_MEMBER } from '../sought-names.ts';
 import { estimateTokens, tokensOfMedia } from './estimate.ts';
@@ -36,12 +40,48 @@ export function inputByLength(call: Pick<InferenceCall, 'bytes' | 'scanned'>): n
   return MEDIA_MARKS.some((mark) => searched.includes(mark)) ? undefined : Math.ceil(bytes.length / BYTES_PER_TOKEN);
 }
 
+/** Of a body without options for providers. */
 export function expectedUsageOf({ protocol, body, bytes }: InferenceCall): ExpectedUsage {
+  return usageOf(protocol, body, () => bytes.length);
+}
+
+/** With the most that options for one of the providers add to the body. */
+export function expectedUsageWithOptions(
+  call: InferenceCall,
+  { candidates }: Pick<RoutingDecision, 'candidates'>,
+): ExpectedUsage {
+  const own = expectedUsageOf(call);
+  const dialects = new Map(candidates.map(({ endpoint: { options, dialect } }) => [options, dialect]));
+  const added = [...dialects].flatMap(([options, { protocol }]) =>
+    options ? [usageOfOptions(protocolOf(protocol), options)] : [],
+  );
+  if (added.length === 0) return own;
+  const most = (name: 'input' | 'audioInput' | 'imageInput' | 'searches') =>
+    Math.max(...added.map((usage) => usage[name]));
+  return {
+    input: own.input + most('input'),
+    audioInput: own.audioInput + most('audioInput'),
+    imageInput: own.imageInput + most('imageInput'),
+    mayOutputAudio: own.mayOutputAudio || added.some(({ mayOutputAudio }) => mayOutputAudio),
+    searches: Math.max(own.searches, most('searches')),
+  };
+}
+
+/** What options add to a small body of their protocol. */
+function usageOfOptions(protocol: Protocol, options: Json): ExpectedUsage {
+  const { example } = protocol.operations.complete;
+  const length = () => Buffer.byteLength(JSON.stringify(options));
+  const usage = usageOf(protocol, { ...example, ...options }, length);
+  return { ...usage, input: Math.max(0, usage.input - usageOf(protocol, example, length).input) };
+}
+
+/** `length` is that of the body in bytes. */
+function usageOf({ operations }: Protocol, body: Json, length: () => number): ExpectedUsage {
   let request: ChatRequest;
   try {
-    request = protocol.operations.complete.decodeRequest(body);
+    request = operations.complete.decodeRequest(body);
   } catch {
-    const input = Math.ceil(bytes.length / BYTES_PER_TOKEN);
+    const input = Math.ceil(length() / BYTES_PER_TOKEN);
     return { input, audioInput: 0, imageInput: 0, mayOutputAudio: true, searches: DEFAULT_SEARCHES };
   }
   const media = request.turns.flatMap(({ parts }) => parts.flatMap(mediaIn));
