@@ -36,8 +36,8 @@ const SEGMENT_BYTES = 16 * 1024 * 1024;
 const MIN_SEGMENT_BYTES = 1024 * 1024;
 /** Time for which a batched record waits for others. */
 const BATCH_DELAY_MS = 50;
-/** Time of a write after which the disk counts as stalled. */
-const STALL_MS = 1_000;
+/** Time of a write after which the disk counts as stalled. Shared disks often take a second for one. */
+const STALL_MS = 2_000;
 /** Segments behind the current one after which the begin of an open request is written again. */
 const MAX_SEGMENT_AGE = 4;
 const IN_BACKGROUND = { background: true };

@@ -249,7 +249,7 @@ forEachStore((name, open) => {
     });
     assert.equal(recorder.ready, true);
     await turn();
-    clock.advance(1000);
+    clock.advance(2000);
     assert.equal(recorder.ready, true);
     clock.advance(1);
     await turn();
