@@ -1,12 +1,11 @@
 /** Service tiers: processing of a request at another price than the standard one, such as `priority` and `flex`. */
 
 import type { CatalogModel, PriceFactors, Prices, Pricing, ServiceTier } from '../core/model.ts';
+import { STANDARD_TIERS } from '../core/standard-tier.ts';
 import { lookUp } from '../core/table.ts';
 import { multiplyPrice } from './decimal.ts';
 import type { PricedModel } from './max-cost.ts';
 
-/** Names of the standard tier; `auto` is the one that the provider chooses. */
-const STANDARD = new Set(['standard', 'default', 'auto', 'on_demand', 'standard_only', 'unspecified']);
 /** Tiers that cost no more than the standard one: cheaper ones, and capacity that was bought in advance. */
 const NOT_DEARER = new Set(['flex', 'batch', 'provisioned', 'reserved']);
 /** Prices that are the same in all tiers: they are not of tokens. */
@@ -16,7 +15,7 @@ type TieredModel = Prices & Pick<CatalogModel, 'serviceTiers'>;
 
 /** Whether the prices of a tier are not those of the standard one. */
 export function isOtherTier(tier: string | undefined): tier is string {
-  return Boolean(tier) && !STANDARD.has(tier as string);
+  return Boolean(tier) && !STANDARD_TIERS.has(tier as string);
 }
 
 /** Whether the prices of a tier are known, and not assumed. */

@@ -128,6 +128,8 @@ function missingMessage(
 }
 
 function unknownField(path: string, allowed: string[]): string {
+  if (/\.service_tiers\./.test(path) && allowed.length === 0)
+    return 'is no service tier with prices of its own; the prices of the standard tier are in pricing';
   if (path.startsWith('providers.') && allowed.length === 0) {
     return /\.headers\./.test(path)
       ? 'is not a valid header name'

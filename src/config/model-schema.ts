@@ -3,6 +3,7 @@
 import { type TInteger, type TSchema, Type } from 'typebox';
 import { EFFORTS } from '../core/effort.ts';
 import type { ModelRules } from '../core/model.ts';
+import { STANDARD_TIERS } from '../core/standard-tier.ts';
 import type { VideoAbilities } from '../core/video.ts';
 import { protocols } from '../protocols/index.ts';
 
@@ -84,6 +85,9 @@ const price = Type.String({
   errorMessage: 'must be a decimal number of USD in quotes, e.g. "0.0000025"',
 });
 
+/** Not those of the standard tier, whose prices are `pricing`. */
+const OTHER_TIER = Type.String({ pattern: `^(?!(${[...STANDARD_TIERS].join('|')})$).` });
+
 export const pricing = Type.Record(Type.String(), price, {
   description: 'USD per token as quoted decimals: prompt, completion, input_cache_read, ...',
 });
@@ -135,7 +139,8 @@ export const modelSchema = Type.Object(
     max_completion_tokens: Type.Optional(count('Largest output in tokens.')),
     pricing: Type.Optional(pricing),
     service_tiers: Type.Optional(
-      Type.Record(Type.String({ minLength: 1 }), pricing, {
+      Type.Record(OTHER_TIER, pricing, {
+        additionalProperties: false,
         description: 'Prices by service tier, e.g. priority or flex; all prices of a token that a tier has.',
       }),
     ),

@@ -183,6 +183,12 @@ const REFUSED: { text: string; faults: string[] }[] = [
     text: 'providers:\n  openai:\n    models:\n      - { id: a, pricing: { prompt: 1e-6 } }',
     faults: ['4: providers.openai.models[0].pricing.prompt: must be a string, not 0.000001'],
   },
+  {
+    text: 'providers:\n  openai:\n    models:\n      - { id: a, service_tiers: { default: { prompt: "1" } } }',
+    faults: [
+      '4: providers.openai.models[0].service_tiers.default: is no service tier with prices of its own; the prices of the standard tier are in pricing',
+    ],
+  },
 ];
 
 describe('a provider is refused with its place and what is allowed', () => {

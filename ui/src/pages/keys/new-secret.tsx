@@ -70,11 +70,11 @@ function FirstRequest({ hash }: { hash: string }) {
     // Another secret of the key is another question.
     gcTime: 0,
     queryFn: async ({ signal }) => {
-      const params = { query: { search: hash, limit: 1 } };
-      const { data } = await bodyOf<{ data: { secret_last_used_at: string | null }[] }>(
+      const params = { query: { search: hash } };
+      const { data } = await bodyOf<{ data: { hash: string; secret_last_used_at: string | null }[] }>(
         api.GET('/admin/v1/keys', { params, signal }),
       );
-      return data[0]?.secret_last_used_at ?? null;
+      return data.find((key) => key.hash === hash)?.secret_last_used_at ?? null;
     },
     refetchInterval: ({ state }) => (state.data ? false : ASK_EVERY_MS),
   });
