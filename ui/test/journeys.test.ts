@@ -319,7 +319,7 @@ for (const { engine, replicas } of SETUPS) {
           await model.getByText(/^Changed .*: input \$5\.00 → \$4\.00$/).waitFor();
           await assertSound(operator);
           await operator.page.goto(`${there.url}/ui/settings`);
-          await operator.page.getByText('Requests by key').waitFor();
+          await operator.page.getByRole('button', { name: 'Requests by key', exact: true }).waitFor();
           await operator.page.goto(`${there.url}/ui/use`);
           await operator.page.getByRole('button', { name: 'Views', exact: true }).click();
           await operator.page.getByRole('button', { name: 'Requests by key', exact: true }).click();
