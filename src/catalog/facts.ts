@@ -21,7 +21,7 @@ export function parseModalities(value: Json): Modality[] | undefined {
   return [...new Set(Object.values(MODALITIES))].filter((modality) => found.has(modality));
 }
 
-/** Per token, except `request`, `image` and `web_search`, which are for one. */
+/** Per token, except `request`, `image` and `web_search`, which are per request, image and search. */
 const PRICE_KEYS = [
   'prompt',
   'completion',

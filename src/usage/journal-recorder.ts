@@ -36,7 +36,7 @@ const SEGMENT_BYTES = 16 * 1024 * 1024;
 const MIN_SEGMENT_BYTES = 1024 * 1024;
 /** Time for which a batched record waits for others. */
 const BATCH_DELAY_MS = 50;
-/** Time of a write after which the disk counts as stalled. Shared disks often take a second for one. */
+/** Time of a write after which the disk counts as stalled. On a busy machine a write may take a second. */
 const STALL_MS = 2_000;
 /** Segments behind the current one after which the begin of an open request is written again. */
 const MAX_SEGMENT_AGE = 4;
