@@ -51,10 +51,15 @@ export function expectedUsageWithOptions(
   { candidates }: Pick<RoutingDecision, 'candidates'>,
 ): ExpectedUsage {
   const own = expectedUsageOf(call);
-  const dialects = new Map(candidates.map(({ endpoint: { options, dialect } }) => [options, dialect]));
-  const added = [...dialects].flatMap(([options, { protocol }]) =>
-    options ? [usageOfOptions(protocolOf(protocol), options)] : [],
-  );
+  // Endpoints of one provider share its options, and may have different protocols.
+  const seen = new Map<Json, Set<string>>();
+  const added = candidates.flatMap(({ endpoint: { options, dialect } }) => {
+    if (!options) return [];
+    const known = seen.get(options) ?? new Set();
+    if (known.has(dialect.protocol)) return [];
+    seen.set(options, known.add(dialect.protocol));
+    return [usageOfOptions(protocolOf(dialect.protocol), options)];
+  });
   if (added.length === 0) return own;
   const most = (name: 'input' | 'audioInput' | 'imageInput' | 'searches') =>
     Math.max(...added.map((usage) => usage[name]));
