@@ -27,10 +27,23 @@ export type TokenKind = keyof typeof PRICE_NAMES;
 /** What was counted of a kind, and the price of one in USD. */
 export type PriceLine = [kind: TokenKind, count: number, price: string];
 
+/** How a cost was worked out, as a stored trace keeps it. */
+export interface ChargeNote {
+  /** Encoded lines that it is the sum of, or a word for another basis. */
+  basis: string;
+  /** Service tier, if it is not the standard one, and whether its prices are assumed. */
+  tier: { name: string; isAssumed: boolean } | undefined;
+}
+
 /** Zero for models without prices. Every token is charged once, as its most specific kind. */
 export function costOf(model: Prices, usage: Usage): bigint {
+  return sumOfLines(priceLinesOf(model, usage));
+}
+
+/** Bounded. */
+export function sumOfLines(lines: readonly PriceLine[]): bigint {
   let cost = 0n;
-  for (const line of priceLinesOf(model, usage)) cost += costOfLine(line);
+  for (const line of lines) cost += costOfLine(line);
   return boundCost(cost);
 }
 
@@ -93,7 +106,8 @@ export function decodePriceLines(text: string): PriceLine[] | undefined {
 }
 
 /** Prices of a model, overridden by the tiers that the prompt reaches. */
-export function pricesAt({ pricing, priceTiers = [] }: Prices, input: number): Pricing {
+export function pricesAt({ pricing, priceTiers }: Prices, input: number): Pricing {
+  if (!priceTiers) return pricing;
   const reached = priceTiers.filter(({ minPromptTokens }) => input >= minPromptTokens);
   return Object.assign({}, pricing, ...reached.map((tier) => tier.pricing));
 }

@@ -9,7 +9,7 @@ import type { InferenceCall } from '../routing/inference-call.ts';
 import { cooldownReason } from '../routing/ranking.ts';
 import { type RoutingState, statisticsKey } from '../routing/state.ts';
 import { storedTraceOf, type TraceChoice } from '../routing/stored-trace.ts';
-import type { UsageMeter } from '../usage/meter.ts';
+import type { RequestEnding, UsageMeter } from '../usage/meter.ts';
 import { type AttemptedCall, type AttemptOptions, hasChoice, RunningAttempt } from './attempt.ts';
 import { type DispatchOutcome, endingOf, servedBy } from './outcome.ts';
 import { inServedProtocol, type PlacePlan, planFor, revise } from './place-plan.ts';
@@ -75,13 +75,15 @@ export async function dispatch(
   }
 }
 
+/** Called when the cost is known, of which a stored trace has the lines. */
 function traceOf(
   { call, route, attempts, begins, started, options: { trace } }: DispatchState,
   { status }: DispatchOutcome,
-): string | undefined {
+): RequestEnding['trace'] {
   if (trace === undefined || trace === 'none') return undefined;
   const checked = call.arrivedAt === undefined ? undefined : started - call.arrivedAt;
-  return storedTraceOf({ call, route, attempts, begins, checked, isComplete: status === 'complete' }, trace);
+  const isComplete = status === 'complete';
+  return (charge) => storedTraceOf({ call, route, attempts, begins, checked, isComplete, charge }, trace);
 }
 
 function outcomeOf(

@@ -45,7 +45,7 @@ const STATUSES: Record<DispatchOutcome['status'], UsageStatus> = {
 };
 
 /** Converts the outcome to its form in the usage record. */
-export function endingOf(outcome: DispatchOutcome, trace?: string): RequestEnding {
+export function endingOf(outcome: DispatchOutcome, trace?: RequestEnding['trace']): RequestEnding {
   const { status, endpoint, usage, abandoned, facts, error, attempts, milliseconds, firstByte } = outcome;
   return {
     status: STATUSES[status],

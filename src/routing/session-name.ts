@@ -10,22 +10,26 @@ export type NamedCall = Pick<InferenceCall, 'headers' | 'body'> & {
 
 const MAX_NAME_CHARACTERS = 200;
 const DIGEST_CHARACTERS = 22;
-/** Names of conversations, as clients and coding agents send them; the first one counts. */
-const SESSION_HEADERS = [
-  'x-session-id',
-  'x-litellm-session-id',
-  'x-claude-code-session-id',
-  'session-id',
-  'session_id',
-  'conversation_id',
-  'thread-id',
-];
 
 /** Bounded; of a header, else of the body. */
 export function sessionNameOf({ headers, body, operation }: NamedCall): string | undefined {
-  for (const name of SESSION_HEADERS) if (headers[name]) return boundedName(String(headers[name]));
+  const sent = sessionHeaderOf(headers);
+  if (sent) return boundedName(String(sent));
   const named = textOf(operation.conversationName?.(body));
   return named === undefined ? undefined : boundedName(named);
+}
+
+/** As clients and coding agents send it; the first one counts. Names are constants: looking for each of a list takes longer. */
+function sessionHeaderOf(headers: NamedCall['headers']): string | string[] | undefined {
+  return (
+    headers['x-session-id'] ||
+    headers['x-litellm-session-id'] ||
+    headers['x-claude-code-session-id'] ||
+    headers['session-id'] ||
+    headers.session_id ||
+    headers.conversation_id ||
+    headers['thread-id']
+  );
 }
 
 /** A long one ends with its digest, so that it stays different from others with the same beginning. */

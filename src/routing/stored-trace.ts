@@ -4,6 +4,7 @@
  * addresses, or texts of users.
  */
 
+import type { ChargeNote } from '../catalog/cost.ts';
 import type { Json } from '../core/json/json.ts';
 import { shortened } from '../core/lengths.ts';
 import type { Attempt } from './attempt.ts';
@@ -24,6 +25,7 @@ export interface TracedRequest {
   /** Milliseconds from the head of the request to its start; absent if they are not known. */
   checked?: number | undefined;
   isComplete: boolean;
+  charge: ChargeNote;
 }
 
 export interface StoredAttempt {
@@ -67,8 +69,6 @@ export interface StoredTrace {
 }
 
 const MAX_BYTES = 4096;
-/** What headers and times leave to the lines of the cost, which are put behind. */
-const CHARGE_BYTES = 512;
 const MAX_NAME_CHARACTERS = 200;
 const MAX_DROPPED = 20;
 /** Stored by their places: a new name goes to the end. The last one is that of a request which its client sends again. */
@@ -87,6 +87,8 @@ const MAX_EXTRA_CHARACTERS = 1536;
 const UNUSUAL = /[^\x20\x21\x23-\x5b\x5d-\x7e]/;
 /** Text that JSON writes as it is, without spaces. */
 const PLAIN_NAME = /^[\w./:@+-]{1,200}$/;
+const MAX_TIER_CHARACTERS = 40;
+const UNUSUAL_IN_TIERS = /[^\w.-]/g;
 
 /** Undefined if the choice leaves the request out. */
 export function storedTraceOf(request: TracedRequest, choice: TraceChoice): string | undefined {
@@ -97,17 +99,21 @@ export function storedTraceOf(request: TracedRequest, choice: TraceChoice): stri
   const { candidates, excluded, policy } = route;
   const hadChoice = candidates.length > 1 || excluded.length > 0 || policy !== NO_POLICY;
   const extras = extrasOf(request);
+  const ending = encodeCharge(request.charge);
   const session = sessionNameOf(call);
-  if (isPlain && !hadChoice) {
-    const plain = plainTrace(only, request.begins[0] ?? 0, extras);
-    if (session === undefined) return plain;
-    const hasRoom = session.length + Buffer.byteLength(plain) < MAX_BYTES - CHARGE_BYTES;
-    if (hasRoom && PLAIN_NAME.test(session)) return `{"s":"${session}",${plain.slice(1)}`;
-  }
-  return fullTrace(request, { session, hadChoice, extras });
+  if (isPlain && !hadChoice && isPlainAttempt(only) && (session === undefined || PLAIN_NAME.test(session)))
+    return plainTrace(session, only, request.begins[0] ?? 0, `${extras}${ending}`);
+  return fullTrace(request, { session, hadChoice, extras, ending });
 }
 
-/** Members after the others, in ASCII: lists by the places of attempts, and headers as far as there is room. */
+/** The last members and the end of the object, in ASCII. */
+function encodeCharge({ basis, tier }: ChargeNote): string {
+  if (tier === undefined) return `,"u":"${basis}"}`;
+  const name = tier.name.slice(0, MAX_TIER_CHARACTERS).replace(UNUSUAL_IN_TIERS, '?');
+  return `,"v":["${name}"${tier.isAssumed ? ',1' : ''}],"u":"${basis}"}`;
+}
+
+/** Members between, in ASCII: lists by the places of attempts, and headers as far as there is room. */
 function extrasOf({ call, attempts, checked }: TracedRequest): string {
   let times = checked === undefined ? 'null' : `${Math.round(checked)}`;
   let rests: string | undefined;
@@ -173,28 +179,30 @@ function quoted(value: HeaderValue): string {
   return JSON.stringify(value.slice(0, MAX_VALUE_CHARACTERS).replace(/[^\x20-\x7e]/g, '?'));
 }
 
-/** The usual case, written by hand: one endpoint answered. */
-function plainTrace(attempt: Attempt, begin: number, extras: string): string {
-  const { endpoint, path, firstByte, milliseconds, status, credential, note, error } = attempt;
-  if (note !== undefined || error !== undefined || !PLAIN_NAME.test(endpoint))
-    return attemptOnly(attempt, begin, extras);
-  const first = firstByte === undefined ? 'null' : Math.round(firstByte);
-  const tail = credential === undefined ? '' : `,${credential}`;
-  return `{"a":[["${endpoint}","${path}",${Math.round(begin)},${first},${Math.round(milliseconds)},${status ?? 'null'}${tail}]]${extras}}`;
+function isPlainAttempt({ endpoint, note, error }: Attempt): boolean {
+  return note === undefined && error === undefined && PLAIN_NAME.test(endpoint);
 }
 
-function attemptOnly(attempt: Attempt, begin: number, extras: string): string {
-  const text = JSON.stringify({ a: [encodeAttempt(attempt, begin)] });
-  return `${text.slice(0, -1)}${extras}}`;
+/** The usual case, written by hand: one endpoint answered. All parts are bounded far below the longest trace. */
+function plainTrace(session: string | undefined, attempt: Attempt, begin: number, rest: string): string {
+  const { endpoint, path, firstByte, milliseconds, status, credential } = attempt;
+  const named = session === undefined ? '' : `"s":"${session}",`;
+  const first = firstByte === undefined ? 'null' : Math.round(firstByte);
+  const tail = credential === undefined ? '' : `,${credential}`;
+  return `{${named}"a":[["${endpoint}","${path}",${Math.round(begin)},${first},${Math.round(milliseconds)},${status ?? 'null'}${tail}]]${rest}`;
 }
 
 interface TraceParts {
   session: string | undefined;
   hadChoice: boolean;
   extras: string;
+  ending: string;
 }
 
-function fullTrace({ route, attempts, begins }: TracedRequest, { session, hadChoice, extras }: TraceParts): string {
+function fullTrace(
+  { route, attempts, begins }: TracedRequest,
+  { session, hadChoice, extras, ending }: TraceParts,
+): string {
   const dropped = (attempts.at(-1)?.dropped ?? []).slice(0, MAX_DROPPED).map(bounded);
   const decision = hadChoice ? traceOf(route, []) : undefined;
   const trace = {
@@ -207,15 +215,15 @@ function fullTrace({ route, attempts, begins }: TracedRequest, { session, hadCho
   for (let count = candidates.length; ; count = Math.floor(count / 2)) {
     const text = JSON.stringify(count > 0 ? { ...trace, c: candidates.slice(0, count).map(boundedCandidate) } : trace);
     const bytes = Buffer.byteLength(text);
-    if (bytes + extras.length <= MAX_BYTES - CHARGE_BYTES) return `${text.slice(0, -1)}${extras}}`;
-    if (bytes <= MAX_BYTES) return text;
+    for (const rest of [`${extras}${ending}`, ending, '}'])
+      if (bytes - 1 + rest.length <= MAX_BYTES) return `${text.slice(0, -1)}${rest}`;
     if (count === 0) break;
   }
   const few = attempts
     .slice(0, 8)
     .map((attempt, index) => encodeAttempt({ ...attempt, dropped: [] }, begins[index] ?? 0));
-  const short = JSON.stringify({ a: few.map((fields) => fields.slice(0, 7)) });
-  return Buffer.byteLength(short) <= MAX_BYTES ? short : '{"a":[]}';
+  const short = `${JSON.stringify({ a: few.map((fields) => fields.slice(0, 7)) }).slice(0, -1)}${ending}`;
+  return Buffer.byteLength(short) <= MAX_BYTES ? short : `{"a":[]${ending}`;
 }
 
 /** Endpoint, path, begin, first byte, total, status, credential, error, note, dropped; without absent ones at the end. */

@@ -58,32 +58,45 @@ export async function addToSums(
   added: readonly UsageRow[],
   removed: readonly UsageRow[] = [],
 ): Promise<void> {
-  const { parts, hours, budgets } = totalsOf(transaction.counts, added, removed);
+  const changes = new SumChanges();
+  changes.add(added);
+  changes.remove(removed);
+  await changeSums(transaction, changes);
+}
+
+export async function changeSums(transaction: Transaction, changes: SumChanges): Promise<void> {
+  const { parts, hours, budgets } = changes.rows(transaction.counts);
   for (const row of parts) await addTotal(transaction, 'usage_part', row);
   for (const row of hours) await addTotal(transaction, 'usage_hour', row);
   for (const row of budgets) await addTotal(transaction, 'budget', row);
 }
 
-/** Changes of the sums, always in the same order, so that concurrent gateways cannot deadlock. */
-export function totalsOf(
-  { encode }: Pick<CountsForm, 'encode'>,
-  added: readonly UsageRow[],
-  removed: readonly UsageRow[] = [],
-): { parts: Row[]; hours: Row[]; budgets: Row[] } {
-  const parts = new Map<string, PartSummand>();
-  for (const row of added) addToPart(parts, row, 1);
-  for (const row of removed) addToPart(parts, row, -1);
-  const summands = [...parts.values()];
-  return {
-    parts: partTotals(
-      summands.filter(({ key }) => key.tags !== null),
-      encode,
-    ),
-    hours: totalsByKey(summands.map(hourSummand)),
-    budgets: totalsByKey(summands.flatMap(budgetSummands)).filter((row) =>
-      SPENT_COLUMNS.some((name) => row[name] !== 0n),
-    ),
-  };
+/** Changes of the sums by records, of which it keeps nothing else. */
+export class SumChanges {
+  readonly #parts = new Map<string, PartSummand>();
+
+  add(records: readonly UsageRow[]): void {
+    for (const row of records) addToPart(this.#parts, row, 1);
+  }
+
+  remove(records: readonly UsageRow[]): void {
+    for (const row of records) addToPart(this.#parts, row, -1);
+  }
+
+  /** Always in the same order, so that concurrent gateways cannot deadlock. */
+  rows({ encode }: Pick<CountsForm, 'encode'>): { parts: Row[]; hours: Row[]; budgets: Row[] } {
+    const summands = [...this.#parts.values()];
+    return {
+      parts: partTotals(
+        summands.filter(({ key }) => key.tags !== null),
+        encode,
+      ),
+      hours: totalsByKey(summands.map(hourSummand)),
+      budgets: totalsByKey(summands.flatMap(budgetSummands)).filter((row) =>
+        SPENT_COLUMNS.some((name) => row[name] !== 0n),
+      ),
+    };
+  }
 }
 
 /** Select columns of budgets, as text; read with `spentIn`. */

@@ -1,6 +1,6 @@
 /** Usage meter of one request: an intent before it is sent, a record and the settlement when it ends, before the client receives the end. */
 
-import { costOf, encodePriceLines, priceLinesOf } from '../catalog/cost.ts';
+import { type ChargeNote, encodePriceLines, type PriceLine, priceLinesOf, sumOfLines } from '../catalog/cost.ts';
 import { hasTierPrices, isOtherTier, pricesInTier } from '../catalog/service-tiers.ts';
 import type { Usage } from '../core/chat.ts';
 import type { CatalogModel, Prices } from '../core/model.ts';
@@ -31,12 +31,14 @@ export interface Consumption {
 /** Outcome of a request. */
 export interface RequestEnding
   extends Consumption,
-    Pick<Completion, 'status' | 'errorCode' | 'firstByte' | 'upstreamId' | 'trace'> {
+    Pick<Completion, 'status' | 'errorCode' | 'firstByte' | 'upstreamId'> {
   /** Endpoint of the last attempt; by default that of the first. */
   served?: ServingEndpoint;
   attempts: number;
   /** Milliseconds. */
   total: number;
+  /** Encodes how the request was routed and charged; undefined if that is not kept. */
+  trace?: (charge: ChargeNote) => string | undefined;
 }
 
 export interface UsageMeter {
@@ -74,11 +76,20 @@ export interface UsageMeterOptions {
   settleLimits(used: { tokens: number; cost: bigint }): void;
 }
 
-/** A cost that was worked out. */
-interface Charged extends Consumption {
-  served: ServingEndpoint;
+/** A cost in 1e-12 USD, undefined without a known price, and its basis: lines that it is the sum of, or a word. */
+interface Cost {
   cost: bigint | undefined;
+  basis: readonly PriceLine[] | 'free' | 'nothing' | 'provider' | 'unknown';
 }
+
+/** A cost that was worked out. */
+interface Charged extends Consumption, Cost {
+  served: ServingEndpoint;
+}
+
+const FREE: Cost = { cost: 0n, basis: 'free' };
+const NOTHING: Cost = { cost: 0n, basis: 'nothing' };
+const UNKNOWN: Cost = { cost: undefined, basis: 'unknown' };
 
 export function openUsageMeter(options: UsageMeterOptions): UsageMeter {
   return new RequestMeter(options);
@@ -112,19 +123,23 @@ class RequestMeter implements UsageMeter {
     if (!this.#options.free) this.#options.estimate.input();
   }
 
+  charge(served: ServingEndpoint, consumption: Consumption): bigint | undefined {
+    return this.#charge(served, consumption).cost;
+  }
+
   /** The log, the metrics, the response and the record ask for the same cost. */
-  charge(served: ServingEndpoint, { usage, finish, abandoned }: Consumption): bigint | undefined {
-    if (this.#options.free) return 0n;
+  #charge(served: ServingEndpoint, { usage, finish, abandoned }: Consumption): Cost {
+    if (this.#options.free) return FREE;
     const charged = this.#charged;
     const isKnown =
       charged?.served.model === served.model &&
       charged.usage === usage &&
       charged.finish === finish &&
       charged.abandoned === abandoned;
-    if (charged && isKnown) return charged.cost;
-    const cost = this.#costOf(served, { usage, finish, abandoned });
-    this.#charged = { served, usage, finish, abandoned, cost };
-    return cost;
+    if (charged && isKnown) return charged;
+    const { cost, basis } = this.#costOf(served, { usage, finish, abandoned });
+    this.#charged = { served, usage, finish, abandoned, cost, basis };
+    return this.#charged;
   }
 
   async close(ending: RequestEnding): Promise<void> {
@@ -137,18 +152,18 @@ class RequestMeter implements UsageMeter {
     }
     const usage = ending.usage ?? (abandoned ? { estimated: true } : undefined);
     const counted = usage && !free ? withEstimatedInput(boundUsage(usage), estimate) : undefined;
-    const cost = usage ? this.charge(served, { usage, finish, abandoned }) : 0n;
-    const basis = () => (cost === undefined ? 'unknown' : this.#basisOf(served, { usage, finish, abandoned }));
-    const trace = ending.trace && withCharge(ending.trace, basis(), usage && this.#tierNote(served, usage));
+    const charged = usage || free ? this.#charge(served, { usage, finish, abandoned }) : NOTHING;
+    const trace = ending.trace?.(this.#noteOf(charged, served, usage));
+    const { cost } = charged;
     await recorder.finish(intent, completionOf({ ...ending, trace }, served, { usage: counted, cost }));
     settleLimits({ tokens: counted ? counted.input + counted.output : 0, cost: boundCost(cost ?? 0n) });
   }
 
-  #costOf(served: ServingEndpoint, { usage = {}, finish, abandoned }: Consumption): bigint | undefined {
+  #costOf(served: ServingEndpoint, { usage = {}, finish, abandoned }: Consumption): Cost {
     const bounded = boundUsage(usage);
     const billed = served.billsReportedCost ? reportedCostOf(bounded) : undefined;
-    if (billed !== undefined) return billed;
-    if (!abandoned && !isCharged(bounded, finish)) return 0n;
+    if (billed !== undefined) return { cost: billed, basis: 'provider' };
+    if (!abandoned && !isCharged(bounded, finish)) return NOTHING;
     return priceOf(this.#pricesOf(served, bounded), withEstimatedInput(bounded, this.#options.estimate));
   }
 
@@ -156,31 +171,14 @@ class RequestMeter implements UsageMeter {
     return pricesInTier(served.model, tierOf(this.#options, served, usage));
   }
 
-  /** For the trace: a tier that is not the standard one, and whether its prices are assumed. */
-  #tierNote(served: ServingEndpoint, usage: Partial<Usage>): string {
-    const tier = tierOf(this.#options, served, usage);
-    if (!isOtherTier(tier)) return '';
-    const name = tier.slice(0, MAX_TIER_CHARACTERS).replace(UNUSUAL_IN_TIERS, '?');
-    return `,"v":["${name}"${hasTierPrices(served.model, tier) ? '' : ',1'}]`;
-  }
-
-  /** What `#costOf` went by for a cost that is known. */
-  #basisOf(served: ServingEndpoint, { usage, finish, abandoned }: Consumption): string {
-    if (this.#options.free) return 'free';
-    if (!usage) return 'nothing';
-    const bounded = boundUsage(usage);
-    if (served.billsReportedCost && reportedCostOf(bounded) !== undefined) return 'provider';
-    if (!abandoned && !isCharged(bounded, finish)) return 'nothing';
-    const prices = this.#pricesOf(served, bounded);
-    if (!isPriced(prices)) return 'provider';
-    return encodePriceLines(priceLinesOf(prices, withEstimatedInput(bounded, this.#options.estimate)));
+  #noteOf({ basis }: Cost, served: ServingEndpoint, usage: Partial<Usage> | undefined): ChargeNote {
+    const tier = usage && tierOf(this.#options, served, usage);
+    return {
+      basis: typeof basis === 'string' ? basis : encodePriceLines(basis),
+      tier: isOtherTier(tier) ? { name: tier, isAssumed: !hasTierPrices(served.model, tier) } : undefined,
+    };
   }
 }
-
-const MAX_TRACE_CHARACTERS = 4096;
-
-const MAX_TIER_CHARACTERS = 40;
-const UNUSUAL_IN_TIERS = /[^\w.-]/g;
 
 /** Service tier of a response: the reported one, else the one that was asked for. Some servers report an empty one. */
 function tierOf(
@@ -191,17 +189,6 @@ function tierOf(
   if (!isTiered) return undefined;
   if (tier && tier !== 'auto') return tier;
   return isOtherTier(optional) ? optional : request.tier;
-}
-
-/**
- * The trace, which is an object, with lines of prices, or a word for a cost that is not their sum, and a note of the service
- * tier; `decodeStoredTrace` reads it.
- */
-function withCharge(trace: string, basis: string, tierNote = ''): string {
-  const text = `${tierNote},"u":"${basis}"}`;
-  const isShort = trace.length + text.length <= MAX_TRACE_CHARACTERS / 4;
-  if (!isShort && Buffer.byteLength(trace) + text.length > MAX_TRACE_CHARACTERS) return trace;
-  return trace.slice(0, -1) + text;
 }
 
 class MeteredIntent implements Intent {
@@ -241,12 +228,14 @@ class MeteredIntent implements Intent {
     const { model } = this.#served;
     const input = Math.min(estimate.quickInput(), model.contextLength || Number.POSITIVE_INFINITY);
     const prices = pricesInTier(model, tierOf(this.#options, this.#served, {}));
-    return { input, cost: priceOf(prices, { input, output: 0 }) };
+    return { input, cost: priceOf(prices, { input, output: 0 }).cost };
   }
 }
 
+type Ended = Omit<RequestEnding, 'trace'> & Pick<Completion, 'trace'>;
+
 function completionOf(
-  { status, errorCode, finish, attempts, firstByte, total, upstreamId, trace }: RequestEnding,
+  { status, errorCode, finish, attempts, firstByte, total, upstreamId, trace }: Ended,
   { provider, model, protocol }: ServingEndpoint,
   { usage, cost }: { usage: Usage | undefined; cost: bigint | undefined },
 ): Completion {
@@ -278,13 +267,17 @@ function isCharged({ output = 0 }: Partial<Usage>, finish: string | undefined): 
 }
 
 /** Cost by catalog prices. The reported cost is used only for models without prices. */
-function priceOf(prices: Prices, usage: Usage): bigint | undefined {
+function priceOf(prices: Prices, usage: Usage): Cost {
   try {
-    if (isPriced(prices)) return costOf(prices, usage);
-    return reportedCostOf(usage);
+    if (isPriced(prices)) {
+      const basis = priceLinesOf(prices, usage);
+      return { cost: sumOfLines(basis), basis };
+    }
+    const cost = reportedCostOf(usage);
+    return cost === undefined ? UNKNOWN : { cost, basis: 'provider' };
   } catch {
     // An invalid price counts as unknown.
-    return undefined;
+    return UNKNOWN;
   }
 }
 

@@ -175,7 +175,7 @@ describe('conversations as CSV', () => {
       return encodeEnd(request, completion({ trace: `{"s":"${session}","a":[]}` }));
     });
     const position = { segment: 1, offset: 1, oldest: 1 };
-    await store.call('storeJournalBatch', { journal: 'test', position, records: records.join(',') });
+    await store.call('storeJournalBatch', { journal: 'test', position, records });
     const span = `from=${new Date(NOON).toISOString()}&to=${new Date(NOON + HOUR_MS).toISOString()}`;
     const { body } = await askAdmin(gateway.adminUrl, 'GET', `/requests/sessions?${span}`);
     assert.equal(body.complete, false);

@@ -39,7 +39,7 @@ test('a record takes as many bytes as the size limit supposes', async (context) 
       );
     });
     const position = { segment: 1, offset: first + BATCH, oldest: 1 };
-    await store.call('storeJournalBatch', { journal: 'journal', position, records: records.join(',') });
+    await store.call('storeJournalBatch', { journal: 'journal', position, records });
   }
   await store.close();
   const size = statSync(join(folder, 'usage.db')).size / RECORDS;

@@ -67,7 +67,7 @@ forEachStore((name, open) => {
       ]),
     );
     const position = { segment: 1, offset: 1, oldest: 1 };
-    await store.call('storeJournalBatch', { journal: 'journal', position, records: payloads.join(',') });
+    await store.call('storeJournalBatch', { journal: 'journal', position, records: payloads });
     for (const [id, toolFailures = null] of Object.entries(counts)) {
       for (const [tags, end] of [
         ['', ''],
@@ -91,7 +91,7 @@ forEachStore((name, open) => {
       encodeEnd(intent('priced', { tags: more.tags }), completion({ cost: 5n })),
     ];
     const position = { segment: 1, offset: 1, oldest: 1 };
-    await store.call('storeJournalBatch', { journal: 'journal', position, records: payloads.join(',') });
+    await store.call('storeJournalBatch', { journal: 'journal', position, records: payloads });
     const starts = [{ period: 'total', startsAt: 0 }];
     for (const subject of ['key-1', tagSubject(more.tags)]) {
       const found = await store.call('spentBy', { subject, starts });

@@ -33,7 +33,7 @@ async function record(store: Store, ended: readonly Ended[]): Promise<string[]> 
   );
   batches += 1;
   const position = { segment: 1, offset: batches, oldest: 1 };
-  await store.call('storeJournalBatch', { journal: 'journal', position, records: rows.join(',') });
+  await store.call('storeJournalBatch', { journal: 'journal', position, records: rows });
   return ids;
 }
 

@@ -1,8 +1,9 @@
 /** Records of a journal: stored in batches, each once, together with the position that they end at. */
 
 import { reading, writing } from '../operation.ts';
+import { insertRequests } from '../request-rows.ts';
 import { type EncodedUsage, usageRowOf } from '../usage-row.ts';
-import { addRequests } from '../usage-rows.ts';
+import { changeSums, SumChanges } from '../usage-sums.ts';
 
 /** How far the records of a journal are in the store. */
 export interface JournalPosition {
@@ -17,8 +18,8 @@ export interface JournalBatch {
   journal: string;
   /** Where the batch ends. */
   position: JournalPosition;
-  /** JSON arrays of the records, separated by commas. */
-  records: string;
+  /** JSON arrays of the records, separated by commas; some in each text. */
+  records: readonly string[];
 }
 
 /** Stores the records of a batch unless the position says that they are stored. */
@@ -34,8 +35,14 @@ export const storeJournalBatch = writing<JournalBatch, void>(
       values,
     );
     if (moved === 0) return;
-    const rows: EncodedUsage[] = JSON.parse(`[${records}]`);
-    await addRequests(transaction, rows.map(usageRowOf));
+    const changes = new SumChanges();
+    // One text after another: of objects that live through a collection of garbage, each costs time.
+    for (const text of records) {
+      const rows = (JSON.parse(`[${text}]`) as EncodedUsage[]).map(usageRowOf);
+      await insertRequests(transaction, rows);
+      changes.add(rows);
+    }
+    await changeSums(transaction, changes);
   },
 );
 

@@ -14,9 +14,9 @@ import {
   HOUR_KEY_COLUMNS,
   HOUR_SUM_COLUMNS,
   PART_KEY_COLUMNS,
+  SumChanges,
   saturatingUpsert,
   TIMES_COLUMN,
-  totalsOf,
 } from '../usage-sums.ts';
 import { isDivisionByZero, isUniqueViolation } from './failure.ts';
 import { runQuery } from './pool.ts';
@@ -124,7 +124,9 @@ export async function writeUsageGroup(pool: Pool, group: UsageGroup): Promise<bo
   if (ended.length > 0) values.push(textArray(ended));
   if (finished.length > 0) {
     const rows = finished.map(({ row }) => row);
-    const { parts, hours, budgets } = totalsOf(ARRAY_COUNTS, rows);
+    const changes = new SumChanges();
+    changes.add(rows);
+    const { parts, hours, budgets } = changes.rows(ARRAY_COUNTS);
     values.push(
       ...arraysOf(REQUEST_COLUMNS, rows.map(requestRow)),
       ...arraysOf(NAME_COLUMNS, rows.flatMap(requestNames)),

@@ -39,6 +39,8 @@ export interface StoreWriter {
 const STORE_INTERVAL_MS = 1_000;
 const IN_BACKGROUND = { background: true };
 const MAX_BATCH_SIZE = 5_000;
+/** Records of a batch that the store decodes at once. */
+const TEXT_SIZE = 64;
 const MIN_RETRY_DELAY_MS = 100;
 const MAX_RETRY_DELAY_MS = 5_000;
 
@@ -47,6 +49,13 @@ interface Batch {
   queue: RecordQueue;
   from: number;
   to: number;
+}
+
+function textsOf({ queue, from, to }: Batch): string[] {
+  const texts: string[] = [];
+  for (let start = from; start < to; start += TEXT_SIZE)
+    texts.push(queue.payloads(start, Math.min(to, start + TEXT_SIZE)));
+  return texts;
 }
 
 interface Waiter {
@@ -109,10 +118,9 @@ export function createStoreWriter(options: StoreWriterOptions): StoreWriter {
 
   /** Settles when the records are stored or set aside, or at the end. */
   async function persist(batch: Batch): Promise<void> {
-    const { queue, from, to } = batch;
-    const position = positionAfter(queue, to - 1);
+    const position = positionAfter(batch.queue, batch.to - 1);
     const { oldest } = position;
-    const records = queue.payloads(from, to);
+    const records = textsOf(batch);
     for (let delayMs = MIN_RETRY_DELAY_MS; ; delayMs = Math.min(2 * delayMs, MAX_RETRY_DELAY_MS)) {
       try {
         await store.call('storeJournalBatch', { journal, position, records });
@@ -148,7 +156,7 @@ export function createStoreWriter(options: StoreWriterOptions): StoreWriter {
   /** Moves the position behind a record that was set aside, so that a recovery does not find it again. */
   async function pass(queue: RecordQueue, index: number): Promise<void> {
     const position = positionAfter(queue, index);
-    await store.call('storeJournalBatch', { journal, position, records: '' }).catch(() => undefined);
+    await store.call('storeJournalBatch', { journal, position, records: [] }).catch(() => undefined);
   }
 
   function positionAfter(queue: RecordQueue, index: number): JournalPosition {
