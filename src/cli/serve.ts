@@ -19,7 +19,7 @@ import type { PrimaryProcess } from '../gateway/process.ts';
 import { releaseStartMemory } from '../gateway/start-memory.ts';
 import { isWorkerProcess } from '../gateway/workers/connection.ts';
 import type { PrimaryOptions, Workers } from '../gateway/workers/primary.ts';
-import { boundYoungGeneration } from '../gateway/young-generation.ts';
+import { boundYoungGeneration, collectWithoutHelpers } from '../gateway/young-generation.ts';
 import { createPages } from '../http/ui/pages.ts';
 import { type KeyStore, openKeyStore } from '../keys/store.ts';
 import { initialSettings } from '../records/key-settings.ts';
@@ -54,6 +54,7 @@ export interface ServeOptions extends ConfigOptions {
 
 export async function serve(options: ServeOptions): Promise<void> {
   boundYoungGeneration();
+  collectWithoutHelpers();
   keepHotCode();
   if (isWorkerProcess()) return (await import('./worker.ts')).runWorker(options);
   const asked = options.workers === undefined ? {} : { workers: workerCount(options.workers) };
