@@ -7,7 +7,7 @@ import {
   HOUR_SUM_COLUMNS,
   PART_KEY_COLUMNS,
   TIMES_COLUMN,
-} from '../../src/store/usage-sums.ts';
+} from '../../src/store/usage-columns.ts';
 import { DAY_MS, DAYS, HOUR_MS, ZONE_MINUTES } from './questions.ts';
 import type { SeededStore } from './stores.ts';
 

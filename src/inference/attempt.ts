@@ -12,7 +12,7 @@ import { endpointName } from '../routing/candidate.ts';
 import type { RoutingDecision, RunnableCandidate } from '../routing/decision.ts';
 import type { Endpoint } from '../routing/endpoint.ts';
 import type { InferenceCall } from '../routing/inference-call.ts';
-import { encodeResponseHeaders } from '../routing/stored-trace.ts';
+import { encodeResponseHeaders } from '../routing/traced-headers.ts';
 import type { Deadline, DeadlineTimer } from '../transport/deadlines.ts';
 import type { UpstreamClient, UpstreamExchange, UpstreamReceiver } from '../transport/upstream-client.ts';
 import type { Consumption, ServingEndpoint, UsageMeter } from '../usage/meter.ts';

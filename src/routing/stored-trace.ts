@@ -12,6 +12,7 @@ import type { RoutingDecision } from './decision.ts';
 import { NO_POLICY } from './policy.ts';
 import { type NamedCall, sessionNameOf } from './session-name.ts';
 import { type TracedCandidate, traceOf } from './trace.ts';
+import { decodeHeaders, encodeRequestHeaders, REQUEST_HEADERS, RESPONSE_HEADERS } from './traced-headers.ts';
 
 /** `problems`: requests that did not complete, were tried again, or lost fields. */
 export type TraceChoice = 'all' | 'problems' | 'none';
@@ -71,20 +72,8 @@ export interface StoredTrace {
 const MAX_BYTES = 4096;
 const MAX_NAME_CHARACTERS = 200;
 const MAX_DROPPED = 20;
-/** Stored by their places: a new name goes to the end. The last one is that of a request which its client sends again. */
-const REQUEST_HEADERS =
-  'user-agent anthropic-version anthropic-beta openai-beta x-goog-api-client x-stainless-retry-count'.split(' ');
-const ANSWER_HEADERS = 'x-request-id request-id openai-processing-ms x-envoy-upstream-service-time'.split(' ');
-/** Of refusals alone: what is left of limits would make each record longer. */
-const REFUSAL_HEADERS =
-  'retry-after x-ratelimit-remaining-requests x-ratelimit-remaining-tokens anthropic-ratelimit-requests-remaining anthropic-ratelimit-tokens-remaining';
-/** Stored by their places: a new name goes to the end. */
-const RESPONSE_HEADERS = [...ANSWER_HEADERS, ...REFUSAL_HEADERS.split(' ')];
-const MAX_VALUE_CHARACTERS = 120;
 /** Longest text of times and headers; those of responses are left out where it would be longer. */
 const MAX_EXTRA_CHARACTERS = 1536;
-/** What JSON escapes, or what no header should have. */
-const UNUSUAL = /[^\x20\x21\x23-\x5b\x5d-\x7e]/;
 /** Text that JSON writes as it is, without spaces. */
 const PLAIN_NAME = /^[\w./:@+-]{1,200}$/;
 const MAX_TIER_CHARACTERS = 40;
@@ -132,51 +121,6 @@ function extrasOf({ call, attempts, checked }: TracedRequest): string {
   if (asked !== undefined) text += `,"h":${asked}`;
   const hasRoom = answered !== undefined && text.length + answered.length <= MAX_EXTRA_CHARACTERS;
   return hasRoom ? `${text},"r":[${answered?.slice(0, -1)}]` : text;
-}
-
-type HeaderValue = string | string[] | undefined;
-
-/** Names are constants here and below: to look for one out of a list takes several times as long. */
-function encodeRequestHeaders(headers: TracedRequest['call']['headers']): string | undefined {
-  const retry = headers['x-stainless-retry-count'];
-  return encodeValues([
-    headers['user-agent'],
-    headers['anthropic-version'],
-    headers['anthropic-beta'],
-    headers['openai-beta'],
-    headers['x-goog-api-client'],
-    retry === '0' ? undefined : retry,
-  ]);
-}
-
-/** Headers of a response as an attempt keeps them. */
-export function encodeResponseHeaders(
-  status: number,
-  headers: Readonly<Record<string, string | undefined>>,
-): string | undefined {
-  if (status >= 400) return encodeValues(RESPONSE_HEADERS.map((name) => headers[name]));
-  return encodeValues([
-    headers['x-request-id'],
-    headers['request-id'],
-    headers['openai-processing-ms'],
-    headers['x-envoy-upstream-service-time'],
-  ]);
-}
-
-/** JSON list in ASCII without absent values at its end; undefined without any. */
-function encodeValues(values: readonly HeaderValue[]): string | undefined {
-  let last = values.length - 1;
-  while (last >= 0 && values[last] === undefined) last--;
-  if (last < 0) return undefined;
-  let list = '';
-  for (let place = 0; place <= last; place++) list += `${place === 0 ? '[' : ','}${quoted(values[place])}`;
-  return `${list}]`;
-}
-
-function quoted(value: HeaderValue): string {
-  if (typeof value !== 'string') return 'null';
-  if (value.length <= MAX_VALUE_CHARACTERS && !UNUSUAL.test(value)) return `"${value}"`;
-  return JSON.stringify(value.slice(0, MAX_VALUE_CHARACTERS).replace(/[^\x20-\x7e]/g, '?'));
 }
 
 function isPlainAttempt({ endpoint, note, error }: Attempt): boolean {
@@ -276,11 +220,6 @@ export function decodeStoredTrace(text: string | null | undefined): StoredTrace 
   } catch {
     return undefined;
   }
-}
-
-function decodeHeaders(list: Json, names: readonly string[]): Record<string, string> {
-  const known = names.flatMap((name, place) => (list?.[place] == null ? [] : [[name, String(list[place])]]));
-  return Object.fromEntries(known);
 }
 
 function decodeAttempt(fields: Json[]): Omit<StoredAttempt, 'connect_ms' | 'rest_ms' | 'response_headers'> {

@@ -4,8 +4,8 @@
  */
 
 import type { Row, Transaction } from './operation.ts';
+import { DAY_TABLES, type DayTable } from './usage-columns.ts';
 import { HAS_TAG } from './usage-rows.ts';
-import { DAY_TABLES, type DayTable } from './usage-sums.ts';
 
 export const DAY_HOURS = 24;
 const HOUR_MINUTES = 60;

@@ -8,7 +8,7 @@ import { type Clock, sleep } from '../core/clock.ts';
 import type { Row } from '../store/operation.ts';
 import type { DayStep } from '../store/operations/usage-days.ts';
 import type { Store } from '../store/store.ts';
-import { DAY_TABLES, type DayTable } from '../store/usage-sums.ts';
+import { DAY_TABLES, type DayTable } from '../store/usage-columns.ts';
 
 export interface DailySumsOptions {
   /** The store's clock decides which days are over. */

@@ -3,8 +3,9 @@
 import { GatewayError } from '../core/errors.ts';
 import { decimalOf } from '../core/money.ts';
 import type { Store } from '../store/store.ts';
+import { COUNT_COLUMNS, MONEY_COLUMNS } from '../store/usage-columns.ts';
 import type { HourGrouping } from '../store/usage-rows.ts';
-import { COUNT_COLUMNS, MONEY_COLUMNS, UNPRICED_COLUMN } from '../store/usage-sums.ts';
+import { UNPRICED_COLUMN } from '../store/usage-sums.ts';
 
 export interface ReportQuery {
   /** Unix milliseconds of whole hours; `to` is exclusive. */

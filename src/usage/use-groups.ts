@@ -1,6 +1,7 @@
 /** Groups of reports of use: sums of one group as one row, the highest values, and the others as one. */
 
-import { COUNT_COLUMNS, MONEY_COLUMNS, UNPRICED_COLUMN } from '../store/usage-sums.ts';
+import { COUNT_COLUMNS, MONEY_COLUMNS } from '../store/usage-columns.ts';
+import { UNPRICED_COLUMN } from '../store/usage-sums.ts';
 import { countsOf, type SumRow, type UseCounts } from './report.ts';
 import { isTime, type RankFigure, type UseDimension } from './use-query.ts';
 

@@ -1,4 +1,4 @@
-/** The young generation of V8 stays within its bound. */
+/** The young generation of V8 stays within its bound, and is collected without helpers. */
 
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 
 const MODULE = join(import.meta.dirname, '../../src/gateway/young-generation.ts');
+const PROC = join(import.meta.dirname, '../../bench/host/proc.ts');
 const MB = 2 ** 20;
 
 /** Makes garbage of which a part survives some collections, in a process of its own: flags of V8 are for all of it. */
@@ -34,4 +35,24 @@ test('the young generation grows to its bound and not further', () => {
   const { size, afterwards } = sizesUnderLoad(`const end = boundYoungGeneration(${16 * MB});`);
   assert.ok(size >= 16 * MB && size <= 32 * MB, `${size / MB} MB`);
   assert.ok(afterwards > 64 * MB, 'it grows again once the bound is off');
+});
+
+/** Processor time of V8's helping threads while survivors are collected, in microseconds. */
+function helpersTime(before: string): number {
+  const script = `
+    import { collectWithoutHelpers } from ${JSON.stringify(MODULE)};
+    import { processorTimeByThread } from ${JSON.stringify(PROC)};
+    ${before}
+    const kept = [];
+    for (let index = 0; index < 20_000_000; index++) kept[index % 50_000] = { index, pair: [index] };
+    console.log(processorTimeByThread(process.pid).get('V8Worker') ?? 0);`;
+  const args = ['--input-type=module', '--no-concurrent-marking', '--no-concurrent-recompilation', '-e', script];
+  const { stdout, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' });
+  assert.notEqual(stdout, '', stderr);
+  return Number(stdout);
+}
+
+test('the young generation is collected without helping threads', () => {
+  const [helped, alone] = [helpersTime(''), helpersTime('collectWithoutHelpers();')];
+  assert.ok(alone < helped / 3, `${alone} us of ${helped} us`);
 });

@@ -13,7 +13,7 @@ import { readingTransaction } from '../../src/store/postgres/transaction.ts';
 import { noteUsageGroup, writeUsageGroup } from '../../src/store/postgres/usage-group.ts';
 import type { ParametersOf } from '../../src/store/store.ts';
 import { StoreUnavailable } from '../../src/store/unavailable.ts';
-import { HOUR_SUM_COLUMNS } from '../../src/store/usage-sums.ts';
+import { HOUR_SUM_COLUMNS } from '../../src/store/usage-columns.ts';
 import { createRecorder } from '../../src/usage/recorder.ts';
 import { recoverInterrupted } from '../../src/usage/recovery.ts';
 import { query } from '../chaos/postgres-cluster.ts';

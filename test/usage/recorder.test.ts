@@ -105,6 +105,21 @@ forEachStore((name, open) => {
     assert.deepEqual([died?.tags, died?.tool_failures], [more.tags, null]);
   });
 
+  test(`a batch of a journal in several texts is stored once, whole or not at all (${name})`, async (context) => {
+    const store = await open(context);
+    const texts = [['one', 'two'], ['three']].map((ids) =>
+      ids.map((id) => encodeEnd(intent(id), completion({ cost: 5n, upstreamId: undefined }))).join(','),
+    );
+    const batch = { journal: 'journal', position: { segment: 1, offset: 1, oldest: 1 } };
+    await assert.rejects(store.call('storeJournalBatch', { ...batch, records: [...texts, '[null]'] }));
+    assert.equal(await store.call('usageRecord', { id: 'one', keyId: 'key-1' }), undefined);
+    assert.deepEqual(await sumsOf(store), []);
+    for (let time = 0; time < 2; time++) await store.call('storeJournalBatch', { ...batch, records: texts });
+    const [sum] = await sumsOf(store);
+    assert.deepEqual([Number(sum?.requests), String(sum?.cost)], [3, '15']);
+    for (const id of ['one', 'two', 'three']) assert.ok(await store.call('usageRecord', { id, keyId: 'key-1' }), id);
+  });
+
   test(`a finished request is a record, a sum and a spending (${name})`, async (context) => {
     const store = await open(context);
     const recorder = recorderOn(store);

@@ -3,9 +3,9 @@
 import { type Row, scanning, type Transaction } from '../operation.ts';
 import { findRequest, REQUEST_COLUMNS } from '../request-rows.ts';
 import { DAY_HOURS, existingSpan, sumConditions, sumSource, type UsageFilter, wholeDays } from '../sum-source.ts';
+import { DAY_TABLES } from '../usage-columns.ts';
 import { IS_FAILURE } from '../usage-row.ts';
 import { HAS_TAG } from '../usage-rows.ts';
-import { DAY_TABLES } from '../usage-sums.ts';
 
 /** Conditions on records; absent ones hold for all. Money is in 1e-12 USD. */
 export interface RequestFilter {

@@ -4,16 +4,10 @@
  */
 
 import { type Row, reading, scanning, type Transaction, writing } from '../operation.ts';
+import { saturate } from '../sum-changes.ts';
 import { DAY_HOURS } from '../sum-source.ts';
-import {
-  DAY_TABLES,
-  type DayTable,
-  HOUR_SUM_COLUMNS,
-  saturate,
-  sumColumns,
-  sumOf,
-  TIMES_COLUMN,
-} from '../usage-sums.ts';
+import { DAY_TABLES, type DayTable, HOUR_SUM_COLUMNS, TIMES_COLUMN } from '../usage-columns.ts';
+import { sumColumns, sumOf } from '../usage-sums.ts';
 
 /** A build of the sums of one day. */
 export interface DayBuild {

@@ -2,8 +2,9 @@
 
 import { reading, writing } from '../operation.ts';
 import { insertRequests } from '../request-rows.ts';
+import { SumChanges } from '../sum-changes.ts';
 import { type EncodedUsage, usageRowOf } from '../usage-row.ts';
-import { changeSums, SumChanges } from '../usage-sums.ts';
+import { changeSums } from '../usage-sums.ts';
 
 /** How far the records of a journal are in the store. */
 export interface JournalPosition {

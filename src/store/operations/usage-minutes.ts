@@ -4,9 +4,10 @@ import { GatewayError } from '../../core/errors.ts';
 import { type Row, scanning } from '../operation.ts';
 import { MAX_ID_SKEW_MS } from '../request-rows.ts';
 import type { UsageFilter } from '../sum-source.ts';
+import { COUNT_COLUMNS, MONEY_COLUMNS } from '../usage-columns.ts';
 import { IS_FAILURE, IS_PARTIAL } from '../usage-row.ts';
 import { HAS_TAG, type RecordGrouping } from '../usage-rows.ts';
-import { COUNT_COLUMNS, MONEY_COLUMNS, sumColumns, sumOf, UNPRICED_COLUMN, unpricedTokens } from '../usage-sums.ts';
+import { sumColumns, sumOf, UNPRICED_COLUMN, unpricedTokens } from '../usage-sums.ts';
 
 export interface UsageMinutesQuery {
   filter: UsageFilter;

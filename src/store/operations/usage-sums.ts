@@ -11,17 +11,9 @@ import {
   type UsageFilter,
   wholeDays,
 } from '../sum-source.ts';
+import { COUNT_COLUMNS, type DayTable, HOUR_SUM_COLUMNS, MONEY_COLUMNS } from '../usage-columns.ts';
 import { GROUPINGS, type Grouping, PART_GROUPINGS } from '../usage-rows.ts';
-import {
-  COUNT_COLUMNS,
-  type DayTable,
-  HOUR_SUM_COLUMNS,
-  MONEY_COLUMNS,
-  sumColumns,
-  sumOf,
-  UNPRICED_COLUMN,
-  unpricedTokens,
-} from '../usage-sums.ts';
+import { sumColumns, sumOf, UNPRICED_COLUMN, unpricedTokens } from '../usage-sums.ts';
 
 export interface UsageSumsQuery {
   /** Absent means every key. */

@@ -8,16 +8,16 @@ import type { Pool } from 'pg';
 import type { Row, Value } from '../operation.ts';
 import { requestNames, requestRow } from '../request-rows.ts';
 import type { ParametersOf } from '../store.ts';
+import { SumChanges } from '../sum-changes.ts';
 import { ARRAY_COUNTS } from '../time-counts.ts';
 import {
   BUDGET_COLUMNS,
   HOUR_KEY_COLUMNS,
   HOUR_SUM_COLUMNS,
   PART_KEY_COLUMNS,
-  SumChanges,
-  saturatingUpsert,
   TIMES_COLUMN,
-} from '../usage-sums.ts';
+} from '../usage-columns.ts';
+import { saturatingUpsert } from '../usage-sums.ts';
 import { isDivisionByZero, isUniqueViolation } from './failure.ts';
 import { runQuery } from './pool.ts';
 

@@ -111,6 +111,25 @@ forEachStore((name, open) => {
     await recorder.close(1000);
   });
 
+  test(`the store decodes a few records of a batch at once (${name})`, async (context) => {
+    const { store, root } = await stage(context);
+    const texts: number[] = [];
+    const call = (async (name: 'storeJournalBatch', parameters: { records: string[] }) => {
+      if (name === 'storeJournalBatch') texts.push(...parameters.records.map((text) => JSON.parse(`[${text}]`).length));
+      return store.call(name, parameters as never);
+    }) as Store['call'];
+    const { recorder } = await openOn({ ...store, call }, root);
+    await Promise.all(Array.from({ length: 200 }, (_, index) => serve(recorder, `many-${index}`)));
+    await recorder.flushed();
+    assert.ok(Math.max(...texts) <= 64, texts.join(' '));
+    assert.equal(
+      texts.reduce((sum, count) => sum + count, 0),
+      200,
+    );
+    assert.equal((await figures(store))[0], 200);
+    await recorder.close(1000);
+  });
+
   test(`names that no text can hold, and numbers that none are (${name})`, async (context) => {
     const { store, root } = await stage(context);
     const { recorder, lines } = await openOn(store, root);
