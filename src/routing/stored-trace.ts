@@ -76,6 +76,8 @@ const MAX_DROPPED = 20;
 const MAX_EXTRA_CHARACTERS = 1536;
 /** Text that JSON writes as it is, without spaces. */
 const PLAIN_NAME = /^[\w./:@+-]{1,200}$/;
+/** Prices are decimals of any length. */
+const MAX_BASIS_CHARACTERS = 1024;
 const MAX_TIER_CHARACTERS = 40;
 const UNUSUAL_IN_TIERS = /[^\w.-]/g;
 
@@ -97,9 +99,10 @@ export function storedTraceOf(request: TracedRequest, choice: TraceChoice): stri
 
 /** The last members and the end of the object, in ASCII. */
 function encodeCharge({ basis, tier }: ChargeNote): string {
-  if (tier === undefined) return `,"u":"${basis}"}`;
+  const charge = basis.length <= MAX_BASIS_CHARACTERS ? `,"u":"${basis}"}` : '}';
+  if (tier === undefined) return charge;
   const name = tier.name.slice(0, MAX_TIER_CHARACTERS).replace(UNUSUAL_IN_TIERS, '?');
-  return `,"v":["${name}"${tier.isAssumed ? ',1' : ''}],"u":"${basis}"}`;
+  return `,"v":["${name}"${tier.isAssumed ? ',1' : ''}]${charge}`;
 }
 
 /** Members between, in ASCII: lists by the places of attempts, and headers as far as there is room. */

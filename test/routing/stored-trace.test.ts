@@ -1,0 +1,62 @@
+/** Size of stored traces, whatever a client, an upstream and a price list say. */
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Attempt } from '../../src/routing/attempt.ts';
+import type { RoutingDecision } from '../../src/routing/decision.ts';
+import { NO_POLICY } from '../../src/routing/policy.ts';
+import { decodeStoredTrace, storedTraceOf, type TracedRequest } from '../../src/routing/stored-trace.ts';
+import { encodeResponseHeaders } from '../../src/routing/traced-headers.ts';
+
+const LONG = '"\\ü'.repeat(2000);
+const HEADERS = ['user-agent', 'anthropic-version', 'anthropic-beta', 'openai-beta', 'x-goog-api-client'];
+
+function attempt(changes: Partial<Attempt> = {}): Attempt {
+  const plain = {
+    endpoint: 'openai/gpt-5',
+    model: 'gpt-5',
+    path: 'passthrough',
+    status: 200,
+    milliseconds: 12.4,
+  } as const;
+  return { ...plain, dropped: [], connected: 0, firstByte: 10.2, ...changes };
+}
+
+function traced(changes: Partial<TracedRequest> = {}): string {
+  const route = { candidates: [], excluded: [], policy: NO_POLICY } as unknown as RoutingDecision;
+  const call = { headers: {}, body: {}, operation: {} };
+  const charge = { basis: 'i12x0.000001', tier: undefined };
+  const request = { call, route, attempts: [attempt()], begins: [1], checked: 2, isComplete: true, charge, ...changes };
+  const text = storedTraceOf(request, 'all') ?? '';
+  assert.ok(Buffer.byteLength(text) <= 4096, `${Buffer.byteLength(text)} bytes`);
+  return text;
+}
+
+test('a plain trace says how a request was charged', () => {
+  const trace = decodeStoredTrace(traced());
+  assert.deepEqual([trace?.charge, trace?.tier, trace?.attempts[0]?.total_ms], ['i12x0.000001', null, 12]);
+  const tier = { name: 'priority', isAssumed: true };
+  assert.deepEqual(decodeStoredTrace(traced({ charge: { basis: 'provider', tier } }))?.tier, tier);
+});
+
+test('a trace is short and whole with the longest texts', () => {
+  const call = {
+    headers: Object.fromEntries([...HEADERS, 'x-session-id'].map((name) => [name, LONG])),
+    body: {},
+    operation: {},
+  };
+  const headers = encodeResponseHeaders(429, { 'retry-after': LONG, 'x-request-id': LONG });
+  const long = attempt({ endpoint: LONG, note: LONG, headers, dropped: Array.from({ length: 50 }, () => LONG) });
+  const charge = { basis: `i12x0.${'1'.repeat(900)}`, tier: { name: LONG, isAssumed: true } };
+  for (const attempts of [[attempt()], [attempt({ headers })], [long], Array.from({ length: 8 }, () => long)])
+    assert.ok(decodeStoredTrace(traced({ call, attempts, charge })), `${attempts.length} attempts`);
+  const plainNames = { ...call, headers: { ...call.headers, 'x-session-id': 's'.repeat(200) } };
+  const plain = attempt({ endpoint: `openai/${'m'.repeat(193)}`, headers });
+  assert.equal(decodeStoredTrace(traced({ call: plainNames, attempts: [plain], charge }))?.charge, charge.basis);
+});
+
+test('a basis that is too long is left out', () => {
+  const charge = { basis: `i12x0.${'1'.repeat(5000)}`, tier: undefined };
+  const trace = decodeStoredTrace(traced({ charge }));
+  assert.deepEqual([trace?.charge, trace?.attempts.length], [null, 1]);
+});
