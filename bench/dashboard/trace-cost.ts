@@ -15,7 +15,7 @@ const WARM_SECONDS = 20;
 /** Until connections are open again, after a change of the configuration. */
 const SETTLE_SECONDS = 0.4;
 const WINDOW_SECONDS = 1;
-/** Two windows of a round differ by a tenth for other reasons, on a quiet machine too. */
+/** The two windows of a round differ by up to 10 % by chance. */
 const ROUNDS = 80;
 const MOST_PERCENT = 3;
 
@@ -33,7 +33,8 @@ export async function measureTraceCost(say: (text: string) => void): Promise<Bud
       await subject.configure({ trace });
       await measureWindow(subject, target, { connections: CONNECTIONS, seconds: SETTLE_SECONDS });
       const window = await measureWindow(subject, target, { connections: CONNECTIONS, seconds: WINDOW_SECONDS });
-      return window?.cpu ?? Number.NaN;
+      if (!window) throw new Error('a window failed');
+      return window.cpu;
     };
     const rounds: Record<'all' | 'none', number>[] = [];
     for (let round = 0; round < ROUNDS; round++) {

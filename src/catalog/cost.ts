@@ -40,7 +40,7 @@ export function costOf(model: Prices, usage: Usage): bigint {
   return sumOfLines(priceLinesOf(model, usage));
 }
 
-/** Bounded. */
+/** Sum of the lines, between 0 and the largest cost of a record. */
 export function sumOfLines(lines: readonly PriceLine[]): bigint {
   let cost = 0n;
   for (const line of lines) cost += costOfLine(line);

@@ -28,8 +28,8 @@ export function boundYoungGeneration(targetBytes = TARGET_BYTES): () => void {
 }
 
 /**
- * Collects the young generation without helping threads, in all threads: little of it survives, and to wake helpers for that
- * takes more processor time than they save: 2 % of that of a request (measured in alternation in one process).
+ * Collects the young generation without helping threads, in all threads. Few objects survive, so waking the helpers takes more
+ * processor time than they save: about 2 % of a request's. Where many survive and many cores idle, a pause is longer.
  */
 export function collectWithoutHelpers(): void {
   setFlagsFromString('--no-parallel-scavenge');

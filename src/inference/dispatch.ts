@@ -66,7 +66,7 @@ export async function dispatch(
     const ended = await tryCandidates(journey);
     const outcome = outcomeOf(journey, ended);
     const kept = ended.keep?.();
-    await meter?.close(endingOf(outcome, traceOf(journey, outcome)));
+    await meter?.close(endingOf(outcome, traceEncoder(journey, outcome)));
     if (kept) await kept;
     ended.finish?.();
     return outcome;
@@ -75,8 +75,8 @@ export async function dispatch(
   }
 }
 
-/** Called when the cost is known, of which a stored trace has the lines. */
-function traceOf(
+/** Returns a function that encodes the trace. The meter calls it when it knows the cost, whose lines the trace has. */
+function traceEncoder(
   { call, route, attempts, begins, started, options: { trace } }: DispatchState,
   { status }: DispatchOutcome,
 ): RequestEnding['trace'] {

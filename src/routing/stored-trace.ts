@@ -26,7 +26,7 @@ export interface TracedRequest {
   /** Milliseconds from the head of the request to its start; absent if they are not known. */
   checked?: number | undefined;
   isComplete: boolean;
-  charge: ChargeNote;
+  charge(): ChargeNote;
 }
 
 export interface StoredAttempt {
@@ -76,7 +76,7 @@ const MAX_DROPPED = 20;
 const MAX_EXTRA_CHARACTERS = 1536;
 /** Text that JSON writes as it is, without spaces. */
 const PLAIN_NAME = /^[\w./:@+-]{1,200}$/;
-/** Prices are decimals of any length. */
+/** A longer basis is left out: prices may have any number of digits. */
 const MAX_BASIS_CHARACTERS = 1024;
 const MAX_TIER_CHARACTERS = 40;
 const UNUSUAL_IN_TIERS = /[^\w.-]/g;
@@ -90,7 +90,7 @@ export function storedTraceOf(request: TracedRequest, choice: TraceChoice): stri
   const { candidates, excluded, policy } = route;
   const hadChoice = candidates.length > 1 || excluded.length > 0 || policy !== NO_POLICY;
   const extras = extrasOf(request);
-  const ending = encodeCharge(request.charge);
+  const ending = encodeCharge(request.charge());
   const session = sessionNameOf(call);
   if (isPlain && !hadChoice && isPlainAttempt(only) && (session === undefined || PLAIN_NAME.test(session)))
     return plainTrace(session, only, request.begins[0] ?? 0, `${extras}${ending}`);
@@ -105,7 +105,7 @@ function encodeCharge({ basis, tier }: ChargeNote): string {
   return `,"v":["${name}"${tier.isAssumed ? ',1' : ''}]${charge}`;
 }
 
-/** Members between, in ASCII: lists by the places of attempts, and headers as far as there is room. */
+/** Members between the attempts and the charge, in ASCII: lists by the places of attempts, and headers as far as there is room. */
 function extrasOf({ call, attempts, checked }: TracedRequest): string {
   let times = checked === undefined ? 'null' : `${Math.round(checked)}`;
   let rests: string | undefined;
@@ -130,7 +130,7 @@ function isPlainAttempt({ endpoint, note, error }: Attempt): boolean {
   return note === undefined && error === undefined && PLAIN_NAME.test(endpoint);
 }
 
-/** The usual case, written by hand: one endpoint answered. All parts are bounded far below the longest trace. */
+/** The usual case, written by hand: one endpoint answered. Its bounded parts are shorter than `MAX_BYTES` together. */
 function plainTrace(session: string | undefined, attempt: Attempt, begin: number, rest: string): string {
   const { endpoint, path, firstByte, milliseconds, status, credential } = attempt;
   const named = session === undefined ? '' : `"s":"${session}",`;
@@ -162,15 +162,17 @@ function fullTrace(
   for (let count = candidates.length; ; count = Math.floor(count / 2)) {
     const text = JSON.stringify(count > 0 ? { ...trace, c: candidates.slice(0, count).map(boundedCandidate) } : trace);
     const bytes = Buffer.byteLength(text);
-    for (const rest of [`${extras}${ending}`, ending, '}'])
+    for (const rest of count > 0 ? [`${extras}${ending}`, ending] : [`${extras}${ending}`, ending, '}'])
       if (bytes - 1 + rest.length <= MAX_BYTES) return `${text.slice(0, -1)}${rest}`;
     if (count === 0) break;
   }
   const few = attempts
     .slice(0, 8)
     .map((attempt, index) => encodeAttempt({ ...attempt, dropped: [] }, begins[index] ?? 0));
-  const short = `${JSON.stringify({ a: few.map((fields) => fields.slice(0, 7)) }).slice(0, -1)}${ending}`;
-  return Buffer.byteLength(short) <= MAX_BYTES ? short : `{"a":[]${ending}`;
+  const short = JSON.stringify({ a: few.map((fields) => fields.slice(0, 7)) });
+  const bytes = Buffer.byteLength(short);
+  if (bytes - 1 + ending.length <= MAX_BYTES) return `${short.slice(0, -1)}${ending}`;
+  return bytes <= MAX_BYTES ? short : `{"a":[]${ending}`;
 }
 
 /** Endpoint, path, begin, first byte, total, status, credential, error, note, dropped; without absent ones at the end. */

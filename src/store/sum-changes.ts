@@ -12,7 +12,7 @@ import { isFailure, type UsageRow } from './usage-row.ts';
 export const MAX_SUM = 2n ** 63n - 1n;
 const HOUR_MS = 3600 * 1000;
 
-/** Changes of the sums by records, of which it keeps nothing else. */
+/** Adds up how records change the sums. It keeps the totals, not the records. */
 export class SumChanges {
   readonly #parts = new Map<string, PartSummand>();
 

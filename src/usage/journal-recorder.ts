@@ -17,7 +17,7 @@ import type { Completion, Intent } from './record.ts';
 import type { Recorder } from './recorder.ts';
 
 export interface JournalRecorderOptions {
-  store: Pick<Store, 'call' | 'now'>;
+  store: Pick<Store, 'call' | 'engine' | 'now'>;
   /** Folder of the journals of all processes. */
   root: string;
   /** `batched` writes no intents, and callers do not wait. */

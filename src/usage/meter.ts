@@ -37,8 +37,8 @@ export interface RequestEnding
   attempts: number;
   /** Milliseconds. */
   total: number;
-  /** Encodes how the request was routed and charged; undefined if that is not kept. */
-  trace?: (charge: ChargeNote) => string | undefined;
+  /** Encodes how the request was routed and charged. Absent if no trace is stored; returns undefined if this request needs none. */
+  trace?: (charge: () => ChargeNote) => string | undefined;
 }
 
 export interface UsageMeter {
@@ -153,7 +153,7 @@ class RequestMeter implements UsageMeter {
     const usage = ending.usage ?? (abandoned ? { estimated: true } : undefined);
     const counted = usage && !free ? withEstimatedInput(boundUsage(usage), estimate) : undefined;
     const charged = usage || free ? this.#charge(served, { usage, finish, abandoned }) : NOTHING;
-    const trace = ending.trace?.(this.#noteOf(charged, served, usage));
+    const trace = ending.trace?.(() => this.#noteOf(charged, served, usage));
     const { cost } = charged;
     await recorder.finish(intent, completionOf({ ...ending, trace }, served, { usage: counted, cost }));
     settleLimits({ tokens: counted ? counted.input + counted.output : 0, cost: boundCost(cost ?? 0n) });

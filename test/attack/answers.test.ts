@@ -202,7 +202,7 @@ attack(
         ...store,
         async call(name, parameters) {
           const result = await store.call(name, parameters);
-          if (name === 'storeJournalBatch') records.push(...JSON.parse(`[${(parameters as Json).records}]`));
+          if (name === 'storeJournalBatch') records.push(...JSON.parse(`[${(parameters as Json).records.join(',')}]`));
           return result;
         },
       }),

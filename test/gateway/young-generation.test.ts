@@ -54,5 +54,6 @@ function helpersTime(before: string): number {
 
 test('the young generation is collected without helping threads', () => {
   const [helped, alone] = [helpersTime(''), helpersTime('collectWithoutHelpers();')];
+  assert.ok(helped > 0, 'helpers are not seen on this system');
   assert.ok(alone < helped / 3, `${alone} us of ${helped} us`);
 });

@@ -22,21 +22,33 @@ function attempt(changes: Partial<Attempt> = {}): Attempt {
   return { ...plain, dropped: [], connected: 0, firstByte: 10.2, ...changes };
 }
 
-function traced(changes: Partial<TracedRequest> = {}): string {
+interface Changes extends Partial<Omit<TracedRequest, 'charge'>> {
+  charge?: ReturnType<TracedRequest['charge']>;
+}
+
+function traced({ charge = { basis: 'i12x0.000001', tier: undefined }, ...changes }: Changes = {}) {
   const route = { candidates: [], excluded: [], policy: NO_POLICY } as unknown as RoutingDecision;
   const call = { headers: {}, body: {}, operation: {} };
-  const charge = { basis: 'i12x0.000001', tier: undefined };
-  const request = { call, route, attempts: [attempt()], begins: [1], checked: 2, isComplete: true, charge, ...changes };
-  const text = storedTraceOf(request, 'all') ?? '';
+  const request = { call, route, attempts: [attempt()], begins: [1], checked: 2, isComplete: true, ...changes };
+  const text = storedTraceOf({ ...request, charge: () => charge }, 'all') ?? '';
   assert.ok(Buffer.byteLength(text) <= 4096, `${Buffer.byteLength(text)} bytes`);
-  return text;
+  const trace = decodeStoredTrace(text);
+  assert.ok(trace, text);
+  return trace;
+}
+
+/** Candidates of a routing decision, which a trace has where there was a choice. */
+function candidates(count: number, model: string): RoutingDecision {
+  const of = (index: number) => ({ provider: `provider-${index}`, model, upstreamModel: model, pricing: {} });
+  const list = Array.from({ length: count }, (_, index) => of(index));
+  return { requested: model, model, candidates: list, excluded: [], policy: NO_POLICY } as unknown as RoutingDecision;
 }
 
 test('a plain trace says how a request was charged', () => {
-  const trace = decodeStoredTrace(traced());
-  assert.deepEqual([trace?.charge, trace?.tier, trace?.attempts[0]?.total_ms], ['i12x0.000001', null, 12]);
+  const trace = traced();
+  assert.deepEqual([trace.charge, trace.tier, trace.attempts[0]?.total_ms], ['i12x0.000001', null, 12]);
   const tier = { name: 'priority', isAssumed: true };
-  assert.deepEqual(decodeStoredTrace(traced({ charge: { basis: 'provider', tier } }))?.tier, tier);
+  assert.deepEqual(traced({ charge: { basis: 'provider', tier } }).tier, tier);
 });
 
 test('a trace is short and whole with the longest texts', () => {
@@ -48,15 +60,25 @@ test('a trace is short and whole with the longest texts', () => {
   const headers = encodeResponseHeaders(429, { 'retry-after': LONG, 'x-request-id': LONG });
   const long = attempt({ endpoint: LONG, note: LONG, headers, dropped: Array.from({ length: 50 }, () => LONG) });
   const charge = { basis: `i12x0.${'1'.repeat(900)}`, tier: { name: LONG, isAssumed: true } };
-  for (const attempts of [[attempt()], [attempt({ headers })], [long], Array.from({ length: 8 }, () => long)])
-    assert.ok(decodeStoredTrace(traced({ call, attempts, charge })), `${attempts.length} attempts`);
+  for (const attempts of [[attempt()], [attempt({ headers })]])
+    assert.deepEqual([traced({ call, attempts, charge }).charge, attempts.length], [charge.basis, 1]);
+  // One keeps its charge; of eight, the attempts are kept before it.
+  const [one, eight] = [[long], Array.from({ length: 8 }, () => long)];
+  assert.deepEqual([traced({ call, attempts: one, charge }).attempts.length], [1]);
+  assert.deepEqual([traced({ call, attempts: eight, charge }).attempts.length], [8]);
   const plainNames = { ...call, headers: { ...call.headers, 'x-session-id': 's'.repeat(200) } };
   const plain = attempt({ endpoint: `openai/${'m'.repeat(193)}`, headers });
-  assert.equal(decodeStoredTrace(traced({ call: plainNames, attempts: [plain], charge }))?.charge, charge.basis);
+  assert.equal(traced({ call: plainNames, attempts: [plain], charge }).charge, charge.basis);
+});
+
+test('of many candidates the last ones are left out before the charge', () => {
+  assert.equal(traced({ route: candidates(20, 'model') }).candidates.length, 20);
+  const trace = traced({ route: candidates(200, 'm'.repeat(150)) });
+  assert.ok(trace.candidates.length > 1 && trace.candidates.length < 200, `${trace.candidates.length}`);
+  assert.equal(trace.charge, 'i12x0.000001');
 });
 
 test('a basis that is too long is left out', () => {
-  const charge = { basis: `i12x0.${'1'.repeat(5000)}`, tier: undefined };
-  const trace = decodeStoredTrace(traced({ charge }));
-  assert.deepEqual([trace?.charge, trace?.attempts.length], [null, 1]);
+  const trace = traced({ charge: { basis: `i12x0.${'1'.repeat(5000)}`, tier: undefined } });
+  assert.deepEqual([trace.charge, trace.attempts.length], [null, 1]);
 });

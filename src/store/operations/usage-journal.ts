@@ -37,7 +37,7 @@ export const storeJournalBatch = writing<JournalBatch, void>(
     );
     if (moved === 0) return;
     const changes = new SumChanges();
-    // One text after another: of objects that live through a collection of garbage, each costs time.
+    // One text after another, so that few decoded objects live when the garbage collector runs: it copies each that does.
     for (const text of records) {
       const rows = (JSON.parse(`[${text}]`) as EncodedUsage[]).map(usageRowOf);
       await insertRequests(transaction, rows);

@@ -45,7 +45,7 @@ export function damageOf(path: string): string | undefined {
   }
 }
 
-export interface OpenedCopy extends Pick<Store, 'call'> {
+export interface OpenedCopy extends Pick<Store, 'call' | 'engine'> {
   close(): void;
 }
 
@@ -63,7 +63,7 @@ export function openCopy(path: string): OpenedCopy {
     return outcome?.result;
   }
 
-  return { call: call as Store['call'], close: () => connection.close() };
+  return { engine: 'sqlite', call: call as Store['call'], close: () => connection.close() };
 }
 
 function open(path: string, options: { readOnly?: boolean }): DatabaseSync {

@@ -41,7 +41,7 @@ function copyJournal(folder: string, target: string): string {
 
 export interface JournalCopyOptions {
   /** The copy of the store. */
-  store: Pick<Store, 'call'>;
+  store: Pick<Store, 'call' | 'engine'>;
   log: Pick<Logger, 'error'>;
 }
 

@@ -11,7 +11,7 @@ import { type EndedRecord, RecordQueue } from './record-queue.ts';
 import { decodeEnd } from './records.ts';
 
 export interface StoreWriterOptions {
-  store: Pick<Store, 'call'>;
+  store: Pick<Store, 'call' | 'engine'>;
   /** Id of the journal. */
   journal: string;
   clock: Pick<Clock, 'now' | 'after'>;
@@ -39,8 +39,8 @@ export interface StoreWriter {
 const STORE_INTERVAL_MS = 1_000;
 const IN_BACKGROUND = { background: true };
 const MAX_BATCH_SIZE = 5_000;
-/** Records of a batch that the store decodes at once. */
-const TEXT_SIZE = 64;
+/** Records of a batch that the store decodes and inserts at once: on PostgreSQL, each insertion is a round trip. */
+const TEXT_SIZES = { sqlite: 64, postgres: 2000 };
 const MIN_RETRY_DELAY_MS = 100;
 const MAX_RETRY_DELAY_MS = 5_000;
 
@@ -51,10 +51,9 @@ interface Batch {
   to: number;
 }
 
-function textsOf({ queue, from, to }: Batch): string[] {
+function textsOf({ queue, from, to }: Batch, size: number): string[] {
   const texts: string[] = [];
-  for (let start = from; start < to; start += TEXT_SIZE)
-    texts.push(queue.payloads(start, Math.min(to, start + TEXT_SIZE)));
+  for (let start = from; start < to; start += size) texts.push(queue.payloads(start, Math.min(to, start + size)));
   return texts;
 }
 
@@ -120,7 +119,7 @@ export function createStoreWriter(options: StoreWriterOptions): StoreWriter {
   async function persist(batch: Batch): Promise<void> {
     const position = positionAfter(batch.queue, batch.to - 1);
     const { oldest } = position;
-    const records = textsOf(batch);
+    const records = textsOf(batch, TEXT_SIZES[store.engine]);
     for (let delayMs = MIN_RETRY_DELAY_MS; ; delayMs = Math.min(2 * delayMs, MAX_RETRY_DELAY_MS)) {
       try {
         await store.call('storeJournalBatch', { journal, position, records });

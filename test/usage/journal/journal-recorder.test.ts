@@ -27,7 +27,7 @@ interface Opened {
 }
 
 async function openOn(
-  store: Pick<Store, 'call' | 'now'>,
+  store: Pick<Store, 'call' | 'engine' | 'now'>,
   root: string,
   more: { durability?: 'strict' | 'batched'; disk?: JournalDisk; segmentBytes?: number; clock?: Clock } = {},
 ): Promise<Opened> {
@@ -121,7 +121,9 @@ forEachStore((name, open) => {
     const { recorder } = await openOn({ ...store, call }, root);
     await Promise.all(Array.from({ length: 200 }, (_, index) => serve(recorder, `many-${index}`)));
     await recorder.flushed();
-    assert.ok(Math.max(...texts) <= 64, texts.join(' '));
+    const isSplit = texts.length > 1 && Math.max(...texts) <= 64;
+    // On PostgreSQL, each text is a round trip.
+    assert.equal(isSplit, name === 'sqlite', texts.join(' '));
     assert.equal(
       texts.reduce((sum, count) => sum + count, 0),
       200,
