@@ -19,7 +19,9 @@ export function pack(folder) {
   return packStage(folder, (stage) => {
     const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
     for (const name of DEVELOPMENT) delete manifest[name];
-    for (const file of [...manifest.files, ...ALWAYS]) cpSync(join(root, file), join(stage, file), { recursive: true });
+    // Names behind a `!` are for npm, which leaves them out.
+    const files = manifest.files.filter((file) => !file.startsWith('!'));
+    for (const file of [...files, ...ALWAYS]) cpSync(join(root, file), join(stage, file), { recursive: true });
     writeFileSync(join(stage, 'package.json'), `${JSON.stringify(manifest, undefined, 2)}\n`);
   });
 }
