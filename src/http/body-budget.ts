@@ -72,3 +72,11 @@ export function defaultBodyMemory(bodyLimit: number): number {
   const share = Math.min(getHeapStatistics().heap_size_limit, memory) * MEMORY_SHARE;
   return Math.max(Math.floor(share), MIN_LARGEST_BODIES * bodyLimit);
 }
+
+/** The share of one of several workers in the memory for bodies, which holds at least one. */
+export function bodyMemoryOf(
+  { bodyMemory, bodyLimit }: { bodyMemory?: number | undefined; bodyLimit: number },
+  workers = 1,
+): number {
+  return Math.max(bodyLimit, Math.floor((bodyMemory ?? defaultBodyMemory(bodyLimit)) / workers));
+}

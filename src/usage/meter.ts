@@ -77,19 +77,19 @@ export interface UsageMeterOptions {
 }
 
 /** A cost in 1e-12 USD, undefined without a known price, and its basis: lines that it is the sum of, or a word. */
-interface Cost {
+interface Charge {
   cost: bigint | undefined;
   basis: readonly PriceLine[] | 'free' | 'nothing' | 'provider' | 'unknown';
 }
 
 /** A cost that was worked out. */
-interface Charged extends Consumption, Cost {
+interface Charged extends Consumption, Charge {
   served: ServingEndpoint;
 }
 
-const FREE: Cost = { cost: 0n, basis: 'free' };
-const NOTHING: Cost = { cost: 0n, basis: 'nothing' };
-const UNKNOWN: Cost = { cost: undefined, basis: 'unknown' };
+const FREE: Charge = { cost: 0n, basis: 'free' };
+const NOTHING: Charge = { cost: 0n, basis: 'nothing' };
+const UNKNOWN: Charge = { cost: undefined, basis: 'unknown' };
 
 export function openUsageMeter(options: UsageMeterOptions): UsageMeter {
   return new RequestMeter(options);
@@ -128,7 +128,7 @@ class RequestMeter implements UsageMeter {
   }
 
   /** The log, the metrics, the response and the record ask for the same cost. */
-  #charge(served: ServingEndpoint, { usage, finish, abandoned }: Consumption): Cost {
+  #charge(served: ServingEndpoint, { usage, finish, abandoned }: Consumption): Charge {
     if (this.#options.free) return FREE;
     const charged = this.#charged;
     const isKnown =
@@ -137,7 +137,7 @@ class RequestMeter implements UsageMeter {
       charged.finish === finish &&
       charged.abandoned === abandoned;
     if (charged && isKnown) return charged;
-    const { cost, basis } = this.#costOf(served, { usage, finish, abandoned });
+    const { cost, basis } = this.#chargeOf(served, { usage, finish, abandoned });
     this.#charged = { served, usage, finish, abandoned, cost, basis };
     return this.#charged;
   }
@@ -159,7 +159,7 @@ class RequestMeter implements UsageMeter {
     settleLimits({ tokens: counted ? counted.input + counted.output : 0, cost: boundCost(cost ?? 0n) });
   }
 
-  #costOf(served: ServingEndpoint, { usage = {}, finish, abandoned }: Consumption): Cost {
+  #chargeOf(served: ServingEndpoint, { usage = {}, finish, abandoned }: Consumption): Charge {
     const bounded = boundUsage(usage);
     const billed = served.billsReportedCost ? reportedCostOf(bounded) : undefined;
     if (billed !== undefined) return { cost: billed, basis: 'provider' };
@@ -171,7 +171,7 @@ class RequestMeter implements UsageMeter {
     return pricesInTier(served.model, tierOf(this.#options, served, usage));
   }
 
-  #noteOf({ basis }: Cost, served: ServingEndpoint, usage: Partial<Usage> | undefined): ChargeNote {
+  #noteOf({ basis }: Charge, served: ServingEndpoint, usage: Partial<Usage> | undefined): ChargeNote {
     const tier = usage && tierOf(this.#options, served, usage);
     return {
       basis: typeof basis === 'string' ? basis : encodePriceLines(basis),
@@ -267,7 +267,7 @@ function isCharged({ output = 0 }: Partial<Usage>, finish: string | undefined): 
 }
 
 /** Cost by catalog prices. The reported cost is used only for models without prices. */
-function priceOf(prices: Prices, usage: Usage): Cost {
+function priceOf(prices: Prices, usage: Usage): Charge {
   try {
     if (isPriced(prices)) {
       const basis = priceLinesOf(prices, usage);

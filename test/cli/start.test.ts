@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { program } from './program.ts';
 
 const MAX_FILES = 1250;
-const MAX_OWN_FILES = 820;
+const MAX_OWN_FILES = 800;
 /** Reports the modules of the process to standard error once it listens. */
 const REPORTER = `data:text/javascript,${encodeURIComponent(`
   import { registerHooks } from 'node:module';
@@ -53,4 +53,20 @@ test('a start loads only what it needs', async (context) => {
   const loaded = files.filter((url) => url.startsWith('file:'));
   assert.ok(own.length <= MAX_OWN_FILES, `${own.length} files of the project`);
   assert.ok(loaded.length <= MAX_FILES, `${loaded.length} files`);
+});
+
+/** Reports the flags of V8 that are set while the process runs. */
+const FLAG_REPORTER = `data:text/javascript,${encodeURIComponent(`
+  import v8 from 'node:v8';
+  import { syncBuiltinESMExports } from 'node:module';
+  const { setFlagsFromString } = v8;
+  v8.setFlagsFromString = (flag) => { process.stderr.write('flag ' + flag + '\\n'); setFlagsFromString(flag); };
+  syncBuiltinESMExports();
+`)}`;
+
+test('a start sets the flags of garbage collection', async (context) => {
+  for (const flag of ['--no-parallel-scavenge', '--no-memory-reducer-favors-memory']) {
+    const gateway = program(context).start(['serve', '--port', '0'], { NODE_OPTIONS: `--import ${FLAG_REPORTER}` });
+    await gateway.shows(new RegExp(`flag ${flag}\\n`), 'stderr');
+  }
 });

@@ -126,3 +126,16 @@ export function scanSegment(bytes: Buffer, { seed, end }: ScanOptions, visit: Vi
   }
   return { end: offset, damaged: end === undefined ? 0 : damaged + Math.max(0, end - limit) };
 }
+
+export const MIN_BUFFER_BYTES = 64 * 1024;
+
+/** Records that are written together, encoded one after another behind room for a header. */
+export interface Group<Entry> {
+  bytes: Buffer;
+  end: number;
+  records: Entry[];
+}
+
+export function emptyGroup<Entry>(): Group<Entry> {
+  return { bytes: Buffer.allocUnsafe(MIN_BUFFER_BYTES), end: HEADER_BYTES, records: [] };
+}

@@ -7,8 +7,11 @@ import { randomBytes } from 'node:crypto';
 import type { Clock } from '../../core/clock.ts';
 import type { JournalDisk } from './disk.ts';
 import {
+  emptyGroup,
+  type Group,
   HEADER_BYTES,
   MAX_PAYLOAD_BYTES,
+  MIN_BUFFER_BYTES,
   maxRecordBytes,
   type Position,
   type RecordKind,
@@ -17,7 +20,6 @@ import {
   writeHeader,
   writeRecord,
 } from './format.ts';
-import { emptyGroup, type Group, MIN_BUFFER_BYTES } from './group.ts';
 import { writeMarker } from './marker.ts';
 import { createSegmentPool, type SegmentFile } from './segments.ts';
 

@@ -51,16 +51,16 @@ interface Batch {
   to: number;
 }
 
-function textsOf({ queue, from, to }: Batch, size: number): string[] {
-  const texts: string[] = [];
-  for (let start = from; start < to; start += size) texts.push(queue.payloads(start, Math.min(to, start + size)));
-  return texts;
-}
-
 interface Waiter {
   /** Number of stored records at which it is called. */
   stored: number;
   onFlushed(): void;
+}
+
+function textsOf({ queue, from, to }: Batch, size: number): string[] {
+  const texts: string[] = [];
+  for (let start = from; start < to; start += size) texts.push(queue.payloads(start, Math.min(to, start + size)));
+  return texts;
 }
 
 export function createStoreWriter(options: StoreWriterOptions): StoreWriter {
@@ -118,13 +118,12 @@ export function createStoreWriter(options: StoreWriterOptions): StoreWriter {
   /** Settles when the records are stored or set aside, or at the end. */
   async function persist(batch: Batch): Promise<void> {
     const position = positionAfter(batch.queue, batch.to - 1);
-    const { oldest } = position;
     const records = textsOf(batch, TEXT_SIZES[store.engine]);
     for (let delayMs = MIN_RETRY_DELAY_MS; ; delayMs = Math.min(2 * delayMs, MAX_RETRY_DELAY_MS)) {
       try {
         await store.call('storeJournalBatch', { journal, position, records });
         failing = false;
-        onStored(oldest);
+        onStored(position.oldest);
         return;
       } catch (error) {
         if (!(error instanceof StoreUnavailable)) return isolate(batch, error as Error);
