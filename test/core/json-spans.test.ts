@@ -1,9 +1,10 @@
-/** The first member at a path stands where it stands among all of them. */
+/** Members at paths: found one by one, and while a text is scanned. */
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { everySpanAt, firstSpanAt } from '../../src/core/json/spans.ts';
+import { guard } from '../../src/core/json/scan.ts';
+import { everySpanAt, firstSpanAt, MemberWatch, SoughtMembers, withEdits } from '../../src/core/json/spans.ts';
 
 const PATHS = [['model'], ['response', 'model']];
 
@@ -16,6 +17,62 @@ test('the first member at one of two paths, in any object', () => {
       const bytes = Buffer.from(JSON.stringify(object, null, space));
       assert.deepEqual(firstSpanAt(bytes, PATHS), everySpanAt(bytes, PATHS)[0]);
     }),
+  );
+});
+
+test('a scan notes all members at the paths, and names at any depth', () => {
+  const sought = new SoughtMembers(PATHS, ['state']);
+  const names = fc.constantFrom('model', 'response', 'state', 'a', 'b "model"', 'é');
+  const inner = fc.letrec((tie) => ({
+    value: fc.oneof(
+      { maxDepth: 4 },
+      fc.jsonValue({ maxDepth: 0 }),
+      fc.array(tie('value'), { maxLength: 3 }),
+      fc.array(fc.tuple(names, tie('value')), { maxLength: 4 }).map((members) => new Repeated(members)),
+    ),
+  }));
+  fc.assert(
+    fc.property(inner.value, fc.boolean(), (value, isEscaped) => {
+      const plain = textOf(value);
+      const bytes = Buffer.from(isEscaped ? plain.replace('"model":', '"m\\u006fdel":') : plain);
+      const watch = new MemberWatch(sought);
+      guard(bytes, undefined, watch);
+      assert.deepEqual(watch.spansAt(bytes, PATHS), everySpanAt(bytes, PATHS));
+      assert.deepEqual(watch.spansAt(bytes, PATHS.slice(1)), everySpanAt(bytes, PATHS.slice(1)));
+      const [path] = PATHS;
+      assert.deepEqual(watch.spansAt(bytes, path ? [path] : []), everySpanAt(bytes, [['model']]));
+      const isNoted = namesIn(value).some((name) => name === 'state' || name.includes('"'));
+      assert.equal(watch.mayHaveName, isNoted || !bytes.equals(Buffer.from(plain)));
+    }),
+    { numRuns: 500 },
+  );
+});
+
+/** Members of an object, whose names may be repeated. */
+class Repeated {
+  readonly members: readonly (readonly [string, unknown])[];
+
+  constructor(members: readonly (readonly [string, unknown])[]) {
+    this.members = members;
+  }
+}
+
+function namesIn(value: unknown): string[] {
+  if (Array.isArray(value)) return value.flatMap(namesIn);
+  return value instanceof Repeated ? value.members.flatMap(([name, inner]) => [name, ...namesIn(inner)]) : [];
+}
+
+function textOf(value: unknown): string {
+  if (value instanceof Repeated)
+    return `{${value.members.map(([name, inner]) => `${JSON.stringify(name)}:${textOf(inner)}`).join(', ')}}`;
+  return Array.isArray(value) ? `[ ${value.map(textOf).join()} ]` : JSON.stringify(value);
+}
+
+test('edits are made in one copy', () => {
+  const edit = (start: number, end: number, text: string) => ({ start, end, text: Buffer.from(text) });
+  assert.equal(
+    String(withEdits(Buffer.from('abcdef'), [edit(0, 0, '<'), edit(1, 3, 'X'), edit(6, 6, '>')])),
+    '<aXdef>',
   );
 });
 

@@ -2,7 +2,10 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { readResponseJson } from '../../src/core/json/response.ts';
+import { MemberWatch } from '../../src/core/json/spans.ts';
 import type { Plan } from '../../src/inference/request/planned-request.ts';
+import { soughtMembers } from '../../src/inference/response/model-name.ts';
 import { relayResponse } from '../../src/inference/response/whole.ts';
 import { chat } from '../../src/protocols/chat/index.ts';
 import { callOf } from '../fuzz/delivery.ts';
@@ -22,7 +25,11 @@ test('the cost in an answer without output counts why it ended', () => {
     body: Buffer.from('{}'),
     dropped: [],
   };
-  const { body } = relayResponse(Buffer.from(JSON.stringify(json)), json, {
+  const bytes = Buffer.from(JSON.stringify(json));
+  const members = new MemberWatch(soughtMembers(chat.operations.complete));
+  readResponseJson(bytes, members);
+  const response = { bytes, json, members };
+  const { body } = relayResponse(response, {
     call: callOf(chat, Buffer.from('{}'), {}),
     planned,
     options: { model: 'a/m', created: 1, includeUsage: true, array: false, hideReasoning: false },

@@ -133,10 +133,10 @@ export class NameChecker implements NameWatch {
     frame.at = '';
   }
 
-  name(text: string): void {
+  name(bytes: Buffer, start: number, end: number): void {
     const frame = this.#frames[this.#depth - 1];
     if (this.#depth === 0 || !frame || frame.isList) return;
-    const name = unescaped(text);
+    const name = unescaped(bytes.toString('utf8', start, end));
     frame.at = name;
     if (this.#sought) this.found |= this.#sought.get(name) ?? 0;
     const entry = frame.known && lookUp(frame.known, name);

@@ -7,8 +7,8 @@ import { type Span, stringEnd } from './json.ts';
 /** Observer of the objects in a text. Calls are nested like the text. */
 export interface NameWatch {
   open(isList: boolean): void;
-  /** `text` is the raw text between the quotes, with escapes. Throws `invalid_request`. */
-  name(text: string): void;
+  /** The name is between its quotes, with escapes, from `start` to before `end`; `colon` follows it. May throw `invalid_request`. */
+  name(bytes: Buffer, start: number, end: number, colon: number): void;
   close(): void;
 }
 
@@ -93,11 +93,11 @@ export function guard(bytes: Buffer, limits: JsonLimits = REQUEST_LIMITS, watch?
   return walk;
 }
 
-/** Number of values in the bytes. Throws the error that `refuse` creates for an exceeded limit. */
-export function countValues(bytes: Buffer, limits: JsonLimits, refuse: Walk['refuse']): number {
-  const walk = startWalk(limits, undefined, refuse);
+/** Scan of an upstream's bytes. Throws the error that `refuse` creates for an exceeded limit. */
+export function scan(bytes: Buffer, { limits, watch, refuse }: Pick<Walk, 'limits' | 'watch' | 'refuse'>): Scanned {
+  const walk = startWalk(limits, watch, refuse);
   walkUntil(bytes, bytes.length, walk);
-  return walk.values;
+  return walk;
 }
 
 /** Advances a scan to the byte `end`, or to the end of the string there. The bytes must be UTF-8. */
@@ -118,7 +118,7 @@ export function walkUntil(bytes: Buffer, end: number, walk: Walk): void {
       mark = position = textEnd = stringEnd(bytes, position) - 1;
     } else if (byte === COLON) {
       // No wire format has a longer name, however it is escaped.
-      if (watch && textEnd - textStart <= MAX_NAME_BYTES) watch.name(bytes.toString('utf8', textStart, textEnd));
+      if (watch && textEnd - textStart <= MAX_NAME_BYTES) watch.name(bytes, textStart, textEnd, position);
     } else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) {
       values++;
       if (++depth > limits.depth) throw refuse(`nests deeper than ${limits.depth} levels`);

@@ -1,8 +1,10 @@
-/** Repeated values in JSON text, and their replacement. */
+/** Members at paths in JSON text, repeated ones included, and their replacement. */
 
 import { type Span, skipSpace, stringEnd, valueEnd, visitMembers } from './json.ts';
+import type { NameWatch } from './scan.ts';
 
 const OPEN_BRACE = 123;
+const BACKSLASH = 92;
 
 /** The spans of all members at a path; a name may be repeated, and readers differ in which one they use. */
 export function everySpanAt(bytes: Buffer, paths: readonly (readonly string[])[]): Span[] {
@@ -49,16 +51,118 @@ export function firstSpanAt(bytes: Buffer, paths: readonly (readonly string[])[]
   return undefined;
 }
 
-/** Copy of the bytes with all ranges, in ascending order, replaced by the same text. */
-export function spliceAll(bytes: Buffer, spans: readonly Span[], replacement: string): Buffer {
-  if (spans.length === 0) return bytes;
-  const text = Buffer.from(replacement);
+/** Members that a watch looks for. */
+export class SoughtMembers {
+  readonly paths: readonly (readonly string[])[];
+  /** Names that are looked for in every object. */
+  readonly names: readonly string[];
+  readonly root: readonly Place[];
+
+  constructor(paths: readonly (readonly string[])[], names: readonly string[] = []) {
+    this.paths = paths;
+    this.names = names;
+    this.root = placesOf(paths);
+  }
+}
+
+/** A name on paths, in the object that they have led to. */
+interface Place {
+  name: string;
+  /** The path that ends here. */
+  path: readonly string[] | undefined;
+  inside: readonly Place[];
+}
+
+const NO_PLACES: readonly Place[] = [];
+
+function placesOf(paths: readonly (readonly string[])[], depth = 0): readonly Place[] {
+  const names = [...new Set(paths.map((path) => path[depth]))].filter((name) => name !== undefined);
+  return names.map((name) => {
+    const through = paths.filter((path) => path[depth] === name);
+    const path = through.find(({ length }) => length === depth + 1);
+    return { name, path, inside: placesOf(through, depth + 1) };
+  });
+}
+
+/** Notes members while a text is scanned, so that nothing is searched for afterwards. */
+export class MemberWatch implements NameWatch {
+  readonly #sought: SoughtMembers;
+  /** Of the objects that are open. */
+  readonly #places: (readonly Place[])[] = [];
+  /** Of the next value. */
+  #inside: readonly Place[];
+  readonly #found: { path: readonly string[]; start: number }[] = [];
+  #depth = 0;
+  #hasEscapes = false;
+  #hasName = false;
+
+  constructor(sought: SoughtMembers) {
+    this.#sought = sought;
+    this.#inside = sought.root;
+  }
+
+  open(isList: boolean): void {
+    this.#places[this.#depth++] = isList ? NO_PLACES : this.#inside;
+    this.#inside = NO_PLACES;
+  }
+
+  name(bytes: Buffer, start: number, end: number, colon: number): void {
+    for (let index = start; index < end; index++) if (bytes[index] === BACKSLASH) this.#hasEscapes = true;
+    this.#inside = NO_PLACES;
+    for (const { name, path, inside } of this.#places[this.#depth - 1] ?? NO_PLACES) {
+      if (!isBetween(bytes, start, end, name)) continue;
+      this.#inside = inside;
+      if (path) this.#found.push({ path, start: skipSpace(bytes, colon + 1) });
+    }
+    for (const name of this.#sought.names) if (isBetween(bytes, start, end, name)) this.#hasName = true;
+  }
+
+  close(): void {
+    if (this.#depth > 0) this.#depth--;
+  }
+
+  /** Whether an object may have one of the names; in a well-formed text. */
+  get mayHaveName(): boolean {
+    return this.#hasName || this.#hasEscapes;
+  }
+
+  /** The spans of all members at the paths, some of those sought, in the text that was scanned. */
+  spansAt(bytes: Buffer, paths: readonly (readonly string[])[]): Span[] {
+    if (this.#hasEscapes) return everySpanAt(bytes, paths);
+    const found = this.#found.filter(({ path }) => paths.includes(path));
+    return found.map(({ start }) => ({ start, end: valueEnd(bytes, start) }));
+  }
+}
+
+function isBetween(bytes: Buffer, start: number, end: number, name: string): boolean {
+  if (end - start !== name.length) return false;
+  for (let index = 0; index < name.length; index++) if (bytes[start + index] !== name.charCodeAt(index)) return false;
+  return true;
+}
+
+/** A range and its replacement. */
+export interface Edit extends Span {
+  text: Buffer;
+}
+
+/** Copy of the bytes with the edits, in ascending order. */
+export function withEdits(bytes: Buffer, edits: readonly Edit[]): Buffer {
+  if (edits.length === 0) return bytes;
   const pieces: Buffer[] = [];
   let position = 0;
-  for (const { start, end } of spans) {
+  for (const { start, end, text } of edits) {
     pieces.push(bytes.subarray(position, start), text);
     position = end;
   }
   pieces.push(bytes.subarray(position));
   return Buffer.concat(pieces);
+}
+
+/** Copy of the bytes with all ranges, in ascending order, replaced by the same text. */
+export function spliceAll(bytes: Buffer, spans: readonly Span[], replacement: string): Buffer {
+  const text = Buffer.from(replacement);
+  return withEdits(
+    bytes,
+    spans.map(({ start, end }) => ({ start, end, text })),
+  );
 }

@@ -14,5 +14,5 @@ export const compact: OperationHandler = {
   translate() {
     throw new GatewayError('invalid_request', 'The provider has no compaction.', { param: 'model' });
   },
-  readWhole: ({ bytes, json }, context) => relayResponse(bytes, json, context),
+  readWhole: relayResponse,
 };

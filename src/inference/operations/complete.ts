@@ -3,7 +3,6 @@
 import type { Usage } from '../../core/chat.ts';
 import { unfold } from '../../core/fold.ts';
 import type { Cost } from '../../core/operation.ts';
-import type { InferenceCall } from '../../routing/inference-call.ts';
 import { planTranslation } from '../request/translation.ts';
 import { createResponseAssembler } from '../response/assembler.ts';
 import { costOf } from '../response/cost.ts';
@@ -20,11 +19,12 @@ export const complete: OperationHandler = {
   expectedUsage: expectedUsageWithOptions,
   reservation: reservationOf,
   translate: planTranslation,
-  readWhole({ bytes, json }, context) {
+  readWhole(parsed, context) {
     const { call, planned } = context;
+    const { json, members } = parsed;
     if (planned.path !== 'translated' && !call.stream) {
-      if (holdsState(bytes, call)) learnState(context, json);
-      return relayResponse(bytes, json, context);
+      if (members.mayHaveName) learnState(context, json);
+      return relayResponse(parsed, context);
     }
     const assembler = context.assembler ?? createResponseAssembler(planned);
     for (const event of unfold(planned.upstream.operations.complete.decodeResponse(json, planned.target)))
@@ -45,8 +45,3 @@ export const complete: OperationHandler = {
     return { body, usage: response.usage, facts };
   },
 };
-
-/** Whether a response may hold state of the provider, by the names of its members. */
-function holdsState(bytes: Buffer, { operation: { state } }: InferenceCall): boolean {
-  return state?.fields.some((field) => bytes.includes(field)) === true;
-}

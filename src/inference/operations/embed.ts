@@ -6,11 +6,12 @@ import { GatewayError } from '../../core/errors.ts';
 import { writeBody, yieldIfLarge } from '../../core/json/body.ts';
 import { copyJson } from '../../core/json/copy.ts';
 import type { Json } from '../../core/json/json.ts';
+import { withEdits } from '../../core/json/spans.ts';
 import type { Cost, EmbedOperation } from '../../core/operation.ts';
 import type { Protocol } from '../../core/protocol.ts';
 import { addOptions } from '../../routing/provider-options.ts';
 import { costOf } from '../response/cost.ts';
-import { nameModel } from '../response/model-name.ts';
+import { modelNames } from '../response/model-name.ts';
 import { addCost } from '../response/whole.ts';
 import { estimateOutput } from '../tokens/estimate.ts';
 import type { OperationHandler } from './handler.ts';
@@ -47,7 +48,7 @@ export const embed: OperationHandler = {
     };
   },
 
-  readWhole({ bytes, json }, context) {
+  readWhole({ bytes, json, members }, context) {
     const { call, planned } = context;
     const client = embedOf(call.protocol);
     const wire = embedOf(planned.upstream);
@@ -61,7 +62,7 @@ export const embed: OperationHandler = {
     assertComplete(decoded, client.decodeRequest(call.body));
     const asIs = planned.path !== 'translated' && client.isAsAsked(json, call.body);
     const body = asIs
-      ? nameModel(bytes, client, model)
+      ? withEdits(bytes, modelNames(bytes, members, { operation: client, model }))
       : Buffer.from(JSON.stringify(client.encodeResponse({ ...decoded, usage }, call.body, model)));
     return {
       body: reported && asIs ? addCost(body, json, { operation: client, usage, costOf: charged }) : body,

@@ -1,7 +1,6 @@
 /** Operation handler: the part of an operation that is the same for all protocols. */
 
 import type { ChatRequest } from '../../core/chat.ts';
-import type { Json } from '../../core/json/json.ts';
 import type { Target } from '../../core/operation.ts';
 import type { Protocol } from '../../core/protocol.ts';
 import type { RoutingDecision } from '../../routing/decision.ts';
@@ -9,7 +8,7 @@ import type { Endpoint } from '../../routing/endpoint.ts';
 import type { InferenceCall } from '../../routing/inference-call.ts';
 import type { Plan } from '../request/planned-request.ts';
 import type { ResponseContext } from '../response/context.ts';
-import type { WholeResponse } from '../response/whole.ts';
+import type { ParsedResponse, WholeResponse } from '../response/whole.ts';
 import type { ExpectedUsage } from '../tokens/expected-usage.ts';
 import type { Reservation } from '../tokens/reservation.ts';
 
@@ -33,10 +32,4 @@ export interface Translation {
   target: Target;
   /** Completes the decoded request, e.g. with fetched media. */
   complete(request: ChatRequest): Promise<void>;
-}
-
-export interface ParsedResponse {
-  bytes: Buffer;
-  /** The parsed body; reading it throws if it is an error or not an object. */
-  json: Json;
 }

@@ -1,17 +1,21 @@
 /** Member repair in relayed JSON: adds members that clients require, and removes null members that the client did not request. */
 
 import { type Json, splice } from '../../core/json/json.ts';
+import type { Edit } from '../../core/json/spans.ts';
 import { createMarkSearch, type FrameText } from './mark-search.ts';
 
-/** The bytes of `body` with the missing `required` members added. */
-export function addMissing(bytes: Buffer, body: Json, required: Readonly<Record<string, Json>> = {}): Buffer {
-  if (!lacksAny(body, required)) return bytes;
-  const missing = Object.entries(required).filter(([name]) => body[name] === undefined);
-  const members = missing.map(([name, value]) => `${JSON.stringify(name)}:${JSON.stringify(value)}`).join();
-  const start = bytes.indexOf('{') + 1;
-  const comma = Object.keys(body).length > 0 ? ',' : '';
-  return splice(bytes, { start, end: start }, members + comma);
+/** Adds the `required` members that are missing in the bytes of `body`. */
+export function missingMembers(bytes: Buffer, body: Json, required: Readonly<Record<string, Json>>): Edit | undefined {
+  let members = '';
+  for (const name in required)
+    if (body[name] === undefined) members += `${JSON.stringify(name)}:${JSON.stringify(required[name])},`;
+  if (members === '') return undefined;
+  const start = bytes.indexOf(OPEN_BRACE) + 1;
+  const isEmpty = Object.keys(body).length === 0;
+  return { start, end: start, text: Buffer.from(isEmpty ? members.slice(0, -1) : members) };
 }
+
+const OPEN_BRACE = 123;
 
 export type NullRemover = (frame: Buffer, text: FrameText) => Buffer;
 
@@ -36,8 +40,3 @@ export function createNullRemover(name: string): NullRemover {
 
 const NULL = /^[ ]?:[ ]?null[ ]?(,?)/;
 const LONGEST_NULL = ' : null ,'.length;
-
-function lacksAny(body: Json, required: Readonly<Record<string, Json>>): boolean {
-  for (const name in required) if (body[name] === undefined) return true;
-  return false;
-}

@@ -1,7 +1,14 @@
 /** Model name replacement: the gateway's name for a model in the bytes of an upstream's response. */
 
 import type { Span } from '../../core/json/json.ts';
-import { everySpanAt, firstSpanAt, spliceAll } from '../../core/json/spans.ts';
+import {
+  type Edit,
+  everySpanAt,
+  firstSpanAt,
+  type MemberWatch,
+  SoughtMembers,
+  spliceAll,
+} from '../../core/json/spans.ts';
 import type { Operation } from '../../core/operation.ts';
 import type { Output } from './converter.ts';
 import { createMarkSearch, type FrameText, type MarkSearch } from './mark-search.ts';
@@ -10,7 +17,31 @@ import type { SliceRun } from './slice-run.ts';
 /** Start of an escaped letter of a member name; all letters have codes below 256. */
 const ESCAPED_LETTER = '\\u00';
 
-/** Replaces the model name at every path of the protocol in a whole body, repeated members included. */
+/** What is sought in whole responses of an operation: the model name, the usage that gets its cost, and provider state. */
+export function soughtMembers(operation: Operation): SoughtMembers {
+  const known = soughtByOperation.get(operation);
+  if (known) return known;
+  const { modelPaths, cost, state } = operation;
+  const sought = new SoughtMembers([...modelPaths, ...(cost?.paths ?? [])], state?.fields);
+  soughtByOperation.set(operation, sought);
+  return sought;
+}
+
+const soughtByOperation = new WeakMap<Operation, SoughtMembers>();
+
+/** Replaces the model name at every path of the protocol in a scanned response, repeated members included. */
+export function modelNames(
+  bytes: Buffer,
+  members: MemberWatch,
+  { operation: { modelPaths }, model }: { operation: Pick<Operation, 'modelPaths'>; model: string },
+): Edit[] {
+  const spans = members.spansAt(bytes, modelPaths);
+  if (spans.length === 0) return [];
+  const text = Buffer.from(JSON.stringify(model));
+  return spans.map(({ start, end }) => ({ start, end, text }));
+}
+
+/** The same in a whole body that was not scanned. */
 export function nameModel(bytes: Buffer, { modelPaths }: Pick<Operation, 'modelPaths'>, model: string): Buffer {
   const spans = bytes.includes(ESCAPED_LETTER)
     ? everySpanAt(bytes, modelPaths)

@@ -7,6 +7,7 @@ import { ByteCollector } from '../../core/byte-collector.ts';
 import { GatewayError, toGatewayError } from '../../core/errors.ts';
 import type { Json } from '../../core/json/json.ts';
 import { readResponseJson } from '../../core/json/response.ts';
+import { MemberWatch } from '../../core/json/spans.ts';
 import { framerFor } from '../../transport/framing/index.ts';
 import type { UpstreamExchange, UpstreamReceiver } from '../../transport/upstream-client.ts';
 import { handlerOf } from '../operations/index.ts';
@@ -14,9 +15,10 @@ import type { ResponseContext, UpstreamHeaders } from './context.ts';
 import { type BodyReader, finishWhenRecorded } from './ending.ts';
 import { readErrorResponse } from './error-response.ts';
 import { costHeader, responseHeaders, unshownHeaders } from './headers.ts';
+import { soughtMembers } from './model-name.ts';
 import { hold } from './response-budget.ts';
 import { StreamWriter } from './stream-writer.ts';
-import { checkResponse } from './whole.ts';
+import { checkResponse, type ParsedResponse } from './whole.ts';
 
 const JSON_TYPE = 'application/json';
 
@@ -133,9 +135,10 @@ class WholeWriter implements BodyReader {
 
   end(): void {
     const bytes = this.#collector.take();
-    const json = readResponseJson(bytes);
-    if (json instanceof Promise) void this.#respondLater(bytes, json);
-    else this.#respond(bytes, json);
+    const members = new MemberWatch(soughtMembers(this.#context.call.operation));
+    const json = readResponseJson(bytes, members);
+    if (json instanceof Promise) void this.#respondLater(json, { bytes, members });
+    else this.#respond({ bytes, members, json });
   }
 
   fail(error: GatewayError): void {
@@ -145,20 +148,20 @@ class WholeWriter implements BodyReader {
   }
 
   /** A large response is parsed in slices; meanwhile the client may have left. */
-  async #respondLater(bytes: Buffer, parsing: Promise<Json>): Promise<void> {
+  async #respondLater(parsing: Promise<Json>, scanned: Omit<ParsedResponse, 'json'>): Promise<void> {
     try {
       const json = await parsing;
-      if (!this.#isOver) this.#respond(bytes, json);
+      if (!this.#isOver) this.#respond({ ...scanned, json });
     } catch (error) {
       this.fail(toGatewayError(error));
     }
   }
 
-  #respond(bytes: Buffer, json: Json): void {
+  #respond(response: ParsedResponse): void {
     const context = this.#context;
     const { call, planned, options } = context;
-    checkResponse(json, planned.upstream);
-    const converted = handlerOf(call.operation).readWhole({ bytes, json }, context);
+    checkResponse(response.json, planned.upstream);
+    const converted = handlerOf(call.operation).readWhole(response, context);
     this.#isOver = true;
     if (!converted) return;
     const type = call.stream ? call.protocol.operations.complete.streamType(options) : JSON_TYPE;

@@ -3,8 +3,9 @@
 import type { ChatResponse, Usage } from '../../core/chat.ts';
 import { GatewayError } from '../../core/errors.ts';
 import { copyJson } from '../../core/json/copy.ts';
-import { isObject, type Json, valueAt } from '../../core/json/json.ts';
+import { isObject, type Json, type Member, type Span, valueAt } from '../../core/json/json.ts';
 import { setMembers } from '../../core/json/members.ts';
+import { type Edit, type MemberWatch, withEdits } from '../../core/json/spans.ts';
 import type { AnswerFacts, Cost, CostOf, EncoderOptions, Operation } from '../../core/operation.ts';
 import type { Protocol } from '../../core/protocol.ts';
 import type { Plan } from '../request/planned-request.ts';
@@ -13,9 +14,17 @@ import { textOfParts } from './assembler.ts';
 import type { ResponseContext } from './context.ts';
 import { costOf } from './cost.ts';
 import { boundFacts } from './facts.ts';
-import { addMissing } from './missing-members.ts';
-import { nameModel } from './model-name.ts';
+import { missingMembers } from './missing-members.ts';
+import { modelNames } from './model-name.ts';
 import { createTextMeter } from './text-meter.ts';
+
+export interface ParsedResponse {
+  bytes: Buffer;
+  /** The parsed body; reading it throws if it is an error or not an object. */
+  json: Json;
+  /** What the scan of the bytes noted of the members that `soughtMembers` names. */
+  members: MemberWatch;
+}
 
 export interface WholeResponse {
   body: Buffer;
@@ -31,24 +40,24 @@ export function checkResponse(body: Json, protocol: Protocol): void {
     throw new GatewayError('upstream_error', 'The upstream answered with something that is not an object.');
 }
 
-/** The upstream's bytes, from which `body` was parsed, with the gateway's model name and the cost. */
+/** The upstream's bytes with the gateway's model name, the cost, and the members that clients require. */
 export function relayResponse(
-  bytes: Buffer,
-  body: Json,
+  { bytes, json, members }: ParsedResponse,
   context: Pick<ResponseContext, 'call' | 'planned' | 'options' | 'charge'>,
 ): WholeResponse {
   const { call, planned, options } = context;
   const { operation } = call;
-  const reported = operation.usageOf(body);
-  const usage = reported?.output ? reported : counted(body, planned, reported);
-  const facts = boundFacts(operation.factsOf(body));
+  const reported = operation.usageOf(json);
+  const usage = reported?.output ? reported : counted(json, planned, reported);
+  const facts = boundFacts(operation.factsOf(json));
   const charged = (usage: Usage): Cost | undefined => costOf(usage, facts.finish, context);
-  const priced = reported ? addCost(bytes, body, { operation, usage, costOf: charged }) : bytes;
-  return {
-    body: nameModel(addMissing(priced, body, operation.requiredMembers), operation, options.model),
-    usage,
-    facts,
-  };
+  const edits = modelNames(bytes, members, { operation, model: options.model });
+  const missing = operation.requiredMembers && missingMembers(bytes, json, operation.requiredMembers);
+  if (missing) edits.push(missing);
+  const cost = reported && costMembers(json, { operation, usage, costOf: charged });
+  if (cost) edits.push(...costEdits(bytes, members.spansAt(bytes, [cost.path]), cost));
+  if (edits.length > 1) edits.sort((one, other) => one.start - other.start);
+  return { body: withEdits(bytes, edits), usage, facts };
 }
 
 interface Counted {
@@ -57,13 +66,32 @@ interface Counted {
   costOf?: CostOf;
 }
 
-/** Adds the cost to a body or frame with usage, if the protocol has a member for it. */
-export function addCost(bytes: Buffer, body: Json, { operation: { cost }, usage, costOf }: Counted): Buffer {
-  if (!cost || !costOf) return bytes;
+/** The cost for the usage of a body or frame. */
+interface CostMembers {
+  /** Of the usage. */
+  path: readonly string[];
+  members: Member[];
+}
+
+/** Undefined if the protocol has no member for the cost, or the price is unknown. */
+function costMembers(body: Json, { operation: { cost }, usage, costOf }: Counted): CostMembers | undefined {
+  if (!cost || !costOf) return undefined;
   const path = cost.paths.find((place) => isObject(valueAt(body, place)));
-  if (!path) return bytes;
+  if (!path) return undefined;
   const members = cost.members(valueAt(body, path), usage, costOf);
-  return members.length === 0 ? bytes : setMembers(bytes, path, members);
+  return members.length === 0 ? undefined : { path, members };
+}
+
+/** Of a repeated usage, parsers take the last. */
+function costEdits(bytes: Buffer, spans: readonly Span[], { members }: CostMembers): Edit[] {
+  const span = spans.at(-1);
+  return span ? [{ ...span, text: setMembers(bytes.subarray(span.start, span.end), [], members) }] : [];
+}
+
+/** Adds the cost to a body or frame with usage, if the protocol has a member for it. */
+export function addCost(bytes: Buffer, body: Json, counted: Counted): Buffer {
+  const cost = costMembers(body, counted);
+  return cost ? setMembers(bytes, cost.path, cost.members) : bytes;
 }
 
 /** Estimated usage of a response whose upstream counted none of its output. */
