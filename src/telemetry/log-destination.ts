@@ -8,8 +8,8 @@ export interface LogDestination extends DestinationStream {
   startBuffering(): void;
 }
 
-/** Waiting lines of this length are written at once. */
-const FLUSH_LENGTH_BYTES = 8192;
+/** Length of lines that are written together. */
+const BATCH_LENGTH = 8192;
 /** The longest write to a pipe that is not mixed with those of other processes. */
 const ATOMIC_WRITE_BYTES = 4096;
 /** The longest time that a line waits. */
@@ -30,29 +30,36 @@ export function openLogDestination(
   fd: number,
   { shared = false, clock = systemClock }: LogDestinationOptions = {},
 ): LogDestination {
-  const lines = pino.destination({
+  // It counts all that waits at each write, so it gets lines in batches, which it writes at once.
+  const file = pino.destination({
     fd,
     sync: true,
     maxLength: MAX_WAITING_BYTES,
-    ...(shared
-      ? { minLength: ATOMIC_WRITE_BYTES / 2, maxWrite: ATOMIC_WRITE_BYTES }
-      : { minLength: FLUSH_LENGTH_BYTES }),
+    ...(shared && { maxWrite: ATOMIC_WRITE_BYTES }),
   });
   // A write error, such as that of a full disk, never stops the gateway. The lines wait for the next attempt.
-  lines.on('error', () => undefined);
+  file.on('error', () => undefined);
+  const maxBatch = shared ? ATOMIC_WRITE_BYTES : BATCH_LENGTH;
+  const sizeOf = (line: string) => (shared ? Buffer.byteLength(line) : line.length);
   let isBuffering = false;
+  let batch = '';
+  let batchSize = 0;
   let cancelTimer: (() => void) | undefined;
 
   function flush(): void {
     cancelTimer?.();
     cancelTimer = undefined;
-    lines.flush();
+    const lines = batch;
+    batch = '';
+    batchSize = 0;
+    if (lines !== '') file.write(lines);
   }
 
   /** Also writes what a failed write left. */
   function flushAtEnd(): void {
     try {
-      lines.flushSync();
+      flush();
+      file.flushSync();
     } catch {
       // Nobody can be told.
     }
@@ -63,8 +70,11 @@ export function openLogDestination(
   const destination: LogDestination & { lastLevel: number } = {
     lastLevel: 0,
     write(line) {
-      lines.write(line);
-      if (!isBuffering || destination.lastLevel >= ERROR_LEVEL) flush();
+      const size = sizeOf(line);
+      if (batchSize + size > maxBatch) flush();
+      batch += line;
+      batchSize += size;
+      if (!isBuffering || destination.lastLevel >= ERROR_LEVEL || batchSize >= maxBatch) flush();
       else cancelTimer ??= clock.after(FLUSH_DELAY_MS, flush, { background: true });
     },
     startBuffering() {
