@@ -1,8 +1,10 @@
 /** Authentication by the request head; the body of an unauthenticated request is never read. */
 
+import type { Socket } from 'node:net';
 import { bearerToken } from '../core/bearer.ts';
 import { type Clock, systemClock } from '../core/clock.ts';
 import { GatewayError } from '../core/errors.ts';
+import { type PresentedKey, presentedKey } from '../keys/key.ts';
 import { type Access, checkAccess } from '../keys/scopes.ts';
 import type { Key, KeyStore } from '../keys/store.ts';
 import type { MaybePromise } from '../store/operation.ts';
@@ -79,9 +81,23 @@ export function createAuthentication({
       return key;
     }
 
-    const key = keys.authenticate(credential);
+    const key = keys.authenticate(presentedBy(request.socket, credential));
     return key instanceof Promise ? key.then(checked) : checked(key);
   };
+}
+
+/** Key of a socket for the key that its last request presented. */
+const LAST_PRESENTED = Symbol('last presented key');
+
+type PresentingSocket = Socket & { [LAST_PRESENTED]?: PresentedKey };
+
+/** Most connections present one key all the time, so that its digest is computed once. */
+function presentedBy(socket: PresentingSocket, text: string): PresentedKey {
+  const last = socket[LAST_PRESENTED];
+  if (last?.text === text) return last;
+  const presented = presentedKey(text);
+  socket[LAST_PRESENTED] = presented;
+  return presented;
 }
 
 /** Throws at once where the rate is counted in this process. */

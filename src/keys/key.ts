@@ -69,6 +69,17 @@ export function digestOf(key: string): string {
   return hash('sha256', key, 'base64url');
 }
 
+/** A key that a client presents. */
+export interface PresentedKey {
+  text: string;
+  /** Absent if the checksum is wrong. */
+  digest: string | undefined;
+}
+
+export function presentedKey(text: string): PresentedKey {
+  return { text, digest: isIntact(text) ? digestOf(text) : undefined };
+}
+
 /** Short enough to keep the rest unguessable, also for configured keys. */
 export function shownPrefix(key: string): string {
   return key.slice(0, key.startsWith(KEY_PREFIX) ? 8 : 4);

@@ -10,7 +10,7 @@ import type { KeyPatch, SecretRow } from '../store/operations/keys.ts';
 import type { StoredSecret } from '../store/secret-rows.ts';
 import type { Store } from '../store/store.ts';
 import { importJournal } from './import-journal.ts';
-import { digestOf, generateKey, isIntact, type Key, shownPrefix, stateOf } from './key.ts';
+import { digestOf, generateKey, type Key, type PresentedKey, presentedKey, shownPrefix, stateOf } from './key.ts';
 import {
   areAllChanges,
   byAge,
@@ -54,7 +54,7 @@ export interface KeyStore {
   /** Whether there is no key at all, active or not, as far as is known. */
   isEmpty(): boolean;
   /** Returns the key if it is known and active: synchronously, except for unknown keys, which may refresh from the store. */
-  authenticate(presented: string): MaybePromise<Key | undefined>;
+  authenticate(presented: PresentedKey | string): MaybePromise<Key | undefined>;
   /** Active key of a digest, as far as is known. */
   activeByDigest(digest: string): Key | undefined;
   /** Throws `invalid_request` if an active key has the name. */
@@ -187,8 +187,8 @@ export async function openKeyStore(options: KeyStoreOptions): Promise<KeyStore> 
     isEmpty: () => configuredIndex.size === 0 && stored.byDigest.size === 0,
 
     authenticate(presented) {
-      if (!isIntact(presented)) return undefined;
-      const digest = digestOf(presented);
+      const { digest } = typeof presented === 'string' ? presentedKey(presented) : presented;
+      if (digest === undefined) return undefined;
       const key = activeKey(configuredIndex.get(digest) ?? stored.byDigest.get(digest));
       // Inactive keys take the same path as unknown keys, so that timing does not tell them apart.
       if (key || (!refreshing && Math.abs(now() - lastLookupAt) < REFRESH_INTERVAL_MS)) return key;
