@@ -49,7 +49,7 @@ export function createSession(connection: DatabaseSync): Session {
     try {
       const { statement } = prepare(sql.replaceAll(/:\w+/g, '?'));
       let count = 0;
-      for (const row of rows) count += Number(statement.run(...names.map((name) => boundValue(name, row))).changes);
+      for (const row of rows) count += Number(statement.run(...valuesOf(names, row)).changes);
       return count;
     } catch (error) {
       throw toStoreError(error);
@@ -97,6 +97,13 @@ function bindValues(names: readonly string[], row: Row): Row {
   const values: Record<string, Value> = {};
   for (const name of names) values[name] = boundValue(name, row);
   return values;
+}
+
+/** Rows of one table mostly have their columns in the same order. */
+function valuesOf(names: readonly string[], row: Row): Value[] {
+  const columns = Object.keys(row);
+  const isOrdered = columns.length === names.length && columns.every((column, index) => column === names[index]);
+  return isOrdered ? Object.values(row) : names.map((name) => boundValue(name, row));
 }
 
 function boundValue(name: string, row: Row): Value {
