@@ -132,15 +132,13 @@ export function walkUntil(bytes: Buffer, end: number, walk: Walk): void {
     if (values > limits.values) throw refuse(`holds more than ${limits.values} values`);
     if (space > limits.space) throw refuse(`holds more than ${limits.space} bytes of white space`);
   }
-  Object.assign(walk, {
-    position,
-    depth,
-    values,
-    hasLongNumber,
-    space,
-    mark,
-    text: { start: textStart, end: textEnd },
-  });
+  walk.position = position;
+  walk.depth = depth;
+  walk.values = values;
+  walk.hasLongNumber = hasLongNumber;
+  walk.space = space;
+  walk.mark = mark;
+  walk.text = { start: textStart, end: textEnd };
 }
 
 function tooMuch(what: string): GatewayError {
