@@ -1,4 +1,4 @@
-/** Model name replacement: the gateway's name for a model in the bytes of an upstream's response. */
+/** Members of an upstream's response that the gateway looks for, and its name for the model in place of the upstream's. */
 
 import type { Span } from '../../core/json/json.ts';
 import {
@@ -43,10 +43,7 @@ export function modelNames(
 
 /** The same in a whole body that was not scanned. */
 export function nameModel(bytes: Buffer, { modelPaths }: Pick<Operation, 'modelPaths'>, model: string): Buffer {
-  const spans = bytes.includes(ESCAPED_LETTER)
-    ? everySpanAt(bytes, modelPaths)
-    : spansUpToLast(bytes, modelPaths, searchOfName(modelPaths));
-  return spliceAll(bytes, spans, JSON.stringify(model));
+  return spliceAll(bytes, everySpanAt(bytes, modelPaths), JSON.stringify(model));
 }
 
 /** Of the paths of an operation, which do not change. */
