@@ -86,7 +86,7 @@ export function createAuthentication({
   };
 }
 
-/** Key of a socket for the key that its last request presented. */
+/** Property of a socket: the API key that its last request presented. */
 const LAST_PRESENTED = Symbol('last presented key');
 
 type PresentingSocket = Socket & { [LAST_PRESENTED]?: PresentedKey };

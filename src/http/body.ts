@@ -141,7 +141,7 @@ const NO_BYTES = Buffer.alloc(0);
 
 /**
  * Frees the memory of a chunk that was copied, and is read by nobody else. Until the garbage collector does, a body takes twice its
- * size outside of the heap, which makes V8 collect the whole heap all the time.
+ * size outside of the heap, and V8 marks the whole heap each time that memory has grown by 64 MB.
  */
 function freeMemory({ buffer, length }: Buffer): void {
   if (buffer instanceof ArrayBuffer && buffer.byteLength === length) buffer.transfer(0);

@@ -30,7 +30,7 @@ export function openLogDestination(
   fd: number,
   { shared = false, clock = systemClock }: LogDestinationOptions = {},
 ): LogDestination {
-  // It counts all that waits at each write, so it gets lines in batches, which it writes at once.
+  // Gets lines in batches, because it counts all bytes that wait whenever it gets more.
   const file = pino.destination({
     fd,
     sync: true,

@@ -68,6 +68,13 @@ function textOf(value: unknown): string {
   return Array.isArray(value) ? `[ ${value.map(textOf).join()} ]` : JSON.stringify(value);
 }
 
+test('a name of any length stands between a member and the next', () => {
+  const watch = new MemberWatch(new SoughtMembers(PATHS));
+  const bytes = Buffer.from(`{"response":null,"${'n'.repeat(2000)}":{"model":"other"},"model":"m"}`);
+  guard(bytes, undefined, watch);
+  assert.deepEqual(watch.spansAt(bytes, PATHS), everySpanAt(bytes, PATHS));
+});
+
 test('edits are made in one copy', () => {
   const edit = (start: number, end: number, text: string) => ({ start, end, text: Buffer.from(text) });
   assert.equal(

@@ -81,6 +81,8 @@ interface Frame {
   at: string;
 }
 
+/** Maximum length of a name that is compared with others; no wire format has a longer one, however it is escaped. */
+const MAX_NAME_BYTES = 1024;
 /** Members of one object up to which its names are kept in a list. */
 const SMALL_OBJECT_MEMBERS = 24;
 /** Maximum members of one object: names take a hundred times their length in memory. */
@@ -136,6 +138,10 @@ export class NameChecker implements NameWatch {
   name(bytes: Buffer, start: number, end: number): void {
     const frame = this.#frames[this.#depth - 1];
     if (this.#depth === 0 || !frame || frame.isList) return;
+    if (end - start > MAX_NAME_BYTES) {
+      frame.inside = undefined;
+      return;
+    }
     const name = unescaped(bytes.toString('utf8', start, end));
     frame.at = name;
     if (this.#sought) this.found |= this.#sought.get(name) ?? 0;

@@ -41,9 +41,6 @@ function isDigit(byte: number | undefined): boolean {
   return byte !== undefined && byte >= 48 && byte <= 57;
 }
 
-/** Maximum length of a name that is compared with others. */
-const MAX_NAME_BYTES = 1024;
-
 /** A resumable scan of a text: its position, state and limits. */
 export interface Walk {
   readonly limits: JsonLimits;
@@ -117,8 +114,7 @@ export function walkUntil(bytes: Buffer, end: number, walk: Walk): void {
       textStart = position + 1;
       mark = position = textEnd = stringEnd(bytes, position) - 1;
     } else if (byte === COLON) {
-      // No wire format has a longer name, however it is escaped.
-      if (watch && textEnd - textStart <= MAX_NAME_BYTES) watch.name(bytes, textStart, textEnd, position);
+      watch?.name(bytes, textStart, textEnd, position);
     } else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) {
       values++;
       if (++depth > limits.depth) throw refuse(`nests deeper than ${limits.depth} levels`);

@@ -53,13 +53,11 @@ export function firstSpanAt(bytes: Buffer, paths: readonly (readonly string[])[]
 
 /** Members that a watch looks for. */
 export class SoughtMembers {
-  readonly paths: readonly (readonly string[])[];
   /** Names that are looked for in every object. */
   readonly names: readonly string[];
   readonly root: readonly Place[];
 
   constructor(paths: readonly (readonly string[])[], names: readonly string[] = []) {
-    this.paths = paths;
     this.names = names;
     this.root = placesOf(paths);
   }

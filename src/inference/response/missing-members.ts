@@ -4,7 +4,7 @@ import { type Json, splice } from '../../core/json/json.ts';
 import type { Edit } from '../../core/json/spans.ts';
 import { createMarkSearch, type FrameText } from './mark-search.ts';
 
-/** Adds the `required` members that are missing in the bytes of `body`. */
+/** The edit that adds the `required` members that are missing in the bytes of `body`. */
 export function missingMembers(bytes: Buffer, body: Json, required: Readonly<Record<string, Json>>): Edit | undefined {
   let members = '';
   for (const name in required)

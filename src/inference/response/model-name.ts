@@ -29,7 +29,7 @@ export function soughtMembers(operation: Operation): SoughtMembers {
 
 const soughtByOperation = new WeakMap<Operation, SoughtMembers>();
 
-/** Replaces the model name at every path of the protocol in a scanned response, repeated members included. */
+/** Edits that set the model name at every path of the protocol in a scanned response, repeated members included. */
 export function modelNames(
   bytes: Buffer,
   members: MemberWatch,
@@ -41,7 +41,7 @@ export function modelNames(
   return spans.map(({ start, end }) => ({ start, end, text }));
 }
 
-/** The same in a whole body that was not scanned. */
+/** A whole body that was not scanned, with the model name at every path of the protocol. */
 export function nameModel(bytes: Buffer, { modelPaths }: Pick<Operation, 'modelPaths'>, model: string): Buffer {
   return spliceAll(bytes, everySpanAt(bytes, modelPaths), JSON.stringify(model));
 }
