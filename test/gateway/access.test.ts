@@ -1,6 +1,7 @@
 /** Access: rights of each kind of key on each route of the gateway, and responses to others. */
 
 import assert from 'node:assert/strict';
+import { Agent, request } from 'node:http';
 import { after, before, describe, test } from 'node:test';
 import { KEY, PATHS, type ProtocolId, question, sendRaw, startTestGateway, type TestGateway } from './harness.ts';
 
@@ -150,4 +151,24 @@ test('an address that presents wrong keys again and again is asked to wait; righ
   assert.ok(Number(refused.headers['retry-after']) >= 1);
   assert.equal((await send(chat, KEY, from)).status, 200);
   assert.equal((await send(chat, KEYS.wrong, { 'x-forwarded-for': '203.0.113.98' })).status, 401);
+});
+
+test('each request of a connection is that of the key that it presents', async (context) => {
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  context.after(() => agent.destroy());
+  const sockets = new Set<unknown>();
+  const statusOf = (key: string) =>
+    new Promise<number | undefined>((resolve, reject) => {
+      const headers = { authorization: `Bearer ${key}` };
+      const sent = request(`${gateway.url}/v1/key`, { agent, headers }, (response) => {
+        sockets.add(response.socket);
+        response.resume().on('end', () => resolve(response.statusCode));
+      });
+      sent.on('error', reject).end();
+    });
+  const presented = [KEYS.full, KEYS.full, KEYS.wrong, KEYS.late, KEYS.full, `${KEYS.full}x`, KEYS.reader];
+  const statuses: (number | undefined)[] = [];
+  for (const key of presented) statuses.push(await statusOf(key));
+  assert.deepEqual(statuses, [200, 200, 401, 401, 200, 401, 200]);
+  assert.equal(sockets.size, 1);
 });
