@@ -22,7 +22,7 @@ export function parseStatement(sql: string): Statement {
 }
 
 /** Parameter values of a statement, in their order. */
-export function valuesOf({ names }: Statement, row: Row): Value[] {
+export function valuesOf({ names }: Pick<Statement, 'names'>, row: Row): Value[] {
   return names.map((name) => {
     const value = row[name];
     if (value === undefined) throw new Error(`no value for :${name}`);

@@ -77,6 +77,15 @@ test('unknown names and names in client data pass in any case', async () => {
   assert.equal(await refusal(JSON.stringify(body, null, 2)), undefined);
 });
 
+test('a name that is too long to be known ends the member before it', async () => {
+  const long = JSON.stringify('n'.repeat(1025));
+  assert.equal(await refusal(`{"reasoning":null,${long}:{"Max_Tokens":1}}`), undefined);
+  assert.deepEqual(await refusal(`{${long}:{"Max_Tokens":1},"reasoning":{"Max_Tokens":1}}`), [
+    'reasoning.Max_Tokens',
+    'reasoning.Max_Tokens must be written max_tokens.',
+  ]);
+});
+
 test('an object with many names is checked like a small one', async () => {
   const many = Object.fromEntries(Array.from({ length: 1000 }, (_, index) => [`name${index}`, index]));
   assert.equal(await refusal(JSON.stringify({ many })), undefined);

@@ -182,7 +182,7 @@ for (const engine of ['sqlite', 'postgres'] as const) {
         return encodeEnd(request, completion({ status, total: 0, trace, upstreamId: undefined }));
       });
       const position = { segment: 1, offset: 1, oldest: 1 };
-      await store.call('storeJournalBatch', { journal: 'test', position, records });
+      await store.call('storeJournalBatch', { journal: 'test', position, records: [records.join()] });
       const iso = (index: number) => new Date(NOON + index).toISOString();
       const countsOf = async (query: Record<string, string>) => {
         const body = await list(

@@ -127,6 +127,19 @@ forEachStore((engine, openStore) => {
       await assert.rejects(store.call('ask', { sql, row: { big: 2n ** 53n + 1n } }), /too large|outside|range/i);
     });
 
+    test('go in by the names of their columns, in whatever order these are', async (context) => {
+      const store = await open(context);
+      const items = [
+        { subject: 'first', value: 1 },
+        { value: 2, subject: 'second' },
+      ];
+      assert.equal(await store.call('putMany', { items, ignoreDuplicates: false }), 2);
+      assert.deepEqual(
+        [await store.call('get', { subject: 'first' }), await store.call('get', { subject: 'second' })],
+        [1, 2],
+      );
+    });
+
     test('go in by the ten thousand, without those that are there', async (context) => {
       const store = await open(context);
       const items = Array.from({ length: 40_000 }, (_, value) => ({ subject: `many ${value}`, value }));

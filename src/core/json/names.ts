@@ -196,8 +196,8 @@ function emptyFrame(): Frame {
   return { isList: false, known: undefined, inside: undefined, few: [], many: undefined, at: '' };
 }
 
-/** The raw text if its escapes are invalid; the text is not JSON then. */
-function unescaped(text: string): string {
+/** A name without its escapes; the raw text if these are invalid, and the text is not JSON then. */
+export function unescaped(text: string): string {
   if (!text.includes('\\')) return text;
   try {
     return JSON.parse(`"${text}"`);

@@ -1,6 +1,8 @@
 /** Members at paths in JSON text, repeated ones included, and their replacement. */
 
+import { GatewayError } from '../errors.ts';
 import { type Span, skipSpace, stringEnd, valueEnd, visitMembers } from './json.ts';
+import { unescaped } from './names.ts';
 import type { NameWatch } from './scan.ts';
 
 const OPEN_BRACE = 123;
@@ -51,15 +53,23 @@ export function firstSpanAt(bytes: Buffer, paths: readonly (readonly string[])[]
   return undefined;
 }
 
+/** Members at sought paths that a text may have: each costs memory and time, and no server repeats one more than by mistake. */
+const MAX_FOUND_MEMBERS = 1000;
+/** Of a letter that is written as an escape. */
+const ESCAPED_LETTER_BYTES = 6;
+
 /** Members that a watch looks for. */
 export class SoughtMembers {
   /** Names that are looked for in every object. */
   readonly names: readonly string[];
   readonly root: readonly Place[];
+  /** Of a sought name, all of its letters escaped. */
+  readonly maxNameBytes: number;
 
   constructor(paths: readonly (readonly string[])[], names: readonly string[] = []) {
     this.names = names;
     this.root = placesOf(paths);
+    this.maxNameBytes = ESCAPED_LETTER_BYTES * Math.max(0, ...[...names, ...paths.flat()].map(({ length }) => length));
   }
 }
 
@@ -82,7 +92,10 @@ function placesOf(paths: readonly (readonly string[])[], depth = 0): readonly Pl
   });
 }
 
-/** Notes members while a text is scanned, so that nothing is searched for afterwards. */
+/**
+ * Notes members while an upstream's text is scanned, so that nothing is searched for afterwards. Throws `upstream_error` for too
+ * many at the sought paths.
+ */
 export class MemberWatch implements NameWatch {
   readonly #sought: SoughtMembers;
   /** Of the objects that are open. */
@@ -91,8 +104,8 @@ export class MemberWatch implements NameWatch {
   #inside: readonly Place[];
   readonly #found: { path: readonly string[]; start: number }[] = [];
   #depth = 0;
-  #hasEscapes = false;
-  #hasName = false;
+  /** Whether an object has one of the sought names. */
+  hasName = false;
 
   constructor(sought: SoughtMembers) {
     this.#sought = sought;
@@ -105,31 +118,43 @@ export class MemberWatch implements NameWatch {
   }
 
   name(bytes: Buffer, start: number, end: number, colon: number): void {
-    for (let index = start; index < end; index++) if (bytes[index] === BACKSLASH) this.#hasEscapes = true;
     this.#inside = NO_PLACES;
+    if (end - start > this.#sought.maxNameBytes) return;
+    const plain = unescapedBetween(bytes, start, end);
+    const isNamed = (name: string) => (plain === undefined ? isBetween(bytes, start, end, name) : plain === name);
     for (const { name, path, inside } of this.#places[this.#depth - 1] ?? NO_PLACES) {
-      if (!isBetween(bytes, start, end, name)) continue;
+      if (!isNamed(name)) continue;
       this.#inside = inside;
-      if (path) this.#found.push({ path, start: skipSpace(bytes, colon + 1) });
+      if (path) this.#find(path, skipSpace(bytes, colon + 1));
     }
-    for (const name of this.#sought.names) if (isBetween(bytes, start, end, name)) this.#hasName = true;
+    for (const name of this.#sought.names) if (isNamed(name)) this.hasName = true;
   }
 
   close(): void {
     if (this.#depth > 0) this.#depth--;
   }
 
-  /** Whether an object may have one of the names; in a well-formed text. */
-  get mayHaveName(): boolean {
-    return this.#hasName || this.#hasEscapes;
-  }
-
   /** The spans of all members at the paths, some of those sought, in the text that was scanned. */
   spansAt(bytes: Buffer, paths: readonly (readonly string[])[]): Span[] {
-    if (this.#hasEscapes) return everySpanAt(bytes, paths);
     const found = this.#found.filter(({ path }) => paths.includes(path));
     return found.map(({ start }) => ({ start, end: valueEnd(bytes, start) }));
   }
+
+  #find(path: readonly string[], start: number): void {
+    if (this.#found.push({ path, start }) <= MAX_FOUND_MEMBERS) return;
+    const name = path.join('.');
+    throw new GatewayError(
+      'upstream_error',
+      `The upstream's response has ${name} more than ${MAX_FOUND_MEMBERS} times.`,
+    );
+  }
+}
+
+/** The name between two positions without its escapes; undefined if it has none. */
+function unescapedBetween(bytes: Buffer, start: number, end: number): string | undefined {
+  for (let index = start; index < end; index++)
+    if (bytes[index] === BACKSLASH) return unescaped(bytes.toString('utf8', start, end));
+  return undefined;
 }
 
 function isBetween(bytes: Buffer, start: number, end: number, name: string): boolean {
@@ -143,12 +168,12 @@ export interface Edit extends Span {
   text: Buffer;
 }
 
-/** Copy of the bytes with the edits, in ascending order. */
+/** Copy of the bytes with the edits, which do not overlap. */
 export function withEdits(bytes: Buffer, edits: readonly Edit[]): Buffer {
   if (edits.length === 0) return bytes;
   const pieces: Buffer[] = [];
   let position = 0;
-  for (const { start, end, text } of edits) {
+  for (const { start, end, text } of edits.toSorted((one, other) => one.start - other.start)) {
     pieces.push(bytes.subarray(position, start), text);
     position = end;
   }

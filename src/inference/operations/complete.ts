@@ -23,7 +23,7 @@ export const complete: OperationHandler = {
     const { call, planned } = context;
     const { json, members } = parsed;
     if (planned.path !== 'translated' && !call.stream) {
-      if (members.mayHaveName) learnState(context, json);
+      if (members.hasName) learnState(context, json);
       return relayResponse(parsed, context);
     }
     const assembler = context.assembler ?? createResponseAssembler(planned);

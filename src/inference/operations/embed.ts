@@ -11,8 +11,7 @@ import type { Cost, EmbedOperation } from '../../core/operation.ts';
 import type { Protocol } from '../../core/protocol.ts';
 import { addOptions } from '../../routing/provider-options.ts';
 import { costOf } from '../response/cost.ts';
-import { modelNames } from '../response/model-name.ts';
-import { addCost } from '../response/whole.ts';
+import { relayEdits } from '../response/whole.ts';
 import { estimateOutput } from '../tokens/estimate.ts';
 import type { OperationHandler } from './handler.ts';
 import { inputReserved } from './reservations.ts';
@@ -48,7 +47,8 @@ export const embed: OperationHandler = {
     };
   },
 
-  readWhole({ bytes, json, members }, context) {
+  readWhole(response, context) {
+    const { bytes, json } = response;
     const { call, planned } = context;
     const client = embedOf(call.protocol);
     const wire = embedOf(planned.upstream);
@@ -60,15 +60,12 @@ export const embed: OperationHandler = {
     const charged = (counted: Usage): Cost | undefined => costOf(counted, facts.finish, context);
     const decoded = wire.decodeResponse(json);
     assertComplete(decoded, client.decodeRequest(call.body));
+    const cost = { operation: client, usage, costOf: charged };
     const asIs = planned.path !== 'translated' && client.isAsAsked(json, call.body);
     const body = asIs
-      ? withEdits(bytes, modelNames(bytes, members, { operation: client, model }))
+      ? withEdits(bytes, relayEdits(response, { operation: client, model, counted: reported && cost }))
       : Buffer.from(JSON.stringify(client.encodeResponse({ ...decoded, usage }, call.body, model)));
-    return {
-      body: reported && asIs ? addCost(body, json, { operation: client, usage, costOf: charged }) : body,
-      usage,
-      facts,
-    };
+    return { body, usage, facts };
   },
 };
 

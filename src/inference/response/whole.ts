@@ -3,7 +3,7 @@
 import type { ChatResponse, Usage } from '../../core/chat.ts';
 import { GatewayError } from '../../core/errors.ts';
 import { copyJson } from '../../core/json/copy.ts';
-import { isObject, type Json, type Member, type Span, valueAt } from '../../core/json/json.ts';
+import { isObject, type Json, type Member, valueAt } from '../../core/json/json.ts';
 import { setMembers } from '../../core/json/members.ts';
 import { type Edit, type MemberWatch, withEdits } from '../../core/json/spans.ts';
 import type { AnswerFacts, Cost, CostOf, EncoderOptions, Operation } from '../../core/operation.ts';
@@ -42,22 +42,34 @@ export function checkResponse(body: Json, protocol: Protocol): void {
 
 /** The upstream's bytes with the gateway's model name, the cost, and the members that clients require. */
 export function relayResponse(
-  { bytes, json, members }: ParsedResponse,
+  response: ParsedResponse,
   context: Pick<ResponseContext, 'call' | 'planned' | 'options' | 'charge'>,
 ): WholeResponse {
   const { call, planned, options } = context;
   const { operation } = call;
+  const { bytes, json } = response;
   const reported = operation.usageOf(json);
-  const usage = reported?.output ? reported : counted(json, planned, reported);
+  const usage = reported?.output ? reported : estimated(json, planned, reported);
   const facts = boundFacts(operation.factsOf(json));
   const charged = (usage: Usage): Cost | undefined => costOf(usage, facts.finish, context);
-  const edits = modelNames(bytes, members, { operation, model: options.model });
+  const counted = reported && { operation, usage, costOf: charged };
+  const edits = relayEdits(response, { operation, model: options.model, counted });
   const missing = operation.requiredMembers && missingMembers(bytes, json, operation.requiredMembers);
   if (missing) edits.push(missing);
-  const cost = reported && costMembers(json, { operation, usage, costOf: charged });
-  if (cost) edits.push(...costEdits(bytes, members.spansAt(bytes, [cost.path]), cost));
-  if (edits.length > 1) edits.sort((one, other) => one.start - other.start);
   return { body: withEdits(bytes, edits), usage, facts };
+}
+
+/** Edits of a relayed response: the gateway's model name, and the cost if its usage was counted. */
+export function relayEdits(
+  { bytes, json, members }: ParsedResponse,
+  { operation, model, counted }: { operation: Operation; model: string; counted: Counted | undefined },
+): Edit[] {
+  const edits = modelNames(bytes, members, { operation, model });
+  const cost = counted && costMembers(json, counted);
+  // Of a repeated usage, parsers take the last.
+  const span = cost && members.spansAt(bytes, [cost.path]).at(-1);
+  if (span) edits.push({ ...span, text: setMembers(bytes.subarray(span.start, span.end), [], cost.members) });
+  return edits;
 }
 
 interface Counted {
@@ -66,7 +78,7 @@ interface Counted {
   costOf?: CostOf;
 }
 
-/** The cost for the usage of a body or frame. */
+/** The cost for a usage. */
 interface CostMembers {
   /** Of the usage. */
   path: readonly string[];
@@ -82,20 +94,14 @@ function costMembers(body: Json, { operation: { cost }, usage, costOf }: Counted
   return members.length === 0 ? undefined : { path, members };
 }
 
-/** Of a repeated usage, parsers take the last. */
-function costEdits(bytes: Buffer, spans: readonly Span[], { members }: CostMembers): Edit[] {
-  const span = spans.at(-1);
-  return span ? [{ ...span, text: setMembers(bytes.subarray(span.start, span.end), [], members) }] : [];
-}
-
-/** Adds the cost to a body or frame with usage, if the protocol has a member for it. */
+/** Adds the cost to a frame with usage, if the protocol has a member for it. */
 export function addCost(bytes: Buffer, body: Json, counted: Counted): Buffer {
   const cost = costMembers(body, counted);
   return cost ? setMembers(bytes, cost.path, cost.members) : bytes;
 }
 
 /** Estimated usage of a response whose upstream counted none of its output. */
-function counted(body: Json, plan: Plan, reported: Partial<Usage> | undefined): Partial<Usage> {
+function estimated(body: Json, plan: Plan, reported: Partial<Usage> | undefined): Partial<Usage> {
   const output = outputOf(body, plan);
   return reported && output === 0 ? reported : { ...reported, output, estimated: true };
 }

@@ -2,7 +2,7 @@
 
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { Row, Transaction, Value } from '../operation.ts';
-import { insertSql, parseStatement } from '../statement.ts';
+import { insertSql, parseStatement, valuesOf } from '../statement.ts';
 import { addPacked, noCounts, PACKED_COUNTS, packCounts } from '../time-counts.ts';
 import { toStoreError } from './failure.ts';
 
@@ -49,7 +49,7 @@ export function createSession(connection: DatabaseSync): Session {
     try {
       const { statement } = prepare(sql.replaceAll(/:\w+/g, '?'));
       let count = 0;
-      for (const row of rows) count += Number(statement.run(...valuesOf(names, row)).changes);
+      for (const row of rows) count += Number(statement.run(...orderedValues(names, row)).changes);
       return count;
     } catch (error) {
       throw toStoreError(error);
@@ -100,10 +100,10 @@ function bindValues(names: readonly string[], row: Row): Row {
 }
 
 /** Rows of one table mostly have their columns in the same order. */
-function valuesOf(names: readonly string[], row: Row): Value[] {
+function orderedValues(names: readonly string[], row: Row): Value[] {
   const columns = Object.keys(row);
   const isOrdered = columns.length === names.length && columns.every((column, index) => column === names[index]);
-  return isOrdered ? Object.values(row) : names.map((name) => boundValue(name, row));
+  return isOrdered ? Object.values(row) : valuesOf({ names }, row);
 }
 
 function boundValue(name: string, row: Row): Value {
