@@ -1,7 +1,6 @@
 /** Idle connections of a guarded client. Each stays pinned to the checked address it was made to. */
 
-import Client from 'undici/lib/dispatcher/client.js';
-import { type PinnedConnection, pinnedConnector } from './pinned-connector.ts';
+import type Client from 'undici/lib/dispatcher/client.js';
 import { parseAddress, sameAddress } from './public-addresses.ts';
 
 export interface Connection {
@@ -16,55 +15,6 @@ export interface Connection {
   /** Called once when the connection is closed. */
   onClosed: () => void;
   destroy(): void;
-}
-
-export interface ConnectionOptions extends Omit<PinnedConnection, 'onPeer'> {
-  key: string;
-  maxHeaderBytes: number;
-  checkedAt: number;
-}
-
-/** Time after which an idle connection is closed. A receiver may announce a shorter one. */
-const IDLE_TIMEOUT_MS = 10_000;
-
-/** Undici's own timeouts restart with every byte, so only the signals of requests bound the time. */
-export function openConnection(url: URL, options: ConnectionOptions): Connection {
-  let address = '';
-  const connect = pinnedConnector(url, {
-    ...options,
-    onPeer(peer) {
-      address = peer;
-    },
-  });
-  const client = new Client(url.origin, {
-    connect,
-    pipelining: 1,
-    headersTimeout: 0,
-    bodyTimeout: 0,
-    allowH2: false,
-    maxHeaderSize: options.maxHeaderBytes,
-    keepAliveTimeout: IDLE_TIMEOUT_MS,
-    keepAliveMaxTimeout: IDLE_TIMEOUT_MS,
-  });
-  let closed = false;
-  const connection: Connection = {
-    key: options.key,
-    client,
-    get address() {
-      return address;
-    },
-    get closed() {
-      return closed;
-    },
-    checkedAt: options.checkedAt,
-    onClosed() {},
-    destroy: () => void client.destroy().catch(() => {}),
-  };
-  client.once('disconnect', () => {
-    closed = true;
-    connection.onClosed();
-  });
-  return connection;
 }
 
 export function leadsToOneOf({ address }: Connection, addresses: readonly string[]): boolean {

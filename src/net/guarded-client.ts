@@ -3,17 +3,15 @@
  * connects only to these, follows no redirects, and enforces a deadline and a size limit.
  */
 
-import requestOf from 'undici/lib/api/api-request.js';
 import { ByteCollector } from '../core/byte-collector.ts';
 import { type Clock, startTimeout, systemClock, type Timeout } from '../core/clock.ts';
 import { GatewayError } from '../core/errors.ts';
 import { type AddressPolicy, PUBLIC_ONLY } from './address-policy.ts';
-import { authoritiesWith } from './authorities.ts';
 import { checkUrl } from './check-url.ts';
-import { type Connection, createConnectionPool, leadsToOneOf, openConnection } from './connection-pool.ts';
+import { type Connection, createConnectionPool, leadsToOneOf } from './connection-pool.ts';
 import { FetchFailure, toFetchFailure } from './fetch-failure.ts';
-import { createHandshakeSlots } from './pinned-connector.ts';
 import { createLookup, type Lookup, resolveChecked } from './resolver.ts';
+import { createHandshakeSlots } from './semaphore.ts';
 
 export interface GuardedClientOptions {
   policy?: AddressPolicy;
@@ -92,10 +90,11 @@ const POOL_LIMITS = { total: 128, perKey: 8 };
 /** Age of a checked DNS answer from which a connection is not reused without another check. */
 const MAX_CHECK_AGE_MS = 30_000;
 
+const loadPinnedConnections = () => import('./pinned-connection.ts');
+
 export function createGuardedClient(options: GuardedClientOptions = {}): GuardedClient {
   const { policy = PUBLIC_ONLY, extraCa, clock = systemClock } = options;
   const lookup = options.lookup ?? createLookup(policy);
-  const secureContext = authoritiesWith(extraCa);
   const handshakes = createHandshakeSlots(MAX_HANDSHAKES, clock);
   const pool = options.reuseConnections ? createConnectionPool(POOL_LIMITS) : undefined;
 
@@ -120,10 +119,11 @@ export function createGuardedClient(options: GuardedClientOptions = {}): Guarded
     const { connectDeadline = CONNECT_TIMEOUT_MS } = call.request;
     const checkedAt = clock.monotonic();
     const addresses = await resolveChecked(url, policy, lookup, signal);
+    const { authoritiesWith, openConnection } = await loadPinnedConnections();
     const connection = openConnection(url, {
       key: keyOf(url, call.request),
       addresses,
-      secureContext,
+      secureContext: authoritiesWith(extraCa),
       connectDeadline,
       signal,
       handshakes,
@@ -216,6 +216,7 @@ async function exchange(connection: Connection, url: URL, options: PinnedCall): 
   try {
     const { method, body } = request;
     const headers = { 'user-agent': 'polygate', ...request.headers };
+    const { requestOf } = await loadPinnedConnections();
     const response = await requestOf.call(client, { path: url.pathname + url.search, method, headers, body, signal });
     response.body.on('error', () => {});
     const bytes = limitBody(response.body, { maxBytes: request.maxBytes, explain, end: finish });

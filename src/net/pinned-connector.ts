@@ -8,7 +8,7 @@ import { canonicalName } from './address-policy.ts';
 import { literalAddress } from './check-url.ts';
 import { FetchFailure, toFetchFailure } from './fetch-failure.ts';
 import { parseAddress, sameAddress } from './public-addresses.ts';
-import { createSemaphore } from './semaphore.ts';
+import type { HandshakeSlots } from './semaphore.ts';
 
 export interface PinnedConnection {
   /** The checked addresses. */
@@ -22,24 +22,6 @@ export interface PinnedConnection {
   clock: Clock;
   /** Called with the IP address of the connection. */
   onPeer(address: string): void;
-}
-
-/** Runs a handshake when there is a slot. */
-export type HandshakeSlots = (handshake: () => Promise<void>, signal: AbortSignal) => Promise<void>;
-
-/** Time after which a handshake that waits for its receiver leaves its slot to another: it takes no processor time. */
-const MAX_SLOT_MS = 500;
-
-/** Limits the handshakes that are computed at once, so that they do not hold up everything else. */
-export function createHandshakeSlots(limit: number, clock: Clock): HandshakeSlots {
-  const semaphore = createSemaphore(limit);
-  async function atMost(work: Promise<void>, milliseconds: number): Promise<void> {
-    const late = Promise.withResolvers<void>();
-    const cancel = clock.after(milliseconds, late.resolve);
-    await Promise.race([work, late.promise]);
-    cancel();
-  }
-  return (handshake, signal) => semaphore(() => atMost(handshake(), MAX_SLOT_MS), signal);
 }
 
 /** Makes one connection. A second one would need other checks, so it fails with `ConnectionGone`. */

@@ -4,8 +4,7 @@
  */
 
 import type { Readable } from 'node:stream';
-import requestOf from 'undici/lib/api/api-request.js';
-import Agent from 'undici/lib/dispatcher/agent.js';
+import type Agent from 'undici/lib/dispatcher/agent.js';
 import { type Clock, startTimeout, systemClock } from '../core/clock.ts';
 import { toFetchFailure } from './fetch-failure.ts';
 
@@ -35,13 +34,7 @@ export interface TrustedClient {
 }
 
 export function createTrustedClient({ clock = systemClock }: { clock?: Clock } = {}): TrustedClient {
-  const agent = new Agent({
-    connect: { timeout: 10_000 },
-    headersTimeout: 0,
-    bodyTimeout: 0,
-    keepAliveTimeout: 10_000,
-    allowH2: false,
-  });
+  let opened: Promise<Agent> | undefined;
 
   async function request(text: string, { method, headers, body, ...bounds }: TrustedRequest): Promise<TrustedResponse> {
     const url = new URL(text);
@@ -52,7 +45,16 @@ export function createTrustedClient({ clock = systemClock }: { clock?: Clock } =
     try {
       const sent = { 'user-agent': 'polygate', ...headers };
       const path = url.pathname + url.search;
-      const response = await requestOf.call(agent, { origin: url.origin, path, method, headers: sent, body, signal });
+      opened ??= openAgent();
+      const { default: requestOf } = await import('undici/lib/api/api-request.js');
+      const response = await requestOf.call(await opened, {
+        origin: url.origin,
+        path,
+        method,
+        headers: sent,
+        body,
+        signal,
+      });
       response.body.on('error', () => {});
       response.body.once('close', cancel);
       const close = () => void response.body.destroy();
@@ -68,7 +70,19 @@ export function createTrustedClient({ clock = systemClock }: { clock?: Clock } =
     }
   }
 
-  return { request, close: () => agent.destroy() };
+  return { request, close: async () => (await opened)?.destroy() };
+}
+
+/** Loaded with the first request, because undici takes 10 MB. */
+async function openAgent(): Promise<Agent> {
+  const { default: Agent } = await import('undici/lib/dispatcher/agent.js');
+  return new Agent({
+    connect: { timeout: 10_000 },
+    headersTimeout: 0,
+    bodyTimeout: 0,
+    keepAliveTimeout: 10_000,
+    allowH2: false,
+  });
 }
 
 async function* mapBodyErrors(body: AsyncIterable<Buffer>, signal: AbortSignal | undefined): AsyncGenerator<Buffer> {

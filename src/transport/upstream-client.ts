@@ -1,13 +1,11 @@
 /** HTTP client to upstreams: streaming with backpressure, deadlines and abort. */
 
-import type { Socket } from 'node:net';
-import Agent from 'undici/lib/dispatcher/agent.js';
 import { systemClock } from '../core/clock.ts';
 import { GatewayError } from '../core/errors.ts';
 import type { LocalUpstream } from '../core/provider.ts';
 import { createDeadlineTimer, type Deadline, type DeadlineTimer } from './deadlines.ts';
+import { UpstreamConnections } from './http1/connections.ts';
 import { runLocal } from './local-transport.ts';
-import { NetworkTransport } from './network-transport.ts';
 import type { Trailers, Transport, TransportEvents, TransportRequest } from './transport.ts';
 
 /** Timeouts in milliseconds. */
@@ -53,54 +51,31 @@ export interface UpstreamClient {
   close(): Promise<void>;
 }
 
-/** Of a read, as Node has it by default. */
-const READ_BYTES = 64 * 1024;
-
-/**
- * All connections read into one buffer, of which a socket gets a copy of what came. By default Node allocates a buffer for each
- * read, which takes a tenth of the processor time of a streamed frame. The copy is no slice of Node's pool, because a slice that
- * is kept keeps 64 kB.
- */
-const SHARED_READS = {
-  buffer: Buffer.allocUnsafeSlow(READ_BYTES),
-  /** Node calls it as a method of the socket. */
-  callback(this: Socket, length: number, buffer: Buffer): boolean {
-    const chunk = Buffer.allocUnsafeSlow(length);
-    buffer.copy(chunk, 0, 0, length);
-    return this.push(chunk);
-  },
-};
-
 export function createUpstreamClient(
   deadlines: Deadlines,
   timer: DeadlineTimer = createDeadlineTimer(systemClock),
 ): UpstreamClient {
-  const common = { connect: { timeout: deadlines.connect, onread: SHARED_READS }, headersTimeout: 0, bodyTimeout: 0 };
-  const shared = new Agent({ ...common, keepAliveTimeout: 10_000, pipelining: 1 });
-  // In undici, `pipelining: 0` closes the connection after each request.
-  const single = new Agent({ ...common, pipelining: 0 });
+  const connections = new UpstreamConnections(timer, deadlines.connect);
   return {
-    send: (request, receiver) =>
-      supervise(request, receiver, { deadlines, timer, agent: request.freshConnection ? single : shared }),
-    async close() {
-      await Promise.all([shared.close(), single.close()]);
-    },
+    send: (request, receiver) => supervise(request, receiver, { deadlines, timer, connections }),
+    close: () => connections.close(),
   };
 }
 
 interface Supervision {
   deadlines: Deadlines;
   timer: DeadlineTimer;
-  agent: Agent;
+  connections: UpstreamConnections;
 }
 
 function supervise(request: UpstreamRequest, receiver: UpstreamReceiver, supervision: Supervision): UpstreamExchange {
   const exchange = new SupervisedExchange(request, receiver, supervision);
   if (request.local) exchange.attach(runLocal(request, request.local, exchange));
   else {
-    const transport = new NetworkTransport(exchange);
-    exchange.attach(transport);
-    transport.send(request, supervision.agent);
+    const { server, path } = supervision.connections.targetOf(request.url);
+    const connection = supervision.connections.take(server, request.freshConnection);
+    exchange.attach(connection);
+    connection.send(path, request, exchange);
   }
   return exchange;
 }
@@ -192,7 +167,7 @@ const NOT_FINISHED = 'The upstream did not finish its response in time.';
 function connectionError(cause: unknown, started: boolean): GatewayError {
   if (cause instanceof GatewayError) return cause;
   const code = (cause as { code?: string } | undefined)?.code;
-  if (code === 'UND_ERR_CONNECT_TIMEOUT')
+  if (code === 'ETIMEDOUT' && !started)
     return new GatewayError('timeout', 'The upstream could not be reached in time.', { cause });
   const message = started
     ? 'The upstream broke off its response.'

@@ -1,7 +1,6 @@
 /** Disk reserve: free disk space that the mirror leaves to the rest of the gateway. */
 
 import { statfs } from 'node:fs/promises';
-import { NotMirrorable } from './not-mirrorable.ts';
 
 const GIBIBYTES = 1024 ** 3;
 
@@ -19,4 +18,12 @@ export function createDiskReserve(folder: string, reserve?: number): DiskReserve
       if (bavail * bsize - bytes < kept) throw new NotMirrorable('the disk has no room for it');
     },
   };
+}
+
+/** Permanent error: no later try can mirror the video. The reason is logged for the operator. */
+export class NotMirrorable extends Error {
+  constructor(reason: string, cause?: unknown) {
+    super(reason, { cause });
+    this.name = 'NotMirrorable';
+  }
 }

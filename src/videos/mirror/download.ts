@@ -5,9 +5,9 @@ import { GatewayError } from '../../core/errors.ts';
 import { FetchFailure } from '../../net/fetch-failure.ts';
 import type { TrustedResponse } from '../../net/trusted-client.ts';
 import type { DiskReserve } from './disk-reserve.ts';
+import { NotMirrorable } from './disk-reserve.ts';
 import { watchIdle } from './idle-timeout.ts';
 import { HEAD_BYTES, mediaTypeOf } from './media-type.ts';
-import { NotMirrorable } from './not-mirrorable.ts';
 import type { PartialFile, ResourceVersion } from './partial-file.ts';
 import { type DownloadClients, openSource, type RemoteSource } from './source.ts';
 

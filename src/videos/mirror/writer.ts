@@ -7,11 +7,11 @@ import type { MirroredFile } from '../../records/video-task.ts';
 import { PRIVATE_FILE } from '../../security/file-modes.ts';
 import type { AssetSource, Mirror } from '../mirror.ts';
 import type { DiskReserve } from './disk-reserve.ts';
+import { NotMirrorable } from './disk-reserve.ts';
 import { checkVideo, type DownloadLimits, download, tooLarge } from './download.ts';
 import { durationOf } from './duration.ts';
 import { type MediaStore, nameIn } from './media-store.ts';
 import { extensionOf, mediaTypeOf } from './media-type.ts';
-import { NotMirrorable } from './not-mirrorable.ts';
 import { openPartialFile, type PartialFile, removePartialFile } from './partial-file.ts';
 import type { DownloadClients } from './source.ts';
 

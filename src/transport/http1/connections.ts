@@ -1,0 +1,117 @@
+/** Connections to upstreams: as many as there are requests at a time, kept for a while for the next ones. */
+
+import { systemClock } from '../../core/clock.ts';
+import type { DeadlineTimer } from '../deadlines.ts';
+import { type Origin, UpstreamConnection, type UpstreamConnectionOptions } from './connection.ts';
+
+/** Time for which an idle connection is kept, unless its server says otherwise. */
+const IDLE_MS = 10_000;
+/** An idle connection is closed this long before its server would do it, so that no request is on its way then. */
+const MARGIN_MS = 1000;
+const MAX_IDLE_MS = 600_000;
+const SWEEP_MS = 1000;
+const IN_BACKGROUND = { background: true };
+/** Most requests go to a few URLs, and parsing one takes longer than looking it up. */
+const MAX_KNOWN_URLS = 1000;
+
+/** An origin with its idle connections, the last used at the end. Closed ones are dropped when they are met. */
+interface UpstreamServer extends Origin {
+  idle: UpstreamConnection[];
+}
+
+/** Where a URL leads. */
+export interface UrlTarget {
+  readonly server: UpstreamServer;
+  /** With the query. */
+  readonly path: string;
+}
+
+export class UpstreamConnections {
+  readonly #timer: DeadlineTimer;
+  readonly #connectTimeout: number;
+  readonly #servers = new Map<string, UpstreamServer>();
+  readonly #targets = new Map<string, UrlTarget>();
+  readonly #open = new Set<UpstreamConnection>();
+  #cancelSweep: (() => void) | undefined;
+  #onEmpty: (() => void) | undefined;
+  #isClosed = false;
+
+  /** `connectTimeout` in milliseconds. */
+  constructor(timer: DeadlineTimer, connectTimeout: number) {
+    this.#timer = timer;
+    this.#connectTimeout = connectTimeout;
+  }
+
+  /** Throws for a text that is no URL. */
+  targetOf(url: string): UrlTarget {
+    const known = this.#targets.get(url);
+    if (known) return known;
+    const { origin, protocol, hostname, host, port, pathname, search } = new URL(url);
+    let server = this.#servers.get(origin);
+    if (!server) {
+      const isSecure = protocol === 'https:';
+      const name = hostname.replace(/^\[(.*)\]$/, '$1');
+      server = { host, hostname: name, port: Number(port || (isSecure ? 443 : 80)), isSecure, idle: [] };
+      this.#servers.set(origin, server);
+    }
+    if (this.#targets.size >= MAX_KNOWN_URLS) this.#targets.clear();
+    const target = { server, path: pathname + search };
+    this.#targets.set(url, target);
+    return target;
+  }
+
+  /** An idle connection, the last used, or a new one. `isSingle`: a new one for one request. */
+  take(server: UpstreamServer, isSingle = false): UpstreamConnection {
+    while (!isSingle && server.idle.length > 0) {
+      const kept = server.idle.pop();
+      if (kept && !kept.isClosed) return kept;
+    }
+    const options: UpstreamConnectionOptions = {
+      timer: this.#timer,
+      connectTimeout: this.#connectTimeout,
+      isSingle,
+      onIdle: (connection, seconds) => this.#keep(server, connection, seconds),
+      onClosed: (connection) => this.#forget(connection),
+    };
+    const connection = new UpstreamConnection(server, options);
+    this.#open.add(connection);
+    return connection;
+  }
+
+  /** Closes idle connections at once and the others after their request. Settles when all are closed. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    for (const { idle } of this.#servers.values()) for (const connection of idle.splice(0)) connection.abort();
+    this.#cancelSweep?.();
+    if (this.#open.size === 0) return;
+    await new Promise<void>((resolve) => {
+      this.#onEmpty = resolve;
+    });
+  }
+
+  #keep(server: UpstreamServer, connection: UpstreamConnection, seconds: number | undefined): void {
+    const idleMs = seconds === undefined ? IDLE_MS : Math.min(MAX_IDLE_MS, seconds * 1000 - MARGIN_MS);
+    if (this.#isClosed || idleMs <= 0) {
+      connection.abort();
+      return;
+    }
+    connection.idleUntil = systemClock.monotonic() + idleMs;
+    server.idle.push(connection);
+    this.#cancelSweep ??= systemClock.after(SWEEP_MS, () => this.#sweep(), IN_BACKGROUND);
+  }
+
+  #forget(connection: UpstreamConnection): void {
+    this.#open.delete(connection);
+    if (this.#open.size === 0) this.#onEmpty?.();
+  }
+
+  #sweep(): void {
+    this.#cancelSweep = undefined;
+    const now = systemClock.monotonic();
+    for (const server of this.#servers.values()) {
+      for (const connection of server.idle) if (connection.idleUntil <= now) connection.abort();
+      server.idle = server.idle.filter(({ isClosed }) => !isClosed);
+      if (server.idle.length > 0) this.#cancelSweep ??= systemClock.after(SWEEP_MS, () => this.#sweep(), IN_BACKGROUND);
+    }
+  }
+}

@@ -1,0 +1,406 @@
+/** Connections to upstreams: reuse, ends at any moment, refused requests, deadlines and TLS, over real sockets. */
+
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import type { Socket } from 'node:net';
+import { describe, type TestContext, test } from 'node:test';
+import { setTimeout as wait } from 'node:timers/promises';
+import { getCACertificates, setDefaultCACertificates, type TLSSocket } from 'node:tls';
+import { GatewayError } from '../../src/core/errors.ts';
+import {
+  createUpstreamClient,
+  type Deadlines,
+  type UpstreamClient,
+  type UpstreamExchange,
+  type UpstreamRequest,
+} from '../../src/transport/upstream-client.ts';
+import { startPlain, startTls, type TestServer, testCa } from '../net/servers.ts';
+
+const DEADLINES: Deadlines = { connect: 2000, firstByte: 3000, idle: 3000, total: 10_000 };
+const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok';
+
+setDefaultCACertificates([...getCACertificates('default'), testCa]);
+
+interface Answer {
+  status: number;
+  body: string;
+  isReused: boolean | undefined;
+}
+
+function clientOf(context: TestContext, deadlines: Partial<Deadlines> = {}): UpstreamClient {
+  const client = createUpstreamClient({ ...DEADLINES, ...deadlines });
+  context.after(() => client.close());
+  return client;
+}
+
+/** Answers each request with the text that `respond` gives for its number; null answers nothing. */
+async function serve(context: TestContext, respond: (number: number, socket: Socket) => string | null) {
+  const requests: string[] = [];
+  const server = await startPlain((socket) => {
+    let text = '';
+    socket.on('data', (bytes) => {
+      text += bytes.toString('latin1');
+      for (let request = firstRequest(text); request !== undefined; request = firstRequest(text)) {
+        text = text.slice(request.length);
+        requests.push(request);
+        const answer = respond(requests.length, socket);
+        if (answer !== null) socket.write(answer, 'latin1');
+      }
+    });
+  });
+  context.after(() => server.close());
+  return { server, requests };
+}
+
+function firstRequest(text: string): string | undefined {
+  const end = text.indexOf('\r\n\r\n') + 4;
+  const length = Number(/content-length: (\d+)/i.exec(text.slice(0, Math.max(0, end)))?.[1] ?? 0);
+  return end >= 4 && text.length >= end + length ? text.slice(0, end + length) : undefined;
+}
+
+function ask(
+  client: UpstreamClient,
+  server: Pick<TestServer, 'port'>,
+  {
+    scheme = 'http',
+    host = '127.0.0.1',
+    ...request
+  }: Partial<UpstreamRequest> & { scheme?: string; host?: string } = {},
+): Promise<Answer> & { exchange: UpstreamExchange } {
+  const { promise, resolve, reject } = Promise.withResolvers<Answer>();
+  const chunks: Buffer[] = [];
+  const answer: Answer = { status: 0, body: '', isReused: undefined };
+  const exchange = client.send(
+    { method: 'GET', url: `${scheme}://${host}:${server.port}/path?a=b`, headers: {}, ...request },
+    {
+      sent: (isReused) => {
+        answer.isReused = isReused;
+      },
+      head: (status) => {
+        answer.status = status;
+      },
+      data: (chunk) => void chunks.push(chunk),
+      end: () => resolve({ ...answer, body: Buffer.concat(chunks).toString('latin1') }),
+      fail: reject,
+    },
+  );
+  return Object.assign(promise, { exchange });
+}
+
+const failed = () => assert.fail('an aborted request has no outcome');
+
+const fails = (code: string, text: RegExp) => (error: unknown) =>
+  error instanceof GatewayError && error.code === code && text.test(error.message);
+const isBroken = fails('upstream_error', /could not be reached or closed|broke off|ended before/);
+
+describe('a request', () => {
+  test('is written with its headers, its host and its length', async (context) => {
+    const { server, requests } = await serve(context, () => OK);
+    const client = clientOf(context);
+    const headers = { 'x-a': 'b', 'Content-Length': '999', 'x-latin': 'é' };
+    await ask(client, server, { method: 'POST', headers, body: Buffer.from('body') });
+    await ask(client, server, { headers: { host: 'other.example' } });
+    await ask(client, server, { method: 'POST' });
+    await ask(client, server, { method: 'POST', body: [Buffer.from('a'), Buffer.from('b')] });
+    const host = `127.0.0.1:${server.port}`;
+    assert.deepEqual(requests, [
+      `POST /path?a=b HTTP/1.1\r\nhost: ${host}\r\nconnection: keep-alive\r\nx-a: b\r\nx-latin: é\r\ncontent-length: 4\r\n\r\nbody`,
+      'GET /path?a=b HTTP/1.1\r\nconnection: keep-alive\r\nhost: other.example\r\n\r\n',
+      `POST /path?a=b HTTP/1.1\r\nhost: ${host}\r\nconnection: keep-alive\r\ncontent-length: 0\r\n\r\n`,
+      `POST /path?a=b HTTP/1.1\r\nhost: ${host}\r\nconnection: keep-alive\r\ncontent-length: 2\r\n\r\nab`,
+    ]);
+  });
+
+  test('of any size arrives whole, in one piece or in slices', async (context) => {
+    const { server, requests } = await serve(context, () => OK);
+    const client = clientOf(context);
+    for (const size of [1, 16_000, 16_384, 70_000, 3_000_000]) {
+      const body = 'abcdefg'.repeat(Math.ceil(size / 7)).slice(0, size);
+      const bytes = Buffer.from(body);
+      const middle = Math.floor(size / 2);
+      for (const given of [bytes, [bytes.subarray(0, middle), bytes.subarray(middle)]]) {
+        await ask(client, server, { method: 'POST', body: given });
+        assert.ok(requests.at(-1)?.endsWith(`\r\n\r\n${body}`));
+      }
+    }
+    assert.equal(server.connections(), 1);
+  });
+
+  for (const [name, value] of [
+    ['x-a', 'b\r\nx-c: d'],
+    ['x-a', 'b\nc'],
+    ['x-a', 'b\0'],
+    ['x-a', '\u0100'],
+    ['x a', 'b'],
+    ['x-a: b\r\nx-c', 'd'],
+    ['', 'b'],
+    ['Transfer-Encoding', 'chunked'],
+    ['connection', 'upgrade'],
+    ['expect', '100-continue'],
+  ] as const) {
+    test(`with the header ${JSON.stringify({ [name]: value })} is not sent`, async (context) => {
+      const { server, requests } = await serve(context, () => OK);
+      await assert.rejects(ask(clientOf(context), server, { headers: { [name]: value } }), isBroken);
+      assert.deepEqual(requests, []);
+    });
+  }
+});
+
+describe('a connection', () => {
+  test('serves one request after another, and more at a time than there are connections open others', async (context) => {
+    const { server } = await serve(context, () => OK);
+    const client = clientOf(context);
+    const both = await Promise.all([ask(client, server), ask(client, server)]);
+    assert.deepEqual(both, Array(2).fill({ status: 200, body: 'ok', isReused: false }));
+    for (let time = 0; time < 3; time++) {
+      assert.deepEqual(await ask(client, server), { status: 200, body: 'ok', isReused: true });
+    }
+    assert.equal(server.connections(), 2);
+  });
+
+  test('may be reused in the moment in which its response ends', async (context) => {
+    const { server } = await serve(context, () => OK);
+    const client = clientOf(context);
+    const url = `http://127.0.0.1:${server.port}/`;
+    const request = { method: 'GET', url, headers: {} } as const;
+    const receive = (left: number, done: (left: number) => void): void => {
+      const ignore = () => undefined;
+      client.send(request, {
+        head: ignore,
+        data: ignore,
+        end: () => (left > 1 ? receive(left - 1, done) : done(0)),
+        fail: () => done(left),
+      });
+    };
+    assert.equal(await new Promise<number>((done) => receive(5, done)), 0);
+    assert.equal(server.connections(), 1);
+  });
+
+  for (const [about, text] of [
+    ['that the server closes', 'HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok'],
+    ['of an old version', 'HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nok'],
+    ['that is kept for a second', 'HTTP/1.1 200 OK\r\nKeep-Alive: timeout=1\r\nContent-Length: 2\r\n\r\nok'],
+    ['with more than the response', `${OK}HTTP/1.1 200 OK\r\n`],
+  ] as const) {
+    test(`${about} serves no second request`, async (context) => {
+      const { server } = await serve(context, () => text);
+      const client = clientOf(context);
+      for (let time = 0; time < 3; time++) {
+        assert.deepEqual(await ask(client, server), { status: 200, body: 'ok', isReused: false });
+      }
+      assert.equal(server.connections(), 3);
+    });
+  }
+
+  test('of a request that wants a fresh one is new, and closed after it', async (context) => {
+    const { server, requests } = await serve(context, () => OK);
+    const client = clientOf(context);
+    await ask(client, server);
+    const { isReused } = await ask(client, server, { freshConnection: true });
+    assert.equal(isReused, false);
+    assert.match(requests[1] ?? '', /connection: close/);
+    assert.equal((await ask(client, server)).isReused, true);
+    assert.equal(server.connections(), 2);
+  });
+
+  test('that the server closes while it is idle is not used', async (context) => {
+    const sockets: Socket[] = [];
+    const { server } = await serve(context, (_, socket) => {
+      sockets.push(socket);
+      return OK;
+    });
+    const client = clientOf(context);
+    await ask(client, server);
+    sockets[0]?.end();
+    await wait(50);
+    assert.deepEqual(await ask(client, server), { status: 200, body: 'ok', isReused: false });
+  });
+
+  test('that is sent something without a request is closed', async (context) => {
+    const sockets: Socket[] = [];
+    const { server } = await serve(context, (_, socket) => {
+      sockets.push(socket);
+      return OK;
+    });
+    const client = clientOf(context);
+    await ask(client, server);
+    const [socket] = sockets;
+    assert.ok(socket);
+    socket.write('HTTP/1.1 408 Request Timeout\r\nContent-Length: 0\r\n\r\n');
+    await once(socket, 'close');
+    assert.equal((await ask(client, server)).isReused, false);
+  });
+
+  test('that is idle for its time is closed', async (context) => {
+    const closed = Promise.withResolvers<number>();
+    const { server } = await serve(context, (_, socket) => {
+      const began = performance.now();
+      socket.once('close', () => closed.resolve(performance.now() - began));
+      return 'HTTP/1.1 200 OK\r\nKeep-Alive: timeout=2\r\nContent-Length: 2\r\n\r\nok';
+    });
+    await ask(clientOf(context), server);
+    const milliseconds = await closed.promise;
+    assert.ok(milliseconds >= 1000 && milliseconds < 2900, `${milliseconds} ms`);
+  });
+
+  test('whose server answers before it has read the request is closed', async (context) => {
+    let closed: Promise<unknown> | undefined;
+    const server = await startPlain((socket) => {
+      closed ??= once(socket, 'close');
+      socket.once('data', () => {
+        socket.pause();
+        socket.write('HTTP/1.1 413 Content Too Large\r\nContent-Length: 0\r\n\r\n');
+        setTimeout(() => socket.resume(), 300);
+      });
+    });
+    context.after(() => server.close());
+    const client = clientOf(context);
+    const { status } = await ask(client, server, { method: 'POST', body: Buffer.alloc(30_000_000, 97) });
+    assert.equal(status, 413);
+    await closed;
+    assert.equal((await ask(client, server)).isReused, false);
+  });
+
+  test('is closed when its request is aborted, at any time', async () => {
+    for (const [answer, delay] of [
+      [null, 0],
+      [null, 30],
+      ['HTTP/1.1 200 OK\r\nContent-Length: 20\r\n\r\nsome', 60],
+    ] as const) {
+      const sockets: Promise<unknown>[] = [];
+      const server = await startPlain((socket) => {
+        sockets.push(once(socket.resume(), 'close'));
+        if (answer) socket.write(answer);
+      });
+      const client = createUpstreamClient(DEADLINES);
+      const answered = ask(client, server);
+      answered.then(failed, failed);
+      await wait(delay);
+      answered.exchange.abort();
+      await client.close();
+      await Promise.all(sockets);
+      await server.close();
+    }
+  });
+});
+
+describe('a response that breaks off', () => {
+  for (const [about, text] of [
+    ['before it begins', ''],
+    ['in its head', 'HTTP/1.1 200 OK\r\nContent-'],
+    ['in its body', 'HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nab'],
+    ['between chunks', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n'],
+  ] as const) {
+    for (const how of ['end', 'resetAndDestroy'] as const) {
+      test(`${about} fails (${how})`, async (context) => {
+        const { server } = await serve(context, (_, socket) => {
+          if (text) socket.write(text);
+          setTimeout(() => socket[how](), 30);
+          return null;
+        });
+        await assert.rejects(ask(clientOf(context), server), isBroken);
+      });
+    }
+  }
+
+  test('is complete if only the end of the connection can tell', async (context) => {
+    const { server } = await serve(context, (_, socket) => {
+      socket.end('HTTP/1.1 200 OK\r\n\r\nuntil the end');
+      return null;
+    });
+    assert.deepEqual(await ask(clientOf(context), server), { status: 200, body: 'until the end', isReused: false });
+  });
+
+  test('fails where it would be complete by the end of the connection, but that is reset', async (context) => {
+    const { server } = await serve(context, (_, socket) => {
+      socket.write('HTTP/1.1 200 OK\r\n\r\nuntil');
+      setTimeout(() => socket.resetAndDestroy(), 30);
+      return null;
+    });
+    await assert.rejects(ask(clientOf(context), server), isBroken);
+  });
+
+  test('is heard to its end when its receiver pauses before the end of the connection', async (context) => {
+    const { server } = await serve(context, (_, socket) => {
+      socket.end('HTTP/1.1 200 OK\r\n\r\nuntil the end');
+      return null;
+    });
+    const answer = ask(clientOf(context), server);
+    answer.exchange.pause();
+    await wait(100);
+    answer.exchange.resume();
+    assert.equal((await answer).body, 'until the end');
+  });
+});
+
+test('a response that is no HTTP fails, and its connection is closed', async (context) => {
+  const { server } = await serve(context, () => 'SSH-2.0-OpenSSH_9.2\r\n\r\n');
+  await assert.rejects(ask(clientOf(context), server), fails('upstream_error', /status line/));
+});
+
+test('a server that cannot be reached in time, or refuses', async (context) => {
+  // It takes the connection and never shakes hands.
+  const { server } = await serve(context, () => null);
+  const client = clientOf(context, { connect: 200 });
+  const began = performance.now();
+  const slow = ask(client, server, { scheme: 'https', host: 'localhost' });
+  await assert.rejects(slow, fails('timeout', /could not be reached in time/));
+  assert.ok(performance.now() - began < 1500);
+  await server.close();
+  await assert.rejects(ask(client, server), isBroken);
+});
+
+describe('over TLS', () => {
+  test('connections are reused, sessions are resumed, and only HTTP/1.1 is offered', async (context) => {
+    const sockets: TLSSocket[] = [];
+    const server = await startTls(
+      (socket) => {
+        sockets.push(socket as TLSSocket);
+        socket.on('data', () => socket.write(OK));
+      },
+      { ALPNProtocols: ['h2', 'http/1.1'] },
+    );
+    context.after(() => server.close());
+    const client = clientOf(context);
+    const secure = { scheme: 'https', host: 'localhost' };
+    assert.equal((await ask(client, server, secure)).isReused, false);
+    assert.equal((await ask(client, server, secure)).isReused, true);
+    await ask(client, server, { ...secure, freshConnection: true });
+    assert.deepEqual(
+      sockets.map((socket) => [socket.alpnProtocol, socket.isSessionReused()]),
+      [
+        ['http/1.1', false],
+        ['http/1.1', true],
+      ],
+    );
+  });
+
+  test('a certificate for another name is refused before anything is sent', async (context) => {
+    let received = 0;
+    const server = await startTls((socket) => void socket.on('data', () => received++));
+    context.after(() => server.close());
+    await assert.rejects(ask(clientOf(context), server, { scheme: 'https', host: '127.0.0.2' }), isBroken);
+    assert.equal(received, 0);
+  });
+});
+
+test('a client that is closed waits for its requests, and keeps no connection', async (context) => {
+  const sockets: Socket[] = [];
+  const { server } = await serve(context, (number, socket) => {
+    sockets.push(socket);
+    if (number > 1) setTimeout(() => socket.write(OK), 100);
+    return number > 1 ? null : OK;
+  });
+  const client = createUpstreamClient(DEADLINES);
+  await ask(client, server);
+  const last = ask(client, server);
+  let isClosed = false;
+  const closing = client.close().then(() => {
+    isClosed = true;
+  });
+  await wait(30);
+  assert.equal(isClosed, false);
+  assert.equal((await last).body, 'ok');
+  await closing;
+  assert.equal(sockets.at(-1)?.closed || (await once(sockets.at(-1) as Socket, 'close')) !== undefined, true);
+});
