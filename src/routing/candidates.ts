@@ -20,8 +20,15 @@ export interface CandidateOptions {
   call: Pick<InferenceCall, 'protocol' | 'operation'>;
 }
 
-/** Candidates of requested models, by operation, protocol and name: a catalog is immutable, and so are they. */
-const candidatesByCatalog = new WeakMap<Catalog, Map<string, readonly EndpointCandidate[]>>();
+/** Candidates of a model for calls of one kind. */
+interface KnownCandidates extends Pick<CandidateOptions, 'rank'> {
+  operation: OperationName;
+  protocol: string;
+  candidates: readonly EndpointCandidate[];
+}
+
+/** Candidates of requested models, by name: a catalog is immutable, and so are they. */
+const candidatesByCatalog = new WeakMap<Catalog, Map<string, KnownCandidates[]>>();
 
 /**
  * Throws and rejects with `model_not_found`, `unavailable` where models of its provider cannot be read, and `invalid_request`
@@ -34,27 +41,31 @@ export function candidatesFor(
 ): readonly EndpointCandidate[] | Promise<readonly EndpointCandidate[]> {
   const { models: routes } = models.routes;
   const resolved = models.catalog().resolveAlias(name);
-  const known = cacheOf(models.catalog());
-  const key = `${rank} ${call.operation.name} ${call.protocol.id} ${resolved}`;
+  const operation = call.operation.name;
+  const protocol = call.protocol.id;
 
   function found(model: CatalogModel | undefined): readonly EndpointCandidate[] {
     const id = model?.id ?? resolved;
     const candidates = routedCandidates(models, id, { model, call }).map((candidate) => ({ ...candidate, rank }));
-    if (!model?.unlisted) cacheOf(models.catalog()).set(key, candidates);
+    if (!model?.unlisted) {
+      const known = cacheOf(models.catalog());
+      known.set(resolved, [...(known.get(resolved) ?? []), { rank, operation, protocol, candidates }]);
+    }
     return candidates;
   }
 
-  const candidates = known.get(key);
-  if (candidates) return candidates;
+  const sameName = cacheOf(models.catalog()).get(resolved);
+  const known = sameName?.find((one) => one.rank === rank && one.operation === operation && one.protocol === protocol);
+  if (known) return known.candidates;
   const model = routes.has(resolved) ? undefined : findModel(models, resolved);
   return model instanceof Promise ? model.then(found) : found(model);
 }
 
 /** Holds only names that the catalog or the configuration knows. */
-function cacheOf(catalog: Catalog): Map<string, readonly EndpointCandidate[]> {
+function cacheOf(catalog: Catalog): Map<string, KnownCandidates[]> {
   const known = candidatesByCatalog.get(catalog);
   if (known) return known;
-  const created = new Map<string, readonly EndpointCandidate[]>();
+  const created = new Map<string, KnownCandidates[]>();
   candidatesByCatalog.set(catalog, created);
   return created;
 }

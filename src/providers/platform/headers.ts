@@ -1,7 +1,7 @@
 /** Header platform: paths below a base URL, and a credential that is sent as a header. The platform of most providers. */
 
 import type { CredentialValue } from '../../core/credential.ts';
-import type { OutgoingRequest, Platform } from '../../core/platform.ts';
+import type { Destination, OutgoingRequest, Platform } from '../../core/platform.ts';
 
 export interface HeaderPlatformOptions {
   /** Without a slash at the end. */
@@ -19,12 +19,21 @@ export interface HeaderPlatformOptions {
 export function createHeaderPlatform(options: HeaderPlatformOptions): Platform {
   const { baseUrl, videoBaseUrl = baseUrl, headers, credential = bearer, keyPair } = options;
 
+  /** The latest URL: most requests go to one path, and the same text is looked up faster than one that is put together again. */
+  let latest = { path: '', base: baseUrl, url: baseUrl };
+
+  function url({ type, path }: Destination): string {
+    const base = type === 'video' ? videoBaseUrl : baseUrl;
+    if (latest.path !== path || latest.base !== base) latest = { path, base, url: base + path };
+    return latest.url;
+  }
+
   function withHeaders(request: OutgoingRequest, own: Readonly<Record<string, string>>): OutgoingRequest {
     return { ...request, headers: { ...headers, ...own, ...request.headers } };
   }
 
   return {
-    url: ({ type, path }) => (type === 'video' ? videoBaseUrl : baseUrl) + path,
+    url,
     authorize(request, value, now) {
       switch (value.type) {
         case 'none':

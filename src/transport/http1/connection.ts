@@ -40,7 +40,7 @@ const READ_BYTES = 64 * 1024;
  */
 const readBuffer = Buffer.allocUnsafeSlow(READ_BYTES);
 
-/** A request up to this size is sent in one piece with its head. */
+/** A request up to this size is sent as one text with its head, which Node writes without a buffer. */
 const MAX_COPIED_BYTES = 16 * 1024;
 const TCP_KEEP_ALIVE_MS = 60_000;
 
@@ -95,7 +95,7 @@ export class UpstreamConnection implements Transport, ResponseEvents {
       return;
     }
     if (this.#requests++ > 0) this.#socket.ref();
-    if (this.#isConnected) this.#write();
+    if (this.#isConnected) this.#guard(() => this.#write());
   }
 
   pause(): void {
@@ -142,7 +142,7 @@ export class UpstreamConnection implements Transport, ResponseEvents {
   #connected(): void {
     this.#connecting.cancel();
     this.#isConnected = true;
-    this.#write();
+    this.#guard(() => this.#write());
   }
 
   #write(): void {
@@ -154,7 +154,8 @@ export class UpstreamConnection implements Transport, ResponseEvents {
     if (!this.#events) return;
     const pieces = Buffer.isBuffer(body) ? [body] : body;
     if (head.length + sizeOf(body) <= MAX_COPIED_BYTES) {
-      this.#socket.write(Buffer.concat([Buffer.from(head, 'latin1'), ...pieces]));
+      const text = pieces.reduce((text, piece) => text + piece.toString('latin1'), head);
+      this.#socket.write(text, 'latin1');
       return;
     }
     this.#socket.cork();
@@ -175,9 +176,10 @@ export class UpstreamConnection implements Transport, ResponseEvents {
     if (!this.#events) this.abort();
   }
 
-  #guard(read: () => void): void {
+  /** A defect of the receiver ends its request, too. */
+  #guard(step: () => void): void {
     try {
-      read();
+      step();
     } catch (error) {
       this.#lose(error);
     }
