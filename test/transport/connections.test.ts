@@ -395,7 +395,7 @@ test('a client that is closed waits for its requests, and keeps no connection', 
   await ask(client, server);
   const last = ask(client, server);
   let isClosed = false;
-  const closing = client.close().then(() => {
+  const closing = Promise.all([client.close(), client.close()]).then(() => {
     isClosed = true;
   });
   await wait(30);

@@ -130,13 +130,17 @@ export class UpstreamConnection implements Transport, ResponseEvents {
   end(trailers: Trailers): void {
     const events = this.#events;
     this.#events = undefined;
-    const { isReusable, keepAliveSeconds } = this.#parser;
-    // An upstream that answers before it has read the request may never read the rest.
-    if (isReusable && !this.#options.isSingle && this.#socket.writableLength === 0) {
+    if (this.#canServeNext()) {
       this.#socket.unref();
-      this.#options.onIdle(this, keepAliveSeconds);
+      this.#options.onIdle(this, this.#parser.keepAliveSeconds);
     } else this.abort();
     events?.end(trailers);
+  }
+
+  #canServeNext(): boolean {
+    if (!this.#parser.isReusable || this.#options.isSingle || this.#hasEnded) return false;
+    // An upstream that answers before it has read the request may never read the rest.
+    return this.#socket.writableLength === 0;
   }
 
   #connected(): void {

@@ -33,7 +33,8 @@ export class UpstreamConnections {
   readonly #targets = new Map<string, UrlTarget>();
   readonly #open = new Set<UpstreamConnection>();
   #cancelSweep: (() => void) | undefined;
-  #onEmpty: (() => void) | undefined;
+  /** Settles once all are closed. */
+  readonly #empty = Promise.withResolvers<void>();
   #isClosed = false;
 
   /** `connectTimeout` in milliseconds. */
@@ -83,10 +84,7 @@ export class UpstreamConnections {
     this.#isClosed = true;
     for (const { idle } of this.#servers.values()) for (const connection of idle.splice(0)) connection.abort();
     this.#cancelSweep?.();
-    if (this.#open.size === 0) return;
-    await new Promise<void>((resolve) => {
-      this.#onEmpty = resolve;
-    });
+    if (this.#open.size > 0) await this.#empty.promise;
   }
 
   #keep(server: UpstreamServer, connection: UpstreamConnection, seconds: number | undefined): void {
@@ -102,7 +100,7 @@ export class UpstreamConnections {
 
   #forget(connection: UpstreamConnection): void {
     this.#open.delete(connection);
-    if (this.#open.size === 0) this.#onEmpty?.();
+    if (this.#isClosed && this.#open.size === 0) this.#empty.resolve();
   }
 
   #sweep(): void {
