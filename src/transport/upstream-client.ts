@@ -69,13 +69,14 @@ interface Supervision {
 }
 
 function supervise(request: UpstreamRequest, receiver: UpstreamReceiver, supervision: Supervision): UpstreamExchange {
+  const { connections } = supervision;
+  const target = request.local ? undefined : connections.targetOf(request.url);
   const exchange = new SupervisedExchange(request, receiver, supervision);
   if (request.local) exchange.attach(runLocal(request, request.local, exchange));
-  else {
-    const { server, path } = supervision.connections.targetOf(request.url);
-    const connection = supervision.connections.take(server, request.freshConnection);
+  else if (target) {
+    const connection = connections.take(target.server, request.freshConnection);
     exchange.attach(connection);
-    connection.send(path, request, exchange);
+    connection.send(target.path, request, exchange);
   }
   return exchange;
 }
@@ -166,9 +167,6 @@ const NOT_FINISHED = 'The upstream did not finish its response in time.';
 
 function connectionError(cause: unknown, started: boolean): GatewayError {
   if (cause instanceof GatewayError) return cause;
-  const code = (cause as { code?: string } | undefined)?.code;
-  if (code === 'ETIMEDOUT' && !started)
-    return new GatewayError('timeout', 'The upstream could not be reached in time.', { cause });
   const message = started
     ? 'The upstream broke off its response.'
     : 'The upstream could not be reached or closed the connection.';

@@ -80,7 +80,8 @@ function ask(
         answer.status = status;
       },
       data: (chunk) => void chunks.push(chunk),
-      end: () => resolve({ ...answer, body: Buffer.concat(chunks).toString('latin1') }),
+      // In the next turn, from which on the connection may be used again.
+      end: () => void setImmediate(() => resolve({ ...answer, body: Buffer.concat(chunks).toString('latin1') })),
       fail: reject,
     },
   );
@@ -158,23 +159,67 @@ describe('a connection', () => {
     assert.equal(server.connections(), 2);
   });
 
-  test('may be reused in the moment in which its response ends', async (context) => {
+  test('serves no request that is sent before the turn in which its response ended is over', async (context) => {
     const { server } = await serve(context, () => OK);
     const client = clientOf(context);
     const url = `http://127.0.0.1:${server.port}/`;
     const request = { method: 'GET', url, headers: {} } as const;
     const receive = (left: number, done: (left: number) => void): void => {
       const ignore = () => undefined;
-      client.send(request, {
-        head: ignore,
-        data: ignore,
-        end: () => (left > 1 ? receive(left - 1, done) : done(0)),
-        fail: () => done(left),
-      });
+      const end = () => (left > 1 ? receive(left - 1, done) : done(0));
+      client.send(request, { head: ignore, data: ignore, end, fail: () => done(left) });
     };
-    assert.equal(await new Promise<number>((done) => receive(5, done)), 0);
-    assert.equal(server.connections(), 1);
+    assert.equal(await new Promise<number>((done) => receive(6, done)), 0);
+    // Each takes the one that the last but one has left.
+    assert.equal(server.connections(), 2);
   });
+
+  for (const scheme of ['http', 'https'] as const) {
+    for (const [about, behind] of [
+      ['another response', 'HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nEVIL'],
+      ['an empty line', '\r\n'],
+      ['its end', undefined],
+    ] as const) {
+      // A response that fills a read, or a record of TLS, so that what follows is a read of its own.
+      for (const size of [2, 16_384, 65_536]) {
+        test(`gives a request nothing of ${about} behind the last response (${scheme}, ${size} bytes)`, async (context) => {
+          const length = size - 'HTTP/1.1 200 OK\r\nContent-Length: 00000\r\n\r\n'.length;
+          const padded = String(Math.max(2, length)).padStart(5, '0');
+          const answer = `HTTP/1.1 200 OK\r\nContent-Length: ${padded}\r\n\r\n${'o'.repeat(Number(padded))}`;
+          const listener = (socket: Socket) =>
+            void socket.on('data', () => {
+              socket.write(answer + (behind ?? ''), 'latin1');
+              if (behind === undefined) socket.end();
+            });
+          const server = await (scheme === 'https' ? startTls(listener) : startPlain(listener));
+          context.after(() => server.close());
+          const client = clientOf(context);
+          const url = `${scheme}://${scheme === 'https' ? 'localhost' : '127.0.0.1'}:${server.port}/`;
+          const bodies: string[] = [];
+          const receive = (left: number, done: (error?: Error) => void): void => {
+            let body = '';
+            client.send(
+              { method: 'GET', url, headers: {} },
+              {
+                head: () => undefined,
+                data: (chunk) => {
+                  body += chunk.toString('latin1');
+                },
+                end() {
+                  bodies.push(body);
+                  if (left > 1) receive(left - 1, done);
+                  else done();
+                },
+                fail: done,
+              },
+            );
+          };
+          assert.equal(await new Promise<Error | undefined>((done) => receive(4, done)), undefined);
+          assert.deepEqual([...new Set(bodies)], ['o'.repeat(Number(padded))]);
+        });
+      }
+    }
+  }
 
   for (const [about, text] of [
     ['that the server closes', 'HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok'],
@@ -231,16 +276,16 @@ describe('a connection', () => {
     assert.equal((await ask(client, server)).isReused, false);
   });
 
-  test('that is idle for its time is closed', async (context) => {
+  test('that is idle is closed before its server would do it', async (context) => {
     const closed = Promise.withResolvers<number>();
     const { server } = await serve(context, (_, socket) => {
       const began = performance.now();
       socket.once('close', () => closed.resolve(performance.now() - began));
-      return 'HTTP/1.1 200 OK\r\nKeep-Alive: timeout=2\r\nContent-Length: 2\r\n\r\nok';
+      return 'HTTP/1.1 200 OK\r\nKeep-Alive: timeout=3\r\nContent-Length: 2\r\n\r\nok';
     });
     await ask(clientOf(context), server);
     const milliseconds = await closed.promise;
-    assert.ok(milliseconds >= 1000 && milliseconds < 2900, `${milliseconds} ms`);
+    assert.ok(milliseconds >= 1000 && milliseconds < 2800, `${milliseconds} ms`);
   });
 
   test('whose server answers before it has read the request is closed', async (context) => {
@@ -351,6 +396,40 @@ test('a server that cannot be reached in time, or refuses', async (context) => {
 });
 
 describe('over TLS', () => {
+  for (const [about, text] of [
+    ['a length', 'HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 5\r\n\r\nhello'],
+    ['chunks', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n'],
+    ['no length', 'HTTP/1.1 200 OK\r\n\r\nhello'],
+  ] as const) {
+    test(`a response with ${about} is whole when its receiver pauses while the connection ends`, async (context) => {
+      const server = await startTls((socket) => void socket.once('data', () => socket.end(text)));
+      context.after(() => server.close());
+      for (const moment of ['send', 'head', 'data'] as const) {
+        const { promise, resolve, reject } = Promise.withResolvers<string>();
+        let body = '';
+        const later = (event: string) => {
+          if (event !== moment) return;
+          exchange.pause();
+          setTimeout(() => exchange.resume(), 100);
+        };
+        const exchange = clientOf(context).send(
+          { method: 'GET', url: `https://localhost:${server.port}/`, headers: {} },
+          {
+            head: () => later('head'),
+            data(chunk) {
+              body += chunk.toString('latin1');
+              later('data');
+            },
+            end: () => resolve(body),
+            fail: reject,
+          },
+        );
+        later('send');
+        assert.equal(await promise, 'hello', moment);
+      }
+    });
+  }
+
   test('connections are reused, sessions are resumed, and only HTTP/1.1 is offered', async (context) => {
     const sockets: TLSSocket[] = [];
     const server = await startTls(
@@ -382,6 +461,37 @@ describe('over TLS', () => {
     await assert.rejects(ask(clientOf(context), server, { scheme: 'https', host: '127.0.0.2' }), isBroken);
     assert.equal(received, 0);
   });
+});
+
+test('a receiver that paused before the connection was there holds its server back', async (context) => {
+  let written = 0;
+  const server = await startPlain((socket) => {
+    socket.write('HTTP/1.1 200 OK\r\n\r\n');
+    const more = () => {
+      while (socket.write(Buffer.alloc(65_536))) written += 65_536;
+    };
+    socket.on('drain', more);
+    more();
+  });
+  context.after(() => server.close());
+  const { exchange, ...answer } = ask(clientOf(context), server);
+  void answer;
+  exchange.pause();
+  exchange.resume();
+  exchange.pause();
+  await wait(500);
+  const early = written;
+  await wait(500);
+  assert.equal(written, early);
+  exchange.abort();
+});
+
+test('a URL that is none of HTTP is refused', (context) => {
+  const client = clientOf(context);
+  const receiver = { head: failed, data: failed, end: failed, fail: failed };
+  for (const url of ['ftp://127.0.0.1/', 'ws://127.0.0.1/', 'foo://a/', 'nothing']) {
+    assert.throws(() => client.send({ method: 'GET', url, headers: {} }, receiver), url);
+  }
 });
 
 test('a client that is closed waits for its requests, and keeps no connection', async (context) => {

@@ -70,9 +70,9 @@ export class UpstreamConnection implements Transport, ResponseEvents {
     this.#socket
       .once(origin.isSecure ? 'secureConnect' : 'connect', () => this.#connected())
       .on('end', () => this.#ended())
-      .on('error', (error) => this.#lose(error))
+      .on('error', (error) => this.#broke(error))
       .once('close', () => {
-        this.#lose(new Error('The connection was closed.'));
+        this.#broke(new Error('The connection was closed.'));
         options.onClosed(this);
       });
   }
@@ -91,7 +91,8 @@ export class UpstreamConnection implements Transport, ResponseEvents {
       const target = { method, path, host: this.#origin.host, isLast: isSingle };
       this.#unsent = { head: requestHead(target, headers, body && sizeOf(body)), body };
     } catch (error) {
-      this.#lose(error);
+      // The receiver has no exchange yet.
+      queueMicrotask(() => this.#lose(error));
       return;
     }
     if (this.#requests++ > 0) this.#socket.ref();
@@ -108,9 +109,7 @@ export class UpstreamConnection implements Transport, ResponseEvents {
     this.#isPaused = false;
     this.#guard(() => this.#parser.resume());
     // The receiver may have paused again.
-    if (this.#isPaused) return;
-    if (this.#hasEnded) this.#ended();
-    else this.#socket.resume();
+    if (!this.#isPaused) this.#socket.resume();
   }
 
   /** Closes the connection without a word to the receiver. */
@@ -172,15 +171,24 @@ export class UpstreamConnection implements Transport, ResponseEvents {
     // Nobody asked for it.
     if (!this.#events) this.abort();
     else this.#guard(() => this.#parser.read(readBuffer.subarray(0, length)));
+    // A socket that was paused before it was connected reads once more.
+    if (this.#isPaused) this.#socket.pause();
   }
 
   #ended(): void {
     this.#hasEnded = true;
-    if (!this.#isPaused) this.#guard(() => this.#parser.close());
+    this.#guard(() => this.#parser.close());
     if (!this.#events) this.abort();
   }
 
-  /** A defect of the receiver ends its request, too. */
+  /** After the end, all that the server sent is there, and a receiver that paused still gets it. */
+  #broke(error: Error): void {
+    if (this.#hasEnded && this.#events) return;
+    const isTimeout = !this.#isConnected && (error as { code?: string }).code === 'ETIMEDOUT';
+    this.#lose(isTimeout ? new GatewayError('timeout', NOT_CONNECTED, { cause: error }) : error);
+  }
+
+  /** Errors of the parser and of the receiver end the request. One that has ended hears of nothing more. */
   #guard(step: () => void): void {
     try {
       step();

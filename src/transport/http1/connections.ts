@@ -6,10 +6,10 @@ import { type Origin, UpstreamConnection, type UpstreamConnectionOptions } from 
 
 /** Time for which an idle connection is kept, unless its server says otherwise. */
 const IDLE_MS = 10_000;
-/** An idle connection is closed this long before its server would do it, so that no request is on its way then. */
-const MARGIN_MS = 1000;
 const MAX_IDLE_MS = 600_000;
 const SWEEP_MS = 1000;
+/** An idle connection is closed before its server would do it, so that no request is on its way then. */
+const MARGIN_MS = 2 * SWEEP_MS;
 const IN_BACKGROUND = { background: true };
 /** Most requests go to a few URLs, and parsing one takes longer than looking it up. */
 const MAX_KNOWN_URLS = 1000;
@@ -17,6 +17,8 @@ const MAX_KNOWN_URLS = 1000;
 /** An origin with its idle connections, the last used at the end. Closed ones are dropped when they are met. */
 interface UpstreamServer extends Origin {
   idle: UpstreamConnection[];
+  /** Whether it was dropped; it keeps no connections any more. */
+  isForgotten: boolean;
 }
 
 /** Where a URL leads. */
@@ -32,6 +34,8 @@ export class UpstreamConnections {
   readonly #servers = new Map<string, UpstreamServer>();
   readonly #targets = new Map<string, UrlTarget>();
   readonly #open = new Set<UpstreamConnection>();
+  /** Connections whose response ended in this turn of the event loop. */
+  #resting: { connection: UpstreamConnection; server: UpstreamServer }[] = [];
   #cancelSweep: (() => void) | undefined;
   /** Settles once all are closed. */
   readonly #empty = Promise.withResolvers<void>();
@@ -43,19 +47,27 @@ export class UpstreamConnections {
     this.#connectTimeout = connectTimeout;
   }
 
-  /** Throws for a text that is no URL. */
+  /** Throws for a text that is no URL of HTTP. */
   targetOf(url: string): UrlTarget {
     const known = this.#targets.get(url);
     if (known) return known;
     const { origin, protocol, hostname, host, port, pathname, search } = new URL(url);
+    if (protocol !== 'http:' && protocol !== 'https:') throw new Error(`An upstream has no URL of ${protocol}`);
+    if (this.#targets.size >= MAX_KNOWN_URLS) this.#forgetTargets();
     let server = this.#servers.get(origin);
     if (!server) {
       const isSecure = protocol === 'https:';
       const name = hostname.replace(/^\[(.*)\]$/, '$1');
-      server = { host, hostname: name, port: Number(port || (isSecure ? 443 : 80)), isSecure, idle: [] };
+      server = {
+        host,
+        hostname: name,
+        port: Number(port || (isSecure ? 443 : 80)),
+        isSecure,
+        idle: [],
+        isForgotten: false,
+      };
       this.#servers.set(origin, server);
     }
-    if (this.#targets.size >= MAX_KNOWN_URLS) this.#targets.clear();
     const target = { server, path: pathname + search };
     this.#targets.set(url, target);
     return target;
@@ -65,7 +77,8 @@ export class UpstreamConnections {
   take(server: UpstreamServer, isSingle = false): UpstreamConnection {
     while (!isSingle && server.idle.length > 0) {
       const kept = server.idle.pop();
-      if (kept && !kept.isClosed) return kept;
+      if (kept && !kept.isClosed && kept.idleUntil > systemClock.monotonic()) return kept;
+      kept?.abort();
     }
     const options: UpstreamConnectionOptions = {
       timer: this.#timer,
@@ -87,6 +100,10 @@ export class UpstreamConnections {
     if (this.#open.size > 0) await this.#empty.promise;
   }
 
+  /**
+   * Keeps a connection from the next turn of the event loop on: what its server sent behind the response, or that it closed the
+   * connection, is read in this one, and must not meet another request.
+   */
   #keep(server: UpstreamServer, connection: UpstreamConnection, seconds: number | undefined): void {
     const idleMs = seconds === undefined ? IDLE_MS : Math.min(MAX_IDLE_MS, seconds * 1000 - MARGIN_MS);
     if (this.#isClosed || idleMs <= 0) {
@@ -94,8 +111,27 @@ export class UpstreamConnections {
       return;
     }
     connection.idleUntil = systemClock.monotonic() + idleMs;
-    server.idle.push(connection);
+    if (this.#resting.push({ connection, server }) === 1) setImmediate(() => this.#keepResting());
+  }
+
+  #keepResting(): void {
+    const resting = this.#resting;
+    this.#resting = [];
+    for (const { connection, server } of resting) {
+      if (this.#isClosed || server.isForgotten) connection.abort();
+      else if (!connection.isClosed) server.idle.push(connection);
+    }
     this.#cancelSweep ??= systemClock.after(SWEEP_MS, () => this.#sweep(), IN_BACKGROUND);
+  }
+
+  /** Forgets the URLs, and servers without idle connections. */
+  #forgetTargets(): void {
+    this.#targets.clear();
+    for (const [origin, server] of this.#servers) {
+      if (server.idle.length > 0) continue;
+      server.isForgotten = true;
+      this.#servers.delete(origin);
+    }
   }
 
   #forget(connection: UpstreamConnection): void {

@@ -34,7 +34,10 @@ export function requestHead(
     const value = headers[name] as string;
     const lower = requestNames.lowerCase(name);
     if (lower === 'content-length') continue;
-    if (lower === 'host') ownHost = '';
+    if (lower === 'host') {
+      if (ownHost === '') continue;
+      ownHost = '';
+    }
     if (lower === undefined || FRAMING.has(lower)) throw new Error(`The header ${name} cannot be sent.`);
     if (!isFieldText(value)) throw new Error(`The header ${name} has a character that cannot be sent.`);
     fields += `${name}: ${value}\r\n`;
@@ -137,9 +140,15 @@ class FieldNames {
     if (known !== undefined) return known;
     if (!TOKEN.test(written)) return undefined;
     const name = written.toLowerCase();
-    if (this.#known.size < MAX_KNOWN_NAMES && name.length <= MAX_KNOWN_LENGTH) this.#known.set(written, name);
+    if (this.#known.size < MAX_KNOWN_NAMES && name.length <= MAX_KNOWN_LENGTH)
+      this.#known.set(flat(written), flat(name));
     return name;
   }
+}
+
+/** A copy of its own: a part of a text keeps all of it. */
+function flat(text: string): string {
+  return Buffer.from(text, 'latin1').toString('latin1');
 }
 
 /** Of the gateway and of the configuration. */

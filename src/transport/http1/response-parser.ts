@@ -41,20 +41,9 @@ const MAX_SIZE_DIGITS = 12;
 /** Length of a body that ends with the connection. */
 const UNTIL_CLOSE = Number.POSITIVE_INFINITY;
 
-/** Where the parser is in a response. */
-type State =
-  | 'head'
-  | 'length'
-  | 'size'
-  | 'extension'
-  | 'size-lf'
-  | 'chunk'
-  | 'chunk-cr'
-  | 'chunk-lf'
-  | 'trailers'
-  /** At the end of a body, which has not been told yet. */
-  | 'end'
-  | 'done';
+/** Where the parser is in a response. At the `end` of a body, the receiver has not been told yet. */
+type State = 'head' | 'length' | ChunkState | 'trailers' | 'end' | 'done';
+type ChunkState = 'size' | 'extension' | 'size-lf' | 'chunk' | 'chunk-cr' | 'chunk-lf';
 
 export class ResponseParser {
   readonly #events: ResponseEvents;
@@ -73,6 +62,8 @@ export class ResponseParser {
   #interim = 0;
   #isPaused = false;
   #isReading = false;
+  /** Whether the server has closed the connection. */
+  #isClosed = false;
   /** Whether another request may follow on the connection. */
   isReusable = false;
   /** The time in seconds for which the server keeps an idle connection, if it says so. */
@@ -109,6 +100,7 @@ export class ResponseParser {
     const kept = this.#kept;
     this.#kept = NO_BYTES;
     this.read(kept);
+    if (this.#isClosed) this.#finish();
   }
 
   /** Reads bytes of the connection, and changes them. Throws `upstream_error` for what is no valid response. */
@@ -129,9 +121,14 @@ export class ResponseParser {
     }
   }
 
-  /** The server closed the connection. Throws `upstream_error` if a response is not complete by that. */
+  /** The server closed the connection. Throws `upstream_error`, now or from `resume`, if a response is not complete by that. */
   close(): void {
-    if (this.#state === 'done') return;
+    this.#isClosed = true;
+    this.#finish();
+  }
+
+  #finish(): void {
+    if (this.#isPaused || this.#state === 'done') return;
     if (this.#state !== 'length' || this.#missing !== UNTIL_CLOSE) throw invalid('ended before its end');
     this.#end(undefined);
   }
