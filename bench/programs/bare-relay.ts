@@ -1,5 +1,5 @@
 /**
- * Bare relay: `node:http` and undici's dispatch, without any function of a gateway; what a relay in Node costs at least.
+ * Bare relay: `node:http` and undici's dispatch, without any function of a gateway; what a relay of common parts costs.
  * Arguments: the origin of whole answers, and that of all other paths.
  */
 
