@@ -98,14 +98,14 @@ describe('a request', () => {
   test('is written with its headers, its host and its length', async (context) => {
     const { server, requests } = await serve(context, () => OK);
     const client = clientOf(context);
-    const headers = { 'x-a': 'b', 'Content-Length': '999', 'x-latin': 'é' };
+    const headers = { 'x-a': 'b', 'Content-Length': '999', 'x-latin': 'é', TE: 'trailers' };
     await ask(client, server, { method: 'POST', headers, body: Buffer.from('body') });
     await ask(client, server, { headers: { host: 'other.example' } });
     await ask(client, server, { method: 'POST' });
     await ask(client, server, { method: 'POST', body: [Buffer.from('a'), Buffer.from('b')] });
     const host = `127.0.0.1:${server.port}`;
     assert.deepEqual(requests, [
-      `POST /path?a=b HTTP/1.1\r\nhost: ${host}\r\nconnection: keep-alive\r\nx-a: b\r\nx-latin: é\r\ncontent-length: 4\r\n\r\nbody`,
+      `POST /path?a=b HTTP/1.1\r\nhost: ${host}\r\nconnection: keep-alive\r\nx-a: b\r\nx-latin: é\r\nTE: trailers\r\ncontent-length: 4\r\n\r\nbody`,
       'GET /path?a=b HTTP/1.1\r\nconnection: keep-alive\r\nhost: other.example\r\n\r\n',
       `POST /path?a=b HTTP/1.1\r\nhost: ${host}\r\nconnection: keep-alive\r\ncontent-length: 0\r\n\r\n`,
       `POST /path?a=b HTTP/1.1\r\nhost: ${host}\r\nconnection: keep-alive\r\ncontent-length: 2\r\n\r\nab`,
@@ -329,6 +329,12 @@ describe('a connection', () => {
   });
 });
 
+/** The end of the connection is that of the response. */
+function closeBehindResponse(_: number, socket: Socket): null {
+  socket.end('HTTP/1.1 200 OK\r\n\r\nuntil the end');
+  return null;
+}
+
 describe('a response that breaks off', () => {
   for (const [about, text] of [
     ['before it begins', ''],
@@ -349,10 +355,7 @@ describe('a response that breaks off', () => {
   }
 
   test('is complete if only the end of the connection can tell', async (context) => {
-    const { server } = await serve(context, (_, socket) => {
-      socket.end('HTTP/1.1 200 OK\r\n\r\nuntil the end');
-      return null;
-    });
+    const { server } = await serve(context, closeBehindResponse);
     assert.deepEqual(await ask(clientOf(context), server), { status: 200, body: 'until the end', isReused: false });
   });
 
@@ -366,10 +369,7 @@ describe('a response that breaks off', () => {
   });
 
   test('is heard to its end when its receiver pauses before the end of the connection', async (context) => {
-    const { server } = await serve(context, (_, socket) => {
-      socket.end('HTTP/1.1 200 OK\r\n\r\nuntil the end');
-      return null;
-    });
+    const { server } = await serve(context, closeBehindResponse);
     const answer = ask(clientOf(context), server);
     answer.exchange.pause();
     await wait(100);

@@ -16,7 +16,7 @@ export interface RequestLine {
 }
 
 /** Headers that are the connection's own. */
-const FRAMING = new Set(['connection', 'keep-alive', 'transfer-encoding', 'upgrade', 'expect', 'te', 'trailer']);
+const FRAMING = new Set(['connection', 'keep-alive', 'transfer-encoding', 'upgrade', 'expect']);
 const LINE_END = '\r\n';
 const SPACE = 32;
 const TAB = 9;
