@@ -75,6 +75,7 @@ function resolveEntry(id: string, entry: ProviderEntry, sources: ProviderSources
     report(path, 'needs base_url, e.g. http://127.0.0.1:8000/v1');
   }
   const protocols = entry.protocols ?? undefined;
+  checkHeaders(entry.headers ?? {}, (name, message) => report(`${path}.headers.${name}`, message));
   if (protocols) checkProtocols(protocols, type, (message) => report(`${path}.protocols`, message));
   return {
     state: 'ready',
@@ -87,6 +88,16 @@ function resolveEntry(id: string, entry: ProviderEntry, sources: ProviderSources
     models: Array.isArray(entry.models) ? entry.models.map(resolveModel) : (entry.models ?? undefined),
     headers: Object.fromEntries(Object.entries(entry.headers ?? {}).map(([name, value]) => [name, new Secret(value)])),
   };
+}
+
+/** Headers that say how a request is framed. */
+const FRAMING_HEADERS = ['connection', 'content-length', 'expect', 'keep-alive', 'transfer-encoding', 'upgrade'];
+
+function checkHeaders(headers: Record<string, string>, report: (name: string, message: string) => void): void {
+  for (const [name, value] of Object.entries(headers)) {
+    if (FRAMING_HEADERS.includes(name.toLowerCase())) report(name, 'may not be set: the gateway frames its requests');
+    else if (/[^\t\x20-\x7e\x80-\xff]/.test(value)) report(name, 'has a character that no header can have');
+  }
 }
 
 function checkProtocols(given: string[], type: KnownProvider, report: (message: string) => void): void {

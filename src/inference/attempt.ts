@@ -174,6 +174,7 @@ export class RunningAttempt implements ResponseContext, UpstreamReceiver {
     call.bytes = NO_BYTES;
     call.scanned = undefined;
     call.body = {};
+    this.planned.body = NO_BYTES;
   }
 
   continueUpstream(body: OutgoingBody): void {

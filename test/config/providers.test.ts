@@ -95,6 +95,24 @@ describe('in a file', () => {
     assert.equal(JSON.stringify(provider.headers), '{"x-team":"red-…"}');
   });
 
+  test('headers that frame a request are refused by name', () => {
+    for (const name of ['Connection', 'content-length', 'Expect', 'keep-alive', 'Transfer-Encoding', 'upgrade']) {
+      assert.deepEqual(faultsOf(`providers: { openai: { api_key: k, headers: { ${name}: close } } }`), [
+        `1: providers.openai.headers.${name}: may not be set: the gateway frames its requests`,
+      ]);
+    }
+    assert.equal(states('providers: { openai: { api_key: k, headers: { te: trailers } } }').openai, 'ready');
+  });
+
+  test('a value of a header that cannot be sent is refused', () => {
+    for (const value of ['a\\nb', '\\u2028', '\\x7f']) {
+      assert.deepEqual(faultsOf(`providers: { openai: { api_key: k, headers: { x-team: "${value}" } } }`), [
+        '1: providers.openai.headers.x-team: has a character that no header can have',
+      ]);
+    }
+    assert.equal(states('providers: { openai: { api_key: k, headers: { x-team: "r\\té" } } }').openai, 'ready');
+  });
+
   test('a server of the generic type says which protocols it speaks', () => {
     const text =
       'providers: { mine: { type: openai-compatible, base_url: "http://h/v1", protocols: [responses, chat] } }';
