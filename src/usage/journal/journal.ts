@@ -129,7 +129,7 @@ export function createJournal<Entry extends JournalRecord>(options: JournalOptio
   }
 
   function failed(error: Error): void {
-    if (waitsForFile) failing = true;
+    failing = true;
     onFailure(error);
   }
 

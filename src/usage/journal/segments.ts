@@ -25,13 +25,14 @@ export interface SegmentPoolOptions {
   names: readonly string[];
   /** Names of those without records that are needed. */
   free: readonly string[];
+  /** A file that is waited for could not be made; another try follows. */
   onProblem(error: Error): void;
 }
 
 export interface SegmentPool {
   /** An open file to write to, or undefined if there is none yet; it is being made then, and `onAvailable` follows. */
   take(onAvailable: () => void): SegmentFile | undefined;
-  /** Makes a file for the next `take` if there is none. */
+  /** Makes a file for the next `take` if there is none, and tries again until there is one. */
   prepare(): void;
   /** Gives back the file of a segment whose records are no longer needed. */
   release(name: string): void;
@@ -58,6 +59,7 @@ export function createSegmentPool(options: SegmentPoolOptions): SegmentPool {
 
   function prepare(): void {
     if (ready || preparing) return;
+    cancelRetry?.();
     preparing = true;
     const name = free.shift();
     if (name === undefined) allocate();
@@ -106,8 +108,7 @@ export function createSegmentPool(options: SegmentPoolOptions): SegmentPool {
   function failed(error: Error): void {
     preparing = false;
     if (closed) return;
-    onProblem(error);
-    if (!waiting) return;
+    if (waiting) onProblem(error);
     cancelRetry = clock.after(retryDelayMs, prepare, { background: true });
     retryDelayMs = Math.min(2 * retryDelayMs, MAX_RETRY_DELAY_MS);
   }

@@ -200,6 +200,22 @@ test('a journal whose first segment cannot be made waits for it', async (context
   await close(journal);
 });
 
+test('a segment that cannot be made ahead of need is no failure, and is made as soon as it can be', async (context) => {
+  const folder = temporaryFolder(context);
+  const disk = breakableDisk();
+  let tries = 0;
+  disk.onWrite = () => (tries += 1);
+  disk.fail = 'ENOSPC';
+  const { journal, failures } = await openJournal(folder, { disk });
+  await until(() => tries >= 2);
+  assert.deepEqual(failures, []);
+  delete disk.fail;
+  await until(() => tries >= 3);
+  await append(journal, RECORD_KINDS.begin, 'a');
+  assert.deepEqual(failures, []);
+  await close(journal);
+});
+
 test('a stalled disk is noticed', async (context) => {
   const disk = breakableDisk();
   const { journal } = await openJournal(temporaryFolder(context), { disk });
