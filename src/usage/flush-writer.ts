@@ -35,7 +35,8 @@ export interface FlushWriter {
 
 /** Delay between two tries, doubled each time. */
 const MIN_RETRY_DELAY_MS = 100;
-const MAX_RETRY_DELAY_MS = 5_000;
+/** So that a store that can be written again is used within five seconds. */
+const MAX_RETRY_DELAY_MS = 4_000;
 const IN_BACKGROUND = { background: true };
 
 export function createFlushWriter({ store, log, clock, closing, onDelay }: FlushWriterOptions): FlushWriter {

@@ -5,6 +5,7 @@ import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import type { Logger } from 'pino';
 import { type Clock, systemClock } from '../core/clock.ts';
+import { storeRetryDelay } from '../jobs/store-retry.ts';
 import { WEBHOOK_JOB_KIND } from '../store/delivery-rows.ts';
 import type { Store, StoreAccess } from '../store/store.ts';
 import type { TelemetryEvents } from '../telemetry/observer.ts';
@@ -31,13 +32,13 @@ const THREAD_MODULE = new URL(`./thread${extname(import.meta.url)}`, import.meta
 
 /** Interval at which a gateway without a thread looks for webhooks of others, such as a gateway that died. */
 const LOOK_INTERVAL_MS = 2_000;
-/** Delay before a restart: doubled by each failure in a row. */
-const MIN_RESTART_DELAY_MS = 100;
-const MAX_RESTART_DELAY_MS = 15_000;
 /** Running time after which an end counts as the first failure. */
 const STABLE_AFTER_MS = 60_000;
 /** Time after the grace period within which the thread must have ended. */
 const END_TIMEOUT_MS = 5_000;
+
+/** What a delivery allocates dies with it; more room would only hold more of what hostile receivers send. */
+const MAX_YOUNG_GENERATION_MB = 6;
 
 /** Starts the thread when there is a webhook to deliver. */
 export function createDeliveryThread(options: DeliveryThreadOptions): DeliveryThread {
@@ -81,7 +82,8 @@ export function createDeliveryThread(options: DeliveryThreadOptions): DeliveryTh
       failures = clock.monotonic() - startedAt > STABLE_AFTER_MS ? 1 : failures + 1;
       log.error({ err: problem, failures }, 'the thread that delivers webhooks ended; it is started again');
       events?.webhookThreadRestarted();
-      schedule(Math.min(MAX_RESTART_DELAY_MS, MIN_RESTART_DELAY_MS * 2 ** (failures - 1)), start);
+      // It also ends where it cannot open the store.
+      schedule(storeRetryDelay(failures), start);
     });
   }
 
@@ -100,7 +102,10 @@ export function createDeliveryThread(options: DeliveryThreadOptions): DeliveryTh
 }
 
 function startWorker({ access, settings, log, events }: DeliveryThreadOptions): Worker {
-  const worker = new Worker(THREAD_MODULE, { workerData: settings, execArgv: [], name: 'webhook deliveries' });
+  const worker = new Worker(THREAD_MODULE, {
+    ...{ workerData: settings, execArgv: [], name: 'webhook deliveries' },
+    resourceLimits: { maxYoungGenerationSizeMb: MAX_YOUNG_GENERATION_MB },
+  });
   worker.unref();
   worker.on('message', (report: ThreadReport) => {
     switch (report.type) {

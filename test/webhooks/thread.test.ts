@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { type TestContext, test } from 'node:test';
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
+import { type Clock, systemClock } from '../../src/core/clock.ts';
 import { accessMessage } from '../../src/store/open-in-thread.ts';
 import type { Store, StoreAccess } from '../../src/store/store.ts';
 import { deliveryForOperator } from '../../src/webhooks/delivery-log.ts';
@@ -15,6 +16,9 @@ import { testCa } from '../net/servers.ts';
 import { forEachStore, openTestSqlite } from '../store/stores.ts';
 import { type Answer, type Receiver, startReceiver } from './receiver.ts';
 import { encryptionKey, OWNER, SECRET, taskOf } from './rig.ts';
+
+/** Of a gateway without a thread. */
+const LOOK_INTERVAL_MS = 2000;
 
 interface ThreadRig {
   store: JobStore;
@@ -33,10 +37,11 @@ interface ThreadRigOptions {
   answer?: Answer;
   access?: StoreAccess;
   settings?: Partial<ThreadSettings>;
+  clock?: Pick<Clock, 'monotonic' | 'after'>;
 }
 
 async function startThread(context: TestContext, options: ThreadRigOptions): Promise<ThreadRig> {
-  const { store, answer, access = accessOf(store) } = options;
+  const { store, answer, access = accessOf(store), clock = systemClock } = options;
   const receiver = await startReceiver(answer);
   const lines: ThreadRig['lines'] = [];
   const outcomes: string[] = [];
@@ -44,7 +49,7 @@ async function startThread(context: TestContext, options: ThreadRigOptions): Pro
   const write = (level: string) => (details: object, text: string) =>
     lines.push({ level, details: { ...details }, text });
   const thread = createDeliveryThread({
-    ...{ store, access },
+    ...{ store, access, clock },
     settings: {
       ...{ store: accessMessage(access), encryptionKeys: [encryptionKey], fallbackSecret: SECRET, extraCa: testCa },
       ...{ policy: { allowCidrs: ['127.0.0.0/8'] }, dnsServers: [], userAgent: 'polygate/test' },
@@ -185,6 +190,24 @@ test('a thread that cannot start is tried again and again, and can be stopped', 
   await until(() => rig.restarts() >= 2);
   await rig.thread.stop(0);
   assert.equal((await store.do('listJobs', { kind: 'webhook' })).length, 1);
+});
+
+test('a thread that cannot open the store begins at most four seconds after the store can be reached', async (context) => {
+  const store = await openJobStore(context, openTestSqlite);
+  const delays: number[] = [];
+  const clock: ThreadRigOptions['clock'] = {
+    monotonic: () => 0,
+    after(milliseconds, callback) {
+      delays.push(milliseconds);
+      setImmediate(callback);
+      return () => {};
+    },
+  };
+  const rig = await startThread(context, { store, clock, settings: { policy: { allowCidrs: ['junk'] } } });
+  await rig.owe('one');
+  await until(() => rig.restarts() >= 9);
+  const restarts = delays.filter((milliseconds) => milliseconds !== LOOK_INTERVAL_MS);
+  assert.deepEqual(restarts.slice(0, 9), [100, 200, 400, 800, 1600, 3200, 4000, 4000, 4000]);
 });
 
 test('a database thread that dies does not end the thread', async (context) => {

@@ -76,11 +76,17 @@ export interface Journal<Entry extends JournalRecord = JournalRecord> {
 }
 
 const MIN_RETRY_DELAY_MS = 100;
-const MAX_RETRY_DELAY_MS = 5_000;
+/** So that a disk that can be written again is used within five seconds. */
+const MAX_RETRY_DELAY_MS = 4_000;
 
 export function createJournal<Entry extends JournalRecord>(options: JournalOptions): Journal<Entry> {
   const { disk, clock, folder, segmentBytes, sync, id, groupDelayMs, onFailure, onRecovered } = options;
-  const pool = createSegmentPool({ disk, clock, folder, segmentBytes, sync, ...options.files, onProblem: failed });
+  const pool = createSegmentPool({
+    ...{ disk, clock, folder, segmentBytes, sync },
+    ...options.files,
+    onProblem: failedToMakeFile,
+    onReady: hasFile,
+  });
   const files = new Map<number, string>();
   let sequence = options.next.sequence - 1;
   let previousEnd = options.next.previousEnd;
@@ -128,9 +134,16 @@ export function createJournal<Entry extends JournalRecord>(options: JournalOptio
     write(writing, from, MIN_RETRY_DELAY_MS);
   }
 
-  function failed(error: Error): void {
+  /** A file ahead of need can come later, unless there is none to write to. */
+  function failedToMakeFile(error: Error): void {
+    if (file && !waitsForFile) return;
     failing = true;
     onFailure(error);
+  }
+
+  function hasFile(): void {
+    if (waitsForFile || !file) succeeded();
+    waitsForFile = false;
   }
 
   function succeeded(): void {
@@ -170,11 +183,7 @@ export function createJournal<Entry extends JournalRecord>(options: JournalOptio
   }
 
   function rotate(): void {
-    const next = pool.take(() => {
-      waitsForFile = false;
-      succeeded();
-      flush();
-    });
+    const next = pool.take(flush);
     if (!next) {
       waitsForFile = true;
       return;

@@ -25,8 +25,10 @@ export interface SegmentPoolOptions {
   names: readonly string[];
   /** Names of those without records that are needed. */
   free: readonly string[];
-  /** A file that is waited for could not be made; another try follows. */
+  /** No file could be made; another try follows. */
   onProblem(error: Error): void;
+  /** A file is there. */
+  onReady(): void;
 }
 
 export interface SegmentPool {
@@ -44,10 +46,11 @@ const FIRST_SEGMENT_BYTES = 1024 * 1024;
 /** Files kept for later use; more are removed. */
 const MAX_FREE_FILES = 2;
 const MIN_RETRY_DELAY_MS = 100;
-const MAX_RETRY_DELAY_MS = 5_000;
+/** So that a disk that can be written again is used within five seconds. */
+const MAX_RETRY_DELAY_MS = 4_000;
 
 export function createSegmentPool(options: SegmentPoolOptions): SegmentPool {
-  const { disk, clock, folder, segmentBytes, sync, onProblem } = options;
+  const { disk, clock, folder, segmentBytes, sync, onProblem, onReady } = options;
   const free = [...options.free];
   let lastNumber = Math.max(0, ...options.names.map((name) => Number.parseInt(name, 10)));
   let ready: SegmentFile | undefined;
@@ -102,13 +105,14 @@ export function createSegmentPool(options: SegmentPoolOptions): SegmentPool {
     ready = { name, fd, needsSync, bytes: fstatSync(fd).size };
     const notify = waiting;
     waiting = undefined;
+    onReady();
     notify?.();
   }
 
   function failed(error: Error): void {
     preparing = false;
     if (closed) return;
-    if (waiting) onProblem(error);
+    onProblem(error);
     cancelRetry = clock.after(retryDelayMs, prepare, { background: true });
     retryDelayMs = Math.min(2 * retryDelayMs, MAX_RETRY_DELAY_MS);
   }

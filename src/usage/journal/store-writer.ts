@@ -42,7 +42,8 @@ const MAX_BATCH_SIZE = 5_000;
 /** Records of a batch that the store decodes and inserts at once: on PostgreSQL, each insertion is a round trip. */
 const TEXT_SIZES = { sqlite: 64, postgres: 2000 };
 const MIN_RETRY_DELAY_MS = 100;
-const MAX_RETRY_DELAY_MS = 5_000;
+/** So that a store that can be written again is used within five seconds. */
+const MAX_RETRY_DELAY_MS = 4_000;
 
 /** Records of a queue from one index to before another. */
 interface Batch {

@@ -55,6 +55,8 @@ async function torn(stage: Stage): Promise<Figure[]> {
   const held = { ended: 0, open: 0 };
   for (const [index, kind] of kills.entries()) {
     const gateway = await start();
+    const { size } = load.whole;
+    await within(READY_WITHIN_MS, () => load.whole.size > size);
     await pause(between(500, 1500));
     await gateway.kill();
     const { ended, open } = await unstored(folder);

@@ -135,11 +135,15 @@ async function greed(stage: Stage, servers: Map<string, string>): Promise<Figure
       urls.push(`https://127.0.0.1:${server.port}/`);
     }
   }
+  const { urls: benign, got } = await startHooks(stage, 1);
   const store = await openData(folder);
   await owe(store, { count: GREEDY, urls, dueAt: () => Date.now() + 6000 });
+  await owe(store, { count: 1, urls: benign });
   await store.close();
   const gateway = await startGateway(stage, { folder });
-  await pause(1500);
+  // The first webhook loads the client, which is not their doing.
+  await within(5000, () => got.size > 0);
+  await pause(500);
   const before = usageOf(gateway.pid)?.memory;
   if (before === undefined) return [notRun('memory that hostile receivers take', 'no /proc')];
   let most = before;

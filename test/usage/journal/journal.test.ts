@@ -200,19 +200,39 @@ test('a journal whose first segment cannot be made waits for it', async (context
   await close(journal);
 });
 
+test('a journal fails while its first segment cannot be made, also before a record waits for it', async (context) => {
+  const disk = breakableDisk();
+  disk.fail = 'ENOSPC';
+  const { journal, failures } = await openJournal(temporaryFolder(context), { disk });
+  await until(() => failures.length >= 2);
+  delete disk.fail;
+  await until(() => failures.at(-1) === 'recovered');
+  assert.deepEqual([...new Set(failures)], ['ENOSPC', 'recovered']);
+  await append(journal, RECORD_KINDS.begin, 'a');
+  await close(journal);
+});
+
 test('a segment that cannot be made ahead of need is no failure, and is made as soon as it can be', async (context) => {
   const folder = temporaryFolder(context);
   const disk = breakableDisk();
-  let tries = 0;
-  disk.onWrite = () => (tries += 1);
-  disk.fail = 'ENOSPC';
   const { journal, failures } = await openJournal(folder, { disk });
-  await until(() => tries >= 2);
-  assert.deepEqual(failures, []);
-  delete disk.fail;
-  await until(() => tries >= 3);
   await append(journal, RECORD_KINDS.begin, 'a');
-  assert.deepEqual(failures, []);
+  let tries = 0;
+  let isFull = true;
+  disk.onWrite = ({ length }) => {
+    const isNewFile = length === SEGMENT_BYTES;
+    tries += Number(isNewFile);
+    if (isFull && isNewFile) disk.fail = 'ENOSPC';
+    else delete disk.fail;
+  };
+  const half = 'x'.repeat(SEGMENT_BYTES / 2);
+  await append(journal, RECORD_KINDS.begin, 'b', half);
+  await until(() => tries >= 2);
+  await append(journal, RECORD_KINDS.begin, 'c');
+  isFull = false;
+  await until(() => tries >= 3);
+  const { segment } = await append(journal, RECORD_KINDS.begin, 'd', half);
+  assert.deepEqual([segment, failures], [2, []]);
   await close(journal);
 });
 
