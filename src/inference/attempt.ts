@@ -171,9 +171,7 @@ export class RunningAttempt implements ResponseContext, UpstreamReceiver {
     if (call.bytes.length > MAX_ESTIMATED_BYTES) return;
     meter?.keepEstimate();
     if (hasChoice(route)) void route.conversation.text;
-    call.bytes = NO_BYTES;
-    call.scanned = undefined;
-    call.body = {};
+    Object.assign(call, { bytes: NO_BYTES, scanned: undefined, body: {} });
     this.planned.body = NO_BYTES;
   }
 

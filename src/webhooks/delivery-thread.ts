@@ -103,7 +103,9 @@ export function createDeliveryThread(options: DeliveryThreadOptions): DeliveryTh
 
 function startWorker({ access, settings, log, events }: DeliveryThreadOptions): Worker {
   const worker = new Worker(THREAD_MODULE, {
-    ...{ workerData: settings, execArgv: [], name: 'webhook deliveries' },
+    workerData: settings,
+    execArgv: [],
+    name: 'webhook deliveries',
     resourceLimits: { maxYoungGenerationSizeMb: MAX_YOUNG_GENERATION_MB },
   });
   worker.unref();

@@ -21,7 +21,7 @@ import {
   writeRecord,
 } from './format.ts';
 import { writeMarker } from './marker.ts';
-import { createSegmentPool, type SegmentFile } from './segments.ts';
+import { createSegmentPool, MAX_RETRY_DELAY_MS, MIN_RETRY_DELAY_MS, type SegmentFile } from './segments.ts';
 
 export interface JournalOptions {
   disk: JournalDisk;
@@ -75,18 +75,10 @@ export interface Journal<Entry extends JournalRecord = JournalRecord> {
   close(onClosed: () => void): void;
 }
 
-const MIN_RETRY_DELAY_MS = 100;
-/** So that a disk that can be written again is used within five seconds. */
-const MAX_RETRY_DELAY_MS = 4_000;
-
 export function createJournal<Entry extends JournalRecord>(options: JournalOptions): Journal<Entry> {
   const { disk, clock, folder, segmentBytes, sync, id, groupDelayMs, onFailure, onRecovered } = options;
-  const pool = createSegmentPool({
-    ...{ disk, clock, folder, segmentBytes, sync },
-    ...options.files,
-    onProblem: failedToMakeFile,
-    onReady: hasFile,
-  });
+  const events = { onProblem: failedToMakeFile, onReady: hasFile };
+  const pool = createSegmentPool({ disk, clock, folder, segmentBytes, sync, ...options.files, ...events });
   const files = new Map<number, string>();
   let sequence = options.next.sequence - 1;
   let previousEnd = options.next.previousEnd;

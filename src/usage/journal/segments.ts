@@ -45,9 +45,9 @@ export interface SegmentPool {
 const FIRST_SEGMENT_BYTES = 1024 * 1024;
 /** Files kept for later use; more are removed. */
 const MAX_FREE_FILES = 2;
-const MIN_RETRY_DELAY_MS = 100;
-/** So that a disk that can be written again is used within five seconds. */
-const MAX_RETRY_DELAY_MS = 4_000;
+/** Delay after a failed call of the file system, doubled by each one in a row: a disk that can be written again is used within five seconds. */
+export const MIN_RETRY_DELAY_MS = 100;
+export const MAX_RETRY_DELAY_MS = 4_000;
 
 export function createSegmentPool(options: SegmentPoolOptions): SegmentPool {
   const { disk, clock, folder, segmentBytes, sync, onProblem, onReady } = options;
