@@ -11,7 +11,7 @@ import { announcedLength, hasBody, noRoom, readBytes } from './body.ts';
 import type { BodyBudget, BodyReservation } from './body-budget.ts';
 import { createClientErrorResponder, lastRequestOf } from './client-errors.ts';
 import { HTTP_OPTIONS } from './connection-limits.ts';
-import { connectionEnder } from './connections.ts';
+import { connectionEnder, lingerAfterResponse } from './connections.ts';
 import type { HttpContext } from './request-context.ts';
 import { checkHead } from './request-head.ts';
 import { openUpgrade } from './websocket/upgrade.ts';
@@ -86,6 +86,8 @@ export function createServer<Context extends HttpContext>(options: ServerOptions
     }),
   );
   server.on('request', (request, response) => {
+    // Behind the last response of its connection.
+    if (request.socket.writableEnded) return;
     const context = createContext(request, response);
     (request.socket as ClientSocket)[LAST_CONTEXT] = context;
     start(context);
@@ -98,7 +100,10 @@ export function createServer<Context extends HttpContext>(options: ServerOptions
   });
 
   function start(context: Context): void {
-    serve(context).catch((error) => context.refuse(toGatewayError(error)));
+    serve(context).catch((error) => {
+      if (!context.request.complete) lingerAfterResponse(context.request.socket, clock);
+      context.refuse(toGatewayError(error));
+    });
   }
 
   async function serve(context: Context): Promise<void> {

@@ -238,3 +238,34 @@ describe('the admin API', () => {
     assert.deepEqual([refused?.status, refused?.body.error.code], [413, 'payload_too_large']);
   });
 });
+
+test('a client that reads nothing before it has sent its whole body reads why it was refused', async () => {
+  const body = Buffer.alloc(8 * 1024 * 1024, ' ');
+  const wrongKey = ['authorization: Bearer sk-wrong', 'content-type: application/json'];
+  for (let attempt = 0; attempt < 5; attempt++) {
+    const socket = connect(Number(new URL(gateway.url).port), '127.0.0.1');
+    socket.write(head('POST', '/v1/chat/completions', [...wrongKey, `content-length: ${body.length}`]));
+    await new Promise<void>((resolve, reject) => {
+      socket.on('error', reject);
+      socket.write(body, () => resolve());
+    });
+    const chunks: Buffer[] = [];
+    for await (const chunk of socket) chunks.push(chunk as Buffer);
+    const [answer] = answersIn(Buffer.concat(chunks).toString());
+    assert.equal(answer?.status, 401);
+    assert.match(answer?.headers ?? '', /connection: close/i);
+  }
+});
+
+test('a client that goes on sending behind a refusal is cut off', { timeout: 10_000 }, async () => {
+  const socket = connect({ port: Number(new URL(gateway.url).port), host: '127.0.0.1', allowHalfOpen: true });
+  socket.on('error', () => undefined).resume();
+  const ended = new Promise((resolve) => socket.once('close', resolve));
+  socket.write(head('POST', '/v1/chat/completions', ['authorization: Bearer sk-wrong', 'content-length: 1000000']));
+  const began = performance.now();
+  const sending = setInterval(() => socket.write('x'), 50);
+  await ended;
+  clearInterval(sending);
+  const lasted = performance.now() - began;
+  assert.ok(lasted > 1000 && lasted < 4000, `${lasted} ms`);
+});
