@@ -47,10 +47,14 @@ export function allocateFile(disk: JournalDisk, folder: string, name: string, si
   const zeros = Buffer.alloc(Math.min(size, ZEROS_BYTES));
   disk.open(path, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, (failure, fd) => {
     if (failure) return onDone(failure);
+    const end = (error: Error | null) => {
+      if (error) disk.remove(path, () => onDone(error));
+      else onDone(null);
+    };
     const finish = (error: Error | null) => {
       disk.close(fd, () => {
-        if (error) disk.remove(path, () => onDone(error));
-        else syncFolder(disk, folder, onDone);
+        if (error) end(error);
+        else syncFolder(disk, folder, end);
       });
     };
     const fill = (at: number) => {

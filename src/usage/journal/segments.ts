@@ -34,7 +34,7 @@ export interface SegmentPoolOptions {
 export interface SegmentPool {
   /** An open file to write to, or undefined if there is none yet; it is being made then, and `onAvailable` follows. */
   take(onAvailable: () => void): SegmentFile | undefined;
-  /** Makes a file for the next `take` if there is none, and tries again until there is one. */
+  /** Makes a file for the next `take` if there is none, and tries again until there is one; only a `take` does not wait for the next try. */
   prepare(): void;
   /** Gives back the file of a segment whose records are no longer needed. */
   release(name: string): void;
@@ -61,8 +61,7 @@ export function createSegmentPool(options: SegmentPoolOptions): SegmentPool {
   let cancelRetry: (() => void) | undefined;
 
   function prepare(): void {
-    if (ready || preparing) return;
-    cancelRetry?.();
+    if (ready || preparing || cancelRetry) return;
     preparing = true;
     const name = free.shift();
     if (name === undefined) allocate();
@@ -83,10 +82,8 @@ export function createSegmentPool(options: SegmentPoolOptions): SegmentPool {
     const flags = sync && HAS_SYNCED_WRITES ? constants.O_WRONLY | constants.O_DSYNC : constants.O_WRONLY;
     disk.open(join(folder, name), flags, (error, fd) => {
       if (!error) return opened(name, fd, sync && !HAS_SYNCED_WRITES);
-      if ((error as NodeJS.ErrnoException).code !== 'EINVAL' || !sync) {
-        free.push(name);
-        return failed(error);
-      }
+      // A file that cannot be opened is left to the next start.
+      if ((error as NodeJS.ErrnoException).code !== 'EINVAL' || !sync) return failed(error);
       // The file system has no synced writes.
       disk.open(join(folder, name), constants.O_WRONLY, (failure, plain) => {
         if (failure) failed(failure);
@@ -113,8 +110,14 @@ export function createSegmentPool(options: SegmentPoolOptions): SegmentPool {
     preparing = false;
     if (closed) return;
     onProblem(error);
-    cancelRetry = clock.after(retryDelayMs, prepare, { background: true });
+    cancelRetry = clock.after(retryDelayMs, retryNow, { background: true });
     retryDelayMs = Math.min(2 * retryDelayMs, MAX_RETRY_DELAY_MS);
+  }
+
+  function retryNow(): void {
+    cancelRetry?.();
+    cancelRetry = undefined;
+    prepare();
   }
 
   return {
@@ -123,7 +126,7 @@ export function createSegmentPool(options: SegmentPoolOptions): SegmentPool {
       ready = undefined;
       if (!file) {
         waiting = onAvailable;
-        prepare();
+        retryNow();
       }
       return file;
     },

@@ -4,11 +4,13 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { systemClock } from '../../../src/core/clock.ts';
 import { tryLockFolder } from '../../../src/store/sqlite/folder-lock.ts';
 import { nodeDisk } from '../../../src/usage/journal/disk.ts';
 import { takeAbandonedFolders, takeJournalFolder } from '../../../src/usage/journal/folder.ts';
 import { HEADER_BYTES, RECORD_KINDS } from '../../../src/usage/journal/format.ts';
 import { readMarker } from '../../../src/usage/journal/marker.ts';
+import { createSegmentPool } from '../../../src/usage/journal/segments.ts';
 import { surveyJournal } from '../../../src/usage/journal/survey.ts';
 import { breakableDisk } from './disks.ts';
 import { type Appended, append, close, ids, openJournal, SEGMENT_BYTES, temporaryFolder } from './journals.ts';
@@ -227,13 +229,53 @@ test('a segment that cannot be made ahead of need is no failure, and is made as 
   };
   const half = 'x'.repeat(SEGMENT_BYTES / 2);
   await append(journal, RECORD_KINDS.begin, 'b', half);
+  for (let index = 0; index < 20; index++) await append(journal, RECORD_KINDS.begin, 'c');
+  assert.ok(tries < 10, 'groups do not cut the delay between two tries short');
   await until(() => tries >= 2);
-  await append(journal, RECORD_KINDS.begin, 'c');
   isFull = false;
-  await until(() => tries >= 3);
+  const failedTries = tries;
+  await until(() => tries > failedTries);
   const { segment } = await append(journal, RECORD_KINDS.begin, 'd', half);
   assert.deepEqual([segment, failures], [2, []]);
   await close(journal);
+});
+
+test('a segment whose name cannot be made durable leaves no file behind', async (context) => {
+  const folder = temporaryFolder(context);
+  const disk = breakableDisk();
+  const { open } = disk;
+  let failedTries = 0;
+  disk.open = (path, flags, onOpen) => {
+    if (path !== folder || failedTries === 3) return open(path, flags, onOpen);
+    failedTries += 1;
+    onOpen(new Error('EIO'), -1);
+  };
+  const { journal } = await openJournal(folder, { disk });
+  await append(journal, RECORD_KINDS.begin, 'a');
+  assert.equal(failedTries, 3);
+  assert.equal(readdirSync(folder).filter((name) => name.endsWith('.journal')).length, 1);
+  await close(journal);
+});
+
+test('a free segment that cannot be opened is not waited for', async (context) => {
+  const folder = temporaryFolder(context);
+  const pool = createSegmentPool({
+    disk: breakableDisk(),
+    clock: systemClock,
+    folder,
+    segmentBytes: SEGMENT_BYTES,
+    sync: true,
+    names: ['0099.journal'],
+    free: ['0099.journal'],
+    onProblem() {},
+    onReady() {},
+  });
+  const made = await new Promise<string | undefined>((resolve) => {
+    const take = () => resolve(pool.take(() => undefined)?.name);
+    if (pool.take(take)) assert.fail('there is no file yet');
+  });
+  assert.notEqual(made, '0099.journal');
+  pool.close();
 });
 
 test('a stalled disk is noticed', async (context) => {
