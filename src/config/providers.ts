@@ -76,8 +76,6 @@ function resolveEntry(id: string, entry: ProviderEntry, sources: ProviderSources
   }
   const protocols = entry.protocols ?? undefined;
   checkHeaders(entry.headers ?? {}, (name, message) => report(`${path}.headers.${name}`, message));
-  if (Array.isArray(entry.models))
-    checkTiers(entry.models, (place, message) => report(`${path}.models${place}`, message));
   if (protocols) checkProtocols(protocols, type, (message) => report(`${path}.protocols`, message));
   return {
     state: 'ready',
@@ -91,19 +89,6 @@ function resolveEntry(id: string, entry: ProviderEntry, sources: ProviderSources
     headers: Object.fromEntries(Object.entries(entry.headers ?? {}).map(([name, value]) => [name, new Secret(value)])),
   };
 }
-
-/** A tier whose prices lack one of the standard prices would serve for nothing. */
-function checkTiers(models: ModelSettings[], report: (place: string, message: string) => void): void {
-  for (const [index, { pricing, service_tiers }] of models.entries()) {
-    for (const [tier, prices] of Object.entries(service_tiers ?? {})) {
-      const needed = Object.keys(pricing ?? {}).filter((name) => TOKEN_PRICES.includes(name));
-      const [missing] = ['prompt', ...needed].filter((name) => prices[name] === undefined);
-      if (missing) report(`[${index}].service_tiers.${tier}`, `needs ${missing}: a tier has all prices of its tokens`);
-    }
-  }
-}
-
-const TOKEN_PRICES = ['prompt', 'completion'];
 
 /** Headers that say how a request is framed. */
 const FRAMING_HEADERS = ['connection', 'content-length', 'expect', 'keep-alive', 'transfer-encoding', 'upgrade'];

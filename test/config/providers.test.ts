@@ -207,14 +207,6 @@ const REFUSED: { text: string; faults: string[] }[] = [
       '4: providers.openai.models[0].service_tiers.default: is no service tier with prices of its own; the prices of the standard tier are in pricing',
     ],
   },
-  {
-    text: 'providers:\n  openai:\n    api_key: k\n    models:\n      - { id: a, service_tiers: { flex: {} } }',
-    faults: ['5: providers.openai.models[0].service_tiers.flex: needs prompt: a tier has all prices of its tokens'],
-  },
-  {
-    text: 'providers:\n  openai:\n    api_key: k\n    models:\n      - { id: a, pricing: { prompt: "1", completion: "2" }, service_tiers: { flex: { prompt: "1" } } }',
-    faults: ['5: providers.openai.models[0].service_tiers.flex: needs completion: a tier has all prices of its tokens'],
-  },
 ];
 
 describe('a provider is refused with its place and what is allowed', () => {

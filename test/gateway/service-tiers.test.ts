@@ -31,7 +31,7 @@ let gateway: TestGateway;
 
 /** 100 tokens in and 10 out, in the tier that the question names, `served:priority`; the text of a stream or a body. */
 function answerTo({ path, bytes, body }: UpstreamCall): string | Json {
-  const [, tier] = /served:([\w-]*)/.exec(bytes.toString()) ?? [];
+  const [, tier] = /served:(\w*)/.exec(bytes.toString()) ?? [];
   const stream = path.includes('stream') || body.stream === true;
   const protocol = protocolOf(path);
   const wire = WIRES[protocol];
@@ -52,7 +52,8 @@ function answerTo({ path, bytes, body }: UpstreamCall): string | Json {
       return stream ? wire.head + tail : { ...wire.whole, ...counted };
     }
     case 'messages': {
-      const usage = { input_tokens: 100, output_tokens: 10, ...(tier && reportedByMessages(tier)) };
+      const speed = tier === 'fast' ? { speed: 'fast', service_tier: 'standard' } : tier && { service_tier: tier };
+      const usage = { input_tokens: 100, output_tokens: 10, ...speed };
       const head = wire.head.replace(/"usage":\{[^}]*\}/, `"usage":${JSON.stringify(usage)}`);
       return stream ? head + wire.tail.replace('"output_tokens":2', '"output_tokens":10') : { ...wire.whole, usage };
     }
@@ -69,14 +70,6 @@ function answerTo({ path, bytes, body }: UpstreamCall): string | Json {
       return stream ? wire.head + wire.text('lo') + end : whole;
     }
   }
-}
-
-/** As Anthropic reports a tier, fast mode, and where the inference was. */
-function reportedByMessages(tier: string): Json {
-  const isInUs = tier.endsWith('us');
-  const inference_geo = isInUs ? 'us' : 'global';
-  if (tier.startsWith('fast')) return { speed: 'fast', service_tier: 'standard', inference_geo };
-  return { service_tier: isInUs ? 'standard' : tier, inference_geo };
 }
 
 function protocolOf(path: string): WireId {
@@ -186,8 +179,6 @@ const TIERS: Tier[] = [
   { client: 'responses', more: { service_tier: 'priority' }, tier: 'priority', factor: 2 },
   { client: 'responses', more: { service_tier: 'flex' }, tier: 'flex', factor: 0.5 },
   { client: 'messages', more: { speed: 'fast' }, tier: 'fast', factor: 2 },
-  { client: 'messages', more: { inference_geo: 'us' }, tier: 'us', factor: 1.1 },
-  { client: 'messages', more: { speed: 'fast', inference_geo: 'us' }, tier: 'fast-us', factor: 2.2 },
   { client: 'generate', more: { serviceTier: 'priority' }, tier: 'priority', factor: 1.8 },
   { client: 'generate', more: { service_tier: 'SERVICE_TIER_FLEX' }, tier: 'flex', factor: 0.5 },
 ];
@@ -240,21 +231,6 @@ describe('across protocols', () => {
     const provider = { options: { messages: { speed: 'fast' } } };
     const { cost, text } = await charged({ client: 'chat', model: 'messages/m', served: 'fast', more: { provider } });
     assert.deepEqual([cost, JSON.parse(text).service_tier], [0.04, 'priority']);
-  });
-
-  test('inference in the United States is the standard tier of another protocol, and costs what it does', async () => {
-    const { cost, text } = await charged({ client: 'chat', model: 'messages/m', served: 'us' });
-    assert.deepEqual([cost, JSON.parse(text).service_tier], [0.022, 'default']);
-  });
-
-  test('capacity that was bought in advance costs nothing more in the United States', async () => {
-    const { cost } = await charged({
-      client: 'messages',
-      model: 'messages/m',
-      served: 'priority',
-      more: { inference_geo: 'us' },
-    });
-    assert.equal(cost, STANDARD);
   });
 
   test('the answer shows the cost that is charged', async () => {

@@ -2,7 +2,7 @@
 
 import type { Json } from '../../core/json/json.ts';
 import { largestFigure, type RequestedOutput } from '../../core/output.ts';
-import { messagesTier, tierName } from '../service-tier.ts';
+import { tierName } from '../service-tier.ts';
 import { isWebSearch } from './tool-decoder.ts';
 
 const MIN_BUDGET_TOKENS = 1024;
@@ -24,8 +24,9 @@ function searchesOf(tools: readonly Json[]): number | undefined {
   return tools.length === 0 || limits.length < tools.length ? undefined : limits.reduce((sum, one) => sum + one, 0);
 }
 
-export function tierOf({ speed, service_tier: tier, inference_geo: geography }: Json): string | undefined {
-  return messagesTier(tierName(tier), speed, geography);
+/** Fast mode, whose price is that of no service tier, else the service tier. */
+export function tierOf({ speed, service_tier: tier }: Json): string | undefined {
+  return speed === 'fast' ? 'fast' : tierName(tier);
 }
 
 export function limitOutput(body: Json, tokens: number): void {

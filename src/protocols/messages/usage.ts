@@ -2,7 +2,6 @@
 
 import type { Usage } from '../../core/chat.ts';
 import type { Json } from '../../core/json/json.ts';
-import { FAST_IN_US, IN_US, messagesTier } from '../service-tier.ts';
 import { counts } from './response-shape.ts';
 
 /** Iterations within one response that are charged but not included in the totals. */
@@ -32,8 +31,8 @@ export function decodeUsage(given: Json): Partial<Usage> | undefined {
   if (typeof thinking === 'number') found.reasoning = thinking;
   const searches = count(usage.server_tool_use?.web_search_requests);
   if (searches > 0) found.searches = searches;
-  const tier = messagesTier(usage.service_tier, usage.speed, usage.inference_geo);
-  if (tier !== undefined) found.tier = tier;
+  if (usage.speed === 'fast') found.tier = 'fast';
+  else if (typeof usage.service_tier === 'string') found.tier = usage.service_tier;
   return found;
 }
 
@@ -57,9 +56,8 @@ export function encodeUsage(usage: Usage | undefined): Json {
   if (usage?.reasoning !== undefined) wire.output_tokens_details = { thinking_tokens: usage.reasoning };
   if (usage?.searches) wire.server_tool_use = { web_search_requests: usage.searches, web_fetch_requests: 0 };
   const tier = usage?.tier === 'default' ? 'standard' : usage?.tier;
-  if (tier === 'fast' || tier === FAST_IN_US) wire.speed = 'fast';
+  if (tier === 'fast') wire.speed = tier;
   else if (tier && TIERS.includes(tier)) wire.service_tier = tier;
-  if (tier === IN_US || tier === FAST_IN_US) wire.inference_geo = 'us';
   if (usage?.estimated) wire.estimated = true;
   return wire;
 }
