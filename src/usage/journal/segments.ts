@@ -79,14 +79,16 @@ export function createSegmentPool(options: SegmentPoolOptions): SegmentPool {
   }
 
   function open(name: string): void {
+    const path = join(folder, name);
+    // Nothing in it is needed, and another one may be usable.
+    const discard = (error: Error) => disk.remove(path, () => failed(error));
     const flags = sync && HAS_SYNCED_WRITES ? constants.O_WRONLY | constants.O_DSYNC : constants.O_WRONLY;
-    disk.open(join(folder, name), flags, (error, fd) => {
+    disk.open(path, flags, (error, fd) => {
       if (!error) return opened(name, fd, sync && !HAS_SYNCED_WRITES);
-      // A file that cannot be opened is left to the next start.
-      if ((error as NodeJS.ErrnoException).code !== 'EINVAL' || !sync) return failed(error);
+      if ((error as NodeJS.ErrnoException).code !== 'EINVAL' || !sync) return discard(error);
       // The file system has no synced writes.
-      disk.open(join(folder, name), constants.O_WRONLY, (failure, plain) => {
-        if (failure) failed(failure);
+      disk.open(path, constants.O_WRONLY, (failure, plain) => {
+        if (failure) discard(failure);
         else opened(name, plain, true);
       });
     });

@@ -1,7 +1,7 @@
 /** The journal: what is durable is found again, whatever happens to what is not. */
 
 import assert from 'node:assert/strict';
-import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { constants, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { systemClock } from '../../../src/core/clock.ts';
@@ -249,6 +249,23 @@ test('a segment whose name cannot be made durable leaves no file behind', async 
     if (path !== folder || failedTries === 3) return open(path, flags, onOpen);
     failedTries += 1;
     onOpen(new Error('EIO'), -1);
+  };
+  const { journal } = await openJournal(folder, { disk });
+  await append(journal, RECORD_KINDS.begin, 'a');
+  assert.equal(failedTries, 3);
+  assert.equal(readdirSync(folder).filter((name) => name.endsWith('.journal')).length, 1);
+  await close(journal);
+});
+
+test('a segment that was made and cannot be opened leaves no file behind', async (context) => {
+  const folder = temporaryFolder(context);
+  const disk = breakableDisk();
+  const { open } = disk;
+  let failedTries = 0;
+  disk.open = (path, flags, onOpen) => {
+    if (!path.endsWith('.journal') || flags & constants.O_CREAT || failedTries === 3) return open(path, flags, onOpen);
+    failedTries += 1;
+    onOpen(Object.assign(new Error('EOPNOTSUPP'), { code: 'EOPNOTSUPP' }), -1);
   };
   const { journal } = await openJournal(folder, { disk });
   await append(journal, RECORD_KINDS.begin, 'a');
