@@ -16,7 +16,8 @@ const ALLOWED: Record<string, readonly string[]> = {
   net: ['security'],
   protocols: [],
   providers: [],
-  transport: [],
+  http1: [],
+  transport: ['http1'],
   telemetry: ['security'],
   store: ['records', 'security'],
   config: ['net', 'protocols', 'records', 'security'],
@@ -34,7 +35,7 @@ const ALLOWED: Record<string, readonly string[]> = {
   'stored-responses': ['inference', 'protocols', 'records', 'routing', 'security', 'store', 'transport'],
   accounting: ['catalog', 'inference', 'keys', 'limits', 'records', 'routing', 'store', 'usage', 'videos'],
   http: [
-    ...['accounting', 'catalog', 'inference', 'keys', 'limits', 'net', 'protocols', 'records', 'routing'],
+    ...['accounting', 'catalog', 'http1', 'inference', 'keys', 'limits', 'net', 'protocols', 'records', 'routing'],
     ...['security', 'store', 'stored-responses', 'telemetry', 'usage', 'videos', 'webhooks'],
   ],
 };
@@ -47,7 +48,7 @@ ALLOWED.main = ['cli'];
 /** Libraries that open sockets, read the environment or know SQL, and who may use them. */
 const RESTRICTED: Record<string, string[]> = {
   undici: ['transport', 'net'],
-  'node:http': ['http'],
+  'node:http': ['cli'],
   pg: ['store'],
   'node:sqlite': ['store'],
   commander: ['cli'],

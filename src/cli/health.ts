@@ -4,7 +4,6 @@ import { localUrl } from '../config/host.ts';
 import { readListenAddress } from '../config/listen-address.ts';
 import { findConfig } from '../config/location.ts';
 import { formatDuration } from '../config/units.ts';
-import { get } from '../core/node-http.ts';
 import { withoutEnd } from '../core/text.ts';
 import type { ConfigOptions } from './source.ts';
 
@@ -16,6 +15,8 @@ export interface HealthOptions extends ConfigOptions {
   timeout: number;
 }
 
+/** An import would read all exports of the module, and some of them load a second HTTP client. */
+const { get } = process.getBuiltinModule('node:http');
 const MAX_REASON_BYTES = 1000;
 
 /** Sets exit code 1 where the gateway is not ready. */

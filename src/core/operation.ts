@@ -8,6 +8,7 @@ import type { TSchema } from 'typebox';
 import type { ChatRequest, ChatResponse, OpenPart, Usage } from './chat.ts';
 import type { EmbeddingRequest, EmbeddingResponse } from './embedding.ts';
 import type { GatewayError } from './errors.ts';
+import type { Fields } from './fields.ts';
 import type { Json, Member } from './json/json.ts';
 import type { KnownNames } from './json/names.ts';
 import type { ModelRules } from './model.ts';
@@ -19,8 +20,6 @@ import type { StreamDecoder, StreamEncoder } from './stream-codec.ts';
 import type { TextPlaces } from './text-places.ts';
 
 /** Names in lower case, as in Node. */
-export type Headers = Record<string, string | string[] | undefined>;
-
 /** Path prefixes of the protocols that have one, without slashes. */
 export interface Prefixes {
   messages: string;
@@ -137,7 +136,7 @@ interface OperationBase {
   /** Throws `invalid_request` naming the field for a body that breaks the rules of the protocol, as translation requires. */
   check(body: Json): void;
   /** Identifies the conversation within its key: the client's own id, else its beginning. */
-  conversation(body: Json, headers: Headers): string;
+  conversation(body: Json, headers: Fields): string;
   /** The client's own id in the body, or the part of it that names the conversation; absent if bodies have none. */
   conversationName?(body: Json): Json;
 

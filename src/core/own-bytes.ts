@@ -1,4 +1,4 @@
-/** Copies of byte slices: a slice that is kept would keep all bytes of the chunk it was cut from. */
+/** Copies of parts of bytes and texts: a part that is kept would keep all that it was cut from. */
 
 /** The bytes, copied if most of their memory belongs to other bytes. */
 export function ownBytes(slice: Buffer): Buffer {
@@ -11,4 +11,17 @@ export function ownCopy(bytes: Buffer, start: number, end: number): Buffer {
   const copy = Buffer.allocUnsafeSlow(end - start);
   bytes.copy(copy, 0, start, end);
   return copy;
+}
+
+/** Both in memory of their own, with the same reason. */
+export function ownJoined(first: Buffer, second: Buffer): Buffer {
+  const bytes = Buffer.allocUnsafeSlow(first.length + second.length);
+  bytes.set(first);
+  bytes.set(second, first.length);
+  return bytes;
+}
+
+/** Copy of a text of one byte a character. */
+export function ownText(part: string): string {
+  return Buffer.from(part, 'latin1').toString('latin1');
 }

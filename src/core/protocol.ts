@@ -1,9 +1,10 @@
 /** Protocols: a wire format towards clients and towards upstreams, with the operations that it offers. */
 
 import type { GatewayError } from './errors.ts';
+import type { Fields } from './fields.ts';
 import type { Json } from './json/json.ts';
 import type { CatalogModel } from './model.ts';
-import type { ClientRoute, Headers, Operations, Prefixes } from './operation.ts';
+import type { ClientRoute, Operations, Prefixes } from './operation.ts';
 import type { SocketForm } from './socket.ts';
 
 /** A catalog request of a client. */
@@ -46,9 +47,9 @@ export interface Protocol {
   readonly socket?: SocketForm;
   catalogRoutes(prefixes: Prefixes): ClientRoute<CatalogQuery>[];
   /** All API keys of a request; more than one distinct value is ambiguous. */
-  credentials(headers: Headers, query: URLSearchParams): string[];
+  credentials(headers: Fields, query: URLSearchParams): string[];
   /** Throws `invalid_request` if a required header is missing, e.g. the version. */
-  checkHeaders?(headers: Headers): void;
+  checkHeaders?(headers: Fields): void;
   encodeError(error: GatewayError, requestId: string): WireError;
   readonly requestIdHeader: string;
   /** The wire name of a hub parameter, for errors and the dropped header. */

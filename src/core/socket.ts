@@ -1,8 +1,8 @@
 /** WebSocket form of the operation `complete`: each message of a client is a request, and each event of its answer a message back. */
 
+import type { Fields } from './fields.ts';
 import type { Json } from './json/json.ts';
 import type { KnownNames } from './json/names.ts';
-import type { Headers } from './operation.ts';
 import type { SseEvent } from './sse.ts';
 
 export interface SocketForm {
@@ -12,8 +12,8 @@ export interface SocketForm {
   readonly summary: string;
   /** Known member names of a message. */
   readonly names: KnownNames;
-  /** Headers of the upgrade request that apply to its requests too. */
-  requestHeaders(headers: Headers): Headers;
+  /** Fields of the upgrade request that apply to its requests too. */
+  requestHeaders(headers: Fields): Fields;
   /** The next message of a connection. `memory` is that of the connection. */
   createRequest(memory: SocketMemory): SocketRequest;
 }

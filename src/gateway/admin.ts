@@ -4,7 +4,7 @@ import type { AdminConfig } from '../config/resolved.ts';
 import { GatewayError } from '../core/errors.ts';
 import { createAdminApp } from '../http/admin/app.ts';
 import type { AdminServerOptions } from '../http/admin/request.ts';
-import type { ListenAddress } from '../http/server.ts';
+import type { ListenAddress } from '../http1/connection-server.ts';
 
 export interface RunningAdmin {
   address: ListenAddress;

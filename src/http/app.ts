@@ -1,20 +1,21 @@
 /** The gateway's server: finds the route of each request, whose it is, and what its key may use of it. */
 
-import type { IncomingMessage, ServerResponse } from 'node:http';
 import { systemClock } from '../core/clock.ts';
 import { GatewayError } from '../core/errors.ts';
+import type { ServerRequest } from '../http1/server-request.ts';
+import type { ServerResponse } from '../http1/server-response.ts';
 import type { AppOptions } from './app-options.ts';
 import { createAuthentication } from './authentication.ts';
+import { checkSmallBody } from './body.ts';
 import { limitConnections } from './connection-limits.ts';
 import { createKeyEntrance } from './key-entrance.ts';
 import { createOperatorCheck } from './operator-access.ts';
-import { checkQueryNames } from './query-names.ts';
 import { RequestContext, splitUrl } from './request-context.ts';
+import { checkQueryNames } from './request-head.ts';
 import type { FoundRoute, MissedRoute, Route } from './route-table.ts';
 import { createRoutes } from './routes/index.ts';
 import { createServer, type HttpServer } from './server.ts';
 import type { GuardedRoute } from './sessions/roles.ts';
-import { checkSmallBody } from './small-body.ts';
 import { createSocketConnections } from './websocket/connections.ts';
 import { asksForWebSocket } from './websocket/handshake.ts';
 
@@ -35,7 +36,7 @@ export function createApp(options: AppOptions): App {
   const table = createRoutes(options, sockets);
   const checkOperator = createOperatorCheck({ ...options.operator, log });
 
-  function createContext(request: IncomingMessage, response: ServerResponse): RoutedContext {
+  function createContext(request: ServerRequest, response: ServerResponse): RoutedContext {
     const { path, query } = splitUrl(request.url ?? '/');
     const found = table.find(request.method ?? 'GET', path, query);
     const target = { path, query, protocol: found.protocol };
@@ -65,7 +66,7 @@ export function createApp(options: AppOptions): App {
     return session.id;
   }
 
-  function mayUpgrade(request: IncomingMessage): boolean {
+  function mayUpgrade(request: ServerRequest): boolean {
     if (!asksForWebSocket(request) || !options.websockets().enabled) return false;
     const { path, query } = splitUrl(request.url ?? '/');
     return table.find('GET', path, query).route?.upgrades === true;

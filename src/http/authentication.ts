@@ -4,6 +4,7 @@ import type { Socket } from 'node:net';
 import { bearerToken } from '../core/bearer.ts';
 import { type Clock, systemClock } from '../core/clock.ts';
 import { GatewayError } from '../core/errors.ts';
+import { ownText } from '../core/own-bytes.ts';
 import { type PresentedKey, presentedKey } from '../keys/key.ts';
 import { type Access, checkAccess } from '../keys/scopes.ts';
 import type { Key, KeyStore } from '../keys/store.ts';
@@ -95,7 +96,7 @@ type PresentingSocket = Socket & { [LAST_PRESENTED]?: PresentedKey };
 function presentedBy(socket: PresentingSocket, text: string): PresentedKey {
   const last = socket[LAST_PRESENTED];
   if (last?.text === text) return last;
-  const presented = presentedKey(text);
+  const presented = presentedKey(ownText(text));
   socket[LAST_PRESENTED] = presented;
   return presented;
 }

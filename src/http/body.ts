@@ -1,19 +1,16 @@
 /** Request body reader, with limits of size and time. */
 
-import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
-import type { Readable } from 'node:stream';
 import { ByteCollector } from '../core/byte-collector.ts';
 import { type Clock, systemClock } from '../core/clock.ts';
 import { GatewayError } from '../core/errors.ts';
+import type { Fields } from '../core/fields.ts';
+import type { ServerRequest } from '../http1/server-request.ts';
 import type { BodyReservation } from './body-budget.ts';
 
 export interface BodyOptions {
-  headers: IncomingHttpHeaders;
   /** Maximum size in bytes. */
   limit: number;
   reservation: BodyReservation;
-  /** Response to the request; once it is closed, nothing more of the body is waited for. */
-  response: Pick<ServerResponse, 'on'>;
   clock?: Clock;
 }
 
@@ -23,17 +20,15 @@ const BODY_GRACE_MS = 10_000;
 const BODY_CHECK_INTERVAL_MS = 2000;
 /** Announced size from which the buffer of a body is made at once. */
 const LARGE_BODY_BYTES = 64 * 1024;
+/** Of routes for anyone, so that strangers cannot fill the body budget. */
+const MAX_SMALL_BODY_BYTES = 4096;
 /** Suggested delay before a retry while the body budget is exhausted. */
 const BUDGET_RETRY_MS = 1000;
 
 /** `Content-Length` in bytes; 0 without one. */
-export function announcedLength(headers: IncomingHttpHeaders): number {
+export function announcedLength(headers: Fields): number {
   const length = Number(headers['content-length'] ?? 0);
   return Number.isSafeInteger(length) && length > 0 ? length : 0;
-}
-
-export function hasBody(headers: IncomingHttpHeaders): boolean {
-  return announcedLength(headers) > 0 || headers['transfer-encoding'] !== undefined;
 }
 
 /** Error of a body that exceeds the body budget. */
@@ -42,12 +37,12 @@ export function noRoom(): GatewayError {
   return new GatewayError('unavailable', message, { retryAfter: BUDGET_RETRY_MS });
 }
 
-/** Throws `payload_too_large`, `unavailable`, `request_timeout`, `invalid_request` and `client_closed`. */
+/** Throws `payload_too_large`, `unavailable`, `request_timeout` and `client_closed`. */
 export function readBytes(
-  payload: Readable,
-  { headers, limit, reservation, response, clock = systemClock }: BodyOptions,
+  request: Pick<ServerRequest, 'headers' | 'receive'>,
+  { limit, reservation, clock = systemClock }: BodyOptions,
 ): Promise<Buffer> {
-  const announced = announcedLength(headers);
+  const announced = announcedLength(request.headers);
   return new Promise((resolve, reject) => {
     if (announced > limit) {
       reject(tooLarge(limit));
@@ -56,63 +51,41 @@ export function readBytes(
     const collected = announced > LARGE_BODY_BYTES ? new FilledBuffer(announced) : new ByteCollector();
     let received = 0;
     let isSettled = false;
-    let waiting: { accept(bytes: Buffer): void; refuse(error: GatewayError): void } = {
-      accept: resolve,
-      refuse: reject,
-    };
-    let stopWatch = watchRate(
+    const stopWatch = watchRate(
       clock,
       () => received,
       () => fail(tooSlow()),
     );
 
     function fail(error: GatewayError): void {
-      if (isSettled) return;
-      const { refuse } = settle();
-      payload.off('data', onData);
-      refuse(error);
+      if (settle()) reject(error);
     }
 
-    function onData(chunk: Buffer): void {
-      received += chunk.length;
-      if (received > limit) fail(tooLarge(limit));
-      else if (reservation.growTo(received)) collected.add(chunk);
-      else fail(noRoom());
-    }
-
-    function onEnd(): void {
-      if (isSettled) return;
-      const bytes = collected.take();
-      const { accept, refuse } = settle();
-      if (announced > 0 && received !== announced) refuse(incomplete());
-      else accept(bytes);
-    }
-
-    function onBreak(): void {
-      if (!isSettled)
-        fail(new GatewayError('client_closed', 'The client closed the connection before its body was complete.'));
-    }
-
-    /** Keeps nothing of the body: the listeners live as long as the response. */
-    function settle(): typeof waiting {
+    /** Keeps nothing of the body. Whether it was not settled before. */
+    function settle(): boolean {
+      if (isSettled) return false;
       isSettled = true;
       stopWatch();
-      stopWatch = ignore;
-      collected.take();
-      const { accept, refuse } = waiting;
-      waiting = { accept: ignore, refuse: ignore };
-      return { accept, refuse };
+      return true;
     }
 
-    // Errors after the body was read are ignored.
-    payload.on('error', onBreak);
-    payload.on('data', onData).on('end', onEnd).on('close', onBreak);
-    // A request that Node cannot parse any further is never closed.
-    response.on('close', onBreak);
+    request.receive({
+      data(chunk) {
+        if (isSettled) return;
+        received += chunk.length;
+        if (received > limit) fail(tooLarge(limit));
+        else if (reservation.growTo(received)) collected.add(chunk);
+        else fail(noRoom());
+      },
+      end() {
+        if (settle()) resolve(collected.take());
+      },
+      broken(error) {
+        fail(error ?? clientClosed());
+      },
+    });
   });
 }
-
-function ignore(): void {}
 
 /** A buffer of the announced size, so that a large body is not held twice. Pages that no byte has reached take no memory. */
 class FilledBuffer {
@@ -123,7 +96,7 @@ class FilledBuffer {
     this.#bytes = Buffer.allocUnsafeSlow(size);
   }
 
-  /** Bytes beyond the size are dropped: Node reads no more of a body than was announced. */
+  /** No more comes than was announced. */
   add(chunk: Buffer): void {
     this.#length += chunk.copy(this.#bytes, this.#length);
     freeMemory(chunk);
@@ -170,6 +143,18 @@ export function watchRate(clock: Clock, received: () => number, onSlow: () => vo
   return () => cancelTimer();
 }
 
+/** Checks the head of a request for a route for anyone. Throws `payload_too_large`, also for a body of unknown length. */
+export function checkSmallBody({ smallBody }: { smallBody?: boolean }, headers: Fields): void {
+  if (!smallBody) return;
+  if (headers['transfer-encoding'] === undefined && announcedLength(headers) <= MAX_SMALL_BODY_BYTES) return;
+  const message = `The body must have a content-length of at most ${MAX_SMALL_BODY_BYTES} bytes.`;
+  throw new GatewayError('payload_too_large', message);
+}
+
+function clientClosed(): GatewayError {
+  return new GatewayError('client_closed', 'The client closed the connection before its body was complete.');
+}
+
 function tooLarge(limit: number): GatewayError {
   return new GatewayError('payload_too_large', `The body is larger than ${limit} bytes.`);
 }
@@ -177,8 +162,4 @@ function tooLarge(limit: number): GatewayError {
 function tooSlow(): GatewayError {
   const message = `The body came too slowly: it must come at ${BODY_MIN_RATE_BYTES_PER_S} bytes a second or faster.`;
   return new GatewayError('request_timeout', message);
-}
-
-function incomplete(): GatewayError {
-  return new GatewayError('invalid_request', 'The body could not be read in full.');
 }

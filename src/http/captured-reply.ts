@@ -1,12 +1,12 @@
 /** Responses of the gateway that are captured on their way to the client. */
 
-import type { ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
+import type { ServerResponse } from '../http1/server-response.ts';
 import type { Capture } from '../inference/capture/capture.ts';
 import type { Reply } from '../inference/response/reply.ts';
+import type { GatewayResponse } from './http-response.ts';
 import { createReply } from './reply.ts';
 import type { ResponseHeaders } from './response-headers.ts';
-import type { GatewayResponse } from './write-response.ts';
 
 export function createCapturedReply(
   response: ServerResponse,
@@ -40,7 +40,7 @@ export function createCapturedReply(
     end(chunk, trailers) {
       if (chunk !== undefined) capture.responded(chunk);
       // HTTP/1.0 has none.
-      capture.complete(response.req.httpVersion === '1.0' ? undefined : trailers);
+      capture.complete(response.isCurrent ? trailers : undefined);
       reply.end(chunk, trailers);
     },
     onClose: (listener) => reply.onClose(listener),

@@ -1,11 +1,12 @@
 /** Client address: the socket's, or the one that a trusted proxy reports. */
 
-import type { IncomingHttpHeaders } from 'node:http';
+import type { Fields } from '../core/fields.ts';
+import { ownText } from '../core/own-bytes.ts';
 import { isWithin, parseClientAddress } from '../keys/scopes.ts';
 
 interface Arrival {
   socket: { remoteAddress?: string };
-  headers: IncomingHttpHeaders;
+  headers: Fields;
 }
 
 /** Empty if unknown. */
@@ -17,14 +18,14 @@ export function createClientAddress(trustedProxies: readonly string[]): ClientAd
     let client = socket.remoteAddress ?? '';
     for (const hop of hopsOf(headers).toReversed()) {
       if (!isWithin(trustedProxies, client)) return client;
-      client = parseClientAddress(hop) ? hop : '';
+      client = parseClientAddress(hop) ? ownText(hop) : '';
     }
     return client;
   };
 }
 
 /** Some proxies append a port to the address. */
-function hopsOf(headers: IncomingHttpHeaders): string[] {
+function hopsOf(headers: Fields): string[] {
   const text = [headers['x-forwarded-for'] ?? []].flat().join(',');
   if (text === '') return [];
   return text.split(',').map((hop) => hop.trim().replace(/^\[(.*)\](:\d+)?$|^([\d.]+):\d+$/, '$1$3'));

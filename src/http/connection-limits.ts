@@ -1,11 +1,10 @@
 /** Connection limits of a server: in total, and per client address. */
 
-import type { Server, ServerOptions } from 'node:http';
-import type { Socket } from 'node:net';
+import { readFileSync } from 'node:fs';
+import type { Server, Socket } from 'node:net';
 import type { Logger } from 'pino';
 import { type Clock, systemClock } from '../core/clock.ts';
 import { isWithin, parseClientAddress } from '../keys/scopes.ts';
-import { maxConnections } from './open-files.ts';
 
 export interface ConnectionLimits {
   perAddress: number;
@@ -17,20 +16,14 @@ export interface ConnectionLimits {
   clock?: Clock;
 }
 
-/** Timeout of a request head, and interval of the check for it. */
-const HEADERS_TIMEOUT_MS = 15_000;
-const CONNECTIONS_CHECK_INTERVAL_MS = 5_000;
-/** Options of every server. A missing `Host` is refused later, with an error in the protocol's format. */
-export const HTTP_OPTIONS: ServerOptions = {
-  headersTimeout: HEADERS_TIMEOUT_MS,
-  connectionsCheckingInterval: CONNECTIONS_CHECK_INTERVAL_MS,
-  requireHostHeader: false,
-};
-
 /** Minimum interval between two warnings about refused connections. */
 const WARN_INTERVAL_MS = 60_000;
 /** Prefix of an IPv6 address that identifies a client's network. */
 const IPV6_NETWORK_BYTES = 8;
+/** File descriptors of the gateway itself: files, threads, pipes and database connections. */
+const RESERVED_FILES = 96;
+/** One connection to the client and one to the upstream. */
+const FILES_PER_CONNECTION = 2;
 
 export function limitConnections(
   server: Server,
@@ -42,8 +35,6 @@ export function limitConnections(
   const share = max === undefined ? perAddress : Math.max(1, Math.min(perAddress, Math.floor(max / 2)));
   const warn = createWarning(log, clock);
   if (max !== undefined) server.maxConnections = max;
-  // An unknown `Expect` header is ignored.
-  server.on('checkExpectation', (request, response) => server.emit('request', request, response));
   server.on('drop', () =>
     warn(`connections are refused: ${max} are open, which the limit of open files leaves room for`),
   );
@@ -80,4 +71,29 @@ function createWarning(log: Pick<Logger, 'warn'>, clock: Clock): (message: strin
     quietUntil = clock.monotonic() + WARN_INTERVAL_MS;
     log.warn(message);
   };
+}
+
+/** Maximum number of connections under the open file limit of this process; undefined if that is unknown. */
+export function maxConnections(limit = openFileLimit()): number | undefined {
+  if (limit === undefined) return undefined;
+  const free = limit - Math.min(RESERVED_FILES, limit / 2);
+  return Math.max(1, Math.floor(free / FILES_PER_CONNECTION));
+}
+
+function openFileLimit(): number | undefined {
+  try {
+    const [, soft] = /^Max open files +(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8')) ?? [];
+    return soft === undefined ? undefined : Number(soft);
+  } catch {
+    return reportedLimit();
+  }
+}
+
+/** For systems without /proc. */
+function reportedLimit(): number | undefined {
+  // Prevents reverse DNS lookups for the report; missing in the types.
+  Object.assign(process.report, { excludeNetwork: true });
+  const { userLimits } = process.report.getReport() as { userLimits?: { open_files?: { soft?: number | string } } };
+  const soft = Number(userLimits?.open_files?.soft);
+  return Number.isSafeInteger(soft) ? soft : undefined;
 }

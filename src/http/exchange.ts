@@ -1,6 +1,6 @@
 /** Exchange: a model request of a client and its response, over HTTP or as messages of a WebSocket. */
 
-import type { IncomingHttpHeaders } from 'node:http';
+import type { Fields } from '../core/fields.ts';
 import type { Protocol } from '../core/protocol.ts';
 import type { Capture } from '../inference/capture/capture.ts';
 import type { Reply } from '../inference/response/reply.ts';
@@ -13,7 +13,7 @@ import type { ResponseHeaders } from './response-headers.ts';
 export interface Exchange {
   readonly requestId: string;
   readonly protocol: Protocol;
-  readonly request: { readonly headers: IncomingHttpHeaders };
+  readonly request: { readonly headers: Fields };
   /** Headers of the response; over a WebSocket only those of an error are sent. */
   readonly headers: ResponseHeaders;
   readonly hold: RequestHold;

@@ -1,9 +1,9 @@
 /** Request observation: log line, metrics and trace of one request. */
 
-import type { IncomingHttpHeaders } from 'node:http';
 import type { Logger } from 'pino';
 import type { Clock } from '../core/clock.ts';
 import type { ErrorCode } from '../core/errors.ts';
+import type { Fields } from '../core/fields.ts';
 import { decimalOf } from '../core/money.ts';
 import type { DispatchOutcome } from '../inference/outcome.ts';
 import type { Key } from '../keys/store.ts';
@@ -24,7 +24,7 @@ export interface ObservationOptions {
 const UNLOGGED_ROUTES = ['health', 'readiness', 'metrics'];
 
 export interface ObservedRequest {
-  request: { method?: string; headers: IncomingHttpHeaders };
+  request: { method?: string; headers: Fields };
   response: ResponseState;
   requestId: string;
   /** Id of the client's protocol. */

@@ -1,10 +1,10 @@
 /** Access to the routes for operators: with the admin token; without a configured token, from this machine only. */
 
 import { createHash, timingSafeEqual } from 'node:crypto';
-import type { IncomingHttpHeaders } from 'node:http';
 import type { Logger } from 'pino';
 import { bearerToken } from '../core/bearer.ts';
 import { GatewayError } from '../core/errors.ts';
+import type { Fields } from '../core/fields.ts';
 import type { Secret } from '../security/secret.ts';
 import { nothingAt } from './route-table.ts';
 
@@ -17,7 +17,7 @@ export interface OperatorAccess {
 }
 
 /** Throws `invalid_api_key`, and `not_found` if the route is unavailable. */
-export type CheckOperator = (route: { method: string; path: string }, headers: IncomingHttpHeaders) => void;
+export type CheckOperator = (route: { method: string; path: string }, headers: Fields) => void;
 
 export function createOperatorCheck({ token, local, log }: OperatorAccess): CheckOperator {
   let hinted = false;
@@ -34,7 +34,7 @@ export function createOperatorCheck({ token, local, log }: OperatorAccess): Chec
 }
 
 /** Whether the token of a request is correct; undefined without one. */
-export function presentsToken({ authorization = '' }: IncomingHttpHeaders, token: Secret): boolean | undefined {
+export function presentsToken({ authorization = '' }: Fields, token: Secret): boolean | undefined {
   const presented = bearerToken(authorization);
   return presented === undefined ? undefined : isEqual(presented, token.reveal());
 }

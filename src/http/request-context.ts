@@ -1,24 +1,23 @@
 /** Request context: a request and its state for handlers, and the functions that respond where no upstream does. */
 
-import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Logger } from 'pino';
 import { GatewayError } from '../core/errors.ts';
 import type { Protocol } from '../core/protocol.ts';
 import { newRequestId } from '../core/request-id.ts';
+import type { ServerRequest } from '../http1/server-request.ts';
+import type { ServerResponse } from '../http1/server-response.ts';
 import type { Capture } from '../inference/capture/capture.ts';
 import type { Reply } from '../inference/response/reply.ts';
 import type { Key } from '../keys/store.ts';
 import { captureWhole, createCapturedReply } from './captured-reply.ts';
 import { causeOf, errorResponse } from './errors.ts';
 import type { Exchange } from './exchange.ts';
-import type { HttpResponse } from './http-response.ts';
+import { type HttpResponse, writeResponse } from './http-response.ts';
 import { type Observation, type ObservationOptions, observe } from './observation.ts';
 import { createReply } from './reply.ts';
 import { createRequestHold, type RequestHold } from './request-hold.ts';
 import { ResponseHeaders } from './response-headers.ts';
 import type { BrowserSession } from './sessions/sessions.ts';
-import type { Upgrade } from './websocket/upgrade.ts';
-import { writeResponse } from './write-response.ts';
 
 /** Request line as the route table reads it. */
 export interface RequestTarget {
@@ -32,7 +31,7 @@ export const NO_BODY = Buffer.alloc(0);
 /** Context common to all servers. */
 export class HttpContext {
   readonly requestId: string = newRequestId();
-  readonly request: IncomingMessage;
+  readonly request: ServerRequest;
   readonly response: ServerResponse;
   readonly path: string;
   readonly query: URLSearchParams;
@@ -49,11 +48,9 @@ export class HttpContext {
   capture?: Capture | undefined;
   /** Whether a response is being written. */
   hasResponded = false;
-  /** The connection of an upgrade request. */
-  upgrade?: Upgrade;
 
   constructor(
-    request: IncomingMessage,
+    request: ServerRequest,
     response: ServerResponse,
     { path, query, protocol, log }: RequestTarget & { log: Logger },
   ) {
@@ -92,7 +89,7 @@ export class RequestContext extends HttpContext implements Exchange {
   key?: Key;
 
   constructor(
-    request: IncomingMessage,
+    request: ServerRequest,
     response: ServerResponse,
     options: RequestTarget & ObservationOptions & { log: Logger },
   ) {

@@ -1,9 +1,10 @@
-/** Request head check: the first check of every request. */
+/** Request head checks: headers first, and once the route is known, names of query parameters. */
 
-import type { IncomingMessage } from 'node:http';
 import { GatewayError } from '../core/errors.ts';
+import type { ServerRequest } from '../http1/server-request.ts';
+import type { Route } from './route-table.ts';
 
-/** Headers that may have only one value in a request: of repeated ones Node keeps the first or joins them. */
+/** Headers that may have only one value in a request; the parser keeps the first of several, or joins them. */
 const CREDENTIALS = [
   'authorization',
   'x-api-key',
@@ -26,34 +27,59 @@ const OTHERS = [
 ];
 const SINGLE = new Set([...CREDENTIALS, ...OTHERS]);
 
-export type Head = Pick<IncomingMessage, 'rawHeaders' | 'headers' | 'httpVersion'>;
-
 /**
  * Throws `invalid_api_key` or `invalid_request` if such a header has two different values; equal values become one. Throws
  * `invalid_request` for a request without `Host`.
  */
-export function checkHead({ rawHeaders, headers, httpVersion }: Head): void {
-  if (headers.host === undefined && httpVersion !== '1.0') {
+export function checkHead({
+  headers,
+  repeated,
+  isCurrent,
+}: Pick<ServerRequest, 'headers' | 'repeated' | 'isCurrent'>): void {
+  if (headers.host === undefined && isCurrent) {
     throw new GatewayError('invalid_request', 'The header host is required.', { param: 'host' });
   }
-  if (Object.keys(headers).length * 2 === rawHeaders.length) return;
-  const values = new Map<string, string>();
-  for (let index = 0; index < rawHeaders.length; index += 2) {
-    const name = String(rawHeaders[index]).toLowerCase();
+  if (!repeated) return;
+  for (const [name, values] of repeated) {
     if (!SINGLE.has(name)) continue;
-    const value = String(rawHeaders[index + 1]);
-    const earlier = values.get(name);
-    if (earlier === undefined) values.set(name, value);
-    else if (earlier !== value) throw repeated(name);
-    else headers[name] = value;
+    const [first] = values;
+    if (values.some((value) => value !== first)) throw severalValues(name);
+    headers[name] = first;
   }
 }
 
-function repeated(name: string): GatewayError {
+function severalValues(name: string): GatewayError {
   if (!CREDENTIALS.includes(name)) {
     return new GatewayError('invalid_request', `The header ${name} comes with different values; send one.`, {
       param: name,
     });
   }
   return new GatewayError('invalid_api_key', `Several ${name} headers that differ are presented; send one.`);
+}
+
+/** Names by route; the routes are there as long as the process. */
+const namesByRoute = new WeakMap<object, ReadonlySet<string>>();
+
+/** For routes of the gateway's own API. Throws `invalid_request` that names an unknown parameter and those that the route has. */
+export function checkQueryNames(
+  route: Pick<Route, 'templates' | 'describe' | 'hasOwnQuery'>,
+  query: URLSearchParams,
+): void {
+  if (!route.hasOwnQuery || query.size === 0) return;
+  const known = namesOf(route);
+  for (const name of query.keys()) {
+    if (known.has(name)) continue;
+    const allowed = known.size === 0 ? 'it takes none' : `it takes ${[...known].join(', ')}`;
+    const shown = JSON.stringify(name.slice(0, 100));
+    throw new GatewayError('invalid_request', `Unknown query parameter ${shown}; ${allowed}.`, { param: name });
+  }
+}
+
+function namesOf(route: Pick<Route, 'templates' | 'describe'>): ReadonlySet<string> {
+  const known = namesByRoute.get(route);
+  if (known) return known;
+  const described = route.templates.flatMap((template) => route.describe(template).query ?? []);
+  const names = new Set(described.map(({ name }) => name));
+  namesByRoute.set(route, names);
+  return names;
 }

@@ -1,8 +1,8 @@
 /** `POST /v1/videos`: reads, validates and stores a task, without an upstream call. */
 
-import type { IncomingHttpHeaders } from 'node:http';
 import type { AdmissionControl } from '../accounting/admission.ts';
 import { GatewayError } from '../core/errors.ts';
+import type { Fields } from '../core/fields.ts';
 import { readBody, yieldIfLarge } from '../core/json/body.ts';
 import type { Json } from '../core/json/json.ts';
 import type { Key } from '../keys/store.ts';
@@ -67,7 +67,7 @@ async function readRequest(sent: SentRequest, key: Key, options: VideoOptions): 
 }
 
 interface SentRequest {
-  headers: IncomingHttpHeaders;
+  headers: Fields;
   body: Buffer;
 }
 

@@ -1,10 +1,10 @@
 /** API keys of clients made for OpenAI. */
 
 import { bearerToken } from '../core/bearer.ts';
-import type { Headers } from '../core/operation.ts';
+import type { Fields } from '../core/fields.ts';
 
 /** `Authorization: Bearer`, or the `api-key` of clients made for Azure. */
-export function credentials(headers: Headers): string[] {
+export function credentials(headers: Fields): string[] {
   const bearer = bearerToken(single(headers.authorization));
   return [bearer, single(headers['api-key'])].filter((key) => key !== undefined);
 }

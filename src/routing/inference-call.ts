@@ -1,7 +1,8 @@
 /** Inference call: a parsed and validated model request of a client. */
 
+import type { Fields } from '../core/fields.ts';
 import type { Json } from '../core/json/json.ts';
-import type { Headers, Operation } from '../core/operation.ts';
+import type { Operation } from '../core/operation.ts';
 import type { OutputLimit } from '../core/output.ts';
 import type { Protocol } from '../core/protocol.ts';
 import type { AccountPin } from './account-pin.ts';
@@ -19,7 +20,7 @@ export interface InferenceCall {
   stream: boolean;
   /** Stream the response as one JSON array. */
   array: boolean;
-  headers: Headers;
+  headers: Fields;
   bytes: Buffer;
   /** The parsed and validated `bytes`. */
   body: Json;

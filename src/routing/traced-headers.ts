@@ -1,6 +1,6 @@
 /** Headers that a stored trace keeps: which client asked, and what the upstream says of its answer, as JSON lists in ASCII. */
 
-import type { IncomingHttpHeaders } from 'node:http';
+import type { Fields } from '../core/fields.ts';
 import type { Json } from '../core/json/json.ts';
 
 /** Stored by their places: a new name goes to the end. The last one is that of a request which its client sends again. */
@@ -19,7 +19,7 @@ const UNUSUAL = /[^\x20\x21\x23-\x5b\x5d-\x7e]/;
 type HeaderValue = string | string[] | undefined;
 
 /** Names are constants here and below: to look for one out of a list takes several times as long. */
-export function encodeRequestHeaders(headers: IncomingHttpHeaders): string | undefined {
+export function encodeRequestHeaders(headers: Fields): string | undefined {
   const retry = headers['x-stainless-retry-count'];
   return encodeValues([
     headers['user-agent'],

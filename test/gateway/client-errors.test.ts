@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { connect } from 'node:net';
 import { after, before, describe, test } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Json } from '../../src/core/json/json.ts';
 import { errorName } from '../faults/wires.ts';
 import { HEADERS, KEY, PATHS, type ProtocolId, startTestGateway, type TestGateway } from './harness.ts';
@@ -113,6 +114,11 @@ for (const protocol of IDS) {
 
     test('a chunk without a size, amid a body', async () => {
       const text = `${head('POST', path, [...json, 'transfer-encoding: chunked'])}3\r\n{"a\r\nzz\r\n`;
+      await expectRefusal(text, 'invalid');
+    });
+
+    test('a chunk without a size, and much behind it', async () => {
+      const text = `${head('POST', path, [...json, 'transfer-encoding: chunked'])}zz\r\n${'x'.repeat(2_000_000)}`;
       await expectRefusal(text, 'invalid');
     });
 
@@ -255,6 +261,25 @@ test('a client that reads nothing before it has sent its whole body reads why it
     assert.equal(answer?.status, 401);
     assert.match(answer?.headers ?? '', /connection: close/i);
   }
+});
+
+test('a client that takes seconds to send its body, and reads nothing before, reads why it was refused', {
+  timeout: 20_000,
+}, async () => {
+  const piece = Buffer.alloc(64 * 1024, ' ');
+  const pieces = 60;
+  const wrongKey = ['authorization: Bearer sk-wrong', 'content-type: application/json'];
+  const socket = connect(Number(new URL(gateway.url).port), '127.0.0.1');
+  const failed = new Promise<never>((_resolve, reject) => socket.once('error', reject));
+  socket.write(head('POST', '/v1/chat/completions', [...wrongKey, `content-length: ${pieces * piece.length}`]));
+  for (let sent = 0; sent < pieces; sent++) {
+    socket.write(piece);
+    await Promise.race([pause(80), failed]);
+  }
+  const chunks: Buffer[] = [];
+  for await (const chunk of socket) chunks.push(chunk as Buffer);
+  const [answer] = answersIn(Buffer.concat(chunks).toString());
+  assert.equal(answer?.status, 401);
 });
 
 test('a client that goes on sending behind a refusal is cut off', { timeout: 10_000 }, async () => {

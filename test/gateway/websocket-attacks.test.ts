@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { request as openRequest } from 'node:http';
-import type { Socket } from 'node:net';
+import { connect as openSocket, type Socket } from 'node:net';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import fc from 'fast-check';
 import type { Clock } from '../../src/core/clock.ts';
@@ -71,16 +71,17 @@ beforeEach(() => {
   answer = (_call, response) => answerEvents(response, streamOf('Hello'));
 });
 
+const UPGRADE_HEADERS = {
+  connection: 'Upgrade',
+  upgrade: 'websocket',
+  'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==',
+  'sec-websocket-version': '13',
+};
+
 /** A connection whose frames a test writes itself. */
 async function openRaw(): Promise<Socket> {
   const { hostname, port } = new URL(gateway.url);
-  const headers = {
-    ...HEADERS.chat,
-    connection: 'Upgrade',
-    upgrade: 'websocket',
-    'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==',
-    'sec-websocket-version': '13',
-  };
+  const headers = { ...HEADERS.chat, ...UPGRADE_HEADERS };
   const asked = openRequest({ hostname, port, path: '/v1/responses', headers }).end();
   const [, socket] = await once(asked, 'upgrade');
   return socket.on('error', () => undefined);
@@ -123,6 +124,20 @@ async function settled(): Promise<void> {
   await socket.close();
   await reaction();
 }
+
+test('an upgrade behind another request on one connection is accepted after its response', async () => {
+  const { hostname, port } = new URL(gateway.url);
+  const lines = Object.entries({ ...HEADERS.chat, ...UPGRADE_HEADERS }).map(([name, value]) => `${name}: ${value}`);
+  const upgrade = ['GET /v1/responses HTTP/1.1', 'host: x', ...lines, '', ''].join('\r\n');
+  const socket = openSocket({ host: hostname, port: Number(port) }).setEncoding('latin1');
+  socket.write(`GET /v1/models HTTP/1.1\r\nhost: x\r\nauthorization: ${HEADERS.chat.authorization}\r\n\r\n${upgrade}`);
+  let received = '';
+  for await (const part of socket) {
+    received += part;
+    if (received.includes(' 101 ')) break;
+  }
+  assert.match(received, /^HTTP\/1\.1 200 .*HTTP\/1\.1 101 /s);
+});
 
 describe('bounds', () => {
   test('a message that comes too slowly', async () => {

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { createBodyBudget, defaultBodyMemory } from '../../src/http/body-budget.ts';
-import { maxConnections } from '../../src/http/open-files.ts';
+import { maxConnections } from '../../src/http/connection-limits.ts';
 
 /** How many reservations of so many bytes an owner gets. */
 function fill(budget: ReturnType<typeof createBodyBudget>, owner: string, bytes: number): number {

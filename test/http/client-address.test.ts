@@ -2,6 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { createClientAddress } from '../../src/http/client-address.ts';
 
 const PROXIES = ['10.0.0.0/8', '2001:db8::/32'];
@@ -29,4 +31,23 @@ for (const [name, remoteAddress, forwarded, client] of cases) {
 test('without trusted proxies the header means nothing', () => {
   const arrival = { socket: { remoteAddress: '10.0.0.1' }, headers: { 'x-forwarded-for': '203.0.113.7' } };
   assert.equal(createClientAddress([])(arrival), '10.0.0.1');
+});
+
+test('an address that is kept does not keep the header that it stood in', () => {
+  setFlagsFromString('--expose-gc');
+  const collect: () => void = runInNewContext('gc');
+  const clientAddress = createClientAddress(PROXIES);
+  const kept: string[] = [];
+  collect();
+  const before = process.memoryUsage().heapUsed;
+  for (let index = 0; index < 2000; index++) {
+    // As a parser cuts it from a head.
+    const header = `${'x'.repeat(16_000)}203.0.${100 + (index % 100)}.${100 + Math.floor(index / 100)}${index}`;
+    const headers = { 'x-forwarded-for': header.slice(16_000, 16_013) };
+    kept.push(clientAddress({ socket: { remoteAddress: '10.0.0.1' }, headers }));
+  }
+  collect();
+  const bytes = (process.memoryUsage().heapUsed - before) / kept.length;
+  assert.ok(kept.every((address) => address.length === 13));
+  assert.ok(bytes < 1000, `${bytes}`);
 });

@@ -2,61 +2,59 @@
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { createServer, get, type ServerResponse } from 'node:http';
-import { type AddressInfo, connect } from 'node:net';
+import { get } from 'node:http';
+import { connect, type Socket } from 'node:net';
 import { test } from 'node:test';
 import { createReply } from '../../src/http/reply.ts';
 import { ResponseHeaders } from '../../src/http/response-headers.ts';
 import type { Reply } from '../../src/inference/response/reply.ts';
+import { startServer } from '../http1/start-server.ts';
 
 test('a response has one listener for its drain, however many attempts it takes, and the last one hears it', async () => {
-  const server = createServer();
-  const asked = once(server, 'request');
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const client = get({ port: (server.address() as AddressInfo).port, host: '127.0.0.1' });
-  const answered = once(client, 'response');
-  const [, response] = (await asked) as [unknown, ServerResponse];
-  const before = response.listenerCount('drain');
-  const reply = createReply(response, new ResponseHeaders('req_1', 'x-request-id'));
   const heard: number[] = [];
   const drained = Promise.withResolvers<void>();
-  for (let attempt = 0; attempt < 20; attempt++) {
-    reply.onDrain(() => {
-      heard.push(attempt);
-      drained.resolve();
-    });
-  }
-  assert.equal(response.listenerCount('drain'), before + 1);
-  reply.head(200, {});
-  while (!reply.full) reply.write(Buffer.alloc(1 << 20));
-  const [incoming] = await answered;
+  const counts: number[] = [];
+  const server = await startServer(async ({ socket }, response) => {
+    const before = socket.listenerCount('drain');
+    const reply = createReply(response, new ResponseHeaders('req_1', 'x-request-id'));
+    for (let attempt = 0; attempt < 20; attempt++) {
+      reply.onDrain(() => {
+        heard.push(attempt);
+        drained.resolve();
+      });
+    }
+    counts.push(before, socket.listenerCount('drain'));
+    reply.head(200, {});
+    while (!reply.full) reply.write(Buffer.alloc(1 << 20));
+    await drained.promise;
+    reply.end();
+  });
+  const client = get({ port: server.port, host: '127.0.0.1' });
+  const [incoming] = await once(client, 'response');
   incoming.resume();
   await drained.promise;
   assert.deepEqual(heard, [19]);
-  reply.end();
+  assert.deepEqual(counts, [1, 1]);
   await once(incoming, 'end');
-  server.close();
+  await server.close();
 });
 
 /** Serves each request by `answer`; returns the bytes that a client on a raw socket gets until the connection ends. */
 async function bytesOf(
-  answer: (reply: Reply, response: ServerResponse) => Promise<void> | void,
+  answer: (reply: Reply, socket: Socket) => Promise<void> | void,
   { version = '1.1' } = {},
 ): Promise<string> {
-  const server = createServer((_request, response) => {
-    void answer(createReply(response, new ResponseHeaders('req_1', 'x-request-id')), response);
+  const server = await startServer(({ socket }, response) => {
+    void answer(createReply(response, new ResponseHeaders('req_1', 'x-request-id')), socket);
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const client = connect((server.address() as AddressInfo).port, '127.0.0.1');
+  const client = connect(server.port, '127.0.0.1');
   client.write(`GET / HTTP/${version}\r\nhost: a\r\nconnection: close\r\n\r\n`);
   let bytes = '';
   client.setEncoding('utf8').on('data', (data: string) => {
     bytes += data;
   });
   await once(client, 'close');
-  server.close();
+  await server.close();
   return bytes;
 }
 
@@ -77,9 +75,9 @@ function chunksOf(bytes: string): string[] {
 const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
 
 /** Counts the writes that leave the process, each a system call. */
-function countWrites({ socket }: ServerResponse): { count: number } {
+function countWrites(socket: Socket): { count: number } {
   const writes = { count: 0 };
-  assert.ok(socket?._writev);
+  assert.ok(socket._writev);
   const [one, several] = [socket._write, socket._writev];
   socket._write = (...given) => {
     writes.count++;
@@ -95,8 +93,8 @@ function countWrites({ socket }: ServerResponse): { count: number } {
 test('what a turn of the event loop produces is one write and one chunk; the first is not delayed', async () => {
   let atFirst = -1;
   const counts: number[] = [];
-  const bytes = await bytesOf(async (reply, response) => {
-    const writes = countWrites(response);
+  const bytes = await bytesOf(async (reply, socket) => {
+    const writes = countWrites(socket);
     reply.head(200, { 'content-type': 'text/plain' });
     reply.write('a');
     reply.write(Buffer.from('b'));

@@ -3,18 +3,19 @@
  * see the lists of models and call models here, too, as a key that they name; no key is accepted.
  */
 
-import type { IncomingMessage, ServerResponse } from 'node:http';
 import { GatewayError } from '../../core/errors.ts';
+import type { ServerRequest } from '../../http1/server-request.ts';
+import type { ServerResponse } from '../../http1/server-response.ts';
 import { checkAccess } from '../../keys/scopes.ts';
+import { checkSmallBody } from '../body.ts';
 import { limitConnections } from '../connection-limits.ts';
 import { createKeyEntrance } from '../key-entrance.ts';
 import { presentsToken, tokenRequired } from '../operator-access.ts';
-import { checkQueryNames } from '../query-names.ts';
 import { createRate } from '../rate.ts';
 import { HttpContext, RequestContext, splitUrl } from '../request-context.ts';
+import { checkQueryNames } from '../request-head.ts';
 import { createRouteTable, type Route } from '../route-table.ts';
 import { createServer, type HttpServer } from '../server.ts';
-import { checkSmallBody } from '../small-body.ts';
 import type { AdminContext, AdminServerOptions } from './request.ts';
 
 const BODY_LIMIT_BYTES = 256 * 1024;
@@ -42,7 +43,7 @@ export function createAdminApp(options: AdminServerOptions): HttpServer {
   const enterKey = calls && createKeyEntrance(calls);
   const wrongToken = createRate({ rate: MAX_WRONG_TOKENS / 60, burst: MAX_WRONG_TOKENS, now: clock.monotonic });
 
-  function createContext(request: IncomingMessage, response: ServerResponse): AdminContext {
+  function createContext(request: ServerRequest, response: ServerResponse): AdminContext {
     const { path, query } = splitUrl(request.url ?? '/');
     const found = table.find(request.method ?? 'GET', path, query);
     const target = { path, query, protocol: found.route?.protocol ?? protocol, log };
@@ -55,7 +56,7 @@ export function createAdminApp(options: AdminServerOptions): HttpServer {
   }
 
   // The address of the socket: no forwarding header is trusted here.
-  function checkToken({ headers, socket }: IncomingMessage): void {
+  function checkToken({ headers, socket }: ServerRequest): void {
     const isRight = presentsToken(headers, token);
     if (isRight) return;
     const wait = isRight === undefined ? 0 : wrongToken(socket.remoteAddress ?? '');

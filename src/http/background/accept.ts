@@ -1,7 +1,7 @@
 /** Acceptance of a background response: checked like other requests, stored, and answered before it is run. */
 
 import { GatewayError } from '../../core/errors.ts';
-import type { Headers } from '../../core/operation.ts';
+import type { Fields } from '../../core/fields.ts';
 import type { Protocol } from '../../core/protocol.ts';
 import { noEndpointError, type RoutingDecision } from '../../routing/decision.ts';
 import type { InferenceCall } from '../../routing/inference-call.ts';
@@ -11,7 +11,7 @@ import type { HttpResponse } from '../http-response.ts';
 import { keyOf } from '../request-context.ts';
 import { openBackgroundStream, STREAM_HEADERS } from './stream.ts';
 
-/** Headers that a request keeps: those of the gateway, those that are forwarded, and names of conversations. */
+/** Fields that a request keeps: those of the gateway, those that are forwarded, and names of conversations. */
 const OWN_HEADERS = /^x-(?:polygate-|session-id$)/;
 
 /** Throws `unsupported_parameter`, `rate_limit_exceeded`, `insufficient_quota` and what else refuses a request. */
@@ -54,7 +54,7 @@ function refusal(reason: string): GatewayError {
   });
 }
 
-function keptHeaders(headers: Headers, { forwardedHeaders }: Protocol): Record<string, string> {
+function keptHeaders(headers: Fields, { forwardedHeaders }: Protocol): Record<string, string> {
   const kept: Record<string, string> = {};
   for (const [name, value] of Object.entries(headers)) {
     const isKept = OWN_HEADERS.test(name) || name === 'conversation_id' || Object.hasOwn(forwardedHeaders ?? {}, name);

@@ -1,23 +1,20 @@
 /** Cookie of a session. */
 
-import type { IncomingHttpHeaders } from 'node:http';
+import type { Fields } from '../../core/fields.ts';
 import type { Site } from './site.ts';
 
 const NAME = 'polygate';
 const MAX_AGE_S = 7 * 24 * 3600;
 
 /** Value of the cookie; undefined without one. */
-export function readCookie(
-  { cookie = '' }: IncomingHttpHeaders,
-  { isSecure }: Pick<Site, 'isSecure'>,
-): string | undefined {
+export function readCookie({ cookie = '' }: Fields, { isSecure }: Pick<Site, 'isSecure'>): string | undefined {
   const start = `${nameOf(isSecure)}=`;
   const found = cookie.split(';').find((part) => part.trimStart().startsWith(start));
   return found?.trim().slice(start.length) || undefined;
 }
 
 /** Whether a request may have the cookie of a session, over whatever scheme it came. */
-export function hasCookie({ cookie }: IncomingHttpHeaders): boolean {
+export function hasCookie({ cookie }: Fields): boolean {
   return cookie?.includes(`${NAME}=`) ?? false;
 }
 

@@ -1,7 +1,7 @@
 /** Dashboard at one address: the gate of its sessions, and its routes. */
 
-import type { IncomingMessage } from 'node:http';
 import type { Protocol } from '../../core/protocol.ts';
+import type { ServerRequest } from '../../http1/server-request.ts';
 import type { Store } from '../../store/store.ts';
 import type { Captures } from '../captures.ts';
 import type { SharedRate } from '../rate.ts';
@@ -26,7 +26,7 @@ export interface DashboardOptions extends SessionGateOptions {
   protocol: Protocol;
   store: Pick<Store, 'call'>;
   wrongLogin: SharedRate;
-  addressOf(request: IncomingMessage): string;
+  addressOf(request: ServerRequest): string;
   /** Base URL of the address of clients; absent where it is this one. */
   clientsUrl?: () => string;
   /** Base URL of the address of the admin API; absent where it is this one. */

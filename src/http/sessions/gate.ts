@@ -1,7 +1,8 @@
 /** Gate of sessions: whose session a request has, and whether its role may call the route. */
 
-import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { GatewayError } from '../../core/errors.ts';
+import type { Fields } from '../../core/fields.ts';
+import type { ServerRequest } from '../../http1/server-request.ts';
 import { stateOf } from '../../keys/key.ts';
 import type { Key, KeyStore } from '../../keys/store.ts';
 import { hasCookie, readCookie } from './cookie.ts';
@@ -12,7 +13,7 @@ import { checkChange, checkReader, type FindSite } from './site.ts';
 /** Header that names the key as which an operator calls a route for keys. */
 const KEY_HEADER = 'x-polygate-key';
 
-type Head = Pick<IncomingMessage, 'headers' | 'method'>;
+type Head = Pick<ServerRequest, 'headers' | 'method'>;
 
 export interface SessionGate {
   findSite: FindSite;
@@ -65,7 +66,7 @@ export function createSessionGate(options: SessionGateOptions): SessionGate {
     return session && { session, key: session.key ?? (await namedKey(request.headers)) };
   }
 
-  async function namedKey(headers: IncomingHttpHeaders): Promise<Key> {
+  async function namedKey(headers: Fields): Promise<Key> {
     const id = headers[KEY_HEADER];
     if (typeof id !== 'string' || id === '')
       throw refusedKey('must name the key whose requests these are, by its hash');

@@ -1,8 +1,8 @@
 /** Handlers of the routes of sessions. */
 
-import type { IncomingMessage } from 'node:http';
 import { GatewayError } from '../../core/errors.ts';
 import type { Json } from '../../core/json/json.ts';
+import type { ServerRequest } from '../../http1/server-request.ts';
 import { checkAccess } from '../../keys/scopes.ts';
 import type { Store } from '../../store/store.ts';
 import type { SharedRate } from '../rate.ts';
@@ -19,7 +19,7 @@ export interface SessionHandlerOptions {
   store: Pick<Store, 'call'>;
   /** Counts wrong logins by client address. */
   wrongLogin: SharedRate;
-  addressOf(request: IncomingMessage): string;
+  addressOf(request: ServerRequest): string;
   /** Base URL of the address of clients; absent where it is this one. */
   clientsUrl?: (() => string) | undefined;
   /** Base URL of the address of the admin API; absent where it is this one. */

@@ -1,7 +1,7 @@
 /** Origin checks of browsers' requests: own host names only, and changes only from own pages. */
 
-import type { IncomingHttpHeaders } from 'node:http';
 import { GatewayError } from '../../core/errors.ts';
+import type { Fields } from '../../core/fields.ts';
 import { isLoopback } from '../../core/loopback.ts';
 import { JSON_TYPE } from '../openapi/operation.ts';
 
@@ -14,7 +14,7 @@ export interface Site {
 }
 
 /** Throws `permission_denied` for any other host than a loopback name and those of the public URLs. */
-export type FindSite = (headers: IncomingHttpHeaders) => Site;
+export type FindSite = (headers: Fields) => Site;
 
 /** Header that pages of other sites cannot send without permission. */
 export const OWN_HEADER = 'x-polygate-ui';
@@ -37,14 +37,14 @@ export function createSiteFinder(publicUrls: readonly (string | undefined)[]): F
 }
 
 /** Throws `permission_denied` for a request that a page of another origin sent. */
-export function checkReader(headers: IncomingHttpHeaders, { origin }: Site): void {
+export function checkReader(headers: Fields, { origin }: Site): void {
   const from = headers['sec-fetch-site'];
   if (from !== undefined && from !== 'same-origin' && from !== 'none') throw foreign('sec-fetch-site');
   if (headers.origin !== undefined && headers.origin !== origin) throw foreign('origin');
 }
 
 /** Throws `permission_denied`, and `unsupported_media_type` for a body that is not JSON. */
-export function checkChange(headers: IncomingHttpHeaders, { origin }: Site): void {
+export function checkChange(headers: Fields, { origin }: Site): void {
   const from = headers['sec-fetch-site'];
   if (from !== undefined && from !== 'same-origin') throw foreign('sec-fetch-site');
   if (headers.origin !== origin) throw foreign('origin');

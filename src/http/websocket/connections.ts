@@ -1,5 +1,6 @@
 /** WebSockets of clients: opened within limits, handled like requests over HTTP, and ended when the gateway stops. */
 
+import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { ServerOptions, WebSocket, WebSocketServer } from 'ws';
 import { systemClock } from '../../core/clock.ts';
@@ -66,7 +67,8 @@ export function createSocketConnections(options: AppOptions, authenticate: Authe
 
   async function accept(context: RequestContext, form: SocketForm): Promise<void> {
     const { enabled, perKey } = options.websockets();
-    const { upgrade, request, hold } = context;
+    const { request, hold } = context;
+    const { upgrade } = request;
     if (!enabled || !upgrade) throw upgradeRequired(enabled);
     checkHandshake(request);
     const key = keyOf(context);
@@ -76,7 +78,8 @@ export function createSocketConnections(options: AppOptions, authenticate: Authe
     if (stopping) throw stopping;
     if (context.isGone) throw new GatewayError('client_closed', 'The client left.');
     const { socket, head } = upgrade.take();
-    loaded.server.handleUpgrade(request, socket, head, (ws: WebSocket) =>
+    // It reads the method, the headers and the socket.
+    loaded.server.handleUpgrade(request as unknown as IncomingMessage, socket, head, (ws: WebSocket) =>
       connect(context, form, { ws, socket, ...loaded }),
     );
   }

@@ -1,11 +1,10 @@
 /** Handshake of a WebSocket: what an upgrade request must be beside authorized. */
 
-import type { IncomingMessage } from 'node:http';
 import { GatewayError } from '../../core/errors.ts';
-import { hasBody } from '../body.ts';
+import type { ServerRequest } from '../../http1/server-request.ts';
 
 /** Whether a request asks for a WebSocket. */
-export function asksForWebSocket({ method, headers }: Pick<IncomingMessage, 'method' | 'headers'>): boolean {
+export function asksForWebSocket({ method, headers }: Pick<ServerRequest, 'method' | 'headers'>): boolean {
   return method === 'GET' && headers.upgrade?.toLowerCase() === 'websocket';
 }
 
@@ -13,8 +12,8 @@ const KEY_PATTERN = /^[A-Za-z0-9+/]{22}==$/;
 const VERSION = '13';
 
 /** Throws `invalid_request` and `permission_denied` naming the header. */
-export function checkHandshake({ headers }: Pick<IncomingMessage, 'headers'>): void {
-  if (hasBody(headers)) throw refusal('content-length', 'A request for a WebSocket has no body.');
+export function checkHandshake({ headers, hasBody }: Pick<ServerRequest, 'headers' | 'hasBody'>): void {
+  if (hasBody) throw refusal('content-length', 'A request for a WebSocket has no body.');
   if (!KEY_PATTERN.test(headers['sec-websocket-key'] ?? '')) {
     throw refusal('sec-websocket-key', 'The header sec-websocket-key must be 16 bytes in base64.');
   }
@@ -28,7 +27,7 @@ export function checkHandshake({ headers }: Pick<IncomingMessage, 'headers'>): v
  * Pages of other sites may not open a WebSocket, for which browsers ask no permission of the server: a proxy may add the key
  * to all that its network sends.
  */
-function checkOrigin({ origin, host }: IncomingMessage['headers']): void {
+function checkOrigin({ origin, host }: ServerRequest['headers']): void {
   if (origin === undefined || hostOf(origin) === host?.toLowerCase()) return;
   const message =
     'Pages of other sites may not open a WebSocket: the header origin names another host than the header host.';

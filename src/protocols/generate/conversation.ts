@@ -1,14 +1,14 @@
 /** Conversation body of generateContent, shared by its operations. */
 
+import type { Fields } from '../../core/fields.ts';
 import type { Json } from '../../core/json/json.ts';
 import { ENVELOPE_MARK } from '../../core/opaque.ts';
-import type { Headers } from '../../core/operation.ts';
 import { outline } from '../../core/outline.ts';
 import { countSinceModel } from '../../core/results.ts';
 import type { StateAccess } from '../../core/state-access.ts';
 import { restoreState } from './state.ts';
 
-export function conversation(body: Json, headers: Headers): string {
+export function conversation(body: Json, headers: Fields): string {
   const named = headers['x-session-id'] ?? headers['x-litellm-session-id'];
   return String(named ?? outline((body.generateContentRequest ?? body).contents?.[0] ?? ''));
 }

@@ -1,9 +1,9 @@
 /** API keys of generateContent clients. */
 
 import { bearerToken } from '../../core/bearer.ts';
-import type { Headers } from '../../core/operation.ts';
+import type { Fields } from '../../core/fields.ts';
 
-export function credentials(headers: Headers, query: URLSearchParams): string[] {
+export function credentials(headers: Fields, query: URLSearchParams): string[] {
   const bearer = bearerToken(text(headers.authorization));
   const keys = [headers['x-goog-api-key'], headers['x-gen-api-key'], ...query.getAll('key')].map(text);
   return [...keys, bearer].filter((key) => key !== undefined);

@@ -1,8 +1,8 @@
 /** Conversation body of the messages protocol, shared by its operations. */
 
+import type { Fields } from '../../core/fields.ts';
 import { type Json, parseObject, textOf } from '../../core/json/json.ts';
 import { ENVELOPE_MARK } from '../../core/opaque.ts';
-import type { Headers } from '../../core/operation.ts';
 import { outline } from '../../core/outline.ts';
 import { countSinceModel } from '../../core/results.ts';
 import type { StateAccess } from '../../core/state-access.ts';
@@ -12,7 +12,7 @@ const SESSION_OF_AGENT = /^user_[^_]*_account_[^_]*_session_([\w-]+)$/;
 /** Ids that are longer are of no agent. */
 const MAX_READ_CHARACTERS = 1000;
 
-export function conversation({ metadata, messages }: Json, headers: Headers): string {
+export function conversation({ metadata, messages }: Json, headers: Fields): string {
   const named = headers['x-claude-code-session-id'] ?? headers['x-session-id'] ?? headers['x-litellm-session-id'];
   return String(named ?? metadata?.user_id ?? outline(messages[0]));
 }

@@ -2,19 +2,19 @@
 
 import { bearerToken } from '../../core/bearer.ts';
 import { GatewayError } from '../../core/errors.ts';
-import type { Headers } from '../../core/operation.ts';
+import type { Fields } from '../../core/fields.ts';
 
 const VERSIONS = ['2023-06-01', '2026-10-21'];
 const VERSION_HEADERS = ['anthropic-version', 'msg-protocol-version'];
 
 /** `x-api-key` and `Authorization: Bearer`. */
-export function credentials(headers: Headers): string[] {
+export function credentials(headers: Fields): string[] {
   const bearer = bearerToken(single(headers.authorization));
   return [single(headers['x-api-key'])?.trim() || undefined, bearer].filter((key) => key !== undefined);
 }
 
 /** Throws `invalid_request` unless a version header names a known version. */
-export function checkHeaders(headers: Headers): void {
+export function checkHeaders(headers: Fields): void {
   const name = VERSION_HEADERS.find((header) => headers[header] !== undefined);
   const version = name && single(headers[name])?.trim();
   if (version && VERSIONS.includes(version)) return;

@@ -1,13 +1,13 @@
 /** Conversation of a Responses request: the client's own id, else its beginning. */
 
+import type { Fields } from '../../core/fields.ts';
 import type { Json } from '../../core/json/json.ts';
-import type { Headers } from '../../core/operation.ts';
 import { outline } from '../../core/outline.ts';
 
-/** Headers with the id of a conversation; those after the second are of Codex. */
+/** Fields with the id of a conversation; those after the second are of Codex. */
 const ID_HEADERS = ['x-session-id', 'x-litellm-session-id', 'conversation_id', 'session_id', 'session-id', 'thread-id'];
 
-export function conversation(body: Json, headers: Headers): string {
+export function conversation(body: Json, headers: Fields): string {
   const own = conversationName(body) ?? ID_HEADERS.map((name) => headers[name]).find(Boolean);
   return String(own ?? outline([body.instructions ?? null, beginning(body.input)]));
 }

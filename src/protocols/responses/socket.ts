@@ -1,8 +1,8 @@
 /** The Responses protocol over a WebSocket: `response.create` messages, and the events of a stream without its framing. */
 
 import { Type } from 'typebox';
+import type { Fields } from '../../core/fields.ts';
 import { knownNames } from '../../core/json/names.ts';
-import type { Headers } from '../../core/operation.ts';
 import type { SocketForm } from '../../core/socket.ts';
 import { KNOWN_SCHEMAS } from './names.ts';
 import { ResponsesSocketRequest } from './socket-request.ts';
@@ -18,7 +18,7 @@ export const socket: SocketForm = {
 };
 
 /** Upstreams are asked over HTTP, so what the client wants of the WebSocket is not for them. */
-function requestHeaders(headers: Headers): Headers {
+function requestHeaders(headers: Fields): Fields {
   const wanted = headers['openai-beta'];
   const betas = (typeof wanted === 'string' ? wanted.split(',') : []).map((beta) => beta.trim());
   const others = betas.filter((beta) => !beta.startsWith('responses_websockets'));

@@ -3,10 +3,11 @@
 import { connect, isIP, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { GatewayError } from '../../core/errors.ts';
+import type { Fields } from '../../core/fields.ts';
 import type { OutgoingBody } from '../../core/platform.ts';
 import type { Deadline, DeadlineTimer } from '../deadlines.ts';
 import type { Trailers, Transport, TransportEvents, TransportRequest } from '../transport.ts';
-import { type Fields, requestHead } from './head.ts';
+import { requestHead } from './head.ts';
 import { type ResponseEvents, ResponseParser } from './response-parser.ts';
 
 /** Server of an upstream. */
