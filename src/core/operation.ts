@@ -19,7 +19,6 @@ import type { StoredAccess } from './stored-access.ts';
 import type { StreamDecoder, StreamEncoder } from './stream-codec.ts';
 import type { TextPlaces } from './text-places.ts';
 
-/** Names in lower case, as in Node. */
 /** Path prefixes of the protocols that have one, without slashes. */
 export interface Prefixes {
   messages: string;

@@ -13,7 +13,7 @@ export function ownCopy(bytes: Buffer, start: number, end: number): Buffer {
   return copy;
 }
 
-/** Both in memory of their own, with the same reason. */
+/** Both, one behind the other, in memory of their own, as `ownCopy`. */
 export function ownJoined(first: Buffer, second: Buffer): Buffer {
   const bytes = Buffer.allocUnsafeSlow(first.length + second.length);
   bytes.set(first);

@@ -37,8 +37,8 @@ export function createApp(options: AppOptions): App {
   const checkOperator = createOperatorCheck({ ...options.operator, log });
 
   function createContext(request: ServerRequest, response: ServerResponse): RoutedContext {
-    const { path, query } = splitUrl(request.url ?? '/');
-    const found = table.find(request.method ?? 'GET', path, query);
+    const { path, query } = splitUrl(request.url);
+    const found = table.find(request.method, path, query);
     const target = { path, query, protocol: found.protocol };
     const context = new RequestContext(request, response, { ...target, log, observer, clock });
     return Object.assign(context, { found });
@@ -68,7 +68,7 @@ export function createApp(options: AppOptions): App {
 
   function mayUpgrade(request: ServerRequest): boolean {
     if (!asksForWebSocket(request) || !options.websockets().enabled) return false;
-    const { path, query } = splitUrl(request.url ?? '/');
+    const { path, query } = splitUrl(request.url);
     return table.find('GET', path, query).route?.upgrades === true;
   }
 

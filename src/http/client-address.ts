@@ -26,7 +26,7 @@ export function createClientAddress(trustedProxies: readonly string[]): ClientAd
 
 /** Some proxies append a port to the address. */
 function hopsOf(headers: Fields): string[] {
-  const text = [headers['x-forwarded-for'] ?? []].flat().join(',');
-  if (text === '') return [];
+  const text = headers['x-forwarded-for'];
+  if (!text) return [];
   return text.split(',').map((hop) => hop.trim().replace(/^\[(.*)\](:\d+)?$|^([\d.]+):\d+$/, '$1$3'));
 }

@@ -85,9 +85,9 @@ async function readFields({ headers, body: bytes }: SentRequest): Promise<Record
   );
 }
 
-function readIdempotencyKey(header: string | string[] | undefined): string | undefined {
-  if (header === undefined || header === '') return undefined;
-  if (typeof header === 'string' && header.length <= MAX_IDEMPOTENCY_KEY_CHARACTERS) return header;
+function readIdempotencyKey(header: string | undefined): string | undefined {
+  if (!header) return undefined;
+  if (header.length <= MAX_IDEMPOTENCY_KEY_CHARACTERS) return header;
   throw new GatewayError(
     'invalid_request',
     `Idempotency-Key must be one text of at most ${MAX_IDEMPOTENCY_KEY_CHARACTERS} characters.`,

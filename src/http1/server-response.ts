@@ -244,8 +244,9 @@ type WriteCallback = (error?: Error | null) => void;
 const names = new FieldNames();
 
 function checkField(name: string, value: string): void {
-  if (names.lowerCase(name) === name && name !== 'transfer-encoding' && isFieldText(value)) return;
-  throw new Error(`The header ${name} cannot be sent: its name or a character of its value.`);
+  if (name === 'transfer-encoding') throw new Error("The transfer coding is the connection's own.");
+  if (names.lowerCase(name) === name && isFieldText(value)) return;
+  throw new Error(`The name or the value of the header ${name} has a character that cannot be sent.`);
 }
 
 function fieldLines(fields: Readonly<Record<string, string>> = {}): string {

@@ -14,13 +14,13 @@ const DIGEST_CHARACTERS = 22;
 /** Bounded; of a header, else of the body. */
 export function sessionNameOf({ headers, body, operation }: NamedCall): string | undefined {
   const sent = sessionHeaderOf(headers);
-  if (sent) return boundedName(String(sent));
+  if (sent) return boundedName(sent);
   const named = textOf(operation.conversationName?.(body));
   return named === undefined ? undefined : boundedName(named);
 }
 
 /** As clients and coding agents send it; the first one counts. A loop over a list of names takes longer. */
-function sessionHeaderOf(headers: NamedCall['headers']): string | string[] | undefined {
+function sessionHeaderOf(headers: NamedCall['headers']): string | undefined {
   return (
     headers['x-session-id'] ||
     headers['x-litellm-session-id'] ||

@@ -44,8 +44,8 @@ export function createAdminApp(options: AdminServerOptions): HttpServer {
   const wrongToken = createRate({ rate: MAX_WRONG_TOKENS / 60, burst: MAX_WRONG_TOKENS, now: clock.monotonic });
 
   function createContext(request: ServerRequest, response: ServerResponse): AdminContext {
-    const { path, query } = splitUrl(request.url ?? '/');
-    const found = table.find(request.method ?? 'GET', path, query);
+    const { path, query } = splitUrl(request.url);
+    const found = table.find(request.method, path, query);
     const target = { path, query, protocol: found.route?.protocol ?? protocol, log };
     if (!found.route || !ofModels.has(found.route)) {
       return Object.assign(new HttpContext(request, response, target), { found });

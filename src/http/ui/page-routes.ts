@@ -20,7 +20,7 @@ export function pageRoutes(protocol: Protocol, pages: Pages): Route<HttpContext>
       throw new Error('Pages are no part of the API.');
     },
     async handle(context, path) {
-      context.send(await pages.response(path, context.request.headers['accept-encoding']?.toString()));
+      context.send(await pages.response(path, context.request.headers['accept-encoding']));
     },
   };
   return [route as Route<HttpContext>];

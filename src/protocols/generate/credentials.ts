@@ -9,7 +9,6 @@ export function credentials(headers: Fields, query: URLSearchParams): string[] {
   return [...keys, bearer].filter((key) => key !== undefined);
 }
 
-function text(value: string | string[] | undefined): string | undefined {
-  const first = Array.isArray(value) ? value[0] : value;
-  return first?.trim() || undefined;
+function text(value: string | undefined): string | undefined {
+  return value?.trim() || undefined;
 }

@@ -9,22 +9,18 @@ const VERSION_HEADERS = ['anthropic-version', 'msg-protocol-version'];
 
 /** `x-api-key` and `Authorization: Bearer`. */
 export function credentials(headers: Fields): string[] {
-  const bearer = bearerToken(single(headers.authorization));
-  return [single(headers['x-api-key'])?.trim() || undefined, bearer].filter((key) => key !== undefined);
+  const bearer = bearerToken(headers.authorization);
+  return [headers['x-api-key']?.trim() || undefined, bearer].filter((key) => key !== undefined);
 }
 
 /** Throws `invalid_request` unless a version header names a known version. */
 export function checkHeaders(headers: Fields): void {
   const name = VERSION_HEADERS.find((header) => headers[header] !== undefined);
-  const version = name && single(headers[name])?.trim();
+  const version = name && headers[name]?.trim();
   if (version && VERSIONS.includes(version)) return;
   const problem = version ? `"${version}" is not a known version` : 'a version header is required';
   const allowed = `send anthropic-version (or msg-protocol-version) with ${VERSIONS.join(' or ')}`;
   throw new GatewayError('invalid_request', `${name ?? 'anthropic-version'}: ${problem}; ${allowed}.`, {
     param: name ?? 'anthropic-version',
   });
-}
-
-function single(value: string | string[] | undefined): string | undefined {
-  return Array.isArray(value) ? value[0] : value;
 }
