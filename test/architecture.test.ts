@@ -48,7 +48,7 @@ ALLOWED.main = ['cli'];
 /** Libraries that open sockets, read the environment or know SQL, and who may use them. */
 const RESTRICTED: Record<string, string[]> = {
   undici: ['transport', 'net'],
-  'node:http': ['cli'],
+  'node:http': [],
   pg: ['store'],
   'node:sqlite': ['store'],
   commander: ['cli'],
