@@ -19,7 +19,7 @@ import { useStore } from '../store/reusable-store.ts';
 
 const FEW = 1_000;
 const MANY = 10_000;
-const TRIES = 2;
+const TRIES = 4;
 
 /** As many models of a provider, models with endpoints of their own, and keys. */
 function fileWith(count: number): string {
