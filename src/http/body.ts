@@ -4,6 +4,7 @@ import { ByteCollector } from '../core/byte-collector.ts';
 import { type Clock, systemClock } from '../core/clock.ts';
 import { GatewayError } from '../core/errors.ts';
 import type { Fields } from '../core/fields.ts';
+import { ownCopy } from '../core/own-bytes.ts';
 import type { ServerRequest } from '../http1/server-request.ts';
 import type { BodyReservation } from './body-budget.ts';
 
@@ -48,7 +49,7 @@ export function readBytes(
       reject(tooLarge(limit));
       return;
     }
-    const collected = announced > LARGE_BODY_BYTES ? new FilledBuffer(announced) : new ByteCollector();
+    const collected = announced > LARGE_BODY_BYTES ? new FilledBuffer(announced) : new CopyCollector();
     let received = 0;
     let isSettled = false;
     const stopWatch = watchRate(
@@ -99,7 +100,6 @@ class FilledBuffer {
   /** No more comes than was announced. */
   add(chunk: Buffer): void {
     this.#length += chunk.copy(this.#bytes, this.#length);
-    freeMemory(chunk);
   }
 
   take(): Buffer {
@@ -112,12 +112,11 @@ class FilledBuffer {
 
 const NO_BYTES = Buffer.alloc(0);
 
-/**
- * Frees the memory of a chunk that was copied, and is read by nobody else. Until the garbage collector does, a body takes twice its
- * size outside of the heap, and V8 marks the whole heap each time that memory has grown by 64 MB.
- */
-function freeMemory({ buffer, length }: Buffer): void {
-  if (buffer instanceof ArrayBuffer && buffer.byteLength === length) buffer.transfer(0);
+/** Chunks are lent by the connection. */
+class CopyCollector extends ByteCollector {
+  override add(chunk: Buffer): void {
+    super.add(ownCopy(chunk, 0, chunk.length));
+  }
 }
 
 /**

@@ -7,6 +7,7 @@ import { linger, WriteProgress } from './connection-end.ts';
 import { type ParsedHead, type RequestEvents, RequestParser } from './request-parser.ts';
 import { type BodyReceiver, type RequestConnection, type RequestHandler, ServerRequest } from './server-request.ts';
 import { type ResponseConnection, ServerResponse } from './server-response.ts';
+import { readAsEvents, readShared } from './shared-reads.ts';
 
 export interface ClientConnectionOptions {
   handler: RequestHandler;
@@ -50,8 +51,8 @@ export class ClientConnection implements RequestEvents, RequestConnection, Respo
     this.#options = options;
     this.#since = options.clock.monotonic();
     this.#parser.start();
+    readShared(socket, this.#onData);
     socket
-      .on('data', this.#onData)
       .on('end', this.#onEnd)
       .on('drain', this.#onDrain)
       .on('error', ignore)
@@ -161,7 +162,8 @@ export class ClientConnection implements RequestEvents, RequestConnection, Respo
     const head = this.#parser.takeRest();
     this.#response?.switchProtocols();
     this.#options.onReleased(this);
-    socket.off('data', this.#onData).off('end', this.#onEnd).off('drain', this.#onDrain);
+    readAsEvents(socket, this.#onData);
+    socket.off('end', this.#onEnd).off('drain', this.#onDrain);
     // The end was told, and the new owner does not hear of it.
     if (this.#parser.isClosed) socket.destroy();
     socket.pause();

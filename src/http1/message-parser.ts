@@ -1,6 +1,6 @@
 /** Strict parser of the framing of HTTP/1.1 messages (RFC 9112). Its memory is bounded by one read, the size of a head, and the bytes it gets while it is paused. */
 
-import { ownJoined } from '../core/own-bytes.ts';
+import { ownCopy, ownJoined } from '../core/own-bytes.ts';
 
 /** Of a first line with its fields, and of trailers. */
 const MAX_HEAD_BYTES = 16 * 1024;
@@ -46,7 +46,7 @@ export abstract class MessageParser {
 
   /** Reads a head; calls `expectBody` or `expectChunks` if it is that of a message, and not one before it. */
   protected abstract readHead(text: string): void;
-  /** A part of the body. */
+  /** A part of the body, which is lent until this returns. */
   protected abstract readData(chunk: Buffer): void;
   /** The end, with the text of trailers if there are some. */
   protected abstract readEnd(trailers: string | undefined): void;
@@ -55,8 +55,6 @@ export abstract class MessageParser {
   /** Error of a message whose sender closed the connection before its end. */
   protected abstract cut(): Error;
   protected abstract tooLong(part: 'fields' | 'chunk extensions'): Error;
-  /** A part of a read, as it is handed out and kept. */
-  protected abstract partOf(bytes: Buffer, start: number, end: number): Buffer;
 
   /** Expects a message. */
   start(): void {
@@ -75,7 +73,7 @@ export abstract class MessageParser {
 
   /** Stops, and hands out the bytes that were not read. */
   takeRest(): Buffer {
-    const rest = this.hasMore ? this.partOf(this.#bytes, this.#position, this.#bytes.length) : this.#kept;
+    const rest = this.hasMore ? ownCopy(this.#bytes, this.#position, this.#bytes.length) : this.#kept;
     this.#position = this.#bytes.length;
     this.stop();
     return rest;
@@ -105,10 +103,10 @@ export abstract class MessageParser {
     return this.#begun;
   }
 
-  /** Reads bytes of the connection, and changes them. Fails for an invalid message. While it is paused or done, it keeps all that comes. */
+  /** Reads bytes of the connection, which are lent until it returns, and changes them. Fails for an invalid message. While it is paused or done, it keeps all that comes. */
   read(bytes: Buffer): void {
     if (this.#isPaused || this.#state === 'done') {
-      this.#kept = this.#kept.length === 0 ? this.partOf(bytes, 0, bytes.length) : ownJoined(this.#kept, bytes);
+      this.#kept = this.#kept.length === 0 ? ownCopy(bytes, 0, bytes.length) : ownJoined(this.#kept, bytes);
       return;
     }
     this.#bytes = bytes;
@@ -116,7 +114,7 @@ export abstract class MessageParser {
     this.#isReading = true;
     try {
       while (this.#canRead()) this.#readSome();
-      if (this.#position < bytes.length) this.#kept = this.partOf(bytes, this.#position, bytes.length);
+      if (this.#position < bytes.length) this.#kept = ownCopy(bytes, this.#position, bytes.length);
     } finally {
       this.#isReading = false;
       this.#bytes = NO_BYTES;
@@ -183,7 +181,7 @@ export abstract class MessageParser {
     const end = Math.min(this.#bytes.length, this.#position + this.#missing);
     this.#missing -= end - this.#position;
     if (this.#missing === 0) this.#state = 'end';
-    const chunk = this.partOf(this.#bytes, this.#position, end);
+    const chunk = this.#bytes.subarray(this.#position, end);
     this.#position = end;
     this.readData(chunk);
   }
@@ -208,7 +206,7 @@ export abstract class MessageParser {
         end += this.#position - from;
       }
     } finally {
-      if (start < end) this.readData(this.partOf(bytes, start, end));
+      if (start < end) this.readData(bytes.subarray(start, end));
     }
   }
 
@@ -266,7 +264,7 @@ export abstract class MessageParser {
     // Without its end, up to three bytes of that may be there.
     const isTooLong = (end < 0 ? bytes.length - EMPTY_LINE.length + 1 : end) - start > MAX_HEAD_BYTES;
     if (end < 0 || isTooLong) {
-      this.#begun = held === 0 ? this.partOf(bytes, start, bytes.length) : bytes;
+      this.#begun = held === 0 ? ownCopy(bytes, start, bytes.length) : bytes;
       this.#position = this.#bytes.length;
       if (isTooLong) throw this.tooLong('fields');
       if (hasBareLineFeed(bytes, held === 0 ? start : held))

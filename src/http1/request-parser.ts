@@ -2,7 +2,6 @@
 
 import { GatewayError } from '../core/errors.ts';
 import type { Fields } from '../core/fields.ts';
-import { ownBytes } from '../core/own-bytes.ts';
 import { FieldNames, linesOf, parseFields } from './fields.ts';
 import { LENGTH, MessageParser } from './message-parser.ts';
 
@@ -20,6 +19,7 @@ export interface ParsedHead {
 
 export interface RequestEvents {
   head(head: ParsedHead): void;
+  /** The chunk is lent until this returns. */
   data(chunk: Buffer): void;
   end(): void;
 }
@@ -31,8 +31,6 @@ const TARGET = /^(?:\/|\*$|https?:\/\/[\w.:[\]-]+(?:[/?]|$))/i;
 const REQUEST_START = /^(?:\r\n?)?(?:$|[A-Z][A-Z-]{0,19}(?: |$))/;
 const MAX_START_BYTES = 24;
 const LINE_END = '\r\n';
-/** Reads up to this size are kept for any part of them, because that is faster than a copy. */
-const SMALL_READ_BYTES = 2048;
 const PATH = /^[A-Za-z]{1,20} (\/[^\s?#]*)/;
 const MAX_PATH_BYTES = 4096;
 /** Fields of which the first counts, because a list of their values means nothing. */
@@ -118,12 +116,6 @@ export class RequestParser extends MessageParser {
     return part === 'fields'
       ? new GatewayError('headers_too_large', 'The headers are larger than 16 KiB.')
       : new GatewayError('payload_too_large', 'The extensions of chunks are larger than 16 KiB.');
-  }
-
-  /** Each read of a client has memory of its own, which a small part of it does not keep. */
-  protected override partOf(bytes: Buffer, start: number, end: number): Buffer {
-    const part = bytes.subarray(start, end);
-    return bytes.length <= SMALL_READ_BYTES ? part : ownBytes(part);
   }
 }
 

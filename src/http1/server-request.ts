@@ -8,6 +8,7 @@ import type { ParsedHead } from './request-parser.ts';
 import type { ServerResponse } from './server-response.ts';
 
 export interface BodyReceiver {
+  /** The chunk is lent until this returns. */
   data(chunk: Buffer): void;
   end(): void;
   /** The rest does not come; `error` says why if the client can be told. */

@@ -5,6 +5,7 @@ import { connect as connectTls } from 'node:tls';
 import { GatewayError } from '../../core/errors.ts';
 import type { Fields } from '../../core/fields.ts';
 import type { OutgoingBody } from '../../core/platform.ts';
+import { type OnRead, sharedReads } from '../../http1/shared-reads.ts';
 import type { Deadline, DeadlineTimer } from '../deadlines.ts';
 import type { Trailers, Transport, TransportEvents, TransportRequest } from '../transport.ts';
 import { requestHead } from './head.ts';
@@ -32,15 +33,6 @@ export interface UpstreamConnectionOptions {
   onClosed(connection: UpstreamConnection): void;
 }
 
-/** Of a read, as Node has it by default. */
-const READ_BYTES = 64 * 1024;
-
-/**
- * All connections read into one buffer, because Node allocates one for each read by default. That takes a tenth of the processor time of
- * a streamed frame.
- */
-const readBuffer = Buffer.allocUnsafeSlow(READ_BYTES);
-
 /** A request up to this size is sent as one text with its head, which Node writes without a buffer. */
 const MAX_COPIED_BYTES = 16 * 1024;
 const TCP_KEEP_ALIVE_MS = 60_000;
@@ -65,7 +57,7 @@ export class UpstreamConnection implements Transport, ResponseEvents {
   constructor(origin: Origin, options: UpstreamConnectionOptions) {
     this.#origin = origin;
     this.#options = options;
-    this.#socket = openSocket(origin, (length) => this.#read(length));
+    this.#socket = openSocket(origin, (bytes) => this.#read(bytes));
     this.#connecting = options.timer.watch(() => this.#lose(new GatewayError('timeout', NOT_CONNECTED)));
     this.#connecting.in(options.connectTimeout);
     this.#socket
@@ -168,10 +160,10 @@ export class UpstreamConnection implements Transport, ResponseEvents {
     this.#socket.uncork();
   }
 
-  #read(length: number): void {
+  #read(bytes: Buffer): void {
     // Nobody asked for it.
     if (!this.#events) this.abort();
-    else this.#guard(() => this.#parser.read(readBuffer.subarray(0, length)));
+    else this.#guard(() => this.#parser.read(bytes));
     // A socket that was paused before it was connected reads once more.
     if (this.#isPaused) this.#socket.pause();
   }
@@ -217,13 +209,9 @@ function sizeOf(body: OutgoingBody): number {
   return Buffer.isBuffer(body) ? body.length : body.reduce((sum, piece) => sum + piece.length, 0);
 }
 
-function openSocket(origin: Origin, onRead: (length: number) => void): Socket {
+function openSocket(origin: Origin, onRead: OnRead): Socket {
   const { hostname: host, port, isSecure, session } = origin;
-  const callback = (length: number) => {
-    onRead(length);
-    return true;
-  };
-  const options = { host, port, onread: { buffer: readBuffer, callback } };
+  const options = { host, port, onread: sharedReads(onRead) };
   if (!isSecure) return withoutDelay(connect(options));
   const socket = connectTls({ ...options, servername: isIP(host) ? '' : host, ALPNProtocols: ['http/1.1'], session });
   socket.on('session', (resumable) => {

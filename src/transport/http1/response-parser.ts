@@ -69,7 +69,7 @@ export class ResponseParser extends MessageParser {
   }
 
   protected override readData(chunk: Buffer): void {
-    this.#events.data(chunk);
+    this.#events.data(ownCopy(chunk, 0, chunk.length));
   }
 
   protected override readEnd(trailers: string | undefined): void {
@@ -87,10 +87,5 @@ export class ResponseParser extends MessageParser {
 
   protected override tooLong(part: string): Error {
     return invalidResponse(`has ${part} that are too long`);
-  }
-
-  /** Connections read into one buffer, so that each part is copied. */
-  protected override partOf(bytes: Buffer, start: number, end: number): Buffer {
-    return ownCopy(bytes, start, end);
   }
 }
