@@ -13,7 +13,12 @@ import { sleep, systemClock } from '../core/clock.ts';
 import { GatewayError } from '../core/errors.ts';
 import { version } from '../core/version.ts';
 import { openSecrets } from '../gateway/encryption.ts';
-import { boundYoungGeneration, collectWithoutHelpers, keepHotCode } from '../gateway/garbage-collection.ts';
+import {
+  boundYoungGeneration,
+  collectFullyLater,
+  collectWithoutHelpers,
+  keepHotCode,
+} from '../gateway/garbage-collection.ts';
 import { type GatewayOptions, type RunningGateway, startGateway } from '../gateway/gateway.ts';
 import type { PrimaryProcess } from '../gateway/process.ts';
 import { releaseStartMemory } from '../gateway/start-memory.ts';
@@ -55,6 +60,7 @@ export async function serve(options: ServeOptions): Promise<void> {
   boundYoungGeneration();
   collectWithoutHelpers();
   keepHotCode();
+  collectFullyLater();
   if (isWorkerProcess()) return (await import('./worker.ts')).runWorker(options);
   const asked = options.workers === undefined ? {} : { workers: workerCount(options.workers) };
   const source = { ...configSource(options), host: options.host, port: options.port, ...asked };

@@ -55,3 +55,36 @@ test('the young generation is collected without helping threads', () => {
   const [helped, alone] = [helpersTime(''), helpersTime('collectWithoutHelpers();')];
   assert.ok(alone < helped / 3, `${alone} us of ${helped} us`);
 });
+
+/** Full collections while bodies of 100 kB come and go, beside objects of which some survive. */
+function fullCollections(before: string): number {
+  const script = `
+    import { constants, PerformanceObserver } from 'node:perf_hooks';
+    import { boundYoungGeneration, collectFullyLater } from ${JSON.stringify(MODULE)};
+    boundYoungGeneration();
+    ${before}
+    const old = Array.from({ length: 200_000 }, (_, index) => ({ index }));
+    let count = 0;
+    gc({ type: 'major', execution: 'sync', flavor: 'last-resort' });
+    const observer = new PerformanceObserver((list) => {
+      for (const { detail } of list.getEntries()) if (detail.kind === constants.NODE_PERFORMANCE_GC_MAJOR) count++;
+    });
+    observer.observe({ entryTypes: ['gc'] });
+    for (let turn = 0; turn < 3000; turn++) {
+      const bodies = Array.from({ length: 2 }, () => Buffer.allocUnsafeSlow(100_000));
+      const objects = Array.from({ length: 100 }, (_, index) => ({ index, bodies }));
+      old[turn % old.length] = { index: objects.length };
+      await new Promise(setImmediate);
+    }
+    console.log(count);`;
+  const { stdout, stderr } = spawnSync(process.execPath, ['--expose-gc', '--input-type=module', '-e', script], {
+    encoding: 'utf8',
+  });
+  assert.notEqual(stdout, '', stderr);
+  return Number(stdout);
+}
+
+test('a full collection begins later than V8 would begin it', () => {
+  const [early, late] = [fullCollections(''), fullCollections('collectFullyLater();')];
+  assert.ok(late < 0.6 * early, `${late} instead of ${early}`);
+});
