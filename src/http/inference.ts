@@ -3,6 +3,7 @@
 import { GatewayError } from '../core/errors.ts';
 import { type BodyFacts, readBody, yieldIfLarge } from '../core/json/body.ts';
 import type { Json } from '../core/json/json.ts';
+import { withStandIns } from '../core/json/long-text.ts';
 import type { Operation, RouteMatch } from '../core/operation.ts';
 import { dispatch } from '../inference/dispatch.ts';
 import { handlerOf } from '../inference/operations/index.ts';
@@ -114,7 +115,11 @@ export function decideCall(
   }
 
   function prepare(): Promise<void> | undefined {
-    call.operation.checkLimits(call.body);
+    // Kinds and lengths are checked, for which the start of a long text is enough.
+    withStandIns(
+      (text) => text.start,
+      () => call.operation.checkLimits(call.body),
+    );
     return options.stored.prepare(call, { mayStore: key.settings.storeResponses, reserve, onEnd: exchange.hold.keep });
   }
 
@@ -146,7 +151,7 @@ export function readCall(
   const { names } = asked.operation;
   context.capture?.asked(context.body);
   const facts: BodyFacts = { found: 0 };
-  const body = readBody(context.body, { names, sought: soughtNames(asked.operation), facts });
+  const body = readBody(context.body, { names, sought: soughtNames(asked.operation), facts, defersTexts: true });
   if (body instanceof Promise) return body.then((parsed) => callOf(context, { body: parsed, facts }, asked));
   const call = callOf(context, { body, facts }, asked);
   context.body = NO_BODY;

@@ -23,6 +23,8 @@ export interface ReadOptions {
   sought?: SoughtNames | undefined;
   /** What the scan of the body finds, set before it is parsed. */
   facts?: BodyFacts;
+  /** Leaves long texts of a large body for their first reader. They keep the bytes. */
+  defersTexts?: boolean;
 }
 
 export interface BodyFacts {
@@ -48,14 +50,15 @@ export function readBody(bytes: Buffer, options: ReadOptions = {}): Json | Promi
   return checkedBody(parse(bytes, hasLongNumber));
 }
 
-async function readLargeBody(bytes: Buffer, { limits, names, sought, facts }: ReadOptions): Promise<Json> {
+async function readLargeBody(bytes: Buffer, options: ReadOptions): Promise<Json> {
+  const { limits, names, sought, facts, defersTexts } = options;
   await yieldToEventLoop();
   const watch = createNameWatch(names, sought);
   const { values, hasLongNumber } = await guardInSlices(bytes, limits, watch);
   if (facts) facts.found = watch.found;
   if (bytes.length <= SMALL_BYTES && values <= SMALL_VALUES) return checkedBody(parse(bytes, hasLongNumber));
   await yieldToEventLoop();
-  return checkedBody(await readInSlices(bytes).catch(refuseSyntax));
+  return checkedBody(await readInSlices(bytes, { defersTexts }).catch(refuseSyntax));
 }
 
 function checkedBody(body: Json): Json {

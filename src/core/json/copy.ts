@@ -1,6 +1,7 @@
 /** Deep copies of parsed JSON. */
 
 import { isRawNumber, type Json } from './json.ts';
+import { longTextAt } from './long-text.ts';
 
 /** Deep copy; `structuredClone` would turn raw numbers into ordinary objects. */
 export function copyJson(value: Json): Json {
@@ -9,6 +10,11 @@ export function copyJson(value: Json): Json {
   if (isRawNumber(value)) return value;
   const copy: Record<string, Json> = {};
   for (const name in value) {
+    const text = longTextAt(value, name);
+    if (text) {
+      text.addTo(copy, name);
+      continue;
+    }
     const inner = copyJson(value[name]);
     if (name === '__proto__')
       Object.defineProperty(copy, name, { value: inner, enumerable: true, configurable: true, writable: true });

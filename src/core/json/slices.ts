@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import { hasControlByte } from './control-bytes.ts';
 import { type Json, keepNumber, stringEnd } from './json.ts';
+import { LongText, mayBeLongText, withStandIns } from './long-text.ts';
 
 /** Values and bytes between two yields to the event loop: each about ten milliseconds of work. */
 const SLICE_VALUES = 20_000;
@@ -18,6 +19,9 @@ const PIECE_BYTES = 64 * 1024;
  * where only a collection of the old generation ends it.
  */
 const PLAIN_PIECE_BYTES = 512 * 1024;
+
+/** Bytes of the long texts of a body that its readers decode, all at once in the worst case: about two milliseconds of work. */
+const MAX_DEFERRED_BYTES = 8 * 1024 * 1024;
 
 /** Maximum length of a literal; numbers of upstreams are far shorter. */
 const MAX_LITERAL_BYTES = 1024 * 1024;
@@ -34,8 +38,14 @@ const CLOSE_BRACE = 125;
 
 type Container = { array: Json[] } | { object: Record<string, Json>; key: string };
 
+export interface SliceOptions {
+  /** Leaves long texts of objects for their first reader. They keep the bytes. */
+  defersTexts?: boolean | undefined;
+}
+
 /** Same result as `read`, with a SyntaxError for the same texts. The bytes must be UTF-8. */
-export async function readInSlices(bytes: Buffer): Promise<Json> {
+export async function readInSlices(bytes: Buffer, { defersTexts = false }: SliceOptions = {}): Promise<Json> {
+  let deferrable = defersTexts ? MAX_DEFERRED_BYTES : 0;
   const stack: Container[] = [];
   let position = 0;
   let values = 0;
@@ -129,7 +139,13 @@ export async function readInSlices(bytes: Buffer): Promise<Json> {
     let value: Json | undefined;
     if (byte === QUOTE) {
       const text = string();
-      value = typeof text === 'string' ? text : await longString(text);
+      const container = stack.at(-1);
+      if (typeof text === 'string') value = text;
+      else if (text.length <= deferrable && container && 'object' in container && mayBeLongText(text)) {
+        deferrable -= text.length;
+        await checkPlain(text);
+        value = new LongText(text);
+      } else value = await longString(text);
     } else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) value = open(byte === OPEN_BRACKET);
     else value = literal();
     const done = value !== undefined && place(value);
@@ -156,15 +172,24 @@ async function longString(content: Buffer): Promise<string> {
 }
 
 async function plainString(content: Buffer): Promise<string> {
+  await checkPlain(content);
   let text = '';
   for (let start = 0; start < content.length; ) {
     const end = characterEnd(content, start + PLAIN_PIECE_BYTES);
-    if (hasControlByte(content.subarray(start, end))) throw new SyntaxError('Bad control character in string literal');
     text += content.toString('utf8', start, end);
     start = end;
     await yieldToEventLoop();
   }
   return text;
+}
+
+/** Rejects for a string without escapes that has a control character. */
+async function checkPlain(content: Buffer): Promise<void> {
+  for (let start = 0; start < content.length; start += SLICE_BYTES) {
+    if (hasControlByte(content.subarray(start, start + SLICE_BYTES)))
+      throw new SyntaxError('Bad control character in string literal');
+    await yieldToEventLoop();
+  }
 }
 
 /** The position, or the one before it where it would split a character. */
@@ -177,6 +202,7 @@ function characterEnd(content: Buffer, position: number): number {
 
 function add(container: Container, value: Json): void {
   if ('array' in container) container.array.push(value);
+  else if (value instanceof LongText) value.addTo(container.object, container.key);
   else if (container.key === '__proto__') {
     Object.defineProperty(container.object, '__proto__', {
       value,
@@ -224,19 +250,26 @@ function isLiteral(byte: number): boolean {
 
 /** The bytes of `JSON.stringify`; strings longer than a slice are written in pieces. */
 export async function writeInSlices(value: Json): Promise<Buffer> {
-  const large: string[] = [];
+  const large: (string | LongText)[] = [];
   const mark = randomUUID();
-  const outline = JSON.stringify(value, (_key, inner) =>
-    typeof inner === 'string' && inner.length > SLICE_CHARACTERS ? `${mark}${large.push(inner) - 1}` : inner,
+  const marked = (text: string | LongText) => `${mark}${large.push(text) - 1}`;
+  const outline = withStandIns(marked, () =>
+    JSON.stringify(value, (_key, inner) =>
+      typeof inner === 'string' && inner.length > SLICE_CHARACTERS ? marked(inner) : inner,
+    ),
   );
   await yieldToEventLoop();
   const [first = '', ...rest] = outline.split(`"${mark}`);
-  const pieces = [Buffer.from(first)];
+  const pieces: Buffer[] = [Buffer.from(first)];
   for (const [index, text] of rest.entries()) {
     pieces.push(QUOTE_BYTES);
-    for (const piece of piecesOf(large[index] ?? '')) {
-      pieces.push(Buffer.from(JSON.stringify(piece).slice(1, -1)));
-      await yieldToEventLoop();
+    const part = large[index] ?? '';
+    if (part instanceof LongText) pieces.push(part.bytes);
+    else {
+      for (const piece of piecesOf(part)) {
+        pieces.push(Buffer.from(JSON.stringify(piece).slice(1, -1)));
+        await yieldToEventLoop();
+      }
     }
     pieces.push(Buffer.from(text.slice(text.indexOf('"'))));
   }
