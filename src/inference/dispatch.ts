@@ -212,7 +212,8 @@ async function attempt(journey: DispatchState, place: RunnableCandidate, planned
       trial.succeeded();
       learn(journey, place, { record, relayed });
     }
-    return { ...relayed, endpoint, abandoned: running.isAbandoned };
+    const { status, usage, facts, partial, error, keep, finish } = relayed;
+    return { status, usage, facts, partial, error, keep, finish, endpoint, abandoned: running.isAbandoned };
   } catch (thrown) {
     running.elapse();
     const error = toGatewayError(thrown);

@@ -49,7 +49,7 @@ export function endingOf(outcome: DispatchOutcome, trace?: RequestEnding['trace'
   const { status, endpoint, usage, abandoned, facts, error, attempts, milliseconds, firstByte } = outcome;
   return {
     status: STATUSES[status],
-    ...(endpoint && { served: servedBy(endpoint) }),
+    served: endpoint && servedBy(endpoint),
     usage,
     abandoned,
     finish: facts?.finish,

@@ -155,7 +155,7 @@ class RequestMeter implements UsageMeter {
     const charged = usage || free ? this.#charge(served, { usage, finish, abandoned }) : NOTHING;
     const trace = ending.trace?.(() => this.#noteOf(charged, served, usage));
     const { cost } = charged;
-    await recorder.finish(intent, completionOf({ ...ending, trace }, served, { usage: counted, cost }));
+    await recorder.finish(intent, completionOf(ending, served, { usage: counted, cost, trace }));
     settleLimits({ tokens: counted ? counted.input + counted.output : 0, cost: boundCost(cost ?? 0n) });
   }
 
@@ -232,12 +232,10 @@ class MeteredIntent implements Intent {
   }
 }
 
-type Ended = Omit<RequestEnding, 'trace'> & Pick<Completion, 'trace'>;
-
 function completionOf(
-  { status, errorCode, finish, attempts, firstByte, total, upstreamId, trace }: Ended,
+  { status, errorCode, finish, attempts, firstByte, total, upstreamId }: RequestEnding,
   { provider, model, protocol }: ServingEndpoint,
-  { usage, cost }: { usage: Usage | undefined; cost: bigint | undefined },
+  { usage, cost, trace }: Pick<Completion, 'usage' | 'cost' | 'trace'>,
 ): Completion {
   return {
     endpoint: { provider, model: model.upstreamId },

@@ -80,7 +80,13 @@ export function completedRow(intent: Intent, completion: Completion): UsageRow {
     finish: storableText(completion.finish),
     estimated: Number(usage?.estimated === true),
     attempts: completion.attempts,
-    ...counts(usage),
+    input_tokens: count(usage?.input),
+    output_tokens: count(usage?.output),
+    cached_tokens: count(usage?.cached),
+    cache_write_tokens: count(usage?.cacheWrite),
+    reasoning_tokens: count(usage?.reasoning),
+    audio_tokens: count(usage?.audioInput) + count(usage?.audioOutput),
+    searches: count(usage?.searches),
     cost: boundCost(completion.cost ?? 0n),
     first_byte_ms: completion.firstByte === undefined ? null : Math.round(completion.firstByte),
     total_ms: Math.round(completion.total),
@@ -90,18 +96,6 @@ export function completedRow(intent: Intent, completion: Completion): UsageRow {
     tags: intent.tags,
     tool_failures: intent.toolFailures ?? null,
     unpriced: Number(completion.cost === undefined),
-  };
-}
-
-function counts(usage: Usage | undefined) {
-  return {
-    input_tokens: count(usage?.input),
-    output_tokens: count(usage?.output),
-    cached_tokens: count(usage?.cached),
-    cache_write_tokens: count(usage?.cacheWrite),
-    reasoning_tokens: count(usage?.reasoning),
-    audio_tokens: count(usage?.audioInput) + count(usage?.audioOutput),
-    searches: count(usage?.searches),
   };
 }
 

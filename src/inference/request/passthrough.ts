@@ -153,10 +153,13 @@ function respell(bytes: Buffer, { operation, target, prefix }: Respelling): Outg
     }
     if (pieces.length === 0) return bytes;
     pieces.push(bytes.subarray(position));
+    if (bytes.length <= MAX_TEXT_BYTES) return pieces;
     return bytes.length <= MAX_COPIED_BYTES ? Buffer.concat(pieces) : withSmallJoined(pieces);
   }
 }
 
+/** Size up to which a connection writes head and body as one text, whatever its pieces. */
+const MAX_TEXT_BYTES = 12 * 1024;
 /** Size up to which a body is copied, since a list of slices takes several writes. */
 const MAX_COPIED_BYTES = 64 * 1024;
 
