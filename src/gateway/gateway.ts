@@ -21,7 +21,6 @@ import { createDeadlineTimer } from '../transport/deadlines.ts';
 import { createUpstreamClient, type UpstreamClient } from '../transport/upstream-client.ts';
 import { openAccounting } from './accounting.ts';
 import type { RunningAdmin } from './admin.ts';
-import { countCooldown } from './cooldown-events.ts';
 import { openDashboard } from './dashboard.ts';
 import { openSecrets } from './encryption.ts';
 import { type EndpointSnapshots, startEndpointSnapshots } from './endpoint-snapshots.ts';
@@ -89,7 +88,7 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
     cooldown: () => parts.config.routing.cooldown,
     now: clock.monotonic,
     onCooldown(circuit) {
-      countCooldown(telemetry, circuit);
+      telemetry.metrics.events.endpointCooledDown(circuit.id);
       worker?.shareCooldown(circuit);
     },
   });

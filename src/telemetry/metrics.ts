@@ -169,7 +169,11 @@ function createEventCounters(families: Families): TelemetryEvents {
     webhookExhausted: () => families.exhausted.with().add(1),
     webhookThreadRestarted: () => families.webhookThreads.with().add(1),
     responseNotStored: () => families.unstored.with().add(1),
-    endpointCooledDown: (provider, model) => families.cooldowns.with(providerLabel(provider), modelLabel(model)).add(1),
+    endpointCooledDown(endpointId) {
+      const [model = ''] = endpointId.split('#');
+      const provider = model.slice(0, model.indexOf('/'));
+      families.cooldowns.with(providerLabel(provider), modelLabel(model)).add(1);
+    },
   };
 }
 

@@ -86,8 +86,8 @@ export interface TelemetryEvents {
   webhookThreadRestarted(): void;
   /** A response could not be stored, and its client was told so. */
   responseNotStored(): void;
-  /** An endpoint failed and entered its cooldown. */
-  endpointCooledDown(provider: string, model: string): void;
+  /** An endpoint failed and entered its cooldown. Its id may name a credential, which no label shows. */
+  endpointCooledDown(endpointId: string): void;
 }
 
 /** Combines observers; headers of later ones win. */

@@ -49,7 +49,7 @@ test('events outside of requests are counted', async () => {
   metrics.events.videoMirrorFailed();
   metrics.events.unknownVideoStatus('kling');
   metrics.events.webhookAttempted('ack');
-  metrics.events.endpointCooledDown('openai', 'openai/gpt');
+  metrics.events.endpointCooledDown('openai/gpt#second');
   const text = await metrics.text();
   for (const line of [
     'polygate_video_tasks_total{status="completed"} 1',
