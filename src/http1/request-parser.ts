@@ -7,7 +7,7 @@ import { LENGTH, MessageParser } from './message-parser.ts';
 
 export interface ParsedHead {
   method: string;
-  /** Target of the request: in general the path with the query. */
+  /** Path with the query, or `*`. */
   url: string;
   /** Whether the version is 1.1, and not 1.0. */
   isCurrent: boolean;
@@ -25,8 +25,8 @@ export interface RequestEvents {
 }
 
 const REQUEST_LINE = /^([A-Z][A-Z-]{0,19}) ([\x21-\x7e]+) HTTP\/1\.([01])$/;
-/** A path, all of the server, or a URL. */
-const TARGET = /^(?:\/|\*$|https?:\/\/[\w.:[\]-]+(?:[/?]|$))/i;
+/** A target as clients of proxies write it: a URL, whose path may be empty. */
+const URL_START = /^https?:\/\/[\w.:[\]-]+((?:[/?].*)?)$/i;
 /** Start of another request, which old clients begin with an empty line. */
 const REQUEST_START = /^(?:\r\n?)?(?:$|[A-Z][A-Z-]{0,19}(?: |$))/;
 const MAX_START_BYTES = 24;
@@ -125,9 +125,9 @@ function withoutEmptyLine(text: string): string {
 
 function parseHead(text: string): ParsedHead {
   const lines = linesOf(text, { invalid });
-  const [, method, url, minor] = REQUEST_LINE.exec(lines[0] as string) ?? [];
-  if (method === undefined || url === undefined) throw invalid('does not begin with a request line');
-  if (!TARGET.test(url)) throw invalid('has a target that is no path');
+  const [, method, target, minor] = REQUEST_LINE.exec(lines[0] as string) ?? [];
+  if (method === undefined || target === undefined) throw invalid('does not begin with a request line');
+  const url = pathOf(target);
   let repeated: Map<string, string[]> | undefined;
   const headers = parseFields(lines, names, {
     invalid,
@@ -141,6 +141,14 @@ function parseHead(text: string): ParsedHead {
   });
   const isCurrent = minor === '1';
   return { method, url, isCurrent, headers, repeated, hasBody: hasBody(headers, isCurrent) };
+}
+
+/** The path with the query in a target, or `*`; the address in a URL is that of the server (RFC 9112, 3.2.2). */
+function pathOf(target: string): string {
+  if (target.startsWith('/') || target === '*') return target;
+  const rest = URL_START.exec(target)?.[1];
+  if (rest === undefined) throw invalid('has a target that is no path');
+  return rest.startsWith('/') ? rest : `/${rest}`;
 }
 
 function joinedValue(name: string, earlier: string, later: string): string {

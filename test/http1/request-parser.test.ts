@@ -86,7 +86,10 @@ const VALID: Record<string, [text: string, expected: Partial<Seen>]> = {
   'an old version and a body': ['POST / HTTP/1.0\r\nContent-Length: 2\r\n\r\nab', { isCurrent: false, body: 'ab' }],
   'a method with a hyphen': ['M-SEARCH / HTTP/1.1\r\nHost: x\r\n\r\n', { method: 'M-SEARCH' }],
   'all of the server as its target': ['OPTIONS * HTTP/1.1\r\nHost: x\r\n\r\n', { method: 'OPTIONS', url: '*' }],
-  'an absolute target': ['GET http://x/a HTTP/1.1\r\nHost: x\r\n\r\n', { url: 'http://x/a' }],
+  'an absolute target': ['GET http://x/a?b=http://y HTTP/1.1\r\nHost: x\r\n\r\n', { url: '/a?b=http://y' }],
+  'an absolute target in capitals': ['GET HTTPS://[::1]:80/A HTTP/1.1\r\nHost: x\r\n\r\n', { url: '/A' }],
+  'an absolute target without a path': ['GET http://x HTTP/1.1\r\nHost: x\r\n\r\n', { url: '/' }],
+  'an absolute target with a query alone': ['GET http://x?a=/b HTTP/1.1\r\nHost: x\r\n\r\n', { url: '/?a=/b' }],
   'empty and odd values': [
     get('A:', 'B: ', 'C: a:b', 'D: "\t"', "!#$%&'*+-.^_`|~9: e"),
     {
@@ -183,7 +186,9 @@ const node = createServer({ requireHostHeader: false }, (request, response) => {
   const chunks: Buffer[] = [];
   request.on('data', (chunk: Buffer) => chunks.push(chunk));
   request.on('end', () => {
-    const { method, url, httpVersion, headers } = request;
+    const { method, url: target = '', httpVersion, headers } = request;
+    // Node leaves the address in a target.
+    const url = target.replace(/^https?:\/\/[^/?]+(?=([/?]|$))/i, (_, next) => (next === '/' ? '' : '/'));
     const isCurrent = httpVersion === '1.1';
     const body = Buffer.concat(chunks).toString('latin1');
     response.setHeader('seen', encodeURIComponent(JSON.stringify({ method, url, isCurrent, headers, body })));
@@ -283,6 +288,9 @@ const INVALID: Record<string, string> = {
   'no version': 'GET /\r\nHost: x\r\n\r\n',
   'no target': 'GET  HTTP/1.1\r\nHost: x\r\n\r\n',
   'a target that is no path': 'GET a HTTP/1.1\r\nHost: x\r\n\r\n',
+  'a target of another scheme': 'GET ftp://x/a HTTP/1.1\r\nHost: x\r\n\r\n',
+  'a target without an address': 'GET http:///a HTTP/1.1\r\nHost: x\r\n\r\n',
+  'a target with a user': 'GET http://u@x/a HTTP/1.1\r\nHost: x\r\n\r\n',
   'a target of a tunnel': 'CONNECT x:443 HTTP/1.1\r\nHost: x\r\n\r\n',
   'a target that begins as a path of none': 'OPTIONS *a HTTP/1.1\r\nHost: x\r\n\r\n',
   'a target with a space': 'GET /a b HTTP/1.1\r\nHost: x\r\n\r\n',
