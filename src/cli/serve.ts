@@ -18,10 +18,10 @@ import {
   collectFullyLater,
   collectWithoutHelpers,
   keepHotCode,
+  releaseStartMemory,
 } from '../gateway/garbage-collection.ts';
 import { type GatewayOptions, type RunningGateway, startGateway } from '../gateway/gateway.ts';
 import type { PrimaryProcess } from '../gateway/process.ts';
-import { releaseStartMemory } from '../gateway/start-memory.ts';
 import { isWorkerProcess } from '../gateway/workers/connection.ts';
 import type { PrimaryOptions, Workers } from '../gateway/workers/primary.ts';
 import { createPages } from '../http/ui/pages.ts';
