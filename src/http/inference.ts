@@ -115,9 +115,9 @@ export function decideCall(
   }
 
   function prepare(): Promise<void> | undefined {
-    // Kinds and lengths are checked, for which the start of a long text is enough.
+    // Of a text, its kind and its length are checked.
     withStandIns(
-      (text) => text.start,
+      (text) => text.ofItsKind,
       () => call.operation.checkLimits(call.body),
     );
     return options.stored.prepare(call, { mayStore: key.settings.storeResponses, reserve, onEnd: exchange.hold.keep });

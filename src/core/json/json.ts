@@ -178,6 +178,19 @@ export function stringEnd(bytes: Buffer, open: number): number {
   return bytes.length;
 }
 
+/** The position, or the one before it where it would split a character; the end of the bytes if it is behind it. */
+export function characterEnd(bytes: Buffer, position: number): number {
+  if (position >= bytes.length) return bytes.length;
+  let end = position;
+  while (isContinuation(bytes[end] as number)) end--;
+  return end;
+}
+
+/** Whether a byte continues a character. */
+function isContinuation(byte: number): boolean {
+  return (byte & 0xc0) === 0x80;
+}
+
 /** The end of the value that begins at `start` in a well-formed text. */
 export function valueEnd(bytes: Buffer, start: number): number {
   if (bytes[start] === QUOTE) return stringEnd(bytes, start);

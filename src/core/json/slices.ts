@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import { hasControlByte } from './control-bytes.ts';
-import { type Json, keepNumber, stringEnd } from './json.ts';
+import { characterEnd, type Json, keepNumber, stringEnd } from './json.ts';
 import { LongText, mayBeLongText, withStandIns } from './long-text.ts';
 
 /** Values and bytes between two yields to the event loop: each about ten milliseconds of work. */
@@ -20,8 +20,8 @@ const PIECE_BYTES = 64 * 1024;
  */
 const PLAIN_PIECE_BYTES = 512 * 1024;
 
-/** Bytes of the long texts of a body that its readers decode, all at once in the worst case: about two milliseconds of work. */
-const MAX_DEFERRED_BYTES = 8 * 1024 * 1024;
+/** Bytes of the long texts of a body that its readers decode, all at once in the worst case: some five milliseconds of work. */
+const MAX_DEFERRED_BYTES = 6 * 1024 * 1024;
 
 /** Maximum length of a literal; numbers of upstreams are far shorter. */
 const MAX_LITERAL_BYTES = 1024 * 1024;
@@ -141,7 +141,7 @@ export async function readInSlices(bytes: Buffer, { defersTexts = false }: Slice
       const text = string();
       const container = stack.at(-1);
       if (typeof text === 'string') value = text;
-      else if (text.length <= deferrable && container && 'object' in container && mayBeLongText(text)) {
+      else if (text.length <= deferrable && container && 'object' in container && mayBeLongText(container.key, text)) {
         deferrable -= text.length;
         await checkPlain(text);
         value = new LongText(text);
@@ -192,14 +192,6 @@ async function checkPlain(content: Buffer): Promise<void> {
   }
 }
 
-/** The position, or the one before it where it would split a character. */
-function characterEnd(content: Buffer, position: number): number {
-  if (position >= content.length) return content.length;
-  let end = position;
-  while (isContinuation(content[end] as number)) end--;
-  return end;
-}
-
 function add(container: Container, value: Json): void {
   if ('array' in container) container.array.push(value);
   else if (value instanceof LongText) value.addTo(container.object, container.key);
@@ -231,11 +223,6 @@ function pieceEnd(content: Buffer, start: number): number {
 /** Bytes of an escape with four hexadecimal digits. */
 const LONGEST_ESCAPE = 6;
 
-/** Whether a byte is a UTF-8 continuation byte. */
-function isContinuation(byte: number): boolean {
-  return (byte & 0xc0) === 0x80;
-}
-
 /** Letters, digits and the signs of numbers. */
 function isLiteral(byte: number): boolean {
   return (
@@ -248,7 +235,7 @@ function isLiteral(byte: number): boolean {
   );
 }
 
-/** The bytes of `JSON.stringify`; strings longer than a slice are written in pieces. */
+/** The bytes of `JSON.stringify`; strings longer than a slice are written in pieces, and deferred texts by their bytes. */
 export async function writeInSlices(value: Json): Promise<Buffer> {
   const large: (string | LongText)[] = [];
   const mark = randomUUID();
@@ -261,9 +248,9 @@ export async function writeInSlices(value: Json): Promise<Buffer> {
   await yieldToEventLoop();
   const [first = '', ...rest] = outline.split(`"${mark}`);
   const pieces: Buffer[] = [Buffer.from(first)];
-  for (const [index, text] of rest.entries()) {
+  for (const text of rest) {
     pieces.push(QUOTE_BYTES);
-    const part = large[index] ?? '';
+    const part = large[Number.parseInt(text, 10)] ?? '';
     if (part instanceof LongText) pieces.push(part.bytes);
     else {
       for (const piece of piecesOf(part)) {
