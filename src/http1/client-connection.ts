@@ -26,7 +26,7 @@ export interface ClientConnectionOptions {
 const HEAD_TIMEOUT_MS = 15_000;
 /** Idle timeout between two requests: longer than the pools of common clients keep a connection. */
 export const KEEP_ALIVE_TIMEOUT_MS = 72_000;
-/** Of bytes that come before they are needed, e.g. the next request. Beyond that, one read and the buffer of the socket may follow. */
+/** Of bytes that come before they are needed, e.g. the next request. Beyond that, the rest of one read may follow. */
 const MAX_KEPT_BYTES = 4096;
 const CONTINUE = 'HTTP/1.1 100 Continue\r\n\r\n';
 

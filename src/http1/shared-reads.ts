@@ -1,6 +1,7 @@
 /** Reads of sockets into one buffer. By default Node allocates 64 kB for each read, and frees most of it again. */
 
 import { Socket } from 'node:net';
+import { ownCopy } from '../core/own-bytes.ts';
 
 /** Of a read, as Node has it by default. */
 const READ_BYTES = 64 * 1024;
@@ -59,5 +60,5 @@ export function readAsEvents(socket: Socket, onRead: OnRead): void {
   socket.off('data', onRead);
   const internals = socket as unknown as SocketInternals;
   if (callbackMember === undefined || bufferMember === undefined || internals[bufferMember] !== buffer) return;
-  internals[callbackMember] = (length: number) => socket.push(Buffer.from(buffer.subarray(0, length)));
+  internals[callbackMember] = (length: number) => socket.push(ownCopy(buffer, 0, length));
 }

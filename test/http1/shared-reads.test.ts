@@ -92,6 +92,7 @@ test('another reader gets events with memory of their own, and may be slow', { t
   }
   assert.deepEqual(texts, ['first']);
   assert.ok(Buffer.concat(chunks).equals(sent));
+  assert.ok(chunks.every(({ buffer, length }) => buffer.byteLength === length));
 });
 
 test('a socket for which Node has no such way is read by events', async () => {
