@@ -112,7 +112,7 @@ class FilledBuffer {
 
 const NO_BYTES = Buffer.alloc(0);
 
-/** Chunks are lent by the connection. */
+/** Copies each chunk, because the connection reuses its memory. */
 class CopyCollector extends ByteCollector {
   override add(chunk: Buffer): void {
     super.add(ownCopy(chunk, 0, chunk.length));

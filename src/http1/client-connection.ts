@@ -26,7 +26,10 @@ export interface ClientConnectionOptions {
 const HEAD_TIMEOUT_MS = 15_000;
 /** Idle timeout between two requests: longer than the pools of common clients keep a connection. */
 export const KEEP_ALIVE_TIMEOUT_MS = 72_000;
-/** Of bytes that come before they are needed, e.g. the next request. Beyond that, the rest of one read may follow. */
+/**
+ * Of bytes that come before they are needed, e.g. the next request; up to one more read may be added. Then nothing is read, so that a
+ * client that leaves is noticed by the write of its response.
+ */
 const MAX_KEPT_BYTES = 4096;
 const CONTINUE = 'HTTP/1.1 100 Continue\r\n\r\n';
 

@@ -31,7 +31,7 @@ const URL_START = /^https?:\/\/[\w.:[\]-]+((?:[/?].*)?)$/i;
 const REQUEST_START = /^(?:\r\n?)?(?:$|[A-Z][A-Z-]{0,19}(?: |$))/;
 const MAX_START_BYTES = 24;
 const LINE_END = '\r\n';
-const PATH = /^[A-Za-z]{1,20} (\/[^\s?#]*)/;
+const PATH = /^[A-Za-z]{1,20} (?:https?:\/\/[\w.:[\]-]+)?(\/[^\s?#]*)/i;
 const MAX_PATH_BYTES = 4096;
 /** Fields of which the first counts, because a list of their values means nothing. */
 const FIRST_COUNTS = new Set([
@@ -143,7 +143,7 @@ function parseHead(text: string): ParsedHead {
   return { method, url, isCurrent, headers, repeated, hasBody: hasBody(headers, isCurrent) };
 }
 
-/** The path with the query in a target, or `*`; the address in a URL is that of the server (RFC 9112, 3.2.2). */
+/** The path with the query in a target, or `*`; the address in a URL is ignored, as `Host` is. */
 function pathOf(target: string): string {
   if (target.startsWith('/') || target === '*') return target;
   const rest = URL_START.exec(target)?.[1];

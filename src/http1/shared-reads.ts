@@ -3,7 +3,7 @@
 import { Socket } from 'node:net';
 import { ownCopy } from '../core/own-bytes.ts';
 
-/** Of a read, as Node has it by default. */
+/** Size of a read: Node's default. */
 const READ_BYTES = 64 * 1024;
 
 /** Gets the bytes of a read, which are lent to it until it returns. */
@@ -28,7 +28,7 @@ interface SocketInternals {
   _handle?: { useUserBuffer?(buffer: Buffer): void };
 }
 
-/** Node has no such option for sockets that a server accepted. The members are told by the values that the option gives them. */
+/** Node has no such option for sockets that a server accepted. The members are found by the values that the option gives them. */
 const { bufferMember, callbackMember } = membersOfOption();
 
 function membersOfOption(): { bufferMember: symbol | undefined; callbackMember: symbol | undefined } {
@@ -42,7 +42,7 @@ function membersOfOption(): { bufferMember: symbol | undefined; callbackMember: 
   return found;
 }
 
-/** Reads an accepted socket into the shared buffer, or by `data` events where this version of Node has no way for that. */
+/** Reads an accepted socket into the shared buffer, or by `data` events if the members were not found. */
 export function readShared(socket: Socket, onRead: OnRead): void {
   const internals = socket as unknown as SocketInternals;
   if (bufferMember === undefined || callbackMember === undefined || !internals._handle?.useUserBuffer) {

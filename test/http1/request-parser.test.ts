@@ -392,7 +392,10 @@ test('the path of a request that is refused can be read', () => {
     ['\r\nPOST /v1/messages HTTP/1.1\r\nA\r\n\r\n', '/v1/messages'],
     [`POST /v1/messages HTTP/1.1\r\nA: ${'a'.repeat(20_000)}`, '/v1/messages'],
     ['POST /v1/messages HT', '/v1/messages'],
-    ['POST http://x/v1 HTTP/1.1\r\nA\r\n\r\n', undefined],
+    ['POST http://x/v1 HTTP/1.1\r\nA\r\n\r\n', '/v1'],
+    ['GET http://x/a?b HTTP/1.1\r\nBad\r\n\r\n', '/a'],
+    ['post https://x:1/a/b HT', '/a/b'],
+    ['GET http://x HTTP/1.1\r\nBad\r\n\r\n', undefined],
     ['', undefined],
   ] as const) {
     const { parser } = collector();
