@@ -50,13 +50,13 @@ export function keepHotCode(): void {
 }
 
 /**
- * Begins a full collection when half of what the heap may grow by is used, and at nine tenths does not wait for a pause. By default V8
- * begins when as much is left as the young generation has, less what buffers outside of the heap take: in a small heap, after 8 MB of
- * request bodies, although these die young. Their growth V8 bounds by itself, too.
+ * Begins a full collection when four fifths of what the heap may grow by are used, or at once from 95 % on. By default V8 begins when as
+ * much is left as the young generation has, less the size of buffers outside of the heap: in a small heap, after 8 MB of request
+ * bodies, although these die young. V8 limits the growth of buffers separately as well.
  */
 export function collectFullyLater(): void {
-  setFlagsFromString('--incremental-marking-soft-trigger=50');
-  setFlagsFromString('--incremental-marking-hard-trigger=90');
+  setFlagsFromString('--incremental-marking-soft-trigger=80');
+  setFlagsFromString('--incremental-marking-hard-trigger=95');
 }
 
 export function youngGenerationBytes(): number {
