@@ -3,14 +3,14 @@
 import { GatewayError } from '../core/errors.ts';
 import { type BodyFacts, readBody, yieldIfLarge } from '../core/json/body.ts';
 import type { Json } from '../core/json/json.ts';
-import { withStandIns } from '../core/json/long-text.ts';
+import { ANY_LONG_TEXT, withStandIns } from '../core/json/long-text.ts';
 import type { Operation, RouteMatch } from '../core/operation.ts';
 import { dispatch } from '../inference/dispatch.ts';
 import { handlerOf } from '../inference/operations/index.ts';
 import { type DispatchOutcome, servedBy } from '../inference/outcome.ts';
 import type { Reply } from '../inference/response/reply.ts';
 import { routingHeadersOf } from '../inference/routing-headers.ts';
-import { soughtNames } from '../inference/sought-names.ts';
+import { MEDIA_MEMBER, soughtNames } from '../inference/sought-names.ts';
 import { countByEstimate } from '../inference/tokens/count.ts';
 import { type DecisionOptions, decideRouting, type RoutingDecision } from '../routing/decision.ts';
 import type { InferenceCall } from '../routing/inference-call.ts';
@@ -115,9 +115,9 @@ export function decideCall(
   }
 
   function prepare(): Promise<void> | undefined {
-    // Of a text, its kind and its length are checked.
+    // Of such a text, type and length are checked.
     withStandIns(
-      (text) => text.ofItsKind,
+      () => ANY_LONG_TEXT,
       () => call.operation.checkLimits(call.body),
     );
     return options.stored.prepare(call, { mayStore: key.settings.storeResponses, reserve, onEnd: exchange.hold.keep });
@@ -143,6 +143,11 @@ function costOf(meter: UsageMeter, { endpoint, usage, abandoned, facts }: Dispat
   return meter.charge(servedBy(endpoint), { usage, finish: facts?.finish, abandoned });
 }
 
+/** Media are read where their tokens are estimated, and their bodies have no text that nobody reads. */
+function defersTexts({ found }: BodyFacts): boolean {
+  return (found & MEDIA_MEMBER) === 0;
+}
+
 /** The body is dropped from the context, and stays out of the caller's variables, which live as long as the response. */
 export function readCall(
   context: RequestContext,
@@ -151,7 +156,7 @@ export function readCall(
   const { names } = asked.operation;
   context.capture?.asked(context.body);
   const facts: BodyFacts = { found: 0 };
-  const body = readBody(context.body, { names, sought: soughtNames(asked.operation), facts, defersTexts: true });
+  const body = readBody(context.body, { names, sought: soughtNames(asked.operation), facts, defersTexts });
   if (body instanceof Promise) return body.then((parsed) => callOf(context, { body: parsed, facts }, asked));
   const call = callOf(context, { body, facts }, asked);
   context.body = NO_BODY;

@@ -1,4 +1,4 @@
-/** Images of a megabyte through a gateway: passed on, changed around them, and translated; and checks of texts as long. */
+/** Images and texts of a megabyte through a gateway: passed on, changed around them, and translated; and checks of texts as long. */
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
@@ -24,6 +24,14 @@ const BODIES: Record<ProtocolId, string> = {
   chat: `{"model": "MODEL","max_tokens":9,"messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"${URL_TEXT}", "new":1.0}}]}]}`,
   messages: `{"model": "MODEL","max_tokens":9,"messages":[{"role":"user","content":[{"type":"image","source":{"type":"base64","media_type":"image/png","data":"${BASE64}"}}]}]}`,
   generate: `{"contents":[{"role":"user","parts":[{"inlineData":{"mimeType":"image/png","data":"${BASE64}"}}]}], "generationConfig":{"maxOutputTokens":9}}`,
+};
+
+/** The same with a text in place of the image. */
+const TEXT = 'some words of a document '.repeat(40_000);
+const TEXT_BODIES: Record<ProtocolId, string> = {
+  chat: `{"model": "MODEL","max_tokens":9,"messages":[{"role":"user","content":"${TEXT}", "new":1.0}]}`,
+  messages: `{"model": "MODEL","max_tokens":9,"messages":[{"role":"user","content":[{"type":"text","text":"${TEXT}"}]}]}`,
+  generate: `{"contents":[{"role":"user","parts":[{"text":"${TEXT}"}]}], "generationConfig":{"maxOutputTokens":9}}`,
 };
 
 let upstream: TestUpstream;
@@ -56,28 +64,33 @@ async function send(protocol: ProtocolId, model: string, body: string): Promise<
   return { sent: bytes.toString(), path: response.headers.get('x-polygate-path') };
 }
 
-for (const protocol of ['chat', 'messages', 'generate'] as const) {
-  test(`a body of ${protocol} is passed on byte by byte`, async () => {
-    const { sent, path } = await send(protocol, `${protocol}/m`, BODIES[protocol]);
-    assert.equal(path, 'passthrough');
-    assert.ok(sent === BODIES[protocol].replace('MODEL', 'm'));
-  });
-
-  for (const target of ['chat', 'messages', 'generate'].filter((other) => other !== protocol)) {
-    test(`a body of ${protocol} is translated to ${target}`, async () => {
-      const { sent, path } = await send(protocol, `${target}/m`, BODIES[protocol]);
-      assert.equal(path, 'translated');
-      assert.ok(sent.includes(BASE64));
+for (const [kind, bodies, content] of [
+  ['an image', BODIES, BASE64],
+  ['a text', TEXT_BODIES, TEXT],
+] as const) {
+  for (const protocol of ['chat', 'messages', 'generate'] as const) {
+    test(`${kind} of ${protocol} is passed on byte by byte`, async () => {
+      const { sent, path } = await send(protocol, `${protocol}/m`, bodies[protocol]);
+      assert.equal(path, 'passthrough');
+      assert.ok(sent === bodies[protocol].replace('MODEL', 'm'));
     });
-  }
-}
 
-test('a body is changed around an image', async () => {
-  const body = BODIES.chat.replace('max_tokens', 'max_completion_tokens');
-  const { sent, path } = await send('chat', 'renaming/m', body);
-  assert.equal(path, 'patched');
-  assert.deepEqual(JSON.parse(sent), { ...JSON.parse(BODIES.chat), model: 'm' });
-});
+    for (const target of ['chat', 'messages', 'generate'].filter((other) => other !== protocol)) {
+      test(`${kind} of ${protocol} is translated to ${target}`, async () => {
+        const { sent, path } = await send(protocol, `${target}/m`, bodies[protocol]);
+        assert.equal(path, 'translated');
+        assert.ok(sent.includes(content));
+      });
+    }
+  }
+
+  test(`a body is changed around ${kind}`, async () => {
+    const body = bodies.chat.replace('max_tokens', 'max_completion_tokens');
+    const { sent, path } = await send('chat', 'renaming/m', body);
+    assert.equal(path, 'patched');
+    assert.deepEqual(JSON.parse(sent), { ...JSON.parse(bodies.chat), model: 'm' });
+  });
+}
 
 describe('a text as long is checked', () => {
   const refused = async (body: Json) => {
@@ -94,10 +107,16 @@ describe('a text as long is checked', () => {
     assert.match(error.message, /at most 65536 characters/);
   });
 
-  test('for its kind', async () => {
+  test('for its type', async () => {
     const { status, error } = await refused({ model: 'chat/m', messages: [filler], max_tokens: 'z'.repeat(300_000) });
     assert.equal(status, 400);
     assert.equal(error.param, 'max_tokens');
+    const part = { type: 'z'.repeat(300_000), text: 1 };
+    const other = await refused({
+      model: 'chat/m',
+      messages: [filler, { role: 'user', content: [{ ...part, type: 'text' }] }],
+    });
+    assert.equal(other.error.param, 'messages[1].content[0].text');
   });
 
   test('for the head of its data URL', async () => {

@@ -23,8 +23,8 @@ export interface ReadOptions {
   sought?: SoughtNames | undefined;
   /** What the scan of the body finds, set before it is parsed. */
   facts?: BodyFacts;
-  /** Leaves long texts of a large body for their first reader. They keep the bytes. */
-  defersTexts?: boolean;
+  /** Whether long texts of a large body are left for their first reader, by the facts. The bytes stay in memory until they are read. */
+  defersTexts?(facts: BodyFacts): boolean;
 }
 
 export interface BodyFacts {
@@ -58,7 +58,7 @@ async function readLargeBody(bytes: Buffer, options: ReadOptions): Promise<Json>
   if (facts) facts.found = watch.found;
   if (bytes.length <= SMALL_BYTES && values <= SMALL_VALUES) return checkedBody(parse(bytes, hasLongNumber));
   await yieldToEventLoop();
-  return checkedBody(await readInSlices(bytes, { defersTexts }).catch(refuseSyntax));
+  return checkedBody(await readInSlices(bytes, { defersTexts: defersTexts?.(watch) }).catch(refuseSyntax));
 }
 
 function checkedBody(body: Json): Json {

@@ -1,28 +1,18 @@
-/**
- * Long texts of parsed JSON, decoded when they are first read: a request that is passed on has no reader for a document or an image
- * of some megabytes.
- */
+/** Long texts of parsed JSON, decoded when they are first read: a request that is passed on has no reader for a document of some megabytes. */
 
-import { MAX_ID_CHARACTERS, MAX_MEDIA_TYPE_CHARACTERS } from '../lengths.ts';
+import { MAX_ID_CHARACTERS } from '../lengths.ts';
 import { characterEnd } from './json.ts';
 
-/** Bytes from which a text is long: with as many, it has more characters than any text whose length is limited. */
+/** Strings of so many bytes are long. UTF-8 has at most four bytes a character, so that they exceed all limits of lengths. */
 const LONG_BYTES = 4 * (MAX_ID_CHARACTERS + 1);
-/** Bytes that are decoded at once: V8 puts a string of more than a megabyte outside of the heap, where only a full collection ends it. */
-const PIECE_BYTES = 512 * 1024;
-
-/** Members that may be a `LongText`: those of documents and media. */
-const MEMBER_NAMES = ['content', 'data', 'file_data', 'image_url', 'text', 'url'];
-
+/** Bytes that are decoded at once: Node puts a string of more than a megabyte outside of the heap, where only a full collection frees it. */
+export const PLAIN_PIECE_BYTES = 512 * 1024;
+/** Members that may be a `LongText`: those of documents. */
+const MEMBER_NAMES = ['content', 'input', 'text'];
 const BACKSLASH = 92;
-const COMMA = 44;
-const DATA_URL = 'data:';
-const BASE64 = ';base64';
-const MAX_DATA_URL_HEAD_BYTES = DATA_URL.length + MAX_MEDIA_TYPE_CHARACTERS + BASE64.length;
 
-/** For checks of kind and length. */
-const ANY_LONG_TEXT = 'x'.repeat(MAX_ID_CHARACTERS + 1);
-const ANY_LONG_DATA_URL = `${DATA_URL}${BASE64},${ANY_LONG_TEXT}`;
+/** For checks of type and length. */
+export const ANY_LONG_TEXT = 'x'.repeat(MAX_ID_CHARACTERS + 1);
 
 /** Hidden member of an object: its long texts by the names of their members. A weak map would keep them until a full collection. */
 const LONG_TEXTS = Symbol('long texts');
@@ -34,20 +24,9 @@ interface Holder {
 /** Stands in for all long texts that are read while it is set. */
 let standIn: ((text: LongText) => string) | undefined;
 
-/** Whether a member may be a `LongText`; `bytes` are those between the quotes. A data URL with other data than base64 is checked as a whole. */
+/** Whether a member may be a `LongText`; `bytes` are those between the quotes. */
 export function mayBeLongText(name: string, bytes: Buffer): boolean {
-  if (bytes.length < LONG_BYTES || !accessors.has(name) || bytes.includes(BACKSLASH)) return false;
-  return !isDataUrl(bytes) || endOfHead(bytes).endsWith(BASE64);
-}
-
-function isDataUrl(bytes: Buffer): boolean {
-  return bytes.toString('latin1', 0, DATA_URL.length) === DATA_URL;
-}
-
-/** What stands before the data; empty if that is too long. */
-function endOfHead(bytes: Buffer): string {
-  const comma = bytes.subarray(0, MAX_DATA_URL_HEAD_BYTES + 1).indexOf(COMMA);
-  return comma < 0 ? '' : bytes.toString('latin1', DATA_URL.length, comma);
+  return bytes.length >= LONG_BYTES && accessors.has(name) && !bytes.includes(BACKSLASH);
 }
 
 /** Text of a string without escapes, whose bytes are valid UTF-8 without control characters. */
@@ -65,11 +44,6 @@ export class LongText {
     return this.#text;
   }
 
-  /** Another text of its kind, longer than any length is limited to: of no kind, or a data URL. */
-  get ofItsKind(): string {
-    return isDataUrl(this.bytes) ? ANY_LONG_DATA_URL : ANY_LONG_TEXT;
-  }
-
   /** Adds a member, which can be set and deleted as any other. */
   addTo(object: Holder, name: string): void {
     const texts = object[LONG_TEXTS];
@@ -82,7 +56,7 @@ export class LongText {
 function decoded(bytes: Buffer): string {
   let text = '';
   for (let start = 0; start < bytes.length; ) {
-    const end = characterEnd(bytes, start + PIECE_BYTES);
+    const end = characterEnd(bytes, start + PLAIN_PIECE_BYTES);
     text += bytes.toString('utf8', start, end);
     start = end;
   }
@@ -125,6 +99,7 @@ function accessorOf(name: string): PropertyDescriptor & ThisType<Holder> {
   };
 }
 
+/** `object` has the member itself. */
 function replace(object: Holder, name: string, value: unknown): void {
   object[LONG_TEXTS]?.delete(name);
   Object.defineProperty(object, name, { value, enumerable: true, configurable: true, writable: true });

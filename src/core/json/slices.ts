@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import { hasControlByte } from './control-bytes.ts';
 import { characterEnd, type Json, keepNumber, stringEnd } from './json.ts';
-import { LongText, mayBeLongText, withStandIns } from './long-text.ts';
+import { LongText, mayBeLongText, PLAIN_PIECE_BYTES, withStandIns } from './long-text.ts';
 
 /** Values and bytes between two yields to the event loop: each about ten milliseconds of work. */
 const SLICE_VALUES = 20_000;
@@ -14,13 +14,7 @@ const SLICE_BYTES = 1024 * 1024;
 /** Bytes of a long string that are decoded at once. */
 const PIECE_BYTES = 64 * 1024;
 
-/**
- * Bytes of a string without escapes that are decoded at once: a string of more than a megabyte is put outside of the heap,
- * where only a collection of the old generation ends it.
- */
-const PLAIN_PIECE_BYTES = 512 * 1024;
-
-/** Bytes of the long texts of a body that its readers decode, all at once in the worst case: some five milliseconds of work. */
+/** Most bytes of a body that are deferred: one reader may decode all of them at once, in some ten milliseconds. */
 const MAX_DEFERRED_BYTES = 6 * 1024 * 1024;
 
 /** Maximum length of a literal; numbers of upstreams are far shorter. */
@@ -39,7 +33,7 @@ const CLOSE_BRACE = 125;
 type Container = { array: Json[] } | { object: Record<string, Json>; key: string };
 
 export interface SliceOptions {
-  /** Leaves long texts of objects for their first reader. They keep the bytes. */
+  /** Leaves long texts of objects for their first reader. The bytes stay in memory until they are read. */
   defersTexts?: boolean | undefined;
 }
 
@@ -172,10 +166,10 @@ async function longString(content: Buffer): Promise<string> {
 }
 
 async function plainString(content: Buffer): Promise<string> {
-  await checkPlain(content);
   let text = '';
   for (let start = 0; start < content.length; ) {
     const end = characterEnd(content, start + PLAIN_PIECE_BYTES);
+    refuseControls(content.subarray(start, end));
     text += content.toString('utf8', start, end);
     start = end;
     await yieldToEventLoop();
@@ -183,13 +177,16 @@ async function plainString(content: Buffer): Promise<string> {
   return text;
 }
 
-/** Rejects for a string without escapes that has a control character. */
+/** Rejects for the bytes of a string without escapes that has a control character. */
 async function checkPlain(content: Buffer): Promise<void> {
   for (let start = 0; start < content.length; start += SLICE_BYTES) {
-    if (hasControlByte(content.subarray(start, start + SLICE_BYTES)))
-      throw new SyntaxError('Bad control character in string literal');
+    refuseControls(content.subarray(start, start + SLICE_BYTES));
     await yieldToEventLoop();
   }
+}
+
+function refuseControls(piece: Buffer): void {
+  if (hasControlByte(piece)) throw new SyntaxError('Bad control character in string literal');
 }
 
 function add(container: Container, value: Json): void {
