@@ -143,7 +143,7 @@ function costOf(meter: UsageMeter, { endpoint, usage, abandoned, facts }: Dispat
   return meter.charge(servedBy(endpoint), { usage, finish: facts?.finish, abandoned });
 }
 
-/** Media are read where their tokens are estimated, and their bodies have no text that nobody reads. */
+/** The token estimate of a request with media reads all of its body; that of another one may need its length alone. */
 function defersTexts({ found }: BodyFacts): boolean {
   return (found & MEDIA_MEMBER) === 0;
 }

@@ -1,7 +1,7 @@
 /** Deep copies of parsed JSON. */
 
 import { isRawNumber, type Json } from './json.ts';
-import { longTextAt } from './long-text.ts';
+import { hasLongTexts, longTextAt } from './long-text.ts';
 
 /** Deep copy; `structuredClone` would turn raw numbers into ordinary objects. */
 export function copyJson(value: Json): Json {
@@ -9,8 +9,9 @@ export function copyJson(value: Json): Json {
   if (Array.isArray(value)) return value.map(copyJson);
   if (isRawNumber(value)) return value;
   const copy: Record<string, Json> = {};
+  const mayHold = hasLongTexts(value);
   for (const name in value) {
-    const text = longTextAt(value, name);
+    const text = mayHold ? longTextAt(value, name) : undefined;
     if (text) {
       text.addTo(copy, name);
       continue;

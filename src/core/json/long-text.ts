@@ -63,6 +63,11 @@ function decoded(bytes: Buffer): string {
   return text;
 }
 
+/** Whether an object has, or had, members with long texts: most have none, and this is faster than a look at each member. */
+export function hasLongTexts(object: Holder): boolean {
+  return object[LONG_TEXTS] !== undefined;
+}
+
 /** The text of a member that was not decoded yet. */
 export function longTextAt(object: Holder, name: string): LongText | undefined {
   const text = object[LONG_TEXTS]?.get(name);
