@@ -1,8 +1,8 @@
 /** Service tiers: processing of a request at another price than the standard one, such as `priority` and `flex`. */
 
 import type { CatalogModel, PriceFactors, Prices, Pricing, ServiceTier } from '../core/model.ts';
-import { STANDARD_TIERS } from '../core/standard-tier.ts';
 import { lookUp } from '../core/table.ts';
+import { isOtherTier, isRegional, REGIONAL, withoutRegion } from '../core/tier-names.ts';
 import { multiplyPrice } from './decimal.ts';
 import type { PricedModel } from './max-cost.ts';
 
@@ -13,21 +13,29 @@ const UNIT_PRICES = new Set(['request', 'web_search']);
 
 type TieredModel = Prices & Pick<CatalogModel, 'serviceTiers'>;
 
-/** Whether the prices of a tier are not those of the standard one. */
-export function isOtherTier(tier: string | undefined): tier is string {
-  return Boolean(tier) && !STANDARD_TIERS.has(tier as string);
-}
-
-/** Whether the prices of a tier are known, and not assumed. */
+/** Whether the prices of a tier, and those of its region if it has one, are known, and not assumed. */
 export function hasTierPrices(model: TieredModel, tier: string): boolean {
-  return tierNamed(model, tier) !== undefined;
+  const name = withoutRegion(tier);
+  const isKnown = !isOtherTier(name) || tierNamed(model, name) !== undefined;
+  return isKnown && (!isRegional(tier) || tierNamed(model, REGIONAL) !== undefined);
 }
 
 /**
  * Prices of a tier. Without known ones these are the standard ones for a tier that is known to cost no more, and the
- * highest of the model for any other: what is charged is not less than what the provider bills.
+ * highest of the model for any other: what is charged is not less than what the provider bills. A region without known
+ * prices changes nothing.
  */
 export function pricesInTier(model: TieredModel, tier: string | undefined): Prices {
+  const name = withoutRegion(tier);
+  const prices = pricesWithoutRegion(model, name);
+  const region = isRegional(tier) ? tierNamed(model, REGIONAL) : undefined;
+  if (!region) return prices;
+  const regional = pricesOf(prices, region);
+  // Prices of its own are those in the standard tier.
+  return 'pricing' in region && isOtherTier(name) ? dearer(prices, regional) : regional;
+}
+
+function pricesWithoutRegion(model: TieredModel, tier: string | undefined): Prices {
   if (!isOtherTier(tier)) return model;
   const named = tierNamed(model, tier);
   if (named) return pricesOf(model, named);
@@ -50,8 +58,14 @@ function tierNamed({ serviceTiers }: TieredModel, tier: string): ServiceTier | u
 }
 
 function highestPrices(model: TieredModel): Prices {
-  const known = Object.values(model.serviceTiers ?? {}).map((tier) => pricesOf(model, tier));
-  return known.reduce<Prices>((highest, prices) => (sumOf(prices) > sumOf(highest) ? prices : highest), model);
+  let highest: Prices = model;
+  for (const [name, tier] of Object.entries(model.serviceTiers ?? {}))
+    if (name !== REGIONAL) highest = dearer(highest, pricesOf(model, tier));
+  return highest;
+}
+
+function dearer(one: Prices, other: Prices): Prices {
+  return sumOf(other) > sumOf(one) ? other : one;
 }
 
 /** Of a token in and one out, to compare. */
@@ -59,7 +73,7 @@ function sumOf({ pricing: { prompt = '0', completion = '0' } }: Prices): number 
   return Number(prompt) + Number(completion);
 }
 
-function pricesOf(model: TieredModel, tier: ServiceTier): Prices {
+function pricesOf(model: Prices, tier: ServiceTier): Prices {
   if ('pricing' in tier) return { pricing: { ...unitPrices(model.pricing), ...tier.pricing } };
   const { pricing, priceTiers } = model;
   const { factors } = tier;

@@ -3,7 +3,7 @@
 import { type TInteger, type TSchema, Type } from 'typebox';
 import { EFFORTS } from '../core/effort.ts';
 import type { ModelRules } from '../core/model.ts';
-import { STANDARD_TIERS } from '../core/standard-tier.ts';
+import { STANDARD_TIERS } from '../core/tier-names.ts';
 import type { VideoAbilities } from '../core/video.ts';
 import { protocols } from '../protocols/index.ts';
 

@@ -223,6 +223,8 @@ export interface Usage {
   imageOutput?: number;
   searches?: number;
   tier?: string;
+  /** Whether the upstream processed the request within a region, at another price; absent if it did not say. */
+  regional?: boolean;
   /** Cost of the answer in USD, as reported by the upstream. */
   reportedCost?: number;
   /** True if the upstream reported no usage and the counts are estimated. */

@@ -1,9 +1,10 @@
 /** Usage meter of one request: an intent before it is sent, a record and the settlement when it ends, before the client receives the end. */
 
 import { type ChargeNote, encodePriceLines, type PriceLine, priceLinesOf, sumOfLines } from '../catalog/cost.ts';
-import { hasTierPrices, isOtherTier, pricesInTier } from '../catalog/service-tiers.ts';
+import { hasTierPrices, pricesInTier } from '../catalog/service-tiers.ts';
 import type { Usage } from '../core/chat.ts';
 import type { CatalogModel, Prices } from '../core/model.ts';
+import { isOtherTier, isRegional, joinTiers, tierWithRegion, withoutRegion } from '../core/tier-names.ts';
 import { boundCost, boundUsage, reportedCostOf } from '../core/usage-bounds.ts';
 import type { Completion, Intent } from './record.ts';
 import type { Recorder } from './recorder.ts';
@@ -180,15 +181,16 @@ class RequestMeter implements UsageMeter {
   }
 }
 
-/** Service tier of a response: the reported one, else the one that was asked for. Some servers report an empty one. */
+/** Service tier of a response, with its region: the reported ones, else those that were asked for. Some servers report an empty tier. */
 function tierOf(
   { request, isTiered }: UsageMeterOptions,
   { tier: optional }: ServingEndpoint,
-  { tier }: Partial<Usage>,
+  { tier, regional }: Partial<Usage>,
 ): string | undefined {
   if (!isTiered) return undefined;
-  if (tier && tier !== 'auto') return tier;
-  return isOtherTier(optional) ? optional : request.tier;
+  const asked = joinTiers(request.tier, optional);
+  const served = tier && tier !== 'auto' ? tier : withoutRegion(asked);
+  return tierWithRegion(served, regional ?? isRegional(asked));
 }
 
 class MeteredIntent implements Intent {

@@ -29,6 +29,8 @@ const PUBLISHED: [model: string, tier: string, input: string, output: string, ca
   ['anthropic/claude-opus-5', 'fast', '10', '50', '1'],
   ['anthropic/claude-opus-4-7', 'fast', '30', '150', '3'],
   ['anthropic/claude-opus-5', 'priority', '5', '25', '0.5'],
+  ['anthropic/claude-opus-5', 'regional', '5.5', '27.5', '0.55'],
+  ['anthropic/claude-opus-5', 'fast.regional', '11', '55', '1.1'],
   ['google/gemini-2.5-pro', 'priority', '2.25', '18', '0.225'],
   ['google/gemini-2.5-flash', 'flex', '0.15', '1.25', '0.03'],
   ['google/gemini-3.5-flash-lite', 'priority', '0.54', '4.5', '0.05'],
@@ -61,6 +63,25 @@ test('long prompts have the factor too, searches have none', () => {
   const prices = pricesInTier(model, 'priority');
   assert.equal(decimalOf(costOf(prices, MILLION)), '4.5');
   assert.equal(decimalOf(costOf(prices, { input: 0, output: 0, searches: 1 })), '0.014');
+});
+
+test('a region without known prices changes nothing, and its own prices count in the standard tier', () => {
+  const plain = modelOf('openai/gpt-5');
+  assert.equal(pricesInTier(plain, 'regional'), plain);
+  assert.deepEqual(costs(plain, 'priority.regional'), costs(plain, 'priority'));
+  assert.ok(!hasTierPrices(plain, 'regional') && !hasTierPrices(plain, 'priority.regional'));
+  const pricing = { prompt: '0.000001', completion: '0.00001' };
+  const own = { ...plain, serviceTiers: { ...plain.serviceTiers, regional: { pricing } } };
+  assert.deepEqual(costs(own, 'regional'), ['1', '10', '1']);
+  assert.deepEqual(costs(own, 'priority.regional'), costs(own, 'priority'), 'the dearer ones');
+  assert.ok(hasTierPrices(own, 'regional') && hasTierPrices(own, 'priority.regional'));
+});
+
+test('an unknown tier costs no more for the regions that a model has', () => {
+  const model = modelOf('anthropic/claude-opus-5');
+  assert.deepEqual(costs(model, 'warp'), costs(model, 'fast'));
+  const only = { ...model, serviceTiers: { regional: { factors: { '*': '1.1' } } } };
+  assert.equal(pricesInTier(only, 'warp'), only);
 });
 
 test('the standard tier, by all its names, is the model itself', () => {

@@ -29,7 +29,7 @@ const keyWith = (name: string, budget: string): string =>
 let upstream: TestUpstream;
 let gateway: TestGateway;
 
-/** 100 tokens in and 10 out, in the tier that the question names, `served:priority`; the text of a stream or a body. */
+/** 100 tokens in and 10 out, in the tier and the region that the question names, `served:priority region:us`; the text of a stream or a body. */
 function answerTo({ path, bytes, body }: UpstreamCall): string | Json {
   const [, tier] = /served:(\w*)/.exec(bytes.toString()) ?? [];
   const stream = path.includes('stream') || body.stream === true;
@@ -53,7 +53,8 @@ function answerTo({ path, bytes, body }: UpstreamCall): string | Json {
     }
     case 'messages': {
       const speed = tier === 'fast' ? { speed: 'fast', service_tier: 'standard' } : tier && { service_tier: tier };
-      const usage = { input_tokens: 100, output_tokens: 10, ...speed };
+      const [, region] = /region:(\w+)/.exec(bytes.toString()) ?? [];
+      const usage = { input_tokens: 100, output_tokens: 10, ...speed, ...(region && { inference_geo: region }) };
       const head = wire.head.replace(/"usage":\{[^}]*\}/, `"usage":${JSON.stringify(usage)}`);
       return stream ? head + wire.tail.replace('"output_tokens":2', '"output_tokens":10') : { ...wire.whole, usage };
     }
@@ -114,7 +115,7 @@ models:
   house/new: { endpoints: [{ provider: chat, model: unlisted, ${pricing} }] }`,
     {
       keys: [
-        ...['spends', 'holds', 'messages', 'options', 'untyped', 'names', 'spelled'].map((name) =>
+        ...['spends', 'holds', 'regions', 'messages', 'options', 'untyped', 'names', 'spelled'].map((name) =>
           keyWith(name, '0.1'),
         ),
         keyWith('open', '3'),
@@ -209,6 +210,47 @@ for (const stream of [false, true]) {
     }
   });
 }
+
+describe('within a region, which costs a tenth more in every tier', () => {
+  const us = { inference_geo: 'us' };
+  const inMessages = { client: 'messages', model: 'messages/m' } as const;
+  const cases: [name: string, more: Json, served: string | undefined, cost: number, tier: string | null][] = [
+    ['asked and reported', us, 'standard region:us', 0.022, 'regional'],
+    ['asked, where nothing is reported', us, undefined, 0.022, 'regional'],
+    ['asked, and served anywhere', us, 'standard region:global', STANDARD, null],
+    ['as the workspace is set, without being asked', {}, 'standard region:us', 0.022, 'regional'],
+    ['in fast mode', { ...us, speed: 'fast' }, 'fast region:us', 0.044, 'fast.regional'],
+    [
+      'asked in fast mode, and served in the standard tier',
+      { ...us, speed: 'fast' },
+      'standard region:us',
+      0.022,
+      'regional',
+    ],
+    ['anywhere', { inference_geo: 'global' }, undefined, STANDARD, null],
+    ['an older model, which has no regions', {}, 'standard region:not_available', STANDARD, null],
+  ];
+  for (const stream of [false, true]) {
+    for (const [name, more, served, cost, tier] of cases) {
+      test(`${name}${stream ? ', streamed' : ''}`, async () => {
+        const found = await charged({ ...inMessages, more, stream, ...(served !== undefined && { served }) });
+        assert.deepEqual([found.cost, found.charge.service_tier, found.charge.assumed], [cost, tier, false]);
+      });
+    }
+  }
+
+  test('by the options for a provider, beside the tier of the body', async () => {
+    const provider = { options: { messages: us } };
+    assert.equal((await charged({ client: 'chat', model: 'messages/m', more: { provider } })).cost, 0.022);
+    const both = await charged({ ...inMessages, more: { provider, speed: 'fast' } });
+    assert.deepEqual([both.cost, both.charge.service_tier], [0.044, 'fast.regional']);
+  });
+
+  test('a provider without prices of regions costs what it costs', async () => {
+    const { cost, charge } = await charged({ client: 'messages', model: 'chat/m', more: { ...us, speed: 'fast' } });
+    assert.deepEqual([cost, charge.service_tier, charge.assumed], [0.04, 'fast.regional', true]);
+  });
+});
 
 describe('across protocols', () => {
   const pairs: [client: WireId, upstream: WireId, more: Json, factor: number][] = [
@@ -319,6 +361,14 @@ describe('attack: a budget', () => {
     for (let count = 0; count < 5; count++) statuses.push((await ask({ ...asked, more })).status);
     // Each costs 0.04 of 0.1: the third has 0.02 left, which is more than it may cost by its few tokens.
     assert.deepEqual(statuses, [200, 200, 200, REFUSED, REFUSED]);
+  });
+
+  test('must hold what a region may cost', async () => {
+    const asked: Asking = { client: 'messages', model: 'messages/m', key: keyOf('regions') };
+    // The text has some tokens, at 0.0001 each; 95 tokens out cost 0.095, and a tenth more within a region.
+    const more = { max_tokens: 95 };
+    assert.equal((await ask({ ...asked, more: { ...more, inference_geo: 'us' } })).status, REFUSED);
+    assert.equal((await ask({ ...asked, more })).status, 200);
   });
 
   test('must hold what the tier may cost', async () => {

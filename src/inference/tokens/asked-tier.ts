@@ -1,6 +1,6 @@
 /** Service tier that a request asks for, which decides what it costs unless its answer names another one. */
 
-import { isOtherTier } from '../../catalog/service-tiers.ts';
+import { joinTiers } from '../../core/tier-names.ts';
 import { protocolOf } from '../../protocols/index.ts';
 import type { Endpoint } from '../../routing/endpoint.ts';
 import type { InferenceCall } from '../../routing/inference-call.ts';
@@ -16,6 +16,5 @@ export function tierOfOptions({ options, dialect }: Pick<Endpoint, 'options' | '
 }
 
 export function askedTier(call: InferenceCall, endpoint: Endpoint): string | undefined {
-  const tier = tierOfOptions(endpoint);
-  return isOtherTier(tier) ? tier : tierOfBody(call);
+  return joinTiers(tierOfBody(call), tierOfOptions(endpoint));
 }

@@ -2,6 +2,7 @@
 
 import type { Json } from '../../core/json/json.ts';
 import { largestFigure, type RequestedOutput } from '../../core/output.ts';
+import { tierWithRegion } from '../../core/tier-names.ts';
 import { tierName } from '../service-tier.ts';
 import { isWebSearch } from './tool-decoder.ts';
 
@@ -24,9 +25,17 @@ function searchesOf(tools: readonly Json[]): number | undefined {
   return tools.length === 0 || limits.length < tools.length ? undefined : limits.reduce((sum, one) => sum + one, 0);
 }
 
-/** Fast mode, whose price is that of no service tier, else the service tier. */
-export function tierOf({ speed, service_tier: tier }: Json): string | undefined {
-  return speed === 'fast' ? 'fast' : tierName(tier);
+/** Fast mode, whose price is that of no service tier, else the service tier; and whether in one region alone. */
+export function tierOf({ speed, service_tier: tier, inference_geo: place }: Json): string | undefined {
+  const isInRegion = typeof place === 'string' ? isRegion(place) : Boolean(place);
+  return tierWithRegion(speed === 'fast' ? 'fast' : tierName(tier), isInRegion);
+}
+
+/** Values of `inference_geo` for all regions together, which costs the standard price; the second one is that of older models. */
+const ALL_REGIONS = ['', 'global', 'not_available'];
+
+export function isRegion(place: string): boolean {
+  return !ALL_REGIONS.includes(place);
 }
 
 export function limitOutput(body: Json, tokens: number): void {

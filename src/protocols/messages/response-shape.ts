@@ -50,4 +50,5 @@ export const counts = record({
   server_tool_use: record({ web_search_requests: count }),
   service_tier: text,
   speed: text,
+  inference_geo: text,
 });

@@ -2,6 +2,7 @@
 
 import type { Usage } from '../../core/chat.ts';
 import type { Json } from '../../core/json/json.ts';
+import { isRegion } from './output.ts';
 import { counts } from './response-shape.ts';
 
 /** Iterations within one response that are charged but not included in the totals. */
@@ -33,6 +34,7 @@ export function decodeUsage(given: Json): Partial<Usage> | undefined {
   if (searches > 0) found.searches = searches;
   if (usage.speed === 'fast') found.tier = 'fast';
   else if (typeof usage.service_tier === 'string') found.tier = usage.service_tier;
+  if (typeof usage.inference_geo === 'string') found.regional = isRegion(usage.inference_geo);
   return found;
 }
 
