@@ -92,6 +92,12 @@ export const pricing = Type.Record(Type.String(), price, {
   description: 'USD per token as quoted decimals: prompt, completion, input_cache_read, ...',
 });
 
+/** Without any price, what a tier costs would be unknown, and no budget would count it. */
+const tierPricing = Type.Record(Type.String(), price, {
+  minProperties: 1,
+  description: 'USD per token as quoted decimals, as in pricing.',
+});
+
 function texts(description: string): TSchema {
   return Type.Array(Type.String({ minLength: 1 }), { description });
 }
@@ -139,7 +145,7 @@ export const modelSchema = Type.Object(
     max_completion_tokens: Type.Optional(count('Largest output in tokens.')),
     pricing: Type.Optional(pricing),
     service_tiers: Type.Optional(
-      Type.Record(OTHER_TIER, pricing, {
+      Type.Record(OTHER_TIER, tierPricing, {
         additionalProperties: false,
         description: 'Prices by service tier, e.g. priority or flex; all prices of a token that a tier has.',
       }),

@@ -207,6 +207,14 @@ const REFUSED: { text: string; faults: string[] }[] = [
       '4: providers.openai.models[0].service_tiers.default: is no service tier with prices of its own; the prices of the standard tier are in pricing',
     ],
   },
+  {
+    text: 'providers:\n  openai:\n    models:\n      - { id: a, service_tiers: { priority: {} } }',
+    faults: ['4: providers.openai.models[0].service_tiers.priority: must not be empty'],
+  },
+  {
+    text: 'providers:\n  openai:\n    models:\n      - { id: a, service_tiers: { priority: { prompt: 1e-6 } } }',
+    faults: ['4: providers.openai.models[0].service_tiers.priority.prompt: must be a string, not 0.000001'],
+  },
 ];
 
 describe('a provider is refused with its place and what is allowed', () => {

@@ -116,6 +116,8 @@ function explainObject(schema: Json, value: Record<string, Json>, path: string):
   const count = Object.keys(value).length;
   if (count > (schema.maxProperties ?? count))
     found.push({ path, message: `must have at most ${schema.maxProperties} entries` });
+  if (schema.minProperties === 1 && Object.values(value).every((inner) => inner === undefined || inner === null))
+    found.push({ path, message: 'must not be empty' });
   return found;
 }
 
