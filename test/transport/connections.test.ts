@@ -306,6 +306,22 @@ describe('a connection', () => {
     assert.equal((await ask(client, server)).isReused, false);
   });
 
+  test('whose server answers a large request early, and reads on, is closed', async (context) => {
+    const server = await startPlain((socket) => {
+      socket.on('data', (bytes) => {
+        if (/^(GET|POST) /.test(bytes.toString('latin1', 0, 5))) socket.write(OK);
+      });
+    });
+    context.after(() => server.close());
+    const client = clientOf(context);
+    for (let count = 0; count < 5; count++) {
+      const { status } = await ask(client, server, { method: 'POST', body: Buffer.alloc(30_000_000, 97) });
+      assert.equal(status, 200);
+      assert.equal((await ask(client, server, { method: 'GET' })).isReused, false);
+      assert.equal((await ask(client, server, { method: 'GET' })).isReused, true);
+    }
+  });
+
   test('is closed when its request is aborted, at any time', async () => {
     for (const [answer, delay] of [
       [null, 0],
@@ -429,6 +445,40 @@ describe('over TLS', () => {
       }
     });
   }
+
+  test('a large request takes no more of one turn than a part of it does, and arrives whole', async (context) => {
+    let received = 0;
+    let expected = Number.POSITIVE_INFINITY;
+    const server = await startTls(
+      (socket) =>
+        void socket.on('data', (bytes) => {
+          received += bytes.length;
+          if (received < expected) return;
+          received = 0;
+          socket.write(OK);
+        }),
+    );
+    context.after(() => server.close());
+    const client = clientOf(context);
+    const head = `POST /path?a=b HTTP/1.1\r\nhost: localhost:${server.port}\r\nconnection: keep-alive\r\ncontent-length: `;
+    async function timeOf(size: number): Promise<number> {
+      expected = head.length + `${size}\r\n\r\n`.length + size;
+      const body = Buffer.alloc(size, 97);
+      const before = process.threadCpuUsage();
+      const answer = ask(client, server, { scheme: 'https', host: 'localhost', method: 'POST', body });
+      const { user, system } = process.threadCpuUsage(before);
+      assert.equal((await answer).body, 'ok');
+      return user + system;
+    }
+    await timeOf(1_000_000);
+    const [few, many]: [number[], number[]] = [[], []];
+    for (let count = 0; count < 5; count++) {
+      few.push(await timeOf(2_000_000));
+      many.push(await timeOf(60_000_000));
+    }
+    const [least, most] = [Math.min(...few), Math.min(...many)];
+    assert.ok(most < 6 * least + 1000, `${most} us for 60 MB, ${least} us for 2 MB`);
+  });
 
   test('connections are reused, sessions are resumed, and only HTTP/1.1 is offered', async (context) => {
     const sockets: TLSSocket[] = [];

@@ -35,6 +35,9 @@ export interface UpstreamConnectionOptions {
 
 /** A request up to this size is sent as one text with its head, which Node writes without a buffer. */
 const MAX_COPIED_BYTES = 16 * 1024;
+/** Bytes of a body from which no more is written in a turn of the event loop: to copy and encrypt a large one would keep other requests waiting. */
+const TURN_BYTES = 512 * 1024;
+const SLICE_BYTES = 256 * 1024;
 const TCP_KEEP_ALIVE_MS = 60_000;
 
 /** As a transport it is that of its request, which must not use it any more after `end` or `fail`. */
@@ -52,6 +55,8 @@ export class UpstreamConnection implements Transport, ResponseEvents {
   /** Of the request in progress. */
   #events: TransportEvents | undefined;
   #unsent: { head: string; body: OutgoingBody | undefined } | undefined;
+  /** Of its body: what later turns write. */
+  #rest: Buffer[] = [];
   #requests = 0;
 
   constructor(origin: Origin, options: UpstreamConnectionOptions) {
@@ -132,7 +137,7 @@ export class UpstreamConnection implements Transport, ResponseEvents {
   #canServeNext(): boolean {
     if (!this.#parser.isReusable || this.#options.isSingle || this.#hasEnded) return false;
     // An upstream that answers before it has read the request may never read the rest.
-    return this.#socket.writableLength === 0;
+    return this.#rest.length === 0 && this.#socket.writableLength === 0;
   }
 
   #connected(): void {
@@ -154,11 +159,34 @@ export class UpstreamConnection implements Transport, ResponseEvents {
       this.#socket.write(text, 'latin1');
       return;
     }
+    this.#rest = slicesOf(pieces);
     this.#socket.cork();
     this.#socket.write(head, 'latin1');
-    for (const piece of pieces) this.#socket.write(piece);
+    this.#writeTurn();
     this.#socket.uncork();
   }
+
+  /** Writes as much of the body as one turn of the event loop may, and goes on when the system has taken that. */
+  #writeTurn(): void {
+    for (let written = 0; written < TURN_BYTES; ) {
+      const piece = this.#rest.shift();
+      if (!piece) return;
+      written += piece.length;
+      const isTurnOver = written >= TURN_BYTES && this.#rest.length > 0;
+      this.#socket.write(piece, isTurnOver ? this.#whenTaken : undefined);
+    }
+  }
+
+  readonly #whenTaken = (error?: Error | null): void => {
+    if (!error) setImmediate(this.#writeNext);
+  };
+
+  readonly #writeNext = (): void => {
+    if (this.#rest.length === 0) return;
+    this.#socket.cork();
+    this.#writeTurn();
+    this.#socket.uncork();
+  };
 
   #read(bytes: Buffer): void {
     // Nobody asked for it.
@@ -194,6 +222,7 @@ export class UpstreamConnection implements Transport, ResponseEvents {
     const events = this.#events;
     this.#events = undefined;
     this.#unsent = undefined;
+    this.#rest = [];
     this.#connecting.cancel();
     this.#parser.stop();
     if (!this.#isConnected) this.#origin.session = undefined;
@@ -207,6 +236,14 @@ const NO_PIECES: readonly Buffer[] = [];
 
 function sizeOf(body: OutgoingBody): number {
   return Buffer.isBuffer(body) ? body.length : body.reduce((sum, piece) => sum + piece.length, 0);
+}
+
+function slicesOf(pieces: readonly Buffer[]): Buffer[] {
+  const slices: Buffer[] = [];
+  for (const piece of pieces)
+    for (let start = 0; start < piece.length; start += SLICE_BYTES)
+      slices.push(piece.subarray(start, start + SLICE_BYTES));
+  return slices;
 }
 
 function openSocket(origin: Origin, onRead: OnRead): Socket {
