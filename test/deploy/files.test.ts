@@ -197,6 +197,11 @@ describe('systemd', () => {
   });
 });
 
+test('the image and the unit of systemd bound the memory that threads keep', () => {
+  assert.match(deployText('Containerfile'), /^ENV .*\bMALLOC_ARENA_MAX=2$/m);
+  assert.match(deployText('systemd/polygate.service'), /^Environment=MALLOC_ARENA_MAX=2$/m);
+});
+
 test('the image runs the program as no known user, and every way gives the same time for a stop', () => {
   const text = deployText('Containerfile');
   for (const line of [
