@@ -14,7 +14,7 @@ const PROGRAMS = ['node', 'polygate'];
 const DATA = 'var/lib/polygate';
 /** Files of development: types, maps, sources, tests, and settings of package managers. */
 const DEVELOPMENT = /\.(?:d\.[cm]?ts|map|ts|tsx)$|^(?:node_modules|test|\.npmrc|\.git|\.env)$/;
-const VARIABLES = ['NODE_ENV', 'PATH', 'SSL_CERT_FILE'];
+const VARIABLES = ['NODE_ENV', 'MALLOC_ARENA_MAX', 'PATH', 'SSL_CERT_FILE'];
 const USER = '65532:65532';
 /** A private key, a token of npm, and secrets in the spelling of this project and of providers. */
 const SECRETS = [

@@ -15,7 +15,7 @@ const FILES = [
   ),
   ...['usr/local/bin/node', 'usr/local/bin/polygate'],
 ];
-const CONFIG = { User: '65532:65532', Env: ['PATH=/usr/bin', 'NODE_ENV=production'] };
+const CONFIG = { User: '65532:65532', Env: ['PATH=/usr/bin', 'NODE_ENV=production', 'MALLOC_ARENA_MAX=2'] };
 const CANARY = 'canary-of-the-machine';
 
 function image(context: TestContext) {
