@@ -13,6 +13,9 @@ const LOOK_INTERVAL_MS = 2;
 /** The kernel kills the child when its parent dies. */
 const SETPRIV = '/usr/bin/setpriv';
 
+/** Of all programs; the second as in the image and in the unit of systemd. */
+const COMMON = { LC_ALL: 'C.UTF-8', MALLOC_ARENA_MAX: '2' };
+
 const running = new Set<ChildProcess>();
 const folders = new Set<string>();
 
@@ -42,7 +45,7 @@ export function startChild(program: string, args: readonly string[], options: Ch
   ];
   const child = spawn(file, rest, {
     cwd: options.folder,
-    env: { PATH: process.env.PATH, HOME: process.env.HOME, LC_ALL: 'C.UTF-8', ...options.env },
+    env: { ...COMMON, PATH: process.env.PATH, HOME: process.env.HOME, ...options.env },
     stdio: ['ignore', log, log, ...(options.withChannel ? (['ipc'] as const) : [])],
   });
   closeSync(log);

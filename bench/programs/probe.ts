@@ -1,29 +1,53 @@
 /**
- * Preload of a measured gateway: tells the benchmark how long its event loop was blocked, and ends the gateway with the
+ * Preload of a measured gateway: tells the benchmark how long its event loop was held, and ends the gateway with the
  * benchmark. Costs nothing until it is asked.
  */
 
-import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { isMainThread } from 'node:worker_threads';
 
 const RESOLUTION_MS = 1;
 
+/** In milliseconds, between two ticks of a timer: the time that passed beyond its interval, and the main thread's processor time. */
+export interface LongestTurns {
+  delay: number;
+  processor: number;
+}
+
 if (isMainThread && process.channel) {
-  const histogram = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
+  const longest: LongestTurns = { delay: 0, processor: 0 };
+  let timer: NodeJS.Timeout | undefined;
+  let ticked = 0;
+  let used = 0;
+
+  function restart(): void {
+    ticked = performance.now();
+    used = ownProcessorTime();
+  }
+
+  function tick(): void {
+    longest.delay = Math.max(longest.delay, performance.now() - ticked - RESOLUTION_MS);
+    longest.processor = Math.max(longest.processor, ownProcessorTime() - used);
+    restart();
+  }
+
   process.on('message', (message) => {
     if (message === 'begin') {
-      histogram.reset();
-      histogram.enable();
+      Object.assign(longest, { delay: 0, processor: 0 });
+      restart();
+      timer = setInterval(tick, RESOLUTION_MS);
       process.send?.('begun');
     }
     if (message === 'end') {
-      histogram.disable();
-      process.send?.({
-        p99: histogram.percentile(99) / 1e6 - RESOLUTION_MS,
-        max: histogram.max / 1e6 - RESOLUTION_MS,
-      });
+      clearInterval(timer);
+      process.send?.(longest);
     }
   });
   process.on('disconnect', () => process.exit(0));
   process.channel.unref();
+}
+
+/** Of this thread, in milliseconds. */
+function ownProcessorTime(): number {
+  const { user, system } = process.threadCpuUsage();
+  return (user + system) / 1000;
 }

@@ -1,7 +1,8 @@
-/** Large requests: processor time per answer, and the longest time that one of them holds the event loop. */
+/** Large requests: processor time per answer, and the longest turn of the event loop, by processor time and by the clock. */
 
 import { type Figure, figure } from '../figure.ts';
 import { alternate, type Entry, median, warmUp } from '../measure.ts';
+import type { LongestTurns } from '../programs/probe.ts';
 import type { Subject } from '../subjects/subject.ts';
 import { large, medium, type Workload } from '../workload.ts';
 import { costFigures, type Row, type Run } from './row.ts';
@@ -31,25 +32,34 @@ async function measureLarge(run: Run, workload: Workload): Promise<Figure[]> {
     longest.length === 0
       ? []
       : [
-          figure({
-            row: workload.id,
-            subject: subject.name,
-            metric: 'longest block',
-            value: median(longest),
-            unit: 'ms',
-          }),
+          blockFigure(
+            workload,
+            subject,
+            'longest block',
+            longest.map(({ processor }) => processor),
+          ),
+          blockFigure(
+            workload,
+            subject,
+            'longest delay',
+            longest.map(({ delay }) => delay),
+          ),
         ],
   );
   return [...costFigures(workload.id, 'cpu warm', costs), ...blocks];
 }
 
-/** With the longest block of the event loop in each window, where the subject has a probe. */
-function observed(subject: Subject, workload: Workload): { entry: Entry; longest: number[] } {
-  const longest: number[] = [];
+function blockFigure(workload: Workload, subject: Subject, metric: string, values: readonly number[]): Figure {
+  return figure({ row: workload.id, subject: subject.name, metric, value: median(values), unit: 'ms' });
+}
+
+/** With the longest turns of the event loop in each window, where the subject has a probe. */
+function observed(subject: Subject, workload: Workload): { entry: Entry; longest: LongestTurns[] } {
+  const longest: LongestTurns[] = [];
   const { probe } = subject;
   const onWindow = probe && {
     begin: async () => void (await probe('begin')),
-    end: async () => void longest.push(((await probe('end')) as { max: number }).max),
+    end: async () => void longest.push((await probe('end')) as unknown as LongestTurns),
   };
   return { entry: { subject, workload, ...(onWindow && { onWindow }) }, longest };
 }
