@@ -1,7 +1,7 @@
 /** Processors that programs may run on, Linux only, by `taskset` of util-linux. */
 
 import { spawnSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { treeOf } from './proc.ts';
 
@@ -14,8 +14,8 @@ export function canPin(): boolean {
 export async function onOneProcessor<Result>(work: () => Promise<Result>): Promise<Result> {
   const all = /^Cpus_allowed_list:\s+(\S+)/m.exec(readFileSync('/proc/self/status', 'utf8'))?.[1] ?? '0';
   const [first = '0'] = /^\d+/.exec(all) ?? [];
-  pinTo(first);
   try {
+    pinTo(first);
     return await work();
   } finally {
     pinTo(all);
@@ -25,6 +25,6 @@ export async function onOneProcessor<Result>(work: () => Promise<Result>): Promi
 function pinTo(processors: string): void {
   for (const pid of treeOf(process.pid)) {
     const { status, stderr } = spawnSync('taskset', ['--all-tasks', '--cpu-list', '--pid', processors, String(pid)]);
-    if (status !== 0) throw new Error(`taskset: ${String(stderr).trim()}`);
+    if (status !== 0 && existsSync(`/proc/${pid}`)) throw new Error(`taskset: ${String(stderr).trim()}`);
   }
 }

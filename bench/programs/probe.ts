@@ -6,6 +6,8 @@
 import { isMainThread } from 'node:worker_threads';
 
 const RESOLUTION_MS = 1;
+const SHORTEST_WAIT_MS = 0.01;
+const neverNotified = new Int32Array(new SharedArrayBuffer(4));
 
 /** In milliseconds, between two ticks of a timer: the time that passed beyond its interval, and the main thread's processor time. */
 export interface LongestTurns {
@@ -38,6 +40,7 @@ if (isMainThread && process.channel) {
       process.send?.('begun');
     }
     if (message === 'end') {
+      tick();
       clearInterval(timer);
       process.send?.(longest);
     }
@@ -46,8 +49,9 @@ if (isMainThread && process.channel) {
   process.channel.unref();
 }
 
-/** Of this thread, in milliseconds. */
+/** Of this thread, in milliseconds. The kernel counts the time of a thread when that waits, and else only at each tick of its own. */
 function ownProcessorTime(): number {
+  Atomics.wait(neverNotified, 0, 0, SHORTEST_WAIT_MS);
   const { user, system } = process.threadCpuUsage();
   return (user + system) / 1000;
 }

@@ -30,7 +30,7 @@ const TARGETS: readonly Target[] = [
   { row: 'memory', metric: 'after load', value: 200 },
   { row: 'streams', metric: 'each of 1000 to 5000', value: 30 },
   { row: 'start', metric: 'ready', value: 500 },
-  { row: 'workers', subject: 'two workers', metric: 'rate by that on one core', least: 1.7 },
+  { row: 'workers', subject: 'two workers', metric: 'rate by that of one', least: 1.7 },
   { row: 'postgres', subject: 'postgres', metric: 'server', value: 60 },
   { row: 'postgres', subject: 'postgres', metric: 'gateway by that with SQLite', value: 1.2 },
 ];

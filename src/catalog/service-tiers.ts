@@ -15,6 +15,7 @@ type TieredModel = Prices & Pick<CatalogModel, 'serviceTiers'>;
 
 /** Whether the prices of a tier, and those of its region if it has one, are known, and not assumed. */
 export function hasTierPrices(model: TieredModel, tier: string): boolean {
+  if (tierNamed(model, tier)) return true;
   const name = withoutRegion(tier);
   const isKnown = !isOtherTier(name) || tierNamed(model, name) !== undefined;
   return isKnown && (!isRegional(tier) || tierNamed(model, REGIONAL) !== undefined);
@@ -26,6 +27,8 @@ export function hasTierPrices(model: TieredModel, tier: string): boolean {
  * prices changes nothing.
  */
 export function pricesInTier(model: TieredModel, tier: string | undefined): Prices {
+  const own = tier !== undefined && isRegional(tier) ? tierNamed(model, tier) : undefined;
+  if (own) return pricesOf(model, own);
   const name = withoutRegion(tier);
   const prices = pricesWithoutRegion(model, name);
   const region = isRegional(tier) ? tierNamed(model, REGIONAL) : undefined;
@@ -60,7 +63,7 @@ function tierNamed({ serviceTiers }: TieredModel, tier: string): ServiceTier | u
 function highestPrices(model: TieredModel): Prices {
   let highest: Prices = model;
   for (const [name, tier] of Object.entries(model.serviceTiers ?? {}))
-    if (name !== REGIONAL) highest = dearer(highest, pricesOf(model, tier));
+    if (!isRegional(name)) highest = dearer(highest, pricesOf(model, tier));
   return highest;
 }
 

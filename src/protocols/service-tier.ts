@@ -1,11 +1,12 @@
 /** Names of service tiers in bodies, and in OpenAI's protocols. */
 
 import type { Json } from '../core/json/json.ts';
+import { isRegional } from '../core/tier-names.ts';
 
-/** Name of a tier that a body asks for. A value of a wrong type, which some server may read, is a tier that nobody knows. */
+/** Name of a tier that a body asks for. A value of a wrong type, which some server may read, is a tier that nobody knows, as is a name that the gateway makes itself. */
 export function tierName(tier: Json): string | undefined {
   if (tier === undefined || tier === null) return undefined;
-  return typeof tier === 'string' ? tier : typeof tier;
+  return typeof tier === 'string' && !isRegional(tier) ? tier : typeof tier;
 }
 
 /** That a body asks for: `fast` is another name of `priority` here. The body may have wrong types. */

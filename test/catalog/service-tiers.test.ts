@@ -77,6 +77,19 @@ test('a region without known prices changes nothing, and its own prices count in
   assert.ok(hasTierPrices(own, 'regional') && hasTierPrices(own, 'priority.regional'));
 });
 
+test('a dearer tier within a region may have prices of its own', () => {
+  const pricing = (prompt: string, completion: string) => ({ pricing: { prompt, completion } });
+  const serviceTiers = {
+    fast: pricing('0.00001', '0.00005'),
+    regional: pricing('0.0000055', '0.0000275'),
+    'fast.regional': pricing('0.000011', '0.000055'),
+  };
+  const model = { ...modelOf('anthropic/claude-opus-5'), serviceTiers };
+  assert.deepEqual(costs(model, 'fast.regional'), ['11', '55', '11']);
+  assert.deepEqual(costs(model, 'warp'), ['10', '50', '10'], 'not those of a region');
+  assert.ok(hasTierPrices(model, 'fast.regional'));
+});
+
 test('an unknown tier costs no more for the regions that a model has', () => {
   const model = modelOf('anthropic/claude-opus-5');
   assert.deepEqual(costs(model, 'warp'), costs(model, 'fast'));

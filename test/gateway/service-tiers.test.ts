@@ -246,6 +246,13 @@ describe('within a region, which costs a tenth more in every tier', () => {
     assert.deepEqual([both.cost, both.charge.service_tier], [0.044, 'fast.regional']);
   });
 
+  test('a client cannot write the name that the gateway makes', async () => {
+    for (const service_tier of ['flex.regional', 'regional']) {
+      const { cost, charge } = await charged({ client: 'chat', model: 'chat/m', more: { service_tier } });
+      assert.deepEqual([cost, charge.assumed], [0.04, true], 'the highest price, as of any unknown tier');
+    }
+  });
+
   test('a provider without prices of regions costs what it costs', async () => {
     const { cost, charge } = await charged({ client: 'messages', model: 'chat/m', more: { ...us, speed: 'fast' } });
     assert.deepEqual([cost, charge.service_tier, charge.assumed], [0.04, 'fast.regional', true]);
