@@ -239,6 +239,14 @@ describe('within a region, which costs a tenth more in every tier', () => {
     }
   }
 
+  for (const stream of [false, true]) {
+    test(`as the workspace is set, for a client of another protocol${stream ? ', streamed' : ''}`, async () => {
+      const asked: Asking = { client: 'chat', model: 'messages/m', served: 'fast region:us', stream };
+      const { cost, charge } = await charged(asked);
+      assert.deepEqual([cost, charge.service_tier], [0.044, 'fast.regional']);
+    });
+  }
+
   test('by the options for a provider, beside the tier of the body', async () => {
     const provider = { options: { messages: us } };
     assert.equal((await charged({ client: 'chat', model: 'messages/m', more: { provider } })).cost, 0.022);
