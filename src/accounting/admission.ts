@@ -7,9 +7,10 @@ import { tierOfBody } from '../inference/tokens/asked-tier.ts';
 import { type ExpectedUsage, inputByLength } from '../inference/tokens/expected-usage.ts';
 import type { Reservation } from '../inference/tokens/reservation.ts';
 import type { Key } from '../keys/store.ts';
-import type { Admission, AdmissionRequest, LimitKeeper } from '../limits/limits.ts';
+import type { Admission, AdmissionRequest, LimitKeeper } from '../limits/limit-keeper.ts';
 import type { LimitSubject } from '../limits/subjects.ts';
 import type { Reservations } from '../records/reservations.ts';
+import { tagList, tagSubject, tagsOf } from '../records/tags.ts';
 import type { RoutingDecision } from '../routing/decision.ts';
 import type { InferenceCall } from '../routing/inference-call.ts';
 import type { Store } from '../store/store.ts';
@@ -64,6 +65,8 @@ export interface AdmissionControl {
   ): Promise<AdmittedCall> | AdmittedCall;
   /** Holds the maximum cost of a task until its usage is recorded. Throws `rate_limit_exceeded` and `insufficient_quota`. */
   reserve(key: Key, task: ExpectedTask): Promise<BudgetReservation>;
+  /** Makes the budgets of a key and its tags include the cost of a task, which may be more than was held for it. */
+  taskCharged(task: { keyId: string; tags: string }): void;
 }
 
 export interface ExpectedTask {
@@ -127,6 +130,7 @@ export function createAdmissionControl({
     },
 
     async reserve(key, { id, model, createdAt, cost = UNKNOWN_COST_RESERVATION }) {
+      limits.recount(limits.subjects(key).map(({ name }) => name));
       const { headers, settle } = await limits.admit({ key, model, tokens: 0, cost });
       if (cost === 0n || !limits.hasBudget(key)) {
         settle({ tokens: 0, cost: 0n });
@@ -142,6 +146,8 @@ export function createAdmissionControl({
       settle({ tokens: 0, cost });
       return { headers, release: () => store.call('releaseTask', { id }) };
     },
+
+    taskCharged: ({ keyId, tags }) => limits.recount([keyId, ...tagList(tagsOf(tags)).map(tagSubject)]),
   };
 }
 

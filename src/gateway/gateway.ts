@@ -135,6 +135,7 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
     baseUrl: clientsUrl,
     wakePrimary: worker?.wake,
     createRate: worker?.createRate,
+    taskCharged: (task) => accounting.admission.taskCharged(task),
   });
   const accounting = await openAccounting({
     store,

@@ -46,6 +46,8 @@ export interface VideoTasksOptions {
   events?: TelemetryEvents;
   /** Of a worker, whose primary runs the jobs: tells it that a job of a kind is due. */
   wakePrimary?: ((kind: string) => void) | undefined;
+  /** The cost of a task is in the usage records. */
+  taskCharged?(task: { keyId: string; tags: string }): void;
   /** Makes the rate of replays; that of this process alone if absent. */
   createRate?: CreateSharedRate | undefined;
 }
@@ -110,6 +112,7 @@ export function createVideoTasks(options: VideoTasksOptions): VideoTasks {
     userAgent,
     wake,
     events: eventsOf(options),
+    ...(options.taskCharged && { taskCharged: options.taskCharged }),
     providers: () => options.models().providers,
     upstream: { send: (...call) => options.upstream().send(...call) },
     fetchBytes: clients.guarded.fetchBytes,

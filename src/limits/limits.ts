@@ -4,70 +4,17 @@ import { GatewayError } from '../core/errors.ts';
 import { decimalOf, maxBigInt, minBigInt, moneyOf } from '../core/money.ts';
 import { PERIODS, type Period, periodEnd, periodStart, type SharedAllotments } from '../records/key-settings.ts';
 import { type BudgetPeriod, budgetName, type ReservedBudget } from '../records/reservations.ts';
+import type { Admission, AdmissionRequest, LimitKeeper } from './limit-keeper.ts';
 import { createMinuteWindow, type MinuteWindow } from './minute-window.ts';
 import type { HeldLimit, Quota } from './quota.ts';
 import { rateLimitFields } from './rate-limit-fields.ts';
 import { createReservationPool, type ReservationPool } from './reservation-pool.ts';
-import { hasBudget, isUnlimited, type LimitedKey, type LimitSubject, modelSubjects, ownSubjects } from './subjects.ts';
+import { hasBudget, isUnlimited, type LimitSubject, modelSubjects, ownSubjects } from './subjects.ts';
 
 export interface LimitsOptions {
   quota: Quota;
   shared(): SharedAllotments;
   now(): number;
-}
-
-/** Request to be admitted, with upper bounds of its usage. */
-export interface AdmissionRequest {
-  key: LimitedKey;
-  /** `<provider>/<model_id>`. */
-  model: string;
-  /** Upper estimate of input and output tokens. Computed only if tokens are limited. */
-  readonly tokens: number;
-  /** Maximum cost in 1e-12 USD. Computed only if there is a budget. */
-  readonly cost: bigint;
-  /** Smallest acceptable reservation if a budget leaves less than `cost`; absent for all or nothing. */
-  readonly minCost?: bigint | undefined;
-}
-
-export interface Admission {
-  /** `x-ratelimit-*` headers; empty without limits. */
-  headers: Record<string, string>;
-  /** Amount reserved of the budgets, in 1e-12 USD; absent without a budget. */
-  cost?: bigint;
-  /** Settlement at the end of the request, which counts unless it says otherwise. Called once. */
-  settle(used: { requests?: 0; tokens: number; cost: bigint }): void;
-}
-
-export interface LimitKeeper {
-  /** `x-ratelimit-*` headers, without admitting a request. */
-  rateLimitHeaders(key: LimitedKey, model: string): Record<string, string>;
-  /** The key and its tags, with what applies to requests of any model. */
-  subjects(key: LimitedKey): LimitSubject[];
-  hasBudget(key: LimitedKey): boolean;
-  /** What running requests of this process reserve of a budget, in 1e-12 USD. */
-  reserved(budget: BudgetPeriod): bigint;
-  /** All of that. */
-  reservations(): ReservedBudget[];
-  /** Takes a concurrency slot of a key and its tags, before the request is read. Returns the release. Throws `rate_limit_exceeded`. */
-  enter(key: LimitedKey): Promise<() => void> | (() => void);
-  /** Takes one of `most` places of a key for as long as something lasts; returns its release. Throws `rate_limit_exceeded`. */
-  occupy(key: { id: string }, places: KeyPlaces): Promise<() => void>;
-  /** Reserves all other limits. Throws `rate_limit_exceeded` or `insufficient_quota`, with nothing reserved. */
-  admit(request: AdmissionRequest): Promise<Admission> | Admission;
-  /** Releases idle holds. Called every few seconds if several gateways share limits. */
-  releaseIdle(): Promise<void>;
-  /** Deletes the pools of budget periods that have ended. */
-  forgetEnded(): void;
-  /** Number of reservation pools in memory. */
-  readonly size: number;
-}
-
-/** Places of a key, over all gateways that share its limits. */
-export interface KeyPlaces {
-  kind: string;
-  most: number;
-  /** Of the error when all of them are taken. */
-  message: string;
 }
 
 interface UsedAmounts {
@@ -265,6 +212,15 @@ export function createLimitKeeper({ quota, shared, now }: LimitsOptions): LimitK
     enter: (key) => (isUnlimited(key, shared()) ? noop : admitAllConcurrent(ownSubjects(key, shared()))),
 
     occupy: ({ id }, { kind, most, message }) => takePlace(`${id} ${kind}`, most, message),
+
+    recount(subjects) {
+      for (const subject of subjects) {
+        for (const period of PERIODS) {
+          const startsAt = periodStart(period, now());
+          holdings.get(budgetName({ subject, period, startsAt }))?.pool.recount();
+        }
+      }
+    },
 
     admit: (request) => (isUnlimited(request.key, shared()) ? UNLIMITED : admitLimited(request)),
 

@@ -23,6 +23,8 @@ export interface ReservationPool {
   readonly reserved: bigint;
   /** Another limit of the same subject: from now on, what is reserved counts against it, and all else is asked for again. */
   change(limit: PoolLimit): void;
+  /** Asks the store before the next reservation, because something that was not reserved here has been spent or released. */
+  recount(): void;
   /** Releases the unused hold if nothing was reserved since the last call. */
   releaseIdle(): Promise<void>;
 }
@@ -44,18 +46,22 @@ export function createReservationPool({ quota, ...first }: ReservationPoolOption
   /** Amount spent since the last store call was sent; its result may or may not include it. */
   let spentSince = 0n;
   let usedSinceRelease = false;
+  /** Number of changes after which a hold in the store is out of date. */
+  let changes = 0;
 
   async function ask(want: bigint): Promise<void> {
     const asked = holding;
+    const changesBefore = changes;
     spentSince = 0n;
     const part = await quota.hold(asked, minBigInt(want, asked.limit));
     held = part.granted;
     granted = part.granted - spentSince;
     unclaimed = asked.limit - part.spent - part.others - part.granted;
-    if (asked !== holding) recall();
+    if (changesBefore !== changes) recall();
   }
 
   function recall(): void {
+    changes++;
     granted = minBigInt(granted, reserved);
   }
 
@@ -66,9 +72,9 @@ export function createReservationPool({ quota, ...first }: ReservationPoolOption
       return true;
     },
     async request(amounts) {
-      const asked = holding;
+      const changesBefore = changes;
       await ask(amounts.reduce((sum, amount) => sum + amount, reserved + slice));
-      return spentSince > 0n || asked !== holding;
+      return spentSince > 0n || changesBefore !== changes;
     },
   });
 
@@ -91,6 +97,7 @@ export function createReservationPool({ quota, ...first }: ReservationPoolOption
       ({ holding, slice } = next);
       recall();
     },
+    recount: recall,
     get left() {
       return granted - reserved + unclaimed;
     },

@@ -42,6 +42,8 @@ export interface VideoContext {
   random(): number;
   log: Pick<Logger, 'info' | 'warn' | 'error'>;
   events?: Pick<TelemetryEvents, 'videoStatusChanged' | 'videoMirrorFailed' | 'unknownVideoStatus'>;
+  /** The cost of a task is in the usage records. */
+  taskCharged?(task: { keyId: string; tags: string }): void;
   /** Signals to the scheduler that a job of this kind is due. */
   wake(kind: string): void;
 }

@@ -9,7 +9,7 @@ import type { VideoContext } from './context.ts';
 const CONCURRENCY_LIMITS = { total: 32, lane: 32 };
 const MAX_RUN_MS = 60_000;
 
-export function createUsageHandler({ store, clock }: VideoContext): JobHandler {
+export function createUsageHandler({ store, clock, taskCharged }: VideoContext): JobHandler {
   return {
     kind: 'video-use',
     limits: CONCURRENCY_LIMITS,
@@ -19,6 +19,7 @@ export function createUsageHandler({ store, clock }: VideoContext): JobHandler {
       const use = await store.call('readVideoUse', { id: job.ref });
       if (!use) return store.call('finishVideoJob', { lease });
       await store.call('recordTaskUsage', { row: usageRowOf(job.ref, use), held: use.open });
+      taskCharged?.({ keyId: use.owner, tags: use.tags });
       await store.call('finishVideoUse', { lease, id: job.ref, revision: use.revision, now: clock.now() });
     },
   };

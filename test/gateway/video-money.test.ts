@@ -1,21 +1,26 @@
 /** Cost of videos: in the sums of a key, in its budgets, and reserved before it is spent. */
 
 import assert from 'node:assert/strict';
+import type { ServerResponse } from 'node:http';
 import { after, before, test } from 'node:test';
 import { systemClock } from '../../src/core/clock.ts';
 import type { Json } from '../../src/core/json/json.ts';
-import { answerJson, startTestGateway, startUpstream, type TestGateway, type TestUpstream } from './harness.ts';
+import { answerJson, post, startTestGateway, startUpstream, type TestGateway, type TestUpstream } from './harness.ts';
 import { get } from './usage-client.ts';
 import { videoClient } from './video-client.ts';
 
 const RICH = 'sk-test-videos-rich-0123456789';
 const SLOW = 'sk-test-videos-slow-0123456789';
 const UNKNOWN = 'sk-test-videos-unknown-0123456789';
+const UNPRICED = 'sk-test-videos-unpriced-0123456789';
+const UNDERPRICED = 'sk-test-videos-underpriced-0123456789';
 const ASKED = { model: 'studio/wan', prompt: 'a cat', duration: 4, resolution: undefined };
 
 let upstream: TestUpstream;
 let gateway: TestGateway;
 let finished = false;
+/** Upstream ids of tasks whose cost the upstream reports. */
+const reported = new Set<string>();
 
 /** Time flies, so that a poll comes soon. */
 function fastClock() {
@@ -28,12 +33,25 @@ function fastClock() {
   };
 }
 
+function answerChat(response: ServerResponse): void {
+  const choices = [{ index: 0, message: { role: 'assistant', content: 'Hi' }, finish_reason: 'stop' }];
+  const usage = { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 };
+  answerJson(response, { id: 'c', object: 'chat.completion', created: 1, model: 'talk', choices, usage });
+}
+
 before(async () => {
   let made = 0;
   upstream = await startUpstream(({ method, path, body }, response) => {
-    if (method === 'POST') return answerJson(response, { id: `up-${++made}`, object: 'video', status: 'queued' });
+    if (path.endsWith('/chat/completions')) return answerChat(response);
+    if (method === 'POST') {
+      const id = `up-${++made}`;
+      if (body.model === 'unpriced' || body.model === 'underpriced') reported.add(id);
+      return answerJson(response, { id, object: 'video', status: 'queued' });
+    }
     if (path.includes('/content')) return void response.writeHead(200, { 'content-type': 'video/mp4' }).end('film');
-    const id = path.split('/').at(-1);
+    const id = path.split('/').at(-1) ?? '';
+    if (reported.has(id))
+      return answerJson(response, { id, object: 'video', status: 'completed', usage: { cost: 1.5 } });
     answerJson(response, { id, object: 'video', status: finished ? 'completed' : 'in_progress', body });
   });
   const key = (name: string, value: string, settings: string) => `{ name: ${name}, key: ${value}, ${settings} }`;
@@ -48,11 +66,16 @@ providers:
     models:
       - { id: wan, video: { durations: [4, 8], prices: { per-video-second: "0.50" } } }
       - { id: odd, video: { durations: [4, 8] } }
+      - { id: talk, pricing: { prompt: "0.000001", completion: "0.000001" } }
+      - { id: unpriced, video: { durations: [4, 8] } }
+      - { id: underpriced, video: { durations: [4, 8], prices: { per-video-second: "0.01" } } }
 `,
     {
       keys: [
         key('rich', RICH, 'budgets: { total: "5" }'),
         key('slow', SLOW, 'limits: { requests_per_minute: 1 }'),
+        key('unpriced', UNPRICED, 'budgets: { total: "2" }'),
+        key('underpriced', UNDERPRICED, 'budgets: { total: "2" }'),
         key('unknown', UNKNOWN, 'budgets: { total: "2" }'),
       ],
       clock: fastClock(),
@@ -127,3 +150,29 @@ test('what has no known price needs a budget of which something is left', async 
   await recorded(UNKNOWN, 2);
   assert.equal((await unknown.send('POST', '/v1/videos', { ...ASKED, model: 'studio/odd' })).status, 402);
 });
+
+for (const [model, key] of [
+  ['unpriced', UNPRICED],
+  ['underpriced', UNDERPRICED],
+] as const) {
+  test(`a video that costs more than was held for it counts in the budget, for chats and videos (${model})`, async () => {
+    const asked = { ...ASKED, model: `studio/${model}` };
+    const client = videoClient(gateway, key);
+    for (const count of [1, 2]) {
+      assert.equal(await chatStatus(key), 200);
+      await client.create(asked);
+      await recorded(key, 2 * count);
+    }
+    assert.equal((await usageOf(key)).total.cost, '3.000004');
+    assert.equal(await chatStatus(key), 402);
+    const refused = await client.send('POST', '/v1/videos', asked);
+    assert.equal(refused.status, 402, JSON.stringify(refused.body));
+  });
+}
+
+async function chatStatus(key: string): Promise<number> {
+  const body = { model: 'studio/talk', messages: [{ role: 'user', content: 'Hi' }], max_tokens: 10 };
+  const response = await post(`${gateway.url}/v1/chat/completions`, body, { authorization: `Bearer ${key}` });
+  await response.text();
+  return response.status;
+}

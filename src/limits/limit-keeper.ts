@@ -1,0 +1,60 @@
+/** Limit keeper: the operations on limits and budgets that requests and reports use. */
+
+import type { BudgetPeriod, ReservedBudget } from '../records/reservations.ts';
+import type { LimitedKey, LimitSubject } from './subjects.ts';
+
+/** Request to be admitted, with upper bounds of its usage. */
+export interface AdmissionRequest {
+  key: LimitedKey;
+  /** `<provider>/<model_id>`. */
+  model: string;
+  /** Upper estimate of input and output tokens. Computed only if tokens are limited. */
+  readonly tokens: number;
+  /** Maximum cost in 1e-12 USD. Computed only if there is a budget. */
+  readonly cost: bigint;
+  /** Smallest acceptable reservation if a budget leaves less than `cost`; absent for all or nothing. */
+  readonly minCost?: bigint | undefined;
+}
+
+export interface Admission {
+  /** `x-ratelimit-*` headers; empty without limits. */
+  headers: Record<string, string>;
+  /** Amount reserved of the budgets, in 1e-12 USD; absent without a budget. */
+  cost?: bigint;
+  /** Settlement at the end of the request, which counts unless it says otherwise. Called once. */
+  settle(used: { requests?: 0; tokens: number; cost: bigint }): void;
+}
+
+export interface LimitKeeper {
+  /** `x-ratelimit-*` headers, without admitting a request. */
+  rateLimitHeaders(key: LimitedKey, model: string): Record<string, string>;
+  /** The key and its tags, with what applies to requests of any model. */
+  subjects(key: LimitedKey): LimitSubject[];
+  hasBudget(key: LimitedKey): boolean;
+  /** What running requests of this process reserve of a budget, in 1e-12 USD. */
+  reserved(budget: BudgetPeriod): bigint;
+  /** All of that. */
+  reservations(): ReservedBudget[];
+  /** Takes a concurrency slot of a key and its tags, before the request is read. Returns the release. Throws `rate_limit_exceeded`. */
+  enter(key: LimitedKey): Promise<() => void> | (() => void);
+  /** Takes one of `most` places of a key for as long as something lasts; returns its release. Throws `rate_limit_exceeded`. */
+  occupy(key: { id: string }, places: KeyPlaces): Promise<() => void>;
+  /** Reserves all other limits. Throws `rate_limit_exceeded` or `insufficient_quota`, with nothing reserved. */
+  admit(request: AdmissionRequest): Promise<Admission> | Admission;
+  /** Asks the store before the next reservation of these subjects' budgets, because a task has been charged. */
+  recount(subjects: readonly string[]): void;
+  /** Releases idle holds. Called every few seconds if several gateways share limits. */
+  releaseIdle(): Promise<void>;
+  /** Deletes the pools of budget periods that have ended. */
+  forgetEnded(): void;
+  /** Number of reservation pools in memory. */
+  readonly size: number;
+}
+
+/** Places of a key, over all gateways that share its limits. */
+export interface KeyPlaces {
+  kind: string;
+  most: number;
+  /** Of the error when all of them are taken. */
+  message: string;
+}
