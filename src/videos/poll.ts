@@ -148,7 +148,7 @@ function changeForMissing(step: TaskStep, loaded: LoadedVideo): VideoChange {
   if (count + 1 >= MAX_MISSING_RESPONSES && now - since >= MIN_MISSING_MS) {
     return loaded.task.cancelRequested && cancellation === undefined
       ? settle(context, loaded, cancelledEnding(context, loaded.task))
-      : settle(context, loaded, { status: 'failed', error: failure('upstream_task_lost') });
+      : settle(context, loaded, { status: 'failed', error: failure('upstream_task_lost'), reconcileCost: true });
   }
   const task = withMemory(loaded.task, { missing: { count: count + 1, since } });
   return reschedule(step, { ...loaded, task }, { dueAt: now + MISSING_RETRY_DELAY_MS });

@@ -18,6 +18,13 @@ const INTERVAL_MS = 10 * 60_000;
 /** Queries after which a missing task is taken to have never existed. */
 const MAX_MISSING_RESPONSES = 3;
 
+/** A task as the upstream has it: its attempt, and the report on it. */
+interface Sight {
+  attempt: VideoAttempt;
+  /** `impossible`: nothing can be found out. `unclear`: not now. */
+  report: PollReport | { type: 'impossible' } | { type: 'unclear' };
+}
+
 export function createCostReconciliationHandler(context: VideoContext): JobHandler {
   const { store, clock } = context;
 
@@ -26,12 +33,10 @@ export function createCostReconciliationHandler(context: VideoContext): JobHandl
     const loaded = await store.call('loadVideo', { id: job.ref });
     if (!loaded) return store.call('finishVideoJob', { lease });
     const { task } = loaded;
-    const found = await findAccepted(context, loaded, signal);
-    if (!found) return store.call('reconcileVideoCost', { lease, task, now: clock.now() });
-    const report = await queryStatus({ context, loaded: found, signal });
-    const { attempt } = found;
+    const { attempt, report } = await look(context, loaded, signal);
     const now = clock.now();
-    const bill = costOfReport(found, report);
+    if (report.type === 'impossible') return store.call('reconcileVideoCost', { lease, task, now });
+    const bill = costOfReport(loaded, report);
     if (bill) {
       const entry = ledgerEntry(task, attempt.provider, bill, now);
       await store.call('reconcileVideoCost', { lease, task, attempt, entry, now });
@@ -47,16 +52,18 @@ export function createCostReconciliationHandler(context: VideoContext): JobHandl
   return { kind: 'video-booking', limits: CONCURRENCY_LIMITS, maxRunMs: MAX_RUN_MS, run };
 }
 
-/** The attempt with the upstream's reference; undefined if it cannot be found. */
-async function findAccepted(context: VideoContext, { task, attempt }: LoadedVideo, signal: AbortSignal) {
-  if (attempt.state === 'accepted') return { task, attempt };
+/** A task that was lost from sight has an unclear attempt: it is found by the list of the upstream's tasks, if it has one. */
+async function look(context: VideoContext, { task, attempt }: LoadedVideo, signal: AbortSignal): Promise<Sight> {
+  if (attempt.state === 'accepted')
+    return { attempt, report: await queryStatus({ context, loaded: { task, attempt }, signal }) };
   const finding = await findLostSubmission(context, { task, attempt }, signal);
-  if (finding.type !== 'found') return undefined;
+  if (finding.type === 'none') return { attempt, report: { type: 'missing' } };
+  if (finding.type !== 'found') return { attempt, report: finding };
   const accepted: VideoAttempt = { ...attempt, state: 'accepted', ref: finding.ref };
-  return { task, attempt: accepted };
+  return { attempt: accepted, report: await queryStatus({ context, loaded: { task, attempt: accepted }, signal }) };
 }
 
-function costOfReport({ task }: LoadedVideo, report: PollReport) {
+function costOfReport({ task }: LoadedVideo, report: Sight['report']) {
   if (report.type !== 'read') return undefined;
   const { result } = report;
   switch (result.type) {

@@ -38,7 +38,7 @@ function resubmit(step: TaskStep): Promise<StepResult> {
 
 function failAsUnknown(step: TaskStep): Promise<StepResult> {
   return saveChange(step, (loaded) => ({
-    ...settle(step.context, loaded, { status: 'failed', error: failure('submit_unknown') }),
+    ...settle(step.context, loaded, { status: 'failed', error: failure('submit_unknown'), reconcileCost: true }),
     attempt: { ...loaded.attempt, state: 'ambiguous' },
   }));
 }

@@ -119,6 +119,26 @@ test('a task is lost after three consecutive 404s over a minute', async (context
   assert.ok((task.settledAt ?? 0) - START >= MINUTE);
 });
 
+test('a lost task is queried again, and charged if it is there', async (context) => {
+  const rig = await createRig(context);
+  rig.upstream.onPoll = (before) => (before < 4 ? { status: 404 } : completed({ cost: '2' }));
+  const task = await rig.ended((await rig.create()).id);
+  assert.equal(task.error?.code, 'upstream_task_lost');
+  await rig.until(
+    async () => (await rig.store.call('readVideoLedger', { taskId: task.id }))?.source === 'upstream',
+    MINUTE,
+  );
+  assert.equal((await rig.store.call('readVideoLedger', { taskId: task.id }))?.cost, 2_000_000_000_000n);
+});
+
+test('a task that is lost for good is queried three times, and its hold ends', async (context) => {
+  const rig = await createRig(context);
+  rig.upstream.onPoll = () => ({ status: 404 });
+  const { id } = await rig.ended((await rig.create()).id);
+  await rig.until(async () => !(await rig.store.call('readVideoUse', { id }))?.open, MINUTE);
+  assert.equal(rig.upstream.polls, 6);
+});
+
 test('two 404s before the task is visible are ignored', async (context) => {
   const rig = await createRig(context);
   rig.upstream.onPoll = (before) =>

@@ -108,6 +108,25 @@ test('an inconclusive task list is queried for ten minutes', async (context) => 
   assert.equal(rig.upstream.posts, 1);
 });
 
+test('a task that the list shows after its end here is charged', async (context) => {
+  const rig = await createRig(context);
+  rig.upstream.onSubmit = (take) => {
+    take();
+    return 'reset';
+  };
+  let looks = 0;
+  const listed = rig.upstream.onFind;
+  rig.upstream.onFind = (attempt) => (++looks < 25 ? says({ type: 'unclear' }) : listed(attempt));
+  rig.upstream.onPoll = () => completed({ cost: '2' });
+  const task = await rig.ended((await rig.create()).id);
+  assert.equal(task.error?.code, 'submit_unknown');
+  assert.ok(looks < 25);
+  await rig.until(
+    async () => (await rig.store.call('readVideoLedger', { taskId: task.id }))?.source === 'upstream',
+    MINUTE,
+  );
+});
+
 test('a submission uses a new connection', async (context) => {
   const rig = await createRig(context);
   for (let count = 0; count < 3; count++) assert.equal((await rig.ended((await rig.create()).id)).status, 'completed');
