@@ -2,6 +2,7 @@
 
 import { isObject, type Json } from '../core/json/json.ts';
 import type { Modality, PriceTier, Pricing } from '../core/model.ts';
+import { PRICE_NAMES } from '../core/price-names.ts';
 import { exactPrice } from './decimal.ts';
 
 const MODALITIES: Record<string, Modality> = {
@@ -21,25 +22,6 @@ export function parseModalities(value: Json): Modality[] | undefined {
   return [...new Set(Object.values(MODALITIES))].filter((modality) => found.has(modality));
 }
 
-/** Per token, except `request`, `image` and `web_search`, which are per request, image and search. */
-const PRICE_KEYS = [
-  'prompt',
-  'completion',
-  'request',
-  'image',
-  'image_token',
-  'image_output',
-  'audio',
-  'audio_output',
-  'input_audio_cache',
-  'web_search',
-  'internal_reasoning',
-  'input_cache_read',
-  'input_cache_write',
-  'input_cache_write_5m',
-  'input_cache_write_1h',
-];
-
 /** Parses OpenRouter's pricing object. Prices by time of day and negative ones (`-1`: variable) are skipped. */
 export function openRouterPrices(value: Json): { pricing: Pricing; priceTiers?: PriceTier[] } {
   const tiers: PriceTier[] = (Array.isArray(value.overrides) ? value.overrides : [])
@@ -54,7 +36,7 @@ export function sortedTiers(tiers: PriceTier[]): PriceTier[] {
 
 function knownPrices(value: Json): Pricing {
   const pricing: Pricing = {};
-  for (const key of PRICE_KEYS) {
+  for (const key of PRICE_NAMES) {
     const exact = exactPrice(value[key]);
     if (exact !== undefined) pricing[key] = exact;
   }

@@ -21,6 +21,7 @@ import {
 import { resolveCatalog } from './catalog.ts';
 import { createVariableLookup, type Environment, type LookUpVariable } from './environment.ts';
 import { type ConfigLocation, DEFAULT_FILE, originOf, readConfigText } from './location.ts';
+import { priceProblems } from './price-lists.ts';
 import { type KnownProviders, resolveProviders } from './providers.ts';
 import type { Config, ConfiguredKey, ServerConfig } from './resolved.ts';
 import { resolveResponses } from './responses.ts';
@@ -106,10 +107,13 @@ function checkFile(file: ConfigFile, read: Source, report: ReportProblem): void 
     const message = missingMessage(path, names, { file, read });
     if (message !== undefined) report(path, message);
   }
-  for (const { path, message, allowed } of schemaProblems(configSchema, file)) {
+  const found = schemaProblems(configSchema, file);
+  for (const { path, message, allowed } of found) {
     if (read.missing.has(path)) continue;
     report(path, allowed ? unknownField(path, allowed) : redact(message));
   }
+  if (found.length > 0) return;
+  for (const { path, message } of priceProblems(file)) report(path, message);
 }
 
 /** Undefined for a value that may be missing: those of a disabled provider, and the key of a provider, which waits for it. */
@@ -127,9 +131,14 @@ function missingMessage(
   return `needs the environment variable ${names.join(' and ')}, which is not set; \${NAME:-default} allows that`;
 }
 
+const VIDEO_PRICE_FORMS =
+  'per-video, per-video-token and per-video-second, with -1080p or the like after a second, and -audio at the end of both';
+
 function unknownField(path: string, allowed: string[]): string {
   if (/\.service_tiers\./.test(path) && allowed.length === 0)
     return 'is no service tier with prices of its own; the prices of the standard tier are in pricing';
+  if (/\.video\.prices\./.test(path) && allowed.length === 0)
+    return `is no price of a video; allowed: ${VIDEO_PRICE_FORMS}`;
   if (path.startsWith('providers.') && allowed.length === 0) {
     return /\.headers\./.test(path)
       ? 'is not a valid header name'

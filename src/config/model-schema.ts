@@ -1,8 +1,9 @@
 /** Configuration schema: models, their rules and video capabilities. */
 
-import { type TInteger, type TSchema, Type } from 'typebox';
+import { type TInteger, type TSchema, type TUnsafe, Type } from 'typebox';
 import { EFFORTS } from '../core/effort.ts';
 import type { ModelRules } from '../core/model.ts';
+import { PRICE_NAMES, VIDEO_PRICE_NAME } from '../core/price-names.ts';
 import { STANDARD_TIERS } from '../core/tier-names.ts';
 import type { VideoAbilities } from '../core/video.ts';
 import { protocols } from '../protocols/index.ts';
@@ -80,20 +81,33 @@ const rules = {
   reasoning_history: oneOf(['required', 'forbidden', 'accepted'], 'Whether earlier reasoning is sent back.'),
 } satisfies Record<SnakeCase<keyof ModelRules>, TSchema>;
 
-const price = Type.String({
+const price = {
   pattern: '^[0-9]+(\\.[0-9]+)?$',
   errorMessage: 'must be a decimal number of USD in quotes, e.g. "0.0000025"',
-});
+};
 
 /** Not those of the standard tier, whose prices are `pricing`. */
 const OTHER_TIER = Type.String({ pattern: `^(?!(${[...STANDARD_TIERS].join('|')})$).` });
 
-export const pricing = Type.Record(Type.String(), price, {
+const UNITS: Record<string, string> = { request: 'request', image: 'image', web_search: 'search' };
+
+/** A list of prices. Another name would be no price, and free. */
+function priceList(options: { description: string; minProperties?: number }): TUnsafe<Record<string, string>> {
+  const properties = PRICE_NAMES.map((name) => [
+    name,
+    Type.String({ ...price, description: `USD per ${UNITS[name] ?? 'token'}.` }),
+  ]);
+  return Type.Unsafe(
+    Type.Partial(Type.Object(Object.fromEntries(properties)), { ...options, additionalProperties: false }),
+  );
+}
+
+export const pricing = priceList({
   description: 'USD per token as quoted decimals: prompt, completion, input_cache_read, ...',
 });
 
 /** Without any price, what a tier costs would be unknown, and no budget would count it. */
-const tierPricing = Type.Record(Type.String(), price, {
+const tierPricing = priceList({
   minProperties: 1,
   description: 'USD per token as quoted decimals, as in pricing.',
 });
@@ -132,7 +146,8 @@ const video = {
     },
     { additionalProperties: false, description: 'What holds where the caller says nothing.' },
   ),
-  prices: Type.Record(Type.String(), price, {
+  prices: Type.Record(Type.String({ pattern: VIDEO_PRICE_NAME.source }), Type.String(price), {
+    additionalProperties: false,
     description: 'USD as quoted decimals: per-video-second, per-video-second-1080p, per-video, ...',
   }),
 } satisfies Record<SnakeCase<keyof VideoAbilities>, TSchema>;

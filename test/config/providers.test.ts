@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Environment } from '../../src/config/environment.ts';
 import type { ProviderConfig, ReadyProvider } from '../../src/config/resolved.ts';
+import { PRICE_NAMES } from '../../src/core/price-names.ts';
 import { configOf, faultsOf } from './sources.ts';
 
 function states(text: string, environment?: Environment): Record<string, string> {
@@ -130,7 +131,7 @@ providers:
       - id: qwen
         context_length: 32768
         max_completion_tokens: 4096
-        pricing: { prompt: "0.000001", input_cache_read: "0" }
+        pricing: { prompt: "0.000001", completion: "0", input_cache_read: "0" }
         input_modalities: [text, image]
         rules: { token_field: max_tokens, reasoning_off: true, budget: { min: 1, max: 2 } }
       - id: plain
@@ -141,7 +142,7 @@ providers:
         id: 'qwen',
         contextLength: 32768,
         maxOutput: 4096,
-        pricing: { prompt: '0.000001', input_cache_read: '0' },
+        pricing: { prompt: '0.000001', completion: '0', input_cache_read: '0' },
         inputModalities: ['text', 'image'],
         rules: { tokenField: 'max_tokens', reasoningOff: true, budget: { min: 1, max: 2 } },
       },
@@ -149,6 +150,8 @@ providers:
     ]);
   });
 });
+
+const PRICES = PRICE_NAMES.join(', ');
 
 const REFUSED: { text: string; faults: string[] }[] = [
   {
@@ -196,6 +199,34 @@ const REFUSED: { text: string; faults: string[] }[] = [
     faults: [
       '4: providers.openai.models[0].contextlength: unknown field; did you mean context_length?; allowed: id, name, context_length, max_completion_tokens, pricing, service_tiers, input_modalities, output_modalities, supported_parameters, created, video, rules',
     ],
+  },
+  {
+    text: 'providers:\n  openai:\n    models:\n      - { id: a, pricing: { promt: "1", output_cost_per_token: "1" } }',
+    faults: [
+      `4: providers.openai.models[0].pricing.promt: unknown field; did you mean prompt?; allowed: ${PRICES}`,
+      `4: providers.openai.models[0].pricing.output_cost_per_token: unknown field; allowed: ${PRICES}`,
+    ],
+  },
+  {
+    text: 'providers:\n  openai:\n    models:\n      - { id: a, pricing: { prompt: "1" } }',
+    faults: ['4: providers.openai.models[0].pricing.completion: is missing; if these tokens are free, set it to "0"'],
+  },
+  {
+    text: 'providers:\n  openai:\n    models:\n      - { id: a, service_tiers: { priority: { input_cache_read: "1" } } }',
+    faults: [
+      '4: providers.openai.models[0].service_tiers.priority.prompt: is missing; if these tokens are free, set it to "0"',
+      '4: providers.openai.models[0].service_tiers.priority.completion: is missing; if these tokens are free, set it to "0"',
+    ],
+  },
+  {
+    text: 'providers:\n  openai:\n    models:\n      - { id: a, video: { prices: { per_video_second: "1" } } }',
+    faults: [
+      '4: providers.openai.models[0].video.prices.per_video_second: is no price of a video; allowed: per-video, per-video-token and per-video-second, with -1080p or the like after a second, and -audio at the end of both',
+    ],
+  },
+  {
+    text: 'providers:\n  openai: {}\nmodels:\n  a/b: { endpoints: [{ provider: openai, model: gpt-5, pricing: { completion: "1" } }] }',
+    faults: ['4: models.a/b.endpoints[0].pricing.prompt: is missing; if these tokens are free, set it to "0"'],
   },
   {
     text: 'providers:\n  openai:\n    models:\n      - { id: a, pricing: { prompt: 1e-6 } }',
