@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { configSchema } from '../../src/config/schema.ts';
 import type { Json } from '../../src/core/json/json.ts';
+import { PRICE_NAMES } from '../../src/core/price-names.ts';
 import { tableRows } from './markdown.ts';
 
 const MODELS = 'providers.<id>.models[]';
@@ -19,6 +20,14 @@ describe('docs/configuration.md', () => {
     assert.deepEqual(
       documented,
       [...fields.keys()].filter((path) => !path.startsWith(MODELS)),
+    );
+  });
+
+  test('docs/catalog.md has the unit of every price', () => {
+    const units = tableRows('docs/catalog.md').flatMap(([names = '']) => names.replaceAll('`', '').split(', '));
+    assert.deepEqual(
+      PRICE_NAMES.filter((name) => !units.includes(name)),
+      [],
     );
   });
 
@@ -47,7 +56,8 @@ function fieldsOf(schema: Json, path: string): Map<string, Json> {
     ...(schema.patternProperties && { '<id>': Object.values(schema.patternProperties)[0] }),
   });
   const items = (schema.anyOf?.find((branch: Json) => branch.items) ?? schema).items;
-  const isLeaf = path.startsWith(RULES) || path.endsWith('.headers') || (inside.length === 0 && !items?.properties);
+  const isLeaf =
+    path.startsWith(RULES) || /\.(headers|pricing)$/.test(path) || (inside.length === 0 && !items?.properties);
   if (isLeaf || schema.anyOf) fields.set(path, schema);
   if (isLeaf) return fields;
   const children = inside.map(([name, child]): [string, Json] => [path === '' ? name : `${path}.${name}`, child]);
