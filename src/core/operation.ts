@@ -233,8 +233,8 @@ export interface CompleteOperation extends OperationBase {
     asked(body: Json): boolean;
     isExtra(body: Json): boolean;
   };
-  /** A frame without these bytes carries no usage and is not parsed. */
-  readonly usageMark: Buffer;
+  /** A frame with none of these texts carries no usage and is not parsed. */
+  readonly usageMarks: readonly string[];
   /** Whether a frame only opens the stream, so that an error may still replace the response. */
   isPreamble?(event: SseEvent): boolean;
   /** The same by the first characters of a frame: true for a large preamble, which is not parsed. */

@@ -53,8 +53,8 @@ const knownChecks = new WeakMap<Protocol, FrameChecks>();
 function checksOf(protocol: Protocol): FrameChecks {
   const known = knownChecks.get(protocol);
   if (known) return known;
-  const { state, stored, usageMark, endMarks, streamUsage } = protocol.operations.complete;
-  const marks = [String(usageMark), ERROR_MARK, ...(state?.fields ?? []).map((field) => `"${field}"`)];
+  const { state, stored, usageMarks, endMarks, streamUsage } = protocol.operations.complete;
+  const marks = [...usageMarks, ERROR_MARK, ...(state?.fields ?? []).map((field) => `"${field}"`)];
   const checks = {
     mustBeParsed: createMarkSearch(marks),
     mustBeParsedForItems: createMarkSearch(stored ? [...marks, stored.itemMark] : marks),

@@ -80,7 +80,7 @@ export const complete: CompleteOperation = {
     asked: (body: Json) => body?.stream_options?.include_usage === true,
     isExtra: (body: Json) => Array.isArray(body?.choices) && body.choices.length === 0 && isObject(body.usage),
   },
-  usageMark: Buffer.from('"prompt_tokens"'),
+  usageMarks: ['"prompt_tokens"'],
   usageOf,
   factsOf: ({ id, model, choices }) => ({
     id: textOf(id),

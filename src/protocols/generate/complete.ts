@@ -13,7 +13,7 @@ import { decodeResponse, encodeResponse } from './response.ts';
 import { methodRoutes, modelPath } from './routes.ts';
 import { createStreamDecoder } from './stream-decoder.ts';
 import { createStreamEncoder, encodeStreamError, KEEP_ALIVE, streamType } from './stream-encoder.ts';
-import { decodeUsage } from './usage.ts';
+import { usageOf } from './usage.ts';
 
 export const complete: CompleteOperation = {
   name: 'complete',
@@ -64,8 +64,8 @@ export const complete: CompleteOperation = {
     calls: ['name', 'args', 'jsonPath', 'stringValue'],
     several: true,
   },
-  usageMark: Buffer.from('"usageMetadata"'),
-  usageOf: (body) => decodeUsage(body?.usageMetadata),
+  usageMarks: ['"usageMetadata"', '"webSearchQueries"'],
+  usageOf,
   factsOf: ({ responseId, modelVersion, candidates, promptFeedback }) => ({
     id: textOf(responseId),
     model: textOf(modelVersion),

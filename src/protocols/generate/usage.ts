@@ -35,6 +35,23 @@ export function decodeUsage(given: Json): Usage | undefined {
   return usage;
 }
 
+/** Usage in a body or chunk, with the searches that the model made: this wire has them beside the answer. */
+export function usageOf(body: Json): Partial<Usage> | undefined {
+  const usage = decodeUsage(body?.usageMetadata);
+  const searches = searchesIn(body?.candidates);
+  return searches > 0 ? { ...usage, searches } : usage;
+}
+
+/** The most searches of a candidate: candidates share them. */
+function searchesIn(candidates: Json): number {
+  let searches = 0;
+  for (const candidate of Array.isArray(candidates) ? candidates : []) {
+    const queries = candidate?.groundingMetadata?.webSearchQueries;
+    if (Array.isArray(queries)) searches = Math.max(searches, queries.length);
+  }
+  return searches;
+}
+
 function ofModality(details: Json, modality: string): number | undefined {
   return details?.find((detail: Json) => detail.modality === modality)?.tokenCount;
 }

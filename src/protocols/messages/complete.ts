@@ -64,7 +64,7 @@ export const complete: CompleteOperation = {
 
   modelPaths: [['model'], ['message', 'model']],
   textPlaces: { after: ['"delta"', '"tool_use"'], text: ['text', 'thinking', 'partial_json'], calls: ['name'] },
-  usageMark: Buffer.from('"usage"'),
+  usageMarks: ['"usage"'],
   usageOf,
   factsOf: ({ id, model, message, stop_reason, delta }) => ({
     id: textOf(id ?? message?.id),

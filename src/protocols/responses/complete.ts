@@ -72,7 +72,7 @@ export const complete: CompleteOperation = {
 
   modelPaths: [['model'], ['response', 'model']],
   textPlaces: { after: ['.delta'], text: ['delta'], calls: [] },
-  usageMark: Buffer.from('"usage"'),
+  usageMarks: ['"usage"'],
   usageOf,
   factsOf,
   cost: { paths: [['usage'], ['response', 'usage']], members: addCost },

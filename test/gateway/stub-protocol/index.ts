@@ -72,7 +72,7 @@ const complete: CompleteOperation = {
 
   modelPaths: [['model']],
   textPlaces: { after: ['"say"'], text: ['say'], calls: [] },
-  usageMark: Buffer.from('"used"'),
+  usageMarks: ['"used"'],
   usageOf,
   factsOf: ({ id, model }) => ({ id, model, finish: 'said' }),
   isEnd: () => false,
