@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
+import { isBuiltin } from 'node:module';
 import { dirname, join, relative, resolve } from 'node:path';
 import { test } from 'node:test';
 
@@ -45,15 +46,38 @@ ALLOWED.gateway = Object.keys(ALLOWED);
 ALLOWED.cli = [...Object.keys(ALLOWED)];
 ALLOWED.main = ['cli'];
 
-/** Libraries that open sockets, read the environment or know SQL, and who may use them. */
-const RESTRICTED: Record<string, string[]> = {
-  undici: ['transport', 'net'],
-  'node:http': [],
-  pg: ['store'],
-  'node:sqlite': ['store'],
+/**
+ * Who may load which library: every dependency of package.json, and the parts of Node.js that open sockets, resolve names,
+ * start programs, processes and threads, or know SQL. Each folder here loads it today; types alone may be imported anywhere.
+ */
+const LIBRARIES: Record<string, readonly string[]> = {
+  '@opentelemetry/api': ['telemetry'],
+  '@opentelemetry/exporter-metrics-otlp-http': ['telemetry'],
+  '@opentelemetry/exporter-trace-otlp-http': ['telemetry'],
+  '@opentelemetry/resources': ['telemetry'],
+  '@opentelemetry/sdk-metrics': ['telemetry'],
+  '@opentelemetry/sdk-trace': ['telemetry'],
   commander: ['cli'],
-  yaml: ['config', 'cli'],
+  'js-yaml': ['cli', 'config'],
+  'jsonc-parser': ['cli'],
+  'node:child_process': ['cli'],
+  'node:cluster': ['gateway'],
+  'node:dns': ['net'],
+  'node:net': ['http1', 'net', 'transport'],
+  'node:sqlite': ['store'],
+  'node:tls': ['net', 'transport'],
+  'node:worker_threads': ['store', 'webhooks'],
+  pg: ['store'],
+  pino: ['cli', 'telemetry'],
+  'prom-client': ['telemetry'],
+  'smol-toml': ['cli'],
+  typebox: ['config', 'core', 'http', 'protocols', 'providers', 'routing', 'videos'],
+  undici: ['net'],
+  ws: ['http'],
 };
+
+/** Parts of Node.js that open sockets, and that no file loads. */
+const UNUSED_LIBRARIES: readonly string[] = ['node:dgram', 'node:http', 'node:http2', 'node:https', 'node:inspector'];
 
 const files = readdirSync(source, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts'));
 
@@ -61,12 +85,21 @@ function areaOf(path: string): string {
   return (relative(source, path).split(/[/\\]/)[0] as string).replace(/\.ts$/, '');
 }
 
+/** Imports of a file: those at its top, and those that it loads later by `import('…')`. */
 function importsOf(file: string): { target: string; typeOnly: boolean }[] {
   const text = readFileSync(join(source, file), 'utf8');
-  return [...text.matchAll(/^(?:import|export)\s+(type\s+)?(?:[^'"]*?\sfrom\s+)?['"]([^'"]+)['"]/gm)].map((match) => ({
-    target: match[2] as string,
-    typeOnly: match[1] !== undefined,
-  }));
+  const atTop = text.matchAll(/^(?:import|export)\s+(type\s+)?(?:[^'"]*?\sfrom\s+)?['"]([^'"]+)['"]/gm);
+  const later = text.matchAll(/\b(typeof )?import\(\s*['"`]([^'"`]+)['"`]/g);
+  return [...atTop, ...later].map((match) => ({ target: match[2] as string, typeOnly: match[1] !== undefined }));
+}
+
+/** The library that an import names, without the path inside of it. */
+function libraryOf(target: string): string {
+  const library = target
+    .split('/')
+    .slice(0, target.startsWith('@') ? 2 : 1)
+    .join('/');
+  return isBuiltin(library) && !library.startsWith('node:') ? `node:${library}` : library;
 }
 
 for (const file of files) {
@@ -79,18 +112,32 @@ for (const file of files) {
         if (other === area || other === 'core') continue;
         assert.ok(ALLOWED[area].includes(other), `${file} imports ${target}`);
       } else if (!typeOnly) {
-        const library = target
-          .split('/')
-          .slice(0, target.startsWith('@') ? 2 : 1)
-          .join('/');
-        const users = RESTRICTED[library];
+        const library = libraryOf(target);
+        assert.ok(!UNUSED_LIBRARIES.includes(library), `${file} uses ${library}`);
+        const users = LIBRARIES[library];
         if (users) assert.ok(users.includes(area), `${file} uses ${library}`);
       }
     }
   });
 }
 
-test('no file imports itself, directly or through others, types included', () => {
+test('every library is loaded by exactly the folders of the list, and every dependency is in it', () => {
+  const loads = files.flatMap((file) =>
+    importsOf(file)
+      .filter(({ target, typeOnly }) => !target.startsWith('.') && !typeOnly)
+      .map(({ target }) => ({ library: libraryOf(target), area: areaOf(join(source, file)) })),
+  );
+  for (const [library, users] of Object.entries(LIBRARIES)) {
+    assert.notEqual(users.length, 0, library);
+    const areas = new Set(loads.filter((load) => load.library === library).map(({ area }) => area));
+    assert.deepEqual([...areas].toSorted(), users, library);
+  }
+  const { dependencies } = JSON.parse(readFileSync(resolve(source, '../package.json'), 'utf8'));
+  const missing = Object.keys(dependencies).filter((library) => !(library in LIBRARIES));
+  assert.deepEqual(missing, []);
+});
+
+test('no file imports itself, directly or through others, types and later imports included', () => {
   assert.deepEqual(importCycles(), []);
 });
 

@@ -11,17 +11,21 @@ import { openStore } from '../store/open.ts';
 import { createLog } from '../telemetry/log.ts';
 import { openLogDestination } from '../telemetry/log-destination.ts';
 import { listenProblem } from './listen-problem.ts';
-import type { ServeOptions } from './serve.ts';
-import { configSource } from './source.ts';
+import { type ConfigOptions, configSource } from './source.ts';
 
 const STANDARD_ERROR = 2;
+
+interface WorkerOptions extends ConfigOptions {
+  host?: string;
+  port?: number;
+}
 
 interface RunningParts {
   gateway: RunningGateway;
   keys: KeyStore;
 }
 
-export async function runWorker(options: ServeOptions): Promise<void> {
+export async function runWorker(options: WorkerOptions): Promise<void> {
   // A terminal and service managers signal all processes of a gateway; the primary tells its workers when to end.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined);
   const running = Promise.withResolvers<RunningParts>();

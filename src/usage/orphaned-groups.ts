@@ -3,14 +3,16 @@
 import { systemClock } from '../core/clock.ts';
 import { StoreUnavailable } from '../store/unavailable.ts';
 import { GroupFold } from '../store/usage-groups.ts';
-import { createFlushWriter } from './flush-writer.ts';
-import type { RecoveryOptions } from './recovery.ts';
+import { createFlushWriter, type FlushWriterOptions } from './flush-writer.ts';
 
 /** Groups that are folded at once. */
 const GROUPS_AT_ONCE = 100;
 
 /** Folds them without the records that the store refuses, which are set aside. Requests that did not end become intents of the dead gateway. */
-export async function foldOrphanedGroups({ store, log }: RecoveryOptions, now: number): Promise<void> {
+export async function foldOrphanedGroups(
+  { store, log }: Pick<FlushWriterOptions, 'store' | 'log'>,
+  now: number,
+): Promise<void> {
   const closing = new AbortController();
   const onDelay = () => closing.abort();
   const writer = createFlushWriter({ store, log, clock: systemClock, closing: closing.signal, onDelay });
