@@ -1,8 +1,8 @@
-/** Paths and plans in the documents are those of the code, and the words of the house are explained. */
+/** Paths and plans in the documents are those of the code, and the glossary explains the words of the project. */
 
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { describe, test } from 'node:test';
 import { codeIn, DOCUMENTS, ROOT, tableRows, textOf } from './markdown.ts';
 
@@ -81,27 +81,28 @@ test('every script that documents name is there', () => {
   );
 });
 
-function planIn(document: string): string[][] {
-  return tableRows(document).filter(([cell = '', ...rest]) => /^`src\/[\w/-]+`$/.test(cell) && rest.length === 1);
-}
-
-test('the plan has every folder of the code with its purpose', () => {
-  const planned = planIn('docs/architecture.md').map(([folder = '']) => folder.replaceAll('`', ''));
-  const folders = readdirSync(join(ROOT, 'src'), { withFileTypes: true })
+test('the plan has every folder of the code with its purpose, and no other', () => {
+  const rows = tableRows('docs/architecture.md').filter(([cell = '']) => /^`src\/[\w/-]+`$/.test(cell));
+  const planned = rows.map(([folder = '']) => folder.replaceAll('`', ''));
+  const folders = readdirSync(join(ROOT, 'src'), { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isDirectory())
-    .map(({ name }) => `src/${name}`);
+    .map(({ parentPath, name }) => relative(ROOT, join(parentPath, name)).replaceAll('\\', '/'));
+  assert.deepEqual(planned.toSorted(), folders.toSorted());
+  for (const [folder, ...rest] of rows) {
+    assert.equal(rest.length, 1, folder);
+    assert.match(rest[0] ?? '', /^[A-Z`].*\.$/, folder);
+  }
+});
+
+test('CONTRIBUTING.md links to the plan, and does not repeat it', () => {
+  assert.ok(textOf('CONTRIBUTING.md').includes('](docs/architecture.md#plan)'));
   assert.deepEqual(
-    folders.filter((folder) => !planned.includes(folder)),
+    tableRows('CONTRIBUTING.md').filter(([cell = '']) => cell.startsWith('`src/')),
     [],
   );
-  assert.equal(new Set(planned).size, planned.length);
 });
 
-test('CONTRIBUTING.md has the same plan', () => {
-  assert.deepEqual(planIn('CONTRIBUTING.md'), planIn('docs/architecture.md'));
-});
-
-test('docs/glossary.md explains the words of the house', () => {
+test('docs/glossary.md explains the words of the project', () => {
   const rows = tableRows('docs/glossary.md');
   const explained = rows.flatMap(([cell = '']) => [...cell.matchAll(/\*\*([^*]+)\*\*/g)].map(([, word = '']) => word));
   assert.deepEqual(
