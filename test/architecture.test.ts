@@ -1,4 +1,4 @@
-/** The layers of the house, read from its imports. */
+/** Layers of the source, read from its imports, and rules for its files. */
 
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -8,7 +8,7 @@ import { test } from 'node:test';
 
 const source = resolve(import.meta.dirname, '../src');
 
-/** The rooms of the house from the ground up, each with what it may import besides itself and `core`. */
+/** Layers of the source: its top-level folders, lowest first, each with those that it may import besides itself and `core`. */
 const ALLOWED: Record<string, readonly string[]> = {
   core: [],
   security: [],
@@ -249,7 +249,7 @@ test('a file begins with a noun phrase that says what it is', () => {
   }
 });
 
-test('no literal is spread: it is written as members, however many lines they take', () => {
+test('no file of src spreads a literal: its members are written out, however many lines they take', () => {
   const spread = files.filter((file) => /\.\.\.\(?(?:\{|\[\s*['"])/.test(readFileSync(join(source, file), 'utf8')));
   assert.deepEqual(spread, []);
 });
