@@ -51,8 +51,9 @@ async function main() {
   const counts = [];
   const skipped = new Set();
   for (const { name, ...selection } of runs) await step(name, () => runTests(node, { ...selection, counts, skipped }));
-  summarise(counts, skipped);
+  summarise(counts);
   if (words.length === 0 && flags.size === 0) showSlowSuites();
+  showSkipped(skipped);
   return results.some(({ code }) => code !== 0) ? 1 : 0;
 }
 
@@ -148,7 +149,7 @@ async function reportTests(node, { files, engines, inMemory, counts, skipped, fa
   });
 }
 
-function summarise(counts, skipped) {
+function summarise(counts) {
   const lines = results.map(
     ({ name, code, seconds }) =>
       `${code === 0 ? 'ok    ' : 'FAILED'}  ${name.padEnd(16)} ${seconds.toFixed(1).padStart(6)} s`,
@@ -162,7 +163,13 @@ function summarise(counts, skipped) {
     const why = [...reasons.lines(), ...[diskWarning() ?? []].flat()];
     process.stdout.write(`\nWHY:\n${why.join('\n')}\n`);
   }
-  if (skipped.size > 0) process.stdout.write(`\nSKIPPED:\n${[...skipped].map((test) => `  ${test}`).join('\n')}\n`);
+}
+
+/** The last lines of the output: a skipped test shows nothing on this machine. */
+function showSkipped(skipped) {
+  if (skipped.size === 0) return;
+  const lines = [...skipped].map((test) => `  ${test}`);
+  process.stdout.write(`\nSKIPPED, not tested on this machine: ${skipped.size}\n${lines.join('\n')}\n`);
 }
 
 function showSlowSuites() {

@@ -71,8 +71,7 @@ for (const shell of ['zsh', 'fish']) {
   test(`the script for ${shell} is one that ${shell} reads, where it is installed`, async (context) => {
     const { file } = await scriptFile(context, shell);
     const { error, status, stderr } = spawnSync(shell, ['-n', file], { encoding: 'utf8' });
-    if ((error as NodeJS.ErrnoException | undefined)?.code === 'ENOENT')
-      context.diagnostic(`${shell} is not installed`);
+    if ((error as NodeJS.ErrnoException | undefined)?.code === 'ENOENT') context.skip(`${shell} is not installed`);
     else assert.deepEqual([status, stderr], [0, '']);
   });
 }

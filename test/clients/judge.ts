@@ -1,16 +1,16 @@
 /** One table of tests for every version of an SDK. */
 
 import assert from 'node:assert/strict';
-import { describe, test } from 'node:test';
+import { describe, type TestContext, test } from 'node:test';
 import { inspect } from 'node:util';
 
-export type Cases<Client> = Record<string, (client: Client) => Promise<void>>;
+export type Cases<Client> = Record<string, (client: Client, context: TestContext) => Promise<void>>;
 
 /** `connect` makes the client of one version when its tests run, not before. */
 export function judge<Client>(connect: Record<string, () => Client>, cases: Cases<Client>): void {
   for (const [version, client] of Object.entries(connect)) {
     describe(version, () => {
-      for (const [name, run] of Object.entries(cases)) test(name, () => run(client()));
+      for (const [name, run] of Object.entries(cases)) test(name, (context) => run(client(), context));
     });
   }
 }

@@ -30,7 +30,8 @@ test('allowed private names are resolved by the configured name servers, then by
   assert.deepEqual(await lookup('hooks.internal', never), ['10.1.2.3']);
   assert.ok(server.asked.includes('hooks.internal'));
   const own = await systemLookup(hostname(), never).catch(() => undefined);
-  if (own === undefined) return context.diagnostic('this machine does not know its own name');
+  if (own === undefined)
+    return context.skip('this machine does not resolve its own name; only the other name was checked');
   assert.deepEqual(await lookup(hostname(), never), own);
   assert.ok(server.asked.includes(hostname()));
 });

@@ -90,7 +90,7 @@ describe('snippets', () => {
       assert.ok(snippet && more.length === 0, `${DOCUMENT} has one snippet in ${program.language}`);
       const version = spawnSync(program.command, program.version, { encoding: 'utf8' });
       if (version.error || version.status !== 0) {
-        context.diagnostic(`NOT RUN: ${program.language} is not on this machine; only its text was looked at`);
+        context.skip(`${program.command} is not on this machine; only the number of snippets was checked`);
         return;
       }
       const { body, headers } = await delivered(context);
