@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import type { Json } from '../../src/core/json/json.ts';
+import { awsChunk, awsException, awsMessage } from '../transport/aws-message.ts';
 import { type Answer, canonical, emptyChoice } from './answer.ts';
 import { compareAsked, emptyAsked } from './asked.ts';
 import { compare, type Finding } from './expectation.ts';
@@ -147,6 +148,51 @@ describe('the program', () => {
       const { status, stdout, stderr } = run(...args);
       assert.deepEqual([status, stdout], [255, '']);
       assert.match(stderr, words);
+    }
+  });
+});
+
+describe('streams in a framing of their own', () => {
+  const event = { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 'Grüße' } };
+  const stop = { stopReason: 'end_turn' };
+  const bytes = Buffer.concat([
+    awsChunk(event),
+    awsMessage({ ':event-type': 'messageStop', ':message-type': 'event' }, JSON.stringify(stop)),
+  ]);
+  const messages: Json[] = [
+    { headers: { ':event-type': 'chunk' }, payload: { 'bytes(decoded)': event } },
+    { headers: { ':event-type': 'messageStop' }, payload: stop },
+  ];
+  const streamOf = (id: string, raw: Buffer, stream: Json[]) =>
+    record(id, 'bedrock-invoke', {}, { stream_format: 'aws-eventstream', stream, raw_base64: raw.toString('base64') });
+
+  test('are compared message by message', () => {
+    write([streamOf('b1', bytes, messages)]);
+    const { status, stdout, stderr } = run(folder);
+    assert.equal(status, 0, stdout + stderr);
+    assert.match(stdout, /\nstreams in the framing aws-event-stream: 1, with 2 messages\n\n1 passed, 0 failed\n$/);
+  });
+
+  test('fail for every difference, by their name', () => {
+    const [first, second] = messages;
+    const damaged = Buffer.from(bytes);
+    damaged[40] = (damaged[40] ?? 0) ^ 1;
+    const cases: [string, Buffer, Json[], RegExp][] = [
+      ['fewer', bytes, [first], /expected 1 messages, got 2/],
+      ['none', bytes, [], /no message was recorded/],
+      ['name', bytes, [first, { ...second, headers: { ':event-type': 'metadata' } }], /message 1: .*metadata/],
+      ['payload', bytes, [first, { ...second, payload: { ...stop, stopReason: 'x' } }], /message 1: .*end_turn/],
+      ['damaged', damaged, messages, /not judged: .*wrong checksum/],
+      ['cut', bytes.subarray(0, -1), messages, /not judged: .*inside a message/],
+      ['exception', Buffer.concat([bytes, awsException('throttlingException', 'Slow.')]), messages, /Slow\./],
+    ];
+    write(cases.map(([id, raw, stream]) => streamOf(id, raw, stream)));
+    const { status, stdout } = run(folder, '--json');
+    assert.equal(status, cases.length);
+    const { framings } = JSON.parse(stdout);
+    for (const [index, [id, , , words]] of cases.entries()) {
+      assert.equal(framings[index].id, id);
+      assert.match(framings[index].detail, words);
     }
   });
 });

@@ -5,10 +5,11 @@
 
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
+import { judgeFraming } from './framing.ts';
 import { judge } from './judge.ts';
 import { type Corpus, readCorpus } from './recordings.ts';
 import { startReplay } from './replay.ts';
-import { report, table } from './report.ts';
+import { differencesIn, report, table } from './report.ts';
 import type { Verdict } from './trial.ts';
 
 const MOST_DIFFERENCES = 250;
@@ -23,7 +24,8 @@ function asked(): { corpus: Corpus; json: boolean } | string {
     const folder = resolve(positionals[0] ?? '../shared/corpus');
     const corpus = readCorpus(folder);
     if (!corpus) return `There is no folder ${folder}. ${usage}`;
-    if (corpus.recordings.length === 0) return `There are no recordings to judge in ${folder}. ${usage}`;
+    if (corpus.recordings.length + corpus.framed.length === 0)
+      return `There are no recordings to judge in ${folder}. ${usage}`;
     // npm takes the option for its own unless `--` stands before it.
     return { corpus, json: values.json ?? process.env.npm_config_json === 'true' };
   } catch (error) {
@@ -50,7 +52,10 @@ if (typeof given === 'string') {
 } else {
   const { corpus, json } = given;
   const verdicts = await judgeAll(corpus);
-  process.stdout.write(json ? `${JSON.stringify(report(verdicts, corpus), null, 2)}\n` : table(verdicts, corpus));
-  const differences = verdicts.filter(({ outcome }) => outcome === 'different').length;
-  process.exitCode = Math.min(differences, MOST_DIFFERENCES);
+  const framings = corpus.framed.map(judgeFraming);
+  const text = json
+    ? `${JSON.stringify(report(verdicts, framings, corpus), null, 2)}\n`
+    : table(verdicts, framings, corpus);
+  process.stdout.write(text);
+  process.exitCode = Math.min(differencesIn(verdicts, framings), MOST_DIFFERENCES);
 }

@@ -4,6 +4,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Json, read } from '../../src/core/json/json.ts';
 import type { ProtocolId } from '../gateway/harness.ts';
+import type { FramedStream } from './framing.ts';
 
 /** Protocols of upstreams. */
 export type UpstreamId = ProtocolId | 'responses';
@@ -21,6 +22,8 @@ export interface Recording<Protocol = UpstreamId> {
 
 export interface Corpus {
   recordings: Recording[];
+  /** Streams of any protocol that were recorded as bytes in a framing of their own. */
+  framed: FramedStream[];
   /** Records of protocols or endpoints that are not judged yet, counted by protocol. */
   uncovered: Record<string, number>;
 }
@@ -35,12 +38,14 @@ const PROTOCOLS: Record<string, UpstreamId> = {
 /** Undefined when there is no such folder. Numbers of the records keep their digits. */
 export function readCorpus(folder: string): Corpus | undefined {
   if (!existsSync(folder)) return undefined;
-  const corpus: Corpus = { recordings: [], uncovered: {} };
+  const corpus: Corpus = { recordings: [], framed: [], uncovered: {} };
   for (const file of readdirSync(folder).sort()) {
     if (!file.endsWith('.jsonl')) continue;
     for (const line of readFileSync(join(folder, file), 'utf8').split('\n')) {
       const record = line.trim() === '' ? undefined : read(line);
       if (record?.response === undefined || !['recording', 'response-only'].includes(record.kind)) continue;
+      const framed = framedStreamOf(record);
+      if (framed) corpus.framed.push(framed);
       const recording = recordingOf(record);
       if (recording) corpus.recordings.push(recording);
       else corpus.uncovered[record.protocol] = (corpus.uncovered[record.protocol] ?? 0) + 1;
@@ -62,6 +67,11 @@ function recordingOf(record: Json): Recording | undefined {
     request: record.request?.body,
     response: { status, body: body ?? text, frames: stream && framesOf(stream, format) },
   };
+}
+
+function framedStreamOf({ id, scenario, response }: Json): FramedStream | undefined {
+  if (response.raw_base64 === undefined) return undefined;
+  return { id, scenario, bytes: Buffer.from(response.raw_base64, 'base64'), messages: response.stream };
 }
 
 /** An array of a streamed Gemini answer as the frames that `alt=sse` would have given. */

@@ -1,6 +1,7 @@
 /** Verdicts as a table for people, and as JSON for programs. */
 
 import { FEATURES, type Feature, type Outcome } from './expectation.ts';
+import type { FramingVerdict } from './framing.ts';
 import type { Corpus } from './recordings.ts';
 import type { Verdict } from './trial.ts';
 
@@ -28,7 +29,7 @@ function rowsOf(verdicts: Verdict[]): Row[] {
 }
 
 /** A client protocol `>` an upstream's, each with its features; then what differs, and the sum of it. */
-export function table(verdicts: Verdict[], { uncovered, recordings }: Corpus): string {
+export function table(verdicts: Verdict[], framings: FramingVerdict[], { uncovered, recordings }: Corpus): string {
   const rows = rowsOf(verdicts);
   const lines = [['client > upstream', 'feature', 'cases', ...OUTCOMES].map(pad).join('')];
   for (const { pair, feature, cases, counts } of rows) {
@@ -36,9 +37,23 @@ export function table(verdicts: Verdict[], { uncovered, recordings }: Corpus): s
   }
   lines.push('', `${recordings.length} recordings; not yet covered: ${listed(uncovered)}`);
   for (const row of rows) lines.push(...differences(row));
-  const failed = verdicts.filter(({ outcome }) => outcome === 'different').length;
-  lines.push('', `${verdicts.length - failed} passed, ${failed} failed`);
+  lines.push(...framingLines(framings));
+  const failed = differencesIn(verdicts, framings);
+  lines.push('', `${verdicts.length + framings.length - failed} passed, ${failed} failed`);
   return `${lines.map((line) => line.trimEnd()).join('\n')}\n`;
+}
+
+export function differencesIn(verdicts: Verdict[], framings: FramingVerdict[]): number {
+  const different = verdicts.filter(({ outcome }) => outcome === 'different').length;
+  return different + framings.filter(({ detail }) => detail !== undefined).length;
+}
+
+function framingLines(framings: FramingVerdict[]): string[] {
+  if (framings.length === 0) return [];
+  const messages = framings.reduce((sum, framing) => sum + framing.messages, 0);
+  const lines = ['', `streams in the framing aws-event-stream: ${framings.length}, with ${messages} messages`];
+  for (const { id, scenario, detail } of framings) if (detail) lines.push(`  ${id} ${scenario}`, `    ${detail}`);
+  return lines;
 }
 
 const WIDTHS = [22, 11, 7, 8, 9, 9, 10];
@@ -64,11 +79,12 @@ function differences({ pair, feature, counts, verdicts }: Row): string[] {
   return ['', `${pair}: ${feature}`, ...shown, ...more];
 }
 
-export function report(verdicts: Verdict[], { uncovered, recordings }: Corpus): unknown {
+export function report(verdicts: Verdict[], framings: FramingVerdict[], { uncovered, recordings }: Corpus): unknown {
   const rows = rowsOf(verdicts).map(({ pair, feature, cases, counts }) => ({ pair, feature, cases, ...counts }));
   return {
     recordings: recordings.length,
     uncovered,
+    framings,
     rows,
     findings: verdicts.filter(({ outcome }) => outcome !== 'equal'),
   };

@@ -2,15 +2,15 @@
 
 import { crc32 } from 'node:zlib';
 
-export function awsMessage(headers: Record<string, string>, payload: Buffer | string): Buffer {
-  const fields = Buffer.concat(
-    Object.entries(headers).map(([name, value]) => {
-      const length = Buffer.alloc(3);
-      length.writeUInt8(7);
-      length.writeUInt16BE(Buffer.byteLength(value), 1);
-      return Buffer.concat([Buffer.from([name.length]), Buffer.from(name), length, Buffer.from(value)]);
-    }),
-  );
+/** `first` are further headers, encoded, which stand before those of strings. */
+export function awsMessage(headers: Record<string, string>, payload: Buffer | string, first?: Buffer): Buffer {
+  const strings = Object.entries(headers).map(([name, value]) => {
+    const length = Buffer.alloc(3);
+    length.writeUInt8(7);
+    length.writeUInt16BE(Buffer.byteLength(value), 1);
+    return Buffer.concat([Buffer.from([name.length]), Buffer.from(name), length, Buffer.from(value)]);
+  });
+  const fields = Buffer.concat([first ?? Buffer.alloc(0), ...strings]);
   const body = Buffer.from(payload);
   const prelude = Buffer.alloc(12);
   prelude.writeUInt32BE(16 + fields.length + body.length);
