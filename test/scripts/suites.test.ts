@@ -2,7 +2,17 @@
 
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import suites from '../suites.json' with { type: 'json' };
@@ -62,6 +72,30 @@ test('.ci/run runs the fast and the slow suites', () => {
   const steps = readFileSync(join(folder, '../.ci/run'), 'utf8').split('\n');
   assert.ok(steps.includes('npm test -- --retry'));
   assert.ok(steps.includes('npm run test:all -- --slow --retry'));
+});
+
+test('.ci/run judges recorded traffic where its folder is, and says loudly where it is not', {
+  skip: process.platform === 'win32' && '.ci/run is a script for bash',
+}, (context) => {
+  const outer = mkdtempSync(join(tmpdir(), 'polygate-ci-'));
+  context.after(() => rmSync(outer, { recursive: true, force: true }));
+  const [own, programs] = [join(outer, 'project/.ci'), join(outer, 'bin')];
+  for (const path of [own, programs]) mkdirSync(path, { recursive: true });
+  copyFileSync(join(folder, '../.ci/run'), join(own, 'run'));
+  // Instead of the checks, their names; `test:corpus` fails.
+  const npm = '#!/bin/sh\necho "npm $*"\n[ "$*" != "run test:corpus" ]\n';
+  writeFileSync(join(programs, 'npm'), npm, { mode: 0o755 });
+  const env = { ...process.env, PATH: `${programs}:${process.env.PATH}` };
+  const start = () => spawnSync('bash', [join(own, 'run')], { encoding: 'utf8', env });
+  const without = start();
+  assert.equal(without.status, 0, without.stderr);
+  assert.match(without.stdout, /\nNOT RUN: test:corpus \(no \.\.\/shared\/corpus\)\n$/);
+  assert.ok(!without.stdout.includes('npm run test:corpus'));
+  mkdirSync(join(outer, 'shared/corpus'), { recursive: true });
+  const strict = start();
+  assert.notEqual(strict.status, 0);
+  assert.ok(strict.stdout.endsWith('\nnpm run test:corpus\n'));
+  assert.ok(!strict.stdout.includes('NOT RUN'));
 });
 
 test('failed files are run again, if each failure is in one of a few of them', async () => {
