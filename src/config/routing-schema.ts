@@ -1,6 +1,6 @@
 /** Configuration schema: models with several endpoints, aliases and routing. */
 
-import { type Static, Type } from 'typebox';
+import { Type } from 'typebox';
 import { duration } from './fields.ts';
 import { pricing } from './model-schema.ts';
 
@@ -89,6 +89,3 @@ export const routing = Type.Object(
   },
   { ...closed, description: 'Routing: how endpoints are chosen.' },
 );
-
-export type ModelEndpointsEntry = Static<typeof models>;
-export type RoutingEntry = Static<typeof routing>;

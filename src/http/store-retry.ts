@@ -9,7 +9,7 @@ const RETRY_INTERVAL_MS = 250;
 
 export type ReadRetry = <Result>(read: () => Promise<Result>) => Promise<Result>;
 
-export function createReadRetry(timeoutMs = TIMEOUT_MS, clock: Clock = systemClock): ReadRetry {
+export function createReadRetry(clock: Clock = systemClock, timeoutMs = TIMEOUT_MS): ReadRetry {
   return async (read) => {
     const end = clock.monotonic() + timeoutMs;
     for (;;) {

@@ -27,8 +27,6 @@ export interface VideoOptions {
   findPicture: MirroredPictures['findPicture'];
   deliveries: VideoDeliveries;
   clock?: Clock;
-  /** Time that a read of a task waits for the store. */
-  storeTimeoutMs?: number;
 }
 
 export interface VideoDeliveries {

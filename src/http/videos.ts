@@ -39,7 +39,7 @@ export function createVideoHandlers(options: VideoOptions, admission: AdmissionC
   // Far above normal polling: a client whose poll fails might create a second task.
   const perTask = createRate({ rate: 2, burst: 20, now: clock.monotonic });
   const perKey = createRate({ rate: 50, burst: 100, now: clock.monotonic });
-  const withStoreRetry = createReadRetry(options.storeTimeoutMs, clock);
+  const withStoreRetry = createReadRetry(clock);
 
   function checkPollRate(owner: string, id?: string): void {
     const wait = perKey(owner) || (id === undefined ? 0 : perTask(`${owner} ${id}`));

@@ -25,7 +25,7 @@ function movingClock(): Clock {
 
 test('a read is retried until the store is available', async () => {
   let tries = 0;
-  const retryRead = createReadRetry(5000, movingClock());
+  const retryRead = createReadRetry(movingClock(), 5000);
   const result = await retryRead(async () => {
     if (++tries < 3) throw new StoreUnavailable('the disk is full');
     return 'read';
@@ -34,7 +34,7 @@ test('a read is retried until the store is available', async () => {
 });
 
 test('a read fails after the timeout, and at once with any other error', async () => {
-  const retryRead = createReadRetry(300, movingClock());
+  const retryRead = createReadRetry(movingClock(), 300);
   let reads = 0;
   const away = async () => {
     reads++;

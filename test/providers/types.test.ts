@@ -105,6 +105,17 @@ describe('the registry', () => {
     for (const type of network) if (type.baseUrl === undefined) assert.ok(type.keyless, type.id);
   });
 
+  test('no type frames its streams, decodes errors of a platform or takes tokens yet, as docs/providers.md says', () => {
+    for (const { id } of providerTypes.values()) {
+      const { platform } = create(id, 'https://own.example');
+      assert.deepEqual(Object.keys(platform).toSorted(), ['authorize', 'url'], id);
+    }
+    for (const type of network) {
+      const credential = type.readKey?.('key:secret') ?? keyCredential('key:secret');
+      assert.notEqual(credential.type, 'token', type.id);
+    }
+  });
+
   test('docs/providers.md names every type with its variables and its address', () => {
     const page = readFileSync(new URL('../../docs/providers.md', import.meta.url), 'utf8');
     const rows = page
