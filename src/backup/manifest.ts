@@ -19,7 +19,7 @@ export interface Manifest {
   files: BackupFile[];
 }
 
-export const MANIFEST_NAME = 'manifest.json';
+const MANIFEST_NAME = 'manifest.json';
 const MAX_MANIFEST_BYTES = 64 * 1024 * 1024;
 /** Databases, journals of a gateway on PostgreSQL, and media; nothing that leads out of the folder. */
 const FILE_NAME = /^(?:(?:state|usage)\.db|(?:journal|videos|pictures)(?:\/(?!\.{1,2}(?:\/|$))[^/\\\0]+)+)$/;

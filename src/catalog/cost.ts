@@ -106,7 +106,7 @@ export function decodePriceLines(text: string): PriceLine[] | undefined {
 }
 
 /** Prices of a model, overridden by the tiers that the prompt reaches. */
-export function pricesAt({ pricing, priceTiers }: Prices, input: number): Pricing {
+function pricesAt({ pricing, priceTiers }: Prices, input: number): Pricing {
   if (!priceTiers) return pricing;
   const reached = priceTiers.filter(({ minPromptTokens }) => input >= minPromptTokens);
   return Object.assign({}, pricing, ...reached.map((tier) => tier.pricing));

@@ -9,7 +9,7 @@ import { isIntact, type Key, stateOf } from '../keys/key.ts';
 import type { KeyStore } from '../keys/store.ts';
 import { initialSettings } from '../records/key-settings.ts';
 
-export const FIRST_KEY_VARIABLE = 'POLYGATE_FIRST_KEY_FILE';
+const FIRST_KEY_VARIABLE = 'POLYGATE_FIRST_KEY_FILE';
 
 /** As long as the token of the admin API: the key may use everything. */
 const KEY_PATTERN = /^[\x21-\x7e]{32,200}$/;

@@ -7,7 +7,7 @@ import type { CatalogConfig } from './resolved.ts';
 import type { ReportProblem } from './videos.ts';
 
 /** Defaults, spelled as in the file. */
-export const CATALOG_DEFAULTS = { update: 'off' as const, source: 'https://models.dev/api.json' };
+const CATALOG_DEFAULTS = { update: 'off' as const, source: 'https://models.dev/api.json' };
 
 const DAY_MS = 24 * 3_600_000;
 const INTERVALS_MS = { daily: DAY_MS, weekly: 7 * DAY_MS };

@@ -21,7 +21,7 @@ const MAX_NAME_CHARACTERS = 500;
 const noted = new WeakMap<Catalog, Promise<void>>();
 
 /** Compares the prices of now with those that the store remembers, once for each catalog. */
-export async function notePrices({ store, models }: PriceChangeOptions): Promise<void> {
+async function notePrices({ store, models }: PriceChangeOptions): Promise<void> {
   await models.discovered();
   const catalog = models.catalog();
   const noting = noted.get(catalog) ?? store.call('notePrices', { seen: seenIn(models), now: store.now() });

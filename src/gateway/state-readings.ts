@@ -52,7 +52,7 @@ export function createStateReadings(options: StateReadingsOptions): StateReading
  * Of configured models all endpoints, of others those in cooldown. An endpoint with several credentials rests while all of
  * them do.
  */
-export function endpointStates(
+function endpointStates(
   { providers, routes }: Pick<ProviderRegistry, 'providers' | 'routes'>,
   breaker: Pick<CircuitBreaker, 'cooldown' | 'resting'>,
 ): EndpointState[] {

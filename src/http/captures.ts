@@ -9,7 +9,7 @@ import type { RequestContext } from './request-context.ts';
 import type { BrowserSession } from './sessions/sessions.ts';
 
 /** Header by which a page asks for a capture, and by which it learns its id. */
-export const CAPTURE_HEADER = 'x-polygate-capture';
+const CAPTURE_HEADER = 'x-polygate-capture';
 
 const MAX_PER_SESSION = 50;
 const KEPT_MS = 15 * 60_000;

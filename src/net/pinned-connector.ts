@@ -43,7 +43,7 @@ export function pinnedConnector(url: URL, connection: PinnedConnection): buildCo
 }
 
 /** The connection was closed before a request was sent on it. */
-export class ConnectionGone extends Error {
+class ConnectionGone extends Error {
   readonly code = 'ERR_CONNECTION_GONE';
 
   constructor() {

@@ -37,7 +37,7 @@ export interface S3Requests {
 
 const HOUR_MS = 3_600_000;
 /** Of a signed URL. */
-export const MAX_LIFETIME_MS = 7 * 24 * HOUR_MS;
+const MAX_LIFETIME_MS = 7 * 24 * HOUR_MS;
 const ALGORITHM = 'AWS4-HMAC-SHA256';
 const UNSIGNED_PAYLOAD = 'UNSIGNED-PAYLOAD';
 const EMPTY_BODY_SHA256 = sha256Of('');

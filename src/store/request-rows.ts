@@ -14,7 +14,7 @@ export const NAME_RETENTION_MS = 3 * 24 * 3_600_000;
 const HASH_DIGITS = 12;
 
 /** First part of the key of a request. */
-export function requestTimeOf({ id, started_at }: Pick<UsageRow, 'id' | 'started_at'>): number {
+function requestTimeOf({ id, started_at }: Pick<UsageRow, 'id' | 'started_at'>): number {
   const time = timeOfRequestId(id);
   return time !== undefined && Math.abs(time - started_at) <= MAX_ID_SKEW_MS ? time : started_at;
 }

@@ -173,7 +173,7 @@ export function createSlotReader(owner: string, parts: readonly StoredPart[], ci
 }
 
 /** A part was deleted meanwhile. */
-export class MissingPart extends Error {}
+class MissingPart extends Error {}
 
 export function contentLocation(row: string) {
   return { table: 'stored_response', id: row, column: 'content' };

@@ -36,7 +36,7 @@ const BATCH_DELAY_MS = 100;
 /** Bytes that may wait before the upstream has to. */
 const MAX_WAITING_BYTES = 1024 * 1024;
 /** Bytes of one stream that are kept. */
-export const MAX_STREAM_BYTES = 8 * 1024 * 1024;
+const MAX_STREAM_BYTES = 8 * 1024 * 1024;
 
 export function sealEvents(
   cipher: Cipher,

@@ -1,7 +1,7 @@
 /** Label limiter: bounds the number of different values of a metric label. */
 
 /** Replaces all values beyond the limit. */
-export const OTHER_LABEL = 'other';
+const OTHER_LABEL = 'other';
 
 /** Returns the value itself for the first `limit` different values. */
 export function createLabelLimiter(limit: number): (value: string) => string {

@@ -11,7 +11,7 @@ import { refuse } from './refusal.ts';
 const MEBIBYTE = 1024 * 1024;
 /** Head of a data URI: its media type and the characters around it. */
 const MAX_HEAD_CHARACTERS = MAX_MEDIA_TYPE_CHARACTERS + 'data:;base64,'.length;
-export const MAX_INPUT_BYTES = 20 * MEBIBYTE;
+const MAX_INPUT_BYTES = 20 * MEBIBYTE;
 
 export interface InputField {
   /** Name of the field in the request. */

@@ -20,12 +20,12 @@ export interface WebhookMessage {
 const SECRET_PREFIX = 'whsec_';
 
 /** `X-Service-Signature`: HMAC-SHA256 of the body, keyed with the secret as displayed. */
-export function signatureOf(body: Uint8Array, secret: string): string {
+function signatureOf(body: Uint8Array, secret: string): string {
   return createHmac('sha256', secret).update(body).digest('base64url');
 }
 
 /** Standard Webhooks signature: HMAC-SHA256 of id, timestamp and body, keyed with the decoded bytes of the secret. */
-export function standardSignatureOf({ id, body, sentAt }: WebhookMessage, secret: string): string {
+function standardSignatureOf({ id, body, sentAt }: WebhookMessage, secret: string): string {
   const key = secret.startsWith(SECRET_PREFIX)
     ? Buffer.from(secret.slice(SECRET_PREFIX.length), 'base64')
     : Buffer.from(secret);

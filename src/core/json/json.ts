@@ -91,7 +91,7 @@ export function parseObject(text: string): Record<string, Json> | undefined {
 }
 
 /** The members of the top-level object of a well-formed text, in their order. */
-export function membersOf(bytes: Buffer): (Span & { name: string })[] {
+function membersOf(bytes: Buffer): (Span & { name: string })[] {
   const members: (Span & { name: string })[] = [];
   visitMembers(bytes, (name, start, end) => members.push({ name, start, end }));
   return members;

@@ -4,7 +4,7 @@ import { type TSchema, Type } from 'typebox';
 import type { RouteDescription } from '../route-table.ts';
 import { type ApiOperation, anyObject, EVENTS, JSON_TYPE, type Named, type Parameter } from './operation.ts';
 
-export const query = (name: string, schema: TSchema, description: string): Parameter => ({ name, schema, description });
+const query = (name: string, schema: TSchema, description: string): Parameter => ({ name, schema, description });
 
 export const ITEM_LIST: Named = {
   name: 'ResponseItemList',

@@ -14,7 +14,7 @@ const ENDS = ['completed', 'failed', 'cancelled', 'expired'];
 /** Unix seconds. */
 const Moment = Type.Integer();
 
-export const VIDEO: Named = {
+const VIDEO: Named = {
   name: 'Video',
   schema: Type.Object({
     id: Type.String({ format: 'uuid' }),

@@ -17,7 +17,7 @@ export interface Site {
 export type FindSite = (headers: Fields) => Site;
 
 /** Header that pages of other sites cannot send without permission. */
-export const OWN_HEADER = 'x-polygate-ui';
+const OWN_HEADER = 'x-polygate-ui';
 
 export function createSiteFinder(publicUrls: readonly (string | undefined)[]): FindSite {
   const own = publicUrls.filter((url) => url !== undefined).map((url) => new URL(url));

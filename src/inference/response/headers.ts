@@ -78,7 +78,7 @@ function pictureIn(part: OpenPart): string | undefined {
   return part.type === 'media' && part.kind === 'image' ? part.data : undefined;
 }
 
-export const COST_HEADER = 'x-polygate-cost';
+const COST_HEADER = 'x-polygate-cost';
 
 /** Cost of a response in USD, as a header or trailer; empty without a known price. */
 export function costHeader(context: ResponseContext, consumption: Consumption): Record<string, string> {

@@ -111,7 +111,7 @@ function documentText({ title, context }: MediaPart, text: string): string {
 }
 
 /** The URL of a media part; a data URL for inline data. */
-export function urlOf(part: MediaPart): string {
+function urlOf(part: MediaPart): string {
   if (part.data !== undefined) {
     const mime = part.mime ?? sniffBase64(part.data) ?? (part.kind === 'image' ? 'image/png' : 'application/pdf');
     return `data:${mime};base64,${part.data}`;

@@ -159,7 +159,7 @@ function detailOf(part: Json, resolution: Json): { detail?: MediaPart['detail'] 
   return detail ? { detail } : {};
 }
 
-export function kindOf(mime: string): MediaPart['kind'] {
+function kindOf(mime: string): MediaPart['kind'] {
   const kind = mime.split('/')[0];
   return kind === 'image' || kind === 'audio' || kind === 'video' ? kind : 'document';
 }

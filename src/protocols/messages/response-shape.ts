@@ -3,7 +3,7 @@
 import { count, list, object, record, text } from '../../core/json/shape.ts';
 
 /** Blocks of unknown types are kept unchanged. */
-export const block = record(
+const block = record(
   {
     type: text,
     text,

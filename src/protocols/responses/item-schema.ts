@@ -57,7 +57,7 @@ export const MESSAGE_PARTS: Record<string, readonly string[]> = {
   assistant: [...TEXTS, 'refusal'],
 };
 
-export const ROLES: readonly string[] = Object.keys(MESSAGE_PARTS);
+const ROLES: readonly string[] = Object.keys(MESSAGE_PARTS);
 
 /** Work of tools that ran at the provider. */
 export const HOSTED_ITEMS: readonly string[] = [

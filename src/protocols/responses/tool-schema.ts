@@ -11,7 +11,7 @@ const OptionalString = Type.Optional(Type.String());
 const Open = Type.Object({});
 const Name = Type.String({ minLength: 1, maxLength: MAX_NAME_CHARACTERS });
 
-export const TOOLS: Record<string, TSchema> = {
+const TOOLS: Record<string, TSchema> = {
   function: Type.Object({
     name: Name,
     description: OptionalString,

@@ -8,7 +8,7 @@ import type { LocalResponse } from '../../core/provider.ts';
 import { countTokens } from './tokens.ts';
 
 export const EMBED_MODEL = 'embed';
-export const EMBED_DIMENSIONS = 256;
+const EMBED_DIMENSIONS = 256;
 const MAX_DIMENSIONS = 1024;
 /** Characters of all texts of a request together. */
 const MAX_CHARACTERS = 1024 * 1024;

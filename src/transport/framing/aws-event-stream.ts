@@ -100,7 +100,7 @@ function messageLength(bytes: Buffer): number | undefined {
 }
 
 /** Throws `upstream_error` for a message that is damaged. */
-export function readMessage(bytes: Buffer): AwsMessage {
+function readMessage(bytes: Buffer): AwsMessage {
   const end = bytes.length - CHECKSUM_BYTES;
   if (crc32(bytes.subarray(0, end)) !== bytes.readUInt32BE(end)) throw broken('a message has a wrong checksum');
   const payloadStart = PRELUDE_BYTES + bytes.readUInt32BE(4);

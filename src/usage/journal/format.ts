@@ -7,7 +7,7 @@ import { crc32 } from 'node:zlib';
 
 export const HEADER_BYTES = 64;
 /** Bytes of a record before its payload. */
-export const RECORD_HEAD_BYTES = 9;
+const RECORD_HEAD_BYTES = 9;
 /** Longest payload; texts in records are bounded far below. */
 export const MAX_PAYLOAD_BYTES = 64 * 1024;
 
