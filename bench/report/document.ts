@@ -6,7 +6,7 @@ import type { Figure } from '../figure.ts';
 import { plotsOf } from './plots.ts';
 import { type Results, readResults } from './results.ts';
 import { amount } from './table.ts';
-import { targetOf } from './targets.ts';
+import { targetOf, type Verdict } from './targets.ts';
 
 export const PAGE = join(import.meta.dirname, '../../docs/performance.md');
 const PLOTS = join(import.meta.dirname, '../../docs/performance');
@@ -37,7 +37,18 @@ export function generated(results: Results, file: string, rows: readonly Titled[
   const lines = rows.flatMap(({ id, title }) =>
     results.figures.filter(({ row }) => row === id).map((one, index) => cellsOf(one, index === 0 ? title : '')),
   );
-  return [provenance(results, file), table([HEADERS, ...lines])].join('\n\n');
+  return [provenance(results, file), verdictsOf(results, rows), table([HEADERS, ...lines])].join('\n\n');
+}
+
+/** How many targets the run misses. */
+function verdictsOf({ figures }: Results, rows: readonly Titled[]): string {
+  const shown = figures.filter(({ row }) => rows.some(({ id }) => id === row));
+  const verdicts = shown.flatMap((one) => targetOf(one)?.verdict ?? []);
+  const count = (verdict: Verdict) => verdicts.filter((each) => each === verdict).length;
+  const others = [`${count('met')} are met`];
+  if (count('NOT JUDGED') > 0) others.push(`${count('NOT JUDGED')} are not judged, because the run was without nginx`);
+  const missed = `**${count('MISSED')} of ${verdicts.length} targets are MISSED in this run**`;
+  return `${missed}; ${others.join(', ')}. The [caveats](#caveats) say how far the figures depend on the machine.`;
 }
 
 function provenance({ date, commit, mode, machine }: Results, file: string): string {
@@ -51,10 +62,11 @@ function provenance({ date, commit, mode, machine }: Results, file: string): str
 }
 
 function cellsOf(one: Figure, title: string): string[] {
+  const target = targetOf(one);
   const ratio = (value: number | undefined) => (value === undefined ? '' : value.toFixed(value < 10 ? 2 : 1));
   return [
     ...[title, one.subject, one.metric, `${amount(one.value)} ${one.unit}${one.note ? ` (${one.note})` : ''}`],
-    ...[ratio(one.toNginx), ratio(one.toBare), targetOf(one)],
+    ...[ratio(one.toNginx), ratio(one.toBare), target ? `${target.text}: ${target.verdict}` : ''],
   ];
 }
 

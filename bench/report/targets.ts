@@ -13,7 +13,7 @@ interface Target {
   least?: number;
 }
 
-const TARGETS: readonly Target[] = [
+export const TARGETS: readonly Target[] = [
   { row: 'passthrough', metric: 'cpu warm', toNginx: 5 },
   { row: 'passthrough', metric: 'cpu cold', toNginx: 8 },
   { row: 'patched', metric: 'cpu warm', toNginx: 6 },
@@ -35,12 +35,29 @@ const TARGETS: readonly Target[] = [
   { row: 'postgres', subject: 'postgres', metric: 'gateway by that with SQLite', value: 1.2 },
 ];
 
-/** In words, such as `≤ 5 x nginx`; empty where nothing is aimed at. */
-export function targetOf({ row, subject, metric, unit }: Figure): string {
+export type Verdict = 'met' | 'MISSED' | 'NOT JUDGED';
+
+export interface JudgedTarget {
+  /** Such as `≤ 5 x nginx`. */
+  text: string;
+  /** By the figure as the results file has it; not judged where a run without nginx lacks the ratio. */
+  verdict: Verdict;
+}
+
+/** Undefined for a figure that has no target. */
+export function targetOf(figure: Figure): JudgedTarget | undefined {
+  const { row, subject, metric, value, unit, toNginx } = figure;
   const found = TARGETS.find(
     (target) => target.row === row && target.metric === metric && (target.subject ?? 'strict') === subject,
   );
-  if (!found) return '';
-  if (found.least !== undefined) return `≥ ${found.least} ${unit}`;
-  return found.toNginx === undefined ? `≤ ${found.value} ${unit}` : `≤ ${found.toNginx} x nginx`;
+  if (!found) return undefined;
+  if (found.least !== undefined) return { text: `≥ ${found.least} ${unit}`, verdict: verdictOf(value >= found.least) };
+  if (found.toNginx === undefined)
+    return { text: `≤ ${found.value} ${unit}`, verdict: verdictOf(value <= (found.value ?? 0)) };
+  const verdict = toNginx === undefined ? 'NOT JUDGED' : verdictOf(toNginx <= found.toNginx);
+  return { text: `≤ ${found.toNginx} x nginx`, verdict };
+}
+
+function verdictOf(isMet: boolean): Verdict {
+  return isMet ? 'met' : 'MISSED';
 }
