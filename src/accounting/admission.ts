@@ -22,7 +22,7 @@ export interface AdmissionControlOptions {
   recorder: Recorder;
   limits: LimitKeeper;
   store: Pick<Store, 'call'>;
-  /** What running requests of other gateways reserve. */
+  /** Reads the reservations of running requests of other gateways. */
   readOthers(): Promise<Reservations>;
   /** Unix milliseconds. */
   now(): number;
@@ -151,7 +151,7 @@ export function createAdmissionControl({
   };
 }
 
-/** What a call may use at most, and what its input is; worked out when it is asked for. */
+/** Upper bounds of the usage of a call, and its input; each is computed on first use. */
 class CallAdmission implements AdmissionRequest, UsageEstimate {
   readonly call: InferenceCall;
   readonly key: Key;

@@ -28,7 +28,7 @@ export interface BackupOptions {
 /** Journals are copied beside the databases while records of theirs are stored in the copies. */
 const JOURNALS = 'journal';
 const MEDIA = ['videos', 'pictures'];
-/** In the order in which they are copied: what a settlement writes first is in the younger copy. */
+/** Databases in the order of copying. A settlement writes `usage` first, so its copy must be the younger one. */
 const DATABASES = ['state', 'usage'] as const;
 
 /** Throws `invalid_request` for a folder that is not empty, and `unavailable` where something cannot be copied. */

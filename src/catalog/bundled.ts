@@ -23,11 +23,12 @@ export function bundledEntries(): KnownEntries {
   return cachedEntries;
 }
 
-/** As the file has them, without video models. */
+/** Entries of `models.json`, without video models. */
 export function bundledModelEntries(): CatalogEntry[] {
   return JSON.parse(readBundle());
 }
 
+/** JSON text of `models.json`. */
 export function readBundle(): string {
   return readFileSync(new URL('./models.json', import.meta.url), 'utf8');
 }

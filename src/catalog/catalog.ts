@@ -6,7 +6,7 @@ import type { PageQuery } from '../core/protocol.ts';
 import { createModelNames, type ModelNames, type NamedModels, type NamingOptions } from './model-names.ts';
 
 export interface Catalog extends ModelNames {
-  /** In the order of the configuration. */
+  /** All models in the order of the configuration. */
   all(): readonly CatalogModel[];
   /** Undefined for an unknown provider. */
   ofProvider(id: string): readonly CatalogModel[] | undefined;

@@ -24,7 +24,7 @@ const PRICE_NAMES = {
 
 export type TokenKind = keyof typeof PRICE_NAMES;
 
-/** What was counted of a kind, and the price of one in USD. */
+/** Count of a kind, and the price of one in USD. */
 export type PriceLine = [kind: TokenKind, count: number, price: string];
 
 /** How a cost was worked out, as a stored trace keeps it. */

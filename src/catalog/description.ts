@@ -22,6 +22,7 @@ type DescribedFacts = Pick<
   'name' | 'contextLength' | 'inputModalities' | 'outputModalities' | 'supportedParameters'
 >;
 
+/** English description of a model: its modalities, context length and abilities. */
 export function describeModel(model: DescribedFacts): string {
   const reads = joinWords(model.inputModalities.map((modality) => MODALITY_NOUNS[modality]));
   const writes = joinWords(model.outputModalities.map((modality) => MODALITY_NOUNS[modality]));

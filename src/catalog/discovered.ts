@@ -36,7 +36,7 @@ function isUsable(model: Json): boolean {
   return model.active !== false && (isEmbedding(model) || canChat(model));
 }
 
-/** As Together, Mistral, Google and LM Studio say it. */
+/** Whether a model in a list of Together, Mistral, Google or LM Studio creates embeddings. */
 function isEmbedding(model: Json): boolean {
   const methods = model.supportedGenerationMethods;
   if (Array.isArray(methods)) return methods.includes('embedContent') && !methods.includes('generateContent');

@@ -72,7 +72,7 @@ function rulesOf(vendor: string, entry: CatalogEntry): ModelRules {
   return { ...rules, ...entry.rules };
 }
 
-/** Those of the entry before those of the vendor, also without prices: a routed model may have its own. */
+/** Tiers of the entry override those of the vendor. The entry needs no prices: a routed model may have its own. */
 function serviceTiersOf(vendor: string, entry: CatalogEntry): Pick<CatalogModel, 'serviceTiers'> {
   const known = serviceTiersFor(vendor, entry.upstreamId ?? entry.id);
   if (!known && !entry.serviceTiers) return {};

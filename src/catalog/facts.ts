@@ -30,6 +30,7 @@ export function openRouterPrices(value: Json): { pricing: Pricing; priceTiers?: 
   return { pricing: knownPrices(value), ...(tiers.length > 0 && { priceTiers: sortedTiers(tiers) }) };
 }
 
+/** Price tiers by `minPromptTokens`, ascending. */
 export function sortedTiers(tiers: PriceTier[]): PriceTier[] {
   return tiers.toSorted((one, other) => one.minPromptTokens - other.minPromptTokens);
 }

@@ -30,6 +30,7 @@ const MAX_COMPARED_NEIGHBORS = 24;
 const MAX_SUGGESTIONS = 3;
 
 export interface ModelNames {
+  /** Model by alias, id, canonical slug, or id without the provider. */
   find(name: string): CatalogModel | undefined;
   /** The name that an alias stands for; any other name as it is. */
   resolveAlias(name: string): string;

@@ -71,7 +71,7 @@ function dearer(one: Prices, other: Prices): Prices {
   return sumOf(other) > sumOf(one) ? other : one;
 }
 
-/** Of a token in and one out, to compare. */
+/** Price of one input token and one output token in USD, for comparisons. */
 function sumOf({ pricing: { prompt = '0', completion = '0' } }: Prices): number {
   return Number(prompt) + Number(completion);
 }

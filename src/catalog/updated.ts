@@ -19,6 +19,7 @@ export interface UpdatedCatalog {
 const FORMAT = 1;
 const FILE = 'catalog.json';
 
+/** Path of the updated catalog in a data folder. */
 export function updatedCatalogPath(folder: string): string {
   return join(folder, FILE);
 }
@@ -29,6 +30,7 @@ export function knownEntries(folder: string): KnownEntries {
   return Array.isArray(updated) ? entriesByVendor(updated) : bundledEntries();
 }
 
+/** Entries of the updated catalog. Without a usable file, the bundled entries, with the problem if the file is invalid. */
 export function readCatalog(folder: string): UpdatedCatalog {
   const updated = readUpdated(folder);
   if (Array.isArray(updated)) return { entries: () => updated };

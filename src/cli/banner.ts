@@ -51,7 +51,7 @@ export function banner({ gateway, config, newKey, link, hint, warning, workers }
   ].join('\n');
 }
 
-/** Those that are ready in one line, those that did not answer in one line each, the rest as a number. */
+/** One line for all ready providers with the number that wait for a key, and one for each unreachable provider. */
 function providerLines(states: ProviderState[]): string[] {
   const ready = states
     .filter(({ state }) => state === 'ready')

@@ -18,7 +18,7 @@ export interface CatalogScheduleOptions {
   config(): Pick<Config, 'catalog' | 'data'>;
   clock: Pick<Clock, 'now' | 'after'>;
   log: Pick<Logger, 'info' | 'warn'>;
-  /** There are newer facts. */
+  /** Called when newer facts are available. */
   onUpdated(): void;
   /** Random number from 0 to 1: gateways that start together do not ask together. */
   random?: () => number;
@@ -26,7 +26,7 @@ export interface CatalogScheduleOptions {
 
 const FIRST_LOOK_MS = 5_000;
 const LOOK_INTERVAL_MS = 60_000;
-/** After a failure. */
+/** Delay after a failure. */
 const RETRY_MS = 3_600_000;
 /** Longer than the command waits for the source. */
 const COMMAND_TIMEOUT_MS = 180_000;

@@ -11,7 +11,7 @@ import { initialSettings } from '../records/key-settings.ts';
 
 const FIRST_KEY_VARIABLE = 'POLYGATE_FIRST_KEY_FILE';
 
-/** As long as the token of the admin API: the key may use everything. */
+/** Requires the length of an admin token, because the key may use everything. */
 const KEY_PATTERN = /^[\x21-\x7e]{32,200}$/;
 
 /** Text of the key in the file that the environment names, if it names one. Throws `invalid_request`. */

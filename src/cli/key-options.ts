@@ -73,7 +73,7 @@ function parseOwner(text: string | undefined): string | null | undefined {
   throw new GatewayError('invalid_request', `--owner must have 1 to ${MAX_OWNER} characters, or be none.`);
 }
 
-/** Without a value the label is removed. */
+/** Labels by name; null removes a label. Throws `invalid_request`. */
 function parseLabels(option: string, texts: string[] | undefined): Record<string, string | null> | undefined {
   if (texts === undefined) return undefined;
   return Object.fromEntries(

@@ -112,7 +112,7 @@ function splitName(name: string): { vendor: string; model: string } {
   return { vendor: BARE_TYPES.find(([pattern]) => pattern.test(name))?.[1] ?? '', model: name };
 }
 
-/** With a variable of the environment in place of `os.environ/NAME`. */
+/** Replaces `os.environ/NAME` with a reference to the environment variable. */
 function addressOf(value: unknown): string | undefined {
   if (value === undefined) return undefined;
   const text = String(value);

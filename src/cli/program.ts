@@ -29,7 +29,7 @@ export async function runCommandLine(argv: string[]): Promise<void> {
   }
 }
 
-/** Without a command it is `serve`, to which then the options belong. */
+/** Adds the command `serve` if the arguments have none; their options belong to it. */
 function withCommand([node = '', file = '', ...args]: string[]): string[] {
   const [first] = args;
   const serves = first === undefined || (first.startsWith('-') && !ROOT_OPTIONS.includes(first));

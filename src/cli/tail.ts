@@ -25,7 +25,7 @@ export interface TailOptions extends ConfigOptions {
 
 type Row = RequestPage['rows'][number];
 
-/** What records leave out. */
+/** Facts that records leave out. */
 interface LineContext {
   names: ReadonlyMap<string, string>;
   /** Whether a model, `<provider>/<model id>`, has a price. */

@@ -22,7 +22,7 @@ export interface UsageOptions extends ConfigOptions {
   /** ISO date or time, or a duration before now. */
   from?: string;
   to?: string;
-  /** Of days, weeks and months. */
+  /** Time zone of days, weeks and months. */
   zone?: string;
   /** Id or name. */
   key?: string;
@@ -62,7 +62,7 @@ export async function showUsage(options: UsageOptions): Promise<void> {
   }
 }
 
-/** On standard error, so that the table stays one. */
+/** Writes a note about estimates to standard error, so that the table can be piped. */
 function noteEstimates({ total }: UseReport): void {
   const tokens = shareOf(total.estimated_tokens, total.input_tokens + total.output_tokens);
   if (tokens === undefined) return;
@@ -72,14 +72,14 @@ function noteEstimates({ total }: UseReport): void {
   process.stderr.write(`Estimated are ${tokens} of the tokens and ${cost} of the cost${since}.\n`);
 }
 
-/** Undefined for nothing. */
+/** Percentage as text; undefined for zero. */
 function shareOf(part: number, whole: number): string | undefined {
   if (part === 0 || whole === 0) return undefined;
   const percent = (100 * part) / whole;
   return percent < 0.1 ? 'less than 0.1 %' : `${percent.toFixed(1)} %`;
 }
 
-/** On standard error, too. */
+/** Writes a note about models without a known price to standard error. */
 function noteUnknownCost({ models_without_price: models }: UseReport): void {
   if (models.length === 0) return;
   process.stderr.write(`Not in these sums is the cost of models without a known price: ${models.join(', ')}.\n`);

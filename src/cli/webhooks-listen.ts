@@ -21,7 +21,7 @@ interface Received {
 
 const KEY_VARIABLE = 'POLYGATE_KEY';
 const WAIT_S = 25;
-/** Of a gateway that waits, and of a receiver. */
+/** Timeouts of a long poll at the gateway, and of a request to the receiver. */
 const POLL_TIMEOUT_MS = 60_000;
 const FORWARD_TIMEOUT_MS = 10_000;
 const RETRY_MS = 2000;

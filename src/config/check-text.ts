@@ -9,7 +9,7 @@ export interface CheckedText {
   problems: SourceProblem[];
   /** Paths of values that come from environment variables, and are not checked. */
   unchecked: string[];
-  /** With placeholders for these values; absent with problems. */
+  /** Configuration with placeholders for unchecked values; absent if there are problems. */
   config?: Config;
 }
 

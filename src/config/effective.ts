@@ -7,7 +7,7 @@ import type { Config } from './resolved.ts';
 import { pathText, type SettingPath, type ValueSource } from './value-source.ts';
 
 export interface EffectiveSetting {
-  /** As in `keys[0].name`. */
+  /** Path as in `keys[0].name`. */
   path: string;
   /** A scalar, or a list of them. */
   value: Json;
@@ -24,6 +24,7 @@ export interface ChangedSetting {
 /** A configuration may have thousands of keys. */
 const MAX_SETTINGS = 10_000;
 
+/** Settings with their sources and masked secrets; `isComplete` is false if some are left out. */
 export function effectiveSettings(config: Config): { settings: EffectiveSetting[]; isComplete: boolean } {
   const leaves = leavesOf(describeSettings(config));
   const settings = leaves.slice(0, MAX_SETTINGS).map(({ path, value }) => ({
@@ -50,7 +51,7 @@ function shown(leaves: ReadonlyMap<string, Json>, path: string): Json {
   return leaves.has(path) ? printable(leaves.get(path)) : null;
 }
 
-/** For comparison only. */
+/** Text of a value with its secrets, for comparison only. */
 function revealed(value: Json): string | undefined {
   if (value instanceof Secret) return `secret ${value.reveal()}`;
   return JSON.stringify(Array.isArray(value) ? value.map(revealed) : value);

@@ -47,7 +47,7 @@ const DRAIN_MS = 5000;
 export interface ConfigSource extends ConfigLocation {
   environment: Environment;
   known: KnownProviders;
-  /** From the command line; overrides the file. */
+  /** Options of the command line; they override the file. */
   host?: string;
   port?: number;
   workers?: number;

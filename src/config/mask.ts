@@ -61,7 +61,7 @@ export function describeSettings(config: Config): object {
   };
 }
 
-/** With masks in place of secrets. */
+/** Replaces secrets with masks. */
 export function printable(value: Json): Json {
   if (value instanceof Secret) return value.mask();
   if (Array.isArray(value)) return value.map(printable);

@@ -106,7 +106,7 @@ export const pricing = priceList({
   description: 'USD per token as quoted decimals: prompt, completion, input_cache_read, ...',
 });
 
-/** Without any price, what a tier costs would be unknown, and no budget would count it. */
+/** One price is required: the cost of a tier without prices is unknown, and no budget would count it. */
 const tierPricing = priceList({
   minProperties: 1,
   description: 'USD per token as quoted decimals, as in pricing.',

@@ -9,7 +9,7 @@ import type { FindValueSource } from './value-source.ts';
 export interface Config {
   /** Absolute path of the file it was read from, or the name of the variable that it stood in; absent without either. */
   origin?: string;
-  /** Where a setting comes from. */
+  /** Finds the source of a setting. */
   sourceOf: FindValueSource;
   server: ServerConfig;
   /** Absolute path of the folder of the embedded store and of files. */
@@ -20,7 +20,7 @@ export interface Config {
   encryption: EncryptionConfig;
   network: NetworkConfig;
   callbacks: CallbacksConfig;
-  /** Absent sends none. */
+  /** Receiver of notices; without it none are sent. */
   notices?: NoticesConfig | undefined;
   videos: VideosConfig;
   responses: ResponsesConfig;
@@ -146,7 +146,7 @@ export interface UsageConfig {
   maxSize: number;
   /** Where records are exported to, if anywhere. */
   export?: UsageExportConfig | undefined;
-  /** Of which requests it is stored how they were routed. */
+  /** Requests whose routing trace is stored. */
   trace: 'all' | 'problems' | 'none';
 }
 
@@ -166,7 +166,7 @@ export interface ResponsesConfig {
   maxChainItems: number;
   /** Unfinished background responses of a key. */
   maxBackground: number;
-  /** From the request to the end of a background response, in milliseconds. */
+  /** Milliseconds from the request to the end of a background response. */
   backgroundTimeoutMs: number;
   /** Whether web search beside other tools is dropped or refused for a model that has none. */
   hostedTools: 'drop' | 'refuse';

@@ -21,6 +21,7 @@ export interface Source {
   unreadable: ReadonlyMap<string, string[]>;
   /** Environment variables by the path of the value that names them. */
   references: ReadonlyMap<string, string[]>;
+  /** Line number, from 1, of the value at a path. */
   lineOf(path: string): number;
 }
 

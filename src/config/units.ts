@@ -30,6 +30,7 @@ export function formatDuration(milliseconds: number): string {
   return `${milliseconds}ms`;
 }
 
+/** Size in the largest of KiB, MiB and GiB that gives a whole number; `bytes` is a multiple of 1024. */
 export function formatSize(bytes: number): string {
   const unit = ['GiB', 'MiB'].find((name) => bytes % (BYTES[name] as number) === 0) ?? 'KiB';
   return `${bytes / (BYTES[unit] as number)}${unit}`;

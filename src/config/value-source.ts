@@ -44,7 +44,7 @@ export function createSourceFinder(options: SourceFinderOptions): FindValueSourc
   };
 }
 
-/** As problems name settings: `keys[0].name`. */
+/** Formats a path as problems show it: `keys[0].name`. */
 export function pathText(path: SettingPath): string {
   return path.reduce<string>(
     (text, part) => (typeof part === 'number' ? `${text}[${part}]` : text === '' ? part : `${text}.${part}`),

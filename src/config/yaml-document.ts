@@ -74,7 +74,7 @@ function expandedSize(value: Json, limit: number, known: Map<object, number>, de
 /** Place of a value, and of what it contains. */
 interface Location {
   offset: number;
-  /** By key or index. */
+  /** Locations of members by key or index. */
   members?: Map<string, Location>;
 }
 

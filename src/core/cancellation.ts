@@ -9,7 +9,7 @@ export class Cancellation {
     return this.#isCancelled;
   }
 
-  /** Of this cancellation, for functions of the platform. */
+  /** Abort signal that is aborted with this cancellation, for functions of the platform. */
   get signal(): AbortSignal {
     this.#controller ??= new AbortController();
     if (this.#isCancelled) this.#controller.abort();

@@ -13,7 +13,7 @@ const SHARES: readonly (readonly [Effort, number])[] = [
   ['max', 1],
 ];
 
-/** From `none` to `max`. */
+/** Efforts in ascending order, from `none` to `max`. */
 export const EFFORTS: readonly Effort[] = SHARES.map(([effort]) => effort);
 
 /** The highest allowed effort up to `wanted`, else the lowest; `none` only if wanted. Undefined without such an effort. */

@@ -14,6 +14,7 @@ export function wrap(opaque: Opaque): string {
   return Buffer.from(JSON.stringify(envelope)).toString('base64');
 }
 
+/** Whether a text begins like an envelope; its content is not checked. */
 export function isEnvelope(text: string): boolean {
   return text.startsWith(ENVELOPE_MARK);
 }

@@ -70,7 +70,7 @@ export interface EncodedRequest {
   dropped: string[];
 }
 
-/** In USD. */
+/** Amounts in USD. */
 export interface Cost {
   total: number;
   /** The cost without output. */
@@ -237,7 +237,7 @@ export interface CompleteOperation extends OperationBase {
   readonly usageMarks: readonly string[];
   /** Whether a frame only opens the stream, so that an error may still replace the response. */
   isPreamble?(event: SseEvent): boolean;
-  /** The same by the first characters of a frame: true for a large preamble, which is not parsed. */
+  /** Whether a frame is a large preamble, by its first characters; such a frame is not parsed. */
   isUnreadPreamble?(start: string): boolean;
   /** Whether a frame is a keep-alive that every client skips. */
   isPing?(event: SseEvent): boolean;
@@ -255,6 +255,7 @@ export interface CountTokensOperation extends OperationBase {
   encodeCount(tokens: number): Json;
   /** Converts an encoded request of `complete` to the body of a token count. */
   countBody(body: Json, target: Target): Json;
+  /** Number of tokens; undefined if the body has none. */
   decodeCount(body: Json): number | undefined;
 }
 

@@ -34,7 +34,7 @@ export function pooledCopy(bytes: Buffer, start: number, end: number): Buffer {
   return copy;
 }
 
-/** Both, one behind the other, in memory of their own, as `ownCopy`. */
+/** Concatenates two buffers in memory of their own, like `ownCopy`. */
 export function ownJoined(first: Buffer, second: Buffer): Buffer {
   const bytes = Buffer.allocUnsafeSlow(first.length + second.length);
   bytes.set(first);

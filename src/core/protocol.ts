@@ -36,7 +36,7 @@ export interface WireError {
 }
 
 export interface Protocol {
-  /** Also the surface that keys can be scoped to. */
+  /** Id of the protocol, and of its surface in the scopes of keys. */
   readonly id: string;
   /** The name in `api_type` of a usage record as OpenRouter shows it. */
   readonly apiType: string;
@@ -62,6 +62,7 @@ export interface Protocol {
   // Facing upstreams.
   /** Client headers forwarded to upstreams of the same protocol, with their names there. */
   readonly forwardedHeaders: Readonly<Record<string, string>>;
+  /** Converts an error response of an upstream; the body may have any form. */
   decodeError(status: number, body: unknown): GatewayError;
   /** The error in a 200 body or in a frame's data, if any. */
   errorIn(body: Json): GatewayError | undefined;

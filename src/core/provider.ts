@@ -88,7 +88,7 @@ export interface ProviderType {
 export interface ProviderSettings {
   /** `<provider>` in the ids of its models. */
   id: string;
-  /** As in the vendor's own SDK: with `/v1` for chat completions, without a version for messages and generate content. */
+  /** Base URL as in the vendor's own SDK: with `/v1` for chat completions, without a version for messages and generate. */
   baseUrl?: string;
   /** Ids of the protocols that the server speaks, in order of preference; for a type that leaves them to the configuration. */
   protocols?: readonly string[];

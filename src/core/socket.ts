@@ -50,6 +50,7 @@ export interface OwnResponseOptions {
 
 /** Memory of one connection: conversations by the id that continues them. */
 export interface SocketMemory {
+  /** Body of the conversation that `id` continues; undefined if it is not remembered. */
   read(id: string): Buffer | undefined;
   /** Replaces what the lane kept before; keeps nothing if there is no room. */
   keep(id: string, lane: string, bytes: Buffer): void;

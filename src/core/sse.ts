@@ -40,7 +40,7 @@ export function createFramer(): Framer {
 }
 
 class SseFramer implements Framer {
-  /** Of the incomplete frame; most chunks end with a frame. */
+  /** Bytes of the incomplete frame; undefined if the last chunk ended with a frame, as most do. */
   #pending: ByteCollector | undefined;
   #tail: Buffer = EMPTY;
 

@@ -6,6 +6,7 @@ import type { SseEvent } from './sse.ts';
 
 /** Stream encoder: converts events to the text of a stream; `end` is called once after the last event. */
 export interface StreamEncoder {
+  /** Text for an event; may be empty. */
   encode(event: ChatEvent): string;
   /** Text after `message-end`; empty if the last event closes the stream. */
   end(): string;

@@ -19,6 +19,7 @@ export function isOtherTier(tier: string | undefined): tier is string {
   return Boolean(tier) && !STANDARD_TIERS.has(tier as string);
 }
 
+/** Whether a tier is `regional`, or ends with `.regional`. */
 export function isRegional(tier: string | undefined): boolean {
   return tier === REGIONAL || tier?.endsWith(SUFFIX) === true;
 }

@@ -68,6 +68,7 @@ export function plausibleCost(cost: bigint): bigint | undefined {
   return cost >= 0n && cost <= MAX_RECORD_COST ? cost : undefined;
 }
 
+/** Limits a cost in 1e-12 USD to the range from 0 to the maximum of a record. */
 export function boundCost(cost: bigint): bigint {
   return cost < 0n ? 0n : minBigInt(cost, MAX_RECORD_COST);
 }

@@ -64,7 +64,7 @@ const IDLE_RELEASE_INTERVAL_MS = 2_000;
 const TAG_REFRESH_INTERVAL_MS = 1000;
 /** Interval of the removal of old records. */
 const CLEANUP_INTERVAL_MS = 3_600_000;
-/** Until the first removal, which needs a thread of the store with 12 MB for a while. */
+/** Delay of the first removal, which needs a store thread with 12 MB for a while. */
 const FIRST_CLEANUP_MS = 60_000;
 /** Interval of the removal of budgets whose period is over. */
 const BUDGET_CLEANUP_INTERVAL_MS = 60_000;

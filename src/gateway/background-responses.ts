@@ -26,7 +26,7 @@ export interface BackgroundJobsOptions {
   store: Store;
   background: BackgroundResponses;
   keys: Pick<KeyStore, 'find'>;
-  /** Of the gateway's server, which requests in the background are handled like. */
+  /** Options of the gateway's server, which background requests share. */
   app: AppOptions;
   protocol: Protocol;
   clock: Clock;
@@ -194,7 +194,7 @@ async function findKey({ keys, clock }: BackgroundJobsOptions, owner: string): P
   return key && stateOf(key, clock.now()) === 'active' ? key : undefined;
 }
 
-/** Of the key, of the gateway, or of a conversation: there is room later. */
+/** Errors after which a request waits: a limit of the key, a busy gateway or a locked conversation. */
 const PASSING_ERRORS = ['rate_limit_exceeded', 'unavailable', 'conversation_locked'];
 
 function mayWait({ code, upstreamStatus }: GatewayError): boolean {

@@ -17,6 +17,7 @@ export interface BudgetNoticesOptions {
   /** Shares of a budget, ascending. */
   at: readonly number[];
   url: string;
+  /** Unix milliseconds. */
   now(): number;
 }
 
@@ -29,7 +30,7 @@ interface Spender extends Pick<LimitSubject, 'name' | 'budgets'> {
 const BATCH = 500;
 const MONEY_SHARE = 1_000_000;
 
-/** Of each budget the highest share that is reached. A notice that was made before has the same id. */
+/** Returns a notice for the highest reached share of each budget. A notice that already exists has the same id. */
 export async function reachedBudgets(options: BudgetNoticesOptions): Promise<NewDelivery[]> {
   const now = options.now();
   const starts = PERIODS.map((period) => ({ period, startsAt: periodStart(period, now) }));

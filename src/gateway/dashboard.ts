@@ -17,9 +17,9 @@ import type { Pages } from '../http/ui/pages.ts';
 import type { GatewayProcess } from './process.ts';
 
 export interface DashboardParts {
-  /** At the address of clients; absent where it is disabled. */
+  /** Dashboard at the address of clients; undefined where it is disabled. */
   forClients: Dashboard | undefined;
-  /** At the address of the admin API. */
+  /** Dashboard at the address of the admin API. */
   forOperators: { gate: Dashboard['gate'] | undefined; routes: readonly Route<HttpContext>[] };
 }
 

@@ -11,13 +11,13 @@ export interface EndpointSnapshotOptions extends EndpointSource {
   clock: Pick<Clock, 'now' | 'after'>;
   log: Pick<Logger, 'warn'>;
   instance: string;
-  /** It is the only process of its gateway. */
+  /** Whether the gateway has no other process. */
   isSole: boolean;
 }
 
 export interface EndpointSnapshots {
   stop(): void;
-  /** At the end; without it where the store does not answer soon. */
+  /** Writes the snapshot at shutdown; gives up if the store does not answer soon. */
   writeLast(): Promise<void>;
 }
 

@@ -59,6 +59,7 @@ export function collectFullyLater(): void {
   setFlagsFromString('--incremental-marking-hard-trigger=95');
 }
 
+/** Size of the young generation of the heap; 0 if V8 does not report it. */
 export function youngGenerationBytes(): number {
   return getHeapSpaceStatistics().find(({ space_name }) => space_name === 'new_space')?.space_size ?? 0;
 }

@@ -24,9 +24,9 @@ export interface GatewayOptions extends Pick<DashboardWiring, 'pages'> {
   providerTypes?: ReadonlyMap<string, ProviderType>;
   /** Disk of the journal of usage records; that of this machine if absent. */
   journalDisk?: JournalDisk;
-  /** That of the store and this machine if absent. */
+  /** Clock of the gateway; the clock of the store and of this machine if absent. */
   clock?: Clock;
-  /** What `config` was read from, for checks of other texts. */
+  /** Source of `config`, for checks of other texts. */
   configSource?: ConfigSource;
   /** Place of this process among those of the gateway; absent if it is the only one. */
   process?: GatewayProcess;

@@ -70,7 +70,7 @@ async function look(type: LocalType, context: SearchContext): Promise<LocalServe
   }
 }
 
-/** Without a key, also if one is configured: it is not known who listens. */
+/** Sends no key, even if one is configured, because the server is unknown. */
 async function ask(type: LocalType, context: SearchContext): Promise<object> {
   const asked = { provider: type.create({ id: type.id }), credentials: createCredentials([]), headers: {} };
   const list = { path: type.modelsPath ?? '/models', optional: false, ...SEARCH_LIMITS };

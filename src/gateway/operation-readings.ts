@@ -19,7 +19,7 @@ import type { LocalServer } from './local-servers.ts';
 import type { ProviderRegistry, ProviderState } from './provider-registry.ts';
 import { needsRestart } from './restart-needs.ts';
 
-/** What a reload replaces. */
+/** Parts that a reload replaces. */
 export interface ConfigParts {
   config: Config;
   models: ProviderRegistry;
@@ -166,7 +166,7 @@ async function storeFigures(store: Pick<Store, 'call' | 'engine' | 'now'>) {
   }
 }
 
-/** Of the data folder; null where it cannot be told. */
+/** Free and total bytes of the file system of the data folder; null if they cannot be read. */
 async function diskOf(folder: string): Promise<Json> {
   try {
     const { bavail, blocks, bsize } = await statfs(folder);

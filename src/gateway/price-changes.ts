@@ -35,7 +35,7 @@ async function notePrices({ store, models }: PriceChangeOptions): Promise<void> 
   }
 }
 
-/** Without those that a provider would have told, but did not: their prices are not what they were when it did. */
+/** Leaves out models of unreachable providers: without the list of the provider, their prices would look changed. */
 function seenIn({ catalog, routes, states }: PriceChangeOptions['models']): SeenPrices[] {
   const unreachable = new Set(states().flatMap(({ id, state }) => (state === 'unreachable' ? [id] : [])));
   return catalog()

@@ -23,17 +23,17 @@ export interface RunningGateway {
   flushed(): Promise<void>;
   /** A job of a kind is due. */
   wake(kind: string): void;
-  /** Of a worker: another worker has opened a circuit. */
+  /** In a worker: adopts the cooldown of an endpoint whose circuit another worker opened. */
   adoptCooldown(circuit: OpenCircuit): void;
-  /** Of a worker: a capture of this process, as JSON text. */
+  /** In a worker: returns a capture of this process as JSON text. */
   findCapture(asked: AskedCapture): string | undefined;
   /** Number of requests that run in this process. */
   countRunning(filter: IntentFilter): number;
-  /** Of a primary: its workers listen at this address. */
+  /** In a primary: sets the address at which its workers listen. */
   setAddress(address: { host: string; port: number }): void;
-  /** Of a primary: settles the open requests of a worker that is gone. */
+  /** In a primary: settles the open requests of a worker that has ended. */
   forgetWorker(instance: string): Promise<void>;
-  /** From now on the gateway is not ready, and goes on answering until it is closed. */
+  /** Makes the gateway not ready; it goes on answering until it is closed. */
   drain(): void;
   /** Graceful shutdown: stops accepting, aborts requests after `grace` milliseconds, resolves when all have ended. */
   close(grace?: number): Promise<void>;

@@ -24,6 +24,7 @@ export interface StateReadingsOptions {
   folder: string;
   /** Names of the keys whose budgets are read. */
   budgetKeys: readonly string[];
+  /** Unix milliseconds. */
   now(): number;
   /** Whether another process of the gateway reads what is in the store. */
   isWorker: boolean;

@@ -13,6 +13,7 @@ export interface StoreNoticesOptions {
   send(notice: NewDelivery): Promise<boolean>;
   /** Sends by way of the store. */
   add(notice: NewDelivery): Promise<void>;
+  /** Unix milliseconds. */
   now(): number;
 }
 

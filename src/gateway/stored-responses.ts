@@ -28,7 +28,7 @@ export interface StoredResponsesOptions {
   settings(): ResponsesConfig;
   events: Pick<TelemetryEvents, 'responseNotStored'>;
   keys: Pick<KeyStore, 'find'>;
-  /** Of a worker, whose primary runs jobs and deletes what has expired: tells it that a job of a kind is due. */
+  /** In a worker: tells the primary, which runs jobs and deletes expired data, that a job of a kind is due. */
   wakePrimary: ((kind: string) => void) | undefined;
 }
 

@@ -44,7 +44,7 @@ export interface VideoTasksOptions {
   clock?: Clock;
   /** Telemetry events of tasks and webhooks. */
   events?: TelemetryEvents;
-  /** Of a worker, whose primary runs the jobs: tells it that a job of a kind is due. */
+  /** In a worker: tells the primary, which runs the jobs, that a job of a kind is due. */
   wakePrimary?: ((kind: string) => void) | undefined;
   /** The cost of a task is in the usage records. */
   taskCharged?(task: { keyId: string; tags: string }): void;

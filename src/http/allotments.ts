@@ -7,7 +7,7 @@ import { spendingOf } from '../usage/spending.ts';
 import { encodeSpent, encodeUse } from './admin/key-object.ts';
 import { encodeLimits } from './admin/settings.ts';
 
-/** Those of tags, by `name=value`. */
+/** Allotments of tags with their use, by `name=value`. */
 export async function describeAllotments(
   source: BudgetSource,
   subjects: readonly LimitSubject[],

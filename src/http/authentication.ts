@@ -109,7 +109,7 @@ function refuse(wait: MaybePromise<number>, hasNoKeys: boolean): Promise<never> 
   });
 }
 
-/** The same error for every unusable key, whatever the reason. */
+/** Returns the same error for every unusable key. `wait`: milliseconds until the address may try again, or 0. */
 function refusal(wait: number, hasNoKeys: boolean): GatewayError {
   if (wait === 0 && hasNoKeys) return noKeyYet();
   // Some clients recognise a wrong key by this wording.

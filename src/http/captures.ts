@@ -14,7 +14,7 @@ const CAPTURE_HEADER = 'x-polygate-capture';
 const MAX_PER_SESSION = 50;
 const KEPT_MS = 15 * 60_000;
 const SWEEP_MS = 60_000;
-/** Of all sessions; a capture that runs counts with its most. */
+/** Limit over all sessions; a running capture counts as `MAX_CAPTURE_BYTES`. */
 const MAX_BYTES = 64 * MAX_CAPTURE_BYTES;
 const TAG_CHARACTERS = 8;
 const ID_PATTERN = /^cap_([0-9a-f]{8})_[0-9a-f]{32}$/;
@@ -28,7 +28,7 @@ export interface AskedCapture {
 
 export interface CapturesOptions {
   clock: Pick<Clock, 'now' | 'monotonic' | 'after'>;
-  /** Of this gateway; its workers have one in common. Absent where the gateway is one process. */
+  /** Instance id of the gateway, which its workers share. Absent if the gateway is one process. */
   instance?: string | undefined;
   /** Asks the other processes of the gateway; undefined if none has it. */
   askOthers?: ((asked: AskedCapture) => Promise<string | undefined>) | undefined;
@@ -47,7 +47,7 @@ interface Entry {
   session: string;
   bytes: number;
   capture: Capture;
-  /** Absent while the request runs. */
+  /** JSON text and its expiry, in milliseconds of the monotonic clock; absent while the request runs. */
   kept?: { text: string; until: number };
 }
 

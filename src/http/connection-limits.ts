@@ -25,6 +25,7 @@ const RESERVED_FILES = 96;
 /** One connection to the client and one to the upstream. */
 const FILES_PER_CONNECTION = 2;
 
+/** Closes connections beyond the limit of an address, and refuses those that the limit of open files has no room for. */
 export function limitConnections(
   server: Server,
   { perAddress, trustedProxies = [], total, log, clock = systemClock }: ConnectionLimits,
@@ -89,7 +90,7 @@ function openFileLimit(): number | undefined {
   }
 }
 
-/** For systems without /proc. */
+/** Limit of open files from the report of Node, for systems without /proc. */
 function reportedLimit(): number | undefined {
   // Prevents reverse DNS lookups for the report; missing in the types.
   Object.assign(process.report, { excludeNetwork: true });

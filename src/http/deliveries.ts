@@ -25,10 +25,11 @@ import { readFormat } from './use.ts';
 export interface DeliveryReaderOptions {
   store: Pick<Store, 'call'>;
   secrets: Pick<WebhookSecrets, 'signingSecrets'>;
+  /** Unix milliseconds. */
   now(): number;
 }
 
-/** Whose webhooks are read: `owner` is the id of a key, all keys if absent. */
+/** Webhooks that may be read: `owner` is the id of a key, all keys if absent. */
 export interface DeliveryScope {
   owner?: string | undefined;
   /** Names of all keys, for operators only: these see resolved addresses, too, and the keys of the webhooks. */
@@ -111,7 +112,7 @@ export function createDeliveryReader({ store, secrets, now }: DeliveryReaderOpti
       return { data: encode(await find(taskId, scope), scope) };
     },
 
-    /** With the headers of its last attempt, or of one made now. */
+    /** Body with headers of the current secrets at the time of the last attempt, or of now. Throws `not_found`. */
     async body(taskId: string, scope: Pick<DeliveryScope, 'owner'>): Promise<Json> {
       const [{ owner, attempts }, found] = await Promise.all([
         find(taskId, scope),
@@ -137,7 +138,7 @@ export function createDeliveryReader({ store, secrets, now }: DeliveryReaderOpti
   };
 }
 
-/** With the resolved addresses, which only the operator may see. */
+/** Includes resolved addresses, which only the operator may see. */
 function encodeDelivery({ taskId, createdAt, settledAt, nextDueAt, attempts, ...view }: DeliveryView): Json {
   return {
     ...view,

@@ -12,6 +12,7 @@ export interface DeliveryFeedOptions {
   store: Pick<Store, 'call'>;
   secrets: Pick<WebhookSecrets, 'signingSecrets'>;
   clock: Clock;
+  /** Whether the gateway is stopping, which ends waiting requests. */
   isStopping(): boolean;
 }
 
@@ -21,9 +22,9 @@ type Place = { at: number; id: string };
 const SETTLE_MS = 3000;
 const LOOK_INTERVAL_MS = 500;
 const MAX_WAIT_S = 25;
-/** Of one response; a body has 256 KiB at most. */
+/** Maximum in one response; a body has at most 256 KiB. */
 const MAX_DELIVERIES = 20;
-/** Waiting requests: of a key, and of this process. */
+/** Maximum numbers of waiting requests of a key, and of this process. */
 const MAX_WAITING_OF_KEY = 2;
 const MAX_WAITING = 200;
 /** Time and id of the last webhook that was read. */

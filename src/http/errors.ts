@@ -13,6 +13,7 @@ export interface ErrorResponse {
 /** Maximum `Retry-After`: official SDKs ignore longer delays, or wait for hours. */
 const MAX_RETRY_SECONDS = 60;
 
+/** Encodes an error for a client. An error with an upstream's own response keeps its status and body. */
 export function errorResponse(error: GatewayError, protocol: Protocol, requestId: string): ErrorResponse {
   const headers = {
     'content-type': 'application/json',

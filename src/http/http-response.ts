@@ -24,7 +24,7 @@ export interface HttpResponse {
   body?: Json | string | Buffer | Readable;
 }
 
-/** With what handlers leave out. */
+/** Response of a handler, completed with defaults. */
 export interface GatewayResponse {
   status: number;
   headers: Record<string, string>;

@@ -201,6 +201,7 @@ function firstOf(models: Json): string | undefined {
   return Array.isArray(models) && typeof models[0] === 'string' ? models[0] : undefined;
 }
 
+/** Throws `unsupported_media_type` for a compressed body, or a type other than JSON. A missing type counts as JSON. */
 export function checkContentType(type: string | undefined, encoding: string | undefined): void {
   if (encoding !== undefined && encoding !== 'identity') {
     throw new GatewayError(

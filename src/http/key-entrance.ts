@@ -8,7 +8,7 @@ import type { Route } from './route-table.ts';
 
 export interface KeyEntranceOptions {
   admission: Pick<AdmissionControl, 'enter' | 'rateLimitHeaders'>;
-  /** Absent where they are disabled. */
+  /** Store of captures; undefined where captures are disabled. */
   captures: Captures | undefined;
 }
 

@@ -98,7 +98,7 @@ export async function listFile(
   });
 }
 
-/** As `list` answers, or all of it as a file. */
+/** Returns the page of `list`, or all rows as a file with `format=csv`. */
 export function listOrFile(...asked: Parameters<typeof fileOfList>): Promise<Json | TextBody> {
   const [, query, list] = asked;
   return readFormat(query) === 'csv' ? fileOfList(...asked) : list(query);

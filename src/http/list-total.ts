@@ -21,10 +21,12 @@ export const countedList = Type.Object({
   ...totalMembers,
 });
 
+/** Whether the query is for the first page, the only one that counts the total. */
 export function isFirstPage(query: URLSearchParams): boolean {
   return !query.has('after');
 }
 
+/** Members of a list object; empty if the total was not counted. */
 export function encodeTotal(counted: ListTotal | undefined): { total?: number; total_complete?: boolean } {
   return counted ? { total: counted.total, total_complete: counted.isComplete } : {};
 }

@@ -52,7 +52,7 @@ export interface FollowedCall {
   call: InferenceCall;
   key: Key;
   route: RoutingDecision;
-  /** In 1e-12 USD. */
+  /** Cost in 1e-12 USD; undefined without a known price. */
   costOf(outcome: DispatchOutcome): bigint | undefined;
 }
 

@@ -21,6 +21,7 @@ export type SharedRate = (caller: string) => MaybePromise<number>;
 /** Rates of one name are one rate. */
 export type CreateSharedRate = (name: string, options: RateOptions) => SharedRate;
 
+/** Creates a rate in the memory of this process; each caller has its own. */
 export function createRate({ rate, burst, now = monotonicNow }: RateOptions): Rate {
   const interval = 1000 / rate;
   /** Theoretical arrival time of each caller, in order of the last call. */

@@ -98,6 +98,7 @@ export class RequestContext extends HttpContext implements Exchange {
     this.observation = observe({ request, response, requestId, protocol: protocol.id }, options);
   }
 
+  /** Whether the client has disconnected, or the response was aborted. */
   get isGone(): boolean {
     return this.response.destroyed;
   }
@@ -121,6 +122,7 @@ export function keyOf({ key }: Pick<RequestContext, 'key'>): Key {
 
 const NO_QUERY = new URLSearchParams();
 
+/** Splits the target of a request at its first question mark. */
 export function splitUrl(url: string): { path: string; query: URLSearchParams } {
   const mark = url.indexOf('?');
   if (mark < 0) return { path: url, query: NO_QUERY };

@@ -28,7 +28,7 @@ export class ResponseHeaders {
     this.#headers['x-polygate-attempts'] = String(count);
   }
 
-  /** These headers, overridden by those of the response; called once, where its head is written. */
+  /** Merges the headers of a response into these; called once, when its head is written. */
   with(headers?: Record<string, string>): Record<string, string> {
     return Object.assign(this.#headers, headers);
   }

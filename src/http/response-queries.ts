@@ -40,6 +40,7 @@ export function readRetrieval(query: URLSearchParams): RetrievalQuery {
   };
 }
 
+/** Values of `include`, which some clients write `include[]`. */
 export function readInclude(query: URLSearchParams): string[] {
   return [...query.getAll('include'), ...query.getAll('include[]')];
 }

@@ -1,7 +1,7 @@
 /** State of a response to a client, over HTTP or over a WebSocket. Node's `ServerResponse` is one. */
 
 export interface ResponseState {
-  /** Its beginning was sent. */
+  /** Whether the head was sent. */
   readonly headersSent: boolean;
   readonly statusCode: number;
   /** All of it was handed to the system. */

@@ -25,13 +25,13 @@ export interface Route<Context = never, Match = unknown> {
   /** Surface that the key must be scoped to; absent if every key may call the route. */
   surface?: string;
   access: RouteAccess;
-  /** Where there is no admin token, programs of this machine may call it without. */
+  /** Programs of this machine may call the route without a token if there is no admin token. */
   openLocally?: true;
   /** The request changes state; read-only keys may not call it. */
   changes: boolean;
   /** The response has a secret, which only an admin may see. */
   reveals?: true;
-  /** Of a route for anyone: it has a small body, of announced length. */
+  /** The body is small and of announced length; set on routes without authentication. */
   smallBody?: true;
   /** Requests count against the limits of their key. */
   limited: boolean;
@@ -67,6 +67,7 @@ export interface MissedRoute {
 
 export interface RouteTable<Context> {
   routes: readonly Route<Context>[];
+  /** Finds the route of a request, or the error that refuses it. */
   find(method: string, path: string, query: URLSearchParams): FoundRoute<Context> | MissedRoute;
   /** Protocol whose routes have the longest common prefix with a path; the default one where it is among several. */
   protocolOf(path: string): Protocol;
@@ -143,6 +144,7 @@ function matchQuietly<Context>(route: Route<Context>, path: string, query = NO_Q
   }
 }
 
+/** Error `not_found`; `near` names a similar route for the message. */
 export function nothingAt(method: string, path: string, near?: string): GatewayError {
   const hint = near === undefined ? '' : ` There is ${near}: check the base URL.`;
   return new GatewayError('not_found', `There is nothing at ${method} ${path}.${hint}`);

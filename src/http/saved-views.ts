@@ -14,6 +14,7 @@ export interface SavedViewOptions {
 }
 
 export interface SavedViews {
+  /** Views of an owner: the id of a key, or `OPERATORS`. */
   list(owner: string): Promise<Json>;
   /** Throws `not_found`. */
   get(owner: string, id: string): Promise<Json>;

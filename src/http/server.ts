@@ -22,11 +22,11 @@ export interface ServerOptions<Context extends HttpContext> {
   /** Largest body in bytes of a request. */
   bodyLimit(context: Context): number;
   bodyBudget: BodyBudget;
-  /** Of bodies; connections have that of the machine. */
+  /** Clock of the timeouts of bodies; connections use the clock of the machine. */
   clock?: Clock;
   /** Whether responses close their connections, so that clients come back elsewhere. */
   isDraining?: (() => boolean) | undefined;
-  /** In whose shape errors are written about malformed requests. */
+  /** Protocol whose error shape answers malformed requests. */
   protocolOf(path: string): Protocol;
   createContext(request: ServerRequest, response: ServerResponse): Context;
   /**

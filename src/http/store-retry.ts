@@ -9,6 +9,7 @@ const RETRY_INTERVAL_MS = 250;
 
 export type ReadRetry = <Result>(read: () => Promise<Result>) => Promise<Result>;
 
+/** Repeats a read that fails with `unavailable`, every 250 ms, for up to `timeoutMs`. */
 export function createReadRetry(clock: Clock = systemClock, timeoutMs = TIMEOUT_MS): ReadRetry {
   return async (read) => {
     const end = clock.monotonic() + timeoutMs;

@@ -121,6 +121,7 @@ export const use = Type.Object({
   ]),
 });
 
+/** Format of a query, `json` by default. Throws `invalid_request`. */
 export function readFormat(query: URLSearchParams): 'json' | 'csv' {
   const format = query.get('format') ?? 'json';
   if (format === 'json' || format === 'csv') return format;

@@ -9,6 +9,7 @@ import type { HttpContext } from './request-context.ts';
 import type { VideoOptions } from './video-options.ts';
 import { readIndex } from './video-queries.ts';
 
+/** Serves the video of a completed task at `index` of the query. Throws `video_not_ready` and `invalid_request`. */
 export async function serveContent(
   context: HttpContext,
   { owner, id }: { owner: string; id: string },

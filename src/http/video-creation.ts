@@ -18,6 +18,7 @@ import type { VideoOptions } from './video-options.ts';
 const MAX_IDEMPOTENCY_KEY_CHARACTERS = 255;
 const MAX_HEADER_CHARACTERS = 1000;
 
+/** Creates a task. A repeated `idempotency-key` returns the earlier task. */
 export async function handleCreation(
   { request, body, headers: responseHeaders }: RequestContext,
   key: Key,

@@ -11,7 +11,7 @@ import { VIDEO_STATUSES } from './video-queries.ts';
 /** Tasks that the sums are made of, the newest ones. */
 const DEPTH = 50_000;
 
-/** Whose tasks, and which; all if absent. */
+/** Tasks to sum up; undefined members stand for all. */
 export interface VideoSummaryScope extends CreatedBetween {
   owner: string | undefined;
   model: string | undefined;

@@ -22,7 +22,7 @@ export interface ClientConnectionOptions {
   onReleased(connection: ClientConnection): void;
 }
 
-/** For the head of a request, from its first byte on; a new connection has as long to send it. */
+/** Timeout of the head of a request from its first byte, and of the first byte on a new connection. */
 const HEAD_TIMEOUT_MS = 15_000;
 /** Idle timeout between two requests: longer than the pools of common clients keep a connection. */
 export const KEEP_ALIVE_TIMEOUT_MS = 72_000;
@@ -175,6 +175,7 @@ export class ClientConnection implements RequestEvents, RequestConnection, Respo
     return { socket, head };
   }
 
+  /** Lines of the fields `Date`, `Connection` and `Keep-Alive`. `isLast`: the connection is closed after the response. */
   commonFields(isLast: boolean): string {
     return this.#options.commonFields(isLast);
   }

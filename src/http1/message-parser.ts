@@ -2,9 +2,9 @@
 
 import { ownCopy, ownJoined } from '../core/own-bytes.ts';
 
-/** Of a first line with its fields, and of trailers. */
+/** Maximum size of a head (first line and fields), and of trailers. */
 const MAX_HEAD_BYTES = 16 * 1024;
-/** Of the extensions of all chunks of a message. */
+/** Maximum size of the extensions of all chunks of a message. */
 const MAX_EXTENSION_BYTES = 16 * 1024;
 
 const EMPTY_LINE = Buffer.from('\r\n\r\n');
@@ -35,7 +35,7 @@ export abstract class MessageParser {
   #begun = NO_BYTES;
   /** Bytes that came while it was paused or behind a message. */
   #kept = NO_BYTES;
-  /** Of the body or the chunk. */
+  /** Remaining bytes of the body or the chunk. */
   #missing = 0;
   #sizeDigits = 0;
   #extensionBytes = 0;

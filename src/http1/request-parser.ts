@@ -174,5 +174,5 @@ function invalid(problem: string): GatewayError {
   return new GatewayError('invalid_request', `This is no well-formed HTTP request: it ${problem}.`);
 }
 
-/** Of clients. */
+/** Cache of field names that clients send. */
 const names = new FieldNames();

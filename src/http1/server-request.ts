@@ -17,7 +17,7 @@ export interface BodyReceiver {
 
 /** Takes the connection of an upgrade request over, with the bytes that came behind the head. */
 export interface Upgrade {
-  /** From then on the response counts as sent with status 101, and ends with the connection. */
+  /** Takes the connection. The response then counts as sent with status 101, and ends with the connection. */
   take(): { socket: Socket; head: Buffer };
 }
 
@@ -48,7 +48,7 @@ export class ServerRequest {
   readonly hasBody: boolean;
   /** All of it has come. */
   complete: boolean;
-  /** Where the connection may be taken over. */
+  /** Takes over the connection; undefined where that is not possible. */
   upgrade: Upgrade | undefined;
   readonly #connection: RequestConnection;
 
@@ -78,11 +78,13 @@ export class ServerRequest {
     return !KEEP_ALIVE.test(this.headers.connection ?? '');
   }
 
+  /** Whether the client asks for an upgrade; HTTP/1.0 has none. */
   get asksToUpgrade(): boolean {
     const { upgrade, connection } = this.headers;
     return upgrade !== undefined && connection !== undefined && this.isCurrent && UPGRADE.test(connection);
   }
 
+  /** Whether the client waits for `100 Continue` before it sends the body. */
   get expectsContinue(): boolean {
     return this.isCurrent && this.headers.expect?.toLowerCase() === '100-continue';
   }

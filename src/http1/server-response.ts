@@ -207,7 +207,7 @@ export class ServerResponse {
     return head;
   }
 
-  /** Undefined is a body of another size than its writer told, and its framing would be wrong. */
+  /** Closes the connection for undefined: the body does not have the announced size, and its framing would be wrong. */
   #writeJoined(bytes: Buffer | undefined, whenWritten?: WriteCallback): void {
     if (bytes) this.#connection.socket.write(bytes, whenWritten);
     else this.destroy();
@@ -240,7 +240,7 @@ export class ServerResponse {
 
 type WriteCallback = (error?: Error | null) => void;
 
-/** Of all responses. */
+/** Cache of field names of responses. */
 const names = new FieldNames();
 
 function checkField(name: string, value: string): void {

@@ -52,7 +52,7 @@ export interface AttemptOptions {
 const STOPPED = 'The gateway was stopped before the end; try again.';
 /** Time that an upstream gets to report usage behind the end of an answer whose client has left. */
 const USAGE_TIMEOUT_MS = 1000;
-/** Larger bodies stay until the end: to estimate their tokens would keep other requests waiting. */
+/** Maximum body whose tokens are estimated early to release it; a larger one would delay other requests. */
 const MAX_ESTIMATED_BYTES = 64 * 1024;
 
 /** The call that an attempt belongs to. */
@@ -104,7 +104,7 @@ export class RunningAttempt implements ResponseContext, UpstreamReceiver {
   #exchange: UpstreamExchange | undefined;
   #isSent = false;
   #isStopped = false;
-  /** For usage, after the client has left. */
+  /** Deadline for the usage in a response whose client has left. */
   #leaving: Deadline | undefined;
   #removeClientListener = ignore;
   #removeStoppingListener: (() => void) | undefined;
@@ -161,6 +161,7 @@ export class RunningAttempt implements ResponseContext, UpstreamReceiver {
     return routingHeadersOf(this.call, this.#attempted);
   }
 
+  /** Cost in 1e-12 USD; undefined without a known price or a meter. */
   charge({ usage, finish }: Consumption): bigint | undefined {
     return this.#attempted.meter?.charge(this.#served, { usage, finish, abandoned: this.isAbandoned });
   }

@@ -23,7 +23,7 @@ export interface DispatchOptions extends AttemptOptions {
   total: number;
   /** Meter of the usage of attempts; absent if usage is not recorded. */
   meter?: UsageMeter;
-  /** Of which requests it is stored how they were routed; of none if absent. */
+  /** Requests whose routing trace is stored; none if absent. */
   trace?: TraceChoice;
   /** Called once at the end, also if the call fails. */
   onEnded?(): void;

@@ -19,6 +19,7 @@ export interface DryPlan {
   unable?: string;
 }
 
+/** Plans a request without sending it; a failure becomes `unable` and is not thrown. */
 export async function dryPlan(
   call: InferenceCall,
   place: RunnableCandidate,

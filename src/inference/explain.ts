@@ -11,7 +11,7 @@ import { statisticsKey } from '../routing/state.ts';
 import { type RoutingTrace, type TracedCandidate, traceOf } from '../routing/trace.ts';
 import { type DryPlan, dryPlan } from './dry-run.ts';
 
-/** A request that is only thought of. */
+/** A request to explain; it is not sent. */
 export interface RoutingQuestion {
   protocol: Protocol;
   model: string;
@@ -22,7 +22,7 @@ export interface RoutingQuestion {
 }
 
 export interface ExplainOptions extends DecisionOptions {
-  /** Hosted tools other than web search are refused. */
+  /** Web search beside other tools is refused for a model without search; otherwise it is dropped. */
   refusesHostedTools: boolean;
 }
 

@@ -15,7 +15,7 @@ export interface DispatchOutcome {
    */
   status: 'complete' | 'failed' | 'refused' | 'client-closed';
   attempts: Attempt[];
-  /** Of the last attempt. */
+  /** Endpoint of the last attempt. */
   endpoint?: Endpoint;
   path?: RequestPath;
   /** Milliseconds from the call to its end. */

@@ -59,7 +59,7 @@ export function inServedProtocol(place: RunnableCandidate, { call, options }: Pl
   return endpoint ? { ...place, endpoint } : place;
 }
 
-/** What to ask the same endpoint after it refused with `error`; undefined if nothing would help. */
+/** Changed plan for the same endpoint after it refused with `error`; undefined if no change would help. */
 export async function revise(
   planning: Planning,
   refused: PlacePlan,

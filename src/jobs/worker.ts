@@ -22,6 +22,7 @@ export interface WorkerOptions {
 
 export interface Worker {
   wake(): void;
+  /** Stops claiming and waits for running jobs, which are aborted after `graceMs`. */
   stop(graceMs: number): Promise<void>;
 }
 

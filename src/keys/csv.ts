@@ -7,7 +7,7 @@ import type { Json } from '../core/json/json.ts';
 export interface KeyLine {
   /** Number of its first line. */
   line: number;
-  /** As in the body that makes a key. */
+  /** Fields as in the request body that creates a key. */
   fields: Json;
 }
 
@@ -79,7 +79,7 @@ function afterColon(column: string): string {
   return column.slice(column.indexOf(':') + 1);
 }
 
-/** As RFC 4180 says; lines may end with LF alone. */
+/** Parses CSV by RFC 4180; a line may also end with LF alone. */
 function recordsOf(text: string): CsvRecord[] {
   const records: CsvRecord[] = [];
   let record: CsvRecord = { line: 1, cells: [] };

@@ -24,6 +24,7 @@ interface Imported {
   secret: SecretRow;
 }
 
+/** Whether the folder has the key journal of an earlier version, `keys.jsonl`. */
 export function hasJournal(folder: string): boolean {
   return existsSync(journalOf(folder));
 }

@@ -16,7 +16,7 @@ export interface StaticKey {
 
 export interface IndexedKey {
   key: Key;
-  /** Of this secret. */
+  /** SHA-256 digest of the secret, in base64url. */
   digest: string;
   /** Expiry of this secret, in Unix milliseconds. */
   until: number;

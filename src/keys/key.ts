@@ -76,6 +76,7 @@ export interface PresentedKey {
   digest: string | undefined;
 }
 
+/** Digest of a presented key; undefined if the checksum is wrong, so that no look-up is needed. */
 export function presentedKey(text: string): PresentedKey {
   return { text, digest: isIntact(text) ? digestOf(text) : undefined };
 }
@@ -85,6 +86,7 @@ export function shownPrefix(key: string): string {
   return key.slice(0, key.startsWith(KEY_PREFIX) ? 8 : 4);
 }
 
+/** State at `now`, in Unix milliseconds; of several states, `revoked` comes first and `expired` last. */
 export function stateOf(key: KeyFacts, now: number): KeyState {
   if (key.revoked !== undefined) return 'revoked';
   if (key.disabled) return 'disabled';

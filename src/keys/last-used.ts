@@ -7,13 +7,14 @@ import type { Store } from '../store/store.ts';
 const RESOLUTION_MS = 60_000;
 
 export interface LastUsedTracker {
+  /** Records a use at `now`, in Unix milliseconds. Uses within `RESOLUTION_MS` count as one. */
   record(use: Pick<SecretUse, 'id' | 'digest'>, now: number): void;
   /** Writes new values; after a failure they stay pending. */
   flush(): Promise<void>;
 }
 
 export function createLastUsedTracker(store: Store): LastUsedTracker {
-  /** Both by the digest of the secret. */
+  /** Time of the last recorded use and the unwritten use, both by the digest of the secret. */
   const noted = new Map<string, number>();
   let unwritten = new Map<string, SecretUse>();
   return {

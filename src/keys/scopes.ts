@@ -30,6 +30,7 @@ export function parseClientAddress(text: string): Address | undefined {
   return parseAddress(text.replace(/^::ffff:(?=[\d.]+$)/i, ''));
 }
 
+/** Whether an IP address is in one of the ranges, such as `10.0.0.0/8`; false for a text that is not an address. */
 export function isWithin(ranges: readonly string[], text: string): boolean {
   const address = parseClientAddress(text);
   return address !== undefined && ranges.some((range) => contains(parseRange(range), address));

@@ -93,7 +93,7 @@ export interface KeyStoreOptions {
   /** Folder of the key journal of earlier versions. */
   folder: string;
   configured: readonly StaticKey[];
-  /** Where those are set, for messages; absent means the configuration. */
+  /** Source of the configured keys, for messages; the configuration if absent. */
   origin?: string | undefined;
   now?: () => number;
   /** Timer of the refresh. */

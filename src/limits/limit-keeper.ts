@@ -30,10 +30,11 @@ export interface LimitKeeper {
   rateLimitHeaders(key: LimitedKey, model: string): Record<string, string>;
   /** The key and its tags, with what applies to requests of any model. */
   subjects(key: LimitedKey): LimitSubject[];
+  /** Whether a budget applies to the key: its own, a default, or one of its tags. */
   hasBudget(key: LimitedKey): boolean;
-  /** What running requests of this process reserve of a budget, in 1e-12 USD. */
+  /** Total reserved by running requests of this process from a budget, in 1e-12 USD. */
   reserved(budget: BudgetPeriod): bigint;
-  /** All of that. */
+  /** Totals reserved by running requests of this process, of every budget. */
   reservations(): ReservedBudget[];
   /** Takes a concurrency slot of a key and its tags, before the request is read. Returns the release. Throws `rate_limit_exceeded`. */
   enter(key: LimitedKey): Promise<() => void> | (() => void);
@@ -55,6 +56,6 @@ export interface LimitKeeper {
 export interface KeyPlaces {
   kind: string;
   most: number;
-  /** Of the error when all of them are taken. */
+  /** Message of the 429 when every place is taken. */
   message: string;
 }

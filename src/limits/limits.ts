@@ -27,7 +27,7 @@ type SettleFunction = (used: UsedAmounts) => void;
 
 interface HeldPool {
   pool: ReservationPool;
-  /** Absent of a pool of requests. */
+  /** Budget of the pool; undefined for a pool of requests. */
   budget: BudgetPeriod | undefined;
   basis: object;
   shared: SharedAllotments;

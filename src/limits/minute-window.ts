@@ -7,6 +7,7 @@ export interface MinuteWindowOptions {
   /** Name of the limit, e.g. the requests of a key. */
   subject: string;
   quota: Quota;
+  /** Unix milliseconds. */
   now(): number;
 }
 
@@ -23,6 +24,7 @@ export interface MinuteWindow {
   admit(amount: number, limit: number): Promise<boolean>;
   /** Adjusts the amount taken in the window `at`; the difference may exceed what is left. */
   correct(at: number, difference: number): void;
+  /** State of the current window; use by other gateways is as of the last store call. */
   state(limit: number): WindowState;
   /** Start of the current window, in Unix milliseconds. */
   at(): number;

@@ -19,9 +19,9 @@ export interface ReservationPool {
   admit(amount: bigint): Promise<LimitReservation | undefined>;
   /** Amount that can still be reserved, as of the last store call. */
   readonly left: bigint;
-  /** What is reserved and not settled yet. */
+  /** Amount that is reserved and not settled yet. */
   readonly reserved: bigint;
-  /** Another limit of the same subject: from now on, what is reserved counts against it, and all else is asked for again. */
+  /** Replaces the limit of the subject. Existing reservations count against it; the rest of the hold is requested anew. */
   change(limit: PoolLimit): void;
   /** Asks the store before the next reservation, because something that was not reserved here has been spent or released. */
   recount(): void;
@@ -38,7 +38,7 @@ export function createReservationPool({ quota, ...first }: ReservationPoolOption
   let { holding, slice }: PoolLimit = first;
   /** Hold of this gateway in the store. */
   let held = 0n;
-  /** What is left of it, reservations included. */
+  /** Unspent part of the hold, including reservations. */
   let granted = 0n;
   let reserved = 0n;
   /** Amount left in the store beyond the hold of this gateway. */

@@ -5,7 +5,7 @@ import type { Store } from '../store/store.ts';
 
 export interface ReservationReaderOptions {
   store: Pick<Store, 'call' | 'now'>;
-  /** This one, whose reservations are left out; absent beside running gateways. */
+  /** Instance whose reservations are left out: this gateway. Absent in a command beside running gateways. */
   instance?: string;
 }
 

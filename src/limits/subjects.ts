@@ -40,6 +40,7 @@ export function ownSubjects(key: LimitedKey, shared: SharedAllotments): LimitSub
   return subjects;
 }
 
+/** Subject of all keys with a tag; `tag`: `name=value`. */
 export function subjectOfTag(tag: string, allotment: Allotment): LimitSubject {
   const { limits = {}, budgets = {} } = allotment;
   return { name: tagSubject(tag), label: `Keys with the tag ${tag}`, tag, limits, budgets, basis: allotment };
@@ -55,6 +56,7 @@ export function modelSubjects({ id, settings }: LimitedKey, model: string): Limi
   return [{ name: `${id} ${model}`, label: `This key with ${model}`, limits, budgets: {}, basis: settings }];
 }
 
+/** Whether no limit and no budget applies to the key, for any model. */
 export function isUnlimited(key: LimitedKey, shared: SharedAllotments): boolean {
   const { limits, modelLimits, budgets } = key.settings;
   const { keyDefaults } = shared;
@@ -68,6 +70,7 @@ export function isUnlimited(key: LimitedKey, shared: SharedAllotments): boolean 
   );
 }
 
+/** Whether a budget applies to the key: its own, a default, or one of its tags. */
 export function hasBudget(key: LimitedKey, shared: SharedAllotments): boolean {
   if (!isEmpty(key.settings.budgets) || !isEmpty(shared.keyDefaults.budgets)) return true;
   return allottedTags(key, shared).some((tag) => !isEmpty(shared.tags.get(tag)?.budgets));

@@ -8,8 +8,9 @@ import type { Store } from '../store/store.ts';
 export type AllotmentOrigin = 'configuration' | 'store';
 
 export interface TagAllotments {
-  /** As far as is known; the same object until something changes. */
+  /** Allotments that this process knows; the same object until something changes. */
   shared(): SharedAllotments;
+  /** Source of the allotment of a tag, the configuration first; undefined if the tag has none. */
   originOf(tag: string): AllotmentOrigin | undefined;
   /** Replaces the allotment of a tag. Throws `set_in_configuration` if the configuration has one. */
   set(tag: string, allotment: Allotment, author: Author): Promise<void>;
@@ -21,7 +22,9 @@ export interface TagAllotments {
 
 export interface TagAllotmentOptions {
   store: Pick<Store, 'call'>;
+  /** Allotments of the current configuration, and the name of their source for messages. */
   config(): { allotments: SharedAllotments; origin?: string | undefined };
+  /** Unix milliseconds. */
   now(): number;
 }
 

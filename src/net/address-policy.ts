@@ -18,8 +18,11 @@ export interface AddressPolicyOptions {
 
 export interface AddressPolicy {
   readonly allowsHttp: boolean;
+  /** Denied ranges come first, then allowed ones; otherwise only public addresses of other machines are allowed. */
   allowsAddress(address: Address): boolean;
+  /** Whether the host name is allowed by name. Case and a trailing dot are ignored. */
   allowsHost(name: string): boolean;
+  /** Whether the host name is denied and not allowed by name. */
   deniesHost(name: string): boolean;
 }
 

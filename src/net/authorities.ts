@@ -2,7 +2,7 @@
 
 import { createSecureContext, getCACertificates, type SecureContext } from 'node:tls';
 
-/** Of the latest call: loading all authorities takes longer than a handshake. */
+/** Context of the latest call: loading all authorities takes longer than a handshake. */
 let latest: { extraCa: string | undefined; context: SecureContext } | undefined;
 
 /** The authorities of Node, with those of `extraCa` (PEM) if it is given. */

@@ -17,6 +17,7 @@ export interface Connection {
   destroy(): void;
 }
 
+/** Whether a connection leads to one of the addresses; texts that are not addresses are ignored. */
 export function leadsToOneOf({ address }: Connection, addresses: readonly string[]): boolean {
   const peer = parseAddress(address);
   return addresses.some((text) => {
@@ -43,7 +44,7 @@ export interface ConnectionPool {
 }
 
 export function createConnectionPool({ total, perKey }: PoolLimits): ConnectionPool {
-  /** In the order in which they became idle. */
+  /** Idle connections, the longest idle first. */
   const idle = new Set<Connection>();
   const byKey = new Map<string, Set<Connection>>();
 

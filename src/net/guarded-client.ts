@@ -72,7 +72,7 @@ export interface Fetched {
 
 export type FetchBytes = (url: string, options: FetchOptions) => Promise<Fetched>;
 
-/** Both methods throw `invalid_request` for faults of the address (a `FetchFailure` after the first lookup), and `client_closed` on abort. */
+/** Both methods throw `invalid_request` for a bad address (a `FetchFailure` after the first lookup), `client_closed` on abort. */
 export interface GuardedClient {
   request(url: string, request: GuardedRequest): Promise<GuardedResponse>;
   /** Body of a response with status 200. */

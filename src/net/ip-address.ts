@@ -39,6 +39,7 @@ export function isRange(text: string): boolean {
   }
 }
 
+/** Whether the range has the address; an IPv4 range has no IPv6 address. */
 export function contains({ start, bits }: Range, address: Address): boolean {
   if (start.length !== address.length) return false;
   const whole = bits >> 3;

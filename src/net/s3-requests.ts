@@ -36,12 +36,13 @@ export interface S3Requests {
 }
 
 const HOUR_MS = 3_600_000;
-/** Of a signed URL. */
+/** Maximum lifetime of a signed URL. */
 const MAX_LIFETIME_MS = 7 * 24 * HOUR_MS;
 const ALGORITHM = 'AWS4-HMAC-SHA256';
 const UNSIGNED_PAYLOAD = 'UNSIGNED-PAYLOAD';
 const EMPTY_BODY_SHA256 = sha256Of('');
 
+/** Creates signed requests; `now` in Unix milliseconds. */
 export function createS3Requests(options: S3Options, now: () => number): S3Requests {
   const { endpoint, region, bucket, prefix = '', accessKeyId, secretAccessKey, pathStyle } = options;
   const { protocol, host: server } = new URL(endpoint);

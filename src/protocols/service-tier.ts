@@ -9,7 +9,7 @@ export function tierName(tier: Json): string | undefined {
   return typeof tier === 'string' && !isRegional(tier) ? tier : typeof tier;
 }
 
-/** That a body asks for: `fast` is another name of `priority` here. The body may have wrong types. */
+/** Tier that a body asks for; `fast` is read as `priority`. The body may have wrong types. */
 export function tierOf({ service_tier: tier }: Json): string | undefined {
   return tier === 'fast' ? 'priority' : tierName(tier);
 }

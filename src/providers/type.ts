@@ -82,9 +82,9 @@ function ordered(dialects: readonly Dialect[], protocols: readonly string[]): Di
 type ChatDescription = Omit<Description, 'dialects' | 'credential' | 'modelsPath'> &
   Omit<Dialect, 'protocol'> & {
     modelsPath?: string | null;
-    /** It speaks the Responses protocol too. */
+    /** Dialect of the Responses protocol, if the server also speaks it; `true` for the defaults. */
     responses?: true | Omit<Dialect, 'protocol'>;
-    /** It is spoken to in the Responses protocol, unless the client speaks chat completions. */
+    /** Whether the Responses protocol is used unless the client speaks chat completions. */
     prefersResponses?: true;
   };
 

@@ -14,13 +14,13 @@ export type Period = (typeof PERIODS)[number];
 /** USD as decimal strings. Days and months are UTC, weeks begin on Monday. */
 export type Budgets = Partial<Record<Period, string>>;
 
-/** What a subject may use: a key, or all keys with a tag. */
+/** Limits and budgets of a subject: a key, or all keys with a tag. */
 export interface Allotment {
   limits?: Limits;
   budgets?: Budgets;
 }
 
-/** What a key has where it does not say otherwise: limits and budgets at each use, tags once it is made. */
+/** Defaults for settings that a key does not have: limits and budgets apply at each use, tags when the key is created. */
 export interface KeyDefaults extends Allotment {
   tags?: Tags;
 }
@@ -28,7 +28,7 @@ export interface KeyDefaults extends Allotment {
 /** Allotments beside those that keys set themselves. */
 export interface SharedAllotments {
   keyDefaults: KeyDefaults;
-  /** Of all keys with a tag together, by `name=value`. */
+  /** Allotments that all keys with a tag share, by `name=value`. */
   tags: ReadonlyMap<string, Allotment>;
 }
 

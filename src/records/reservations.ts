@@ -32,7 +32,7 @@ export interface Reservations {
 /** Budgets that a gateway tells of, about 80 bytes each: those with the largest amounts. */
 const MAX_TOLD = 1000;
 
-/** Of the form of the text; others are of versions to come. */
+/** Version of the text format; other values are from later versions. */
 const FORM = 1;
 
 /** Text of bounded length; empty for none. */
@@ -48,7 +48,7 @@ function byAmount(one: ReservedBudget, other: ReservedBudget): number {
   return one.amount > other.amount ? -1 : 1;
 }
 
-/** Of several gateways; null of one that does not tell. One of a version with another form counts as one that does not. */
+/** Decodes the texts of several gateways. Null and unknown formats count as a gateway that does not tell. */
 export function decodeReservations(texts: readonly (string | null)[]): Reservations {
   const told = texts.map(decode);
   return {

@@ -8,7 +8,7 @@ export interface StoredConversation {
   /** Id of the API key. */
   owner: string;
   createdAt: number;
-  /** Its last use. */
+  /** Time of the last use. */
   changedAt: number;
   expiresAt: number;
   /** Encrypted. */
@@ -22,7 +22,7 @@ export interface StoredConversation {
 export interface StoredItem {
   /** Unique and random. */
   row: string;
-  /** As the client knows it; unique within its conversation. */
+  /** Id that the client sees; unique within its conversation. */
   id: string;
   /** Encrypted. */
   content: Uint8Array;
@@ -31,7 +31,7 @@ export interface StoredItem {
 }
 
 export interface NewStoredItem extends StoredItem {
-  /** Its id if the conversation has one with the other. */
+  /** Id to store if the conversation already has an item with `id`. */
   otherId: string;
   /** Digests of its parts. */
   digests: readonly string[];

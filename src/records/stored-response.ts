@@ -8,7 +8,7 @@ export interface StoredResponse {
   row: string;
   /** Id of the API key. */
   owner: string;
-  /** As the client knows it. */
+  /** Id that the client sees. */
   id: string;
   status: ResponseStatus;
   background: boolean;

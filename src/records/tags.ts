@@ -60,6 +60,7 @@ export function tagsOf(text: string): Tags {
   return Object.fromEntries(text.split(' ').flatMap((tag) => (tag === '' ? [] : [tag.split('=', 2)])));
 }
 
+/** Whether a text can be the name of a tag, without its value. */
 export function isTagName(text: string): boolean {
   return TAG_NAME.test(text);
 }

@@ -20,7 +20,7 @@ export interface VideoTask {
   phase: VideoPhase;
   /** Incremented by every change; used for optimistic locking. */
   version: number;
-  /** From 0 to 100. */
+  /** Percent, from 0 to 100. */
   progress?: number;
   cancelRequested: boolean;
   assets: TaskAsset[];

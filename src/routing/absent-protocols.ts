@@ -3,7 +3,9 @@
 const ABSENCE_MS = 60 * 60 * 1000;
 
 export interface AbsentProtocols {
+  /** Excludes a protocol at a provider for an hour. */
   mark(provider: string, protocol: string): void;
+  /** Whether the protocol was marked at the provider within the last hour. */
   has(provider: string, protocol: string): boolean;
 }
 

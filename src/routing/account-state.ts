@@ -6,6 +6,7 @@ import type { InferenceCall } from './inference-call.ts';
 /** Fields that reference files and caches of an account. */
 const ACCOUNT_FIELDS = ['file_id', 'fileUri', 'file_uri', 'cachedContent', 'cached_content'];
 
+/** Whether a body refers to files, caches or reasoning that only the issuing account can read. */
 export function hasAccountState({ body, operation }: Pick<InferenceCall, 'body' | 'operation'>): boolean {
   const { state } = operation;
   return (

@@ -4,7 +4,7 @@ import type { ErrorCode } from '../core/errors.ts';
 
 export interface AttemptCounts {
   attempts: number;
-  /** Those in which the upstream was at fault. */
+  /** Attempts that failed by the fault of the upstream. */
   failed: number;
 }
 
@@ -25,7 +25,7 @@ export interface ToldLimit {
   kind: (typeof KINDS)[number];
   limit?: number;
   remaining?: number;
-  /** As the upstream writes it: a duration or a time. */
+  /** Reset as the upstream writes it: a duration or a time. */
   reset?: string;
   millisecondsAgo: number;
 }
@@ -60,7 +60,7 @@ const NAMES = [
   KINDS.flatMap((kind) => FIELDS.map((field) => `x-ratelimit-${field}-${kind}`)),
   KINDS.flatMap((kind) => FIELDS.map((field) => `anthropic-ratelimit-${kind}-${field}`)),
 ];
-/** One of these is there where any is; most upstreams tell none, and looking for all costs more. */
+/** Headers that are present if an upstream reports limits. Most report none, and a look-up of all headers costs more. */
 const SIGNS = [
   'x-ratelimit-remaining-requests',
   'x-ratelimit-remaining-tokens',

@@ -20,6 +20,7 @@ export interface AutoChoice {
   overrides: Partial<RoutingPolicy>;
 }
 
+/** Whether a name leaves the choice of the model to the gateway: `auto`, or any name that ends with `/auto`. */
 export function isAuto(name: string): boolean {
   return name === 'auto' || name.endsWith('/auto');
 }

@@ -49,6 +49,7 @@ export class CallRankingContext implements RankingContext {
     return this.#call.conversation.text;
   }
 
+  /** Id of the endpoint that the conversation is bound to. */
   get holder(): string | undefined {
     return this.#state.bindings.endpointOf(this.#call.conversation.key);
   }

@@ -29,7 +29,7 @@ export interface CircuitState {
   /** `closed` after fewer failures than open the circuit; `half-open` also after a cooldown, when the next request is the probe. */
   state: BreakerState['type'];
   cause: string;
-  /** What is left of an open circuit's cooldown. */
+  /** Milliseconds that are left of the cooldown of an open circuit. */
   milliseconds?: number;
 }
 
@@ -49,6 +49,7 @@ export interface CircuitBreaker {
   resting(): string[];
   /** True if the endpoint failed in the last 30 s and its circuit is still closed. */
   failedRecently(id: string): boolean;
+  /** Begins an attempt at an endpoint; the first one after a cooldown is the probe. */
   begin(id: string): TrackedAttempt;
   /** Endpoints that failed lately, with their states; at most 10,000. */
   failures(): CircuitState[];

@@ -7,7 +7,9 @@ import { createHash } from 'node:crypto';
 import { monotonicNow } from '../core/clock.ts';
 
 export interface ConversationBindings {
+  /** Id of the bound endpoint; undefined without a binding, or after its expiry. */
   endpointOf(conversation: string): string | undefined;
+  /** Binds a conversation to the id of an endpoint, in place of an earlier binding, and restarts the expiry. */
   bind(conversation: string, endpoint: string): void;
 }
 
@@ -15,6 +17,7 @@ export interface ConversationBindings {
 const BINDING_TTL_MS = 10 * 60_000;
 const MAX_BINDINGS = 50_000;
 
+/** Creates bindings that expire by `now`, in milliseconds of a monotonic clock. */
 export function createConversationBindings(now: () => number = monotonicNow): ConversationBindings {
   const bound = new Map<string, { endpoint: string; until: number }>();
 

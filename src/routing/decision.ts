@@ -24,7 +24,7 @@ import { createProviderSlugs } from './slugs.ts';
 export type RunnableCandidate = EndpointCandidate & { endpoint: Endpoint };
 
 export interface RoutingDecision {
-  /** As the client named it. */
+  /** Model as the client named it. */
   requested: string;
   /** The gateway's name of the requested model. */
   model: string;

@@ -12,12 +12,12 @@ export interface EndpointHealth {
   cause?: string;
   /** Milliseconds until a request may probe it. */
   cooldownMs?: number;
-  /** Of the responses of each kind that this process relayed; absent without any. */
+  /** Timings of streamed and of whole responses that this process relayed; absent without any. */
   streamed?: Timings;
   whole?: Timings;
   /** Attempts of this process in the last day; absent without any. */
   history?: AttemptHistory;
-  /** What the upstream last told of the limits of the account. */
+  /** Limits of the account as the upstream last reported them. */
   limits: ToldLimit[];
 }
 

@@ -36,7 +36,7 @@ export interface InferenceCall {
   keeper?: AnswerKeeper | undefined;
   /** Sees what is sent to upstreams and what comes back; absent unless somebody looks. */
   watcher?: CallWatcher | undefined;
-  /** Its place in a stored conversation; absent if it belongs to none. */
+  /** Place of the call in a stored conversation; absent if it belongs to none. */
   turn?: ConversationTurn | undefined;
   /** When its head arrived, by the clock of the deadlines; absent if nobody asks. */
   arrivedAt?: number | undefined;

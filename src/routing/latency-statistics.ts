@@ -15,6 +15,7 @@ export interface Sample {
 }
 
 export interface LatencyStatistics {
+  /** Adds a sample. `endpoint` is a key of `statisticsKey`, which separates streamed from whole responses. */
   record(endpoint: string, sample: Sample): void;
   /** Ids with samples that may be old. */
   endpoints(): string[];

@@ -32,6 +32,7 @@ export interface RoutedEndpoint {
   model: string;
   /** Lower numbers are tried first. */
   priority: number;
+  /** Relative share of requests; counts as 1 if only other endpoints have one. */
   weight?: number;
   pricing?: Pricing;
   facts: EndpointFacts;

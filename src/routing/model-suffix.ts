@@ -9,7 +9,7 @@ const SUFFIXES: Record<string, Partial<RoutingPolicy>> = {
   exacto: { sort: 'throughput' },
 };
 
-/** Of a name without a suffix. */
+/** Overrides of a model name without a suffix. */
 export const NO_OVERRIDES: Partial<RoutingPolicy> = {};
 
 export interface NamedModel {

@@ -20,7 +20,7 @@ const SORT_FACTORS: Record<string, SortKey> = {
 export interface PolicyInput {
   /** The `provider` object as received. */
   provider: Json;
-  /** Its origin, for errors: `provider` or the name of a header. */
+  /** Origin of the object, for errors: `provider` or the name of a header. */
   at: string;
   slugs: ProviderSlugs;
 }

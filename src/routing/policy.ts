@@ -15,7 +15,7 @@ export type PriceName = (typeof PRICES)[number];
 
 /** Providers, or endpoints of them, as a request names them: `anthropic`, `anthropic/claude-sonnet-4-6`, `together/fp8`. */
 export interface Selector {
-  /** As written in the request, for messages. */
+  /** Selector as written in the request, for messages. */
   text: string;
   /** The id of a provider or of a type of provider. */
   provider: string;

@@ -19,7 +19,7 @@ export function sessionNameOf({ headers, body, operation }: NamedCall): string |
   return named === undefined ? undefined : boundedName(named);
 }
 
-/** As clients and coding agents send it; the first one counts. A loop over a list of names takes longer. */
+/** Session header of clients and coding agents; the first one counts. A loop over a list of names takes longer. */
 function sessionHeaderOf(headers: NamedCall['headers']): string | undefined {
   return (
     headers['x-session-id'] ||

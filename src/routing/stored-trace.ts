@@ -35,7 +35,7 @@ export interface StoredAttempt {
   path: string;
   /** Milliseconds from the start of the request. */
   started_ms: number;
-  /** Until there was a connection; 0 for one that was kept alive, null without one and where it is not known. */
+  /** Milliseconds until there was a connection; 0 for one that was kept alive, null without one or if it is not known. */
   connect_ms: number | null;
   first_byte_ms: number | null;
   total_ms: number;
@@ -43,9 +43,9 @@ export interface StoredAttempt {
   error: string | null;
   dropped: string[];
   note: string | null;
-  /** For how long the endpoint rested because of it. */
+  /** Cooldown in milliseconds that the attempt caused. */
   rest_ms: number | null;
-  /** Of the response, by name. */
+  /** Headers of the upstream's response, by name. */
   response_headers: Record<string, string>;
 }
 
@@ -59,9 +59,9 @@ export interface StoredTrace {
   attempts: StoredAttempt[];
   /** Fields that were dropped for the last attempt. */
   dropped: string[];
-  /** Until the request was read and admitted; attempts are timed from then. Null if it is not known. */
+  /** Milliseconds until the request was read and admitted; attempts are timed from then. Null if it is not known. */
   check_ms: number | null;
-  /** Of the client, by name. */
+  /** Headers of the client's request, by name. */
   request_headers: Record<string, string>;
   /** Lines of the cost, encoded, or a word for another basis; null where that was not kept. */
   charge: string | null;
@@ -203,7 +203,7 @@ function boundedCandidate({ endpoint, model, left_out: reason, ...rest }: Traced
   };
 }
 
-/** Also without NUL, which PostgreSQL cannot store, even as an escape in text that it would read as JSON. */
+/** Shortens a text and removes NUL, which PostgreSQL cannot store, even as an escape in JSON text. */
 function bounded(text: string): string {
   return shortened(text, MAX_NAME_CHARACTERS).replaceAll('\0', '');
 }

@@ -7,7 +7,7 @@ import type { Json } from '../core/json/json.ts';
 export const REQUEST_HEADERS =
   'user-agent anthropic-version anthropic-beta openai-beta x-goog-api-client x-stainless-retry-count'.split(' ');
 const ANSWER_HEADERS = 'x-request-id request-id openai-processing-ms x-envoy-upstream-service-time'.split(' ');
-/** Of refusals alone: what is left of limits would make each record longer. */
+/** Headers kept for refusals only: remaining limits would make every record longer. */
 const REFUSAL_HEADERS =
   'retry-after x-ratelimit-remaining-requests x-ratelimit-remaining-tokens anthropic-ratelimit-requests-remaining anthropic-ratelimit-tokens-remaining';
 /** Stored by their places: a new name goes to the end. */
@@ -61,6 +61,7 @@ function quoted(value: HeaderValue): string {
   return JSON.stringify(value.slice(0, MAX_VALUE_CHARACTERS).replace(/[^\x20-\x7e]/g, '?'));
 }
 
+/** Headers from a list of values in the order of `names`; a null stands for an absent header. */
 export function decodeHeaders(list: Json, names: readonly string[]): Record<string, string> {
   const known = names.flatMap((name, place) => (list?.[place] == null ? [] : [[name, String(list[place])]]));
   return Object.fromEntries(known);

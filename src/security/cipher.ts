@@ -15,7 +15,7 @@ export interface Cipher {
   encrypt(text: string, location: CiphertextLocation): string;
   /** Throws `unavailable`, for the operator, if the key is missing or the text was changed or moved. */
   decrypt(envelope: string, location: CiphertextLocation): string;
-  /** As `encrypt`, for bytes: the key id, the nonce, the ciphertext and the tag. */
+  /** Encrypts bytes like `encrypt`; returns the key id, the nonce, the ciphertext and the tag. */
   seal(bytes: Uint8Array, location: CiphertextLocation): Buffer;
   /** Throws like `decrypt`. */
   open(sealed: Uint8Array, location: CiphertextLocation): Buffer;
@@ -25,6 +25,7 @@ export interface Cipher {
   readonly keyId: string;
   /** Whether it was encrypted with the current key. */
   isCurrent(envelope: string): boolean;
+  /** Whether it was sealed with the current key. */
   isCurrentlySealed(sealed: Uint8Array): boolean;
 }
 

@@ -19,6 +19,7 @@ export class Secret {
     return this.#value.length < MIN_PARTIALLY_SHOWN_CHARACTERS ? '…' : `${this.#value.slice(0, MASK_CHARACTERS)}…`;
   }
 
+  /** Returns the mask, so that a printed secret stays hidden. */
   toString(): string {
     return this.mask();
   }

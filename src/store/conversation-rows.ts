@@ -113,6 +113,7 @@ export async function takenIds(
   return taken;
 }
 
+/** Releases a conversation if it is held by `holder`. */
 export async function release(transaction: Transaction, conversation: string, holder: string): Promise<void> {
   await transaction.run(
     'UPDATE conversation SET holder = NULL, held_until = NULL WHERE id = :conversation AND holder = :holder',

@@ -79,6 +79,7 @@ export async function makeJobDue(
   await transaction.run(sql, { kind, ref, lane, now });
 }
 
+/** Deletes the job of a kind for an object, if there is one. */
 export async function removeJob(transaction: Transaction, kind: string, ref: string): Promise<void> {
   await transaction.run('DELETE FROM job WHERE kind = :kind AND ref = :ref', { kind, ref });
 }

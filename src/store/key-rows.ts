@@ -18,7 +18,7 @@ export interface KeyRow {
 
 export interface SecretRow {
   digest: string;
-  /** Its first characters. */
+  /** First characters of the secret. */
   prefix: string;
 }
 
@@ -58,6 +58,7 @@ export function requireBoundedLabels(settings: string): void {
 
 type Named = Pick<KeyRow, 'id' | 'name'>;
 
+/** Throws `invalid_request` if another active key has the name. `now` in Unix milliseconds. */
 export async function requireFreeName(transaction: Transaction, { id, name }: Named, now: number): Promise<void> {
   const sql = `SELECT id FROM api_key WHERE name = :name AND id <> :id AND revoked_at IS NULL AND disabled = 0
     AND (expires_at IS NULL OR expires_at > :now)`;

@@ -37,6 +37,7 @@ export interface FoundRows {
   last?: Row;
 }
 
+/** Returns the first `limit` matches. `depth`: limit of the read, so that fewer rows are the end of the list. */
 export function findRows(
   seen: readonly Row[],
   { limit, depth }: { limit: number; depth: number },

@@ -29,6 +29,7 @@ export function isMissingOrEmpty(path: string): boolean {
   return (statSync(path, { throwIfNoEntry: false })?.size ?? 0) === 0;
 }
 
+/** Error `unavailable` for a missing `state.db` beside other files of an earlier gateway. */
 export function lostStoreError(folder: string, remnants: readonly string[]): GatewayError {
   const names = remnants.join(' and ');
   return new GatewayError(

@@ -9,6 +9,7 @@ export type MaybePromise<Result> = Result | Promise<Result>;
 
 /** The transaction an operation runs in. Statements name their parameters `:name`. */
 export interface Transaction {
+  /** Returns the rows of a query. */
   all(sql: string, values?: Row): MaybePromise<Row[]>;
   /** Returns the number of changed rows. */
   run(sql: string, values?: Row): MaybePromise<number>;

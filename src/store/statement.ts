@@ -11,6 +11,7 @@ export interface Statement {
   names: readonly string[];
 }
 
+/** Replaces `:name` by `$1`, `$2` and so on; `names` are in the order of the numbers. */
 export function parseStatement(sql: string): Statement {
   const names: string[] = [];
   const numbered = sql.replace(TOKEN_PATTERN, (token, name?: string) => {

@@ -83,6 +83,7 @@ export async function lockTotal(transaction: Transaction, owner: string): Promis
   return { responses: Number(row?.responses ?? 0), bytes: Number(row?.bytes ?? 0) };
 }
 
+/** Sets the totals of an owner, and deletes them at zero responses. */
 export async function setTotal(
   transaction: Transaction,
   owner: string,
@@ -204,6 +205,7 @@ export function partOf({ digest, content }: Row): StoredPart {
   return { digest: String(digest), content: content as Uint8Array };
 }
 
+/** Sum of the column `bytes`. */
 export function sumOf(rows: readonly Row[]): number {
   return rows.reduce((sum, { bytes }) => sum + Number(bytes), 0);
 }

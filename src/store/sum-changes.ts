@@ -135,7 +135,7 @@ function hourSummand({ key: { hour, key_id, model, provider }, counts }: PartSum
   return { key: { hour, key_id, model, provider }, counts };
 }
 
-/** Of the key and of each of its tags. Periods begin with an hour. */
+/** Summands for the budgets of the key and of each of its tags. Periods begin with an hour. */
 function budgetSummands({ key: { hour, key_id, tags, protocol }, counts, unpriced }: PartSummand): Summand[] {
   const { cost = 0n, estimated_cost: estimated = 0n } = counts;
   const subjects = tags ? [key_id, ...tags.split(' ').map(tagSubject)] : [key_id];
@@ -175,6 +175,7 @@ function saturatingAdd(one: number | bigint | undefined, other: number | bigint)
   return saturate(BigInt(one ?? 0) + other);
 }
 
+/** Limits a sum to the range of a signed 64-bit integer. */
 export function saturate(sum: bigint): bigint {
   return maxBigInt(-MAX_SUM, minBigInt(MAX_SUM, sum));
 }

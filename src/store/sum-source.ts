@@ -17,7 +17,7 @@ export interface UsageFilter {
   /** `<provider>/<model>` of the endpoint. */
   model?: string;
   provider?: string;
-  /** Of the client. */
+  /** Protocol of the client. */
   protocol?: string;
   status?: string;
   /** `name=value` */
@@ -104,7 +104,7 @@ export function firstHour(minutes: number): number {
   return Math.ceil((DAY_MINUTES - early) / HOUR_MINUTES) % DAY_HOURS;
 }
 
-/** Without `days`, all sums are those of hours. */
+/** Source of the sums of a span; without `days`, it has sums of hours only. */
 export function sumSource(
   { joinEach }: Pick<Transaction, 'joinEach'>,
   span: HourSpan,

@@ -17,6 +17,7 @@ export const VIDEOS = 'videos';
 
 export type TimedRow = Pick<UsageRow, 'protocol_in' | 'first_byte_ms' | 'total_ms'>;
 
+/** Zeros, one for each bucket of both times. */
 export function noCounts(): number[] {
   return new Array(COUNTS).fill(0);
 }
@@ -45,6 +46,7 @@ export const PACKED_COUNTS: CountsForm = {
   total: (column) => `total_counts(${column})`,
 };
 
+/** Packs each count that is not zero: its index in a byte, then its zigzag value in base 128, low digits first. */
 export function packCounts(counts: readonly number[]): Uint8Array {
   const bytes: number[] = [];
   for (let index = 0; index < COUNTS; index++) {

@@ -27,6 +27,6 @@ export const DAY_TABLES = {
 export const TIMES_COLUMN = 'times';
 export type DayTable = keyof typeof DAY_TABLES;
 export const BUDGET_KEY_COLUMNS = ['key_id', 'period', 'starts_at'];
-/** In 1e-12 USD what is spent, and of it by estimates and for videos; the tokens whose price was unknown, which are not in it. */
+/** Cost in 1e-12 USD: in all, by estimates, and for videos. `unpriced`: tokens of unknown price, which are not in it. */
 export const SPENT_COLUMNS = ['spent', 'estimated', 'videos', 'unpriced'] as const;
 export const BUDGET_COLUMNS = [...BUDGET_KEY_COLUMNS, ...SPENT_COLUMNS];

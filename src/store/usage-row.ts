@@ -53,7 +53,7 @@ export function isFailure(status: unknown): boolean {
   return status === ('failed' satisfies UsageStatus);
 }
 
-/** The same in SQL. */
+/** SQL form of `isFailure`. */
 export const IS_FAILURE = "status = 'failed'";
 export const IS_PARTIAL = "status = 'partial'";
 

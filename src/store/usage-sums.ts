@@ -49,7 +49,7 @@ export const SPENT_SELECT = SPENT_COLUMNS.map((name) => `CAST(${name} AS text) A
 
 export type Spent = Record<(typeof SPENT_COLUMNS)[number], bigint>;
 
-/** Of a row of `SPENT_SELECT`; zero without one, and where an earlier version took back what it did not add. */
+/** Reads a row of `SPENT_SELECT`; zero without one, and where an earlier version subtracted more than it had added. */
 export function spentIn(row: Row | undefined): Spent {
   const of = (name: (typeof SPENT_COLUMNS)[number]) => BigInt(String(row?.[name] ?? 0));
   const shareOf = (name: (typeof SPENT_COLUMNS)[number]) => maxBigInt(0n, of(name));

@@ -70,13 +70,13 @@ export interface BackgroundResponses {
   open(row: string): Promise<OpenResponse | undefined>;
   /** Log of the events of its stream; undefined if it is not streamed. */
   log(open: OpenResponse, durably: EventLogOptions['durably']): EventLog | undefined;
-  /** From here on the request may reach its upstream. False if it may not: cancelled, deleted, or the lease is lost. */
+  /** Starts a response; its request may then reach the upstream. False if it is cancelled or deleted, or the lease is lost. */
   start(open: OpenResponse, job: Lease): Promise<boolean>;
   /** False if it was finished otherwise, or the lease is lost. */
   finish(open: OpenResponse, job: Lease, end: BackgroundEnd): Promise<boolean>;
   /** Finishes it with an error. */
   fail(open: OpenResponse, job: Lease, error: GatewayError): Promise<boolean>;
-  /** Those of the rows whose response is finished or deleted. */
+  /** Returns those of the given rows whose response is finished or deleted. */
   closed(rows: readonly string[]): Promise<string[]>;
   /** Ends the job of a response that is finished or deleted. */
   drop(job: Lease): Promise<void>;

@@ -18,7 +18,7 @@ export interface Chain {
   newest: StoredResponse;
   /** Oldest first; absent if the provider of the newest keeps it. */
   links?: ChainLink[];
-  /** What the links continue, if its provider keeps it. */
+  /** Response that the links continue, if its provider keeps it. */
   root?: StoredResponse;
 }
 

@@ -17,7 +17,7 @@ export interface StoredContent {
   output: Json[];
   /** The response object without its output. */
   response: Record<string, Json>;
-  /** Of a background response that is not finished. */
+  /** Request of a background response that is not finished. */
   request?: StoredRequest;
 }
 

@@ -17,7 +17,7 @@ export interface ResponseSettings {
   maxChainBytes: number;
   /** Unfinished background responses of a key. */
   maxBackground: number;
-  /** From the request to the end of a background response, in milliseconds. */
+  /** Milliseconds from the request to the end of a background response. */
   backgroundTimeoutMs: number;
   /** Who compacts a conversation where the provider does not. */
   compaction: 'model' | 'upstream';

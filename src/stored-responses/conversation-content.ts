@@ -12,7 +12,7 @@ import { isStorableId } from './storable-id.ts';
 /** An item for a conversation. */
 export interface SourcedItem {
   item: Json;
-  /** Of an item that a model made. */
+  /** Source of an item that a model generated. */
   source?: ItemSource;
 }
 

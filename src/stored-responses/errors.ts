@@ -53,16 +53,19 @@ export function keptElsewhere(error: GatewayError, provider: string): GatewayErr
   return new GatewayError(error.code, message, { param: error.param });
 }
 
+/** Error `rate_limit_exceeded`; `most`: limit of unfinished background responses of a key. */
 export function tooManyOpen(most: number): GatewayError {
   const message = `This key has ${most} unfinished background responses, the most that it may have; wait for one, or cancel it.`;
   return new GatewayError('rate_limit_exceeded', message, { retryAfter: OPEN_RETRY_MS });
 }
 
+/** Error `rate_limit_exceeded`; `most`: limit of streams that a key reads at once. */
 export function tooManyReaders(most: number): GatewayError {
   const message = `This key reads ${most} streams of background responses at once, the most that it may.`;
   return new GatewayError('rate_limit_exceeded', message, { retryAfter: OPEN_RETRY_MS });
 }
 
+/** Error `invalid_request`; `reason` is a whole sentence. */
 export function noStream(reason: string): GatewayError {
   return new GatewayError('invalid_request', `${reason} Get it without stream.`, { param: 'stream' });
 }
@@ -80,6 +83,7 @@ export function mayNotCancel(reason: 'foreground' | 'finished'): GatewayError {
   return new GatewayError('invalid_request', message, { param: 'response_id' });
 }
 
+/** Error `context_length_exceeded` for a stored conversation that exceeds the limits. */
 export function tooLong(param: string, limits: { maxItems: number; maxBytes: number }): GatewayError {
   const message = `The stored conversation has more than ${limits.maxItems} items or ${limits.maxBytes} bytes; begin a new one, e.g. with a summary.`;
   return new GatewayError('context_length_exceeded', message, { param });

@@ -38,6 +38,7 @@ const MAX_WAITING_BYTES = 1024 * 1024;
 /** Bytes of one stream that are kept. */
 const MAX_STREAM_BYTES = 8 * 1024 * 1024;
 
+/** Encrypts a batch of events; `first` is the number of its first event. */
 export function sealEvents(
   cipher: Cipher,
   row: string,
@@ -47,6 +48,7 @@ export function sealEvents(
   return { first, last: first + texts.length - 1, content };
 }
 
+/** Location to which the encryption of a batch is bound; `first` is the number of its first event. */
 export function eventsLocation(row: string, first: number): { table: string; id: string; column: string } {
   return { table: 'stored_event', id: `${row}/${first}`, column: 'content' };
 }

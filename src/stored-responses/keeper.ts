@@ -24,7 +24,7 @@ export interface KeptRequest {
   isStored: boolean;
 }
 
-/** What was written, and is deleted if it came too late. */
+/** Rows that were written; they are deleted if they came too late. */
 interface Written {
   owner: string;
   /** Id of the response. */
@@ -51,7 +51,7 @@ export function createKeeper(context: StoredContext, request: KeptRequest): Answ
     }
   }
 
-  /** One that is stored too late is deleted: the client was told that it is not stored. */
+  /** Deletes a response that is stored too late: its client was told that it is not stored. */
   async function withTimeout(storing: Promise<Written>): Promise<void> {
     const { promise: late, resolve: onLate } = Promise.withResolvers<'late'>();
     const cancel = clock.after(STORE_TIMEOUT_MS, () => onLate('late'));

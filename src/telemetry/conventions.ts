@@ -12,6 +12,7 @@ const PROVIDER_NAMES: Readonly<Record<string, string>> = {
   xai: 'x_ai',
 };
 
+/** Name of a provider type in OpenTelemetry's conventions; an unknown id is returned unchanged. */
 export function providerName(id: string): string {
   return Object.hasOwn(PROVIDER_NAMES, id) ? (PROVIDER_NAMES[id] as string) : id;
 }
@@ -34,7 +35,7 @@ export function responseAttributes({ usage, finish, responseModel }: CallFacts):
   };
 }
 
-/** As in the conventions, input includes cached tokens and output includes reasoning. */
+/** Token counts by the conventions: input includes cached tokens, and output includes reasoning. */
 function usageAttributes(usage: Partial<Usage> = {}): Attributes {
   const attributes: Attributes = {};
   for (const [name, member] of Object.entries(USAGE_ATTRIBUTES)) {

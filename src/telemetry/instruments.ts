@@ -10,11 +10,13 @@ export interface Histogram {
 
 /** A metric with one child for each combination of label values. A child is made once and then looked up by its values. */
 export interface Family<Child> {
+  /** Child with the label values, in the order of the label names. */
   with(...labelValues: string[]): Child;
 }
 
 export interface Instruments {
   counter(name: string, help: string, labelNames?: readonly string[]): Family<Counter>;
+  /** `buckets`: upper bounds in ascending order. */
   histogram(name: string, help: string, buckets: readonly number[], labelNames: readonly string[]): Family<Histogram>;
   /** A value without labels, read at each exposition. */
   gauge(name: string, help: string, read: () => number | Promise<number>): void;
@@ -66,7 +68,7 @@ export function createInstruments(): Instruments {
 }
 
 interface ListedFamily<Child> extends Family<Child> {
-  /** In the order of their creation. */
+  /** Children in the order of creation. */
   children: { labels: string; child: Child }[];
 }
 

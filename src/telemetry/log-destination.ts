@@ -4,7 +4,7 @@ import { type DestinationStream, pino } from 'pino';
 import { type Clock, systemClock } from '../core/clock.ts';
 
 export interface LogDestination extends DestinationStream {
-  /** Until then each line is written at once. To be called when every stop signal that is handled ends in an exit. */
+  /** Starts buffering; before, each line is written at once. Requires that every handled stop signal ends in an exit. */
   startBuffering(): void;
 }
 
@@ -20,7 +20,7 @@ const MAX_WAITING_BYTES = 1024 * 1024;
 const ERROR_LEVEL = pino.levels.values.error ?? 50;
 
 export interface LogDestinationOptions {
-  /** Other processes write to the descriptor too. */
+  /** Whether other processes write to the descriptor, too. */
   shared?: boolean;
   clock?: Pick<Clock, 'after'>;
 }
@@ -55,7 +55,7 @@ export function openLogDestination(
     if (lines !== '') file.write(lines);
   }
 
-  /** Also writes what a failed write left. */
+  /** Writes all pending lines, including those of a failed write. */
   function flushAtEnd(): void {
     try {
       flush();

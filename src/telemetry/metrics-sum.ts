@@ -3,7 +3,7 @@
 interface SummedMetric {
   help: string;
   type: string;
-  /** By name and labels. */
+  /** Values by name and labels. */
   values: Map<string, number>;
 }
 
@@ -38,6 +38,7 @@ export function addMetrics(sum: MetricsSum, text: string, { totalsOnly = false }
   }
 }
 
+/** Sum in the Prometheus text format. */
 export function metricsText(sum: MetricsSum): string {
   const texts = [...sum].map(([name, { help, type, values }]) =>
     [`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`, ...[...values].map(([key, value]) => `${key} ${value}`)].join(

@@ -25,7 +25,7 @@ interface StartedSpan {
 export interface SpanOptions {
   /** Whether trace context is sent to upstreams. */
   propagate: boolean;
-  /** That of this machine, as the tracer has it, and not the store's. */
+  /** Clock of this machine, which the tracer uses, too; not the clock of the store. */
   clock?: Pick<Clock, 'now'>;
 }
 

@@ -34,7 +34,7 @@ export interface BudgetState {
   /** Name of the key. */
   key: string;
   period: string;
-  /** From 0 to 1. */
+  /** Share of the budget that is left, from 0 to 1. */
   left: number;
 }
 

@@ -19,6 +19,7 @@ export function parseTraceparent(header: string | undefined): TraceParent | unde
   return traceId && spanId ? { traceId, spanId, flags: Number.parseInt(flags, 16) } : undefined;
 }
 
+/** Value of the header `traceparent`. */
 export function formatTraceparent({ traceId, spanId, flags }: TraceParent): string {
   return `00-${traceId}-${spanId}-${(flags & 1).toString(16).padStart(2, '0')}`;
 }

@@ -32,7 +32,7 @@ export interface Credentials {
 /** Cooldown in milliseconds by the upstream's status; a `retry-after` overrides it. */
 const COOLDOWN_MS: Record<number, number> = { 401: 300_000, 402: 300_000, 403: 300_000, 429: 10_000 };
 
-/** Without values there is one credential, which is none. */
+/** Without values there is one credential, which is empty. `now`: monotonic milliseconds. */
 export function createCredentials(values: readonly CredentialValue[], now: () => number = monotonicNow): Credentials {
   const entries = (values.length > 0 ? values : [NO_CREDENTIAL]).map((value, index) => ({
     id: digestOf(value),

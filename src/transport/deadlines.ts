@@ -16,6 +16,7 @@ export interface DeadlineTimer {
 export interface Deadline {
   /** Moves the moment of expiry, in milliseconds from now; `Infinity` stops it until it is moved again. */
   in(milliseconds: number): void;
+  /** Ends the deadline; it is never called again. */
   cancel(): void;
 }
 
@@ -121,7 +122,7 @@ const REMOVED = -1;
 class WatchedDeadline implements Deadline {
   readonly #timer: CoarseTimer;
   readonly onExpired: () => void;
-  /** Its place in the list of the timer. */
+  /** Index in the list of the timer. */
   index: number;
   due = Number.POSITIVE_INFINITY;
 

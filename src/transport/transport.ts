@@ -12,6 +12,7 @@ export interface TransportRequest {
 
 /** A request on the network or at a local upstream. */
 export interface Transport {
+  /** Stops reading from the upstream until `resume`. */
   pause(): void;
   resume(): void;
   abort(): void;

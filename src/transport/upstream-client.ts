@@ -11,7 +11,7 @@ import type { Trailers, Transport, TransportEvents, TransportRequest } from './t
 /** Timeouts in milliseconds. */
 export interface Deadlines {
   connect: number;
-  /** From sending the request to the first byte of the response body. */
+  /** Time from sending the request to the first byte of the response body. */
   firstByte: number;
   /** Idle timeout between two chunks of the response. */
   idle: number;

@@ -10,13 +10,13 @@ export interface BudgetUse {
   period: Period;
   limit: bigint;
   spent: bigint;
-  /** Of what is spent: by requests whose token counts are estimates. */
+  /** Part of `spent` by requests whose token counts are estimates. */
   estimated: bigint;
-  /** Of what is spent: for videos. */
+  /** Part of `spent` for videos. */
   videos: bigint;
   /** Tokens whose price was unknown. */
   unpriced: bigint;
-  /** What open video tasks and running requests may still cost. */
+  /** Amount that open video tasks and running requests may still cost. */
   held: bigint;
   /** Whether every gateway told what its requests hold; otherwise it may be more, and less is left. */
   isHeldComplete: boolean;
@@ -27,10 +27,11 @@ export interface BudgetUse {
 
 export interface BudgetSource {
   store: Pick<Store, 'call'>;
-  /** What running requests reserve. */
+  /** Reads the reservations of running requests. */
   reservations(): Promise<Reservations>;
 }
 
+/** Use of each configured budget of a key or tag in the period of `now`, in Unix milliseconds. */
 export async function budgetUsesOf(
   { store, reservations }: BudgetSource,
   { name: subject, budgets }: { name: string; budgets: Budgets },
@@ -51,7 +52,7 @@ export async function budgetUsesOf(
   });
 }
 
-/** Of a new key. */
+/** Budgets of a new key, of which nothing is used. `now` in Unix milliseconds. */
 export function unusedBudgets(budgets: Budgets, now: number): BudgetUse[] {
   return PERIODS.flatMap((period) => {
     const text = budgets[period];

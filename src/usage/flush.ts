@@ -21,7 +21,7 @@ export interface PendingBatch {
   withdrawn: Flush['withdrawn'];
 }
 
-/** Without what tells its place. */
+/** Parameters of `recordUsage` without the place in the journal. */
 export type Flush = Required<Omit<ParametersOf<'recordUsage'>, 'turn' | 'folded'>>;
 
 /** One row of a flush. The rows belong to different requests, so each can be written without the others. */
@@ -34,6 +34,7 @@ export function emptyBatch(): PendingBatch {
   return { begun: [], finished: [], withdrawn: [] };
 }
 
+/** Number of rows. */
 export function sizeOf({ begun, finished, withdrawn }: PendingBatch): number {
   return begun.length + finished.length + withdrawn.length;
 }

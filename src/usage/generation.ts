@@ -27,11 +27,11 @@ const FINISH_REASONS: Record<string, string> = {
 };
 
 interface GenerationFacts {
-  /** What the protocol of the client is called there. */
+  /** OpenRouter's name of the protocol of the client. */
   apiType: string;
   /** In 1e-12 USD; undefined if it is not known. */
   cost: bigint | undefined;
-  /** Of the response; null for the standard one, and where it was not kept. */
+  /** Service tier of the response; null for the standard tier, and if it was not kept. */
   serviceTier: string | null;
 }
 

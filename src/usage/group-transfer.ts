@@ -27,6 +27,7 @@ export interface GroupTransfer {
 export interface TransferredGroup {
   number: number;
   records: string;
+  /** Number of records in the group. */
   size: number;
   /** The store refused it as one row: its number is that of the next group, too. */
   isRefused?: boolean;

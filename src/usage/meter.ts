@@ -58,7 +58,7 @@ export interface UsageMeter {
 /** Estimated input tokens of a request. */
 export interface UsageEstimate {
   input(): number;
-  /** For the intent, which counts only if the gateway dies: in less time. */
+  /** Faster estimate for the intent, which counts only if the gateway dies. */
   quickInput(): number;
 }
 

@@ -61,7 +61,7 @@ export async function countOpenRequests(
   return stored + running;
 }
 
-/** Those of this process. */
+/** Open requests of this process. */
 export function ownRequests(recorder: Pick<Recorder, 'open'> | undefined, filter: IntentFilter): OpenRequest[] {
   return (recorder?.open() ?? []).map(intentRow).filter((row) => matches(row, filter));
 }

@@ -49,6 +49,7 @@ export interface Completion {
 
 const MAX_NAME_CHARACTERS = 300;
 
+/** Row with status `interrupted`, which counts if the gateway dies during the request. */
 export function intentRow(intent: Intent): UsageRow {
   const { endpoint, protocolOut, estimate } = intent;
   const usage = { input: estimate.input, output: 0, estimated: true };

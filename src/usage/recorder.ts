@@ -29,9 +29,9 @@ export interface Recorder {
   readonly ready: boolean;
   /** Resolves when the intent is durable; immediately if batched. */
   begin(intent: Intent): Promise<void>;
-  /** As `begin`, with a callback. */
+  /** Callback form of `begin`. */
   beginThen(intent: Intent, onDurable: () => void): void;
-  /** As `finish`, with a callback. */
+  /** Callback form of `finish`. */
   finishThen(intent: Intent, completion: Completion, onDurable: () => void): void;
   /** Withdraws the intent of a request that was not sent. */
   withdraw(intent: Intent): void;

@@ -8,7 +8,7 @@ export interface RefusedUsage {
   id: string;
   /** Record that was refused. */
   record: unknown;
-  /** For the operator. */
+  /** Reason of the refusal, for the operator. */
   problem: string;
   /** Unix milliseconds. */
   now: number;

@@ -51,7 +51,7 @@ export interface UseCounts {
 /** Sums of the store, by names of dimensions. */
 export type SumRow = Record<string, unknown>;
 
-/** What the store does not know. */
+/** Facts that the store does not have. */
 export interface UseContext {
   /** Names of keys by their ids. */
   names: ReadonlyMap<string, string>;
@@ -103,7 +103,7 @@ export function readReportQuery(
   return { from, to, by: [...new Set(by)] };
 }
 
-/** Without `keyId`, sums over all keys. */
+/** Report of the use of a key, or of all keys without `keyId`. */
 export async function reportUsage(
   store: Pick<Store, 'call'>,
   { from, to, by }: ReportQuery,
@@ -129,7 +129,7 @@ function nameOf(grouping: HourGrouping, value: unknown): string {
   return grouping === 'hour' ? new Date(Number(value) * HOUR_MS).toISOString() : String(value);
 }
 
-/** Of sums by model, and by others beside: those whose tokens cost nothing. */
+/** Models with tokens and without cost. The rows have the column `model`, and any others. */
 export function modelsWithoutCost(rows: readonly SumRow[], hasPrice: UseContext['hasPrice']) {
   const sums = new Map<string, { hasCost: boolean; hasTokens: boolean }>();
   for (const row of rows) {
@@ -170,6 +170,7 @@ export function totalOf(rows: readonly SumRow[]): UseCounts {
   return countsOf(total);
 }
 
+/** Converts sums of the store to counts, with costs in USD as decimals. */
 export function countsOf(row: SumRow): UseCounts {
   const counts: Record<string, number> = {};
   // What a later version recorded and an earlier one corrected can be less than nothing.
@@ -184,6 +185,7 @@ export function countsOf(row: SumRow): UseCounts {
   } as UseCounts;
 }
 
+/** Unix milliseconds of an ISO date or time, in UTC if it names no zone. Throws `invalid_request`. */
 export function parseMoment(param: string, text: string): number {
   const [matches, , , , zone] = ISO_MOMENT.exec(text) ?? [];
   const zoned = zone === undefined && text.length > DATE_CHARACTERS ? `${text}Z` : text;
@@ -192,6 +194,7 @@ export function parseMoment(param: string, text: string): number {
   return value;
 }
 
+/** Error `invalid_request`; `words` continue a sentence that begins with the parameter, without the full stop. */
 export function invalid(param: string, words: string): GatewayError {
   return new GatewayError('invalid_request', `${param} ${words}.`, { param });
 }

@@ -19,7 +19,7 @@ interface RequestSums {
   interrupted: number;
   input_tokens: number;
   output_tokens: number;
-  /** In 1e-12 USD; undefined if that of none is known. */
+  /** In 1e-12 USD; undefined if no cost is known. */
   cost: bigint | undefined;
   /** Requests whose cost is not known, and not in `cost`. */
   unknown_costs: number;
@@ -57,7 +57,7 @@ type Row = RequestPage['rows'][number];
 const HOUR_MS = 3_600_000;
 /** Newest records that are read. */
 const MAX_RECORDS = 5000;
-/** Of the records of video tasks, which are no requests. */
+/** Protocol in the records of video tasks, which are not requests. */
 const VIDEOS = 'videos';
 /** Conditions that sums of hours can be asked by. */
 const DIMENSIONS: readonly string[] = [
@@ -115,7 +115,7 @@ function isOfHours(
   return ended.from <= begin.from && ended.to > now;
 }
 
-/** Undefined where the newest records are more, as while most sums are those of an earlier version. */
+/** Undefined if the counts cover fewer requests than the newest records do, as for sums of an earlier version. */
 function timesOfCounts(
   counts: readonly number[],
   newest: number,
@@ -127,7 +127,7 @@ function timesOfCounts(
   return { first_byte_ms: firstByte, total_ms: total, timed, times_estimated: true };
 }
 
-/** Of sums by model, status and protocol. */
+/** Adds up rows that are sums by model, status and protocol. */
 function sumsOfHours(rows: readonly SumRow[], hasPrice: UseContext['hasPrice']): RequestSums {
   const requests = rows.filter(({ protocol }) => protocol !== VIDEOS);
   const sum = (name: string) => requests.reduce((total, row) => total + Number(row[name]), 0);
@@ -189,7 +189,7 @@ export function sumIfKnown(sum: bigint, unknownCosts: number): bigint | undefine
   return unknownCosts > 0 && sum === 0n ? undefined : sum;
 }
 
-/** Of the records that have the column. */
+/** Percentiles of a column over the records that have a value. */
 function percentilesOf(rows: readonly Row[], column: string): Percentiles {
   const values = rows.flatMap((row) => (row[column] === null ? [] : [Number(row[column])]));
   return percentilesOfTimes(values);

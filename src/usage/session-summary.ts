@@ -32,7 +32,7 @@ export interface SessionSummary extends Counts {
   /** Ids of the keys that took part. */
   keyIds: string[];
   models: string[];
-  /** In 1e-12 USD; undefined if that of none is known. */
+  /** In 1e-12 USD; undefined if no cost is known. */
   cost: bigint | undefined;
 }
 
@@ -52,6 +52,7 @@ export interface SessionSums {
 interface OpenSums extends Counts {
   keyIds: Set<string>;
   models: Set<string>;
+  /** In 1e-12 USD. */
   knownCost: bigint;
 }
 

@@ -7,9 +7,9 @@ import type { Store } from '../store/store.ts';
 /** Money is in 1e-12 USD. */
 export interface Spending {
   spent: Record<Period, bigint>;
-  /** Of what is spent: by requests whose token counts are estimates. */
+  /** Part of `spent` by requests whose token counts are estimates. */
   estimated: Record<Period, bigint>;
-  /** Of what is spent: for videos. */
+  /** Part of `spent` for videos. */
   videos: Record<Period, bigint>;
   /** Tokens whose price was unknown. */
   unpriced: Record<Period, bigint>;
@@ -19,6 +19,7 @@ export interface Spending {
   left?: bigint;
 }
 
+/** Spending of a key or tag in the current period of each kind; `now` in Unix milliseconds. */
 export async function spendingOf(
   store: Pick<Store, 'call'>,
   { name: subject, budgets }: { name: string; budgets: Budgets },
@@ -28,7 +29,7 @@ export async function spendingOf(
   return spendingFrom(await store.call('spentBy', { subject, starts }), budgets);
 }
 
-/** Of a new key. */
+/** Spending of a new key, which is zero, with its tightest budget. */
 export function unspent(budgets: Budgets): Spending {
   return spendingFrom([], budgets);
 }

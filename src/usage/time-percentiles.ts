@@ -6,12 +6,13 @@
 
 import { FIRST_BOUND_MS, TIME_BUCKETS } from '../store/time-counts.ts';
 
+/** Percentiles in milliseconds; null without any time. */
 export interface Percentiles {
   p50: number | null;
   p95: number | null;
 }
 
-/** Of times in milliseconds. */
+/** Percentiles of times in milliseconds, by nearest rank. */
 export function percentilesOfTimes(times: readonly number[]): Percentiles {
   const sorted = times.toSorted((one, other) => one - other);
   const at = (share: number) => sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? null;
@@ -25,7 +26,7 @@ export interface CountedTimes {
   requests: number;
 }
 
-/** Of both halves of a list of counts, see `store/time-counts.ts`. */
+/** Percentiles in milliseconds from bucket counts: first byte, then total, as in `store/time-counts.ts`. */
 export function percentilesOfCounts(counts: readonly number[]): CountedTimes {
   const [first, whole] = [counts.slice(0, TIME_BUCKETS), counts.slice(TIME_BUCKETS)];
   return { firstByte: percentilesOf(first), total: percentilesOf(whole), requests: sumOf(whole) };

@@ -29,7 +29,7 @@ export interface KeptValues {
 interface GroupOptions {
   /** All groups if absent. */
   kept?: KeptValues | undefined;
-  /** Of keys. */
+  /** Names of keys by id. */
   names: ReadonlyMap<string, string>;
 }
 

@@ -35,7 +35,7 @@ export interface UseQuery {
   top: number | undefined;
   /** Figure by which the first values are the highest. */
   topBy: RankFigure;
-  /** With the period before: its sums, or for a file the same rows. */
+  /** Adds the previous period: its sums, or its rows for a file. */
   compare: 'sums' | 'rows' | undefined;
 }
 
@@ -47,7 +47,7 @@ const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 const DEFAULT_SPAN_MS = 30 * DAY_MS;
 const MAX_HOURLY_SPAN_MS = 366 * DAY_MS;
-/** By the minute. */
+/** Default span and limit of reports by the minute. */
 const DEFAULT_MINUTES = 60;
 const MAX_MINUTES = 1440;
 const MAX_SPAN_MS = 20 * 366 * DAY_MS;
@@ -155,6 +155,7 @@ function readTop(text: string | null): number | undefined {
   throw invalid('top', `must be a whole number between 1 and ${MAX_TOP}`);
 }
 
+/** Whether the values of a dimension are times. */
 export function isTime(name: UseDimension): boolean {
   return TIMES.includes(name);
 }

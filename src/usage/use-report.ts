@@ -25,16 +25,16 @@ export interface UseReport {
   by: UseDimension[];
   subgroup: UseDimension | null;
   data: UseRow[];
-  /** By the dimension that is none of time, and then by `subgroup`; null if that was not asked for. */
+  /** Rows by the first dimension that is not a time, and then by `subgroup`; null unless that was requested. */
   subgroups: UseRow[] | null;
   total: UseCounts;
   /** Models that were used without a cost: they are free, or their price is not known. */
   models_without_cost: string[];
-  /** Those of them that have no price: what they cost is not known, and not in the sums. */
+  /** Models among these without a known price: their cost is unknown, and not in the sums. */
   models_without_price: string[];
   /**
-   * Of the period before: its groups without times, its times without groups, and in a file its rows, at the times of this
-   * period.
+   * Previous period of the same length: groups without times, times without groups (`course`), and for a file its rows, at the
+   * times of this period.
    */
   before: {
     from: string;
@@ -106,7 +106,7 @@ export async function reportUse(
 
 interface Span {
   now: number;
-  /** In `unit` since 1970. */
+  /** Start and end in units since 1970; `to` is exclusive. */
   from: number;
   to: number;
   unit: number;
@@ -118,7 +118,7 @@ interface Span {
 
 interface ReadSums {
   rows: SumRow[];
-  /** Of the second dimensions. */
+  /** Rows by the second set of dimensions. */
   others: SumRow[];
 }
 
@@ -156,7 +156,7 @@ async function sums(
   };
 }
 
-/** By the minute: both lists are made of the same sums. */
+/** Sums by the minute; both lists are made of the same sums. */
 async function sumsOfRecords(
   store: Pick<Store, 'call'>,
   span: Pick<Span, 'from' | 'to' | 'filter' | 'unpriced'>,

@@ -9,6 +9,7 @@ const DAY_MS = 24 * HOUR_MS;
 /** Times that are made of days. */
 const DAYS: readonly UseDimension[] = ['day', 'week', 'month'];
 
+/** Whether the values of a dimension are days, or weeks or months of days. */
 export function isMadeOfDays(name: UseDimension): boolean {
   return DAYS.includes(name);
 }
@@ -24,7 +25,7 @@ export function timeName(dimension: UseDimension, value: number): string {
 }
 
 interface Period {
-  /** In `unit` since 1970; `to` is exclusive. */
+  /** In units since 1970; `to` is exclusive. */
   from: number;
   to: number;
   /** Milliseconds. */

@@ -8,7 +8,7 @@ import { pollDelay } from './delay.ts';
 import { costReconciliationJob } from './settle.ts';
 import { reschedule, type StepResult, type TaskStep } from './task-step.ts';
 
-/** From here on a billable task exists upstream. Its reference is stored even if the task was cancelled meanwhile. */
+/** Stores the reference of a task that exists upstream and may be billed, even if it was cancelled meanwhile. */
 export async function accept(step: TaskStep, ref: VideoRef): Promise<StepResult> {
   const { context, job, signal } = step;
   const now = context.clock.now();

@@ -68,6 +68,7 @@ export function targetOf(context: VideoContext, attempt: VideoAttempt): VideoTar
 /** Prefix of the lanes of jobs that only poll; their rate is limited. */
 export const POLL_LANE_PREFIX = 'poll:';
 
+/** Lane of poll jobs, one for each provider and credential. */
 export function pollLaneOf(attempt: Pick<VideoAttempt, 'provider' | 'credential'>): string {
   return POLL_LANE_PREFIX + laneOf(attempt);
 }
@@ -84,6 +85,7 @@ export function jobLaneOf({
   return task.phase === 'polling' && !isCancelling ? pollLaneOf(attempt) : laneOf(attempt);
 }
 
+/** Lane of jobs, one for each provider and credential. */
 export function laneOf({ provider, credential }: Pick<VideoAttempt, 'provider' | 'credential'>): string {
   return `${provider}/${credential}`;
 }

@@ -22,9 +22,11 @@ export interface PollTiming {
   minIntervalMs?: number;
   /** `Retry-After` of the upstream in milliseconds. */
   retryAfter?: number;
+  /** Random number from 0 to below 1. */
   random(): number;
 }
 
+/** Milliseconds until the next poll. */
 export function pollDelay({
   polls,
   elapsedMs,
@@ -44,9 +46,11 @@ export interface FailureStreak {
   failures: number;
   /** `Retry-After` of the upstream in milliseconds. */
   retryAfter?: number;
+  /** Random number from 0 to below 1. */
   random(): number;
 }
 
+/** Milliseconds until the next attempt: from 5 s, doubled up to 5 min. A longer `Retry-After` counts up to 1 h. */
 export function failureDelay({ failures, retryAfter = 0, random }: FailureStreak): number {
   const usual = Math.min(FIRST_RETRY_DELAY_MS * 2 ** Math.min(failures - 1, 10), MAX_RETRY_DELAY_MS);
   return Math.max(withJitter(usual, random), Math.min(retryAfter, MAX_RETRY_AFTER_MS));

@@ -21,6 +21,7 @@ const MAX_MISSING_RESPONSES = 3;
 const MIN_MISSING_MS = 60_000;
 const MISSING_RETRY_DELAY_MS = 30_000;
 
+/** Asks the upstream for the state of a task, when the poll budget of its credential has a slot. */
 export async function poll(step: TaskStep): Promise<StepResult> {
   const { context, loaded } = step;
   const { task, attempt } = loaded;

@@ -18,6 +18,7 @@ export function refuseValue({ param, value, allowed = [], model }: UnsupportedVa
   throw new GatewayError('unsupported_parameter_value', message, { param });
 }
 
+/** Throws `invalid_request`; `message` continues a sentence that begins with the parameter. */
 export function refuse(param: string, message: string): never {
   throw new GatewayError('invalid_request', `${param} ${message}`, { param });
 }

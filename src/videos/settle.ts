@@ -52,6 +52,7 @@ function mayHaveCost(state: LoadedVideo['attempt']['state']): boolean {
 /** Delay before the first cost query for a task that may continue upstream. */
 const FIRST_RECONCILIATION_DELAY_MS = 60_000;
 
+/** Job that asks the upstream for the cost of a task that may continue there; due a minute after `now`. */
 export function costReconciliationJob(task: VideoTask, lane: string, now: number) {
   return { kind: 'video-booking', ref: task.id, lane, owner: task.owner, dueAt: now + FIRST_RECONCILIATION_DELAY_MS };
 }

@@ -56,6 +56,7 @@ export function retryLater(
   return reschedule(step, loaded, { task: { ...task, memory }, attempt, dueAt });
 }
 
+/** Whether the deadline of the task has passed. */
 export function isLate({ clock }: VideoContext, task: VideoTask): boolean {
   return clock.now() >= task.deadlineAt;
 }

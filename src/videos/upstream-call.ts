@@ -60,7 +60,7 @@ async function encodeBody(body: Json | FormData): Promise<{ body?: Buffer; type?
 
 export interface CallLimits {
   signal: AbortSignal;
-  /** For the request and its response; 60 seconds by default. */
+  /** Time limit of the request and its response; 60 seconds by default. */
   timeoutMs?: number;
 }
 

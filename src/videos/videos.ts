@@ -57,7 +57,7 @@ export interface Videos {
   source(task: VideoTask, index: number, signal: AbortSignal): Promise<AssetSource | undefined>;
   /** Schedules the retention sweep. */
   start(): Promise<void>;
-  /** For the scheduler. */
+  /** Job handlers, for the scheduler. */
   readonly handlers: JobHandler[];
 }
 
@@ -66,6 +66,7 @@ export interface VideosOptions extends Omit<VideoContext, 'pollBudget' | 'random
   pollRate?: number;
   /** Number of gateways that share the store; 1 if absent. */
   gateways?(): number;
+  /** Random number from 0 to below 1; `Math.random` if absent. */
   random?(): number;
 }
 

@@ -37,7 +37,7 @@ const STABLE_AFTER_MS = 60_000;
 /** Time after the grace period within which the thread must have ended. */
 const END_TIMEOUT_MS = 5_000;
 
-/** What a delivery allocates dies with it; more room would only hold more of what hostile receivers send. */
+/** Heap for short-lived objects. More would only hold more of the responses of hostile receivers. */
 const MAX_YOUNG_GENERATION_MB = 6;
 
 /** Starts the thread when there is a webhook to deliver. */

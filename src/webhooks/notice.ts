@@ -36,7 +36,7 @@ export interface ExhaustionNoticesOptions {
   log: Pick<Logger, 'warn'>;
 }
 
-/** For a receiver that fails, one notice an hour; none for a notice. */
+/** Creates at most one notice an hour for a receiver that fails; a failed notice causes none. */
 export function createExhaustionNotices({ store, url, clock, log }: ExhaustionNoticesOptions) {
   return async ({ id, owner, receiver }: ExhaustedDelivery): Promise<void> => {
     if (owner === NOTICE_OWNER) return;

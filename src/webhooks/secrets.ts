@@ -32,6 +32,7 @@ export interface WebhookSecrets {
   reveal(owner: string): Promise<RevealedSecret[]>;
   /** Adds a secret that becomes current `after` milliseconds (0 after a leak). Replaces one that is not current yet. */
   rotate(owner: string, options?: { after?: number; author?: Author }): Promise<RevealedSecret>;
+  /** Whether the owner has a signing secret, or the configuration has one for all. */
   canSign(owner: string): Promise<boolean>;
   /** Ensures that webhooks of this key can be signed. Throws `invalid_request` for a configured key without a secret. */
   ensureCanSign(key: { id: string; origin: 'store' | 'configuration' }): Promise<void>;

@@ -6,7 +6,7 @@ import { encodeSignature, type HeaderSource, headerOf, matchesAny, SIGNATURE_HEA
 export interface ReceivedWebhook {
   body: string;
   headers: HeaderSource;
-  /** As displayed, the current one first. */
+  /** Signing secrets as displayed, the current one first. */
   secrets: readonly string[];
   /** The body that was sent, where it is known. */
   sentBody?: string | undefined;
@@ -16,15 +16,15 @@ export interface ReceivedWebhook {
 
 export interface SignatureVerdict {
   state: 'valid' | 'invalid' | 'absent';
-  /** What is wrong with an invalid one. */
+  /** Cause of an invalid verdict. */
   part?: 'body' | 'secret' | 'header' | 'timestamp';
   message: string;
 }
 
 export interface SignatureCheck {
-  /** Of `x-service-signature`. */
+  /** Verdict on `x-service-signature`. */
   service: SignatureVerdict;
-  /** Of the headers of Standard Webhooks. */
+  /** Verdict on the headers of Standard Webhooks. */
   standard: SignatureVerdict;
 }
 
@@ -138,7 +138,7 @@ async function matches(given: string, { body, secrets }: ReceivedWebhook, sign: 
   );
 }
 
-/** What else would explain the signatures: another form of the body or of the secret. */
+/** Looks for another form of the body or of the secret that explains the signatures. */
 async function explainMismatch(
   received: ReceivedWebhook,
   sign: Algorithm,

@@ -35,6 +35,7 @@ function standardSignatureOf({ id, body, sentAt }: WebhookMessage, secret: strin
   return `v1,${signed.digest('base64')}`;
 }
 
+/** Headers of a webhook; `standard` adds those of Standard Webhooks. */
 export function signatureHeaders(
   message: WebhookMessage,
   signingSecrets: SigningSecrets,

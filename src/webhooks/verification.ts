@@ -21,7 +21,7 @@ export function matchesAny(given: string | undefined, signatures: readonly strin
   return signatures.filter((signature) => isEqual(given ?? '', signature)).length > 0;
 }
 
-/** In a time that depends on the lengths only. */
+/** Compares two texts in a time that depends only on their lengths. */
 function isEqual(one: string, other: string): boolean {
   if (one.length !== other.length) return false;
   let difference = 0;

@@ -34,6 +34,7 @@ export function merge(before: readonly CatalogEntry[], imported: readonly Catalo
   return { entries: sorted, added, changed, removed };
 }
 
+/** JSON text of `models.json`, with one entry a line. */
 export function fileText(entries: readonly CatalogEntry[]): string {
   return `[\n${entries.map(entryLine).join(',\n')}\n]\n`;
 }

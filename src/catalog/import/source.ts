@@ -17,6 +17,7 @@ export interface SourceModel {
 
 export interface SourceFormat {
   name: string;
+  /** Whether a JSON body has this format. */
   detect(body: Json): boolean;
   read(body: Json): SourceModel[];
 }
@@ -28,6 +29,7 @@ export function parseDigits(text: string): Json {
   );
 }
 
+/** Whole number above 0, from a number or its digits; undefined for any other value. */
 export function count(value: unknown): number | undefined {
   const number = Number(value ?? 0);
   return Number.isSafeInteger(number) && number > 0 ? number : undefined;

@@ -148,7 +148,7 @@ function problemOf(id: string, name: string, after: string, bases: (Pricing | un
   return olds.some((old) => isFarFrom(price, Number(old))) ? FAR : undefined;
 }
 
-/** From nothing known, and from nothing to pay, any fact is near. */
+/** Whether a value changed by more than `MAX_FACTOR`. A previous value of 0, or none, counts as close. */
 function isFarFrom(after: number, before: number | undefined): boolean {
   if (!before) return false;
   return after > before * MAX_FACTOR || after * MAX_FACTOR < before;

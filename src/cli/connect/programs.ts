@@ -9,13 +9,13 @@ import type { AgentConnection, TrialProtocol } from './trial.ts';
 
 export interface ConnectedProgram {
   title: string;
-  /** Its command. */
+  /** Command that starts the program. */
   command: string;
   protocol: TrialProtocol;
   /** Variables that come before its settings. */
   overrides: string[];
   files(connection: AgentConnection, environment: Environment): SettingsFile[];
-  /** More to know after it is connected. */
+  /** Advice to show after the program is connected. */
   advice?: string;
 }
 

@@ -4,7 +4,7 @@ import { isObject, type Json } from '../../core/json/json.ts';
 
 interface Line {
   start: number;
-  /** Without the characters that end it. */
+  /** Index of the end, without the line break. */
   end: number;
   text: string;
 }

@@ -11,7 +11,7 @@ export interface AgentConnection {
   url: string;
   key: string;
   model: string;
-  /** For small requests in the background. */
+  /** Model for small requests in the background. */
   smallModel: string;
 }
 

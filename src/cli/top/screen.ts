@@ -156,7 +156,7 @@ function tableLines(headings: string[], rows: string[][]): string[] {
   return formatTable(headings, rows, true).trimEnd().split('\n');
 }
 
-/** Of a known cost in USD. */
+/** Formats a cost in USD; null is an unknown cost. */
 function dollars(cost: string | null): string {
   return cost === null ? 'unknown' : `$${cost}`;
 }

@@ -21,7 +21,7 @@ export interface TopOptions extends ConfigOptions {
 }
 
 const INTERVAL_MS = 1000;
-/** Of a page that no terminal shows. */
+/** Size of a page without a terminal. */
 const PLAIN_SIZE = { columns: 200, rows: 40 };
 const ALTERNATE_SCREEN = '\x1b[?1049h\x1b[?25l';
 const USUAL_SCREEN = '\x1b[?25h\x1b[?1049l';

@@ -57,7 +57,7 @@ export interface TopView {
   interrupted: number;
   firstByte: Percentiles;
   total: Percentiles;
-  /** Those that rest first, then by their requests. */
+  /** Endpoints in cooldown first, then by number of requests. */
   endpoints: TopEndpoint[];
   /** Running ones first, then the latest. */
   requests: TopRequest[];
@@ -65,9 +65,9 @@ export interface TopView {
 
 type Row = RequestPage['rows'][number];
 
-/** What records leave out. */
+/** Facts that records leave out. */
 export interface TopContext {
-  /** Of keys by their ids. */
+  /** Names of keys by id. */
   names: ReadonlyMap<string, string>;
   /** Whether a model, `<provider>/<model id>`, has a price. */
   hasPrice(model: string): boolean;
@@ -144,7 +144,7 @@ export function restsOf(
   return rests;
 }
 
-/** Also those that rest and answered nothing. */
+/** Includes endpoints in cooldown that answered nothing. */
 function endpointsOf(
   rows: readonly Row[],
   rests: ReadonlyMap<string, number>,

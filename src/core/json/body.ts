@@ -32,7 +32,7 @@ export interface BodyFacts {
   found: number;
 }
 
-/** Of small bodies, which are scanned one at a time. */
+/** Checker shared by small bodies, which are scanned one at a time. */
 const smallBodyNames = new NameChecker();
 
 /**

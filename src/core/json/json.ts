@@ -34,6 +34,7 @@ export function read(bytes: Buffer | string, hasLongNumber?: boolean): Json {
   return (hasLongNumber ?? LONG_NUMBER.test(text)) ? JSON.parse(text, keepDigits) : JSON.parse(text);
 }
 
+/** Whether a value is a JSON object; a raw number is not one. */
 export function isObject(value: unknown): value is Record<string, Json> {
   return typeof value === 'object' && value !== null && !Array.isArray(value) && !isRawNumber(value);
 }

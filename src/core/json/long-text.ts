@@ -31,7 +31,7 @@ export function mayBeLongText(name: string, bytes: Buffer): boolean {
 
 /** Text of a string without escapes, whose bytes are valid UTF-8 without control characters. */
 export class LongText {
-  /** As they stand in JSON. */
+  /** UTF-8 bytes between the quotes of the JSON string. */
   readonly bytes: Buffer;
   #text: string | undefined;
 

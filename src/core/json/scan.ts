@@ -6,6 +6,7 @@ import { type Span, stringEnd } from './json.ts';
 
 /** Observer of the objects in a text. Calls are nested like the text. */
 export interface NameWatch {
+  /** Called at an opening bracket; `isList` tells `[` from `{`. */
   open(isList: boolean): void;
   /** The name is between its quotes, with escapes, from `start` to before `end`; `colon` follows it. May throw `invalid_request`. */
   name(bytes: Buffer, start: number, end: number, colon: number): void;

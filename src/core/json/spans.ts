@@ -55,7 +55,7 @@ export function firstSpanAt(bytes: Buffer, paths: readonly (readonly string[])[]
 
 /** Members at sought paths that a text may have: each costs memory and time, and no server repeats one more than by mistake. */
 const MAX_FOUND_MEMBERS = 1000;
-/** Of a letter that is written as an escape. */
+/** Length of a letter that is written as an escape. */
 const ESCAPED_LETTER_BYTES = 6;
 
 /** Members that a watch looks for. */
@@ -63,7 +63,7 @@ export class SoughtMembers {
   /** Names that are looked for in every object. */
   readonly names: readonly string[];
   readonly root: readonly Place[];
-  /** Of a sought name, all of its letters escaped. */
+  /** Maximum length in bytes of a sought name with all letters escaped. */
   readonly maxNameBytes: number;
 
   constructor(paths: readonly (readonly string[])[], names: readonly string[] = []) {
@@ -98,9 +98,9 @@ function placesOf(paths: readonly (readonly string[])[], depth = 0): readonly Pl
  */
 export class MemberWatch implements NameWatch {
   readonly #sought: SoughtMembers;
-  /** Of the objects that are open. */
+  /** Places in each open object or list, outermost first. */
   readonly #places: (readonly Place[])[] = [];
-  /** Of the next value. */
+  /** Places inside of the next value. */
   #inside: readonly Place[];
   readonly #found: { path: readonly string[]; start: number }[] = [];
   #depth = 0;

@@ -46,7 +46,7 @@ export function isWorkerProcess(): boolean {
   return cluster.isWorker;
 }
 
-/** Without its primary a worker ends at once. */
+/** Connects a worker to its primary. The worker exits at once when the connection ends. */
 export async function connectToPrimary(handlers: WorkerHandlers): Promise<PrimaryConnection> {
   const channel = createChannel(post, {
     reload: ({ text }: { text: string }) => handlers.onReload(text),

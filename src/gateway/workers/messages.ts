@@ -4,7 +4,7 @@ import type { RunningGateway } from '../gateway.ts';
 
 /** What the primary tells a worker that starts. */
 export interface WorkerStart {
-  /** From 1 on; a worker that is started again has the number of the one that ended. */
+  /** Number of the worker, from 1; a restarted worker keeps its number. */
   number: number;
   /** Number of workers. */
   count: number;

@@ -50,7 +50,7 @@ export async function startWorkers(options: PrimaryOptions): Promise<Workers> {
   const rates = new Map<string, Rate>();
   /** Totals of workers that ended, so that sums never go down. */
   const endedTotals: MetricsSum = new Map();
-  /** Of workers that run, by instance. */
+  /** Latest metrics text of each running worker, by instance. */
   const lastMetrics = new Map<string, string>();
   let reloaded: string | undefined;
   let starts = 0;

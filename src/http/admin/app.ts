@@ -33,7 +33,7 @@ const BODY_OWNER = 'admin';
 const LISTS = ['catalog', 'openapi', 'videos.models'];
 /** Name of the call of a model that is no operation of a protocol. */
 const VIDEO_CALL = 'videos.create';
-/** What is not there, every session may ask for. */
+/** Access to unknown paths: any session gets `not_found`. */
 const UNKNOWN_ROUTE = { access: 'session', changes: false } as const;
 
 export function createAdminApp(options: AdminServerOptions): HttpServer {
@@ -64,7 +64,7 @@ export function createAdminApp(options: AdminServerOptions): HttpServer {
     throw new GatewayError('rate_limit_exceeded', 'Too many wrong tokens; wait a moment.', { retryAfter: wait });
   }
 
-  /** Only a session is a credential here, so that this address is none for programs that call models. */
+  /** Admits a call by its session only, so that programs cannot call models at this address. */
   async function admitCall(context: RequestContext, route: Route): Promise<string> {
     const { request } = context;
     const found = request.headers.authorization === undefined ? await gate?.keyOf(request, route) : undefined;

@@ -8,7 +8,7 @@ const SESSIONS = '/admin/v1/sessions';
 const VIEWS = '/admin/v1/views';
 const VIEW = `${VIEWS}/{id}`;
 
-/** By name. */
+/** Routes by name. */
 export const DASHBOARD_ROUTES = {
   SessionList: {
     method: 'GET',

@@ -25,8 +25,9 @@ interface Failure {
 
 export interface EndpointRow {
   endpoint: string;
-  /** Its number; the id of a credential is derived from it, and stays in this process. */
+  /** Number of the credential; its id is derived from the credential, and stays in this process. */
   credential: number | null;
+  /** Number of credentials of the provider. */
   credentials: number | null;
   state: EndpointHealth['state'];
   cause?: string;
@@ -36,12 +37,13 @@ export interface EndpointRow {
   whole?: Timings;
   /** Attempts and failures in turn, of the newest span first, without those at the end that are zero. */
   minutes: number[];
+  /** In the form of `minutes`, by half hours. */
   half_hours: number[];
   last_failures: Failure[];
   limits: Limit[];
 }
 
-/** What a gateway knows, and when it did. */
+/** Rows as a gateway knew them at a time, in Unix milliseconds. */
 export interface KnownEndpoints {
   instance: string;
   at: number;
@@ -62,10 +64,10 @@ const MAX_FAILURES = 5;
 /** Time over which latencies are measured. */
 const TIMINGS_MS = 5 * MINUTE_MS;
 const MAX_SNAPSHOT_BYTES = 64 * 1024;
-/** Of the form of snapshots; others are passed over. */
+/** Version of the snapshot format; snapshots of other versions are ignored. */
 const FORM = 1;
 
-/** Of this process. */
+/** Rows of the endpoints as this process sees them; `now` in Unix milliseconds. */
 export function endpointRows({ routing, models }: EndpointSource, now: number): EndpointRow[] {
   return endpointHealth(routing).map((health) => rowOf(health, models(), now));
 }
@@ -158,7 +160,7 @@ interface AgedRow {
   gateway: Omit<KnownEndpoints, 'rows'>;
 }
 
-/** What it has become of a row since the gateway knew it. */
+/** Adjusts a row to the time that has passed since the gateway wrote it. */
 function agedRow(row: EndpointRow, gateway: AgedRow['gateway'], now: number): AgedRow {
   const age = Math.max(0, now - gateway.at);
   const { cooldown_ms: cooldown, credential_cooldown_ms: rest, streamed, whole, ...kept } = row;

@@ -10,14 +10,15 @@ import type { BudgetUse } from '../../usage/budget-use.ts';
 import type { Spending, Sums } from '../../usage/spending.ts';
 import { encodeLimits, encodeSettings, RESETS } from './settings.ts';
 
-/** What a key may use in all, with its defaults, and what it has used. */
+/** Limits of a key, its defaults included, and what it has used of them. */
 export interface KeyUse {
   own: Pick<LimitSubject, 'limits'>;
   spending: Spending;
-  /** Of its own budgets and those of the defaults. */
+  /** Use of the key's own budgets and of the default budgets. */
   uses: readonly BudgetUse[];
 }
 
+/** Key as the admin API shows it: money in USD, times in ISO 8601. `now` in Unix milliseconds. */
 export function encodeKey(key: Key, { own, spending, uses }: KeyUse, now: number): Json {
   const { name, ...facts } = encodeFacts(key, now);
   return {
@@ -131,6 +132,7 @@ export function dollars(money: bigint): number {
   return Number(decimalOf(money));
 }
 
+/** Converts Unix milliseconds to ISO 8601, and undefined to null. */
 export function iso(moment: number | undefined): string | null {
   return moment === undefined ? null : new Date(moment).toISOString();
 }

@@ -48,7 +48,7 @@ export function createKeyHandlers({
     return encodeKey(key, { own, spending, uses }, moment);
   }
 
-  /** With what its tags may use. */
+  /** Key object that includes the allotments of its tags. */
   async function described(key: Key): Promise<Json> {
     const [, ...shared] = admission.subjects(key);
     const [view, tags] = await Promise.all([listed(key), describeAllotments(source, shared, now())]);

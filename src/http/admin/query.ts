@@ -3,6 +3,7 @@
 import { GatewayError } from '../../core/errors.ts';
 import { parseTag } from '../../records/tags.ts';
 
+/** Boolean query parameter; false if it is absent. Throws `invalid_request` unless it is `true` or `false`. */
 export function flag(query: URLSearchParams, name: string): boolean {
   const text = query.get(name) ?? 'false';
   if (text === 'true' || text === 'false') return text === 'true';
@@ -15,6 +16,7 @@ interface Bounds<Default> {
   byDefault: Default;
 }
 
+/** Whole number of a query parameter; the bounds are inclusive. Throws `invalid_request`. */
 export function whole<Default extends number | undefined>(
   query: URLSearchParams,
   name: string,
@@ -69,10 +71,12 @@ export interface ListPosition {
 
 const POSITION = /^(\d{1,15})\.([0-9A-Za-z_-]{1,100})$/;
 
+/** Cursor of a list: `<Unix milliseconds>.<id>`. */
 export function encodePosition({ createdAt, id }: ListPosition): string {
   return `${createdAt}.${id}`;
 }
 
+/** Decodes the cursor `after`. Throws `invalid_request`. */
 export function position(query: URLSearchParams): ListPosition | undefined {
   const text = query.get('after');
   if (text === null) return undefined;

@@ -21,7 +21,7 @@ type RecordHandlers = Pick<AdminHandlers, 'Audit' | 'Usage' | 'KeyDeliveries' | 
 const LARGEST = Number.MAX_SAFE_INTEGER;
 /** Gateways and workers that are listed. */
 const MAX_REPLICAS = 1000;
-/** More than two heartbeats were missed. */
+/** Silence after which a gateway counts as gone: more than two missed heartbeats. */
 const SILENT_AFTER_MS = 2.5 * HEARTBEAT_INTERVAL_MS;
 const PAGE = { least: 1, most: 1000, byDefault: 100 };
 

@@ -45,11 +45,12 @@ export interface ModelCalls extends KeyEntranceOptions, Pick<AppOptions, 'bodyLi
   routes: readonly Route<RequestContext>[];
 }
 
-/** What the wiring knows of a running gateway; nothing of it has a secret. */
+/** State of a running gateway, without secrets. */
 export interface OperationReadings {
   config(): Json;
   /** State of each provider. */
   providers(): Json[];
+  /** Checks the text of a configuration file without applying it. */
   checkConfig(text: string): Json;
   storeHealth(): Promise<Json>;
   /** When the prices of models changed; remembers those of now. */

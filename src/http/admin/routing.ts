@@ -49,7 +49,7 @@ export function createRoutingHandlers({
     return { data: data as unknown as Json };
   }
 
-  /** What other gateways last wrote; undefined where the store does not answer. */
+  /** Latest snapshots of other processes; undefined if the store does not answer. */
   async function knownToOthers(): Promise<StoredEndpointSnapshot[] | undefined> {
     try {
       return await store.call('endpointSnapshots', { except: instance, now: store.now(), limit: MAX_SNAPSHOTS });

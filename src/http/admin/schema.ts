@@ -84,7 +84,7 @@ export const bulk = Type.Object(
   closed,
 );
 
-/** Of all keys with a tag together. */
+/** Limits and budgets that all keys with a tag share. */
 export const allotment = Type.Object({ limits: settings.limits, budgets: settings.budgets }, closed);
 
 export const change = Type.Object(

@@ -14,6 +14,7 @@ export interface TagObjectOptions extends BudgetSource {
   now: number;
 }
 
+/** Tag as the admin API shows it. `tag`: `name=value`; `keyCount`: number of keys that have it. */
 export async function encodeTag(
   tag: string,
   keyCount: number,

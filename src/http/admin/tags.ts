@@ -73,7 +73,7 @@ function tagOf({ tag = '' }: AdminRequest['parameters']): string {
   });
 }
 
-/** Without members that are null. Throws `invalid_request` if nothing is left. */
+/** Drops null members. Throws `invalid_request` if nothing is left. */
 function allotmentOf(body: TagAllotment): Allotment {
   const { limits = {}, budgets = {} }: Allotment = merged({}, settingsPatch(body));
   if (Object.keys(limits).length + Object.keys(budgets).length > 0) return { limits, budgets };

@@ -12,7 +12,7 @@ const OK = 200;
 /** Receives the events of a response in their order. */
 export interface EventSink {
   add(event: Json): void;
-  /** It takes no more for now; `onDrain` is called when it does again. */
+  /** Whether the sink accepts no more events for now; `onDrain` is called when it does again. */
   readonly full: boolean;
   /** Bytes that are not stored yet. */
   readonly waiting: number;
@@ -48,6 +48,7 @@ export class BackgroundReply extends EventEmitter implements Reply, ResponseStat
     return this.#sink.full;
   }
 
+  /** Bytes that are not stored yet, including those of an incomplete frame. */
   get waiting(): number {
     return this.#sink.waiting + this.#framer.pending;
   }

@@ -17,6 +17,7 @@ export const ITEM_LIST: Named = {
   }),
 };
 
+/** Response with status 200 and a JSON body. */
 export function json(description: string, schema: Named | TSchema): ApiOperation['response'] {
   return { status: 200, description, type: JSON_TYPE, schema };
 }

@@ -15,7 +15,7 @@ type Row = RequestPage['rows'][number];
 /** Names of keys by their ids. */
 export type KeyNames = ReadonlyMap<string, string>;
 
-/** What records leave out. */
+/** Facts that records leave out. */
 export interface RecordContext {
   names: KeyNames;
   /** Whether a model, `<provider>/<model id>`, has a price. */
@@ -53,6 +53,7 @@ function endpointNumber({ attempts }: StoredTrace): number | null {
   return new Set(attempts.map(({ endpoint, credential }) => `${endpoint} ${credential}`)).size || null;
 }
 
+/** Converts a cost in 1e-12 USD to a decimal in USD; null for an unknown cost. */
 export function encodeCost(cost: bigint | undefined): string | null {
   return cost === undefined ? null : decimalOf(cost);
 }
@@ -69,7 +70,7 @@ export function encodeSession(summary: SessionSummary, names: KeyNames): Json {
   };
 }
 
-/** Of a file, which has lists of words. */
+/** Session for a CSV file, with the names and the hashes of keys as lists. */
 export function encodeSessionRow(summary: SessionSummary, names: KeyNames): Json {
   const { keyIds } = summary;
   return {
@@ -108,7 +109,7 @@ function encodeCharge({ charge, tier }: Pick<StoredTrace, 'charge' | 'tier'>, co
   return { basis: 'prices', ...tiered, lines: encoded };
 }
 
-/** As names are written in the API. */
+/** Converts the name of a price kind to the snake case of the API. */
 function nameOfKind(kind: string): string {
   return kind.replace(/[A-Z]|1h$/g, (part) => `_${part.toLowerCase()}`);
 }

@@ -126,6 +126,7 @@ export function readIsFile(query: URLSearchParams): boolean {
   return true;
 }
 
+/** Span in Unix milliseconds; `to` is exclusive. Throws `invalid_request`. */
 export function readSpan(query: URLSearchParams): Pick<RequestSearch, 'from' | 'to'> {
   const [from, to] = [query.get('from'), query.get('to')];
   const span = {
@@ -136,6 +137,7 @@ export function readSpan(query: URLSearchParams): Pick<RequestSearch, 'from' | '
   return span;
 }
 
+/** Filter of a list of requests; `keyId` limits it to one key. Throws `invalid_request`. */
 export function readFilter(query: URLSearchParams, keyId: string | undefined): RequestFilter {
   const texts = Object.keys(TEXTS).flatMap((name) => {
     const value = readText(query, name);

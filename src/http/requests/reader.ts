@@ -44,7 +44,7 @@ export interface RequestReaderOptions extends OpenSources {
   clock: Pick<Clock, 'now' | 'monotonic'>;
 }
 
-/** Whose requests are read. */
+/** Requests that may be read. */
 export interface RequestScope {
   /** All keys if absent. */
   keyId?: string | undefined;
@@ -53,10 +53,10 @@ export interface RequestScope {
 
 export interface RequestReader {
   list(query: URLSearchParams, scope: RequestScope): Promise<Json | TextBody>;
-  /** One that ended or runs. Throws `not_found`. */
+  /** A request that has ended or still runs. Throws `not_found`. */
   get(id: string, scope: RequestScope): Promise<Json>;
   summary(query: URLSearchParams, scope: RequestScope): Promise<Json>;
-  /** By conversation, by default of the last day: of the newest records, or of those before a cursor. */
+  /** Sums by conversation over the newest records, or those before a cursor; of the last day by default. */
   sessions(query: URLSearchParams, scope: RequestScope): Promise<Json | TextBody>;
 }
 
@@ -162,7 +162,7 @@ export function createRequestReader(options: RequestReaderOptions): RequestReade
     return { data, complete: page.next === undefined, next: page.next ?? null, ...encodeTotal(counted) };
   }
 
-  /** Those of the first page, and of the requests after it. */
+  /** Counts the distinct sessions of the first page and of the requests after it. */
   async function countSessions(
     listed: readonly SessionSummary[],
     { filter, from, next }: Pick<RequestSearch, 'filter' | 'from'> & { next: string | undefined },

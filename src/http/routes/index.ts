@@ -30,7 +30,7 @@ export function createRoutes(
   sockets: Pick<SocketConnections, 'open'>,
 ): RouteTable<RequestContext> {
   const { protocols, prefixes, version, store, videos, admission, dashboard } = options;
-  /** For routes that belong to no protocol. */
+  /** Protocol of routes that belong to none. */
   const protocol = protocols[0] as Protocol;
   const describeApi = () =>
     createDocument({

@@ -17,15 +17,16 @@ export interface Dashboard {
   gate: SessionGate;
   routes: readonly Route<HttpContext>[];
   pages: Pages | undefined;
-  /** Absent where they are disabled. */
+  /** Store of captures; undefined where captures are disabled. */
   captures: Captures | undefined;
 }
 
 export interface DashboardOptions extends SessionGateOptions {
-  /** Of error responses. */
+  /** Protocol whose error shape is used. */
   protocol: Protocol;
   store: Pick<Store, 'call'>;
   wrongLogin: SharedRate;
+  /** Client address, by which wrong logins are limited. */
   addressOf(request: ServerRequest): string;
   /** Base URL of the address of clients; absent where it is this one. */
   clientsUrl?: () => string;

@@ -36,6 +36,7 @@ export interface SessionGateOptions {
   servesOperators: boolean;
   servesKeys: boolean;
   keys: Pick<KeyStore, 'find' | 'names'>;
+  /** Unix milliseconds. */
   now(): number;
 }
 

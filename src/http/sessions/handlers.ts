@@ -19,11 +19,13 @@ export interface SessionHandlerOptions {
   store: Pick<Store, 'call'>;
   /** Counts wrong logins by client address. */
   wrongLogin: SharedRate;
+  /** Client address, by which wrong logins are limited. */
   addressOf(request: ServerRequest): string;
   /** Base URL of the address of clients; absent where it is this one. */
   clientsUrl?: (() => string) | undefined;
   /** Base URL of the address of the admin API; absent where it is this one. */
   adminUrl?: (() => string | undefined) | undefined;
+  /** Unix milliseconds. */
   now(): number;
 }
 
@@ -101,7 +103,7 @@ function sessionOf({ session }: HttpContext): BrowserSession {
   return session;
 }
 
-/** The same words for every wrong text, whatever it was. */
+/** Returns the same error for every wrong login. `wait`: milliseconds until the address may try again, or 0. */
 function wrong(wait: number): GatewayError {
   if (wait === 0) return new GatewayError('invalid_api_key', 'The code, token or key is wrong, or no longer valid.');
   return new GatewayError('rate_limit_exceeded', 'Too many wrong logins came from this address; wait a moment.', {

@@ -24,7 +24,7 @@ export interface SessionScope extends SessionSearch {
 export interface SessionList {
   /** A page, the newest first. Throws `invalid_request`. */
   list(query: URLSearchParams, scope: SessionScope): Promise<Json>;
-  /** Of the key, where that is given. Throws `not_found`. */
+  /** Ends a session; with `keyId`, only a session of that key. Throws `not_found`. */
   end(id: string, author: Author, keyId?: string): Promise<Json>;
 }
 

@@ -14,6 +14,7 @@ export interface CreatedLoginCode {
 const SECRET_BYTES = 32;
 const LIFETIME_MS = 15 * 60 * 1000;
 
+/** Creates a code that is valid for 15 minutes; `now` in Unix milliseconds. */
 export async function createLoginCode(
   store: Pick<Store, 'call'>,
   { role, author, now }: { role: Exclude<Role, 'key'>; author: Author; now: number },
@@ -29,6 +30,7 @@ export function loginUrl(base: string, code: string, page = ''): string {
   return `${base}/ui${page}#code=${code}`;
 }
 
+/** Random text of 256 bits in base64url. */
 export function newSecret(): string {
   return randomBytes(SECRET_BYTES).toString('base64url');
 }

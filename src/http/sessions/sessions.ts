@@ -14,7 +14,7 @@ import type { Role } from './roles.ts';
 export interface BrowserSession {
   id: string;
   role: Role;
-  /** Of the role `key`. */
+  /** Key of the session, for the role `key`. */
   key?: Key;
   /** Unix milliseconds. */
   openedAt: number;
@@ -41,6 +41,7 @@ export interface SessionsOptions {
 export interface Sessions {
   /** Undefined if the text is wrong or no longer valid. */
   open(login: Login, opening: Opening): Promise<{ session: BrowserSession; cookie: string } | undefined>;
+  /** Session of a cookie; undefined if it has ended. */
   find(cookie: string): Promise<BrowserSession | undefined>;
   end(id: string, author: Author): Promise<void>;
 }
@@ -130,7 +131,7 @@ export function createSessions({ store, keys, token, clock: { now } }: SessionsO
   };
 }
 
-/** With the cookie, so that the store has nothing by which a token could be guessed. */
+/** Digest of the cookie and the token, so that the stored value cannot be used to guess the token. */
 function proofOfToken(cookie: string, token: Secret): string {
   return digestOfSecret(`${cookie}\n${token.reveal()}`);
 }

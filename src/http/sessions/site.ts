@@ -7,7 +7,7 @@ import { JSON_TYPE } from '../openapi/operation.ts';
 
 /** Origin by which a browser reached the gateway. */
 export interface Site {
-  /** Such as `https://gw.example.com`. */
+  /** Origin such as `https://gw.example.com`. */
   origin: string;
   /** Over TLS. */
   isSecure: boolean;

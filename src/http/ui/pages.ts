@@ -112,7 +112,7 @@ export function createPages(folder = PAGES_FOLDER): Pages {
   };
 }
 
-/** With the problem that the build had; without one it goes on. */
+/** Response while there are no pages: the error of the build, or a page that waits for the running build. */
 function notBuilt(problem: string | undefined): HttpResponse {
   const headers = { ...SECURITY_HEADERS, 'content-type': TYPES.html as string, 'cache-control': 'no-store' };
   if (problem !== undefined) return { status: 503, headers, body: notBuildable(problem) };

@@ -33,6 +33,7 @@ export class SocketChannel {
     return this.#socket.writableLength;
   }
 
+  /** Sends a text message; does nothing after the connection is closed. */
   send(message: string): void {
     if (this.isOpen) this.#ws.send(message);
   }

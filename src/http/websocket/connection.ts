@@ -29,7 +29,7 @@ export interface HandledMessage {
 export interface SocketConnectionOptions {
   ws: WebSocket;
   socket: Socket;
-  /** Of the memory for messages: the key. */
+  /** Owner in the budget of memory for messages: the key id. */
   owner: string;
   form: SocketForm;
   memory: SocketMemory & { close(): void };
@@ -85,7 +85,7 @@ export class SocketConnection {
   readonly #openedAt: number;
   readonly #stopTicks: () => void;
   readonly #waiting: SocketMessage[] = [];
-  /** Of the request at hand. */
+  /** Reply of the running request. */
   #reply: SocketReply | undefined;
   #isBusy = false;
   #ending: Ending | undefined;

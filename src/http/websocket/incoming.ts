@@ -6,7 +6,7 @@ import type { BodyBudget, BodyReservation } from '../body-budget.ts';
 
 export interface IncomingOptions {
   budget: BodyBudget;
-  /** Of the reservations: the key. */
+  /** Owner of the reservations: the key id. */
   owner: string;
   clock: Clock;
   /** There is no memory left for the message. */
@@ -22,7 +22,7 @@ export class IncomingMessages {
   readonly #options: IncomingOptions;
   /** Bytes of the incomplete message. */
   #received = 0;
-  /** Of the bytes that are being parsed: those of control frames, and whether they completed a message. */
+  /** Bytes of control frames in the chunk that is being parsed, and whether the chunk completed a message. */
   #controlBytes = 0;
   #completed = false;
   #reservation: BodyReservation | undefined;

@@ -22,6 +22,7 @@ export class ConversationMemory {
     this.#limit = limit;
   }
 
+  /** Bytes that are remembered for all connections. */
   get bytes(): number {
     return this.#bytes;
   }
@@ -78,7 +79,7 @@ export class ConversationMemory {
     if (held.kept.size === 0) this.#heldBy.delete(kept.owner);
   }
 
-  /** Of the owner that holds most; the newest of all is the last to go. */
+  /** Forgets the oldest entry of the owner with the most bytes; `newest` only if no other entry is left. */
   #forgetOldest(newest: Kept): void {
     const owners = [...this.#heldBy.values()].sort((one, other) => other.bytes - one.bytes);
     for (const { kept } of owners) {

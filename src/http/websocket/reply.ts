@@ -34,6 +34,7 @@ export class SocketReply extends EventEmitter implements Reply, ResponseState {
     this.#request = request;
   }
 
+  /** Keeps the status and the headers, which go with the first message. */
   head(status: number, headers: Record<string, string>): void {
     this.headersSent = true;
     this.statusCode = status;
@@ -50,6 +51,7 @@ export class SocketReply extends EventEmitter implements Reply, ResponseState {
     return this.#channel.full;
   }
 
+  /** Bytes that are not sent yet, including those of an incomplete frame. */
   get waiting(): number {
     return this.#channel.waiting + this.#framer.pending;
   }

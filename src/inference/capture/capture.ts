@@ -27,7 +27,7 @@ export interface CapturedRequest {
 
 export interface CapturedResponse {
   status: number;
-  /** Since the beginning of the request, like all times. */
+  /** Milliseconds since the beginning of the request, like all times. */
   head_ms: number;
   headers: Record<string, string>;
   /** Null where the reader may not know it. */
@@ -83,7 +83,7 @@ interface RecordedResponse {
   trailers?: Trailers;
 }
 
-/** Without the body, which the call lets go of. */
+/** A sent request, without its body, which the call releases. */
 interface RecordedSending extends Pick<WatchedSending, 'attempt' | 'endpoint' | 'protocol' | 'plainHeaders'> {
   request: Pick<WatchedSending['request'], 'method' | 'url' | 'headers'>;
   ms: number;

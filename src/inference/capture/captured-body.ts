@@ -6,7 +6,7 @@ import type { RecordedBytes, RecordedPiece } from './recorded-bytes.ts';
 import { maskCutSecret, maskSecrets } from './redaction.ts';
 
 export interface CapturedBody {
-  /** Of the whole body. */
+  /** Size of the whole body in bytes. */
   bytes: number;
   /** Whether the end is missing. */
   truncated: boolean;
@@ -21,6 +21,7 @@ export interface CapturedBody {
 const TEXT = /json|text|xml|form|javascript/i;
 const STREAMS = ['aws-event-stream', 'json-lines'] as const;
 
+/** Body with secrets masked. `type`: value of `content-type`; a missing one counts as text. */
 export function captureBody(
   recorded: RecordedBytes,
   type: string | undefined,

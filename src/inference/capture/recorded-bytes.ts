@@ -6,7 +6,7 @@ export interface ByteAllowance {
 }
 
 export interface RecordedPiece {
-  /** Since the beginning of the capture. */
+  /** Milliseconds since the beginning of the capture. */
   ms: number;
   bytes: Buffer;
 }
@@ -21,7 +21,7 @@ export class RecordedBytes {
   #left = MAX_BODY_BYTES;
   /** Copies: chunks are views of larger buffers. */
   pieces: RecordedPiece[] = [];
-  /** Of the whole body. */
+  /** Size of the whole body in bytes. */
   total = 0;
   isTruncated = false;
 
@@ -29,6 +29,7 @@ export class RecordedBytes {
     this.#allowance = allowance;
   }
 
+  /** Adds a chunk that came after `ms` milliseconds. Bytes beyond the allowance are counted and not kept. */
   add(chunk: Buffer | string, ms: number): void {
     const bytes = typeof chunk === 'string' ? Buffer.from(chunk) : chunk;
     this.total += bytes.length;

@@ -7,7 +7,7 @@ const REPLACED = '***';
 const MASK = '*'.charCodeAt(0);
 /** Shorter values occur in any text. */
 const MIN_SECRET_CHARACTERS = 6;
-/** Of a secret that was cut; fewer bytes tell nothing. */
+/** Length from which the rest of a cut secret is masked; fewer bytes reveal nothing. */
 const MIN_CUT_BYTES = 4;
 
 /** Headers whose values are shown; an unknown header can hold a credential. */
@@ -60,7 +60,7 @@ function isShown(name: string): boolean {
   return SHOWN.has(lower) || SHOWN_STARTS.some((start) => lower.startsWith(start));
 }
 
-/** Without user information, and with the values of unknown query parameters replaced. */
+/** Removes the user information of a URL, and replaces the values of unknown query parameters. */
 export function redactUrl(text: string): string {
   if (!URL.canParse(text)) return REPLACED;
   const url = new URL(text);
@@ -68,7 +68,7 @@ export function redactUrl(text: string): string {
   return `${protocol}${host === '' ? '' : `//${host}`}${redactTarget(pathname + search)}`;
 }
 
-/** Of a request line. */
+/** Replaces the values of unknown query parameters in the target of a request line. */
 export function redactTarget(target: string): string {
   const mark = target.indexOf('?');
   if (mark < 0) return target;

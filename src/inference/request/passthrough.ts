@@ -163,7 +163,7 @@ const MAX_TEXT_BYTES = 12 * 1024;
 /** Size up to which a body is copied, since a list of slices takes several writes. */
 const MAX_COPIED_BYTES = 64 * 1024;
 
-/** The same bytes in fewer pieces: small ones are joined with those before them. */
+/** Joins small pieces to the pieces before them; the bytes stay the same. */
 function withSmallJoined(pieces: readonly Buffer[]): Buffer[] {
   const joined: Buffer[] = [];
   for (const piece of pieces) {

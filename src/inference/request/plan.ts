@@ -22,7 +22,10 @@ export interface PlanOptions {
   client: Cancellation;
 }
 
-/** Without a promise where nothing must be waited for. Throws and rejects with `unsupported_*` or `invalid_request`, with the client's field names, if the endpoint cannot handle the request. */
+/**
+ * Returns a promise only if it must wait. Throws or rejects with `unsupported_*` or `invalid_request`, with the client's field
+ * names, if the endpoint cannot handle the request.
+ */
 export function plan(
   call: InferenceCall,
   endpoint: Endpoint,

@@ -35,10 +35,10 @@ export interface ResponseContext {
   planned: Plan;
   reply: Reply;
   options: EncoderOptions;
-  /** Absent unless the request is translated. */
+  /** Assembler of the response; absent unless the request is translated. */
   assembler?: ResponseAssembler;
   memory: StateMemory;
-  /** Of a relayed answer that is stored. */
+  /** Collects the finished items of a relayed answer that is stored. */
   finished?: FinishedItems | undefined;
   /** Store of pictures that the client's protocol cannot represent; absent if none are kept. */
   pictures?: PictureStore | undefined;

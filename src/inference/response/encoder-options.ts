@@ -4,6 +4,7 @@ import type { EncoderOptions } from '../../core/operation.ts';
 import type { Endpoint } from '../../routing/endpoint.ts';
 import type { InferenceCall } from '../../routing/inference-call.ts';
 
+/** Options of a response; `now` in Unix milliseconds, and times of the options in Unix seconds. */
 export function encoderOptions(
   call: InferenceCall,
   endpoint: Endpoint,

@@ -30,7 +30,7 @@ function createFinishedItems({ itemIn }: StoredAccess): FinishedItems {
   };
 }
 
-/** Of a relayed answer that is stored. */
+/** Returns a collector if the answer is relayed and stored. */
 export function finishedItemsOf({ keeper, protocol }: InferenceCall, path: Plan['path']): FinishedItems | undefined {
   const { stored } = protocol.operations.complete;
   return keeper && stored && path !== 'translated' ? createFinishedItems(stored) : undefined;

@@ -65,7 +65,7 @@ export function unshownHeaders(
   };
 }
 
-/** As many complete links as fit into a header. */
+/** Joins as many complete links as a header may hold. */
 function linksOf(links: readonly string[]): string {
   return links.reduce((all, link) => {
     const longer = all === '' ? link : `${all}, ${link}`;

@@ -3,6 +3,7 @@
 import { isBlank, parseObject } from '../../core/json/json.ts';
 
 export interface InputReader {
+  /** Returns the text that a fragment completes; may be empty. */
   push(fragment: string): string;
   /** Text that was held back. */
   end(): string;
@@ -17,7 +18,7 @@ const MAX_OPENING_CHARACTERS = 1000;
 const ESCAPES: Readonly<Record<string, string>> = { b: '\b', f: '\f', n: '\n', r: '\r', t: '\t' };
 
 export function createInputReader(): InputReader {
-  /** Of the arguments that are not read as they come: the opening, or those of another form. */
+  /** Text that is held back: the opening, or all of the arguments if they have another form. */
   let held = '';
   /** `other`: another form, which is read at the end. */
   let state: 'opening' | 'text' | 'after' | 'other' = 'opening';

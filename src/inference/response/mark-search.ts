@@ -15,6 +15,7 @@ export function frameText(frame: Buffer): FrameText {
 /** Searches by their marks. All marks are those of protocols, so there are few. */
 const searches = new Map<string, MarkSearch>();
 
+/** Creates a search for any of several Latin-1 texts; the same marks share one search. */
 export function createMarkSearch(marks: readonly string[]): MarkSearch {
   const pattern = [...new Set(marks)].map((mark) => RegExp.escape(mark)).join('|');
   const known = searches.get(pattern);

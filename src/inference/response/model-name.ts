@@ -46,7 +46,7 @@ export function nameModel(bytes: Buffer, { modelPaths }: Pick<Operation, 'modelP
   return spliceAll(bytes, everySpanAt(bytes, modelPaths), JSON.stringify(model));
 }
 
-/** Of the paths of an operation, which do not change. */
+/** Searches by the model paths of an operation, which never change. */
 const nameSearches = new WeakMap<Operation['modelPaths'], MarkSearch>();
 
 /** Finds what may be a model name, or an escaped letter of it. */
@@ -121,7 +121,7 @@ export class FrameRenamer {
 }
 
 export interface Renamed {
-  /** Where the JSON of the frame begins. */
+  /** Offset of the JSON in the frame. */
   brace: number;
   text: FrameText;
   out: Output[];

@@ -39,10 +39,10 @@ export interface RelayOptions {
   costOf?(usage: Usage, finish: string | undefined): Cost | undefined;
 }
 
-/** Of a protocol, shared by all its streams. */
+/** Byte searches in the frames of a protocol, shared by all its streams. */
 interface FrameChecks {
   mustBeParsed: MarkSearch;
-  /** Also finds finished items. */
+  /** Search of `mustBeParsed` that also finds finished items. */
   mustBeParsedForItems: MarkSearch;
   mayEnd: MarkSearch;
   withoutNull: NullRemover | undefined;

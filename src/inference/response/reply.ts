@@ -2,6 +2,7 @@
 
 /** Writes in order; nothing may be written after `end`. */
 export interface Reply {
+  /** Writes the status and the headers; called once, before all else. */
   head(status: number, headers: Record<string, string>): void;
   write(chunk: string | Buffer): void;
   /** The write buffer is full because the client reads slowly; `onDrain` is called when it has space again. */

@@ -39,7 +39,7 @@ class ResponseWriter implements Responder {
   #exchange: UpstreamExchange | undefined;
   /** Kept over all rounds. */
   #stream: StreamWriter | undefined;
-  /** Of the round at hand, after its head. */
+  /** Reader of the body of the current round; set after its head. */
   #body: BodyReader | undefined;
 
   constructor(context: ResponseContext) {

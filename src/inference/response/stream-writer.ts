@@ -21,9 +21,9 @@ export class StreamWriter implements BodyReader {
   readonly #context: ResponseContext;
   readonly #headers: UpstreamHeaders;
   readonly #converter: StreamConverter;
-  /** Of the next keep-alive; absent before the head is written. */
+  /** Deadline of the next keep-alive; undefined before the head is written. */
   #keepAlive: Deadline | undefined;
-  /** For the upstream to close its stream. */
+  /** Deadline for the upstream to close its stream. */
   #closing: Deadline | undefined;
   #isOver = false;
   readonly #began: number;

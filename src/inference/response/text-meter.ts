@@ -8,6 +8,7 @@ import { costOf, type RunCost } from '../tokens/estimate.ts';
 
 export interface TextMeter {
   add(frame: Buffer): void;
+  /** Estimated tokens in the text of all frames so far. */
   tokens(): number;
 }
 

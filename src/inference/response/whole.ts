@@ -22,7 +22,7 @@ export interface ParsedResponse {
   bytes: Buffer;
   /** The parsed body; reading it throws if it is an error or not an object. */
   json: Json;
-  /** What the scan of the bytes noted of the members that `soughtMembers` names. */
+  /** Members that the scan of the bytes found, of those that `soughtMembers` names. */
   members: MemberWatch;
 }
 
@@ -80,7 +80,7 @@ interface Counted {
 
 /** The cost for a usage. */
 interface CostMembers {
-  /** Of the usage. */
+  /** Path of the usage in the body. */
   path: readonly string[];
   members: Member[];
 }

@@ -25,6 +25,7 @@ interface Memory {
 /** Memory limit in characters: about a day of a busy team's tool calls. The oldest are evicted first. */
 const MAX_CHARACTERS = 32 * 1024 * 1024;
 
+/** `maxCharacters`: limit of all remembered state together; the oldest is evicted first. */
 export function createStateMemory(maxCharacters = MAX_CHARACTERS): StateMemory {
   const memories = new Map<string, Memory>();
   let characters = 0;

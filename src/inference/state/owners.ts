@@ -23,6 +23,7 @@ export interface StateOwners {
 /** Maximum number of recorded values, some 10 MB. The oldest are evicted first. */
 const MAX_VALUES = 100_000;
 
+/** `maxValues`: limit of recorded digests; the oldest is evicted first. */
 export function createStateOwners(maxValues = MAX_VALUES): StateOwners {
   const owners = new Map<string, string>();
 

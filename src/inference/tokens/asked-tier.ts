@@ -5,16 +5,17 @@ import { protocolOf } from '../../protocols/index.ts';
 import type { Endpoint } from '../../routing/endpoint.ts';
 import type { InferenceCall } from '../../routing/inference-call.ts';
 
-/** By the body of the client. */
+/** Service tier that the body asks for. */
 export function tierOfBody({ protocol, body }: Pick<InferenceCall, 'protocol' | 'body'>): string | undefined {
   return protocol.operations.complete.tierOf?.(body);
 }
 
-/** By the options that a client gives for one provider. */
+/** Service tier that the options for the provider ask for. */
 export function tierOfOptions({ options, dialect }: Pick<Endpoint, 'options' | 'dialect'>): string | undefined {
   return options && protocolOf(dialect.protocol).operations.complete.tierOf?.(options);
 }
 
+/** Tier that the body and the options for the provider ask for together. */
 export function askedTier(call: InferenceCall, endpoint: Endpoint): string | undefined {
   return joinTiers(tierOfBody(call), tierOfOptions(endpoint));
 }

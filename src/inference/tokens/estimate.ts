@@ -121,7 +121,7 @@ function createCounter(): (text: string) => number {
   };
 }
 
-/** Of a short text often 0, and of the others so much more: right for many texts together. */
+/** Sampled estimate: often 0 for a short text, and correct on average over many texts. */
 function tokensOfFurther(text: string): number {
   const share = text.length / SAMPLE_STEP;
   const samples = Math.floor(share + Math.random());
@@ -168,6 +168,7 @@ const UNSEEN_TOKENS = { document: 5_000, audio: 1_000, video: 5_000 };
 
 const TEXT_BYTES_PER_TOKEN = 4;
 
+/** Estimated tokens: by the text, by the detail of an image, or by the size of other data. */
 export function tokensOfMedia(part: MediaPart): number {
   if (part.text !== undefined) return tokensOfText(part.text);
   if (part.kind === 'image') return IMAGE_TOKENS[part.detail ?? 'auto'];

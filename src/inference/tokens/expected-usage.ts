@@ -40,12 +40,12 @@ export function inputByLength(call: Pick<InferenceCall, 'bytes' | 'scanned'>): n
   return MEDIA_MARKS.some((mark) => searched.includes(mark)) ? undefined : Math.ceil(bytes.length / BYTES_PER_TOKEN);
 }
 
-/** Of a body without options for providers. */
+/** Expected usage of a request, without the options for providers. */
 export function expectedUsageOf({ protocol, body, bytes }: InferenceCall): ExpectedUsage {
   return usageOf(protocol, body, () => bytes.length);
 }
 
-/** With the most that options for one of the providers add to the body. */
+/** Expected usage of a request, with the most that the options for one of the providers add to the body. */
 export function expectedUsageWithOptions(
   call: InferenceCall,
   { candidates }: Pick<RoutingDecision, 'candidates'>,

@@ -80,6 +80,7 @@ export function encodeCallState(opaque: Opaque | undefined, spell: (opaque: Opaq
   return opaque ? { extra_content: { google: { thought_signature: spell(opaque) } } } : {};
 }
 
+/** Thought signature of a tool call, as Gemini sends it in this protocol. */
 export function callSignature(holder: Json): string | undefined {
   const signature = holder?.extra_content?.google?.thought_signature;
   return typeof signature === 'string' && signature !== '' ? signature : undefined;

@@ -47,7 +47,7 @@ export function createStreamEncoder(options: EncoderOptions): StreamEncoder {
   let head = { id: answerId(''), object: 'chat.completion.chunk', created: options.created, model: options.model };
   let usage: Usage | undefined;
 
-  /** Without a null for the usage that is not known yet: OpenRouter's clients refuse it. */
+  /** Omits `usage` until it is known: clients of OpenRouter refuse a null. */
   function chunk(choices: Json[], counts?: Json): string {
     const body = { ...head, choices, ...(counts && { usage: counts, ...encodeTier(usage) }) };
     return `data: ${JSON.stringify(body)}\n\n`;

@@ -18,6 +18,7 @@ const FUNCTION = new Set(['name', 'description', 'parameters', 'strict']);
 const REASONING = new Set(['effort', 'max_tokens', 'enabled', 'exclude']);
 const SEARCH = new Set(['search_context_size', 'user_location']);
 
+/** Paths of members of messages and tools that the decoder does not read. */
 export function unreadInside(body: Json): string[] {
   const messages: Json[] = body.messages;
   const parts = messages.flatMap(({ content }) => (Array.isArray(content) ? content : []));

@@ -43,7 +43,7 @@ const DETAILS: Record<string, MediaPart['detail']> = {
 };
 
 interface Calls {
-  /** Of the last model turn. */
+  /** Calls of the last model turn. */
   last: (Pick<CallPart, 'id' | 'name'> & { answered: boolean })[];
   /** Call ids in all turns, set by the client. */
   ids: Set<string>;
@@ -159,6 +159,7 @@ function detailOf(part: Json, resolution: Json): { detail?: MediaPart['detail'] 
   return detail ? { detail } : {};
 }
 
+/** Kind of a media type; any other type than image, audio and video is a document. */
 function kindOf(mime: string): MediaPart['kind'] {
   const kind = mime.split('/')[0];
   return kind === 'image' || kind === 'audio' || kind === 'video' ? kind : 'document';

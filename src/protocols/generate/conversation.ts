@@ -8,6 +8,7 @@ import { countSinceModel } from '../../core/results.ts';
 import type { StateAccess } from '../../core/state-access.ts';
 import { restoreState } from './state.ts';
 
+/** Text that identifies the conversation: a session header, or an outline of its first turn. */
 export function conversation(body: Json, headers: Fields): string {
   const named = headers['x-session-id'] ?? headers['x-litellm-session-id'];
   return String(named ?? outline((body.generateContentRequest ?? body).contents?.[0] ?? ''));

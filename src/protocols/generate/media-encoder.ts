@@ -26,6 +26,7 @@ export function encodeMedia(part: MediaPart, rules: ModelRules): Json {
   throw new GatewayError('unsupported_parameter', message, { param: 'turns' });
 }
 
+/** Media type as given, else by the first bytes, else the usual one of the kind. */
 export function mimeOfData({ mime, kind, data }: MediaPart): string {
   return registeredType(mime) ?? sniffBase64(data ?? '') ?? USUAL[kind];
 }

@@ -11,13 +11,14 @@ export function outputOf(body: Json): RequestedOutput {
   return { ...(limit !== undefined && { limit }), answers: Math.max(1, answers), thinking: 0 };
 }
 
-/** Also by the name of the constant, `SERVICE_TIER_PRIORITY`. */
+/** Service tier of a body; it may be the name of the constant, `SERVICE_TIER_PRIORITY`. */
 export function tierOf(body: Json): string | undefined {
   return tierName(body.serviceTier ?? body.service_tier)
     ?.toLowerCase()
     .replace(/^service_tier_/, '');
 }
 
+/** Sets the limit of a body in place, in the spelling that it uses. */
 export function limitOutput(body: Json, tokens: number): void {
   const config = configOf(body);
   if (!config) body.generationConfig = { maxOutputTokens: tokens };

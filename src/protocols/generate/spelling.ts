@@ -39,7 +39,7 @@ export function list(value: Json): Json[] {
   return Array.isArray(value) ? value : [value];
 }
 
-/** Both spellings of a name: Gemini's own, and protobuf's. */
+/** Returns both spellings of a name: Gemini's camel case, and protobuf's snake case. */
 export function spellings(name: string): string[] {
   return [name, name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)];
 }

@@ -72,7 +72,7 @@ export function createStreamEncoder(options: EncoderOptions): StreamEncoder {
     return states[candidate];
   }
 
-  /** In an array the first element is sent immediately, so that all later ones begin with a comma. */
+  /** Begins an array with its first element at once, so that all later ones begin with a comma. */
   function startMessage(event: Extract<ChatEvent, { type: 'message-start' }>): string {
     id = event.id;
     usage = event.usage;

@@ -12,6 +12,7 @@ const SESSION_OF_AGENT = /^user_[^_]*_account_[^_]*_session_([\w-]+)$/;
 /** Ids that are longer are of no agent. */
 const MAX_READ_CHARACTERS = 1000;
 
+/** Text that identifies the conversation: a session header, the user id, or an outline of its first turn. */
 export function conversation({ metadata, messages }: Json, headers: Fields): string {
   const named = headers['x-claude-code-session-id'] ?? headers['x-session-id'] ?? headers['x-litellm-session-id'];
   return String(named ?? metadata?.user_id ?? outline(messages[0]));

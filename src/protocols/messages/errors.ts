@@ -108,7 +108,7 @@ function tooLarge(code: ErrorCode, text: string): ErrorCode {
   return code === 'payload_too_large' && CONTEXT_LENGTH_PATTERN.test(text) ? 'context_length_exceeded' : code;
 }
 
-/** Both `{error: {type, message}}` and the flat forms of servers that imitate the protocol. */
+/** Reads `{error: {type, message}}`, and the flat forms of servers that imitate the protocol. */
 function errorObject(body: Json): { type?: string; message: string } {
   const inner = isObject(body.error) ? body.error : body;
   const words = [inner.message, body.message, body.error, body.detail].find((value) => typeof value === 'string');

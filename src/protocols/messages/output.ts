@@ -38,6 +38,7 @@ export function isRegion(place: string): boolean {
   return !ALL_REGIONS.includes(place);
 }
 
+/** Sets `max_tokens` in place. Lowers the thinking budget below it, or removes thinking that does not fit. */
 export function limitOutput(body: Json, tokens: number): void {
   body.max_tokens = tokens;
   const budget = body.thinking?.budget_tokens;

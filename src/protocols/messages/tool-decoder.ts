@@ -22,6 +22,7 @@ export function decodeTools(body: Json, request: ChatRequest): void {
   if (choice.disable_parallel_tool_use === true) request.parallelCalls = false;
 }
 
+/** Whether a tool is a hosted web search, of any version. */
 export function isWebSearch(tool: Json): boolean {
   return typeof tool?.type === 'string' && /^web_search_\d+$/.test(tool.type);
 }

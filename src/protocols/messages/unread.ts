@@ -29,6 +29,7 @@ const BLOCKS: Record<string, ReadonlySet<string>> = {
   compaction: new Set(['type', 'content', 'cache_control']),
 };
 
+/** Paths of members that the decoder does not read. */
 export function unreadIn(body: Json): string[] {
   const { messages, system, thinking, metadata, output_config: output } = body;
   const tools: Json[] = (body.tools ?? []).filter((tool: Json) => isObject(tool.input_schema));

@@ -9,7 +9,7 @@ export interface AcceptedMembers {
   id: string;
   /** Unix seconds. */
   created: number;
-  /** As the client named it. */
+  /** Model as the client named it. */
   model: string;
 }
 

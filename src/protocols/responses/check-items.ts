@@ -75,7 +75,7 @@ function quoted(name: string): string {
   return JSON.stringify(shortened(name, MAX_NAME_CHARACTERS));
 }
 
-/** Another upstream may know it. */
+/** Error `unsupported_parameter`, after which another upstream may be tried. */
 function unsupported(path: string, message: string): GatewayError {
   return new GatewayError('unsupported_parameter', `${path} ${message}.`, { param: path });
 }

@@ -7,7 +7,7 @@ import type { ClientRoute } from '../../core/operation.ts';
 import type { CatalogQuery } from '../../core/protocol.ts';
 import { CODEX_INSTRUCTIONS } from './codex-instructions.ts';
 
-/** The same path without a version is the list of chat completions. */
+/** The path without `client_version` is the model list of the protocol `chat`. */
 export const catalogRoutes: ClientRoute<CatalogQuery>[] = [
   {
     method: 'GET',

@@ -51,6 +51,7 @@ function replayable(items: readonly Json[]): Json[] {
   return kept;
 }
 
+/** Whether an item is reasoning without content, plain or encrypted. */
 export function isEmptyReasoning(item: Json): boolean {
   return (
     item?.type === 'reasoning' && !item.encrypted_content && !(Array.isArray(item.content) && item.content.length > 0)

@@ -7,6 +7,7 @@ import { outline } from '../../core/outline.ts';
 /** Fields with the id of a conversation; those after the second are of Codex. */
 const ID_HEADERS = ['x-session-id', 'x-litellm-session-id', 'conversation_id', 'session_id', 'session-id', 'thread-id'];
 
+/** Text that identifies the conversation: its own id, a session header, or an outline of its beginning. */
 export function conversation(body: Json, headers: Fields): string {
   const own = conversationName(body) ?? ID_HEADERS.map((name) => headers[name]).find(Boolean);
   return String(own ?? outline([body.instructions ?? null, beginning(body.input)]));

@@ -18,7 +18,7 @@ export interface TextPlace {
 
 export interface ItemDecoder {
   readonly type: string;
-  /** As it was announced. */
+  /** Id of the item as announced. */
   readonly id?: string;
   /** Called once, before everything else. */
   begin(): ChatEvent[];

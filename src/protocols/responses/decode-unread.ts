@@ -63,7 +63,7 @@ function unreadInTool(tool: Json): string[] {
   ];
 }
 
-/** Without switches that are off. */
+/** Removes members that are false. */
 function withoutFalse(tool: Json): Json {
   return Object.fromEntries(Object.entries(tool).filter(([, value]) => value !== false));
 }

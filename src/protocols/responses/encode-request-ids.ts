@@ -28,6 +28,7 @@ export function itemIdOf(prefix: string, callId: string): string {
   return `${prefix}_${isAccepted ? plain : digestOf(callId)}`;
 }
 
+/** First characters of the SHA-256 digest in hexadecimal. */
 export function digestOf(text: string): string {
   return createHash('sha256').update(text).digest('hex').slice(0, DIGEST_CHARACTERS);
 }

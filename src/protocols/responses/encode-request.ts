@@ -60,7 +60,7 @@ export function encodeRequest(request: ChatRequest, target: Target): EncodedRequ
   return { body: defined(body), dropped: [...dropped] };
 }
 
-/** One answer of text is all that there is. */
+/** Refuses more than one answer, and answers other than text. */
 function refuseOtherAnswers({ candidates = 1, modalities = ['text'] }: ChatRequest): void {
   if (candidates > 1) {
     throw new GatewayError('unsupported_parameter', 'This model gives one answer to a request.', {

@@ -29,6 +29,7 @@ export function outputOf(body: Json): RequestedOutput {
   };
 }
 
+/** Lowers the limits of a body in place; sets one if it has none. */
 export function limitOutput(body: Json, tokens: number): void {
   const given = LIMIT_MEMBERS.filter((name) => (body[name] ?? null) !== null);
   for (const name of given) if ((largestFigure([body[name]]) ?? tokens + 1) > tokens) body[name] = tokens;

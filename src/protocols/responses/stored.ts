@@ -69,11 +69,11 @@ export function withInput(body: Json, input: Json[], previous?: string): Json {
 /** Ids that servers of other vendors accept in an input. */
 const COMMON_ID = /^[a-z]{2,6}_[A-Za-z0-9_-]{1,57}$/;
 
-/** Where an item was made. */
+/** Origin of an item. */
 export interface ItemSource {
   /** Owner of opaque state. */
   origin: string;
-  /** It is as its upstream sent it. */
+  /** Whether the item is stored as its upstream sent it. */
   isRelayed: boolean;
 }
 

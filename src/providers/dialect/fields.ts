@@ -40,6 +40,7 @@ export const OPENAI_ONLY = [
   'web_search_options',
 ];
 
+/** Step that drops fields and reports those that the body had. */
 export function without(...fields: string[]): DialectStep {
   return (body, _rules, result) => {
     for (const field of fields) dropField(body, field, result);

@@ -4,7 +4,7 @@ import type { CredentialValue } from '../../core/credential.ts';
 import type { Destination, OutgoingRequest, Platform } from '../../core/platform.ts';
 
 export interface HeaderPlatformOptions {
-  /** Without a slash at the end. */
+  /** Base URL without a trailing slash. */
   baseUrl: string;
   /** What the paths of videos are appended to; `baseUrl` if absent. */
   videoBaseUrl?: string;

@@ -8,6 +8,7 @@ export function present(fields: Record<string, Json>): Record<string, Json> {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 }
 
+/** URL of an input, or a data URL of its bytes. */
 export function inputUrl({ url, data, mime }: VideoInput): string {
   return url ?? `data:${mime ?? 'application/octet-stream'};base64,${data ?? ''}`;
 }

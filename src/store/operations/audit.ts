@@ -47,7 +47,7 @@ export const searchAudit = scanning<
   return { entries: await readEntries(transaction, found), ...(last && { next: Number(last.id) }) };
 });
 
-/** Of the newest entries. */
+/** Counts matches among the newest entries. */
 export const countAudit = scanning<AuditSearch, ListTotal>('state', async (transaction, { subject, search }) =>
   totalOf(await readLightRows(transaction, { subject, depth: TOTAL_DEPTH + 1 }), (row) => matches(row, search)),
 );
@@ -56,7 +56,7 @@ function matches({ actor, action, subject, request_id: requestId }: Row, search:
   return hasText(search, [actor, action, subject, requestId]);
 }
 
-/** In the order of an index, and without what is long. */
+/** Reads rows in the order of an index, without their long columns. */
 async function readLightRows(
   transaction: Transaction,
   { after, subject, depth }: Pick<AuditPage, 'after' | 'subject'> & { depth: number },

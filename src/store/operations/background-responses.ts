@@ -80,7 +80,7 @@ export const readBackgroundResponse = reading<{ row: string }, ReadBackground | 
   },
 );
 
-/** From here on the request may reach its upstream. False if the response does not wait any more, or the lease is lost. */
+/** Marks a queued response as started. False if it is not queued, or the lease is lost: then it must not be sent. */
 export const startBackgroundResponse = writing<{ row: string; job: Lease }, boolean>(
   'state',
   async (transaction, { row, job }) => {
@@ -96,7 +96,7 @@ export const startBackgroundResponse = writing<{ row: string; job: Lease }, bool
 /** Ends the job of a response that is finished or deleted. */
 export const endBackgroundJob = writing<Lease, boolean>('state', finishJob);
 
-/** Those of the rows whose response is finished or deleted. */
+/** Returns those of the given rows whose response is finished or deleted. */
 export const closedBackgroundResponses = reading<{ rows: readonly string[] }, string[]>(
   'state',
   async (transaction, { rows }) => {

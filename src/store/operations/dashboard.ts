@@ -32,7 +32,7 @@ export interface SessionEnds {
 }
 
 export interface SessionOpening extends SessionEnds {
-  /** Its role is that of the code, if there is one. */
+  /** Session to open; with a code, it gets the role of the code. */
   session: SessionRow;
   codeDigest?: string;
   /** Sessions that a key may have; the ones that were seen last stay. */
@@ -81,18 +81,20 @@ export const openSession = writing<SessionOpening, string | undefined>('state', 
   return role;
 });
 
+/** Session by the digest of its cookie; expiry is not checked. */
 export const findSession = reading<{ digest: string }, SessionRow | undefined>('state', async (transaction, values) => {
   const [row] = await transaction.all('SELECT * FROM session WHERE digest = :digest', values);
   return row && sessionRow(row);
 });
 
+/** Sets the time of the last use, which never goes back. */
 export const touchSession = writing<{ digest: string; now: number }, void>('state', async (transaction, values) => {
   await transaction.run('UPDATE session SET seen_at = :now WHERE digest = :digest AND seen_at < :now', values);
 });
 
 export interface SessionSearch {
   keyId?: string;
-  /** Only this one. */
+  /** Id of the only session to return. */
   id?: string;
 }
 
@@ -101,7 +103,7 @@ export interface SessionPosition {
   id: string;
 }
 
-/** Those that have not ended, the newest first, and how many there are. That they are seen does not move them. */
+/** Sessions that have not ended, with their total, by time of opening, newest first. Use does not move a session. */
 export const listSessions = reading<
   SessionEnds & SessionSearch & { limit: number; after?: SessionPosition | undefined },
   { rows: SessionRow[]; total: number }

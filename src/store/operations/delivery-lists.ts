@@ -28,7 +28,7 @@ export interface DeliverySearch extends CreatedBetween {
   state?: DeliveryState;
   /** Host of the URL, with its port if it has one. */
   host?: string;
-  /** Of its last attempt. */
+  /** Outcome of the last attempt. */
   outcome?: DeliveryOutcome;
   /** Text of its id, which begins with that of its task, or of the host. */
   search?: string;
@@ -41,7 +41,7 @@ export interface DeliveryPosition {
 
 export interface FoundDeliveries {
   rows: DeliveryRow[];
-  /** Where the search goes on; absent if it has seen all. */
+  /** Position at which the search continues; absent at the end. */
   next?: DeliveryPosition;
 }
 
@@ -57,7 +57,7 @@ export const findDeliveries = scanning<DeliverySearch, FoundDeliveries>('state',
   };
 });
 
-/** Of the newest webhooks. */
+/** Counts matches among the newest webhooks. */
 export const countDeliveries = scanning<Omit<DeliverySearch, 'limit' | 'depth' | 'after'>, ListTotal>(
   'state',
   async (transaction, search) =>
@@ -79,7 +79,7 @@ function whereOf(
   return { conditions, values };
 }
 
-/** In the order of an index, and without what is long. */
+/** Reads rows in the order of an index, without their long columns. */
 async function readLightRows(
   transaction: Transaction,
   { depth, after, outcome, ...scope }: Omit<DeliverySearch, 'limit'>,
@@ -128,14 +128,14 @@ export const readDeliveryBody = reading<{ taskId: string }, { id: string; body: 
 
 /** How the newest webhooks to a host ended. */
 export interface ReceiverFigures {
-  /** With its port if it has one. */
+  /** Host, with its port if it has one. */
   host: string;
   delivered: number;
   pending: number;
   exhausted: number;
   /** When the newest delivered one was settled. */
   lastDeliveredAt?: number;
-  /** Since the oldest webhook after the last delivered one that an attempt failed for. */
+  /** Time of the oldest webhook with a failed attempt since the last delivered one. */
   failingSince?: number;
 }
 

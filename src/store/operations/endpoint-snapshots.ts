@@ -27,7 +27,7 @@ export interface StoredEndpointSnapshot extends EndpointSnapshot {
   heartbeatUntil?: number;
 }
 
-/** Those of other processes, of live ones first, then the newest. */
+/** Snapshots of other processes: those of live processes first, then the newest. */
 export const endpointSnapshots = reading<{ except: string; now: number; limit: number }, StoredEndpointSnapshot[]>(
   'usage',
   async (transaction, { except, now, limit }) => {

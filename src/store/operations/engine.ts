@@ -29,6 +29,7 @@ export const noteMoment = writing<{ name: string; at: number }, number>('state',
   ),
 );
 
+/** Unix milliseconds that are stored under a name. */
 export const readMoment = reading<{ name: string }, number | undefined>('state', async (transaction, values) => {
   const [row] = await transaction.all('SELECT at FROM moment WHERE name = :name', values);
   return row && Number(row.at);

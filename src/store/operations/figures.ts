@@ -35,9 +35,9 @@ export const jobFigures = scanning<{ now: number }, JobFigures[]>('state', async
 });
 
 export interface LiveInstance {
-  /** That of a worker begins with the id of its primary and `/`. */
+  /** Id of the process; the id of a worker begins with the id of its primary and `/`. */
   id: string;
-  /** Absent of one that is older than this column. */
+  /** Version of the process; absent for a process older than this column. */
   version?: string;
   /** Unix milliseconds. */
   startedAt: number;

@@ -9,7 +9,7 @@ import { SPENT_SELECT, type Spent, spentIn, sumColumns, sumOf } from '../usage-s
 
 export interface Heartbeat {
   id: string;
-  /** That of the gateway. */
+  /** Version of the gateway. */
   version?: string;
   /** What its running requests reserve of budgets. Absent where that is not known. */
   reservations?: string;
@@ -106,6 +106,7 @@ export const takeAllowance = writing<AllowanceRequest, { granted: number; taken:
   },
 );
 
+/** Deletes windows that began before a time in Unix milliseconds; returns their number. */
 export const forgetAllowances = writing<{ before: number }, number>('usage', (transaction, { before }) =>
   transaction.run('DELETE FROM allowance WHERE window_at < :before', { before }),
 );

@@ -3,7 +3,7 @@
 import { addDelivery, type NewDelivery, removeDelivery } from '../delivery-rows.ts';
 import { type Row, reading, writing } from '../operation.ts';
 
-/** Those that are there already are left as they are. */
+/** Adds notices; a notice that exists is left unchanged. */
 export const addNotices = writing<{ notices: readonly NewDelivery[] }, void>(
   'state',
   async (transaction, { notices }) => {

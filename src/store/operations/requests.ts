@@ -12,7 +12,7 @@ export interface RequestFilter {
   keyId?: string;
   /** `<provider>/<model>` of the endpoint. */
   model?: string;
-  /** As the client named it. */
+  /** Model as the client named it. */
   requested?: string;
   provider?: string;
   protocol?: string;
@@ -31,7 +31,7 @@ export interface RequestFilter {
   withoutTag?: string;
   /** Whether its tokens are the gateway's estimate. */
   isEstimated?: boolean;
-  /** As the client named the conversation. */
+  /** Name that the client gave the conversation. */
   session?: string;
   /** Unix milliseconds between which it began, as sums of use count it; `startedTo` is exclusive. */
   startedFrom?: number;
@@ -85,7 +85,7 @@ const CONDITIONS: { [Name in keyof Required<RequestFilter>]: string } = {
 };
 
 const ORDER = 'ORDER BY ended_at DESC, id DESC';
-/** Of records from a time on and before a place. */
+/** Condition of records since a time and before a place in the order. */
 const RANGE = 'ended_at >= :from AND (ended_at, id) < (CAST(:endedAt AS bigint), CAST(:id AS text))';
 
 /** One piece of a search, of bounded work. */

@@ -27,7 +27,7 @@ export interface PutResponse extends NewStoredResponse {
   limits: StoredLimits;
   /** Created with it. */
   job?: NewJob;
-  /** Its items in the conversation that it belongs to. */
+  /** Items that the response appends to its conversation. */
   appended?: Appended | undefined;
 }
 
@@ -140,7 +140,7 @@ async function findRow(
 }
 
 export interface StoredChain {
-  /** From the newest to the oldest, or to the first that its provider keeps. */
+  /** Responses from the newest to the oldest, or to the first that its provider keeps. */
   responses: StoredResponse[];
   parts: StoredPart[];
 }
@@ -207,7 +207,7 @@ export interface FoundItem {
 
 export interface FoundItems {
   items: FoundItem[];
-  /** Without the content of those whose items exceed the limit. */
+  /** Responses of the items and of the asked `rows`. */
   responses: StoredResponse[];
   parts: StoredPart[];
 }

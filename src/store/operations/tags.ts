@@ -16,6 +16,7 @@ export interface StoredAllotments {
   allotments?: [tag: string, allotment: Allotment][];
 }
 
+/** Allotments of all tags; absent if `known` is their current version. */
 export const readTagAllotments = reading<{ known?: number | undefined }, StoredAllotments>(
   'state',
   async (transaction, { known }) => {

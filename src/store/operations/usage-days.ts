@@ -144,7 +144,7 @@ export const addDaySums = writing<DayStep & { table: DayTable; rows: Row[] }, bo
   },
 );
 
-/** From now on reports read the sums of the day. False if they were changed during the build. */
+/** Completes a build: reports then read the sums of the day. False if they changed during the build. */
 export const completeDay = writing<DayBuild, boolean>('usage', async (transaction, { start, build }) => {
   const sql = 'UPDATE usage_day_state SET complete = 1 WHERE start = :start AND build = :build AND complete = 0';
   return (await transaction.run(sql, { start, build })) > 0;

@@ -17,7 +17,7 @@ export interface JournalPosition {
 export interface JournalBatch {
   /** Id of the journal. */
   journal: string;
-  /** Where the batch ends. */
+  /** End of the batch. */
   position: JournalPosition;
   /** JSON arrays of the records, separated by commas; some in each text. */
   records: readonly string[];
@@ -47,6 +47,7 @@ export const storeJournalBatch = writing<JournalBatch, void>(
   },
 );
 
+/** Place up to which the records of a journal are stored; undefined for an unknown journal. */
 export const journalPosition = reading<{ journal: string }, JournalPosition | undefined>(
   'usage',
   async (transaction, { journal }) => {

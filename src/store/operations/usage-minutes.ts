@@ -66,7 +66,7 @@ const COUNTED: Partial<Record<(typeof COUNT_COLUMNS)[number], string>> = {
   estimated_tokens: ofEstimates('input_tokens + output_tokens'),
 };
 
-/** In the form of `usageSums`. Throws `invalid_request` for a span with too many records. */
+/** Sums by minute, in the form of `usageSums`. Throws `invalid_request` for a span with too many records. */
 export const usageMinutes = scanning<UsageMinutesQuery, Row[]>('usage', async (transaction, query) => {
   const { filter, by } = query;
   const [start, end] = [query.from * MINUTE_MS, query.to * MINUTE_MS];

@@ -69,6 +69,7 @@ export const pruneRequestNames = writing<{ now: number; limit: number }, number>
     ),
 );
 
+/** Deletes records that were refused before a time in Unix milliseconds; returns their number. */
 export const pruneRefusedUsage = writing<{ before: number }, number>('usage', (transaction, { before }) =>
   transaction.run('DELETE FROM usage_refused WHERE refused_at < :before', { before }),
 );

@@ -19,13 +19,13 @@ export interface UsageSumsQuery {
   /** Absent means every key. */
   keyId?: string;
   filter?: UsageFilter;
-  /** Of the days, in order; those of UTC if absent. */
+  /** UTC offsets of the days, in order; UTC if absent. */
   offsets?: DayOffsets;
   /** Hours since 1970; `to` is exclusive. */
   from: number;
   to: number;
   by: Grouping[];
-  /** Also sums by these, of the same moment; their rows have `second: 1`. */
+  /** Second grouping, read at the same moment; its rows have `second: 1`. */
   secondBy?: Grouping[];
   /** Models whose tokens are counted as `unpriced_tokens` where they cost nothing. */
   unpriced?: string[];
@@ -83,7 +83,7 @@ function isSomething(sums: Row): boolean {
   return HOUR_SUM_COLUMNS.some((name) => Number(sums[name]) !== 0);
 }
 
-/** By the dimensions in turn; null is last. */
+/** Compares rows by the dimensions in turn; null is last. */
 function compareGroups(one: Row, other: Row, by: readonly Grouping[]): number {
   for (const name of by) {
     const [first, second] = [one[name] ?? null, other[name] ?? null];

@@ -40,7 +40,7 @@ export const searchVideos = scanning<
   return { tasks: await readTasks(transaction, found, order), ...(last && { next: String(last.id) }) };
 });
 
-/** Of the newest tasks. */
+/** Counts matches among the newest tasks. */
 export const countVideos = scanning<VideoFilter, ListTotal>('state', async (transaction, filter) =>
   totalOf(await readLightRows(transaction, { ...filter, order: 'desc', depth: TOTAL_DEPTH + 1 }), (row) =>
     matches(row, filter),
@@ -65,7 +65,7 @@ interface LightRows extends Pick<VideoFilter, 'owner' | 'search' | 'from' | 'to'
   start?: Row;
 }
 
-/** In the order of an index, and without what is long. */
+/** Reads rows in the order of an index, without their long columns. */
 async function readLightRows(
   transaction: Transaction,
   { owner, search, order, depth, start, ...span }: LightRows,

@@ -5,6 +5,7 @@ import { removeDelivery } from '../delivery-rows.ts';
 import { reading, writing } from '../operation.ts';
 import { TASK_COLUMNS, taskOf } from '../video-rows.ts';
 
+/** Tasks whose media have expired, the first expired first. */
 export const expiredVideoMedia = reading<{ now: number; limit: number }, VideoTask[]>(
   'state',
   async (transaction, values) => {
@@ -42,6 +43,7 @@ export const pruneVideos = writing<{ settledBefore: number; limit: number }, num
   },
 );
 
+/** Deletes up to `limit` idempotency keys from before a time in Unix milliseconds; returns their number. */
 export const pruneIdempotency = writing<{ before: number; limit: number }, number>('state', (transaction, values) =>
   transaction.run(
     `DELETE FROM idempotency WHERE (owner, key) IN (

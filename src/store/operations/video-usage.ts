@@ -17,7 +17,7 @@ export interface VideoUse {
   errorCode: TaskErrorCode | undefined;
   createdAt: number;
   settledAt: number;
-  /** Of the key when the task was created. */
+  /** Tags of the key when the task was created. */
   tags: string;
   /** In 1e-12 USD. */
   cost: bigint;
@@ -28,6 +28,7 @@ export interface VideoUse {
 
 const PENDING_RECONCILIATION = "SELECT id FROM job WHERE kind = 'video-booking' AND ref = task.id";
 
+/** Use of a task by its ledger entry; undefined without one. */
 export const readVideoUse = reading<{ id: string }, VideoUse | undefined>('state', async (transaction, values) => {
   const [row] = await transaction.all(
     `SELECT ledger.owner, ledger.model, ledger.provider, CAST(ledger.cost AS text) AS cost, ledger.revision,
@@ -88,7 +89,7 @@ export const finishVideoUse = writing<{ lease: Lease; id: string; revision: numb
 export interface TaskHold {
   taskId: string;
   keyId: string;
-  /** Of the key, as on usage records. */
+  /** Tags of the key, in the form of usage records. */
   tags: string;
   /** In 1e-12 USD. */
   amount: bigint;
@@ -104,6 +105,7 @@ export const holdForTask = writing<TaskHold, void>(
   },
 );
 
+/** Releases the hold of a task. */
 export const releaseTask = writing<{ id: string }, void>('usage', async (transaction, values) => {
   await transaction.run('DELETE FROM task_hold WHERE task_id = :id', values);
 });
@@ -154,7 +156,7 @@ export interface VideoSum {
   model: string;
   status: VideoStatus;
   tasks: number;
-  /** Of the videos that were made. */
+  /** Seconds of the finished videos. */
   seconds: number;
   /** In 1e-12 USD. */
   cost: bigint;

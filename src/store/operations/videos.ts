@@ -71,7 +71,7 @@ export const repeatedVideo = reading<
   return row && readTask(transaction, String(row.task_id));
 });
 
-/** Without `owner`, a task of any owner. */
+/** Reads a task; without `owner`, a task of any owner. */
 export const readVideo = reading<{ id: string; owner?: string }, VideoTask | undefined>(
   'state',
   (transaction, { id, owner }) => readTask(transaction, id, owner),

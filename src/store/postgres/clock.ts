@@ -18,7 +18,7 @@ export interface ServerClock {
 }
 
 const INTERVAL_MS = 30_000;
-/** After a reading that failed. */
+/** Interval after a failed reading. */
 const RETRY_MS = 1_000;
 /** Difference between this machine's clock and its monotonic clock that shows a set clock or a suspended machine. */
 const JUMP_MS = 1_000;

@@ -19,7 +19,7 @@ const MIN_SQLITE_VERSION = [3, 51, 3];
 const LOCK_TIMEOUT_MS = 5000;
 /** Time that a short read waits for the writer, which may wait for the disk or for another process, while a reader runs. */
 const READ_PATIENCE_MS = 50;
-/** The same where a reader must start first: that takes as long on a busy machine, and its processor time. */
+/** Wait of a short read if a reader thread must start first, which takes processor time, and long on a busy machine. */
 const START_PATIENCE_MS = 250;
 const HELD_UP = Symbol('held up');
 /** Default of `readerIdleMs`: a thread holds 12 MB. */

@@ -13,7 +13,7 @@ import { type ResponseEvents, ResponseParser } from './response-parser.ts';
 
 /** Server of an upstream. */
 export interface Origin {
-  /** As in the header `host`. */
+  /** Value of the header `host`. */
   host: string;
   hostname: string;
   port: number;
@@ -40,7 +40,7 @@ const TURN_BYTES = 512 * 1024;
 const SLICE_BYTES = 256 * 1024;
 const TCP_KEEP_ALIVE_MS = 60_000;
 
-/** As a transport it is that of its request, which must not use it any more after `end` or `fail`. */
+/** Transport of one request at a time. The request must not use it after `end` or `fail`. */
 export class UpstreamConnection implements Transport, ResponseEvents {
   /** Time by the monotonic clock until which it is kept, where it is idle. */
   idleUntil = 0;
@@ -52,10 +52,10 @@ export class UpstreamConnection implements Transport, ResponseEvents {
   #isConnected = false;
   #isPaused = false;
   #hasEnded = false;
-  /** Of the request in progress. */
+  /** Events of the request in progress. */
   #events: TransportEvents | undefined;
   #unsent: { head: string; body: OutgoingBody | undefined } | undefined;
-  /** Of its body: what later turns write. */
+  /** Rest of its body, which later turns of the event loop write. */
   #rest: Buffer[] = [];
   #requests = 0;
 
@@ -202,7 +202,7 @@ export class UpstreamConnection implements Transport, ResponseEvents {
     if (!this.#events) this.abort();
   }
 
-  /** After the end, all that the server sent is there, and a receiver that paused still gets it. */
+  /** Ignores errors after the end of the response: all its bytes are there, and a paused receiver still gets them. */
   #broke(error: Error): void {
     if (this.#hasEnded && this.#events) return;
     const isTimeout = !this.#isConnected && (error as { code?: string }).code === 'ETIMEDOUT';

@@ -17,14 +17,14 @@ const MAX_KNOWN_URLS = 1000;
 /** An origin with its idle connections, the last used at the end. Closed ones are dropped when they are met. */
 interface UpstreamServer extends Origin {
   idle: UpstreamConnection[];
-  /** Whether it was dropped; it keeps no connections any more. */
+  /** Whether the server was dropped, so that its connections are not kept any more. */
   isForgotten: boolean;
 }
 
-/** Where a URL leads. */
+/** Server and path of a URL. */
 export interface UrlTarget {
   readonly server: UpstreamServer;
-  /** With the query. */
+  /** Path with the query. */
   readonly path: string;
 }
 

@@ -6,7 +6,7 @@ import { FieldNames, isFieldText, linesOf, parseFields } from '../../http1/field
 
 export interface RequestLine {
   method: string;
-  /** With the query. */
+  /** Path with the query. */
   path: string;
   /** Value of the header `host`. */
   host: string;
@@ -74,7 +74,7 @@ export function keepAliveSeconds({ 'keep-alive': text }: Fields): number | undef
   return seconds === undefined ? undefined : Number(seconds);
 }
 
-/** Of repeated fields the first counts. */
+/** The first of repeated fields counts; values of `connection` are joined. Throws `upstream_error` for repeated framing. */
 const RULES = {
   invalid: invalidResponse,
   joined(name: string, earlier: string, later: string): string {
@@ -83,11 +83,12 @@ const RULES = {
   },
 };
 
+/** Error `upstream_error`; `problem` continues a sentence that begins with "The upstream's response". */
 export function invalidResponse(problem: string): GatewayError {
   return new GatewayError('upstream_error', `The upstream's response ${problem}.`);
 }
 
-/** Of the gateway and of the configuration. */
+/** Cache of field names of the gateway and the configuration. */
 const requestNames = new FieldNames();
-/** Of upstreams. */
+/** Cache of field names that upstreams send. */
 const responseNames = new FieldNames();

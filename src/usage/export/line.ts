@@ -15,6 +15,7 @@ const TOKENS = [
   'audio_tokens',
 ];
 
+/** Encodes a usage record as JSON: times in ISO 8601 or milliseconds, cost in USD as a decimal. */
 export function lineOf(row: Row): string {
   const record = {
     id: row.id,

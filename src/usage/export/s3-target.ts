@@ -8,7 +8,7 @@ import type { TrustedClient } from '../../net/trusted-client.ts';
 import type { ExportTarget } from './target.ts';
 
 const DEADLINE_MS = 120_000;
-/** Of an object that is read: several times what is written. */
+/** Maximum size of an object that is read: several times the size of one that is written. */
 const MAX_OBJECT_BYTES = 256 * 1024 * 1024;
 /** There is an object of that name, or another gateway writes one. */
 const TAKEN = [409, 412];

@@ -8,6 +8,7 @@ type OnDone = (error: Error | null) => void;
 
 /** The calls of the file system that the journal makes while it runs. */
 export interface JournalDisk {
+  /** Opens or creates a file; `flags` are `O_*` constants. */
   open(path: string, flags: number, onOpen: (error: Error | null, fd: number) => void): void;
   /** Writes some or all of the bytes. */
   write(
@@ -82,6 +83,7 @@ function syncFolder(disk: JournalDisk, folder: string, onDone: OnDone): void {
 
 const SEGMENT_NAME = /^\d+\.journal$/;
 
+/** File name of a segment, with at least four digits: `0001.journal`. */
 export function segmentName(number: number): string {
   return `${String(number).padStart(4, '0')}.journal`;
 }

@@ -27,7 +27,7 @@ export interface SegmentHeader {
   sequence: number;
   /** Start of the CRCs of the records. */
   seed: number;
-  /** Where the records of the segment before it end. */
+  /** End offset of the records in the previous segment. */
   previousEnd: number;
 }
 
@@ -68,10 +68,12 @@ export function writeRecord(into: Buffer, offset: number, kind: RecordKind, payl
   return RECORD_HEAD_BYTES + length;
 }
 
+/** Upper bound of the size in bytes: a UTF-16 unit takes at most 3 bytes in UTF-8. */
 export function maxRecordBytes(payload: string): number {
   return RECORD_HEAD_BYTES + 3 * payload.length;
 }
 
+/** Size in bytes, head included, of the record at an offset. */
 export function recordBytesAt(bytes: Buffer, offset: number): number {
   return RECORD_HEAD_BYTES + bytes.readUInt32LE(offset);
 }
@@ -97,12 +99,12 @@ export type VisitRecord = (kind: number, payload: Buffer, end: number) => void;
 
 export interface ScanOptions {
   seed: number;
-  /** Where the records end, if the next segment says so. Without it the first invalid record is the end: a torn tail. */
+  /** End offset of the records, if the next segment has it. Without it they end at the first invalid record: a torn tail. */
   end?: number;
 }
 
 export interface ScanResult {
-  /** Where the last record ends. */
+  /** End offset of the last record. */
   end: number;
   /** Bytes before `end` that hold no valid record. */
   damaged: number;

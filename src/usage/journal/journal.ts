@@ -57,7 +57,7 @@ export interface JournalRecord {
 export interface Journal<Entry extends JournalRecord = JournalRecord> {
   readonly id: string;
   append(record: Entry): void;
-  /** Where the durable records end. */
+  /** End of the durable records. */
   readonly position: Position;
   /** Writes the records that wait, without a delay. */
   flush(): void;

@@ -19,7 +19,7 @@ const COMMA = 44;
 export class RecordQueue {
   /** Payloads, each with a comma behind it. */
   #bytes: Buffer = Buffer.allocUnsafeSlow(MIN_BUFFER_BYTES);
-  /** Of each record the end of its payload in the bytes, and its place in the journal. */
+  /** By record: end of its payload in `#bytes`, and its segment and end in the journal. */
   readonly #payloadEnds: number[] = [];
   readonly #segments: number[] = [];
   readonly #ends: number[] = [];
@@ -43,6 +43,7 @@ export class RecordQueue {
     return this.#bytes.toString('utf8', this.#startOf(from), this.#payloadEnds[to - 1]);
   }
 
+  /** Segment number of a record, and the offset of its end in the segment. */
   placeOf(index: number): Pick<EndedRecord, 'segment' | 'end'> {
     return { segment: this.#segments[index] as number, end: this.#ends[index] as number };
   }

@@ -14,6 +14,7 @@ export interface RecorderRecord extends JournalRecord {
   carried: boolean;
 }
 
+/** `payload`: JSON text. `onDurable` is called when the record is on the disk; `done` releases its caller. */
 export function createRecord(
   kind: keyof typeof RECORD_KINDS,
   id: string,

@@ -97,6 +97,7 @@ export function decodeEnd(payload: string): EncodedUsage {
   return JSON.parse(payload);
 }
 
+/** Payload for the intent of a request that was not sent. */
 export function encodeWithdrawn(id: string): string {
   return `[${quoted(id)}]`;
 }

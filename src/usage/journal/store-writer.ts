@@ -27,6 +27,7 @@ export interface StoreWriter {
   add(record: EndedRecord): void;
   /** Calls back when all records added so far are stored or set aside, or the store is unavailable. */
   flush(onFlushed: () => void): void;
+  /** Number of records that are not stored yet. */
   readonly waiting: number;
   readonly failing: boolean;
   readonly refused: number;

@@ -78,7 +78,7 @@ export interface ReplayHandler {
 export interface Replay {
   /** Payloads of requests that have begun and not ended, by request id, with the segments that hold them. */
   open: Map<string, FoundRecord>;
-  /** Where new records go. */
+  /** Position of the next record. */
   next: { sequence: number; previousEnd: number };
 }
 

@@ -26,7 +26,7 @@ export interface FileUrls {
   signFileUrl(base: string, taskId: string, index: number): string;
   /** Throws `invalid_signature` or `url_expired`. */
   checkFileUrl(taskId: string, index: number, query: FileUrlQuery): void;
-  /** As `signFileUrl`, of a mirrored picture. */
+  /** Signs the URL of a mirrored picture, like `signFileUrl`. */
   signPictureUrl(base: string, name: string): string;
   /** Throws `invalid_signature` or `url_expired`. */
   checkPictureUrl(name: string, query: FileUrlQuery): void;

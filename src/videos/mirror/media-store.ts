@@ -10,7 +10,7 @@ export interface ByteRange {
 }
 
 export interface StoredFile {
-  /** As in `MirroredFile.file`, without the scheme. */
+  /** Name as in `MirroredFile.file`, without the scheme. */
   name: string;
   taskId: string;
   /** Unix milliseconds. */
@@ -21,6 +21,7 @@ export interface StoredFile {
 export interface MediaStore {
   /** Stores the file durably. Idempotent. May move the file at `path`. */
   put(path: string, name: string, kept: MirroredFile, signal: AbortSignal): Promise<void>;
+  /** Whether the file exists and has the size in bytes. */
   exists(name: string, bytes: number): Promise<boolean>;
   /** Undefined if the file does not exist or has another size. */
   open(name: string, range: ByteRange | undefined, bytes: number): Promise<Readable | undefined>;

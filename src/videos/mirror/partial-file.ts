@@ -113,6 +113,7 @@ export async function openPartialFile(path: string): Promise<PartialFile> {
   };
 }
 
+/** Deletes a partial download and its checkpoint, if they exist. */
 export async function removePartialFile(path: string): Promise<void> {
   await rm(`${path}.json`, { force: true });
   await rm(path, { force: true });
@@ -127,7 +128,7 @@ async function openOrCreate(path: string): Promise<FileHandle> {
   }
 }
 
-/** With a corrupt or missing checkpoint the file starts from zero. */
+/** Reads the checkpoint; the file starts from zero if it is corrupt or missing. */
 async function readCheckpoint(path: string): Promise<Checkpoint> {
   try {
     const saved: unknown = JSON.parse(await readFile(path, 'utf8'));

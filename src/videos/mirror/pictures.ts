@@ -37,7 +37,7 @@ export interface MirroredPictures {
 
 const MAX_PICTURE_BYTES = 20 * 1024 * 1024;
 const MAX_PICTURES_PER_REQUEST = 8;
-/** Of all pictures that are not yet written. */
+/** Maximum size of all pictures that are not written yet. */
 const MAX_WAITING_BYTES = 128 * 1024 * 1024;
 /** Characters of base64 decoded at once; a multiple of four. */
 const SLICE_CHARACTERS = 4 * 256 * 1024;

@@ -6,7 +6,7 @@ import { extensionOf } from './media-type.ts';
 export interface ContentRequest {
   method: 'GET' | 'HEAD';
   headers: Record<string, string | string[] | undefined>;
-  /** For `Content-Disposition`, without an extension. */
+  /** File name for `Content-Disposition`, without an extension. */
   name: string;
   /** Aborts when the caller disconnects. */
   signal: AbortSignal;
@@ -19,6 +19,7 @@ export interface ContentResponse {
   body?: Readable;
 }
 
+/** Headers of a media response; `name` is the file name without its extension. */
 export function contentHeaders(mime: string, name: string): Record<string, string> {
   return {
     'content-type': mime,
@@ -29,6 +30,7 @@ export function contentHeaders(mime: string, name: string): Record<string, strin
   };
 }
 
+/** First value of a header; `name` in lower case. */
 export function headerOf(request: ContentRequest, name: string): string | undefined {
   const value = request.headers[name];
   return Array.isArray(value) ? value[0] : value;

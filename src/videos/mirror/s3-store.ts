@@ -29,9 +29,9 @@ interface StoreCall extends S3Call {
   signal?: AbortSignal;
 }
 
-/** Of one page of a listing: a thousand names of the longest kind take a quarter of it. */
+/** Maximum size of a page of a listing: a thousand names of the longest kind take a quarter of it. */
 const MAX_PAGE_BYTES = 8 * 1024 * 1024;
-/** Of one listing: ten million videos. */
+/** Maximum pages of a listing: ten million videos. */
 const MAX_PAGES = 10_000;
 
 export function createS3Store({

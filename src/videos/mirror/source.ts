@@ -6,9 +6,9 @@ import type { TrustedClient, TrustedResponse } from '../../net/trusted-client.ts
 import type { AssetSource } from '../mirror.ts';
 
 export interface DownloadClients {
-  /** For URLs reported by upstreams. */
+  /** Client for URLs that upstreams report. */
   guarded: GuardedClient;
-  /** For the providers' own origins, with the credential. */
+  /** Client for the providers' own origins, which get the credential. */
   trusted: TrustedClient;
 }
 

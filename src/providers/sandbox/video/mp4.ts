@@ -7,7 +7,7 @@ export interface Track {
   /** Parameter sets. */
   sequence: Buffer;
   picture: Buffer;
-  /** One NAL unit each. */
+  /** Frames in order; `data` is one NAL unit. */
   frames: { data: Buffer; key: boolean }[];
   framesPerSecond: number;
 }
