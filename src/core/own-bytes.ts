@@ -20,7 +20,7 @@ const MAX_POOLED_BYTES = POOL_BYTES / 4;
 let pool = Buffer.alloc(0);
 let pooledBytes = 0;
 
-/** Copy of a part for the duration of a request; small copies share a pool, because memory of its own costs more than the copy. */
+/** Copy of a part that is not kept; small copies share a pool, because memory of its own costs more than the copy. */
 export function pooledCopy(bytes: Buffer, start: number, end: number): Buffer {
   const length = end - start;
   if (length > MAX_POOLED_BYTES) return ownCopy(bytes, start, end);

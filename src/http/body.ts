@@ -4,7 +4,7 @@ import { ByteCollector } from '../core/byte-collector.ts';
 import { type Clock, systemClock } from '../core/clock.ts';
 import { GatewayError } from '../core/errors.ts';
 import type { Fields } from '../core/fields.ts';
-import { pooledCopy } from '../core/own-bytes.ts';
+import { ownCopy } from '../core/own-bytes.ts';
 import type { ServerRequest } from '../http1/server-request.ts';
 import type { BodyReservation } from './body-budget.ts';
 
@@ -115,7 +115,7 @@ const NO_BYTES = Buffer.alloc(0);
 /** Copies each chunk, because the connection reuses its memory. */
 class CopyCollector extends ByteCollector {
   override add(chunk: Buffer): void {
-    super.add(pooledCopy(chunk, 0, chunk.length));
+    super.add(ownCopy(chunk, 0, chunk.length));
   }
 }
 
