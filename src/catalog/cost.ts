@@ -18,7 +18,7 @@ const PRICE_NAMES = {
   reasoning: ['internal_reasoning', 'completion'],
   audioOutput: ['audio_output', 'completion'],
   imageOutput: ['image_output', 'completion'],
-  searches: ['web_search'],
+  searches: ['web_search', 'web_search_request'],
   requests: ['request'],
 } satisfies Record<string, string[]>;
 
@@ -54,8 +54,9 @@ export function priceLinesOf(model: Prices, usage: Usage): PriceLine[] {
   const lines: PriceLine[] = [];
   for (const name in counts) {
     const kind = name as TokenKind;
-    const count = boundCount(counts[kind]) ?? 0;
-    if (count === 0) continue;
+    const counted = boundCount(counts[kind]) ?? 0;
+    if (counted === 0) continue;
+    const count = kind === 'searches' && areBilledOnce(prices) ? 1 : counted;
     const price = priceOf(prices, kind);
     if (kind !== 'requests' || price !== '0') lines.push([kind, count, price]);
   }
@@ -110,6 +111,11 @@ function pricesAt({ pricing, priceTiers }: Prices, input: number): Pricing {
   if (!priceTiers) return pricing;
   const reached = priceTiers.filter(({ minPromptTokens }) => input >= minPromptTokens);
   return Object.assign({}, pricing, ...reached.map((tier) => tier.pricing));
+}
+
+/** Whether the searches of a request cost the same, however many. */
+function areBilledOnce(prices: Pricing): boolean {
+  return prices.web_search === undefined && prices.web_search_request !== undefined;
 }
 
 function priceOf(prices: Pricing, kind: TokenKind): string {

@@ -2,7 +2,8 @@
 
 import type { CatalogModel, ModelRules } from '../core/model.ts';
 import { describeModel } from './description.ts';
-import { readByServer, rulesFor, serviceTiersFor } from './rules.ts';
+import { readByServer, rulesFor, searchPriceFor, serviceTiersFor } from './rules.ts';
+import { withSearchPrice } from './search-price.ts';
 
 /** Facts about a model; omitted fields get conservative defaults. `id` is the upstream id, without the provider. */
 export interface CatalogEntry extends Partial<Omit<CatalogModel, 'id' | 'provider'>> {
@@ -31,6 +32,8 @@ export function catalogModel(provider: string, entry: CatalogEntry, vendor = pro
   const created = entry.created ?? 0;
   const outputModalities = entry.outputModalities ?? [entry.video ? 'video' : 'text'];
   const chats = outputModalities.some((modality) => modality !== 'video');
+  const writesText = outputModalities.includes('text');
+  const pricing = entry.pricing ?? {};
   const facts = {
     name: entry.name ?? entry.id,
     contextLength,
@@ -50,7 +53,7 @@ export function catalogModel(provider: string, entry: CatalogEntry, vendor = pro
     maxOutput: entry.maxOutput ?? contextLength,
     tokenizer: entry.tokenizer ?? (chats ? TOKENIZERS[vendor] : undefined) ?? 'Other',
     instructType: entry.instructType ?? null,
-    pricing: entry.pricing ?? {},
+    pricing: writesText ? withSearchPrice(pricing, searchPriceFor(vendor, entry.upstreamId ?? entry.id)) : pricing,
     ...(entry.priceTiers && { priceTiers: entry.priceTiers }),
     ...serviceTiersOf(vendor, entry),
     isModerated: entry.isModerated ?? vendor === 'openai',

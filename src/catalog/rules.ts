@@ -5,7 +5,7 @@
 
 import { readFileSync } from 'node:fs';
 import { matchesGlob } from '../core/glob.ts';
-import type { Modality, ModelRules, PriceFactors, ServiceTier } from '../core/model.ts';
+import type { Modality, ModelRules, PriceFactors, Pricing, ServiceTier } from '../core/model.ts';
 import { lookUp } from '../core/table.ts';
 
 interface ProviderRules {
@@ -14,6 +14,8 @@ interface ProviderRules {
   rules?: { models: string[]; rules: ModelRules }[];
   /** Price factors of service tiers by globs of ids; of all matching ones the last counts, tier by tier. */
   serviceTiers?: { models: string[]; tiers: Record<string, PriceFactors> }[];
+  /** What a web search by the provider costs, by globs of ids; the last matching one counts. */
+  searchPrices?: { models: string[]; price: Pricing }[];
   /** Input modalities that the server accepts for all models, e.g. by converting documents to text. */
   reads?: Modality[];
 }
@@ -42,6 +44,11 @@ export function serviceTiersFor(provider: string, id: string): Record<string, Se
     .filter(({ models }) => matchesAny(models, id))
     .flatMap(({ tiers }) => Object.entries(tiers));
   return Object.fromEntries(matching.map(([name, factors]) => [name, { factors }]));
+}
+
+/** Undefined for a provider that is not known to bill web searches. */
+export function searchPriceFor(provider: string, id: string): Pricing | undefined {
+  return providerRules(provider).searchPrices?.findLast(({ models }) => matchesAny(models, id))?.price;
 }
 
 /** The modalities that the provider's server accepts for every model. */

@@ -5,11 +5,12 @@ import { lookUp } from '../core/table.ts';
 import { isOtherTier, isRegional, REGIONAL, withoutRegion } from '../core/tier-names.ts';
 import { multiplyPrice } from './decimal.ts';
 import type { PricedModel } from './max-cost.ts';
+import { SEARCH_PRICES } from './search-price.ts';
 
 /** Tiers that cost no more than the standard one: cheaper ones, and capacity that was bought in advance. */
 const NOT_DEARER = new Set(['flex', 'batch', 'provisioned', 'reserved']);
 /** Prices that are the same in all tiers: they are not of tokens. */
-const UNIT_PRICES = new Set(['request', 'web_search']);
+const UNIT_PRICES: ReadonlySet<string> = new Set(['request', ...SEARCH_PRICES]);
 
 type TieredModel = Prices & Pick<CatalogModel, 'serviceTiers'>;
 

@@ -89,7 +89,12 @@ const price = {
 /** Not those of the standard tier, whose prices are `pricing`. */
 const OTHER_TIER = Type.String({ pattern: `^(?!(${[...STANDARD_TIERS].join('|')})$).` });
 
-const UNITS: Record<string, string> = { request: 'request', image: 'image', web_search: 'search' };
+const UNITS: Record<string, string> = {
+  request: 'request',
+  image: 'image',
+  web_search: 'search',
+  web_search_request: 'request that searches',
+};
 
 /** A list of prices. Another name would be no price, and free. */
 function priceList(options: { description: string; minProperties?: number }): TUnsafe<Record<string, string>> {

@@ -5,7 +5,7 @@ import type { VideoAbilities } from './video.ts';
 
 export type Modality = 'text' | 'image' | 'file' | 'audio' | 'video' | 'embeddings';
 
-/** USD as decimal strings, per token; `web_search` and `request` per unit. Keys as in the public catalog. */
+/** USD as decimal strings, per token; `web_search`, `web_search_request` and `request` per unit. Keys as in the public catalog. */
 export type Pricing = Record<string, string>;
 
 /** Prices that replace the model's own, key by key, for a whole request whose prompt has at least `minPromptTokens`. */

@@ -1,6 +1,6 @@
 /** Names of the prices of a model, as OpenRouter's list has them. */
 
-/** Per token, except `request`, `image` and `web_search`, which are per request, image and search. */
+/** Per token, except `request`, `image`, `web_search` and `web_search_request`: per request, image, search and request that searches. */
 export const PRICE_NAMES = [
   'prompt',
   'completion',
@@ -12,6 +12,7 @@ export const PRICE_NAMES = [
   'audio_output',
   'input_audio_cache',
   'web_search',
+  'web_search_request',
   'internal_reasoning',
   'input_cache_read',
   'input_cache_write',

@@ -5,6 +5,7 @@ import { bundledEntries, bundledModels, customModel, type KnownEntries } from '.
 import { type Catalog, createCatalog } from '../catalog/catalog.ts';
 import { discoveredModels } from '../catalog/discovered.ts';
 import { discoveredVideoModels } from '../catalog/discovered-videos.ts';
+import { withSearchPrice } from '../catalog/search-price.ts';
 import type { ProviderConfig, ReadyProvider } from '../config/resolved.ts';
 import { type Clock, systemClock } from '../core/clock.ts';
 import { keyCredential } from '../core/credential.ts';
@@ -256,7 +257,9 @@ function routedModels(
     const first = endpoints.find(({ provider }) => listed.has(provider));
     const model = first && listed.get(first.provider)?.modelOf(first.model);
     const provider = id.slice(0, id.indexOf('/'));
-    return model ? [{ provider, models: [{ ...model, id, pricing: first.pricing ?? model.pricing }] }] : [];
+    if (!model) return [];
+    const pricing = first.pricing ? withSearchPrice(first.pricing, model.pricing) : model.pricing;
+    return [{ provider, models: [{ ...model, id, pricing }] }];
   });
 }
 

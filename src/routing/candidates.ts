@@ -1,6 +1,7 @@
 /** Candidates of a model: one for each endpoint and credential. */
 
 import type { Catalog } from '../catalog/catalog.ts';
+import { withSearchPrice } from '../catalog/search-price.ts';
 import { GatewayError } from '../core/errors.ts';
 import type { CatalogModel } from '../core/model.ts';
 import type { OperationName } from '../core/operation.ts';
@@ -95,7 +96,8 @@ function configuredCandidates(
   const active = models.providers.get(entry.provider);
   if (active) {
     const model = active.modelOf(entry.model);
-    const named = { ...model, id, pricing: entry.pricing ?? model.pricing };
+    const pricing = entry.pricing ? withSearchPrice(entry.pricing, model.pricing) : model.pricing;
+    const named = { ...model, id, pricing };
     return credentialCandidates(active, named, { entry, call });
   }
   return [

@@ -130,7 +130,7 @@ test('a custom entry overrides a bundled model field by field', () => {
   });
   assert.equal(model.name, 'Ours');
   assert.equal(model.contextLength, 1_050_000);
-  assert.deepEqual(model.pricing, { prompt: '0.000001' });
+  assert.deepEqual(model.pricing, { prompt: '0.000001', web_search: '0.01' });
   assert.equal(model.priceTiers, undefined, 'prices of the operator have no tiers but his own');
   assert.equal(model.rules.stop, false);
   assert.equal(model.rules.reasoning, 'effort');

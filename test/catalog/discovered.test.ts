@@ -188,7 +188,7 @@ test('a bundled model keeps its name and slug, and takes limits and prices from 
     'openai',
   );
   assert.deepEqual([model.name, model.canonicalSlug, model.ownedBy], ['GPT-5', 'team/gpt-5-2025-08-07', 'openai']);
-  assert.deepEqual([model.contextLength, model.pricing], [1234, { prompt: '1', completion: '2' }]);
+  assert.deepEqual([model.contextLength, model.pricing], [1234, { prompt: '1', completion: '2', web_search: '0.01' }]);
   assert.equal(model.rules.reasoning, 'effort');
 });
 

@@ -9,7 +9,7 @@ import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import type { CatalogEntry } from '../../src/catalog/entry.ts';
 import { importModels } from '../../src/catalog/import/import.ts';
-import { fileText } from '../../src/catalog/import/merge.ts';
+import { fileText, merge } from '../../src/catalog/import/merge.ts';
 
 function sample(name: string): string {
   return readFileSync(new URL(`./samples/${name}.json`, import.meta.url), 'utf8');
@@ -157,7 +157,7 @@ test('litellm', () => {
   const { entries } = importModels(sample('litellm'));
   assert.deepEqual(
     entries.map(({ id }) => id),
-    ['anthropic/claude-haiku-5-5', 'google/gemini-9-flash', 'openai/gpt-9'],
+    ['anthropic/claude-haiku-5-5', 'google/gemini-10-flash', 'google/gemini-9-flash', 'openai/gpt-9'],
   );
   const model = byId(entries, 'openai/gpt-9');
   assert.deepEqual(model.pricing, {
@@ -171,6 +171,27 @@ test('litellm', () => {
   ]);
   assert.deepEqual(model.inputModalities, ['text', 'image', 'file']);
   assert.equal(model.expirationDate, '2028-02-01');
+  assert.deepEqual(byId(entries, 'google/gemini-9-flash').pricing, {
+    prompt: '0.0000003',
+    completion: '0.0000025',
+    audio: '0.000001',
+    input_audio_cache: '0.0000001',
+    image_output: '0.00003',
+    web_search_request: '0.035',
+  });
+  assert.equal(byId(entries, 'google/gemini-10-flash').pricing?.web_search, '0.014', 'by the query');
+});
+
+test('the price of images as that of all output leaves the known price of text', () => {
+  const known = {
+    id: 'google/gemini-9-image',
+    contextLength: 1,
+    pricing: { completion: '0.000003', image_output: '0.00006' },
+  };
+  const read = (completion: string) =>
+    merge([known], [{ ...known, pricing: { completion } }], false).entries[0]?.pricing;
+  assert.deepEqual(read('0.00006'), known.pricing);
+  assert.deepEqual(read('0.000004'), { completion: '0.000004', image_output: '0.00006' });
 });
 
 test('a second source adds to the first and the slug never changes', () => {

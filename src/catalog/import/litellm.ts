@@ -85,6 +85,15 @@ function pricesOf(model: Json, suffix: string): Pricing {
     internal_reasoning: exactPrice(model[`output_cost_per_reasoning_token${suffix}`]),
     audio: exactPrice(model[`input_cost_per_audio_token${suffix}`]),
     audio_output: exactPrice(model[`output_cost_per_audio_token${suffix}`]),
-    web_search: suffix === '' ? exactPrice(model.search_context_cost_per_query?.search_context_size_medium) : undefined,
+    input_audio_cache: exactPrice(model[`cache_read_input_audio_token_cost${suffix}`]),
+    image_output: exactPrice(model[`output_cost_per_image_token${suffix}`]),
+    ...(suffix === '' && searchPriceOf(model)),
   });
+}
+
+/** Google's unit is the request that searches, unless the list says otherwise; that of all others is the search. */
+function searchPriceOf(model: Json): Record<string, string | undefined> {
+  const price = exactPrice(model.search_context_cost_per_query?.search_context_size_medium);
+  const isBilledOnce = model.litellm_provider === 'gemini' && model.web_search_billing_unit !== 'per_query';
+  return { [isBilledOnce ? 'web_search_request' : 'web_search']: price };
 }

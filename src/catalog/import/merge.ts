@@ -1,5 +1,6 @@
 /** Merge of imported entries into a catalog file, which has one model per line for readable diffs. */
 
+import type { Pricing } from '../../core/model.ts';
 import type { CatalogEntry } from '../entry.ts';
 
 export interface MergeResult {
@@ -22,7 +23,7 @@ export function merge(before: readonly CatalogEntry[], imported: readonly Catalo
     const previous = old.get(entry.id);
     const base = entries.get(entry.id);
     const merged = inFieldOrder({ ...base, ...definedFields(entry) } as CatalogEntry);
-    if (entry.pricing && base?.pricing) merged.pricing = { ...base.pricing, ...entry.pricing };
+    if (entry.pricing && base?.pricing) merged.pricing = mergedPricing(base.pricing, entry.pricing);
     if (previous) merged.canonicalSlug = previous.canonicalSlug ?? previous.id;
     if (merged.canonicalSlug === merged.id) delete merged.canonicalSlug;
     entries.set(entry.id, merged);
@@ -32,6 +33,14 @@ export function merge(before: readonly CatalogEntry[], imported: readonly Catalo
   const removed = before.map(({ id }) => id).filter((id) => !entries.has(id));
   const sorted = [...entries.values()].sort((one, other) => (one.id < other.id ? -1 : 1));
   return { entries: sorted, added, changed, removed };
+}
+
+/** Price by price. Some sources list the price of an image's tokens as that of all output, without one of the text. */
+function mergedPricing(before: Pricing, after: Pricing): Pricing {
+  const merged = { ...before, ...after };
+  const isOfImages = after.image_output === undefined && after.completion === before.image_output;
+  if (isOfImages && before.completion !== undefined) merged.completion = before.completion;
+  return merged;
 }
 
 /** JSON text of `models.json`, with one entry a line. */

@@ -3,6 +3,8 @@
 import type { PriceTier, Pricing } from '../../core/model.ts';
 import type { CatalogEntry } from '../entry.ts';
 import { checkedEntry } from '../entry-check.ts';
+import { searchPriceFor } from '../rules.ts';
+import { SEARCH_PRICES, withSearchPrice } from '../search-price.ts';
 import { importModels } from './import.ts';
 
 export interface FactChange {
@@ -41,7 +43,7 @@ const MAX_FACTOR = 10;
 /** USD for a token, a request, a search. No model costs as much. */
 const MAX_PRICE = 100;
 const MAX_TOKEN_PRICE = 0.01;
-const UNIT_PRICES = ['request', 'image', 'web_search'];
+const UNIT_PRICES: readonly string[] = ['request', 'image', ...SEARCH_PRICES];
 const LIMITS = ['contextLength', 'maxOutput'] as const;
 /** Part of the names of models that are free on purpose. */
 const FREE_SUFFIX = ':free';
@@ -99,11 +101,17 @@ function withSafeFacts(entry: CatalogEntry, bases: CatalogEntry[], safety: Safet
     if (now) safety.onChange(changeOf(entry.id, limit, [before, after], isFar ? FAR : undefined));
   }
   if (entry.pricing) {
-    const pricings = bases.map(({ pricing }) => pricing);
+    const pricings = bases.map(({ id, pricing }) => pricing && withSearchPrice(pricing, knownSearchPrice(id)));
     safe.pricing = safePricing(entry.id, 'pricing', entry.pricing, pricings, safety);
   }
   if (entry.priceTiers) safe.priceTiers = entry.priceTiers.map((tier) => safeTier(entry.id, tier, bases, safety));
   return safe;
+}
+
+/** What a search costs where the facts do not say it. */
+function knownSearchPrice(id: string): Pricing | undefined {
+  const slash = id.indexOf('/');
+  return searchPriceFor(id.slice(0, slash), id.slice(slash + 1));
 }
 
 /** A tier is compared with the one of its threshold, else with the prices of the model. */

@@ -32,6 +32,7 @@ export const PRICES: NamedPrice[] = [
   { name: 'audio_output', label: 'Audio output' },
   { name: 'request', label: 'Request', unit: 'request' },
   { name: 'web_search', label: 'Web search', unit: 'search' },
+  { name: 'web_search_request', label: 'Request that searches', unit: 'request' },
 ];
 
 type VideoPrices = Partial<Record<string, string>>;
