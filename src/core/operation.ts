@@ -204,6 +204,8 @@ export interface CompleteOperation extends OperationBase {
   outputOf(body: Json): RequestedOutput;
   /** Service tier that a body asks for; absent if the protocol has none. The body may have wrong types. */
   tierOf?(body: Json): string | undefined;
+  /** Whether a body names input that only the upstream has, such as a cached context. The body may have wrong types. */
+  hidesInput?(body: Json): boolean;
   /** Sets the output limit of a body, in place. */
   limitOutput(body: Json, tokens: number, rules: ModelRules): void;
   /** Tool names that the upstream accepts; other tools are renamed. */

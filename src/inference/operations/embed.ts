@@ -25,6 +25,7 @@ export const embed: OperationHandler = {
     imageInput: 0,
     mayOutputAudio: false,
     searches: 0,
+    hidesInput: false,
   }),
   reservation: inputReserved,
 

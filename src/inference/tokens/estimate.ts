@@ -177,6 +177,11 @@ export function tokensOfMedia(part: MediaPart): number {
   return bytes / (part.mime?.startsWith('text/') ? TEXT_BYTES_PER_TOKEN : BYTES_PER_TOKEN[part.kind]);
 }
 
+/** Whether only the upstream knows how large a part is: a document, audio or video that is not in the request. */
+export function isUnseen({ kind, text, data }: MediaPart): boolean {
+  return kind !== 'image' && text === undefined && data === undefined;
+}
+
 function sum<Item>(items: readonly Item[], tokensOf: (item: Item) => number): number {
   return items.reduce((total, item) => total + tokensOf(item), 0);
 }

@@ -7,7 +7,7 @@ import { protocolOf } from '../../protocols/index.ts';
 import type { RoutingDecision } from '../../routing/decision.ts';
 import type { InferenceCall } from '../../routing/inference-call.ts';
 import { lacks, MEDIA_MEMBER } from '../sought-names.ts';
-import { estimateTokens, tokensOfMedia } from './estimate.ts';
+import { estimateTokens, isUnseen, tokensOfMedia } from './estimate.ts';
 
 export interface ExpectedUsage {
   /** Tokens, estimated. */
@@ -19,10 +19,14 @@ export interface ExpectedUsage {
   mayOutputAudio: boolean;
   /** Number of web searches, which are charged individually, where the request does not limit them. */
   searches: number;
+  /** The request names input that only the upstream has, such as a file by its id: it may be as long as the context. */
+  hidesInput: boolean;
 }
 
 /** Estimated bytes per token, for bodies that the hub cannot represent. */
 const BYTES_PER_TOKEN = 4;
+/** Assumed tokens of input that the upstream stores, such as a prompt template or a cached context. */
+const HIDDEN_TOKENS = 5_000;
 /** Web searches that are assumed in one answer, where nothing limits them. */
 const DEFAULT_SEARCHES = 5;
 
@@ -69,6 +73,7 @@ export function expectedUsageWithOptions(
     imageInput: own.imageInput + most('imageInput'),
     mayOutputAudio: own.mayOutputAudio || added.some(({ mayOutputAudio }) => mayOutputAudio),
     searches: Math.max(own.searches, most('searches')),
+    hidesInput: own.hidesInput || added.some(({ hidesInput }) => hidesInput),
   };
 }
 
@@ -83,19 +88,22 @@ function usageOfOptions(protocol: Protocol, options: Json): ExpectedUsage {
 /** `length` is that of the body in bytes. */
 function usageOf({ operations }: Protocol, body: Json, length: () => number): ExpectedUsage {
   let request: ChatRequest;
+  const hidesInput = operations.complete.hidesInput?.(body) ?? false;
+  const hidden = hidesInput ? HIDDEN_TOKENS : 0;
   try {
     request = operations.complete.decodeRequest(body);
   } catch {
-    const input = Math.ceil(length() / BYTES_PER_TOKEN);
-    return { input, audioInput: 0, imageInput: 0, mayOutputAudio: true, searches: DEFAULT_SEARCHES };
+    const input = Math.ceil(length() / BYTES_PER_TOKEN) + hidden;
+    return { input, audioInput: 0, imageInput: 0, mayOutputAudio: true, searches: DEFAULT_SEARCHES, hidesInput };
   }
   const media = request.turns.flatMap(({ parts }) => parts.flatMap(mediaIn));
   return {
-    input: estimateTokens(request),
+    input: estimateTokens(request) + hidden,
     audioInput: tokensOf(media, 'audio'),
     imageInput: tokensOf(media, 'image'),
     mayOutputAudio: request.modalities?.includes('audio') ?? false,
     searches: request.webSearch ? DEFAULT_SEARCHES : 0,
+    hidesInput: hidesInput || media.some(isUnseen),
   };
 }
 

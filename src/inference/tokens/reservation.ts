@@ -1,6 +1,6 @@
 /** Reservation: tokens and cost reserved from the limits of a key for a call, and the resulting output limits. */
 
-import { affordableOutput, maxCostOf, type PricedModel } from '../../catalog/max-cost.ts';
+import { affordableOutput, MAX_COST, maxCostOf, type PricedModel } from '../../catalog/max-cost.ts';
 import { possiblePrices } from '../../catalog/service-tiers.ts';
 import { maxBigInt } from '../../core/money.ts';
 import type { OutputLimit } from '../../core/output.ts';
@@ -9,6 +9,7 @@ import { protocolOf } from '../../protocols/index.ts';
 import type { RoutingDecision } from '../../routing/decision.ts';
 import type { Endpoint } from '../../routing/endpoint.ts';
 import type { InferenceCall } from '../../routing/inference-call.ts';
+import { isPriced } from '../../usage/meter.ts';
 import { askedTier } from './asked-tier.ts';
 import type { ExpectedUsage } from './expected-usage.ts';
 
@@ -17,7 +18,10 @@ export interface Reservation {
   tokens: number;
   /** Maximum cost in 1e-12 USD over all candidates. */
   cost: bigint;
-  /** Cost with the minimum output, in 1e-12 USD; absent if the client sets an output limit. */
+  /**
+   * Smallest acceptable reservation, in 1e-12 USD: with the minimum output, and with hidden input as it usually is. Absent if the
+   * client sets an output limit and all input is known.
+   */
   minCost?: bigint;
   /** Output limits of an endpoint for a reservation of `money`. */
   limitsFor(money: bigint): (endpoint: Endpoint) => OutputLimit;
@@ -31,6 +35,10 @@ const MIN_OUTPUT_TOKENS = 1024;
 const MAX_OUTPUT_TOKENS = 10_000_000;
 /** Upper bound of web searches per answer. */
 const MAX_SEARCHES = 100;
+/** Tokens of a context whose length is not known. */
+const DEFAULT_CONTEXT_TOKENS = 200_000;
+/** Smallest reservation for a model without prices whose provider reports the cost: 0.01 USD. */
+const MIN_UNKNOWN_COST = 10_000_000_000n;
 
 interface EndpointOutput {
   /** The model with each of the prices that the request may be charged by. */
@@ -39,6 +47,10 @@ interface EndpointOutput {
   /** Output tokens of one answer, without separate reasoning tokens. */
   tokens: number;
   isKnown: boolean;
+  /** Longest input of the model, in tokens. */
+  context: number;
+  /** The price becomes known with the response, which is charged by it. */
+  isBilledLater: boolean;
   /** The upstream speaks the protocol of the client. */
   isOwnProtocol: boolean;
 }
@@ -50,12 +62,19 @@ export function reservationOf(
 ): Reservation {
   const outputs = candidates.map(({ endpoint }) => endpointOutputOf(call, endpoint));
   const isOpen = outputs.every(({ asked }) => asked.limit === undefined);
-  const maxCost = (tokensOf: (one: EndpointOutput) => number): bigint =>
-    outputs.reduce((sum, one) => maxBigInt(sum, costOf(one, expected, tokensOf(one))), 0n);
+  const maxCost = (
+    usageOf: (one: EndpointOutput) => ExpectedUsage,
+    tokensOf: (one: EndpointOutput) => number,
+  ): bigint => outputs.reduce((sum, one) => maxBigInt(sum, costOf(one, usageOf(one), tokensOf(one))), 0n);
+  const isBilledLater = outputs.some((one) => one.isBilledLater);
+  const usual = () => expected;
+  const leastCost = () =>
+    maxBigInt(maxCost(usual, isOpen ? minTokens : allTokens), isBilledLater ? MIN_UNKNOWN_COST : 0n);
   return {
     tokens: expected.input + Math.max(0, ...outputs.map((one) => outputOf(one, defaultTokens(one)))),
-    cost: maxCost(({ tokens }) => tokens),
-    ...(isOpen && { minCost: maxCost(minTokens) }),
+    // Of an unknown cost, half of what is left of a budget is reserved.
+    cost: isBilledLater ? MAX_COST : maxCost((one) => withHiddenInput(expected, one), allTokens),
+    ...((isOpen || isBilledLater || expected.hidesInput) && { minCost: leastCost() }),
     limitsFor: (money) => (endpoint) => limitOf(endpointOutputOf(call, endpoint), expected, money),
   };
 }
@@ -68,7 +87,14 @@ function endpointOutputOf(call: InferenceCall, endpoint: Endpoint): EndpointOutp
   const tokens = Math.min(asked.limit ?? longest ?? DEFAULT_OUTPUT_TOKENS, longest ?? MAX_OUTPUT_TOKENS);
   const priced = possiblePrices(model, askedTier(call, endpoint));
   const isOwnProtocol = dialect.protocol === call.protocol.id;
-  return { priced, asked, tokens, isKnown: longest !== undefined, isOwnProtocol };
+  const context = model.contextLength > 0 ? model.contextLength : DEFAULT_CONTEXT_TOKENS;
+  const isBilledLater = endpoint.provider.billsReportedCost === true && !isPriced(model);
+  return { priced, asked, tokens, isKnown: longest !== undefined, context, isBilledLater, isOwnProtocol };
+}
+
+/** Input that the gateway does not see may fill the context. */
+function withHiddenInput(expected: ExpectedUsage, { context }: EndpointOutput): ExpectedUsage {
+  return expected.hidesInput ? { ...expected, input: Math.max(expected.input, context) } : expected;
 }
 
 function costOf(one: EndpointOutput, expected: ExpectedUsage, tokens: number): bigint {
@@ -85,6 +111,10 @@ function withSearches(expected: ExpectedUsage, { asked, isOwnProtocol }: Endpoin
 
 function defaultTokens({ asked, tokens }: EndpointOutput): number {
   return asked.limit === undefined ? Math.min(tokens, DEFAULT_OUTPUT_TOKENS) : tokens;
+}
+
+function allTokens({ tokens }: EndpointOutput): number {
+  return tokens;
 }
 
 function minTokens({ tokens }: EndpointOutput): number {

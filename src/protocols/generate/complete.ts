@@ -45,6 +45,7 @@ export const complete: CompleteOperation = {
   upstreamPath: (model, stream) =>
     stream ? `${modelPath(model, 'streamGenerateContent')}?alt=sse` : modelPath(model, 'generateContent'),
   outputOf,
+  hidesInput: ({ cachedContent, cached_content }) => Boolean(cachedContent ?? cached_content),
   tierOf,
   limitOutput,
   toolName: /^[A-Za-z_][A-Za-z0-9_.:-]{0,127}$/,

@@ -1,5 +1,6 @@
 /** The operation `complete` of the Responses protocol. */
 
+import { isObject } from '../../core/json/json.ts';
 import { ENVELOPE_MARK } from '../../core/opaque.ts';
 import type { CompleteOperation } from '../../core/operation.ts';
 import { tierOf } from '../service-tier.ts';
@@ -51,6 +52,7 @@ export const complete: CompleteOperation = {
 
   upstreamPath: () => '/responses',
   outputOf,
+  hidesInput: ({ prompt }) => isObject(prompt),
   tierOf,
   limitOutput,
   toolName: /^[a-zA-Z0-9_-]{1,64}$/,
