@@ -26,7 +26,7 @@ export interface MeasuredGateway extends Started {
   close(): Promise<void>;
 }
 
-/** Providers `a` (chat), `b` (messages) and `c` (generate) with a model `m` each, besides the sandbox. */
+/** Providers `a` (chat), `b` (messages), `c` (generate) and two dialects of chat with a model `m` each, besides the sandbox. */
 export async function startMeasuredGateway(yaml = ''): Promise<MeasuredGateway> {
   const upstream = createServer((request, response) => {
     const path = (request.url ?? '').toLowerCase();
@@ -44,6 +44,7 @@ providers:
   sandbox: { type: sandbox }
   a: { type: openai-compatible, base_url: "${address}/v1", models: [{ id: m }] }
   mistral: { type: mistral, base_url: "${address}/v1", api_key: k, models: [{ id: m }] }
+  perplexity: { type: perplexity, base_url: "${address}", api_key: k, models: [{ id: m }] }
   b: { type: anthropic, base_url: "${address}", api_key: k, models: [{ id: m }] }
   c: { type: google, base_url: "${address}", api_key: k, models: [{ id: m }] }
 ${yaml}`;

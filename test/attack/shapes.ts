@@ -1,24 +1,30 @@
 /** The worst bodies for each step that a request takes before it is admitted, in the spelling of each protocol. */
 
 import type { Json } from '../../src/core/json/json.ts';
-import type { ProtocolId } from '../gateway/harness.ts';
+import type { WireId } from '../faults/wires.ts';
 
 const MEBIBYTE = 1024 * 1024;
 export const BODY_BYTES = 19 * MEBIBYTE;
+
+/** The protocol of a client, a model, and what is asked for. */
+export type Way = readonly [WireId, string, 'generate' | 'count'];
 
 export interface Shape {
   step: 'guard' | 'check' | 'schema' | 'estimate' | 'conversation' | 'media' | 'tool names' | 'error text';
   name: string;
   /** The members of the body, or a text to be sent as it is. */
-  make(protocol: ProtocolId): Json | string;
+  make(protocol: WireId): Json | string;
+  /** Those that it is for; some of all by default. */
+  ways?: readonly Way[];
 }
 
 const times = <Item>(count: number, make: (index: number) => Item): Item[] =>
   Array.from({ length: count }, (_, index) => make(index));
 
 /** A body with these members besides what every body needs. */
-function body(protocol: ProtocolId, members: Json = {}, content: Json = 'Hi'): Json {
+function body(protocol: WireId, members: Json = {}, content: Json = 'Hi'): Json {
   if (protocol === 'generate') return { contents: [{ role: 'user', parts: partsOf(content) }], ...members };
+  if (protocol === 'responses') return { input: [{ role: 'user', content }], ...members };
   return { max_tokens: 100, messages: [{ role: 'user', content }], ...members };
 }
 
@@ -26,34 +32,51 @@ function partsOf(content: Json): Json[] {
   return typeof content === 'string' ? [{ text: content }] : content;
 }
 
+/** The member with the turns of a conversation. */
+const TURNS = { chat: 'messages', messages: 'messages', generate: 'contents', responses: 'input' } as const;
+
+function turn(protocol: WireId, role: 'user' | 'assistant', content: Json = 'x'): Json {
+  if (protocol !== 'generate') return { role, content };
+  return { role: role === 'user' ? 'user' : 'model', parts: partsOf(content) };
+}
+
+/** A body with these turns. */
+function turns(protocol: WireId, list: readonly Json[]): Json {
+  return body(protocol, { [TURNS[protocol]]: list });
+}
+
 /** A JSON text with `filler` in an unknown member. */
-function filled(protocol: ProtocolId, filler: string): string {
+function filled(protocol: WireId, filler: string): string {
   return `${JSON.stringify(body(protocol)).slice(0, -1)},"x":${filler}}`;
 }
 
-function textPart(protocol: ProtocolId, text: string): Json {
-  return protocol === 'generate' ? { text } : { type: 'text', text };
+function textPart(protocol: WireId, text: string): Json {
+  if (protocol === 'generate') return { text };
+  return { type: protocol === 'responses' ? 'input_text' : 'text', text };
 }
 
-function imagePart(protocol: ProtocolId, data: string, type = 'image/png'): Json {
+function imagePart(protocol: WireId, data: string, type = 'image/png'): Json {
   if (protocol === 'generate') return { inlineData: { mimeType: type, data } };
   if (protocol === 'messages') return { type: 'image', source: { type: 'base64', media_type: type, data } };
-  return { type: 'image_url', image_url: { url: `data:${type};base64,${data}` } };
+  const url = `data:${type};base64,${data}`;
+  return protocol === 'responses' ? { type: 'input_image', image_url: url } : { type: 'image_url', image_url: { url } };
 }
 
-function urlPart(protocol: ProtocolId, url: string): Json {
+function urlPart(protocol: WireId, url: string): Json {
   if (protocol === 'generate') return { fileData: { fileUri: url } };
   if (protocol === 'messages') return { type: 'image', source: { type: 'url', url } };
-  return { type: 'image_url', image_url: { url } };
+  return protocol === 'responses' ? { type: 'input_image', image_url: url } : { type: 'image_url', image_url: { url } };
 }
 
-function tools(protocol: ProtocolId, list: readonly { name: string; schema: Json }[]): Json {
+function tools(protocol: WireId, list: readonly { name: string; schema: Json }[]): Json {
   if (protocol === 'generate')
     return {
       tools: [{ functionDeclarations: list.map(({ name, schema }) => ({ name, parametersJsonSchema: schema })) }],
     };
   if (protocol === 'messages')
     return { tools: list.map(({ name, schema }) => ({ name, input_schema: schema, strict: true })) };
+  if (protocol === 'responses')
+    return { tools: list.map(({ name, schema }) => ({ type: 'function', name, parameters: schema, strict: true })) };
   const functions = list.map(({ name, schema }) => ({
     type: 'function',
     function: { name, parameters: schema, strict: true },
@@ -61,7 +84,7 @@ function tools(protocol: ProtocolId, list: readonly { name: string; schema: Json
   return { tools: functions };
 }
 
-function calls(protocol: ProtocolId, count: number, name: (index: number) => string): Json {
+function calls(protocol: WireId, count: number, name: (index: number) => string): Json {
   if (protocol === 'generate') {
     const parts = times(count, (index) => ({ functionCall: { name: name(index), args: {} } }));
     return {
@@ -79,6 +102,16 @@ function calls(protocol: ProtocolId, count: number, name: (index: number) => str
       { role: 'user', content: results },
     ];
     return { max_tokens: 100, messages: [{ role: 'user', content: 'Hi' }, ...turns] };
+  }
+  if (protocol === 'responses') {
+    const made = times(count, (index) => ({
+      type: 'function_call',
+      call_id: `t${index}`,
+      name: name(index),
+      arguments: '{}',
+    }));
+    const outputs = times(count, (index) => ({ type: 'function_call_output', call_id: `t${index}`, output: 'x' }));
+    return { input: [{ role: 'user', content: 'Hi' }, ...made, ...outputs] };
   }
   const made = times(count, (index) => ({
     id: `t${index}`,
@@ -121,7 +154,7 @@ const chain = (length: number): Json => ({
 const longName = 'n'.repeat(MEBIBYTE);
 
 /** A body with these tools, strict where the protocol knows that. */
-export function toolBody(protocol: ProtocolId, list: readonly { name: string; schema: Json }[]): Json {
+export function toolBody(protocol: WireId, list: readonly { name: string; schema: Json }[]): Json {
   return body(protocol, tools(protocol, list));
 }
 
@@ -183,7 +216,7 @@ export const SHAPES: readonly Shape[] = [
     name: 'turns of no role',
     make: (protocol) =>
       body(protocol, {
-        [protocol === 'generate' ? 'contents' : 'messages']: times(45_000, () => ({
+        [TURNS[protocol]]: times(45_000, () => ({
           role: 'nobody',
           content: [],
           parts: [],
@@ -195,7 +228,7 @@ export const SHAPES: readonly Shape[] = [
     name: 'a last turn that is wrong',
     make: (protocol) =>
       body(protocol, {
-        [protocol === 'generate' ? 'contents' : 'messages']: [
+        [TURNS[protocol]]: [
           ...times(20_000, (index) => ({
             role: index % 2 ? (protocol === 'generate' ? 'model' : 'assistant') : 'user',
             ...(protocol === 'generate' ? { parts: [{ text: 'x' }] } : { content: 'x' }),
@@ -235,11 +268,12 @@ export const SHAPES: readonly Shape[] = [
     make: (protocol) =>
       body(
         protocol,
-        protocol === 'chat'
-          ? { stop: times(90_000, () => 'x') }
-          : protocol === 'messages'
-            ? { stop_sequences: times(90_000, () => 'x') }
-            : { generationConfig: { stopSequences: times(90_000, () => 'x') } },
+        {
+          chat: { stop: times(90_000, () => 'x') },
+          messages: { stop_sequences: times(90_000, () => 'x') },
+          generate: { generationConfig: { stopSequences: times(90_000, () => 'x') } },
+          responses: { include: times(90_000, () => 'x') },
+        }[protocol],
       ),
   },
   {
@@ -380,11 +414,9 @@ export const SHAPES: readonly Shape[] = [
     step: 'conversation',
     name: 'many turns',
     make: (protocol) =>
-      body(
+      turns(
         protocol,
-        protocol === 'generate'
-          ? { contents: times(19_000, (index) => ({ role: index % 2 ? 'model' : 'user', parts: [{ text: 'x' }] })) }
-          : { messages: times(30_000, (index) => ({ role: index % 2 ? 'assistant' : 'user', content: 'x' })) },
+        times(protocol === 'generate' ? 19_000 : 30_000, (index) => turn(protocol, index % 2 ? 'assistant' : 'user')),
       ),
   },
   { step: 'conversation', name: 'calls and results', make: (protocol) => calls(protocol, 8_000, () => 'f') },
@@ -392,11 +424,9 @@ export const SHAPES: readonly Shape[] = [
     step: 'conversation',
     name: 'turns of one role',
     make: (protocol) =>
-      body(
+      turns(
         protocol,
-        protocol === 'generate'
-          ? { contents: times(19_000, () => ({ role: 'user', parts: [{ text: 'x' }] })) }
-          : { messages: times(30_000, () => ({ role: 'user', content: 'x' })) },
+        times(protocol === 'generate' ? 19_000 : 30_000, () => turn(protocol, 'user')),
       ),
   },
   {
@@ -497,6 +527,15 @@ export const SHAPES: readonly Shape[] = [
         });
       if (protocol === 'messages')
         return body(protocol, { ...tools(protocol, offered), tool_choice: { type: 'tool', name: 'f0' } });
+      if (protocol === 'responses')
+        return body(protocol, {
+          ...tools(protocol, offered),
+          tool_choice: {
+            type: 'allowed_tools',
+            mode: 'auto',
+            tools: names.map((name) => ({ type: 'function', name })),
+          },
+        });
       return body(protocol, {
         ...tools(protocol, offered),
         tool_choice: {
@@ -511,9 +550,7 @@ export const SHAPES: readonly Shape[] = [
     name: 'a long role',
     make: (protocol) =>
       body(protocol, {
-        [protocol === 'generate' ? 'contents' : 'messages']: [
-          { role: 'r'.repeat(BODY_BYTES), content: 'x', parts: [] },
-        ],
+        [TURNS[protocol]]: [{ role: 'r'.repeat(BODY_BYTES), content: 'x', parts: [] }],
       }),
   },
   { step: 'error text', name: 'a long model', make: (protocol) => body(protocol, { model: 'm'.repeat(BODY_BYTES) }) },

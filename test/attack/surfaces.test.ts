@@ -3,10 +3,11 @@
 import assert from 'node:assert/strict';
 import { request } from 'node:http';
 import { after, before } from 'node:test';
-import { HEADERS, type ProtocolId } from '../gateway/harness.ts';
+import type { WireId } from '../faults/wires.ts';
+import { HEADERS } from '../gateway/harness.ts';
 import { attack } from './attack.ts';
 import { type MeasuredGateway, startMeasuredGateway } from './loop-measure.ts';
-import { BODY_BYTES, SHAPES, type Shape } from './shapes.ts';
+import { BODY_BYTES, SHAPES, type Shape, type Way } from './shapes.ts';
 
 const MEBIBYTE = 1024 * 1024;
 /** What is promised, and what a busy machine may make of it beyond what the measure takes out: caches are shared. */
@@ -72,7 +73,7 @@ const JSON_TYPE = { 'content-type': 'application/json' };
 const BOUND = `the event loop is held ${HOLD_MS} ms at most, memory grows by 4 times the body at most, besides garbage`;
 
 /** The same protocol, a dialect of it, translated, counted. */
-const WAYS: readonly (readonly [ProtocolId, string, 'generate' | 'count'])[] = [
+const WAYS: readonly Way[] = [
   ['chat', 'a/m', 'generate'],
   ['chat', 'mistral/m', 'generate'],
   ['chat', 'b/m', 'generate'],
@@ -80,22 +81,31 @@ const WAYS: readonly (readonly [ProtocolId, string, 'generate' | 'count'])[] = [
   ['generate', 'a/m', 'generate'],
   ['messages', 'a/m', 'count'],
   ['generate', 'b/m', 'count'],
+  ['responses', 'a/m', 'generate'],
+  ['responses', 'b/m', 'generate'],
+  ['responses', 'c/m', 'count'],
 ];
 
 const COUNT_PATHS = {
   chat: () => '/v1/chat/completions/input_tokens',
   messages: () => '/anthropic/v1/messages/count_tokens',
   generate: (model: string) => `/gemini/v1beta/models/${model}:countTokens`,
+  responses: () => '/v1/responses/input_tokens',
 };
 const PATHS = {
   chat: () => '/v1/chat/completions',
   messages: () => '/anthropic/v1/messages',
   generate: (model: string) => `/gemini/v1beta/models/${model}:generateContent`,
+  responses: () => '/v1/responses',
 };
+const headersOf = (protocol: WireId): Record<string, string> => HEADERS[protocol === 'responses' ? 'chat' : protocol];
 
-function bytesOf(shape: Shape, protocol: ProtocolId, model: string): Buffer {
+function bytesOf(shape: Shape, protocol: WireId, model: string): Buffer {
   const made = shape.make(protocol);
-  if (typeof made !== 'string') return Buffer.from(JSON.stringify(protocol === 'generate' ? made : { model, ...made }));
+  // What is stored takes its own time, in proportion to its length.
+  const about = protocol === 'responses' ? { model, store: false } : { model };
+  if (typeof made !== 'string')
+    return Buffer.from(JSON.stringify(protocol === 'generate' ? made : { ...about, ...made }));
   return Buffer.from(protocol === 'generate' ? made : `{"model":"${model}",${made.slice(1)}`);
 }
 
@@ -103,16 +113,20 @@ function bytesOf(shape: Shape, protocol: ProtocolId, model: string): Buffer {
 const WAYS_PER_SHAPE = 3;
 
 for (const [index, shape] of SHAPES.entries()) {
-  const ways = WAYS.filter((_, way) => (way + index) % 7 < WAYS_PER_SHAPE);
+  const ways = shape.ways ?? WAYS.filter((_, way) => (way + index) % WAYS.length < WAYS_PER_SHAPE);
   attack(
     'surfaces',
-    { by: 'key holder', attempt: `${shape.step}: ${shape.name}, on all protocols`, bound: BOUND },
+    {
+      by: 'key holder',
+      attempt: `${shape.step}: ${shape.name}, on ${shape.ways ? 'its' : 'all'} protocols`,
+      bound: BOUND,
+    },
     () =>
       cost(
         ways.map(([protocol, model, action]) => ({
           method: 'POST',
           path: (action === 'count' ? COUNT_PATHS : PATHS)[protocol](model),
-          headers: { ...JSON_TYPE, ...HEADERS[protocol] },
+          headers: { ...JSON_TYPE, ...headersOf(protocol) },
           body: bytesOf(shape, protocol, model),
         })),
       ),
