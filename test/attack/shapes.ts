@@ -430,6 +430,21 @@ export const SHAPES: readonly Shape[] = [
       ),
   },
   {
+    step: 'conversation',
+    name: 'a run of turns of the model',
+    ways: [
+      ['chat', 'b/m', 'generate'],
+      ['messages', 'a/m', 'generate'],
+      ['responses', 'b/m', 'generate'],
+    ],
+    make: (protocol) =>
+      turns(protocol, [
+        turn(protocol, 'user'),
+        ...times(15_000, () => turn(protocol, 'assistant')),
+        turn(protocol, 'user'),
+      ]),
+  },
+  {
     step: 'media',
     name: 'a large image',
     make: (protocol) => body(protocol, {}, [imagePart(protocol, 'iVBORw0KGgoA'.repeat(BODY_BYTES / 12))]),

@@ -57,26 +57,28 @@ export function createStateMemory(maxCharacters = MAX_CHARACTERS): StateMemory {
       }
     },
     restore(owner, origin, turns) {
-      for (const [index, turn] of turns.entries()) {
-        if (turn.role !== 'assistant') continue;
-        const hasReasoning = answerBefore(turns, index).some((part) => holdsState(part, origin));
-        for (const call of turn.parts.filter((part) => part.type === 'call')) {
+      /** Whether the turns of the answer at hand have reasoning. */
+      let hasReasoning = false;
+      for (const turn of turns) {
+        if (turn.role !== 'assistant') {
+          hasReasoning = false;
+          continue;
+        }
+        hasReasoning ||= turn.parts.some((part) => holdsState(part, origin));
+        let restored: ReasoningPart[] | undefined;
+        for (const call of turn.parts) {
+          if (call.type !== 'call') continue;
           const memory = memories.get(`${owner} ${call.id}`);
           if (memory?.origin !== origin) continue;
           if (memory.call.opaque && call.opaque?.origin !== origin) call.opaque = memory.call.opaque;
-          if (memory.first && !hasReasoning)
-            turn.parts = [...memory.reasoning, ...turn.parts.filter((part) => part.type !== 'reasoning')];
+          if (memory.first && !hasReasoning) restored = memory.reasoning;
         }
+        if (!restored) continue;
+        turn.parts = [...restored, ...turn.parts.filter((part) => part.type !== 'reasoning')];
+        hasReasoning = restored.some((part) => holdsState(part, origin));
       }
     },
   };
-}
-
-/** The parts of a turn and of preceding turns of the same answer. */
-function answerBefore(turns: readonly Turn[], index: number): Part[] {
-  const parts: Part[] = [];
-  for (let at = index; turns[at]?.role === 'assistant'; at--) parts.push(...(turns[at]?.parts ?? []));
-  return parts;
 }
 
 function holdsState(part: Part, origin: string): boolean {
