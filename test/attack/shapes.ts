@@ -591,6 +591,22 @@ export const SHAPES: readonly Shape[] = [
   },
   {
     step: 'error text',
+    name: 'many unknown members of tools',
+    ways: [
+      ['generate', 'a/m', 'generate'],
+      ['messages', 'c/m', 'generate'],
+      ['responses', 'c/m', 'generate'],
+    ],
+    make: (protocol) => {
+      const unknown = (tool: number) => Object.fromEntries(times(9_000, (index) => [`x${tool}_${index}`, 1]));
+      const declared = times(4, (index) => ({ ...unknown(index), name: `f${index}` }));
+      if (protocol === 'generate') return body(protocol, { tools: [{ functionDeclarations: declared }] });
+      const more = protocol === 'messages' ? { input_schema: {} } : { type: 'function' };
+      return body(protocol, { tools: declared.map((tool) => ({ ...tool, ...more })) });
+    },
+  },
+  {
+    step: 'error text',
     name: 'a long provider in the policy',
     make: (protocol) => body(protocol, { provider: { only: ['p'.repeat(BODY_BYTES)], sort: 's' } }),
   },

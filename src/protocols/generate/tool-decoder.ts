@@ -14,33 +14,33 @@ type DecodedTools = Pick<ChatRequest, 'tools' | 'webSearch' | 'dropped'>;
 
 /** Throws `unsupported_tool` for tools that run at Google, because dropping them would change the answer. */
 export function decodeTools(tools: Json): DecodedTools {
-  const result: DecodedTools = { tools: [], dropped: [] };
+  const result: Omit<DecodedTools, 'dropped'> = { tools: [] };
+  const dropped = new Set<string>();
   for (const [index, tool] of list(tools).entries()) {
     for (const [name, value] of Object.entries(tool)) {
       if (value === null || (Array.isArray(value) && value.length === 0)) continue;
       if (name === 'functionDeclarations') {
-        for (const declaration of list(value)) result.tools.push(decodeDeclaration(declaration, result.dropped));
+        for (const declaration of list(value)) result.tools.push(decodeDeclaration(declaration, dropped));
       } else if (SEARCH_TOOLS.has(name)) {
         result.webSearch = {};
-        if (isObject(value)) result.dropped.push(...Object.keys(value).map((key) => `tools.${name}.${key}`));
+        if (isObject(value)) for (const key of Object.keys(value)) dropped.add(`tools.${name}.${key}`);
       } else {
         const message = `The tool ${name} runs inside Google's models and is not available for this model.`;
         throw new GatewayError('unsupported_tool', message, { param: `tools[${index}].${name}` });
       }
     }
   }
-  return result;
+  return { ...result, dropped: [...dropped] };
 }
 
-function decodeDeclaration(declaration: Json, dropped: string[]): Tool {
+function decodeDeclaration(declaration: Json, dropped: Set<string>): Tool {
   const { name, description, parameters, parametersJsonSchema } = declaration;
   if (parameters && parametersJsonSchema) {
     const message = `The parameters and parametersJsonSchema of the function ${name} exclude each other.`;
     throw new GatewayError('invalid_request', message, { param: 'tools.functionDeclarations.parameters' });
   }
   for (const [key, value] of Object.entries(declaration)) {
-    const field = `tools.functionDeclarations.${key}`;
-    if (!DECLARATION_FIELDS.has(key) && value !== null && !dropped.includes(field)) dropped.push(field);
+    if (!DECLARATION_FIELDS.has(key) && value !== null) dropped.add(`tools.functionDeclarations.${key}`);
   }
   const schema = parametersJsonSchema ?? (parameters ? fromSchemaForm(parameters) : undefined);
   return { name, ...(description && { description }), ...(isObject(schema) && { parameters: schema }) };
