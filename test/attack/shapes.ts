@@ -445,6 +445,25 @@ export const SHAPES: readonly Shape[] = [
       ]),
   },
   {
+    step: 'conversation',
+    name: 'pictures of the model',
+    ways: [['responses', 'a/m', 'generate']],
+    make: (protocol) =>
+      turns(
+        protocol,
+        times(19_000, () => ({ type: 'image_generation_call', result: 'QUJD' })),
+      ),
+  },
+  {
+    step: 'conversation',
+    name: 'messages of the model behind its calls',
+    ways: [['responses', 'a/m', 'generate']],
+    make: (protocol) => {
+      const made = calls(protocol, 8_000, () => 'f').input.slice(0, 8_001);
+      return turns(protocol, [...made, ...times(8_000, () => turn(protocol, 'assistant'))]);
+    },
+  },
+  {
     step: 'media',
     name: 'a large image',
     make: (protocol) => body(protocol, {}, [imagePart(protocol, 'iVBORw0KGgoA'.repeat(BODY_BYTES / 12))]),

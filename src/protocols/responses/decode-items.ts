@@ -20,6 +20,20 @@ export interface DecodedItems {
   dropped: string[];
 }
 
+/** Results of the calls of one run. */
+interface Results {
+  parts: ResultPart[];
+  byCall: Map<string, ResultPart>;
+}
+
+/** Items of the assistant without another's between them. */
+interface Run {
+  parts: Part[];
+  hasWords: boolean;
+  results: Results;
+  carried?: Opaque;
+}
+
 /** Between two messages of one run, which other protocols join. */
 const SEPARATOR: TextPart = { type: 'text', text: '\n\n' };
 
@@ -27,15 +41,15 @@ export function decodeItems(items: Json[], path = 'input'): DecodedItems {
   const decoded: DecodedItems = { turns: [], tools: [], dropped: [] };
   const { turns, tools } = decoded;
   const dropped = new Set<string>();
-  const calls = new Map<string, { call: CallPart; results: ResultPart[] }>();
+  const calls = new Map<string, { call: CallPart; results: Results }>();
   /** Ids by which outputs of the local shell name their call. */
   const callIds = new Map<string, string>();
-  /** The run of the assistant's items at hand. */
-  let run: { parts: Part[]; results: ResultPart[]; carried?: Opaque } | undefined;
+  /** The run at hand. */
+  let run: Run | undefined;
 
-  function openRun(): NonNullable<typeof run> {
+  function openRun(): Run {
     if (run) return run;
-    run = { parts: [], results: [] };
+    run = { parts: [], hasWords: false, results: { parts: [], byCall: new Map() } };
     turns.push({ role: 'assistant', parts: run.parts });
     return run;
   }
@@ -43,15 +57,16 @@ export function decodeItems(items: Json[], path = 'input'): DecodedItems {
   function closeRun(): void {
     if (!run) return;
     settleCarried(run);
-    turns.push({ role: 'user', parts: run.results });
+    turns.push({ role: 'user', parts: run.results.parts });
     run = undefined;
   }
 
   function say(parts: Part[]): void {
     const open = openRun();
     settleCarried(open);
-    if (parts.length > 0 && open.parts.some(isWords)) open.parts.push(SEPARATOR);
+    if (parts.length > 0 && open.hasWords) open.parts.push(SEPARATOR);
     for (const part of parts) open.parts.push(part);
+    open.hasWords ||= parts.some(isWords);
   }
 
   function call(part: CallPart): void {
@@ -164,10 +179,12 @@ export function decodeItems(items: Json[], path = 'input'): DecodedItems {
 }
 
 /** A call may have several outputs, which are one result elsewhere; a repeated one counts once. */
-function addResult(results: ResultPart[], part: ResultPart): void {
-  const earlier = results.find(({ callId }) => callId === part.callId);
-  if (!earlier) results.push(part);
-  else if (!isDeepStrictEqual(earlier.parts, part.parts)) for (const piece of part.parts) earlier.parts.push(piece);
+function addResult({ parts, byCall }: Results, part: ResultPart): void {
+  const earlier = byCall.get(part.callId);
+  if (!earlier) {
+    byCall.set(part.callId, part);
+    parts.push(part);
+  } else if (!isDeepStrictEqual(earlier.parts, part.parts)) for (const piece of part.parts) earlier.parts.push(piece);
 }
 
 /** State that stood alone belongs to the text or call before it, else it is reasoning without text. */
