@@ -446,6 +446,38 @@ export const SHAPES: readonly Shape[] = [
   },
   {
     step: 'conversation',
+    name: 'results in the reverse order of their calls',
+    ways: [
+      ['generate', 'a/m', 'generate'],
+      ['responses', 'a/m', 'generate'],
+    ],
+    make: (protocol) => {
+      const count = 7_000;
+      if (protocol === 'responses') {
+        const [first, ...items] = calls(protocol, count, () => 'f').input;
+        return { input: [first, ...items.slice(0, count), ...items.slice(count).reverse()] };
+      }
+      const made = times(count, (index) => ({ functionCall: { id: `t${index}`, name: `f${index}` } }));
+      const results = made.map(({ functionCall }) => ({ functionResponse: functionCall })).reverse();
+      return {
+        contents: [turn(protocol, 'user'), { role: 'model', parts: made }, { role: 'user', parts: results }],
+      };
+    },
+  },
+  {
+    step: 'conversation',
+    name: 'results with names of no call',
+    ways: [['generate', 'a/m', 'generate']],
+    make: (protocol) => ({
+      contents: [
+        turn(protocol, 'user'),
+        { role: 'model', parts: times(7_000, () => ({ functionCall: { name: 'f' } })) },
+        { role: 'user', parts: times(7_000, (index) => ({ functionResponse: { name: `g${index}` } })) },
+      ],
+    }),
+  },
+  {
+    step: 'conversation',
     name: 'pictures of the model',
     ways: [['responses', 'a/m', 'generate']],
     make: (protocol) =>

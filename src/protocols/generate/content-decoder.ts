@@ -6,6 +6,7 @@ import { isObject, type Json } from '../../core/json/json.ts';
 import { unreadFields } from '../../core/losses.ts';
 import { sniffBase64 } from '../../core/mime.ts';
 import { lookUp } from '../../core/table.ts';
+import { createOpenCalls, type OpenCalls } from './open-calls.ts';
 import { list } from './spelling.ts';
 import { decodeState } from './state.ts';
 
@@ -44,7 +45,7 @@ const DETAILS: Record<string, MediaPart['detail']> = {
 
 interface Calls {
   /** Calls of the last model turn. */
-  last: (Pick<CallPart, 'id' | 'name'> & { answered: boolean })[];
+  last: OpenCalls;
   /** Call ids in all turns, set by the client. */
   ids: Set<string>;
 }
@@ -57,10 +58,10 @@ export interface DecodedContents {
 /** `resolution` applies to media without their own. */
 export function decodeContents(contents: Json, resolution?: Json): DecodedContents {
   const dropped = new Set<string>();
-  const calls: Calls = { last: [], ids: new Set() };
+  const calls: Calls = { last: createOpenCalls(), ids: new Set() };
   const given = list(contents);
   const turns = given.map((content, index): Turn => {
-    if (content.role === 'model' && given[index - 1]?.role !== 'model') calls.last = [];
+    if (content.role === 'model' && given[index - 1]?.role !== 'model') calls.last = createOpenCalls();
     const parts = list(content.parts).flatMap((part, position): Part[] => {
       for (const name of unreadIn(part)) dropped.add(`contents.parts.${name}`);
       if (part.functionCall) return [decodeCall(part, `call_${index}_${position}`, calls)];
@@ -191,7 +192,7 @@ function decodeCall(part: Json, fallback: string, calls: Calls): CallPart {
   const { id, name, args } = part.functionCall;
   const opaque = decodeState(part);
   const call = { id: id || fallback, name: name ?? '' };
-  calls.last.push({ ...call, answered: false });
+  calls.last.add(call);
   if (id) calls.ids.add(id);
   return { type: 'call', ...call, args: JSON.stringify(args ?? {}), ...(opaque && { opaque }) };
 }
@@ -217,15 +218,7 @@ function decodeResult(response: Json, fallback: string, calls: Calls): ResultPar
   };
 }
 
-/**
- * The call that a result answers: the one with its id, else the first open one of its name, else the first open one. A result
- * with the id of an earlier call is a repetition and answers no other.
- */
-function take({ last, ids }: Calls, { id, name }: Json): Calls['last'][number] | undefined {
-  const own = id && last.find((call) => call.id === id);
-  const isRepeated = !own && id && ids.has(id);
-  const open = isRepeated ? [] : last.filter(({ answered }) => !answered);
-  const call = own || (name ? open.find((other) => other.name === name) : id ? undefined : open[0]);
-  if (call) call.answered = true;
-  return call;
+/** The call that a result answers. A result with the id of an earlier call is a repetition and answers no other. */
+function take({ last, ids }: Calls, { id, name }: Json): ReturnType<OpenCalls['take']> {
+  return id && ids.has(id) && !last.has(id) ? undefined : last.take(id, name);
 }
