@@ -350,6 +350,23 @@ export const SHAPES: readonly Shape[] = [
   },
   {
     step: 'schema',
+    name: 'many required names',
+    ways: [
+      ['responses', 'a/m', 'generate'],
+      ['responses', 'b/m', 'generate'],
+    ],
+    make: (protocol) => {
+      const schema = {
+        type: 'object',
+        additionalProperties: false,
+        properties: properties(9_900),
+        required: [...times(60_000, (index) => `q${index}`), ...times(9_900, (index) => `p${index}`)],
+      };
+      return body(protocol, { tools: [{ type: 'function', name: 'f', parameters: schema }] });
+    },
+  },
+  {
+    step: 'schema',
     name: 'a large schema in OpenAPI form',
     make: (protocol) =>
       body(
@@ -607,6 +624,22 @@ export const SHAPES: readonly Shape[] = [
         tool_choice: {
           type: 'allowed_tools',
           allowed_tools: { mode: 'auto', tools: names.map((name) => ({ type: 'function', function: { name } })) },
+        },
+      });
+    },
+  },
+  {
+    step: 'tool names',
+    name: 'a choice of one namespace again and again',
+    ways: [['responses', 'a/m', 'generate']],
+    make: (protocol) => {
+      const inner = times(2_000, (index) => ({ type: 'function', name: `f${index}` }));
+      return body(protocol, {
+        tools: [{ type: 'namespace', name: 'n', tools: inner }],
+        tool_choice: {
+          type: 'allowed_tools',
+          mode: 'auto',
+          tools: times(2_000, () => ({ type: 'namespace', name: 'n' })),
         },
       });
     },

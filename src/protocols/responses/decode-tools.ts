@@ -95,8 +95,9 @@ function isClosed(schema: Json): boolean {
   const inside: Json[] = [...Object.values(properties ?? {}), items, ...(anyOf ?? []), ...Object.values($defs ?? {})];
   if (!inside.every(isClosed)) return false;
   if (schema.type !== 'object') return !properties;
-  const names = Object.keys(properties ?? {});
-  return additionalProperties === false && names.every((name) => Array.isArray(required) && required.includes(name));
+  if (additionalProperties !== false) return false;
+  const needed = new Set<unknown>(Array.isArray(required) ? required : []);
+  return Object.keys(properties ?? {}).every((name) => needed.has(name));
 }
 
 const CONTEXT_SIZES = ['low', 'medium', 'high'];
@@ -125,7 +126,8 @@ function decodeToolChoice(choice: Json, decoded: DecodedTools): ToolChoice | und
   if (choice.type === 'allowed_tools') {
     const allowed: Json[] = choice.tools;
     if (!allowed.some(({ type }) => isWebSearch(type))) delete decoded.webSearch;
-    const tools = allowed.flatMap((entry, index) => allowedTools(entry, `tool_choice.tools[${index}]`, decoded));
+    const spaces = Map.groupBy(decoded.tools, ({ namespace }) => namespace);
+    const tools = allowed.flatMap((entry, index) => allowedTools(entry, `tool_choice.tools[${index}]`, spaces));
     return { type: 'allowed', tools, required: choice.mode === 'required' };
   }
   if (isWebSearch(choice.type) && webSearch) {
@@ -136,12 +138,13 @@ function decodeToolChoice(choice: Json, decoded: DecodedTools): ToolChoice | und
   return { type: 'named', ...nameIn(choice, 'tool_choice') };
 }
 
-function allowedTools(entry: Json, path: string, { tools }: DecodedTools): ToolName[] {
+/** `spaces`: tools by their namespaces, of which each is taken once. */
+function allowedTools(entry: Json, path: string, spaces: Map<string | undefined, Tool[]>): ToolName[] {
   if (isWebSearch(entry.type)) return [];
   if (entry.type !== 'namespace') return [nameIn(entry, path)];
-  return tools
-    .filter(({ namespace }) => namespace === entry.name)
-    .map(({ name, namespace }) => ({ name, namespace }) as ToolName);
+  const tools = spaces.get(entry.name) ?? [];
+  spaces.delete(entry.name);
+  return tools.map(({ name, namespace }) => ({ name, namespace }) as ToolName);
 }
 
 function nameIn({ type, name, namespace }: Json, path: string): ToolName {
