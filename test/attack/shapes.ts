@@ -513,6 +513,16 @@ export const SHAPES: readonly Shape[] = [
     },
   },
   {
+    step: 'conversation',
+    name: 'lists of parts for a provider of alternating turns',
+    ways: [['chat', 'perplexity/m', 'generate']],
+    make: (protocol) =>
+      turns(
+        protocol,
+        times(14_000, () => turn(protocol, 'user', [textPart(protocol, 'x')])),
+      ),
+  },
+  {
     step: 'media',
     name: 'a large image',
     make: (protocol) => body(protocol, {}, [imagePart(protocol, 'iVBORw0KGgoA'.repeat(BODY_BYTES / 12))]),

@@ -34,20 +34,30 @@ export const mergeSystemTurns: DialectStep = (body, _rules, result) => {
 /** Merges consecutive turns of the same role, so that user and assistant alternate. */
 export const alternatingTurns: DialectStep = (body, _rules, result) => {
   const all = messagesOf(body);
-  const turns: Json[] = [];
+  const runs: Json[][] = [];
   for (const message of all) {
-    const last = turns.at(-1);
-    if (last && canJoin(last, message))
-      turns[turns.length - 1] = { ...last, content: joined([last.content, message.content]) };
-    else turns.push(message);
+    const run = runs.at(-1);
+    if (run && canJoin(run[0], message)) run.push(message);
+    else runs.push([message]);
   }
-  if (turns.length === all.length) return;
-  body.messages = turns;
+  if (runs.length === all.length) return;
+  body.messages = runs.map(turnOf);
   result.changed = true;
 };
 
-function canJoin(last: Json, next: Json): boolean {
-  return last.role === next.role && next.role !== 'tool' && !last.tool_calls && !next.tool_calls;
+function canJoin(first: Json, next: Json): boolean {
+  return first.role === next.role && next.role !== 'tool' && !first.tool_calls && !next.tool_calls;
+}
+
+/** One turn of a run of messages; texts before the first part are one text. */
+function turnOf(run: Json[]): Json {
+  const [first, ...others] = run;
+  if (others.length === 0) return first;
+  const contents = presentOf(run.map(({ content }) => content));
+  const start = contents.findIndex((content) => typeof content !== 'string');
+  const parts = start < 0 ? [] : contents.slice(start);
+  const text = (start < 0 ? contents : contents.slice(0, start)).join('\n\n');
+  return { ...first, content: joined([text, ...parts]) };
 }
 
 /** Appends an instruction to the first system turn, or adds one. */
@@ -145,7 +155,11 @@ function isSystem(message: Json): boolean {
 
 /** Joined contents: text if all are text, else parts. */
 function joined(contents: Json[]): Json {
-  const present = contents.filter((content) => content !== null && content !== undefined && content !== '');
+  const present = presentOf(contents);
   if (present.every((content) => typeof content === 'string')) return present.join('\n\n');
   return present.flatMap((content) => (typeof content === 'string' ? [{ type: 'text', text: content }] : content));
+}
+
+function presentOf(contents: Json[]): Json[] {
+  return contents.filter((content) => content !== null && content !== undefined && content !== '');
 }
