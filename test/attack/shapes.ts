@@ -463,6 +463,20 @@ export const SHAPES: readonly Shape[] = [
   },
   {
     step: 'conversation',
+    name: 'a call behind many parts and before many turns of the model',
+    ways: [['messages', 'a/m', 'generate']],
+    make: (protocol) => {
+      const use = { type: 'tool_use', id: 'c', name: 'f', input: {} };
+      return turns(protocol, [
+        turn(protocol, 'user'),
+        turn(protocol, 'assistant', [...times(20_000, () => textPart(protocol, 'x')), use]),
+        ...times(5_000, () => turn(protocol, 'assistant')),
+        turn(protocol, 'user', [{ type: 'tool_result', tool_use_id: 'c', content: 'x' }]),
+      ]);
+    },
+  },
+  {
+    step: 'conversation',
     name: 'results in the reverse order of their calls',
     ways: [
       ['generate', 'a/m', 'generate'],

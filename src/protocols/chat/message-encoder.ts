@@ -51,12 +51,16 @@ function systemFirst(turns: Turn[]): Turn[] {
 /** Calls must be answered before the next assistant message, so one that follows them directly becomes part of theirs. */
 function joinedCalls(turns: Turn[]): Turn[] {
   const joined: Turn[] = [];
+  /** The last turn, where it is of the assistant and calls. */
+  let calling: Turn | undefined;
   for (const turn of turns) {
-    const last = joined.at(-1);
-    const isSplit: boolean | undefined =
-      turn.role === 'assistant' && last?.role === 'assistant' && last.parts.some(({ type }) => type === 'call');
-    if (isSplit) for (const part of turn.parts) last?.parts.push(part);
-    else joined.push({ ...turn, parts: [...turn.parts] });
+    if (turn.role === 'assistant' && calling) {
+      for (const part of turn.parts) calling.parts.push(part);
+      continue;
+    }
+    const copy = { ...turn, parts: [...turn.parts] };
+    calling = turn.role === 'assistant' && turn.parts.some(({ type }) => type === 'call') ? copy : undefined;
+    joined.push(copy);
   }
   return joined;
 }
