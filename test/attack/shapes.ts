@@ -367,6 +367,20 @@ export const SHAPES: readonly Shape[] = [
   },
   {
     step: 'schema',
+    name: 'a name of many dots above a lost keyword',
+    ways: [
+      ['chat', 'b/m', 'generate'],
+      ['responses', 'b/m', 'generate'],
+    ],
+    make: (protocol) => {
+      const schema = { type: 'object', properties: { ['.'.repeat(20_000)]: { type: 'string', foo: 1 } } };
+      const format = { type: 'json_schema', name: 'f', schema };
+      if (protocol === 'responses') return body(protocol, { text: { format } });
+      return body(protocol, { response_format: { type: 'json_schema', json_schema: { name: 'f', schema } } });
+    },
+  },
+  {
+    step: 'schema',
     name: 'a large schema in OpenAPI form',
     make: (protocol) =>
       body(
@@ -712,6 +726,17 @@ export const SHAPES: readonly Shape[] = [
       const more = protocol === 'messages' ? { input_schema: {} } : { type: 'function' };
       return body(protocol, { tools: declared.map((tool) => ({ ...tool, ...more })) });
     },
+  },
+  {
+    step: 'error text',
+    name: 'types of parts with many dots',
+    ways: [['messages', 'a/m', 'generate']],
+    make: (protocol) =>
+      body(
+        protocol,
+        {},
+        times(5_000, (index) => ({ type: `${index}${'.'.repeat(240)}` })),
+      ),
   },
   {
     step: 'error text',

@@ -1,5 +1,7 @@
 /** Parameter names of chat completions that differ from the hub names. */
 
+import { createParameterNames, snakeCase } from '../parameter-names.ts';
+
 const SPELLINGS: Record<string, string> = {
   turns: 'messages',
   'turns.parts': 'messages.content',
@@ -24,15 +26,4 @@ const SPELLINGS: Record<string, string> = {
   cache: 'cache_control',
 };
 
-/** The longest known start of a dotted name is translated; the rest, and unknown names, only change their case. */
-export function parameterName(parameter: string): string {
-  const known = SPELLINGS[parameter];
-  if (known) return known;
-  const dot = parameter.lastIndexOf('.');
-  if (dot < 0) return snakeCase(parameter);
-  return `${parameterName(parameter.slice(0, dot))}.${snakeCase(parameter.slice(dot + 1))}`;
-}
-
-function snakeCase(name: string): string {
-  return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
-}
+export const parameterName = createParameterNames(SPELLINGS, snakeCase);

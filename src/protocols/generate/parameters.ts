@@ -1,5 +1,7 @@
 /** Parameter names of generateContent, for errors and for the header of dropped parameters. */
 
+import { createParameterNames } from '../parameter-names.ts';
+
 const NAMES: Record<string, string> = {
   turns: 'contents',
   toolChoice: 'toolConfig.functionCallingConfig',
@@ -21,9 +23,6 @@ const NAMES: Record<string, string> = {
   audio: 'generationConfig.speechConfig',
   tier: 'serviceTier',
   cache: 'cachedContent',
-};
-
-const DETAILS: Record<string, string> = {
   'turns.parts': 'contents.parts',
   'turns.parts.result': 'contents.parts.functionResponse',
   'turns.parts.detail': 'generationConfig.mediaResolution',
@@ -34,9 +33,5 @@ const DETAILS: Record<string, string> = {
   'reasoning.visible': 'generationConfig.thinkingConfig.includeThoughts',
 };
 
-/** A dotted detail keeps its tail behind the name of the parameter. */
-export function parameterName(parameter: string): string {
-  const dot = parameter.lastIndexOf('.');
-  if (dot < 0) return NAMES[parameter] ?? parameter;
-  return DETAILS[parameter] ?? parameterName(parameter.slice(0, dot)) + parameter.slice(dot);
-}
+/** The rest behind a known name is kept. */
+export const parameterName = createParameterNames(NAMES, (rest) => rest);

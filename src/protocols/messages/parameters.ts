@@ -1,5 +1,7 @@
 /** Parameter names of the messages protocol. */
 
+import { createParameterNames, snakeCase } from '../parameter-names.ts';
+
 const NAMES: Record<string, string> = {
   turns: 'messages',
   'turns.parts': 'messages.content',
@@ -24,16 +26,4 @@ const NAMES: Record<string, string> = {
   cache: 'cache_control',
 };
 
-/** The longest known beginning of a dotted parameter is renamed; the rest only changes its case. */
-export function parameterName(parameter: string): string {
-  const steps = parameter.split('.');
-  for (let length = steps.length; length > 0; length--) {
-    const name = NAMES[steps.slice(0, length).join('.')];
-    if (name !== undefined) return [name, ...steps.slice(length).map(snakeCase)].join('.');
-  }
-  return steps.map(snakeCase).join('.');
-}
-
-function snakeCase(word: string): string {
-  return word.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
-}
+export const parameterName = createParameterNames(NAMES, snakeCase);
