@@ -14,6 +14,9 @@ const PREFERENCES: Record<string, Partial<RoutingPolicy>> = {
   performance: { sort: 'latency', acrossModels: true },
 };
 
+/** As many as the other lists of a routing policy may have. */
+const MAX_MODELS = 100;
+
 export interface AutoChoice {
   /** Best first; empty selects the default model of the configuration. */
   models: string[];
@@ -38,8 +41,12 @@ export function readAutoChoice(config: Json): AutoChoice {
       'is not a known field; allowed: models, available_models, preference, task_info',
     );
   const list: Json = models ?? available ?? [];
-  if (!Array.isArray(list) || !list.every((name) => typeof name === 'string' && name !== ''))
-    throw invalidField(`${at}.${models == null ? 'available_models' : 'models'}`, 'must be a list of names of models');
+  const isList = Array.isArray(list) && list.length <= MAX_MODELS;
+  if (!isList || !list.every((name) => typeof name === 'string' && name !== ''))
+    throw invalidField(
+      `${at}.${models == null ? 'available_models' : 'models'}`,
+      `must be a list of up to ${MAX_MODELS} names of models`,
+    );
   if (preference != null && !Object.hasOwn(PREFERENCES, preference))
     throw invalidField(`${at}.preference`, `must be one of ${Object.keys(PREFERENCES).join(', ')}`);
   return { models: list, overrides: PREFERENCES[preference ?? 'balanced'] ?? {} };

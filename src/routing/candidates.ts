@@ -21,8 +21,8 @@ export interface CandidateOptions {
   call: Pick<InferenceCall, 'protocol' | 'operation'>;
 }
 
-/** Candidates of a model for calls of one kind. */
-interface KnownCandidates extends Pick<CandidateOptions, 'rank'> {
+/** Candidates of a requested model for calls of one kind. */
+interface KnownCandidates {
   operation: OperationName;
   protocol: string;
   candidates: readonly EndpointCandidate[];
@@ -47,17 +47,22 @@ export function candidatesFor(
 
   function found(model: CatalogModel | undefined): readonly EndpointCandidate[] {
     const id = model?.id ?? resolved;
-    const candidates = routedCandidates(models, id, { model, call }).map((candidate) => ({ ...candidate, rank }));
+    const candidates = routedCandidates(models, id, { model, call });
     if (!model?.unlisted) {
       const known = cacheOf(models.catalog());
-      known.set(resolved, [...(known.get(resolved) ?? []), { rank, operation, protocol, candidates }]);
+      known.set(resolved, [...(known.get(resolved) ?? []), { operation, protocol, candidates }]);
     }
-    return candidates;
+    return ranked(candidates);
+  }
+
+  /** Those in the cache are of the requested model, which is the first. */
+  function ranked(candidates: readonly EndpointCandidate[]): readonly EndpointCandidate[] {
+    return rank === 0 ? candidates : candidates.map((candidate) => ({ ...candidate, rank }));
   }
 
   const sameName = cacheOf(models.catalog()).get(resolved);
-  const known = sameName?.find((one) => one.rank === rank && one.operation === operation && one.protocol === protocol);
-  if (known) return known.candidates;
+  const known = sameName?.find((one) => one.operation === operation && one.protocol === protocol);
+  if (known) return ranked(known.candidates);
   const model = routes.has(resolved) ? undefined : findModel(models, resolved);
   return model instanceof Promise ? model.then(found) : found(model);
 }

@@ -197,10 +197,13 @@ async function fallbackCandidates(
   }
   if (!allowFallbacks) return [];
   const candidates: EndpointCandidate[] = [];
+  const added = new Set<string>();
   for (const [index, name] of fallbackModels.entries()) {
     try {
       const found = await candidatesFor(models, name, { rank: index + 1, call });
-      if (candidates.some((candidate) => candidate.model === found[0]?.model)) continue;
+      const [first] = found;
+      if (!first || added.has(first.model)) continue;
+      added.add(first.model);
       const isAllowed = (candidate: EndpointCandidate) =>
         allows(candidate.model) && !(needsPrices && hasUnknownPrice(candidate));
       const unusable = 'this key may not use the model';

@@ -50,8 +50,9 @@ export function rank<Any extends Candidate>(
   // If all are in cooldown, try the best one anyway: it may have recovered.
   const ready = available.length > 0 ? available : sorted.slice(0, 1);
   const ranked = policy.allowFallbacks ? ready : ready.slice(0, 1);
+  const tried = new Set(ranked);
   for (const candidate of sorted) {
-    if (!ranked.includes(candidate)) excluded.push({ candidate, reason: exclusionReason(candidate, context) });
+    if (!tried.has(candidate)) excluded.push({ candidate, reason: exclusionReason(candidate, context) });
   }
   return { ranked, excluded };
 }

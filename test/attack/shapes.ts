@@ -739,6 +739,12 @@ export const SHAPES: readonly Shape[] = [
       ),
   },
   {
+    step: 'check',
+    name: 'models to choose from',
+    ways: [['chat', 'auto', 'generate']],
+    make: (protocol) => body(protocol, { model_routing_config: { models: times(30_000, () => 'a/m') } }),
+  },
+  {
     step: 'error text',
     name: 'a long provider in the policy',
     make: (protocol) => body(protocol, { provider: { only: ['p'.repeat(BODY_BYTES)], sort: 's' } }),

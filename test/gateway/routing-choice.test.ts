@@ -136,6 +136,13 @@ describe('the request chooses', () => {
     assert.equal((await send({ model: 'zenmux/auto', more: { model_routing_config: listed } })).endpoint, 'dear/m');
     const wrong = await send({ model: 'auto', more: { model_routing_config: { preference: 'best' } } });
     assert.deepEqual([wrong.status, wrong.json.error.param], [400, 'model_routing_config.preference']);
+    for (const [count, status] of [
+      [100, 200],
+      [101, 400],
+    ] as const) {
+      const models = Array.from({ length: count }, () => 'dear/m');
+      assert.equal((await send({ model: 'auto', more: { model_routing_config: { models } } })).status, status);
+    }
   });
 
   test('without a model the default answers', async () => {
