@@ -79,8 +79,10 @@ export function createRouteTable<Context>(
   defaultProtocol: Protocol,
 ): RouteTable<Context> {
   const routes = unsorted.toSorted((one, other) => other.path.length - one.path.length);
+  const routeSegments = routes.map(({ path }) => path.split('/'));
 
   function find(method: string, path: string, query: URLSearchParams): FoundRoute<Context> {
+    if (firstSegments(path).length > MAX_SEGMENTS) throw nothingAt(method, path);
     const wanted = method === 'HEAD' ? 'GET' : method;
     const others: Route<Context>[] = [];
     for (const route of routes) {
@@ -108,8 +110,9 @@ export function createRouteTable<Context>(
 
   function protocolOf(path: string): Protocol {
     let [best, most] = [defaultProtocol, 0];
-    for (const route of routes) {
-      const count = commonSegments(route.path, path);
+    const segments = firstSegments(path);
+    for (const [index, route] of routes.entries()) {
+      const count = commonSegments(routeSegments[index] as string[], segments);
       const isDefault = route.protocol === defaultProtocol;
       if (count > most || (count === most && count > 0 && isDefault)) [best, most] = [route.protocol, count];
     }
@@ -130,6 +133,8 @@ export function createRouteTable<Context>(
 }
 
 const NO_QUERY = new URLSearchParams();
+/** Of a path; names of models have some, and no path of a route has so many. */
+const MAX_SEGMENTS = 64;
 
 function matches<Context>(route: Route<Context>, path: string, query: URLSearchParams): boolean {
   return matchQuietly(route, path, query) !== undefined;
@@ -217,9 +222,13 @@ function methodNotAllowed(method: string, path: string, routes: readonly { metho
   return new GatewayError('method_not_allowed', `${path} takes ${allow}, not ${method}.`, { allow });
 }
 
-function commonSegments(one: string, other: string): number {
-  const [left, right] = [one.split('/'), other.split('/')];
+/** Segments of a path, the empty one before its slash included: all of them, or more than there may be. */
+function firstSegments(path: string): string[] {
+  return path.split('/', MAX_SEGMENTS + 1);
+}
+
+function commonSegments(one: readonly string[], other: readonly string[]): number {
   let count = 1;
-  while (count < left.length && left[count] === right[count]) count++;
+  while (count < one.length && one[count] === other[count]) count++;
   return count - 1;
 }

@@ -3,6 +3,8 @@
 import assert from 'node:assert/strict';
 import { request } from 'node:http';
 import { after, before } from 'node:test';
+import { createRouteTable, type Route } from '../../src/http/route-table.ts';
+import { protocolOf } from '../../src/protocols/index.ts';
 import type { WireId } from '../faults/wires.ts';
 import { HEADERS } from '../gateway/harness.ts';
 import { attack } from './attack.ts';
@@ -206,6 +208,32 @@ const OTHERS: Record<string, readonly Sent[]> = {
     },
   ].map((one) => ({ ...one, admin: true, headers: { ...one.headers, authorization: `Bearer ${ADMIN_TOKEN}` } })),
 };
+
+const PATHS_TRIED = 20;
+
+attack(
+  'surfaces',
+  {
+    by: 'stranger',
+    attempt: 'paths of 15,000 segments at which nothing is',
+    bound: 'each is refused within 2 ms of processor time, with as many routes as the gateway has',
+  },
+  async () => {
+    const answer = await fetch(`${gateway.url}/openapi.json`);
+    const { paths } = (await answer.json()) as { paths: object };
+    const routes = Object.keys(paths).map((path) => ({ path, protocol: protocolOf('chat'), match: () => undefined }));
+    const table = createRouteTable(routes as unknown as Route[], protocolOf('chat'));
+    const before = process.threadCpuUsage();
+    for (let tries = 0; tries < PATHS_TRIED; tries++) {
+      const found = table.find('GET', '/v1'.repeat(5000) + '/'.repeat(10_000), new URLSearchParams());
+      assert.equal(found.route, undefined);
+    }
+    const { user, system } = process.threadCpuUsage(before);
+    const each = (user + system) / 1000 / PATHS_TRIED;
+    assert.ok(each < 2, `${each} ms`);
+    return `${each.toFixed(1)} ms with ${routes.length} routes`;
+  },
+);
 
 for (const [name, sent] of Object.entries(OTHERS)) {
   attack('surfaces', { by: 'key holder', attempt: `worst shapes for ${name}`, bound: BOUND }, () => cost(sent));

@@ -70,6 +70,20 @@ describe('of several routes that fit', () => {
   });
 });
 
+test('a path of more than 64 segments is looked at no further', () => {
+  let asked = 0;
+  const match = (path: string) => {
+    asked++;
+    return path;
+  };
+  const table = createRouteTable([routeOf('any', { path: '/a', match, protocol: messages })], chat);
+  const most = `/a${'/b'.repeat(62)}`;
+  assert.equal(table.find('GET', most, NO_QUERY).route?.name, 'any');
+  const found = table.find('GET', `${most}/b`, NO_QUERY);
+  assert.deepEqual([found.route?.name, found.protocol.id, asked], [undefined, 'messages', 1]);
+  assert.equal(found.route ? undefined : found.error.code, 'not_found');
+});
+
 describe('a template', () => {
   const match = matchTemplate('/keys/{hash}/rotate');
 
