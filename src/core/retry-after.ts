@@ -1,6 +1,10 @@
-/** `Retry-After` headers: seconds, or an HTTP date. */
+/** `Retry-After` headers: seconds, or an HTTP date; `retry-after-ms`: milliseconds. */
+
+/** The longest pause that an upstream is given which asks for one. */
+export const MAX_RETRY_AFTER_MS = 60 * 60_000;
 
 const SECONDS_PATTERN = /^\d{1,9}(\.\d+)?$/;
+const MILLISECONDS_PATTERN = /^\d{1,12}(\.\d+)?$/;
 
 /** Milliseconds from `now`; undefined for a missing or invalid header and for a date in the past. */
 export function parseRetryAfter(header: string | undefined, now: number): number | undefined {
@@ -8,4 +12,10 @@ export function parseRetryAfter(header: string | undefined, now: number): number
   const text = header.trim();
   const delayMs = SECONDS_PATTERN.test(text) ? Number(text) * 1000 : Date.parse(text) - now;
   return delayMs >= 0 ? Math.ceil(delayMs) : undefined;
+}
+
+/** Undefined for a missing or invalid header. */
+export function parseRetryAfterMs(header: string | undefined): number | undefined {
+  const text = header?.trim() ?? '';
+  return MILLISECONDS_PATTERN.test(text) ? Number(text) : undefined;
 }

@@ -2,6 +2,7 @@
 
 import { monotonicNow } from '../core/clock.ts';
 import type { GatewayError } from '../core/errors.ts';
+import { MAX_RETRY_AFTER_MS } from '../core/retry-after.ts';
 
 type BreakerState =
   | { type: 'closed'; failures: number; at: number; cause: string }
@@ -71,8 +72,6 @@ const FAILURE_THRESHOLD = 3;
 /** Time for which a failed endpoint ranks behind the others. */
 const RECENT_FAILURE_MS = 30_000;
 const MAX_COOLDOWN_MS = 5 * 60_000;
-/** Upper limit of a `retry-after` sent by the upstream. */
-const MAX_RETRY_AFTER_MS = 60 * 60_000;
 const OVERLOAD_STATUSES = [429, 529];
 /** Bounds memory: of more endpoints with failures, the one that failed first is forgotten. */
 const MAX_ENDPOINTS = 10_000;

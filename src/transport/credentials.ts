@@ -7,6 +7,7 @@ import { createHash } from 'node:crypto';
 import { monotonicNow } from '../core/clock.ts';
 import { type CredentialValue, NO_CREDENTIAL } from '../core/credential.ts';
 import type { GatewayError } from '../core/errors.ts';
+import { MAX_RETRY_AFTER_MS } from '../core/retry-after.ts';
 
 export interface Credential {
   /** Names it without telling it: a digest of its value. */
@@ -50,7 +51,7 @@ export function createCredentials(values: readonly CredentialValue[], now: () =>
       failed({ upstreamStatus, retryAfter }) {
         if (upstreamStatus === 401 && entry.value.type === 'token' && entry.value.source.refused()) return;
         const rest = COOLDOWN_MS[upstreamStatus ?? 0];
-        if (rest !== undefined) entry.restsUntil = now() + (retryAfter ?? rest);
+        if (rest !== undefined) entry.restsUntil = now() + Math.min(retryAfter ?? rest, MAX_RETRY_AFTER_MS);
       },
       cooldown: () => Math.max(0, entry.restsUntil - now()),
     };

@@ -1,5 +1,7 @@
 /** Poll intervals and retry backoff, in milliseconds. */
 
+import { MAX_RETRY_AFTER_MS } from '../core/retry-after.ts';
+
 /** Default minimum interval; a provider can set its own. */
 const MIN_POLL_INTERVAL_MS = 5_000;
 const POLL_BACKOFF_FACTOR = 1.3;
@@ -10,8 +12,6 @@ const SLOW_POLL_INTERVAL_MS = 60_000;
 
 const FIRST_RETRY_DELAY_MS = 5_000;
 const MAX_RETRY_DELAY_MS = 300_000;
-/** Upper limit for `Retry-After`. */
-const MAX_RETRY_AFTER_MS = 3_600_000;
 
 export interface PollTiming {
   /** Polls that got a response. */

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { bearerToken } from '../../src/core/bearer.ts';
-import { parseRetryAfter } from '../../src/core/retry-after.ts';
+import { parseRetryAfter, parseRetryAfterMs } from '../../src/core/retry-after.ts';
 
 const NOW = Date.parse('2026-11-22T12:00:00Z');
 
@@ -20,6 +20,13 @@ test('Retry-After is seconds or a date, and never in the past', () => {
     [undefined, undefined],
   ];
   for (const [header, expected] of cases) assert.equal(parseRetryAfter(header, NOW), expected, header);
+});
+
+test('retry-after-ms is a number of milliseconds that can be waited for', () => {
+  for (const [header, expected] of [[' 1500 ', 1500], ['0.5', 0.5], ['0', 0]] as const)
+    assert.equal(parseRetryAfterMs(header), expected, header);
+  for (const header of [undefined, '', 'soon', '-1', '1e400', 'Infinity', '9'.repeat(400)])
+    assert.equal(parseRetryAfterMs(header), undefined, header);
 });
 
 test('a bearer token is found whatever the case of its scheme', () => {

@@ -44,6 +44,15 @@ test('a failing credential enters a cooldown: its conversations move, return lat
   );
 });
 
+test('a credential comes back within an hour, whatever the upstream asks for', () => {
+  let now = 0;
+  const credentials = createCredentials(VALUES, () => now);
+  for (const credential of credentials.all()) credential.failed(limited(Number.POSITIVE_INFINITY));
+  assert.deepEqual(new Set(credentials.all().map((credential) => credential.cooldown())), new Set([3_600_000]));
+  now = 3_600_000;
+  assert.deepEqual(new Set(credentials.all().map((credential) => credential.cooldown())), new Set([0]));
+});
+
 test('errors unrelated to the account change nothing, and credentials are used even if all are in cooldown', () => {
   const credentials = createCredentials(VALUES);
   const credential = credentials.pick('a');

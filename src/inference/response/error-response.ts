@@ -5,7 +5,7 @@ import { codeOfUpstreamStatus, GatewayError, redact } from '../../core/errors.ts
 import { isObject, type Json } from '../../core/json/json.ts';
 import { readAtOnce } from '../../core/json/response.ts';
 import type { Platform } from '../../core/platform.ts';
-import { parseRetryAfter } from '../../core/retry-after.ts';
+import { parseRetryAfter, parseRetryAfterMs } from '../../core/retry-after.ts';
 import type { UpstreamReceiver } from '../../transport/upstream-client.ts';
 import type { Plan } from '../request/planned-request.ts';
 import type { ResponseContext, UpstreamHeaders } from './context.ts';
@@ -95,7 +95,5 @@ function isClean(bytes: Buffer): boolean {
 
 /** Milliseconds, from `retry-after-ms` or `retry-after` in seconds or as a date. */
 function retryAfterOf(headers: UpstreamHeaders, now: number): number | undefined {
-  const milliseconds = Number(headers['retry-after-ms']);
-  if (headers['retry-after-ms'] && milliseconds >= 0) return milliseconds;
-  return parseRetryAfter(headers['retry-after'], now);
+  return parseRetryAfterMs(headers['retry-after-ms']) ?? parseRetryAfter(headers['retry-after'], now);
 }
