@@ -7,6 +7,7 @@ import { GatewayError } from '../core/errors.ts';
 import type { Fields } from '../core/fields.ts';
 import type { Secret } from '../security/secret.ts';
 import { nothingAt } from './route-table.ts';
+import { loopbackHost } from './sessions/site.ts';
 
 export interface OperatorAccess {
   /** Without a token the routes are available on loopback only. */
@@ -16,7 +17,7 @@ export interface OperatorAccess {
   log: Pick<Logger, 'info'>;
 }
 
-/** Throws `invalid_api_key`, and `not_found` if the route is unavailable. */
+/** Throws `invalid_api_key`, `permission_denied` for a name that is not a loopback one, and `not_found` if the route is unavailable. */
 export type CheckOperator = (route: { method: string; path: string }, headers: Fields) => void;
 
 export function createOperatorCheck({ token, local, log }: OperatorAccess): CheckOperator {
@@ -26,7 +27,11 @@ export function createOperatorCheck({ token, local, log }: OperatorAccess): Chec
       if (presentsToken(headers, token)) return;
       throw tokenRequired();
     }
-    if (local) return;
+    if (local) {
+      // Every browser sends the header, so a page of another name cannot leave it out.
+      if (headers.host === undefined || loopbackHost(headers.host) !== undefined) return;
+      throw notLoopback();
+    }
     if (!hinted) log.info(`${method} ${path} is asked for; set admin.token to open it, or listen on loopback`);
     hinted = true;
     throw nothingAt(method, path);
@@ -41,6 +46,11 @@ export function presentsToken({ authorization = '' }: Fields, token: Secret): bo
 
 export function tokenRequired(): GatewayError {
   return new GatewayError('invalid_api_key', 'The admin token is required: Authorization: Bearer <token>.');
+}
+
+function notLoopback(): GatewayError {
+  const message = 'Without admin.token, the header host must be a loopback name.';
+  return new GatewayError('permission_denied', message, { param: 'host' });
 }
 
 /** Compares digests, which have the same length, in constant time. */

@@ -1,12 +1,13 @@
 /** Every surface, fed with the worst shape for each step before a request is admitted: nobody else waits, and memory follows the body. */
 
 import assert from 'node:assert/strict';
-import { request } from 'node:http';
+import { once } from 'node:events';
+import { type IncomingMessage, request } from 'node:http';
 import { after, before } from 'node:test';
 import { createRouteTable, type Route } from '../../src/http/route-table.ts';
 import { protocolOf } from '../../src/protocols/index.ts';
 import type { WireId } from '../faults/wires.ts';
-import { HEADERS } from '../gateway/harness.ts';
+import { HEADERS, startTestGateway } from '../gateway/harness.ts';
 import { attack } from './attack.ts';
 import { type MeasuredGateway, startMeasuredGateway } from './loop-measure.ts';
 import { BODY_BYTES, SHAPES, type Shape, type Way } from './shapes.ts';
@@ -232,6 +233,33 @@ attack(
     const each = (user + system) / 1000 / PATHS_TRIED;
     assert.ok(each < 2, `${each} ms`);
     return `${each.toFixed(1)} ms with ${routes.length} routes`;
+  },
+);
+
+attack(
+  'surfaces',
+  {
+    by: 'stranger',
+    attempt: 'the metrics without a token, by a page whose name was made to lead to loopback',
+    bound: 'refused; a scraper by address or as localhost reads them',
+  },
+  async () => {
+    const open = await startTestGateway();
+    const statuses: number[] = [];
+    try {
+      const { hostname, port } = new URL(open.url);
+      const own = [`localhost:${port}`, `127.0.0.1:${port}`, `[::1]:${port}`, 'LOCALHOST'];
+      for (const host of [...own, `rebound.example:${port}`, 'localhost.example', '127.0.0.1.example']) {
+        const outgoing = request({ path: '/metrics', hostname, port, headers: { host }, agent: false }).end();
+        const [response] = (await once(outgoing, 'response')) as [IncomingMessage];
+        response.resume();
+        statuses.push(response.statusCode ?? 0);
+      }
+    } finally {
+      await open.close();
+    }
+    assert.deepEqual(statuses, [200, 200, 200, 200, 403, 403, 403]);
+    return '403';
   },
 );
 

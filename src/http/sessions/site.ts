@@ -25,9 +25,8 @@ export function createSiteFinder(publicUrls: readonly (string | undefined)[]): F
     for (const url of own) {
       if (hostOf(`${url.protocol}//${host}`) === url.host) return { origin: url.origin, isSecure: isHttps(url) };
     }
-    const found = hostOf(`http://${host}`);
-    const name = found === undefined ? '' : new URL(`http://${found}`).hostname;
-    if (isLoopback(name.replace(/^\[(.*)\]$/, '$1'))) return { origin: `http://${found}`, isSecure: false };
+    const found = loopbackHost(host);
+    if (found !== undefined) return { origin: `http://${found}`, isSecure: false };
     throw new GatewayError(
       'permission_denied',
       'The header host must be a loopback name, or the host of server.public_url or admin.public_url.',
@@ -59,6 +58,13 @@ export function checkChange(headers: Fields, { origin }: Site): void {
 function foreign(header: string): GatewayError {
   const message = `A session is for the dashboard's own pages: the header ${header} is missing or of another origin.`;
   return new GatewayError('permission_denied', message, { param: header });
+}
+
+/** A `Host` that is a loopback name, with its port if it has one; undefined for any other, also of a page that rebinds its name. */
+export function loopbackHost(host: string): string | undefined {
+  const found = hostOf(`http://${host}`);
+  const name = found === undefined ? '' : new URL(`http://${found}`).hostname;
+  return isLoopback(name.replace(/^\[(.*)\]$/, '$1')) ? found : undefined;
 }
 
 function hostOf(url: string): string | undefined {
