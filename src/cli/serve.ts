@@ -29,7 +29,7 @@ import { type KeyStore, openKeyStore } from '../keys/store.ts';
 import { initialSettings } from '../records/key-settings.ts';
 import { openStore } from '../store/open.ts';
 import { restrictDataFolder } from '../store/private-folder.ts';
-import { createLog } from '../telemetry/log.ts';
+import { createLog, logLastError } from '../telemetry/log.ts';
 import { openLogDestination } from '../telemetry/log-destination.ts';
 import { banner } from './banner.ts';
 import { startCatalogSchedule } from './catalog-schedule.ts';
@@ -71,6 +71,7 @@ export async function serve(options: ServeOptions): Promise<void> {
   const hasWorkers = count > 1;
   const lines = openLogDestination(STANDARD_ERROR, { shared: hasWorkers });
   const log = createLog(lines, 'info', hasWorkers ? { pid: process.pid } : undefined);
+  logLastError(log);
   const warnings = [...startWarnings(config), ...restrictDataFolder(config.data).map(looseModeWarning)];
   const store = await openStore({ ...config, role: 'owner' });
   const keys = await openKeyStore({

@@ -8,7 +8,7 @@ import { connectToPrimary, type PrimaryConnection } from '../gateway/workers/con
 import { createPages } from '../http/ui/pages.ts';
 import { type KeyStore, openKeyStore } from '../keys/store.ts';
 import { openStore } from '../store/open.ts';
-import { createLog } from '../telemetry/log.ts';
+import { createLog, logLastError } from '../telemetry/log.ts';
 import { openLogDestination } from '../telemetry/log-destination.ts';
 import { listenProblem } from './listen-problem.ts';
 import { type ConfigOptions, configSource } from './source.ts';
@@ -50,6 +50,7 @@ export async function runWorker(options: WorkerOptions): Promise<void> {
   };
   const lines = openLogDestination(STANDARD_ERROR, { shared: true });
   const log = createLog(lines, 'info', { worker: start.number, pid: process.pid });
+  logLastError(log);
   const config = parseConfig(start.text, source);
 
   function reload(text: string, { gateway, keys }: RunningParts): void {

@@ -25,3 +25,11 @@ export function redactLine(line: string): string {
 export function createLog(destination: DestinationStream, level = 'info', base?: Record<string, number>): Logger {
   return pino({ base, level, hooks: { streamWrite: redactLine } }, destination);
 }
+
+/** Logs the error that ends the process, e.g. of a callback of a socket or a timer, before Node prints it and exits. */
+export function logLastError(log: Logger): void {
+  process.on('uncaughtExceptionMonitor', (thrown, origin) => {
+    const { message = String(thrown), stack } = (thrown ?? {}) as Partial<Error>;
+    log.fatal({ error: message, origin, stack }, 'the process ends with an error that nothing caught');
+  });
+}

@@ -21,6 +21,20 @@ function echo(url: string, key: string): Promise<Response> {
   });
 }
 
+test('an error that nothing caught ends the gateway, with a line of the log that says why', {
+  skip: windows,
+}, async (context) => {
+  const fault = 'process.on("SIGUSR2", () => { throw new Error("unforeseen"); })';
+  const preload = `--import=data:text/javascript,${encodeURIComponent(fault)}`;
+  const gateway = program(context).start(['serve', '--port', '0'], { NODE_OPTIONS: preload });
+  await gateway.shows(/Ctrl-C stops it/);
+  gateway.signal('SIGUSR2');
+  const { code, stderr } = await gateway.ended;
+  const line = JSON.parse(/^\{"level":60.*$/m.exec(stderr)?.[0] ?? '');
+  assert.deepEqual([code, line.error], [1, 'unforeseen']);
+  assert.match(line.stack, /unforeseen\n +at/);
+});
+
 describe('the first start', () => {
   test('says where it listens, shows a new key once and who waits for what', async (context) => {
     const { folder, start } = program(context);

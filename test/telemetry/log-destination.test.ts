@@ -13,10 +13,11 @@ import { createManualClock } from '../jobs/manual-clock.ts';
 const LINES = 1000;
 const modules = new URL('../../src/telemetry/', import.meta.url);
 const PROGRAM = `
-  import { createLog } from '${new URL('log.ts', modules)}';
+  import { createLog, logLastError } from '${new URL('log.ts', modules)}';
   import { openLogDestination } from '${new URL('log-destination.ts', modules)}';
   const lines = openLogDestination(2);
   const log = createLog(lines);
+  logLastError(log);
   lines.startBuffering();
   for (let number = 0; number < ${LINES}; number += 1) log.info({ number, text: 'é'.repeat(number % 300) }, 'line');
 `;
@@ -66,6 +67,18 @@ describe('no line is lost or torn when a process ends', () => {
     const { log } = await runProgram('throw new Error("unforeseen");');
     assert.ok(log.findIndex((line) => line.includes('Error: unforeseen')) >= LINES, log.slice(LINES).join('\n'));
   });
+
+  for (const [origin, end, error] of [
+    ['uncaughtException', 'setTimeout(() => { throw new Error("with sk-pg-0123456789"); }, 1);', 'with [redacted]'],
+    ['unhandledRejection', 'Promise.reject(new Error("unforeseen")); setTimeout(() => {}, 9e4);', 'unforeseen'],
+    ['uncaughtException', 'setTimeout(() => { throw null; }, 1);', 'null'],
+  ] as const) {
+    test(`the last line says why: ${origin}, ${error}`, async () => {
+      const { log, code } = await runProgram(end);
+      const last = JSON.parse(log[LINES] ?? '');
+      assert.deepEqual([last.level, last.error, last.origin, code], [60, error, origin, 1]);
+    });
+  }
 
   test('lines before the buffer are written at once, also those of a process that is killed', async () => {
     const end = 'process.kill(process.pid, "SIGKILL");';
