@@ -118,6 +118,127 @@ attack(
     }),
 );
 
+const many = (count: number, make: (index: number) => Json): Json[] =>
+  Array.from({ length: count }, (_, at) => make(at));
+const spoken = 'a'.repeat(MEBIBYTE);
+
+function messageWith(content: Json[]): Json {
+  return { ...WIRES.messages.whole, content };
+}
+
+function candidateWith(more: object, parts: Json[] = [{ text: spoken }]): Json {
+  const candidate = { index: 0, content: { role: 'model', parts }, finishReason: 'STOP', ...more };
+  return { ...WIRES.generate.whole, candidates: [candidate] };
+}
+
+/** Answers of which each part refers to another one, or is searched for in it. */
+const REFERENCES: Record<string, { to: string; clients: readonly ProtocolId[]; answer: () => Json }> = {
+  '400 citations without offsets, of a text of a megabyte': {
+    to: 'y/m',
+    clients: ['generate', 'chat'],
+    answer: () =>
+      messageWith([
+        {
+          type: 'text',
+          text: spoken,
+          citations: many(400, (at) => ({
+            type: 'web_search_result_location',
+            url: `https://x/${at}`,
+            cited_text: 'ab',
+          })),
+        },
+      ]),
+  },
+  '2,000 quotes that a text of a megabyte does not have': {
+    to: 'z/m',
+    clients: ['chat', 'messages'],
+    answer: () =>
+      candidateWith({
+        citationMetadata: { citations: many(2000, (at) => ({ uri: `https://x/${at}`, text: `aaaab${at}` })) },
+      }),
+  },
+  'quotes of 20,000 characters that the text has but for one of them': {
+    to: 'z/m',
+    clients: ['chat'],
+    answer: () =>
+      candidateWith({
+        citationMetadata: {
+          citations: ['ab', `${'a'.repeat(200)}b`].map((start) => ({ text: start + 'a'.repeat(20_000) })),
+        },
+      }),
+  },
+  'a source of half a megabyte that 20,000 supports name': {
+    to: 'z/m',
+    clients: ['chat', 'messages'],
+    answer: () =>
+      candidateWith({
+        groundingMetadata: {
+          groundingChunks: [{ retrievedContext: { title: 't', text: 's'.repeat(MEBIBYTE / 2) } }],
+          groundingSupports: many(20, () => ({
+            segment: { endIndex: 1 },
+            groundingChunkIndices: Array.from({ length: 1000 }, () => 0),
+          })),
+        },
+      }),
+  },
+  '5,000 calls without ids, of an answer whose own has a megabyte': {
+    to: 'z/m',
+    clients: ['chat'],
+    answer: () => ({
+      ...candidateWith(
+        {},
+        many(5000, () => ({ functionCall: { name: 'f', args: {} } })),
+      ),
+      responseId: spoken,
+    }),
+  },
+};
+
+/** Of an answer for a client, as a multiple of the upstream's. */
+const MAX_GROWTH = 10;
+
+attack(
+  AREA,
+  {
+    by: 'upstream',
+    attempt: 'citations, quotes, sources and calls of which each costs the length of another part of the answer',
+    bound: `answered with ${MAX_GROWTH} times as much at most, the event loop is held for less than ${HOLD_MS} ms, and memory follows`,
+  },
+  async () => {
+    let whole = Buffer.alloc(0);
+    const upstream = await startUpstream((_call, response) => {
+      response.writeHead(200, { 'content-type': 'application/json' }).end(whole);
+    });
+    const gateway = await startMeasuredGateway(providersAt(upstream.url));
+    let worst = 0;
+    let growth = 0;
+    try {
+      for (const [name, { to: model, clients, answer }] of Object.entries(REFERENCES)) {
+        whole = Buffer.from(JSON.stringify(answer()));
+        const within = 2 * MAX_GROWTH * whole.length + 96 * MEBIBYTE;
+        for (const protocol of clients) {
+          const { holdMs, bytes } = await gateway.measure(
+            async () => {
+              const response = await ask(gateway, { protocol, model, text: name });
+              const text = await response.text();
+              assert.equal(response.status, 200, text.slice(0, 300));
+              growth = Math.max(growth, text.length / whole.length);
+            },
+            (measured) => measured.holdMs < HOLD_MS && measured.bytes < within,
+          );
+          worst = Math.max(worst, holdMs);
+          assert.ok(holdMs < HOLD_MS && bytes < within, `${name}, ${protocol}: ${holdMs} ms, ${bytes} bytes`);
+          assert.ok(growth < MAX_GROWTH, `${name}, ${protocol}: ${growth} times`);
+        }
+      }
+    } finally {
+      await gateway.close();
+      await upstream.close();
+    }
+    return `${worst.toFixed(0)} ms, ${growth.toFixed(1)} times`;
+  },
+);
+
 /** Answers to a poll that say nothing of the task. */
 const POLLS: Record<string, Reply> = {
   'longer than any answer': { raw: `"${'x'.repeat(208 * MEBIBYTE)}"` },

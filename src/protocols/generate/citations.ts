@@ -2,24 +2,63 @@
 
 import type { Citation } from '../../core/chat.ts';
 import { isObject, type Json } from '../../core/json/json.ts';
+import { type ByteOffsets, byteOffsets } from './byte-offsets.ts';
+import { createQuoteSearch, createSearchBudget, type SearchBudget } from './quote-search.ts';
 
-/** The citations of a candidate whose visible text is `text`; offsets are UTF-16 units into that text. */
-export function decodeCitations(candidate: Json, text: string): Citation[] {
-  const { groundingMetadata, citationMetadata } = candidate;
-  return [...decodeGrounding(groundingMetadata, text), ...decodeRecitations(citationMetadata, text)];
+/** What the citations of one answer may cost, however many an upstream sends. */
+export interface CitationBudget {
+  searches: SearchBudget;
+  /** Characters of sources that may still be repeated: each support names its sources by number. */
+  repeated: number;
 }
 
-function decodeGrounding(metadata: Json, text: string): Citation[] {
+export function createCitationBudget(): CitationBudget {
+  return { searches: createSearchBudget(), repeated: REPEATED_CHARACTERS };
+}
+
+const REPEATED_CHARACTERS = 4 * 1024 * 1024;
+/** Of a repeated source without its texts. */
+const CITATION_CHARACTERS = 64;
+
+/** The citations of a candidate whose visible text is `text`; offsets are UTF-16 units into that text. */
+export function decodeCitations(candidate: Json, text: string, budget: CitationBudget): Citation[] {
+  const { groundingMetadata, citationMetadata } = candidate;
+  const locate = createLocator(text, budget.searches);
+  return [...decodeGrounding(groundingMetadata, locate, budget), ...decodeRecitations(citationMetadata, locate)];
+}
+
+function decodeGrounding(metadata: Json, locate: Locate, budget: CitationBudget): Citation[] {
   if (!isObject(metadata)) return [];
-  const sources = (metadata.groundingChunks ?? []).map(decodeSource);
+  const sources: Citation[] = (metadata.groundingChunks ?? []).map(decodeSource);
   const supports: Json[] = metadata.groundingSupports ?? [];
-  const locate = createLocator(text);
-  if (supports.length === 0) return sources.filter((source: Citation) => source.url !== undefined);
+  if (supports.length === 0) return sources.filter((source) => source.url !== undefined);
+  const cited = new Set<number>();
   return supports.flatMap((support): Citation[] => {
     const span = locate(support.segment ?? {});
     const indices: number[] = support.groundingChunkIndices ?? [];
-    return indices.flatMap((index) => (sources[index] ? [{ ...sources[index], ...span }] : []));
+    return indices.flatMap((index) => {
+      const source = sources[index];
+      if (!source) return [];
+      if (!cited.has(index)) {
+        cited.add(index);
+        return [{ ...source, ...span }];
+      }
+      return repeated(source, budget).map((again) => ({ ...again, ...span }));
+    });
   });
+}
+
+/** A source that was cited before: without its text, and at last not at all, where the sources of the answer are repeated too often. */
+function repeated({ citedText, ...source }: Citation, budget: CitationBudget): Citation[] {
+  const address = CITATION_CHARACTERS + (source.url?.length ?? 0) + (source.title?.length ?? 0);
+  const whole = address + (citedText?.length ?? 0);
+  if (budget.repeated >= whole) {
+    budget.repeated -= whole;
+    return [{ ...source, ...(citedText !== undefined && { citedText }) }];
+  }
+  if (budget.repeated < address) return [];
+  budget.repeated -= address;
+  return [source];
 }
 
 /** Addresses of the pages that a candidate is grounded on. */
@@ -38,9 +77,8 @@ function decodeSource(chunk: Json): Citation {
   };
 }
 
-function decodeRecitations(metadata: Json, text: string): Citation[] {
+function decodeRecitations(metadata: Json, locate: Locate): Citation[] {
   const citations: Json[] = metadata?.citations ?? metadata?.citationSources ?? [];
-  const locate = createLocator(text);
   return citations.map((citation) => ({
     ...(citation.uri && { url: citation.uri }),
     ...(citation.title && { title: citation.title }),
@@ -48,44 +86,24 @@ function decodeRecitations(metadata: Json, text: string): Citation[] {
   }));
 }
 
+type Locate = (segment: Json) => { start?: number; end?: number };
+
 /** Verifies the offsets of a segment by its text; if they don't match, searches for the text. */
-function createLocator(text: string): (segment: Json) => { start?: number; end?: number } {
-  const bytes = byteOffsets(text);
+function createLocator(text: string, budget: SearchBudget): Locate {
+  let offsets: ByteOffsets | undefined;
+  let find: ((quote: string) => number) | undefined;
   return ({ startIndex, endIndex, text: quoted }) => {
     if (typeof endIndex === 'number') {
-      const start = unitAt(bytes, startIndex ?? 0);
-      const end = unitAt(bytes, endIndex);
+      offsets ??= byteOffsets(text);
+      const start = offsets.unitAt(startIndex ?? 0);
+      const end = offsets.unitAt(endIndex);
       if (end > start && (!quoted || text.slice(start, end) === quoted)) return { start, end };
     }
-    const found = quoted ? text.indexOf(quoted) : -1;
+    if (!quoted) return {};
+    find ??= createQuoteSearch(text, budget);
+    const found = find(quoted);
     return found < 0 ? {} : { start: found, end: found + quoted.length };
   };
-}
-
-/** The UTF-8 offset of each UTF-16 unit of a text, and of its end. */
-function byteOffsets(text: string): Float64Array {
-  const offsets = new Float64Array(text.length + 1);
-  let bytes = 0;
-  for (let index = 0; index < text.length; index++) {
-    offsets[index] = bytes;
-    const code = text.codePointAt(index) as number;
-    if (code > 0xffff) offsets[++index] = bytes;
-    bytes += code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
-  }
-  offsets[text.length] = bytes;
-  return offsets;
-}
-
-/** The first unit that begins at or after a UTF-8 offset; the end for offsets behind it. */
-function unitAt(bytes: Float64Array, offset: number): number {
-  let low = 0;
-  let high = bytes.length - 1;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if ((bytes[middle] as number) < offset) low = middle + 1;
-    else high = middle;
-  }
-  return low;
 }
 
 /** A citation of a part's text, and where that part's text begins in the candidate's. */
@@ -97,24 +115,25 @@ export interface PlacedCitation {
   length: number;
 }
 
+/** Characters of cited texts, besides as many as the text has: citations without offsets cite a whole part each. */
+const CITED_CHARACTERS = 64 * 1024;
+
 /** Grounding metadata over the whole visible text of a candidate; undefined without citations. */
 export function encodeCitations(citations: PlacedCitation[], text: string): Json | undefined {
   if (citations.length === 0) return undefined;
   const groundingChunks: Json[] = [];
   const indices = new Map<string, number>();
-  const bytes = byteOffsets(text);
-  const byteAt = (unit: number): number => bytes[Math.min(Math.max(unit, 0), text.length)] ?? 0;
+  const { byteAt } = byteOffsets(text);
+  let left = text.length + CITED_CHARACTERS;
   const groundingSupports = citations.map(({ citation, offset, length }) => {
     const key = JSON.stringify([citation.url, citation.title, citation.url ? '' : citation.citedText]);
     const index = indices.get(key) ?? groundingChunks.push(encodeSource(citation)) - 1;
     indices.set(key, index);
     const start = offset + (citation.start ?? 0);
     const end = offset + (citation.end ?? length);
-    const segment = {
-      startIndex: byteAt(start),
-      endIndex: byteAt(end),
-      text: text.slice(start, end),
-    };
+    const cited = text.slice(start, end);
+    left -= cited.length;
+    const segment = { startIndex: byteAt(start), endIndex: byteAt(end), ...(left >= 0 && { text: cited }) };
     return { segment, groundingChunkIndices: [index] };
   });
   return { groundingChunks, groundingSupports };

@@ -8,7 +8,7 @@ import { type Json, read } from '../../core/json/json.ts';
 import type { Target } from '../../core/operation.ts';
 import { createPartWriter } from '../../core/parts.ts';
 import type { StreamDecoder } from '../../core/stream-codec.ts';
-import { decodeCitations, sourcesIn } from './citations.ts';
+import { createCitationBudget, decodeCitations, sourcesIn } from './citations.ts';
 import { decodeBlob, decodeFile } from './content-decoder.ts';
 import { errorIn } from './errors.ts';
 import { decodeBlock, decodeFinish } from './finish.ts';
@@ -40,6 +40,7 @@ interface CandidateState {
   last: Record<string, Json>;
 }
 
+const MAX_HASHED_CHARACTERS = 512;
 const WHOLE = ['finishReason', 'continuationToken', 'finishMessage', 'safetyRatings', 'citationMetadata'];
 
 export function createStreamDecoder(target: Target): StreamDecoder {
@@ -82,6 +83,7 @@ export interface GenerateChunkDecoder {
 export function createChunkDecoder(target: Target): GenerateChunkDecoder {
   const writer = createPartWriter();
   const states: CandidateState[] = [];
+  const citations = createCitationBudget();
   let responseId = '';
   let started = false;
   let failed = false;
@@ -203,7 +205,9 @@ export function createChunkDecoder(target: Target): GenerateChunkDecoder {
   /** Generated call id, for servers without ids; stable and unique per answer. */
   function idOf({ name, args }: Json): string {
     const answer = target.answerId === undefined ? [] : [target.answerId];
-    const hash = createHash('sha256').update(JSON.stringify([...answer, responseId, calls++, name, args ?? null]));
+    // Of a real length; each call is hashed with it.
+    const hashedId = responseId.slice(0, MAX_HASHED_CHARACTERS);
+    const hash = createHash('sha256').update(JSON.stringify([...answer, hashedId, calls++, name, args ?? null]));
     return `call_${hash.digest('hex').slice(0, 24)}`;
   }
 
@@ -217,7 +221,7 @@ export function createChunkDecoder(target: Target): GenerateChunkDecoder {
 
   function endCandidate(state: CandidateState, index: number): ChatEvent[] {
     const events = flush(state, index);
-    for (const citation of decodeCitations(state.last, state.text)) {
+    for (const citation of decodeCitations(state.last, state.text, citations)) {
       const offset = state.inText ? state.partStart : state.text.length;
       events.push(...visible(state, index, { citation: placedAt(offset, citation) }));
     }

@@ -1,0 +1,59 @@
+/** Offsets in a text: UTF-16 units, which the hub counts in, and bytes of UTF-8, which this wire counts in. */
+
+/** Units between two places whose byte offset is kept. */
+const STEP = 64;
+
+export interface ByteOffsets {
+  /** The bytes before a unit; those of a pair count behind its second half. */
+  byteAt(unit: number): number;
+  /** The first unit that begins at or after a byte offset; the end for offsets behind it. */
+  unitAt(byte: number): number;
+}
+
+export function byteOffsets(text: string): ByteOffsets {
+  const kept = new Uint32Array(Math.floor(text.length / STEP) + 1);
+  for (let unit = 0, bytes = 0; unit <= text.length; unit++) {
+    if (unit % STEP === 0) kept[unit / STEP] = bytes;
+    bytes += bytesOf(text, unit);
+  }
+
+  function byteAt(unit: number): number {
+    const most = Math.min(Math.max(unit, 0), text.length);
+    const place = Math.floor(most / STEP);
+    let bytes = kept[place] as number;
+    for (let at = place * STEP; at < most; at++) bytes += bytesOf(text, at);
+    return bytes;
+  }
+
+  function unitAt(byte: number): number {
+    let low = 0;
+    let high = kept.length - 1;
+    while (low < high) {
+      const middle = (low + high + 1) >> 1;
+      if ((kept[middle] as number) < byte) low = middle;
+      else high = middle - 1;
+    }
+    let unit = low * STEP;
+    for (let bytes = kept[low] as number; bytes < byte && unit < text.length; unit++) bytes += bytesOf(text, unit);
+    return unit;
+  }
+
+  return { byteAt, unitAt };
+}
+
+/** Bytes between a unit and the next one: of a pair, all behind its second half. */
+function bytesOf(text: string, unit: number): number {
+  const code = text.charCodeAt(unit);
+  if (code < 0x80) return 1;
+  if (code < 0x800) return 2;
+  if (isHigh(code) && isLow(text.charCodeAt(unit + 1))) return 0;
+  return isLow(code) && isHigh(text.charCodeAt(unit - 1)) ? 4 : 3;
+}
+
+function isHigh(code: number): boolean {
+  return code >= 0xd800 && code < 0xdc00;
+}
+
+function isLow(code: number): boolean {
+  return code >= 0xdc00 && code < 0xe000;
+}
