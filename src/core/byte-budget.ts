@@ -1,8 +1,8 @@
-/** Byte budget shared by all buffers of one kind, e.g. all responses in flight. */
+/** Byte budget shared by all buffers of one kind, e.g. all responses in flight, fairly between their owners. */
 
 export interface ByteBudget {
-  /** Opens an empty share. */
-  open(): ByteShare;
+  /** Opens an empty share for an owner, e.g. a key. */
+  open(owner: string): ByteShare;
   /** Bytes held by all shares. */
   readonly held: number;
 }
@@ -14,24 +14,35 @@ export interface ByteShare {
   close(): void;
 }
 
+/** An owner may hold as much as was free before its last share: one alone gets about half of the budget, two a third each. */
 export function createByteBudget(limitBytes: number): ByteBudget {
+  const heldBy = new Map<string, number>();
   let held = 0;
+
+  function change(owner: string, bytes: number): void {
+    held += bytes;
+    const own = (heldBy.get(owner) ?? 0) + bytes;
+    if (own === 0) heldBy.delete(owner);
+    else heldBy.set(owner, own);
+  }
+
   return {
-    open() {
-      let own = 0;
+    open(owner) {
+      let size = 0;
       let closed = false;
       return {
         resize(bytes) {
           if (closed) return true;
-          if (bytes > own && held + bytes - own > limitBytes) return false;
-          held += bytes - own;
-          own = bytes;
+          const own = (heldBy.get(owner) ?? 0) - size + bytes;
+          if (bytes > size && own > limitBytes - (held - size)) return false;
+          change(owner, bytes - size);
+          size = bytes;
           return true;
         },
         close() {
-          held -= own;
-          own = 0;
+          if (closed) return;
           closed = true;
+          change(owner, -size);
         },
       };
     },

@@ -2,6 +2,7 @@
 
 import { totalmem } from 'node:os';
 import { getHeapStatistics } from 'node:v8';
+import { createByteBudget } from '../core/byte-budget.ts';
 
 export interface BodyBudget {
   /** Reserves bytes for an owner, e.g. a key; undefined if they exceed the budget. */
@@ -21,47 +22,25 @@ const MEMORY_SHARE = 1 / 8;
 /** Minimum budget, in bodies of the maximum size. */
 const MIN_LARGEST_BODIES = 2;
 
-/** An owner may hold as much as was free before its last body: one alone gets about half of the budget, two a third each. */
 export function createBodyBudget(limit: number): BodyBudget {
-  const heldBy = new Map<string, number>();
-  let total = 0;
-
-  /** Raises a reservation of an owner, by the same rule as a new one of that size. */
-  function raise(owner: string, from: number, to: number): boolean {
-    const own = (heldBy.get(owner) ?? 0) - from + to;
-    if (own > limit - (total - from)) return false;
-    change(owner, to - from);
-    return true;
-  }
-
-  function change(owner: string, bytes: number): void {
-    total += bytes;
-    const own = (heldBy.get(owner) ?? 0) + bytes;
-    if (own === 0) heldBy.delete(owner);
-    else heldBy.set(owner, own);
-  }
-
+  const budget = createByteBudget(limit);
   return {
     open(owner, bytes) {
-      if (!raise(owner, 0, bytes)) return undefined;
+      const share = budget.open(owner);
+      if (!share.resize(bytes)) return undefined;
       let reserved = bytes;
-      let isReleased = false;
       return {
         growTo(size) {
-          if (size <= reserved || isReleased) return true;
-          if (!raise(owner, reserved, size)) return false;
+          if (size <= reserved) return true;
+          if (!share.resize(size)) return false;
           reserved = size;
           return true;
         },
-        release() {
-          if (isReleased) return;
-          isReleased = true;
-          change(owner, -reserved);
-        },
+        release: share.close,
       };
     },
     get held() {
-      return total;
+      return budget.held;
     },
   };
 }

@@ -5,6 +5,7 @@ import { type Clock, systemClock } from '../core/clock.ts';
 import { GatewayError } from '../core/errors.ts';
 import type { Fields } from '../core/fields.ts';
 import { ownCopy } from '../core/own-bytes.ts';
+import { MIN_RATE_BYTES_PER_S } from '../http1/connection-end.ts';
 import type { ServerRequest } from '../http1/server-request.ts';
 import type { BodyReservation } from './body-budget.ts';
 
@@ -15,8 +16,7 @@ export interface BodyOptions {
   clock?: Clock;
 }
 
-/** Minimum average rate after the grace period; a slower client would occupy memory. */
-const BODY_MIN_RATE_BYTES_PER_S = 4096;
+/** Without a minimum rate; a slower client would occupy memory. */
 const BODY_GRACE_MS = 10_000;
 const BODY_CHECK_INTERVAL_MS = 2000;
 /** Announced size from which the buffer of a body is made at once. */
@@ -131,7 +131,7 @@ export function watchRate(clock: Clock, received: () => number, onSlow: () => vo
   function check(): void {
     const now = clock.monotonic();
     started += Math.max(0, now - due);
-    if (received() < (BODY_MIN_RATE_BYTES_PER_S * (now - started)) / 1000) {
+    if (received() < (MIN_RATE_BYTES_PER_S * (now - started)) / 1000) {
       onSlow();
       return;
     }
@@ -159,6 +159,6 @@ function tooLarge(limit: number): GatewayError {
 }
 
 function tooSlow(): GatewayError {
-  const message = `The body came too slowly: it must come at ${BODY_MIN_RATE_BYTES_PER_S} bytes a second or faster.`;
+  const message = `The body came too slowly: it must come at ${MIN_RATE_BYTES_PER_S} bytes a second or faster.`;
   return new GatewayError('request_timeout', message);
 }

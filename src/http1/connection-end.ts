@@ -7,6 +7,8 @@ import type { Clock } from '../core/clock.ts';
 const LINGER_MS = 2_000;
 const MIN_LINGER_BYTES = 8 * 1024;
 const MAX_LINGER_MS = 30_000;
+/** Minimum average rate at which a client sends a body, or takes a response of which more waits for it. */
+export const MIN_RATE_BYTES_PER_S = 4096;
 /** Time in which a client takes nothing of what is written, after which it is gone; the shorter one where it should be leaving. */
 const STALL_MS = 300_000;
 const LAST_STALL_MS = 5_000;
@@ -31,26 +33,40 @@ export function linger(socket: Socket, { clock, isClosing }: { clock: Clock; isC
   socket.once('close', () => cancel());
 }
 
-/** Watches whether a client takes what is written for it. */
-export class WriteProgress {
-  /** Bytes that waited at the last check, and since when it is so many. */
-  #waiting = 0;
-  #since = 0;
+/** Bytes that a client takes at least in each of these times while more waits for it. */
+const MIN_TAKEN_BYTES = (MIN_RATE_BYTES_PER_S * STALL_MS) / 1000;
 
-  /** Whether nothing of what waits has gone out for too long. */
+/** Watches whether a client takes what is written for it. Only time in which bytes wait for it counts. */
+export class WriteProgress {
+  /** Bytes that were taken at the last check at which some waited, and since when it is so many. */
+  #taken: number | undefined;
+  #since = 0;
+  /** Begin of the time in which the least must be taken, and the bytes that were taken before. */
+  #began = 0;
+  #takenBefore = 0;
+
+  /** Whether nothing, or too little, of what waits has gone out for too long. */
   isStalled(socket: Socket, { now, isServerClosing }: { now: number; isServerClosing: boolean }): boolean {
-    const waiting = waitingBytes(socket);
-    if (waiting === 0 || waiting !== this.#waiting) {
-      this.#waiting = waiting;
-      this.#since = now;
+    if (socket.writableLength === 0) {
+      this.#taken = undefined;
       return false;
     }
+    const taken = takenBytes(socket);
+    const isEnough = now - this.#began >= STALL_MS && taken - this.#takenBefore >= MIN_TAKEN_BYTES;
+    if (this.#taken === undefined || isEnough) {
+      this.#began = now;
+      this.#takenBefore = taken;
+    }
+    if (taken !== this.#taken) this.#since = now;
+    this.#taken = taken;
     const isLeaving = isServerClosing || socket.readableEnded;
-    return now - this.#since >= (isLeaving ? LAST_STALL_MS : STALL_MS);
+    return now - this.#began >= STALL_MS || now - this.#since >= (isLeaving ? LAST_STALL_MS : STALL_MS);
   }
 }
 
-/** The stream counts a write until all of it is out; the handle below it, which the types do not have, counts what is left. */
-function waitingBytes(socket: Socket & { _handle?: { writeQueueSize?: number } }): number {
-  return socket.writableLength === 0 ? 0 : (socket._handle?.writeQueueSize ?? socket.writableLength);
+/** The stream counts a write when all of it is out; the handle below it, which the types do not have, counts what went out so far. */
+function takenBytes(socket: Socket & { _handle?: { bytesWritten?: number; writeQueueSize?: number } }): number {
+  const { bytesWritten, writeQueueSize } = socket._handle ?? {};
+  if (bytesWritten === undefined || writeQueueSize === undefined) return socket.bytesWritten - socket.writableLength;
+  return bytesWritten - writeQueueSize;
 }

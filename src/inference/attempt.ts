@@ -87,7 +87,7 @@ export class RunningAttempt implements ResponseContext, UpstreamReceiver {
   readonly keepAlive: number;
   readonly timer: DeadlineTimer;
   readonly now: () => number;
-  readonly share: ByteShare = responseBudget.open();
+  readonly share: ByteShare;
   /** Completed by the response. */
   readonly record: Attempt;
   /** Whether the gateway closed the connection after the request was sent. */
@@ -115,6 +115,7 @@ export class RunningAttempt implements ResponseContext, UpstreamReceiver {
     const { path, dropped, note = noteOf(place.endpoint) } = planned;
     this.#id = place.id;
     this.call = call;
+    this.share = responseBudget.open(call.owner);
     this.endpoint = endpoint;
     this.planned = planned;
     this.reply = reply;

@@ -11,6 +11,7 @@ import type { Json } from '../../src/core/json/json.ts';
 import { WIRES } from '../faults/wires.ts';
 import {
   ask,
+  HEADERS,
   type ProtocolId,
   startTestGateway,
   startUpstream,
@@ -19,6 +20,8 @@ import {
 } from '../gateway/harness.ts';
 import { startFleet } from '../gateway/routing-upstreams.ts';
 import { attack } from './attack.ts';
+import { headOf, openClient } from './raw-client.ts';
+import { startVictim } from './victim.ts';
 
 const KIBIBYTE = 1024;
 const MEBIBYTE = 1024 * KIBIBYTE;
@@ -79,12 +82,8 @@ const LIES: Record<string, Lie> = {
     await write(response, `${'data:{\n'.repeat(5 * MEBIBYTE)}\n`);
     response.end(WIRES[wire].tail);
   },
-  async large(response, wire) {
-    json(response);
-    const whole = JSON.stringify(WIRES[wire].whole).replace('Hello', 'x'.repeat(60 * MEBIBYTE));
-    await write(response, whole);
-    response.end();
-  },
+  large: (response, wire) => sayLong(response, wire, 60 * MEBIBYTE),
+  middling: (response, wire) => sayLong(response, wire, 20 * MEBIBYTE),
   async endless(response) {
     json(response);
     const spaces = Buffer.alloc(MEBIBYTE, 'x');
@@ -163,6 +162,12 @@ function events(response: ServerResponse): void {
 
 function json(response: ServerResponse): void {
   response.writeHead(200, { 'content-type': 'application/json' });
+}
+
+async function sayLong(response: ServerResponse, wire: ProtocolId, bytes: number): Promise<void> {
+  json(response);
+  await write(response, JSON.stringify(WIRES[wire].whole).replace('Hello', 'x'.repeat(bytes)));
+  response.end();
 }
 
 /** Writes as fast as the other side reads. */
@@ -366,6 +371,48 @@ attack(
     assert.equal(again.status, 200);
     assert.equal((await again.text()).length > 60 * MEBIBYTE, true);
     return `${held} held, ${refused.length} refused`;
+  },
+);
+
+attack(
+  'upstreams',
+  {
+    by: 'key holder',
+    attempt: '8 whole answers of 60 MB that a client asks for and does not read',
+    bound: 'half of the memory is held for its key; a client with another one gets 20 MB',
+  },
+  async () => {
+    const other = 'sk-test-somebody-else-0123456789';
+    const provider = `{ type: openai-compatible, base_url: "${upstream.url}/v1", models: [{ id: large }, { id: middling }] }`;
+    const victim = await startVictim(`providers: { a: ${provider} }`, { keys: [`{ name: other, key: ${other} }`] });
+    const clients = Array.from({ length: 8 }, () => openClient(victim.url));
+    const content = (model: string) => JSON.stringify({ model, messages: [{ role: 'user', content: 'hi' }] });
+    try {
+      const statuses: (number | undefined)[] = [];
+      for (const { socket, status } of clients) {
+        socket.once('data', () => socket.pause());
+        const body = content('a/large');
+        const headers = [`authorization: ${HEADERS.chat.authorization}`, `content-length: ${body.length}`];
+        socket.write(headOf('POST', '/v1/chat/completions', [...headers, 'content-type: application/json']) + body);
+        statuses.push(await status);
+      }
+      const held = statuses.filter((status) => status === 200).length;
+      assert.ok(
+        held > 0 && held <= 3 && statuses.every((status) => status === 200 || status === 503),
+        statuses.join(' '),
+      );
+      const response = await fetch(`${victim.url}/v1/chat/completions`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${other}`, 'content-type': 'application/json' },
+        body: content('a/middling'),
+      });
+      assert.equal(response.status, 200);
+      assert.ok((await response.text()).length > 20 * MEBIBYTE);
+      return `${held} held, the other client is answered`;
+    } finally {
+      for (const { socket } of clients) socket.destroy();
+      await victim.close();
+    }
   },
 );
 

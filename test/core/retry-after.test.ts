@@ -23,7 +23,11 @@ test('Retry-After is seconds or a date, and never in the past', () => {
 });
 
 test('retry-after-ms is a number of milliseconds that can be waited for', () => {
-  for (const [header, expected] of [[' 1500 ', 1500], ['0.5', 0.5], ['0', 0]] as const)
+  for (const [header, expected] of [
+    [' 1500 ', 1500],
+    ['0.5', 0.5],
+    ['0', 0],
+  ] as const)
     assert.equal(parseRetryAfterMs(header), expected, header);
   for (const header of [undefined, '', 'soon', '-1', '1e400', 'Infinity', '9'.repeat(400)])
     assert.equal(parseRetryAfterMs(header), undefined, header);

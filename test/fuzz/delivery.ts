@@ -90,6 +90,8 @@ export interface Asked {
   hideReasoning?: boolean;
   /** Translated answers that pause are continued, by the same answer once more. */
   continues?: boolean;
+  /** The response budget in bytes, which is unlimited otherwise. */
+  memory?: number;
 }
 
 interface Delivered {
@@ -100,7 +102,7 @@ interface Delivered {
 
 /** An upstream's bytes on their way to a client, through everything that the gateway does with them. */
 export function deliver(asked: Asked, response: Answer): Delivered {
-  const { client, upstream, stream, array = false, hideReasoning = false } = asked;
+  const { client, upstream, stream, array = false, hideReasoning = false, memory = Infinity } = asked;
   const endpoint = endpointAt(bareProvider(upstream.id), {});
   const written: string[] = [];
   const ends: string[] = [];
@@ -152,7 +154,7 @@ export function deliver(asked: Asked, response: Answer): Delivered {
       onClose: () => {},
       onDone: () => {},
     },
-    share: createByteBudget(Number.POSITIVE_INFINITY).open(),
+    share: createByteBudget(memory).open(OWNER),
     continueUpstream: () => {
       again = true;
     },

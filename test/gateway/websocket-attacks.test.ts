@@ -96,6 +96,9 @@ function frameOf(payload: Buffer, { opcode = 1, fin = true, announced = payload.
   return Buffer.concat([head, payload]);
 }
 
+/** Without a payload. */
+const PONG = Buffer.from([0x8a, 0x80, 0, 0, 0, 0]);
+
 /** The code of the closing frame. */
 async function closing(socket: Socket): Promise<number> {
   const chunks: Buffer[] = [];
@@ -236,6 +239,39 @@ test('a client that reads slowly slows the upstream down, and gets everything in
   assert.equal(messages.filter(({ type }) => type === 'response.output_text.delta').length, count);
   assert.equal(messages.at(-1)?.type, 'response.completed');
   await socket.close();
+});
+
+test('a client that answers pings and does not read what it asked for is ended after five minutes', async () => {
+  const delta = frame(deltaOf('x'.repeat(64 * 1024), 6));
+  let isEnded = false;
+  answer = (_call, response) => {
+    response.on('close', () => {
+      isEnded = true;
+    });
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    response.write(eventsOf('Hello', { store: false }).map(frame).slice(0, 6).join(''));
+    const fill = (): void => {
+      while (!isEnded && response.write(delta));
+    };
+    response.on('drain', fill);
+    fill();
+  };
+  const socket = await openRaw();
+  socket.write(
+    frameOf(Buffer.from(JSON.stringify({ type: 'response.create', model: MODEL, input: 'Hi', store: false }))),
+  );
+  await once(socket, 'data');
+  socket.pause();
+  let elapsed = 0;
+  while (!isEnded && elapsed < 600_000) {
+    socket.write(PONG);
+    await settled();
+    clock.advance(30_000);
+    elapsed += 30_000;
+    await settled();
+  }
+  assert.ok(elapsed >= 300_000 && elapsed <= 390_000, `${elapsed}`);
+  socket.destroy();
 });
 
 test('nothing is left of connections that ended: no timer, and no place of the key', async () => {

@@ -5,6 +5,7 @@ import type { WebSocket } from 'ws';
 import { type Clock, every } from '../../core/clock.ts';
 import { GatewayError, toGatewayError } from '../../core/errors.ts';
 import type { SocketForm, SocketMemory, SocketRequest } from '../../core/socket.ts';
+import { WriteProgress } from '../../http1/connection-end.ts';
 import type { BodyBudget, BodyReservation } from '../body-budget.ts';
 import { SocketChannel } from './channel.ts';
 import type { SocketExchange } from './exchange.ts';
@@ -82,6 +83,7 @@ export class SocketConnection {
   readonly #channel: SocketChannel;
   readonly #incoming: IncomingMessages;
   readonly #liveness: Liveness;
+  readonly #progress = new WriteProgress();
   readonly #openedAt: number;
   readonly #stopTicks: () => void;
   readonly #waiting: SocketMessage[] = [];
@@ -183,8 +185,10 @@ export class SocketConnection {
   }
 
   #tick(): void {
-    if (!this.#liveness.tick()) this.#channel.terminate();
-    else if (this.#options.clock.monotonic() - this.#openedAt >= MAX_AGE_MS) {
+    const { socket, clock } = this.#options;
+    const isStalled = this.#progress.isStalled(socket, { now: clock.monotonic(), isServerClosing: false });
+    if (!this.#liveness.tick() || isStalled) this.#channel.terminate();
+    else if (clock.monotonic() - this.#openedAt >= MAX_AGE_MS) {
       this.#end(tooOld());
     } else if (!this.#isBusy) {
       this.#options.authenticate().catch((error) => this.#end(refusedKey(toGatewayError(error), false)));
