@@ -26,6 +26,8 @@ export class StreamWriter implements BodyReader {
   /** Deadline for the upstream to close its stream. */
   #closing: Deadline | undefined;
   #isOver = false;
+  /** The response budget has no room for it. */
+  #isRefused = false;
   readonly #began: number;
   #lasts = false;
 
@@ -44,8 +46,7 @@ export class StreamWriter implements BodyReader {
     } finally {
       this.#write(out);
     }
-    const held = this.#converter.held() + (context.finished?.bytes ?? 0) + context.reply.waiting;
-    hold(context.share, held, MAX_STREAM_BYTES);
+    this.#hold();
     this.#limitClosing();
     if (this.#lasts || !this.#keepAlive || context.timer.now() - this.#began < LASTING_MS) return;
     this.#lasts = true;
@@ -65,6 +66,7 @@ export class StreamWriter implements BodyReader {
     } finally {
       this.#write(out);
     }
+    this.#hold();
     const nextRound = assembler?.next();
     if (nextRound) {
       context.continueUpstream(nextRound);
@@ -80,7 +82,8 @@ export class StreamWriter implements BodyReader {
   fail(error: GatewayError): void {
     const { call, options } = this.#context;
     const converter = this.#converter;
-    const last = this.#isOver ? undefined : converter.complete() ? this.#errorOfEnd() : error;
+    const isWhole = converter.complete() && !this.#isRefused;
+    const last = this.#isOver ? undefined : isWhole ? this.#errorOfEnd() : error;
     if (!last) return;
     this.#closing?.cancel();
     if (!this.#keepAlive) {
@@ -91,7 +94,8 @@ export class StreamWriter implements BodyReader {
     const { complete: client } = call.protocol.operations;
     const text = converter.fail?.(last) ?? client.encodeStreamError(last, call.requestId, options, converter.facts());
     const usage = converter.partialUsage();
-    this.#finish({ status: 'failed', usage, partial: true, error: last }, [...converter.last(), text]);
+    const closing = this.#isRefused ? [] : converter.last();
+    this.#finish({ status: 'failed', usage, partial: true, error: last }, [...closing, text]);
   }
 
   /** Never of a translated stream, whose end a client sees with its usage alone. */
@@ -121,6 +125,17 @@ export class StreamWriter implements BodyReader {
     this.#keepAlive ??= this.#writeHead();
     for (const output of out) reply.write(output);
     this.#keepAlive.in(keepAlive);
+  }
+
+  /** Throws `unavailable` where what the stream holds, its last bytes included, has no room; these are not sent then. */
+  #hold(): void {
+    const { share, finished, reply } = this.#context;
+    try {
+      hold(share, this.#converter.held() + (finished?.bytes ?? 0) + reply.waiting, MAX_STREAM_BYTES);
+    } catch (error) {
+      this.#isRefused = true;
+      throw error;
+    }
   }
 
   #limitClosing(): void {

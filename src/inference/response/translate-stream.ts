@@ -43,6 +43,7 @@ export function createTranslation({
   /** Bytes held by the assembler and the two codecs. */
   let kept = 0;
   const closing: Output[] = [];
+  let closingBytes = 0;
   let begun = false;
   let complete = false;
   /** The end mark of the upstream was received; its decoder may wait for more before it ends the message. */
@@ -58,7 +59,10 @@ export function createTranslation({
     if (text !== '') held.push(text);
     if (!begun) return;
     const target = complete ? closing : out;
-    for (const output of held) target.push(output);
+    for (const output of held) {
+      target.push(output);
+      if (complete) closingBytes += output.length;
+    }
     held = [];
   }
 
@@ -102,7 +106,7 @@ export function createTranslation({
       if (complete) closing.push(encoder.end());
     },
     last: () => closing,
-    held: () => framer.pending + kept,
+    held: () => framer.pending + kept + closingBytes,
     phase: () => (ended ? (upstream.endIsLast ? 'ended' : 'ending') : 'open'),
     complete: () => complete || ended,
     facts: assembler.facts,
