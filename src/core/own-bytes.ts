@@ -13,27 +13,6 @@ export function ownCopy(bytes: Buffer, start: number, end: number): Buffer {
   return copy;
 }
 
-/** Size of a pool. A copy in it that is kept for long keeps the whole pool. */
-const POOL_BYTES = 16 * 1024;
-/** The longest copy in a pool. */
-const MAX_POOLED_BYTES = POOL_BYTES / 4;
-let pool = Buffer.alloc(0);
-let pooledBytes = 0;
-
-/** Copy of a part that is not kept; small copies share a pool, because memory of its own costs more than the copy. */
-export function pooledCopy(bytes: Buffer, start: number, end: number): Buffer {
-  const length = end - start;
-  if (length > MAX_POOLED_BYTES) return ownCopy(bytes, start, end);
-  if (pooledBytes + length > pool.length) {
-    pool = Buffer.allocUnsafeSlow(POOL_BYTES);
-    pooledBytes = 0;
-  }
-  bytes.copy(pool, pooledBytes, start, end);
-  const copy = pool.subarray(pooledBytes, pooledBytes + length);
-  pooledBytes += length;
-  return copy;
-}
-
 /** Concatenates two buffers in memory of their own, like `ownCopy`. */
 export function ownJoined(first: Buffer, second: Buffer): Buffer {
   const bytes = Buffer.allocUnsafeSlow(first.length + second.length);

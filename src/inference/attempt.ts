@@ -112,7 +112,7 @@ export class RunningAttempt implements ResponseContext, UpstreamReceiver {
   constructor(attempted: AttemptedCall, place: RunnableCandidate, planned: Plan, options: AttemptOptions) {
     const { call, reply, attempts } = attempted;
     const { endpoint, model, credential } = place;
-    const { path, dropped, note = noteOf(place.endpoint) } = planned;
+    const { path, dropped, note = endpoint.absent && `the server has no ${endpoint.absent}` } = planned;
     this.#id = place.id;
     this.call = call;
     this.share = responseBudget.open(call.owner);
@@ -293,8 +293,4 @@ function ignore(): void {}
 /** Whether there is more than one endpoint for the call. */
 export function hasChoice({ candidates, excluded }: RoutingDecision): boolean {
   return candidates.length + excluded.length > 1;
-}
-
-function noteOf({ absent }: Endpoint): string | undefined {
-  return absent && `the server has no ${absent}`;
 }

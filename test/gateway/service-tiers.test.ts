@@ -109,7 +109,7 @@ providers:
   generate: { type: google, ${base('')}, ${models} }
   bills: { type: openrouter, ${base('/bills')}, ${models} }
   local: { type: openai-compatible, ${base('/v1')}, ${models} }
-  tiered: { type: openai-compatible, ${base('/v1')}, models: [{ id: m, ${pricing}, service_tiers: { turbo: { prompt: "0.001", completion: "0.01" } } }, { id: alone, service_tiers: { turbo: { prompt: "0.001" } } }] }
+  tiered: { type: openai-compatible, ${base('/v1')}, models: [{ id: m, ${pricing}, service_tiers: { turbo: { prompt: "0.001", completion: "0.01" } } }, { id: alone, service_tiers: { turbo: { prompt: "0.001", completion: "0" } } }] }
 models:
   house/m: { endpoints: [{ provider: local, model: m }, { provider: chat, model: m, priority: 1 }] }
   house/new: { endpoints: [{ provider: chat, model: unlisted, ${pricing} }] }`,

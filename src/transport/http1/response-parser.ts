@@ -1,7 +1,7 @@
 /** Parser of HTTP/1.1 responses: which body a head announces, and whether another request may follow. */
 
 import type { Fields } from '../../core/fields.ts';
-import { pooledCopy } from '../../core/own-bytes.ts';
+import { ownCopy } from '../../core/own-bytes.ts';
 import { saysClose } from '../../http1/fields.ts';
 import { LENGTH, MessageParser, UNTIL_CLOSE } from '../../http1/message-parser.ts';
 import type { Trailers } from '../transport.ts';
@@ -69,7 +69,7 @@ export class ResponseParser extends MessageParser {
   }
 
   protected override readData(chunk: Buffer): void {
-    this.#events.data(pooledCopy(chunk, 0, chunk.length));
+    this.#events.data(ownCopy(chunk, 0, chunk.length));
   }
 
   protected override readEnd(trailers: string | undefined): void {
