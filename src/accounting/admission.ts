@@ -114,12 +114,12 @@ export function createAdmissionControl({
       limits.occupy(key, {
         kind: 'connections',
         most,
-        message: `This key may have ${most} WebSockets open at once, which it has.`,
+        message: `This key may have ${most} WebSockets open at once, and has as many.`,
       }),
 
     open(call, key, route, onSettled = ignore) {
       if (!recorder.ready) {
-        const message = 'The gateway cannot write down what requests use; try again in a moment.';
+        const message = 'Usage records cannot be written at the moment; try again shortly.';
         throw new GatewayError('unavailable', message, { retryAfter: RETRY_AFTER_MS });
       }
       const request = new CallAdmission(call, key, route);

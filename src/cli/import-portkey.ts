@@ -38,7 +38,7 @@ const ADVICE: Record<string, string> = {
   on_status_codes: 'which failures lead to the next endpoint is fixed: docs/reliability.md',
   cache: 'answers are not cached; caches of providers are used',
   forward_headers: 'headers for an upstream: providers.<id>.headers',
-  cb_config: 'failing endpoints rest by themselves: routing.cooldown',
+  cb_config: 'a failing endpoint is put into cooldown: routing.cooldown',
 };
 
 interface Target {

@@ -21,11 +21,11 @@ export interface ImportedEndpoint {
 }
 
 /** First part of the names of imported models that have none. */
-const HOUSE = 'house';
+const OWN_PREFIX = 'team';
 
 /** Names of this gateway have two parts. */
 export function modelName(group: string): string {
-  return /^[^/\s]+\/\S+$/.test(group) ? group : `${HOUSE}/${group.replaceAll(/\s+/g, '-')}`;
+  return /^[^/\s]+\/\S+$/.test(group) ? group : `${OWN_PREFIX}/${group.replaceAll(/\s+/g, '-')}`;
 }
 
 /** Id of the provider with these settings, which is added if there is none; the second of a type is `openai-2`. */

@@ -44,7 +44,7 @@ export async function showRoute(model: string, options: RouteCommandOptions): Pr
     const state = createRoutingState({ cooldown: () => routing.cooldown });
     const explanation = await explain(
       { protocol: protocolOf(protocol), model, body, policy },
-      { models, state, allows: () => true, refusesHostedTools: responses.hostedTools === 'refuse' },
+      { models, state, allows: () => true, refusesUnsupportedSearch: responses.hostedTools === 'refuse' },
     );
     if (options.json) printJson(explanation);
     else printExplanation(explanation);

@@ -103,7 +103,7 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
     userAgent,
     now: clock.now,
     stopping,
-    hear: state.attempts.hear,
+    onResponseHeaders: state.attempts.onResponseHeaders,
     trace: parts.config.usage.trace,
     async prepare(request, { provider, dialect }, client) {
       if (parts.config.responses.hostedTools === 'refuse') requireWebSearch(request);
@@ -171,7 +171,7 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
     routing: state,
     admission: accounting.admission,
     tags: accounting.tags,
-    refusesHostedTools: () => parts.config.responses.hostedTools === 'refuse',
+    refusesUnsupportedSearch: () => parts.config.responses.hostedTools === 'refuse',
     ...accounting.running,
     instance: accounting.instance,
     operation,
@@ -216,13 +216,13 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
     operator: { token: config.admin?.token, local: isLoopback(host) },
   };
   const app = createApp(appOptions);
-  /** What goes on beside requests. */
-  const ends: (() => void | Promise<void>)[] = [];
+  /** Stop the work beside requests. */
+  const stopFunctions: (() => void | Promise<void>)[] = [];
   let snapshots: EndpointSnapshots | undefined;
 
   async function close(grace?: number): Promise<void> {
     parts.models.close();
-    for (const end of ends) await end();
+    for (const stop of stopFunctions) await stop();
     const cancelGrace = grace === undefined ? undefined : clock.after(grace, () => stopping.cancel());
     await Promise.all([app.close(), admin?.close(), tasks.stop(TASK_GRACE_MS), responses.stop(TASK_GRACE_MS)]);
     cancelGrace?.();
@@ -239,12 +239,12 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
     if (config.admin && !worker) admin = await openAdmin(config.admin);
     await tasks.start();
     responses.start(appOptions);
-    if (!worker) ends.push(operation.lookAtPrices(clock, log));
+    if (!worker) stopFunctions.push(operation.lookAtPrices(clock, log));
     snapshots = startEndpointSnapshots({ ...options, ...accounting, clock, routing: state, models, isSole: !process });
-    ends.push(snapshots.stop);
+    stopFunctions.push(snapshots.stop);
     if (config.notices) {
       const context = { config, keys, userAgent, clock, log, isWorker: worker !== undefined, wake: tasks.wake };
-      ends.push((await import('./notices.ts')).startNotices({ ...context, ...accounting }));
+      stopFunctions.push((await import('./notices.ts')).startNotices({ ...context, ...accounting }));
     }
   } catch (error) {
     await close();

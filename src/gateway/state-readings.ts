@@ -14,7 +14,7 @@ import type { ProviderRegistry } from './provider-registry.ts';
 
 export interface StateReadingsOptions {
   models(): ProviderRegistry;
-  breaker(): Pick<CircuitBreaker, 'cooldown' | 'resting'>;
+  breaker(): Pick<CircuitBreaker, 'cooldown' | 'inCooldown'>;
   /** The store with all records that were acknowledged. */
   records(): Pick<Store, 'call' | 'engine' | 'now'>;
   keys: Pick<KeyStore, 'list'>;
@@ -55,7 +55,7 @@ export function createStateReadings(options: StateReadingsOptions): StateReading
  */
 function endpointStates(
   { providers, routes }: Pick<ProviderRegistry, 'providers' | 'routes'>,
-  breaker: Pick<CircuitBreaker, 'cooldown' | 'resting'>,
+  breaker: Pick<CircuitBreaker, 'cooldown' | 'inCooldown'>,
 ): EndpointState[] {
   function stateOf(model: string, provider: string, upstreamModel: string): EndpointState {
     const endpoint = `${provider}/${upstreamModel}`;
@@ -68,7 +68,7 @@ function endpointStates(
   const configured = [...routes.models].flatMap(([id, endpoints]) =>
     endpoints.map(({ provider, model }) => stateOf(id, provider, model)),
   );
-  const failed = new Set(breaker.resting().map((id) => id.slice(0, id.indexOf('#'))));
+  const failed = new Set(breaker.inCooldown().map((id) => id.slice(0, id.indexOf('#'))));
   const others = [...failed].flatMap((endpoint) => {
     const slash = endpoint.indexOf('/');
     const state = stateOf(endpoint, endpoint.slice(0, slash), endpoint.slice(slash + 1));

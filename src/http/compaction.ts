@@ -5,7 +5,7 @@ import { writeBody } from '../core/json/body.ts';
 import { parseObject } from '../core/json/json.ts';
 import type { Operation, RouteMatch } from '../core/operation.ts';
 import { newRequestId } from '../core/request-id.ts';
-import { isMissing } from '../inference/place-plan.ts';
+import { isMissing } from '../inference/candidate-plan.ts';
 import type { Output } from '../inference/response/converter.ts';
 import type { Reply } from '../inference/response/reply.ts';
 import { compactionOf, summaryRequest } from '../protocols/responses/compaction.ts';

@@ -44,7 +44,7 @@ export function createVideoHandlers(options: VideoOptions, admission: AdmissionC
   function checkPollRate(owner: string, id?: string): void {
     const wait = perKey(owner) || (id === undefined ? 0 : perTask(`${owner} ${id}`));
     if (wait === 0) return;
-    throw new GatewayError('rate_limit_exceeded', 'This key looks too often; a look every few seconds is enough.', {
+    throw new GatewayError('rate_limit_exceeded', 'Too many polls with this key; poll every few seconds.', {
       retryAfter: wait,
     });
   }

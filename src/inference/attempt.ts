@@ -46,7 +46,7 @@ export interface AttemptOptions {
   /** Cancelled when the shutdown deadline of the gateway passes. */
   stopping?: Cancellation;
   /** Gets the headers of each response, with the id of the endpoint. */
-  hear?(id: string, headers: UpstreamHeaders): void;
+  onResponseHeaders?(id: string, headers: UpstreamHeaders): void;
 }
 
 const STOPPED = 'The gateway was stopped before the end; try again.';
@@ -109,11 +109,11 @@ export class RunningAttempt implements ResponseContext, UpstreamReceiver {
   #removeClientListener = ignore;
   #removeStoppingListener: (() => void) | undefined;
 
-  constructor(attempted: AttemptedCall, place: RunnableCandidate, planned: Plan, options: AttemptOptions) {
+  constructor(attempted: AttemptedCall, candidate: RunnableCandidate, planned: Plan, options: AttemptOptions) {
     const { call, reply, attempts } = attempted;
-    const { endpoint, model, credential } = place;
+    const { endpoint, model, credential } = candidate;
     const { path, dropped, note = endpoint.absent && `the server has no ${endpoint.absent}` } = planned;
-    this.#id = place.id;
+    this.#id = candidate.id;
     this.call = call;
     this.share = responseBudget.open(call.owner);
     this.endpoint = endpoint;
@@ -131,7 +131,7 @@ export class RunningAttempt implements ResponseContext, UpstreamReceiver {
     this.keepAlive = options.keepAlive;
     this.timer = options.timer;
     this.now = options.now;
-    this.record = { endpoint: endpointName(place), model, credential, path, milliseconds: 0, dropped, note };
+    this.record = { endpoint: endpointName(candidate), model, credential, path, milliseconds: 0, dropped, note };
     attempts.push(this.record);
     this.#attempted = attempted;
     this.#options = options;
@@ -222,7 +222,7 @@ export class RunningAttempt implements ResponseContext, UpstreamReceiver {
   head(status: number, headers: UpstreamHeaders): void {
     this.record.status = status;
     this.record.headers = encodeResponseHeaders(status, headers);
-    this.#options.hear?.(this.#id, headers);
+    this.#options.onResponseHeaders?.(this.#id, headers);
     this.#responder.head(status, headers);
   }
 

@@ -11,8 +11,8 @@ import { type RoutingState, statisticsKey } from '../routing/state.ts';
 import { storedTraceOf, type TraceChoice } from '../routing/stored-trace.ts';
 import type { RequestEnding, UsageMeter } from '../usage/meter.ts';
 import { type AttemptedCall, type AttemptOptions, hasChoice, RunningAttempt } from './attempt.ts';
+import { type CandidatePlan, inServedProtocol, planFor, revise } from './candidate-plan.ts';
 import { type DispatchOutcome, endingOf, servedBy } from './outcome.ts';
-import { inServedProtocol, type PlacePlan, planFor, revise } from './place-plan.ts';
 import type { Plan } from './request/planned-request.ts';
 import type { AttemptResult } from './response/context.ts';
 import type { Reply } from './response/reply.ts';
@@ -60,13 +60,13 @@ export async function dispatch(
   reply.onClose(() => client.cancel());
   const started = options.timer.now();
   const { meter } = options;
-  const journey: DispatchState = { call, route, reply, meter, attempts: [], options, client, started, begins: [] };
+  const state: DispatchState = { call, route, reply, meter, attempts: [], options, client, started, begins: [] };
   options.state.retries.deposit();
   try {
-    const ended = await tryCandidates(journey);
-    const outcome = outcomeOf(journey, ended);
+    const ended = await tryCandidates(state);
+    const outcome = outcomeOf(state, ended);
     const kept = ended.keep?.();
-    await meter?.close(endingOf(outcome, traceEncoder(journey, outcome)));
+    await meter?.close(endingOf(outcome, traceEncoder(state, outcome)));
     if (kept) await kept;
     ended.finish?.();
     return outcome;
@@ -120,46 +120,47 @@ function isRefused(ended: CandidatesResult): ended is Refused {
   return ended.status === 'refused' && ended.error !== undefined;
 }
 
-async function tryCandidates(journey: DispatchState): Promise<CandidatesResult> {
-  const { route, options, client, attempts } = journey;
+async function tryCandidates(state: DispatchState): Promise<CandidatesResult> {
+  const { route, options, client, attempts } = state;
   let unable: GatewayError | undefined;
-  let refusal: { error: GatewayError; place?: RunnableCandidate } | undefined;
+  let refusal: { error: GatewayError; candidate?: RunnableCandidate } | undefined;
   let soonest: number | undefined;
   /** The first candidate that entered its cooldown after the routing decision. */
-  let rested: { place: RunnableCandidate; planned: Plan } | undefined;
+  let inCooldown: { candidate: RunnableCandidate; planned: Plan } | undefined;
   /** The first abandoned attempt. */
   let abandoned: CandidatesResult | undefined;
-  for (const candidate of route.candidates) {
-    const place = inServedProtocol(candidate, journey);
-    const plans = planFor(journey, place);
+  for (const routed of route.candidates) {
+    const candidate = inServedProtocol(routed, state);
+    const plans = planFor(state, candidate);
     const planned = plans instanceof Promise ? await plans : plans;
     if (client.isCancelled) break;
     if (planned instanceof GatewayError) {
       if (!UNSUPPORTED.includes(planned.code)) return { status: 'refused', error: planned };
       unable ??= planned;
-      route.excluded.push({ candidate: place, reason: planned.message });
+      route.excluded.push({ candidate, reason: planned.message });
       continue;
     }
-    const resting = route.candidates.length > 1 ? options.state.breaker.cooldown(place.id) : undefined;
-    if (resting) {
-      rested ??= { place, planned };
-      route.excluded.push({ candidate: place, reason: cooldownReason(resting) });
+    const cooldown = route.candidates.length > 1 ? options.state.breaker.cooldown(candidate.id) : undefined;
+    if (cooldown) {
+      inCooldown ??= { candidate, planned };
+      route.excluded.push({ candidate, reason: cooldownReason(cooldown) });
       continue;
     }
-    if (attempts.length > 0 && (!mayTryAgain(journey) || !options.state.retries.tryWithdraw())) break;
-    const first = await attempt(journey, place, planned);
-    const ended = isRefused(first) ? await attemptRevised(journey, { place, planned }, first) : first;
+    if (attempts.length > 0 && (!mayTryAgain(state) || !options.state.retries.tryWithdraw())) break;
+    const first = await attempt(state, candidate, planned);
+    const ended = isRefused(first) ? await attemptRevised(state, { candidate, planned }, first) : first;
     if (!isRefused(ended)) return ended;
     if (ended.abandoned) abandoned ??= ended;
     const { retryAfter } = ended.error;
     if (retryAfter !== undefined) soonest = Math.min(retryAfter, soonest ?? retryAfter);
-    refusal = { error: ended.error, place };
+    refusal = { error: ended.error, candidate };
     if (client.isCancelled || !route.policy.allowFallbacks || isOurs(ended.error) || !mayFallBack(ended.error)) break;
   }
   // If all endpoints are in cooldown, one is tried anyway.
-  if (rested && !refusal && !unable && !client.isCancelled) return attempt(journey, rested.place, rested.planned);
+  if (inCooldown && !refusal && !unable && !client.isCancelled)
+    return attempt(state, inCooldown.candidate, inCooldown.planned);
   const error = refusal?.error ?? unable ?? noEndpointError(route);
-  const { endpoint } = abandoned ?? refusal?.place ?? {};
+  const { endpoint } = abandoned ?? refusal?.candidate ?? {};
   return { status: 'refused', error: withRetryAfter(error, soonest), endpoint, abandoned: abandoned !== undefined };
 }
 
@@ -178,49 +179,49 @@ function withRetryAfter(error: GatewayError, retryAfter: number | undefined): Ga
 }
 
 /** Another attempt at the same endpoint, if the refusal of the first one can be avoided. */
-async function attemptRevised(journey: DispatchState, refused: PlacePlan, ended: Refused): Promise<CandidatesResult> {
-  if (journey.client.isCancelled || !mayTryAgain(journey)) return ended;
-  const revised = await revise(journey, refused, ended.error);
-  return revised && !journey.client.isCancelled ? attempt(journey, revised.place, revised.planned) : ended;
+async function attemptRevised(state: DispatchState, refused: CandidatePlan, ended: Refused): Promise<CandidatesResult> {
+  if (state.client.isCancelled || !mayTryAgain(state)) return ended;
+  const revised = await revise(state, refused, ended.error);
+  return revised && !state.client.isCancelled ? attempt(state, revised.candidate, revised.planned) : ended;
 }
 
-async function attempt(journey: DispatchState, place: RunnableCandidate, planned: Plan): Promise<CandidatesResult> {
-  const { options, client, started } = journey;
-  const { endpoint } = place;
+async function attempt(state: DispatchState, candidate: RunnableCandidate, planned: Plan): Promise<CandidatesResult> {
+  const { options, client, started } = state;
+  const { endpoint } = candidate;
   // Before the first await, so that concurrent decisions see the probe.
-  const trial = options.state.breaker.begin(place.id);
+  const tracked = options.state.breaker.begin(candidate.id);
   try {
     await options.meter?.begin(servedBy(endpoint));
   } catch (error) {
-    trial.abandoned();
+    tracked.abandoned();
     throw error;
   }
   if (client.isCancelled) {
-    trial.abandoned();
+    tracked.abandoned();
     return { status: 'refused', error: new GatewayError('client_closed', 'The client left.') };
   }
-  journey.begins.push(options.timer.now() - started);
-  const running = new RunningAttempt(journey, place, planned, options);
+  state.begins.push(options.timer.now() - started);
+  const running = new RunningAttempt(state, candidate, planned, options);
   const { record } = running;
   try {
-    const relayed = await running.run({ client, until: started + options.total });
+    const result = await running.run({ client, until: started + options.total });
     running.elapse();
-    record.error = relayed.error?.code;
-    if (client.isCancelled || (relayed.error && isOurs(relayed.error))) trial.abandoned();
-    else if (relayed.error) record.rest = trial.failed(relayed.error);
+    record.error = result.error?.code;
+    if (client.isCancelled || (result.error && isOurs(result.error))) tracked.abandoned();
+    else if (result.error) record.rest = tracked.failed(result.error);
     else {
-      trial.succeeded();
-      learn(journey, place, { record, relayed });
+      tracked.succeeded();
+      learn(state, candidate, { record, result });
     }
-    const { status, usage, facts, partial, error, keep, finish } = relayed;
+    const { status, usage, facts, partial, error, keep, finish } = result;
     return { status, usage, facts, partial, error, keep, finish, endpoint, abandoned: running.isAbandoned };
   } catch (thrown) {
     running.elapse();
     const error = toGatewayError(thrown);
     record.error = error.code;
-    if (client.isCancelled || isOurs(error)) trial.abandoned();
-    else if (mayFallBack(error)) record.rest = trial.failed(error);
-    else trial.succeeded();
+    if (client.isCancelled || isOurs(error)) tracked.abandoned();
+    else if (mayFallBack(error)) record.rest = tracked.failed(error);
+    else tracked.succeeded();
     if (ACCOUNT_STATUSES.includes(error.upstreamStatus ?? 0)) endpoint.credential.failed(error);
     return { status: 'refused', error, endpoint, abandoned: running.isAbandoned };
   }
@@ -229,11 +230,11 @@ async function attempt(journey: DispatchState, place: RunnableCandidate, planned
 function learn(
   { call, route, options }: DispatchState,
   { id }: RunnableCandidate,
-  { record, relayed }: { record: Attempt; relayed: AttemptResult },
+  { record, result }: { record: Attempt; result: AttemptResult },
 ): void {
   const { statistics, bindings } = options.state;
   const { firstByte = record.milliseconds, milliseconds } = record;
-  const sample = { firstByte, total: milliseconds, tokens: relayed.usage?.output, isStreamed: call.stream };
+  const sample = { firstByte, total: milliseconds, tokens: result.usage?.output, isStreamed: call.stream };
   statistics.record(statisticsKey(id, call.stream), sample);
   if (hasChoice(route)) bindings.bind(route.conversation.key, id);
 }

@@ -7,7 +7,7 @@ import type { RequestPath } from '../routing/attempt.ts';
 import type { RunnableCandidate } from '../routing/decision.ts';
 import type { InferenceCall } from '../routing/inference-call.ts';
 import type { RoutingPolicy } from '../routing/policy.ts';
-import { refusalOfLoss } from './place-plan.ts';
+import { refusalOfLoss } from './candidate-plan.ts';
 import { plan } from './request/plan.ts';
 import { createStateMemory } from './state/memory.ts';
 
@@ -22,18 +22,18 @@ export interface DryPlan {
 /** Plans a request without sending it; a failure becomes `unable` and is not thrown. */
 export async function dryPlan(
   call: InferenceCall,
-  place: RunnableCandidate,
-  { policy, refusesHostedTools }: { policy: RoutingPolicy; refusesHostedTools: boolean },
+  candidate: RunnableCandidate,
+  { policy, refusesUnsupportedSearch }: { policy: RoutingPolicy; refusesUnsupportedSearch: boolean },
 ): Promise<DryPlan> {
   try {
-    const planned = await plan(call, place.endpoint, {
+    const planned = await plan(call, candidate.endpoint, {
       prepare: async (request) => {
-        if (refusesHostedTools) requireWebSearch(request);
+        if (refusesUnsupportedSearch) requireWebSearch(request);
       },
       memory: createStateMemory(),
       client: new Cancellation(),
     });
-    const loss = policy.requireParameters ? refusalOfLoss(planned, place) : undefined;
+    const loss = policy.requireParameters ? refusalOfLoss(planned, candidate) : undefined;
     return loss ? { unable: loss.message } : { path: planned.path, dropped: planned.dropped };
   } catch (error) {
     return { unable: toGatewayError(error).message };

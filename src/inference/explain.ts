@@ -23,7 +23,7 @@ export interface RoutingQuestion {
 
 export interface ExplainOptions extends DecisionOptions {
   /** Web search beside other tools is refused for a model without search; otherwise it is dropped. */
-  refusesHostedTools: boolean;
+  refusesUnsupportedSearch: boolean;
 }
 
 /** Medians by which candidates are ranked: of streamed or of whole responses, as the request asks for. Absent ones are not known. */
@@ -41,7 +41,7 @@ export type Explanation = Omit<RoutingTrace, 'attempts' | 'candidates'> & { cand
 export async function explain(question: RoutingQuestion, options: ExplainOptions): Promise<Explanation> {
   const call = await callOf(question);
   const route: RoutingDecision = await decideRouting(call, question.model, options);
-  const planning = { policy: route.policy, refusesHostedTools: options.refusesHostedTools };
+  const planning = { policy: route.policy, refusesUnsupportedSearch: options.refusesUnsupportedSearch };
   const plans: DryPlan[] = [];
   for (const candidate of route.candidates) plans.push(await dryPlan(call, candidate, planning));
   const { attempts: _attempts, candidates, ...trace } = traceOf(route, []);

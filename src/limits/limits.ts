@@ -69,7 +69,7 @@ export function createLimitKeeper({ quota, shared, now }: LimitsOptions): LimitK
   async function admitConcurrent({ name, label, limits, basis }: LimitSubject): Promise<() => void> {
     const most = limits.concurrentRequests;
     if (most === undefined) return noop;
-    const message = `${label} may make ${most} requests at once, which are under way.`;
+    const message = `${label} may make ${most} requests at once, and as many are running.`;
     return takePlace(`${name} concurrent`, most, message, basis);
   }
 

@@ -36,7 +36,7 @@ export interface AttemptLog {
   /** Counts an attempt that has ended; `failure` where the upstream is at fault. */
   count(id: string, failure?: ErrorCode): void;
   /** Keeps the limits that headers of a response name. */
-  hear(id: string, headers: Readonly<Record<string, string | undefined>>): void;
+  onResponseHeaders(id: string, headers: Readonly<Record<string, string | undefined>>): void;
   /** Ids with attempts in the last day. */
   endpoints(): string[];
   /** Undefined without an attempt in the last day. */
@@ -97,7 +97,7 @@ export function createAttemptLog(now: () => number): AttemptLog {
       counted += 1;
       entryOf(id).count(now(), failure);
     },
-    hear(id, headers) {
+    onResponseHeaders(id, headers) {
       if (!SIGNS.some((name) => headers[name] !== undefined)) return;
       const names = NAMES.find((some) => some.some((name) => headers[name] !== undefined)) ?? [];
       const values = names.map((name) => headers[name]);

@@ -47,7 +47,7 @@ export interface CircuitBreaker {
   /** Undefined when the endpoint may be used. */
   cooldown(id: string): Cooldown | undefined;
   /** Ids of endpoints in cooldown. */
-  resting(): string[];
+  inCooldown(): string[];
   /** True if the endpoint failed in the last 30 s and its circuit is still closed. */
   failedRecently(id: string): boolean;
   /** Begins an attempt at an endpoint; the first one after a cooldown is the probe. */
@@ -114,11 +114,11 @@ export function createCircuitBreaker({
     }
   }
 
-  const isResting = (state: BreakerState) =>
+  const isInCooldown = (state: BreakerState) =>
     state.type === 'half-open' || (state.type === 'open' && state.until > now());
 
   return {
-    resting: () => [...states].filter(([, state]) => isResting(state)).map(([id]) => id),
+    inCooldown: () => [...states].filter(([, state]) => isInCooldown(state)).map(([id]) => id),
     cooldown(id) {
       const state = states.get(id);
       if (state?.type === 'half-open') return { cause: state.cause };

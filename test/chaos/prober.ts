@@ -8,7 +8,7 @@ export interface Probe {
   stop(): Promise<number[]>;
 }
 
-/** Asks again and again: with a body for an answer of a model, without for a sign of life. */
+/** Asks again and again: with a body for an answer of a model, without for the status of `/healthz`. */
 export function startProbe(url: string, body?: unknown): Probe {
   const worker = new Worker(new URL(import.meta.url), { workerData: { url, body } });
   return {

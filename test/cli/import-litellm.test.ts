@@ -43,7 +43,7 @@ test('providers, models with endpoints, fallbacks, aliases, prices and routing a
       groq: { api_key: '${GROQ_API_KEY}', models: 'any' },
     },
     models: {
-      'house/gpt-4o': {
+      'team/gpt-4o': {
         endpoints: [
           { provider: 'openai', model: 'gpt-4o', weight: 3 },
           { provider: 'openai-compatible', model: 'gpt-4o', priority: 2 },
@@ -65,7 +65,7 @@ test('providers, models with endpoints, fallbacks, aliases, prices and routing a
         ],
       },
     },
-    aliases: { 'gpt-4o': 'house/gpt-4o', 'gpt-4': 'house/gpt-4o' },
+    aliases: { 'gpt-4o': 'team/gpt-4o', 'gpt-4': 'team/gpt-4o' },
     routing: { sort: 'latency', cooldown: '30s' },
   });
 });
@@ -95,7 +95,7 @@ test('two keys of one provider become two providers, the same key one', () => {
     mistral: { api_key: '${ONE}' },
     'mistral-2': { type: 'mistral', api_key: '${TWO}' },
   });
-  assert.equal(config.models['house/c'].endpoints[0].provider, 'mistral');
+  assert.equal(config.models['team/c'].endpoints[0].provider, 'mistral');
 });
 
 test('deployments of Azure are models of the v1 API of their resource', () => {
@@ -122,7 +122,7 @@ test('deployments of Azure are models of the v1 API of their resource', () => {
     azure: { type: 'openai', api_key: '${AZURE_API_KEY}', base_url: 'https://eu.openai.azure.com/openai/v1' },
     'azure-2': { type: 'openai', api_key: '${OTHER_KEY}', base_url: '${AZURE_API_BASE}/openai/v1' },
   });
-  assert.deepEqual(config.models['house/b'].endpoints, [{ provider: 'azure', model: 'b' }]);
+  assert.deepEqual(config.models['team/b'].endpoints, [{ provider: 'azure', model: 'b' }]);
   assert.deepEqual(
     notes.map(({ path, advice }) => `${path} ${advice}`),
     [

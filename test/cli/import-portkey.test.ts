@@ -44,7 +44,7 @@ test('targets become providers and endpoints, those of a fallback by priority an
       mistral: { api_key: '${MISTRAL_API_KEY}' },
     },
     models: {
-      'house/pc-main': {
+      'team/pc-main': {
         endpoints: [
           { provider: 'openai', model: 'gpt-5' },
           { provider: 'anthropic', model: 'claude-sonnet-5', priority: 1, weight: 3 },
@@ -53,8 +53,8 @@ test('targets become providers and endpoints, those of a fallback by priority an
         ],
       },
     },
-    aliases: { 'pc-main': 'house/pc-main' },
-    default_model: 'house/pc-main',
+    aliases: { 'pc-main': 'team/pc-main' },
+    default_model: 'team/pc-main',
   });
   const listed = notes.map(({ path }) => path);
   for (const path of [
@@ -81,9 +81,9 @@ test('camel case, a single target and a host of its own are understood', () => {
     providers: {
       'openai-compatible': { api_key: '${OPENAI_API_KEY}', base_url: 'http://127.0.0.1:8000/v1' },
     },
-    models: { 'house/portkey': { endpoints: [{ provider: 'openai-compatible', model: 'm' }] } },
-    aliases: { portkey: 'house/portkey' },
-    default_model: 'house/portkey',
+    models: { 'team/portkey': { endpoints: [{ provider: 'openai-compatible', model: 'm' }] } },
+    aliases: { portkey: 'team/portkey' },
+    default_model: 'team/portkey',
   });
 });
 

@@ -67,7 +67,7 @@ test('the page has rates, endpoints and requests, each line cut to the terminal'
     /^in flight 1 {3}7\.3 requests\/min {3}\$1\.2\/h {3}first byte p50 300 ms, p95 900 ms {3}whole p50 -/,
   );
   const text = lines.join('\n');
-  assert.match(text, /^a\/m +0 +0 +- +- +rests 18 s$/m);
+  assert.match(text, /^a\/m +0 +0 +- +- +cooldown 18 s$/m);
   assert.match(text, /^b\/m +36 +4 +300 ms +800 ms *$/m);
   assert.match(text, /^> +10:00:01 +ci +b\/m1 +completed +12\/5 +\$0\.0015 +300 ms \/ 895 ms$/m);
   assert.match(text, /^ +10:00:02/m);

@@ -50,7 +50,7 @@ test('the example is answered as shown, and then seen in the record and in the s
   assert.equal((await ask(key)).data.usage, Number(SHOWN[2].total.cost));
 });
 
-test('the configuration is read', () => assert.ok(parse(CONFIGURATION).models['house/small']));
+test('the configuration is read', () => assert.ok(parse(CONFIGURATION).models['team/small']));
 
 test('every way to end is explained', () => {
   // The table of `## Charges` has three columns, and a status in the first.

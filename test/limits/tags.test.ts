@@ -88,7 +88,7 @@ describe('limits of a tag', () => {
     const [first, second] = [await keeper.enter(keyOf('key-2')), await keeper.enter(keyOf('key-3'))];
     for (let count = 0; count < 3; count += 1) {
       const { message } = await refusal(keeper.enter(one));
-      assert.equal(message, 'Keys with the tag team=search may make 2 requests at once, which are under way.');
+      assert.equal(message, 'Keys with the tag team=search may make 2 requests at once, and as many are running.');
     }
     first();
     const own = await keeper.enter(one);

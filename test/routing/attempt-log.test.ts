@@ -62,13 +62,16 @@ describe('the log of attempts', () => {
 
   test('reads the limits of both forms of headers, and drops what is too long', () => {
     const log = createAttemptLog(() => 0);
-    log.hear('a', { 'anthropic-ratelimit-requests-remaining': '9', 'anthropic-ratelimit-input-tokens-limit': '1000' });
+    log.onResponseHeaders('a', {
+      'anthropic-ratelimit-requests-remaining': '9',
+      'anthropic-ratelimit-input-tokens-limit': '1000',
+    });
     const kinds = log.limits('a').map(({ kind, limit, remaining }) => [kind, limit, remaining]);
     assert.deepEqual(kinds, [
       ['requests', undefined, 9],
       ['input-tokens', 1000, undefined],
     ]);
-    log.hear('b', { 'x-ratelimit-remaining-requests': '1', 'x-ratelimit-reset-requests': 'x'.repeat(65) });
+    log.onResponseHeaders('b', { 'x-ratelimit-remaining-requests': '1', 'x-ratelimit-reset-requests': 'x'.repeat(65) });
     assert.deepEqual(log.limits('b'), []);
   });
 

@@ -16,7 +16,7 @@ const LONGEST_WAIT_MS = 90_000;
 const UNREACHED = new Set(['ECONNREFUSED', 'ECONNRESET']);
 
 /** Of a disk that took longer than a second for a group of records: on a busy machine, with whichever version. */
-const SLOW_DISK = /cannot write down what requests use; try again/;
+const SLOW_DISK = /Usage records cannot be written at the moment|cannot write down what requests use/;
 
 export interface LoadOptions {
   url: string;

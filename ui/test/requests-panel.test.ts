@@ -69,13 +69,13 @@ before(async () => {
     startGatewayWithPages(
       `admin: { token: ${TOKEN}, port: 0 }
 providers: { one: ${provider('api_key: x')}, two: ${provider('api_keys: [first, second]')} }
-models: { house/m: { endpoints: [{ provider: one, model: busy }, { provider: one, model: m, priority: 1 }] } }`,
+models: { team/m: { endpoints: [{ provider: one, model: busy }, { provider: one, model: m, priority: 1 }] } }`,
       { keys: [`{ name: second team, key: ${OTHER_KEY} }`] },
     ),
   ]);
   ids.twoCredentials = await ask('two/m', 'second key');
   ids.withPolicy = await ask('sandbox/echo', 'Hello', { provider: { max_price: { prompt: 50 }, order: ['sandbox'] } });
-  ids.afterLimit = await ask('house/m', 'limited');
+  ids.afterLimit = await ask('team/m', 'limited');
   const body = { model: 'one/m', max_tokens: 5, inference_geo: 'us', messages: [{ role: 'user', content: 'Hello' }] };
   const response = await post(`${gateway.url}/anthropic/v1/messages`, body, {
     ...{ 'x-api-key': KEY, 'anthropic-version': '2023-06-01', 'user-agent': 'a-program/1.2' },
@@ -133,12 +133,12 @@ for (const theme of THEMES) {
     const panel = panelOf(visitor.page);
     await panel.getByText('Read and checked').waitFor();
     const [, limited = '', answered = ''] = await panel.getByRole('listitem').allInnerTexts();
-    assert.match(limited, /one\/busy.*429 rate_limit_exceeded, rests 20 s · \d+ ms/s);
+    assert.match(limited, /one\/busy.*429 rate_limit_exceeded, cooldown 20 s · \d+ ms/s);
     assert.match(
       answered,
       /one\/m.*200 · .*(kept connection|connected after \d+ ms) · first byte after \d+ ms · answer in/s,
     );
-    await panel.getByRole('img', { name: /429 rate_limit_exceeded, rests 20 s after \d+ ms/ }).waitFor();
+    await panel.getByRole('img', { name: /429 rate_limit_exceeded, cooldown 20 s after \d+ ms/ }).waitFor();
     await panel.getByRole('heading', { name: 'Of one/busy, attempt 1' }).waitFor();
     await panel.getByText('x-ratelimit-remaining-requests').waitFor();
     await panel.getByText('upstream-7').waitFor();

@@ -73,7 +73,7 @@ export interface AdminOptions {
   admission: Pick<AdmissionControl, 'subjects' | 'reservations'>;
   tags: TagAllotments;
   /** Hosted tools other than web search are refused. */
-  refusesHostedTools(): boolean;
+  refusesUnsupportedSearch(): boolean;
   /** Knows the requests that run in this process. */
   recorder: OpenSources['recorder'];
   countRunning: OpenSources['countRunning'];

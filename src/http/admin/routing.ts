@@ -21,7 +21,7 @@ const MAX_SNAPSHOTS = 32;
 export function createRoutingHandlers({
   models,
   routing,
-  refusesHostedTools,
+  refusesUnsupportedSearch,
   clock,
   store,
   instance,
@@ -43,7 +43,7 @@ export function createRoutingHandlers({
       models: models(),
       state,
       allows: () => true,
-      refusesHostedTools: refusesHostedTools(),
+      refusesUnsupportedSearch: refusesUnsupportedSearch(),
       policyName: 'policy',
     });
     return { data: data as unknown as Json };

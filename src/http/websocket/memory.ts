@@ -2,8 +2,8 @@
 
 import type { SocketMemory } from '../../core/socket.ts';
 
-/** Lanes that one connection remembers. */
-const MAX_LANES = 32;
+/** Streams that one connection remembers. */
+const MAX_STREAMS = 32;
 
 interface Kept {
   owner: string;
@@ -29,35 +29,35 @@ export class ConversationMemory {
 
   /** The memory of a connection, and the function that forgets all of it. */
   open(owner: string): SocketMemory & { close(): void } {
-    const lanes = new Map<string, { id: string; kept: Kept }>();
+    const streams = new Map<string, { id: string; kept: Kept }>();
 
-    const find = (id: string): [lane: string, known: { kept: Kept }] | undefined =>
-      [...lanes].find(([, known]) => known.id === id);
+    const find = (id: string): [stream: string, known: { kept: Kept }] | undefined =>
+      [...streams].find(([, known]) => known.id === id);
 
-    const forgetLane = (lane: string): void => {
-      const known = lanes.get(lane);
+    const forgetStream = (stream: string): void => {
+      const known = streams.get(stream);
       if (!known) return;
-      lanes.delete(lane);
+      streams.delete(stream);
       this.#remove(known.kept);
     };
 
     return {
       read: (id) => find(id)?.[1].kept.bytes,
-      keep: (id, lane, bytes) => {
-        forgetLane(lane);
+      keep: (id, stream, bytes) => {
+        forgetStream(stream);
         if (bytes.length > this.#limit) return;
-        const [oldest] = lanes.keys();
-        if (lanes.size >= MAX_LANES && oldest !== undefined) forgetLane(oldest);
-        const kept = { owner, bytes, forget: () => forgetLane(lane) };
-        lanes.set(lane, { id, kept });
+        const [oldest] = streams.keys();
+        if (streams.size >= MAX_STREAMS && oldest !== undefined) forgetStream(oldest);
+        const kept = { owner, bytes, forget: () => forgetStream(stream) };
+        streams.set(stream, { id, kept });
         this.#add(kept);
       },
       forget(id) {
-        const [lane] = find(id) ?? [];
-        if (lane !== undefined) forgetLane(lane);
+        const [stream] = find(id) ?? [];
+        if (stream !== undefined) forgetStream(stream);
       },
       close() {
-        for (const lane of [...lanes.keys()]) forgetLane(lane);
+        for (const stream of [...streams.keys()]) forgetStream(stream);
       },
     };
   }

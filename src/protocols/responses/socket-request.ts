@@ -22,7 +22,7 @@ const ENVELOPE = ['type', 'generate', 'stream_id', 'background'];
 
 export class ResponsesSocketRequest implements SocketRequest {
   readonly #memory: SocketMemory;
-  #lane: string | undefined;
+  #streamId: string | undefined;
   #generates = true;
   /** Id of the response that it continues. */
   #previous: string | undefined;
@@ -51,7 +51,7 @@ export class ResponsesSocketRequest implements SocketRequest {
   }
 
   async read(message: Json, size: number): Promise<{ body: Json; size: number }> {
-    if (typeof message.stream_id === 'string') this.#lane = message.stream_id;
+    if (typeof message.stream_id === 'string') this.#streamId = message.stream_id;
     if (message.type === 'response.steer') {
       this.#steering = { input: message.input, previous_response_id: message.previous_response_id };
       throw new GatewayError('invalid_request', 'Answers under way cannot be steered.', { param: 'type' });
@@ -95,8 +95,8 @@ export class ResponsesSocketRequest implements SocketRequest {
     const type = typeOf(event);
     this.#watch(type, event.data);
     const text = this.#previous !== undefined && LIFECYCLE.includes(type) ? this.#named(event.data) : event.data;
-    if (this.#lane === undefined && !headers) return text;
-    const first = JSON.stringify({ stream_id: this.#lane, headers });
+    if (this.#streamId === undefined && !headers) return text;
+    const first = JSON.stringify({ stream_id: this.#streamId, headers });
     return `${first.slice(0, -1)},${text.slice(1)}`;
   }
 
@@ -130,7 +130,7 @@ export class ResponsesSocketRequest implements SocketRequest {
       written.subarray(0, -LIST_END.length),
       Buffer.from(`${separator}${output.join(',')}${LIST_END}`),
     ]);
-    this.#memory.keep(this.#answered, this.#lane ?? '', bytes);
+    this.#memory.keep(this.#answered, this.#streamId ?? '', bytes);
   }
 
   /** What the connection does not remember may be stored. */
@@ -154,7 +154,7 @@ export class ResponsesSocketRequest implements SocketRequest {
   }
 
   #message(event: Json): string {
-    return JSON.stringify(this.#lane === undefined ? event : { stream_id: this.#lane, ...event });
+    return JSON.stringify(this.#streamId === undefined ? event : { stream_id: this.#streamId, ...event });
   }
 
   /** An upstream that got the whole conversation does not know what the response continues. */
@@ -191,12 +191,12 @@ const LIST_END = ']}';
 const MEMBERS = /^\{\s*"/;
 
 /** Throws for a message that asks for nothing, or for what only HTTP has. */
-function checkEnvelope({ type, stream_id: lane, generate, background }: Json): void {
+function checkEnvelope({ type, stream_id: streamId, generate, background }: Json): void {
   if (type !== 'response.create') {
     const message = `type: "${String(type)}" is not accepted; send response.create.`;
     throw new GatewayError('invalid_request', message, { param: 'type' });
   }
-  if ((lane ?? null) !== null && (typeof lane !== 'string' || lane.length > MAX_NAME_CHARACTERS)) {
+  if ((streamId ?? null) !== null && (typeof streamId !== 'string' || streamId.length > MAX_NAME_CHARACTERS)) {
     const message = `stream_id must be a text of at most ${MAX_NAME_CHARACTERS} characters.`;
     throw new GatewayError('invalid_request', message, { param: 'stream_id' });
   }

@@ -84,7 +84,7 @@ export async function endure(
     exactly(`${name}: answered otherwise, but created`, seen.wrong, 0),
     noted(`${name}: created all the same`, during),
     exactly(`${name}: said to be ready`, seen.ready, 0),
-    exactly(`${name}: without a sign of life`, seen.dead, 0),
+    exactly(`${name}: failed \`/healthz\` requests`, seen.dead, 0),
     atMost(`${name}: ready after its end`, readyAfter, RECOVERY, 's'),
     ...told(name, { hooks, keys, sent, toldAfter }),
     exactly(`${name}: status of a creation afterwards`, afterwards.status, 202),

@@ -178,7 +178,7 @@ async function stalled(stage: Stage): Promise<Figure[]> {
   const { figures } = await usageFigures(store, { ...TOKENS, served: chats.served, whole: load.whole });
   await store.close();
   return prefixed('stalled disk', [
-    exactly('without a sign of life', seen.dead, 0),
+    exactly('failed `/healthz` requests', seen.dead, 0),
     atLeast('times that it said not to be ready', seen.unready, 3),
     atLeast('requests refused with 503 and Retry-After', seen.refused, 3),
     exactly('requests answered otherwise', seen.wrong, 0),

@@ -65,7 +65,7 @@ export const faultyReceivers: Scenario = {
         0,
       ),
       exactly('requests where redirects lead', trap.requests(), 0),
-      noted('signs of life meanwhile, p99', percentile(signs, 0.99), 'ms'),
+      noted('time of `/healthz` meanwhile, p99', percentile(signs, 0.99), 'ms'),
       ...(await greed(stage, servers)),
     ];
   },

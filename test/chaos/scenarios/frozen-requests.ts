@@ -1,4 +1,4 @@
-/** A gateway that is suspended during requests for longer than its sign of life holds: its records are written off, then corrected. */
+/** A gateway that is suspended during requests for longer than its heartbeat is valid: its records are written off, then corrected. */
 
 import { providePostgres } from '../../store/postgres-server.ts';
 import { startChats } from '../chat-upstream.ts';

@@ -120,7 +120,7 @@ async function conclude(stage: Stage, rig: Rig, url: string): Promise<Figure[]> 
       AWAY.reduce((sum, status) => sum + (load.statuses.get(status) ?? 0), 0),
     ),
     exactly('ended otherwise', others.map(([status, times]) => `${times} × ${status}`).join(', ') || 'none', 'none'),
-    exactly('signs of life that were missing', rig.silent(), 0),
+    exactly('failed `/healthz` requests', rig.silent(), 0),
     atMost('ready after its end', readyAfter, RECOVERY_S, 's'),
     atLeast('answers in the three seconds after that', afterwards, 50),
     ...used.figures,

@@ -152,7 +152,7 @@ interface HeapFigures {
 function heapFigures({ how, alive, statuses, wrong, answered, largest }: HeapFigures): Figure[] {
   return [
     exactly('how the gateway ended', how, 'it runs'),
-    exactly('sign of life afterwards', alive, 200),
+    exactly('status of `/healthz`', alive, 200),
     atLeast('large bodies answered', statuses.get(200) ?? 0, 3),
     noted(
       'refused with 413, 429 or 503',

@@ -99,7 +99,7 @@ function AttemptLine({ attempt, offset, scale }: { attempt: Attempt; offset: num
 function outcomeOf({ status, error, rest_ms: rest }: Attempt): string {
   const known = [status, error].filter((part) => part !== null && part !== undefined).join(' ');
   const ending = known === '' ? 'no response' : known;
-  return rest === null ? ending : `${ending}, rests ${seconds(rest)}`;
+  return rest === null ? ending : `${ending}, cooldown ${seconds(rest)}`;
 }
 
 function seconds(ms: number): string {

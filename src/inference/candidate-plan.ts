@@ -20,20 +20,20 @@ export interface Planning {
 }
 
 /** A candidate with the plan for its endpoint. */
-export interface PlacePlan {
-  place: RunnableCandidate;
+export interface CandidatePlan {
+  candidate: RunnableCandidate;
   planned: Plan;
 }
 
 /** Plans the body for one endpoint from the client's body; returns the error if the endpoint cannot handle it. */
 export function planFor(
   { call, route, options, client }: Planning,
-  place: RunnableCandidate,
+  candidate: RunnableCandidate,
 ): Plan | GatewayError | Promise<Plan | GatewayError> {
   const { memory, prepare } = options;
   const checked = (planned: Plan): Plan | GatewayError =>
-    route.policy.requireParameters ? (refusalOfLoss(planned, place) ?? planned) : planned;
-  const planNow = () => plan(call, place.endpoint, { prepare, memory, client });
+    route.policy.requireParameters ? (refusalOfLoss(planned, candidate) ?? planned) : planned;
+  const planNow = () => plan(call, candidate.endpoint, { prepare, memory, client });
   try {
     const pause = yieldIfLarge(call.bytes.length);
     const planned = pause ? pause.then(planNow) : planNow();
@@ -44,27 +44,27 @@ export function planFor(
 }
 
 /** The error for a plan that drops request fields. */
-export function refusalOfLoss({ dropped }: Plan, place: RunnableCandidate): GatewayError | undefined {
+export function refusalOfLoss({ dropped }: Plan, candidate: RunnableCandidate): GatewayError | undefined {
   const [param] = dropped;
   if (param === undefined) return undefined;
-  const message = `${dropped.join(', ')} cannot be told to ${endpointName(place)}, and provider.require_parameters is set.`;
+  const message = `${dropped.join(', ')} cannot be told to ${endpointName(candidate)}, and provider.require_parameters is set.`;
   return new GatewayError('unsupported_parameter', message, { param });
 }
 
 /** The candidate, in another protocol if its server turned out not to serve the usual one. */
-export function inServedProtocol(place: RunnableCandidate, { call, options }: Planning): RunnableCandidate {
-  const { provider, dialect } = place.endpoint;
-  if (!options.state.absent.has(provider.id, dialect.protocol)) return place;
-  const endpoint = inOtherProtocol(place.endpoint, call.operation);
-  return endpoint ? { ...place, endpoint } : place;
+export function inServedProtocol(candidate: RunnableCandidate, { call, options }: Planning): RunnableCandidate {
+  const { provider, dialect } = candidate.endpoint;
+  if (!options.state.absent.has(provider.id, dialect.protocol)) return candidate;
+  const endpoint = inOtherProtocol(candidate.endpoint, call.operation);
+  return endpoint ? { ...candidate, endpoint } : candidate;
 }
 
 /** Changed plan for the same endpoint after it refused with `error`; undefined if no change would help. */
 export async function revise(
   planning: Planning,
-  refused: PlacePlan,
+  refused: CandidatePlan,
   error: GatewayError,
-): Promise<PlacePlan | undefined> {
+): Promise<CandidatePlan | undefined> {
   if (refused.planned.operation.name !== 'complete') return undefined;
   return isMissing(error) ? leaveProtocol(planning, refused) : repaired(refused, error);
 }
@@ -78,17 +78,20 @@ export function isMissing({ upstreamStatus, message }: GatewayError): boolean {
 }
 
 /** Marks the protocol as absent, and plans the request in another one. */
-async function leaveProtocol(planning: Planning, { place }: PlacePlan): Promise<PlacePlan | undefined> {
-  const { provider, dialect } = place.endpoint;
-  const endpoint = inOtherProtocol(place.endpoint, planning.call.operation);
+async function leaveProtocol(planning: Planning, { candidate }: CandidatePlan): Promise<CandidatePlan | undefined> {
+  const { provider, dialect } = candidate.endpoint;
+  const endpoint = inOtherProtocol(candidate.endpoint, planning.call.operation);
   if (!endpoint) return undefined;
   planning.options.state.absent.mark(provider.id, dialect.protocol);
-  const other = { ...place, endpoint };
+  const other = { ...candidate, endpoint };
   const planned = await planFor(planning, other);
-  return planned instanceof GatewayError ? undefined : { place: other, planned };
+  return planned instanceof GatewayError ? undefined : { candidate: other, planned };
 }
 
-async function repaired({ place, planned }: PlacePlan, error: GatewayError): Promise<PlacePlan | undefined> {
+async function repaired(
+  { candidate, planned }: CandidatePlan,
+  error: GatewayError,
+): Promise<CandidatePlan | undefined> {
   const { repair } = planned.upstream.operations.complete;
   if (!repair || error.upstreamStatus === undefined) return undefined;
   const sent = bytesOf(planned.body);
@@ -99,5 +102,5 @@ async function repaired({ place, planned }: PlacePlan, error: GatewayError): Pro
   const path = planned.path === 'translated' ? planned.path : 'patched';
   const dropped = [...new Set([...planned.dropped, name])];
   const note = `without ${name}, which the server refused`;
-  return { place, planned: { ...planned, path, body: bytes, dropped, note } };
+  return { candidate, planned: { ...planned, path, body: bytes, dropped, note } };
 }
