@@ -63,6 +63,15 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
   const draining = new Cancellation();
   const stopping = new Cancellation();
   const memory = createStateMemory();
+  const secrets = await openSecrets({ config, store });
+  const accounting = await openAccounting({
+    store,
+    log,
+    config: () => parts.config,
+    clock,
+    journalDisk: options.journalDisk,
+    ...process,
+  });
   const telemetry = await openTelemetry({
     ...config.telemetry,
     version,
@@ -92,6 +101,28 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
       worker?.shareCooldown(circuit);
     },
   });
+  const { host, port, prefixes, bodyLimit, trustedProxies, connectionsPerAddress } = config.server;
+  const bodyMemory = bodyMemoryOf(config.server, worker?.count);
+  const bodyBudget = createBodyBudget(bodyMemory);
+  let address: RunningGateway['address'] = { host, port };
+  const models = () => parts.models;
+  let admin: RunningAdmin | undefined;
+  const clientsUrl = () => config.server.publicUrl ?? localUrl({ host, port: address.port });
+  const tasks = createVideoTasks({
+    config,
+    store,
+    secrets,
+    log,
+    userAgent,
+    models,
+    clock,
+    events: telemetry.metrics.events,
+    upstream: () => parts.upstream,
+    baseUrl: clientsUrl,
+    wakePrimary: worker?.wake,
+    createRate: worker?.createRate,
+    taskCharged: (task) => accounting.admission.taskCharged(task),
+  });
   const dispatch = (): DispatchOptions => ({
     memory,
     pictures: tasks.pictures,
@@ -112,38 +143,6 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
       const inline = provider.inlinesMedia === true;
       await inlineMedia(request, { typed, inline, client }, options.fetchBytes ?? tasks.fetchBytes);
     },
-  });
-
-  const { host, port, prefixes, bodyLimit, trustedProxies, connectionsPerAddress } = config.server;
-  const bodyMemory = bodyMemoryOf(config.server, worker?.count);
-  const bodyBudget = createBodyBudget(bodyMemory);
-  let address: RunningGateway['address'] = { host, port };
-  const models = () => parts.models;
-  let admin: RunningAdmin | undefined;
-  const clientsUrl = () => config.server.publicUrl ?? localUrl({ host, port: address.port });
-  const secrets = await openSecrets({ config, store });
-  const tasks = createVideoTasks({
-    config,
-    store,
-    secrets,
-    log,
-    userAgent,
-    models,
-    clock,
-    events: telemetry.metrics.events,
-    upstream: () => parts.upstream,
-    baseUrl: clientsUrl,
-    wakePrimary: worker?.wake,
-    createRate: worker?.createRate,
-    taskCharged: (task) => accounting.admission.taskCharged(task),
-  });
-  const accounting = await openAccounting({
-    store,
-    log,
-    config: () => parts.config,
-    clock,
-    journalDisk: options.journalDisk,
-    ...process,
   });
   const responses = openStoredResponses({
     store,
