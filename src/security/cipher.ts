@@ -19,14 +19,27 @@ export interface Cipher {
   seal(bytes: Uint8Array, location: CiphertextLocation): Buffer;
   /** Throws like `decrypt`. */
   open(sealed: Uint8Array, location: CiphertextLocation): Buffer;
-  /** A digest that only holders of the current key can compute. */
-  digest(text: string): string;
+  /** Encrypts like `seal`, in pieces that are given one after another. */
+  startSeal(location: CiphertextLocation): SealInProgress;
+  /** Begins a digest, in base64url, that only holders of the current key can compute. */
+  startDigest(): DigestInProgress;
   /** Id of the current key. */
   readonly keyId: string;
   /** Whether it was encrypted with the current key. */
   isCurrent(envelope: string): boolean;
   /** Whether it was sealed with the current key. */
   isCurrentlySealed(sealed: Uint8Array): boolean;
+}
+
+export interface SealInProgress {
+  update(bytes: Uint8Array): void;
+  /** The sealed bytes of all pieces. */
+  end(): Buffer;
+}
+
+export interface DigestInProgress {
+  update(bytes: Uint8Array): void;
+  end(): string;
 }
 
 const ALGORITHM = 'aes-256-gcm';
@@ -46,6 +59,17 @@ export function createCipher(keys: readonly Buffer[]): Cipher {
   }
   const [currentId, currentKey] = current;
   const digestKey = createHmac('sha256', currentKey).update('digests').digest();
+
+  function startSeal(location: CiphertextLocation): SealInProgress {
+    const nonce = randomBytes(NONCE_BYTES);
+    const cipher = createCipheriv(ALGORITHM, currentKey, nonce, { authTagLength: TAG_BYTES });
+    cipher.setAAD(additionalData(location));
+    const pieces: Buffer[] = [Buffer.from(currentId, 'hex'), nonce];
+    return {
+      update: (bytes) => void pieces.push(cipher.update(bytes)),
+      end: () => Buffer.concat([...pieces, cipher.final(), cipher.getAuthTag()]),
+    };
+  }
 
   return {
     encrypt(text, location) {
@@ -71,17 +95,11 @@ export function createCipher(keys: readonly Buffer[]): Cipher {
       }
     },
     seal(bytes, location) {
-      const nonce = randomBytes(NONCE_BYTES);
-      const cipher = createCipheriv(ALGORITHM, currentKey, nonce, { authTagLength: TAG_BYTES });
-      cipher.setAAD(additionalData(location));
-      return Buffer.concat([
-        Buffer.from(currentId, 'hex'),
-        nonce,
-        cipher.update(bytes),
-        cipher.final(),
-        cipher.getAuthTag(),
-      ]);
+      const sealing = startSeal(location);
+      sealing.update(bytes);
+      return sealing.end();
     },
+    startSeal,
     open(sealed, location) {
       const bytes = Buffer.from(sealed.buffer, sealed.byteOffset, sealed.length);
       const id = bytes.toString('hex', 0, KEY_ID_BYTES);
@@ -97,7 +115,10 @@ export function createCipher(keys: readonly Buffer[]): Cipher {
         throw decryptionError('it was changed or moved', cause);
       }
     },
-    digest: (text) => createHmac('sha256', digestKey).update(text).digest('base64url'),
+    startDigest() {
+      const digest = createHmac('sha256', digestKey);
+      return { update: (bytes) => void digest.update(bytes), end: () => digest.digest('base64url') };
+    },
     keyId: currentId,
     isCurrentlySealed: (sealed) => Buffer.from(sealed.subarray(0, KEY_ID_BYTES)).toString('hex') === currentId,
     isCurrent: (envelope) => envelope.startsWith(`v1:${currentId}:`),

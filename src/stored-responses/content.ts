@@ -3,6 +3,8 @@
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import { GatewayError } from '../core/errors.ts';
 import { type Json, read } from '../core/json/json.ts';
+import { readInSlices } from '../core/json/slices.ts';
+import { needsSlices, writeInSlices } from '../core/json/write-slices.ts';
 import type { StoredPart, StoredResponse } from '../records/stored-response.ts';
 import type { Cipher } from '../security/cipher.ts';
 
@@ -87,26 +89,37 @@ export function createSlots(cipher: Cipher, owner: string): SlotWriter {
   let slice = 0;
 
   async function slot(value: Json): Promise<string> {
-    const text = JSON.stringify(value);
-    const bytes = Buffer.byteLength(text);
-    sealed.bytes += bytes;
+    const bytes = needsSlices(value) ? await writeInSlices(value) : Buffer.from(JSON.stringify(value));
+    sealed.bytes += bytes.length;
     if (sealed.bytes > MAX_CONTENT_BYTES)
       throw new GatewayError('payload_too_large', `A response of more than ${MAX_CONTENT_BYTES} bytes is not stored.`);
-    slice += bytes;
+    slice += bytes.length;
     if (slice > SLICE_BYTES) {
       slice = 0;
       await yieldToEventLoop();
     }
-    if (bytes < PART_BYTES) return `[${text}]`;
-    const digest = cipher.digest(`${owner}\n${text}`);
+    if (bytes.length < PART_BYTES) return `[${bytes.toString()}]`;
+    const digesting = cipher.startDigest();
+    digesting.update(Buffer.from(`${owner}\n`));
+    await inSlices(bytes, digesting.update);
+    const digest = digesting.end();
     if (!parts.has(digest)) {
-      const content = cipher.seal(Buffer.from(text), partLocation(owner, digest));
-      parts.set(digest, { digest, content });
+      const sealing = cipher.startSeal(partLocation(owner, digest));
+      await inSlices(bytes, sealing.update);
+      parts.set(digest, { digest, content: sealing.end() });
     }
     return JSON.stringify(digest);
   }
 
   return { slot, sealed };
+}
+
+/** Calls `use` with one slice of the bytes after another; other work comes between two of them. */
+async function inSlices(bytes: Buffer, use: (slice: Buffer) => void): Promise<void> {
+  for (let start = 0; start < bytes.length; start += SLICE_BYTES) {
+    if (start > 0) await yieldToEventLoop();
+    use(bytes.subarray(start, start + SLICE_BYTES));
+  }
 }
 
 /** Reader of the contents of one owner, which decrypts each part once. */
@@ -127,7 +140,9 @@ export function createContentReader(owner: string, parts: readonly StoredPart[],
   return {
     async read({ row, content }) {
       if (!content) return undefined;
-      const { origin, relayed, input, output, response, request } = read(cipher.open(content, contentLocation(row)));
+      const { origin, relayed, input, output, response, request } = await readOpened(
+        cipher.open(content, contentLocation(row)),
+      );
       try {
         const names = Object.keys(response);
         const values = await valuesOf(Object.values(response));
@@ -147,6 +162,12 @@ export function createContentReader(owner: string, parts: readonly StoredPart[],
   };
 }
 
+async function readOpened(bytes: Buffer): Promise<Json> {
+  if (bytes.length <= SLICE_BYTES) return read(bytes);
+  await yieldToEventLoop();
+  return readInSlices(bytes);
+}
+
 /** A value in brackets, or the digest of a part. */
 export type Slot = [Json] | string;
 
@@ -163,8 +184,7 @@ export function createSlotReader(owner: string, parts: readonly StoredPart[], ci
     if (known.has(digest)) return known.get(digest);
     const content = sealed.get(digest);
     if (!content) throw new MissingPart();
-    if (content.length > SLICE_BYTES) await yieldToEventLoop();
-    const value = read(cipher.open(content, partLocation(owner, digest)));
+    const value = await readOpened(cipher.open(content, partLocation(owner, digest)));
     known.set(digest, value);
     return value;
   }

@@ -105,10 +105,7 @@ const headersOf = (protocol: WireId): Record<string, string> => HEADERS[protocol
 
 function bytesOf(shape: Shape, protocol: WireId, model: string): Buffer {
   const made = shape.make(protocol);
-  // What is stored takes its own time, in proportion to its length.
-  const about = protocol === 'responses' ? { model, store: false } : { model };
-  if (typeof made !== 'string')
-    return Buffer.from(JSON.stringify(protocol === 'generate' ? made : { ...about, ...made }));
+  if (typeof made !== 'string') return Buffer.from(JSON.stringify(protocol === 'generate' ? made : { model, ...made }));
   return Buffer.from(protocol === 'generate' ? made : `{"model":"${model}",${made.slice(1)}`);
 }
 

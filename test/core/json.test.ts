@@ -7,7 +7,8 @@ import { hasControlByte } from '../../src/core/json/control-bytes.ts';
 import { copyJson } from '../../src/core/json/copy.ts';
 import { parseObject, read, spanAt, spans, splice } from '../../src/core/json/json.ts';
 import { guard } from '../../src/core/json/scan.ts';
-import { readInSlices, writeInSlices } from '../../src/core/json/slices.ts';
+import { readInSlices } from '../../src/core/json/slices.ts';
+import { needsSlices, writeInSlices } from '../../src/core/json/write-slices.ts';
 import { outline } from '../../src/core/outline.ts';
 
 async function refusal(work: () => Promise<unknown>): Promise<string> {
@@ -168,6 +169,34 @@ test('writing in slices equals synchronous writing', async () => {
       assert.equal((await writeInSlices({ json })).toString(), JSON.stringify({ json }));
     }),
   );
+});
+
+test('lists and objects with many members are written in slices, wherever they are', async () => {
+  const filler = fc.constantFrom(
+    'x'.repeat(300_000),
+    Array(30_000).fill({ a: 1 }),
+    Array(2000).fill('é"'.repeat(100)),
+    [...[undefined, null, 'y'.repeat(400_000)]],
+  );
+  const { value: json } = fc.letrec((tie) => ({
+    value: fc.oneof(
+      { maxDepth: 4 },
+      fc.jsonValue(),
+      filler,
+      fc.array(tie('value'), { maxLength: 3 }),
+      fc.dictionary(fc.string(), fc.option(tie('value'), { nil: undefined }), { maxKeys: 3 }),
+    ),
+  }));
+  await fc.assert(
+    fc.asyncProperty(json, filler, json, async (...parts) => {
+      assert.ok(needsSlices(parts));
+      assert.equal((await writeInSlices(parts)).toString(), JSON.stringify(parts));
+    }),
+    { numRuns: 30 },
+  );
+  const many = Object.fromEntries(Array.from({ length: 40_000 }, (_, index) => [`n${index}`, index]));
+  assert.ok(needsSlices(many) && !needsSlices({ a: Array(1000).fill(1) }));
+  assert.equal((await writeInSlices({ many })).toString(), JSON.stringify({ many }));
 });
 
 test('an outline distinguishes values without their long texts', () => {

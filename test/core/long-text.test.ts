@@ -6,7 +6,8 @@ import fc from 'fast-check';
 import { copyJson } from '../../src/core/json/copy.ts';
 import type { Json } from '../../src/core/json/json.ts';
 import { ANY_LONG_TEXT, longTextAt, withStandIns } from '../../src/core/json/long-text.ts';
-import { readInSlices, writeInSlices } from '../../src/core/json/slices.ts';
+import { readInSlices } from '../../src/core/json/slices.ts';
+import { writeInSlices } from '../../src/core/json/write-slices.ts';
 import { MAX_ID_CHARACTERS } from '../../src/core/lengths.ts';
 
 /** Bytes from which a text waits for its reader. */

@@ -7,7 +7,8 @@ import { isObject, type Json, read } from './json.ts';
 import { createNameWatch, type KnownNames, NameChecker, type SoughtNames } from './names.ts';
 import type { NameWatch } from './scan.ts';
 import { guard, type JsonLimits, REQUEST_LIMITS, type Scanned, startWalk, walkUntil } from './scan.ts';
-import { readInSlices, writeInSlices } from './slices.ts';
+import { readInSlices } from './slices.ts';
+import { writeInSlices } from './write-slices.ts';
 
 /** Sizes up to which synchronous parsing takes a few milliseconds. */
 const SMALL_BYTES = 512 * 1024;

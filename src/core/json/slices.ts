@@ -1,10 +1,9 @@
-/** Sliced JSON parser and serializer: yields to the event loop between slices, so one large body does not delay other requests. */
+/** Sliced JSON parser: yields to the event loop between slices, so one large body does not delay other requests. */
 
-import { randomUUID } from 'node:crypto';
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import { hasControlByte } from './control-bytes.ts';
 import { characterEnd, type Json, keepNumber, stringEnd } from './json.ts';
-import { LongText, mayBeLongText, PLAIN_PIECE_BYTES, withStandIns } from './long-text.ts';
+import { LongText, mayBeLongText, PLAIN_PIECE_BYTES } from './long-text.ts';
 
 /** Values and bytes between two yields to the event loop: each about ten milliseconds of work. */
 const SLICE_VALUES = 20_000;
@@ -230,46 +229,4 @@ function isLiteral(byte: number): boolean {
     byte === 46 ||
     byte === 69
   );
-}
-
-/** The bytes of `JSON.stringify`; strings longer than a slice are written in pieces, and deferred texts by their bytes. */
-export async function writeInSlices(value: Json): Promise<Buffer> {
-  const large: (string | LongText)[] = [];
-  const mark = randomUUID();
-  const marked = (text: string | LongText) => `${mark}${large.push(text) - 1}`;
-  const outline = withStandIns(marked, () =>
-    JSON.stringify(value, (_key, inner) =>
-      typeof inner === 'string' && inner.length > SLICE_CHARACTERS ? marked(inner) : inner,
-    ),
-  );
-  await yieldToEventLoop();
-  const [first = '', ...rest] = outline.split(`"${mark}`);
-  const pieces: Buffer[] = [Buffer.from(first)];
-  for (const text of rest) {
-    pieces.push(QUOTE_BYTES);
-    const part = large[Number.parseInt(text, 10)] ?? '';
-    if (part instanceof LongText) pieces.push(part.bytes);
-    else {
-      for (const piece of piecesOf(part)) {
-        pieces.push(Buffer.from(JSON.stringify(piece).slice(1, -1)));
-        await yieldToEventLoop();
-      }
-    }
-    pieces.push(Buffer.from(text.slice(text.indexOf('"'))));
-  }
-  return Buffer.concat(pieces);
-}
-
-const SLICE_CHARACTERS = 256 * 1024;
-const QUOTE_BYTES = Buffer.from('"');
-
-/** The text in slices; no character is split. */
-function* piecesOf(text: string): Generator<string> {
-  for (let start = 0; start < text.length; ) {
-    let end = Math.min(start + SLICE_CHARACTERS, text.length);
-    const last = text.charCodeAt(end - 1);
-    if (last >= 0xd800 && last <= 0xdbff) end++;
-    yield text.slice(start, end);
-    start = end;
-  }
 }
