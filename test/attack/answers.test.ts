@@ -372,12 +372,12 @@ attack(
 server: { deadlines: { first_byte: 500ms } }
 providers:${providersAt(upstream.url)}
 models:
-  team/m: { endpoints: [{ provider: x, model: m, priority: 0 }, { provider: y, model: m, priority: 1 }] }
+  house/m: { endpoints: [{ provider: x, model: m, priority: 0 }, { provider: y, model: m, priority: 1 }] }
 `);
     try {
       const text = 'word '.repeat(10_000);
       const alone = await hear(gateway.url, { protocol: 'chat', model: 'y/m', text });
-      const heard = await hear(gateway.url, { protocol: 'chat', model: 'team/m', text });
+      const heard = await hear(gateway.url, { protocol: 'chat', model: 'house/m', text });
       assert.deepEqual([alone.status, heard.status, heard.headers['x-polygate-attempts']], [200, 200, '2']);
       const [one, both] = [await recordOf(gateway.url, alone.id), await recordOf(gateway.url, heard.id)];
       assert.equal(both.total_cost, one.total_cost);

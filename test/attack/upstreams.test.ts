@@ -492,7 +492,7 @@ attack(
     const { one } = fleet.upstreams;
     assert.ok(one);
     try {
-      const go = (text: string) => ask(fleet.gateway, { protocol: 'chat', model: 'team/m', text });
+      const go = (text: string) => ask(fleet.gateway, { protocol: 'chat', model: 'house/m', text });
       one.behaves = { status: 429, headers: { 'retry-after': '60' } };
       assert.equal((await go('first')).status, 200);
       const before = one.calls.length;

@@ -12,12 +12,12 @@ providers:
   a: { type: openai-compatible, base_url: "http://127.0.0.1:9/v1", api_keys: [secret-key-one, secret-key-two], models: [{ id: m }] }
   b: { type: anthropic, base_url: "http://127.0.0.1:9", api_key: secret-key-three, models: [{ id: m }] }
 models:
-  team/m:
+  house/m:
     endpoints:
       - { provider: a, model: m, pricing: { prompt: "0.000001", completion: "0.000002" } }
       - { provider: b, model: m, priority: 1 }
       - { provider: openai, model: gpt-5, priority: 2 }
-aliases: { short: team/m }
+aliases: { short: house/m }
 `;
 
 function prepared(context: Parameters<typeof program>[0]): Program {
@@ -37,7 +37,7 @@ describe('route', () => {
       ['3', 'b/m'],
       ['-', 'openai/gpt-5'],
     ]);
-    assert.deepEqual(rows[0]?.slice(2), ['team/m', '3', 'passthrough', '']);
+    assert.deepEqual(rows[0]?.slice(2), ['house/m', '3', 'passthrough', '']);
     assert.match(stdout, /the provider "openai" is not ready/);
     assert.ok(!stdout.includes('secret') && !stdout.includes('127.0.0.1'));
   });
@@ -46,11 +46,11 @@ describe('route', () => {
     const { folder, run } = prepared(context);
     const body = { messages: [{ role: 'user', content: 'Hi' }], seed: 1, provider: { order: ['b'] } };
     writeFileSync(join(folder, 'body.json'), JSON.stringify(body));
-    const { code, stdout, stderr } = await run(['route', 'team/m', '--request', 'body.json', '--json']);
+    const { code, stdout, stderr } = await run(['route', 'house/m', '--request', 'body.json', '--json']);
     assert.equal(code, 0, stderr);
     const { model, candidates, policy } = JSON.parse(stdout) as Json;
-    assert.equal(model, 'team/m');
-    assert.deepEqual(candidates[0], { endpoint: 'b/m', model: 'team/m', path: 'translated', dropped: ['seed'] });
+    assert.equal(model, 'house/m');
+    assert.deepEqual(candidates[0], { endpoint: 'b/m', model: 'house/m', path: 'translated', dropped: ['seed'] });
     assert.equal(policy.order[0].text, 'b');
     assert.equal(candidates[3].left_out, 'the provider "openai" is not ready');
   });
@@ -59,7 +59,7 @@ describe('route', () => {
     const { run } = prepared(context);
     for (const protocol of ['chat', 'messages', 'generate']) {
       const policy = ['--provider', '{"ignore":["a"]}'];
-      const { code, stdout, stderr } = await run(['route', 'team/m', '--protocol', protocol, ...policy]);
+      const { code, stdout, stderr } = await run(['route', 'house/m', '--protocol', protocol, ...policy]);
       assert.equal(code, 0, stderr);
       assert.match(stdout, /^1\tb\/m\t/);
     }
@@ -70,9 +70,9 @@ describe('route', () => {
     writeFileSync(join(folder, 'broken.json'), '{');
     const FAULTS: [string[], RegExp][] = [
       [['route', 'nowhere/m'], /There is no provider "nowhere"/],
-      [['route', 'team/m', '--provider', '{"a":1}'], /x-polygate-provider\.a is not a known field/],
-      [['route', 'team/m', '--request', 'missing.json'], /missing\.json: cannot be read/],
-      [['route', 'team/m', '--request', 'broken.json'], /broken\.json: is not JSON/],
+      [['route', 'house/m', '--provider', '{"a":1}'], /x-polygate-provider\.a is not a known field/],
+      [['route', 'house/m', '--request', 'missing.json'], /missing\.json: cannot be read/],
+      [['route', 'house/m', '--request', 'broken.json'], /broken\.json: is not JSON/],
     ];
     for (const [args, message] of FAULTS) {
       const { code, stderr } = await run(args);

@@ -15,9 +15,9 @@ const OPTIONS = { timeout: 120_000 };
 test('an endpoint that one worker has put into cooldown is in cooldown at all', OPTIONS, async (context) => {
   const { ask, limited } = await startTwoWorkers(
     context,
-    'models: { team/m: { endpoints: [{ provider: a, model: limited }, { provider: a, model: m, priority: 2 }] } }',
+    'models: { house/m: { endpoints: [{ provider: a, model: limited }, { provider: a, model: m, priority: 2 }] } }',
   );
-  const chat = () => ask('/v1/chat/completions', { body: question('chat', 'team/m', 'Hi') });
+  const chat = () => ask('/v1/chat/completions', { body: question('chat', 'house/m', 'Hi') });
   assert.equal((await chat()).status, 200);
   assert.equal(limited.length, 1);
   // Asks every worker, behind the word of the cooldown.

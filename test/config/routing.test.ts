@@ -14,7 +14,7 @@ function load(yaml: string): Config {
 
 const FULL = `
 models:
-  team/fast:
+  house/fast:
     endpoints:
       - { provider: sandbox, model: echo }
       - provider: openai
@@ -24,15 +24,15 @@ models:
         pricing: { prompt: "0.000001", completion: "0.000002" }
         data_policy: { zdr: true, training: false }
         quantization: fp8
-aliases: { gpt-4: team/fast }
-default_model: team/fast
+aliases: { gpt-4: house/fast }
+default_model: house/fast
 routing: { sort: price, fallback_models: [sandbox/echo], cooldown: 30s }
 `;
 
 group('routing', () => {
   test('is read in full, and written as it was read', () => {
     const config = load(FULL);
-    assert.deepEqual(config.routing.models.get('team/fast')?.[1], {
+    assert.deepEqual(config.routing.models.get('house/fast')?.[1], {
       provider: 'openai',
       model: 'gpt-5',
       priority: 1,
@@ -40,10 +40,10 @@ group('routing', () => {
       pricing: { prompt: '0.000001', completion: '0.000002' },
       facts: { zdr: true, training: false, distillable: undefined, quantization: 'fp8' },
     });
-    assert.equal(config.routing.aliases.get('gpt-4'), 'team/fast');
+    assert.equal(config.routing.aliases.get('gpt-4'), 'house/fast');
     assert.equal(config.routing.cooldown, 30_000);
     assert.deepEqual(load(describeConfig(config)).routing, config.routing);
-    assert.equal(parse(describeConfig(config)).models['team/fast'].endpoints[1].data_policy.zdr, true);
+    assert.equal(parse(describeConfig(config)).models['house/fast'].endpoints[1].data_policy.zdr, true);
   });
 
   test('has defaults', () => {

@@ -8,7 +8,7 @@ import { checkChatStream } from '../validators/chat.ts';
 import { MODELS, speak, streamed, TOOLS, useRig, whole } from './rig.ts';
 
 const rig = useRig({
-  yaml: `models: { team/m: { endpoints: [{ provider: b, model: m }, { provider: c, model: m, priority: 1 }] } }`,
+  yaml: `models: { house/m: { endpoints: [{ provider: b, model: m }, { provider: c, model: m, priority: 1 }] } }`,
   providers: `
   b2: { type: anthropic, base_url: "URL", api_key: k, models: [{ id: m }] }
   c2: { type: google, base_url: "URL", api_key: k, models: [{ id: m }] }
@@ -120,13 +120,13 @@ describe('state of another', () => {
 
   test('checklist 72: a fallback to another provider brings nothing along', async () => {
     rig.say({ reasoning: 'Hmm.', signature: SIGNATURE, calls: [CALL] });
-    const message = await answered('team/m', false);
+    const message = await answered('house/m', false);
     rig.answer((call, response) => {
       if (call.path.includes('/messages')) response.writeHead(500).end();
       else speak({ text: 'Hello' })(call, response);
     });
     rig.upstream.calls.length = 0;
-    await whole(rig, { protocol: 'chat', model: 'team/m', change: { ...TOOLS.chat, ...chatHistoryOf(message) } });
+    await whole(rig, { protocol: 'chat', model: 'house/m', change: { ...TOOLS.chat, ...chatHistoryOf(message) } });
     const [failed, answering] = rig.upstream.calls.map(({ body }) => JSON.stringify(body));
     assert.ok(failed?.includes(SIGNATURE), 'its owner gets it back');
     assert.ok(answering?.includes('done') && !answering.includes(SIGNATURE), answering);

@@ -41,12 +41,12 @@ test('an endpoint that rests comes back after its cooldown', async (context) => 
     `routing: { cooldown: 500ms }
 providers: { up: ${provider(upstream.url)}, spare: ${provider(spare.url)} }
 models:
-  team/m: { endpoints: [{ provider: up, model: m, priority: 0 }, { provider: spare, model: m, priority: 1 }] }`,
+  house/m: { endpoints: [{ provider: up, model: m, priority: 0 }, { provider: spare, model: m, priority: 1 }] }`,
     { clock },
   );
   context.after(() => Promise.all([gateway.close(), upstream.close(), spare.close()]));
   const ask = async (content: string) => {
-    const body = JSON.stringify({ model: 'team/m', messages: [{ role: 'user', content }] });
+    const body = JSON.stringify({ model: 'house/m', messages: [{ role: 'user', content }] });
     const response = await fetch(`${gateway.url}/v1/chat/completions`, { method: 'POST', headers: HEADERS, body });
     await response.text();
     return response.headers.get('x-polygate-endpoint');

@@ -8,13 +8,13 @@ import { ask, KEY, post } from './harness.ts';
 import { type Fleet, startFleet } from './routing-upstreams.ts';
 
 const HOUR_MS = 3_600_000;
-const CHAT = { protocol: 'chat', body: { model: 'team/m', messages: [{ role: 'user', content: 'hi' }] } };
+const CHAT = { protocol: 'chat', body: { model: 'house/m', messages: [{ role: 'user', content: 'hi' }] } };
 
 let fleet: Fleet;
 before(async () => {
   fleet = await startFleet({
     names: ['one', 'two'],
-    more: 'aliases: { quick: team/m }\n',
+    more: 'aliases: { quick: house/m }\n',
     server: ADMIN_CONFIG,
   });
 });
@@ -28,7 +28,7 @@ const admin = (method: string, path: string, body?: Json): Promise<AdminAnswer> 
   askAdmin(fleet.gateway.adminUrl, method, path, body);
 
 async function chat(text = 'hi'): Promise<void> {
-  await (await ask(fleet.gateway, { protocol: 'chat', model: 'team/m', text })).text();
+  await (await ask(fleet.gateway, { protocol: 'chat', model: 'house/m', text })).text();
 }
 
 async function failOne(): Promise<void> {
@@ -44,7 +44,7 @@ describe('an explanation', () => {
     const { status, body: answer } = await admin('POST', '/explain', { ...CHAT, body });
     assert.equal(status, 200, JSON.stringify(answer));
     const { requested, model, candidates } = answer.data;
-    assert.deepEqual([requested, model], ['team/m', 'team/m']);
+    assert.deepEqual([requested, model], ['house/m', 'house/m']);
     const shown = candidates.map(({ endpoint, path, dropped }: Json) => [endpoint, path, dropped]);
     assert.deepEqual(shown, [
       ['one/m', 'passthrough', []],
@@ -54,7 +54,7 @@ describe('an explanation', () => {
   });
 
   test('of another protocol says which fields are dropped', async () => {
-    const body = { model: 'team/m', max_tokens: 5, top_k: 3, messages: [{ role: 'user', content: 'hi' }] };
+    const body = { model: 'house/m', max_tokens: 5, top_k: 3, messages: [{ role: 'user', content: 'hi' }] };
     const { body: answer } = await admin('POST', '/explain', { protocol: 'messages', body });
     assert.deepEqual([answer.data.candidates[0].path, answer.data.candidates[0].dropped], ['translated', ['top_k']]);
   });
@@ -104,14 +104,14 @@ describe('an explanation', () => {
 
   test('takes a model without a body', async () => {
     const { body } = await admin('POST', '/explain', { protocol: 'generate', model: 'quick' });
-    assert.equal(body.data.model, 'team/m');
+    assert.equal(body.data.model, 'house/m');
   });
 
   const refused: [name: string, body: Json, status: number, message: RegExp][] = [
     ['an unknown protocol', { ...CHAT, protocol: 'mail' }, 400, /protocol.*chat/],
     ['an unknown field', { ...CHAT, polcy: {} }, 400, /polcy/],
     ['no model', { protocol: 'chat' }, 400, /model/],
-    ['a model that does not exist', { protocol: 'chat', model: 'team/x' }, 404, /Similar are.*house\/m/],
+    ['a model that does not exist', { protocol: 'chat', model: 'house/x' }, 404, /Similar are.*house\/m/],
     ['a policy that does not exist', { ...CHAT, policy: { onlly: [] } }, 400, /^policy\.onlly /],
   ];
   for (const [name, question, status, message] of refused) {
@@ -196,7 +196,7 @@ describe('models', () => {
   test('have their endpoints, prices, rules and aliases', async () => {
     const { body } = await admin('GET', '/models?search=house');
     const [{ id, endpoints, aliases, rules }] = body.data;
-    assert.deepEqual([id, aliases, body.total, body.next], ['team/m', ['quick'], 1, null]);
+    assert.deepEqual([id, aliases, body.total, body.next], ['house/m', ['quick'], 1, null]);
     assert.deepEqual(
       endpoints.map(({ endpoint, priority }: Json) => [endpoint, priority]),
       [
@@ -209,7 +209,7 @@ describe('models', () => {
 
   test('of which one is asked for has its times, its users, and its lines of the configuration', async () => {
     await chat();
-    const { body } = await admin('GET', '/models?id=team/m');
+    const { body } = await admin('GET', '/models?id=house/m');
     const [{ endpoints, users, users_total, users_from, users_to, configured }, ...others] = body.data;
     assert.deepEqual(others, []);
     assert.ok(endpoints[0].statistics.first_byte_seconds >= 0);
@@ -217,10 +217,10 @@ describe('models', () => {
     assert.deepEqual([users_total, users[0].key_name, users[0].requests >= 1, users[0].cost], [1, 'test', true, null]);
     const lines = configured.map(({ path, value, source }: Json) => [path, value, source.from]);
     assert.ok(
-      lines.some(([path, value]: string[]) => path === 'aliases.quick' && value === 'team/m'),
+      lines.some(([path, value]: string[]) => path === 'aliases.quick' && value === 'house/m'),
       String(lines),
     );
-    assert.deepEqual(lines.find(([path]: string[]) => path === 'models.team/m.endpoints[1].provider').slice(1), [
+    assert.deepEqual(lines.find(([path]: string[]) => path === 'models.house/m.endpoints[1].provider').slice(1), [
       'two',
       'file',
     ]);
@@ -229,7 +229,7 @@ describe('models', () => {
       own.data[0].configured.map(({ path, value }: Json) => [path, value]),
       [['providers.two.models[0].id', 'm']],
     );
-    assert.equal((await admin('GET', '/models?id=team/')).body.total, 0);
+    assert.equal((await admin('GET', '/models?id=house/')).body.total, 0);
   });
 
   test('that answered lately have statistics, each once, in one read', async () => {
@@ -237,16 +237,16 @@ describe('models', () => {
     const { status, body } = await admin('GET', '/models/statistics');
     assert.equal(status, 200);
     const names = body.data.map(({ id }: Json) => id);
-    assert.deepEqual(names.toSorted(), ['team/m', 'one/m'], 'the model, and its endpoint under its own name');
-    const { body: whole } = await admin('GET', '/models?id=team/m');
+    assert.deepEqual(names.toSorted(), ['house/m', 'one/m'], 'the model, and its endpoint under its own name');
+    const { body: whole } = await admin('GET', '/models?id=house/m');
     const { statistics } = whole.data[0].endpoints[0];
     for (const one of body.data) assert.equal(one.first_byte_seconds, statistics.first_byte_seconds);
-    assert.equal((await admin('GET', '/models/statistics?id=team/m')).status, 400);
+    assert.equal((await admin('GET', '/models/statistics?id=house/m')).status, 400);
   });
 
   test('with an endpoint are those that are made of it, and its own', async () => {
     const { body } = await admin('GET', '/models?endpoint=one/m');
-    assert.deepEqual([body.total, body.data.map(({ id }: Json) => id)], [2, ['one/m', 'team/m']]);
+    assert.deepEqual([body.total, body.data.map(({ id }: Json) => id)], [2, ['one/m', 'house/m']]);
     assert.equal((await admin('GET', '/models?endpoint=one/none')).body.total, 0);
   });
 
@@ -255,14 +255,14 @@ describe('models', () => {
     assert.equal((await admin('GET', '/models?zero_retention=perhaps')).status, 400);
     const zero = await startFleet({
       names: ['kept', 'other'],
-      more: '  team/nothing: { endpoints: [{ provider: kept, model: m, data_policy: { zdr: true } }] }\n',
+      more: '  house/nothing: { endpoints: [{ provider: kept, model: m, data_policy: { zdr: true } }] }\n',
       server: ADMIN_CONFIG,
     });
     try {
       const { body } = await askAdmin(zero.gateway.adminUrl, 'GET', '/models?zero_retention=true');
       assert.deepEqual(
         body.data.map(({ id, endpoints }: Json) => [id, endpoints[0].zero_retention]),
-        [['team/nothing', true]],
+        [['house/nothing', true]],
       );
     } finally {
       await zero.close();
@@ -279,7 +279,7 @@ describe('models', () => {
       next = page.body.next;
     }
     assert.equal(new Set(all).size, all.length);
-    assert.ok(all.includes('team/m') && all.includes('sandbox/echo'));
+    assert.ok(all.includes('house/m') && all.includes('sandbox/echo'));
     const { body } = await admin('GET', '/models?provider=two');
     assert.deepEqual(
       body.data.map(({ id }: Json) => id),

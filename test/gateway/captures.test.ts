@@ -78,7 +78,7 @@ before(async () => {
 providers:
 ${providers.join('\n')}
   openai: { base_url: "${upstream.url}/chat/v1", api_key: ${CANARIES.upstreamKey} }
-models: { team/m: { endpoints: [{ provider: up-chat, model: m }, { provider: sandbox, model: echo, priority: 1 }] } }`,
+models: { house/m: { endpoints: [{ provider: up-chat, model: m }, { provider: sandbox, model: echo, priority: 1 }] } }`,
     { clock, keys: [`{ name: other, key: ${OTHER_KEY} }`] },
   );
   operator = await browserOf({ token: TOKEN });
@@ -259,7 +259,7 @@ test('other operations are seen, too', async () => {
 });
 
 test('every attempt is seen', async () => {
-  const response = await ask(operator, { model: 'team/m', text: 'busy' });
+  const response = await ask(operator, { model: 'house/m', text: 'busy' });
   assert.equal(response.status, 200);
   const { upstream: sendings } = await captureOf(operator, response);
   assert.deepEqual(

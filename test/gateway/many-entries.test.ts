@@ -35,9 +35,9 @@ function fileWith(count: number): string {
       (index) => `      - id: small-${index}\n        pricing: { prompt: "0.000001", completion: "0.000002" }`,
     ),
     'models:',
-    ...entries((index) => `  team/m-${index}:\n    endpoints: [{ provider: up, model: small-${index} }]`),
+    ...entries((index) => `  house/m-${index}:\n    endpoints: [{ provider: up, model: small-${index} }]`),
     'keys:',
-    ...entries((index) => `  - { name: key-${index}, key: ${keyOf(index)}, models: ["team/*", "up/*"] }`),
+    ...entries((index) => `  - { name: key-${index}, key: ${keyOf(index)}, models: ["house/*", "up/*"] }`),
   ].join('\n');
 }
 
@@ -136,8 +136,8 @@ function findOften({ keys, models, count }: { keys: KeyStore; models: ProviderRe
     // Ten of them, from everywhere in the file.
     const index = Math.floor(((round % 10) * count) / 10);
     const key = keys.authenticate(keyOf(index));
-    assert.ok(key && !(key instanceof Promise) && key.allows('team/m'));
-    const found = candidatesFor(models, `team/m-${index}`, { rank: 0, call: { protocol, operation } });
+    assert.ok(key && !(key instanceof Promise) && key.allows('house/m'));
+    const found = candidatesFor(models, `house/m-${index}`, { rank: 0, call: { protocol, operation } });
     assert.ok(!(found instanceof Promise) && found.length === 1);
   }
 }

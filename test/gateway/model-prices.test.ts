@@ -15,7 +15,7 @@ const yamlOf = (price: string) => `${ADMIN_CONFIG}
 providers:
   own: { type: openai-compatible, base_url: "${upstream.url}/v1", api_key: x, models: [{ id: small, pricing: { prompt: "${price}", completion: "0.000002" } }, { id: free }] }
   told: { type: openai-compatible, base_url: "${upstream.url}/v1", api_key: x, models: discover }
-models: { team/both: { endpoints: [{ provider: told, model: large }] } }
+models: { house/both: { endpoints: [{ provider: told, model: large }] } }
 `;
 
 before(async () => {
@@ -64,7 +64,7 @@ describe('prices of models', () => {
     assert.deepEqual(
       (await changes()).map(({ id, before: old, after: now }) => [id, old.pricing.prompt, now.pricing.prompt]),
       [
-        ['team/both', '0.000004', '0.000005'],
+        ['house/both', '0.000004', '0.000005'],
         ['told/large', '0.000004', '0.000005'],
         ['own/small', '0.000001', '0.0000025'],
       ],

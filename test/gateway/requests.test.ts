@@ -61,7 +61,7 @@ before(async () => {
   gateway = await startTestGateway(
     `admin: { token: ${TOKEN}, port: 0 }
 providers: { one: ${provider(broken.url)}, two: ${provider(good.url)}, three: ${unpriced(good.url)} }
-models: { team/m: { endpoints: [{ provider: one, model: m }, { provider: two, model: m, priority: 1 }] } }`,
+models: { house/m: { endpoints: [{ provider: one, model: m }, { provider: two, model: m, priority: 1 }] } }`,
     { keys: [`{ name: other, key: ${OTHER_KEY} }`], clock },
   );
 });
@@ -137,11 +137,11 @@ async function trace(id: string): Promise<Json> {
 
 describe('the trace of a request', () => {
   test('has its attempts with their times, and the candidates', async () => {
-    const id = await chat('team/m');
+    const id = await chat('house/m');
     const { data } = await read(`/requests/${id}`, { schema: requestDetail });
     assert.deepEqual(
       [data.status, data.model, data.requested_model, data.attempts, data.key_name, data.protocol],
-      ['completed', 'two/m', 'team/m', 2, 'test', 'chat'],
+      ['completed', 'two/m', 'house/m', 2, 'test', 'chat'],
     );
     assert.deepEqual([data.input_tokens, data.output_tokens, data.cost], [10, 5, '0.00002']);
     assert.equal(data.endpoint_number, 2);
@@ -156,7 +156,7 @@ describe('the trace of a request', () => {
   });
 
   test('has the policy, and why a candidate was left out', async () => {
-    const id = await chat('team/m', { body: { provider: { ignore: ['one'] } } });
+    const id = await chat('house/m', { body: { provider: { ignore: ['one'] } } });
     const { candidates, policy } = await trace(id);
     assert.ok(policy.ignore.length === 1);
     const [chosen, left] = candidates;
@@ -194,7 +194,7 @@ admin: { token: ${TOKEN}, port: 0 }`,
   });
 
   test('has for how long an endpoint rested because of an attempt', async () => {
-    const { attempts } = await trace(await chat('team/m', { text: 'limited' }));
+    const { attempts } = await trace(await chat('house/m', { text: 'limited' }));
     assert.deepEqual(
       attempts.map(({ endpoint, status, rest_ms }: Json) => [endpoint, status, rest_ms]),
       [
@@ -209,7 +209,7 @@ admin: { token: ${TOKEN}, port: 0 }`,
       ...{ 'user-agent': 'Some "client"', 'anthropic-beta': 'a'.repeat(500) },
       ...{ 'x-stainless-retry-count': '2', cookie: 'session=secret', 'x-api-note': 'free words' },
     };
-    const id = await chat('team/m', { text: 'limited, with headers', headers });
+    const id = await chat('house/m', { text: 'limited, with headers', headers });
     const { request_headers: asked, attempts } = await trace(id);
     assert.deepEqual(asked, {
       ...{ 'user-agent': 'Some "client"', 'anthropic-beta': 'a'.repeat(120), 'x-stainless-retry-count': '2' },
@@ -280,7 +280,7 @@ admin: { token: ${TOKEN}, port: 0 }`,
 
   test('has at most 4 kB, whatever a client sends', async () => {
     const order = Array.from({ length: 50 }, (_, index) => `two/${index}${'x"'.repeat(80)}`);
-    const id = await chat('team/m', { body: { provider: { order } }, headers: { 'x-session-id': 'x'.repeat(5000) } });
+    const id = await chat('house/m', { body: { provider: { order } }, headers: { 'x-session-id': 'x'.repeat(5000) } });
     const stored = await trace(id);
     assert.ok(stored.attempts.length > 0);
     assert.ok(JSON.stringify(stored).length < 6000);
@@ -305,7 +305,7 @@ describe('the list of requests', () => {
   });
 
   test('has filters, and refuses wrong ones by name', async () => {
-    await chat('team/m');
+    await chat('house/m');
     const { data } = await read('/requests?fell_back=true&limit=200');
     assert.ok(data.length > 0 && data.every((one: Json) => one.attempts > 1));
     assert.deepEqual((await read('/requests?cost_above=0.002')).data, []);
@@ -437,13 +437,13 @@ describe('usage.trace', () => {
       const own = await startTestGateway(
         `usage: { trace: ${choice} }
 providers: { one: ${provider(broken.url)}, two: ${provider(good.url)} }
-models: { team/m: { endpoints: [{ provider: one, model: m }, { provider: two, model: m, priority: 1 }] } }`,
+models: { house/m: { endpoints: [{ provider: one, model: m }, { provider: two, model: m, priority: 1 }] } }`,
         { clock },
       );
       const shared = gateway;
       gateway = own;
       try {
-        const ids = [await chat('two/m'), await chat('team/m')];
+        const ids = [await chat('two/m'), await chat('house/m')];
         const found = [];
         for (const id of ids) found.push((await read(`/requests/${id}`, { key: 'own' })).data.trace !== null);
         assert.deepEqual(found, expected);

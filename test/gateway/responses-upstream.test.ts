@@ -46,7 +46,7 @@ before(async () => {
   const models = [...PAIRS, 'm-2026'].map((id) => ({ id }));
   const houses = PAIRS.map((model) => {
     const endpoints = ['one', 'two'].map((provider, priority) => ({ provider, model, priority }));
-    return [`team/${model}`, { endpoints }];
+    return [`house/${model}`, { endpoints }];
   });
   gateway = await startTestGateway(`
 providers:
@@ -104,7 +104,7 @@ function usageOf(protocol: ProtocolId, body: Json): number[] {
 let pairs = 0;
 
 function nextPair(): string {
-  return `team/${PAIRS[pairs++]}`;
+  return `house/${PAIRS[pairs++]}`;
 }
 
 function asking(protocol: ProtocolId, model: string, stream = false): Promise<Response> {

@@ -48,8 +48,8 @@ providers:
   chatty: { type: openai-compatible, base_url: "${one.url}/v1", models: [{ id: m-2026 }] }
 ${TYPES.map((type) => `  t-${type}: { type: ${type}, api_key: k, base_url: "${one.url}/base", models: [{ id: m-2026 }] }`).join('\n')}
 models:
-  team/both: { endpoints: [{ provider: one, model: m-2026, priority: 0 }, { provider: two, model: m-2026, priority: 1 }] }
-  team/mixed: { endpoints: [{ provider: chatty, model: m-2026, priority: 0 }, { provider: two, model: m-2026, priority: 1 }] }
+  house/both: { endpoints: [{ provider: one, model: m-2026, priority: 0 }, { provider: two, model: m-2026, priority: 1 }] }
+  house/mixed: { endpoints: [{ provider: chatty, model: m-2026, priority: 0 }, { provider: two, model: m-2026, priority: 1 }] }
 `,
     {
       keys: [
@@ -307,8 +307,8 @@ describe('what is refused', () => {
     const error = await errorOf(await send({ model: 'chatty/m-2026', input }));
     assert.deepEqual([error.code, error.param], ['unsupported_parameter', 'input[0].type']);
     assert.match(error.message, /x_search_call.*not known here/);
-    const answered = (await (await send({ model: 'team/mixed', input })).json()) as Json;
-    assert.deepEqual([answered.id, answered.model], ['resp_two', 'team/mixed']);
+    const answered = (await (await send({ model: 'house/mixed', input })).json()) as Json;
+    assert.deepEqual([answered.id, answered.model], ['resp_two', 'house/mixed']);
   });
 
   test('keys of other surfaces, wrong keys, other methods and paths, in its own shape', async () => {
@@ -337,11 +337,11 @@ describe('failures', () => {
     ];
     for (const failure of failures) {
       answer = events([...preambleOf(), failure].map(frame).join(''));
-      const response = await send({ model: 'team/both', input: 'Hi', provider: { order: ['one'] } });
+      const response = await send({ model: 'house/both', input: 'Hi', provider: { order: ['one'] } });
       assert.equal(response.headers.get('x-polygate-endpoint'), 'two/m-2026', await response.text());
     }
     answer = (_call, response) => answerJson(response, FAILED.response);
-    const whole = await send({ model: 'team/both', input: 'Hi', provider: { order: ['one'] } });
+    const whole = await send({ model: 'house/both', input: 'Hi', provider: { order: ['one'] } });
     assert.equal(whole.headers.get('x-polygate-endpoint'), 'two/m-2026');
   });
 

@@ -25,20 +25,20 @@ providers:
   dear: ${entry('dear')}
   kept: ${entry('kept', ', api_keys: [key-1, key-2]')}
 models:
-  team/m:
+  house/m:
     endpoints:
       - { provider: dear, model: m, pricing: { prompt: "0.00001", completion: "0.00003" }, data_policy: { zdr: true, training: false }, quantization: bf16 }
       - { provider: cheap, model: m, priority: 1, pricing: { prompt: "0.000001", completion: "0.000002" }, quantization: fp8 }
-  team/spread:
+  house/spread:
     endpoints:
       - { provider: dear, model: m, weight: 3 }
       - { provider: cheap, model: m, weight: 1 }
-  team/waiting:
+  house/waiting:
     endpoints:
       - { provider: openai, model: gpt-5 }
       - { provider: cheap, model: m }
-  team/keys: { endpoints: [{ provider: kept, model: m }] }
-aliases: { claude-sonnet-4-6: team/m, gpt-4o: cheap/m }
+  house/keys: { endpoints: [{ provider: kept, model: m }] }
+aliases: { claude-sonnet-4-6: house/m, gpt-4o: cheap/m }
 default_model: cheap/m
 `,
     { clock },
@@ -70,7 +70,7 @@ interface Wish {
   headers?: Record<string, string>;
 }
 
-async function send({ model = 'team/m', protocol = 'chat', text = 'hi', more, headers }: Wish): Promise<Answer> {
+async function send({ model = 'house/m', protocol = 'chat', text = 'hi', more, headers }: Wish): Promise<Answer> {
   const body = { ...question(protocol, model, text), ...more };
   const url = gateway.url + PATHS[protocol](model, false);
   const response = await post(url, body, { ...HEADERS[protocol], ...headers });
@@ -113,13 +113,13 @@ describe('the request chooses', () => {
   }
 
   const NAMED: [model: string, endpoint: string][] = [
-    ['team/m:floor', 'cheap/m'],
-    ['team/m:cheap', 'cheap/m'],
+    ['house/m:floor', 'cheap/m'],
+    ['house/m:cheap', 'cheap/m'],
     ['claude-sonnet-4-6', 'dear/m'],
     ['claude-sonnet-4-6:floor', 'cheap/m'],
     ['gpt-4o', 'cheap/m'],
     ['auto', 'cheap/m'],
-    ['team/waiting', 'cheap/m'],
+    ['house/waiting', 'cheap/m'],
   ];
   for (const [model, endpoint] of NAMED) {
     test(`model ${model}`, async () => {
@@ -129,10 +129,10 @@ describe('the request chooses', () => {
   }
 
   test('auto takes one of the models that are given', async () => {
-    const config = { models: ['team/m', 'dear/m'], preference: 'cost' };
+    const config = { models: ['house/m', 'dear/m'], preference: 'cost' };
     const { endpoint, json } = await send({ model: 'auto', more: { model_routing_config: config } });
-    assert.deepEqual([endpoint, json.model], ['cheap/m', 'team/m']);
-    const listed = { available_models: ['dear/m', 'team/m'] };
+    assert.deepEqual([endpoint, json.model], ['cheap/m', 'house/m']);
+    const listed = { available_models: ['dear/m', 'house/m'] };
     assert.equal((await send({ model: 'zenmux/auto', more: { model_routing_config: listed } })).endpoint, 'dear/m');
     const wrong = await send({ model: 'auto', more: { model_routing_config: { preference: 'best' } } });
     assert.deepEqual([wrong.status, wrong.json.error.param], [400, 'model_routing_config.preference']);
@@ -206,11 +206,11 @@ describe('weights and conversations', () => {
     const places = new Map<string, string | null>();
     for (let index = 0; index < 60; index++) {
       const text = `conversation ${index}`;
-      places.set(text, (await send({ model: 'team/spread', text })).endpoint);
+      places.set(text, (await send({ model: 'house/spread', text })).endpoint);
     }
     const dear = [...places.values()].filter((place) => place === 'dear/m').length;
     assert.ok(dear > 30 && dear < 58, `${dear} of 60`);
-    for (const [text, place] of places) assert.equal((await send({ model: 'team/spread', text })).endpoint, place);
+    for (const [text, place] of places) assert.equal((await send({ model: 'house/spread', text })).endpoint, place);
   });
 
   test('a conversation that had to move stays where it moved to', async () => {
@@ -237,7 +237,7 @@ describe('weights and conversations', () => {
     assert.ok(kept);
     const used = new Set<string | undefined>();
     for (let index = 0; index < 20; index++) {
-      await send({ model: 'team/keys', text: `keys ${index}` });
+      await send({ model: 'house/keys', text: `keys ${index}` });
       used.add(kept.calls.at(-1)?.headers.authorization);
     }
     assert.deepEqual([...used].toSorted(), ['Bearer key-1', 'Bearer key-2']);
@@ -369,9 +369,9 @@ describe('health', () => {
 
 describe('the catalog', () => {
   for (const [path, id] of [
-    ['/v1/models/team/m', 'team/m'],
+    ['/v1/models/house/m', 'house/m'],
     ['/v1/models/cheap/m', 'cheap/m'],
-    ['/anthropic/v1/models/team/m', 'team/m'],
+    ['/anthropic/v1/models/house/m', 'house/m'],
   ] as const) {
     test(path, async () => {
       const response = await fetch(gateway.url + path);

@@ -15,7 +15,7 @@ before(async () => {
   );
   fleet = await startFleet({
     names: ['one', 'two'],
-    more: `  team/many: { endpoints: [${endpoints.join(', ')}] }\n  "team/größe": { endpoints: [{ provider: one, model: m }] }\n`,
+    more: `  house/many: { endpoints: [${endpoints.join(', ')}] }\n  "house/größe": { endpoints: [{ provider: one, model: m }] }\n`,
   });
 });
 
@@ -34,7 +34,7 @@ function traceOf(response: Response): Json {
   return JSON.parse(header);
 }
 
-async function send(more: object, model = 'team/m', headers: object = traced): Promise<Response> {
+async function send(more: object, model = 'house/m', headers: object = traced): Promise<Response> {
   const body = { ...question('chat', model, 'hi'), ...more };
   return post(`${fleet.gateway.url}/v1/chat/completions`, body, { ...HEADERS.chat, ...headers });
 }
@@ -42,7 +42,7 @@ async function send(more: object, model = 'team/m', headers: object = traced): P
 describe('a trace', () => {
   test('comes only when it is asked for', async () => {
     for (const headers of [{}, { 'x-polygate-trace': 'false' }])
-      assert.equal((await send({}, 'team/m', headers)).headers.get('x-polygate-trace'), null);
+      assert.equal((await send({}, 'house/m', headers)).headers.get('x-polygate-trace'), null);
   });
 
   for (const protocol of ['chat', 'messages', 'generate'] as const) {
@@ -50,12 +50,12 @@ describe('a trace', () => {
       test(`tells every attempt to ${protocol}, ${stream ? 'streamed' : 'whole'}`, async () => {
         assert.ok(fleet.upstreams.one);
         fleet.upstreams.one.behaves = 429;
-        const url = fleet.gateway.url + PATHS[protocol]('team/m', stream);
-        const body = question(protocol, 'team/m', `${protocol} ${stream}`, stream);
+        const url = fleet.gateway.url + PATHS[protocol]('house/m', stream);
+        const body = question(protocol, 'house/m', `${protocol} ${stream}`, stream);
         const response = await post(url, body, { ...HEADERS[protocol], ...traced });
         await response.text();
         const { requested, model, candidates, attempts } = traceOf(response);
-        assert.deepEqual([requested, model], ['team/m', 'team/m']);
+        assert.deepEqual([requested, model], ['house/m', 'house/m']);
         assert.deepEqual(
           candidates.map(({ endpoint }: Json) => endpoint),
           ['one/m', 'two/m'],
@@ -71,7 +71,7 @@ describe('a trace', () => {
   test('says why candidates are left out', async () => {
     const response = await send({ provider: { only: ['two'], sort: 'price' } });
     const { candidates, policy } = traceOf(response);
-    assert.deepEqual(candidates[1], { endpoint: 'one/m', model: 'team/m', left_out: 'it is not in only' });
+    assert.deepEqual(candidates[1], { endpoint: 'one/m', model: 'house/m', left_out: 'it is not in only' });
     assert.equal(policy.sort, 'price');
   });
 
@@ -85,22 +85,22 @@ describe('a trace', () => {
   });
 
   test('names dropped fields', async () => {
-    const body = { ...question('messages', 'team/m', 'hi'), unheard_of: 1 };
+    const body = { ...question('messages', 'house/m', 'hi'), unheard_of: 1 };
     const url = `${fleet.gateway.url}/anthropic/v1/messages`;
     const response = await post(url, body, { ...HEADERS.messages, ...traced });
     assert.deepEqual(traceOf(response).attempts[0].dropped, ['unheard_of']);
   });
 
   test('stays short, and says what it leaves out', async () => {
-    const { candidates, omitted, attempts } = traceOf(await send({}, 'team/many'));
+    const { candidates, omitted, attempts } = traceOf(await send({}, 'house/many'));
     assert.equal(attempts.length, 1);
     assert.equal(candidates.length + omitted, 60);
   });
 
   test('holds any name', async () => {
-    const response = await send({}, 'team/größe');
+    const response = await send({}, 'house/größe');
     assert.equal(response.status, 200);
-    assert.equal(traceOf(response).model, 'team/größe');
+    assert.equal(traceOf(response).model, 'house/größe');
   });
 
   test('holds neither keys nor addresses', async () => {
@@ -129,6 +129,6 @@ describe('headers', () => {
   test('the log has them', async () => {
     await send({});
     const line = fleet.gateway.log.findLast(({ msg }) => msg === 'answered');
-    assert.deepEqual([line.endpoint, line.attempts, line.model, line.status], ['one/m', 1, 'team/m', 'complete']);
+    assert.deepEqual([line.endpoint, line.attempts, line.model, line.status], ['one/m', 1, 'house/m', 'complete']);
   });
 });

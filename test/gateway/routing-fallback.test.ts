@@ -25,7 +25,7 @@ for (const client of PROTOCOLS) {
         async function asked(behaviour: Behaviour): Promise<Response> {
           assert.ok(fleet.upstreams.one);
           fleet.upstreams.one.behaves = behaviour;
-          return ask(fleet.gateway, { protocol: client, model: 'team/m', text: 'hi', stream });
+          return ask(fleet.gateway, { protocol: client, model: 'house/m', text: 'hi', stream });
         }
 
         for (const behaviour of stream ? [...HELPS, 'empty stream' as const] : HELPS) {
@@ -132,7 +132,7 @@ describe('several models', () => {
 
   test('endpoints of a model come before the next model', async () => {
     fail('one', 'two');
-    const { endpoint, headers } = await send('chat', {}, {}, 'team/m');
+    const { endpoint, headers } = await send('chat', {}, {}, 'house/m');
     assert.deepEqual([endpoint, headers.get('x-polygate-attempts')], ['three/m', '3']);
   });
 
@@ -142,7 +142,7 @@ describe('several models', () => {
     one.behaves = { status: 429, headers: { 'retry-after': '7' } };
     two.behaves = { status: 429, headers: { 'retry-after': '20' } };
     three.behaves = { status: 503, headers: { 'retry-after': '9' } };
-    const { status, headers } = await send('chat', {}, {}, 'team/m');
+    const { status, headers } = await send('chat', {}, {}, 'house/m');
     assert.equal(status, 503);
     assert.equal(headers.get('retry-after'), '7');
     assert.equal(headers.get('x-polygate-attempts'), '3');
@@ -152,7 +152,7 @@ describe('several models', () => {
   test('what the gateway is told never goes upstream', async () => {
     const header = { 'x-polygate-provider': '{"sort":"price"}' };
     for (const protocol of ['chat', 'messages'] as const) {
-      for (const model of ['one/m', 'team/m']) {
+      for (const model of ['one/m', 'house/m']) {
         await send(protocol, { models: ['two/m'], provider: { order: ['one'] } }, header, model);
         const { body, headers } = fleet.upstreams.one?.calls.at(-1) ?? assert.fail();
         assert.deepEqual(
@@ -177,7 +177,7 @@ describe('limits of falling back', () => {
       const opened = Promise.withResolvers<void>();
       Object.assign(one, { behaves: 500, held: opened.promise });
       const asked = Array.from({ length: 20 }, () =>
-        ask(fleet.gateway, { protocol: 'chat', model: 'team/m', text: 'hi' }),
+        ask(fleet.gateway, { protocol: 'chat', model: 'house/m', text: 'hi' }),
       );
       while (one.calls.length < 20) await new Promise(setImmediate);
       opened.resolve();
@@ -194,7 +194,7 @@ describe('limits of falling back', () => {
     const fleet = await startFleet({ names: ['one', 'two', 'three'], server });
     try {
       for (const upstream of Object.values(fleet.upstreams)) upstream.behaves = 'never';
-      const asking = ask(fleet.gateway, { protocol: 'chat', model: 'team/m', text: 'hi' });
+      const asking = ask(fleet.gateway, { protocol: 'chat', model: 'house/m', text: 'hi' });
       await called(fleet.upstreams.one);
       fleet.pass(450);
       await called(fleet.upstreams.two);
@@ -213,7 +213,7 @@ describe('limits of falling back', () => {
     try {
       assert.ok(fleet.upstreams.one);
       fleet.upstreams.one.behaves = 'never';
-      const asking = ask(fleet.gateway, { protocol: 'chat', model: 'team/m', text: 'hi', stream: true });
+      const asking = ask(fleet.gateway, { protocol: 'chat', model: 'house/m', text: 'hi', stream: true });
       await called(fleet.upstreams.one);
       fleet.pass(250);
       const response = await asking;
@@ -229,7 +229,7 @@ describe('limits of falling back', () => {
       assert.ok(fleet.upstreams.one);
       fleet.upstreams.one.behaves = 'never';
       const leaving = new AbortController();
-      const asking = ask(fleet.gateway, { protocol: 'chat', model: 'team/m', text: 'hi', signal: leaving.signal });
+      const asking = ask(fleet.gateway, { protocol: 'chat', model: 'house/m', text: 'hi', signal: leaving.signal });
       await called(fleet.upstreams.one);
       leaving.abort();
       await assert.rejects(asking);

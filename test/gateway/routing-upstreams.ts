@@ -150,7 +150,7 @@ export interface Fleet {
 export interface FleetOptions {
   names: readonly string[];
   protocol?: ProtocolId;
-  /** Further YAML; the model `team/m` has every upstream as an endpoint, in order of priority. */
+  /** Further YAML; the model `house/m` has every upstream as an endpoint, in order of priority. */
   more?: string;
   server?: string;
 }
@@ -161,7 +161,7 @@ export async function startFleet({ names, protocol = 'chat', more = '', server =
   const upstreams = Object.fromEntries(started);
   const providers = started.map(([name, upstream]) => `  ${name}: ${providerEntry(upstream, protocol)}`).join('\n');
   const endpoints = names.map((name, priority) => `{ provider: ${name}, model: m, priority: ${priority} }`).join(', ');
-  const yaml = `${server}\nproviders:\n${providers}\nmodels:\n  team/m: { endpoints: [${endpoints}] }\n${more}`;
+  const yaml = `${server}\nproviders:\n${providers}\nmodels:\n  house/m: { endpoints: [${endpoints}] }\n${more}`;
   const gateway = await startTestGateway(yaml, { clock });
   return {
     gateway,

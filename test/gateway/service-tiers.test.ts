@@ -111,8 +111,8 @@ providers:
   local: { type: openai-compatible, ${base('/v1')}, ${models} }
   tiered: { type: openai-compatible, ${base('/v1')}, models: [{ id: m, ${pricing}, service_tiers: { turbo: { prompt: "0.001", completion: "0.01" } } }, { id: alone, service_tiers: { turbo: { prompt: "0.001", completion: "0" } } }] }
 models:
-  team/m: { endpoints: [{ provider: local, model: m }, { provider: chat, model: m, priority: 1 }] }
-  team/new: { endpoints: [{ provider: chat, model: unlisted, ${pricing} }] }`,
+  house/m: { endpoints: [{ provider: local, model: m }, { provider: chat, model: m, priority: 1 }] }
+  house/new: { endpoints: [{ provider: chat, model: unlisted, ${pricing} }] }`,
     {
       keys: [
         ...['spends', 'holds', 'regions', 'messages', 'options', 'untyped', 'names', 'spelled'].map((name) =>
@@ -342,7 +342,7 @@ test('a tier that alone has prices is what the cost is made of', async () => {
 });
 
 test('a routed model with its own prices, which no list has, costs what its provider asks in a tier', async () => {
-  const asked: Asking = { client: 'chat', model: 'team/new', more: { service_tier: 'priority' } };
+  const asked: Asking = { client: 'chat', model: 'house/new', more: { service_tier: 'priority' } };
   const { cost, charge } = await charged(asked);
   assert.deepEqual([cost, charge.assumed], [0.04, false]);
 });

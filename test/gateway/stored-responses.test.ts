@@ -32,7 +32,7 @@ providers:
   second: { type: open-responses, base_url: "${plain.url}/v1", models: [{ id: m }] }
   keeping: { type: openai, base_url: "${keeping.url}/v1", api_keys: [key-one, key-two, key-three], models: [{ id: m }] }
 models:
-  team/both: { endpoints: [{ provider: plain, model: m, priority: 0 }, { provider: keeping, model: m, priority: 1 }] }
+  house/both: { endpoints: [{ provider: plain, model: m, priority: 0 }, { provider: keeping, model: m, priority: 1 }] }
 `,
         {
           keys: [
@@ -251,7 +251,7 @@ models:
           assertRefused(await create(referring), 'item_not_found', 'input[0].id');
           assert.deepEqual([plain.calls.length, keeping.calls.length], [0, 0]);
           // A model of both goes to the one that keeps the chain.
-          const both = await create({ model: 'team/both', input: 'Two', previous_response_id: first.body.id, stream });
+          const both = await create({ model: 'house/both', input: 'Two', previous_response_id: first.body.id, stream });
           assert.equal(both.status, 200);
           assert.deepEqual([plain.calls.length, keeping.calls.length], [0, 1]);
         });

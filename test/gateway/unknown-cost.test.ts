@@ -40,12 +40,12 @@ before(async () => {
     `admin: { token: ${TOKEN}, port: 0 }
 tags: { team=search: { budgets: { day: "9.00" } } }
 providers: { local: { type: openai-compatible, base_url: "${upstream.url}/v1", api_key: x, models: ${models} } }
-models: { team/here: { endpoints: [{ provider: local, model: priced-by-its-endpoint, ${free} }] } }`,
+models: { house/here: { endpoints: [{ provider: local, model: priced-by-its-endpoint, ${free} }] } }`,
     { keys: [`{ name: tagged, key: ${TAGGED}, tags: { team: search }, budgets: { month: "9.00" } }`] },
   );
   for (const model of MODELS) {
     const request = {
-      model: model === PRICED_HERE ? 'team/here' : model,
+      model: model === PRICED_HERE ? 'house/here' : model,
       messages: [{ role: 'user', content: 'hi' }],
     };
     const headers = { authorization: `Bearer ${KEY}`, 'x-session-id': model === NO_PRICE ? 'unknown' : 'known' };

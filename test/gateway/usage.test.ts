@@ -111,7 +111,7 @@ providers:
   gone: { type: openai-compatible, base_url: "http://127.0.0.1:9/v1", ${MODEL} }
   free: { type: openai-compatible, base_url: "${upstream.url}/v1", models: [{ id: m }] }
 models:
-  team/both: { endpoints: [{ provider: full, model: m, priority: 1 }, { provider: a, model: m, priority: 2 }] }
+  house/both: { endpoints: [{ provider: full, model: m, priority: 1 }, { provider: a, model: m, priority: 2 }] }
 `,
     { keys: [`{ name: other, key: ${OTHER} }`] },
   );
@@ -211,11 +211,11 @@ for (const protocol of IDS) {
 }
 
 test('who answers is paid, and the failures before are counted', async () => {
-  const { id } = await hear(gateway.url, { protocol: 'chat', model: 'team/both', text: 'scene:full' });
+  const { id } = await hear(gateway.url, { protocol: 'chat', model: 'house/both', text: 'scene:full' });
   const record = await recordOf(gateway.url, id);
   assert.deepEqual(
     [record.status, record.provider_name, record.requested_model, record.attempts, record.total_cost],
-    ['completed', 'a', 'team/both', 2, Number(COST)],
+    ['completed', 'a', 'house/both', 2, Number(COST)],
   );
 });
 

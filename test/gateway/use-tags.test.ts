@@ -14,7 +14,7 @@ import { PATHS, type ProtocolId, post, question, sendRaw, startTestGateway, type
 
 const CONFIG = `${ADMIN_CONFIG}encryption: { key: "${randomBytes(32).toString('base64')}" }
 models:
-  team/priced: { endpoints: [{ provider: sandbox, model: echo, pricing: { prompt: "0.000001", completion: "0.000003" } }] }
+  house/priced: { endpoints: [{ provider: sandbox, model: echo, pricing: { prompt: "0.000001", completion: "0.000003" } }] }
 `;
 const FIXED = '{ name: fixed, key: sk-fixed-0123456789abcdef, tags: { team: platform } }';
 
@@ -37,13 +37,13 @@ async function sendRequests(gateway: TestGateway): Promise<{ key: string; hash: 
     const headers = { authorization: `Bearer ${secret}`, 'anthropic-version': '2023-06-01' };
     await (await post(gateway.url + PATHS[protocol](model, false), question(protocol, model, text), headers)).text();
   };
-  await send(key, 'chat', 'team/priced', 'one two three');
-  await send(key, 'messages', 'team/priced', 'one two');
+  await send(key, 'chat', 'house/priced', 'one two three');
+  await send(key, 'messages', 'house/priced', 'one two');
   await send(key, 'chat', 'sandbox/faulty', 'status 400');
   await askAdmin(gateway.adminUrl, 'PATCH', `/keys/${data.hash}`, { tags: { team: 'ads', env: null } });
-  await send(key, 'chat', 'team/priced', 'one two three four');
-  await send('sk-fixed-0123456789abcdef', 'chat', 'team/priced', 'one');
-  await send('sk-test-gateway-key-0123456789', 'messages', 'team/priced', 'none has tags');
+  await send(key, 'chat', 'house/priced', 'one two three four');
+  await send('sk-fixed-0123456789abcdef', 'chat', 'house/priced', 'one');
+  await send('sk-test-gateway-key-0123456789', 'messages', 'house/priced', 'none has tags');
   return { key, hash: data.hash };
 }
 

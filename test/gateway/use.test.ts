@@ -27,12 +27,12 @@ providers:
   cheap: { type: sandbox }
   dear: { type: sandbox }
 models:
-  team/cheap: { endpoints: [${price('0.000001').replace('sandbox', 'cheap')}] }
-  team/dear: { endpoints: [${price('0.000003').replace('sandbox', 'dear')}] }`,
+  house/cheap: { endpoints: [${price('0.000001').replace('sandbox', 'cheap')}] }
+  house/dear: { endpoints: [${price('0.000003').replace('sandbox', 'dear')}] }`,
     { clock, keys: [`{ name: '=HYPERLINK("x"),1', key: ${FORMULA_KEY} }`] },
   );
   for (let index = 0; index < RECORDS; index++) {
-    const model = index % 3 === 0 ? 'team/dear' : 'team/cheap';
+    const model = index % 3 === 0 ? 'house/dear' : 'house/cheap';
     const authorization = `Bearer ${index % 4 === 0 ? FORMULA_KEY : KEY}`;
     const request = { model, messages: [{ role: 'user', content: 'one two three four' }] };
     await (await post(`${gateway.url}/v1/chat/completions`, request, { authorization })).text();

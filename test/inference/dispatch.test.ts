@@ -31,7 +31,7 @@ before(async () => {
   one = await startScripted('one');
   two = await startScripted('two');
   const endpoints = '[{ provider: one, model: m }, { provider: two, model: m, priority: 1 }]';
-  const yaml = `providers: { one: ${providerEntry(one, 'chat')}, two: ${providerEntry(two, 'messages')} }\nmodels: { team/m: { endpoints: ${endpoints} } }`;
+  const yaml = `providers: { one: ${providerEntry(one, 'chat')}, two: ${providerEntry(two, 'messages')} }\nmodels: { house/m: { endpoints: ${endpoints} } }`;
   const { providers, routing, server } = parseConfig(yaml, { environment: {}, known: providerTypes });
   upstream = createUpstreamClient(server.deadlines, timer);
   const log = pino({ level: 'silent' });
@@ -57,7 +57,7 @@ interface Sent {
 async function send(protocolId: ProtocolId, stream: boolean, leave?: (leaving: () => void) => void): Promise<Sent> {
   state = createRoutingState({ cooldown: () => 1000 });
   const protocol = protocolOf(protocolId);
-  const body = question(protocolId, 'team/m', 'hi', stream);
+  const body = question(protocolId, 'house/m', 'hi', stream);
   const bytes = Buffer.from(JSON.stringify(body));
   const base = { requestId: 'r', owner: 'o', array: false, headers: {} } as const;
   const call: InferenceCall = { ...base, protocol, operation: protocol.operations.complete, stream, bytes, body };
@@ -83,7 +83,7 @@ async function send(protocolId: ProtocolId, stream: boolean, leave?: (leaving: (
     now: Date.now,
     prepare: async () => {},
   };
-  const route = await decideRouting(call, 'team/m', { models, state, allows: () => true });
+  const route = await decideRouting(call, 'house/m', { models, state, allows: () => true });
   return { outcome: await dispatch(call, route, reply, options), written };
 }
 

@@ -21,7 +21,7 @@ function routesWith(priced: readonly string[]) {
   for (let index = 0; index < ENDPOINTS; index++) {
     const model = `m${index}`;
     const pricing = priced.includes(model) ? { prompt: '0', completion: '0' } : undefined;
-    models.set(`team/${model}`, [{ provider: 'local', model, priority: 0, facts: {}, ...(pricing && { pricing }) }]);
+    models.set(`house/${model}`, [{ provider: 'local', model, priority: 0, facts: {}, ...(pricing && { pricing }) }]);
   }
   return { models, aliases: new Map(), bareNames: [], fallbackModels: [] };
 }

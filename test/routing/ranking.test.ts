@@ -8,7 +8,7 @@ import { type RankingContext, rank } from '../../src/routing/ranking.ts';
 import { rendezvousScore } from '../../src/routing/rendezvous.ts';
 
 function candidate(id: string, more: Partial<Candidate> = {}): Candidate {
-  const names = { id, model: 'team/m', provider: id, type: 'kind', upstreamModel: 'm' };
+  const names = { id, model: 'house/m', provider: id, type: 'kind', upstreamModel: 'm' };
   return { ...names, rank: 0, pricing: {}, priority: 0, siblings: 1, facts: {}, ...more };
 }
 

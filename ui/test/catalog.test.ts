@@ -48,10 +48,10 @@ providers:
   priced: { type: openai-compatible, base_url: "${upstream.url}/v1", api_key: x, models: [{ id: all, pricing: { prompt: "0.000001", completion: "0.000002", audio: "0.000003", request: "0.02", image: "0.003613", web_search: "0.01" } }] }
   films: { type: openai-compatible, base_url: "${upstream.url}/v1", api_key: x, models: ${FILMS.replaceAll('\n', ' ')} }
   many: { type: openai-compatible, base_url: "${upstream.url}/v1", api_key: x, models: [${manyModels}] }
-models: { team/quiet: { endpoints: [{ provider: local, model: large, data_policy: { zdr: true } }, { provider: local, model: small, priority: 1 }] } }
-aliases: { best: team/quiet }`;
+models: { house/quiet: { endpoints: [{ provider: local, model: large, data_policy: { zdr: true } }, { provider: local, model: small, priority: 1 }] } }
+aliases: { best: house/quiet }`;
   [browser, gateway] = await Promise.all([openBrowser(), startGatewayWithPages(yaml)]);
-  for (let count = 0; count < 3; count++) assert.equal((await ask(gateway, KEY, 'team/quiet')).status, 200);
+  for (let count = 0; count < 3; count++) assert.equal((await ask(gateway, KEY, 'house/quiet')).status, 200);
 });
 after(() => Promise.all([browser.close(), gateway.close(), upstream.close()]));
 
@@ -207,7 +207,7 @@ test('filters narrow the list, are in the address, and are taken back', async ()
   await assertShown(page, ['local/large']);
   await page.getByRole('button', { name: 'Clear', exact: true }).click();
   await page.getByRole('button', { name: 'Zero retention' }).click();
-  await assertShown(page, ['team/quiet']);
+  await assertShown(page, ['house/quiet']);
   await assertSound(visitor);
   await page.getByRole('button', { name: 'Clear', exact: true }).click();
   const words = page.getByRole('searchbox');
@@ -222,8 +222,8 @@ for (const theme of THEMES) {
   test(`operators see endpoints, times, names, lines and users of a model, in the ${theme} theme`, async () => {
     const visitor = await signInAsAdmin(browser, gateway, '/ui', { theme });
     const { page } = visitor;
-    await page.goto(`${gateway.url}/ui/models?open=team/quiet`);
-    const panel = page.getByRole('dialog', { name: 'team/quiet' });
+    await page.goto(`${gateway.url}/ui/models?open=house/quiet`);
+    const panel = page.getByRole('dialog', { name: 'house/quiet' });
     await panel.getByRole('row', { name: /^local\/large 0 \d+ ms .* none$/ }).waitFor();
     await panel.getByText('best', { exact: true }).waitFor();
     await panel.getByRole('row', { name: /^aliases\.best house\/quiet file, line \d+$/ }).waitFor();
@@ -241,8 +241,8 @@ for (const theme of THEMES) {
 }
 
 test('a visitor without a key sees models, and nothing of the operation', async () => {
-  const visitor = await visit(browser, `${gateway.url}/ui/models?open=team/quiet`);
-  const panel = visitor.page.getByRole('dialog', { name: 'team/quiet' });
+  const visitor = await visit(browser, `${gateway.url}/ui/models?open=house/quiet`);
+  const panel = visitor.page.getByRole('dialog', { name: 'house/quiet' });
   await panel.getByRole('heading', { name: 'Try it' }).waitFor();
   assert.equal(await panel.getByRole('heading', { name: /Endpoints|Used by/ }).count(), 0);
   assert.equal(await visitor.page.getByRole('button', { name: 'Zero retention' }).count(), 0);

@@ -32,7 +32,7 @@ before(async () => {
   });
   const limited = `{ type: openai-compatible, base_url: "${upstream.url}/v1", api_keys: [x, y], models: [{ id: m }, { id: other }] }`;
   const house = '{ endpoints: [{ provider: limited, model: m }] }';
-  const yaml = `providers: { limited: ${limited} }\nmodels: { team/slow: ${house} }\naliases: { slowest: team/slow }`;
+  const yaml = `providers: { limited: ${limited} }\nmodels: { house/slow: ${house} }\naliases: { slowest: house/slow }`;
   [browser, gateway] = await Promise.all([openBrowser(), startGatewayForOperators(yaml)]);
   for (let count = 0; count < FAILURES; count++) await (await ask(gateway, KEY, 'limited/m')).text();
 });

@@ -19,11 +19,11 @@ import {
 const yaml = (busyUrl: string) => `admin: { token: ${TOKEN}, port: 0 }
 providers: { sandbox: { type: sandbox }, busy: { type: openai-compatible, base_url: "${busyUrl}/v1", models: [{ id: m }] } }
 models:
-  team/m:
+  house/m:
     endpoints:
       - { provider: sandbox, model: echo, data_policy: { zdr: true } }
       - { provider: sandbox, model: tools }
-  team/n:
+  house/n:
     endpoints:
       - { provider: busy, model: m }
       - { provider: sandbox, model: echo, priority: 1 }`;
@@ -43,7 +43,7 @@ after(() => Promise.all([browser.close(), gateway.close(), busy.close()]));
 
 for (const theme of THEMES) {
   test(`a reason leads to the line of the documentation that it comes from, in the ${theme} theme`, async () => {
-    const visitor = await signInAsAdmin(browser, gateway, '/ui/explain?model=team/m', { theme });
+    const visitor = await signInAsAdmin(browser, gateway, '/ui/explain?model=house/m', { theme });
     const { page } = visitor;
     await page.getByLabel(/^Policy/).fill('{"zdr": true}');
     const row = page.getByRole('row', { name: /sandbox\/tools .*it is not known to keep nothing \(zdr\)/ });
@@ -60,7 +60,7 @@ for (const theme of THEMES) {
 }
 
 test('a body of one’s own decides what would be dropped, and what is wrong with it is said', async () => {
-  const visitor = await signInAsAdmin(browser, gateway, '/ui/explain?model=team/m&protocol=messages');
+  const visitor = await signInAsAdmin(browser, gateway, '/ui/explain?model=house/m&protocol=messages');
   const { page } = visitor;
   await page.getByText('Body of the request').click();
   const field = page.getByRole('textbox', { name: 'Body of the request' });
@@ -82,8 +82,8 @@ test('a body of one’s own decides what would be dropped, and what is wrong wit
 });
 
 test('what the gateway knows is beside each endpoint, and is left out as if all were well', async () => {
-  assert.equal((await ask(gateway, KEY, 'team/n')).status, 200);
-  const visitor = await signInAsAdmin(browser, gateway, '/ui/explain?model=team/n');
+  assert.equal((await ask(gateway, KEY, 'house/n')).status, 200);
+  const visitor = await signInAsAdmin(browser, gateway, '/ui/explain?model=house/n');
   const { page } = visitor;
   const rows = page.getByRole('region', { name: 'Candidates' }).locator('tbody tr');
   const cells = async (name: string) => rows.filter({ hasText: name }).locator('td').allInnerTexts();
@@ -110,7 +110,7 @@ test('what the gateway knows is beside each endpoint, and is left out as if all 
 });
 
 test('a body of one’s own is in the call for a terminal, and one that is too long is not', async () => {
-  const visitor = await signInAsAdmin(browser, gateway, '/ui/explain?model=team/m&protocol=messages');
+  const visitor = await signInAsAdmin(browser, gateway, '/ui/explain?model=house/m&protocol=messages');
   const { page } = visitor;
   await page.getByText('Body of the request').click();
   const field = page.getByRole('textbox', { name: 'Body of the request' });
@@ -132,7 +132,7 @@ test('a body of one’s own is in the call for a terminal, and one that is too l
     execFileSync('sh', ['-c', `curl() { printf '%s\\0' "$@"; }\n${call}`], { encoding: 'utf8' }).split('\0');
   const sent = words(await callOf());
   assert.deepEqual(JSON.parse(sent[sent.indexOf('-d') + 1] ?? ''), {
-    ...{ protocol: 'messages', model: 'team/m', ideal: false },
+    ...{ protocol: 'messages', model: 'house/m', ideal: false },
     body,
   });
   await dialog.getByText(/--request takes a file with yours/).waitFor();

@@ -49,7 +49,7 @@ encryption: { key: ${KEY_OF_ALL} }
 providers: { busy: { type: openai-compatible, base_url: "${overloaded}/v1", api_key: x, models: [{ id: m, pricing: { prompt: "${PRICE}", completion: "0" } }] } }
 models:
   demo/house: { endpoints: [{ provider: busy, model: m }, { provider: sandbox, model: echo, priority: 1 }] }
-  team/priced: { endpoints: [{ provider: sandbox, model: echo, pricing: { prompt: "0", completion: "0", request: "0.40" } }] }`;
+  house/priced: { endpoints: [{ provider: sandbox, model: echo, pricing: { prompt: "0", completion: "0", request: "0.40" } }] }`;
 
 /** A link for one session of an admin. */
 const MAKE_LINK = `(async () => {
@@ -181,10 +181,10 @@ for (const { engine, replicas } of SETUPS) {
       await page.getByRole('button', { name: 'Create', exact: true }).click();
       const shown = page.getByRole('dialog').getByText(/^sk-pg-\S+$/);
       const secret = await shown.first().innerText();
-      await eventually({}, async () => (await ask(there, secret, 'team/priced')).status === 200);
+      await eventually({}, async () => (await ask(there, secret, 'house/priced')).status === 200);
       await page.locator('[data-spoken]').filter({ hasText: 'Its first request has come.' }).waitFor();
       await page.getByRole('button', { name: 'I have the key' }).click();
-      const refusal = await ask(there, secret, 'team/priced');
+      const refusal = await ask(there, secret, 'house/priced');
       assert.equal(refusal.status, 402, await refusal.text());
       const bar = { name: /^80 % of the budget this month is spent/ };
       await page.goto(`${here.url}/ui/keys`);

@@ -17,7 +17,7 @@ const PRICED = '{ provider: sandbox, model: echo, pricing: { prompt: "0", comple
 const yamlWith = (limited: string) => `admin: { token: ${TOKEN}, port: 0 }
 encryption: { key: ${KEY_OF_ALL} }
 providers: { limited: { type: openai-compatible, base_url: "${limited}/v1", api_key: x, models: [{ id: m }, { id: held, pricing: { prompt: "0", completion: "0.01" } }] } }
-models: { team/priced: { endpoints: [${PRICED}] } }
+models: { house/priced: { endpoints: [${PRICED}] } }
 aliases: { "live-*": sandbox/echo }`;
 const LIVE_REQUESTS = 40;
 
@@ -99,13 +99,13 @@ test('a limit that is set at one gateway applies at the other, and is shown ther
     body: JSON.stringify({ name: 'late', tags: { team: 'late' } }),
   });
   const { key } = (await made.json()) as { key: string };
-  assert.equal((await ask(there, key, 'team/priced')).status, 200);
+  assert.equal((await ask(there, key, 'house/priced')).status, 200);
   const { page } = await signInAsAdmin(browser, here, '/ui/tags?open=team%3Dlate');
   await page.getByRole('button', { name: 'Set limits and budgets …' }).click();
   await page.getByLabel('Daily budget').fill('0');
   await page.getByRole('button', { name: 'Save' }).click();
   await page.getByRole('row', { name: /^team=late 1 .*today/ }).waitFor();
-  await eventually({}, async () => (await ask(there, key, 'team/priced')).status === 402);
+  await eventually({}, async () => (await ask(there, key, 'house/priced')).status === 402);
   const visitor = await signInAsAdmin(browser, there, '/ui/tags');
   await visitor.page.getByRole('row', { name: /^team=late 1 .*today/ }).waitFor();
   await assertSound(visitor);

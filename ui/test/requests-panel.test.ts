@@ -69,13 +69,13 @@ before(async () => {
     startGatewayWithPages(
       `admin: { token: ${TOKEN}, port: 0 }
 providers: { one: ${provider('api_key: x')}, two: ${provider('api_keys: [first, second]')} }
-models: { team/m: { endpoints: [{ provider: one, model: busy }, { provider: one, model: m, priority: 1 }] } }`,
+models: { house/m: { endpoints: [{ provider: one, model: busy }, { provider: one, model: m, priority: 1 }] } }`,
       { keys: [`{ name: second team, key: ${OTHER_KEY} }`] },
     ),
   ]);
   ids.twoCredentials = await ask('two/m', 'second key');
   ids.withPolicy = await ask('sandbox/echo', 'Hello', { provider: { max_price: { prompt: 50 }, order: ['sandbox'] } });
-  ids.afterLimit = await ask('team/m', 'limited');
+  ids.afterLimit = await ask('house/m', 'limited');
   const body = { model: 'one/m', max_tokens: 5, inference_geo: 'us', messages: [{ role: 'user', content: 'Hello' }] };
   const response = await post(`${gateway.url}/anthropic/v1/messages`, body, {
     ...{ 'x-api-key': KEY, 'anthropic-version': '2023-06-01', 'user-agent': 'a-program/1.2' },

@@ -29,9 +29,9 @@ before(async () => {
   upstream = await startUpstream((_call, response) => answerJson(response, { error: { message: 'Not now.' } }, 429));
   const busy = `{ type: openai-compatible, base_url: "${upstream.url}/v1", api_keys: [x, y], models: [{ id: m }] }`;
   const endpoints = '[{ provider: busy, model: m }, { provider: sandbox, model: echo }]';
-  const yaml = `providers: { busy: ${busy} }\nmodels: { team/two: { endpoints: ${endpoints} } }`;
+  const yaml = `providers: { busy: ${busy} }\nmodels: { house/two: { endpoints: ${endpoints} } }`;
   [browser, gateway] = await Promise.all([openBrowser(), startGatewayForOperators(yaml)]);
-  const response = await ask(gateway, KEY, 'team/two');
+  const response = await ask(gateway, KEY, 'house/two');
   requestId = response.headers.get('x-polygate-request-id') ?? '';
   await response.text();
   for (let count = 0; count < CREDENTIALS; count++) await (await ask(gateway, KEY, 'busy/m')).text();
@@ -123,7 +123,7 @@ for (const theme of THEMES) {
       .getByRole('link')
       .click();
     await page.getByRole('dialog', { name: 'busy/m#2' }).getByText('credential 2 of 2').waitFor();
-    await page.goto(`${gateway.url}/ui/explain?model=team/two`);
+    await page.goto(`${gateway.url}/ui/explain?model=house/two`);
     await candidates.getByRole('link', { name: 'sandbox/echo' }).waitFor();
     await assertSound(visitor);
     await page.goto(`${gateway.url}/ui/explain?model=sandbox/reasoner`);

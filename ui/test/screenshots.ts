@@ -74,7 +74,7 @@ const ACTIONS: Record<string, (page: Page) => Promise<unknown>> = {
 /** As coding agents name theirs. */
 const CONVERSATIONS = ['fix-flaky-login-test', 'migrate-invoices-to-v2', 'docs-for-the-search-api'];
 const MODELS = [
-  'team/fast',
+  'house/fast',
   'openai/gpt-4o-mini',
   'openai/gpt-4.1-mini',
   'deepseek/deepseek-chat',
@@ -124,7 +124,7 @@ const callbacks = `{ secret: whsec_bWFkZSB1cCBmb3IgcGljdHVyZXMgb25seSEhISEhISE=,
 const tags =
   '{ team=search: { limits: { requests_per_minute: 600, concurrent_requests: 20 }, budgets: { day: "0.60", month: "2.50" } } }';
 const models =
-  '{ team/fast: { endpoints: [{ provider: openai, model: gpt-4.1-mini }, { provider: mistral, model: mistral-small-latest }] } }';
+  '{ house/fast: { endpoints: [{ provider: openai, model: gpt-4.1-mini }, { provider: mistral, model: mistral-small-latest }] } }';
 const yaml = `admin: { token: ${TOKEN}, port: 0 }\nmodels: ${models}\ntags: ${tags}\nproviders: { ${providers.join(', ')} }\ncallbacks: ${callbacks}`;
 const receiver = await startReceiver((response, _received, index) =>
   response.writeHead(index % 3 === 1 ? 503 : 204).end(),

@@ -19,7 +19,7 @@ const PATHS = {
   configuration: '/ui/config',
   models: '/ui/models',
   'models side by side': '/ui/models?compare=sandbox/echo,sandbox/tools,sandbox/reasoner',
-  explain: '/ui/explain?model=team/all',
+  explain: '/ui/explain?model=house/all',
 };
 
 const ENDPOINTS = ['echo', 'tools', 'reasoner'].map((model) => `{ provider: sandbox, model: ${model} }`).join(', ');
@@ -30,12 +30,12 @@ let gateway: TestGateway;
 before(async () => {
   [browser, gateway] = await Promise.all([
     openBrowser(),
-    startGatewayForOperators(`models: { team/all: { endpoints: [${ENDPOINTS}] } }`),
+    startGatewayForOperators(`models: { house/all: { endpoints: [${ENDPOINTS}] } }`),
   ]);
   const admin = adminOf(gateway);
   for (const name of ['ana', 'ben', 'cleo', 'dora']) await admin('POST', '/keys', { name });
   for (const session of ['one', 'two', 'three', 'four', 'five']) {
-    await (await ask(gateway, KEY, 'team/all', { 'x-session-id': session })).text();
+    await (await ask(gateway, KEY, 'house/all', { 'x-session-id': session })).text();
   }
 });
 after(() => Promise.all([browser.close(), gateway.close()]));
