@@ -1,9 +1,9 @@
 /** Catalog entries: partial facts about a model, completed to a catalog model. */
 
 import type { CatalogModel, ModelRules } from '../core/model.ts';
+import { withSearchPrice } from '../core/prices.ts';
 import { describeModel } from './description.ts';
 import { readByServer, rulesFor, searchPriceFor, serviceTiersFor } from './rules.ts';
-import { withSearchPrice } from './search-price.ts';
 
 /** Facts about a model; omitted fields get conservative defaults. `id` is the upstream id, without the provider. */
 export interface CatalogEntry extends Partial<Omit<CatalogModel, 'id' | 'provider'>> {

@@ -2,7 +2,7 @@
 
 import { isObject, type Json } from '../core/json/json.ts';
 import type { Modality, PriceTier, Pricing } from '../core/model.ts';
-import { PRICE_NAMES } from '../core/price-names.ts';
+import { PRICE_NAMES } from '../core/prices.ts';
 import { exactPrice } from './decimal.ts';
 
 const MODALITIES: Record<string, Modality> = {

@@ -20,7 +20,7 @@ export interface MaxUsage {
 export type PricedModel = Prices & Pick<CatalogModel, 'outputModalities'>;
 
 /** Largest storable amount; more than any budget. */
-export const MAX_COST = 2n ** 63n - 1n;
+const MAX_COST = 2n ** 63n - 1n;
 
 /** Charges every token as its most expensive possible kind: cache write, reasoning, audio, image. Saturates at `MAX_COST`. */
 export function maxCostOf(model: PricedModel, expected: MaxUsage): bigint {

@@ -1,11 +1,11 @@
 /** Service tiers: processing of a request at another price than the standard one, such as `priority` and `flex`. */
 
+import { lookUp } from '../core/members.ts';
 import type { CatalogModel, PriceFactors, Prices, Pricing, ServiceTier } from '../core/model.ts';
-import { lookUp } from '../core/table.ts';
+import { SEARCH_PRICES } from '../core/prices.ts';
 import { isOtherTier, isRegional, REGIONAL, withoutRegion } from '../core/tier-names.ts';
 import { multiplyPrice } from './decimal.ts';
 import type { PricedModel } from './max-cost.ts';
-import { SEARCH_PRICES } from './search-price.ts';
 
 /** Tiers that cost no more than the standard one: cheaper ones, and capacity that was bought in advance. */
 const NOT_DEARER = new Set(['flex', 'batch', 'provisioned', 'reserved']);

@@ -2,9 +2,9 @@
 
 import { parseDuration, parseMoment } from '../config/units.ts';
 import { systemClock } from '../core/clock.ts';
-import { defined } from '../core/defined.ts';
 import { GatewayError } from '../core/errors.ts';
 import type { Json } from '../core/json/json.ts';
+import { defined } from '../core/members.ts';
 import { isRange } from '../net/ip-address.ts';
 import { SURFACES } from '../protocols/surfaces.ts';
 import { PERIODS, type Period } from '../records/key-settings.ts';

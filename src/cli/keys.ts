@@ -2,8 +2,8 @@
 
 import { loadConfig } from '../config/load.ts';
 import type { Config } from '../config/resolved.ts';
-import { defined } from '../core/defined.ts';
 import { merged } from '../core/json/merge.ts';
+import { defined } from '../core/members.ts';
 import { openSecrets } from '../gateway/encryption.ts';
 import { hasJournal } from '../keys/import-journal.ts';
 import { distinctKeys, indexConfiguredKeys } from '../keys/key-index.ts';

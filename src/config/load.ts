@@ -21,7 +21,7 @@ import {
 import { resolveCatalog } from './catalog.ts';
 import { createVariableLookup, type Environment, type LookUpVariable } from './environment.ts';
 import { type ConfigLocation, DEFAULT_FILE, originOf, readConfigText } from './location.ts';
-import { priceProblems } from './price-lists.ts';
+import { priceProblems } from './model-schema.ts';
 import { type KnownProviders, resolveProviders } from './providers.ts';
 import type { Config, ConfiguredKey, ServerConfig } from './resolved.ts';
 import { resolveResponses } from './responses.ts';

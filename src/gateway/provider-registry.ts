@@ -5,12 +5,12 @@ import { bundledEntries, bundledModels, customModel, type KnownEntries } from '.
 import { type Catalog, createCatalog } from '../catalog/catalog.ts';
 import { discoveredModels } from '../catalog/discovered.ts';
 import { discoveredVideoModels } from '../catalog/discovered-videos.ts';
-import { withSearchPrice } from '../catalog/search-price.ts';
 import type { ProviderConfig, ReadyProvider } from '../config/resolved.ts';
 import { type Clock, systemClock } from '../core/clock.ts';
 import { keyCredential } from '../core/credential.ts';
 import { GatewayError } from '../core/errors.ts';
 import type { CatalogModel } from '../core/model.ts';
+import { withSearchPrice } from '../core/prices.ts';
 import type { Provider, ProviderType } from '../core/provider.ts';
 import { providerTypes } from '../providers/index.ts';
 import type { ActiveProvider, ConfiguredModels, ModelDirectory } from '../routing/model-directory.ts';

@@ -10,8 +10,8 @@ import type { VideoTask } from '../records/video-task.ts';
 import { endpointOf } from '../routing/model-directory.ts';
 import type { Creation } from '../videos/creation.ts';
 import { readForm } from '../videos/form.ts';
-import { videoNames } from '../videos/names.ts';
 import { checkShape, readCreation } from '../videos/request.ts';
+import { videoNames } from '../videos/request-schema.ts';
 import type { RequestContext } from './request-context.ts';
 import type { VideoOptions } from './video-options.ts';
 

@@ -1,8 +1,8 @@
 /** Keys to be made, from comma-separated values: a line of column names, then one line a key. */
 
-import { defined } from '../core/defined.ts';
 import { GatewayError } from '../core/errors.ts';
 import type { Json } from '../core/json/json.ts';
+import { defined } from '../core/members.ts';
 
 export interface KeyLine {
   /** Number of its first line. */

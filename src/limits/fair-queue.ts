@@ -1,10 +1,15 @@
 /** Fair queue for shares of a limit: served in order of arrival, with one store call for all waiting requests. */
 
 export interface FairQueueOptions<Item> {
-  /** Takes the share of an item locally; false, with nothing taken, if too little is available. */
-  tryTake(item: Item): boolean;
+  /**
+   * Takes the share of an item locally; false, with nothing taken, if too little is available. `isLast`: the store has just been
+   * asked, and has no more.
+   */
+  tryTake(item: Item, isLast: boolean): boolean;
   /** Requests the shares of all items from the store. True if the result may be outdated. */
   request(items: readonly Item[]): Promise<boolean>;
+  /** Called after those that asked the store together were served or refused. */
+  onServed?(): void;
 }
 
 export interface FairQueue<Item> {
@@ -25,7 +30,7 @@ interface Waiter<Item> {
 /** Outdated results after which an item is refused. */
 const MAX_OUTDATED_RESULTS = 5;
 
-export function createFairQueue<Item>({ tryTake, request }: FairQueueOptions<Item>): FairQueue<Item> {
+export function createFairQueue<Item>({ tryTake, request, onServed }: FairQueueOptions<Item>): FairQueue<Item> {
   let waiters: Waiter<Item>[] = [];
   let isBusy = false;
 
@@ -42,7 +47,7 @@ export function createFairQueue<Item>({ tryTake, request }: FairQueueOptions<Ite
 
   /** Serves or refuses waiters in order; returns those to retry. */
   async function settle(waiting: Waiter<Item>[]): Promise<Waiter<Item>[]> {
-    const unserved = waiting.filter((waiter) => !isServed(waiter));
+    const unserved = waiting.filter((waiter) => !isServed(waiter, false));
     if (unserved.length === 0) return [];
     let isOutdated: boolean;
     try {
@@ -53,22 +58,23 @@ export function createFairQueue<Item>({ tryTake, request }: FairQueueOptions<Ite
     }
     const again: Waiter<Item>[] = [];
     for (const waiter of unserved) {
-      if (isServed(waiter)) continue;
+      if (isServed(waiter, !isOutdated || waiter.outdated >= MAX_OUTDATED_RESULTS)) continue;
       if (isOutdated && waiter.outdated++ < MAX_OUTDATED_RESULTS) again.push(waiter);
       else waiter.resolve(false);
     }
+    onServed?.();
     return again;
   }
 
-  function isServed({ item, resolve }: Waiter<Item>): boolean {
-    const served = tryTake(item);
+  function isServed({ item, resolve }: Waiter<Item>, isLast: boolean): boolean {
+    const served = tryTake(item, isLast);
     if (served) resolve(true);
     return served;
   }
 
   return {
     async acquire(item) {
-      if (!isBusy && tryTake(item)) return true;
+      if (!isBusy && tryTake(item, false)) return true;
       return new Promise((resolve, reject) => {
         waiters.push({ item, outdated: 0, resolve, reject });
         if (!isBusy) void serve();
@@ -79,6 +85,7 @@ export function createFairQueue<Item>({ tryTake, request }: FairQueueOptions<Ite
       isBusy = true;
       try {
         await work();
+        onServed?.();
       } finally {
         await serve();
       }

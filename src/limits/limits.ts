@@ -1,13 +1,12 @@
 /** Limits of keys and tags: requests and tokens per minute, concurrent requests, and budgets by day, week, month and in total. */
 
 import { GatewayError } from '../core/errors.ts';
-import { decimalOf, maxBigInt, minBigInt, moneyOf } from '../core/money.ts';
+import { decimalOf, minBigInt, moneyOf } from '../core/money.ts';
 import { PERIODS, type Period, periodEnd, periodStart, type SharedAllotments } from '../records/key-settings.ts';
 import { type BudgetPeriod, budgetName, type ReservedBudget } from '../records/reservations.ts';
 import type { Admission, AdmissionRequest, LimitKeeper } from './limit-keeper.ts';
-import { createMinuteWindow, type MinuteWindow } from './minute-window.ts';
+import { createMinuteWindow, type MinuteWindow, type WindowState } from './minute-window.ts';
 import type { HeldLimit, Quota } from './quota.ts';
-import { rateLimitFields } from './rate-limit-fields.ts';
 import { createReservationPool, type ReservationPool } from './reservation-pool.ts';
 import { hasBudget, isUnlimited, type LimitSubject, modelSubjects, ownSubjects } from './subjects.ts';
 
@@ -130,11 +129,8 @@ export function createLimitKeeper({ quota, shared, now }: LimitsOptions): LimitK
     const budget = { subject: name, period, startsAt };
     const slice = limit / BigInt(Math.max(1, Math.floor(1000 / quota.slice(1000))));
     const money = poolOf({ subject: budgetName(budget), limit, budget }, slice, basis);
-    const whole = await money.admit(cost);
-    if (whole) return { cost, settle: (used) => whole.settle(used.cost) };
-    const share = partialReservation(money.left, request.minCost, cost);
-    const part = share === undefined ? undefined : await money.admit(share);
-    if (part && share !== undefined) return { cost: share, settle: (used) => part.settle(used.cost) };
+    const share = await money.admit(cost, minBigInt(request.minCost ?? cost, cost));
+    if (share) return { cost: share.amount, settle: (used) => share.settle(used.cost) };
     const left = decimalOf(money.left > 0n ? money.left : 0n);
     const words = period === 'total' ? 'in all' : `a ${period}`;
     const end = periodEnd(period, moment);
@@ -239,16 +235,21 @@ export function createLimitKeeper({ quota, shared, now }: LimitsOptions): LimitK
 
 function noop(): void {}
 
-/** Half of what is left, so that concurrent requests get a share; undefined if less than `least` is left. */
-function partialReservation(left: bigint, least: bigint | undefined, most: bigint): bigint | undefined {
-  if (least === undefined || least > left || least > most) return undefined;
-  return minBigInt(most, maxBigInt(least, left / 2n));
-}
-
 function getOrCreate<Value>(map: Map<string, Value>, name: string, make: () => Value): Value {
   const known = map.get(name);
   if (known) return known;
   const made = make();
   map.set(name, made);
   return made;
+}
+
+/** `x-ratelimit-*` headers of the tightest of several limits. */
+function rateLimitFields(kind: string, states: WindowState[]): Record<string, string> {
+  const [tightest] = states.toSorted((one, other) => one.remaining - other.remaining);
+  if (!tightest) return {};
+  return {
+    [`x-ratelimit-limit-${kind}`]: String(tightest.limit),
+    [`x-ratelimit-remaining-${kind}`]: String(tightest.remaining),
+    [`x-ratelimit-reset-${kind}`]: `${Math.ceil(tightest.reset / 1000)}s`,
+  };
 }

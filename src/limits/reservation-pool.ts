@@ -1,6 +1,6 @@
 /** Reservation pool: reservations against a limit of concurrent requests or of money, from a hold in the store. */
 
-import { minBigInt } from '../core/money.ts';
+import { maxBigInt, minBigInt } from '../core/money.ts';
 import { createFairQueue } from './fair-queue.ts';
 import type { HeldLimit, Quota } from './quota.ts';
 
@@ -15,8 +15,11 @@ export interface ReservationPoolOptions extends PoolLimit {
 }
 
 export interface ReservationPool {
-  /** Reserves `amount`; undefined if the limit leaves too little. */
-  admit(amount: bigint): Promise<LimitReservation | undefined>;
+  /**
+   * Reserves `most`, or where the limit leaves less, half of what it leaves, `least` at least; undefined if it leaves too little.
+   * `least` is `most` if absent.
+   */
+  admit(most: bigint, least?: bigint): Promise<LimitReservation | undefined>;
   /** Amount that can still be reserved, as of the last store call. */
   readonly left: bigint;
   /** Amount that is reserved and not settled yet. */
@@ -30,8 +33,16 @@ export interface ReservationPool {
 }
 
 export interface LimitReservation {
+  readonly amount: bigint;
   /** Ends the reservation; `spent` is consumed. Idempotent. */
   settle(spent: bigint): void;
+}
+
+interface Wish {
+  most: bigint;
+  least: bigint;
+  /** Set when it is granted. */
+  amount: bigint;
 }
 
 export function createReservationPool({ quota, ...first }: ReservationPoolOptions): ReservationPool {
@@ -46,44 +57,61 @@ export function createReservationPool({ quota, ...first }: ReservationPoolOption
   /** Amount spent since the last store call was sent; its result may or may not include it. */
   let spentSince = 0n;
   let usedSinceRelease = false;
-  /** Number of changes after which a hold in the store is out of date. */
-  let changes = 0;
+  let isAsking = false;
+  /** Something was spent or released elsewhere after the store was asked. */
+  let isOutdated = false;
 
   async function ask(want: bigint): Promise<void> {
     const asked = holding;
-    const changesBefore = changes;
     spentSince = 0n;
-    const part = await quota.hold(asked, minBigInt(want, asked.limit));
+    isAsking = true;
+    const part = await quota.hold(asked, minBigInt(want, asked.limit)).finally(() => {
+      isAsking = false;
+    });
     held = part.granted;
     granted = part.granted - spentSince;
     unclaimed = asked.limit - part.spent - part.others - part.granted;
-    if (changesBefore !== changes) recall();
+    if (asked !== holding) recall();
   }
 
   function recall(): void {
-    changes++;
     granted = minBigInt(granted, reserved);
   }
 
-  const queue = createFairQueue<bigint>({
-    tryTake(amount) {
-      if (reserved + amount > granted) return false;
-      reserved += amount;
-      return true;
+  function take(wish: Wish, amount: bigint): boolean {
+    wish.amount = amount;
+    reserved += amount;
+    return true;
+  }
+
+  const queue = createFairQueue<Wish>({
+    tryTake(wish, isLast) {
+      const { most, least } = wish;
+      const free = granted - reserved;
+      if (most <= free) return take(wish, most);
+      // Half, so that concurrent requests get a share.
+      return isLast && least < most && least <= free && take(wish, maxBigInt(least, free / 2n));
     },
-    async request(amounts) {
-      const changesBefore = changes;
-      await ask(amounts.reduce((sum, amount) => sum + amount, reserved + slice));
-      return spentSince > 0n || changesBefore !== changes;
+    async request(wishes) {
+      const asked = holding;
+      await ask(wishes.reduce((sum, { most }) => sum + most, reserved + slice));
+      return spentSince > 0n || asked !== holding;
+    },
+    onServed() {
+      if (isOutdated) recall();
+      isOutdated = false;
     },
   });
 
   return {
-    async admit(amount) {
+    async admit(most, least = most) {
       usedSinceRelease = true;
-      if (!(await queue.acquire(amount))) return undefined;
+      const wish: Wish = { most, least, amount: 0n };
+      if (!(await queue.acquire(wish))) return undefined;
+      const { amount } = wish;
       let over = false;
       return {
+        amount,
         settle(spent) {
           if (over) return;
           over = true;
@@ -97,7 +125,11 @@ export function createReservationPool({ quota, ...first }: ReservationPoolOption
       ({ holding, slice } = next);
       recall();
     },
-    recount: recall,
+    recount() {
+      recall();
+      // Those that wait for the answer are served by it; later ones are not.
+      if (isAsking) isOutdated = true;
+    },
     get left() {
       return granted - reserved + unclaimed;
     },

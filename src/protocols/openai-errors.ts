@@ -8,8 +8,8 @@ import {
   upstreamMessage,
 } from '../core/errors.ts';
 import { isObject, type Json } from '../core/json/json.ts';
+import { lookUp } from '../core/members.ts';
 import type { WireError } from '../core/protocol.ts';
-import { lookUp } from '../core/table.ts';
 
 const INVALID = 'invalid_request_error';
 

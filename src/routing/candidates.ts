@@ -1,10 +1,10 @@
 /** Candidates of a model: one for each endpoint and credential. */
 
 import type { Catalog } from '../catalog/catalog.ts';
-import { withSearchPrice } from '../catalog/search-price.ts';
 import { GatewayError } from '../core/errors.ts';
 import type { CatalogModel } from '../core/model.ts';
 import type { OperationName } from '../core/operation.ts';
+import { withSearchPrice } from '../core/prices.ts';
 import type { Candidate } from './candidate.ts';
 import { dialectFor, type Endpoint } from './endpoint.ts';
 import type { InferenceCall } from './inference-call.ts';

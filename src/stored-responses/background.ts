@@ -1,7 +1,7 @@
 /** Background responses: stored before they are answered, run by a job, and finished or cancelled in the store. */
 
 import { randomBytes } from 'node:crypto';
-import { answerIdOf } from '../core/answer-id.ts';
+import { answerIdOf, isStorableId } from '../core/answer-id.ts';
 import type { GatewayError } from '../core/errors.ts';
 import type { Json } from '../core/json/json.ts';
 import type { FinishedItem } from '../core/stored-access.ts';
@@ -24,7 +24,6 @@ import { appendedBy } from './conversation-turn.ts';
 import { mayNotCancel, tooManyOpen, unknownResponse } from './errors.ts';
 import { createEventLog, type EventLog, type EventLogOptions, sealEvents } from './event-log.ts';
 import { itemNames, itemsOf, statusOf } from './keeper.ts';
-import { isStorableId } from './storable-id.ts';
 
 /** Kind of the jobs that run background responses; the reference is the row. */
 export const RESPONSE_JOB_KIND = 'response';

@@ -1,5 +1,6 @@
 /** Chain of a stored response: its content and that of all responses that it continues. */
 
+import { isStorableId } from '../core/answer-id.ts';
 import type { GatewayError } from '../core/errors.ts';
 import type { Json } from '../core/json/json.ts';
 import { asInput, isReference } from '../protocols/responses/stored.ts';
@@ -7,7 +8,6 @@ import type { StoredResponse } from '../records/stored-response.ts';
 import { createContentReader, type StoredContent } from './content.ts';
 import { limitsOf, type StoredContext } from './context.ts';
 import { createItemSearch, type LocatedItem, type Reader } from './items.ts';
-import { isStorableId } from './storable-id.ts';
 
 export interface ChainLink {
   stored: StoredResponse;

@@ -1,13 +1,13 @@
 /** Contents of conversations: their metadata and items, encrypted, with large items apart. */
 
 import { randomBytes } from 'node:crypto';
+import { isStorableId } from '../core/answer-id.ts';
 import { type Json, read, textOf } from '../core/json/json.ts';
 import { asInput, asListed, type ItemSource, itemPrefix } from '../protocols/responses/stored.ts';
 import type { NewItems, NewStoredItem, StoredConversation, StoredItem } from '../records/stored-conversation.ts';
 import type { StoredPart } from '../records/stored-response.ts';
 import type { Cipher } from '../security/cipher.ts';
 import { createSlotReader, createSlots } from './content.ts';
-import { isStorableId } from './storable-id.ts';
 
 /** An item for a conversation. */
 export interface SourcedItem {

@@ -1,6 +1,7 @@
 /** Turns of stored conversations: one response at a time holds a conversation, reads its items, and appends its own. */
 
 import { randomBytes } from 'node:crypto';
+import { isStorableId } from '../core/answer-id.ts';
 import { sleep } from '../core/clock.ts';
 import { GatewayError } from '../core/errors.ts';
 import type { Json } from '../core/json/json.ts';
@@ -11,7 +12,6 @@ import { limitsOf, type StoredContext } from './context.ts';
 import { asSent, type ConversationItem, decodeItems, encodeItems, givenId } from './conversation-content.ts';
 import { duplicateItem, lockedConversation, tooLong, unknownConversation } from './errors.ts';
 import type { Reader } from './items.ts';
-import { isStorableId } from './storable-id.ts';
 
 /** Time that a response waits for the one before it. */
 const WAIT_MS = 5_000;

@@ -1,6 +1,7 @@
 /** Stored conversations of a key: created, changed, deleted, and their items. */
 
 import { randomBytes } from 'node:crypto';
+import { isStorableId } from '../core/answer-id.ts';
 import type { Json } from '../core/json/json.ts';
 import { checkConversationItems } from '../protocols/responses/conversations.ts';
 import { isReference, withoutState } from '../protocols/responses/stored.ts';
@@ -17,7 +18,6 @@ import {
 import { checkNewItems } from './conversation-turn.ts';
 import { duplicateItem, tooLong, unknownConversation, unknownConversationItem, unknownItem } from './errors.ts';
 import { createItemSearch, type Reader } from './items.ts';
-import { isStorableId } from './storable-id.ts';
 
 export interface ItemListQuery extends Pick<ConversationPageQuery, 'limit' | 'order' | 'after'> {
   include: readonly string[];

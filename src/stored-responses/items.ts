@@ -1,12 +1,12 @@
 /** Items of stored responses by their ids, and ids of the items that had none. */
 
+import { isStorableId } from '../core/answer-id.ts';
 import type { Json } from '../core/json/json.ts';
 import { asInput, isReference } from '../protocols/responses/stored.ts';
 import type { FoundItems } from '../store/operations/stored-responses.ts';
 import { type ContentReader, createContentReader, type StoredContent } from './content.ts';
 import type { StoredContext } from './context.ts';
 import { asSent, decodeItems } from './conversation-content.ts';
-import { isStorableId } from './storable-id.ts';
 
 /** An item of which the gateway has the content, or the account that keeps it. */
 export type LocatedItem = { item: Json; bytes: number } | { provider: string; credential: string };

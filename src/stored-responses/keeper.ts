@@ -1,6 +1,7 @@
 /** Keeper of one answer: stores its content, or the account that keeps it. */
 
 import { randomBytes } from 'node:crypto';
+import { isStorableId } from '../core/answer-id.ts';
 import { isObject, type Json, textOf } from '../core/json/json.ts';
 import type { FinishedItem } from '../core/stored-access.ts';
 import { forgotten } from '../protocols/responses/stored.ts';
@@ -11,7 +12,6 @@ import type { NewStoredResponse } from '../store/stored-rows.ts';
 import { encodeContent } from './content.ts';
 import type { StoredContext } from './context.ts';
 import { appendedBy } from './conversation-turn.ts';
-import { isStorableId } from './storable-id.ts';
 
 /** The request whose answer is stored. */
 export interface KeptRequest {

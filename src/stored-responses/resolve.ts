@@ -1,5 +1,6 @@
 /** Resolution of a request: what it names becomes items of its input, or the account that keeps it. */
 
+import { isStorableId } from '../core/answer-id.ts';
 import type { GatewayError } from '../core/errors.ts';
 import type { Json } from '../core/json/json.ts';
 import type { ItemReference, NamedResponses } from '../core/stored-access.ts';
@@ -10,7 +11,6 @@ import { limitsOf, type StoredContext } from './context.ts';
 import { checkNewItems, type ReadTurn } from './conversation-turn.ts';
 import { inConversation, keptElsewhere, tooLong, unknownItem, unknownPrevious } from './errors.ts';
 import { createItemSearch, type LocatedItem, type Reader } from './items.ts';
-import { isStorableId } from './storable-id.ts';
 
 export interface ResolvedRequest {
   /** The whole input; absent if the request is sent as it is. */

@@ -1,5 +1,6 @@
 /** Stored responses: what requests name, the storage of answers, and the stored responses themselves. */
 
+import { isStorableId } from '../core/answer-id.ts';
 import { writeBody } from '../core/json/body.ts';
 import type { Json } from '../core/json/json.ts';
 import { setMembers } from '../core/json/members.ts';
@@ -17,7 +18,6 @@ import { notStored, tooLong, unknownConversation, unknownItem, unknownPrevious, 
 import { type Reader, unnamedItemId } from './items.ts';
 import { createKeeper } from './keeper.ts';
 import { resolveNames } from './resolve.ts';
-import { isStorableId } from './storable-id.ts';
 
 export interface PrepareOptions extends Pick<TurnReader, 'reserve' | 'onEnd'> {
   /** Setting of the key; absent means that of the gateway. */

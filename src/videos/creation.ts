@@ -2,8 +2,8 @@
 
 import { createHash } from 'node:crypto';
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
-import { defined } from '../core/defined.ts';
 import { isObject, type Json } from '../core/json/json.ts';
+import { defined } from '../core/members.ts';
 import type { CatalogModel } from '../core/model.ts';
 import type { VideoRequest } from '../core/video.ts';
 import type { VideoDetails } from '../records/video-task.ts';

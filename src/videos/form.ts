@@ -5,8 +5,8 @@ import { isObject, type Json, read } from '../core/json/json.ts';
 import { checkNames, createNameWatch } from '../core/json/names.ts';
 import { guard, REQUEST_LIMITS } from '../core/json/scan.ts';
 import { sniffMime } from '../core/mime.ts';
-import { videoNames } from './names.ts';
 import { refuse } from './refusal.ts';
+import { videoNames } from './request-schema.ts';
 
 type Fields = Record<string, Json>;
 

@@ -1,6 +1,7 @@
 /** Schema of a creation request: OpenRouter's field names and OpenAI's. */
 
 import { type Static, Type } from 'typebox';
+import { knownNames } from '../core/json/names.ts';
 
 const MAX_PROMPT_CHARACTERS = 32_000;
 const MAX_REFERENCES = 20;
@@ -69,6 +70,9 @@ export const videoSchema = Type.Object({
   metadata: Type.Optional(metadata),
   user: Type.Optional(Type.String({ maxLength: 512 })),
 });
+
+/** Field names allowed in a creation request. */
+export const videoNames = knownNames([videoSchema]);
 
 export type VideoBody = Static<typeof videoSchema>;
 export type Link = Static<typeof link>;

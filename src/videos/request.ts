@@ -1,9 +1,9 @@
 /** Creation requests: validates the body of `POST /v1/videos` against the model's abilities. */
 
-import { defined } from '../core/defined.ts';
 import { GatewayError } from '../core/errors.ts';
 import { assertValid } from '../core/json/check.ts';
 import type { Json } from '../core/json/json.ts';
+import { defined } from '../core/members.ts';
 import type { CatalogModel } from '../core/model.ts';
 import type { FrameType, ReferenceType, VideoAbilities, VideoRequest } from '../core/video.ts';
 import type { AddressPolicy } from '../net/address-policy.ts';

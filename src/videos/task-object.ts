@@ -1,7 +1,7 @@
 /** Task object of the public API. */
 
-import { defined } from '../core/defined.ts';
 import type { Json } from '../core/json/json.ts';
+import { defined } from '../core/members.ts';
 import { decimalOf } from '../core/money.ts';
 import { isTerminal, type TaskAsset, type VideoTask } from '../records/video-task.ts';
 

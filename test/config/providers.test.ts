@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Environment } from '../../src/config/environment.ts';
 import type { ProviderConfig, ReadyProvider } from '../../src/config/resolved.ts';
-import { PRICE_NAMES } from '../../src/core/price-names.ts';
+import { PRICE_NAMES } from '../../src/core/prices.ts';
 import { configOf, faultsOf } from './sources.ts';
 
 function states(text: string, environment?: Environment): Record<string, string> {

@@ -5,7 +5,7 @@ import { copyJson } from '../../src/core/json/copy.ts';
 import type { Json } from '../../src/core/json/json.ts';
 import type { ModelRules } from '../../src/core/model.ts';
 import { protocolOf } from '../../src/protocols/index.ts';
-import { STATE_INCLUDED } from '../../src/protocols/responses/included.ts';
+import { STATE_INCLUDED } from '../../src/protocols/responses/request-fields.ts';
 import { question } from '../gateway/harness.ts';
 import type { Recording, UpstreamId } from './recordings.ts';
 

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { configSchema } from '../../src/config/schema.ts';
 import type { Json } from '../../src/core/json/json.ts';
-import { PRICE_NAMES } from '../../src/core/price-names.ts';
+import { PRICE_NAMES } from '../../src/core/prices.ts';
 import { tableRows } from './markdown.ts';
 
 const MODELS = 'providers.<id>.models[]';

@@ -16,7 +16,7 @@ import {
 import { get } from './usage-client.ts';
 
 const COUNT = 40;
-const NAMES = ['file', 'url', 'prompt', 'cache', 'billed', 'little'] as const;
+const NAMES = ['file', 'url', 'id', 'tool', 'prompt', 'cache', 'billed', 'little'] as const;
 type Name = (typeof NAMES)[number];
 
 const permits = createPermits();
@@ -75,6 +75,24 @@ const CASES: [name: Name, path: string, body: Json, most: number][] = [
     8,
   ],
   [
+    'id',
+    '/v1/responses',
+    {
+      ...{ model: 'responses/m', store: false, max_output_tokens: 16 },
+      input: [{ role: 'user', content: [{ type: 'input_file', file_id: 'file-1' }] }],
+    },
+    8,
+  ],
+  [
+    'tool',
+    '/gemini/v1beta/models/gemini/m:generateContent',
+    {
+      contents: [{ role: 'user', parts: [{ text: 'Hi' }, { fileData: { fileUri: 'https://example.com/a.pdf' } }] }],
+      ...{ tools: [{ codeExecution: {} }], generationConfig: { maxOutputTokens: 16 } },
+    },
+    8,
+  ],
+  [
     'prompt',
     '/v1/responses',
     { model: 'responses/m', store: false, max_output_tokens: 16, input: 'Hi', prompt: { id: 'p' } },
@@ -107,7 +125,7 @@ for (const [name, path, body, most] of CASES) {
     const admitted = upstream.calls.length - before;
     for (let index = 0; index < admitted; index++) permits.give();
     const statuses = await Promise.all(asked);
-    assert.deepEqual(new Set(statuses), new Set([200, name === 'cache' ? 429 : 402]));
+    assert.deepEqual(new Set(statuses), new Set([200, path.startsWith('/gemini') ? 429 : 402]));
     assert.ok(admitted >= 2 && admitted <= most, `${admitted} were admitted`);
     const { data } = (await get(gateway.url, '/v1/key', keyOf(name))).body;
     assert.equal(data.held.total, '0');

@@ -55,6 +55,29 @@ function times<Made>(count: number, make: (index: number) => Made): Made[] {
 }
 
 forEachStore((name, open) => {
+  test(`of requests that come one after another each gets half of the rest, whatever the store takes (${name})`, async (context) => {
+    const store = await open(context);
+    await keeperOn(store);
+    const call: Store['call'] = async (operation, parameters) => {
+      await pause(5);
+      return store.call(operation, parameters);
+    };
+    const keeper = await keeperOn({ ...store, call });
+    const asked = { ...wish({ budgets: { total: '16' } }, { cost: '100' }), minCost: moneyOf('0.5') };
+    const admissions: Promise<Admission>[] = [];
+    for (let index = 0; index < 6; index++) {
+      admissions.push(Promise.resolve(keeper.admit(asked)));
+      await pause(2);
+    }
+    assert.deepEqual(await refusals(admissions.slice(5)), []);
+    const shares = (await Promise.all(admissions)).map(({ cost }) => cost);
+    assert.deepEqual(
+      shares,
+      ['8', '4', '2', '1', '0.5', '0.5'].map((share) => moneyOf(share)),
+    );
+    assert.deepEqual(await refusals([keeper.admit(asked)]), ['insufficient_quota']);
+  });
+
   test(`60 at once where 100 are allowed (${name})`, async (context) => {
     const keeper = await keeperOn(await open(context));
     const { key } = wish({ limits: { concurrentRequests: 100 } });

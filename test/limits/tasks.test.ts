@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
 import { type AdmissionControl, createAdmissionControl } from '../../src/accounting/admission.ts';
 import { moneyOf } from '../../src/core/money.ts';
 import type { Key } from '../../src/keys/store.ts';
@@ -61,5 +62,38 @@ forEachStore((name, open) => {
       const { release } = await admission.reserve(key, task(id, '0.9'));
       await release();
     }
+  });
+});
+
+/** A store that takes some time for each call. */
+function slow(store: Store): Store {
+  const call: Store['call'] = async (name, parameters) => {
+    await pause(5);
+    return store.call(name, parameters);
+  };
+  return { ...store, call };
+}
+
+const RICH = { id: 'key-1', tags: '', settings: { budgets: { total: '10000' } } } as Key;
+
+forEachStore((name, open) => {
+  test(`tasks that come faster than the store answers are not refused while a budget is left (${name})`, async (context) => {
+    const admission = await gateway(slow(await open(context)), 'one');
+    const asked: Promise<unknown>[] = [];
+    for (let index = 0; index < 60; index++) {
+      asked.push(admission.reserve(RICH, task(`t${index}`, '1')));
+      await pause(2);
+    }
+    await Promise.all(asked);
+  });
+
+  test(`what was charged elsewhere while the store was asked counts for those that come later (${name})`, async (context) => {
+    const store = await open(context);
+    const admission = await gateway(slow(store), 'one');
+    const first = admission.reserve(key, task('a', '0.4'));
+    await store.call('holdForTask', { taskId: 'x', keyId: key.id, tags: '', amount: moneyOf('0.6'), createdAt: NOON });
+    admission.taskCharged({ keyId: key.id, tags: '' });
+    await first;
+    await assert.rejects(admission.reserve(key, task('b', '0.4')), { code: 'insufficient_quota' });
   });
 });

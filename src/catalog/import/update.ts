@@ -1,10 +1,10 @@
 /** Update of the catalog by a source that may be wrong or hostile: what changes, and which changes are refused. */
 
 import type { PriceTier, Pricing } from '../../core/model.ts';
+import { SEARCH_PRICES, withSearchPrice } from '../../core/prices.ts';
 import type { CatalogEntry } from '../entry.ts';
 import { checkedEntry } from '../entry-check.ts';
 import { searchPriceFor } from '../rules.ts';
-import { SEARCH_PRICES, withSearchPrice } from '../search-price.ts';
 import { importModels } from './import.ts';
 
 export interface FactChange {

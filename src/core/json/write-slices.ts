@@ -22,10 +22,15 @@ export function needsSlices(value: Json): boolean {
 
 /** The bytes of `JSON.stringify`. Long strings are written in pieces, and deferred texts by their bytes. */
 export async function writeInSlices(value: Json): Promise<Buffer> {
-  const large: (string | LongText)[] = [];
+  const longTexts: (string | LongText)[] = [];
   const mark = randomUUID();
-  const marked = (text: string | LongText) => `${mark}${large.push(text) - 1}`;
-  const slices = slicesOf(value, (_key, inner) =>
+  const marked = (text: string | LongText) => `${mark}${longTexts.push(text) - 1}`;
+  const largeValues = new Set<Json>();
+  withStandIns(
+    () => '',
+    () => findLarge(value, largeValues),
+  );
+  const slices = slicesOf(value, largeValues, (_key, inner) =>
     typeof inner === 'string' && inner.length > SLICE_CHARACTERS ? marked(inner) : inner,
   );
   const pieces: Buffer[] = [];
@@ -46,7 +51,7 @@ export async function writeInSlices(value: Json): Promise<Buffer> {
     await add(Buffer.from(first));
     for (const text of rest) {
       pieces.push(QUOTE_BYTES);
-      const part = large[Number.parseInt(text, 10)] ?? '';
+      const part = longTexts[Number.parseInt(text, 10)] ?? '';
       if (part instanceof LongText) pieces.push(part.bytes);
       else for (const piece of piecesOf(part)) await add(Buffer.from(JSON.stringify(piece).slice(1, -1)));
       await add(Buffer.from(text.slice(text.indexOf('"'))));
@@ -57,37 +62,54 @@ export async function writeInSlices(value: Json): Promise<Buffer> {
 type Replacer = (key: string, value: Json) => Json;
 
 /** Texts that make up the JSON of a value, each of about one slice. */
-function* slicesOf(value: Json, replacer: Replacer): Generator<string> {
-  const isList = Array.isArray(value);
-  const isContainer = isList || (typeof value === 'object' && value !== null && !isRawNumber(value));
-  if (!isContainer || weightOf(value, SLICE_WEIGHT) < SLICE_WEIGHT) {
+function* slicesOf(value: Json, large: ReadonlySet<Json>, replacer: Replacer): Generator<string> {
+  if (!large.has(value)) {
     yield JSON.stringify(value, replacer);
     return;
   }
+  const isList = Array.isArray(value);
   let text = isList ? '[' : '{';
   let separator = '';
-  let group: Json[] = [];
+  let names: string[] = [];
   let weight = 0;
-  const groupText = () => separator + JSON.stringify(group, replacer).slice(1, -1);
+
+  /** What was written before the small members that wait, and these. */
+  function take(): string {
+    const group = isList
+      ? names.map((name) => (value as Json)[name])
+      : Object.fromEntries(names.map((name) => [name, value[name]]));
+    const taken = names.length === 0 ? text : text + separator + JSON.stringify(group, replacer).slice(1, -1);
+    if (names.length > 0) separator = ',';
+    text = '';
+    names = [];
+    weight = 0;
+    return taken;
+  }
+
   for (const name of Object.keys(value)) {
     const inner = value[name];
-    const own = weightOf(inner, SLICE_WEIGHT);
-    if (isList && own < SLICE_WEIGHT) {
-      group.push(inner);
-      weight += own;
-      if (weight < SLICE_WEIGHT) continue;
+    if (inner === undefined && !isList) continue;
+    if (large.has(inner)) {
+      text = take() + separator + (isList ? '' : `${JSON.stringify(name)}:`);
+      yield take();
+      yield* slicesOf(inner, large, replacer);
+      separator = ',';
+    } else {
+      names.push(name);
+      weight += weightOf(inner, SLICE_WEIGHT);
+      if (weight >= SLICE_WEIGHT) yield take();
     }
-    if (group.length > 0) {
-      yield text + groupText();
-      [text, separator, group, weight] = ['', ',', [], 0];
-    }
-    if (isList && own < SLICE_WEIGHT) continue;
-    if (inner === undefined) continue;
-    yield `${text}${separator}${isList ? '' : `${JSON.stringify(name)}:`}`;
-    yield* slicesOf(inner, replacer);
-    [text, separator] = ['', ','];
   }
-  yield `${text}${group.length > 0 ? groupText() : ''}${isList ? ']' : '}'}`;
+  yield take() + (isList ? ']' : '}');
+}
+
+/** Weight of a value. Adds all objects and lists in it to `large` that weigh a slice or more, each looked at once. */
+function findLarge(value: Json, large: Set<Json>): number {
+  if (typeof value !== 'object' || value === null || isRawNumber(value)) return weightOf(value, SLICE_WEIGHT);
+  let weight = hasLongTexts(value) ? SLICE_WEIGHT : VALUE_WEIGHT;
+  for (const name in value) weight += name.length + findLarge(value[name], large);
+  if (weight >= SLICE_WEIGHT) large.add(value);
+  return weight;
 }
 
 /** About the characters of a value in JSON, but no more than `most`; long texts that are not decoded weigh that. */
@@ -109,7 +131,8 @@ function* piecesOf(text: string): Generator<string> {
   for (let start = 0; start < text.length; ) {
     let end = Math.min(start + SLICE_CHARACTERS, text.length);
     const last = text.charCodeAt(end - 1);
-    if (last >= 0xd800 && last <= 0xdbff) end++;
+    const next = text.charCodeAt(end);
+    if (last >= 0xd800 && last <= 0xdbff && next >= 0xdc00 && next <= 0xdfff) end++;
     yield text.slice(start, end);
     start = end;
   }

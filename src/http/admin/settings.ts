@@ -1,8 +1,8 @@
 /** Key settings: conversion between the fields of the API and the stored form. */
 
-import { defined } from '../../core/defined.ts';
 import { GatewayError } from '../../core/errors.ts';
 import { isObject, type Json } from '../../core/json/json.ts';
+import { defined } from '../../core/members.ts';
 import { decimalOf, moneyOf } from '../../core/money.ts';
 import { isRange } from '../../net/ip-address.ts';
 import type { KeySettings, Limits, Period } from '../../records/key-settings.ts';

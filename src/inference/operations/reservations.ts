@@ -9,7 +9,14 @@ import type { Endpoint } from '../../routing/endpoint.ts';
 import type { InferenceCall } from '../../routing/inference-call.ts';
 import { askedTier } from '../tokens/asked-tier.ts';
 import type { ExpectedUsage } from '../tokens/expected-usage.ts';
-import { DEFAULT_OUTPUT_TOKENS, type Reservation } from '../tokens/reservation.ts';
+import {
+  DEFAULT_OUTPUT_TOKENS,
+  isBilledLater,
+  MIN_UNKNOWN_COST,
+  type Reservation,
+  UNKNOWN_COST,
+  withHiddenInput,
+} from '../tokens/reservation.ts';
 
 const NO_LIMITS = () => () => ({ tokens: 0, answers: 1, isExplicit: false });
 
@@ -45,10 +52,27 @@ function reservedWith(
   { candidates }: Route,
   expected: ExpectedUsage,
 ): Reservation {
-  const costs = candidates.flatMap(({ endpoint }) => {
-    const most = { ...expected, output: outputOf(endpoint.model) };
-    return pricedBy(endpoint).map((model) => maxCostOf(model, most));
-  });
+  const maxCost = (usageOf: (endpoint: Endpoint) => ExpectedUsage): bigint => {
+    const costs = candidates.flatMap(({ endpoint }) => {
+      const most = { ...usageOf(endpoint), output: outputOf(endpoint.model) };
+      return pricedBy(endpoint).map((model) => maxCostOf(model, most));
+    });
+    return maxBigInt(0n, ...costs);
+  };
+  const isUnknown = candidates.some(({ endpoint }) => isBilledLater(endpoint));
   const output = Math.max(0, ...candidates.map(({ endpoint }) => outputOf(endpoint.model)));
-  return { tokens: expected.input + output, cost: maxBigInt(0n, ...costs), limitsFor: NO_LIMITS };
+  return {
+    tokens: expected.input + output,
+    cost: maxBigInt(
+      maxCost((endpoint) => withHiddenInput(expected, endpoint)),
+      isUnknown ? UNKNOWN_COST : 0n,
+    ),
+    ...((isUnknown || expected.hidesInput) && {
+      minCost: maxBigInt(
+        maxCost(() => expected),
+        isUnknown ? MIN_UNKNOWN_COST : 0n,
+      ),
+    }),
+    limitsFor: NO_LIMITS,
+  };
 }

@@ -16,8 +16,10 @@ export interface StreamConverter {
   last(): Output[];
   /** `ending`: the response is complete for a client, but more frames may follow. `ended`: the upstream only has to close the stream. */
   phase(): 'open' | 'ending' | 'ended';
-  /** Bytes held in memory. */
+  /** Bytes held in memory, without those of a translated end. */
   held(): number;
+  /** Bytes of a translated end, which may repeat the whole answer several times. */
+  endBytes(): number;
   /** The upstream marked its response as complete; a later connection error has no effect. */
   complete(): boolean;
   /** The text of an error that ends the stream, where it depends on what was sent. */

@@ -145,6 +145,10 @@ class StreamRelay implements StreamConverter {
     return this.#framer.pending + this.#heldBytes + this.#preambleBytes + this.#closingBytes;
   }
 
+  endBytes(): number {
+    return 0;
+  }
+
   phase(): 'open' | 'ending' | 'ended' {
     if (!this.#closes) return 'open';
     return this.#operation.endIsLast ? 'ended' : 'ending';

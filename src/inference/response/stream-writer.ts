@@ -131,7 +131,9 @@ export class StreamWriter implements BodyReader {
   #hold(): void {
     const { share, finished, reply } = this.#context;
     try {
-      hold(share, this.#converter.held() + (finished?.bytes ?? 0) + reply.waiting, MAX_STREAM_BYTES);
+      const endBytes = this.#converter.endBytes();
+      const held = this.#converter.held() + (finished?.bytes ?? 0) + reply.waiting;
+      hold(share, held + endBytes, MAX_STREAM_BYTES + endBytes);
     } catch (error) {
       this.#isRefused = true;
       throw error;

@@ -106,7 +106,8 @@ export function createTranslation({
       if (complete) closing.push(encoder.end());
     },
     last: () => closing,
-    held: () => framer.pending + kept + closingBytes,
+    held: () => framer.pending + kept,
+    endBytes: () => closingBytes,
     phase: () => (ended ? (upstream.endIsLast ? 'ended' : 'ending') : 'open'),
     complete: () => complete || ended,
     facts: assembler.facts,

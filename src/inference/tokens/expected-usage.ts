@@ -2,6 +2,7 @@
 
 import type { ChatRequest, MediaPart, Part } from '../../core/chat.ts';
 import type { Json } from '../../core/json/json.ts';
+import { withStandIns } from '../../core/json/long-text.ts';
 import type { Protocol } from '../../core/protocol.ts';
 import { protocolOf } from '../../protocols/index.ts';
 import type { RoutingDecision } from '../../routing/decision.ts';
@@ -88,23 +89,40 @@ function usageOfOptions(protocol: Protocol, options: Json): ExpectedUsage {
 /** `length` is that of the body in bytes. */
 function usageOf({ operations }: Protocol, body: Json, length: () => number): ExpectedUsage {
   let request: ChatRequest;
-  const hidesInput = operations.complete.hidesInput?.(body) ?? false;
-  const hidden = hidesInput ? HIDDEN_TOKENS : 0;
+  let hidesInput = operations.complete.hidesInput?.(body) ?? false;
   try {
     request = operations.complete.decodeRequest(body);
   } catch {
-    const input = Math.ceil(length() / BYTES_PER_TOKEN) + hidden;
+    hidesInput ||= withStandIns(
+      () => '',
+      () => namesStoredInput(body),
+    );
+    const input = Math.ceil(length() / BYTES_PER_TOKEN) + (hidesInput ? HIDDEN_TOKENS : 0);
     return { input, audioInput: 0, imageInput: 0, mayOutputAudio: true, searches: DEFAULT_SEARCHES, hidesInput };
   }
   const media = request.turns.flatMap(({ parts }) => parts.flatMap(mediaIn));
   return {
-    input: estimateTokens(request) + hidden,
+    input: estimateTokens(request) + (hidesInput ? HIDDEN_TOKENS : 0),
     audioInput: tokensOf(media, 'audio'),
     imageInput: tokensOf(media, 'image'),
     mayOutputAudio: request.modalities?.includes('audio') ?? false,
     searches: request.webSearch ? DEFAULT_SEARCHES : 0,
     hidesInput: hidesInput || media.some(isUnseen),
   };
+}
+
+/** Members with the id or the address of a file, in any protocol. */
+const FILE_NAMES = new Set(['file_id', 'file_url', 'fileUri', 'file_uri']);
+
+/** Whether a body that the hub cannot represent names files, documents or items that only the upstream has. */
+function namesStoredInput(value: Json): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  if (value.type === 'item_reference' || (value.type === 'document' && value.source?.type === 'url')) return true;
+  for (const name in value) {
+    const inner = value[name];
+    if (typeof inner === 'string' ? FILE_NAMES.has(name) : namesStoredInput(inner)) return true;
+  }
+  return false;
 }
 
 function mediaIn(part: Part): MediaPart[] {

@@ -1,6 +1,6 @@
 /** Reservation: tokens and cost reserved from the limits of a key for a call, and the resulting output limits. */
 
-import { affordableOutput, MAX_COST, maxCostOf, type PricedModel } from '../../catalog/max-cost.ts';
+import { affordableOutput, maxCostOf, type PricedModel } from '../../catalog/max-cost.ts';
 import { possiblePrices } from '../../catalog/service-tiers.ts';
 import { maxBigInt } from '../../core/money.ts';
 import type { OutputLimit } from '../../core/output.ts';
@@ -35,10 +35,11 @@ const MIN_OUTPUT_TOKENS = 1024;
 const MAX_OUTPUT_TOKENS = 10_000_000;
 /** Upper bound of web searches per answer. */
 const MAX_SEARCHES = 100;
+/** Reservation for a model without prices whose provider reports the cost: 0.25 USD, or 0.01 where the budget leaves less. */
+export const UNKNOWN_COST = 250_000_000_000n;
+export const MIN_UNKNOWN_COST = 10_000_000_000n;
 /** Tokens of a context whose length is not known. */
 const DEFAULT_CONTEXT_TOKENS = 200_000;
-/** Smallest reservation for a model without prices whose provider reports the cost: 0.01 USD. */
-const MIN_UNKNOWN_COST = 10_000_000_000n;
 
 interface EndpointOutput {
   /** The model with each of the prices that the request may be charged by. */
@@ -47,10 +48,7 @@ interface EndpointOutput {
   /** Output tokens of one answer, without separate reasoning tokens. */
   tokens: number;
   isKnown: boolean;
-  /** Longest input of the model, in tokens. */
-  context: number;
-  /** The price becomes known with the response, which is charged by it. */
-  isBilledLater: boolean;
+  endpoint: Endpoint;
   /** The upstream speaks the protocol of the client. */
   isOwnProtocol: boolean;
 }
@@ -62,19 +60,21 @@ export function reservationOf(
 ): Reservation {
   const outputs = candidates.map(({ endpoint }) => endpointOutputOf(call, endpoint));
   const isOpen = outputs.every(({ asked }) => asked.limit === undefined);
+  const isUnknown = outputs.some(({ endpoint }) => isBilledLater(endpoint));
   const maxCost = (
     usageOf: (one: EndpointOutput) => ExpectedUsage,
     tokensOf: (one: EndpointOutput) => number,
   ): bigint => outputs.reduce((sum, one) => maxBigInt(sum, costOf(one, usageOf(one), tokensOf(one))), 0n);
-  const isBilledLater = outputs.some((one) => one.isBilledLater);
-  const usual = () => expected;
-  const leastCost = () =>
-    maxBigInt(maxCost(usual, isOpen ? minTokens : allTokens), isBilledLater ? MIN_UNKNOWN_COST : 0n);
+  const leastCost = () => maxCost(() => expected, isOpen ? minTokens : allTokens);
   return {
     tokens: expected.input + Math.max(0, ...outputs.map((one) => outputOf(one, defaultTokens(one)))),
-    // Of an unknown cost, half of what is left of a budget is reserved.
-    cost: isBilledLater ? MAX_COST : maxCost((one) => withHiddenInput(expected, one), allTokens),
-    ...((isOpen || isBilledLater || expected.hidesInput) && { minCost: leastCost() }),
+    cost: maxBigInt(
+      maxCost((one) => withHiddenInput(expected, one.endpoint), allTokens),
+      isUnknown ? UNKNOWN_COST : 0n,
+    ),
+    ...((isOpen || isUnknown || expected.hidesInput) && {
+      minCost: maxBigInt(leastCost(), isUnknown ? MIN_UNKNOWN_COST : 0n),
+    }),
     limitsFor: (money) => (endpoint) => limitOf(endpointOutputOf(call, endpoint), expected, money),
   };
 }
@@ -87,14 +87,7 @@ function endpointOutputOf(call: InferenceCall, endpoint: Endpoint): EndpointOutp
   const tokens = Math.min(asked.limit ?? longest ?? DEFAULT_OUTPUT_TOKENS, longest ?? MAX_OUTPUT_TOKENS);
   const priced = possiblePrices(model, askedTier(call, endpoint));
   const isOwnProtocol = dialect.protocol === call.protocol.id;
-  const context = model.contextLength > 0 ? model.contextLength : DEFAULT_CONTEXT_TOKENS;
-  const isBilledLater = endpoint.provider.billsReportedCost === true && !isPriced(model);
-  return { priced, asked, tokens, isKnown: longest !== undefined, context, isBilledLater, isOwnProtocol };
-}
-
-/** Input that the gateway does not see may fill the context. */
-function withHiddenInput(expected: ExpectedUsage, { context }: EndpointOutput): ExpectedUsage {
-  return expected.hidesInput ? { ...expected, input: Math.max(expected.input, context) } : expected;
+  return { priced, asked, tokens, isKnown: longest !== undefined, endpoint, isOwnProtocol };
 }
 
 function costOf(one: EndpointOutput, expected: ExpectedUsage, tokens: number): bigint {
@@ -137,3 +130,15 @@ function limitOf(output: EndpointOutput, expected: ExpectedUsage, money: bigint)
 }
 
 const UNLIMITED = Number.POSITIVE_INFINITY;
+
+/** Whether the price becomes known with the response, which is charged by it. */
+export function isBilledLater({ provider, model }: Endpoint): boolean {
+  return provider.billsReportedCost === true && !isPriced(model);
+}
+
+/** Expected usage with as much input as the model can read, if the gateway does not see all of it. */
+export function withHiddenInput(expected: ExpectedUsage, { model }: Endpoint): ExpectedUsage {
+  if (!expected.hidesInput) return expected;
+  const context = model.contextLength > 0 ? model.contextLength : DEFAULT_CONTEXT_TOKENS;
+  return { ...expected, input: Math.max(expected.input, context) };
+}

@@ -11,8 +11,8 @@ import {
   MAX_MODEL_CHARACTERS,
   MAX_NAME_CHARACTERS,
 } from '../../core/lengths.ts';
+import { lookUp } from '../../core/members.ts';
 import { relaxed } from '../../core/relaxed-schema.ts';
-import { lookUp } from '../../core/table.ts';
 import { DATA_URL, isDataUrl, problemOfDataUrl } from '../data-url.ts';
 import { TOOL_NAME } from './tools.ts';
 

@@ -2,8 +2,13 @@
 
 import type { Citation } from '../../core/chat.ts';
 import { isObject, type Json } from '../../core/json/json.ts';
-import { type ByteOffsets, byteOffsets } from './byte-offsets.ts';
-import { createQuoteSearch, createSearchBudget, type SearchBudget } from './quote-search.ts';
+import {
+  type ByteOffsets,
+  byteOffsets,
+  createQuoteSearch,
+  createSearchBudget,
+  type SearchBudget,
+} from './text-places.ts';
 
 /** What the citations of one answer may cost, however many an upstream sends. */
 export interface CitationBudget {

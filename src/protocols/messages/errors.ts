@@ -9,8 +9,8 @@ import {
   upstreamMessage,
 } from '../../core/errors.ts';
 import { isObject, type Json } from '../../core/json/json.ts';
+import { lookUp } from '../../core/members.ts';
 import type { WireError } from '../../core/protocol.ts';
-import { lookUp } from '../../core/table.ts';
 
 interface WireKind {
   type: string;

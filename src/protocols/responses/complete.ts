@@ -52,7 +52,7 @@ export const complete: CompleteOperation = {
 
   upstreamPath: () => '/responses',
   outputOf,
-  hidesInput: ({ prompt }) => isObject(prompt),
+  hidesInput: ({ prompt, previous_response_id: previous }) => isObject(prompt) || typeof previous === 'string',
   tierOf,
   limitOutput,
   toolName: /^[a-zA-Z0-9_-]{1,64}$/,

@@ -1,15 +1,14 @@
 /** Request decoder: converts the body of a Responses client to the hub form. */
 
 import type { ChatRequest, Effort, ReasoningRequest, ResponseFormat, Turn } from '../../core/chat.ts';
-import { defined } from '../../core/defined.ts';
 import { GatewayError } from '../../core/errors.ts';
 import type { Json } from '../../core/json/json.ts';
 import { unreadFields } from '../../core/losses.ts';
+import { defined } from '../../core/members.ts';
 import { decodeItems } from './decode-items.ts';
 import { decodeTools, type ToolList } from './decode-tools.ts';
 import { unreadInside } from './decode-unread.ts';
-import { LOGPROBS_INCLUDED, STATE_INCLUDED } from './included.ts';
-import { GATEWAY_FIELDS } from './request-fields.ts';
+import { GATEWAY_FIELDS, LOGPROBS_INCLUDED, STATE_INCLUDED } from './request-fields.ts';
 
 /**
  * Members that `decodeRequest` reads, or that concern only the response: those about storage, and the metadata of the client

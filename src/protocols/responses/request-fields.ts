@@ -5,3 +5,11 @@ export const GATEWAY_FIELDS = ['provider', 'models', 'route', 'model_routing_con
 
 /** Members that name stored content: the request itself must give them, so that they are checked. */
 export const RESERVED_FIELDS = ['input', 'previous_response_id', 'conversation', 'background', 'prompt_cache_options'];
+
+/** Value of `include` for the state of reasoning, to be handed back with the next request. */
+export const STATE_INCLUDED = 'reasoning.encrypted_content';
+
+/** Value of `include` for the addresses of the pages that a search found. */
+export const SOURCES_INCLUDED = 'web_search_call.action.sources';
+
+export const LOGPROBS_INCLUDED = 'message.output_text.logprobs';

@@ -5,7 +5,7 @@ import type { Json } from '../../core/json/json.ts';
 import type { EncoderOptions } from '../../core/operation.ts';
 import { encodeServedTier } from '../service-tier.ts';
 import { builtInTool } from './built-in-calls.ts';
-import { SOURCES_INCLUDED, STATE_INCLUDED } from './included.ts';
+import { SOURCES_INCLUDED, STATE_INCLUDED } from './request-fields.ts';
 import { encodeUsage } from './usage.ts';
 
 /** What an answer takes from its request. */

@@ -1,8 +1,8 @@
 /** Sandbox upstream: handles requests in the process, as a remote provider would. */
 
 import { GatewayError } from '../../core/errors.ts';
+import { lookUp } from '../../core/members.ts';
 import type { LocalRequest, LocalResponse, LocalUpstream } from '../../core/provider.ts';
-import { lookUp } from '../../core/table.ts';
 import { type SandboxAnswer, truncate } from './answer.ts';
 import type { SandboxClock } from './clock.ts';
 import { echo } from './echo.ts';

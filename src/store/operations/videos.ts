@@ -249,7 +249,7 @@ export const reconcileVideoCost = writing<
 >('state', async (transaction, { lease, task, attempt, entry, now }) => {
   if (!(await finishJob(transaction, lease))) return;
   if (attempt) await saveAttempt(transaction, attempt);
-  if (attempt) await eraseRequest(transaction, attempt.taskId);
+  await eraseRequest(transaction, task.id);
   if (entry) return saveLedgerEntry(transaction, entry);
   await transaction.run('UPDATE video_ledger SET revision = revision + 1 WHERE task_id = :id', { id: task.id });
   await addJob(transaction, useJob(task.id, task.owner, now));
