@@ -5,8 +5,8 @@
 
 import { readFileSync } from 'node:fs';
 import { matchesGlob } from '../core/glob.ts';
-import { lookUp } from '../core/members.ts';
 import type { Modality, ModelRules, PriceFactors, Pricing, ServiceTier } from '../core/model.ts';
+import { lookUp } from '../core/plain-objects.ts';
 
 interface ProviderRules {
   /** Globs of ids that are not available for chat: other endpoints, other kinds of output. */

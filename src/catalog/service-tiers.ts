@@ -1,7 +1,7 @@
 /** Service tiers: processing of a request at another price than the standard one, such as `priority` and `flex`. */
 
-import { lookUp } from '../core/members.ts';
 import type { CatalogModel, PriceFactors, Prices, Pricing, ServiceTier } from '../core/model.ts';
+import { lookUp } from '../core/plain-objects.ts';
 import { SEARCH_PRICES } from '../core/prices.ts';
 import { isOtherTier, isRegional, REGIONAL, withoutRegion } from '../core/tier-names.ts';
 import { multiplyPrice } from './decimal.ts';

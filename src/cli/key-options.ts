@@ -4,7 +4,7 @@ import { parseDuration, parseMoment } from '../config/units.ts';
 import { systemClock } from '../core/clock.ts';
 import { GatewayError } from '../core/errors.ts';
 import type { Json } from '../core/json/json.ts';
-import { defined } from '../core/members.ts';
+import { defined } from '../core/plain-objects.ts';
 import { isRange } from '../net/ip-address.ts';
 import { SURFACES } from '../protocols/surfaces.ts';
 import { PERIODS, type Period } from '../records/key-settings.ts';

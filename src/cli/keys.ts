@@ -3,7 +3,7 @@
 import { loadConfig } from '../config/load.ts';
 import type { Config } from '../config/resolved.ts';
 import { merged } from '../core/json/merge.ts';
-import { defined } from '../core/members.ts';
+import { defined } from '../core/plain-objects.ts';
 import { openSecrets } from '../gateway/encryption.ts';
 import { hasJournal } from '../keys/import-journal.ts';
 import { distinctKeys, indexConfiguredKeys } from '../keys/key-index.ts';

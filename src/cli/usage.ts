@@ -5,7 +5,7 @@ import type { Config } from '../config/resolved.ts';
 import { parseDuration } from '../config/units.ts';
 import { systemClock } from '../core/clock.ts';
 import { GatewayError } from '../core/errors.ts';
-import { defined } from '../core/members.ts';
+import { defined } from '../core/plain-objects.ts';
 import { hasPrice } from '../routing/model-directory.ts';
 import { openStore } from '../store/open.ts';
 import type { Store } from '../store/store.ts';

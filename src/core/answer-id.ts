@@ -1,4 +1,4 @@
-/** Ids of translated answers: derived from the request id, which is unique, not from the upstream's id. */
+/** Ids of answers. Those of translated ones are derived from the request id, which is unique, not from the upstream's id. */
 
 const PREFIX = 'req_';
 

@@ -2,7 +2,7 @@
 
 import { GatewayError } from '../core/errors.ts';
 import type { Json } from '../core/json/json.ts';
-import { defined } from '../core/members.ts';
+import { defined } from '../core/plain-objects.ts';
 
 export interface KeyLine {
   /** Number of its first line. */

@@ -1,8 +1,8 @@
 /** Generation object of `GET /v1/generation`: a usage record in OpenRouter's shape, with additional fields. */
 
 import type { Json } from '../core/json/json.ts';
-import { lookUp } from '../core/members.ts';
 import { decimalOf } from '../core/money.ts';
+import { lookUp } from '../core/plain-objects.ts';
 
 type Row = Record<string, unknown>;
 

@@ -3,8 +3,8 @@
 import { createHash } from 'node:crypto';
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import { isObject, type Json } from '../core/json/json.ts';
-import { defined } from '../core/members.ts';
 import type { CatalogModel } from '../core/model.ts';
+import { defined } from '../core/plain-objects.ts';
 import type { VideoRequest } from '../core/video.ts';
 import type { VideoDetails } from '../records/video-task.ts';
 import { expectedDimensions } from './dimensions.ts';

@@ -1,6 +1,6 @@
 /** Video dimensions: converts between `size` and `resolution` with `aspect_ratio`, from the caller's spelling to the model's. */
 
-import { defined } from '../core/members.ts';
+import { defined } from '../core/plain-objects.ts';
 import type { VideoAbilities } from '../core/video.ts';
 import { refuse, refuseValue } from './refusal.ts';
 

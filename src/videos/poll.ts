@@ -3,7 +3,7 @@
  * it, never because polls fail.
  */
 
-import { defined } from '../core/members.ts';
+import { defined } from '../core/plain-objects.ts';
 import type { CancelResult, PollResult, VideoAsset } from '../core/video.ts';
 import type { TaskMemory, VideoTask } from '../records/video-task.ts';
 import { changeTask, type LoadedVideo, type VideoChange } from './change.ts';

@@ -19,7 +19,7 @@ const INTERVAL_MS = 10 * 60_000;
 const MAX_MISSING_RESPONSES = 3;
 
 /** A task as the upstream has it: its attempt, and the report on it. */
-interface Sight {
+interface TaskReport {
   attempt: VideoAttempt;
   /** `impossible`: nothing can be found out. `unclear`: not now. */
   report: PollReport | { type: 'impossible' } | { type: 'unclear' };
@@ -33,7 +33,7 @@ export function createCostReconciliationHandler(context: VideoContext): JobHandl
     const loaded = await store.call('loadVideo', { id: job.ref });
     if (!loaded) return store.call('finishVideoJob', { lease });
     const { task } = loaded;
-    const { attempt, report } = await look(context, loaded, signal);
+    const { attempt, report } = await queryTask(context, loaded, signal);
     const now = clock.now();
     if (report.type === 'impossible') return store.call('reconcileVideoCost', { lease, task, now });
     const bill = costOfReport(loaded, report);
@@ -53,7 +53,11 @@ export function createCostReconciliationHandler(context: VideoContext): JobHandl
 }
 
 /** A task that was lost from sight has an unclear attempt: it is found by the list of the upstream's tasks, if it has one. */
-async function look(context: VideoContext, { task, attempt }: LoadedVideo, signal: AbortSignal): Promise<Sight> {
+async function queryTask(
+  context: VideoContext,
+  { task, attempt }: LoadedVideo,
+  signal: AbortSignal,
+): Promise<TaskReport> {
   if (attempt.state === 'accepted')
     return { attempt, report: await queryStatus({ context, loaded: { task, attempt }, signal }) };
   const finding = await findLostSubmission(context, { task, attempt }, signal);
@@ -63,7 +67,7 @@ async function look(context: VideoContext, { task, attempt }: LoadedVideo, signa
   return { attempt: accepted, report: await queryStatus({ context, loaded: { task, attempt: accepted }, signal }) };
 }
 
-function costOfReport({ task }: LoadedVideo, report: Sight['report']) {
+function costOfReport({ task }: LoadedVideo, report: TaskReport['report']) {
   if (report.type !== 'read') return undefined;
   const { result } = report;
   switch (result.type) {

@@ -3,8 +3,8 @@
 import { GatewayError } from '../core/errors.ts';
 import { assertValid } from '../core/json/check.ts';
 import type { Json } from '../core/json/json.ts';
-import { defined } from '../core/members.ts';
 import type { CatalogModel } from '../core/model.ts';
+import { defined } from '../core/plain-objects.ts';
 import type { FrameType, ReferenceType, VideoAbilities, VideoRequest } from '../core/video.ts';
 import type { AddressPolicy } from '../net/address-policy.ts';
 import type { Creation } from './creation.ts';

@@ -1,8 +1,8 @@
 /** Task object of the public API. */
 
 import type { Json } from '../core/json/json.ts';
-import { defined } from '../core/members.ts';
 import { decimalOf } from '../core/money.ts';
+import { defined } from '../core/plain-objects.ts';
 import { isTerminal, type TaskAsset, type VideoTask } from '../records/video-task.ts';
 
 export interface TaskObjectOptions {

@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
+import { byteOffsets, createQuoteSearch, createSearchBudget } from '../../src/protocols/generate/citation-places.ts';
 import { createCitationBudget, decodeCitations, encodeCitations } from '../../src/protocols/generate/citations.ts';
-import { byteOffsets, createQuoteSearch, createSearchBudget } from '../../src/protocols/generate/text-places.ts';
 
 const texts = fc.array(fc.constantFrom('a', 'é', '€', '😀', '\ud83d', '\ude00', 'words of it '), { maxLength: 300 });
 

@@ -2,8 +2,8 @@
 
 import { GatewayError } from '../../core/errors.ts';
 import { isObject, type Json } from '../../core/json/json.ts';
-import { defined } from '../../core/members.ts';
 import { decimalOf, moneyOf } from '../../core/money.ts';
+import { defined } from '../../core/plain-objects.ts';
 import { isRange } from '../../net/ip-address.ts';
 import type { KeySettings, Limits, Period } from '../../records/key-settings.ts';
 import { metadataProblems, tagProblems } from '../../records/tags.ts';

@@ -19,8 +19,8 @@ import { GatewayError } from '../../core/errors.ts';
 import { assertValid } from '../../core/json/check.ts';
 import { isObject, type Json, textOf } from '../../core/json/json.ts';
 import { knownNames } from '../../core/json/names.ts';
-import { lookUp } from '../../core/members.ts';
 import type { EmbedOperation } from '../../core/operation.ts';
+import { lookUp } from '../../core/plain-objects.ts';
 import { GATEWAY_FIELDS } from './request-decoder.ts';
 import { addCost, usageOf } from './usage.ts';
 

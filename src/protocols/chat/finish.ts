@@ -3,7 +3,7 @@
 import type { CallPart, Finish, FinishReason } from '../../core/chat.ts';
 import { GatewayError } from '../../core/errors.ts';
 import { type Json, parseObject } from '../../core/json/json.ts';
-import { lookUp } from '../../core/members.ts';
+import { lookUp } from '../../core/plain-objects.ts';
 
 const REASONS: Record<string, FinishReason> = {
   stop: 'stop',

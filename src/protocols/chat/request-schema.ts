@@ -11,7 +11,7 @@ import {
   MAX_MODEL_CHARACTERS,
   MAX_NAME_CHARACTERS,
 } from '../../core/lengths.ts';
-import { lookUp } from '../../core/members.ts';
+import { lookUp } from '../../core/plain-objects.ts';
 import { relaxed } from '../../core/relaxed-schema.ts';
 import { DATA_URL, isDataUrl, problemOfDataUrl } from '../data-url.ts';
 import { TOOL_NAME } from './tools.ts';

@@ -8,7 +8,7 @@ import {
   createQuoteSearch,
   createSearchBudget,
   type SearchBudget,
-} from './text-places.ts';
+} from './citation-places.ts';
 
 /** What the citations of one answer may cost, however many an upstream sends. */
 export interface CitationBudget {

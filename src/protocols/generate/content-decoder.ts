@@ -4,8 +4,8 @@ import type { CallPart, MediaPart, Part, ReasoningPart, ResultPart, Turn } from 
 import { GatewayError } from '../../core/errors.ts';
 import { isObject, type Json } from '../../core/json/json.ts';
 import { unreadFields } from '../../core/losses.ts';
-import { lookUp } from '../../core/members.ts';
 import { sniffBase64 } from '../../core/mime.ts';
+import { lookUp } from '../../core/plain-objects.ts';
 import { createOpenCalls, type OpenCalls } from './open-calls.ts';
 import { list } from './spelling.ts';
 import { decodeState } from './state.ts';

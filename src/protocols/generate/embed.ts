@@ -12,8 +12,8 @@ import { GatewayError } from '../../core/errors.ts';
 import { assertValid } from '../../core/json/check.ts';
 import type { Json } from '../../core/json/json.ts';
 import { knownNames } from '../../core/json/names.ts';
-import { lookUp } from '../../core/members.ts';
 import type { EmbedOperation, Target } from '../../core/operation.ts';
+import { lookUp } from '../../core/plain-objects.ts';
 import { methodRoutes, modelPath } from './routes.ts';
 import { camelCased, spellings } from './spelling.ts';
 

@@ -2,7 +2,7 @@
 
 import type { Finish, FinishReason } from '../../core/chat.ts';
 import type { Json } from '../../core/json/json.ts';
-import { lookUp } from '../../core/members.ts';
+import { lookUp } from '../../core/plain-objects.ts';
 
 const REASONS: Record<string, FinishReason> = {
   STOP: 'stop',

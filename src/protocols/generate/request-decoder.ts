@@ -4,7 +4,7 @@ import type { ChatRequest, ResponseFormat } from '../../core/chat.ts';
 import { GatewayError } from '../../core/errors.ts';
 import type { Json } from '../../core/json/json.ts';
 import { unreadFields } from '../../core/losses.ts';
-import { lookUp } from '../../core/members.ts';
+import { lookUp } from '../../core/plain-objects.ts';
 import { decodeContents, decodeInstruction, isUnknownDetail } from './content-decoder.ts';
 import { decodeReasoning } from './reasoning.ts';
 import { fromSchemaForm } from './schema.ts';

@@ -9,7 +9,7 @@ import {
   upstreamMessage,
 } from '../../core/errors.ts';
 import { isObject, type Json } from '../../core/json/json.ts';
-import { lookUp } from '../../core/members.ts';
+import { lookUp } from '../../core/plain-objects.ts';
 import type { WireError } from '../../core/protocol.ts';
 
 interface WireKind {

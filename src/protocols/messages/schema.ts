@@ -5,7 +5,7 @@ import { GatewayError } from '../../core/errors.ts';
 import { assertValid, problems } from '../../core/json/check.ts';
 import { isObject, type Json } from '../../core/json/json.ts';
 import { MAX_MODEL_CHARACTERS, MAX_NAME_CHARACTERS } from '../../core/lengths.ts';
-import { lookUp } from '../../core/members.ts';
+import { lookUp } from '../../core/plain-objects.ts';
 import { relaxed } from '../../core/relaxed-schema.ts';
 import { BLOCKS, CacheControl } from './block-schema.ts';
 

@@ -5,7 +5,7 @@
 
 import type { CallPart, Part, Tool } from '../../core/chat.ts';
 import { isObject, type Json, parseObject } from '../../core/json/json.ts';
-import { lookUp } from '../../core/members.ts';
+import { lookUp } from '../../core/plain-objects.ts';
 
 interface BuiltIn {
   description: string;

@@ -5,7 +5,7 @@ import { GatewayError } from '../../core/errors.ts';
 import { problems } from '../../core/json/check.ts';
 import { isObject, type Json } from '../../core/json/json.ts';
 import { MAX_NAME_CHARACTERS, shortened } from '../../core/lengths.ts';
-import { lookUp } from '../../core/members.ts';
+import { lookUp } from '../../core/plain-objects.ts';
 import { DATA_URL, isDataUrl, problemOfDataUrl } from '../data-url.ts';
 import { HOSTED_ITEMS, ITEMS, MESSAGE_PARTS, OUTPUT_PARTS, PARTS } from './item-schema.ts';
 import { checkTools } from './tool-schema.ts';

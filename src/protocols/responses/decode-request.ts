@@ -4,7 +4,7 @@ import type { ChatRequest, Effort, ReasoningRequest, ResponseFormat, Turn } from
 import { GatewayError } from '../../core/errors.ts';
 import type { Json } from '../../core/json/json.ts';
 import { unreadFields } from '../../core/losses.ts';
-import { defined } from '../../core/members.ts';
+import { defined } from '../../core/plain-objects.ts';
 import { decodeItems } from './decode-items.ts';
 import { decodeTools, type ToolList } from './decode-tools.ts';
 import { unreadInside } from './decode-unread.ts';

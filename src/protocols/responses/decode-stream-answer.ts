@@ -5,8 +5,8 @@
 
 import type { ChatEvent, Usage } from '../../core/chat.ts';
 import type { Json } from '../../core/json/json.ts';
-import { lookUp } from '../../core/members.ts';
 import type { Target } from '../../core/operation.ts';
+import { lookUp } from '../../core/plain-objects.ts';
 import { event as eventShape, response as responseShape } from './decode-answer-shape.ts';
 import { decodeFinish } from './decode-finish.ts';
 import { createItemDecoder, type ItemDecoder, SEPARATOR, type TextPlace } from './decode-stream-item.ts';

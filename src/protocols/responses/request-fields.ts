@@ -1,4 +1,4 @@
-/** Members of a request with a meaning of their own for the gateway. */
+/** Members of a request with a meaning of their own for the gateway, and values of its `include`. */
 
 /** Members for the gateway, as on chat completions; never sent upstream. */
 export const GATEWAY_FIELDS = ['provider', 'models', 'route', 'model_routing_config', 'session_id', 'trace', 'debug'];

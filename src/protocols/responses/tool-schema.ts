@@ -5,7 +5,7 @@ import { GatewayError } from '../../core/errors.ts';
 import { problems } from '../../core/json/check.ts';
 import type { Json } from '../../core/json/json.ts';
 import { MAX_NAME_CHARACTERS } from '../../core/lengths.ts';
-import { lookUp } from '../../core/members.ts';
+import { lookUp } from '../../core/plain-objects.ts';
 
 const OptionalString = Type.Optional(Type.String());
 const Open = Type.Object({});

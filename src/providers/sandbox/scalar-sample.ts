@@ -1,7 +1,7 @@
 /** Sample numbers and strings for a JSON Schema node. */
 
 import type { Json } from '../../core/json/json.ts';
-import { lookUp } from '../../core/members.ts';
+import { lookUp } from '../../core/plain-objects.ts';
 import { samplePattern } from './pattern-sample.ts';
 
 /** Maximum length of a generated string. */

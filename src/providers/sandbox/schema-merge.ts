@@ -2,7 +2,7 @@
 
 import { isObject, type Json } from '../../core/json/json.ts';
 import type { SchemaWork } from '../../core/json/schema-budget.ts';
-import { lookUp } from '../../core/members.ts';
+import { lookUp } from '../../core/plain-objects.ts';
 
 export type Schema = Record<string, Json>;
 

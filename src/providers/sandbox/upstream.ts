@@ -1,7 +1,7 @@
 /** Sandbox upstream: handles requests in the process, as a remote provider would. */
 
 import { GatewayError } from '../../core/errors.ts';
-import { lookUp } from '../../core/members.ts';
+import { lookUp } from '../../core/plain-objects.ts';
 import type { LocalRequest, LocalResponse, LocalUpstream } from '../../core/provider.ts';
 import { type SandboxAnswer, truncate } from './answer.ts';
 import type { SandboxClock } from './clock.ts';

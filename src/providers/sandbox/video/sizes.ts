@@ -1,6 +1,6 @@
 /** Sizes of sandbox videos: every resolution in every aspect ratio. */
 
-import { lookUp } from '../../../core/members.ts';
+import { lookUp } from '../../../core/plain-objects.ts';
 import type { Size } from './h264.ts';
 
 /** The shorter side in pixels. */

@@ -1,7 +1,7 @@
 /** Video adapter of the sandbox. */
 
 import type { Json } from '../../../core/json/json.ts';
-import { lookUp } from '../../../core/members.ts';
+import { lookUp } from '../../../core/plain-objects.ts';
 import type {
   FindResult,
   PollResult,

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { lookUp } from '../../src/core/members.ts';
+import { lookUp } from '../../src/core/plain-objects.ts';
 
 test('a known name is found', () => assert.equal(lookUp({ stop: 'end' }, 'stop'), 'end'));
 
