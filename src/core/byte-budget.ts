@@ -1,5 +1,7 @@
 /** Byte budget shared by all buffers of one kind, e.g. all responses in flight, fairly between their owners. */
 
+import { noteDroppedBuffer } from './collection.ts';
+
 export interface ByteBudget {
   /** Opens an empty share for an owner, e.g. a key. */
   open(owner: string): ByteShare;
@@ -43,6 +45,7 @@ export function createByteBudget(limitBytes: number): ByteBudget {
           if (closed) return;
           closed = true;
           change(owner, -size);
+          noteDroppedBuffer(size);
         },
       };
     },
