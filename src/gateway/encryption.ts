@@ -28,7 +28,8 @@ export async function openSecrets({ config, store }: { config: Config; store: St
   const cipher = createCipher(keys);
   const claimedKeyId = recorded ?? (await store.call('claimEncryptionKey', { keyId: keyId(first) }));
   if (!keys.map(keyId).includes(claimedKeyId)) throw wrongKeyError();
-  return { keys, cipher, webhooks: createWebhookSecrets({ store, cipher, fallback: config.callbacks.secret }) };
+  const { secret: fallback, standardHeaders } = config.callbacks;
+  return { keys, cipher, webhooks: createWebhookSecrets({ store, cipher, fallback, standardHeaders }) };
 }
 
 function wrongKeyError(): GatewayError {

@@ -68,7 +68,7 @@ export interface AppOptions {
   /** Access to the routes for operators. */
   operator: Omit<OperatorAccess, 'log'>;
   videos: VideoOptions;
-  webhookSecrets: Pick<WebhookSecrets, 'reveal' | 'signingSecrets'>;
+  webhookSecrets: Pick<WebhookSecrets, 'reveal' | 'signer'>;
   /** Sessions of the dashboard and their routes; absent where it is disabled. */
   dashboard?: Dashboard | undefined;
   log: Logger;

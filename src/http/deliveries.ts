@@ -12,7 +12,6 @@ import {
   searchDeliveries,
 } from '../webhooks/delivery-log.ts';
 import type { WebhookSecrets } from '../webhooks/secrets.ts';
-import { signatureHeaders } from '../webhooks/signature.ts';
 import { iso } from './admin/key-object.ts';
 import { encodePosition, option, position, searchText, whole } from './admin/query.ts';
 import { CREATED_PARAMETERS, readCreatedSpan } from './created-span.ts';
@@ -24,7 +23,7 @@ import { readFormat } from './use.ts';
 
 export interface DeliveryReaderOptions {
   store: Pick<Store, 'call'>;
-  secrets: Pick<WebhookSecrets, 'signingSecrets'>;
+  secrets: Pick<WebhookSecrets, 'signer'>;
   /** Unix milliseconds. */
   now(): number;
 }
@@ -112,7 +111,7 @@ export function createDeliveryReader({ store, secrets, now }: DeliveryReaderOpti
       return { data: encode(await find(taskId, scope), scope) };
     },
 
-    /** Body with headers of the current secrets at the time of the last attempt, or of now. Throws `not_found`. */
+    /** Body, and headers that are made now: with the current secrets, and the time of the last attempt. Throws `not_found`. */
     async body(taskId: string, scope: Pick<DeliveryScope, 'owner'>): Promise<Json> {
       const [{ owner, attempts }, found] = await Promise.all([
         find(taskId, scope),
@@ -120,9 +119,9 @@ export function createDeliveryReader({ store, secrets, now }: DeliveryReaderOpti
       ]);
       if (!found) throw new GatewayError('not_found', 'The body of this webhook is erased.');
       const { id, body } = found;
-      const signing = await secrets.signingSecrets(owner);
+      const sign = await secrets.signer(owner);
       const sentAt = attempts.at(-1)?.startedAt ?? now();
-      const headers = signing ? signatureHeaders({ id, body, sentAt }, signing, true) : null;
+      const headers = sign?.({ id, body, sentAt }) ?? null;
       return { data: { id, body: Buffer.from(body).toString('utf8'), headers } };
     },
 

@@ -5,12 +5,11 @@ import { sleep } from '../core/clock.ts';
 import { GatewayError } from '../core/errors.ts';
 import type { Store } from '../store/store.ts';
 import type { WebhookSecrets } from '../webhooks/secrets.ts';
-import { signatureHeaders } from '../webhooks/signature.ts';
 import { keyOf, type RequestContext } from './request-context.ts';
 
 export interface DeliveryFeedOptions {
   store: Pick<Store, 'call'>;
-  secrets: Pick<WebhookSecrets, 'signingSecrets'>;
+  secrets: Pick<WebhookSecrets, 'signer'>;
   clock: Clock;
   /** Whether the gateway is stopping, which ends waiting requests. */
   isStopping(): boolean;
@@ -77,14 +76,14 @@ export function createDeliveryFeed({ store, secrets, clock, isStopping }: Delive
     const release = hold(owner);
     try {
       const found = await waitForNext(context, after, waitMs);
-      const signing = await secrets.signingSecrets(owner);
-      if (!signing) throw new GatewayError('not_found', 'Webhooks of this key are not signed; it has no secret.');
+      const sign = await secrets.signer(owner);
+      if (!sign) throw new GatewayError('not_found', 'Webhooks of this key are not signed; it has no secret.');
       const data = found.map(({ id, url, body, createdAt }) => ({
         id,
         object: 'webhook',
         url,
         created_at: Math.floor(createdAt / 1000),
-        headers: signatureHeaders({ id, body, sentAt: clock.now() }, signing, true),
+        headers: sign({ id, body, sentAt: clock.now() }),
         body: Buffer.from(body).toString(),
       }));
       const last = found.at(-1);

@@ -7,13 +7,15 @@ import type { Secret } from '../security/secret.ts';
 import type { Author } from '../store/audit-rows.ts';
 import type { StoredSecret } from '../store/secret-rows.ts';
 import type { Store } from '../store/store.ts';
-import type { SigningSecrets } from './signature.ts';
+import { type SigningSecrets, signatureHeaders, type WebhookMessage } from './signature.ts';
 
 export interface WebhookSecretsOptions {
   store: Pick<Store, 'call' | 'now'>;
   cipher: Cipher;
   /** Secret for keys that have none of their own. */
   fallback?: Secret;
+  /** Whether webhooks have the headers of Standard Webhooks too; true by default. */
+  standardHeaders?: boolean;
 }
 
 export interface RevealedSecret {
@@ -21,6 +23,8 @@ export interface RevealedSecret {
   /** Unix milliseconds from which `X-Service-Signature` uses this secret. */
   activeAt: number;
 }
+
+export type WebhookSigner = (message: WebhookMessage) => Record<string, string>;
 
 /** An owner is the id of an API key. */
 export interface WebhookSecrets {
@@ -38,6 +42,8 @@ export interface WebhookSecrets {
   ensureCanSign(key: { id: string; origin: 'store' | 'configuration' }): Promise<void>;
   /** The secrets to sign with now; undefined if there is none. */
   signingSecrets(owner: string): Promise<SigningSecrets | undefined>;
+  /** Makes the headers of webhooks with the secrets of now; undefined if there is none. */
+  signer(owner: string): Promise<WebhookSigner | undefined>;
   /** Throws `unavailable` if a stored secret cannot be decrypted with the configured encryption keys. */
   verify(): Promise<void>;
   /** Re-encrypts all secrets with the newest encryption key. Returns the number of changed secrets. */
@@ -49,7 +55,9 @@ const SECRET_BYTES = 32;
 const GATEWAY_AUTHOR: Author = { actor: 'gateway' };
 const PAGE_SIZE = 500;
 
-export function createWebhookSecrets({ store, cipher, fallback }: WebhookSecretsOptions): WebhookSecrets {
+export function createWebhookSecrets(options: WebhookSecretsOptions): WebhookSecrets {
+  const { store, cipher, fallback, standardHeaders = true } = options;
+
   function generate(owner: string, { id, activeAt }: { id: string; activeAt: number }) {
     const secret = `whsec_${randomBytes(SECRET_BYTES).toString('base64')}`;
     const stored = {
@@ -96,6 +104,13 @@ export function createWebhookSecrets({ store, cipher, fallback }: WebhookSecrets
     return fallback !== undefined || (await currentAndNext(owner)).length > 0;
   }
 
+  async function signingSecrets(owner: string): Promise<SigningSecrets | undefined> {
+    const [first, second] = await currentAndNext(owner);
+    if (!first) return fallback && { current: fallback.reveal() };
+    if (first.activeAt > store.now() && fallback) return { current: fallback.reveal(), next: decrypt(first) };
+    return { current: decrypt(first), ...(second && { next: decrypt(second) }) };
+  }
+
   return {
     generateFirst,
     create,
@@ -115,11 +130,10 @@ export function createWebhookSecrets({ store, cipher, fallback }: WebhookSecrets
       if (origin === 'store') await create(id);
       else throw missingSecretError();
     },
-    async signingSecrets(owner) {
-      const [first, second] = await currentAndNext(owner);
-      if (!first) return fallback && { current: fallback.reveal() };
-      if (first.activeAt > store.now() && fallback) return { current: fallback.reveal(), next: decrypt(first) };
-      return { current: decrypt(first), ...(second && { next: decrypt(second) }) };
+    signingSecrets,
+    async signer(owner) {
+      const secrets = await signingSecrets(owner);
+      return secrets && ((message) => signatureHeaders(message, secrets, standardHeaders));
     },
     async verify() {
       for await (const stored of allSecrets()) decrypt(stored);

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import type { Json } from '../../src/core/json/json.ts';
 import { decimalOf, moneyOf } from '../../src/core/money.ts';
+import { verifyWebhook } from '../../src/webhooks/verify.ts';
 import { type Receiver, startReceiver } from '../webhooks/receiver.ts';
 import { ADMIN_CONFIG, ADMIN_TOKEN, type AdminAnswer, askAdmin } from './admin-client.ts';
 import { startTestGateway, type TestGateway } from './harness.ts';
@@ -161,6 +162,14 @@ describe('webhooks', () => {
     const names = ['x-service-signature', 'x-service-idempotency-key', 'content-type', 'webhook-id'];
     const shown = new Headers(body.data.headers);
     for (const name of names) assert.equal(shown.get(name), sent?.headers[name], name);
+  });
+
+  test('show headers that are made with the secret of today', async () => {
+    const { body: rotated } = await admin('POST', `/keys/${keys[1]?.hash}/webhook-secret/rotate`, { activate_in: 0 });
+    const { data } = (await admin('GET', `/deliveries/${ids[1]}/body`)).body;
+    assert.equal(verifyWebhook(data.body, new Headers(data.headers), rotated.data.secret).id, ids[1]);
+    const sent = receiver.received.find(({ headers }) => headers['webhook-id'] === `${ids[1]}-completed`);
+    assert.notEqual(new Headers(data.headers).get('x-service-signature'), sent?.headers['x-service-signature']);
   });
 
   test('are counted by receiver', async () => {

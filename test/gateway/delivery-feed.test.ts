@@ -14,11 +14,11 @@ import { eventually, videoClient } from './video-client.ts';
 const TOKEN = 'admin-token-0123456789-0123456789';
 const CA = join(import.meta.dirname, '../net/fixtures/test-only-ca.pem');
 
-async function stage(context: TestContext, options: Parameters<typeof startTestGateway>[1] = {}) {
+async function stage(context: TestContext, options: Parameters<typeof startTestGateway>[1] = {}, callbacks = '') {
   const receiver: Receiver = await startReceiver();
   const gateway = await startTestGateway(
     `admin: { token: ${TOKEN}, port: 0 }
-callbacks: { allow_cidrs: [127.0.0.1/32], ca_file: ${JSON.stringify(CA)} }`,
+callbacks: { allow_cidrs: [127.0.0.1/32], ca_file: ${JSON.stringify(CA)}${callbacks} }`,
     options,
   );
   context.after(() => Promise.all([gateway.close(), receiver.close()]));
@@ -58,6 +58,30 @@ test('has each webhook of the key as its receiver gets it, after any cursor', as
   assert.deepEqual((await feed(key, `?after=${body.next}`)).body, { object: 'list', data: [], next: body.next });
   assert.deepEqual((await feed(key, `?after=${first.next}`)).body.data.length, 2);
   assert.deepEqual((await feed(other.key, `?after=${first.next}`)).body.data, []);
+});
+
+test('has the headers that its receiver gets, as has what is shown of a webhook', async (context) => {
+  const clock = createManualClock(Date.now() - 55_000);
+  const { gateway, receiver, makeKey, feed, hook } = await stage(context, { clock }, ', standard_headers: false');
+  const { key } = await makeKey('one');
+  const { body: first } = await feed(key);
+  const { id } = await videoClient({ ...gateway, clock }, key).create({ callback_url: hook });
+  await eventually({ clock }, () => receiver.received.length === 1);
+  clock.advance(3000);
+  const names = ['content-type', 'x-service-idempotency-key', 'x-service-signature'];
+  const sent = receiver.received[0]?.headers ?? {};
+  assert.equal(sent['webhook-id'], undefined);
+  const [{ headers }] = (await feed(key, `?after=${first.next}`)).body.data;
+  const path = `/admin/v1/deliveries/${id}/body`;
+  const asked = { method: 'GET', path, headers: { authorization: `Bearer ${TOKEN}` } };
+  const shown = JSON.parse((await sendRaw(gateway.adminUrl, asked)).text).data.headers;
+  for (const made of [headers, shown]) {
+    const lower = Object.entries(made).map(([name, value]) => [name.toLowerCase(), value]);
+    assert.deepEqual(
+      lower.toSorted(),
+      names.map((name) => [name, sent[name]]),
+    );
+  }
 });
 
 test('waits for a bounded time, and in bounded numbers', async (context) => {

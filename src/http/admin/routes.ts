@@ -112,7 +112,11 @@ const ROUTES = {
     summary: 'List receivers of webhooks, and how the newest ones to them ended',
     query: CREATED_PARAMETERS,
   },
-  DeliveryBody: { method: 'GET', path: `${DELIVERY}/body`, summary: 'Show what a webhook sends, with its headers' },
+  DeliveryBody: {
+    method: 'GET',
+    path: `${DELIVERY}/body`,
+    summary: 'Show what a webhook sends, with headers that are signed now',
+  },
   RequestList: {
     method: 'GET',
     path: '/admin/v1/requests',

@@ -13,7 +13,7 @@ import { matchExactly, type Route } from '../route-table.ts';
 
 export interface KeyWebhookOptions {
   store: Pick<Store, 'call'>;
-  secrets: Pick<WebhookSecrets, 'reveal' | 'signingSecrets'>;
+  secrets: Pick<WebhookSecrets, 'reveal' | 'signer'>;
   clock?: Clock | undefined;
   isStopping?: (() => boolean) | undefined;
 }

@@ -185,7 +185,7 @@ export function selfRoutes(protocol: Protocol, options: SelfRouteOptions): Route
     {
       name: 'delivery-body',
       path: `${DELIVERIES}/{id}/body`,
-      description: { summary: 'Show what an own webhook sends, with its headers', schema: anyObject },
+      description: { summary: 'Show what an own webhook sends, with headers that are signed now', schema: anyObject },
       read: (_query, scope, { id }) => deliveries.body(id, own(scope)),
     },
     {

@@ -1,4 +1,4 @@
-/** One webhook: its attempts, the exact body and headers, replay, and the check of its signature. */
+/** One webhook: its attempts, the exact body, headers that are signed now, replay, and the check of its signature. */
 
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
@@ -122,7 +122,10 @@ function Sent({ body, keyHash }: { body: SentBody; keyHash: string | undefined }
           <div className="rounded-lg border">
             <Code text={headers} />
           </div>
-          <p className="text-dim">Those of the last attempt, signed with the secret of today.</p>
+          <p className="text-dim">
+            Signed now, with the secret of today and the time of the last attempt: what was sent is not kept. If the
+            secret has changed since, the receiver got other signatures.
+          </p>
         </>
       )}
       {tab === 'signature' && (
