@@ -66,7 +66,11 @@ export const callbacks = Type.Object(
         description: 'Names of receivers whose addresses are not checked. Empty by default.',
       }),
     ),
-    deny_cidrs: Type.Optional(Type.Array(addressRange(), { description: 'Additional addresses to refuse.' })),
+    deny_cidrs: Type.Optional(
+      Type.Array(addressRange(), {
+        description: 'Additional addresses to refuse, also within allow_cidrs, but not those of allow_hosts.',
+      }),
+    ),
     ca_file: Type.Optional(
       Type.String({
         minLength: 1,

@@ -3,7 +3,7 @@
 import { networkInterfaces } from 'node:os';
 import { type Address, contains, isPublic, parseAddress, parseRange, sameAddress } from './public-addresses.ts';
 
-/** Exceptions of the operator; all empty by default. */
+/** Exceptions of the operator, all empty by default. Allowed names outweigh all others, denied ranges outweigh allowed ones. */
 export interface AddressPolicyOptions {
   /** Allowed ranges that are not public, e.g. `127.0.0.0/8` for local development. */
   allowCidrs?: readonly string[];
@@ -11,7 +11,7 @@ export interface AddressPolicyOptions {
   allowHosts?: readonly string[];
   /** Denied public ranges, e.g. the NAT64 prefix of the own network. */
   denyCidrs?: readonly string[];
-  /** Denied host names, e.g. those of this gateway. */
+  /** Denied host names, those of this gateway: no setting of the operator, which is why `allowHosts` outweighs them. */
   denyHosts?: readonly string[];
   allowHttp?: boolean;
 }

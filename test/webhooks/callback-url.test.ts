@@ -105,3 +105,35 @@ describe('refused', () => {
     await messageOf(check('https://example.org/', to('161.26.0.10'), { denyCidrs: ['161.26.0.0/16'] }));
   });
 });
+
+describe('of several rules that fit', () => {
+  const denyCidrs = ['10.1.0.0/16'];
+  const allowCidrs = ['10.0.0.0/8'];
+  const closed = to('10.1.2.3');
+
+  test('an allowed name comes before all others', async () => {
+    const rules = { allowHosts: ['hooks.internal'], denyHosts: ['hooks.internal'], denyCidrs, allowCidrs };
+    await check('https://hooks.internal/', closed, rules);
+    await check('https://10.1.2.3/', publicly, { ...rules, allowHosts: ['10.1.2.3'] });
+  });
+
+  test('a denied name comes before ranges', async () => {
+    await messageOf(
+      check('https://gate.example.org/', to('10.2.0.1'), { denyHosts: ['gate.example.org'], allowCidrs }),
+    );
+  });
+
+  test('denied ranges come before allowed ones, for names and for literals', async () => {
+    await messageOf(check('https://example.org/', closed, { denyCidrs, allowCidrs }));
+    await messageOf(check('https://example.org/', to('10.2.0.1', '10.1.2.3'), { denyCidrs, allowCidrs }));
+    await messageOf(check('https://10.1.2.3/', publicly, { denyCidrs, allowCidrs }));
+    await check('https://example.org/', to('10.2.0.1'), { denyCidrs, allowCidrs });
+    await messageOf(check('https://example.org/', closed, { denyCidrs: allowCidrs, allowCidrs: denyCidrs }));
+  });
+
+  test('an allowed range allows addresses, not names that are private', async () => {
+    await check('https://10.2.0.1/', publicly, { allowCidrs });
+    for (const name of ['hooks.internal', 'hooks', 'localhost'])
+      await messageOf(check(`https://${name}/`, to('10.2.0.1'), { allowCidrs }));
+  });
+});
