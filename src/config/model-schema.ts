@@ -198,6 +198,9 @@ interface PriceProblem {
   message: string;
 }
 
+const IF_FREE = 'if these tokens are free, set it to "0"';
+const IF_NO_TEXT = `${IF_FREE}; an embedding model needs none if it has output_modalities: [embeddings]`;
+
 /** Lists of prices with one of input or output missing. Empty lists are no problem: the price is unknown then. */
 export function priceProblems({ providers, models }: { providers?: Json; models?: Json }): PriceProblem[] {
   const problems: PriceProblem[] = [];
@@ -206,7 +209,7 @@ export function priceProblems({ providers, models }: { providers?: Json; models?
     for (const [index, model] of provider.models.entries()) {
       const path = `providers.${id}.models[${index}]`;
       const isEmbedding = model?.output_modalities?.includes?.('embeddings') === true;
-      const needed = isEmbedding ? ['prompt'] : ['prompt', 'completion'];
+      const needed = { prompt: IF_FREE, ...(!isEmbedding && { completion: IF_NO_TEXT }) };
       problems.push(...missingPrices(model?.pricing, needed, `${path}.pricing`));
       for (const [tier, prices] of Object.entries<Json>(model?.service_tiers ?? {}))
         problems.push(...missingPrices(prices, needed, `${path}.service_tiers.${tier}`));
@@ -215,16 +218,21 @@ export function priceProblems({ providers, models }: { providers?: Json; models?
   for (const [name, model] of Object.entries<Json>(models ?? {})) {
     for (const [index, endpoint] of (model?.endpoints ?? []).entries())
       problems.push(
-        ...missingPrices(endpoint?.pricing, ['prompt', 'completion'], `models.${name}.endpoints[${index}].pricing`),
+        ...missingPrices(
+          endpoint?.pricing,
+          { prompt: IF_FREE, completion: IF_FREE },
+          `models.${name}.endpoints[${index}].pricing`,
+        ),
       );
   }
   return problems;
 }
 
-function missingPrices(prices: Json, needed: readonly string[], path: string): PriceProblem[] {
+/** `needed` has the remedy for each price that is missing. */
+function missingPrices(prices: Json, needed: Record<string, string>, path: string): PriceProblem[] {
   const isSet = (name: string) => prices[name] !== undefined && prices[name] !== null;
   if (!prices || !Object.keys(prices).some(isSet)) return [];
-  return needed
-    .filter((name) => !isSet(name))
-    .map((name) => ({ path: `${path}.${name}`, message: 'is missing; if these tokens are free, set it to "0"' }));
+  return Object.entries(needed)
+    .filter(([name]) => !isSet(name))
+    .map(([name, remedy]) => ({ path: `${path}.${name}`, message: `is missing; ${remedy}` }));
 }

@@ -209,13 +209,15 @@ const REFUSED: { text: string; faults: string[] }[] = [
   },
   {
     text: 'providers:\n  openai:\n    models:\n      - { id: a, pricing: { prompt: "1" } }',
-    faults: ['4: providers.openai.models[0].pricing.completion: is missing; if these tokens are free, set it to "0"'],
+    faults: [
+      '4: providers.openai.models[0].pricing.completion: is missing; if these tokens are free, set it to "0"; an embedding model needs none if it has output_modalities: [embeddings]',
+    ],
   },
   {
     text: 'providers:\n  openai:\n    models:\n      - { id: a, service_tiers: { priority: { input_cache_read: "1" } } }',
     faults: [
       '4: providers.openai.models[0].service_tiers.priority.prompt: is missing; if these tokens are free, set it to "0"',
-      '4: providers.openai.models[0].service_tiers.priority.completion: is missing; if these tokens are free, set it to "0"',
+      '4: providers.openai.models[0].service_tiers.priority.completion: is missing; if these tokens are free, set it to "0"; an embedding model needs none if it has output_modalities: [embeddings]',
     ],
   },
   {
