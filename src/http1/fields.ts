@@ -13,11 +13,21 @@ export interface FieldRules {
 const LINE_END = '\r\n';
 const SPACE = 32;
 const TAB = 9;
+const LF = 10;
+const CR = 13;
 
 /** The lines of the part of a message before its body, or behind it. Fails for a character that no line may have. */
 export function linesOf(text: string, { invalid }: Pick<FieldRules, 'invalid'>): string[] {
   if (!isBlockText(text)) throw invalid('has a control character in its fields');
   return text.split(LINE_END);
+}
+
+/** Whether a line ends without a carriage return, from a position on. */
+export function hasBareLineFeed(bytes: Buffer, from: number): boolean {
+  for (let at = bytes.indexOf(LF, from); at >= 0; at = bytes.indexOf(LF, at + 1)) {
+    if (bytes[at - 1] !== CR) return true;
+  }
+  return false;
 }
 
 /** The fields in the lines after the first. */

@@ -1,6 +1,7 @@
 /** Strict parser of the framing of HTTP/1.1 messages (RFC 9112). Its memory is bounded by one read, the size of a head, and the bytes it gets while it is paused. */
 
 import { ownCopy, ownJoined } from '../core/own-bytes.ts';
+import { hasBareLineFeed } from './fields.ts';
 
 /** Maximum size of a head (first line and fields), and of trailers. */
 const MAX_HEAD_BYTES = 16 * 1024;
@@ -13,7 +14,9 @@ const CR = 13;
 const LF = 10;
 const TAB = 9;
 const SPACE = 32;
+const QUOTE = 34;
 const SEMICOLON = 59;
+const BACKSLASH = 92;
 const DELETE = 127;
 
 const MAX_SIZE_DIGITS = 12;
@@ -39,6 +42,8 @@ export abstract class MessageParser {
   #missing = 0;
   #sizeDigits = 0;
   #extensionBytes = 0;
+  /** Byte of an extension that waits for its partner: a quote for its end, a backslash in quotes for what it escapes. */
+  #opened = 0;
   #isPaused = false;
   #isReading = false;
   /** Whether the sender has closed the connection. */
@@ -219,7 +224,7 @@ export abstract class MessageParser {
       else if (byte === SEMICOLON) this.#state = 'extension';
       else this.#endSize(byte);
     } else if (this.#state === 'extension') {
-      if (byte === CR) this.#endSize(byte);
+      if (byte === CR && this.#opened === 0) this.#endSize(byte);
       else this.#skipExtension(byte);
     } else if (this.#state === 'size-lf') {
       this.#expectByte(byte, LF);
@@ -235,9 +240,13 @@ export abstract class MessageParser {
     if (this.#state !== 'trailers') this.#position++;
   }
 
+  /** A line end within quotes is invalid, and some parsers read on behind it. */
   #skipExtension(byte: number): void {
     if ((byte < SPACE && byte !== TAB) || byte === DELETE) throw this.invalid('has an invalid chunk extension');
     if (++this.#extensionBytes > MAX_EXTENSION_BYTES) throw this.tooLong('chunk extensions');
+    if (this.#opened === BACKSLASH) this.#opened = QUOTE;
+    else if (byte === QUOTE) this.#opened = this.#opened === QUOTE ? 0 : QUOTE;
+    else if (byte === BACKSLASH && this.#opened === QUOTE) this.#opened = BACKSLASH;
   }
 
   #addDigit(digit: number): void {
@@ -286,12 +295,4 @@ function hexDigit(byte: number): number {
   if (byte >= 48 && byte <= 57) return byte - 48;
   const letter = byte | 32;
   return letter >= 97 && letter <= 102 ? letter - 87 : -1;
-}
-
-/** Whether a line ends without a carriage return, from a position on. */
-function hasBareLineFeed(bytes: Buffer, from: number): boolean {
-  for (let at = bytes.indexOf(LF, from); at >= 0; at = bytes.indexOf(LF, at + 1)) {
-    if (bytes[at - 1] !== CR) return true;
-  }
-  return false;
 }

@@ -122,6 +122,10 @@ const VALID: Record<string, [text: string, expected: Partial<Seen>]> = {
   'no chunks': [chunked('0\r\n\r\n'), { body: '' }],
   'sizes with letters and zeros': [chunked(`0000001A\r\n${'a'.repeat(26)}\r\na\r\n0123456789\r\n00\r\n\r\n`), {}],
   'chunk extensions': [chunked('3;a=b;c="d e"\r\nabc\r\n0;last\r\n\r\n'), { body: 'abc' }],
+  'quotes in a chunk extension': [
+    chunked('1;a=b;c="\\"d\\\\";e=""\r\na\r\n2;g="h"\r\nbc\r\n0\r\n\r\n'),
+    { body: 'abc' },
+  ],
   'trailers, which are not read': [
     chunked('1\r\na\r\n0\r\nX-Sum: 1\r\nHost: y\r\n\r\n', 'Trailer: X-Sum'),
     { body: 'a' },
@@ -223,7 +227,7 @@ async function readByNode(bytes: Buffer): Promise<NodeSeen | undefined> {
 }
 
 test('a request that is damaged is refused, or read as Node reads it', async () => {
-  // Node also checks the extensions of chunks, which the gateway skips, and knows no tab behind `chunked`.
+  // Node also checks the names of extensions of chunks, which the gateway skips, and knows no tab behind `chunked`.
   const texts = Object.values(VALID).flatMap(([text]) => (text.includes(';a=b') ? [] : [text]));
   const odd = fc.constantFrom(
     ...'\r\n\0 :,0123456789aAx-\x7f\x80\xff"/\\'.split(''),
@@ -340,6 +344,14 @@ const INVALID: Record<string, string> = {
   'a chunk that is longer than its size': chunked('3\r\nabcd\r\n0\r\n\r\n'),
   'a chunk that ends with a line feed': chunked('3\r\nabc\n0\r\n\r\n'),
   'a line feed in an extension': chunked('3;a\nb\r\nabc\r\n0\r\n\r\n'),
+  'a line feed at the end of an extension': chunked('3;\nabc\r\n0\r\n\r\n'),
+  'a carriage return in an extension': chunked('3;a\rb\r\nabc\r\n0\r\n\r\n'),
+  'a null in an extension': chunked('3;a\0\r\nabc\r\n0\r\n\r\n'),
+  'a control character in an extension': chunked('3;a\x7f\r\nabc\r\n0\r\n\r\n'),
+  'a line end in quotes of an extension': chunked('3;a="\r\nabc\r\n0\r\n\r\n'),
+  'a line end behind an escaped quote of an extension': chunked('3;a="b\\"\r\nabc\r\n0\r\n\r\n'),
+  'a line end behind a backslash in quotes of an extension': chunked('3;a="b\\\r\nabc\r\n0\r\n\r\n'),
+  'a line end in quotes of the last extension': chunked('3\r\nabc\r\n0;a="\r\n\r\n'),
   'a trailer that is no field': chunked('0\r\nnothing\r\n\r\n'),
   'a trailer behind a space': chunked('0\r\n a: b\r\n\r\n'),
 };
