@@ -51,6 +51,7 @@ const FIRST_COUNTS = new Set([
 export class RequestParser extends MessageParser {
   readonly #events: RequestEvents;
   #brokenHead = '';
+  #expectsHead = false;
 
   constructor(events: RequestEvents) {
     super();
@@ -73,7 +74,20 @@ export class RequestParser extends MessageParser {
     return this.hasMore && !REQUEST_START.test(this.following(MAX_START_BYTES).toString('latin1'));
   }
 
+  override start(): void {
+    super.start();
+    this.#expectsHead = true;
+  }
+
+  /** Refuses a greeting of another protocol at once: it may have no line end, and its client waits for an answer. */
+  override read(bytes: Buffer): void {
+    super.read(bytes);
+    if (!this.#expectsHead || this.begun.length === 0) return;
+    if (!REQUEST_START.test(this.begun.toString('latin1', 0, MAX_START_BYTES))) throw noRequestLine();
+  }
+
   protected override readHead(text: string): void {
+    this.#expectsHead = false;
     let head: ParsedHead;
     try {
       head = parseHead(withoutEmptyLine(text));
@@ -126,7 +140,7 @@ function withoutEmptyLine(text: string): string {
 function parseHead(text: string): ParsedHead {
   const lines = linesOf(text, { invalid });
   const [, method, target, minor] = REQUEST_LINE.exec(lines[0] as string) ?? [];
-  if (method === undefined || target === undefined) throw invalid('does not begin with a request line');
+  if (method === undefined || target === undefined) throw noRequestLine();
   const url = pathOf(target);
   let repeated: Map<string, string[]> | undefined;
   const headers = parseFields(lines, names, {
@@ -168,6 +182,10 @@ function hasBody(fields: Fields, isCurrent: boolean): boolean {
   if (length === undefined) return false;
   if (!LENGTH.test(length)) throw invalid('has an invalid length');
   return Number(length) > 0;
+}
+
+function noRequestLine(): GatewayError {
+  return invalid('does not begin with a request line');
 }
 
 function invalid(problem: string): GatewayError {

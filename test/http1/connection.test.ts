@@ -337,6 +337,14 @@ describe('time', { timeout: 20_000 }, () => {
     await client.closed();
   });
 
+  test('is not waited for by a client that begins with another protocol', async (context) => {
+    const { open } = await startTimed(context);
+    const client = open();
+    client.send('\x16\x03\x01\x02\x00\x01');
+    assert.match(await client.until('invalid_request'), /^HTTP\/1\.1 400 /);
+    await client.closed();
+  });
+
   test('is 15 seconds for a head, however often bytes come', async (context) => {
     const { clock, at, open } = await startTimed(context);
     const client = open();

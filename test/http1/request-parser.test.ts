@@ -398,6 +398,24 @@ test('lines that end with a line feed alone are refused without the end of the h
   assert.throws(() => parser.read(Buffer.from('GET / HTTP/1.1\nHost: x\n\n')), { code: 'invalid_request' });
 });
 
+test('a greeting of another protocol is refused without a line end', () => {
+  for (const text of ['\x16\x03\x01\x02\x00\x01', '\0', ' ', 'SSH-2.0', 'hello', `${'A'.repeat(21)}`, '\r\n{']) {
+    for (const size of [text.length, 1])
+      assert.throws(
+        () => parse(cut(Buffer.from(text, 'latin1'), size)),
+        { code: 'invalid_request', message: /request line/ },
+        text,
+      );
+  }
+});
+
+test('a head, and trailers, may come byte by byte', () => {
+  for (const text of [get(), `\r\n${get()}`, chunked('1\r\na\r\n0\r\nx-sum: 1\r\n\r\n').repeat(2)]) {
+    const count = text.split('HTTP/1.1').length - 1;
+    assert.equal(parse(cut(Buffer.from(text, 'latin1'), 1)).length, count, text);
+  }
+});
+
 test('the path of a request that is refused can be read', () => {
   for (const [text, path] of [
     ['POST /v1/messages?a=b HTTP/1.1\r\nA: b\nc\r\n\r\n', '/v1/messages'],
