@@ -76,6 +76,7 @@ export function createApp(options: AppOptions): App {
     requestTimeoutMs: REQUEST_TIMEOUT_MS,
     bodyLimit: () => bodyLimit,
     bodyBudget,
+    log,
     clock,
     isDraining: options.isDraining,
     protocolOf: table.protocolOf,

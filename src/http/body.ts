@@ -79,7 +79,12 @@ export function readBytes(
         else fail(noRoom());
       },
       end() {
-        if (settle()) resolve(collected.take());
+        if (!settle()) return;
+        try {
+          resolve(collected.take());
+        } catch (error) {
+          reject(error);
+        }
       },
       broken(error) {
         fail(error ?? clientClosed());

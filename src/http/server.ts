@@ -1,6 +1,7 @@
 /** HTTP server: takes each request from its head through the checks of its server and its body to its handler. */
 
 import type { Server } from 'node:net';
+import type { Logger } from 'pino';
 import type { Clock } from '../core/clock.ts';
 import { GatewayError, toGatewayError } from '../core/errors.ts';
 import type { Protocol } from '../core/protocol.ts';
@@ -10,7 +11,7 @@ import type { ServerRequest } from '../http1/server-request.ts';
 import type { ServerResponse } from '../http1/server-response.ts';
 import { announcedLength, noRoom, readBytes } from './body.ts';
 import type { BodyBudget, BodyReservation } from './body-budget.ts';
-import { errorResponse } from './errors.ts';
+import { causeOf, errorResponse } from './errors.ts';
 import { writeResponse } from './http-response.ts';
 import type { HttpContext } from './request-context.ts';
 import { checkHead } from './request-head.ts';
@@ -22,6 +23,7 @@ export interface ServerOptions<Context extends HttpContext> {
   /** Largest body in bytes of a request. */
   bodyLimit(context: Context): number;
   bodyBudget: BodyBudget;
+  log: Pick<Logger, 'error'>;
   /** Clock of the timeouts of bodies; connections use the clock of the machine. */
   clock?: Clock;
   /** Whether responses close their connections, so that clients come back elsewhere. */
@@ -51,26 +53,36 @@ export interface HttpServer {
 }
 
 export function createServer<Context extends HttpContext>(options: ServerOptions<Context>): HttpServer {
-  const { requestTimeoutMs, bodyLimit, bodyBudget, clock, protocolOf, createContext, admit, handle } = options;
+  const { requestTimeoutMs, bodyLimit, bodyBudget, log, clock, protocolOf, createContext, admit, handle } = options;
   const { mayUpgrade = () => false, isDraining = () => false, onClosing } = options;
   const connections = new ConnectionServer({
     requestTimeoutMs,
     handler: {
       mayUpgrade,
       handle(request, response) {
-        const context = createContext(request, response);
+        let context: Context;
+        try {
+          context = createContext(request, response);
+        } catch (error) {
+          refuse(toGatewayError(error), request.url, response);
+          return;
+        }
         serve(context).catch((error) => context.refuse(toGatewayError(error)));
       },
-      refuse(error, path = '/', response) {
-        const protocol = protocolOf(path);
-        const requestId = newRequestId();
-        const { headers, ...rest } = errorResponse(error, protocol, requestId);
-        const all = new ResponseHeaders(requestId, protocol.requestIdHeader).with(headers);
-        writeResponse(response, { ...rest, headers: all }, () => response.destroy());
-      },
+      refuse,
     },
   });
   let closing = false;
+
+  /** Responds where there is no context. */
+  function refuse(error: GatewayError, path = '/', response: ServerResponse): void {
+    const protocol = protocolOf(path);
+    const requestId = newRequestId();
+    if (error.code === 'internal_error') log.error({ requestId, cause: causeOf(error) }, 'internal error');
+    const { headers, ...rest } = errorResponse(error, protocol, requestId);
+    const all = new ResponseHeaders(requestId, protocol.requestIdHeader).with(headers);
+    writeResponse(response, { ...rest, headers: all }, () => response.destroy());
+  }
 
   async function serve(context: Context): Promise<void> {
     const { request, response } = context;

@@ -83,6 +83,7 @@ export function createAdminApp(options: AdminServerOptions): HttpServer {
     requestTimeoutMs: REQUEST_TIMEOUT_MS,
     bodyLimit: ({ found }) => (calls && found.route && isCall(found.route) ? calls.bodyLimit : BODY_LIMIT_BYTES),
     bodyBudget,
+    log,
     clock,
     protocolOf: () => protocol,
     createContext,
