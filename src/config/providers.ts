@@ -2,6 +2,7 @@
 
 import type { Json } from '../core/json/json.ts';
 import { nearest } from '../core/nearest.ts';
+import { FRAMING_HEADERS } from '../core/platform.ts';
 import type { ProviderType } from '../core/provider.ts';
 import { withoutEnd } from '../core/text.ts';
 import type { VideoAbilities } from '../core/video.ts';
@@ -90,12 +91,9 @@ function resolveEntry(id: string, entry: ProviderEntry, sources: ProviderSources
   };
 }
 
-/** Headers that say how a request is framed. */
-const FRAMING_HEADERS = ['connection', 'content-length', 'expect', 'keep-alive', 'transfer-encoding', 'upgrade'];
-
 function checkHeaders(headers: Record<string, string>, report: (name: string, message: string) => void): void {
   for (const [name, value] of Object.entries(headers)) {
-    if (FRAMING_HEADERS.includes(name.toLowerCase())) report(name, 'may not be set: the gateway frames its requests');
+    if (FRAMING_HEADERS.has(name.toLowerCase())) report(name, 'may not be set: the gateway frames its requests');
     else if (/[^\t\x20-\x7e\x80-\xff]/.test(value)) report(name, 'has a character that no header can have');
   }
 }

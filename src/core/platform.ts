@@ -56,6 +56,16 @@ export interface OutgoingRequest {
   readonly body?: OutgoingBody;
 }
 
+/** Names of headers that say how a request is framed, which its connection does. */
+export const FRAMING_HEADERS: ReadonlySet<string> = new Set([
+  'connection',
+  'content-length',
+  'expect',
+  'keep-alive',
+  'transfer-encoding',
+  'upgrade',
+]);
+
 /** A large body that was changed in places is a list of slices, which are sent one after the other. */
 export type OutgoingBody = Buffer | readonly Buffer[];
 

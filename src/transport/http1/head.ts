@@ -2,6 +2,7 @@
 
 import { GatewayError } from '../../core/errors.ts';
 import type { Fields } from '../../core/fields.ts';
+import { FRAMING_HEADERS } from '../../core/platform.ts';
 import { FieldNames, isFieldText, linesOf, parseFields } from '../../http1/fields.ts';
 
 export interface RequestLine {
@@ -14,8 +15,6 @@ export interface RequestLine {
   isLast: boolean;
 }
 
-/** Headers that are the connection's own. */
-const FRAMING = new Set(['connection', 'keep-alive', 'transfer-encoding', 'upgrade', 'expect']);
 const METHODS_WITHOUT_BODY = ['GET', 'DELETE'];
 
 /** Throws for a header that would change the meaning of the request. A length of its own is left out, its host is kept. */
@@ -34,7 +33,7 @@ export function requestHead(
       if (ownHost === '') continue;
       ownHost = '';
     }
-    if (lower === undefined || FRAMING.has(lower)) throw new Error(`The header ${name} cannot be sent.`);
+    if (lower === undefined || FRAMING_HEADERS.has(lower)) throw new Error(`The header ${name} cannot be sent.`);
     if (!isFieldText(value)) throw new Error(`The header ${name} has a character that cannot be sent.`);
     fields += `${name}: ${value}\r\n`;
   }
