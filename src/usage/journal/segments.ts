@@ -140,8 +140,13 @@ export function createSegmentPool(options: SegmentPoolOptions): SegmentPool {
       ready = undefined;
     },
     release(name) {
-      if (free.length < MAX_FREE_FILES) free.push(name);
-      else disk.remove(join(folder, name), () => undefined);
+      if (free.length >= MAX_FREE_FILES) {
+        disk.remove(join(folder, name), () => undefined);
+        return;
+      }
+      free.push(name);
+      // A full disk that has no room for a new file can have this one.
+      if (waiting && cancelRetry && !closed) retryNow();
     },
   };
 }

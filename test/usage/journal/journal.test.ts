@@ -12,6 +12,7 @@ import { HEADER_BYTES, RECORD_KINDS } from '../../../src/usage/journal/format.ts
 import { readMarker } from '../../../src/usage/journal/marker.ts';
 import { createSegmentPool } from '../../../src/usage/journal/segments.ts';
 import { surveyJournal } from '../../../src/usage/journal/survey.ts';
+import { createManualClock } from '../../jobs/manual-clock.ts';
 import { breakableDisk } from './disks.ts';
 import { type Appended, append, close, ids, openJournal, SEGMENT_BYTES, temporaryFolder } from './journals.ts';
 
@@ -292,6 +293,34 @@ test('a free segment that cannot be opened is not waited for', async (context) =
     if (pool.take(take)) assert.fail('there is no file yet');
   });
   assert.notEqual(made, '0099.journal');
+  pool.close();
+});
+
+test('a file that is released is used at once where none could be made', { timeout: 10_000 }, async (context) => {
+  const folder = temporaryFolder(context);
+  const disk = breakableDisk();
+  disk.fail = 'ENOSPC';
+  const problems: string[] = [];
+  const pool = createSegmentPool({
+    disk,
+    // Its time stands: the next try would never come.
+    clock: createManualClock(0),
+    folder,
+    segmentBytes: SEGMENT_BYTES,
+    sync: true,
+    names: ['0001.journal'],
+    free: [],
+    onProblem: ({ message }) => problems.push(message),
+    onReady() {},
+  });
+  const taken = new Promise<string | undefined>((resolve) => {
+    if (pool.take(() => resolve(pool.take(() => undefined)?.name))) assert.fail('there is no file yet');
+  });
+  await until(() => problems.length > 0);
+  writeFileSync(join(folder, '0001.journal'), Buffer.alloc(SEGMENT_BYTES));
+  pool.release('0001.journal');
+  assert.equal(await taken, '0001.journal');
+  assert.deepEqual(problems, ['ENOSPC']);
   pool.close();
 });
 
