@@ -190,7 +190,7 @@ export interface ChatRequest {
   reasoning?: ReasoningRequest;
   verbosity?: 'low' | 'medium' | 'high';
   cacheKey?: string;
-  tier?: 'auto' | 'default' | 'flex' | 'priority';
+  tier?: 'auto' | 'default' | 'flex' | 'priority' | 'ultrafast';
   user?: string;
   metadata?: Json;
   /** `location` is `{city, region, country, timezone}`, all optional. `optional`: offered beside other tools, which suffice. */

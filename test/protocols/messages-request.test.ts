@@ -291,7 +291,10 @@ describe('parameters', () => {
   test('user and tier', () => {
     assert.deepEqual(encode({ user: 'u' }).body.metadata, { user_id: 'u' });
     assert.equal(encode({ tier: 'default' }).body.service_tier, 'standard_only');
-    assert.deepEqual(encode({ tier: 'flex' }).dropped, ['tier']);
+    for (const tier of ['flex', 'ultrafast'] as const) {
+      const { body, dropped } = encode({ tier });
+      assert.deepEqual([body.service_tier, dropped], [undefined, ['tier']]);
+    }
   });
 
   test('at most four cache marks, the last ones; long lifetimes become an hour', () => {

@@ -4,6 +4,7 @@ import type { ChatRequest, Effort, ReasoningRequest, ResponseFormat } from '../.
 import { GatewayError } from '../../core/errors.ts';
 import type { Json } from '../../core/json/json.ts';
 import { unreadFields } from '../../core/losses.ts';
+import { decodeTier } from '../service-tier.ts';
 import { decodeMessages } from './message-decoder.ts';
 import { decodeToolChoice, decodeTools } from './tools.ts';
 import { unreadInside } from './unread.ts';
@@ -37,6 +38,8 @@ export function decodeRequest(body: Json): ChatRequest {
   }
   const dropped = [...unreadFields(given, KNOWN_FIELDS), ...unreadInside(given)];
   if (given.user !== undefined && given.safety_identifier !== undefined) dropped.push('user');
+  const tier = decodeTier(given.service_tier);
+  if (given.service_tier !== undefined && tier === undefined) dropped.push('service_tier');
   const request: ChatRequest = {
     stream: given.stream === true,
     turns: decodeMessages(given.messages),
@@ -58,7 +61,7 @@ export function decodeRequest(body: Json): ChatRequest {
     reasoning: decodeReasoning(given),
     verbosity: given.verbosity,
     cacheKey: given.prompt_cache_key,
-    tier: decodeTier(given.service_tier, dropped),
+    tier,
     user: given.safety_identifier ?? given.user,
     metadata: given.metadata,
     webSearch: decodeWebSearch(given.web_search_options),
@@ -108,22 +111,6 @@ function decodeReasoning(body: Json): ReasoningRequest | undefined {
     ...(budget !== undefined && !isOff && { budget }),
     ...(isHidden && { visible: false }),
   };
-}
-
-function decodeTier(tier: Json, dropped: string[]): ChatRequest['tier'] {
-  switch (tier) {
-    case undefined:
-    case 'auto':
-    case 'default':
-    case 'flex':
-    case 'priority':
-      return tier;
-    case 'fast':
-      return 'priority';
-    default:
-      dropped.push('service_tier');
-      return undefined;
-  }
 }
 
 function decodeWebSearch(options: Json): ChatRequest['webSearch'] {

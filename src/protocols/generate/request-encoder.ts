@@ -183,6 +183,7 @@ function nameUnsupported(request: ChatRequest, dropped: Set<string>): void {
     if (request[name] !== undefined) dropped.add(name);
   }
   if (request.parallelCalls === false && request.tools.length > 0) dropped.add('parallelCalls');
+  if (request.tier === 'ultrafast') dropped.add('tier');
   const { contextSize, location } = request.webSearch ?? {};
   if (contextSize !== undefined) dropped.add('webSearch.contextSize');
   if (location !== undefined) dropped.add('webSearch.location');

@@ -139,6 +139,7 @@ function encodeAccount(request: ChatRequest, body: Json): string[] {
       body.service_tier = 'standard_only';
       return [];
     case 'flex':
+    case 'ultrafast':
       return ['tier'];
   }
 }

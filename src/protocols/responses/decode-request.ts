@@ -5,6 +5,7 @@ import { GatewayError } from '../../core/errors.ts';
 import type { Json } from '../../core/json/json.ts';
 import { unreadFields } from '../../core/losses.ts';
 import { defined } from '../../core/plain-objects.ts';
+import { decodeTier } from '../service-tier.ts';
 import { decodeItems } from './decode-items.ts';
 import { decodeTools, type ToolList } from './decode-tools.ts';
 import { unreadInside } from './decode-unread.ts';
@@ -136,18 +137,4 @@ function decodeReasoning({ effort, summary, generate_summary }: Json): Reasoning
     visible: asked === 'none' ? undefined : true,
   });
   return Object.keys(reasoning).length > 0 ? (reasoning as ReasoningRequest) : undefined;
-}
-
-function decodeTier(tier: Json): ChatRequest['tier'] {
-  switch (tier) {
-    case 'auto':
-    case 'default':
-    case 'flex':
-    case 'priority':
-      return tier;
-    case 'fast':
-      return 'priority';
-    default:
-      return undefined;
-  }
 }
