@@ -20,11 +20,14 @@ const SPENDER = 'sk-test-spender-0123456789';
 const LOOK_MS = 30_000;
 const BEHIND_MS = 6 * 3_600_000;
 const TAKES_RECORDS = ['storeJournalBatch', 'setAsideUsageRecord'];
+/** The last question of a look to the store. */
+const LAST_OF_LOOK = 'spentBySubjects';
 /** Real time for what a look causes, and on a machine that is busy, where many looks were not enough. */
 const TURN_MS = 100;
 const LATE_TURN_MS = 1000;
 const USUAL_LOOKS = 100;
 const MOST_LOOKS = 200;
+const LONGEST_LOOK_MS = 30_000;
 
 let upstream: TestUpstream;
 let receiver: Receiver;
@@ -35,6 +38,7 @@ let isRefusing = false;
 /** Far behind that of the thread which delivers webhooks, so that they are due there at once. */
 let clock: ManualClock;
 let refusals = 0;
+let endedLooks = 0;
 
 before(async () => {
   clock = createManualClock(Date.now() - BEHIND_MS);
@@ -64,7 +68,9 @@ providers:
         health: async () => (isWritable ? inner.health() : { writable: false, problem: 'full' }),
         call: async (name, parameters) => {
           if (isRefusing && TAKES_RECORDS.includes(name)) throw new Error('refused');
-          return inner.call(name, parameters);
+          const result = await inner.call(name, parameters);
+          if (name === LAST_OF_LOOK) endedLooks += 1;
+          return result;
         },
       }),
     },
@@ -94,9 +100,14 @@ const budgetsTold = () =>
     )
     .sort();
 
-/** One look, and time for what it causes. */
+/**
+ * One look, and time for what it causes. While it sends a notice, time stands still: the clock would end the attempt although
+ * the receiver has answered it, and a store that recovers then had no fault that was told.
+ */
 async function look(): Promise<void> {
+  const earlier = endedLooks;
   clock.advance(LOOK_MS);
+  for (let waited = 0; endedLooks === earlier && waited < LONGEST_LOOK_MS; waited += TURN_MS) await pause(TURN_MS);
   await pause(TURN_MS);
 }
 
