@@ -45,7 +45,7 @@ export interface AdmissionControl {
   subjects(key: Key): LimitSubject[];
   /** Whether the key or one of its tags has a budget. */
   hasBudget(key: Key): boolean;
-  /** What running requests reserve of budgets: those of this process as of now, those of others as these last told. */
+  /** Returns what running requests reserve of budgets: those of this process as of now, those of others as these last told. */
   reservations(): Promise<Reservations>;
   /** `x-ratelimit-*` headers of a key. */
   rateLimitHeaders(key: Key, model?: string): Record<string, string>;

@@ -27,7 +27,7 @@ export type TokenKind = keyof typeof PRICE_NAMES;
 /** Count of a kind, and the price of one in USD. */
 export type PriceLine = [kind: TokenKind, count: number, price: string];
 
-/** How a cost was worked out, as a stored trace keeps it. */
+/** Calculation of a cost, as a stored trace keeps it. */
 export interface ChargeNote {
   /** Encoded lines that it is the sum of, or a word for another basis. */
   basis: string;

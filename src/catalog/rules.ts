@@ -14,7 +14,7 @@ interface ProviderRules {
   rules?: { models: string[]; rules: ModelRules }[];
   /** Price factors of service tiers by globs of ids; of all matching ones the last counts, tier by tier. */
   serviceTiers?: { models: string[]; tiers: Record<string, PriceFactors> }[];
-  /** What a web search by the provider costs, by globs of ids; the last matching one counts. */
+  /** Price of a web search by the provider, by globs of ids; the last matching one counts. */
   searchPrices?: { models: string[]; price: Pricing }[];
   /** Input modalities that the server accepts for all models, e.g. by converting documents to text. */
   reads?: Modality[];

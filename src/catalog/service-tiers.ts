@@ -46,7 +46,7 @@ function pricesWithoutRegion(model: TieredModel, tier: string | undefined): Pric
   return NOT_DEARER.has(tier) ? model : highestPrices(model);
 }
 
-/** What a request that asks for a tier may cost: a provider that cannot serve the tier serves the standard one. */
+/** Returns the prices that a request for a tier may have: a provider that cannot serve the tier serves the standard one. */
 export function possiblePrices<Model extends TieredModel & PricedModel>(
   model: Model,
   tier: string | undefined,

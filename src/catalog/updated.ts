@@ -11,7 +11,7 @@ import { isWholeEntry } from './entry-check.ts';
 export interface UpdatedCatalog {
   /** The entries that count. */
   entries(): CatalogEntry[];
-  /** Why the file in the data folder does not count; absent where there is none. */
+  /** Reason for which the file in the data folder does not count; absent where there is none. */
   problem?: string;
 }
 

@@ -19,9 +19,9 @@ export interface BannerOptions {
   newKey: string | undefined;
   /** One-time link to the dashboard, shown with that key. */
   link: string | undefined;
-  /** Where the dashboard is, shown where there is no link. */
+  /** Address of the dashboard, shown where there is no link. */
   hint: string | undefined;
-  /** Why requests are refused, shown in place of a key. */
+  /** Reason for which requests are refused, shown in place of a key. */
   warning: string | undefined;
   /** Process ids of the workers. */
   workers: readonly number[];

@@ -84,7 +84,7 @@ function bashValues(places: Place[]): string[] {
   return [...groups].map(([settings, patterns]) => `    ${patterns.join('|')}) ${settings} ;;`);
 }
 
-/** Where a word leads from a place: the path before it, a space, and the word. */
+/** Returns where a word leads from a place: the path before it, a space, and the word. */
 function stepOf(path: string): string {
   const last = path.lastIndexOf(' ');
   return last < 0 ? ` ${path}` : path;

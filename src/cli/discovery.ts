@@ -7,7 +7,7 @@ import { version } from '../core/version.ts';
 import { createProviderRegistry, type ProviderRegistry } from '../gateway/provider-registry.ts';
 import { createUpstreamClient } from '../transport/upstream-client.ts';
 
-/** What is known of models without asking anybody. Nobody is called with it. */
+/** Returns what is known of models without asking anybody. Nobody is called with it. */
 export async function configuredModels(config: Pick<Config, 'data' | 'server' | 'routing' | 'providers'>) {
   const unasked = config.providers.map((one) =>
     one.state === 'ready' && !Array.isArray(one.models) ? { ...one, models: [] } : one,

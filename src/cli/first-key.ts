@@ -30,7 +30,7 @@ export async function makeFirstKey(keys: KeyStore, { server, allotments }: Confi
   return (await keys.createFirst(initialSettings(allotments.keyDefaults)))?.secret;
 }
 
-/** Why every request is refused, for the operator; undefined if there is an active key or only this machine can ask. */
+/** Returns why every request is refused, for the operator; undefined if there is an active key or only this machine can ask. */
 export function missingKeyWarning({ server }: Config, keys: readonly Key[]): string | undefined {
   if (isLoopback(server.host) || keys.some((key) => stateOf(key, systemClock.now()) === 'active')) return undefined;
   const what = keys.length === 0 ? 'There is no API key yet' : 'No API key is active';

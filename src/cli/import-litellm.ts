@@ -48,7 +48,7 @@ function adminToken(value: unknown, note: Note): string {
   return secretReference(value, 'POLYGATE_ADMIN_TOKEN', (advice) => note('general_settings.master_key', advice));
 }
 
-/** What a group falls back to becomes its own endpoints of a lower priority. */
+/** Turns fallbacks of a group into endpoints of its own, of a lower priority. */
 function addFallbacks(
   groups: Map<string, ImportedEndpoint[]>,
   value: unknown,

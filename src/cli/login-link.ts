@@ -19,7 +19,7 @@ export async function firstLink(
   return (await makeLink(store, { base, page: '/setup', role: 'admin', author: { actor: 'gateway' } })).url;
 }
 
-/** Where the dashboard is and how to come in, at later starts; undefined as above. `port` is the one that the command line chose. */
+/** Tells where the dashboard is and how to come in, at later starts; undefined as above. `port` is the one that the command line chose. */
 export function dashboardHint(
   config: Config,
   address: { host: string; port: number },

@@ -9,7 +9,7 @@ export interface ListenOptions {
   url: string;
   /** Key of the gateway; absent means the one in the environment. */
   key?: string;
-  /** Where webhooks are sent on this machine. */
+  /** Address on this machine to which webhooks are sent. */
   forward?: string;
 }
 

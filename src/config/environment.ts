@@ -9,7 +9,7 @@ export const CONFIG_VARIABLE = 'POLYGATE_CONFIG';
 
 export interface VariableLookup {
   value: string | undefined;
-  /** Why the value cannot be had; without anything of it. */
+  /** Reason for which the value cannot be had; without anything of it. */
   problem?: string;
 }
 

@@ -22,7 +22,7 @@ import type {
 import { describeRouting } from './routing.ts';
 import { formatDuration, formatSize } from './units.ts';
 
-/** Why providers are not reached, by their ids. */
+/** Reasons for which providers are not reached, by their ids. */
 type Problems = ReadonlyMap<string, string | undefined>;
 
 /** YAML of the settings, followed by the state of each provider as a comment. */

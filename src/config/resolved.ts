@@ -138,13 +138,13 @@ export interface NoticesConfig {
 
 export interface UsageConfig {
   durability: 'strict' | 'batched';
-  /** Where records on PostgreSQL are durable first. */
+  /** Place in which records on PostgreSQL are durable first. */
   journal: 'shared' | 'local';
   /** Retention of usage records in milliseconds. */
   keep: number;
   /** Maximum size of usage records in bytes. */
   maxSize: number;
-  /** Where records are exported to, if anywhere. */
+  /** Place to which records are exported, if any. */
   export?: UsageExportConfig | undefined;
   /** Requests whose routing trace is stored. */
   trace: 'all' | 'problems' | 'none';
@@ -170,7 +170,7 @@ export interface ResponsesConfig {
   backgroundTimeoutMs: number;
   /** Whether web search beside other tools is dropped or refused for a model that has none. */
   hostedTools: 'drop' | 'refuse';
-  /** Who compacts where the provider does not. */
+  /** Side that compacts where the provider does not. */
   compaction: 'model' | 'upstream';
 }
 

@@ -17,7 +17,7 @@ export interface Source {
   problems: SourceProblem[];
   /** Unset environment variables by the path of the value that needs them. Such a value is undefined. */
   missing: ReadonlyMap<string, string[]>;
-  /** Why variables cannot be read from their files, by the path of the value that needs them. It is missing, too. */
+  /** Reasons for which variables cannot be read from their files, by the path of the value that needs them. It is missing, too. */
   unreadable: ReadonlyMap<string, string[]>;
   /** Environment variables by the path of the value that names them. */
   references: ReadonlyMap<string, string[]>;

@@ -17,7 +17,7 @@ export type SettingPath = readonly (string | number)[];
 export type FindValueSource = (path: SettingPath) => ValueSource;
 
 interface SourceFinderOptions {
-  /** What the file says, with variables filled in. */
+  /** Content of the file, with variables filled in. */
   file: Json;
   read: Pick<Source, 'references' | 'lineOf'>;
   /** Settings of the command line, which override the file. */

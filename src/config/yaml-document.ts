@@ -15,7 +15,7 @@ import { isObject, type Json } from '../core/json/json.ts';
 export interface YamlDocument {
   /** Undefined for an empty document, and if there is a problem. */
   value: Json;
-  /** Why it is no valid document; `line` starts at 1. The message has no part of the text. */
+  /** Reason for which it is no valid document; `line` starts at 1. The message has no part of the text. */
   problem?: { line: number; message: string };
   /** Line of the key or item at a path as in `keys[0].name`, or of its nearest ancestor if there is none. */
   lineOf(path: string): number;

@@ -20,7 +20,7 @@ export interface Opaque {
   origin?: string;
 }
 
-/** Where a piece of text comes from. `start` and `end` are UTF-16 offsets into the text of the cited part. */
+/** Source of a piece of text. `start` and `end` are UTF-16 offsets into the text of the cited part. */
 export interface Citation {
   url?: string;
   title?: string;
@@ -116,7 +116,7 @@ export interface ResultPart extends Item, Partial<ToolName> {
 
 export interface NativePart extends Native {
   type: 'native';
-  /** What the part means where the protocol of a client has searches of its own. */
+  /** Meaning of the part where the protocol of a client has searches of its own. */
   search?: WebSearch;
 }
 

@@ -24,7 +24,7 @@ export interface Prices {
 /** Factor of the standard prices of tokens by their names; `*` for all others. */
 export type PriceFactors = Readonly<Record<string, string>>;
 
-/** How a service tier is priced: by prices of its own, or by factors of the standard ones. */
+/** Prices of a service tier: by prices of its own, or by factors of the standard ones. */
 export type ServiceTier = { pricing: Pricing } | { factors: PriceFactors };
 
 export interface CatalogModel extends Prices {
@@ -93,7 +93,7 @@ export interface ModelRules {
   summaries?: boolean;
   /** Web search is offered, also beside other tools; absent means by messages upstreams, and by others where nothing else is asked for. */
   webSearch?: boolean;
-  /** How reasoning is requested. `always` cannot be configured; `none` cannot reason. */
+  /** Way in which reasoning is requested. `always` cannot be configured; `none` cannot reason. */
   reasoning?: 'effort' | 'adaptive' | 'budget' | 'level' | 'always' | 'none';
   efforts?: Effort[];
   /** Reasoning can be switched off. */

@@ -93,7 +93,7 @@ export interface EncoderOptions {
   hideReasoning: boolean;
   /** Absent if the response shows no cost. */
   costOf?: CostOf;
-  /** What the answer takes from its request, by the client protocol's `echoOf`. */
+  /** Members that the answer takes from its request, by the client protocol's `echoOf`. */
   echo?: unknown;
   /** The answer will be stored. */
   isStored?: boolean;
@@ -184,7 +184,7 @@ export interface CompleteOperation extends OperationBase {
    * wrong types.
    */
   toolFailuresOf?(body: Json): number;
-  /** What an answer takes from its request, such as members that it repeats. */
+  /** Returns what an answer takes from its request, such as members that it repeats. */
   echoOf?(body: Json): unknown;
   encodeResponse(response: ChatResponse, options: EncoderOptions): Json;
   streamEncoder(options: EncoderOptions): StreamEncoder;

@@ -71,7 +71,7 @@ function misplaced({ callId, name }: ResultPart, isLate: boolean): GatewayError 
   return new GatewayError('invalid_request', message, { param: 'turns' });
 }
 
-/** How a protocol writes the turns of a request. */
+/** Way in which a protocol writes the turns of a request. */
 interface WrittenTurns {
   isOfModel(turn: Json): boolean;
   partsOf(turn: Json): Json;

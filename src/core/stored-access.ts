@@ -3,7 +3,7 @@
 import type { Json } from './json/json.ts';
 
 export interface StoredAccess {
-  /** What a request names; undefined if it names nothing. */
+  /** Returns what a request names; undefined if it names nothing. */
   namedIn(body: Json): NamedResponses | undefined;
   /** Whether the client lets the response be stored. */
   mayStore(body: Json): boolean;

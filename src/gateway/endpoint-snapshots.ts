@@ -23,7 +23,7 @@ export interface EndpointSnapshots {
 
 /** Interval of a process whose snapshots are for its next start alone. */
 const ALONE_INTERVAL_MS = 60_000;
-/** How long the end of a gateway may wait for its last snapshot. */
+/** Longest time for which the end of a gateway waits for its last snapshot. */
 const LAST_MS = 2000;
 
 /** Writes a snapshot an interval at most, and none while nothing was attempted. */

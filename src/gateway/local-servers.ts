@@ -20,7 +20,7 @@ export interface LocalServer {
   models: number;
   /** Ids of the first models, as requests would name them. */
   firstModels: string[];
-  /** Why it is unclear. */
+  /** Reason for which it is unclear. */
   problem?: string;
   /** Ids of the providers that are configured with this address. */
   configuredAs: string[];

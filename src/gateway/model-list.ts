@@ -29,13 +29,13 @@ export interface AskContext {
   clock?: Clock;
 }
 
-/** What a provider answered when it was asked for its models. */
+/** Answer of a provider that was asked for its models. */
 export interface ProviderTest {
   ok: boolean;
   /** Number of models in its list. */
   models?: number;
   ms: number;
-  /** Why it failed, in words that are not the upstream's. */
+  /** Reason of the failure, in words that are not the upstream's. */
   problem?: string;
 }
 

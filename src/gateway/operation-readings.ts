@@ -23,7 +23,7 @@ import { needsRestart } from './restart-needs.ts';
 export interface ConfigParts {
   config: Config;
   models: ProviderRegistry;
-  /** Why the file that was last read is not in use; absent if it is. */
+  /** Reason for which the file that was last read is not in use; absent if it is. */
   refusal?: string;
 }
 
@@ -40,7 +40,7 @@ export interface OperationReadingsOptions {
   recorder: Pick<Recorder, 'waiting' | 'lost' | 'refused' | 'ready'> | undefined;
 }
 
-/** How often prices are compared with those of before, where nobody asks for their changes. */
+/** Interval in which prices are compared with those of before, where nobody asks for their changes. */
 const PRICE_LOOK_MS = 5 * 60_000;
 
 export function createOperationReadings(options: OperationReadingsOptions) {

@@ -27,7 +27,7 @@ export interface ProviderState {
   models: number;
   /** Environment variables, any of which enables it. */
   waitingFor?: string[];
-  /** Why discovery of its models failed. */
+  /** Reason for which the discovery of its models failed. */
   problem?: string;
 }
 

@@ -7,7 +7,7 @@ import { type Notice, noticeDelivery } from '../webhooks/notice.ts';
 
 export interface StoreNoticesOptions {
   url: string;
-  /** Why nothing can be written; undefined if it can. */
+  /** Returns why nothing can be written; undefined if it can. */
   problem(): Promise<string | undefined>;
   /** Sends at once; whether it was acknowledged. */
   send(notice: NewDelivery): Promise<boolean>;

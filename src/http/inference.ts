@@ -22,7 +22,7 @@ import { errorResponse } from './errors.ts';
 import type { Exchange } from './exchange.ts';
 import { keyOf, NO_BODY, type RequestContext } from './request-context.ts';
 
-/** What an exchange asks for. */
+/** Call that an exchange asks for. */
 export interface AskedCall {
   call: InferenceCall;
   match: RouteMatch;

@@ -32,7 +32,7 @@ export interface ObservedRequest {
 }
 
 export interface Observation {
-  /** When it began, by the monotonic clock, in milliseconds. */
+  /** Time at which it began, by the monotonic clock, in milliseconds. */
   readonly startedAt: number;
   /** Name of the route, e.g. `videos.create`. */
   route: string;

@@ -25,7 +25,7 @@ export const UNTIL_CLOSE = Number.POSITIVE_INFINITY;
 /** Lengths of bodies that a number represents. */
 export const LENGTH = /^\d{1,15}$/;
 
-/** Where the parser is in a message. At the `end` of a body, the receiver has not been told yet. */
+/** Place of the parser in a message. At the `end` of a body, the receiver has not been told yet. */
 type State = 'head' | 'length' | ChunkState | 'trailers' | 'end' | 'done';
 type ChunkState = 'size' | 'extension' | 'size-lf' | 'chunk' | 'chunk-cr' | 'chunk-lf';
 

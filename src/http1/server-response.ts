@@ -36,7 +36,7 @@ const SMALL_BYTES = 16 * 1024;
 const LINE_END = '\r\n';
 const NO_PIECES: readonly BodyPiece[] = [];
 
-/** How the end of the body is found: `none` has no body. */
+/** Framing of the body, by which its end is found: `none` has no body. */
 type Framing = 'none' | 'length' | 'chunks' | 'close';
 
 export class ServerResponse {

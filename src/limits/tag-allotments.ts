@@ -77,7 +77,7 @@ export function createTagAllotments({ store, config, now }: TagAllotmentOptions)
   };
 }
 
-/** What the configuration sets for a tag replaces all that is stored for it. */
+/** Adds allotments that are stored to tags of which the configuration says nothing. */
 function withStored(configured: SharedAllotments, stored: ReadonlyMap<string, Allotment>): SharedAllotments {
   if (stored.size === 0) return configured;
   return { ...configured, tags: new Map([...stored, ...configured.tags]) };

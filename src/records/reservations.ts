@@ -11,7 +11,7 @@ export interface BudgetPeriod {
   startsAt: number;
 }
 
-/** What running requests of one gateway reserve of a budget. */
+/** Reservations of running requests of one gateway in a budget. */
 export interface ReservedBudget extends BudgetPeriod {
   /** In 1e-12 USD, more than 0. */
   amount: bigint;
@@ -24,7 +24,7 @@ export interface ReservedAmount {
   isComplete: boolean;
 }
 
-/** What running requests of some gateways reserve. */
+/** Reservations of running requests of some gateways. */
 export interface Reservations {
   of(budget: BudgetPeriod): ReservedAmount;
 }

@@ -16,7 +16,7 @@ const NAME_RULE = 'must be named with at most 32 lower-case letters, digits, _ a
 const VALUE_RULE = 'must be at most 64 letters, digits and . _ @ : -, a letter or digit first';
 const METADATA_RULE = 'must be named with at most 64 letters, digits, . _ and -, a letter first';
 
-/** What is wrong with tags or metadata; null in a patch removes one. */
+/** Problem of tags or metadata; null in a patch removes one. */
 export interface LabelProblem {
   path: string;
   message: string;

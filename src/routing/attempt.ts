@@ -28,7 +28,7 @@ export interface Attempt {
   milliseconds: number;
   /** Fields that were dropped for this endpoint. */
   dropped: string[];
-  /** Why the endpoint was asked again, or in another protocol. */
+  /** Reason for which the endpoint was asked again, or in another protocol. */
   note?: string;
   /** Milliseconds for which the endpoint rests because of it. */
   rest?: number;

@@ -7,7 +7,7 @@ import { type RoutingState, statisticsKey } from './state.ts';
 
 export type RankingState = Pick<RoutingState, 'breaker' | 'statistics' | 'bindings'>;
 
-/** What is known of a call before its candidates are ranked. */
+/** Facts of a call that are known before its candidates are ranked. */
 export interface RankedCall {
   stream: boolean;
   candidates: readonly EndpointCandidate[];

@@ -33,7 +33,7 @@ export interface Candidate {
   /** Number of credentials that share the weight. */
   siblings: number;
   facts: EndpointFacts;
-  /** Why it cannot be used for any request. */
+  /** Reason for which it cannot be used for any request. */
   unusable?: string;
 }
 

@@ -9,7 +9,7 @@ type BreakerState =
   | { type: 'open'; until: number; cooldownMs: number; cause: string }
   | { type: 'half-open'; cooldownMs: number; cause: string };
 
-/** Why an endpoint is skipped. `milliseconds` is absent while a probe is in flight. */
+/** Reason for which an endpoint is skipped. `milliseconds` is absent while a probe is in flight. */
 export interface Cooldown {
   cause: string;
   milliseconds?: number;

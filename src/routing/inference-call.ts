@@ -24,7 +24,7 @@ export interface InferenceCall {
   bytes: Buffer;
   /** The parsed and validated `bytes`. */
   body: Json;
-  /** What a scan found in the bytes; of no use once the call has other bytes. */
+  /** Facts that a scan found in the bytes; of no use once the call has other bytes. */
   scanned?: ScannedBytes | undefined;
   /** Output limit for an endpoint, if the key has a budget. */
   limitOf?: ((endpoint: Endpoint) => OutputLimit) | undefined;
@@ -38,7 +38,7 @@ export interface InferenceCall {
   watcher?: CallWatcher | undefined;
   /** Place of the call in a stored conversation; absent if it belongs to none. */
   turn?: ConversationTurn | undefined;
-  /** When its head arrived, by the clock of the deadlines; absent if nobody asks. */
+  /** Time at which its head arrived, by the clock of the deadlines; absent if nobody asks. */
   arrivedAt?: number | undefined;
   /** Called before each request to an upstream; returns headers to add to it. */
   onAttempt?(): Record<string, string>;

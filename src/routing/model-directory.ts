@@ -18,7 +18,7 @@ export interface ActiveProvider {
   headers: Record<string, string>;
   /** Discovers new models of the upstream, at a limited rate. Resolves even if discovery fails. */
   discoverModels?(): Promise<void>;
-  /** Why the last discovery failed. */
+  /** Reason for which the last discovery failed. */
   problem?: string | undefined;
   /** The model with this upstream id, in the catalog or not. */
   modelOf(upstreamId: string): CatalogModel;

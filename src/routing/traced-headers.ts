@@ -13,7 +13,7 @@ const REFUSAL_HEADERS =
 /** Stored by their places: a new name goes to the end. */
 export const RESPONSE_HEADERS = [...ANSWER_HEADERS, ...REFUSAL_HEADERS.split(' ')];
 const MAX_VALUE_CHARACTERS = 120;
-/** What JSON escapes, or what no header should have. */
+/** Characters that JSON escapes, or that no header should have. */
 const UNUSUAL = /[^\x20\x21\x23-\x5b\x5d-\x7e]/;
 
 type HeaderValue = string | string[] | undefined;

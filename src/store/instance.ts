@@ -8,7 +8,7 @@ import type { Store } from './store.ts';
 
 export interface Instance {
   readonly id: string;
-  /** What running requests reserve of budgets, which each heartbeat tells; before the first call, nothing. */
+  /** Lets each heartbeat tell what running requests reserve of budgets; before the first call, nothing. */
   tell(reservations: () => string): void;
   /** Stops the heartbeat and releases the holds of this instance. */
   close(): Promise<void>;

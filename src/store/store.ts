@@ -27,7 +27,7 @@ export interface Store {
   close(): Promise<void>;
   /** Lets its threads collect their memory, where `allowCollections` is in force; resolves when they have. */
   releaseMemory?(): Promise<void>;
-  /** How another thread of the gateway reaches the store. */
+  /** Way in which another thread of the gateway reaches the store. */
   readonly access?: StoreAccess;
 }
 

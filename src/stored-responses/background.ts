@@ -91,7 +91,7 @@ export interface BackgroundContext extends StoredContext {
 export function createBackgroundResponses(context: BackgroundContext): BackgroundResponses {
   const { store, cipher, clock, settings, wake } = context;
 
-  /** When a response expires that ends now. */
+  /** Returns when a response expires that ends now. */
   function expiryOf(accepted: Record<string, Json>): number {
     return clock.now() + (isStoredForLong(accepted) ? settings().keepMs : FETCH_PERIOD_MS);
   }

@@ -8,7 +8,7 @@ import { needsSlices, writeInSlices } from '../core/json/write-slices.ts';
 import type { StoredPart, StoredResponse } from '../records/stored-response.ts';
 import type { Cipher } from '../security/cipher.ts';
 
-/** What is kept of a response. */
+/** The part of a response that is kept. */
 export interface StoredContent {
   /** Owner of opaque state in the output. */
   origin: string;

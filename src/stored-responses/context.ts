@@ -19,7 +19,7 @@ export interface ResponseSettings {
   maxBackground: number;
   /** Milliseconds from the request to the end of a background response. */
   backgroundTimeoutMs: number;
-  /** Who compacts a conversation where the provider does not. */
+  /** Side that compacts a conversation where the provider does not. */
   compaction: 'model' | 'upstream';
 }
 

@@ -2,7 +2,7 @@
 
 import type { GaugeValue, Instruments } from './instruments.ts';
 
-/** What a process can tell of the gateway's state; a process tells nothing of what another one owns. */
+/** The part of the gateway's state that a process tells; none of what another process owns. */
 export interface StateReadings {
   /** Providers with a credential. */
   providers?(): readonly { id: string; ready: boolean }[];

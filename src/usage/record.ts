@@ -43,7 +43,7 @@ export interface Completion {
   /** Milliseconds from the request to the end. */
   total: number;
   upstreamId?: string;
-  /** How the request was routed, encoded; absent if that is not kept. */
+  /** Trace of the routing, encoded; absent if that is not kept. */
   trace?: string | undefined;
 }
 

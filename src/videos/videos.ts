@@ -44,7 +44,7 @@ export interface Videos {
   find(id: string): Promise<VideoTask>;
   /** Tasks of all owners if `owner` is undefined. */
   list(owner: string | undefined, query: TaskQuery): Promise<TaskPage>;
-  /** How many of the newest tasks a list has. */
+  /** Counts the tasks of a list, up to a number of the newest ones. */
   count(
     owner: string | undefined,
     query: Pick<TaskQuery, 'status' | 'model' | 'search' | 'from' | 'to'>,

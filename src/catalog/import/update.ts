@@ -14,7 +14,7 @@ export interface FactChange {
   /** Undefined where nothing was known. */
   before: string | undefined;
   after: string;
-  /** Why the fact stays as it was. */
+  /** Reason for which the fact stays as it was. */
   refused?: string;
 }
 
@@ -108,7 +108,7 @@ function withSafeFacts(entry: CatalogEntry, bases: CatalogEntry[], safety: Safet
   return safe;
 }
 
-/** What a search costs where the facts do not say it. */
+/** Price of a search where the facts do not say it. */
 function knownSearchPrice(id: string): Pricing | undefined {
   const slash = id.indexOf('/');
   return searchPriceFor(id.slice(0, slash), id.slice(slash + 1));

@@ -22,7 +22,7 @@ export interface ReadOptions {
   names?: KnownNames;
   /** Names whose presence is noted in `facts`. */
   sought?: SoughtNames | undefined;
-  /** What the scan of the body finds, set before it is parsed. */
+  /** Facts that the scan of the body finds, set before it is parsed. */
   facts?: BodyFacts;
   /** Whether long texts of a large body are left for their first reader, by the facts. The bytes stay in memory until they are read. */
   defersTexts?(facts: BodyFacts): boolean;

@@ -77,7 +77,7 @@ export function startWalk(limits: JsonLimits, watch?: NameWatch, refuse: Walk['r
   };
 }
 
-/** What a scan found. */
+/** Result of a scan. */
 export type Scanned = Pick<Walk, 'values' | 'hasLongNumber'>;
 
 /**

@@ -3,7 +3,7 @@
 import type { Json } from './json.ts';
 import type { SchemaWork } from './schema-budget.ts';
 
-/** Where a value stands in the document. */
+/** Place of a value in the document. */
 interface Location {
   /** The value of the document there. */
   value: Json;

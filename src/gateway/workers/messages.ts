@@ -2,7 +2,7 @@
 
 import type { RunningGateway } from '../gateway.ts';
 
-/** What the primary tells a worker that starts. */
+/** Message of the primary to a worker that starts. */
 export interface WorkerStart {
   /** Number of the worker, from 1; a restarted worker keeps its number. */
   number: number;
@@ -30,7 +30,7 @@ export interface RateCall {
   caller: string;
 }
 
-/** What a worker says when it listens. */
+/** Message of a worker that listens. */
 export interface WorkerListens {
   address: RunningGateway['address'];
 }

@@ -13,7 +13,7 @@ import type { WorkerListens, WorkerStart } from './messages.ts';
 export interface SupervisorOptions {
   count: number;
   log: Logger;
-  /** What a worker needs to know at its start; called at each. */
+  /** Returns what a worker needs to know at its start; called at each. */
   startOf(number: number): Omit<WorkerStart, 'number' | 'count' | 'port'>;
   /** Calls that workers may make. */
   handlers: ChannelHandlers;

@@ -105,7 +105,7 @@ export function encodeSpent({ spent, estimated, videos, unpriced }: Sums): Json 
   };
 }
 
-/** What open tasks and running requests may still cost, in USD, by the period of each budget. */
+/** Encodes what open tasks and running requests may still cost, in USD, by the period of each budget. */
 export function encodeHeld(uses: readonly BudgetUse[]): Json {
   return Object.fromEntries(uses.map(({ period, held }) => [period, decimalOf(held)]));
 }

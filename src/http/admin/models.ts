@@ -15,7 +15,7 @@ import type { AdminHandlers } from './routes.ts';
 
 const PAGE = { least: 1, most: 1000, byDefault: 100 };
 const HOUR_MS = 3_600_000;
-/** How far back keys are looked for that used a model. */
+/** Period in which keys are looked for that used a model. */
 const USED_LATELY_MS = 30 * 24 * HOUR_MS;
 const MAX_USERS = 20;
 /** Settings that are shown of a model. */

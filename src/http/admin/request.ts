@@ -53,7 +53,7 @@ export interface OperationReadings {
   /** Checks the text of a configuration file without applying it. */
   checkConfig(text: string): Json;
   storeHealth(): Promise<Json>;
-  /** When the prices of models changed; remembers those of now. */
+  /** Returns when the prices of models changed, and remembers those of now. */
   priceChanges(): Promise<Json>;
   /** Rejects with `not_found` for a provider that is not configured. */
   testProvider(id: string): Promise<Json>;

@@ -102,7 +102,7 @@ export function createTaskHandlers({ keys, store, video, secrets, clock: { now }
   };
 }
 
-/** How the task was handed to its provider. The request itself is erased once a provider has accepted it. */
+/** Encodes how the task was handed to its provider. The request itself is erased once a provider has accepted it. */
 function encodeSubmission({ provider, state, createdAt, sentAt, acceptedAt, ref }: VideoAttempt): Json {
   return {
     provider,

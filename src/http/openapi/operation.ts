@@ -26,7 +26,7 @@ export interface Parameter {
   schema: TSchema;
 }
 
-/** How a list is given. */
+/** Parameter for the format of a list. */
 export const FORMAT: Parameter = {
   name: 'format',
   schema: Type.Unsafe<string>({ type: 'string', enum: ['json', 'csv'] }),

@@ -114,7 +114,7 @@ function nameOfKind(kind: string): string {
   return kind.replace(/[A-Z]|1h$/g, (part) => `_${part.toLowerCase()}`);
 }
 
-/** How it is routed is known when it ends. */
+/** Encodes a running request, whose routing is known when it ends. */
 export function encodeOpenDetail(row: OpenRequest, names: KeyNames): Json {
   return { ...encodeOpenRequest(row, names), charge: null, trace: null };
 }

@@ -57,7 +57,7 @@ export function sessionEnds(now: number): SessionEnds {
 }
 
 export function createSessions({ store, keys, token, clock: { now } }: SessionsOptions): Sessions {
-  /** What a login leaves in the row of its session; undefined for a wrong one. */
+  /** Returns the values that a login leaves in the row of its session; undefined for a wrong one. */
   async function proofOf(
     login: Login,
     cookie: string,

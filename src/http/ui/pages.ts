@@ -8,7 +8,7 @@ import { gunzip } from 'node:zlib';
 import { GatewayError } from '../../core/errors.ts';
 import type { HttpResponse } from '../http-response.ts';
 
-/** Where the build puts the pages, in a clone and in the package alike. */
+/** Folder of the built pages, in a clone and in the package alike. */
 export const PAGES_FOLDER = fileURLToPath(new URL('../../../dist/ui/', import.meta.url));
 
 export interface Pages {

@@ -47,7 +47,7 @@ export interface SocketConnectionOptions {
   onClose(): void;
 }
 
-/** How a connection ends once no request is at hand. */
+/** Way in which a connection ends once no request is at hand. */
 interface Ending {
   code: number;
   reason: string;

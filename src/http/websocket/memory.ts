@@ -11,7 +11,7 @@ interface Kept {
   forget(): void;
 }
 
-/** Where there is no room, the owner that holds most forgets its oldest conversations first. */
+/** Memory of conversations. For want of room, the owner that holds most forgets its oldest conversations first. */
 export class ConversationMemory {
   readonly #limit: number;
   readonly #heldBy = new Map<string, { bytes: number; kept: Set<Kept> }>();

@@ -13,7 +13,7 @@ export interface RecordedPiece {
 
 /** Most bytes of one body; a capture has room for those of a request and a response on both sides. */
 export const MAX_BODY_BYTES = 256 * 1024;
-/** What a piece takes beside its bytes. */
+/** Memory that a piece takes beside its bytes. */
 const PIECE_BYTES = 64;
 
 export class RecordedBytes {

@@ -17,7 +17,7 @@ export interface Plan {
   body: OutgoingBody;
   /** Dropped fields, with the client's names. */
   dropped: string[];
-  /** Why it is not what was asked first, or not in the usual protocol. */
+  /** Reason for which it is not what was asked first, or not in the usual protocol. */
   note?: string;
   /** The decoded request, for a translated request. */
   request?: ChatRequest;

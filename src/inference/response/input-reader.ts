@@ -9,7 +9,7 @@ export interface InputReader {
   end(): string;
 }
 
-/** What stands before the text, with white space between. */
+/** Tokens before the text, with white space between. */
 const OPENING = ['{', '"input"', ':', '"'];
 
 /** A longer opening is one of white space only, which is searched again with each fragment. */

@@ -17,7 +17,7 @@ import type { SliceRun } from './slice-run.ts';
 /** Start of an escaped letter of a member name; all letters have codes below 256. */
 const ESCAPED_LETTER = '\\u00';
 
-/** What is sought in whole responses of an operation: the model name, the usage that gets its cost, and provider state. */
+/** Returns what is sought in whole responses of an operation: the model name, the usage that gets its cost, and provider state. */
 export function soughtMembers(operation: Operation): SoughtMembers {
   const known = soughtByOperation.get(operation);
   if (known) return known;

@@ -183,7 +183,7 @@ export const TOOLS: Record<string, TSchema> = {
   custom: Type.Object({ custom: Type.Object({ name: CallName, format: Type.Optional(Open) }) }),
 };
 
-/** Where a part of each type may hold a data URL. */
+/** Places in which a part of each type may hold a data URL. */
 const ADDRESSES: Record<string, (part: Json) => unknown> = {
   image_url: (part) => part.image_url.url ?? part.image_url,
   input_audio: (part) => part.input_audio,

@@ -14,7 +14,7 @@ const METHODS = [
 
 export type Method = (typeof METHODS)[number];
 
-/** Where clients of each version begin. */
+/** Returns the paths at which clients of each version begin. */
 export function versionPaths({ generate }: Prefixes): string[] {
   return VERSIONS.map((version) => `/${generate}/${version}`);
 }

@@ -37,11 +37,11 @@ export interface ItemContext {
   origin: string;
   /** Id of a call that has none. */
   callId: string;
-  /** What separates its first text from earlier ones. */
+  /** Text that separates its first text from earlier ones. */
   opening(): string;
 }
 
-/** What was received for a place. */
+/** Text that was received for a place. */
 interface Received {
   text: string;
   citations: number;

@@ -8,7 +8,7 @@ import { builtInTool } from './built-in-calls.ts';
 import { SOURCES_INCLUDED, STATE_INCLUDED } from './request-fields.ts';
 import { encodeUsage } from './usage.ts';
 
-/** What an answer takes from its request. */
+/** Members that an answer takes from its request. */
 export interface Echo {
   /** Members that every answer repeats, with the values that count where the request has none. */
   members: Json;

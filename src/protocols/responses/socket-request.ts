@@ -133,7 +133,7 @@ export class ResponsesSocketRequest implements SocketRequest {
     this.#memory.keep(this.#answered, this.#streamId ?? '', bytes);
   }
 
-  /** What the connection does not remember may be stored. */
+  /** Continues an answer that the connection remembers; another one may be stored. */
   async #continue(body: Json, previous: string): Promise<void> {
     this.#previous = previous;
     const kept = this.#memory.read(previous);

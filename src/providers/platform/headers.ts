@@ -6,7 +6,7 @@ import type { Destination, OutgoingRequest, Platform } from '../../core/platform
 export interface HeaderPlatformOptions {
   /** Base URL without a trailing slash. */
   baseUrl: string;
-  /** What the paths of videos are appended to; `baseUrl` if absent. */
+  /** Base URL of the paths of videos; `baseUrl` if absent. */
   videoBaseUrl?: string;
   /** Headers of every request. */
   headers?: Readonly<Record<string, string>>;

@@ -126,14 +126,14 @@ export const readDeliveryBody = reading<{ taskId: string }, { id: string; body: 
   },
 );
 
-/** How the newest webhooks to a host ended. */
+/** Counts of how the newest webhooks to a host ended. */
 export interface ReceiverFigures {
   /** Host, with its port if it has one. */
   host: string;
   delivered: number;
   pending: number;
   exhausted: number;
-  /** When the newest delivered one was settled. */
+  /** Time at which the newest delivered one was settled. */
   lastDeliveredAt?: number;
   /** Time of the oldest webhook with a failed attempt since the last delivered one. */
   failingSince?: number;

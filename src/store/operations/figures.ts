@@ -10,7 +10,7 @@ export interface JobFigures {
   oldestDueAt?: number;
   /** Jobs that a gateway is running. */
   leased: number;
-  /** When the next of their leases ends, in Unix milliseconds. */
+  /** Time at which the next of their leases ends, in Unix milliseconds. */
   leaseEndsAt?: number;
 }
 

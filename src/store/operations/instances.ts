@@ -11,7 +11,7 @@ export interface Heartbeat {
   id: string;
   /** Version of the gateway. */
   version?: string;
-  /** What its running requests reserve of budgets. Absent where that is not known. */
+  /** Reservations of its running requests in budgets. Absent where that is not known. */
   reservations?: string;
   now: number;
   /** Time until which the instance counts as alive. */
@@ -40,7 +40,7 @@ export const heartbeat = writing<Heartbeat, void>(
   },
 );
 
-/** What running requests of other live instances reserve, as of their last heartbeats; null of one that does not say. */
+/** Reservations of running requests of other live instances, as of their last heartbeats; null of one that does not say. */
 export const reservationsOfOthers = reading<{ except: string; now: number }, (string | null)[]>(
   'usage',
   async (transaction, values) => {

@@ -49,7 +49,7 @@ export interface ChangedResponse extends NewStoredResponse {
   limits: StoredLimits;
   /** The job that is finished with the response. */
   finishes?: Lease;
-  /** When the events of its stream are deleted. */
+  /** Time at which the events of its stream are deleted. */
   streamExpiresAt?: number;
   /** Its items in the conversation that it belongs to. */
   appended?: Appended | undefined;

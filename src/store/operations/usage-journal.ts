@@ -6,7 +6,7 @@ import { SumChanges } from '../sum-changes.ts';
 import { type EncodedUsage, usageRowOf } from '../usage-row.ts';
 import { changeSums } from '../usage-sums.ts';
 
-/** How far the records of a journal are in the store. */
+/** Position up to which the records of a journal are in the store. */
 export interface JournalPosition {
   segment: number;
   offset: number;

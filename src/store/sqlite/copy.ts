@@ -29,7 +29,7 @@ export async function copyDatabase(source: string, target: string): Promise<void
   }
 }
 
-/** Why a database is damaged; undefined if it is whole. */
+/** Returns why a database is damaged; undefined if it is whole. */
 export function damageOf(path: string): string | undefined {
   try {
     const connection = open(path, { readOnly: true });

@@ -47,7 +47,7 @@ export function createFolderTarget(root: string): ExportTarget {
   };
 }
 
-/** What gateways that were killed have left. */
+/** Removes what gateways that were killed have left. */
 async function removePartial(folder: string): Promise<void> {
   for (const name of await readdir(folder)) if (name.endsWith(PARTIAL)) await rm(join(folder, name), { force: true });
 }
