@@ -12,13 +12,13 @@ export interface Limits {
 }
 
 interface Origin {
-  /** Where it is set: in the key, or in the defaults of the configuration. */
+  /** Place in which it is set: the key, or the defaults of the configuration. */
   from: 'key' | 'defaults';
 }
 
 export type EffectiveLimits = { [Kind in keyof Limits]?: { limit: number } & Origin };
 
-/** What was spent: USD as exact decimals, and the tokens whose cost is not in it. */
+/** Spending: USD as exact decimals, and the tokens whose cost is not in it. */
 export interface Spent {
   spent: string;
   /** Part of it, by requests whose token counts are estimates. */
@@ -44,7 +44,7 @@ export function spentIn(period: Period, spending: Spending): Spent {
 /** Use of a budget: USD as exact decimals. */
 export interface Use extends Spent, Partial<Origin> {
   limit: string;
-  /** What open videos and running requests may still cost. */
+  /** Amount that open videos and running requests may still cost. */
   held: string;
   /** False if a gateway does not tell all that its requests hold. */
   held_complete: boolean;

@@ -115,7 +115,7 @@ export function formatMoment(at: string, { from, to, step, zone }: Span): string
   return date.toLocaleString(undefined, { ...time, month: 'short', day: 'numeric' });
 }
 
-/** What the clock of a zone shows at a moment, as if it were UTC; milliseconds. */
+/** Time that the clock of a zone shows at a moment, as if it were UTC; milliseconds. */
 export function wallOf(zone: string, at: number): number {
   if (zone === UTC) return at;
   const parts = new Map(

@@ -1,4 +1,4 @@
-/** What answers these pages: its version, how many gateways there are, and their store. */
+/** The gateway that answers these pages: its version, how many gateways there are, and their store. */
 
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';

@@ -13,7 +13,7 @@ import { toggleTheme } from '../theme.ts';
 import { useEntries } from './entries.ts';
 
 const MAX_SHOWN = 12;
-/** What may be the id of a request. */
+/** Text that may be the id of a request. */
 const REQUEST_ID = /^[\w-]{12,100}$/;
 
 interface PaletteProps {

@@ -1,4 +1,4 @@
-/** What a screen reader says of changes on the page: one message in five seconds, the newest. */
+/** Messages of a screen reader about changes on the page: one in five seconds, the newest. */
 
 import { type ReactNode, useEffect, useRef } from 'react';
 

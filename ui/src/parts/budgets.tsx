@@ -141,7 +141,7 @@ export function isUnknown({ spent, unpriced_tokens: tokens }: Spent): boolean {
   return tokens > 0 && Number(spent) === 0;
 }
 
-/** What a period has cost, which leads to its requests or videos. */
+/** Cost of a period, which leads to its requests or videos. */
 export function SpentFigure({ period, sums, filters }: SpentFigureProps) {
   const cost = isUnknown(sums) ? null : sums.spent;
   return (

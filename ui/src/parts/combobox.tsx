@@ -25,7 +25,7 @@ interface ComboboxProps {
   onChange(value: string): void;
   /** Words of the value, which need not be among the options. */
   shown?: string;
-  /** Where it is given, the options are those for what is typed. */
+  /** Called with what is typed; the options are then those for it. */
   onType?(typed: string): void;
   onOpen?(): void;
 }

@@ -1,4 +1,4 @@
-/** What a page asks the gateway for, as a call with curl and as a command of `polygate`. */
+/** Question of a page to the gateway, as a call with curl and as a command of `polygate`. */
 
 import { Terminal } from 'lucide-react';
 import { lazy, Suspense, useState } from 'react';
@@ -14,16 +14,16 @@ const Code = lazy(() => import('./code.tsx').then((module) => ({ default: module
 export interface SameCall extends Call {
   /** Absent where there is no equal command. */
   command?: string | undefined;
-  /** What they leave out. */
+  /** Parts that they leave out. */
   note?: string | undefined;
   /** It is a call of clients, with a key, for operators too. */
   isOfClients?: boolean;
 }
 
 interface CopyAsProps extends SameCall {
-  /** What else can be done to the same thing, by name. */
+  /** Other calls for the same thing, by name. */
   others?: Record<string, SameCall>;
-  /** What the call does; an icon with this name stands for the button, as in a row. */
+  /** Name of what the call does; an icon with this name stands for the button, as in a row. */
   name?: string;
 }
 

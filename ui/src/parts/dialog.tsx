@@ -9,7 +9,7 @@ interface DialogProps {
   title: string;
   isOpen: boolean;
   onClose(): void;
-  /** What is in it must not be lost by a click beside it. */
+  /** Its content must not be lost by a click beside it. */
   isKept?: boolean;
   wide?: boolean;
   children: ReactNode;

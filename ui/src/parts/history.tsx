@@ -1,4 +1,4 @@
-/** What was done to a key or a tag, from the audit log. */
+/** Changes of a key or a tag, from the audit log. */
 
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';

@@ -1,4 +1,4 @@
-/** What narrows lists that come in pages: a choice, a key, and how many rows there are. */
+/** Filters of lists that come in pages: a choice, a key, and how many rows there are. */
 
 import { useSession } from '../session.ts';
 import { KeyPicker } from './key-picker.tsx';

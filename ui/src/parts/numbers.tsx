@@ -93,7 +93,7 @@ const UNITS = [
   ['second', 1000],
 ] as const;
 
-/** How long ago a moment was, in its largest unit. */
+/** Time since a moment, in its largest unit. */
 export function Age({ at }: { at: number }) {
   const since = at - Date.now();
   const [unit, size] = UNITS.find(([, ms]) => Math.abs(since) >= ms) ?? ['second', 1000];

@@ -1,4 +1,4 @@
-/** What a key may do, as its page and the panel of operators show it. */
+/** Permissions of a key, as its page and the panel of operators show it. */
 
 import type { Limits } from '../keys.ts';
 import { limitWords } from './limits.ts';

@@ -11,7 +11,7 @@ const NAMES = { any: 'any time', month: 'this month', custom: 'custom' };
 
 interface RangePickerProps {
   time: TimeSearch;
-  /** What is shown; a range of one's own begins with it. */
+  /** Range that is shown; a range of one's own begins with it. */
   span: Pick<Span, 'from' | 'to' | 'zone'>;
   /** Without a range in the address. */
   byDefault: Range | 'any';

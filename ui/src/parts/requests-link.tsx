@@ -9,7 +9,7 @@ import type { Span } from '../spans.ts';
 /** Those of a figure; the time is told by its span. */
 export type FigureFilters = { [Name in keyof Omit<Filters, 'from' | 'to'>]?: Filters[Name] | undefined };
 
-/** Which of the requests of a sum are videos. */
+/** Videos among the requests of a sum. */
 export type VideoShare = 'none' | 'some' | 'all';
 
 export function videoShare(videos: number, all: number): VideoShare {
@@ -19,7 +19,7 @@ export function videoShare(videos: number, all: number): VideoShare {
 
 interface RequestsLinkProps {
   span: Pick<Span, 'from' | 'to' | 'zone'>;
-  /** What of the requests is within the span: by default their begin, by which sums count them. */
+  /** Time of the requests that is within the span: by default their begin, by which sums count them. */
   by?: 'begin' | 'end';
   /** Those of the figure. */
   videos?: VideoShare;

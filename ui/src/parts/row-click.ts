@@ -1,6 +1,6 @@
 /** A click anywhere in a row of a table opens what its first button opens. */
 
-/** What takes its clicks by itself. */
+/** Elements that take their clicks by themselves. */
 const INTERACTIVE = 'a, button, input, select, textarea, label, summary, [role=button]';
 
 /** One listener for all tables. A button stretched over its row would do it too, but hide the row's text from selection. */

@@ -1,4 +1,4 @@
-/** What a form does, as a command of `polygate` and as a call of the API, to be copied. */
+/** A form's change as a command of `polygate` and as a call of the API, to be copied. */
 
 import { useState } from 'react';
 import { useSession } from '../session.ts';
@@ -12,7 +12,7 @@ interface SameAsProps {
   command: string;
   /** Of the admin API. */
   call: Call;
-  /** What the command leaves out. */
+  /** Parts that the command leaves out. */
   note?: string | undefined;
 }
 

@@ -69,7 +69,7 @@ interface LoadedProps<Data> {
   children(data: Data): ReactNode;
 }
 
-/** What was asked for, in the state that it is in; older data stay visible and are marked. */
+/** Answer to a question, in the state that it is in; older data stay visible and are marked. */
 export function Loaded<Data>({ asked, loading = <LoadingRows />, children }: LoadedProps<Data>) {
   const { data, error, refetch, dataUpdatedAt } = asked;
   if (data === undefined) {

@@ -59,7 +59,7 @@ function keepHeadInView(box: HTMLElement): () => void {
   };
 }
 
-/** What scrolls around an element; undefined where it is the window. */
+/** Element that scrolls around another one; undefined where it is the window. */
 function scrollerOf({ parentElement }: HTMLElement): HTMLElement | undefined {
   if (!parentElement || parentElement === document.body) return undefined;
   const { overflowY } = getComputedStyle(parentElement);

@@ -1,4 +1,4 @@
-/** What stands above a table at its right: the choice of its columns, and its rows as a file. */
+/** Tools above a table at its right: the choice of its columns, and its rows as a file. */
 
 import { Select, SelectItem, SelectItemCheck, SelectPopover, SelectProvider } from '@ariakit/react';
 import { Columns3, Download } from 'lucide-react';
@@ -19,7 +19,7 @@ interface TableToolsProps extends RowsFile {
   table: string;
   /** Absent where nothing can be chosen. */
   columns: readonly Column[] | undefined;
-  /** What the list is in a terminal. */
+  /** Command that has the list in a terminal. */
   same?: SameCall;
 }
 

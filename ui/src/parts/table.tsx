@@ -23,7 +23,7 @@ interface TableProps {
   /** The rows. */
   children: ReactNode;
   foot?: ReactNode;
-  /** What stands below the table. */
+  /** Content below the table. */
   below?: ReactNode;
   /** Rows with the head, where not all of them are in the document. */
   rowCount?: number;
@@ -130,7 +130,7 @@ interface OlderProps {
   children?: ReactNode;
 }
 
-/** How near the end of a list comes to the window before more is asked for. */
+/** Distance of the end of a list from the window at which more is asked for. */
 const NEAR = '600px';
 
 /** Button that adds the next page of a list, where there is one. */

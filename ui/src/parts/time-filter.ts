@@ -6,7 +6,7 @@ import type { Range, TimeSearch } from '../times.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
-/** How often the beginning moves on: each time, the list is read again. */
+/** Interval in which the beginning moves on: each time, the list is read again. */
 const MOVES_EVERY_MS: Record<Range, number> = {
   '15m': 5 * MINUTE_MS,
   '1h': 15 * MINUTE_MS,

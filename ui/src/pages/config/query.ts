@@ -11,7 +11,7 @@ export interface Setting {
     | { from: 'command line' }
     | { from: 'default' }
     | { from: 'not set' };
-  /** What it is for; of one that is not set. */
+  /** Its purpose; of one that is not set. */
   about?: string;
 }
 

@@ -1,4 +1,4 @@
-/** What the schema of the configuration says of a setting. Loaded when a setting is opened: the schema is long. */
+/** Description of a setting by the schema of the configuration. Loaded when a setting is opened: the schema is long. */
 
 import text from '../../../../config.schema.json?raw';
 
@@ -14,7 +14,7 @@ export interface SchemaNode {
   maximum?: number;
   minLength?: number;
   maxLength?: number;
-  /** What a value of the pattern is, in words. */
+  /** Value of the pattern, in words. */
   errorMessage?: string;
   pattern?: string;
   properties?: Record<string, SchemaNode>;
@@ -87,7 +87,7 @@ export function choicesOf({ enum: values, const: only, anyOf, type }: SchemaNode
   return values ?? anyOf?.flatMap(choicesOf) ?? [];
 }
 
-/** What a value must be like, in words. */
+/** Describes in words what a value must be like. */
 export function limitsOf(node: SchemaNode): string[] {
   const { minimum, exclusiveMinimum, maximum, errorMessage, maxLength, items, anyOf } = node;
   const least = minimum === undefined ? exclusiveMinimum : minimum;

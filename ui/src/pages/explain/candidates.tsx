@@ -27,7 +27,7 @@ export interface Explanation {
 
 interface CandidatesProps {
   explanation: Explanation;
-  /** What shows a reason. */
+  /** Component that shows a reason. */
   Reason?: ComponentType<{ reason: string }>;
 }
 

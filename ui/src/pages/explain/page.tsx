@@ -152,7 +152,7 @@ export function ExplainPage() {
   );
 }
 
-/** What was typed, once nothing more is. */
+/** Text that was typed, once nothing more is. */
 function useSettled(typed: string): string {
   const [settled, setSettled] = useState(typed);
   useEffect(() => {

@@ -9,7 +9,7 @@ interface Rule {
   id: string;
   /** Line of the documentation, from 1. */
   line: number;
-  /** Where the line is of a table: its first column. */
+  /** Name of the line of a table: its first column. */
   name?: string;
   text: string;
 }

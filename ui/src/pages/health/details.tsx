@@ -210,7 +210,7 @@ function Failures({ endpoint }: { endpoint: Endpoint }) {
   );
 }
 
-/** What there is of an endpoint without attempts: a link may name it, such as that of a candidate. */
+/** Panel of an endpoint without attempts: a link may name it, such as that of a candidate. */
 export function UnusedEndpoint({ name }: { name: string }) {
   return (
     <div className="flex flex-col gap-6">

@@ -112,7 +112,7 @@ export function credentialWords(credential: number, credentials: number): string
   return credentials === 1 ? '1 credential' : `credential ${credential} of ${credentials}`;
 }
 
-/** What each gateway knows, where it is more than one. */
+/** Knowledge of each gateway, where it is more than one. */
 function Gateways({ endpoint: { gateways, told_by: worst } }: { endpoint: Endpoint }) {
   if (gateways.length < 2) return null;
   const isAlike = gateways.every((one) => wordOf(one) === wordOf(gateways[0]));

@@ -93,7 +93,7 @@ export function HealthPage() {
   );
 }
 
-/** Whose knowledge the endpoints are. */
+/** Gateway whose knowledge the endpoints are. */
 function Sources({ list: { complete, gateways } }: { list: EndpointList }) {
   if (!complete) return <span className="text-warn">as this gateway alone knows them: the store does not answer</span>;
   const gone = gateways.filter((one) => one.gone).length;

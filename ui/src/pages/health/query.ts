@@ -16,7 +16,7 @@ export interface Counts {
 export interface Endpoint {
   endpoint: string;
   credential: number | null;
-  /** How many the provider has; null of one that is no longer configured. */
+  /** Number that the provider has; null of one that is no longer configured. */
   credentials: number | null;
   state: string;
   cause?: string;
@@ -33,7 +33,7 @@ export interface Endpoint {
     /** At most five, newest first. */
     last_failures: { code: string; at: string }[];
   };
-  /** What the upstream told of the account in its headers. */
+  /** Facts of the account that the upstream told in its headers. */
   limits: { kind: string; limit: number | null; remaining: number | null; reset: string | null; told_at: string }[];
   /** The gateway whose state it is: the worst. */
   told_by: string;

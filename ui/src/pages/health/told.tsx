@@ -1,4 +1,4 @@
-/** What one gateway says of an endpoint, and links of the panels. */
+/** Report of one gateway about an endpoint, and links of the panels. */
 
 import { Link } from '@tanstack/react-router';
 import { formatCount } from '../../parts/numbers.tsx';

@@ -1,4 +1,4 @@
-/** What the page of a key asks the gateway. */
+/** Questions of the page of a key to the gateway. */
 
 import { queryOptions } from '@tanstack/react-query';
 import { api, bodyOf } from '../../api.ts';

@@ -1,4 +1,4 @@
-/** What can be done with a key: change, rotation, disabling and revocation. */
+/** Actions on a key: change, rotation, disabling and revocation. */
 
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';

@@ -55,7 +55,7 @@ export const LIMITS: readonly { limit: keyof Limits; label: string; option: stri
   { limit: 'concurrent_requests', label: 'Concurrent', option: '--concurrent' },
 ];
 
-/** What the key itself has; defaults of the configuration are no settings of it. */
+/** Settings that the key itself has; defaults of the configuration are no settings of it. */
 export function formOfKey(view: KeyView): KeyForm {
   return {
     name: view.name,
@@ -149,7 +149,7 @@ function optionsOf(form: KeyForm, before: KeyForm): string[] {
   ];
 }
 
-/** What of a change only the API can do. */
+/** Parts of a change that only the API can make. */
 export function beyondCommand(form: KeyForm, before = NO_KEY): string | undefined {
   const parts = [
     ...(changedModelLimits(form.modelLimits, before.modelLimits) ? ['limits per model'] : []),

@@ -10,7 +10,7 @@ import { isKnown, type Model } from './query.ts';
 
 interface Line {
   label: string;
-  /** What is compared. */
+  /** Returns the fact that is compared. */
   key(model: Model): string;
   show?(model: Model): ReactNode;
 }

@@ -1,4 +1,4 @@
-/** What the gateway knows of a model by itself: when its price changed, and for operators its times of late. */
+/** Facts of a model that the gateway knows by itself: when its price changed, and for operators its times of late. */
 
 import { useQuery } from '@tanstack/react-query';
 import { formatCount, Time } from '../../parts/numbers.tsx';

@@ -1,4 +1,4 @@
-/** What narrows the catalog: words, provider, kinds of input and output, context, price and abilities. */
+/** Filters of the catalog: words, provider, kinds of input and output, context, price and abilities. */
 
 import { type ReactNode, useEffect, useRef, useState } from 'react';
 import { Select } from '../../parts/select.tsx';
@@ -125,7 +125,7 @@ export function FilterBar({ filters, providers, shown, all, tools, onChange }: F
 
 interface ChoiceProps {
   label: string;
-  /** Where nothing is chosen. */
+  /** Text while nothing is chosen. */
   any: string;
   value: string | undefined;
   values: readonly string[];

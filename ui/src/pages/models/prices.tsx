@@ -6,7 +6,7 @@ import { Money, PerMillion } from '../../parts/numbers.tsx';
 import type { Source } from '../../parts/unanswered.tsx';
 import type { Model } from './query.ts';
 
-/** What one price pays for, other than a token; empty where that is not known. Prices of tokens are shown for a million. */
+/** Unit of one price, other than a token; empty where that is not known. Prices of tokens are shown for a million. */
 export type Unit = 'request' | 'image' | 'search' | 'second' | 'video' | '';
 
 export interface NamedPrice {

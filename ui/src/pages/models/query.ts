@@ -65,7 +65,7 @@ export const modelDetail = (id: string) =>
     },
   });
 
-/** What this gateway measured of a model in the last five minutes. */
+/** Times of a model that this gateway measured in the last five minutes. */
 export interface ModelStatistics {
   first_byte_seconds: number;
   tokens_per_second: number | null;

@@ -1,4 +1,4 @@
-/** What goes with a question: pictures, tools, and the schema of the answer. */
+/** Attachments of a question: pictures, tools, and the schema of the answer. */
 
 import { Braces, ImagePlus, Wrench, X } from 'lucide-react';
 import { type ReactNode, useRef, useState } from 'react';

@@ -15,7 +15,7 @@ export interface ToolCall {
   input: string;
   /** As the protocol names the call; absent where it does not. */
   id?: string | undefined;
-  /** What a provider wants back with the call. */
+  /** State that a provider wants back with the call. */
   signature?: string | undefined;
   /** Place in the answer, where later frames go on with the call. */
   place?: number | undefined;
@@ -87,7 +87,7 @@ export const EXAMPLE_SCHEMA = `{
   "additionalProperties": false
 }`;
 
-/** What is sent next: results, where the last answer has called tools. */
+/** Turn that is sent next: results, where the last answer has called tools. */
 export function nextMessage({ user, pictures }: Turn, before: readonly Message[]): Message {
   const last = before.at(-1);
   if (last?.role === 'assistant' && last.calls.length > 0)
@@ -137,7 +137,7 @@ export function schemaOf(text: string): Record<string, unknown> | undefined {
   return text.trim() === '' ? undefined : moreMembers(text);
 }
 
-/** What of a turn cannot be sent, in words. */
+/** Parts of a turn that cannot be sent, in words. */
 export function problemOf({ more, tools, schema }: Turn): string | undefined {
   const checks: [words: string, check: () => unknown][] = [
     ['More fields are no JSON object', () => moreMembers(more)],

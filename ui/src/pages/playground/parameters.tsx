@@ -12,7 +12,7 @@ const FORM_NAMES = { fields: 'Fields', json: 'JSON' };
 interface ParametersProps {
   wire: Wire;
   turn: Turn;
-  /** Why the JSON is wrong. */
+  /** Reason for which the JSON is wrong. */
   wrong: string | undefined;
   onChange(turn: Turn): void;
 }

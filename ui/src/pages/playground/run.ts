@@ -19,7 +19,7 @@ export interface Run {
   text: string;
   reasoning: string;
   calls: ToolCall[];
-  /** What this browser got: frames, or one whole body. */
+  /** Response as this browser got it: frames, or one whole body. */
   frames: { ms: number; text: string }[];
   firstMs?: number;
   totalMs?: number;

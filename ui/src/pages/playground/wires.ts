@@ -13,7 +13,7 @@ export interface WireRequest {
   policy?: string;
 }
 
-/** What a frame adds to the answer. */
+/** Text that a frame adds to the answer. */
 export interface Frame {
   text?: string;
   reasoning?: string;

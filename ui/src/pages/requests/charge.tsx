@@ -1,4 +1,4 @@
-/** What a request used, and what its cost is made of: a line for each kind of tokens, and their sum. */
+/** Use of a request, and the parts of its cost: a line for each kind of tokens, and their sum. */
 
 import { formatCount, Money } from '../../parts/numbers.tsx';
 import { numbers, Table } from '../../parts/table.tsx';

@@ -1,4 +1,4 @@
-/** What the page of fidelity says of a field that was dropped. Loaded when somebody asks: the page is long. */
+/** Text of the page of fidelity about a field that was dropped. Loaded when somebody asks: the page is long. */
 
 import text from '../../../../docs/fidelity.md?raw';
 import { MarkedText } from '../../parts/marked-text.tsx';

@@ -13,7 +13,7 @@ import type { Filters } from './query.ts';
 interface FilterBarProps {
   filters: Filters;
   onChange(next: Partial<Filters> & { open?: string }): void;
-  /** What stands at its end. */
+  /** Content at its end. */
   tools?: ReactNode;
 }
 

@@ -23,7 +23,7 @@ export interface FoundWords {
 /** Hash of the key with this name or hash. Throws `WordError`. */
 export type KeyFinder = (name: string) => Promise<string>;
 
-/** What is wrong with a word, in a sentence for its author. */
+/** Fault of a word, in a sentence for its author. */
 export class WordError extends Error {}
 
 /** A space within quotes belongs to the word. */

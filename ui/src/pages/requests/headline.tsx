@@ -127,7 +127,7 @@ function SpanNote({ summary }: { summary: RequestSummary }) {
   );
 }
 
-/** Which requests the times are of, where these are not the records of all. */
+/** Requests of which the times are, where these are not the records of all. */
 function timedWords({ timed, requests, times_estimated: estimated }: RequestSummary): string {
   if (!estimated) return timed < requests ? ` of the newest ${formatShort(timed)}` : '';
   return timed < requests ? ` of ${formatShort(timed)} that are counted` : ` of all ${formatShort(timed)}`;
@@ -168,7 +168,7 @@ function RunningNote({ ignored }: { ignored: readonly string[] }) {
   return <span title={`Counted without the filter by ${names}`}>{` any ${names}`}</span>;
 }
 
-/** What is not a failure, and no whole answer either. */
+/** Outcomes that are no failures, and no whole answers either. */
 function brokenOff({ partial, interrupted }: RequestSummary): string {
   const counts = { partial, interrupted };
   return Object.entries(counts)

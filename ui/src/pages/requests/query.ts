@@ -23,7 +23,7 @@ export interface RequestView {
   error_code: string | null;
   finish_reason: string | null;
   attempts: number;
-  /** Which of the endpoints that were tried was the last, from 1; null without a trace. */
+  /** Number of the last endpoint that was tried, from 1; null without a trace. */
   endpoint_number: number | null;
   input_tokens: number;
   output_tokens: number;
@@ -70,7 +70,7 @@ export interface Candidate {
 }
 
 export interface RequestDetail extends RequestView {
-  /** What the cost is made of; null where that was not kept. */
+  /** Parts of the cost; null where they were not kept. */
   charge: {
     basis: 'prices' | 'provider' | 'free' | 'nothing' | 'unknown';
     /** Null for the standard one. */
@@ -179,7 +179,7 @@ export function commandOfList(isOperator: boolean, filters: Filters): Pick<SameC
   };
 }
 
-/** What ended since the cursor, before the rows of the looks before. Asks until no more has ended, or until the rows are too many. */
+/** Requests that ended since the cursor, before the rows of the looks before. Asks until no more has ended, or until the rows are too many. */
 async function listSince(
   isOperator: boolean,
   filters: Filters,
@@ -265,7 +265,7 @@ export function useRequests(filters: Filters, isPaused: boolean) {
   const failed = [live, running].find(({ error }) => error !== null);
   const stale = failed && {
     error: failed.error,
-    /** When what is shown was there, in milliseconds. */
+    /** Time at which what is shown was there, in milliseconds. */
     at: failed.dataUpdatedAt || pages.dataUpdatedAt,
     onRetry: () => void failed.refetch(),
   };

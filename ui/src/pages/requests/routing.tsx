@@ -1,4 +1,4 @@
-/** How a request was routed: the candidates with the reasons of those left out, and the policy. */
+/** Routing of a request: the candidates with the reasons of those left out, and the policy. */
 
 import { EndpointLink } from '../../parts/endpoint-link.tsx';
 import { Facts } from '../../parts/facts.tsx';
@@ -45,7 +45,7 @@ export function Candidates({ trace: { candidates, attempts, policy } }: { trace:
   );
 }
 
-/** What the policy asked for, as the request writes it; nothing for the default one. */
+/** Text of the policy as the request writes it; none for the default one. */
 export function Policy({ policy }: Pick<Trace, 'policy'>) {
   const { provider, options } = writtenPolicy(policy);
   const rows = Object.entries(provider).map(([name, value]) => [name, textOf(value)] as const);

@@ -1,4 +1,4 @@
-/** What the address of the list of requests may say. */
+/** Parameters in the address of the list of requests. */
 
 import { number, oneOf, type Search, text, truth } from '../../search-values.ts';
 import { momentIn, type TimeSearch, timeOf } from '../../times.ts';

@@ -1,4 +1,4 @@
-/** What the page of use is grouped by, how it is shown, and what it is filtered by. */
+/** Controls of the page of use: grouping, form and filters. */
 
 import { X } from 'lucide-react';
 import { Segments } from '../../parts/segments.tsx';

@@ -1,4 +1,4 @@
-/** What the page of use groups and filters by, as its address has it. */
+/** Grouping and filters of the page of use, as its address has them. */
 
 import { STEPS, type Step } from '../../times.ts';
 
@@ -12,7 +12,7 @@ export type Metric = (typeof METRICS)[number];
 export const TOPS = ['5', '8', '20'] as const;
 export type Top = (typeof TOPS)[number];
 
-/** How the page shows what it groups. */
+/** Forms in which the page shows what it groups. */
 export interface UseView {
   by?: Dimension | undefined;
   /** Second level. */

@@ -28,7 +28,7 @@ const videoModels = queryOptions({
 
 interface CreateVideoProps {
   isOpen: boolean;
-  /** What was asked for before. */
+  /** Request that was made before. */
   before?: VideoTask | undefined;
   onClose(): void;
   onCreated(id: string): void;

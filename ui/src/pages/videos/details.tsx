@@ -111,7 +111,7 @@ function sameVideo(isOperator: boolean, { id }: VideoTask): SameCall {
   return { path: pathOfVideo(isOperator, id), command: isOperator ? `polygate videos show ${id}` : undefined };
 }
 
-/** What can be done to a task: an open one is cancelled, another one deleted. */
+/** Actions on a task: an open one is cancelled, another one deleted. */
 function sameChange(isOperator: boolean, task: VideoTask): Record<string, SameCall> {
   const path = pathOfVideo(isOperator, task.id);
   const command = isOperator ? `polygate videos cancel ${task.id}` : undefined;

@@ -33,7 +33,7 @@ export interface VideoTask {
   key_name?: string | null;
 }
 
-/** How a task was handed to its provider; for operators. */
+/** Submission of a task to its provider; for operators. */
 export interface Submission {
   provider: string;
   state: string;

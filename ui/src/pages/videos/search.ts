@@ -1,4 +1,4 @@
-/** What the address of the list of videos may say. */
+/** Parameters in the address of the list of videos. */
 
 import { oneOf, type Search, text, truth } from '../../search-values.ts';
 import { type TimeSearch, timeOf } from '../../times.ts';

@@ -34,7 +34,7 @@ export interface Delivery {
 }
 
 export interface DeliveryFilters {
-  /** How its last attempt ended. */
+  /** Outcome of its last attempt. */
   outcome?: Attempt['outcome'];
   state?: Delivery['state'];
   host?: string;

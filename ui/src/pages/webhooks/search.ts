@@ -1,4 +1,4 @@
-/** What the address of the list of webhooks may say. */
+/** Parameters in the address of the list of webhooks. */
 
 import { oneOf, type Search, text, truth } from '../../search-values.ts';
 import { type TimeSearch, timeOf } from '../../times.ts';
@@ -14,7 +14,7 @@ export const SENT_TABS = ['body', 'headers', 'signature'] as const;
 export interface WebhooksSearch extends Omit<DeliveryFilters, 'search'>, TimeSearch {
   find?: string;
   open?: string;
-  /** What is shown of the one that is opened. */
+  /** Part that is shown of the one that is opened. */
   tab?: (typeof SENT_TABS)[number];
   /** Whether the form that checks a signature is open. */
   check?: true;

@@ -248,7 +248,7 @@ function excerpt(data: string, carried: string): string {
   return `${start > 0 ? '… ' : ''}${data.slice(start, start + MAX_FRAME_CHARACTERS)}`;
 }
 
-/** What cannot be aligned. */
+/** Lines that cannot be aligned. */
 function PlainCell({ content, isThere }: { content: Content; isThere: boolean }) {
   if (!isThere) return <div />;
   const texts =

@@ -12,7 +12,7 @@ import { WirePair } from './pair.tsx';
 import { PickedProvider } from './picked.tsx';
 import { cameBackSide, gotSide, ownSides, type Sending, sentSide, upstreamSide } from './sides.ts';
 
-/** What ends on the left side. */
+/** Names of members that end on the left side. */
 const REQUEST_NAMES = { unsent: 'not sent on' };
 const RESPONSE_NAMES = { unsent: 'not passed on' };
 
