@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
 import type { TestGateway } from '../../test/gateway/harness.ts';
-import { assertSound, openBrowser, signInAsAdmin, startGatewayForOperators, THEMES } from './browser.ts';
+import { assertSound, openBrowser, settled, signInAsAdmin, startGatewayForOperators, THEMES } from './browser.ts';
 
 const NARROW = 360;
 
@@ -72,13 +72,10 @@ test('the rail of a wide screen is folded to icons that keep their names, and st
 
 /** Place of an element once it is in view, which takes a frame or two. */
 async function inView(page: Page, element: ReturnType<Page['locator']>) {
-  const handle = await element.elementHandle();
-  await page
-    .waitForFunction(
-      '(element) => { const { left, right } = element.getBoundingClientRect(); return left >= 0 && right <= innerWidth; }',
-      handle,
-      { timeout: 10_000 },
-    )
-    .catch(() => undefined);
-  return (await element.boundingBox()) ?? { x: Number.NaN, width: 0 };
+  const width = await page.evaluate<number>('innerWidth');
+  const box = await settled(
+    () => element.boundingBox(),
+    (found) => found !== null && found.x >= 0 && found.x + found.width <= width,
+  );
+  return box ?? { x: Number.NaN, width: 0 };
 }

@@ -106,7 +106,8 @@ for (const theme of THEMES) {
     await page.reload();
     await known.getByRole('link', { name: 'busy/m#1' }).click();
     await page.getByRole('dialog', { name: 'busy/m#1' }).getByText('credential 1 of 2').waitFor();
-    assert.equal(await page.getByRole('dialog').count(), 1);
+    // The panel that it came from goes with the next frame.
+    await eventually(gateway, async () => (await page.getByRole('dialog').count()) === 1);
     await page.goto(`${gateway.url}/ui/health?gateway=none`);
     await page.getByRole('dialog', { name: 'none' }).getByText('This gateway does not run any more').waitFor();
     await assertSound(visitor);

@@ -15,6 +15,7 @@ import {
   assertSound,
   downloadedRows,
   openBrowser,
+  settled,
   signInAsAdmin,
   startGatewayWithPages,
   THEMES,
@@ -190,20 +191,20 @@ test('a bar marks its line of the table, and a line its bars', async () => {
   const row = page.getByRole('row', { name: /^local\/m9 / });
   await row.waitFor();
   const bars = page.locator('rect[data-series="local/m9"]');
+  const marked = () => page.locator('tr[data-marked]').count();
   await bars.first().hover();
-  await page.waitForFunction('document.querySelectorAll("tr[data-marked]").length === 1');
+  assert.equal(await settled(marked, (count) => count === 1), 1);
   assert.equal(await row.getAttribute('data-marked'), '');
   assert.equal(await bars.first().getAttribute('opacity'), '1');
   await page.getByRole('heading', { name: 'Use and cost' }).hover();
-  await page.waitForFunction('document.querySelectorAll("tr[data-marked]").length === 0');
+  assert.equal(await settled(marked, (count) => count === 0), 0);
   await row.getByRole('cell').nth(4).hover();
-  await page.waitForFunction(
-    `document.querySelector('rect[data-series]:not([data-series="local/m9"])').getAttribute('opacity') === '0.3'`,
-  );
+  const faded = () => page.locator('rect[data-series]:not([data-series="local/m9"])').first().getAttribute('opacity');
+  assert.equal(await settled(faded, (opacity) => opacity === '0.3'), '0.3');
   assert.equal(await bars.first().getAttribute('opacity'), '1');
   // By keyboard, too.
   await row.getByRole('button').focus();
-  await page.waitForFunction('document.querySelectorAll("tr[data-marked]").length === 1');
+  assert.equal(await settled(marked, (count) => count === 1), 1);
   await assertSound(visitor);
 });
 
