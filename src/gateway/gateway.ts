@@ -1,9 +1,9 @@
 /** Gateway: composition root that wires all parts from a configuration. */
 
-import { knownEntries } from '../catalog/updated.ts';
 import { adminUrl, localUrl } from '../config/host.ts';
-import type { AdminConfig, Config } from '../config/resolved.ts';
+import type { AdminConfig } from '../config/resolved.ts';
 import { Cancellation } from '../core/cancellation.ts';
+import type { Clock } from '../core/clock.ts';
 import { isLoopback } from '../core/loopback.ts';
 import { requireWebSearch } from '../core/web-search.ts';
 import { createApp } from '../http/app.ts';
@@ -14,24 +14,22 @@ import { inlineMedia, refusePrivateUrls } from '../inference/request/media.ts';
 import { createStateMemory } from '../inference/state/memory.ts';
 import { createClock } from '../jobs/clock.ts';
 import { protocolOf, protocols } from '../protocols/index.ts';
-import { createRoutingState } from '../routing/state.ts';
+import type { RoutingState } from '../routing/state.ts';
 import { RESPONSE_JOB_KIND } from '../stored-responses/background.ts';
-import { openTelemetry } from '../telemetry/telemetry.ts';
-import { createDeadlineTimer } from '../transport/deadlines.ts';
-import { createUpstreamClient, type UpstreamClient } from '../transport/upstream-client.ts';
+import { createDeadlineTimer, type DeadlineTimer } from '../transport/deadlines.ts';
 import { openAccounting } from './accounting.ts';
 import type { RunningAdmin } from './admin.ts';
 import { openDashboard } from './dashboard.ts';
 import { openSecrets } from './encryption.ts';
 import { type EndpointSnapshots, startEndpointSnapshots } from './endpoint-snapshots.ts';
 import type { GatewayOptions } from './gateway-options.ts';
-import { type ConfigParts, createOperationReadings } from './operation-readings.ts';
-import { createProviderRegistry } from './provider-registry.ts';
-import { needsRestart } from './restart-needs.ts';
+import { createOperationReadings } from './operation-readings.ts';
+import type { WorkerProcess } from './process.ts';
+import { createReloadableParts, type PartsInUse } from './reloadable-parts.ts';
 import type { RunningGateway } from './running-gateway.ts';
-import { createStateReadings } from './state-readings.ts';
 import { openStoredResponses } from './stored-responses.ts';
-import { createVideoTasks } from './video-tasks.ts';
+import { openGatewayTelemetry } from './telemetry.ts';
+import { createVideoTasks, type VideoTasks } from './video-tasks.ts';
 
 /** Graceful shutdown: time for running task steps to finish. The next gateway continues the others. */
 const TASK_GRACE_MS = 5000;
@@ -42,122 +40,71 @@ const CONVERSATION_SHARE = 2;
 export type { GatewayOptions } from './gateway-options.ts';
 export type { RunningGateway } from './running-gateway.ts';
 
-interface ReloadableParts extends ConfigParts {
-  upstream: UpstreamClient;
+/** Basis of the parts that a start wires. */
+interface Basis extends GatewayOptions {
+  clock: Clock;
+  /** Place of this process; undefined if it is no worker. */
+  worker: WorkerProcess | undefined;
+  userAgent: string;
+  timer: DeadlineTimer;
+  parts: PartsInUse;
+  /** Requests under way are aborted. */
+  stopping: Cancellation;
 }
 
-export async function startGateway(options: GatewayOptions): Promise<RunningGateway> {
-  const { config, keys, store, log, version, clock = createClock(store), process } = options;
-  const worker = process?.role === 'worker' ? process : undefined;
+function createBasis(options: GatewayOptions): Basis {
+  const { store, version, process, clock = createClock(store) } = options;
   const userAgent = `polygate/${version}`;
   const timer = createDeadlineTimer(clock);
-  let parts = assemble(config);
+  const parts = createReloadableParts({ ...options, userAgent, clock, timer });
+  const worker = process?.role === 'worker' ? process : undefined;
+  return { ...options, clock, worker, userAgent, timer, parts, stopping: new Cancellation() };
+}
 
-  function assemble(next: Config): ReloadableParts {
-    const upstream = createUpstreamClient(next.server.deadlines, timer);
-    const context = { upstream, log, userAgent, routes: next.routing, clock, types: options.providerTypes };
-    const models = createProviderRegistry(next.providers, { ...context, known: knownEntries(next.data) });
-    return { config: next, upstream, models };
-  }
-
+/** Wires all parts; runs nothing before they are there. */
+export async function startGateway(options: GatewayOptions): Promise<RunningGateway> {
+  const basis = createBasis(options);
+  const { config, keys, store, log, process, clock, worker, userAgent, timer, parts, stopping } = basis;
+  const context = { store, log, clock };
   const draining = new Cancellation();
-  const stopping = new Cancellation();
-  const memory = createStateMemory();
   const secrets = await openSecrets({ config, store });
   const accounting = await openAccounting({
-    store,
-    log,
-    config: () => parts.config,
-    clock,
+    ...context,
+    config: () => parts.now.config,
     journalDisk: options.journalDisk,
     ...process,
   });
-  const telemetry = await openTelemetry({
-    ...config.telemetry,
-    version,
-    log,
-    clock,
-    storeWritable: async () => (await store.health()).writable,
-    usageWaiting: () => accounting.recorder.waiting,
-    usageLost: () => accounting.recorder.lost,
-    usageRefused: () => accounting.recorder.refused,
-    readings: createStateReadings({
-      models: () => parts.models,
-      breaker: () => state.breaker,
-      records: () => accounting.records,
-      keys,
-      subjects: (key) => accounting.admission.subjects(key),
-      folder: config.data,
-      budgetKeys: config.telemetry.budgetKeys,
-      now: clock.now,
-      isWorker: worker !== undefined,
-    }),
-  });
-  const state = createRoutingState({
-    cooldown: () => parts.config.routing.cooldown,
-    now: clock.monotonic,
-    onCooldown(circuit) {
-      telemetry.metrics.events.endpointCooledDown(circuit.id);
-      worker?.shareCooldown(circuit);
-    },
-  });
-  const { host, port, prefixes, bodyLimit, trustedProxies, connectionsPerAddress } = config.server;
-  const bodyMemory = bodyMemoryOf(config.server, worker?.count);
-  const bodyBudget = createBodyBudget(bodyMemory);
+  const { telemetry, state } = await openGatewayTelemetry(basis, accounting);
+  const { host, port } = config.server;
   let address: RunningGateway['address'] = { host, port };
-  const models = () => parts.models;
   let admin: RunningAdmin | undefined;
+  const models = () => parts.now.models;
   const clientsUrl = () => config.server.publicUrl ?? localUrl({ host, port: address.port });
   const tasks = createVideoTasks({
+    ...context,
     config,
-    store,
     secrets,
-    log,
     userAgent,
     models,
-    clock,
     events: telemetry.metrics.events,
-    upstream: () => parts.upstream,
+    upstream: () => parts.now.upstream,
     baseUrl: clientsUrl,
     wakePrimary: worker?.wake,
     createRate: worker?.createRate,
     taskCharged: (task) => accounting.admission.taskCharged(task),
   });
-  const dispatch = (): DispatchOptions => ({
-    memory,
-    pictures: tasks.pictures,
-    state,
-    total: parts.config.server.deadlines.total,
-    upstream: parts.upstream,
-    keepAlive: parts.config.server.keepAlive,
-    timer,
-    userAgent,
-    now: clock.now,
-    stopping,
-    onResponseHeaders: state.attempts.onResponseHeaders,
-    trace: parts.config.usage.trace,
-    async prepare(request, { provider, dialect }, client) {
-      if (parts.config.responses.hostedTools === 'refuse') requireWebSearch(request);
-      await refusePrivateUrls(request);
-      const typed = protocolOf(dialect.protocol).operations.complete.needsMediaTypes === true;
-      const inline = provider.inlinesMedia === true;
-      await inlineMedia(request, { typed, inline, client }, options.fetchBytes ?? tasks.fetchBytes);
-    },
-  });
   const responses = openStoredResponses({
-    store,
-    clock,
-    log,
-    cipher: secrets.cipher,
-    settings: () => parts.config.responses,
-    events: telemetry.metrics.events,
+    ...context,
     keys,
+    cipher: secrets.cipher,
+    settings: () => parts.now.config.responses,
+    events: telemetry.metrics.events,
     wakePrimary: worker?.wake,
   });
   const operation = createOperationReadings({
     ...options,
     startedAt: clock.now(),
-    parts: () => parts,
+    parts: () => parts.now,
     ports: () => [address.port, admin?.address.port ?? config.admin?.port ?? address.port],
     recorder: accounting.recorder,
   });
@@ -170,7 +117,7 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
     routing: state,
     admission: accounting.admission,
     tags: accounting.tags,
-    refusesUnsupportedSearch: () => parts.config.responses.hostedTools === 'refuse',
+    refusesUnsupportedSearch: () => parts.now.config.responses.hostedTools === 'refuse',
     ...accounting.running,
     instance: accounting.instance,
     operation,
@@ -182,27 +129,18 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
     adminUrl: () => adminUrl(config.admin, admin?.address),
   });
   const appOptions: AppOptions = {
+    ...settingsOfClients(basis),
     admission: accounting.admission,
     ...accounting.running,
     protocols,
-    prefixes,
-    version,
-    bodyLimit,
-    bodyBudget,
-    connectionsPerAddress,
-    websockets: () => ({
-      enabled: parts.config.server.websockets,
-      perKey: parts.config.server.websocketsPerKey,
-      memory: Math.floor(bodyMemory / CONVERSATION_SHARE),
-    }),
-    trustedProxies,
+    version: options.version,
     keys,
     store: accounting.records,
     models,
     stored: responses.stored,
     background: responses.background,
     streams: responses.streams,
-    dispatch,
+    dispatch: createDispatch(basis, { state, tasks }),
     videos: tasks.video,
     webhookSecrets: tasks.secrets,
     dashboard: dashboard.forClients,
@@ -212,7 +150,6 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
     metrics: worker ? { ...telemetry.metrics, text: worker.metricsText } : telemetry.metrics,
     ...(worker && { createRate: worker.createRate }),
     isDraining: () => draining.isCancelled,
-    operator: { token: config.admin?.token, local: isLoopback(host) },
   };
   const app = createApp(appOptions);
   /** Stop the work beside requests. */
@@ -220,7 +157,7 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
   let snapshots: EndpointSnapshots | undefined;
 
   async function close(grace?: number): Promise<void> {
-    parts.models.close();
+    parts.now.models.close();
     for (const stop of stopFunctions) await stop();
     const cancelGrace = grace === undefined ? undefined : clock.after(grace, () => stopping.cancel());
     await Promise.all([app.close(), admin?.close(), tasks.stop(TASK_GRACE_MS), responses.stop(TASK_GRACE_MS)]);
@@ -228,7 +165,7 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
     // With the requests that ended meanwhile.
     await snapshots?.writeLast();
     await accounting.close();
-    await parts.upstream.close();
+    await parts.now.upstream.close();
     timer.close();
     await telemetry.close();
   }
@@ -242,8 +179,8 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
     snapshots = startEndpointSnapshots({ ...options, ...accounting, clock, routing: state, models, isSole: !process });
     stopFunctions.push(snapshots.stop);
     if (config.notices) {
-      const context = { config, keys, userAgent, clock, log, isWorker: worker !== undefined, wake: tasks.wake };
-      stopFunctions.push((await import('./notices.ts')).startNotices({ ...context, ...accounting }));
+      const noticed = { config, keys, userAgent, clock, log, isWorker: worker !== undefined, wake: tasks.wake };
+      stopFunctions.push((await import('./notices.ts')).startNotices({ ...noticed, ...accounting }));
     }
   } catch (error) {
     await close();
@@ -260,7 +197,7 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
       protocol: protocolOf('chat'),
       log,
       clock,
-      bodyBudget,
+      bodyBudget: appOptions.bodyBudget,
     });
   }
 
@@ -269,18 +206,10 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
       return address;
     },
     admin: admin?.address,
-    providers: () => parts.models.states(),
-    discovered: () => parts.models.discovered(),
-    reload(next) {
-      const before = parts;
-      parts = assemble(next);
-      before.models.close();
-      // The old upstream client serves running calls; idle connections time out.
-      return needsRestart(before.config, next);
-    },
-    refuseReload(reason) {
-      parts.refusal = reason;
-    },
+    providers: () => models().states(),
+    discovered: () => models().discovered(),
+    reload: parts.replace,
+    refuseReload: parts.refuse,
     metricsText: telemetry.metrics.text,
     flushed: accounting.flushed,
     wake: (kind) => (kind === RESPONSE_JOB_KIND ? responses.wake() : tasks.wake(kind)),
@@ -293,5 +222,53 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
     forgetWorker: accounting.forgetWorker,
     drain: () => draining.cancel(),
     close,
+  };
+}
+
+/** Returns a function that makes the options of a call from the configuration that is in use then. */
+function createDispatch(
+  { clock, timer, userAgent, parts, stopping, fetchBytes }: Basis,
+  { state, tasks }: { state: RoutingState; tasks: VideoTasks },
+): () => DispatchOptions {
+  const memory = createStateMemory();
+  return () => ({
+    memory,
+    pictures: tasks.pictures,
+    state,
+    total: parts.now.config.server.deadlines.total,
+    upstream: parts.now.upstream,
+    keepAlive: parts.now.config.server.keepAlive,
+    timer,
+    userAgent,
+    now: clock.now,
+    stopping,
+    onResponseHeaders: state.attempts.onResponseHeaders,
+    trace: parts.now.config.usage.trace,
+    async prepare(request, { provider, dialect }, client) {
+      if (parts.now.config.responses.hostedTools === 'refuse') requireWebSearch(request);
+      await refusePrivateUrls(request);
+      const typed = protocolOf(dialect.protocol).operations.complete.needsMediaTypes === true;
+      const inline = provider.inlinesMedia === true;
+      await inlineMedia(request, { typed, inline, client }, fetchBytes ?? tasks.fetchBytes);
+    },
+  });
+}
+
+/** Settings of the server of clients, and the memory that their bodies share. */
+function settingsOfClients({ config, worker, parts }: Basis) {
+  const { host, prefixes, bodyLimit, trustedProxies, connectionsPerAddress } = config.server;
+  const bodyMemory = bodyMemoryOf(config.server, worker?.count);
+  return {
+    prefixes,
+    bodyLimit,
+    trustedProxies,
+    connectionsPerAddress,
+    bodyBudget: createBodyBudget(bodyMemory),
+    websockets: () => ({
+      enabled: parts.now.config.server.websockets,
+      perKey: parts.now.config.server.websocketsPerKey,
+      memory: Math.floor(bodyMemory / CONVERSATION_SHARE),
+    }),
+    operator: { token: config.admin?.token, local: isLoopback(host) },
   };
 }

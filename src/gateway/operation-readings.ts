@@ -16,22 +16,14 @@ import { providerTypes } from '../providers/index.ts';
 import type { Store } from '../store/store.ts';
 import type { Recorder } from '../usage/recorder.ts';
 import type { LocalServer } from './local-servers.ts';
-import type { ProviderRegistry, ProviderState } from './provider-registry.ts';
-import { needsRestart } from './restart-needs.ts';
-
-/** Parts that a reload replaces. */
-export interface ConfigParts {
-  config: Config;
-  models: ProviderRegistry;
-  /** Reason for which the file that was last read is not in use; absent if it is. */
-  refusal?: string;
-}
+import type { ProviderState } from './provider-registry.ts';
+import { needsRestart, type ReloadableParts } from './reloadable-parts.ts';
 
 export interface OperationReadingsOptions {
   /** The configuration that the gateway was started with. */
   config: Config;
   startedAt: number;
-  parts(): ConfigParts;
+  parts(): Pick<ReloadableParts, 'config' | 'models' | 'refusal'>;
   /** Ports of this gateway. */
   ports(): number[];
   configSource?: ConfigSource;

@@ -1,9 +1,64 @@
-/** Settings of which a change needs a restart. */
+/** Parts of a gateway that a reload replaces, and the settings of which a change needs a restart. */
 
+import { knownEntries } from '../catalog/updated.ts';
 import type { Config } from '../config/resolved.ts';
+import type { Clock } from '../core/clock.ts';
 import { Secret } from '../security/secret.ts';
+import type { DeadlineTimer } from '../transport/deadlines.ts';
+import { createUpstreamClient, type UpstreamClient } from '../transport/upstream-client.ts';
+import type { GatewayOptions } from './gateway-options.ts';
+import { createProviderRegistry, type ProviderRegistry } from './provider-registry.ts';
 
-/** Names of the changed ones. */
+export interface ReloadableParts {
+  config: Config;
+  models: ProviderRegistry;
+  upstream: UpstreamClient;
+  /** Reason for which the file that was last read is not in use; absent if it is. */
+  refusal?: string;
+}
+
+interface ReloadablePartsOptions extends Pick<GatewayOptions, 'config' | 'log' | 'providerTypes'> {
+  userAgent: string;
+  clock: Clock;
+  timer: DeadlineTimer;
+}
+
+export interface PartsInUse {
+  readonly now: ReloadableParts;
+  /** Returns the changed settings that need a restart. */
+  replace(next: Config): string[];
+  refuse(reason: string): void;
+}
+
+export function createReloadableParts(options: ReloadablePartsOptions): PartsInUse {
+  const { config, log, userAgent, clock, providerTypes: types, timer } = options;
+  let now = assemble(config);
+
+  function assemble(next: Config): ReloadableParts {
+    const upstream = createUpstreamClient(next.server.deadlines, timer);
+    const context = { upstream, log, userAgent, routes: next.routing, clock, types };
+    const models = createProviderRegistry(next.providers, { ...context, known: knownEntries(next.data) });
+    return { config: next, upstream, models };
+  }
+
+  return {
+    get now() {
+      return now;
+    },
+    replace(next) {
+      const before = now;
+      now = assemble(next);
+      before.models.close();
+      // The old upstream client serves running calls; idle connections time out.
+      return needsRestart(before.config, next);
+    },
+    refuse(reason) {
+      now.refusal = reason;
+    },
+  };
+}
+
+/** Returns the names of the changed ones. */
 export function needsRestart(before: Config, next: Config): string[] {
   const changed: string[] = [];
   if (before.server.host !== next.server.host) changed.push('server.host');

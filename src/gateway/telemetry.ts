@@ -1,18 +1,36 @@
-/** Readings of the state of a gateway for its metrics: providers, endpoints in cooldown, the store, and budgets. */
+/** Telemetry of a gateway, with readings of its state: providers, endpoints in cooldown, the store, and budgets. */
 
 import { statfs } from 'node:fs/promises';
+import type { Clock } from '../core/clock.ts';
 import { moneyOf } from '../core/money.ts';
 import { type Key, stateOf } from '../keys/key.ts';
 import type { KeyStore } from '../keys/store.ts';
 import type { LimitSubject } from '../limits/subjects.ts';
 import { PERIODS } from '../records/key-settings.ts';
 import type { CircuitBreaker } from '../routing/circuit-breaker.ts';
+import { createRoutingState, type RoutingState } from '../routing/state.ts';
 import type { Store } from '../store/store.ts';
 import type { BudgetState, EndpointState, StateReadings, StoreState } from '../telemetry/state-metrics.ts';
+import { openTelemetry, type Telemetry } from '../telemetry/telemetry.ts';
 import { spendingOf } from '../usage/spending.ts';
+import type { Accounting } from './accounting.ts';
+import type { GatewayOptions } from './gateway-options.ts';
+import type { WorkerProcess } from './process.ts';
 import type { ProviderRegistry } from './provider-registry.ts';
+import type { PartsInUse } from './reloadable-parts.ts';
 
-export interface StateReadingsOptions {
+interface GatewayTelemetryOptions extends Pick<GatewayOptions, 'config' | 'keys' | 'store' | 'log' | 'version'> {
+  clock: Clock;
+  worker: Pick<WorkerProcess, 'shareCooldown'> | undefined;
+  parts: PartsInUse;
+}
+
+interface OpenedTelemetry {
+  telemetry: Telemetry;
+  state: RoutingState;
+}
+
+interface StateReadingsOptions {
   models(): ProviderRegistry;
   breaker(): Pick<CircuitBreaker, 'cooldown' | 'inCooldown'>;
   /** The store with all records that were acknowledged. */
@@ -30,7 +48,44 @@ export interface StateReadingsOptions {
   isWorker: boolean;
 }
 
-export function createStateReadings(options: StateReadingsOptions): StateReadings {
+/** Opens telemetry and the state of routing, each of which reads the other. */
+export async function openGatewayTelemetry(
+  { config, keys, store, log, version, clock, worker, parts }: GatewayTelemetryOptions,
+  { recorder, records, admission }: Pick<Accounting, 'recorder' | 'records' | 'admission'>,
+): Promise<OpenedTelemetry> {
+  const telemetry = await openTelemetry({
+    ...config.telemetry,
+    version,
+    log,
+    clock,
+    storeWritable: async () => (await store.health()).writable,
+    usageWaiting: () => recorder.waiting,
+    usageLost: () => recorder.lost,
+    usageRefused: () => recorder.refused,
+    readings: createStateReadings({
+      models: () => parts.now.models,
+      breaker: () => state.breaker,
+      records: () => records,
+      keys,
+      subjects: (key) => admission.subjects(key),
+      folder: config.data,
+      budgetKeys: config.telemetry.budgetKeys,
+      now: clock.now,
+      isWorker: worker !== undefined,
+    }),
+  });
+  const state = createRoutingState({
+    cooldown: () => parts.now.config.routing.cooldown,
+    now: clock.monotonic,
+    onCooldown(circuit) {
+      telemetry.metrics.events.endpointCooledDown(circuit.id);
+      worker?.shareCooldown(circuit);
+    },
+  });
+  return { telemetry, state };
+}
+
+function createStateReadings(options: StateReadingsOptions): StateReadings {
   const { models, breaker, records, folder, budgetKeys, isWorker } = options;
   const own: StateReadings = {
     providers: () =>

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { resolve } from 'node:path';
 import { test } from 'node:test';
 import { describeConfig } from '../../src/config/mask.ts';
-import { needsRestart } from '../../src/gateway/restart-needs.ts';
+import { needsRestart } from '../../src/gateway/reloadable-parts.ts';
 import { configOf } from './sources.ts';
 
 const STORE =
