@@ -324,8 +324,11 @@ describe('models asked of the upstream', () => {
   test('the upstream is not asked at every call for an unknown model', async () => {
     const asked = () => upstream.calls.filter(({ path }) => path === '/late/models').length;
     const before = asked();
+    const began = performance.now();
     const calls = Array.from({ length: 20 }, () => ask(gateway, { protocol: 'chat', model: 'late/x', text: 'hi' }));
     for (const response of await Promise.all(calls)) assert.equal(response.status, 404);
-    assert.ok(asked() - before <= 1);
+    // Once in a second, of which the calls take a small part unless the machine is busy.
+    const seconds = Math.floor((performance.now() - began) / 1000);
+    assert.ok(asked() - before <= 1 + seconds, `${asked() - before} times in more than ${seconds} s`);
   });
 });
