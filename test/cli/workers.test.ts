@@ -139,7 +139,11 @@ test(
     for (const response of held) answer(response);
     const interrupted = (await outcomes).filter(({ status }) => status === 'rejected').length;
     assert.equal(interrupted, HELD / 2);
-    await gateway.shows(/the worker listens again/, 'stderr');
+    const [again] = await gateway.shows(/^.*"msg":"the worker listens again"\}$/m, 'stderr');
+    const [end] = await gateway.shows(/^.*"msg":"a worker ended; it is started again"\}$/m, 'stderr');
+    assert.equal(JSON.parse(end).workerPid, lost);
+    // A name that an object has twice is read differently by different programs.
+    for (const line of [end, again]) assert.equal(line.split('"pid":').length, 2, line);
     await gateway.shows(
       new RegExp(`"requests":${interrupted},"msg":"requests were interrupted by the end of a gateway"`),
       'stderr',

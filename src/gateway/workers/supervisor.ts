@@ -80,7 +80,7 @@ export async function superviseWorkers(options: SupervisorOptions): Promise<Supe
   function start(slot: Slot): Promise<void> {
     const startedAt = clock.monotonic();
     const worker = cluster.fork();
-    const about = { worker: slot.number, pid: worker.process.pid };
+    const about = { worker: slot.number, workerPid: worker.process.pid };
     const details = options.startOf(slot.number);
     const { instance } = details;
     return new Promise((resolve, reject) => {
@@ -133,7 +133,8 @@ export async function superviseWorkers(options: SupervisorOptions): Promise<Supe
     options.onCrashed();
     slot.cancelStart = clock.after(delay, () => {
       start(slot).then(
-        () => log.info({ worker: slot.number, pid: slot.process?.worker.process.pid }, 'the worker listens again'),
+        () =>
+          log.info({ worker: slot.number, workerPid: slot.process?.worker.process.pid }, 'the worker listens again'),
         () => undefined,
       );
     });
