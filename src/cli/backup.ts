@@ -8,6 +8,7 @@ import { loadConfig } from '../config/load.ts';
 import type { Config } from '../config/resolved.ts';
 import { systemClock } from '../core/clock.ts';
 import { openStore } from '../store/open.ts';
+import { StoreUnavailable } from '../store/unavailable.ts';
 import { type ConfigOptions, configSource } from './source.ts';
 
 export interface BackupCommandOptions extends ConfigOptions {
@@ -57,11 +58,16 @@ export async function restoreBackup(folder: string, options: RestoreCommandOptio
   if (replaced) process.stdout.write(`The store that was there is in ${replaced}.\n`);
 }
 
-/** The moment is part of the metrics of the gateway. */
+/** The moment is part of the metrics of the gateway. A store that cannot be written, as on a full disk, is backed up all the same. */
 async function noteBackup(config: Config): Promise<void> {
   const store = await openStore({ ...config, role: 'guest' });
   try {
     await store.call('noteMoment', { name: 'backup', at: systemClock.now() });
+  } catch (error) {
+    if (!(error instanceof StoreUnavailable)) throw error;
+    process.stderr.write(
+      `The time of the backup cannot be noted for polygate_last_backup_seconds: ${error.problem}.\n`,
+    );
   } finally {
     await store.close();
   }

@@ -276,6 +276,21 @@ describe('a restore is refused', () => {
   });
 });
 
+test('a backup is complete also where its time cannot be noted in the store, as on a full disk', async (context) => {
+  const { folder, run } = await backedUp(context);
+  const database = new DatabaseSync(join(folder, 'data/state.db'));
+  context.after(() => database.close());
+  database.exec('BEGIN IMMEDIATE');
+  const { code, stdout, stderr } = await run(['backup', 'again']);
+  assert.deepEqual([code, stdout.replace(/[\d.]+ MB/, 'N MB')], [0, '2 files with N MB are in again.\n'], stderr);
+  assert.match(
+    stderr,
+    /^The time of the backup cannot be noted for polygate_last_backup_seconds: another process holds the lock .*\.\n/,
+  );
+  database.exec('ROLLBACK');
+  succeeded(await run(['restore', 'again', '--check']));
+});
+
 /** Kills the process before the Nth change of the file system. */
 const killer = (number: number) =>
   `data:text/javascript,${encodeURIComponent(`
