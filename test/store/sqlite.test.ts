@@ -1,9 +1,9 @@
 /** Embedded engine under faults: kills, full disks, locks, a second gateway. */
 
 import assert from 'node:assert/strict';
-import { type ChildProcessByStdio, spawn } from 'node:child_process';
+import { type ChildProcessByStdio, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { copyFileSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, copyFileSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import { describe, type TestContext, test } from 'node:test';
@@ -180,7 +180,36 @@ describe('a folder', () => {
       message: /The store in .*damaged cannot be opened: the file is no database/,
     });
   });
+
+  test('that cannot be written says so, and for whom', { skip: windows }, async (context) => {
+    const folder = temporaryData(context);
+    await (await open(context, folder)).close();
+    const { reason, end } = denyWrites(folder);
+    try {
+      if (!reason) return context.skip('root may write everywhere, and cannot mount a disk here');
+      for (const role of ['owner', 'guest'] as const) {
+        const message = new RegExp(`cannot be (used|opened): ${reason}\\.$`);
+        await assert.rejects(open(context, folder, { role }), { code: 'unavailable', message });
+      }
+    } finally {
+      end();
+    }
+  });
 });
+
+/** What the refusal says. For root the folder becomes a disk of its own that is read-only. */
+function denyWrites(folder: string): { reason?: string; end(): void } {
+  const user = process.getuid?.();
+  if (user !== 0) {
+    chmodSync(folder, 0o500);
+    return { reason: `user ${user} may not write to ${folder}`, end: () => chmodSync(folder, 0o700) };
+  }
+  const mount = (...args: string[]) => spawnSync('mount', [...args, folder]).status === 0;
+  const isMounted = mount('--bind', folder);
+  const isReadOnly = isMounted && mount('-o', 'remount,bind,ro');
+  const end = () => void (isMounted && spawnSync('umount', [folder]));
+  return { ...(isReadOnly && { reason: `the disk of ${folder} is read-only` }), end };
+}
 
 describe('an engine that cannot write now', () => {
   test('because the disk is full fails what is too much and nothing else', async (context) => {

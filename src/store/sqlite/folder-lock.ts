@@ -1,5 +1,6 @@
 /** Data folder lock: one gateway per folder. The operating system releases it when the holder dies. */
 
+import { accessSync, constants } from 'node:fs';
 import { join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { GatewayError } from '../../core/errors.ts';
@@ -47,6 +48,20 @@ function lockMessage(folder: string, code: number, message: string): string {
     case SQLITE_NOTADB:
       return `The file ${join(folder, 'lock.db')} is damaged. It holds nothing: stop all gateways and delete it.`;
     default:
-      return `The folder ${folder} cannot be used: ${message}.`;
+      return `The folder ${folder} cannot be used: ${writeProblem(folder) ?? message}.`;
   }
+}
+
+/** Why the folder or a database in it cannot be written, which SQLite does not say; undefined if they can, or are missing. */
+export function writeProblem(folder: string): string | undefined {
+  for (const path of [folder, ...['lock.db', 'state.db', 'usage.db'].map((name) => join(folder, name))]) {
+    try {
+      accessSync(path, constants.W_OK);
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException;
+      if (code === 'EROFS') return `the disk of ${path} is read-only`;
+      if (code === 'EACCES') return `user ${process.getuid?.() ?? ''} may not write to ${path}`;
+    }
+  }
+  return undefined;
 }

@@ -10,7 +10,7 @@ import { isMissingOrEmpty, lostStoreError } from '../lost-store.ts';
 import type { Database, StoreOperation } from '../operation.ts';
 import type { Store, StoreOperationName } from '../store.ts';
 import { StoreUnavailable } from '../unavailable.ts';
-import { lockFolder } from './folder-lock.ts';
+import { lockFolder, writeProblem } from './folder-lock.ts';
 import { createWorker, type StoreThread } from './worker.ts';
 
 /** Older versions can corrupt a database with two writing connections. */
@@ -116,9 +116,9 @@ export async function openSqlite(options: SqliteOptions): Promise<Store> {
     if (folderLock) await store.call('releaseLeases' as StoreOperationName, {} as never);
   } catch (error) {
     await close();
-    throw error instanceof StoreUnavailable
-      ? new GatewayError('unavailable', `The store in ${folder} cannot be opened: ${error.problem}.`, { cause: error })
-      : error;
+    if (!(error instanceof StoreUnavailable)) throw error;
+    const problem = writeProblem(folder) ?? error.problem;
+    throw new GatewayError('unavailable', `The store in ${folder} cannot be opened: ${problem}.`, { cause: error });
   }
   return store;
 }
