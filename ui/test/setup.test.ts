@@ -14,11 +14,15 @@ import {
   type Theme,
 } from './browser.ts';
 
+const ONE_MODEL = `
+providers:
+  one: { type: openai-compatible, base_url: 'http://127.0.0.1:9/v1', api_key: none, models: [{ id: m }] }`;
+
 let browser: Browser;
 let gateway: TestGateway;
 
 before(async () => {
-  [browser, gateway] = await Promise.all([openBrowser(), startGatewayForOperators()]);
+  [browser, gateway] = await Promise.all([openBrowser(), startGatewayForOperators(ONE_MODEL)]);
 });
 after(() => Promise.all([browser.close(), gateway.close()]));
 
@@ -125,4 +129,14 @@ test('what waits does not turn for those who want less motion', async () => {
   assert.equal(await animation(), 'none');
   await page.emulateMedia({ reducedMotion: 'no-preference' });
   assert.equal(await animation(), 'spin');
+});
+
+test('one model of a provider is not several', async () => {
+  const { page } = await signInAsAdmin(browser, gateway, '/ui/setup');
+  await page.getByRole('listitem').filter({ hasText: 'one' }).getByText('1 model', { exact: true }).waitFor();
+  await page
+    .getByRole('listitem')
+    .filter({ hasText: 'sandbox' })
+    .getByText(/^\d+ models$/)
+    .waitFor();
 });

@@ -25,7 +25,8 @@ export function ProviderTest({ id }: { id: string }) {
   return (
     <>
       <Spoken className={data && !data.ok ? 'text-bad' : 'text-good'}>
-        {data?.ok && `It answers: ${formatCount(data.models ?? 0)} models in ${formatCount(data.ms)} ms.`}
+        {data?.ok &&
+          `It answers: ${data.models === 1 ? '1 model' : `${formatCount(data.models ?? 0)} models`} in ${formatCount(data.ms)} ms.`}
         {data && !data.ok && data.problem}
       </Spoken>
       <span className="ml-auto flex items-center gap-1">

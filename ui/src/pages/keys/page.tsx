@@ -158,13 +158,20 @@ function KeyTable({ keys, open, onOpen, onTag }: KeyTableProps) {
             <KeyState state={key.state} />
           </td>
           <td className="max-w-56">
-            {key.owner ?? (tagsOf(key).length === 0 && '—')}
+            {key.owner ? (
+              <span className="block truncate" title={key.owner}>
+                {key.owner}
+              </span>
+            ) : (
+              tagsOf(key).length === 0 && '—'
+            )}
             <span className="flex flex-wrap gap-1">
               {tagsOf(key).map((one) => (
                 <button
                   key={one}
                   type="button"
-                  className="min-h-[24px] rounded border px-1.5 font-mono text-xs text-dim hover:text-ink"
+                  className="min-h-[24px] max-w-full truncate rounded border px-1.5 font-mono text-xs text-dim hover:text-ink"
+                  title={one}
                   onClick={() => onTag(one)}
                 >
                   {one}

@@ -51,7 +51,7 @@ function ReadyProvider({ provider: { id, state, models } }: { provider: Provider
     <li className="flex flex-wrap items-center gap-x-3 gap-y-1 px-3 py-2">
       <span className="font-medium">{id}</span>
       <Status tone={state === 'ready' ? 'good' : 'bad'}>{state}</Status>
-      <span className="text-dim">{formatCount(models)} models</span>
+      <span className="text-dim">{models === 1 ? '1 model' : `${formatCount(models)} models`}</span>
       {isAdmin && <ProviderTest id={id} />}
     </li>
   );

@@ -121,7 +121,7 @@ function TagTable({ tags, open, onOpen }: TagTableProps) {
               <Link
                 to="/keys"
                 search={{ tag }}
-                className="inline-block min-h-[24px] min-w-[24px] content-center text-accent underline-offset-4 hover:underline"
+                className="relative inline-block min-h-[24px] min-w-[24px] content-center text-accent underline-offset-4 hover:underline"
               >
                 {formatCount(keys)}
                 <span className="sr-only"> keys with {tag}</span>
