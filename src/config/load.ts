@@ -110,7 +110,7 @@ function checkFile(file: ConfigFile, read: Source, report: ReportProblem): void 
   const found = schemaProblems(configSchema, file);
   for (const { path, message, allowed } of found) {
     if (read.missing.has(path)) continue;
-    report(path, allowed ? unknownField(path, allowed) : redact(message));
+    report(path, allowed ? unknownField(path, allowed) : redact(message) + exampleOf(path, message));
   }
   if (found.length > 0) return;
   for (const { path, message } of priceProblems(file)) report(path, message);
@@ -129,6 +129,12 @@ function missingMessage(
   if (unreadable) return unreadable.join('; ');
   if (providers.some(([id]) => path === `providers.${id}.api_key`)) return undefined;
   return `needs the environment variable ${names.join(' and ')}, which is not set; \${NAME:-default} allows that`;
+}
+
+/** For a value that is often written in a shorter way. */
+function exampleOf(path: string, message: string): string {
+  const isName = /^providers\.[^[]+\.models\[\d+\]$/.test(path) && message.startsWith('must be an object');
+  return isName ? '; a model is listed as { id: NAME }' : '';
 }
 
 const VIDEO_PRICE_FORMS =

@@ -15,6 +15,9 @@ export interface ConfigLocation {
 /** Read when no file is named, if it exists. */
 export const DEFAULT_FILE = 'polygate.yaml';
 
+/** Why a file cannot be read, by the code of the error. */
+const REASONS: Record<string, string> = { ENOENT: 'no such file', EISDIR: 'is a folder, not a file' };
+
 /** Absolute path of the named file, or of the default file if it exists; or YAML that stands in place of a name. */
 export function findConfig(named: string | undefined): ConfigLocation {
   if (named && isYamlText(named)) return { text: named };
@@ -38,7 +41,7 @@ export function readConfigText({ file, text = '' }: ConfigLocation): string {
   try {
     return readFileSync(file, 'utf8');
   } catch (error) {
-    const reason = (error as NodeJS.ErrnoException).code === 'ENOENT' ? 'no such file' : (error as Error).message;
-    throw new GatewayError('invalid_request', `${file}: ${reason}`, { cause: error });
+    const { code = '', message } = error as NodeJS.ErrnoException;
+    throw new GatewayError('invalid_request', `${file}: ${REASONS[code] ?? message}`, { cause: error });
   }
 }

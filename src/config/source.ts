@@ -25,12 +25,20 @@ export interface Source {
   lineOf(path: string): number;
 }
 
+/** A value or item that begins with a reference, without quotes. */
+const BARE_REFERENCE = /([[{,]\s*|:\s+)\$\{/;
+const QUOTES_HINT = `; between braces, put quotes around "\${NAME}"`;
+
 const REFERENCE = /\$\$\{|\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}|\$\{/g;
 
 /** Substitutes `${NAME}` and `${NAME:-default}`; `$${` escapes `${`. A default also replaces an empty value. */
 export function readSource(text: string, schema: Json, lookUp: LookUpVariable): Source {
   const { value, problem, lineOf } = readYaml(text);
-  const problems: SourceProblem[] = problem ? [{ path: '', ...problem }] : [];
+  const problems: SourceProblem[] = [];
+  if (problem) {
+    const isBare = BARE_REFERENCE.test(text.split('\n')[problem.line - 1] ?? '');
+    problems.push({ path: '', line: problem.line, message: problem.message + (isBare ? QUOTES_HINT : '') });
+  }
   const missing = new Map<string, string[]>();
   const unreadable = new Map<string, string[]>();
   const references = new Map<string, string[]>();

@@ -84,9 +84,13 @@ keys: [{ name: ci, key: 0123456789abcdef, models: ["openai/*"], expires: 2030-01
     assert.equal(loadConfig({ ...sourceWith(), file }).server.port, 8081);
   });
 
-  test('that is named but missing is an error with its name', () => {
+  test('that is named but missing, or a folder, is an error with its name', () => {
     assert.throws(() => loadConfig({ ...sourceWith(), ...findConfig('no-such-file.yaml') }), {
       message: `${resolve('no-such-file.yaml')}: no such file`,
+    });
+    // Docker makes a folder of a file that it is to mount and does not find.
+    assert.throws(() => loadConfig({ ...sourceWith(), ...findConfig('test') }), {
+      message: `${resolve('test')}: is a folder, not a file`,
     });
   });
 
@@ -254,6 +258,16 @@ const REFUSED: { about: string; text: string; faults: string[] }[] = [
     about: 'text that is no YAML',
     text: 'server:\n  port: 1\n  port: 2',
     faults: ['3: duplicated mapping key'],
+  },
+  {
+    about: 'a reference without quotes between braces, where YAML takes its brace for its own',
+    text: 'server:\n  { host: ${HOST} }',
+    faults: ['2: missed comma between flow collection entries; between braces, put quotes around "${NAME}"'],
+  },
+  {
+    about: 'a model by its name alone',
+    text: 'providers:\n  ollama:\n    models: [llama]',
+    faults: ['3: providers.ollama.models[0]: must be an object, not "llama"; a model is listed as { id: NAME }'],
   },
   { about: 'a file that is no object', text: '- server', faults: ['1: must be an object, not an array'] },
 ];
