@@ -54,7 +54,8 @@ function lockMessage(folder: string, code: number, message: string): string {
 
 /** Why the folder or a database in it cannot be written, which SQLite does not say; undefined if they can, or are missing. */
 export function writeProblem(folder: string): string | undefined {
-  for (const path of [folder, ...['lock.db', 'state.db', 'usage.db'].map((name) => join(folder, name))]) {
+  for (const name of ['.', 'lock.db', 'state.db', 'usage.db']) {
+    const path = join(folder, name);
     try {
       accessSync(path, constants.W_OK);
     } catch (error) {
