@@ -1,7 +1,8 @@
 /** Table and JSON output. */
 
 /** Aligned columns with headings for a terminal; else tab-separated values without headings. */
-export function formatTable(headings: string[], rows: string[][], isTerminal: boolean): string {
+export function formatTable(headings: string[], texts: string[][], isTerminal: boolean): string {
+  const rows = texts.map((row) => row.map(inOneCell));
   if (!isTerminal) return rows.map((row) => `${row.join('\t')}\n`).join('');
   const lines = [headings, ...rows];
   const widths = headings.map((_, column) => Math.max(...lines.map((row) => row[column]?.length ?? 0)));
@@ -14,6 +15,11 @@ export function formatTable(headings: string[], rows: string[][], isTerminal: bo
           .trimEnd()}\n`,
     )
     .join('');
+}
+
+/** Texts of clients begin no row or cell, and have no control characters left that a terminal would obey. */
+function inOneCell(text: string): string {
+  return text.replace(/[\t\n\r]+/g, ' ').replace(/\p{Cc}/gu, '?');
 }
 
 export function printTable(headings: string[], rows: string[][]): void {

@@ -210,6 +210,12 @@ test('a table is aligned for people and plain for programs', () => {
   ];
   assert.equal(formatTable(['ID', 'NAME', 'N'], rows, true), 'ID   NAME        N\na    long value  1\nbcd  x\n');
   assert.equal(formatTable(['ID', 'NAME', 'N'], rows, false), 'a\tlong value\t1\nbcd\tx\t\n');
+  // Some cells are texts of clients.
+  for (const isTerminal of [true, false])
+    assert.match(
+      formatTable(['A'], [['\u001b[31mred\u009b0m\ttab\nline\u0007']], isTerminal),
+      /^(A\n)?\?\[31mred\?0m tab line\?\n$/,
+    );
 });
 
 test('a backup is noted in the store, for the metrics and the page of health', async (context) => {

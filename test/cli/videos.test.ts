@@ -39,6 +39,9 @@ test('tasks are listed, shown, waited for and cancelled', async (context) => {
   const shown = (await run(['videos', 'show', id])).stdout;
   assert.match(shown, /^mirror_urls\thttp\S+$/m);
   assert.match(shown, /^metadata\t\{"a":"b"\}$/m);
+  // What a client says gives no orders to the terminal of an operator, and adds no row.
+  const { id: colored } = await client.create({ prompt: '\u001b[31mhang\u0007\nstatus\tfailed' });
+  assert.match((await run(['videos', 'show', colored])).stdout, /^prompt\t\?\[31mhang\? status failed$/m);
 
   const cancelled = await run(['videos', 'cancel', hanging.id]);
   assert.match(cancelled.stdout, /its provider is asked to cancel it|is cancelled/, cancelled.stderr);
