@@ -8,7 +8,7 @@ import { defined } from '../core/plain-objects.ts';
 import { isRange } from '../net/ip-address.ts';
 import { SURFACES } from '../protocols/surfaces.ts';
 import { PERIODS, type Period } from '../records/key-settings.ts';
-import { MAX_OWNER, metadataProblems, tagProblems } from '../records/tags.ts';
+import { MAX_KEY_NAME, MAX_OWNER, metadataProblems, tagProblems } from '../records/tags.ts';
 
 export interface KeyOptions {
   expires?: string;
@@ -53,6 +53,12 @@ export function parseKeySettings(options: KeyOptions): Json {
     limits: Object.keys(limits).length > 0 ? limits : undefined,
     budgets: Object.keys(budgets).length > 0 ? budgets : undefined,
   });
+}
+
+/** Throws `invalid_request`. */
+export function assertKeyName(name: string | undefined): void {
+  if (name === undefined || (name.trim() !== '' && name.length <= MAX_KEY_NAME)) return;
+  throw new GatewayError('invalid_request', `--name must have 1 to ${MAX_KEY_NAME} characters.`);
 }
 
 function parseList(

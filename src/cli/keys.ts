@@ -16,7 +16,7 @@ import type { Store } from '../store/store.ts';
 import { StoreUnavailable } from '../store/unavailable.ts';
 import { rekeyResponses } from '../stored-responses/rekey.ts';
 import type { WebhookSecrets } from '../webhooks/secrets.ts';
-import { type KeyOptions, parseDurationOption, parseExpiry, parseKeySettings } from './key-options.ts';
+import { assertKeyName, type KeyOptions, parseDurationOption, parseExpiry, parseKeySettings } from './key-options.ts';
 import { describeKey, fieldRowsOf, HEADINGS, rowOf } from './key-view.ts';
 import { type ConfigOptions, configSource } from './source.ts';
 import { printJson, printTable } from './table.ts';
@@ -74,6 +74,7 @@ export async function createKey({
   ...options
 }: KeyCommandOptions & KeyOptions & { name?: string }): Promise<void> {
   if (name === undefined) throw new Error('Give the key a name with --name, or several keys with --from.');
+  assertKeyName(name);
   const config = loadConfig(configSource(options));
   const wanted = {
     name,
@@ -110,6 +111,7 @@ export async function updateKey(
   idOrName: string,
   { name, expires, ...options }: KeyCommandOptions & KeyOptions & { name?: string },
 ): Promise<void> {
+  assertKeyName(name);
   const settings = parseKeySettings(options);
   const expiresAt = expires === 'never' ? null : expires === undefined ? undefined : parseExpiry(expires);
   const key = await withConfiguredKeys(options, ({ keys }) =>

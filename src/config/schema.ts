@@ -1,6 +1,7 @@
 /** Configuration schema: validates the file and generates `config.schema.json` for editors. */
 
 import { type Static, Type } from 'typebox';
+import { MAX_KEY_NAME } from '../records/tags.ts';
 import { admin, keyDefaults, keySettings, limits, tags, telemetry, ui, usage } from './accounting-schema.ts';
 import { catalog } from './catalog.ts';
 import { addressRange, duration, httpUrl, pathPrefix } from './fields.ts';
@@ -134,7 +135,7 @@ const server = Type.Object(
 
 const key = Type.Object(
   {
-    name: Type.String({ minLength: 1, maxLength: 100, description: 'Name shown in lists and logs.' }),
+    name: Type.String({ minLength: 1, maxLength: MAX_KEY_NAME, description: 'Name shown in lists and logs.' }),
     key: Type.String({
       pattern: '^\\S{16,200}$',
       errorMessage: 'must be 16 to 200 characters without spaces',

@@ -7,6 +7,7 @@ export const MAX_TAGS = 16;
 export const MAX_METADATA = 16;
 export const MAX_METADATA_VALUE = 512;
 export const MAX_OWNER = 200;
+export const MAX_KEY_NAME = 100;
 
 const TAG_NAME = /^[a-z][a-z0-9_-]{0,31}$/;
 const TAG_VALUE = /^[A-Za-z0-9][A-Za-z0-9._@:-]{0,63}$/;

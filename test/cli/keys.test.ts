@@ -113,6 +113,9 @@ test('invalid options are refused in one line', async (context) => {
     [['--rpm', '0'], /--rpm must be a whole number of at least 1/],
     [['--budget', 'year=5'], /--budget must be USD in day, week, month, total/],
     [['--budget', 'day=much'], /--budget must be USD/],
+    // As the admin API and the configuration have it; a variable of a shell that is not set is an empty name.
+    [['--name', ''], /--name must have 1 to 100 characters/],
+    [['--name', 'n'.repeat(101)], /--name must have 1 to 100 characters/],
   ] as const) {
     const { code, stderr } = await run(['keys', 'create', '--name', 'a', ...args]);
     assert.equal(code, 1);
