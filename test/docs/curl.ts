@@ -7,6 +7,8 @@ export interface CurlRequest {
   method: string;
   headers: Record<string, string>;
   body?: string | FormData;
+  /** File for the response: `curl` refuses to write a video to a terminal. */
+  output?: string;
 }
 
 /** Reads the quotes of a POSIX shell and the flags that our examples use; `key` stands for `$POLYGATE_KEY`, `file` for every file. */
@@ -24,6 +26,7 @@ export function parseCurl(line: string, key = '', file = new Blob([])): CurlRequ
     else if (flags[index] === '-d') Object.assign(request, { method: 'POST', body: value });
     else if (flags[index] === '-X') request.method = value;
     else if (flags[index] === '-F') addField(request, value, file);
+    else if (flags[index] === '--output') Object.assign(request, { output: value });
     else assert.fail(`unknown flag ${flags[index]}`);
   }
   return request;

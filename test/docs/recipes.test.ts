@@ -11,6 +11,7 @@ import { promisify } from 'node:util';
 import type { Json } from '../../src/core/json/json.ts';
 import { speak } from '../conformance/rig.ts';
 import { type Answerer, answerJson, startUpstream, type TestUpstream } from '../gateway/harness.ts';
+import { parseCurl } from './curl.ts';
 import { codeIn, tableRows } from './markdown.ts';
 import { curl, openPage, wordsOf } from './page.ts';
 
@@ -160,6 +161,7 @@ test('a video with a webhook', { timeout: 60_000 }, async (context) => {
     assert.equal(response.status, 200);
     if (line.includes('/content')) {
       assert.equal(response.headers.get('content-type'), 'video/mp4');
+      assert.equal(parseCurl(line).output, 'boat.mp4');
       continue;
     }
     // The receiver has the webhook a moment before the gateway has its acknowledgement.

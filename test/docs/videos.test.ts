@@ -67,7 +67,8 @@ async function subjectOf(line: string): Promise<string> {
 describe('requests', { concurrency: true }, () => {
   for (const line of lines) {
     test(line.slice(0, 100), async () => {
-      const { url, ...request } = requestOf(line, await subjectOf(line));
+      const { url, output, ...request } = requestOf(line, await subjectOf(line));
+      assert.equal(output, url.includes('/content') ? 'boat.mp4' : undefined);
       const response = await fetch(url, request);
       await response.arrayBuffer();
       assert.ok(response.ok, `${response.status}`);
