@@ -29,6 +29,7 @@ import { type KeyStore, openKeyStore } from '../keys/store.ts';
 import { initialSettings } from '../records/key-settings.ts';
 import { openStore } from '../store/open.ts';
 import { restrictDataFolder } from '../store/private-folder.ts';
+import { problemOf } from '../store/unavailable.ts';
 import { createLog, logLastError } from '../telemetry/log.ts';
 import { openLogDestination } from '../telemetry/log-destination.ts';
 import { banner } from './banner.ts';
@@ -80,7 +81,7 @@ export async function serve(options: ServeOptions): Promise<void> {
     configured: config.keys,
     origin: config.origin,
     newWebhookSecret: async (owner) => (await openSecrets({ config, store })).webhooks.generateFirst(owner),
-    onUnreadable: (error) => log.error({ error: error.message }, 'the stored keys cannot be read'),
+    onUnreadable: (error) => log.error({ problem: problemOf(error) }, 'the stored keys cannot be read'),
   });
   const isNew = (await keys.list()).length === 0;
   const firstKey = isNew ? readFirstKey(process.env) : undefined;

@@ -8,6 +8,7 @@ import { connectToPrimary, type PrimaryConnection } from '../gateway/workers/con
 import { createPages } from '../http/ui/pages.ts';
 import { type KeyStore, openKeyStore } from '../keys/store.ts';
 import { openStore } from '../store/open.ts';
+import { problemOf } from '../store/unavailable.ts';
 import { createLog, logLastError } from '../telemetry/log.ts';
 import { openLogDestination } from '../telemetry/log-destination.ts';
 import { listenProblem } from './listen-problem.ts';
@@ -69,7 +70,7 @@ export async function runWorker(options: WorkerOptions): Promise<void> {
     folder: config.data,
     configured: config.keys,
     origin: config.origin,
-    onUnreadable: (error) => log.error({ error: error.message }, 'the stored keys cannot be read'),
+    onUnreadable: (error) => log.error({ problem: problemOf(error) }, 'the stored keys cannot be read'),
   });
   const gateway = await listen(
     { config, keys, store, log, version, process: connection.process, pages: createPages() },

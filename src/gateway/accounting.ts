@@ -13,6 +13,7 @@ import { encodeReservations } from '../records/reservations.ts';
 import { joinStore, type ProcessRole } from '../store/instance.ts';
 import type { IntentFilter } from '../store/operations/requests.ts';
 import type { Store, StoreOperationName } from '../store/store.ts';
+import { problemOf } from '../store/unavailable.ts';
 import type { JournalDisk } from '../usage/journal/disk.ts';
 import { openJournalRecorder, recoverAbandonedJournals } from '../usage/journal-recorder.ts';
 import { type OpenSources, ownRequests } from '../usage/open-requests.ts';
@@ -129,7 +130,7 @@ export async function openAccounting(options: AccountingOptions): Promise<Accoun
       if (isRunning) return;
       isRunning = true;
       work()
-        .catch((error) => log.warn({ problem: error.message }, 'usage maintenance failed'))
+        .catch((error) => log.warn({ problem: problemOf(error) }, 'usage maintenance failed'))
         .finally(() => {
           isRunning = false;
         });
@@ -161,7 +162,7 @@ export async function openAccounting(options: AccountingOptions): Promise<Accoun
     if (hasJournal) cancels.push(repeat(RECOVERY_INTERVAL_MS, () => recoverAbandonedJournals(journals)));
     const cleanFirst = () => {
       firstCleanup = cleanUp({ store, log, clock }, config().usage).catch((error) =>
-        log.warn({ problem: error.message }, 'old usage records could not be removed'),
+        log.warn({ problem: problemOf(error) }, 'old usage records could not be removed'),
       );
     };
     cancels.push(clock.after(FIRST_CLEANUP_MS, cleanFirst, { background: true }));

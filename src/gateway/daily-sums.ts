@@ -3,6 +3,7 @@
 import type { Logger } from 'pino';
 import type { Clock } from '../core/clock.ts';
 import type { Store } from '../store/store.ts';
+import { problemOf } from '../store/unavailable.ts';
 
 export interface DailySumsRunOptions {
   store: Store;
@@ -27,7 +28,7 @@ export function startDailySums({ store, clock, log }: DailySumsRunOptions): () =
 
   async function run(): Promise<void> {
     const days = await sumUp().catch((error: Error) => {
-      log.warn({ problem: error.message }, 'daily sums of usage could not be made');
+      log.warn({ problem: problemOf(error) }, 'daily sums of usage could not be made');
       return 0;
     });
     if (!ending.signal.aborted) cancel = clock.after(days > 0 ? BUSY_INTERVAL_MS : IDLE_INTERVAL_MS, onDue);

@@ -5,6 +5,7 @@ import { type Clock, every, sleep, systemClock } from '../core/clock.ts';
 import type { EndpointSource } from '../http/admin/endpoint-rows.ts';
 import { HEARTBEAT_INTERVAL_MS } from '../store/instance.ts';
 import type { Store } from '../store/store.ts';
+import { problemOf } from '../store/unavailable.ts';
 
 export interface EndpointSnapshotOptions extends EndpointSource {
   store: Pick<Store, 'call' | 'engine' | 'now'>;
@@ -45,7 +46,7 @@ export function startEndpointSnapshots(options: EndpointSnapshotOptions): Endpoi
 
   function writeOnce(): Promise<void> {
     running ??= write()
-      .catch((error) => log.warn({ problem: error.message }, 'what is known of endpoints could not be written'))
+      .catch((error) => log.warn({ problem: problemOf(error) }, 'what is known of endpoints could not be written'))
       .finally(() => {
         running = undefined;
       });

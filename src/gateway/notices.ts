@@ -11,6 +11,7 @@ import { createLookup } from '../net/resolver.ts';
 import type { SharedAllotments } from '../records/key-settings.ts';
 import { type NewDelivery, WEBHOOK_JOB_KIND } from '../store/delivery-rows.ts';
 import type { Store } from '../store/store.ts';
+import { problemOf } from '../store/unavailable.ts';
 import type { Recorder } from '../usage/recorder.ts';
 import { sendWebhook } from '../webhooks/attempt.ts';
 import { NOTICE_OWNER, noticeDelivery } from '../webhooks/notice.ts';
@@ -105,7 +106,7 @@ export function startNotices(options: NoticesOptions): () => Promise<void> {
   /** A look that fails does not keep the others from theirs. */
   async function inTurn(tasks: readonly (() => Promise<void>)[]): Promise<void> {
     for (const task of tasks) {
-      await task().catch((error: Error) => log.warn({ problem: error.message }, 'a look for notices failed'));
+      await task().catch((error: Error) => log.warn({ problem: problemOf(error) }, 'a look for notices failed'));
     }
   }
 

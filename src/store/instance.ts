@@ -5,6 +5,7 @@ import type { Logger } from 'pino';
 import { type Clock, systemClock } from '../core/clock.ts';
 import { version } from '../core/version.ts';
 import type { Store } from './store.ts';
+import { problemOf } from './unavailable.ts';
 
 export interface Instance {
   readonly id: string;
@@ -50,7 +51,7 @@ export async function joinStore(
   const beat = () =>
     sendHeartbeat().then(
       () => undefined,
-      (error) => log.warn({ problem: error.message }, 'the heartbeat could not be written'),
+      (error) => log.warn({ problem: problemOf(error) }, 'the heartbeat could not be written'),
     );
   const stop = repeat(clock, beat);
   return {
@@ -96,7 +97,7 @@ export function countGateways(
       (count) => {
         known = Math.max(1, count);
       },
-      (error) => log.warn({ problem: error.message }, 'other gateways could not be counted'),
+      (error) => log.warn({ problem: problemOf(error) }, 'other gateways could not be counted'),
     );
   refresh();
   return { count: () => known, close: repeat(clock, refresh) };

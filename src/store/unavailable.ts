@@ -5,6 +5,11 @@ import { GatewayError } from '../core/errors.ts';
 /** Suggested delay before a retry. */
 const RETRY_AFTER_MS = 1000;
 
+/** What the operator is told of an error: for an unavailable store the reason, not the message for clients. */
+export function problemOf(error: Error): string {
+  return error instanceof StoreUnavailable ? error.problem : error.message;
+}
+
 export class StoreUnavailable extends GatewayError {
   /** Reason, for the operator. The message is for clients and reveals no internals. */
   readonly problem: string;

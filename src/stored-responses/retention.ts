@@ -3,6 +3,7 @@
 import type { Logger } from 'pino';
 import { type Clock, every } from '../core/clock.ts';
 import type { Store } from '../store/store.ts';
+import { problemOf } from '../store/unavailable.ts';
 
 export interface RetentionOptions {
   store: Pick<Store, 'call'>;
@@ -26,7 +27,7 @@ export function startRetention({ store, clock, log }: RetentionOptions): () => P
   function sweep(): void {
     running ??= sweepOnce({ store, clock }, () => stopped)
       .catch((error) =>
-        log.warn({ problem: error.message }, 'stored responses could not be deleted; it is tried again'),
+        log.warn({ problem: problemOf(error) }, 'stored responses could not be deleted; it is tried again'),
       )
       .finally(() => {
         running = undefined;

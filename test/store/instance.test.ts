@@ -82,3 +82,13 @@ for (const [words, end] of [
     await Promise.all([instance.close(), next.close()]);
   });
 }
+
+test('a heart that cannot beat says why to the operator', async (context) => {
+  const store = await openTestSqlite(context, { timeoutMs: 1 });
+  const clock = createManualClock(0);
+  const { promise, resolve } = Promise.withResolvers<object>();
+  await joinStore(store, { warn: resolve as () => void }, { clock });
+  await store.close();
+  clock.advance(5000);
+  assert.deepEqual(await promise, { problem: 'the store is closed' });
+});

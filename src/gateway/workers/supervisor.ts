@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import type { Logger } from 'pino';
 import { type Clock, systemClock } from '../../core/clock.ts';
 import { GatewayError } from '../../core/errors.ts';
-import { StoreUnavailable } from '../../store/unavailable.ts';
+import { problemOf, StoreUnavailable } from '../../store/unavailable.ts';
 import { type Channel, type ChannelHandlers, type ChannelMessage, createChannel } from './channel.ts';
 import type { WorkerListens, WorkerStart } from './messages.ts';
 
@@ -123,7 +123,7 @@ export async function superviseWorkers(options: SupervisorOptions): Promise<Supe
     await channel.handled();
     await options
       .onEnded(instance)
-      .catch((error) => log.warn({ problem: error.message }, 'the requests of a worker are not settled yet'));
+      .catch((error) => log.warn({ problem: problemOf(error) }, 'the requests of a worker are not settled yet'));
   }
 
   function restart(slot: Slot, details: object, runningMs: number): void {
