@@ -67,7 +67,7 @@ process.stdout.write(`\n${budgetTable(lines)}`);
 process.exit(lines.every(isKept) ? 0 : 1);
 
 async function measurePages(): Promise<BudgetLine[]> {
-  const [browser, gateway] = await Promise.all([openBrowser(), startGatewayForOperators()]);
+  const [browser, gateway] = await Promise.all([openBrowser({ isMeasured: true }), startGatewayForOperators()]);
   try {
     for (let index = 0; index < 50; index++) await ask(gateway, KEY);
     say('first paint');

@@ -118,6 +118,7 @@ for (const { engine, replicas } of SETUPS) {
       for (const gateway of gateways) await gateway.close();
       gateways = [];
       await database?.close();
+      await page.context().close();
     });
 
     test('a request appears by itself, with its conversation, and its fallback is in the waterfall', async () => {
@@ -294,6 +295,7 @@ for (const { engine, replicas } of SETUPS) {
           operator = await signInAsAdmin(browser, there, '/ui', options);
           holder = await signInWithKey(browser, there, KEY, '/ui', options);
         });
+        after(() => Promise.all([operator, holder].map((one) => one.page.context().close())));
 
         const pages = [
           ...Object.entries<PageStates>(OPERATOR_PAGES).map((entry) => ({ entry, visitorOf: () => operator })),

@@ -16,7 +16,7 @@ let browser: Browser;
 let gateway: TestGateway;
 
 before(async () => {
-  [browser, gateway] = await Promise.all([openBrowser(), startGatewayForOperators()]);
+  [browser, gateway] = await Promise.all([openBrowser({ isMeasured: true }), startGatewayForOperators()]);
   await addRecords(gateway, COUNT);
 });
 after(() => Promise.all([browser.close(), gateway.close()]));

@@ -69,6 +69,7 @@ function partialStatesOf(pages: Record<string, PageStates>, signIn: () => Promis
   before(async () => {
     visitor = await signIn();
   });
+  after(() => visitor.page.context().close());
   for (const [name, { path, filled, sources = [] }] of Object.entries(pages)) {
     // A browser that is cut off from a source does not see the engine behind it: one source a page is enough on the second.
     for (const { asked, notice, others = filled } of isThorough ? sources : sources.slice(0, 1)) {

@@ -156,6 +156,7 @@ function statesOf(
   before(async () => {
     [used, fresh] = [await signIn(pair.filled), await signIn(pair.unused)];
   });
+  after(() => Promise.all([used, fresh].map(({ page }) => page.context().close())));
   for (const [name, { path, filled: content, empty, emptyPath }] of Object.entries(pages)) {
     test(`${name}: loading, failed, filled and empty`, async () => {
       const { page } = used;
