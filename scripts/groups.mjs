@@ -12,8 +12,11 @@ import { runsAlone } from './suites.mjs';
 
 /** After the last test of its last file a program ends, also where a hook hangs or has left something open. */
 const END_MS = 20_000;
-/** Large enough to save most of the imports, small enough to keep all cores busy to the end. */
-const FILES_PER_GROUP = 36;
+/** Files of a group: enough to save most of the imports, few enough to keep all cores busy to the end. */
+const MOST_FILES = 36;
+const FEWEST_FILES = 5;
+/** Where files are too few for large groups; several run at once. */
+const ENOUGH_GROUPS = 8;
 
 /**
  * Writes a program for each group, and for each file that runs alone; removes them with `remove`. `fileOf` has the file of a
@@ -29,10 +32,11 @@ export function writeGroups(files) {
     writeFileSync(path, text);
     return path;
   };
-  const count = Math.ceil(shared.length / FILES_PER_GROUP);
+  const size = Math.min(MOST_FILES, Math.max(FEWEST_FILES, Math.ceil(shared.length / ENOUGH_GROUPS)));
+  const count = Math.ceil(shared.length / size);
   const programs = [
     ...Array.from({ length: count }, (_, index) => {
-      const own = shared.slice(index * FILES_PER_GROUP, (index + 1) * FILES_PER_GROUP);
+      const own = shared.slice(index * size, (index + 1) * size);
       return write(`group-${String(index).padStart(2, '0')}`, groupProgram(own));
     }),
     ...alone.map((file, index) =>
