@@ -15,7 +15,7 @@ export interface ConfigLocation {
 /** Read when no file is named, if it exists. */
 export const DEFAULT_FILE = 'polygate.yaml';
 
-/** Why a file cannot be read, by the code of the error. */
+/** Reasons for which a file cannot be read, by the code of the error. */
 const REASONS: Record<string, string> = { ENOENT: 'no such file', EISDIR: 'is a folder, not a file' };
 
 /** Absolute path of the named file, or of the default file if it exists; or YAML that stands in place of a name. */

@@ -5,7 +5,7 @@ import { GatewayError } from '../core/errors.ts';
 /** Suggested delay before a retry. */
 const RETRY_AFTER_MS = 1000;
 
-/** What the operator is told of an error: for an unavailable store the reason, not the message for clients. */
+/** Reason of an error for the operator: of an unavailable store its problem, not the message for clients. */
 export function problemOf(error: Error): string {
   return error instanceof StoreUnavailable ? error.problem : error.message;
 }

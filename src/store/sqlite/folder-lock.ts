@@ -52,7 +52,7 @@ function lockMessage(folder: string, code: number, message: string): string {
   }
 }
 
-/** Why the folder or a database in it cannot be written, which SQLite does not say; undefined if they can, or are missing. */
+/** Returns why the folder or a database in it cannot be written, which SQLite does not say; undefined if they can, or are missing. */
 export function writeProblem(folder: string): string | undefined {
   for (const name of ['.', 'lock.db', 'state.db', 'usage.db']) {
     const path = join(folder, name);
