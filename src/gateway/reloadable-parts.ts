@@ -25,7 +25,7 @@ interface ReloadablePartsOptions extends Pick<GatewayOptions, 'config' | 'log' |
 
 export interface PartsInUse {
   readonly now: ReloadableParts;
-  /** Returns the changed settings that need a restart. */
+  /** Returns the settings that differ from those at the start and need a restart. */
   replace(next: Config): string[];
   refuse(reason: string): void;
 }
@@ -50,7 +50,7 @@ export function createReloadableParts(options: ReloadablePartsOptions): PartsInU
       now = assemble(next);
       before.models.close();
       // The old upstream client serves running calls; idle connections time out.
-      return needsRestart(before.config, next);
+      return needsRestart(config, next);
     },
     refuse(reason) {
       now.refusal = reason;

@@ -141,10 +141,11 @@ test('a call that still waits for an image goes its old way', async () => {
   assert.equal(second.calls.at(-1)?.headers.authorization, 'Bearer waiting');
 });
 
-test('what needs a restart is named', () => {
+test('settings that differ from the start and need a restart are named', () => {
   const server = 'server: { body_limit: 1MiB, prefixes: { messages: claude } }';
   assert.deepEqual(gateway.reload(server).sort(), ['server.body_limit', 'server.prefixes']);
-  assert.deepEqual(gateway.reload('').sort(), ['server.body_limit', 'server.prefixes']);
+  assert.deepEqual(gateway.reload(`${server}\nlimits: {}`).sort(), ['server.body_limit', 'server.prefixes']);
+  assert.deepEqual(gateway.reload(''), []);
 });
 
 test('a configuration that cannot be used changes nothing', async () => {

@@ -42,7 +42,7 @@ export function CreateKeys({ isOpen, onClose }: { isOpen: boolean; onClose(): vo
   const { error, data: created } = creation;
   return (
     <Dialog
-      title={created ? `${created.data.length} keys` : 'Create several keys'}
+      title={created ? (created.data.length === 1 ? '1 key' : `${created.data.length} keys`) : 'Create several keys'}
       isOpen={isOpen}
       onClose={close}
       isKept={created !== undefined}
