@@ -18,7 +18,9 @@ export function decodeBlock(block: Json): Part[] {
     case 'image':
       return [{ type: 'media', kind: 'image', ...decodeSource(block.source), ...mark }];
     case 'document':
-      return decodeDocument(block).map((part) => ({ ...part, ...mark }));
+      return decodeDocument(block).map((part, index, { length }) =>
+        index === length - 1 ? { ...part, ...mark } : part,
+      );
     case 'search_result': {
       const texts = block.content.map((inner: Json) => inner.text);
       return [{ type: 'text', text: [`${block.title} (${block.source})`, ...texts].join('\n'), ...mark }];
@@ -122,6 +124,16 @@ function decodeDocument(block: Json): (TextPart | MediaPart)[] {
   if (source.type === 'text') return [{ ...document, mime: source.media_type ?? 'text/plain', text: source.data }];
   if (source.type !== 'content') return [{ ...document, ...decodeSource(source) }];
   const parts = decodeContent(source.content) as (TextPart | MediaPart)[];
-  if (!parts.every((part) => part.type === 'text')) return parts;
+  if (!parts.every((part) => part.type === 'text')) return withDetails(parts, about);
   return [{ ...document, mime: 'text/plain', text: parts.map((part) => part.text).join('\n') }];
+}
+
+/** Parts of a document with images, and before them what is said about it. */
+function withDetails(
+  parts: (TextPart | MediaPart)[],
+  { title, context, cite }: Partial<MediaPart>,
+): (TextPart | MediaPart)[] {
+  const text = [title, context].filter(Boolean).join('\n\n');
+  const cited = cite ? parts.map((part) => (part.type === 'media' ? { ...part, cite } : part)) : parts;
+  return text === '' ? cited : [{ type: 'text', text }, ...cited];
 }
