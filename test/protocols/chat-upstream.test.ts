@@ -173,6 +173,25 @@ describe('turns', () => {
     assert.equal(messages[1].tool_calls[0].function.arguments, '{}');
   });
 
+  test('a text document in a result keeps its title and notes', () => {
+    const document: Part = {
+      type: 'media',
+      kind: 'document',
+      mime: 'text/plain',
+      text: 'Words',
+      title: 'T',
+      context: 'C',
+    };
+    const result: Part = { type: 'result', callId: 'a', parts: [document] };
+    const turns = [
+      user('Go'),
+      assistant({ type: 'call', id: 'a', name: 'look', args: '' }),
+      { ...user(''), parts: [result] },
+    ];
+    const { body, dropped } = encode({ turns });
+    assert.deepEqual([body.messages[2].content, dropped], ['T\n\nC\n\nWords', []]);
+  });
+
   test('reasoning text of earlier turns follows the model rules', () => {
     const turns = [
       user('Hi'),

@@ -106,7 +106,8 @@ function refuse(part: MediaPart, why: string): never {
   });
 }
 
-function documentText({ title, context }: MediaPart, text: string): string {
+/** A text document with its title and notes. */
+export function documentText({ title, context }: MediaPart, text: string): string {
   return [title, context, text].filter(Boolean).join('\n\n');
 }
 

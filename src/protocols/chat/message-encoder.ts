@@ -6,7 +6,7 @@ import { GatewayError } from '../../core/errors.ts';
 import { type Json, parseObject } from '../../core/json/json.ts';
 import { ownState } from '../../core/opaque.ts';
 import type { Target } from '../../core/operation.ts';
-import { encodeMedia } from './media.ts';
+import { documentText, encodeMedia } from './media.ts';
 import { encodeCallState, ownDetails } from './reasoning.ts';
 import { cacheControl } from './tools.ts';
 
@@ -219,8 +219,8 @@ function resultContent(result: ResultPart, encoding: Encoding): Json {
 function resultText(result: ResultPart): string {
   const lines = result.parts.map((part) => {
     if (part.type === 'text') return part.text;
-    if (part.type === 'media') return part.text ?? `[${part.kind} attached below]`;
-    return '';
+    if (part.type !== 'media') return '';
+    return part.text === undefined ? `[${part.kind} attached below]` : documentText(part, part.text);
   });
   const text = lines.filter((line) => line !== '').join('\n');
   return result.isError ? `Error: ${text}` : text;
