@@ -63,6 +63,19 @@ describe('turns', () => {
     assert.equal(body.messages[2].content[0].is_error, true);
   });
 
+  test('a failed result without a visible word has words, because an empty one is refused', () => {
+    const contentOf = (parts: ResultPart['parts'], isError: boolean) => {
+      const failed: ResultPart = { type: 'result', callId: 'a', parts, ...(isError && { isError: true }) };
+      return encode({ turns: [user('Go'), assistant(call('a')), { role: 'user', parts: [failed] }] }).body.messages[2]
+        .content;
+    };
+    const block = { type: 'tool_result', tool_use_id: 'a' };
+    const words = 'The tool failed without a message.';
+    for (const parts of [[], [text(' \n')]])
+      assert.deepEqual(contentOf(parts, true), [{ ...block, content: words, is_error: true }]);
+    assert.deepEqual(contentOf([], false), [{ ...block, content: '' }]);
+  });
+
   test('a result without its call is refused with its id', () => {
     assert.throws(() => encode({ turns: [user('Go'), { role: 'user', parts: [result('x')] }] }), /"x"/);
   });

@@ -51,13 +51,16 @@ export function encodeCall(call: CallPart, id: string): Json {
   return { type: 'tool_use', id, name: call.name, input: encodeInput(call), ...encodeMark(call.cache) };
 }
 
+/** Content of a failed result without any, which would be refused. */
+const NO_MESSAGE = 'The tool failed without a message.';
+
 export function encodeResult(result: ResultPart, id: string, target: Target): Json {
   const blocks = result.parts.flatMap((part) =>
     part.type === 'call' || part.type === 'result' ? [] : encodePart(part, target),
   );
   const [only] = blocks;
   const plain = blocks.length === 1 && only.type === 'text' && !only.cache_control;
-  const content = plain ? only.text : blocks.length === 0 ? '' : blocks;
+  const content = plain ? only.text : blocks.length > 0 ? blocks : result.isError ? NO_MESSAGE : '';
   const isError = result.isError && { is_error: true };
   return { type: 'tool_result', tool_use_id: id, content, ...isError, ...encodeMark(result.cache) };
 }
