@@ -119,6 +119,14 @@ describe('fields', () => {
     assert.deepEqual([refused.body.tool_choice, refused.dropped], ['auto', ['toolChoice']]);
   });
 
+  test('a choice that concerns a search only', () => {
+    const search = (toolChoice: ChatRequest['toolChoice']) => encode({ webSearch: {}, toolChoice });
+    assert.equal(search({ type: 'none' }).body.web_search_options, undefined);
+    const required = search({ type: 'required' });
+    assert.deepEqual([required.body.web_search_options, required.dropped], [{}, ['toolChoice']]);
+    assert.deepEqual(search({ type: 'auto' }).dropped, []);
+  });
+
   test('kinds of media that the model does not read, and references, are refused', () => {
     const audio: Part = { type: 'media', kind: 'audio', mime: 'audio/wav', data: 'AAAA' };
     assert.throws(() => encode({ turns: [user('', audio)] }, { inputModalities: ['text'] }), {

@@ -239,6 +239,16 @@ describe('tools', () => {
   test('web search becomes googleSearch', () => {
     assert.deepEqual(encode({ webSearch: {} }).body.tools, [{ googleSearch: {} }]);
   });
+
+  test('a search alone has no configuration of functions, which would be refused without one', () => {
+    for (const toolChoice of [{ type: 'auto' }, { type: 'required' }] as const) {
+      const { body, dropped } = encode({ webSearch: {}, toolChoice });
+      assert.deepEqual([body.tools, body.toolConfig], [[{ googleSearch: {} }], undefined]);
+      assert.deepEqual(dropped, toolChoice.type === 'required' ? ['toolChoice'] : []);
+    }
+    const { tools, toolConfig } = encode({ tools: [tool], webSearch: {}, toolChoice: { type: 'none' } }).body;
+    assert.deepEqual([tools.length, toolConfig.functionCallingConfig.mode], [1, 'NONE']);
+  });
 });
 
 describe('media', () => {

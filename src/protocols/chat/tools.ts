@@ -1,6 +1,6 @@
 /** Tool definitions and choices, in both directions. */
 
-import { allowedTools } from '../../core/allowed-tools.ts';
+import { allowedTools, isForced } from '../../core/allowed-tools.ts';
 import type { ChatRequest, Tool, ToolChoice } from '../../core/chat.ts';
 import { CUSTOM_PARAMETERS, describedCustomTool } from '../../core/custom-tool.ts';
 import { GatewayError } from '../../core/errors.ts';
@@ -89,7 +89,10 @@ export function encodeTools(request: ChatRequest, rules: ModelRules, encoding: E
   const { toolChoice } = request;
   const { dropped } = encoding;
   const tools = allowedTools(request);
-  if (tools.length === 0) return {};
+  if (tools.length === 0) {
+    if (isForced(toolChoice)) dropped.add('toolChoice');
+    return {};
+  }
   return {
     tools: tools.map((tool) => encodeTool(tool, rules, encoding)),
     tool_choice: encodeToolChoice(toolChoice, tools, rules, dropped),
@@ -132,9 +135,7 @@ function encodeToolChoice(
   dropped: Set<string>,
 ): Json {
   if (!choice) return undefined;
-  const forced =
-    choice.type === 'required' || choice.type === 'named' || (choice.type === 'allowed' && choice.required);
-  if (forced && rules.forcedChoice === false) {
+  if (isForced(choice) && rules.forcedChoice === false) {
     dropped.add('toolChoice');
     return 'auto';
   }

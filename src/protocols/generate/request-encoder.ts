@@ -1,6 +1,7 @@
 /** Request encoder of generateContent. */
 
-import type { ChatRequest, MediaPart, Part, Turn } from '../../core/chat.ts';
+import { isForced } from '../../core/allowed-tools.ts';
+import type { ChatRequest, MediaPart, Part, ToolChoice, Turn } from '../../core/chat.ts';
 import { GatewayError } from '../../core/errors.ts';
 import type { Json } from '../../core/json/json.ts';
 import { describedSchema, toDialect } from '../../core/json/schema.ts';
@@ -52,13 +53,13 @@ export function encodeRequest(request: ChatRequest, target: Target): EncodedRequ
     ...encodeOutput(request, rules, dropped),
   };
   const tier = TIERS[request.tier ?? ''];
-  const choice = tools.length > 0 && request.toolChoice && encodeToolChoice(allowedChoice(request, rules, dropped));
+  const choice = allowedChoice(request, rules, dropped);
   nameUnsupported({ ...request, webSearch }, dropped);
   const body = {
     contents: encodeContents(request.turns.slice(split), target),
     ...(instruction.length > 0 && { systemInstruction: { parts: instruction } }),
     ...(tools.length > 0 && { tools }),
-    ...(choice && { toolConfig: choice }),
+    ...(choice && { toolConfig: encodeToolChoice(choice) }),
     ...(Object.keys(generationConfig).length > 0 && { generationConfig }),
     ...(tier && { serviceTier: tier }),
     ...(request.continuation && { continuationToken: request.continuation }),
@@ -162,13 +163,15 @@ function mediaIn(part: Part): MediaPart[] {
   return part.type === 'result' ? part.parts.flatMap(mediaIn) : [];
 }
 
-function allowedChoice(request: ChatRequest, rules: ModelRules, dropped: Set<string>) {
-  const choice = request.toolChoice ?? { type: 'auto' as const };
-  const forced =
-    choice.type === 'required' || choice.type === 'named' || (choice.type === 'allowed' && choice.required);
-  if (rules.forcedChoice !== false || !forced) return choice;
-  dropped.add('toolChoice');
-  return { type: 'auto' as const };
+/** The choice among functions, which is refused without any. */
+function allowedChoice(
+  { tools, toolChoice }: ChatRequest,
+  rules: ModelRules,
+  dropped: Set<string>,
+): ToolChoice | undefined {
+  if (tools.length > 0 && (rules.forcedChoice !== false || !isForced(toolChoice))) return toolChoice;
+  if (isForced(toolChoice)) dropped.add('toolChoice');
+  return tools.length > 0 ? { type: 'auto' } : undefined;
 }
 
 /** Many models have no search beside functions: it is requested without knowing only where the request needs it. */

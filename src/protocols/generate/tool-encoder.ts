@@ -58,6 +58,7 @@ function callingConfig(choice: ToolChoice): Json {
     case 'named':
       return { mode: 'ANY', allowedFunctionNames: [choice.name] };
     case 'allowed':
+      if (choice.tools.length === 0) return { mode: 'NONE' };
       return {
         mode: choice.required ? 'ANY' : 'VALIDATED',
         allowedFunctionNames: choice.tools.map(({ name }) => name),

@@ -18,7 +18,8 @@ export function decodeTools(body: Json, request: ChatRequest): void {
   }
   const choice = body.tool_choice;
   if (!isObject(choice)) return;
-  request.toolChoice = decodeChoice(choice);
+  if (forcesSearch(choice, body.tools)) request.dropped.push('tool_choice');
+  else request.toolChoice = decodeChoice(choice);
   if (choice.disable_parallel_tool_use === true) request.parallelCalls = false;
 }
 
@@ -47,6 +48,11 @@ function decodeSearch(tool: Json, request: ChatRequest): void {
 function refuse(tool: Json): never {
   const message = `The tool ${tool.type} only works with the model's own provider; this model is reached through another protocol.`;
   throw new GatewayError('unsupported_tool', message, { param: 'tools' });
+}
+
+/** No other protocol can name a search as its choice. */
+function forcesSearch({ type, name }: Json, tools: Json): boolean {
+  return type === 'tool' && (tools ?? []).some((tool: Json) => isWebSearch(tool) && tool.name === name);
 }
 
 function decodeChoice(choice: Json): ToolChoice {

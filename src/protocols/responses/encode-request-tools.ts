@@ -1,12 +1,13 @@
 /** Tools and tool choice of a request for an upstream: flat, without the inner objects of chat completions. */
 
-import { allowedTools } from '../../core/allowed-tools.ts';
+import { allowedTools, isForced } from '../../core/allowed-tools.ts';
 import type { ChatRequest, Tool } from '../../core/chat.ts';
 import { CUSTOM_PARAMETERS, describedCustomTool } from '../../core/custom-tool.ts';
 import { isObject, type Json } from '../../core/json/json.ts';
 import { toDialect } from '../../core/json/schema.ts';
 import { type SchemaBudget, toolSchemaField } from '../../core/json/schema-budget.ts';
 import type { ModelRules } from '../../core/model.ts';
+import { settleWebSearch } from '../../core/web-search.ts';
 import { strictSchema } from '../openai-strict-schema.ts';
 
 interface ToolEncoding {
@@ -20,8 +21,10 @@ const NO_ARGUMENTS = { type: 'object', properties: {} };
 
 /** The members of a body that concern tools; a list of allowed tools becomes a shorter list of tools. */
 export function encodeTools(request: ChatRequest, encoding: ToolEncoding): Json {
-  const { webSearch, parallelCalls } = request;
+  const { parallelCalls, toolChoice } = request;
   const tools = allowedTools(request);
+  const webSearch = settleWebSearch(request, true, (name) => encoding.dropped.add(name));
+  if (tools.length === 0 && isForced(toolChoice)) encoding.dropped.add('toolChoice');
   const declared = [
     ...tools.map((tool) => encodeTool(tool, encoding)),
     ...(webSearch ? [encodeWebSearch(webSearch)] : []),
@@ -69,9 +72,7 @@ function encodeWebSearch({ contextSize, location }: NonNullable<ChatRequest['web
 
 function encodeChoice({ toolChoice: choice }: ChatRequest, tools: Tool[], { rules, dropped }: ToolEncoding): Json {
   if (!choice) return undefined;
-  const isForced =
-    choice.type === 'required' || choice.type === 'named' || (choice.type === 'allowed' && choice.required);
-  if (isForced && rules.forcedChoice === false) {
+  if (isForced(choice) && rules.forcedChoice === false) {
     dropped.add('toolChoice');
     return 'auto';
   }
