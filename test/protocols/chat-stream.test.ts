@@ -241,6 +241,18 @@ describe('finish reasons', () => {
     assert.equal(choice.finish_reason, 'length');
   });
 
+  test('a call that the output limit cut before its arguments yields length, whole and streamed', () => {
+    const cut: ChatCandidate = {
+      parts: [{ type: 'call', id: 'c', name: 'look', args: '' }],
+      finish: { reason: 'length' },
+    };
+    const [choice] = chat.operations.complete.encodeResponse(response(cut), options).choices;
+    assert.deepEqual([choice.finish_reason, choice.message.tool_calls[0].function.arguments], ['length', '{}']);
+    assert.match(text(unfold(response(cut))), /"finish_reason":"length"/);
+    const ended: ChatCandidate = { ...cut, finish: { reason: 'stop' } };
+    assert.match(text(unfold(response(ended))), /"finish_reason":"tool_calls"/);
+  });
+
   test('a malformed answer is an error', () => {
     const malformed = response({ parts: [], finish: { reason: 'malformed' } });
     assert.throws(() => chat.operations.complete.encodeResponse(malformed, options), { code: 'upstream_error' });

@@ -2,7 +2,7 @@
 
 import type { CallPart, Finish, FinishReason } from '../../core/chat.ts';
 import { GatewayError } from '../../core/errors.ts';
-import { type Json, parseObject } from '../../core/json/json.ts';
+import { isBlank, type Json, parseObject } from '../../core/json/json.ts';
 import { lookUp } from '../../core/plain-objects.ts';
 
 const REASONS: Record<string, FinishReason> = {
@@ -54,6 +54,9 @@ export function settleFinish(finish: Finish, seen: { calls: boolean; refusal: bo
   return finish;
 }
 
+/** Reasons after which the last call is truncated if it has no arguments yet. */
+const LIMITED: readonly FinishReason[] = ['length', 'context-full'];
+
 /**
  * The finish members of a choice. Calls yield `tool_calls` regardless of the reported reason, unless they are truncated with
  * their answer. Throws `upstream_error` for a malformed answer, which this protocol cannot represent.
@@ -63,7 +66,10 @@ export function encodeFinish(finish: Finish, calls: Pick<CallPart, 'args' | 'cus
   if (finish.reason === 'malformed' || (!complete && NATURAL.includes(finish.reason))) {
     throw new GatewayError('upstream_error', 'The model wrote a malformed answer.');
   }
-  const name = calls.length > 0 && complete ? 'tool_calls' : NAMES[finish.reason === 'calls' ? 'stop' : finish.reason];
+  const last = calls.at(-1);
+  const isCut = LIMITED.includes(finish.reason) && last !== undefined && !last.custom && isBlank(last.args);
+  const name =
+    calls.length > 0 && complete && !isCut ? 'tool_calls' : NAMES[finish.reason === 'calls' ? 'stop' : finish.reason];
   return {
     finish_reason: name,
     ...(finish.raw !== undefined && finish.raw !== name && { native_finish_reason: finish.raw }),

@@ -177,8 +177,8 @@ export function createStreamEncoder(options: EncoderOptions): StreamEncoder {
     const open = parts.get(index);
     if (!open) return '';
     if (open.part.type === 'media') return sayMedia(open.state, open.part);
-    if (open.part.type !== 'call') return '';
-    return open.part.custom || !isBlank(open.part.args) ? '' : growText(open, '{}');
+    if (open.part.type !== 'call' || open.part.custom || !isBlank(open.part.args)) return '';
+    return say(open.state, { tool_calls: [{ index: open.order, function: { arguments: '{}' } }] });
   }
 
   function sayMedia(state: CandidateState, part: MediaPart): string {

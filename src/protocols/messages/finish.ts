@@ -2,7 +2,7 @@
 
 import type { Finish, FinishReason, OpenPart } from '../../core/chat.ts';
 import { GatewayError } from '../../core/errors.ts';
-import { isObject, type Json, parseObject } from '../../core/json/json.ts';
+import { isBlank, isObject, type Json, parseObject } from '../../core/json/json.ts';
 import { lookUp } from '../../core/plain-objects.ts';
 
 const REASONS: Record<string, FinishReason> = {
@@ -35,16 +35,19 @@ export interface Seen {
   calls: boolean;
   /** The arguments of a call are not JSON. */
   brokenCall: boolean;
+  /** The last part is a call without arguments, of which the output limit may have cut them. */
+  bareCall: boolean;
 }
 
 export function nothingSeen(): Seen {
-  return { content: false, refusal: false, calls: false, brokenCall: false };
+  return { content: false, refusal: false, calls: false, brokenCall: false, bareCall: false };
 }
 
 /** Records a complete part. */
 export function see(seen: Seen, part: OpenPart): void {
   seen.content = true;
   if (part.type === 'refusal') seen.refusal = true;
+  seen.bareCall = part.type === 'call' && !part.custom && isBlank(part.args);
   if (part.type !== 'call') return;
   seen.calls = true;
   seen.brokenCall ||= !part.custom && parseObject(part.args) === undefined;
@@ -73,7 +76,7 @@ function stopReason(finish: Finish, seen: Seen): string {
     case 'length':
     case 'context-full':
     case 'continuation':
-      if (seen.calls && !seen.brokenCall) return 'tool_use';
+      if (seen.calls && !seen.brokenCall && !seen.bareCall) return 'tool_use';
       return finish.reason === 'context-full' ? 'model_context_window_exceeded' : 'max_tokens';
     case 'malformed':
       throw abnormal(finish);
