@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { GatewayError } from '../../src/core/errors.ts';
 import type { Json } from '../../src/core/json/json.ts';
+import type { WebSearch } from '../../src/core/native.ts';
 import { wrap } from '../../src/core/opaque.ts';
 import type { EncoderOptions } from '../../src/core/operation.ts';
 import type { Output } from '../../src/inference/response/converter.ts';
@@ -153,6 +154,19 @@ describe('relay', () => {
     assert.throws(() => relay.end([]), GatewayError);
     assert.ok((relay.partialUsage()?.output ?? 0) >= 2);
   });
+});
+
+test('searches at once are items one after another, each with the pages that it found', () => {
+  const told = (search: WebSearch) => ({ type: 'native', protocol: 'messages', value: {}, search }) as const;
+  const begun = ['a', 'b', 'c'].map((id) => told({ id, queries: [`about ${id}`] }));
+  const found = ['b', 'a', 'c'].map((id) => told({ id, sources: [`https://${id}.example/`] }));
+  const echo = complete.echoOf?.({ include: ['web_search_call.action.sources'] });
+  const candidates = [{ parts: [...begun, ...found], finish: { reason: 'stop' } as const }];
+  const { output } = complete.encodeResponse({ id: 'x', model: 'm', candidates }, { ...options, echo });
+  assert.deepEqual(
+    output.map(({ action }: Json) => [action.query, action.sources.map(({ url }: Json) => url)]),
+    ['a', 'b', 'c'].map((id) => [`about ${id}`, [`https://${id}.example/`]]),
+  );
 });
 
 describe('errors', () => {

@@ -7,7 +7,7 @@ import type { Emit, ItemPlace } from './encode-stream-message.ts';
 export interface SearchWriter {
   /** Begins a search, ends it, or both. */
   tell(search: WebSearch): void;
-  /** Ends a search of which nothing more was told. */
+  /** Ends the searches of which nothing more was told. */
   close(): void;
 }
 
@@ -22,6 +22,8 @@ interface SearchItems {
 
 export function createSearchWriter({ emit, nextPlace, add, done, includesSources }: SearchItems): SearchWriter {
   let open: { id: string; place: ItemPlace; action: Json } | undefined;
+  /** Searches that began while another one was open, by id, with what they found: one item is told after another. */
+  const waiting = new Map<string, { begun: WebSearch; found?: WebSearch }>();
 
   function begin({ id, queries = [] }: WebSearch): void {
     const place = nextPlace();
@@ -42,15 +44,40 @@ export function createSearchWriter({ emit, nextPlace, add, done, includesSources
     done(place, itemOf(place, { ...action, ...found }, failed ? 'failed' : 'completed'));
   }
 
+  /** Tells the searches that waited, up to one that has not ended. */
+  function advance(): void {
+    for (const [id, { begun, found }] of waiting) {
+      if (open) return;
+      waiting.delete(id);
+      begin(begun);
+      if (found) end(found);
+    }
+  }
+
+  function close(): void {
+    end({});
+    for (const { begun, found = {} } of waiting.values()) {
+      begin(begun);
+      end(found);
+    }
+    waiting.clear();
+  }
+
   return {
     tell(search) {
-      if (search.queries) {
-        end({});
+      const { id, queries, sources } = search;
+      if (queries && open && !waiting.has(id)) waiting.set(id, { begun: search });
+      else if (queries) {
+        close();
         begin(search);
       }
-      if (search.sources && open?.id === search.id) end(search);
+      if (!sources) return;
+      const later = open?.id === id ? undefined : waiting.get(id);
+      if (later) later.found = search;
+      if (open?.id === id) end(search);
+      advance();
     },
-    close: () => end({}),
+    close,
   };
 }
 
