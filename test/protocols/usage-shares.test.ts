@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { ChatResponse, Usage } from '../../src/core/chat.ts';
 import { chat } from '../../src/protocols/chat/index.ts';
 import { generate } from '../../src/protocols/generate/index.ts';
 
@@ -36,6 +37,22 @@ test('generateContent separates cached audio and image tokens', () => {
   const { cached, cachedAudio, cachedImage, imageOutput } =
     generate.operations.complete.usageOf({ usageMetadata }) ?? {};
   assert.deepEqual([cached, cachedAudio, cachedImage, imageOutput], [50, 20, 10, 15]);
+});
+
+test('clients of both get the shares that an upstream reports', () => {
+  const usage: Usage = {
+    ...{ input: 100, output: 40, cached: 50, cachedAudio: 20, cachedImage: 10 },
+    ...{ audioInput: 25, imageInput: 30, audioOutput: 5, imageOutput: 15 },
+  };
+  const response: ChatResponse = {
+    id: 'x',
+    model: 'm',
+    candidates: [{ parts: [], finish: { reason: 'stop' } }],
+    usage,
+  };
+  const options = { model: 'a/m', created: 1, includeUsage: true, array: false, hideReasoning: false };
+  for (const { complete } of [chat.operations, generate.operations])
+    assert.deepEqual(complete.usageOf(complete.encodeResponse(response, options)), usage);
 });
 
 for (const [spelling, cost] of [

@@ -55,13 +55,19 @@ function apart(whole: number, share: number | undefined): number {
 
 export function encodeUsage(usage: Usage | undefined, costOf?: CostOf): Json {
   const { input = 0, output = 0, estimated } = usage ?? {};
+  const cachedShares = defined({ audio_tokens: usage?.cachedAudio, image_tokens: usage?.cachedImage });
   const prompt = defined({
     cached_tokens: usage?.cached,
+    cached_tokens_details: Object.keys(cachedShares).length > 0 ? cachedShares : undefined,
     cache_write_tokens: usage?.cacheWrite,
     audio_tokens: usage?.audioInput,
     image_tokens: usage?.imageInput,
   });
-  const completion = defined({ reasoning_tokens: usage?.reasoning, audio_tokens: usage?.audioOutput });
+  const completion = defined({
+    reasoning_tokens: usage?.reasoning,
+    audio_tokens: usage?.audioOutput,
+    image_tokens: usage?.imageOutput,
+  });
   return {
     prompt_tokens: input,
     completion_tokens: output,
