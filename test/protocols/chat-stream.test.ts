@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import type { ChatCandidate, ChatEvent, ChatResponse } from '../../src/core/chat.ts';
+import type { ChatCandidate, ChatEvent, ChatResponse, OpenPart } from '../../src/core/chat.ts';
 import { GatewayError } from '../../src/core/errors.ts';
 import { fold, unfold } from '../../src/core/fold.ts';
 import type { Json } from '../../src/core/json/json.ts';
@@ -257,6 +257,17 @@ describe('finish reasons', () => {
     const malformed = response({ parts: [], finish: { reason: 'malformed' } });
     assert.throws(() => chat.operations.complete.encodeResponse(malformed, options), { code: 'upstream_error' });
   });
+});
+
+test('media of an answer that messages have no place for are named', () => {
+  const named = (part: OpenPart) => chat.operations.complete.unshown?.(part);
+  assert.deepEqual(named({ type: 'media', kind: 'document', mime: 'text/csv', text: 'a,b' }), {
+    name: 'message.document',
+  });
+  const url = 'https://a.example/v.mp4';
+  assert.deepEqual(named({ type: 'media', kind: 'video', url }), { name: 'message.video', url });
+  assert.equal(named({ type: 'media', kind: 'image', data: 'aGk=' }), undefined);
+  assert.equal(named({ type: 'text', text: 'Hi' }), undefined);
 });
 
 describe('client options', () => {

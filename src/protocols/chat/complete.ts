@@ -12,7 +12,7 @@ import { limitOutput, outputOf } from './output.ts';
 import { decodeRequest, GATEWAY_FIELDS } from './request-decoder.ts';
 import { encodeRequest } from './request-encoder.ts';
 import { check, checkLimits, schema } from './request-schema.ts';
-import { decodeResponse, encodeResponse } from './response.ts';
+import { decodeResponse, encodeResponse, unshown } from './response.ts';
 import { restoreState } from './state.ts';
 import { createStreamDecoder } from './stream-decoder.ts';
 import { createStreamEncoder, KEEP_ALIVE } from './stream-encoder.ts';
@@ -45,6 +45,7 @@ export const complete: CompleteOperation = {
   decodeRequest,
   encodeResponse,
   streamEncoder: createStreamEncoder,
+  unshown,
   streamType: () => 'text/event-stream; charset=utf-8',
   encodeStreamError,
   keepAlive: KEEP_ALIVE,

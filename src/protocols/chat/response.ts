@@ -101,3 +101,9 @@ function encodeReasoning(parts: OpenPart[], { hideReasoning }: EncoderOptions): 
     ...(details.length > 0 && { reasoning_details: details }),
   };
 }
+
+/** Media that this protocol has no place for. */
+export function unshown(part: OpenPart): { name: string; url?: string } | undefined {
+  if (part.type !== 'media' || part.kind === 'image' || part.kind === 'audio') return undefined;
+  return { name: `message.${part.kind}`, ...(part.url && { url: part.url }) };
+}
