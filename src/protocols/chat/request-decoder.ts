@@ -94,6 +94,9 @@ function decodeFormat(format: Json): ResponseFormat | undefined {
   }
 }
 
+/** Reasoning budget of a model that decides itself. */
+const MODEL_DECIDES = -1;
+
 /** Four dialects: the official effort, and three objects or switches of other servers. */
 function decodeReasoning(body: Json): ReasoningRequest | undefined {
   const { reasoning = {}, thinking = {} } = body;
@@ -101,7 +104,8 @@ function decodeReasoning(body: Json): ReasoningRequest | undefined {
   const isHidden = reasoning.exclude === true || body.include_reasoning === false || body.reasoning_format === 'hidden';
   const isOn = reasoning.enabled === true || thinking.type === 'enabled' || body.enable_thinking === true;
   const named = reasoning.effort ?? body.reasoning_effort ?? undefined;
-  const budget = reasoning.max_tokens ?? thinking.budget_tokens ?? undefined;
+  const likes = thinking.type === 'adaptive' && named === undefined ? MODEL_DECIDES : undefined;
+  const budget = reasoning.max_tokens ?? thinking.budget_tokens ?? likes;
   let effort: Effort | undefined = named === 'default' ? 'medium' : named;
   if (isOff) effort = 'none';
   else if (isOn && effort === undefined && budget === undefined) effort = 'medium';

@@ -1,6 +1,6 @@
 /** Unread members inside a client's messages, tools and options. */
 
-import type { Json } from '../../core/json/json.ts';
+import { isObject, type Json } from '../../core/json/json.ts';
 import { unreadFields } from '../../core/losses.ts';
 
 const MESSAGE = new Set([
@@ -16,6 +16,7 @@ const PART = new Set([
 const TOOL = new Set(['type', 'function', 'custom', 'cache_control', 'prompt_cache_breakpoint']);
 const FUNCTION = new Set(['name', 'description', 'parameters', 'strict']);
 const REASONING = new Set(['effort', 'max_tokens', 'enabled', 'exclude']);
+const THINKING = new Set(['type', 'budget_tokens']);
 const SEARCH = new Set(['search_context_size', 'user_location']);
 
 /** Paths of members of messages and tools that the decoder does not read. */
@@ -29,6 +30,7 @@ export function unreadInside(body: Json): string[] {
     ...tools.flatMap((tool) => unreadFields(tool, TOOL, 'tools.')),
     ...tools.flatMap((tool) => unreadFields(tool.function, FUNCTION, 'tools.function.')),
     ...unreadFields(body.reasoning, REASONING, 'reasoning.'),
+    ...unreadFields(isObject(body.thinking) ? body.thinking : {}, THINKING, 'thinking.'),
     ...unreadFields(body.web_search_options, SEARCH, 'web_search_options.'),
   ];
   return [...new Set(names)];
