@@ -4,7 +4,7 @@ import type { CacheMark, MediaPart, Part } from '../../core/chat.ts';
 import { GatewayError } from '../../core/errors.ts';
 import type { Json } from '../../core/json/json.ts';
 import { sniffBase64 } from '../../core/mime.ts';
-import type { Modality, ModelRules } from '../../core/model.ts';
+import type { Modality } from '../../core/model.ts';
 import type { Target } from '../../core/operation.ts';
 
 /** InputEncoding context: the target, and the names of what was dropped so far. */
@@ -23,7 +23,7 @@ export function encodeContent(part: Part, encoding: InputEncoding): Json[] {
     case 'refusal':
       return [{ type: 'input_text', text: part.text }];
     case 'media':
-      return [{ ...encodeMedia(part, encoding.target.rules), ...marked(part.cache, encoding) }];
+      return [{ ...encodeMedia(part, encoding), ...marked(part.cache, encoding) }];
     case 'reasoning':
     case 'call':
     case 'result':
@@ -49,7 +49,7 @@ const MODALITIES: Record<MediaPart['kind'], Modality> = {
 };
 
 /** Throws `unsupported_modality` for media that this protocol or the model does not read. */
-function encodeMedia(part: MediaPart, rules: ModelRules): Json {
+function encodeMedia(part: MediaPart, { target: { rules }, dropped }: InputEncoding): Json {
   const { kind, text, title, detail } = part;
   if (text !== undefined) return { type: 'input_text', text: [title, part.context, text].filter(Boolean).join('\n\n') };
   if (rules.inputModalities && !rules.inputModalities.includes(MODALITIES[kind]))
@@ -58,7 +58,11 @@ function encodeMedia(part: MediaPart, rules: ModelRules): Json {
     case 'image':
       return { type: 'input_image', image_url: urlOf(part), ...(detail && { detail }) };
     case 'document':
-      if (part.data === undefined) return { type: 'input_file', file_url: urlOf(part) };
+      if (part.data === undefined) {
+        // A name beside an address is refused.
+        if (title !== undefined) dropped.add('turns.parts.title');
+        return { type: 'input_file', file_url: urlOf(part) };
+      }
       return { type: 'input_file', filename: title ?? 'document.pdf', file_data: urlOf(part) };
     case 'audio':
       if (part.data === undefined) refuse(part, 'the provider takes only as data, not by reference');
