@@ -43,6 +43,11 @@ const EXTENSIONS: Record<string, string> = {
   '3gp': 'video/3gpp',
 };
 
+/** Whether a document of the type is text, which every model reads. */
+export function isTextType(mime: string): boolean {
+  return mime.startsWith('text/') || mime === 'application/json';
+}
+
 /** The registered name of a type that clients often misspell. */
 export function registeredType(mime: string | undefined): string | undefined {
   return mime === 'image/jpg' ? 'image/jpeg' : mime;

@@ -2,7 +2,7 @@
 
 import type { MediaPart } from '../core/chat.ts';
 import { MAX_MEDIA_TYPE_CHARACTERS } from '../core/lengths.ts';
-import { mimeOfName, sniffBase64 } from '../core/mime.ts';
+import { isTextType, mimeOfName, sniffBase64 } from '../core/mime.ts';
 
 export const DATA_URL = 'data:';
 const MAX_HEAD_CHARACTERS = DATA_URL.length + MAX_MEDIA_TYPE_CHARACTERS + ';base64,'.length;
@@ -63,7 +63,7 @@ export function mediaAt(url: string, expected: MediaPart['kind'], title?: string
 
 function ofMime(mime: string | undefined, expected: MediaPart['kind'], data: string, named: object): MediaPart {
   const kind = mime ? kindOf(mime) : expected;
-  if (kind === 'document' && mime?.startsWith('text/')) {
+  if (kind === 'document' && mime && isTextType(mime)) {
     return { type: 'media', kind, mime, text: Buffer.from(data, 'base64').toString('utf8'), ...named };
   }
   return { type: 'media', kind, ...(mime && { mime }), data, ...named };

@@ -4,7 +4,7 @@ import type { CallPart, MediaPart, Part, ReasoningPart, ResultPart, Turn } from 
 import { GatewayError } from '../../core/errors.ts';
 import { isObject, type Json } from '../../core/json/json.ts';
 import { unreadFields } from '../../core/losses.ts';
-import { sniffBase64 } from '../../core/mime.ts';
+import { isTextType, sniffBase64 } from '../../core/mime.ts';
 import { lookUp } from '../../core/plain-objects.ts';
 import { createOpenCalls, type OpenCalls } from './open-calls.ts';
 import { list } from './spelling.ts';
@@ -171,7 +171,7 @@ export function decodeBlob(blob: Json): MediaPart {
   const mime: string = blob.mimeType ?? sniffBase64(data) ?? 'application/octet-stream';
   const title = blob.displayName ? { title: blob.displayName } : {};
   const kind = kindOf(mime);
-  if (mime.startsWith('text/')) {
+  if (isTextType(mime)) {
     return { type: 'media', kind, mime, text: Buffer.from(data, 'base64').toString('utf8'), ...title };
   }
   return { type: 'media', kind, mime, data, ...title };

@@ -4,7 +4,7 @@ import type { CallPart, MediaPart, Part, ReasoningPart, ResultPart } from '../..
 import { customArguments } from '../../core/custom-tool.ts';
 import { GatewayError } from '../../core/errors.ts';
 import { type Json, parseObject } from '../../core/json/json.ts';
-import { registeredType, sniffBase64 } from '../../core/mime.ts';
+import { isTextType, registeredType, sniffBase64 } from '../../core/mime.ts';
 import type { Modality } from '../../core/model.ts';
 import { ownState } from '../../core/opaque.ts';
 import type { Target } from '../../core/operation.ts';
@@ -109,7 +109,7 @@ function documentSource(part: MediaPart): Json {
   if (part.data === undefined) return referenceSource(part);
   const mime = part.mime ?? sniffBase64(part.data) ?? 'application/pdf';
   if (mime === 'application/pdf') return { type: 'base64', media_type: mime, data: part.data };
-  if (mime.startsWith('text/') || mime === 'application/json') {
+  if (isTextType(mime)) {
     return plainText(Buffer.from(part.data, 'base64').toString('utf8'));
   }
   throw unsupported(`The model takes PDF and plain-text documents; this one is ${mime}.`);
