@@ -62,12 +62,16 @@ export const withoutNulls: DialectStep = (body, _rules, result) => {
 };
 
 /** Converts the `reasoning` object of routers to OpenAI's `reasoning_effort`. */
-export const reasoningAsEffort: DialectStep = (body, _rules, result) => {
+export const reasoningAsEffort: DialectStep = (body, rules, result) => {
   const { reasoning } = body;
   if (reasoning === undefined) return;
-  const effort = reasoning?.effort ?? (reasoning?.enabled === false ? 'none' : undefined);
+  const { effort: named, enabled, max_tokens: budget, ...others } = isObject(reasoning) ? reasoning : {};
+  // A model with the effort `none` does not reason unless it is asked to.
+  const byDefault = budget === undefined && rules.efforts?.includes('none') ? 'medium' : undefined;
+  const effort = named ?? (enabled === false ? 'none' : enabled === true ? byDefault : undefined);
   if (effort !== undefined) body.reasoning_effort ??= effort;
-  else if (reasoning?.max_tokens !== undefined) markDropped('reasoning.max_tokens', result);
+  else if (budget !== undefined) markDropped('reasoning.max_tokens', result);
+  for (const name in others) if (others[name] ?? false) result.dropped.push(`reasoning.${name}`);
   removeField(body, 'reasoning', result);
 };
 
