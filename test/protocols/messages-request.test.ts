@@ -373,6 +373,14 @@ describe('tools', () => {
     assert.deepEqual(many.dropped, ['tools.strict']);
   });
 
+  test('a strict schema that loses a part is named', () => {
+    const counts = { type: 'object', additionalProperties: { type: 'number' } };
+    const strict = (properties: object) =>
+      encode({ tools: [{ name: 't', strict: true, parameters: { type: 'object', properties } }] }).dropped;
+    assert.deepEqual(strict({ counts }), ['tools.parameters']);
+    assert.deepEqual(strict({ n: { type: 'number', minimum: 1 } }), []);
+  });
+
   test('web search', () => {
     const location = { city: 'Paris' };
     const { body, dropped } = encode({ webSearch: { location, contextSize: 'low' } });

@@ -74,7 +74,7 @@ export function encodeTools(request: ChatRequest, rules: ModelRules, schemas: Sc
   const strict = tools.filter((tool) => tool.strict).length <= MAX_STRICT;
   if (!strict) encoded.dropped.push('tools.strict');
   if (offered.some((tool) => tool.custom?.format)) encoded.dropped.push('tools.custom');
-  const wire = offered.map((tool) => encodeTool(tool, strict ? schemas : undefined));
+  const wire = offered.map((tool) => encodeTool(tool, strict ? schemas : undefined, encoded));
   const search = settleWebSearch(request, rules.webSearch ?? NEWEST.webSearch, (name) => encoded.dropped.push(name));
   if (search) wire.push(encodeSearch(search, encoded));
   if (wire.length === 0) return encoded;
@@ -85,14 +85,16 @@ export function encodeTools(request: ChatRequest, rules: ModelRules, schemas: Sc
 }
 
 /** Without a budget for its schema, a tool is not strict. */
-function encodeTool(tool: Tool, schemas: SchemaBudget | undefined): Json {
+function encodeTool(tool: Tool, schemas: SchemaBudget | undefined, { dropped }: Encoded): Json {
   const wire: Json = { name: tool.name };
   const description = describedCustomTool(tool);
   if (description) wire.description = description;
   wire.input_schema = tool.custom ? CUSTOM_PARAMETERS : objectSchema(tool.parameters);
   if (tool.strict && schemas && !tool.custom) {
     const task = { field: toolSchemaField(tool.name), budget: schemas };
-    wire.input_schema = toDialect(wire.input_schema, DIALECT, task).schema;
+    const { schema, lost } = toDialect(wire.input_schema, DIALECT, task);
+    if (lost.length > 0 && !dropped.includes('tools.parameters')) dropped.push('tools.parameters');
+    wire.input_schema = schema;
     wire.strict = true;
   }
   return { ...wire, ...encodeMark(tool.cache) };
