@@ -1,6 +1,7 @@
 /** An earlier answer of the model as input items: messages, reasoning and calls in their order. */
 
 import type { CallPart, Part, ReasoningPart, TextPart, Turn } from '../../core/chat.ts';
+import { GatewayError } from '../../core/errors.ts';
 import { type Json, parseObject } from '../../core/json/json.ts';
 import { ownState } from '../../core/opaque.ts';
 import { digestOf, itemIdOf } from './encode-request-ids.ts';
@@ -80,9 +81,13 @@ function messageOf({ phase, content }: { phase: Phase; content: Json[] }): Json 
   return { ...about, content: isText ? content.map(({ text }) => text).join('') : content };
 }
 
-/** The words of audio; an image cannot stand in a message of the model. */
+/** The words of audio; an image cannot stand in a message of the model. Throws `unsupported_parameter` for a file id. */
 function wordsOf({ kind, transcript, fileId }: Extract<Part, { type: 'media' }>, { dropped }: InputEncoding): string {
-  if (transcript || fileId) return transcript ?? '';
+  if (transcript) return transcript;
+  if (fileId !== undefined) {
+    const message = 'A file id is known only to the provider that gave it; send the words of the file.';
+    throw new GatewayError('unsupported_parameter', message, { param: 'turns' });
+  }
   dropped.add(`turns.parts.${kind}`);
   return `[${kind}]`;
 }
