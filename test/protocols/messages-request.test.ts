@@ -154,6 +154,19 @@ describe('turns', () => {
   });
 });
 
+test('media of earlier answers, which no turn of the assistant may hold, are named in their place', () => {
+  const picture: MediaPart = { type: 'media', kind: 'image', mime: 'image/png', data: 'iVBORw0KGgo=' };
+  const speech: MediaPart = { type: 'media', kind: 'audio', data: 'aGk=', transcript: 'Hi.' };
+  const { body, dropped } = encode({ turns: [user('Draw'), assistant(text('Here:'), picture, speech), user('Again')] });
+  assert.deepEqual(
+    body.messages[1].content.map((block: { text: string }) => block.text),
+    ['Here:', '[image]', 'Hi.'],
+  );
+  assert.deepEqual(dropped, ['turns.parts.image']);
+  const stored: MediaPart = { type: 'media', kind: 'audio', fileId: 'audio_1' };
+  assert.throws(() => encode({ turns: [user('Go'), assistant(stored), user('On')] }), { code: 'unsupported_modality' });
+});
+
 describe('parts', () => {
   const media = (part: Partial<MediaPart>): ChatRequest['turns'] => [
     { role: 'user', parts: [{ type: 'media', kind: 'image', ...part }] },

@@ -39,7 +39,7 @@ export function encodeRequest(request: ChatRequest, target: Target): EncodedRequ
   refuseOtherKinds(request);
   const { rules, model } = target;
   const [leading, conversation] = splitSystem(request.turns);
-  const { messages, foreignLoop } = encodeTurns(conversation, target);
+  const { messages, foreignLoop, dropped: unshown } = encodeTurns(conversation, target);
   const schemas = createSchemaBudget();
   const tools = encodeTools(request, rules, schemas);
   const format = encodeFormat(request, rules, schemas);
@@ -49,7 +49,7 @@ export function encodeRequest(request: ChatRequest, target: Target): EncodedRequ
   const crowdedOut = forced && thinks(reasoning.thinking);
   const thinking = crowdedOut ? undefined : reasoning.thinking;
 
-  const dropped = [...tools.dropped, ...format.dropped];
+  const dropped = [...tools.dropped, ...format.dropped, ...unshown];
   if (reasoning.dropped || crowdedOut) dropped.push('reasoning');
   const body: Json = { model, max_tokens: maxTokens };
   const system = encodeSystem(leading, [...tools.instructions, ...format.instructions], target);

@@ -1,6 +1,6 @@
 /** Turn encoder: turns of the hub to alternating messages, in which all results directly follow their calls. */
 
-import type { CallPart, ResultPart, Turn } from '../../core/chat.ts';
+import type { CallPart, MediaPart, ResultPart, TextPart, Turn } from '../../core/chat.ts';
 import { GatewayError } from '../../core/errors.ts';
 import type { Json } from '../../core/json/json.ts';
 import { ownState } from '../../core/opaque.ts';
@@ -16,6 +16,8 @@ export interface EncodedTurns {
   messages: Json[];
   /** The last calls have no thinking of the target. */
   foreignLoop: boolean;
+  /** Hub names of parts that earlier answers cannot hold. */
+  dropped: string[];
 }
 
 /** `turns` without the leading system turns. */
@@ -24,6 +26,7 @@ export function encodeTurns(turns: Turn[], target: Target): EncodedTurns {
   const nameCall = createCallNames();
   /** Calls of the last assistant turn, by the client's ids. */
   let calls = new Map<string, string>();
+  const dropped = new Set<string>();
   let foreignLoop = false;
 
   function add(role: Turn['role'], content: Json[]): void {
@@ -36,7 +39,7 @@ export function encodeTurns(turns: Turn[], target: Target): EncodedTurns {
   for (const group of grouped(turns)) {
     if (group[0]?.role === 'assistant') {
       calls = new Map(callsOf(group).map((call) => [call.id, nameCall(call.id)]));
-      const content = encodeAnswer(group, calls, target);
+      const content = encodeAnswer(group, calls, { target, dropped });
       foreignLoop = calls.size > 0 && !content.some((block) => block.type.endsWith('thinking'));
       if (messages.length === 0 && content.length > 0) add('user', [{ type: 'text', text: OPENING }]);
       add('assistant', content);
@@ -49,7 +52,7 @@ export function encodeTurns(turns: Turn[], target: Target): EncodedTurns {
   if (calls.size > 0) add('user', encodeResults([], calls, target));
   if (messages.length === 0) add('user', [{ type: 'text', text: OPENING }]);
   endWithUser(messages, target);
-  return { messages, foreignLoop };
+  return { messages, foreignLoop, dropped: [...dropped] };
 }
 
 /** Runs of assistant turns and runs of all others, alternating. */
@@ -84,7 +87,11 @@ function callsOf(group: Turn[]): CallPart[] {
 }
 
 /** Moves texts before the calls, but not across thinking. */
-function encodeAnswer(group: Turn[], calls: Map<string, string>, target: Target): Json[] {
+function encodeAnswer(
+  group: Turn[],
+  calls: Map<string, string>,
+  { target, dropped }: { target: Target; dropped: Set<string> },
+): Json[] {
   const blocks: Json[] = [];
   const uses: Json[] = [];
   /** Signatures and data of thinking that is there. */
@@ -97,12 +104,21 @@ function encodeAnswer(group: Turn[], calls: Map<string, string>, target: Target)
       uses.push(encodeCall(part, calls.get(part.id) ?? part.id));
       continue;
     }
-    const encoded = encodePart(part, target);
+    const encoded = encodePart(part.type === 'media' ? inWords(part, dropped) : part, target);
     for (const block of encoded) states.add(block.signature ?? block.data);
     if (part.type === 'reasoning' && encoded.length > 0) blocks.push(...uses.splice(0));
     blocks.push(...encoded);
   }
   return [...blocks, ...uses];
+}
+
+/** Words for media, which no answer may hold. Only a file id stays, to be refused. */
+function inWords(part: MediaPart, dropped: Set<string>): TextPart | MediaPart {
+  const { kind, transcript, fileId } = part;
+  if (transcript) return { type: 'text', text: transcript };
+  if (fileId !== undefined) return part;
+  dropped.add(`turns.parts.${kind}`);
+  return { type: 'text', text: `[${kind}]` };
 }
 
 /** Thinking whose text a client lost and whose signature came back on the call, unless it is there already. */
