@@ -203,6 +203,19 @@ test('an answer decoded whole is the same as its stream decoded', () => {
   assert.deepEqual(whole.usage, usage);
 });
 
+test('speech in pieces that are encoded each for itself is whole', () => {
+  const decoder = chat.operations.complete.streamDecoder(target);
+  const speech = (data: string) => ({ choices: [{ index: 0, delta: { audio: { id: 'audio_1', data } } }], id: 'c' });
+  const frames = [
+    ...['RIFF....WAVE', 'a', 'bcd', 'ef'].map((piece) => speech(Buffer.from(piece).toString('base64'))),
+    { id: 'c', choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] },
+  ];
+  const events = frames.flatMap((frame) => decoder.decode({ data: JSON.stringify(frame) }));
+  const [part] = fold([...events, ...decoder.end()]).candidates[0]?.parts ?? [];
+  assert.ok(part?.type === 'media');
+  assert.deepEqual([part.mime, part.data], ['audio/wav', Buffer.from('RIFF....WAVEabcdef').toString('base64')]);
+});
+
 describe('finish reasons', () => {
   const named: [ChatCandidate['finish'], string, string | null][] = [
     [{ reason: 'stop' }, 'stop', ''],

@@ -27,7 +27,8 @@ interface CandidateState {
   cited: Set<string>;
   /** Length of the content so far; index and beginning of its last part. */
   text: { length: number; start: number; index: number };
-  audio?: MediaPart;
+  /** Speech so far; its data comes in pieces. */
+  audio?: { part: MediaPart; data: string[] };
 }
 
 export interface ChatChunkDecoder {
@@ -212,10 +213,11 @@ export function createChunkDecoder(target: Target, whole: boolean): ChatChunkDec
     const state = stateOf(candidate);
     const { audio } = delta;
     if (audio?.id || audio?.data || audio?.transcript) {
-      state.audio ??= { type: 'media', kind: 'audio', data: '' };
-      state.audio.fileId = audio.id || state.audio.fileId;
-      state.audio.data += audio.data ?? '';
-      state.audio.transcript = (state.audio.transcript ?? '') + (audio.transcript ?? '');
+      state.audio ??= { part: { type: 'media', kind: 'audio' }, data: [] };
+      const { part, data } = state.audio;
+      part.fileId = audio.id || part.fileId;
+      if (audio.data) data.push(audio.data);
+      part.transcript = (part.transcript ?? '') + (audio.transcript ?? '');
     }
     const images: Json[] = delta.images ?? [];
     return images
@@ -237,7 +239,7 @@ export function createChunkDecoder(target: Target, whole: boolean): ChatChunkDec
     const finish = settleFinish(state.finish ?? { reason: 'stop' }, state.seen);
     const events = [
       ...cite(rest, candidate),
-      ...(state.audio ? writer.whole(candidate, withMime(state.audio)) : []),
+      ...(state.audio ? writer.whole(candidate, wholeAudio(state.audio)) : []),
       ...writer.close(candidate),
     ];
     return [...placed(state.text, events), { type: 'candidate-end', candidate, finish }];
@@ -271,8 +273,15 @@ function placed(text: CandidateState['text'], events: ChatEvent[]): ChatEvent[] 
   });
 }
 
-/** Audio type detected from the data; the wire does not name it, and raw samples have no header. */
-function withMime(audio: MediaPart): MediaPart {
-  const mime = sniffBase64(audio.data ?? '');
-  return mime ? { ...audio, mime } : audio;
+/** Speech with its data and type, which is detected: the wire does not name it, and raw samples have no header. */
+function wholeAudio({ part, data: pieces }: NonNullable<CandidateState['audio']>): MediaPart {
+  const data = joinedBase64(pieces);
+  const mime = sniffBase64(data);
+  return { ...part, data, ...(mime && { mime }) };
+}
+
+/** Padding inside of a text would end it, so pieces with padding are decoded first. */
+function joinedBase64(pieces: readonly string[]): string {
+  if (!pieces.slice(0, -1).some((piece) => piece.endsWith('='))) return pieces.join('');
+  return Buffer.concat(pieces.map((piece) => Buffer.from(piece, 'base64'))).toString('base64');
 }
