@@ -216,6 +216,16 @@ test('speech in pieces that are encoded each for itself is whole', () => {
   assert.deepEqual([part.mime, part.data], ['audio/wav', Buffer.from('RIFF....WAVEabcdef').toString('base64')]);
 });
 
+test('speech in a stream is raw samples if it has no header', () => {
+  const decoder = chat.operations.complete.streamDecoder(target);
+  const delta = { audio: { id: 'audio_1', data: 'AAABAAIA', transcript: 'Hi.' } };
+  const frame = { id: 'c', choices: [{ index: 0, delta, finish_reason: 'stop' }] };
+  const events = decoder.decode({ data: JSON.stringify(frame) });
+  const [part] = fold([...events, ...decoder.end()]).candidates[0]?.parts ?? [];
+  assert.ok(part?.type === 'media');
+  assert.deepEqual([part.mime, part.transcript], ['audio/L16;codec=pcm;rate=24000', 'Hi.']);
+});
+
 describe('finish reasons', () => {
   const named: [ChatCandidate['finish'], string, string | null][] = [
     [{ reason: 'stop' }, 'stop', ''],

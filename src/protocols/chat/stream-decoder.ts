@@ -239,7 +239,7 @@ export function createChunkDecoder(target: Target, whole: boolean): ChatChunkDec
     const finish = settleFinish(state.finish ?? { reason: 'stop' }, state.seen);
     const events = [
       ...cite(rest, candidate),
-      ...(state.audio ? writer.whole(candidate, wholeAudio(state.audio)) : []),
+      ...(state.audio ? writer.whole(candidate, wholeAudio(state.audio, whole)) : []),
       ...writer.close(candidate),
     ];
     return [...placed(state.text, events), { type: 'candidate-end', candidate, finish }];
@@ -273,10 +273,13 @@ function placed(text: CandidateState['text'], events: ChatEvent[]): ChatEvent[] 
   });
 }
 
-/** Speech with its data and type, which is detected: the wire does not name it, and raw samples have no header. */
-function wholeAudio({ part, data: pieces }: NonNullable<CandidateState['audio']>): MediaPart {
+/** Type of samples without a header, which streams have: 16 bits at 24 kHz. */
+const RAW_SAMPLES = 'audio/L16;codec=pcm;rate=24000';
+
+/** Speech with its data and type, which is detected: the wire does not name it. */
+function wholeAudio({ part, data: pieces }: NonNullable<CandidateState['audio']>, whole: boolean): MediaPart {
   const data = joinedBase64(pieces);
-  const mime = sniffBase64(data);
+  const mime = sniffBase64(data) ?? (whole || data === '' ? undefined : RAW_SAMPLES);
   return { ...part, data, ...(mime && { mime }) };
 }
 
