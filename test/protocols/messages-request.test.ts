@@ -147,6 +147,30 @@ describe('turns', () => {
     assert.equal(older.messages[0].content[1].text, '<system>\nThree\n</system>');
   });
 
+  test('a later system message follows one of the user and precedes an answer, or stands among the user’s words', () => {
+    const system = (words: string): Turn => ({ role: 'system', parts: [text(words)] });
+    const shown = (...turns: Turn[]) =>
+      encode({ turns }).body.messages.map(({ role, content }: { role: string; content: { text: string }[] }) => [
+        role,
+        ...content.map((block) => block.text ?? block),
+      ]);
+    assert.deepEqual(
+      shown(user('A'), system('S'), user('B'), system('T'), assistant(text('C')), system('U'), user('D')),
+      [
+        ['user', 'A', 'B'],
+        ['system', 'S', 'T'],
+        ['assistant', 'C'],
+        ['user', 'D'],
+        ['system', 'U'],
+      ],
+    );
+    assert.deepEqual(shown(user('A'), assistant(text('C')), system('S')), [
+      ['user', 'A'],
+      ['assistant', 'C'],
+      ['user', '<system>\nS\n</system>'],
+    ]);
+  });
+
   test('a prefill is refused by the newest models, trimmed for others', () => {
     const turns = [user('A colour?'), assistant(text('It is '))];
     assert.throws(() => encode({ turns }), { code: 'unsupported_parameter', param: 'turns' });

@@ -36,6 +36,13 @@ export function encodeTurns(turns: Turn[], target: Target): EncodedTurns {
     else messages.push({ role, content });
   }
 
+  /** A system message is refused unless it follows one of the user and precedes one of the assistant. */
+  function addSystem(content: Json[]): void {
+    const isPlace = messages.at(-1)?.role === 'user' || messages.at(-1)?.role === 'system';
+    if (isPlace) add('system', content);
+    else add('user', tagged(content));
+  }
+
   for (const group of grouped(turns)) {
     if (group[0]?.role === 'assistant') {
       calls = new Map(callsOf(group).map((call) => [call.id, nameCall(call.id)]));
@@ -46,7 +53,8 @@ export function encodeTurns(turns: Turn[], target: Target): EncodedTurns {
     } else {
       add('user', encodeResults(group, calls, target));
       calls = new Map();
-      for (const turn of group) add(...encodeInputTurn(turn, target));
+      for (const turn of group) if (!isLaterSystem(turn, target)) add('user', encodeInputTurn(turn, target));
+      for (const turn of group) if (isLaterSystem(turn, target)) addSystem(encodeContent(turn, target));
     }
   }
   if (calls.size > 0) add('user', encodeResults([], calls, target));
@@ -149,13 +157,23 @@ function misplaced(result: ResultPart): GatewayError {
   return new GatewayError('invalid_request', message, { param: 'turns' });
 }
 
-/** A user or system turn without its results. */
-function encodeInputTurn(turn: Turn, target: Target): [Turn['role'], Json[]] {
-  const content = turn.parts.flatMap((part) =>
-    part.type === 'result' || part.type === 'call' ? [] : encodePart(part, target),
-  );
-  if (turn.role !== 'system' || (target.rules.midSystem ?? NEWEST.midSystem)) return [turn.role, content];
-  return ['user', content.map((block) => ({ ...block, text: `<system>\n${block.text}\n</system>` }))];
+/** A user or system turn in the words of a user. */
+function encodeInputTurn(turn: Turn, target: Target): Json[] {
+  const content = encodeContent(turn, target);
+  return turn.role === 'system' ? tagged(content) : content;
+}
+
+function isLaterSystem({ role }: Turn, { rules }: Target): boolean {
+  return role === 'system' && (rules.midSystem ?? NEWEST.midSystem);
+}
+
+/** A turn without its results. */
+function encodeContent({ parts }: Turn, target: Target): Json[] {
+  return parts.flatMap((part) => (part.type === 'result' || part.type === 'call' ? [] : encodePart(part, target)));
+}
+
+function tagged(content: Json[]): Json[] {
+  return content.map((block) => ({ ...block, text: `<system>\n${block.text}\n</system>` }));
 }
 
 /** A turn paused for a server tool is sent unchanged. */
