@@ -1,7 +1,6 @@
 /** Mistral: refuses unknown fields, renames a few, and requires tool call ids of nine characters. */
 
 import { createHash } from 'node:crypto';
-import type { Json } from '../core/json/json.ts';
 import {
   allowedTools,
   EXTENSIONS,
@@ -12,7 +11,7 @@ import {
   withoutNulls,
 } from './dialect/fields.ts';
 import {
-  callsOf,
+  callIds,
   markedPrefill,
   messagesOf,
   partsOf,
@@ -32,18 +31,11 @@ const SHORT_ID_PATTERN = /^[a-zA-Z0-9]{9}$/;
 const SHORT_ID_ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';
 
 /** Deterministic short id, so that a call and its result still match, across requests too. */
-function shortId(id: Json): Json {
-  if (typeof id !== 'string' || SHORT_ID_PATTERN.test(id)) return id;
+function shortId(id: string): string {
+  if (SHORT_ID_PATTERN.test(id)) return id;
   const digest = createHash('sha256').update(id).digest();
   return Array.from(digest.subarray(0, 9), (byte) => SHORT_ID_ALPHABET[byte % SHORT_ID_ALPHABET.length]).join('');
 }
-
-const shortCallIds: DialectStep = (body, _rules, result) => {
-  for (const message of messagesOf(body)) {
-    if (message.tool_call_id !== undefined) setField(message, 'tool_call_id', shortId(message.tool_call_id), result);
-    for (const call of callsOf(message)) if (call.id !== undefined) setField(call, 'id', shortId(call.id), result);
-  }
-};
 
 /** Inline files become `document_url` parts; files by id stay unchanged. */
 const filesAsDocuments: DialectStep = (body, _rules, result) => {
@@ -75,7 +67,7 @@ export const mistral = chatServer({
     withoutNames,
     withoutCacheMarks,
     filesAsDocuments,
-    shortCallIds,
+    callIds(shortId),
     markedPrefill('prefix'),
   ),
 });

@@ -1,6 +1,8 @@
 /** OpenAI, with the rules of its newest reasoning models; the catalog relaxes them for others. */
 
+import { shortCallId } from '../core/results.ts';
 import { EXTENSIONS, reasoningAsEffort, without } from './dialect/fields.ts';
+import { callIds } from './dialect/messages.ts';
 import { applyRules } from './dialect/rules.ts';
 import { type DialectStep, dialect } from './dialect/step.ts';
 import { chatServer } from './type.ts';
@@ -28,7 +30,7 @@ export const openai = chatServer({
     logitBias: false,
     embeddingTokens: true,
   },
-  // Unknown fields are refused at the top level and ignored inside messages, so the history stays unchanged.
-  adapt: dialect(reasoningAsEffort, without(...EXTENSIONS), applyRulesKeepingNewNames),
+  // Unknown fields are refused at the top level and ignored inside messages, so the history stays unchanged, apart from long ids.
+  adapt: dialect(reasoningAsEffort, without(...EXTENSIONS), applyRulesKeepingNewNames, callIds(shortCallId)),
   video: openaiVideos,
 });

@@ -181,6 +181,24 @@ describe('turns', () => {
     assert.equal(messages[1].tool_calls[0].function.arguments, '{}');
   });
 
+  test('ids of calls and their results that are longer than upstreams take become short ones', () => {
+    const id = `chatcmpl-tool-${'0'.repeat(32)}`;
+    const result: Part = {
+      type: 'result',
+      callId: id,
+      parts: [{ type: 'media', kind: 'image', data: 'iVBORw0KGgo=' }],
+    };
+    const turns = [
+      user('Go'),
+      assistant({ type: 'call', id, name: 'look', args: '' }),
+      { ...user(''), parts: [result] },
+    ];
+    const [, { tool_calls }, { tool_call_id }, attached] = encode({ turns }).body.messages;
+    assert.match(tool_call_id, /^call_[0-9a-f]{32}$/);
+    assert.equal(tool_calls[0].id, tool_call_id);
+    assert.ok(attached.content[0].text.includes(tool_call_id));
+  });
+
   test('a text document in a result keeps its title and notes', () => {
     const document: Part = {
       type: 'media',

@@ -6,6 +6,7 @@ import { GatewayError } from '../../core/errors.ts';
 import { type Json, parseObject } from '../../core/json/json.ts';
 import { ownState } from '../../core/opaque.ts';
 import type { Target } from '../../core/operation.ts';
+import { shortCallId } from '../../core/results.ts';
 import { documentText, encodeMedia } from './media.ts';
 import { encodeCallState, ownDetails } from './reasoning.ts';
 import { cacheControl } from './tools.ts';
@@ -167,7 +168,8 @@ function encodeReasoning(turn: Turn, { origin, rules }: Target): Json {
 }
 
 function encodeCall(call: CallPart, { target: { origin, rules }, dropped }: Encoding): Json {
-  const { id, name } = call;
+  const { name } = call;
+  const id = shortCallId(call.id);
   if (call.cache) dropped.add('cache');
   const state = encodeCallState(ownState(call.opaque, origin), (opaque) => opaque.value);
   if (call.custom && rules.customTools) return { id, type: 'custom', custom: { name, input: call.args }, ...state };
@@ -200,9 +202,10 @@ function encodeResults(
   const byCall = Map.groupBy(results.toReversed(), ({ callId }) => callId);
   return calls.map(({ id }) => {
     const result = byCall.get(id)?.pop();
-    if (!result) return { role: 'tool', tool_call_id: id, content: NO_RESULT };
+    const tool_call_id = shortCallId(id);
+    if (!result) return { role: 'tool', tool_call_id, content: NO_RESULT };
     answered.add(result);
-    return { role: 'tool', tool_call_id: id, content: resultContent(result, encoding) };
+    return { role: 'tool', tool_call_id, content: resultContent(result, encoding) };
   });
 }
 
@@ -229,7 +232,7 @@ function resultText(result: ResultPart): string {
 function encodeAttachments(result: ResultPart, encoding: Encoding): Json[] {
   const media = result.parts.filter((part) => part.type === 'media' && part.text === undefined);
   if (media.length === 0) return [];
-  const intro = { type: 'text', text: `Attached to the result of the tool call ${result.callId}:` };
+  const intro = { type: 'text', text: `Attached to the result of the tool call ${shortCallId(result.callId)}:` };
   return [intro, ...media.flatMap((part) => encodePart(part, encoding))];
 }
 

@@ -13,7 +13,7 @@ export function partsOf(message: Json): Json[] {
   return Array.isArray(message.content) ? message.content.filter(isObject) : [];
 }
 
-export function callsOf(message: Json): Json[] {
+function callsOf(message: Json): Json[] {
   return Array.isArray(message.tool_calls) ? message.tool_calls.filter(isObject) : [];
 }
 
@@ -140,6 +140,18 @@ export const reasoningContent: DialectStep = (body, rules, result) => {
     }
   }
 };
+
+/** Replaces the ids of calls, in the calls and in their results alike. */
+export function callIds(shorten: (id: string) => string): DialectStep {
+  return (body, _rules, result) => {
+    for (const message of messagesOf(body)) {
+      for (const holder of callsOf(message))
+        if (typeof holder.id === 'string') setField(holder, 'id', shorten(holder.id), result);
+      const { tool_call_id: id } = message;
+      if (typeof id === 'string') setField(message, 'tool_call_id', shorten(id), result);
+    }
+  };
+}
 
 /** Flags a final assistant turn as a prefill. */
 export function markedPrefill(flag: string): DialectStep {
