@@ -340,6 +340,7 @@ describe('parameters', () => {
 
   test('user and tier', () => {
     assert.deepEqual(encode({ user: 'u' }).body.metadata, { user_id: 'u' });
+    assert.deepEqual(encode({ user: `u${'v'.repeat(256)}` }).body.metadata, { user_id: 'v'.repeat(256) });
     assert.equal(encode({ tier: 'default' }).body.service_tier, 'standard_only');
     for (const tier of ['flex', 'ultrafast'] as const) {
       const { body, dropped } = encode({ tier });

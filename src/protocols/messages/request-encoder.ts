@@ -125,9 +125,11 @@ function encodeSampling(
   return dropped;
 }
 
-/** User id and service tier. */
+const MAX_USER_CHARACTERS = 256;
+
+/** User id and service tier. An id longer than the field keeps its end, which usually identifies the user. */
 function encodeAccount(request: ChatRequest, body: Json): string[] {
-  if (request.user !== undefined) body.metadata = { user_id: request.user };
+  if (request.user !== undefined) body.metadata = { user_id: request.user.slice(-MAX_USER_CHARACTERS) };
   switch (request.tier) {
     case undefined:
       return [];
