@@ -18,6 +18,8 @@ const FILES: Record<string, { type?: string; bytes: Buffer }> = {
   '/unknown': { bytes: Buffer.from('?') },
   '/speech': { bytes: Buffer.from('\0\0\0\x18ftypisom....', 'latin1') },
   '/note': { type: 'text/plain; charset=utf-8', bytes: Buffer.from('grüß dich') },
+  '/table': { type: 'text/csv', bytes: Buffer.from('a,b') },
+  '/record': { type: 'application/json', bytes: Buffer.from('{}') },
   '/paper': { bytes: Buffer.from('%PDF-1.7') },
 };
 
@@ -93,6 +95,14 @@ describe('inlineMedia', () => {
         callId: '1',
         parts: [{ type: 'media', kind: 'image', mime: 'image/png', data: PNG.toString('base64') }],
       },
+    ]);
+  });
+
+  test('reads every document of text as text', async () => {
+    const parts = await inlined([media('document', '/table'), media('document', '/record')], INLINE);
+    assert.deepEqual(parts, [
+      { type: 'media', kind: 'document', mime: 'text/csv', text: 'a,b' },
+      { type: 'media', kind: 'document', mime: 'application/json', text: '{}' },
     ]);
   });
 

@@ -4,7 +4,7 @@ import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import type { Cancellation } from '../../core/cancellation.ts';
 import type { ChatRequest, MediaPart, Part } from '../../core/chat.ts';
 import { type ErrorCode, GatewayError } from '../../core/errors.ts';
-import { mimeOfName, sniffBase64, sniffMime } from '../../core/mime.ts';
+import { isTextType, mimeOfName, sniffBase64, sniffMime } from '../../core/mime.ts';
 import { type AddressPolicy, createAddressPolicy } from '../../net/address-policy.ts';
 import { checkUrl } from '../../net/check-url.ts';
 import type { FetchBytes, Fetched } from '../../net/guarded-client.ts';
@@ -114,7 +114,7 @@ function fill(part: MediaPart, { bytes, type }: Fetched): void {
   if (mime === undefined) refuse(part, 'its media type cannot be told.');
   if (!fits(part.kind, mime)) refuse(part, `the content is ${mime}.`);
   part.mime = mime;
-  if (mime === 'text/plain') part.text = bytes.toString('utf8');
+  if (part.kind === 'document' && isTextType(mime)) part.text = bytes.toString('utf8');
   else part.data = bytes.toString('base64');
   delete part.url;
 }
