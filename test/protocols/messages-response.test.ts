@@ -279,6 +279,20 @@ describe('streams', () => {
     });
   });
 
+  test('citations that a block begins with come as those that follow it', () => {
+    const citation = { type: 'web_search_result_location', url: 'https://a.example/', title: 'A', cited_text: 'a' };
+    const block = { type: 'text', text: 'Hi', citations: [citation] };
+    const decoder = messages.operations.complete.streamDecoder({ origin: 'o', model: 'm', rules: {} });
+    const frames = [
+      { type: 'message_start', message: { id: 'msg_1' } },
+      { type: 'content_block_start', content_block: block },
+    ];
+    const [, start, delta] = frames.flatMap((frame) => decoder.decode({ data: JSON.stringify(frame) }));
+    assert.deepEqual(start, { type: 'part-start', index: 0, candidate: 0, part: { type: 'text', text: 'Hi' } });
+    assert.ok(delta?.type === 'part-delta');
+    assert.equal(delta.citation?.url, citation.url);
+  });
+
   test('a broken frame is an error and nothing follows it', () => {
     const decoder = messages.operations.complete.streamDecoder({ origin: 'o', model: 'm', rules: {} });
     assert.equal(decoder.decode({ data: '{"type":' })[0]?.type, 'error');

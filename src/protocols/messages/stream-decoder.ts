@@ -80,7 +80,11 @@ export function createStreamDecoder(target: Target): StreamDecoder {
       open.given = part.args === '{}' ? '' : part.args;
       part.args = '';
     }
-    return [{ type: 'part-start', index: parts++, candidate: 0, part }];
+    const index = parts++;
+    if (part.type !== 'text') return [{ type: 'part-start', index, candidate: 0, part }];
+    const { citations = [], ...text } = part;
+    const cited = citations.map((citation): ChatEvent => ({ type: 'part-delta', index, citation }));
+    return [{ type: 'part-start', index, candidate: 0, part: text }, ...cited];
   }
 
   function grow(block: OpenBlock, delta: Json): ChatEvent[] {
