@@ -45,7 +45,7 @@ export function createByteBudget(limitBytes: number): ByteBudget {
           if (closed) return;
           closed = true;
           change(owner, -size);
-          noteDroppedBuffer(size);
+          noteDroppedBuffer(size, held);
         },
       };
     },

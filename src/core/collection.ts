@@ -10,8 +10,8 @@ type Collect = (options: CollectionOptions) => void;
 
 /** Size from which a buffer counts. */
 const LARGE_BUFFER_BYTES = 256 * 1024;
-/** Bytes of dropped buffers between two collections: V8 begins a full one, which costs ten times as much, at 64 MB. */
-const COLLECTED_BYTES = 16 * 2 ** 20;
+/** Fewest bytes of dropped buffers between two collections: V8 begins a full one, which costs ten times as much, at 64 MB. */
+const MIN_COLLECTED_BYTES = 16 * 2 ** 20;
 
 let collectYoung: Collect | undefined;
 let droppedBytes = 0;
@@ -29,12 +29,13 @@ export function collectMemory(): void {
 
 /**
  * Counts a buffer that is about to be dropped, and collects the young generation after many large ones, in one or two
- * milliseconds. V8 sees only the small objects that own such buffers, and so waits for a full collection.
+ * milliseconds. V8 sees only the small objects that own such buffers, and so waits for a full collection. What lives through two
+ * collections is old for V8, so at least as much is dropped between two as is still held.
  */
-export function noteDroppedBuffer(bytes: number): void {
+export function noteDroppedBuffer(bytes: number, heldBytes: number): void {
   if (bytes < LARGE_BUFFER_BYTES) return;
   droppedBytes += bytes;
-  if (droppedBytes < COLLECTED_BYTES) return;
+  if (droppedBytes < Math.max(MIN_COLLECTED_BYTES, heldBytes)) return;
   droppedBytes = 0;
   setImmediate(collectBuffers);
 }
