@@ -73,7 +73,7 @@ test(
       assert.deepEqual(await statuses(Array.from({ length: 4 }, () => chat())), { 200: 4 });
       const [again] = await gateway.shows(new RegExp(`(?:[^]*?the worker listens again){${end}}`), 'stderr');
       const line = again.trim().split('\n').at(-1) ?? '';
-      ending = Number(/,"pid":(\d+),"msg"/.exec(line)?.[1] ?? /"pid":(\d+)[^{}]*$/.exec(line)?.[1]);
+      ending = Number(/"workerPid":(\d+)/.exec(line)?.[1]);
       assert.ok(isRunning(ending) && ending !== kept, line);
     }
     assert.deepEqual(delays, [100, 200, 400, 800]);
