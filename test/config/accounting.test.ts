@@ -117,7 +117,7 @@ tags:
   test('money, addresses and surfaces are checked', () => {
     const text = 'keys: [{ name: a, key: a-key-of-sixteen-characters, ';
     assert.deepEqual(faultsOf(`${text} budgets: { day: 2.5 } }]`), [
-      '1: keys[0].budgets.day: must be a string, not 2.5',
+      '1: keys[0].budgets.day: must be USD in quotes, e.g. "25.00", not 2.5',
     ]);
     assert.deepEqual(faultsOf(`${text} budgets: { day: "-1" } }]`), [
       '1: keys[0].budgets.day: must be USD in quotes, e.g. "25.00"',

@@ -232,7 +232,9 @@ const REFUSED: { text: string; faults: string[] }[] = [
   },
   {
     text: 'providers:\n  openai:\n    models:\n      - { id: a, pricing: { prompt: 1e-6 } }',
-    faults: ['4: providers.openai.models[0].pricing.prompt: must be a string, not 0.000001'],
+    faults: [
+      '4: providers.openai.models[0].pricing.prompt: must be a decimal number of USD in quotes, e.g. "0.0000025", not 0.000001',
+    ],
   },
   {
     text: 'providers:\n  openai:\n    models:\n      - { id: a, service_tiers: { default: { prompt: "1" } } }',
@@ -246,7 +248,9 @@ const REFUSED: { text: string; faults: string[] }[] = [
   },
   {
     text: 'providers:\n  openai:\n    models:\n      - { id: a, service_tiers: { priority: { prompt: 1e-6 } } }',
-    faults: ['4: providers.openai.models[0].service_tiers.priority.prompt: must be a string, not 0.000001'],
+    faults: [
+      '4: providers.openai.models[0].service_tiers.priority.prompt: must be a decimal number of USD in quotes, e.g. "0.0000025", not 0.000001',
+    ],
   },
 ];
 

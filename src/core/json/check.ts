@@ -159,7 +159,8 @@ function explainNumber(schema: Json, value: unknown, path: string): Problem[] {
 }
 
 function explainString(schema: Json, value: unknown, path: string): Problem[] {
-  if (typeof value !== 'string') return [{ path, message: `must be a string${not(value)}` }];
+  if (typeof value !== 'string')
+    return [{ path, message: `${schema.errorMessage ?? 'must be a string'}${not(value)}` }];
   if (value.length < (schema.minLength ?? 0)) return [{ path, message: 'must not be empty' }];
   if (value.length > (schema.maxLength ?? value.length)) {
     return [{ path, message: `must be at most ${schema.maxLength} characters long` }];
