@@ -1,6 +1,6 @@
 /** Tool results of a conversation: each result belongs to a call of the preceding assistant turn, and each call has one result. */
 
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import type { Part, ResultPart, Turn } from './chat.ts';
 import { GatewayError } from './errors.ts';
@@ -101,5 +101,5 @@ const DIGEST_CHARACTERS = 32;
 /** The id of a call, or its digest in place of a longer one, so that a call and its result still match. */
 export function shortCallId(id: string): string {
   if (id.length <= MAX_CALL_ID_CHARACTERS) return id;
-  return `call_${createHash('sha256').update(id).digest('hex').slice(0, DIGEST_CHARACTERS)}`;
+  return `call_${hash('sha256', id).slice(0, DIGEST_CHARACTERS)}`;
 }
