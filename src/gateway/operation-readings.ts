@@ -18,6 +18,7 @@ import type { Recorder } from '../usage/recorder.ts';
 import type { LocalServer } from './local-servers.ts';
 import type { ProviderState } from './provider-registry.ts';
 import { needsRestart, type ReloadableParts } from './reloadable-parts.ts';
+import { readStoreFigures } from './telemetry.ts';
 
 export interface OperationReadingsOptions {
   /** The configuration that the gateway was started with. */
@@ -134,14 +135,8 @@ function providerFault({ id, problem }: { id: string; problem?: string }): Json[
 }
 
 async function storeFigures(store: Pick<Store, 'call' | 'engine' | 'now'>) {
-  const { engine } = store;
   try {
-    const [jobs, state, usage, backupAt] = await Promise.all([
-      store.call('jobFigures', { now: store.now() }),
-      store.call('stateBytes', { engine }),
-      store.call('usageBytes', { engine }),
-      store.call('readMoment', { name: 'backup' }),
-    ]);
+    const { jobs, bytes, backupAt } = await readStoreFigures(store);
     return {
       jobs: jobs.map(({ kind, due, oldestDueAt, leased }) => ({
         kind,
@@ -149,7 +144,7 @@ async function storeFigures(store: Pick<Store, 'call' | 'engine' | 'now'>) {
         leased,
         oldest_due_at: oldestDueAt === undefined ? null : new Date(oldestDueAt).toISOString(),
       })),
-      bytes: state + usage,
+      bytes,
       backupAt: backupAt === undefined ? null : new Date(backupAt).toISOString(),
     };
   } catch (error) {

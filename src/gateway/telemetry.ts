@@ -137,7 +137,8 @@ async function freeShareOf(folder: string): Promise<number> {
   return bavail / blocks;
 }
 
-async function storeState(store: Pick<Store, 'call' | 'engine' | 'now'>, now: number): Promise<StoreState> {
+/** Figures of the jobs in a store, its size in bytes, and the time of its last backup; undefined without a backup. */
+export async function readStoreFigures(store: Pick<Store, 'call' | 'engine' | 'now'>) {
   const { engine } = store;
   const [jobs, state, usage, backupAt] = await Promise.all([
     store.call('jobFigures', { now: store.now() }),
@@ -145,13 +146,18 @@ async function storeState(store: Pick<Store, 'call' | 'engine' | 'now'>, now: nu
     store.call('usageBytes', { engine }),
     store.call('readMoment', { name: 'backup' }),
   ]);
+  return { jobs, bytes: state + usage, backupAt };
+}
+
+async function storeState(store: Pick<Store, 'call' | 'engine' | 'now'>, now: number): Promise<StoreState> {
+  const { jobs, bytes, backupAt } = await readStoreFigures(store);
   return {
     jobs: jobs.map(({ kind, due, oldestDueAt }) => ({
       kind,
       due,
       oldestSeconds: oldestDueAt === undefined ? 0 : Math.max(0, store.now() - oldestDueAt) / 1000,
     })),
-    bytes: state + usage,
+    bytes,
     ...(backupAt !== undefined && { backupSeconds: Math.max(0, now - backupAt) / 1000 }),
   };
 }
