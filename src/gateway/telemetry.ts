@@ -105,8 +105,8 @@ function createStateReadings(options: StateReadingsOptions): StateReadings {
 }
 
 /**
- * Of configured models all endpoints, of others those in cooldown. An endpoint with several credentials rests while all of
- * them do.
+ * Of configured models all endpoints, of others those in cooldown. An endpoint with several credentials is in cooldown while
+ * it is with each of them.
  */
 function endpointStates(
   { providers, routes }: Pick<ProviderRegistry, 'providers' | 'routes'>,
@@ -115,10 +115,10 @@ function endpointStates(
   function stateOf(model: string, provider: string, upstreamModel: string): EndpointState {
     const endpoint = `${provider}/${upstreamModel}`;
     const credentials = providers.get(provider)?.credentials.all() ?? [];
-    const resting = credentials.every(
+    const inCooldown = credentials.every(
       (credential) => credential.cooldown() > 0 || breaker.cooldown(`${endpoint}#${credential.id}`) !== undefined,
     );
-    return { provider, model, endpoint, resting };
+    return { provider, model, endpoint, inCooldown };
   }
   const configured = [...routes.models].flatMap(([id, endpoints]) =>
     endpoints.map(({ provider, model }) => stateOf(id, provider, model)),
@@ -127,7 +127,7 @@ function endpointStates(
   const others = [...failed].flatMap((endpoint) => {
     const slash = endpoint.indexOf('/');
     const state = stateOf(endpoint, endpoint.slice(0, slash), endpoint.slice(slash + 1));
-    return providers.has(state.provider) && state.resting && !routes.models.has(endpoint) ? [state] : [];
+    return providers.has(state.provider) && state.inCooldown && !routes.models.has(endpoint) ? [state] : [];
   });
   return [...configured, ...others];
 }

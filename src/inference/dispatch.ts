@@ -208,7 +208,7 @@ async function attempt(state: DispatchState, candidate: RunnableCandidate, plann
     running.elapse();
     record.error = result.error?.code;
     if (client.isCancelled || (result.error && isOurs(result.error))) tracked.abandoned();
-    else if (result.error) record.rest = tracked.failed(result.error);
+    else if (result.error) record.cooldownMs = tracked.failed(result.error);
     else {
       tracked.succeeded();
       learn(state, candidate, { record, result });
@@ -220,7 +220,7 @@ async function attempt(state: DispatchState, candidate: RunnableCandidate, plann
     const error = toGatewayError(thrown);
     record.error = error.code;
     if (client.isCancelled || isOurs(error)) tracked.abandoned();
-    else if (mayFallBack(error)) record.rest = tracked.failed(error);
+    else if (mayFallBack(error)) record.cooldownMs = tracked.failed(error);
     else tracked.succeeded();
     if (ACCOUNT_STATUSES.includes(error.upstreamStatus ?? 0)) endpoint.credential.failed(error);
     return { status: 'refused', error, endpoint, abandoned: running.isAbandoned };

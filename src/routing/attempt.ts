@@ -30,8 +30,8 @@ export interface Attempt {
   dropped: string[];
   /** Reason for which the endpoint was asked again, or in another protocol. */
   note?: string;
-  /** Milliseconds for which the endpoint rests because of it. */
-  rest?: number;
+  /** Cooldown of the endpoint that the attempt began, in milliseconds; absent if it began none. */
+  cooldownMs?: number;
   /** Headers of the response that a trace keeps, encoded. */
   headers?: string;
 }

@@ -108,18 +108,18 @@ function encodeCharge({ basis, tier }: ChargeNote): string {
 /** Members between the attempts and the charge, in ASCII: lists by the places of attempts, and headers as far as there is room. */
 function extrasOf({ call, attempts, checked }: TracedRequest): string {
   let times = checked === undefined ? 'null' : `${Math.round(checked)}`;
-  let rests: string | undefined;
+  let cooldowns: string | undefined;
   let answered: string | undefined;
   for (let index = 0; index < attempts.length; index++) {
-    const { connected, rest, headers } = attempts[index] as Attempt;
+    const { connected, cooldownMs, headers } = attempts[index] as Attempt;
     times += connected === undefined ? ',null' : `,${connected === 0 ? 0 : Math.max(1, Math.round(connected))}`;
-    if (rest !== undefined) rests = `${rests ?? 'null,'.repeat(index)}${Math.round(rest)},`;
-    else if (rests !== undefined) rests += 'null,';
+    if (cooldownMs !== undefined) cooldowns = `${cooldowns ?? 'null,'.repeat(index)}${Math.round(cooldownMs)},`;
+    else if (cooldowns !== undefined) cooldowns += 'null,';
     if (headers !== undefined) answered = `${answered ?? 'null,'.repeat(index)}${headers},`;
     else if (answered !== undefined) answered += 'null,';
   }
   let text = `,"k":[${times}]`;
-  if (rests !== undefined) text += `,"w":[${rests.slice(0, -1)}]`;
+  if (cooldowns !== undefined) text += `,"w":[${cooldowns.slice(0, -1)}]`;
   const asked = encodeRequestHeaders(call.headers);
   if (asked !== undefined) text += `,"h":${asked}`;
   const hasRoom = answered !== undefined && text.length + answered.length <= MAX_EXTRA_CHARACTERS;

@@ -38,7 +38,7 @@ export function traceOf(
       ...candidates.map((candidate) => traceCandidate(candidate)),
       ...excluded.map(({ candidate, reason }) => traceCandidate(candidate, reason)),
     ],
-    attempts: attempts.map(({ connected: _connected, rest: _rest, headers: _headers, ...attempt }) => ({
+    attempts: attempts.map(({ connected: _connected, cooldownMs: _cooldownMs, headers: _headers, ...attempt }) => ({
       ...attempt,
       milliseconds: Math.round(attempt.milliseconds),
     })),

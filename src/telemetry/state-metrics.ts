@@ -20,7 +20,7 @@ export interface EndpointState {
   model: string;
   /** `<provider>/<upstream model>`. */
   endpoint: string;
-  resting: boolean;
+  inCooldown: boolean;
 }
 
 export interface StoreState {
@@ -61,9 +61,13 @@ export function addStateMetrics(instruments: Instruments, readings: StateReading
   if (endpoints) {
     gauges(
       'endpoint_resting',
-      '1 while an endpoint of the model is left alone after failures.',
+      '1 while an endpoint of the model is in cooldown after failures.',
       ['provider', 'model', 'endpoint'],
-      () => endpoints().map(({ provider, model, endpoint, resting }) => [[provider, model, endpoint], Number(resting)]),
+      () =>
+        endpoints().map(({ provider, model, endpoint, inCooldown }) => [
+          [provider, model, endpoint],
+          Number(inCooldown),
+        ]),
     );
   }
   if (dataFree) {

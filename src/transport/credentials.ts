@@ -39,7 +39,7 @@ export function createCredentials(values: readonly CredentialValue[], now: () =>
     id: digestOf(value),
     value,
     index,
-    restsUntil: 0,
+    cooldownEnd: 0,
   }));
   const [only] = entries;
 
@@ -50,17 +50,18 @@ export function createCredentials(values: readonly CredentialValue[], now: () =>
       value: entry.value,
       failed({ upstreamStatus, retryAfter }) {
         if (upstreamStatus === 401 && entry.value.type === 'token' && entry.value.source.refused()) return;
-        const rest = COOLDOWN_MS[upstreamStatus ?? 0];
-        if (rest !== undefined) entry.restsUntil = now() + Math.min(retryAfter ?? rest, MAX_RETRY_AFTER_MS);
+        const cooldownMs = COOLDOWN_MS[upstreamStatus ?? 0];
+        if (cooldownMs !== undefined)
+          entry.cooldownEnd = now() + Math.min(retryAfter ?? cooldownMs, MAX_RETRY_AFTER_MS);
       },
-      cooldown: () => Math.max(0, entry.restsUntil - now()),
+      cooldown: () => Math.max(0, entry.cooldownEnd - now()),
     };
   }
 
   return {
     pick(conversation) {
       if (entries.length === 1 && only) return credential(only);
-      const healthy = entries.filter(({ restsUntil }) => restsUntil <= now());
+      const healthy = entries.filter(({ cooldownEnd }) => cooldownEnd <= now());
       const candidates = healthy.length > 0 ? healthy : entries;
       const [best] = candidates.toSorted((one, other) =>
         weight(conversation, other.index).localeCompare(weight(conversation, one.index)),
@@ -71,7 +72,7 @@ export function createCredentials(values: readonly CredentialValue[], now: () =>
       const entry = entries.find((candidate) => candidate.id === id);
       return entry && credential(entry);
     },
-    all: () => entries.toSorted((one, other) => one.restsUntil - other.restsUntil).map(credential),
+    all: () => entries.toSorted((one, other) => one.cooldownEnd - other.cooldownEnd).map(credential),
   };
 }
 

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { drawScreen, FIRST_STATE, press, type ScreenState } from '../../src/cli/top/screen.ts';
-import { restsOf, type TopRequest, type TopView } from '../../src/cli/top/view.ts';
+import { cooldownsOf, type TopRequest, type TopView } from '../../src/cli/top/view.ts';
 import { ask, ENGINES, startGateways } from './two-gateways.ts';
 
 const SIZE = { columns: 120, rows: 20 };
@@ -49,8 +49,8 @@ function view(requests: TopRequest[]): TopView {
     firstByte: { p50: 300, p95: 900 },
     total: { p50: null, p95: null },
     endpoints: [
-      { endpoint: 'a/m', requests: 0, failed: 0, firstByte: null, total: null, rests: 17_400 },
-      { endpoint: 'b/m', requests: 36, failed: 4, firstByte: 300, total: 800, rests: null },
+      { endpoint: 'a/m', requests: 0, failed: 0, firstByte: null, total: null, cooldown: 17_400 },
+      { endpoint: 'b/m', requests: 36, failed: 4, firstByte: 300, total: 800, cooldown: null },
     ],
     requests,
   };
@@ -96,12 +96,12 @@ test('an endpoint rests as its attempts tell, until one succeeds', () => {
     attempts: attempts as TopRequest['attempts'],
   });
   // The newest are first.
-  assert.deepEqual([...restsOf([at(5, failed as never)], now)], [['a/m', 15_000]]);
-  assert.deepEqual([...restsOf([at(2, answered as never), at(5, failed as never)], now)], []);
-  assert.deepEqual([...restsOf([at(5, failed as never), at(8, answered as never)], now)], [['a/m', 15_000]]);
-  assert.deepEqual([...restsOf([at(30, failed as never)], now)], []);
+  assert.deepEqual([...cooldownsOf([at(5, failed as never)], now)], [['a/m', 15_000]]);
+  assert.deepEqual([...cooldownsOf([at(2, answered as never), at(5, failed as never)], now)], []);
+  assert.deepEqual([...cooldownsOf([at(5, failed as never), at(8, answered as never)], now)], [['a/m', 15_000]]);
+  assert.deepEqual([...cooldownsOf([at(30, failed as never)], now)], []);
   const second = { ...failed, credential: 2 };
-  assert.deepEqual([...restsOf([at(1, second as never), at(5, failed as never)], now)], [['a/m', 19_000]]);
+  assert.deepEqual([...cooldownsOf([at(1, second as never), at(5, failed as never)], now)], [['a/m', 19_000]]);
 });
 
 test('keys choose a request, open it with its attempts, filter and end', () => {

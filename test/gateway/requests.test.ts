@@ -193,7 +193,7 @@ admin: { token: ${TOKEN}, port: 0 }`,
     }
   });
 
-  test('has for how long an endpoint rested because of an attempt', async () => {
+  test('has the cooldown of the endpoint that an attempt began', async () => {
     const { attempts } = await trace(await chat('house/m', { text: 'limited' }));
     assert.deepEqual(
       attempts.map(({ endpoint, status, rest_ms }: Json) => [endpoint, status, rest_ms]),

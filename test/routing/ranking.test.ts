@@ -16,14 +16,14 @@ interface Known {
   latency?: Record<string, number>;
   throughput?: Record<string, number>;
   lately?: string[];
-  rests?: string[];
+  inCooldown?: string[];
   holder?: string;
 }
 
 function order(candidates: Candidate[], policy: Partial<RoutingPolicy> = {}, known: Known = {}): string {
   const situation: RankingContext = {
     breaker: {
-      cooldown: (id) => (known.rests?.includes(id) ? { cause: 'overloaded', milliseconds: 1500 } : undefined),
+      cooldown: (id) => (known.inCooldown?.includes(id) ? { cause: 'overloaded', milliseconds: 1500 } : undefined),
       failedRecently: (id) => known.lately?.includes(id) ?? false,
     },
     statistics: { latency: (id) => known.latency?.[id], throughput: (id) => known.throughput?.[id] },
@@ -57,8 +57,8 @@ describe('order', () => {
     ['who holds the state', [a, b, c], {}, { holder: 'c' }, 'c a b'],
     ['the state before the price', [priced('a', '0.3'), priced('b', '0.1')], { sort: 'price' }, { holder: 'a' }, 'a b'],
     ['an order before the state', [a, b], { order: [by('a')] }, { holder: 'b' }, 'a b'],
-    ['rests', [a, b, c], {}, { rests: ['a'] }, 'b c'],
-    ['nothing but rests', [a, b], {}, { rests: ['a', 'b'] }, 'a'],
+    ['cooldown', [a, b, c], {}, { inCooldown: ['a'] }, 'b c'],
+    ['all in cooldown', [a, b], {}, { inCooldown: ['a', 'b'] }, 'a'],
     ['no fallbacks', [a, b], { allowFallbacks: false }, {}, 'a'],
     ['no fallbacks, and an order', [a, b], { allowFallbacks: false, order: [by('b')] }, {}, 'b'],
     ['models', [candidate('a', { rank: 1 }), b], {}, {}, 'b a'],

@@ -27,7 +27,7 @@ test('providers, endpoints, the store and budgets have a line each', async () =>
       { id: 'openai', ready: true },
       { id: 'local', ready: false },
     ],
-    endpoints: () => [{ provider: 'openai', model: 'team/best', endpoint: 'openai/gpt', resting: true }],
+    endpoints: () => [{ provider: 'openai', model: 'team/best', endpoint: 'openai/gpt', inCooldown: true }],
     async store() {
       reads += 1;
       return STORE;
@@ -65,7 +65,7 @@ test('before the first backup there is none to tell of', async () => {
 
 test('the series of one metric are bounded', async () => {
   const endpoints = Array.from({ length: 1500 }, (_, index) => {
-    return { provider: 'p', model: `m${index}`, endpoint: `p/m${index}`, resting: true };
+    return { provider: 'p', model: `m${index}`, endpoint: `p/m${index}`, inCooldown: true };
   });
   assert.equal(lineOf(await linesOf({ endpoints: () => endpoints }), 'endpoint_resting').length, 1000);
 });

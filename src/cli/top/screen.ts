@@ -84,13 +84,13 @@ function headline(view: TopView): string {
 function endpointLines({ endpoints }: TopView): string[] {
   const rows = endpoints
     .slice(0, MAX_ENDPOINTS)
-    .map(({ endpoint, requests, failed, firstByte, total, rests }) => [
+    .map(({ endpoint, requests, failed, firstByte, total, cooldown }) => [
       endpoint,
       String(requests),
       String(failed),
       milliseconds(firstByte),
       milliseconds(total),
-      rests === null ? '' : `cooldown ${Math.ceil(rests / 1000)} s`,
+      cooldown === null ? '' : `cooldown ${Math.ceil(cooldown / 1000)} s`,
     ]);
   return tableLines(ENDPOINT_HEADINGS, rows);
 }

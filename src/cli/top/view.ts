@@ -38,8 +38,8 @@ export interface TopEndpoint {
   /** Median milliseconds. */
   firstByte: number | null;
   total: number | null;
-  /** Milliseconds that it still rests after a failure, as the latest attempts tell; null if it does not. */
-  rests: number | null;
+  /** Milliseconds that are left of its cooldown, as the latest attempts tell; null if it is in none. */
+  cooldown: number | null;
 }
 
 export interface TopView {
@@ -112,16 +112,16 @@ export async function lookAtTop(
     interrupted,
     firstByte,
     total,
-    endpoints: endpointsOf(rows, restsOf(ended, now), context),
+    endpoints: endpointsOf(rows, cooldownsOf(ended, now), context),
     requests: [...open.map((row) => runningRequest(row, context, now)), ...ended],
   };
 }
 
 /**
- * Milliseconds that endpoints still rest, by their names: of several credentials, or gateways, those of the longest. An attempt
- * that succeeded later ends the rest.
+ * Milliseconds that are left of cooldowns, by endpoint: of several credentials, or gateways, those of the longest. An attempt
+ * that succeeded later ends the cooldown.
  */
-export function restsOf(
+export function cooldownsOf(
   ended: readonly Pick<TopRequest, 'time' | 'total' | 'attempts'>[],
   now: number,
 ): Map<string, number> {
@@ -132,26 +132,26 @@ export function restsOf(
     .sort((one, other) => one.at - other.at);
   const until = new Map<string, { endpoint: string; at: number }>();
   for (const { attempt, at } of ends) {
-    const { endpoint, credential, rest_ms: rest, error } = attempt;
+    const { endpoint, credential, rest_ms: cooldown, error } = attempt;
     const id = `${endpoint} ${credential}`;
-    if (rest !== null) until.set(id, { endpoint, at: at + rest });
+    if (cooldown !== null) until.set(id, { endpoint, at: at + cooldown });
     else if (error === null) until.delete(id);
   }
-  const rests = new Map<string, number>();
+  const cooldowns = new Map<string, number>();
   for (const { endpoint, at } of until.values()) {
-    if (at > now) rests.set(endpoint, Math.max(at - now, rests.get(endpoint) ?? 0));
+    if (at > now) cooldowns.set(endpoint, Math.max(at - now, cooldowns.get(endpoint) ?? 0));
   }
-  return rests;
+  return cooldowns;
 }
 
 /** Includes endpoints in cooldown that answered nothing. */
 function endpointsOf(
   rows: readonly Row[],
-  rests: ReadonlyMap<string, number>,
+  cooldowns: ReadonlyMap<string, number>,
   { hasPrice }: TopContext,
 ): TopEndpoint[] {
   const groups = Map.groupBy(rows, modelOf);
-  const names = new Set([...groups.keys(), ...rests.keys()]);
+  const names = new Set([...groups.keys(), ...cooldowns.keys()]);
   return [...names]
     .map((endpoint) => {
       const own = groups.get(endpoint) ?? [];
@@ -162,10 +162,12 @@ function endpointsOf(
         failed,
         firstByte: firstByte.p50,
         total: total.p50,
-        rests: rests.get(endpoint) ?? null,
+        cooldown: cooldowns.get(endpoint) ?? null,
       };
     })
-    .sort((one, other) => Number(other.rests !== null) - Number(one.rests !== null) || other.requests - one.requests);
+    .sort(
+      (one, other) => Number(other.cooldown !== null) - Number(one.cooldown !== null) || other.requests - one.requests,
+    );
 }
 
 function endedRequest(row: Row, context: TopContext): TopRequest {

@@ -81,14 +81,14 @@ function rowOf(
   const [provider = ''] = endpoint.split('/', 1);
   const credentials = providers.get(provider)?.credentials;
   const credential = credentials?.find(credentialId ?? '');
-  const rest = credential?.cooldown() ?? 0;
+  const credentialCooldownMs = credential?.cooldown() ?? 0;
   return {
     endpoint,
     credential: credential?.number ?? null,
     credentials: credentials?.all().length ?? null,
     state,
     ...(cause !== undefined && { cause }),
-    ...(rest > 0 && { credential_cooldown_ms: Math.ceil(rest) }),
+    ...(credentialCooldownMs > 0 && { credential_cooldown_ms: Math.ceil(credentialCooldownMs) }),
     ...(cooldownMs !== undefined && { cooldown_ms: cooldownMs }),
     ...(streamed && { streamed: encodeTimings(streamed) }),
     ...(whole && { whole: encodeTimings(whole) }),
@@ -163,13 +163,14 @@ interface AgedRow {
 /** Adjusts a row to the time that has passed since the gateway wrote it. */
 function agedRow(row: EndpointRow, gateway: AgedRow['gateway'], now: number): AgedRow {
   const age = Math.max(0, now - gateway.at);
-  const { cooldown_ms: cooldown, credential_cooldown_ms: rest, streamed, whole, ...kept } = row;
+  const { cooldown_ms: cooldown, credential_cooldown_ms: credentialCooldown, streamed, whole, ...kept } = row;
   const left = cooldown === undefined ? 0 : cooldown - age;
   const aged: EndpointRow = {
     ...kept,
     ...(row.state === 'open' && left <= 0 && { state: 'half-open' as const }),
     ...(left > 0 && { cooldown_ms: left }),
-    ...(rest !== undefined && rest > age && { credential_cooldown_ms: rest - age }),
+    ...(credentialCooldown !== undefined &&
+      credentialCooldown > age && { credential_cooldown_ms: credentialCooldown - age }),
     ...(age < TIMINGS_MS && { ...(streamed && { streamed }), ...(whole && { whole }) }),
     minutes: later(row.minutes, Math.floor(age / MINUTE_MS), MINUTES),
     half_hours: later(row.half_hours, Math.floor(age / (30 * MINUTE_MS)), HALF_HOURS),
@@ -178,7 +179,7 @@ function agedRow(row: EndpointRow, gateway: AgedRow['gateway'], now: number): Ag
   return { row: gateway.isGone ? { ...aged, ...FORGOTTEN } : aged, gateway };
 }
 
-/** A gateway that is gone rests no endpoint. */
+/** A gateway that is gone keeps no endpoint in cooldown. */
 const FORGOTTEN = {
   state: 'closed' as const,
   cause: undefined,
@@ -200,7 +201,7 @@ function mergeGroup(group: readonly AgedRow[], now: number): object | undefined 
   const isUsed = attemptsOf(halfHours) > 0;
   const { endpoint, credential, credentials, state, cause, cooldown_ms: cooldown } = worst.row;
   if (!isUsed && !cause && !busiest) return undefined;
-  const rest = Math.max(...group.map(({ row }) => row.credential_cooldown_ms ?? 0));
+  const credentialCooldown = Math.max(...group.map(({ row }) => row.credential_cooldown_ms ?? 0));
   const { streamed, whole } = busiest?.row ?? {};
   const failures = group.flatMap(({ row }) => row.last_failures);
   return {
@@ -209,7 +210,7 @@ function mergeGroup(group: readonly AgedRow[], now: number): object | undefined 
     credentials,
     state,
     ...(cause !== undefined && { cause }),
-    ...(rest > 0 && { credential_cooldown_ms: rest }),
+    ...(credentialCooldown > 0 && { credential_cooldown_ms: credentialCooldown }),
     ...(cooldown !== undefined && { cooldown_ms: cooldown }),
     ...(streamed && { streamed }),
     ...(whole && { whole }),
@@ -233,8 +234,8 @@ function mergeGroup(group: readonly AgedRow[], now: number): object | undefined 
   };
 }
 
-function badnessOf({ state, cause, cooldown_ms: rest = 0 }: EndpointRow): number {
-  if (state === 'open') return 3 + rest;
+function badnessOf({ state, cause, cooldown_ms: cooldown = 0 }: EndpointRow): number {
+  if (state === 'open') return 3 + cooldown;
   if (state === 'half-open') return 2;
   return cause === undefined ? 0 : 1;
 }

@@ -1,15 +1,15 @@
-/** Connections to upstreams: as many as there are requests at a time, kept for a while for the next ones. */
+/** Pool of connections to upstreams: one for each request at a time, kept idle for the next ones until the idle timeout. */
 
 import { systemClock } from '../../core/clock.ts';
 import type { DeadlineTimer } from '../deadlines.ts';
 import { type Origin, UpstreamConnection, type UpstreamConnectionOptions } from './connection.ts';
 
-/** Time for which an idle connection is kept, unless its server says otherwise. */
-const IDLE_MS = 10_000;
-const MAX_IDLE_MS = 600_000;
-const SWEEP_MS = 1000;
+/** Time for which an idle connection is kept, unless its server names another one (`Keep-Alive: timeout`). */
+const DEFAULT_IDLE_TIMEOUT_MS = 10_000;
+const MAX_IDLE_TIMEOUT_MS = 600_000;
+const SWEEP_INTERVAL_MS = 1000;
 /** An idle connection is closed before its server would do it, so that no request is on its way then. */
-const MARGIN_MS = 2 * SWEEP_MS;
+const IDLE_TIMEOUT_MARGIN_MS = 2 * SWEEP_INTERVAL_MS;
 const IN_BACKGROUND = { background: true };
 /** Most requests go to a few URLs, and parsing one takes longer than looking it up. */
 const MAX_KNOWN_URLS = 1000;
@@ -35,7 +35,7 @@ export class UpstreamConnections {
   readonly #targets = new Map<string, UrlTarget>();
   readonly #open = new Set<UpstreamConnection>();
   /** Connections whose response ended in this turn of the event loop. */
-  #resting: { connection: UpstreamConnection; server: UpstreamServer }[] = [];
+  #released: { connection: UpstreamConnection; server: UpstreamServer }[] = [];
   #cancelSweep: (() => void) | undefined;
   /** Settles once all are closed. */
   readonly #empty = Promise.withResolvers<void>();
@@ -105,23 +105,26 @@ export class UpstreamConnections {
    * connection, is read in this one, and must not meet another request.
    */
   #keep(server: UpstreamServer, connection: UpstreamConnection, seconds: number | undefined): void {
-    const idleMs = seconds === undefined ? IDLE_MS : Math.min(MAX_IDLE_MS, seconds * 1000 - MARGIN_MS);
+    const idleMs =
+      seconds === undefined
+        ? DEFAULT_IDLE_TIMEOUT_MS
+        : Math.min(MAX_IDLE_TIMEOUT_MS, seconds * 1000 - IDLE_TIMEOUT_MARGIN_MS);
     if (this.#isClosed || idleMs <= 0) {
       connection.abort();
       return;
     }
     connection.idleUntil = systemClock.monotonic() + idleMs;
-    if (this.#resting.push({ connection, server }) === 1) setImmediate(() => this.#keepResting());
+    if (this.#released.push({ connection, server }) === 1) setImmediate(() => this.#keepReleased());
   }
 
-  #keepResting(): void {
-    const resting = this.#resting;
-    this.#resting = [];
-    for (const { connection, server } of resting) {
+  #keepReleased(): void {
+    const released = this.#released;
+    this.#released = [];
+    for (const { connection, server } of released) {
       if (this.#isClosed || server.isForgotten) connection.abort();
       else if (!connection.isClosed) server.idle.push(connection);
     }
-    this.#cancelSweep ??= systemClock.after(SWEEP_MS, () => this.#sweep(), IN_BACKGROUND);
+    this.#cancelSweep ??= systemClock.after(SWEEP_INTERVAL_MS, () => this.#sweep(), IN_BACKGROUND);
   }
 
   /** Forgets the URLs, and servers without idle connections. */
@@ -145,7 +148,8 @@ export class UpstreamConnections {
     for (const server of this.#servers.values()) {
       for (const connection of server.idle) if (connection.idleUntil <= now) connection.abort();
       server.idle = server.idle.filter(({ isClosed }) => !isClosed);
-      if (server.idle.length > 0) this.#cancelSweep ??= systemClock.after(SWEEP_MS, () => this.#sweep(), IN_BACKGROUND);
+      if (server.idle.length > 0)
+        this.#cancelSweep ??= systemClock.after(SWEEP_INTERVAL_MS, () => this.#sweep(), IN_BACKGROUND);
     }
   }
 }
