@@ -53,10 +53,9 @@ export function createDeliveryFeed({ store, secrets, clock, isStopping }: Delive
   function hold(owner: string): () => void {
     const own = waiting.get(owner) ?? 0;
     if (own >= MAX_WAITING_OF_KEY || total >= MAX_WAITING) {
-      const whose = own >= MAX_WAITING_OF_KEY ? 'this key' : 'all keys';
-      throw new GatewayError('rate_limit_exceeded', `Too many requests of ${whose} wait for webhooks.`, {
-        retryAfter: 5,
-      });
+      const [most, whose] = own >= MAX_WAITING_OF_KEY ? [MAX_WAITING_OF_KEY, 'this key'] : [MAX_WAITING, 'all keys'];
+      const message = `At most ${most} requests of ${whose} may wait for webhooks, and as many do.`;
+      throw new GatewayError('rate_limit_exceeded', message, { retryAfter: 5 });
     }
     waiting.set(owner, own + 1);
     total += 1;

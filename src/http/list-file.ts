@@ -80,9 +80,8 @@ export async function listFile(
   readPage: (after: string | undefined) => Promise<RowPage>,
 ): Promise<TextBody> {
   if (sending >= MAX_FILES_AT_ONCE) {
-    throw new GatewayError('rate_limit_exceeded', 'Several files of lists are being sent; try again shortly.', {
-      retryAfter: 5,
-    });
+    const message = `The gateway sends ${MAX_FILES_AT_ONCE} files of lists at once, and as many are being sent.`;
+    throw new GatewayError('rate_limit_exceeded', message, { retryAfter: 5 });
   }
   // What is wrong with the question is an error response, not a file that breaks off.
   const first = await readPage(undefined);

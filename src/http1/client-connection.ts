@@ -67,10 +67,12 @@ export class ClientConnection implements RequestEvents, RequestConnection, Respo
     const lasted = now - this.#since;
     if (this.#phase === 'new' || this.#phase === 'head') {
       if (lasted < HEAD_TIMEOUT_MS) return;
-      if (this.#phase === 'new' || this.#parser.hasBegun) this.#fail(tooSlow());
+      if (this.#phase === 'new' || this.#parser.hasBegun)
+        this.#fail(tooSlow('The head of the request', HEAD_TIMEOUT_MS));
       else this.socket.destroy();
     } else if (this.#phase === 'body') {
-      if (lasted >= this.#options.requestTimeoutMs) this.#fail(tooSlow());
+      const { requestTimeoutMs } = this.#options;
+      if (lasted >= requestTimeoutMs) this.#fail(tooSlow('The request', requestTimeoutMs));
     } else if (this.#phase === 'idle' && lasted >= KEEP_ALIVE_TIMEOUT_MS) this.socket.destroy();
     const isServerClosing = this.#options.isClosing();
     if (this.#progress.isStalled(this.socket, { now, isServerClosing })) this.socket.destroy();
@@ -286,6 +288,6 @@ export class ClientConnection implements RequestEvents, RequestConnection, Respo
 
 function ignore(): void {}
 
-function tooSlow(): GatewayError {
-  return new GatewayError('request_timeout', 'The request did not come in full in time.');
+function tooSlow(part: string, timeoutMs: number): GatewayError {
+  return new GatewayError('request_timeout', `${part} did not arrive in full within ${timeoutMs / 1000} s.`);
 }

@@ -50,7 +50,9 @@ export async function authorizedIn(
 ): Promise<OutgoingRequest> {
   const { promise, reject } = Promise.withResolvers<never>();
   const limit = timer.watch(() =>
-    reject(new GatewayError('timeout', 'The upstream was not reached in time: no access token.')),
+    reject(
+      new GatewayError('timeout', 'No access token for the upstream was issued before the deadline of the request.'),
+    ),
   );
   limit.in(Math.max(0, until - timer.now()));
   return Promise.race([authorized, promise]).finally(() => limit.cancel());

@@ -84,7 +84,7 @@ function supervise(request: UpstreamRequest, receiver: UpstreamReceiver, supervi
 /** A transport under the deadlines; the receiver gets exactly one `end` or `fail`. */
 class SupervisedExchange implements UpstreamExchange, TransportEvents {
   readonly #receiver: UpstreamReceiver;
-  readonly #idleMs: number;
+  readonly #deadlines: Deadlines;
   readonly #progress: Deadline;
   readonly #total: Deadline;
   #transport: Transport | undefined;
@@ -94,8 +94,8 @@ class SupervisedExchange implements UpstreamExchange, TransportEvents {
 
   constructor(request: UpstreamRequest, receiver: UpstreamReceiver, { deadlines, timer }: Supervision) {
     this.#receiver = receiver;
-    this.#idleMs = deadlines.idle;
-    this.#progress = timer.watch(() => this.#expire(this.#hasStarted ? STOPPED_SENDING : NOT_STARTED));
+    this.#deadlines = deadlines;
+    this.#progress = timer.watch(() => this.#expire(this.#noProgress()));
     this.#total = timer.watch(() => this.#expire(NOT_FINISHED));
     this.#progress.in(deadlines.firstByte);
     this.#total.in(Math.min(request.total ?? deadlines.total, deadlines.total));
@@ -115,7 +115,7 @@ class SupervisedExchange implements UpstreamExchange, TransportEvents {
   resume(): void {
     if (this.#isOver || !this.#isPaused) return;
     this.#isPaused = false;
-    this.#progress.in(this.#idleMs);
+    this.#progress.in(this.#deadlines.idle);
     this.#transport?.resume();
   }
 
@@ -134,7 +134,7 @@ class SupervisedExchange implements UpstreamExchange, TransportEvents {
   data(chunk: Buffer): void {
     if (this.#isOver) return;
     this.#hasStarted = true;
-    if (!this.#isPaused) this.#progress.in(this.#idleMs);
+    if (!this.#isPaused) this.#progress.in(this.#deadlines.idle);
     this.#receiver.data(chunk);
   }
 
@@ -154,6 +154,12 @@ class SupervisedExchange implements UpstreamExchange, TransportEvents {
     return true;
   }
 
+  #noProgress(): string {
+    const { firstByte, idle } = this.#deadlines;
+    if (!this.#hasStarted) return `The upstream did not start its response within ${firstByte / 1000} s.`;
+    return `The upstream sent nothing for ${idle / 1000} s in the middle of its response.`;
+  }
+
   #expire(message: string): void {
     if (!this.#finish()) return;
     this.#transport?.abort();
@@ -161,9 +167,7 @@ class SupervisedExchange implements UpstreamExchange, TransportEvents {
   }
 }
 
-const STOPPED_SENDING = 'The upstream stopped sending in the middle of its response.';
-const NOT_STARTED = 'The upstream did not start its response in time.';
-const NOT_FINISHED = 'The upstream did not finish its response in time.';
+const NOT_FINISHED = 'The upstream did not finish its response before the deadline of the request.';
 
 function connectionError(cause: unknown, started: boolean): GatewayError {
   if (cause instanceof GatewayError) return cause;

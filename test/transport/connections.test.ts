@@ -93,7 +93,7 @@ const failed = () => assert.fail('an aborted request has no outcome');
 
 const fails = (code: string, text: RegExp) => (error: unknown) =>
   error instanceof GatewayError && error.code === code && text.test(error.message);
-const isBroken = fails('upstream_error', /could not be reached or closed|broke off|ended before/);
+const isBroken = fails('upstream_error', /could not be reached or closed|broke off|cut off before/);
 
 describe('a request', () => {
   test('is written with its headers, its host and its length', async (context) => {

@@ -373,7 +373,8 @@ function eventIn(frame: FrameText | undefined): SseEvent | undefined {
 }
 
 function neverBegins(): GatewayError {
-  return new GatewayError('upstream_error', 'The upstream sent more than enough before its answer, and no answer.');
+  const message = `The upstream sent ${MAX_OUTSIDE_BYTES} bytes, and no part of its answer.`;
+  return new GatewayError('upstream_error', message);
 }
 
 function brokenOff(): GatewayError {

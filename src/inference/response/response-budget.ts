@@ -19,9 +19,11 @@ export const responseBudget = createByteBudget(MAX_HELD_BYTES);
 
 /** Throws `upstream_error` for a response that is too large, and `unavailable` while the budget is exhausted. */
 export function hold(share: ByteShare, bytes: number, most = MAX_RESPONSE_BYTES): void {
-  if (bytes > most)
-    throw new GatewayError('upstream_error', 'The upstream answered with more than the gateway accepts.');
+  if (bytes > most) {
+    const limit = Math.floor(most / MEBIBYTE);
+    throw new GatewayError('upstream_error', `The upstream's response is larger than ${limit} MiB.`);
+  }
   if (share.resize(bytes)) return;
-  const message = 'The responses under way fill the memory that the gateway has for them; try again.';
+  const message = 'The responses in flight fill the memory that the gateway has for them; try again.';
   throw new GatewayError('unavailable', message, { retryAfter: RETRY_AFTER_MS });
 }

@@ -146,7 +146,8 @@ export class StreamWriter implements BodyReader {
     const { timer } = this.#context;
     this.#closing ??= timer.watch(() => {
       this.#context.abortUpstream();
-      this.fail(new GatewayError('timeout', 'The upstream did not close its response.'));
+      const message = `The upstream did not close its response within ${UPSTREAM_CLOSE_TIMEOUT_MS} ms of its end.`;
+      this.fail(new GatewayError('timeout', message));
     });
     this.#closing.in(UPSTREAM_CLOSE_TIMEOUT_MS);
   }

@@ -15,7 +15,7 @@ export interface ResponseEvents {
   end(trailers: Trailers): void;
 }
 
-/** An interim response says that the answer is on its way; no server sends more than a few. */
+/** Interim responses (1xx) before one response; a server sends a few. */
 const MAX_INTERIM_RESPONSES = 100;
 
 /** Its errors are `upstream_error`. */
@@ -41,7 +41,8 @@ export class ResponseParser extends MessageParser {
     const { status, isCurrent, fields } = parseHead(text);
     if (status < 200) {
       if (status === 101) throw invalidResponse('switches to another protocol');
-      if (++this.#interim > MAX_INTERIM_RESPONSES) throw invalidResponse('begins too often');
+      if (++this.#interim > MAX_INTERIM_RESPONSES)
+        throw invalidResponse(`has more than ${MAX_INTERIM_RESPONSES} interim responses`);
       return;
     }
     const hasEnd = this.#expect(status, fields, isCurrent);
@@ -78,7 +79,7 @@ export class ResponseParser extends MessageParser {
   }
 
   protected override cut(): Error {
-    return invalidResponse('ended before its end');
+    return invalidResponse('was cut off before its end');
   }
 
   protected override invalid(problem: string): Error {
@@ -86,6 +87,6 @@ export class ResponseParser extends MessageParser {
   }
 
   protected override tooLong(part: string): Error {
-    return invalidResponse(`has ${part} that are too long`);
+    return invalidResponse(`has ${part} larger than 16 KiB`);
   }
 }

@@ -43,7 +43,7 @@ export function createS3Target(requests: S3Requests, client: TrustedClient): Exp
         bytes.add(chunk);
         if (bytes.size <= MAX_OBJECT_BYTES) continue;
         response.close();
-        throw new GatewayError('unavailable', `The exported object ${name} is larger than any that is written.`);
+        throw new GatewayError('unavailable', `The exported object ${name} is larger than ${MAX_OBJECT_BYTES} bytes.`);
       }
       return bytes.take().toString();
     },
