@@ -52,7 +52,7 @@ export interface OwnResponseOptions {
 export interface SocketMemory {
   /** Body of the conversation that `id` continues; undefined if it is not remembered. */
   read(id: string): Buffer | undefined;
-  /** Replaces what the lane kept before; keeps nothing if there is no room. */
-  keep(id: string, lane: string, bytes: Buffer): void;
+  /** Replaces the conversation that the stream kept before; keeps none if it is too large. `stream`: an id of the client, or ''. */
+  keep(id: string, stream: string, bytes: Buffer): void;
   forget(id: string): void;
 }

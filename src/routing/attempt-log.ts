@@ -60,8 +60,8 @@ const NAMES = [
   KINDS.flatMap((kind) => FIELDS.map((field) => `x-ratelimit-${field}-${kind}`)),
   KINDS.flatMap((kind) => FIELDS.map((field) => `anthropic-ratelimit-${kind}-${field}`)),
 ];
-/** Headers that are present if an upstream reports limits. Most report none, and a look-up of all headers costs more. */
-const SIGNS = [
+/** Headers of which one is present where an upstream reports limits. Most report none, and a look-up of all headers costs more. */
+const COMMON_LIMIT_HEADERS = [
   'x-ratelimit-remaining-requests',
   'x-ratelimit-remaining-tokens',
   'anthropic-ratelimit-requests-remaining',
@@ -98,7 +98,7 @@ export function createAttemptLog(now: () => number): AttemptLog {
       entryOf(id).count(now(), failure);
     },
     onResponseHeaders(id, headers) {
-      if (!SIGNS.some((name) => headers[name] !== undefined)) return;
+      if (!COMMON_LIMIT_HEADERS.some((name) => headers[name] !== undefined)) return;
       const names = NAMES.find((some) => some.some((name) => headers[name] !== undefined)) ?? [];
       const values = names.map((name) => headers[name]);
       if (values.every((value = '') => value.length <= MAX_CHARACTERS)) entryOf(id).told = { at: now(), values };

@@ -19,10 +19,10 @@ import { addCost } from './whole.ts';
 
 const ERROR_MARK = '"error"';
 const OPEN_BRACE = 123;
-/** Maximum number of bytes before the first event of the response and after its end. */
+/** Maximum size of the frames before the first event of the response, and of those after its end. */
 const MAX_OUTSIDE_BYTES = 64 * 1024;
-/** Maximum of these in comments and pings. */
-const MAX_IDLE_BYTES = 4 * 1024;
+/** Maximum size of comments and pings before the first event; further ones are dropped. */
+const MAX_PING_BYTES = 4 * 1024;
 /** Maximum of an unread preamble that is held back; after it, an error can no longer replace the response. */
 const MAX_PREAMBLE_BYTES = 1024 * 1024;
 /** Bytes of a frame that tell whether it is an unread preamble. */
@@ -291,10 +291,10 @@ class StreamRelay implements StreamConverter {
   }
 
   #open(frame: Buffer, event: SseEvent | undefined, out: Output[]): void {
-    const isIdle = !event || this.#operation.isPing?.(event) === true;
-    const begins = !isIdle && !this.#operation.isPreamble?.(event);
+    const isPing = !event || this.#operation.isPing?.(event) === true;
+    const begins = !isPing && !this.#operation.isPreamble?.(event);
     // Comments and pings are not needed before the first frame.
-    if (isIdle && this.#heldBytes + frame.length > MAX_IDLE_BYTES) return;
+    if (isPing && this.#heldBytes + frame.length > MAX_PING_BYTES) return;
     if (!begins && this.#heldBytes + frame.length > MAX_OUTSIDE_BYTES) throw neverBegins();
     if (event) this.#write(frame, frame.indexOf(OPEN_BRACE), this.#held, frameText(frame));
     else if (!this.#options.array) this.#run.add(this.#held, frame);
