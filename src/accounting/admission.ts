@@ -41,11 +41,11 @@ export interface AdmittedCall {
 }
 
 export interface AdmissionControl {
-  /** The key and those of its tags that have limits or budgets, with what applies to requests of any model. */
+  /** The key and those of its tags that have limits or budgets, with those for requests of any model. */
   subjects(key: Key): LimitSubject[];
   /** Whether the key or one of its tags has a budget. */
   hasBudget(key: Key): boolean;
-  /** Returns what running requests reserve of budgets: those of this process as of now, those of others as these last told. */
+  /** Reservations of running requests: of this process as of now, of others as in their last heartbeat. */
   reservations(): Promise<Reservations>;
   /** `x-ratelimit-*` headers of a key. */
   rateLimitHeaders(key: Key, model?: string): Record<string, string>;

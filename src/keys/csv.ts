@@ -84,7 +84,7 @@ function recordsOf(text: string): CsvRecord[] {
   const records: CsvRecord[] = [];
   let record: CsvRecord = { line: 1, cells: [] };
   let line = 1;
-  // A cell in quotes or without, and what is after it.
+  // A cell in quotes or without, and the text after it.
   const pattern = /(?:"([^"]*(?:""[^"]*)*)"|([^",\r\n]*))(,|\r?\n|$)/y;
   while (pattern.lastIndex < text.length || record.cells.length > 0) {
     const found = pattern.exec(text);

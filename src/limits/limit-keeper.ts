@@ -28,7 +28,7 @@ export interface Admission {
 export interface LimitKeeper {
   /** `x-ratelimit-*` headers, without admitting a request. */
   rateLimitHeaders(key: LimitedKey, model: string): Record<string, string>;
-  /** The key and its tags, with what applies to requests of any model. */
+  /** The key and its tags, with the limits and budgets for requests of any model. */
   subjects(key: LimitedKey): LimitSubject[];
   /** Whether a budget applies to the key: its own, a default, or one of its tags. */
   hasBudget(key: LimitedKey): boolean;

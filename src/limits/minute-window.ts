@@ -22,7 +22,7 @@ export interface WindowState {
 export interface MinuteWindow {
   /** Takes `amount` from the current window. False, with nothing taken, if too little is left. */
   admit(amount: number, limit: number): Promise<boolean>;
-  /** Adjusts the amount taken in the window `at`; the difference may exceed what is left. */
+  /** Adjusts the amount taken in the window `at`; the difference may exceed the rest. */
   correct(at: number, difference: number): void;
   /** State of the current window; use by other gateways is as of the last store call. */
   state(limit: number): WindowState;

@@ -23,7 +23,7 @@ export interface Quota {
   slice(limit: number): number;
   /** Takes up to `want` of a window, and `alreadyUsed` in any case. `taken` is the total of all gateways. */
   take(window: Window, want: number, alreadyUsed: number): Promise<{ granted: number; taken: number }>;
-  /** Sets the hold of this gateway to `want`, limited by what is left. */
+  /** Sets the hold of this gateway to `want`, or to the rest of the limit if that is less. */
   hold(holding: HeldLimit, want: bigint): Promise<{ granted: bigint; spent: bigint; others: bigint }>;
 }
 

@@ -16,7 +16,7 @@ export interface ReservationPoolOptions extends PoolLimit {
 
 export interface ReservationPool {
   /**
-   * Reserves `most`, or where the limit leaves less, half of what it leaves, `least` at least; undefined if it leaves too little.
+   * Reserves `most`; where less is left, half of the rest, but `least` at least; undefined where less than `least` is left.
    * `least` is `most` if absent.
    */
   admit(most: bigint, least?: bigint): Promise<LimitReservation | undefined>;

@@ -1,4 +1,4 @@
-/** Reader of what running requests of other gateways reserve, as these last told. */
+/** Reader of the reservations of running requests of other gateways, as of their last heartbeat. */
 
 import { decodeReservations, type Reservations } from '../records/reservations.ts';
 import type { Store } from '../store/store.ts';

@@ -20,7 +20,7 @@ export interface ReservedBudget extends BudgetPeriod {
 export interface ReservedAmount {
   /** In 1e-12 USD. */
   amount: bigint;
-  /** Whether every gateway told what it reserves; otherwise it may be more. */
+  /** Whether every gateway reported its reservations; otherwise the amount is a minimum. */
   isComplete: boolean;
 }
 

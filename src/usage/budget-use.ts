@@ -1,4 +1,4 @@
-/** Use of the budgets of a subject: what is spent, held and left in the current period of each. */
+/** Use of the budgets of a subject: the amounts spent, held and left in the current period of each. */
 
 import { maxBigInt, moneyOf } from '../core/money.ts';
 import { type Budgets, PERIODS, type Period, periodEnd, periodStart } from '../records/key-settings.ts';
@@ -18,7 +18,7 @@ export interface BudgetUse {
   unpriced: bigint;
   /** Amount that open video tasks and running requests may still cost. */
   held: bigint;
-  /** Whether every gateway told what its requests hold; otherwise it may be more, and less is left. */
+  /** Whether every gateway reported its holds; otherwise `held` is a minimum, and `left` a maximum. */
   isHeldComplete: boolean;
   left: bigint;
   /** Unix milliseconds; absent for `total`. */
@@ -41,7 +41,7 @@ export async function budgetUsesOf(
     budgets[period] === undefined ? [] : [{ period, startsAt: periodStart(period, now) }],
   );
   if (periods.length === 0) return [];
-  // Before spending is read: what is settled meanwhile is rather shown as held and spent than as neither.
+  // Holds are read before spending: a request that is settled in between counts as held and spent, instead of as neither.
   const reserved = await reservations();
   const running = new Map(periods.map((one) => [one.period, reserved.of({ subject, ...one })]));
   const uses = await store.call('budgetUse', { subject, periods });

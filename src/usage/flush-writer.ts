@@ -70,7 +70,7 @@ export function createFlushWriter({ store, log, clock, closing, onDelay }: Flush
         // Who folds the groups later finds their records in the tables.
         log.error({ problem: problem.message }, 'the store refused to remove groups of usage records');
       } else if (place.folded) {
-        // Either can be what is refused.
+        // The store may refuse either of them.
         await write(flush, {});
         await write(NOTHING, place);
       } else await isolate(flush, problem);

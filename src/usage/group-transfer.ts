@@ -16,7 +16,7 @@ export interface GroupTransfer {
   add(group: TransferredGroup): void;
   /** Settles when all groups added so far are in the tables, or the store is unavailable. */
   flushed(): Promise<void>;
-  /** Settles when what is being transferred is in the tables, or given up; undefined if nothing waits. */
+  /** Settles when the group in transfer is in the tables, or given up; undefined if none waits. */
   progress(): Promise<void> | undefined;
   /** Lets those go on that wait for groups, since the store is unavailable. */
   release(): void;

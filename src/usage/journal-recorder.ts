@@ -42,14 +42,14 @@ const STALL_MS = 2_000;
 const MAX_SEGMENT_AGE = 4;
 const IN_BACKGROUND = { background: true };
 
-/** Takes a journal, and stores what the processes left that had it and others that are gone. Throws `StoreUnavailable`. */
+/** Takes a journal, and stores the records left by its earlier processes and by others that are gone. Throws `StoreUnavailable`. */
 export async function openJournalRecorder(options: JournalRecorderOptions): Promise<Recorder> {
   const recorder = await openJournalIn(takeJournalFolder(options.root), options);
   await recoverAbandonedJournals(options);
   return recorder;
 }
 
-/** Stores what other processes left in their journals in the same folder. */
+/** Stores the records that other processes left in their journals in the same folder. */
 export async function recoverAbandonedJournals(options: JournalRecorderOptions): Promise<void> {
   for (const folder of takeAbandonedFolders(options.root)) {
     const recorder = await openJournalIn(folder, options);

@@ -39,10 +39,10 @@ export interface UseCounts {
   assessed: number;
   /** Responses that broke off after their first byte. */
   partial: number;
-  /** Tokens whose counts are estimates, and what they cost in USD, exact. */
+  /** Tokens whose counts are estimates, and their cost in USD, exact. */
   estimated_tokens: number;
   estimated_cost: string;
-  /** Tokens of models without a price: what they cost is not in `cost`. */
+  /** Tokens of models without a price; `cost` does not include them. */
   unpriced_tokens: number;
   /** USD, exact; null if it is unknown: models without a price were used, and nothing else cost anything. */
   cost: string | null;

@@ -24,7 +24,7 @@ export interface RequestPage {
   next?: string;
   /** Unix milliseconds to which was searched, where the time was over before the page was full. */
   searchedTo?: number;
-  /** Cursor of what ends from now on; of the first page. */
+  /** Cursor of requests that end from now on; only of the first page. */
   live?: string;
 }
 
@@ -98,7 +98,7 @@ export function sessionsAfter(
   return store.call('sessionNames', { filter, before: decodePlace(next), from: since, depth });
 }
 
-/** The first page, with a cursor for what ends after it. */
+/** The first page, with a cursor for requests that end after it. */
 export async function newestRequests(search: RequestSearch, options: SearchOptions): Promise<RequestPage> {
   const page = await searchRequests(search, options);
   const isCut = page.next !== undefined;
@@ -126,7 +126,7 @@ export async function requestsSince(
 }
 
 interface LiveCut {
-  /** Unix milliseconds; what ended before is not asked for again. */
+  /** Unix milliseconds; requests that ended before are not read again. */
   least: number;
   /** Whether there are older records than `rows`. */
   isCut: boolean;

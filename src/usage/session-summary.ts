@@ -19,7 +19,7 @@ interface Counts {
   tool_failures: number | null;
   /** Requests whose cost is not known, and not in `cost`. */
   unknown_costs: number;
-  /** Tokens whose counts are estimates, and what they cost in 1e-12 USD. */
+  /** Tokens whose counts are estimates, and their cost in 1e-12 USD. */
   estimated_tokens: number;
   estimated_cost: bigint;
   /** Unix milliseconds. */

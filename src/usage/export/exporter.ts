@@ -92,7 +92,7 @@ export function createExporter({ store, target, holder, clock, maxRecords = MAX_
       let total = 0;
       for (const { hour, records: count } of due) {
         const written = await exportHour(hour);
-        // The next run reads what there is then.
+        // The next run lists the hours again.
         if (written === undefined) break;
         total += written;
         // Records that came while it was written are in `hoursToExport` again, which counted before.

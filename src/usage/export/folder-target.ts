@@ -47,7 +47,7 @@ export function createFolderTarget(root: string): ExportTarget {
   };
 }
 
-/** Removes what gateways that were killed have left. */
+/** Removes unfinished files of gateways that were killed. */
 async function removePartial(folder: string): Promise<void> {
   for (const name of await readdir(folder)) if (name.endsWith(PARTIAL)) await rm(join(folder, name), { force: true });
 }

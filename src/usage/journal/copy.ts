@@ -32,7 +32,7 @@ function copyJournal(folder: string, target: string): string {
       if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
       continue;
     }
-    // A file that was used again meanwhile held only what is in the store.
+    // A file that was used again meanwhile held only records that are in the store.
     const header = headerOf(copy);
     if (header?.sequence !== segment.sequence || header.journal !== segment.journal) rmSync(copy);
   }

@@ -1,4 +1,4 @@
-/** Records of the journal as JSON arrays: a begin holds what an interrupted request is charged, an end the whole usage record. */
+/** Records of the journal as JSON arrays: a begin holds the charge of an interrupted request, an end the whole usage record. */
 
 import type { EncodedUsage, UsageRow } from '../../store/usage-row.ts';
 import { type Completion, completedRow, type Intent } from '../record.ts';
@@ -78,7 +78,7 @@ export function encodeRow(row: UsageRow): string {
   return `[${quoted(row.id)},${numeral(row.started_at)},${named(row.key_id)},${named(row.model)},${named(row.endpoint_provider)},${named(row.endpoint_model)},${named(row.protocol_in)},${named(row.protocol_out)},${row.stream},${named(row.status)},${quoted(row.error_code)},${quoted(row.finish)},${row.estimated},${numeral(row.attempts)},${row.input_tokens},${row.output_tokens},${row.cached_tokens},${row.cache_write_tokens},${row.reasoning_tokens},${row.audio_tokens},${row.searches},${row.cost},${numeral(row.first_byte_ms)},${numeral(row.total_ms)},${quoted(row.upstream_id)},${numeral(row.ended_at ?? null)},${quoted(row.trace ?? null)}${lastElements(row.tags, row.tool_failures, row.unpriced === 1)}]`;
 }
 
-/** The end of a request that no process will end: what its begin says, and no output. */
+/** The end of a request that no process will end: the figures of its begin, and no output. */
 export function encodeInterrupted(begin: string, now: number): string {
   const intent = decodeBegin(begin);
   const { endpoint, protocolOut, estimate, startedAt } = intent;

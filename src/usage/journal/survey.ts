@@ -1,4 +1,4 @@
-/** Survey of a journal folder: its segments in their order, and what is missing of them. */
+/** Survey of a journal folder: its segments in their order, and the missing ones. */
 
 import { randomBytes } from 'node:crypto';
 import { closeSync, openSync, readSync, rmSync, statSync } from 'node:fs';
@@ -138,7 +138,7 @@ function idOf(payload: string): string {
   return payload.slice(2, payload.indexOf('"', 2));
 }
 
-/** Removes files that were not made whole; the rest, and those of them that hold nothing that is needed. */
+/** Removes files that were not made whole. Returns the others, and those of them whose records are no longer needed. */
 export function removeUseless(
   { folder, names, blank, segments, foreign }: JournalSurvey,
   firstNeeded: number,
