@@ -1,4 +1,4 @@
-/** Limits and budgets of a subject, with what is used of them, as the API shows them. */
+/** Limits and budgets of a subject with their use, as the API shows them. */
 
 import type { Json } from '../core/json/json.ts';
 import type { LimitSubject } from '../limits/subjects.ts';

@@ -1,4 +1,4 @@
-/** The gateway's server: finds the route of each request, whose it is, and what its key may use of it. */
+/** The server of clients: finds the route of each request, authenticates it, and checks the permissions of its key. */
 
 import { systemClock } from '../core/clock.ts';
 import { GatewayError } from '../core/errors.ts';

@@ -1,4 +1,4 @@
-/** Query parameters `from` and `to` of lists of what was created at a time. */
+/** Query parameters `from` and `to` of lists of things with a time of creation. */
 
 import { Type } from 'typebox';
 import { GatewayError } from '../core/errors.ts';

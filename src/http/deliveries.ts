@@ -1,4 +1,4 @@
-/** Webhooks of a key or of all: pages of them, what was sent, and how their receivers fare. */
+/** Webhooks of a key or of all keys: pages of them, the bytes sent, and the outcomes by receiver. */
 
 import { type TSchema, Type } from 'typebox';
 import { GatewayError } from '../core/errors.ts';

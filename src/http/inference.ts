@@ -98,7 +98,7 @@ export async function handleCall(exchange: Exchange, asked: AskedCall, options: 
   }
 }
 
-/** Checks a call, finds what it names, and decides where it goes; at once, unless it is large or names something. */
+/** Checks a call, resolves its references, and decides its routing; synchronous, unless it is large or has references. */
 export function decideCall(
   exchange: Pick<Exchange, 'key' | 'hold'>,
   { call, match, state }: AskedCall & Pick<DecisionOptions, 'state'>,

@@ -1,4 +1,4 @@
-/** Schemas of keys in responses: what they may do, what applies to them, and what they have used. */
+/** Schemas of keys in responses: their permissions, the limits and budgets that apply, and their use. */
 
 import { type TSchema, Type } from 'typebox';
 import { PERIODS } from '../records/key-settings.ts';

@@ -83,7 +83,7 @@ export async function listFile(
     const message = `The gateway sends ${MAX_FILES_AT_ONCE} files of lists at once, and as many are being sent.`;
     throw new GatewayError('rate_limit_exceeded', message, { retryAfter: 5 });
   }
-  // What is wrong with the question is an error response, not a file that breaks off.
+  // An invalid query is an error response, not a file that breaks off.
   const first = await readPage(undefined);
   const file = Readable.from(linesOf(columns, first, readPage));
   sending += 1;
@@ -136,7 +136,7 @@ async function* linesOf(
   const head = encodeCsv(columns, []);
   yield head;
   for (let page = first; ; page = await readPage(page.next)) {
-    // Also nothing: a search for what is rare ends here once its client is gone.
+    // Empty pages too: a search with few matches ends here once its client is gone.
     yield encodeCsv(
       columns,
       page.rows.map((row) => Object.fromEntries(columns.map((path) => [path, cellOf(row, path)]))),

@@ -89,7 +89,7 @@ class HttpReply implements Reply {
     else this.#response.on('close', listener);
   }
 
-  /** Writes what was scheduled. */
+  /** Writes the scheduled output. */
   onTurnEnd(): void {
     this.#isScheduled = false;
     this.#flush();

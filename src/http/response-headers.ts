@@ -8,7 +8,7 @@ export class ResponseHeaders {
     this.#headers = { [requestIdName]: requestId, 'x-polygate-request-id': requestId };
   }
 
-  /** `x-ratelimit-*`: limits of the key and what is left of them. */
+  /** `x-ratelimit-*`: limits of the key, and the rest of each. */
   setRateLimit(headers: Record<string, string>): void {
     Object.assign(this.#headers, headers);
   }

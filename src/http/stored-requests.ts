@@ -11,7 +11,7 @@ import { keyOf, type RequestContext } from './request-context.ts';
 export interface StoredRequests {
   /** The key whose resources a request is about. Throws `rate_limit_exceeded`. */
   ownerOf(context: RequestContext): string;
-  /** The key, with room for what is read until the request ends. */
+  /** The key, with memory reserved for the response until the request ends. */
   readerOf(context: RequestContext): { owner: string; reserve(bytes: number): void };
   send(context: RequestContext, response: HttpResponse): void;
 }

@@ -1,4 +1,4 @@
-/** Sums of video tasks: how many are in each state, by model, with what they made and cost. */
+/** Sums of video tasks: their number by state and by model, the seconds made, and the cost. */
 
 import type { Json } from '../core/json/json.ts';
 import { decimalOf } from '../core/money.ts';

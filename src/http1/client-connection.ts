@@ -27,13 +27,13 @@ const HEAD_TIMEOUT_MS = 15_000;
 /** Idle timeout between two requests: longer than the pools of common clients keep a connection. */
 export const KEEP_ALIVE_TIMEOUT_MS = 72_000;
 /**
- * Of bytes that come before they are needed, e.g. the next request; up to one more read may be added. Then nothing is read, so that a
+ * Limit of bytes that arrive early, e.g. of the next request; up to one more read may be added. Then nothing is read, so that a
  * client that leaves is noticed by the write of its response.
  */
 const MAX_KEPT_BYTES = 4096;
 const CONTINUE = 'HTTP/1.1 100 Continue\r\n\r\n';
 
-/** `new` has had no request. While it is `dropping`, what comes has no reader: the response is the last one. */
+/** `new` has had no request. While it is `dropping`, received bytes are discarded: the response is the last one. */
 type Phase = 'new' | 'idle' | 'head' | 'body' | 'response' | 'dropping';
 
 export class ClientConnection implements RequestEvents, RequestConnection, ResponseConnection {
@@ -62,7 +62,7 @@ export class ClientConnection implements RequestEvents, RequestConnection, Respo
       .on('close', () => this.#lost());
   }
 
-  /** Ends a connection whose client has been waited for too long. */
+  /** Ends a connection whose head, body, idle or stall timeout has passed. */
   checkTimeouts(now: number): void {
     const lasted = now - this.#since;
     if (this.#phase === 'new' || this.#phase === 'head') {
@@ -90,7 +90,7 @@ export class ClientConnection implements RequestEvents, RequestConnection, Respo
     this.#parse(() => this.#parser.read(chunk));
   };
 
-  /** The client sends no more. It can still be told that its request is not complete; else it counts as gone. */
+  /** The client has ended its side. An incomplete request gets an error response; otherwise the client counts as gone. */
   readonly #onEnd = (): void => {
     if (this.#phase === 'body' || (this.#phase === 'head' && this.#parser.hasBegun))
       this.#parse(() => this.#parser.close());
@@ -182,7 +182,7 @@ export class ClientConnection implements RequestEvents, RequestConnection, Respo
     return this.#options.commonFields(isLast);
   }
 
-  /** A request whose rest is there already is read to its end; for more of it, no response waits. */
+  /** Reads the request to its end if its last bytes have arrived; the response does not wait for bytes that have not. */
   settleRequest(): boolean {
     const request = this.#request;
     // While the server closes, a request that came behind this one is refused.
@@ -198,7 +198,7 @@ export class ClientConnection implements RequestEvents, RequestConnection, Respo
     return true;
   }
 
-  /** Reads what comes without a use for it, so that a client that still sends can read the response. */
+  /** Discards received bytes, so that a client that still sends can read the response. */
   #drop(): void {
     this.#begin('dropping');
     this.#parser.stop();

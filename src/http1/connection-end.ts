@@ -3,19 +3,22 @@
 import type { Socket } from 'node:net';
 import type { Clock } from '../core/clock.ts';
 
-/** A client that got its last response while it sends has longer to read it as long as it sends so much in each of these times. */
+/** Interval of the lingering close: a client that still sends keeps its connection while it sends the minimum in each. */
 const LINGER_MS = 2_000;
 const MIN_LINGER_BYTES = 8 * 1024;
 const MAX_LINGER_MS = 30_000;
 /** Minimum average rate at which a client sends a body, or takes a response of which more waits for it. */
 export const MIN_RATE_BYTES_PER_S = 4096;
-/** Time in which a client takes nothing of what is written, after which it is gone; the shorter one where it should be leaving. */
+/**
+ * Stall timeout of a slow reader: after this time without a byte taken its connection is closed; the shorter one applies while the
+ * server closes or when the client has ended its side.
+ */
 const STALL_MS = 300_000;
 const LAST_STALL_MS = 5_000;
 
 /**
  * Ends a connection behind the last response. Where bytes come that nobody reads, the system tells the client at once, which then
- * discards what it has not read itself; so they are read for a while.
+ * discards the part of the response that it has not read; so they are read for a while.
  */
 export function linger(socket: Socket, { clock, isClosing }: { clock: Clock; isClosing(): boolean }): void {
   const end = clock.monotonic() + MAX_LINGER_MS;
@@ -33,10 +36,10 @@ export function linger(socket: Socket, { clock, isClosing }: { clock: Clock; isC
   socket.once('close', () => cancel());
 }
 
-/** Bytes that a client takes at least in each of these times while more waits for it. */
+/** Minimum of bytes that a client takes in a stall timeout while more waits for it. */
 const MIN_TAKEN_BYTES = (MIN_RATE_BYTES_PER_S * STALL_MS) / 1000;
 
-/** Watches whether a client takes what is written for it. Only time in which bytes wait for it counts. */
+/** Detects slow readers: clients that do not take the bytes written for them. Only time in which bytes wait counts. */
 export class WriteProgress {
   /** Bytes that were taken at the last check at which some waited, and since when it is so many. */
   #taken: number | undefined;
@@ -45,7 +48,7 @@ export class WriteProgress {
   #began = 0;
   #takenBefore = 0;
 
-  /** Whether nothing, or too little, of what waits has gone out for too long. */
+  /** Whether the client took no byte during the stall timeout, or fewer than the minimum rate asks for. */
   isStalled(socket: Socket, { now, isServerClosing }: { now: number; isServerClosing: boolean }): boolean {
     if (socket.writableLength === 0) {
       this.#taken = undefined;
@@ -64,7 +67,7 @@ export class WriteProgress {
   }
 }
 
-/** The stream counts a write when all of it is out; the handle below it, which the types do not have, counts what went out so far. */
+/** The stream counts a write when all of it is out; the handle below it, which the types do not have, counts bytes as they go out. */
 function takenBytes(socket: Socket & { _handle?: { bytesWritten?: number; writeQueueSize?: number } }): number {
   const { bytesWritten, writeQueueSize } = socket._handle ?? {};
   if (bytesWritten === undefined || writeQueueSize === undefined) return socket.bytesWritten - socket.writableLength;

@@ -42,7 +42,7 @@ export abstract class MessageParser {
   #missing = 0;
   #sizeDigits = 0;
   #extensionBytes = 0;
-  /** Byte of an extension that waits for its partner: a quote for its end, a backslash in quotes for what it escapes. */
+  /** Byte of an extension that waits for its partner: a quote for its end, a backslash in quotes for the escaped byte. */
   #opened = 0;
   #isPaused = false;
   #isReading = false;
@@ -132,7 +132,7 @@ export abstract class MessageParser {
     this.#finish();
   }
 
-  /** Bytes up to the end of the body, or `UNTIL_CLOSE`. */
+  /** Expects a body of this many bytes, or one until the connection closes (`UNTIL_CLOSE`). */
   protected expectBody(bytes: number): void {
     this.#missing = bytes;
     this.#state = bytes === 0 ? 'end' : 'length';

@@ -38,7 +38,7 @@ const BLOCKED_PORTS = new Set([
 const LABEL_PATTERN = /^[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?$/;
 
 /**
- * Returns the parsed URL without its fragment if its text is allowed. Throws `invalid_request` naming what is allowed. Use
+ * Returns the parsed URL without its fragment if its text is allowed. Throws `invalid_request`, whose message names the allowed form. Use
  * the returned URL: another parser may read the text differently.
  */
 export function checkUrl(text: string, policy: AddressPolicy = PUBLIC_ONLY): URL {

@@ -14,7 +14,7 @@ export type FetchOutcome =
   | 'too-large'
   | 'local';
 
-/** One message for all failures before a response, so that callers cannot probe what is behind an address. */
+/** One message for all failures before a response, so that callers cannot probe the servers of a network. */
 const UNREACHABLE_MESSAGE = 'The address did not answer properly over the public internet.';
 
 /** The message is for the caller; `outcome` and `cause` are for the operator. */

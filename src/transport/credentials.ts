@@ -10,7 +10,7 @@ import type { GatewayError } from '../core/errors.ts';
 import { MAX_RETRY_AFTER_MS } from '../core/retry-after.ts';
 
 export interface Credential {
-  /** Names it without telling it: a digest of its value. */
+  /** Identifies it without revealing it: a digest of its value. */
   id: string;
   /** Number in the configuration, from 1. */
   number: number;
@@ -76,7 +76,7 @@ export function createCredentials(values: readonly CredentialValue[], now: () =>
   };
 }
 
-/** Records of video tasks hold it: what it is for a value may not change. */
+/** Records of video tasks hold it: the digest of a value may not change between versions. */
 function digestOf(value: CredentialValue): string {
   return createHash('sha256')
     .update(`credential ${identityOf(value)}`)

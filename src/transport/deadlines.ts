@@ -83,7 +83,7 @@ class CoarseTimer implements DeadlineTimer {
   }
 
   /**
-   * Time in which this process itself stood still is no silence of an upstream: what arrived meanwhile is still unread. Without
+   * Time in which this process was blocked or suspended is no silence of an upstream: bytes that arrived meanwhile are unread. Without
    * deadlines it is the last tick, because a timer that is set and cleared with each request costs more.
    */
   #tick(): void {

@@ -20,7 +20,7 @@ export interface Deadlines {
 
 export interface UpstreamRequest extends TransportRequest {
   local?: LocalUpstream;
-  /** Use a new connection: an idle keep-alive connection may close while it is reused, and it is unknown what arrived. */
+  /** Use a new connection: an idle keep-alive connection may close while it is reused, and then it is unknown whether the request arrived. */
   freshConnection?: boolean;
   /** Total timeout in milliseconds, if shorter than the deadline. */
   total?: number;

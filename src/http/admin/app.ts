@@ -116,7 +116,7 @@ export function createAdminApp(options: AdminServerOptions): HttpServer {
   return app;
 }
 
-/** Calls of models, and the lists that their pages read. They are for who may use the admin API, and not for anyone. */
+/** Calls of models, and the lists that their pages read. They need access to the admin API, unlike the same routes for clients. */
 function modelRoutes(routes: readonly Route<RequestContext>[]): Route<RequestContext>[] {
   return [
     ...routes.filter(isCall),

@@ -1,4 +1,4 @@
-/** Routes of the admin API for what the dashboard keeps in the store: sessions of browsers and saved views. */
+/** Routes of the admin API for records of the dashboard: sessions of browsers and saved views. */
 
 import { endedSession, OPEN_SESSION_PARAMETERS, sessionList } from '../sessions/schema.ts';
 import type { AdminRoute } from './route.ts';

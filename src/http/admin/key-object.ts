@@ -10,7 +10,7 @@ import type { BudgetUse } from '../../usage/budget-use.ts';
 import type { Spending, Sums } from '../../usage/spending.ts';
 import { encodeLimits, encodeSettings, RESETS } from './settings.ts';
 
-/** Limits of a key, its defaults included, and what it has used of them. */
+/** Limits of a key, its defaults included, and their use. */
 export interface KeyUse {
   own: Pick<LimitSubject, 'limits'>;
   spending: Spending;
@@ -105,7 +105,7 @@ export function encodeSpent({ spent, estimated, videos, unpriced }: Sums): Json 
   };
 }
 
-/** Encodes what open tasks and running requests may still cost, in USD, by the period of each budget. */
+/** Encodes the most that open tasks and running requests may still cost, in USD, by the period of each budget. */
 export function encodeHeld(uses: readonly BudgetUse[]): Json {
   return Object.fromEntries(uses.map(({ period, held }) => [period, decimalOf(held)]));
 }

@@ -1,4 +1,4 @@
-/** Handlers of the admin API for models: their endpoints with statistics, who used them, and where they are configured. */
+/** Handlers of the admin API for models: their endpoints with statistics, the keys that used them, and the settings that name them. */
 
 import type { Json } from '../../core/json/json.ts';
 import type { CatalogModel } from '../../core/model.ts';

@@ -62,7 +62,7 @@ export function encodeSettings(settings: KeySettings): Json {
   };
 }
 
-/** Encodes what a key may do, apart from limits and budgets for requests of all models. */
+/** Encodes the permissions of a key, apart from limits and budgets for requests of all models. */
 export function encodePermissions({ models, surfaces, readOnly, cidrs, modelLimits }: KeySettings): Json {
   const perModel = Object.entries(modelLimits ?? {}).map(([glob, one]) => [glob, encodeLimits(one)]);
   return {

@@ -1,4 +1,4 @@
-/** Schemas of what a first request needs: providers, and model servers of this machine. */
+/** Schemas of the needs of a first request: providers, and model servers of this machine. */
 
 import { Type } from 'typebox';
 import { count, nullable } from './schema.ts';

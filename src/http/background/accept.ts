@@ -14,7 +14,7 @@ import { openBackgroundStream, STREAM_HEADERS } from './stream.ts';
 /** Fields that a request keeps: those of the gateway, those that are forwarded, and names of conversations. */
 const OWN_HEADERS = /^x-(?:polygate-|session-id$)/;
 
-/** Throws `unsupported_parameter`, `rate_limit_exceeded`, `insufficient_quota` and what else refuses a request. */
+/** Throws `unsupported_parameter`, `rate_limit_exceeded`, `insufficient_quota` and the other errors that refuse a request. */
 export async function acceptInBackground(
   exchange: Exchange,
   { call, route }: { call: InferenceCall; route: RoutingDecision },

@@ -1,4 +1,4 @@
-/** Run of a background response: a request like those of clients, with the events for whoever fetches them. */
+/** Run of a background response: a request like those of clients, with its events kept for clients that fetch them. */
 
 import { systemClock } from '../../core/clock.ts';
 import { GatewayError, toGatewayError } from '../../core/errors.ts';

@@ -118,7 +118,7 @@ function refuseBesideOpen(query: URLSearchParams, filter: RequestFilter): void {
   throw invalid(parameterOf(unknown), 'must not come with open=true: it is known at the end of a request only');
 }
 
-/** Throws for what cuts a file into pages. */
+/** Throws for parameters of pages, which a file does not have. */
 export function readIsFile(query: URLSearchParams): boolean {
   if (readFormat(query) !== 'csv') return false;
   const paging = PAGING.find((name) => query.has(name));

@@ -13,7 +13,7 @@ export function readCookie({ cookie = '' }: Fields, { isSecure }: Pick<Site, 'is
   return found?.trim().slice(start.length) || undefined;
 }
 
-/** Whether a request may have the cookie of a session, over whatever scheme it came. */
+/** Whether a request may have the cookie of a session, over HTTP or HTTPS. */
 export function hasCookie({ cookie }: Fields): boolean {
   return cookie?.includes(`${NAME}=`) ?? false;
 }

@@ -4,7 +4,7 @@ import type { Route, RouteAccess } from '../route-table.ts';
 
 export type Role = 'admin' | 'viewer' | 'key';
 
-/** Facts of a route that decide who may call it. */
+/** Facts of a route that decide which roles may call it. */
 export type GuardedRoute = Pick<Route, 'access' | 'changes' | 'reveals'>;
 
 const EVERYONE: readonly Role[] = ['admin', 'viewer', 'key'];

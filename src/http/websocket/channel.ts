@@ -1,4 +1,4 @@
-/** Channel of a WebSocket: messages to the client, and what is not written yet. */
+/** Channel of a WebSocket: messages to the client, and the queue of those not written yet. */
 
 import type { Socket } from 'node:net';
 import type { WebSocket } from 'ws';

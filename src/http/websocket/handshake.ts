@@ -1,4 +1,4 @@
-/** Handshake of a WebSocket: what an upgrade request must be beside authorized. */
+/** Handshake of a WebSocket: the checks of an upgrade request, apart from its authentication. */
 
 import { GatewayError } from '../../core/errors.ts';
 import type { ServerRequest } from '../../http1/server-request.ts';

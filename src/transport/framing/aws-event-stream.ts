@@ -32,7 +32,7 @@ export interface AwsMessage {
   payload: Buffer;
 }
 
-/** `onException` says what an exception in the stream means; undefined leaves it at an error of the upstream. */
+/** `onException` maps an exception in the stream to an error; undefined makes it an error of the upstream. */
 export function createAwsEventStreamFramer(
   onException?: (response: UpstreamErrorResponse) => GatewayError | undefined,
 ): Framer {

@@ -101,8 +101,8 @@ export class UpstreamConnections {
   }
 
   /**
-   * Keeps a connection from the next turn of the event loop on: what its server sent behind the response, or that it closed the
-   * connection, is read in this one, and must not meet another request.
+   * Keeps a connection from the next turn of the event loop on: bytes that its server sent behind the response, or the end of the
+   * connection, are read in this turn, and must not meet another request.
    */
   #keep(server: UpstreamServer, connection: UpstreamConnection, seconds: number | undefined): void {
     const idleMs =
