@@ -24,7 +24,7 @@ export function hasTierPrices(model: TieredModel, tier: string): boolean {
 
 /**
  * Prices of a tier. Without known ones these are the standard ones for a tier that is known to cost no more, and the
- * highest of the model for any other: what is charged is not less than what the provider bills. A region without known
+ * highest of the model for any other: the charge is not below the bill of the provider. A region without known
  * prices changes nothing.
  */
 export function pricesInTier(model: TieredModel, tier: string | undefined): Prices {

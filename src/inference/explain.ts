@@ -37,7 +37,7 @@ export type ExplainedCandidate = TracedCandidate & DryPlan & Medians;
 
 export type Explanation = Omit<RoutingTrace, 'attempts' | 'candidates'> & { candidates: ExplainedCandidate[] };
 
-/** Throws what the request would be refused with. */
+/** Throws the error by which the request would be refused. */
 export async function explain(question: RoutingQuestion, options: ExplainOptions): Promise<Explanation> {
   const call = await callOf(question);
   const route: RoutingDecision = await decideRouting(call, question.model, options);

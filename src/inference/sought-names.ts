@@ -4,7 +4,7 @@ import type { SoughtNames } from '../core/json/names.ts';
 import type { Operation } from '../core/operation.ts';
 import type { InferenceCall } from '../routing/inference-call.ts';
 
-/** Bits of what was found. */
+/** Bits of the kinds of names that were found. */
 export const STATE_MEMBER = 1;
 export const MEDIA_MEMBER = 2;
 

@@ -1,4 +1,4 @@
-/** Account pin: the account of a provider that keeps what a request names. */
+/** Account pin: the account of a provider that keeps the responses or files that a request refers to. */
 
 import type { GatewayError } from '../core/errors.ts';
 import type { Endpoint } from './endpoint.ts';

@@ -32,9 +32,9 @@ export interface InferenceCall {
   asked?: Json | undefined;
   /** The only account that may serve the call. */
   pin?: AccountPin | undefined;
-  /** Stores the answer, or what of it belongs to a conversation; absent if nothing is stored. */
+  /** Stores the answer, or only its items of a conversation; absent if nothing is stored. */
   keeper?: AnswerKeeper | undefined;
-  /** Sees what is sent to upstreams and what comes back; absent unless somebody looks. */
+  /** Observes requests to upstreams and their responses; absent unless a capture was asked for. */
   watcher?: CallWatcher | undefined;
   /** Place of the call in a stored conversation; absent if it belongs to none. */
   turn?: ConversationTurn | undefined;

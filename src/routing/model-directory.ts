@@ -41,7 +41,7 @@ export interface RoutedEndpoint {
 /** Configured model names, aliases and routing defaults. */
 export interface ConfiguredModels {
   models: ReadonlyMap<string, readonly RoutedEndpoint[]>;
-  /** Names, which may be globs, by what they stand for. */
+  /** Model names by alias, which may be a glob. */
   aliases: ReadonlyMap<string, string>;
   /** Order of the providers for names without a provider. */
   bareNames: readonly string[];
@@ -110,7 +110,7 @@ function absenceOf(
   return `The provider "${id}" has no model "${name.slice(slash + 1)}"; ${advice}`;
 }
 
-/** Whether there is a price, zero or not, of what a usage record names `<provider>/<model id at the upstream>`. */
+/** Whether an endpoint, named `<provider>/<model id at the upstream>` as in usage records, has a price, zero included. */
 export function hasPrice({ providers, routes }: Pick<ModelDirectory, 'providers' | 'routes'>, name: string): boolean {
   const slash = name.indexOf('/');
   const [provider, upstreamId] = [name.slice(0, slash), name.slice(slash + 1)];

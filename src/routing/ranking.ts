@@ -138,7 +138,7 @@ function isPreferred({ id }: Candidate, policy: RoutingPolicy, { statistics }: R
   );
 }
 
-/** USD per million tokens; lower prices count as this. */
+/** Floor of prices in weights, in USD per million tokens, so that a free endpoint does not get all requests. */
 const MIN_PRICE_USD = 0.01;
 
 /** Configured weights, else the inverse square of the price. */

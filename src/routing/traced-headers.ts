@@ -1,4 +1,4 @@
-/** Headers that a stored trace keeps: which client asked, and what the upstream says of its answer, as JSON lists in ASCII. */
+/** Headers that a stored trace keeps, as JSON lists in ASCII: of the client's program, and of the upstream's response. */
 
 import type { Fields } from '../core/fields.ts';
 import type { Json } from '../core/json/json.ts';

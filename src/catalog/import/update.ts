@@ -1,4 +1,4 @@
-/** Update of the catalog by a source that may be wrong or hostile: what changes, and which changes are refused. */
+/** Update of the catalog from a source that may be wrong or hostile: its changes, and the refused ones. */
 
 import type { PriceTier, Pricing } from '../../core/model.ts';
 import { SEARCH_PRICES, withSearchPrice } from '../../core/prices.ts';

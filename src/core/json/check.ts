@@ -8,7 +8,7 @@ import { isObject, type Json } from './json.ts';
 export interface Problem {
   /** Like `messages[2].content[0].type`; empty for the value itself. */
   path: string;
-  /** Says what is wrong and what is allowed, e.g. `must be a number between 0 and 2`. */
+  /** Names the allowed form, e.g. `must be a number between 0 and 2`. */
   message: string;
   /** The known field names, if the problem is an unknown field. */
   allowed?: string[];

@@ -116,7 +116,7 @@ export async function readInSlices(bytes: Buffer, { defersTexts = false }: Slice
     return undefined;
   }
 
-  // Only what pauses is awaited: a promise a value would cost more than the value.
+  // Only pauses are awaited: a promise for each value would cost more than the value.
   for (;;) {
     if (++values % SLICE_VALUES === 0 || position > pause) {
       await yieldToEventLoop();

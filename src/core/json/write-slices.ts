@@ -73,7 +73,7 @@ function* slicesOf(value: Json, large: ReadonlySet<Json>, replacer: Replacer): G
   let names: string[] = [];
   let weight = 0;
 
-  /** Takes what was written before the small members that wait, and these. */
+  /** Takes the text before the small members that wait, and these. */
   function take(): string {
     const group = isList
       ? names.map((name) => (value as Json)[name])

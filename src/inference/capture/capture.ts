@@ -1,5 +1,5 @@
 /**
- * Capture of one request: what the client sent and got, and what each upstream was sent and answered. Credentials are replaced
+ * Capture of one request: the client's request and response, and those of each attempt. Credentials are replaced
  * when the client's response ends; nobody can see it before.
  */
 
@@ -151,7 +151,7 @@ export class Capture implements CallWatcher {
     if (this.#onComplete) this.#response?.body.add(chunk, this.#elapsed());
   }
 
-  /** Called before the last bytes go out, so that whoever has them finds the capture. */
+  /** Called before the last bytes go out, so that a client that has them finds the capture. */
   complete(trailers?: Readonly<Record<string, string>>): void {
     const onComplete = this.#onComplete;
     this.#onComplete = undefined;

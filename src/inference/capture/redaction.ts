@@ -45,7 +45,7 @@ const SHOWN_PARAMETERS = new Set(['alt', 'api-version', 'beta']);
 
 type HeaderValues = Readonly<Record<string, string | string[] | undefined>>;
 
-/** `plain` are the headers before their authorization; what that has set is not shown. */
+/** `plain` are the headers before the authorization; headers that the authorization set are not shown. */
 export function redactHeaders(headers: HeaderValues, plain: HeaderValues = headers): Record<string, string> {
   const entries = Object.entries(headers).flatMap(([name, value]) =>
     value === undefined

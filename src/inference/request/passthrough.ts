@@ -72,7 +72,7 @@ function mayChange(call: InferenceCall, endpoint: Endpoint, memory: StateMemory)
 /** Start of the escapes in which letters may be written instead: all of them have codes below 256. */
 const ESCAPED_LETTER = '\\u00';
 
-/** Size up to which searching a body takes a few milliseconds, whatever it holds; a larger one is looked at member by member. */
+/** Size up to which searching a body takes a few milliseconds at most; a larger one is searched member by member. */
 const MAX_SEARCHED_BYTES = 256 * 1024;
 
 function mayHoldState(call: InferenceCall, memory: StateMemory): boolean {
@@ -158,7 +158,7 @@ function respell(bytes: Buffer, { operation, target, prefix }: Respelling): Outg
   }
 }
 
-/** Size up to which a connection writes head and body as one text, whatever its pieces. */
+/** Size up to which a connection writes head and body as one text, also of several pieces. */
 const MAX_TEXT_BYTES = 12 * 1024;
 /** Size up to which a body is copied, since a list of slices takes several writes. */
 const MAX_COPIED_BYTES = 64 * 1024;

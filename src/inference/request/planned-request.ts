@@ -17,7 +17,7 @@ export interface Plan {
   body: OutgoingBody;
   /** Dropped fields, with the client's names. */
   dropped: string[];
-  /** Reason for which it is not what was asked first, or not in the usual protocol. */
+  /** Reason for a second attempt at the endpoint, or for another protocol than the usual one. */
   note?: string;
   /** The decoded request, for a translated request. */
   request?: ChatRequest;

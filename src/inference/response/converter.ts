@@ -22,7 +22,7 @@ export interface StreamConverter {
   endBytes(): number;
   /** The upstream marked its response as complete; a later connection error has no effect. */
   complete(): boolean;
-  /** The text of an error that ends the stream, where it depends on what was sent. */
+  /** The text of an error that ends the stream, where it depends on the frames sent before. */
   fail?(error: GatewayError): string | undefined;
   facts(): AnswerFacts;
   /** Id of the response in the first event of a relayed stream. */

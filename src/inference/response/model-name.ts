@@ -17,7 +17,7 @@ import type { SliceRun } from './slice-run.ts';
 /** Start of an escaped letter of a member name; all letters have codes below 256. */
 const ESCAPED_LETTER = '\\u00';
 
-/** Returns what is sought in whole responses of an operation: the model name, the usage that gets its cost, and provider state. */
+/** Members that are searched in whole responses of an operation: the model name, the usage that gets its cost, and provider state. */
 export function soughtMembers(operation: Operation): SoughtMembers {
   const known = soughtByOperation.get(operation);
   if (known) return known;
@@ -49,7 +49,7 @@ export function nameModel(bytes: Buffer, { modelPaths }: Pick<Operation, 'modelP
 /** Searches by the model paths of an operation, which never change. */
 const nameSearches = new WeakMap<Operation['modelPaths'], MarkSearch>();
 
-/** Finds what may be a model name, or an escaped letter of it. */
+/** Finds the place of a possible model name, or of an escaped letter of it. */
 function searchOfName(paths: Operation['modelPaths']): MarkSearch {
   const known = nameSearches.get(paths);
   if (known) return known;

@@ -127,7 +127,7 @@ export class StreamWriter implements BodyReader {
     this.#keepAlive.in(keepAlive);
   }
 
-  /** Throws `unavailable` where what the stream holds, its last bytes included, has no room; these are not sent then. */
+  /** Throws `unavailable` if the bytes held by the stream, its last ones included, exceed the response budget; these are not sent then. */
   #hold(): void {
     const { share, finished, reply } = this.#context;
     try {

@@ -1,4 +1,4 @@
-/** Service tier that a request asks for, which decides what it costs unless its answer names another one. */
+/** Service tier that a request asks for, whose prices apply unless its answer names another one. */
 
 import { joinTiers } from '../../core/tier-names.ts';
 import { protocolOf } from '../../protocols/index.ts';

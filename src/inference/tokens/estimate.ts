@@ -111,7 +111,7 @@ const MAX_COUNTED_CHARACTERS = 2 * 1024 * 1024;
 /** Characters of further texts for each sample of them. */
 const SAMPLE_STEP = 4096;
 
-/** Counter for the texts of one request; those beyond the bound are sampled, whatever was before them. */
+/** Counter for the texts of one request; those beyond the bound are sampled. */
 function createCounter(): (text: string) => number {
   let characters = 0;
   return (text) => {

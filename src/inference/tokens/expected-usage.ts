@@ -78,7 +78,7 @@ export function expectedUsageWithOptions(
   };
 }
 
-/** Returns what options add to a small body of their protocol. */
+/** Usage that options for the provider add, measured in a small body of their protocol. */
 function usageOfOptions(protocol: Protocol, options: Json): ExpectedUsage {
   const { example } = protocol.operations.complete;
   const length = () => Buffer.byteLength(JSON.stringify(options));
