@@ -1,4 +1,4 @@
-/** Backup of the data folder beside a running gateway: what was acknowledged before it began is in it. */
+/** Backup of the data folder beside a running gateway; it has everything that was acknowledged before it began. */
 
 import { cpSync, existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { dirname, join, relative, resolve, sep } from 'node:path';
@@ -70,7 +70,7 @@ function prepareFolder(folder: string): void {
   throw new GatewayError('invalid_request', `${folder} is not empty. Name a new folder for each backup.`);
 }
 
-/** Copies both databases and stores what only the journals hold; returns the id of the encryption key. */
+/** Copies both databases and stores in them the records that only the journals hold; returns the id of the encryption key. */
 async function copyStore(
   data: string,
   folder: string,
@@ -119,7 +119,7 @@ async function copyIfThere(from: string, to: string, name: string): Promise<Back
   }
 }
 
-/** Throws `invalid_request` where there is no file of the key, or its copy would be beside what it decrypts. */
+/** Throws `invalid_request` where there is no file of the key, or its copy would be beside the data that it decrypts. */
 function keyToCopy(target: string, { config, folder }: BackupOptions): { from: string; to: string } {
   const { keys, keyFile } = config.encryption;
   const from = keyFile ?? join(config.data, 'encryption.key');

@@ -1,4 +1,4 @@
-/** Files of a backup: copied and synced to the disk, with the digests of what was written. */
+/** Files of a backup: copied and synced to the disk, with digests of their contents. */
 
 import { createHash } from 'node:crypto';
 import { closeSync, createReadStream, fsyncSync, mkdirSync, openSync, readdirSync, statSync } from 'node:fs';

@@ -80,7 +80,7 @@ function placeKey(from: string, { data, encryption }: CheckOptions['config']): v
 
 /**
  * Moves the former store to a folder of its own. Its journals follow only where it is replaced: beside a lost store, they hold
- * what was acknowledged since the backup, and the next start adds it.
+ * the records acknowledged since the backup, and the next start adds them.
  */
 function moveAside(data: string, replace: boolean): string | undefined {
   const names = [...STORE_FILES, ...(replace ? [JOURNALS] : [])].filter((name) => existsSync(join(data, name)));

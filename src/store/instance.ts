@@ -9,7 +9,7 @@ import { problemOf } from './unavailable.ts';
 
 export interface Instance {
   readonly id: string;
-  /** Lets each heartbeat tell what running requests reserve of budgets; before the first call, nothing. */
+  /** Adds the reservations of running requests to each heartbeat; without it, a heartbeat has none. */
   tell(reservations: () => string): void;
   /** Stops the heartbeat and releases the holds of this instance. */
   close(): Promise<void>;

@@ -1,4 +1,4 @@
-/** Rows of API keys: what every change of them checks and writes. */
+/** Rows of API keys: the checks and the writes of every change. */
 
 import { GatewayError } from '../core/errors.ts';
 import type { KeySettings } from '../records/key-settings.ts';
@@ -45,7 +45,7 @@ export async function addKey(
   return added > 0;
 }
 
-/** A patch adds to what is there. */
+/** A patch is merged into the stored settings. */
 export function requireBoundedLabels(settings: string): void {
   const { tags, metadata }: KeySettings = JSON.parse(settings);
   for (const [param, labels, most] of [

@@ -13,7 +13,7 @@ export interface CreatedBetween {
   to?: number | undefined;
 }
 
-/** Adds what the span asks of `created_at`. */
+/** Adds the conditions of the span on `created_at`. */
 export function addCreatedBetween(conditions: string[], values: Row, { from, to }: CreatedBetween): void {
   if (from !== undefined) {
     conditions.push('created_at >= :from');

@@ -77,7 +77,7 @@ function hashOf(name: string): number {
   return Number.parseInt(hash('sha1', name, 'hex').slice(0, HASH_DIGITS), 16);
 }
 
-/** Costs exceed what a number holds. */
+/** Costs exceed the largest exact number. */
 export const REQUEST_COLUMNS = '*, CAST(cost AS text) AS cost';
 const BY_TIME = `SELECT ${REQUEST_COLUMNS} FROM usage_request WHERE at = :at`;
 

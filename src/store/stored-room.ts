@@ -1,4 +1,4 @@
-/** Room for what a key stores: its oldest responses and conversations are deleted where it exceeds its limits. */
+/** Storage limits of a key: its oldest responses and conversations are deleted beyond them. */
 
 import { removeConversations } from './conversation-rows.ts';
 import type { Row, Transaction } from './operation.ts';

@@ -1,5 +1,5 @@
 /**
- * Groups of usage records: what a gateway wrote down at once, as JSON. Groups are folded: added to the tables of records and the
+ * Groups of usage records: those that a gateway wrote at once, as JSON. Groups are folded: added to the tables of records and the
  * sums together with others, and removed by the same transaction.
  */
 

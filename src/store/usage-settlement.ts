@@ -1,4 +1,4 @@
-/** Settlement of usage records: each request has one record, whoever wrote it first. */
+/** Settlement of usage records: each request has one record, that of its first writer. */
 
 import type { Row, Transaction } from './operation.ts';
 import { keyBatches } from './request-rows.ts';

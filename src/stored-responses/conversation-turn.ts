@@ -136,7 +136,7 @@ export interface EndedTurn {
   source: ItemSource;
 }
 
-/** Returns what an answer appends to its conversation; undefined if it has not come to its end. Throws `payload_too_large`. */
+/** The items that an answer appends to its conversation; undefined for an answer that did not end. Throws `payload_too_large`. */
 export async function appendedBy(
   { cipher, clock, settings }: Pick<StoredContext, 'cipher' | 'clock' | 'settings'>,
   { id, holder, input }: ConversationTurn,

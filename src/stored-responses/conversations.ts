@@ -35,7 +35,7 @@ export interface Conversations {
   get(owner: string, id: string): Promise<Json>;
   change(owner: string, id: string, metadata: Json): Promise<Json>;
   delete(owner: string, id: string): Promise<void>;
-  /** The new items. Throws what `create` does, and `context_length_exceeded`. */
+  /** The new items. Throws the errors of `create`, and `context_length_exceeded`. */
   add(reader: Reader, id: string, items: readonly Json[]): Promise<Json[]>;
   list(reader: Reader, id: string, query: ItemListQuery): Promise<ItemList>;
   item(reader: Reader, id: string, named: { item: string; include: readonly string[] }): Promise<Json>;

@@ -47,7 +47,7 @@ export function inConversation(error: GatewayError): GatewayError {
   return new GatewayError(error.code, message, { param: error.param });
 }
 
-/** Error of a request that names what is kept by an account that does not serve its model, or is not configured any more. */
+/** Error of a reference to content of an account that does not serve the model, or is not configured any more. */
 export function keptElsewhere(error: GatewayError, provider: string): GatewayError {
   const message = `${error.message} It is kept by an account of the provider "${provider}", which alone can continue it.`;
   return new GatewayError(error.code, message, { param: error.param });

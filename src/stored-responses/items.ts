@@ -23,7 +23,7 @@ export function unnamedItemId(prefix: string, row: string, index: number): strin
 
 export interface Reader {
   owner: string;
-  /** Called with the size of what was read before it is decrypted. Throws if there is no room for it. */
+  /** Called with the size of encrypted items before they are decrypted. Throws if there is no room for it. */
   reserve(bytes: number): void;
 }
 

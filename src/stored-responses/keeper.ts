@@ -20,7 +20,7 @@ export interface KeptRequest {
   /** Items of the request itself. */
   input: Json[];
   previous?: StoredResponse | undefined;
-  /** False if only what belongs to a conversation is stored. */
+  /** False if the answer is stored only as items of its conversation. */
   isStored: boolean;
 }
 
@@ -71,7 +71,7 @@ export function createKeeper(context: StoredContext, request: KeptRequest): Answ
   return { keep, isStored: request.isStored };
 }
 
-/** Writes the response and what it appends to its conversation in one transaction. */
+/** Writes the response and the items that it appends to its conversation, in one transaction. */
 async function storeAnswer(context: StoredContext, request: KeptRequest, answer: KeptAnswer): Promise<Written> {
   const { store, settings } = context;
   const { owner } = request;

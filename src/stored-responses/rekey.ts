@@ -9,7 +9,7 @@ import { eventsLocation } from './event-log.ts';
 /** A page holds some large contents at most. */
 const PAGE_SIZE = 10;
 
-/** Encrypts again what an earlier key encrypted; returns the number of changed contents and parts. */
+/** Encrypts contents of earlier encryption keys with the current one; returns the number of changed contents and parts. */
 export async function rekeyResponses(store: Pick<Store, 'call'>, cipher: Cipher): Promise<number> {
   let changed = 0;
   for (let after = ''; ; ) {

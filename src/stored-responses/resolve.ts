@@ -1,4 +1,4 @@
-/** Resolution of a request: what it names becomes items of its input, or the account that keeps it. */
+/** Resolution of references in a request: to items of its input, or to the account that keeps them. */
 
 import { isStorableId } from '../core/answer-id.ts';
 import type { GatewayError } from '../core/errors.ts';
@@ -20,7 +20,7 @@ export interface ResolvedRequest {
   pin?: AccountPin | undefined;
   /** Response that the request continues. */
   previous?: StoredResponse | undefined;
-  /** Items of the request itself, with what they refer to in its place. */
+  /** Items of the request itself, with references replaced by their items. */
   own: Json[];
 }
 
@@ -130,7 +130,7 @@ async function pinComparison(
   return joinPins(pin, pinTo(found.response, error));
 }
 
-/** Throws the error for what no account keeps. */
+/** Throws the error for a reference that no account keeps. */
 function pinTo({ provider, credential }: { provider: string; credential?: string }, error: GatewayError): AccountPin {
   if (credential === undefined) throw error;
   return { provider, credential, error: keptElsewhere(error, provider) };

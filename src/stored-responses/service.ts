@@ -1,4 +1,4 @@
-/** Stored responses: what requests name, the storage of answers, and the stored responses themselves. */
+/** Stored responses: references of requests to them, the storage of answers, and reads by id. */
 
 import { isStorableId } from '../core/answer-id.ts';
 import { writeBody } from '../core/json/body.ts';
@@ -32,7 +32,7 @@ export interface FoundResponse {
 
 export interface StoredResponses {
   /**
-   * Replaces what a request names by items, or pins it to the account that keeps them, and arranges that the answer is
+   * Replaces references of a request by the items, or pins the request to the account that keeps them, and arranges that the answer is
    * stored, and appended to the conversation that it belongs to. Throws `previous_response_not_found`, `item_not_found`,
    * `conversation_not_found`, `conversation_locked` and `context_length_exceeded`.
    */

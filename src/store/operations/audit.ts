@@ -33,7 +33,7 @@ export const readAudit = scanning<AuditPage, AuditRow[]>('state', async (transac
 });
 
 interface AuditSearch extends Pick<AuditPage, 'subject'> {
-  /** Text of the actor, the action, what was changed, or the request. */
+  /** Text of the actor, the action, the subject, or the request. */
   search?: string | undefined;
 }
 

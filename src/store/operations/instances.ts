@@ -31,7 +31,7 @@ export const heartbeat = writing<Heartbeat, void>(
      SET heartbeat_until = excluded.heartbeat_until, version = excluded.version, reservations = excluded.reservations`,
       { id, version: version ?? null, reservations: reservations ?? null, now, until },
     );
-    // The holds of an instance stay until what they stand for is counted as spent.
+    // The holds of an instance stay until their requests are counted as spent.
     const dead = `SELECT id FROM instance WHERE (heartbeat_until <= :now OR ${exclusive ? 'id <> :id' : '1 = 0'})
     AND NOT EXISTS (SELECT 1 FROM usage_group WHERE usage_group.instance = instance.id)`;
     const values: Row = exclusive ? { now, id } : { now };
@@ -136,7 +136,7 @@ async function usedIn(transaction: Transaction, budget: BudgetPeriod): Promise<S
   return { ...spentIn(row), held: sumOf(row, 'tasks') };
 }
 
-/** Spending of a subject in each period, and what open tasks may still cost. Money is in 1e-12 USD. */
+/** Spending of a subject in each period, and the most that open tasks may still cost. Money is in 1e-12 USD. */
 export const budgetUse = reading<
   { subject: string; periods: Omit<BudgetPeriod, 'subject'>[] },
   (Spent & { period: BudgetPeriod['period']; held: bigint })[]
@@ -146,7 +146,7 @@ export const budgetUse = reading<
   return uses;
 });
 
-/** Sets the hold of an instance to `want`, limited by what spending and the holds of others leave. */
+/** Sets the hold of an instance to `want`, or to the rest beside spending and the holds of others if that is less. */
 export const setHold = writing<HoldRequest, { granted: bigint; spent: bigint; others: bigint }>(
   'usage',
   async (transaction, { subject, instance, limit, want, budget }) => {

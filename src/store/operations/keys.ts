@@ -102,7 +102,7 @@ function atIndex({ code, message, param }: GatewayError, index: number): Gateway
   return new GatewayError(code, message, { param: `keys[${index}]${param === undefined ? '' : `.${param}`}` });
 }
 
-/** False if there is any key, whatever its state. */
+/** False if there is any key, in any state. */
 export const createFirstKey = writing<StoredKeyCreation, boolean>('state', async (transaction, creation) => {
   const version = await nextVersion(transaction, 'keys');
   if ((await transaction.all('SELECT id FROM api_key LIMIT 1')).length > 0) return false;

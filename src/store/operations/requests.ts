@@ -199,7 +199,7 @@ export const requestRecord = scanning<{ id: string; keyId?: string }, Row | unde
   findRequest(transaction, values),
 );
 
-/** Conditions on requests that run: of the others it is not known yet who will meet them. */
+/** Filters that a running request can meet; those on its outcome are not known yet. */
 export type IntentFilter = Pick<
   RequestFilter,
   'keyId' | 'model' | 'requested' | 'provider' | 'protocol' | 'upstreamProtocol' | 'tag'

@@ -144,7 +144,7 @@ function sumsOf(row: Row, by: readonly Grouping[]): Row {
   return sums;
 }
 
-/** Parts, and what the whole sums have beside them. */
+/** Parts, and the difference between them and the whole sums. */
 function withRest(rows: readonly Row[], by: readonly Grouping[]): Row[] {
   const whole = by.filter((name) => !isOfParts(name));
   const nameOf = (row: Row) => JSON.stringify(whole.map((name) => row[name]));

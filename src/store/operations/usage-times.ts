@@ -19,7 +19,7 @@ export const usageTimes = scanning<HourSpan & { filter: UsageFilter }, number[]>
         ...conditions.values,
       },
     );
-    // A record that replaces one of an earlier version subtracts what was not counted.
+    // A record that replaces one of an earlier version subtracts times that were not counted.
     return counts.decode(row?.times ?? null).map((count) => Math.max(0, count));
   },
 );

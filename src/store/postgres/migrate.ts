@@ -31,7 +31,7 @@ export async function readSchemaStatus(client: Queryable, folder: URL): Promise<
   return compareMigrations(known, await appliedMigrations(client));
 }
 
-/** Applies what is pending, inside a transaction whose statements may take any time, but the wait for a table. */
+/** Applies the pending migrations, inside a transaction whose statements may take any time, but the wait for a table. */
 export async function migrate(client: PoolClient, folder: URL): Promise<void> {
   await runQuery(client, `SELECT pg_advisory_xact_lock(${MIGRATION_LOCK_ID})`);
   await runQuery(client, MIGRATION_TABLE);

@@ -178,7 +178,7 @@ export async function databaseSchemaStatus(url: Secret, migrations: URL): Promis
   }
 }
 
-/** Other gateways may start at the same moment, and go on with what they do. */
+/** Other gateways may start at the same moment, and continue after the migration. */
 async function applyMigrations(url: string, migrations: URL, limit: TimeLimit): Promise<void> {
   const pool = createMigrationPool(url);
   try {

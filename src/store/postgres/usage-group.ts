@@ -1,7 +1,7 @@
 /**
  * Writes of the usage recorder as one statement each, in a transaction of its own: a group as one row, and a fold of groups, or
  * a group of batched records, with intents, records and sums as arrays. A group changes nothing unless it is the instance's
- * next one, and a fold nothing unless it removes all of its groups, so that what is repeated or late has no effect.
+ * next one, and a fold nothing unless it removes all of its groups, so that a repeated or late call has no effect.
  */
 
 import type { Pool } from 'pg';
@@ -159,7 +159,7 @@ function statementOf(parts: StatementParts): { name: string; text: string } {
 }
 
 const TURN = 'turn AS (UPDATE instance SET flush = $2 WHERE id = $1 AND flush < $2 RETURNING id)';
-/** Removes groups, which are consecutive, with what may be left of earlier ones. */
+/** Removes groups, which are consecutive, with remainders of earlier ones. */
 const FOLD = 'turn AS (DELETE FROM usage_group WHERE instance = $1 AND number <= $2 RETURNING number)';
 /** Fails unless all groups were there: nothing of the statement is done then. */
 const ALL_TURNS =

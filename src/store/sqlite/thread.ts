@@ -69,7 +69,7 @@ async function serve(options: ThreadOptions, post: (message: ThreadMessage) => v
     return operations[call.name]?.writes === false;
   }
 
-  /** The first calls of the queue that are all reads or all writes: a read sees only what is committed. */
+  /** The first calls of the queue that are all reads or all writes: a read sees only committed data. */
   function nextGroup(): QueuedCall[] {
     const [first] = queue;
     const reads = first !== undefined && isRead(first);
