@@ -13,7 +13,7 @@ import { encodeTier, encodeUsage } from './usage.ts';
 export const KEEP_ALIVE = ': ping\n\n';
 const DONE = 'data: [DONE]\n\n';
 
-/** State of one choice. `details` and `images` count what was sent: official SDKs put lists together by `index`. */
+/** State of one choice. `details` and `images` count those sent so far: official SDKs put lists together by `index`. */
 interface CandidateState {
   index: number;
   started: boolean;

@@ -10,7 +10,7 @@ import {
   type SearchBudget,
 } from './citation-places.ts';
 
-/** Bound of what the citations of one answer cost, however many an upstream sends. */
+/** Bound of the work for the citations of one answer, however many an upstream sends. */
 export interface CitationBudget {
   searches: SearchBudget;
   /** Characters of sources that may still be repeated: each support names its sources by number. */

@@ -106,7 +106,7 @@ function unreadIn(request: Json): string[] {
   ];
 }
 
-/** Clients send empty lists and nulls for what they don't use. */
+/** Clients send empty lists and nulls for members that they don't use. */
 function isAbsent(value: unknown): boolean {
   return value === null || value === undefined || (Array.isArray(value) && value.length === 0);
 }

@@ -1,4 +1,4 @@
-/** Schemas: the OpenAPI form of older clients becomes JSON Schema, and JSON Schema is cut to what Gemini accepts. */
+/** Schemas: the OpenAPI form of older clients becomes JSON Schema, and JSON Schema is reduced to the keywords that Gemini accepts. */
 
 import { isObject, type Json } from '../../core/json/json.ts';
 import type { SchemaDialect } from '../../core/json/schema.ts';

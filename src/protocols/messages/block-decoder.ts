@@ -128,7 +128,7 @@ function decodeDocument(block: Json): (TextPart | MediaPart)[] {
   return [{ ...document, mime: 'text/plain', text: parts.map((part) => part.text).join('\n') }];
 }
 
-/** Parts of a document with images, and before them what is said about it. */
+/** Parts of a document with images, after its title and context. */
 function withDetails(
   parts: (TextPart | MediaPart)[],
   { title, context, cite }: Partial<MediaPart>,

@@ -47,7 +47,7 @@ function refuse(field: string): never {
   throw new GatewayError('unsupported_parameter', message, { param: field });
 }
 
-/** Nothing is kept between calls: a thread begins like any conversation, and the official SDK begins anew what isn't found. */
+/** Nothing is kept between calls: a thread begins like any conversation, and the official SDK begins a new one where its thread isn't found. */
 function decodeThread(thread: Json, dropped: string[]): void {
   if (thread.type === 'continue') {
     const message = 'thread is not known here: send the whole conversation in messages.';

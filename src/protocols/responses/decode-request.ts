@@ -79,7 +79,7 @@ function decodeInstructions(instructions: Json): { turns: Turn[]; dropped: strin
   return { turns: [{ role: 'system', parts: [{ type: 'text', text: instructions }] }], dropped: [] };
 }
 
-/** Refuses what only the provider has, and the answer depends on. */
+/** Refuses members that only the provider can serve and that the answer depends on. */
 function refuseProviders({ prompt, moderation, context_management }: Json): void {
   if (prompt !== undefined) refuse('prompt', 'names a template that only its own provider has; send its text');
   if (moderation !== undefined) refuse('moderation', 'only works with the provider of the model');

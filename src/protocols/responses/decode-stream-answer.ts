@@ -60,7 +60,7 @@ const PARTS: Record<string, { kind: TextPlace['kind']; member: string }> = {
 export interface AnswerDecoder {
   /** Throws for an error inside an event. */
   event(given: Json): ChatEvent[];
-  /** The end of the answer, and what no event told. */
+  /** The end of the answer, and the parts that no event has. */
   finish(response: Json): ChatEvent[];
   ended(): boolean;
 }

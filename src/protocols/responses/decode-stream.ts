@@ -8,7 +8,7 @@ import type { SseEvent } from '../../core/sse.ts';
 import type { StreamDecoder } from '../../core/stream-codec.ts';
 import { createAnswerDecoder } from './decode-stream-answer.ts';
 
-/** Events that repeat what the first one told. */
+/** Events that repeat the content of the first one. */
 const REPEATED = ['response.queued', 'response.in_progress'];
 
 export function createStreamDecoder(target: Target): StreamDecoder {

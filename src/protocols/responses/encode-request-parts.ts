@@ -7,7 +7,7 @@ import { sniffBase64 } from '../../core/mime.ts';
 import type { Modality } from '../../core/model.ts';
 import type { Target } from '../../core/operation.ts';
 
-/** InputEncoding context: the target, and the names of what was dropped so far. */
+/** InputEncoding context: the target, and the names of the members dropped so far. */
 export interface InputEncoding {
   target: Target;
   dropped: Set<string>;

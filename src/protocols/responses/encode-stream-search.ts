@@ -13,7 +13,7 @@ export interface SearchWriter {
 
 interface SearchItems {
   emit: Emit;
-  /** The place of another item; what is open before it is closed. */
+  /** The place of another item; open items before it are closed. */
   nextPlace(): ItemPlace;
   add(place: ItemPlace, item: Json): void;
   done(place: ItemPlace, item: Json): void;

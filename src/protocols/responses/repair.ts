@@ -1,4 +1,4 @@
-/** Repair of a refused body: what the upstream cannot read is removed, so that the conversation goes on without it. */
+/** Repair of a refused body: reasoning that the upstream cannot read is removed, so that the conversation goes on without it. */
 
 import type { GatewayError } from '../../core/errors.ts';
 import { isObject, type Json } from '../../core/json/json.ts';

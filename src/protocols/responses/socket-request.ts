@@ -1,4 +1,4 @@
-/** One message of a WebSocket client: a request, which may continue what the connection remembers, and the messages back. */
+/** One message of a WebSocket client: a request, which may continue a conversation that the connection remembers, and the messages back. */
 
 import { answerIdOf } from '../../core/answer-id.ts';
 import { GatewayError } from '../../core/errors.ts';
@@ -157,7 +157,7 @@ export class ResponsesSocketRequest implements SocketRequest {
     return JSON.stringify(this.#streamId === undefined ? event : { stream_id: this.#streamId, ...event });
   }
 
-  /** An upstream that got the whole conversation does not know what the response continues. */
+  /** An upstream that got the whole conversation does not know the response that it continues. */
   #named(text: string): string {
     const change = { path: ['previous_response_id'], value: this.#previous };
     return setMembers(Buffer.from(text), ['response'], [change]).toString();
@@ -190,7 +190,7 @@ const LIST_END = ']}';
 /** An object that is not empty. */
 const MEMBERS = /^\{\s*"/;
 
-/** Throws for a message that asks for nothing, or for what only HTTP has. */
+/** Throws for a message without a request, and for members that only HTTP has. */
 function checkEnvelope({ type, stream_id: streamId, generate, background }: Json): void {
   if (type !== 'response.create') {
     const message = `type: "${String(type)}" is not accepted; send response.create.`;
