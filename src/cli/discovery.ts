@@ -7,7 +7,7 @@ import { version } from '../core/version.ts';
 import { createProviderRegistry, type ProviderRegistry } from '../gateway/provider-registry.ts';
 import { createUpstreamClient } from '../transport/upstream-client.ts';
 
-/** Returns what is known of models without asking anybody. Nobody is called with it. */
+/** A directory of the models known without a network; no request is sent with it. */
 export async function configuredModels(config: Pick<Config, 'data' | 'server' | 'routing' | 'providers'>) {
   const unasked = config.providers.map((one) =>
     one.state === 'ready' && !Array.isArray(one.models) ? { ...one, models: [] } : one,

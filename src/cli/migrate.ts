@@ -1,4 +1,4 @@
-/** `polygate migrate`: brings the store to the schema of this version, or says what that would change. */
+/** `polygate migrate`: brings the store to the schema of this version, or lists the pending migrations. */
 
 import { loadConfig } from '../config/load.ts';
 import type { Config } from '../config/resolved.ts';

@@ -1,4 +1,4 @@
-/** `polygate providers`: lists the providers, whether they are ready, and what those that are not wait for. */
+/** `polygate providers`: lists the providers, whether they are ready, and the variables that the others wait for. */
 
 import { loadConfig } from '../config/load.ts';
 import type { ProviderState } from '../gateway/provider-registry.ts';

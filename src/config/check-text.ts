@@ -13,7 +13,7 @@ export interface CheckedText {
   config?: Config;
 }
 
-/** Whoever sends the text must not learn what it names: set variables become placeholders, and named files stay closed. */
+/** The sender of the text must not learn values of variables or contents of files: variables become placeholders, and files stay closed. */
 export function checkConfigText(text: string, source: ConfigSource): CheckedText {
   const lookUp = unreadVariables(source.environment);
   const { config, problems, missing, references } = examineConfig(text, source, { lookUp, readsFiles: false });

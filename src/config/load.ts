@@ -53,7 +53,7 @@ export interface ConfigSource extends ConfigLocation {
   workers?: number;
 }
 
-/** Throws `invalid_request` with a line `file:line: path: what is wrong` for every problem found. */
+/** Throws `invalid_request` with a line `file:line: path: problem` for every problem. */
 export function loadConfig(source: ConfigSource): Config {
   return parseConfig(readConfigText(source), source);
 }

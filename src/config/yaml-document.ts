@@ -71,7 +71,7 @@ function expandedSize(value: Json, limit: number, known: Map<object, number>, de
   return size;
 }
 
-/** Place of a value, and of what it contains. */
+/** Place of a value, and the places of its members. */
 interface Location {
   offset: number;
   /** Locations of members by key or index. */

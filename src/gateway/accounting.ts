@@ -178,7 +178,7 @@ export async function openAccounting(options: AccountingOptions): Promise<Accoun
     records,
     flushed: () => recorder.flushed(),
     async forgetWorker(id) {
-      // Its holds end when what they stand for is counted as spent.
+      // Its holds end when their requests are counted as spent.
       if (hasJournal) await recoverAbandonedJournals(journals);
       await store.call('removeInstance', { id });
       await recoverInterrupted({ store, log });

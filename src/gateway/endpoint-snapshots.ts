@@ -1,4 +1,4 @@
-/** Snapshots of endpoints: what this process knows of those that it uses, written for other gateways and for its next start. */
+/** Snapshots of endpoint health: that of this process, written for other gateways and for its next start. */
 
 import type { Logger } from 'pino';
 import { type Clock, every, sleep, systemClock } from '../core/clock.ts';

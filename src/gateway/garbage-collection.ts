@@ -50,7 +50,7 @@ export function keepHotCode(): void {
 }
 
 /**
- * Begins a full collection when four fifths of what the heap may grow by are used, or at once from 95 % on. By default V8 begins when as
+ * Begins a full collection when four fifths of the allowed growth of the heap are used, or at once from 95 % on. By default V8 begins when as
  * much is left as the young generation has, less the size of buffers outside of the heap: in a small heap, after 8 MB of request
  * bodies, although these die young. V8 limits the growth of buffers separately as well.
  */
@@ -65,7 +65,7 @@ export function youngGenerationBytes(): number {
 }
 
 /**
- * Gives back what a start leaves behind: code and data of modules that ran once, and a young generation that grew while they were
+ * Gives back the memory of a start: code and data of modules that ran once, and a young generation that grew while they were
  * loaded. V8 would keep it, since a gateway that idles collects nothing. One full collection of about 50 ms, before requests come, in
  * this thread and beside it in those of the store; gives 16 MB back.
  */

@@ -1,4 +1,4 @@
-/** Search for model servers of this machine, at the usual addresses of their types: nobody who asks names an address. */
+/** Search for model servers of this machine, at the usual addresses of their types, and no others. */
 
 import type { KnownEntries } from '../catalog/bundled.ts';
 import { discoveredModels } from '../catalog/discovered.ts';

@@ -1,4 +1,4 @@
-/** Notices to the operator: what is looked at, how often, and how they are sent. */
+/** Notices to the operator: the checks that lead to one, their interval, and the sending. */
 
 import { hostname } from 'node:os';
 import type { Logger } from 'pino';

@@ -1,4 +1,4 @@
-/** Readings of a running gateway for its operators: configuration, store, and what providers answer to a test. */
+/** Readings of a running gateway for its operators: configuration, store, and tests of providers. */
 
 import { statfs } from 'node:fs/promises';
 import type { Logger } from 'pino';

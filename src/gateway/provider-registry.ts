@@ -33,7 +33,7 @@ export interface ProviderState {
 
 export interface ProviderRegistry extends ModelDirectory {
   states(): ProviderState[];
-  /** Asks a provider for its models now, whatever is known of them. Rejects with `not_found` for one that is not configured. */
+  /** Asks a provider for its models now, also if they are known. Rejects with `not_found` for one that is not configured. */
   test(id: string): Promise<ProviderTest>;
   /** Asks the usual addresses of model servers on this machine, except for those of this gateway. */
   findLocalServers(ownPorts: readonly number[]): Promise<LocalServer[]>;

@@ -44,7 +44,7 @@ interface StateReadingsOptions {
   budgetKeys: readonly string[];
   /** Unix milliseconds. */
   now(): number;
-  /** Whether another process of the gateway reads what is in the store. */
+  /** Whether another process of the gateway reports the figures of the store. */
   isWorker: boolean;
 }
 

@@ -2,7 +2,7 @@
 
 import type { GaugeValue, Instruments } from './instruments.ts';
 
-/** The part of the gateway's state that a process tells; none of what another process owns. */
+/** The part of the gateway's state that this process reports; another process reports the rest. */
 export interface StateReadings {
   /** Providers with a credential. */
   providers?(): readonly { id: string; ready: boolean }[];

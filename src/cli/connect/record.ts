@@ -1,5 +1,5 @@
 /**
- * Record of what was written into a program's settings, beside them. It is on disk before they change, and it holds their
+ * Record of the changes to a program's settings, beside them. It is on disk before they change, and it holds their
  * text from before, so that undoing gives back every byte, also after a crash.
  */
 

@@ -1,4 +1,4 @@
-/** Screen of `polygate top`: what it shows as lines of text, and what keys change. */
+/** Screen of `polygate top`: its content as lines of text, and its reaction to keys. */
 
 import type { StoredAttempt } from '../../routing/stored-trace.ts';
 import { formatTable } from '../table.ts';

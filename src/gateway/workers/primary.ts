@@ -1,4 +1,4 @@
-/** Workers of a primary: what they may call, and the sums over all of them. */
+/** Workers of a primary: the calls that they may make, and the sums over all of them. */
 
 import type { Logger } from 'pino';
 import { monotonicNow } from '../../core/clock.ts';

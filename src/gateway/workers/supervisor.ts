@@ -13,7 +13,7 @@ import type { WorkerListens, WorkerStart } from './messages.ts';
 export interface SupervisorOptions {
   count: number;
   log: Logger;
-  /** Returns what a worker needs to know at its start; called at each. */
+  /** The facts that a worker gets at its start; called for each start. */
   startOf(number: number): Omit<WorkerStart, 'number' | 'count' | 'port'>;
   /** Calls that workers may make. */
   handlers: ChannelHandlers;
