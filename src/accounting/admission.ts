@@ -111,7 +111,7 @@ export function createAdmissionControl({
     enter: (key) => limits.enter(key),
 
     connect: (key, most) =>
-      limits.occupy(key, {
+      limits.takeSlot(key, {
         kind: 'connections',
         most,
         message: `This key may have ${most} WebSockets open at once, and has as many.`,

@@ -38,8 +38,8 @@ export interface LimitKeeper {
   reservations(): ReservedBudget[];
   /** Takes a concurrency slot of a key and its tags, before the request is read. Returns the release. Throws `rate_limit_exceeded`. */
   enter(key: LimitedKey): Promise<() => void> | (() => void);
-  /** Takes one of `most` places of a key for as long as something lasts; returns its release. Throws `rate_limit_exceeded`. */
-  occupy(key: { id: string }, places: KeyPlaces): Promise<() => void>;
+  /** Takes one of `most` slots of a key, e.g. for a connection; returns its release. Throws `rate_limit_exceeded`. */
+  takeSlot(key: { id: string }, slots: KeySlots): Promise<() => void>;
   /** Reserves all other limits. Throws `rate_limit_exceeded` or `insufficient_quota`, with nothing reserved. */
   admit(request: AdmissionRequest): Promise<Admission> | Admission;
   /** Asks the store before the next reservation of these subjects' budgets, because a task has been charged. */
@@ -52,10 +52,10 @@ export interface LimitKeeper {
   readonly size: number;
 }
 
-/** Places of a key, over all gateways that share its limits. */
-export interface KeyPlaces {
+/** Slots of a key, over all gateways that share its limits. */
+export interface KeySlots {
   kind: string;
   most: number;
-  /** Message of the 429 when every place is taken. */
+  /** Message of the 429 when every slot is taken. */
   message: string;
 }

@@ -69,7 +69,7 @@ export function createLimitKeeper({ quota, shared, now }: LimitsOptions): LimitK
     const most = limits.concurrentRequests;
     if (most === undefined) return noop;
     const message = `${label} may make ${most} requests at once, and as many are running.`;
-    return takePlace(`${name} concurrent`, most, message, basis);
+    return takeSlot(`${name} concurrent`, most, message, basis);
   }
 
   async function admitAllConcurrent(subjects: readonly LimitSubject[]): Promise<() => void> {
@@ -86,10 +86,10 @@ export function createLimitKeeper({ quota, shared, now }: LimitsOptions): LimitK
     return release;
   }
 
-  async function takePlace(subject: string, most: number, message: string, basis?: object): Promise<() => void> {
-    const places = poolOf({ subject, limit: BigInt(most) }, BigInt(quota.slice(most) - 1), basis);
-    const place = await places.admit(1n);
-    if (place) return () => place.settle(0n);
+  async function takeSlot(subject: string, most: number, message: string, basis?: object): Promise<() => void> {
+    const slots = poolOf({ subject, limit: BigInt(most) }, BigInt(quota.slice(most) - 1), basis);
+    const slot = await slots.admit(1n);
+    if (slot) return () => slot.settle(0n);
     throw new GatewayError('rate_limit_exceeded', message, { retryAfter: 1000 });
   }
 
@@ -207,7 +207,7 @@ export function createLimitKeeper({ quota, shared, now }: LimitsOptions): LimitK
 
     enter: (key) => (isUnlimited(key, shared()) ? noop : admitAllConcurrent(ownSubjects(key, shared()))),
 
-    occupy: ({ id }, { kind, most, message }) => takePlace(`${id} ${kind}`, most, message),
+    takeSlot: ({ id }, { kind, most, message }) => takeSlot(`${id} ${kind}`, most, message),
 
     recount(subjects) {
       for (const subject of subjects) {

@@ -38,7 +38,8 @@ export interface LimitReservation {
   settle(spent: bigint): void;
 }
 
-interface Wish {
+/** A reservation that was asked for. */
+interface ReservationRequest {
   most: bigint;
   least: bigint;
   /** Set when it is granted. */
@@ -78,23 +79,23 @@ export function createReservationPool({ quota, ...first }: ReservationPoolOption
     granted = minBigInt(granted, reserved);
   }
 
-  function take(wish: Wish, amount: bigint): boolean {
-    wish.amount = amount;
+  function take(request: ReservationRequest, amount: bigint): boolean {
+    request.amount = amount;
     reserved += amount;
     return true;
   }
 
-  const queue = createFairQueue<Wish>({
-    tryTake(wish, isLast) {
-      const { most, least } = wish;
+  const queue = createFairQueue<ReservationRequest>({
+    tryTake(request, isLast) {
+      const { most, least } = request;
       const free = granted - reserved;
-      if (most <= free) return take(wish, most);
+      if (most <= free) return take(request, most);
       // Half, so that concurrent requests get a share.
-      return isLast && least < most && least <= free && take(wish, maxBigInt(least, free / 2n));
+      return isLast && least < most && least <= free && take(request, maxBigInt(least, free / 2n));
     },
-    async request(wishes) {
+    async request(requests) {
       const asked = holding;
-      await ask(wishes.reduce((sum, { most }) => sum + most, reserved + slice));
+      await ask(requests.reduce((sum, { most }) => sum + most, reserved + slice));
       return spentSince > 0n || asked !== holding;
     },
     onServed() {
@@ -106,9 +107,9 @@ export function createReservationPool({ quota, ...first }: ReservationPoolOption
   return {
     async admit(most, least = most) {
       usedSinceRelease = true;
-      const wish: Wish = { most, least, amount: 0n };
-      if (!(await queue.acquire(wish))) return undefined;
-      const { amount } = wish;
+      const request: ReservationRequest = { most, least, amount: 0n };
+      if (!(await queue.acquire(request))) return undefined;
+      const { amount } = request;
       let over = false;
       return {
         amount,
