@@ -113,8 +113,8 @@ async function runUntil(
   const durably = <Result>(write: () => Promise<Result>) => retryWhileUnavailable(write, { clock, signal });
   const fail = (error: GatewayError) => durably(() => background.fail(open, job, error));
   if (open.stored.status === 'in_progress') return void (await fail(interrupted()));
-  const total = open.deadline - clock.now();
-  if (total <= 0) return void (await fail(tooLate()));
+  const totalMs = open.deadline - clock.now();
+  if (totalMs <= 0) return void (await fail(tooLate()));
   const key = await findKey(options, open.stored.owner);
   if (!key) return void (await fail(new GatewayError('invalid_api_key', 'The API key may not be used any more.')));
   let hasStarted = false;
@@ -153,7 +153,7 @@ async function runUntil(
         },
         onDrain: (listener) => events?.onDrain(listener),
       },
-      total,
+      totalMs,
       signal,
       async onAdmitted() {
         hasStarted = await background.start(open, job);

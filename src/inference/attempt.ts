@@ -36,8 +36,8 @@ export interface AttemptOptions {
   memory: StateMemory;
   /** Keeps pictures of answers that the client's protocol has no place for; absent where none are kept. */
   pictures?: PictureStore;
-  /** Milliseconds of silence after which a stream gets a comment or ping. */
-  keepAlive: number;
+  /** Silence after which a stream gets a comment or ping. */
+  keepAliveMs: number;
   /** Timer for deadlines and keep-alives. */
   timer: DeadlineTimer;
   userAgent: string;
@@ -84,7 +84,7 @@ export class RunningAttempt implements ResponseContext, UpstreamReceiver {
   readonly memory: StateMemory;
   readonly finished: FinishedItems | undefined;
   readonly pictures: PictureStore | undefined;
-  readonly keepAlive: number;
+  readonly keepAliveMs: number;
   readonly timer: DeadlineTimer;
   readonly now: () => number;
   readonly share: ByteShare;
@@ -128,7 +128,7 @@ export class RunningAttempt implements ResponseContext, UpstreamReceiver {
     this.memory = options.memory;
     this.finished = finishedItemsOf(call, path);
     this.pictures = options.pictures;
-    this.keepAlive = options.keepAlive;
+    this.keepAliveMs = options.keepAliveMs;
     this.timer = options.timer;
     this.now = options.now;
     this.record = { endpoint: endpointName(candidate), model, credential, path, milliseconds: 0, dropped, note };

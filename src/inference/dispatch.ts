@@ -19,8 +19,8 @@ import type { Reply } from './response/reply.ts';
 
 export interface DispatchOptions extends AttemptOptions {
   state: RoutingState;
-  /** Time limit of all attempts together, in milliseconds. */
-  total: number;
+  /** Deadline of all attempts together, in milliseconds from the begin of the call. */
+  totalMs: number;
   /** Meter of the usage of attempts; absent if usage is not recorded. */
   meter?: UsageMeter;
   /** Requests whose routing trace is stored; none if absent. */
@@ -170,7 +170,7 @@ function isOurs({ code, upstreamStatus }: GatewayError): boolean {
 }
 
 function mayTryAgain({ attempts, started, options }: DispatchState): boolean {
-  return attempts.length < MAX_ATTEMPTS && options.timer.now() - started < options.total;
+  return attempts.length < MAX_ATTEMPTS && options.timer.now() - started < options.totalMs;
 }
 
 function withRetryAfter(error: GatewayError, retryAfter: number | undefined): GatewayError {
@@ -204,7 +204,7 @@ async function attempt(state: DispatchState, candidate: RunnableCandidate, plann
   const running = new RunningAttempt(state, candidate, planned, options);
   const { record } = running;
   try {
-    const result = await running.run({ client, until: started + options.total });
+    const result = await running.run({ client, until: started + options.totalMs });
     running.elapse();
     record.error = result.error?.code;
     if (client.isCancelled || (result.error && isOurs(result.error))) tracked.abandoned();

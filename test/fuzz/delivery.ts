@@ -127,7 +127,7 @@ export function deliver(asked: Asked, response: Answer): Delivered {
     call: { ...callOf(client, Buffer.from('{}'), {}), stream, array },
     ...{ endpoint, planned, options, memory: createStateMemory(10_000) },
     assembler: upstream === client ? undefined : createResponseAssembler(planned),
-    keepAlive: 60_000,
+    keepAliveMs: 60_000,
     timer: createDeadlineTimer(createManualClock(0)),
     now: () => 0,
     routingHeaders: () => ({}),

@@ -79,7 +79,7 @@ async function send(protocolId: ProtocolId, stream: boolean, leave?: (leaving: (
     onClose: (listener) => leave?.(listener),
   };
   const options: DispatchOptions = {
-    ...{ upstream, timer, state, memory: createStateMemory(), keepAlive: 60_000, userAgent: 'test', total: 10_000 },
+    ...{ upstream, timer, state, memory: createStateMemory(), keepAliveMs: 60_000, userAgent: 'test', totalMs: 10_000 },
     now: Date.now,
     prepare: async () => {},
   };

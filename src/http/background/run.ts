@@ -27,7 +27,7 @@ export interface BackgroundRun {
   keeper: AnswerKeeper;
   sink: EventSink;
   /** Milliseconds that it may take. */
-  total: number;
+  totalMs: number;
   /** Aborts the request. */
   signal: AbortSignal;
   /** Called before the request is sent. Rejects if it must not be sent. */
@@ -36,7 +36,7 @@ export interface BackgroundRun {
 
 /** Undefined if the run ended by itself: its keeper was called, or its last event tells the failure. */
 export async function runInBackground(run: BackgroundRun, options: AppOptions): Promise<GatewayError | undefined> {
-  const { protocol, key, body, signal, sink, total } = run;
+  const { protocol, key, body, signal, sink, totalMs } = run;
   const reply = new BackgroundReply(sink);
   const exchange = createExchange(run, reply, options);
   const { complete } = protocol.operations;
@@ -52,7 +52,7 @@ export async function runInBackground(run: BackgroundRun, options: AppOptions): 
     const call = callOf(exchange, { body }, { operation: complete, match });
     call.keeper = run.keeper;
     exchange.body = NO_BODY;
-    const dispatch = () => ({ ...options.dispatch(), total });
+    const dispatch = () => ({ ...options.dispatch(), totalMs });
     await handleCall(exchange, { call, match, onAdmitted: run.onAdmitted }, { ...options, dispatch });
   } catch (error) {
     exchange.observation.error = toGatewayError(error).code;

@@ -42,8 +42,8 @@ export interface ResponseContext {
   finished?: FinishedItems | undefined;
   /** Store of pictures that the client's protocol cannot represent; absent if none are kept. */
   pictures?: PictureStore | undefined;
-  /** Milliseconds of silence after which a stream gets a comment or ping. */
-  keepAlive: number;
+  /** Silence after which a stream gets a comment or ping. */
+  keepAliveMs: number;
   timer: DeadlineTimer;
   /** Unix milliseconds. */
   now(): number;

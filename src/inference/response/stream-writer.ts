@@ -113,7 +113,7 @@ export class StreamWriter implements BodyReader {
     reply.head(200, Object.assign(headers, costTrailer(context)));
     const deadline = timer.watch(() => {
       if (!reply.full) reply.write(options.array ? '\n' : client.keepAlive);
-      deadline.in(context.keepAlive);
+      deadline.in(context.keepAliveMs);
     });
     return deadline;
   }
@@ -121,10 +121,10 @@ export class StreamWriter implements BodyReader {
   /** Output of a converter that throws is written before its error is handled. */
   #write(out: readonly Output[]): void {
     if (out.length === 0) return;
-    const { reply, keepAlive } = this.#context;
+    const { reply, keepAliveMs } = this.#context;
     this.#keepAlive ??= this.#writeHead();
     for (const output of out) reply.write(output);
-    this.#keepAlive.in(keepAlive);
+    this.#keepAlive.in(keepAliveMs);
   }
 
   /** Throws `unavailable` if the bytes held by the stream, its last ones included, exceed the response budget; these are not sent then. */
