@@ -1,22 +1,9 @@
 /** Job queue interfaces: jobs, their handlers and the scheduler. */
 
-import type { LaneRates } from '../store/operations/jobs.ts';
+import type { ClaimedJob, LaneRates } from '../store/operations/jobs.ts';
 
-/** A job claimed by this gateway until its lease expires. `id` and `lease` guard every write made for it. */
-export interface Job {
-  id: string;
-  kind: string;
-  ref: string;
-  lane: string;
-  owner: string;
-  /** Unix milliseconds. */
-  dueAt: number;
-  /** Completed attempts before this one. */
-  attempt: number;
-  /** Number of claims, including this one. */
-  claims: number;
-  lease: string;
-}
+/** A job claimed by this gateway until its lease expires, as its handler sees it. */
+export type Job = Omit<ClaimedJob, 'faults' | 'late'>;
 
 /** Handler for one kind of job. */
 export interface JobHandler {

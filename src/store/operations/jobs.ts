@@ -37,13 +37,17 @@ export interface QueueCursors {
   late?: Queue;
 }
 
+/** A job that is leased. `id` and `lease` guard every write made for it. */
 export interface ClaimedJob extends Lease {
   kind: string;
   ref: string;
   lane: string;
   owner: string;
+  /** Unix milliseconds. */
   dueAt: number;
+  /** Completed attempts before this one. */
   attempt: number;
+  /** Number of claims, including this one. */
   claims: number;
   faults: number;
   late: boolean;
