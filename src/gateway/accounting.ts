@@ -121,7 +121,7 @@ export async function openAccounting(options: AccountingOptions): Promise<Accoun
   const tags = createTagAllotments({ store, config, now });
   await tags.refresh();
   const limits = createLimitKeeper({ quota, shared: tags.shared, now });
-  instance.tell(() => encodeReservations(limits.reservations()));
+  instance.reportReservations(() => encodeReservations(limits.reservations()));
   const readOthers = createReservationReader({ store, instance: instance.id });
 
   function repeat(milliseconds: number, work: () => Promise<void>): () => void {
@@ -199,7 +199,7 @@ function flushBeforeReads(
   flushOthers: () => Promise<void> = async () => {},
 ): Store {
   const call: Store['call'] = async (name, parameters) => {
-    // What other processes have not stored yet is covered by their own holds.
+    // Spending that other processes have not stored yet is covered by their own holds.
     if (name === 'setHold') await recorder.flushed();
     else if (RECORD_READS.has(name)) await Promise.all([recorder.flushed(), flushOthers()]);
     return store.call(name, parameters);

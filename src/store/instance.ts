@@ -10,7 +10,7 @@ import { problemOf } from './unavailable.ts';
 export interface Instance {
   readonly id: string;
   /** Adds the reservations of running requests to each heartbeat; without it, a heartbeat has none. */
-  tell(reservations: () => string): void;
+  reportReservations(reservations: () => string): void;
   /** Stops the heartbeat and releases the holds of this instance. */
   close(): Promise<void>;
 }
@@ -46,7 +46,7 @@ export async function joinStore(
     return store.call('heartbeat', beat);
   };
   if (owns) await preserveJobDelays(store, log);
-  // Whoever owns the store comes before its workers, so that all instances there are belong to the dead.
+  // The owner of the store joins before its workers, so that all instances that are registered already are dead.
   await sendHeartbeat(owns);
   const beat = () =>
     sendHeartbeat().then(
@@ -56,7 +56,7 @@ export async function joinStore(
   const stop = repeat(clock, beat);
   return {
     id,
-    tell(source) {
+    reportReservations(source) {
       reservations = source;
     },
     async close() {

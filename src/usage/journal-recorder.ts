@@ -12,7 +12,7 @@ import { createJournal } from './journal/journal.ts';
 import { createRecord, type RecorderRecord, release } from './journal/recorder-record.ts';
 import { decodeBegin, encodeBegin, encodeEnd, encodeInterrupted, encodeWithdrawn } from './journal/records.ts';
 import { createStoreWriter } from './journal/store-writer.ts';
-import { removeUseless, replayJournal, surveyJournal } from './journal/survey.ts';
+import { removeUnfinished, replayJournal, surveyJournal } from './journal/survey.ts';
 import type { Completion, Intent } from './record.ts';
 import type { Recorder } from './recorder.ts';
 
@@ -107,7 +107,7 @@ async function openJournalIn(folder: JournalFolder, options: JournalRecorderOpti
     folder: folder.path,
     segmentBytes,
     sync: strict,
-    files: removeUseless(survey, firstNeeded),
+    files: removeUnfinished(survey, firstNeeded),
     id: survey.id,
     next,
     groupDelayMs: strict ? 0 : BATCH_DELAY_MS,

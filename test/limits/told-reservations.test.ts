@@ -28,7 +28,7 @@ forEachStore((name, open) => {
     let reserved: ReservedBudget[] = [];
     // As workers, none of which is the only process on the store.
     const one = await joinStore(store, log, { clock, role: 'worker' });
-    one.tell(() => encodeReservations(reserved));
+    one.reportReservations(() => encodeReservations(reserved));
     const still = { ...clock, after: () => () => {} };
     const other = await joinStore(store, log, { clock: still, role: 'worker' });
     const [seenByOther, seenByItself] = [other, one].map(({ id }) => createReservationReader({ store, instance: id }));

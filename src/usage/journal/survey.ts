@@ -139,7 +139,7 @@ function idOf(payload: string): string {
 }
 
 /** Removes files that were not made whole. Returns the others, and those of them whose records are no longer needed. */
-export function removeUseless(
+export function removeUnfinished(
   { folder, names, blank, segments, foreign }: JournalSurvey,
   firstNeeded: number,
 ): { names: string[]; free: string[] } {
