@@ -16,7 +16,7 @@ export interface UpdatedCatalog {
 }
 
 /** Version of the form of the file. */
-const FORMAT = 1;
+const FORMAT_VERSION = 1;
 const FILE = 'catalog.json';
 
 /** Path of the updated catalog in a data folder. */
@@ -40,7 +40,7 @@ export function readCatalog(folder: string): UpdatedCatalog {
 /** Text of the file. It names the bundle that it was made from: newer bundled facts come before it. */
 export function updatedCatalogText(entries: readonly CatalogEntry[]): string {
   const lines = entries.map((entry) => JSON.stringify(entry)).join(',\n');
-  const head = { format: FORMAT, bundle: hashOf(readBundle()), checksum: hashOf(JSON.stringify(entries)) };
+  const head = { format: FORMAT_VERSION, bundle: hashOf(readBundle()), checksum: hashOf(JSON.stringify(entries)) };
   return `${JSON.stringify(head).slice(0, -1)},"entries":[\n${lines}\n]}\n`;
 }
 
@@ -55,7 +55,7 @@ function readUpdated(folder: string): CatalogEntry[] | string | undefined {
   }
   try {
     const file: unknown = JSON.parse(text);
-    if (!isObject(file) || file.format !== FORMAT || !Array.isArray(file.entries)) return DAMAGED;
+    if (!isObject(file) || file.format !== FORMAT_VERSION || !Array.isArray(file.entries)) return DAMAGED;
     if (hashOf(JSON.stringify(file.entries)) !== file.checksum || !file.entries.every(isWholeEntry)) return DAMAGED;
     return file.bundle === hashOf(readBundle()) ? file.entries : 'is older than the facts of this version';
   } catch {

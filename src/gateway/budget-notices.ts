@@ -27,7 +27,7 @@ interface Spender extends Pick<LimitSubject, 'name' | 'budgets'> {
 }
 
 /** Keys and tags of one read. */
-const BATCH = 500;
+const BATCH_SIZE = 500;
 const MONEY_SHARE = 1_000_000;
 
 /** Returns a notice for the highest reached share of each budget. A notice that already exists has the same id. */
@@ -36,8 +36,8 @@ export async function reachedBudgets(options: BudgetNoticesOptions): Promise<New
   const starts = PERIODS.map((period) => ({ period, startsAt: periodStart(period, now) }));
   const spenders = await spendersOf(options, now);
   const notices: NewDelivery[] = [];
-  for (let start = 0; start < spenders.length; start += BATCH) {
-    const batch = new Map(spenders.slice(start, start + BATCH).map((spender) => [spender.name, spender]));
+  for (let start = 0; start < spenders.length; start += BATCH_SIZE) {
+    const batch = new Map(spenders.slice(start, start + BATCH_SIZE).map((spender) => [spender.name, spender]));
     const rows = await options.records.call('spentBySubjects', { subjects: [...batch.keys()], starts });
     for (const { subject, period, spent } of rows) {
       const spender = batch.get(subject);

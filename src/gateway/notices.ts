@@ -32,17 +32,17 @@ export interface NoticesOptions {
   log: Pick<Logger, 'info' | 'warn'>;
   /** A job of a kind is due. */
   wake(kind: string): void;
-  /** Whether another process of the gateway looks at budgets and the store. */
+  /** Whether another process of the gateway checks budgets and the store. */
   isWorker: boolean;
 }
 
-const LOOK_INTERVAL_MS = 30_000;
-/** Looks of an hour. */
-const LOOKS_PER_CLEANUP = 120;
+const CHECK_INTERVAL_MS = 30_000;
+/** Checks in an hour. */
+const CHECKS_PER_CLEANUP = 120;
 const PRUNE_BATCH = 200;
 const ADD_BATCH = 100;
 
-/** Returns how to end them; resolves when a look has ended. */
+/** Starts the checks. Returns the function that stops them, which resolves when the running one has ended. */
 export function startNotices(options: NoticesOptions): () => Promise<void> {
   const { config, records, recorder, clock, log, isWorker } = options;
   const { notices } = config;
@@ -64,7 +64,7 @@ export function startNotices(options: NoticesOptions): () => Promise<void> {
     if (fresh.length > 0) options.wake(WEBHOOK_JOB_KIND);
   }
 
-  async function lookAtRecords(): Promise<void> {
+  async function checkRecords(): Promise<void> {
     if (recorder.lost === lost) return;
     const total = recorder.lost;
     const now = clock.now();
@@ -73,7 +73,7 @@ export function startNotices(options: NoticesOptions): () => Promise<void> {
     lost = total;
   }
 
-  const lookAtStore = createStoreNotices({
+  const checkStore = createStoreNotices({
     url,
     problem: async () => {
       if (!(await records.health()).writable) return 'The store cannot be written to.';
@@ -83,8 +83,8 @@ export function startNotices(options: NoticesOptions): () => Promise<void> {
     add: (notice) => add([notice]),
     now: clock.now,
   });
-  const lookAtBudgets = async () => add(await reachedBudgets({ ...options, at: notices.at, url, now: clock.now }));
-  const looks = isWorker ? [lookAtRecords] : [lookAtStore, lookAtRecords, lookAtBudgets];
+  const checkBudgets = async () => add(await reachedBudgets({ ...options, at: notices.at, url, now: clock.now }));
+  const checks = isWorker ? [checkRecords] : [checkStore, checkRecords, checkBudgets];
 
   async function prune(): Promise<void> {
     known.clear();
@@ -98,19 +98,19 @@ export function startNotices(options: NoticesOptions): () => Promise<void> {
   function run(): void {
     if (running) return;
     count += 1;
-    const isCleanup = !isWorker && count % LOOKS_PER_CLEANUP === 0;
-    running = inTurn(isCleanup ? [...looks, prune] : looks).finally(() => {
+    const isCleanup = !isWorker && count % CHECKS_PER_CLEANUP === 0;
+    running = inTurn(isCleanup ? [...checks, prune] : checks).finally(() => {
       running = undefined;
     });
   }
-  /** A look that fails does not keep the others from theirs. */
+  /** A check that fails does not prevent the others. */
   async function inTurn(tasks: readonly (() => Promise<void>)[]): Promise<void> {
     for (const task of tasks) {
-      await task().catch((error: Error) => log.warn({ problem: problemOf(error) }, 'a look for notices failed'));
+      await task().catch((error: Error) => log.warn({ problem: problemOf(error) }, 'a check for notices failed'));
     }
   }
 
-  const cancel = every(clock, LOOK_INTERVAL_MS, run, { background: true });
+  const cancel = every(clock, CHECK_INTERVAL_MS, run, { background: true });
   return async () => {
     cancel();
     stopping.abort();

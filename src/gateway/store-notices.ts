@@ -17,11 +17,11 @@ export interface StoreNoticesOptions {
   now(): number;
 }
 
-/** Looks in a row that find a fault, before there is a notice. */
-const LOOKS = 2;
+/** Consecutive checks that find a fault before there is a notice. */
+const CHECKS_BEFORE_NOTICE = 2;
 
 export function createStoreNotices({ url, problem, send, add, now }: StoreNoticesOptions): () => Promise<void> {
-  let fault: { id: string; since: number; looks: number; isTold: boolean } | undefined;
+  let fault: { id: string; since: number; checks: number; isTold: boolean } | undefined;
 
   const noticeOf = (event: Notice['event'], { id, since }: { id: string; since: number }, details: object) =>
     noticeDelivery({
@@ -40,10 +40,10 @@ export function createStoreNotices({ url, problem, send, add, now }: StoreNotice
       if (ended?.isTold) await add(noticeOf('store.recovered', ended, {}));
       return;
     }
-    fault ??= { id: randomUUID(), since: now(), looks: 0, isTold: false };
-    fault.looks += 1;
-    // A notice that is not acknowledged is sent again by the next look.
-    if (fault.looks >= LOOKS && !fault.isTold)
+    fault ??= { id: randomUUID(), since: now(), checks: 0, isTold: false };
+    fault.checks += 1;
+    // A notice that is not acknowledged is sent again by the next check.
+    if (fault.checks >= CHECKS_BEFORE_NOTICE && !fault.isTold)
       fault.isTold = await send(noticeOf('store.failing', fault, { problem: found }));
   };
 }

@@ -22,8 +22,8 @@ interface FileFacts {
 
 /** Each is read by the store in turn with lists of others. */
 const MAX_FILES_AT_ONCE = 4;
-/** Rows that are read at once: the largest page of a list. */
-const PAGE = 100;
+/** Rows read at once: the largest page of a list. */
+const PAGE_ROWS = 100;
 /** Parameters that cut a list into pages. */
 const PAGING = ['limit', 'after', 'offset', 'order'];
 const PERIODS = ['day', 'week', 'month', 'total'];
@@ -119,7 +119,7 @@ export function fileOfList(
   return listFile({ name, columns: LISTS[name] }, async (after) => {
     const page = new URLSearchParams(query);
     page.delete('format');
-    page.set('limit', String(PAGE));
+    page.set('limit', String(PAGE_ROWS));
     if (after !== undefined) page.set('after', after);
     const { data, next } = await list(page);
     return { rows: data.map(withLastAttempt), next: next ?? undefined };

@@ -8,8 +8,8 @@ import type { VideoSum } from '../store/operations/video-usage.ts';
 import type { Store } from '../store/store.ts';
 import { VIDEO_STATUSES } from './video-queries.ts';
 
-/** Tasks that the sums are made of, the newest ones. */
-const DEPTH = 50_000;
+/** Maximum of tasks in the sums: the newest ones. */
+const MAX_TASKS = 50_000;
 
 /** Tasks to sum up; undefined members stand for all. */
 export interface VideoSummaryScope extends CreatedBetween {
@@ -18,7 +18,7 @@ export interface VideoSummaryScope extends CreatedBetween {
 }
 
 export async function summarizeVideos(store: Pick<Store, 'call'>, scope: VideoSummaryScope): Promise<Json> {
-  const sums = await store.call('videoSums', { ...scope, depth: DEPTH });
+  const sums = await store.call('videoSums', { ...scope, depth: MAX_TASKS });
   const total = totalOf(sums);
   const models = Map.groupBy(sums, ({ model }) => model);
   return {
@@ -28,7 +28,7 @@ export async function summarizeVideos(store: Pick<Store, 'call'>, scope: VideoSu
       models: [...models]
         .map(([model, own]) => ({ model, ...totalOf(own) }))
         .toSorted((one, other) => other.tasks - one.tasks),
-      complete: total.tasks < DEPTH,
+      complete: total.tasks < MAX_TASKS,
     },
   };
 }

@@ -29,19 +29,19 @@ export interface Reservations {
   of(budget: BudgetPeriod): ReservedAmount;
 }
 
-/** Budgets that a gateway tells of, about 80 bytes each: those with the largest amounts. */
-const MAX_TOLD = 1000;
+/** Maximum of reported budgets, about 80 bytes each: those with the largest amounts. */
+const MAX_BUDGETS = 1000;
 
 /** Version of the text format; other values are from later versions. */
-const FORM = 1;
+const FORMAT_VERSION = 1;
 
 /** Text of bounded length; empty for none. */
 export function encodeReservations(reservations: readonly ReservedBudget[]): string {
   if (reservations.length === 0) return '';
-  const isWhole = reservations.length <= MAX_TOLD;
-  const told = isWhole ? reservations : reservations.toSorted(byAmount).slice(0, MAX_TOLD);
+  const isWhole = reservations.length <= MAX_BUDGETS;
+  const told = isWhole ? reservations : reservations.toSorted(byAmount).slice(0, MAX_BUDGETS);
   const rows = told.map((one) => [budgetName(one), String(one.amount)]);
-  return JSON.stringify({ form: FORM, whole: isWhole, rows });
+  return JSON.stringify({ form: FORMAT_VERSION, whole: isWhole, rows });
 }
 
 function byAmount(one: ReservedBudget, other: ReservedBudget): number {
@@ -83,7 +83,7 @@ const UNKNOWN: Told = { amounts: new Map(), isWhole: false };
 function decode(text: string | null): Told {
   if (text === '') return NOTHING;
   const { form, whole: isWhole, rows } = JSON.parse(text ?? '{}') as ToldText;
-  if (form !== FORM) return UNKNOWN;
+  if (form !== FORMAT_VERSION) return UNKNOWN;
   return { amounts: new Map(rows.map(([name, amount]) => [name, BigInt(amount)])), isWhole };
 }
 

@@ -65,7 +65,7 @@ const MAX_FAILURES = 5;
 const TIMINGS_MS = 5 * MINUTE_MS;
 const MAX_SNAPSHOT_BYTES = 64 * 1024;
 /** Version of the snapshot format; snapshots of other versions are ignored. */
-const FORM = 1;
+const FORMAT_VERSION = 1;
 
 /** Rows of the endpoints as this process sees them; `now` in Unix milliseconds. */
 export function endpointRows({ routing, models }: EndpointSource, now: number): EndpointRow[] {
@@ -137,13 +137,13 @@ export function snapshotOf(rows: readonly EndpointRow[]): string {
     if (room < 0) break;
     texts.push(text);
   }
-  return `{"form":${FORM},"rows":[${texts.join(',')}]}`;
+  return `{"form":${FORMAT_VERSION},"rows":[${texts.join(',')}]}`;
 }
 
 /** Undefined where another version wrote it in another form. */
 export function readSnapshot(text: string): EndpointRow[] | undefined {
   const { form, rows } = JSON.parse(text);
-  return form === FORM ? rows : undefined;
+  return form === FORMAT_VERSION ? rows : undefined;
 }
 
 /** One row for each endpoint and credential: counts added up, and the worst state with the gateway that says so. */
