@@ -134,7 +134,7 @@ export async function serve(options: ServeOptions): Promise<void> {
 
   const signal = await stopped;
   service.stopping();
-  // Whoever presses Ctrl-C has no load balancer that must notice.
+  // A gateway that is stopped by Ctrl-C has no load balancer that must notice.
   const drain = signal === 'SIGTERM' ? current.server.drain : 0;
   if (drain > 0) {
     gateway.drain();

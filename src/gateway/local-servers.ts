@@ -38,7 +38,7 @@ interface SearchContext extends AskContext {
   ownPorts: readonly number[];
 }
 
-/** Whoever listens at one of the ports may be anybody. */
+/** Any program may listen at one of the ports. */
 const SEARCH_LIMITS = { timeoutMs: 2000, maxBytes: 1024 * 1024 };
 const MAX_SHOWN_MODELS = 5;
 const MAX_SHOWN_LENGTH = 200;

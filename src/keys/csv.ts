@@ -59,7 +59,7 @@ function fieldsOf(cells: ReadonlyMap<string, string>): Json {
   const lists = LISTS.map((column) => [column, cells.get(column)?.split(/[\s,;]+/)]);
   const limits = Object.entries(COUNTS).flatMap(([column, field]) => {
     const cell = cells.get(column);
-    // What is no number is refused with the name of its field.
+    // Text that is no number is refused with the name of its field.
     return cell === undefined ? [] : [[field, /^\d{1,12}$/.test(cell) ? Number(cell) : cell]];
   });
   const groups = Object.entries(GROUPS).map(([group, field]) => {

@@ -67,7 +67,7 @@ export function createFlushWriter({ store, log, clock, closing, onDelay }: Flush
     } catch (error) {
       const problem = error as Error;
       if (entriesOf(flush).length === 0) {
-        // Who folds the groups later finds their records in the tables.
+        // A later fold of these groups finds their records in the tables.
         log.error({ problem: problem.message }, 'the store refused to remove groups of usage records');
       } else if (place.folded) {
         // The store may refuse either of them.

@@ -173,7 +173,7 @@ export function totalOf(rows: readonly SumRow[]): UseCounts {
 /** Converts sums of the store to counts, with costs in USD as decimals. */
 export function countsOf(row: SumRow): UseCounts {
   const counts: Record<string, number> = {};
-  // What a later version recorded and an earlier one corrected can be less than nothing.
+  // A sum that a later version wrote and an earlier one corrected can be below zero.
   for (const name of COUNT_COLUMNS) counts[name] = Math.max(0, Number(row[name]));
   const unpriced = Number(row[UNPRICED_COLUMN] ?? 0);
   const [cost, estimated] = [BigInt(String(row.cost)), BigInt(String(row.estimated_cost))];

@@ -121,7 +121,7 @@ export async function requestsSince(
   const fresh = found.filter(({ id }) => !seen.has(shortId(id))).slice(0, limit);
   const last = fresh.length === limit ? fresh.at(-1) : undefined;
   const read = last ? found.slice(0, found.indexOf(last) + 1) : found;
-  // What was seen may still be within the overlap of the next look.
+  // Requests that were seen may still be within the overlap of the next search.
   return { rows: fresh, live: liveCursor(read, { least: since, isCut: false }) };
 }
 

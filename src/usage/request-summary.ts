@@ -147,7 +147,7 @@ function sumsOfHours(rows: readonly SumRow[], hasPrice: UseContext['hasPrice']):
     output_tokens: sum('output_tokens'),
     cost: sumIfKnown(money('cost'), unknown),
     unknown_costs: unknown,
-    // What a later version recorded and an earlier one corrected can be less than nothing.
+    // A sum that a later version wrote and an earlier one corrected can be below zero.
     estimated_tokens: Math.max(0, sum('estimated_tokens')),
     estimated_cost: estimated < 0n ? 0n : estimated,
   };

@@ -129,7 +129,7 @@ function decodeFormat(format: Json): ResponseFormat | undefined {
   }
 }
 
-/** Whoever asks for a summary wants to see the reasoning. */
+/** A request for a summary is one to show the reasoning. */
 function decodeReasoning({ effort, summary, generate_summary }: Json): ReasoningRequest | undefined {
   const asked = summary ?? generate_summary ?? 'none';
   const reasoning = defined({

@@ -60,7 +60,7 @@ export function createAwsEventStreamFramer(
     }
   }
 
-  /** What came before a failure is given first. */
+  /** Messages before a failure come first. */
   function attempted(): Buffer[] {
     if (failure) throw failure;
     const frames: Buffer[] = [];

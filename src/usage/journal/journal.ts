@@ -232,7 +232,7 @@ export function createJournal<Entry extends JournalRecord>(options: JournalOptio
     if (waiting.records.length > 0) schedule();
     if (offset > (file as SegmentFile).bytes / 2) pool.prepare();
     for (const record of records) record.onDurable();
-    // What is scheduled for the end of this turn is written before a close.
+    // Writes scheduled for the end of this turn come before a close.
     if (groupDelayMs === 0 && onIdle) flush();
     if (!writing) onIdle?.();
   }
