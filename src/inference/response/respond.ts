@@ -16,7 +16,7 @@ import { type BodyReader, finishWhenRecorded } from './ending.ts';
 import { readErrorResponse } from './error-response.ts';
 import { costHeader, responseHeaders, unshownHeaders } from './headers.ts';
 import { soughtMembers } from './model-name.ts';
-import { hold, MAX_STREAM_BYTES } from './response-budget.ts';
+import { MAX_STREAM_BYTES, resizeShare } from './response-budget.ts';
 import { StreamWriter } from './stream-writer.ts';
 import { checkResponse, type ParsedResponse } from './whole.ts';
 
@@ -130,7 +130,7 @@ class WholeWriter implements BodyReader {
 
   data(chunk: Buffer): void {
     this.#collector.add(chunk);
-    hold(this.#context.share, this.#collector.size);
+    resizeShare(this.#context.share, this.#collector.size);
   }
 
   end(): void {
@@ -162,7 +162,7 @@ class WholeWriter implements BodyReader {
     const { call, planned, options } = context;
     checkResponse(response.json, planned.upstream);
     const converted = handlerOf(call.operation).readWhole(response, context);
-    if (converted) hold(context.share, Math.max(response.bytes.length, converted.body.length), MAX_STREAM_BYTES);
+    if (converted) resizeShare(context.share, Math.max(response.bytes.length, converted.body.length), MAX_STREAM_BYTES);
     this.#isOver = true;
     if (!converted) return;
     const type = call.stream ? call.protocol.operations.complete.streamType(options) : JSON_TYPE;

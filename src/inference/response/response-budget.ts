@@ -17,8 +17,8 @@ const RETRY_AFTER_MS = 1000;
 
 export const responseBudget = createByteBudget(MAX_HELD_BYTES);
 
-/** Throws `upstream_error` for a response that is too large, and `unavailable` while the budget is exhausted. */
-export function hold(share: ByteShare, bytes: number, most = MAX_RESPONSE_BYTES): void {
+/** Sets the share of a response. Throws `upstream_error` if it is too large, and `unavailable` while the budget is exhausted. */
+export function resizeShare(share: ByteShare, bytes: number, most = MAX_RESPONSE_BYTES): void {
   if (bytes > most) {
     const limit = Math.floor(most / MEBIBYTE);
     throw new GatewayError('upstream_error', `The upstream's response is larger than ${limit} MiB.`);

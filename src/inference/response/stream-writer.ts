@@ -8,7 +8,7 @@ import { joined, type Output, type StreamConverter } from './converter.ts';
 import { createStreamConverter } from './create-stream-converter.ts';
 import { type BodyReader, finishWhenRecorded } from './ending.ts';
 import { costHeader, costTrailer, responseHeaders, unshownHeaders } from './headers.ts';
-import { hold, MAX_STREAM_BYTES } from './response-budget.ts';
+import { MAX_STREAM_BYTES, resizeShare } from './response-budget.ts';
 import { rememberState } from './state.ts';
 
 /** Time that an upstream gets to close its stream after the end of its response. */
@@ -46,7 +46,7 @@ export class StreamWriter implements BodyReader {
     } finally {
       this.#write(out);
     }
-    this.#hold();
+    this.#updateShare();
     this.#limitClosing();
     if (this.#lasts || !this.#keepAlive || context.timer.now() - this.#began < LASTING_MS) return;
     this.#lasts = true;
@@ -66,7 +66,7 @@ export class StreamWriter implements BodyReader {
     } finally {
       this.#write(out);
     }
-    this.#hold();
+    this.#updateShare();
     const nextRound = assembler?.next();
     if (nextRound) {
       context.continueUpstream(nextRound);
@@ -128,12 +128,12 @@ export class StreamWriter implements BodyReader {
   }
 
   /** Throws `unavailable` if the bytes held by the stream, its last ones included, exceed the response budget; these are not sent then. */
-  #hold(): void {
+  #updateShare(): void {
     const { share, finished, reply } = this.#context;
     try {
       const endBytes = this.#converter.endBytes();
       const held = this.#converter.held() + (finished?.bytes ?? 0) + reply.waiting;
-      hold(share, held + endBytes, MAX_STREAM_BYTES + endBytes);
+      resizeShare(share, held + endBytes, MAX_STREAM_BYTES + endBytes);
     } catch (error) {
       this.#isRefused = true;
       throw error;
