@@ -14,6 +14,8 @@ import { temporaryFolder } from './postgres-binaries.ts';
 const PATIENCE = 30_000;
 /** Milliseconds between two looks for it. */
 const LOOK = 25;
+/** Key of the advisory lock of those who make a template; arbitrary. */
+const TEMPLATE_LOCK = 7_112_026;
 
 export interface TestDatabase {
   url: string;
@@ -22,16 +24,37 @@ export interface TestDatabase {
 
 let server: Promise<string> | undefined;
 
-/** A database that nobody else uses. */
-export async function providePostgres(): Promise<TestDatabase> {
+/** A database that nobody else uses: empty, or a copy. */
+export async function providePostgres(template?: string): Promise<TestDatabase> {
   server ??= findServer();
   const url = await server;
   const name = `test_${randomUUID().replaceAll('-', '')}`;
-  await administer(url, `CREATE DATABASE ${name}`);
+  await administer(url, `CREATE DATABASE ${name} ${template === undefined ? '' : `TEMPLATE ${template}`}`);
   return {
     url: `${url}/${name}`,
     close: () => administer(url, `DROP DATABASE ${name} WITH (FORCE)`),
   };
+}
+
+/** Makes a database to copy, unless a process of this run has made it. `fill` gets its URL. */
+export async function provideTemplate(name: string, fill: (url: string) => Promise<void>): Promise<void> {
+  server ??= findServer();
+  const url = await server;
+  const client = new Client({ connectionString: `${url}/postgres` });
+  await client.connect();
+  try {
+    await client.query(`SELECT pg_advisory_lock(${TEMPLATE_LOCK})`);
+    const { rows } = await client.query('SELECT FROM pg_database WHERE datname = $1', [name]);
+    if (rows.length > 0) return;
+    // A process that was killed may have left it unfinished.
+    await client.query(`DROP DATABASE IF EXISTS ${name}_unfinished WITH (FORCE)`);
+    await client.query(`CREATE DATABASE ${name}_unfinished`);
+    await fill(`${url}/${name}_unfinished`);
+    await client.query(`ALTER DATABASE ${name}_unfinished ALLOW_CONNECTIONS false`);
+    await client.query(`ALTER DATABASE ${name}_unfinished RENAME TO ${name}`);
+  } finally {
+    await client.end();
+  }
 }
 
 /** Runs a statement on the server's own behalf. */

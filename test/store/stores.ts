@@ -10,7 +10,7 @@ import { MIGRATIONS_FOLDER } from '../../src/store/migrations.ts';
 import { openPostgres } from '../../src/store/postgres/store.ts';
 import { openSqlite } from '../../src/store/sqlite/store.ts';
 import type { Store } from '../../src/store/store.ts';
-import { providePostgres } from './postgres-server.ts';
+import { providePostgres, provideTemplate } from './postgres-server.ts';
 import { useStore } from './reusable-store.ts';
 
 export interface TestStore extends Store {
@@ -66,15 +66,30 @@ export const openTestSqlite: OpenTestStore = async (context, options = {}) => {
   return { ...store, beside: () => stores.keep(open(folder, 'guest')) };
 };
 
+/** A copy of a migrated database, unless the test asks for a clock or another schema: migrations take longer than most tests. */
 export const openTestPostgres: OpenTestStore = async (context, options = {}) => {
   const stores = keeper(context);
-  const database = await providePostgres();
+  const isUsual = options.migrations === undefined && !options.clock;
+  const database = await providePostgres(isUsual ? await migratedTemplate() : undefined);
   context.after(database.close);
   const url = new Secret(database.url);
   const open = () => openPostgres({ url, operations: OPERATIONS, migrations: MIGRATIONS_FOLDER, ...options });
   const store = await stores.keep(open());
   return { ...store, beside: () => stores.keep(open()) };
 };
+
+const TEMPLATE = 'migrated';
+let template: Promise<void> | undefined;
+
+async function migratedTemplate(): Promise<string> {
+  template ??= provideTemplate(TEMPLATE, async (address) => {
+    const url = new Secret(address);
+    const store = await openPostgres({ url, operations: OPERATIONS, migrations: MIGRATIONS_FOLDER });
+    await store.close();
+  });
+  await template;
+  return TEMPLATE;
+}
 
 /** Closes stores before what they stand on goes away: hooks run in the order in which they were set. */
 function keeper(context: TestContext): { keep(opening: Promise<Store>): Promise<Store> } {
