@@ -18,26 +18,32 @@ const FEWEST_FILES = 5;
 /** Where files are too few for large groups; several run at once. */
 const ENOUGH_GROUPS = 8;
 
+/** Files of a group that keep all cores busy to the end. */
+function sizeOfGroups(count) {
+  return Math.min(MOST_FILES, Math.max(FEWEST_FILES, Math.ceil(count / ENOUGH_GROUPS)));
+}
+
 /**
  * Writes a program for each group, and for each file that runs alone; removes them with `remove`. `fileOf` has the file of a
- * program, as a path from the root, where it is of one file, and any other path as it is.
+ * program, as a path from the root, where it is of one file, and any other path as it is. `preload` is a module whose hooks
+ * concern the tests of all files.
  */
-export function writeGroups(files) {
+export function writeGroups(files, { isAlone = runsAlone, filesOfGroup, preload } = {}) {
   const folder = join(root, '.node', 'groups', String(process.pid));
   mkdirSync(folder, { recursive: true });
-  const shared = files.filter((file) => !runsAlone(file));
-  const alone = files.filter(runsAlone);
+  const shared = files.filter((file) => !isAlone(file));
+  const alone = files.filter(isAlone);
   const write = (name, text) => {
     const path = join(folder, `${name}.mjs`);
     writeFileSync(path, text);
     return path;
   };
-  const size = Math.min(MOST_FILES, Math.max(FEWEST_FILES, Math.ceil(shared.length / ENOUGH_GROUPS)));
+  const size = filesOfGroup ?? sizeOfGroups(shared.length);
   const count = Math.ceil(shared.length / size);
   const programs = [
     ...Array.from({ length: count }, (_, index) => {
       const own = shared.slice(index * size, (index + 1) * size);
-      return write(`group-${String(index).padStart(2, '0')}`, groupProgram(own));
+      return write(`group-${String(index).padStart(2, '0')}`, groupProgram(own, { preload }));
     }),
     ...alone.map((file, index) =>
       write(`${String(index).padStart(3, '0')}-${basename(file, '.ts')}`, fileProgram(file)),
@@ -52,16 +58,17 @@ export function writeGroups(files) {
 }
 
 /** `require` loads a file within its suite; a file that `import` loads would not know the suite. */
-export function groupProgram(files, endMs = END_MS) {
+export function groupProgram(files, { endMs = END_MS, preload } = {}) {
   const suites = files.map(
     (file) =>
       `suite(${JSON.stringify(file)}, () => { endAfterTests(); require(${JSON.stringify(resolve(root, file))}); });`,
   );
-  return `${[...headOf(endMs), ...suites].join('\n')}\n`;
+  const first = preload ? [`require(${JSON.stringify(resolve(root, preload))});`] : [];
+  return `${[...headOf(endMs), ...first, ...suites].join('\n')}\n`;
 }
 
 /** A file that runs alone may wait for something while it is loaded. */
-export function fileProgram(file, endMs = END_MS) {
+export function fileProgram(file, { endMs = END_MS } = {}) {
   const url = pathToFileURL(resolve(root, file)).href;
   return `${[...headOf(endMs), 'endAfterTests();', `await import(${JSON.stringify(url)});`].join('\n')}\n`;
 }

@@ -7,6 +7,7 @@
 
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { writeGroups } from './groups.mjs';
 import { environment, installPackages, nodeProgram, root, run, say } from './install.mjs';
 import { buildPages, uiFolder } from './pages.mjs';
 import { placeOfFailure, retriedFiles } from './retries.mjs';
@@ -16,9 +17,14 @@ import { checkSizes } from './ui-sizes.mjs';
 /** Debian's: the one without windows takes a third less processor time. Then what other systems have. */
 const BROWSERS = ['/usr/bin/chromium-headless-shell', '/usr/bin/chromium', '/usr/bin/google-chrome'];
 const PACKAGES = ['chromium-headless-shell', 'chromium'];
-const TEST_TIMEOUT_MS = 120_000;
+/** Ends what hangs; a group of files counts as one test. */
+const TEST_TIMEOUT_MS = 600_000;
 /** Three took as long on two cores, and were less steady. */
-const FILES_AT_ONCE = 2;
+const GROUPS_AT_ONCE = 2;
+/** They share a process and a browser. More would leave a core without work at the end. */
+const FILES_OF_GROUP = 4;
+/** Its hooks close windows and the browser. */
+const HOOKS = 'ui/test/windows.ts';
 
 const [first, ...rest] = process.argv.slice(2);
 const isOfBudgets = first === '--budgets';
@@ -71,7 +77,7 @@ async function apt(...args) {
 
 async function testPages(node, files, retries) {
   const places = new Set();
-  if ((await runTests(node, files, FILES_AT_ONCE, places)) === 0) return;
+  if ((await runTests(node, files, GROUPS_AT_ONCE, places)) === 0) return;
   const again = retries ? retriedFiles(places, files) : [];
   if (again.length === 0) throw new Error('The tests of the pages failed.');
   say(`Running ${again.join(', ')} again ...`);
@@ -90,11 +96,12 @@ function runTests(node, files, concurrency, places) {
       if (place !== undefined) places.add(place);
     }
   };
+  const groups = writeGroups(files, { isAlone: () => false, filesOfGroup: FILES_OF_GROUP, preload: HOOKS });
   const options = ['--test', '--test-reporter=spec', `--test-concurrency=${concurrency}`];
-  return run(node, [...options, `--test-timeout=${TEST_TIMEOUT_MS}`, ...files], {
+  return run(node, [...options, `--test-timeout=${TEST_TIMEOUT_MS}`, ...groups.programs], {
     stdio: ['ignore', 'pipe', 'inherit'],
     onOutput,
-  });
+  }).finally(groups.remove);
 }
 
 async function step(node, ...args) {

@@ -9,8 +9,8 @@ import { test } from 'node:test';
 
 interface Groups {
   writeGroups(files: string[]): { programs: string[]; fileOf(path: string): string; remove(): void };
-  groupProgram(files: string[], endMs?: number): string;
-  fileProgram(file: string, endMs?: number): string;
+  groupProgram(files: string[], options?: { endMs?: number; preload?: string }): string;
+  fileProgram(file: string, options?: { endMs?: number }): string;
 }
 
 interface Suites {
@@ -63,6 +63,34 @@ test('${name} 2', () => {});`;
   assert.deepEqual(lines, expected);
 });
 
+test('hooks of a preloaded module concern the tests of all files', async (context) => {
+  const { groupProgram } = await script('groups');
+  const folder = mkdtempSync(join(tmpdir(), 'polygate groups-'));
+  context.after(() => rmSync(folder, { recursive: true }));
+  const write = (name: string, text: string) => {
+    const path = join(folder, `${name}.ts`);
+    writeFileSync(path, text);
+    return path;
+  };
+  const preload = write(
+    'hooks',
+    `import { after, beforeEach } from 'node:test';
+beforeEach(({ name }) => console.log('hook: ' + name));
+after(() => console.log('hook: end'));`,
+  );
+  const files = ['one', 'two'].map((name) =>
+    write(name, `import { test } from 'node:test';\ntest('${name}', () => console.log('hook: of ${name}'));`),
+  );
+  writeFileSync(join(folder, 'group.mjs'), groupProgram(files, { preload }));
+  const { NODE_TEST_CONTEXT: _, ...env } = process.env;
+  const output = execFileSync(process.execPath, [join(folder, 'group.mjs')], { encoding: 'utf8', env });
+  const lines = output.split('\n').filter((line) => line.startsWith('hook: '));
+  assert.deepEqual(
+    lines,
+    ['one', 'of one', 'two', 'of two', 'end'].map((text) => `hook: ${text}`),
+  );
+});
+
 const OPEN = `import { createServer } from 'node:net';
 import { after, test } from 'node:test';
 createServer().listen(0);`;
@@ -81,7 +109,10 @@ for (const kind of ['group', 'file that runs alone']) {
       const file = join(folder, 'open.ts');
       writeFileSync(file, text);
       const program = join(folder, 'program.mjs');
-      writeFileSync(program, kind === 'group' ? groupProgram([file], 100) : fileProgram(file, 100));
+      writeFileSync(
+        program,
+        kind === 'group' ? groupProgram([file], { endMs: 100 }) : fileProgram(file, { endMs: 100 }),
+      );
       const { NODE_TEST_CONTEXT: _, ...env } = process.env;
       const options = { encoding: 'utf8', env, timeout: 30_000 } as const;
       const { status, signal, stdout } = spawnSync(

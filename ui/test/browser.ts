@@ -8,7 +8,7 @@ import { type Browser, chromium, type Page } from 'playwright-core';
 import type { Json } from '../../src/core/json/json.ts';
 import { createPages } from '../../src/http/ui/pages.ts';
 import { KEY, startTestGateway, type TestGateway, type TestGatewayOptions } from '../../test/gateway/harness.ts';
-import { closeAfterTest } from './windows.ts';
+import { closeAfterTest, sharedBrowser } from './windows.ts';
 
 const CHROMIUM = process.env.CHROMIUM ?? '/usr/bin/chromium';
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
@@ -35,13 +35,15 @@ export interface Visit {
 
 /**
  * Pages of tests live for seconds, in which optimizing compilers give nothing back: they take a fifth of all processor time.
- * What measures time or processor time has the engine as users have it.
+ * What measures time or processor time has a browser for itself, and the engine as users have it.
  */
 export function openBrowser({ isMeasured = false } = {}): Promise<Browser> {
-  return chromium.launch({
-    executablePath: CHROMIUM,
-    args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage', ...(isMeasured ? [] : [ENGINE_OF_SHORT_PAGES])],
-  });
+  return isMeasured ? launch() : sharedBrowser(() => launch(ENGINE_OF_SHORT_PAGES));
+}
+
+function launch(...flags: string[]): Promise<Browser> {
+  const args = ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage', ...flags];
+  return chromium.launch({ executablePath: CHROMIUM, args });
 }
 
 export function startGatewayWithPages(yaml = '', options: TestGatewayOptions = {}): Promise<TestGateway> {
