@@ -8,7 +8,16 @@ import { defined } from '../core/plain-objects.ts';
 import { isRange } from '../net/ip-address.ts';
 import { SURFACES } from '../protocols/surfaces.ts';
 import { PERIODS, type Period } from '../records/key-settings.ts';
-import { MAX_KEY_NAME, MAX_OWNER, metadataProblems, tagProblems } from '../records/tags.ts';
+import {
+  KEY_NAME_PATTERN,
+  KEY_NAME_RULE,
+  MAX_KEY_NAME,
+  MAX_OWNER,
+  metadataProblems,
+  tagProblems,
+} from '../records/tags.ts';
+
+const KEY_NAME = new RegExp(KEY_NAME_PATTERN, 'u');
 
 export interface KeyOptions {
   expires?: string;
@@ -57,8 +66,8 @@ export function parseKeySettings(options: KeyOptions): Json {
 
 /** Throws `invalid_request`. */
 export function assertKeyName(name: string | undefined): void {
-  if (name === undefined || (name.trim() !== '' && name.length <= MAX_KEY_NAME)) return;
-  throw new GatewayError('invalid_request', `--name must have 1 to ${MAX_KEY_NAME} characters.`);
+  const isAllowed = name === undefined || (name.trim() !== '' && name.length <= MAX_KEY_NAME && KEY_NAME.test(name));
+  if (!isAllowed) throw new GatewayError('invalid_request', `--name ${KEY_NAME_RULE}.`);
 }
 
 function parseList(

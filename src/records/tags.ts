@@ -8,6 +8,9 @@ export const MAX_METADATA = 16;
 export const MAX_METADATA_VALUE = 512;
 export const MAX_OWNER = 200;
 export const MAX_KEY_NAME = 100;
+/** Names of keys, as an expression with the flag `u`: a terminal would obey control characters. */
+export const KEY_NAME_PATTERN = '^\\P{Cc}+$';
+export const KEY_NAME_RULE = `must have 1 to ${MAX_KEY_NAME} characters and no control characters`;
 
 const TAG_NAME = /^[a-z][a-z0-9_-]{0,31}$/;
 const TAG_VALUE = /^[A-Za-z0-9][A-Za-z0-9._@:-]{0,63}$/;

@@ -65,6 +65,12 @@ test('a key is made with limits, changed, rotated, switched off and on', async (
   assert.deepEqual(updated.budgets, { total: '100' });
   assert.deepEqual([updated.owner, updated.tags, updated.metadata], [null, { team: 'ads' }, { ticket: 'INF-1' }]);
 
+  assert.deepEqual(
+    await json('keys', 'update', 'ci'),
+    updated,
+    'without options it changes nothing, also in the audit log',
+  );
+
   const rotated = await run(['keys', 'rotate', 'ci', '--overlap', '1h']);
   assert.match(rotated.stdout, /^sk-pg-\S+\n$/);
   assert.match(rotated.stderr, /the one before it works for 1h more/);
@@ -116,6 +122,7 @@ test('invalid options are refused in one line', async (context) => {
     // As the admin API and the configuration have it; a variable of a shell that is not set is an empty name.
     [['--name', ''], /--name must have 1 to 100 characters/],
     [['--name', 'n'.repeat(101)], /--name must have 1 to 100 characters/],
+    [['--name', 'a\u001b[2J'], /--name must have 1 to 100 characters and no control characters/],
   ] as const) {
     const { code, stderr } = await run(['keys', 'create', '--name', 'a', ...args]);
     assert.equal(code, 1);

@@ -265,6 +265,7 @@ describe('a request that makes no sense', () => {
     ['an unknown field', { name: 'x', allowed_routes: ['/*'] }, 'allowed_routes', /is not a known field/],
     ['an unknown limit', { name: 'x', limits: { rpm: 1 } }, 'limits.rpm', /is not a known field/],
     ['no name', {}, 'name', /is required/],
+    ['a name that a terminal obeys', { name: 'x\u001b[2J' }, 'name', /1 to 100 characters and no control characters/],
     ['an unknown surface', { name: 'x', surfaces: ['mail'] }, 'surfaces[0]', /chat.*messages.*generate.*videos/],
     ['a malformed range', { name: 'x', cidrs: ['10.0.0.0/40'] }, 'cidrs[0]', /address range/],
     ['a budget as a number', { name: 'x', budgets: { day: 5 } }, 'budgets.day', /must be/],

@@ -177,6 +177,17 @@ forEachStore((engine, openStore) => {
       }
     });
 
+    test('has no entry for a change that changes nothing', async (context) => {
+      const { store, keys } = await opened(context);
+      const settings = { models: ['a/*'] };
+      const { key } = await keys.create({ name: 'ci', settings });
+      for (const patch of [{}, { name: 'ci' }, { settings }, { disabled: false }]) await keys.update(key.id, patch);
+      assert.deepEqual(
+        (await audit(store)).map(({ action }) => action),
+        ['key.create'],
+      );
+    });
+
     test('stands exactly when the change does', async (context) => {
       const { store, keys } = await opened(context);
       await keys.create({ name: 'ci' });

@@ -5,7 +5,14 @@ import type { Json } from '../../core/json/json.ts';
 import { protocols } from '../../protocols/index.ts';
 import { SURFACES } from '../../protocols/surfaces.ts';
 import { PERIODS } from '../../records/key-settings.ts';
-import { MAX_KEY_NAME, MAX_METADATA_VALUE, MAX_OWNER, MAX_TAGS } from '../../records/tags.ts';
+import {
+  KEY_NAME_PATTERN,
+  KEY_NAME_RULE,
+  MAX_KEY_NAME,
+  MAX_METADATA_VALUE,
+  MAX_OWNER,
+  MAX_TAGS,
+} from '../../records/tags.ts';
 import { CREATED_PARAMETERS } from '../created-span.ts';
 import { anyObject, FORMAT, type Parameter } from '../openapi/operation.ts';
 import { KEY_STATES } from './key-list.ts';
@@ -63,7 +70,12 @@ const budget = {
   limit_reset: maybe(Type.Unsafe<string>({ type: 'string', enum: ['daily', 'weekly', 'monthly'] })),
 };
 
-const name = Type.String({ minLength: 1, maxLength: MAX_KEY_NAME });
+const name = Type.String({
+  minLength: 1,
+  maxLength: MAX_KEY_NAME,
+  pattern: KEY_NAME_PATTERN,
+  errorMessage: KEY_NAME_RULE,
+});
 const moment = Type.String({
   pattern: '^\\d{4}-\\d{2}-\\d{2}(T[\\d:.]+(Z|[+-]\\d{2}:\\d{2}))?$',
   errorMessage: 'must be an ISO date or time such as 2027-01-31T12:00:00Z',

@@ -1,5 +1,6 @@
 /** API keys and the digests of their secrets. */
 
+import { isDeepStrictEqual } from 'node:util';
 import { GatewayError } from '../../core/errors.ts';
 import type { Json } from '../../core/json/json.ts';
 import { merged } from '../../core/json/merge.ts';
@@ -129,7 +130,7 @@ export interface KeyPatch {
   settings?: Json;
 }
 
-/** Throws `not_found`, and `invalid_request` for a key that is revoked or a name that another active key has. */
+/** Throws `not_found`, and `invalid_request` for a key that is revoked or a name that another active key has. A patch that changes nothing is not audited. */
 export const updateKey = writing<AuditedChange & { id: string; patch: KeyPatch }, void>(
   'state',
   async (transaction, { id, patch, author, now }) => {
@@ -142,6 +143,8 @@ export const updateKey = writing<AuditedChange & { id: string; patch: KeyPatch }
       expiresAt: patch.expiresAt === undefined ? before.expiresAt : patch.expiresAt,
       settings: patch.settings ? JSON.stringify(merged(JSON.parse(before.settings), patch.settings)) : before.settings,
     };
+    const values = { before: auditValues(before), after: auditValues(after) };
+    if (isDeepStrictEqual(values.before, values.after)) return;
     requireBoundedLabels(after.settings);
     await requireFreeName(transaction, after, now);
     const { name, settings, expiresAt } = after;
@@ -151,7 +154,7 @@ export const updateKey = writing<AuditedChange & { id: string; patch: KeyPatch }
       { id, name, disabled: Number(after.disabled), expiresAt, settings, now, version },
     );
     const entry = { author, at: now, action: 'key.update', subject: id };
-    await addAudit(transaction, { ...entry, before: auditValues(before), after: auditValues(after) });
+    await addAudit(transaction, { ...entry, ...values });
   },
 );
 
