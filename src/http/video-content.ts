@@ -72,11 +72,11 @@ async function upstreamContent(
   { videos, clock = systemClock }: VideoOptions,
 ): Promise<Content> {
   if (task.assets[index]?.expired || (task.mediaExpiresAt ?? Number.POSITIVE_INFINITY) <= clock.now()) throw expired();
-  const source = await videos.source(task, index, signal);
+  const source = await videos.source(task, index, { signal });
   if (!source) {
     throw new GatewayError('upstream_content_unavailable', 'The provider does not hand out this video at the moment.');
   }
-  return { type: 'upstream', source, refresh: () => videos.source(task, index, signal) };
+  return { type: 'upstream', source, refresh: () => videos.source(task, index, { signal, isExpired: true }) };
 }
 
 interface ContentToSend {

@@ -53,12 +53,20 @@ export interface Videos {
   cancel(owner: string, id: string, options: { abandon: boolean }): Promise<VideoTask>;
   /** Throws `video_not_terminal`. */
   remove(owner: string, id: string): Promise<void>;
-  /** Source of a completed video that is not mirrored. May query the upstream. */
-  source(task: VideoTask, index: number, signal: AbortSignal): Promise<AssetSource | undefined>;
+  /**
+   * Source of a completed video that is not mirrored. May query the upstream. `isExpired`: the URL from before has expired,
+   * so the upstream is asked for a new one.
+   */
+  source(task: VideoTask, index: number, options: SourceOptions): Promise<AssetSource | undefined>;
   /** Schedules the retention sweep. */
   start(): Promise<void>;
   /** Job handlers, for the scheduler. */
   readonly handlers: JobHandler[];
+}
+
+export interface SourceOptions {
+  signal: AbortSignal;
+  isExpired?: boolean;
 }
 
 export interface VideosOptions extends Omit<VideoContext, 'pollBudget' | 'random'> {
@@ -122,12 +130,15 @@ export function createVideos(options: VideosOptions): Videos {
         context.log.warn({ err: error, task: id }, 'media not erased yet'),
       );
     },
-    async source(task, index, signal) {
+    async source(task, index, { signal, isExpired = false }) {
       const loaded = await store.call('loadVideo', { id: task.id });
       const asset = task.assets[index];
       if (!loaded || !asset) return undefined;
-      const reported = 'inline' in asset.source ? await queryAssets(context, loaded.attempt, signal) : undefined;
-      return currentSource(context, loaded.attempt, { asset, fresh: reported?.[index] }, signal);
+      const isRenewed = isExpired && 'url' in asset.source;
+      const isQueried = isRenewed || 'inline' in asset.source;
+      const fresh = isQueried ? (await queryAssets(context, loaded.attempt, signal))?.[index] : undefined;
+      if (!isRenewed) return currentSource(context, loaded.attempt, { asset, fresh }, signal);
+      return fresh && 'url' in fresh ? { type: 'url', url: fresh.url, mime: asset.mime } : undefined;
     },
     start: () => store.call('ensureJob', { ...SWEEP_JOB, dueAt: clock.now() }),
     handlers: [

@@ -4,7 +4,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { inspect } from 'node:util';
 import { GatewayError } from '../../src/core/errors.ts';
+import { serveContent } from '../../src/http/video-content.ts';
 import type { MirroredFile } from '../../src/records/video-task.ts';
+import type { OpenContent } from '../../src/videos/mirror/content.ts';
 import type { AssetSource, Mirror } from '../../src/videos/mirror.ts';
 import { encodeTask } from '../../src/videos/task-object.ts';
 import { createRig, HOUR, MINUTE, OWNER, object, SECOND } from './rig.ts';
@@ -218,8 +220,31 @@ test('a video below the base URL is fetched with the credential of its task, and
   assert.equal(first.headers.authorization, 'one');
   const base = `https://gw.example/v1/videos/${task.id}/content`;
   assert.deepEqual(encodeTask(task, object).unsigned_urls, [`${base}?index=0`, `${base}?index=1`]);
-  const source = await rig.videos.source(task, 1, new AbortController().signal);
+  const source = await rig.videos.source(task, 1, { signal: new AbortController().signal });
   assert.equal(source?.type === 'path' && source.url, `${rig.upstream.url}/media/1`);
+});
+
+test('the content of a video without a copy is asked for at a new URL when the old one has expired', async (context) => {
+  const rig = await createRig(context);
+  rig.upstream.onPoll = (before) => completed({ assets: [{ url: `https://cdn.example/${before}.mp4` }] });
+  const { id } = await rig.ended((await rig.create()).id);
+  const sources: (AssetSource | undefined)[] = [];
+  const openContent: OpenContent = async (content) => {
+    if (content.type === 'upstream') sources.push(content.source, await content.refresh?.());
+    return { status: 200, headers: {} };
+  };
+  const request = { method: 'GET', headers: {} };
+  const http = { query: new URLSearchParams(), request, response: { on() {} }, send() {} };
+  const ask = () =>
+    serveContent(http as never, { owner: OWNER, id }, { videos: rig.videos, clock: rig.clock, openContent } as never);
+  await ask();
+  assert.deepEqual(
+    sources.map((source) => source?.type === 'url' && source.url),
+    ['https://cdn.example/0.mp4', 'https://cdn.example/1.mp4'],
+  );
+  rig.upstream.onPoll = () => ({ status: 404 });
+  await ask();
+  assert.equal(sources.at(-1), undefined);
 });
 
 test('deleting a task deletes its media but not its pending webhook', async (context) => {
