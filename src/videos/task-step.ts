@@ -33,13 +33,15 @@ export async function saveChange(
   return 'over';
 }
 
-/** Reschedules the job, at the latest for the deadline of the task. */
+/** Reschedules the job, at the latest for the deadline of the task; at once if its cancellation was requested during the step. */
 export function reschedule(step: TaskStep, loaded: LoadedVideo, next: NextRun): VideoChange {
-  const { deadlineAt } = loaded.task;
-  const isLate = step.context.clock.now() >= deadlineAt;
+  const { deadlineAt, cancelRequested } = loaded.task;
+  const now = step.context.clock.now();
+  const isCancelledMeanwhile = cancelRequested && !step.loaded.task.cancelRequested;
+  const latest = isCancelledMeanwhile ? now : deadlineAt;
   return rescheduledChange(loaded, step.job, {
     ...next,
-    dueAt: isLate ? next.dueAt : Math.min(next.dueAt, deadlineAt),
+    dueAt: now >= deadlineAt ? next.dueAt : Math.min(next.dueAt, latest),
   });
 }
 

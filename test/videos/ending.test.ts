@@ -65,6 +65,25 @@ test('a cancellation without a response is sent again', async (context) => {
   assert.equal(rig.upstream.cancels, 3);
 });
 
+for (const [call, busy] of Object.entries({
+  poll: { onPoll: () => ({ ...(running as object), after: 200, headers: { 'retry-after': '3600' } }) },
+  'failing poll': { onPoll: () => ({ status: 503, after: 200, headers: { 'retry-after': '3600' } }) },
+})) {
+  test(`a cancellation that is asked for during a ${call} is sent right after it`, async (context) => {
+    const rig = await createRig(context);
+    rig.upstream.onPoll = busy.onPoll;
+    const { id } = await rig.create();
+    await rig.work();
+    rig.clock.advance(10 * SECOND);
+    const working = rig.work();
+    while (rig.upstream.polls === 0) await new Promise((resolve) => setTimeout(resolve, 2));
+    await rig.videos.cancel(OWNER, id, { abandon: false });
+    await working;
+    await rig.work();
+    assert.equal(rig.upstream.cancels, 1);
+  });
+}
+
 test('a task that cannot be cancelled gets 409, or is abandoned and charged', async (context) => {
   const rig = await createRig(context, { video: uncancellable });
   rig.upstream.onPoll = (before) => (before < 3 ? running : completed({ cost: '9' }));
