@@ -75,6 +75,31 @@ forEachStore((name, open) => {
     assert.deepEqual(await page('desc', { model: 'up/other' }), []);
     await assert.rejects(page('asc', { after: 'nothing' }), { code: 'invalid_request' });
   });
+
+  test(`a list goes on after a task that was deleted meanwhile (${name})`, async (context) => {
+    const rig = await createRig(context, { store: await openVideoStore(context, open) });
+    const ids: string[] = [];
+    for (let index = 0; index < 5; index++) {
+      const { id } = await rig.create();
+      await rig.videos.cancel(OWNER, id, { abandon: false });
+      ids.unshift(id);
+      rig.clock.advance(SECOND);
+    }
+    for (const search of [undefined, 'quiet']) {
+      const query = { limit: 2, order: 'desc', ...(search !== undefined && { search }) } as const;
+      const { tasks, next } = await rig.videos.list(OWNER, query);
+      assert.equal(tasks.at(-1)?.id, next);
+      await rig.videos.remove(OWNER, next ?? '');
+      const left = ids.filter((id) => id !== next);
+      const after = await rig.videos.list(OWNER, { ...query, after: next });
+      assert.deepEqual(
+        after.tasks.map(({ id }) => id),
+        left.slice(1, 3),
+      );
+      await assert.rejects(rig.videos.list('key-2', { ...query, after: next }), { code: 'invalid_request' });
+      ids.splice(ids.indexOf(next ?? ''), 1);
+    }
+  });
 });
 
 test('identical requests within dedupe_window create one task', async (context) => {

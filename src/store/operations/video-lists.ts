@@ -28,7 +28,7 @@ type VideoFilter = Omit<VideoPage, 'limit' | 'order' | 'after'> & {
 /** Characters of a prompt that are searched: prompts may be long. */
 const SEARCHED_PROMPT = 500;
 
-/** Undefined if the task `after` does not exist. A page may be empty although a later one is not. */
+/** Undefined if the task `after` does not exist; it may be deleted. A page may be empty although a later one is not. */
 export const searchVideos = scanning<
   VideoFilter & Pick<VideoPage, 'limit' | 'order' | 'after'> & { depth?: number },
   FoundVideos | undefined
@@ -54,7 +54,7 @@ function matches(row: Row, { status, model, search }: VideoFilter): boolean {
 }
 
 async function placeOf(transaction: Transaction, id: string, owner: string | undefined): Promise<Row | undefined> {
-  const sql = 'SELECT id, owner, created_at FROM video_task WHERE id = :id AND deleted_at IS NULL';
+  const sql = 'SELECT id, owner, created_at FROM video_task WHERE id = :id';
   const [row] = await transaction.all(sql, { id });
   return row && (owner === undefined || row.owner === owner) ? row : undefined;
 }

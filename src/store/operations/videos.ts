@@ -112,16 +112,13 @@ export interface VideoPage extends CreatedBetween {
   model?: string;
 }
 
-/** Up to `limit` tasks; undefined if the task `after` does not exist. */
+/** Up to `limit` tasks; undefined if the task `after` does not exist. It may be deleted, as by a caller that reads and deletes. */
 export const listVideos = scanning<VideoPage, VideoTask[] | undefined>('state', async (transaction, page) => {
   const { owner, limit, order, after, status, model } = page;
   const values: Row = { limit };
-  const visible = ['deleted_at IS NULL'];
-  if (owner !== undefined) {
-    visible.push('owner = :owner');
-    values.owner = owner;
-  }
-  const conditions = [...visible];
+  const owned = owner === undefined ? [] : ['owner = :owner'];
+  const conditions = ['deleted_at IS NULL', ...owned];
+  if (owner !== undefined) values.owner = owner;
   if (status !== undefined) {
     conditions.push('status = :status');
     values.status = status;
@@ -132,7 +129,7 @@ export const listVideos = scanning<VideoPage, VideoTask[] | undefined>('state', 
   }
   addCreatedBetween(conditions, values, page);
   if (after !== undefined) {
-    const sql = `SELECT created_at FROM video_task WHERE id = :after AND ${visible.join(' AND ')}`;
+    const sql = `SELECT created_at FROM video_task WHERE ${['id = :after', ...owned].join(' AND ')}`;
     const [last] = await transaction.all(sql, { after, ...(owner !== undefined && { owner }) });
     if (!last) return undefined;
     conditions.push(`(created_at, id) ${order === 'asc' ? '>' : '<'} (:createdAt, :after)`);
