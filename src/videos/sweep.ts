@@ -27,9 +27,8 @@ export function createSweepHandler(context: VideoContext): JobHandler {
       await sweepMedia(context, now, signal);
       const settledBefore = now - settings.keepRecordsMs;
       await inBatches(signal, () => store.call('pruneVideos', { settledBefore, limit: BATCH_SIZE }));
-      await inBatches(signal, () =>
-        store.call('pruneIdempotency', { before: now - IDEMPOTENCY_KEY_TTL_MS, limit: BATCH_SIZE }),
-      );
+      const before = now - Math.max(IDEMPOTENCY_KEY_TTL_MS, settings.dedupeWindowMs ?? 0);
+      await inBatches(signal, () => store.call('pruneIdempotency', { before, limit: BATCH_SIZE }));
       await releaseStaleReservations(context, now - CREATION_GRACE_MS, signal);
       const lease = { id: job.id, lease: job.lease };
       await store.call('rescheduleVideoJob', { lease, dueAt: clock.now() + SWEEP_INTERVAL_MS, attempts: 0 });

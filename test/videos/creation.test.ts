@@ -110,6 +110,19 @@ test('identical requests within dedupe_window create one task', async (context) 
   assert.notEqual((await rig.create()).id, first.id);
 });
 
+test('dedupe_window holds beyond the day of an Idempotency-Key', async (context) => {
+  const rig = await createRig(context, { dedupeWindow: 48 * HOUR });
+  await rig.videos.start();
+  const first = await rig.create();
+  await rig.ended(first.id);
+  rig.clock.advance(30 * HOUR);
+  await rig.work();
+  assert.equal((await rig.create()).id, first.id);
+  rig.clock.advance(19 * HOUR);
+  await rig.work();
+  assert.notEqual((await rig.create()).id, first.id);
+});
+
 test('a provider without video support is refused before anything is stored', async (context) => {
   const rig = await createRig(context);
   const { model } = newTask().creation;
