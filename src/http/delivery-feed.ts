@@ -26,6 +26,7 @@ const MAX_DELIVERIES = 20;
 /** Maximum numbers of waiting requests of a key, and of this process. */
 const MAX_WAITING_OF_KEY = 2;
 const MAX_WAITING = 200;
+const RETRY_AFTER_MS = 5000;
 /** Time and id of the last webhook that was read. */
 const CURSOR = /^(\d{1,15})(?:\.([\w-]{1,100}))?$/;
 const WAIT = /^\d{1,2}$/;
@@ -55,7 +56,7 @@ export function createDeliveryFeed({ store, secrets, clock, isStopping }: Delive
     if (own >= MAX_WAITING_OF_KEY || total >= MAX_WAITING) {
       const [most, whose] = own >= MAX_WAITING_OF_KEY ? [MAX_WAITING_OF_KEY, 'this key'] : [MAX_WAITING, 'all keys'];
       const message = `At most ${most} requests of ${whose} may wait for webhooks, and as many do.`;
-      throw new GatewayError('rate_limit_exceeded', message, { retryAfter: 5 });
+      throw new GatewayError('rate_limit_exceeded', message, { retryAfter: RETRY_AFTER_MS });
     }
     waiting.set(owner, own + 1);
     total += 1;

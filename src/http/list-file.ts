@@ -22,6 +22,7 @@ interface FileFacts {
 
 /** Each is read by the store in turn with lists of others. */
 const MAX_FILES_AT_ONCE = 4;
+const RETRY_AFTER_MS = 5000;
 /** Rows read at once: the largest page of a list. */
 const PAGE_ROWS = 100;
 /** Parameters that cut a list into pages. */
@@ -81,7 +82,7 @@ export async function listFile(
 ): Promise<TextBody> {
   if (sending >= MAX_FILES_AT_ONCE) {
     const message = `The gateway sends ${MAX_FILES_AT_ONCE} files of lists at once, and as many are being sent.`;
-    throw new GatewayError('rate_limit_exceeded', message, { retryAfter: 5 });
+    throw new GatewayError('rate_limit_exceeded', message, { retryAfter: RETRY_AFTER_MS });
   }
   // An invalid query is an error response, not a file that breaks off.
   const first = await readPage(undefined);

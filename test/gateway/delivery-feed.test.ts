@@ -27,10 +27,11 @@ callbacks: { allow_cidrs: [127.0.0.1/32], ca_file: ${JSON.stringify(CA)}${callba
     const made = { method: 'POST', path: '/admin/v1/keys', headers, body: JSON.stringify({ name }) };
     return JSON.parse((await sendRaw(gateway.adminUrl, made)).text);
   }
-  async function feed(key: string, query = ''): Promise<{ status: number; body: Json }> {
+  async function feed(key: string, query = ''): Promise<{ status: number; body: Json; retryAfter: string | null }> {
     const headers = { authorization: `Bearer ${key}` };
     const response = await fetch(`${gateway.url}/v1/key/webhooks${query}`, { headers });
-    return { status: response.status, body: await response.json() };
+    const { status } = response;
+    return { status, body: await response.json(), retryAfter: response.headers.get('retry-after') };
   }
   return { gateway, receiver, makeKey, feed, hook: `https://127.0.0.1:${receiver.port}/hook` };
 }
@@ -97,6 +98,7 @@ test('waits for a bounded time, and in bounded numbers', async (context) => {
     }),
   );
   await eventually({}, async () => (await feed(key, `?after=${next}`)).status === 429);
+  assert.equal((await feed(key, `?after=${next}`)).retryAfter, '5');
   assert.equal((await feed(other.key, `?after=${next}`)).status, 200);
   assert.equal(ended, 0);
   await eventually({ clock }, () => ended === 2, 1000);
