@@ -24,15 +24,21 @@ function signatureOf(body: Uint8Array, secret: string): string {
   return createHmac('sha256', secret).update(body).digest('base64url');
 }
 
-/** Standard Webhooks signature: HMAC-SHA256 of id, timestamp and body, keyed with the decoded bytes of the secret. */
-function standardSignatureOf({ id, body, sentAt }: WebhookMessage, secret: string): string {
-  const key = secret.startsWith(SECRET_PREFIX)
-    ? Buffer.from(secret.slice(SECRET_PREFIX.length), 'base64')
-    : Buffer.from(secret);
-  const signed = createHmac('sha256', key)
-    .update(`${id}.${seconds(sentAt)}.`)
-    .update(body);
-  return `v1,${signed.digest('base64')}`;
+/** Standard Webhooks signatures: HMAC-SHA256 of id, timestamp and body, with each key of the secret. */
+function standardSignaturesOf({ id, body, sentAt }: WebhookMessage, secret: string): string[] {
+  return standardKeysOf(secret).map((key) => {
+    const signed = createHmac('sha256', key)
+      .update(`${id}.${seconds(sentAt)}.`)
+      .update(body);
+    return `v1,${signed.digest('base64')}`;
+  });
+}
+
+/** The decoded bytes of the secret; without the prefix its characters, too, because libraries differ there. */
+function standardKeysOf(secret: string): Buffer[] {
+  if (secret.startsWith(SECRET_PREFIX)) return [Buffer.from(secret.slice(SECRET_PREFIX.length), 'base64')];
+  const decoded = Buffer.from(secret, 'base64');
+  return [Buffer.from(secret), ...(decoded.toString('base64') === secret ? [decoded] : [])];
 }
 
 /** Headers of a webhook; `standard` adds those of Standard Webhooks. */
@@ -49,7 +55,7 @@ export function signatureHeaders(
     ...(standard && {
       'webhook-id': message.id,
       'webhook-timestamp': String(seconds(message.sentAt)),
-      'webhook-signature': secrets.map((secret) => standardSignatureOf(message, secret)).join(' '),
+      'webhook-signature': secrets.flatMap((secret) => standardSignaturesOf(message, secret)).join(' '),
     }),
   };
 }

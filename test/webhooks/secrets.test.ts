@@ -6,12 +6,14 @@ import { test } from 'node:test';
 import { createCipher } from '../../src/security/cipher.ts';
 import { Secret } from '../../src/security/secret.ts';
 import { createWebhookSecrets } from '../../src/webhooks/secrets.ts';
+import { signatureHeaders } from '../../src/webhooks/signature.ts';
 import { until } from '../jobs/rig.ts';
 import { forEachStore, openTestSqlite } from '../store/stores.ts';
 import { startReceiver } from './receiver.ts';
 import { encryptionKey, OWNER, startRig } from './rig.ts';
 
 const DAY = 86_400_000;
+const SENT_AT = 1_800_000_000_000;
 const cipher = createCipher([encryptionKey]);
 
 forEachStore((name, open) => {
@@ -116,6 +118,21 @@ test('a webhook is signed with the secret that is current when it is sent', asyn
     return `v1,${createHmac('sha256', key).update(signed).update(body).digest('base64')}`;
   });
   assert.equal(headers['webhook-signature'], standard.join(' '));
+});
+
+test('a secret in base64 without whsec_ verifies by its characters and by its bytes, as libraries of Standard Webhooks take it', () => {
+  const body = Buffer.from('{}');
+  const signed = (key: Buffer | string) =>
+    `v1,${createHmac('sha256', key)
+      .update(`a-failed.${SENT_AT / 1000}.`)
+      .update(body)
+      .digest('base64')}`;
+  const signaturesBy = (current: string) =>
+    signatureHeaders({ id: 'a-failed', body, sentAt: SENT_AT }, { current }, true)['webhook-signature'];
+  for (const secret of ['+Zb0xkGm3q4uT1nXo5mXl8m0m3o2v9m4Jd0Qq3m5x7Y=', 'a3f1'.repeat(16)]) {
+    assert.equal(signaturesBy(secret), `${signed(secret)} ${signed(Buffer.from(secret, 'base64'))}`);
+  }
+  for (const secret of ['a-secret-of-the-whole-gateway', 'abcde']) assert.equal(signaturesBy(secret), signed(secret));
 });
 
 test('webhooks of a revoked key are still signed with its secret', async (context) => {
