@@ -65,7 +65,9 @@ export function createDeliveryHandler(options: DeliveryOptions): JobHandler {
     }
     const result = attemptResult({ job, trigger, startedAt, response });
     const record = { ...attempt, trigger, lane: job.lane, late: job.attempt + 1 >= EARLY_ATTEMPTS, result };
-    await retryWhileUnavailable(() => store.call('recordAttempt', record), { clock, signal });
+    const isRecorded = await retryWhileUnavailable(() => store.call('recordAttempt', record), { clock, signal });
+    // The lease is lost: the attempt of its new holder counts.
+    if (!isRecorded) return drained.promise;
     report(deliveryId, result);
     const isGivenUp = result.outcome !== 'ack' && trigger === 'schedule' && result.nextDueAt === undefined;
     if (isGivenUp) await giveUp(job, deliveryId);

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
 import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
+import type { Store } from '../../src/store/store.ts';
 import { MAX_ATTEMPTS, maxJitter, retryDelay } from '../../src/webhooks/schedule.ts';
 import { passing } from '../jobs/activity.ts';
 import { createManualClock } from '../jobs/manual-clock.ts';
@@ -165,4 +166,30 @@ test('a fault of the gateway does not count as an attempt', async (context) => {
   assert.equal((await rig.log(taskId))?.attempts.length, 1);
   assert.equal(await rig.store.do('begunOf', { taskId }), 1);
   assert.ok(clock.now() - START >= 5_000 + 10_000 + 20_000, 'in growing pauses');
+});
+
+test('the result of an attempt whose lease was lost is neither counted nor told: that of its new holder counts', async (context) => {
+  const receiver = await startReceiver((response) => response.writeHead(500).end());
+  context.after(receiver.close);
+  const told: unknown[] = [];
+  const events = {
+    webhookAttempted: (outcome: string) => told.push(outcome),
+    webhookExhausted: () => told.push('over'),
+  };
+  let recorded = 0;
+  const through = (inner: Store): Store => ({
+    ...inner,
+    call(name, parameters) {
+      if (name !== 'recordAttempt') return inner.call(name, parameters);
+      recorded += 1;
+      // Another gateway took the job over after its lease had ended.
+      return inner.call(name, { ...(parameters as object), lease: 'gone' } as typeof parameters);
+    },
+  });
+  const onExhausted = async () => void told.push('given up');
+  const rig = await startRig(context, openTestSqlite, { events, onExhausted, through });
+  await rig.owe(receiver.url());
+  await until(() => recorded === 1);
+  await delay(100);
+  assert.deepEqual(told, []);
 });
