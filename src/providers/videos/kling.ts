@@ -1,5 +1,6 @@
 /** Kling: one path per kind of task, numeric error codes. Stores the attempt id with the task. */
 
+import { GatewayError } from '../../core/errors.ts';
 import type { Json } from '../../core/json/json.ts';
 import type {
   FindResult,
@@ -68,13 +69,27 @@ const MODE_OF_RESOLUTION: ReadonlyMap<string | undefined, string> = new Map([
   ['4k', '4k'],
 ]);
 
+/** Throws `invalid_request` for a mode that makes another resolution than the one by which the task is shown and charged. */
+function refuseOtherMode({ resolution, options }: VideoRequest): void {
+  const mode = options?.mode;
+  if (mode === undefined || mode === MODE_OF_RESOLUTION.get(resolution?.toLowerCase())) return;
+  throw new GatewayError(
+    'invalid_request',
+    'mode in provider.options must be that of resolution: std for 720p, pro for 1080p. Give resolution alone.',
+    { param: 'provider.options' },
+  );
+}
+
 /** Models that accept all kinds of input on one path. */
 const OMNI_MODEL = /omni|video-o\d/;
 
 const PAGE_SIZE = 500;
 
 export const kling: VideoApi = {
-  checkRequest: refuseMixedRoles,
+  checkRequest(request) {
+    refuseMixedRoles(request);
+    refuseOtherMode(request);
+  },
   submit: (request, { attemptId }) => ({
     method: 'POST',
     path: pathOf(kindOf(request)),

@@ -168,4 +168,14 @@ describe('finding', () => {
 test('frames and references exclude each other', () =>
   assert.throws(() => kling.checkRequest?.(ask({ frames, references })), { code: 'invalid_request' }));
 
+test('refuses a mode that makes another resolution than the one that is charged', () => {
+  const check = (changes: object) => () => kling.checkRequest?.(ask({ model, ...changes }));
+  for (const resolution of ['720p', undefined]) {
+    const refusal = { code: 'invalid_request', param: 'provider.options' };
+    assert.throws(check({ resolution, options: { mode: 'pro' } }), refusal);
+  }
+  assert.doesNotThrow(check({ resolution: '1080p', options: { mode: 'pro', cfg_scale: 1 } }));
+  assert.doesNotThrow(check({ options: { cfg_scale: 1 } }));
+});
+
 test('a running task cannot be cancelled', () => assert.equal(kling.cancel, undefined));
