@@ -3,7 +3,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { encodeTask } from '../../src/videos/task-object.ts';
-import { createRig, HOUR, MINUTE, model, OWNER, object, SECOND, START } from './rig.ts';
+import { forEachStore } from '../store/stores.ts';
+import { createRig, HOUR, MINUTE, model, newTask, OWNER, object, openVideoStore, SECOND, START } from './rig.ts';
 import { completed, type Reply, says, scriptedApi } from './scripted.ts';
 
 const running = says({ type: 'running' });
@@ -178,6 +179,22 @@ for (const type of ['cancelled', 'expired'] as const) {
     assert.equal((await rig.store.do('deliveriesOf', { taskId: id }))[0]?.id, `${id}-${type}`);
   });
 }
+
+forEachStore((name, open) => {
+  test(`null characters, of callers and of the upstream, keep no task from being made, listed and ended (${name})`, async (context) => {
+    const rig = await createRig(context, { store: await openVideoStore(context, open) });
+    const error = { code: 'upstream_error', message: 'The model\0 failed.' };
+    rig.upstream.onPoll = () => says({ type: 'failed', error });
+    const { request } = newTask().creation;
+    const { id } = await rig.create({ request: { ...request, prompt: 'a\0lake' } }, { idempotencyKey: 'a\0key' });
+    await rig.until(() => rig.upstream.polls === 1);
+    const task = await rig.get(id);
+    assert.equal(task.status, 'failed');
+    assert.match(task.error?.message ?? '', /^The model[\0\ufffd] failed\.$/);
+    const list = (model: string) => rig.videos.list(OWNER, { limit: 1, order: 'desc', model });
+    assert.deepEqual((await list('up/video\0')).tasks, []);
+  });
+});
 
 test('follow-up calls are limited', async (context) => {
   const follow = (path: string) => ({

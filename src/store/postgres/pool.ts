@@ -69,16 +69,26 @@ export interface SqlQuery {
   values?: unknown[];
 }
 
-/** Throws errors mapped by `toStoreError`. */
+/** Null characters in texts, which PostgreSQL cannot hold, become U+FFFD. Throws errors mapped by `toStoreError`. */
 export async function runQuery(
   target: { query(query: SqlQuery): Promise<QueryResult> },
   question: SqlQuery | string,
 ): Promise<QueryResult> {
+  const query = typeof question === 'string' ? { text: question } : question;
+  const { values } = query as SqlQuery;
   try {
-    return await target.query(typeof question === 'string' ? { text: question } : question);
+    return await target.query(values?.some(hasNull) ? { ...query, values: values.map(withoutNulls) } : query);
   } catch (error) {
     throw toStoreError(error);
   }
+}
+
+function hasNull(value: unknown): boolean {
+  return typeof value === 'string' && value.includes('\0');
+}
+
+function withoutNulls(value: unknown): unknown {
+  return typeof value === 'string' ? value.replaceAll('\0', '\ufffd') : value;
 }
 
 const getTypeParser: typeof types.getTypeParser = (id: number, format?: 'text' | 'binary') => {
