@@ -13,11 +13,16 @@ import { readInput } from './inputs.ts';
 import { refuse, refuseValue } from './refusal.ts';
 import { type Link, type VideoBody, videoSchema } from './request-schema.ts';
 
+const MAX_METADATA_NAME_CHARACTERS = 64;
+
 /** Checks the rules common to all models. Throws `invalid_request` with the field. `null` counts as absent. */
 export function checkShape(body: Record<string, Json>): VideoBody {
   const given = Object.fromEntries(Object.entries(body).filter(([, value]) => value !== null));
   assertValid(videoSchema, given);
-  return given as VideoBody;
+  const checked = given as VideoBody;
+  if (Object.keys(checked.metadata ?? {}).some((name) => name.length > MAX_METADATA_NAME_CHARACTERS))
+    refuse('metadata', `may have names of at most ${MAX_METADATA_NAME_CHARACTERS} characters.`);
+  return checked;
 }
 
 /**

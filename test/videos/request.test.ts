@@ -202,6 +202,7 @@ describe('an unsupported value is refused with the parameter and the supported v
     [{ execution_expires_after: 59 }, 'invalid_request', 'execution_expires_after', /between 60 and 172800/],
     [{ execution_expires_after: 172_801 }, 'invalid_request', 'execution_expires_after', /between 60 and 172800/],
     [{ metadata: { a: 1 } }, 'invalid_request', 'metadata.a', /string/],
+    [{ metadata: { ['k'.repeat(65)]: 'v' } }, 'invalid_request', 'metadata', /names of at most 64 characters/],
     [
       { metadata: Object.fromEntries(Array.from({ length: 17 }, (_, index) => [`k${index}`, 'v'])) },
       'invalid_request',
