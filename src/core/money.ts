@@ -4,6 +4,8 @@ import { withoutEnd } from './text.ts';
 
 const MONEY_DECIMALS = 12;
 const UNITS_PER_USD = 10n ** BigInt(MONEY_DECIMALS);
+/** The time to parse a decimal grows faster than its length. */
+const MAX_DECIMAL_CHARACTERS = 1000;
 const DECIMAL_PATTERN = /^(-?)(\d*)(?:\.(\d*))?(?:[eE]([+-]?\d{1,2}))?$/;
 
 /** Largest 64-bit integer: about nine million USD. */
@@ -66,6 +68,8 @@ function divideRounded(dividend: bigint, divisor: bigint): bigint {
 }
 
 function parseScaled(decimal: string): Scaled {
+  if (decimal.length > MAX_DECIMAL_CHARACTERS)
+    throw new RangeError(`A number of ${decimal.length} characters is too long.`);
   const match = DECIMAL_PATTERN.exec(decimal);
   const [, sign = '', whole = '', fraction = '', exponent = '0'] = match ?? [];
   if (!match || whole + fraction === '') throw new RangeError(`"${decimal}" is no decimal number.`);

@@ -2,6 +2,7 @@
 
 import { redact } from '../../core/errors.ts';
 import type { Json } from '../../core/json/json.ts';
+import { MAX_ADDRESS_CHARACTERS } from '../../core/lengths.ts';
 import { withoutEnd } from '../../core/text.ts';
 import type {
   CancelResult,
@@ -16,6 +17,7 @@ import type {
 
 /** Characters of an upstream's message that are passed on. */
 const MAX_MESSAGE_CHARACTERS = 500;
+const MAX_AMOUNT_CHARACTERS = 100;
 
 export type TaskState = 'queued' | 'running' | 'completed' | 'failed' | 'cancelled' | 'expired';
 
@@ -36,20 +38,29 @@ export function amountOf(value: Json): number | undefined {
   return typeof amount === 'number' && Number.isFinite(amount) && amount >= 0 ? amount : undefined;
 }
 
+/** Text of at most so many characters, so that a task stays small that an upstream names at length. */
+function shortTextOf(value: Json, most: number): string | undefined {
+  const text = textOf(value);
+  return text === undefined || text.length > most ? undefined : text;
+}
+
 /** An id that is safe in a path. `.` and `..` are not, even percent-encoded. */
 export function idOf(value: Json): string | undefined {
-  const id = Number.isSafeInteger(value) ? String(value) : textOf(value);
+  const id = Number.isSafeInteger(value) ? String(value) : shortTextOf(value, MAX_ADDRESS_CHARACTERS);
   return id === '.' || id === '..' || !id?.isWellFormed() ? undefined : id;
 }
 
 export function urlOf(value: Json): string | undefined {
-  const url = textOf(value);
+  const url = shortTextOf(value, MAX_ADDRESS_CHARACTERS);
   return url !== undefined && URL.canParse(url) && /^https?:$/.test(new URL(url).protocol) ? url : undefined;
 }
 
 /** USD as a decimal string, to 1e-12. */
 export function usdOf(value: Json): string | undefined {
-  if (typeof value === 'string') return /^\d+(\.\d+)?$/.test(value) ? value : undefined;
+  if (typeof value === 'string') {
+    const text = shortTextOf(value, MAX_AMOUNT_CHARACTERS);
+    return text !== undefined && /^\d+(\.\d+)?$/.test(text) ? text : undefined;
+  }
   const amount = amountOf(value);
   return amount === undefined || amount >= 1e15 ? undefined : withoutEnd(withoutEnd(amount.toFixed(12), '0'), '.');
 }

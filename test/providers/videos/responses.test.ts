@@ -561,3 +561,13 @@ describe('looking for a lost submission', () => {
     assert.equal(seedance.find?.(flex).path, `${path}&filter.service_tier=flex`);
   });
 });
+
+test('ids, addresses and amounts without end are none', () => {
+  const long = 'a'.repeat(20_000);
+  assert.deepEqual(submit(openaiVideos, { id: long }), { type: 'unreadable' });
+  const done = { status: 'completed', url: `https://cdn.example/${long}`, usage: { cost: `0.${'1'.repeat(1000)}` } };
+  assert.deepEqual(openaiVideos.poll({ id: 't1' }).read(response(done, 200)), {
+    type: 'completed',
+    assets: [{ path: '/videos/t1/content' }],
+  });
+});
