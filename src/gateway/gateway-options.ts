@@ -18,7 +18,7 @@ export interface GatewayOptions extends Pick<DashboardWiring, 'pages'> {
   store: Store;
   log: Logger;
   version: string;
-  /** Fetches media that clients reference by URL; by default with the configured address policy. */
+  /** Fetches media that clients reference by URL; by default from public addresses only. */
   fetchBytes?: FetchBytes;
   /** The types of providers there are; the gateway's own if absent. */
   providerTypes?: ReadonlyMap<string, ProviderType>;

@@ -59,7 +59,7 @@ export interface VideoTasks {
   pictures: PictureStore;
   /** Webhook signing secrets. */
   secrets: WebhookSecrets;
-  /** Fetches external URLs that the address policy allows. */
+  /** Fetches media behind URLs of clients, from public addresses only. */
   fetchBytes: FetchBytes;
   start(): Promise<void>;
   /** A job of a kind is due. */
@@ -75,6 +75,16 @@ export function createVideoTasks(options: VideoTasksOptions): VideoTasks {
   const policyOptions = policyOptionsOf(config);
   const policy = createAddressPolicy(policyOptions);
   const lookup = createLookup(policy, config.network.dnsServers);
+  const { denyCidrs, denyHosts } = policyOptions;
+  // What is opened for webhooks and results is not for clients to read.
+  const mediaPolicy = createAddressPolicy({ denyCidrs, denyHosts });
+  const mediaLookup = createLookup(mediaPolicy, config.network.dnsServers);
+  const { fetchBytes } = createGuardedClient({
+    policy: mediaPolicy,
+    lookup: mediaLookup,
+    extraCa: config.callbacks.ca,
+    clock,
+  });
   const clients = {
     guarded: createGuardedClient({ policy, lookup, extraCa: config.callbacks.ca, clock }),
     trusted: createTrustedClient({ clock }),
@@ -115,7 +125,7 @@ export function createVideoTasks(options: VideoTasksOptions): VideoTasks {
     ...(options.taskCharged && { taskCharged: options.taskCharged }),
     providers: () => options.models().providers,
     upstream: { send: (...call) => options.upstream().send(...call) },
-    fetchBytes: clients.guarded.fetchBytes,
+    fetchBytes,
   });
   const createSharedRate: CreateSharedRate = options.createRate ?? ((_name, rate) => createRate(rate));
   const replayRate = createSharedRate('webhook replays', { ...REPLAY_RATE, now: clock.now });
@@ -140,7 +150,7 @@ export function createVideoTasks(options: VideoTasksOptions): VideoTasks {
       checkFileUrl: mirror.checkFileUrl,
       checkPictureUrl: mirror.checkPictureUrl,
       findPicture: mirror.findPicture,
-      policy,
+      policy: mediaPolicy,
       encode: (task) => encodeTask(task, taskObject),
       async checkCallbackUrl(url, key) {
         const checked = await checkCallbackUrl(url, policy, lookup, clock);
@@ -158,7 +168,7 @@ export function createVideoTasks(options: VideoTasksOptions): VideoTasks {
     },
     pictures: { keep: (picture) => mirror.keepPicture(options.baseUrl(), picture) },
     secrets,
-    fetchBytes: clients.guarded.fetchBytes,
+    fetchBytes,
     wake,
     async start() {
       if (wakePrimary) return;

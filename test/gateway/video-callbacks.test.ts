@@ -7,7 +7,7 @@ import { after, before, describe, test } from 'node:test';
 import type { Json } from '../../src/core/json/json.ts';
 import { type Receiver, startReceiver } from '../webhooks/receiver.ts';
 import { startTestGateway, type TestGateway } from './harness.ts';
-import { createVideoClock, eventually, type VideoClient, videoClient } from './video-client.ts';
+import { createVideoClock, eventually, VIDEO, type VideoClient, videoClient } from './video-client.ts';
 
 const SECRET = 'a-secret-of-the-whole-gateway';
 const CA = join(import.meta.dirname, '../net/fixtures/test-only-ca.pem');
@@ -55,6 +55,13 @@ function expiryOf(task: Json): number {
 function unsigned(task: Json): Json {
   return JSON.parse(JSON.stringify(task).replace(/\?exp=\d+&kid=[\w-]+&sig=[\w-]+/g, ''));
 }
+
+test('an address that is open for webhooks is not one of media', async () => {
+  const media = { input_reference: { image_url: hook('/picture.png') } };
+  const { status, body } = await client.send('POST', '/v1/videos', { ...VIDEO, ...media });
+  assert.deepEqual([status, body.error.code, body.error.param], [400, 'invalid_request', 'input_reference']);
+  assert.match(body.error.message, /only addresses on the public internet/);
+});
 
 describe('a callback', { concurrency: true }, () => {
   for (const [prompt, status] of [
