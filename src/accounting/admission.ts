@@ -172,7 +172,7 @@ class CallAdmission implements AdmissionRequest, UsageEstimate {
   }
 
   get reservation(): Reservation {
-    this.#reservation ??= this.handler.reservation(this.call, this.route, this.#expect());
+    this.#reservation ??= this.handler.reservation(this.call, this.#possible(), this.#expect());
     return this.#reservation;
   }
 
@@ -197,8 +197,14 @@ class CallAdmission implements AdmissionRequest, UsageEstimate {
   }
 
   #expect(): ExpectedUsage {
-    this.#expected ??= this.handler.expectedUsage(this.call, this.route);
+    this.#expected ??= this.handler.expectedUsage(this.call, this.#possible());
     return this.#expected;
+  }
+
+  /** Every candidate that may answer. */
+  #possible(): Pick<RoutingDecision, 'candidates'> {
+    const { candidates, resting } = this.route;
+    return resting.length === 0 ? this.route : { candidates: [...candidates, ...resting] };
   }
 }
 

@@ -126,7 +126,7 @@ async function tryCandidates(state: DispatchState): Promise<CandidatesResult> {
   let refusal: { error: GatewayError; candidate?: RunnableCandidate } | undefined;
   let soonest: number | undefined;
   /** The first candidate that entered its cooldown after the routing decision. */
-  let inCooldown: { candidate: RunnableCandidate; planned: Plan } | undefined;
+  let inCooldown: CandidatePlan | undefined;
   /** The first abandoned attempt. */
   let abandoned: CandidatesResult | undefined;
   for (const routed of route.candidates) {
@@ -156,12 +156,22 @@ async function tryCandidates(state: DispatchState): Promise<CandidatesResult> {
     refusal = { error: ended.error, candidate };
     if (client.isCancelled || !route.policy.allowFallbacks || isOurs(ended.error) || !mayFallBack(ended.error)) break;
   }
-  // If all endpoints are in cooldown, one is tried anyway.
-  if (inCooldown && !refusal && !unable && !client.isCancelled)
-    return attempt(state, inCooldown.candidate, inCooldown.planned);
+  // If all endpoints that can serve the request are in cooldown, one is tried anyway.
+  const resting = refusal || client.isCancelled ? undefined : (inCooldown ?? (await firstAble(state)));
+  if (resting && !client.isCancelled) return attempt(state, resting.candidate, resting.planned);
   const error = refusal?.error ?? unable ?? noEndpointError(route);
   const { endpoint } = abandoned ?? refusal?.candidate ?? {};
   return { status: 'refused', error: withRetryAfter(error, soonest), endpoint, abandoned: abandoned !== undefined };
+}
+
+/** The best endpoint in cooldown that can serve the request. */
+async function firstAble(state: DispatchState): Promise<CandidatePlan | undefined> {
+  for (const routed of state.route.resting) {
+    const candidate = inServedProtocol(routed, state);
+    const planned = await planFor(state, candidate);
+    if (!(planned instanceof GatewayError)) return { candidate, planned };
+  }
+  return undefined;
 }
 
 /** Whether the error is internal to the gateway, not caused by the upstream. */

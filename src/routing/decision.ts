@@ -31,6 +31,8 @@ export interface RoutingDecision {
   policy: RoutingPolicy;
   /** Ordered: the first is tried first. */
   candidates: RunnableCandidate[];
+  /** Candidates in cooldown, tried if no other one can serve the request. */
+  resting: RunnableCandidate[];
   excluded: ExcludedCandidate<EndpointCandidate>[];
   /** Read only if there is a choice: it takes the beginning of the conversation. */
   conversation: ConversationKey;
@@ -137,11 +139,22 @@ function decide(
     : excludeOtherAccounts(distinct, call, () => state.bindings.endpointOf(conversation.key));
   checkPin(policy, considered, model);
   const rankedCall = { stream: call.stream, candidates: considered, conversation };
-  const { ranked, excluded } = rank(considered, policy, new CallRankingContext(rankedCall, state));
-  const runnable: RunnableCandidate[] = [];
-  for (const candidate of ranked) if (isRunnable(candidate)) runnable.push(withOptions(candidate, policy));
-  for (const { endpoint } of runnable) checkOptions(endpoint, isRestricted);
-  return { requested, model, policy, candidates: runnable, excluded, conversation };
+  const { ranked, resting, excluded } = rank(considered, policy, new CallRankingContext(rankedCall, state));
+  const runnable = (some: readonly EndpointCandidate[]): RunnableCandidate[] => {
+    const able: RunnableCandidate[] = [];
+    for (const candidate of some) if (isRunnable(candidate)) able.push(withOptions(candidate, policy));
+    for (const { endpoint } of able) checkOptions(endpoint, isRestricted);
+    return able;
+  };
+  return {
+    requested,
+    model,
+    policy,
+    candidates: runnable(ranked),
+    resting: runnable(resting),
+    excluded,
+    conversation,
+  };
 }
 
 function isRunnable(candidate: EndpointCandidate): candidate is RunnableCandidate {

@@ -7,7 +7,7 @@ import { createManualClock } from '../jobs/manual-clock.ts';
 import { HEADERS, PATHS, type ProtocolId, post, question, startTestGateway, type TestGateway } from './harness.ts';
 import { providerEntry, type Scripted, startScripted } from './routing-upstreams.ts';
 
-const NAMES = ['cheap', 'dear', 'kept'] as const;
+const NAMES = ['cheap', 'dear', 'kept', 'able'] as const;
 
 let upstreams: Record<string, Scripted>;
 let gateway: TestGateway;
@@ -24,6 +24,7 @@ providers:
   cheap: ${entry('cheap')}
   dear: ${entry('dear')}
   kept: ${entry('kept', ', api_keys: [key-1, key-2]')}
+  able: ${providerEntry(upstreams.able as Scripted, 'messages')}
 models:
   house/m:
     endpoints:
@@ -38,6 +39,10 @@ models:
       - { provider: openai, model: gpt-5 }
       - { provider: cheap, model: m }
   house/keys: { endpoints: [{ provider: kept, model: m }] }
+  house/able:
+    endpoints:
+      - { provider: cheap, model: m }
+      - { provider: able, model: m, priority: 1 }
 aliases: { claude-sonnet-4-6: house/m, gpt-4o: cheap/m }
 default_model: cheap/m
 `,
@@ -357,6 +362,24 @@ describe('health', () => {
     assert.equal((await send({ model: 'cheap/m' })).status, 429);
     cheap.behaves = 'well';
     assert.equal((await send({ model: 'cheap/m' })).status, 200);
+  });
+
+  test('where all that rest are those that can serve the request, the best of them is asked', async () => {
+    const { able } = upstreams;
+    assert.ok(able);
+    able.behaves = { status: 429, headers: { 'retry-after': '60' } };
+    const wish: Wish = {
+      model: 'house/able',
+      protocol: 'messages',
+      more: { top_k: 5, provider: { require_parameters: true } },
+    };
+    assert.equal((await send(wish)).status, 429);
+    const again = await send(wish);
+    assert.equal(again.status, 429, JSON.stringify(again.json));
+    able.behaves = 'well';
+    const answered = await send(wish);
+    assert.equal(answered.endpoint, 'able/m');
+    assert.equal(answered.headers.get('x-polygate-attempts'), '1');
   });
 
   test('an endpoint that says the request is wrong is well', async () => {
