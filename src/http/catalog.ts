@@ -36,10 +36,17 @@ export function serveCatalog(context: RequestContext, asked: CatalogQuery, catal
     return enveloped ? { data: encoded } : encoded;
   }
 
+  /** Clients ask for a model by the name that they use in requests. */
+  function modelWithoutProvider(name = ''): Json {
+    const model = catalog.find(name);
+    if (model) return protocol.encodeModel(model);
+    const message = `There is no provider and no model "${name}".`;
+    throw new GatewayError('model_not_found', message, { param: 'model' });
+  }
+
   function listModels({ provider, page }: Extract<CatalogQuery, { type: 'list-models' }>): Json {
     const models = provider === undefined ? catalog.all() : catalog.ofProvider(provider);
-    if (!models)
-      throw new GatewayError('model_not_found', `There is no provider "${provider}".`, { param: 'provider' });
+    if (!models) return modelWithoutProvider(provider);
     const { models: shown, more } = catalog.page(models, page);
     return protocol.encodeModels(
       shown.map((model) => protocol.encodeModel(model)),

@@ -62,6 +62,22 @@ test('an alias with a glob', async () => {
   assert.equal((await ask('claude-haiku-4-5-20251001')).endpoint, 'copy/rare');
 });
 
+test('a model by any of its names, as it is listed', async () => {
+  for (const name of ['gpt-5', 'openai/gpt-5', 'claude-haiku-4-5', 'rare']) {
+    for (const base of ['/v1/models', '/anthropic/v1/models', '/gemini/v1beta/models']) {
+      const response = await fetch(`${gateway.url}${base}/${name}`);
+      const model: Json = await response.json();
+      assert.equal(response.status, 200, JSON.stringify(model));
+      assert.equal(
+        (model.id ?? model.name).replace('models/', ''),
+        name.endsWith('gpt-5') ? 'openai/gpt-5' : 'copy/rare',
+      );
+    }
+  }
+  const unknown: Json = await (await fetch(`${gateway.url}/v1/models/gpt-55`)).json();
+  assert.match(unknown.error.message, /There is no provider and no model "gpt-55"/);
+});
+
 test('a model that nobody lists, where the provider takes any', async () => {
   const { status, json, endpoint } = await ask('open/gemini-99-ultra');
   assert.equal(status, 200, JSON.stringify(json));
