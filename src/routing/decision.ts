@@ -96,13 +96,21 @@ function readRequest(call: InferenceCall, requested: string, { models, policyNam
   const [first, ...rest] = choice
     ? [...choice.models, ...(asked.fallbackModels ?? [])]
     : [nameAtProvider(requested, { headers: call.headers, slugs }, isKnown)];
-  const { name, overrides } = splitModelName(first ?? models.routes.defaultModel ?? requested, isKnown, slugs);
+  const isWhole = (text: string): boolean => isKnown(text) && !isMetWithoutSuffix(models, text);
+  const { name, overrides } = splitModelName(first ?? models.routes.defaultModel ?? requested, isWhole, slugs);
   const named = choice ? rest : asked.fallbackModels;
   const base =
     choice || overrides !== NO_OVERRIDES
       ? { ...asked, fallbackModels: named, ...choice?.overrides, ...overrides }
       : asked;
   return { call, requested, name, policy: withDefaults(base, models), named };
+}
+
+/** Whether the glob of an alias meets a name with its suffix and without. */
+function isMetWithoutSuffix({ catalog, routes }: ModelDirectory, text: string): boolean {
+  const { resolveAlias } = catalog();
+  const model = resolveAlias(text);
+  return model !== text && !routes.aliases.has(text) && model === resolveAlias(text.slice(0, text.lastIndexOf(':')));
 }
 
 function decideAmong(

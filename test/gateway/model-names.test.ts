@@ -78,6 +78,11 @@ test('a model by any of its names, as it is listed', async () => {
   assert.match(unknown.error.message, /There is no provider and no model "gpt-55"/);
 });
 
+test('a suffix of a name that a glob meets', async () => {
+  assert.equal((await ask('claude-haiku-4-5:copy')).endpoint, 'copy/rare');
+  assert.equal((await ask('claude-haiku-4-5:openai')).status, 400, 'the suffix pins a provider that does not serve it');
+});
+
 test('a model that nobody lists, where the provider takes any', async () => {
   const { status, json, endpoint } = await ask('open/gemini-99-ultra');
   assert.equal(status, 200, JSON.stringify(json));
