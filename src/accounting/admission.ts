@@ -34,6 +34,8 @@ export interface AdmittedCall {
   headers: Record<string, string>;
   /** Output limit per endpoint that the reservation allows; absent without a budget. */
   limitOf?: InferenceCall['limitOf'] | undefined;
+  /** Reserves the limits of the key for a model that is tried after another one; absent without such limits. Rejects with `rate_limit_exceeded`. */
+  admitModel?: ((model: string) => Promise<void>) | undefined;
   /** Releases the reservations. */
   discard(): void;
   /** Releases everything, the request itself included: it will be admitted again. */
@@ -125,7 +127,7 @@ export function createAdmissionControl({
       const request = new CallAdmission(call, key, route);
       const admission = limits.admit(request);
       const admitted = (granted: Admission) =>
-        admittedCall(request, granted, { recorder, startedAt: now(), onSettled });
+        admittedCall(request, granted, { recorder, limits, startedAt: now(), onSettled });
       return admission instanceof Promise ? admission.then(admitted) : admitted(admission);
     },
 
@@ -167,8 +169,9 @@ class CallAdmission implements AdmissionRequest, UsageEstimate {
     this.handler = handlerOf(call.operation);
   }
 
+  /** The model that is tried first. */
   get model(): string {
-    return this.route.model;
+    return this.route.candidates[0]?.model ?? this.route.model;
   }
 
   get reservation(): Reservation {
@@ -210,6 +213,7 @@ class CallAdmission implements AdmissionRequest, UsageEstimate {
 
 interface GrantOptions {
   recorder: Recorder;
+  limits: LimitKeeper;
   /** Unix milliseconds. */
   startedAt: number;
   onSettled(): void;
@@ -217,10 +221,15 @@ interface GrantOptions {
 
 function admittedCall(
   request: CallAdmission,
-  { headers, cost, settle }: Admission,
-  { recorder, startedAt, onSettled }: GrantOptions,
+  { headers, cost, settle: settleFirst }: Admission,
+  { recorder, limits, startedAt, onSettled }: GrantOptions,
 ): AdmittedCall {
   const { call, key, route, handler } = request;
+  const later = new Map<string, Admission['settle']>();
+  const settle: Admission['settle'] = (used) => {
+    settleFirst(used);
+    for (const settleModel of later.values()) settleModel(used);
+  };
   const { requestId: id, protocol, stream, operation } = call;
   return {
     meter: openUsageMeter({
@@ -244,6 +253,7 @@ function admittedCall(
     headers,
     // Free endpoints need no output limit.
     limitOf: cost ? request.reservation.limitsFor(cost) : undefined,
+    admitModel: key.settings.modelLimits && admitModel,
     discard() {
       settle({ tokens: 0, cost: 0n });
       onSettled();
@@ -253,6 +263,12 @@ function admittedCall(
       onSettled();
     },
   };
+
+  async function admitModel(model: string): Promise<void> {
+    if (model === request.model || later.has(model)) return;
+    const { tokens, cost: most } = request;
+    later.set(model, await limits.admitModel({ key, model, tokens, cost: most }));
+  }
 }
 
 function ignore(): void {}

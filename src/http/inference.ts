@@ -85,7 +85,12 @@ export async function handleCall(exchange: Exchange, asked: AskedCall, options: 
   const reply = inConversation(wrapReply?.(created) ?? created, call);
   const outcome = await observation.follow(
     { call, key, route, costOf: (ended) => costOf(meter, ended) },
-    dispatch(call, route, reply, { ...dispatching, meter, onEnded: admitted.discard }),
+    dispatch(call, route, reply, {
+      ...dispatching,
+      meter,
+      admitModel: admitted.admitModel,
+      onEnded: admitted.discard,
+    }),
   );
   if (outcome.status === 'refused' && outcome.error && !exchange.isGone) {
     const other = onRefused?.(outcome.error);

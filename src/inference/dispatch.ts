@@ -25,6 +25,8 @@ export interface DispatchOptions extends AttemptOptions {
   meter?: UsageMeter;
   /** Requests whose routing trace is stored; none if absent. */
   trace?: TraceChoice;
+  /** Reserves what a model needs that is tried; absent if nothing limits it. Rejects with `rate_limit_exceeded`. */
+  admitModel?: ((model: string) => Promise<void>) | undefined;
   /** Called once at the end, also if the call fails. */
   onEnded?(): void;
 }
@@ -123,10 +125,11 @@ function isRefused(ended: CandidatesResult): ended is Refused {
 async function tryCandidates(state: DispatchState): Promise<CandidatesResult> {
   const { route, options, client, attempts } = state;
   let unable: GatewayError | undefined;
+  let limited: GatewayError | undefined;
   let refusal: { error: GatewayError; candidate?: RunnableCandidate } | undefined;
   let soonest: number | undefined;
-  /** The first candidate that entered its cooldown after the routing decision. */
-  let inCooldown: CandidatePlan | undefined;
+  /** Candidates in cooldown: the first one that entered it after the routing decision comes first. */
+  let { resting } = route;
   /** The first abandoned attempt. */
   let abandoned: CandidatesResult | undefined;
   for (const routed of route.candidates) {
@@ -142,8 +145,13 @@ async function tryCandidates(state: DispatchState): Promise<CandidatesResult> {
     }
     const cooldown = route.candidates.length > 1 ? options.state.breaker.cooldown(candidate.id) : undefined;
     if (cooldown) {
-      inCooldown ??= { candidate, planned };
+      if (resting === route.resting) resting = [candidate, ...resting];
       route.excluded.push({ candidate, reason: cooldownReason(cooldown) });
+      continue;
+    }
+    const beyond = options.admitModel && (await refusalOfLimit(state, candidate));
+    if (beyond) {
+      limited ??= beyond;
       continue;
     }
     if (attempts.length > 0 && (!mayTryAgain(state) || !options.state.retries.tryWithdraw())) break;
@@ -157,21 +165,40 @@ async function tryCandidates(state: DispatchState): Promise<CandidatesResult> {
     if (client.isCancelled || !route.policy.allowFallbacks || isOurs(ended.error) || !mayFallBack(ended.error)) break;
   }
   // If all endpoints that can serve the request are in cooldown, one is tried anyway.
-  const resting = refusal || client.isCancelled ? undefined : (inCooldown ?? (await firstAble(state)));
-  if (resting && !client.isCancelled) return attempt(state, resting.candidate, resting.planned);
+  const last = refusal || client.isCancelled ? undefined : await firstAble(state, resting);
+  if (last && !client.isCancelled) return attempt(state, last.candidate, last.planned);
+  if (limited && !refusal) return { status: 'refused', error: limited };
   const error = refusal?.error ?? unable ?? noEndpointError(route);
   const { endpoint } = abandoned ?? refusal?.candidate ?? {};
   return { status: 'refused', error: withRetryAfter(error, soonest), endpoint, abandoned: abandoned !== undefined };
 }
 
 /** The best endpoint in cooldown that can serve the request. */
-async function firstAble(state: DispatchState): Promise<CandidatePlan | undefined> {
-  for (const routed of state.route.resting) {
+async function firstAble(
+  state: DispatchState,
+  resting: readonly RunnableCandidate[],
+): Promise<CandidatePlan | undefined> {
+  for (const routed of resting) {
     const candidate = inServedProtocol(routed, state);
     const planned = await planFor(state, candidate);
-    if (!(planned instanceof GatewayError)) return { candidate, planned };
+    if (!(planned instanceof GatewayError || (await refusalOfLimit(state, candidate)))) return { candidate, planned };
   }
   return undefined;
+}
+
+/** The error for a model that the limits of the key do not admit. */
+async function refusalOfLimit(
+  { route, options }: DispatchState,
+  candidate: RunnableCandidate,
+): Promise<GatewayError | undefined> {
+  try {
+    await options.admitModel?.(candidate.model);
+    return undefined;
+  } catch (error) {
+    const refusal = toGatewayError(error);
+    route.excluded.push({ candidate, reason: refusal.message });
+    return refusal;
+  }
 }
 
 /** Whether the error is internal to the gateway, not caused by the upstream. */

@@ -42,6 +42,8 @@ export interface LimitKeeper {
   takeSlot(key: { id: string }, slots: KeySlots): Promise<() => void>;
   /** Reserves all other limits. Throws `rate_limit_exceeded` or `insufficient_quota`, with nothing reserved. */
   admit(request: AdmissionRequest): Promise<Admission> | Admission;
+  /** Reserves the limits of the key for one more model that may answer an admitted request. Throws `rate_limit_exceeded`, with nothing reserved. */
+  admitModel(request: AdmissionRequest): Promise<Admission['settle']>;
   /** Asks the store before the next reservation of these subjects' budgets, because a task has been charged. */
   recount(subjects: readonly string[]): void;
   /** Releases idle holds. Called every few seconds if several gateways share limits. */

@@ -142,7 +142,11 @@ export function createLimitKeeper({ quota, shared, now }: LimitsOptions): LimitK
   }
 
   async function admitLimited(request: AdmissionRequest): Promise<Admission> {
-    const own = ownSubjects(request.key, shared());
+    return admitTo(request, ownSubjects(request.key, shared()));
+  }
+
+  /** Reserves the limits and budgets of subjects, and those of the model. */
+  async function admitTo(request: AdmissionRequest, own: LimitSubject[]): Promise<Admission> {
     const ofModel = modelSubjects(request.key, request.model);
     const subjects = [...own, ...ofModel];
     const settles: SettleFunction[] = [];
@@ -216,6 +220,11 @@ export function createLimitKeeper({ quota, shared, now }: LimitsOptions): LimitK
           holdings.get(budgetName({ subject, period, startsAt }))?.pool.recount();
         }
       }
+    },
+
+    async admitModel(request) {
+      const { settle } = await admitTo(request, []);
+      return settle;
     },
 
     admit: (request) => (isUnlimited(request.key, shared()) ? UNLIMITED : admitLimited(request)),

@@ -37,12 +37,15 @@ before(async () => {
     entry(`poor-${id}`, 'budgets: { day: "25" }'),
   ]);
   gateway = await startTestGateway(
-    `providers: { a: { type: openai-compatible, base_url: "${upstream.url}/v1", models: [${model}, { id: n }] } }`,
+    `providers:
+  a: { type: openai-compatible, base_url: "${upstream.url}/v1", models: [${model}, { id: n }] }
+  b: { type: openai-compatible, base_url: "${upstream.url}/v1", models: [{ id: other }] }`,
     {
       keys: [
         ...keys,
         entry('one', 'limits: { concurrent_requests: 1 }'),
         entry('model', 'model_limits: { "a/m": { requests_per_minute: 1 } }'),
+        entry('fallback', 'model_limits: { "a/m": { requests_per_minute: 1 } }'),
         entry('reader', 'read_only: true'),
       ],
       clock: minuteClock(),
@@ -161,6 +164,22 @@ test('a limit of a model leaves the others alone', async () => {
   assert.equal(refused.status, 429);
   assert.match(refused.text, /This key with a\/m/);
   assert.equal((await hear(gateway.url, { protocol: 'chat', model: 'a/n', text: 'Hi', key })).status, 200);
+});
+
+test('a limit of a model holds where the model is reached as a fallback', async () => {
+  const key = keyOf('fallback');
+  const other = { protocol: 'chat', model: 'b/other', text: 'Hi', key } as const;
+  const reached = { ...other, more: { models: ['a/m'], provider: { only: ['a'] } } };
+  const answers = [await hear(gateway.url, reached), await hear(gateway.url, reached)];
+  assert.deepEqual(
+    answers.map(({ status }) => status),
+    [200, 429],
+    answers[1]?.text,
+  );
+  assert.match(answers[1]?.text ?? '', /This key with a\/m/);
+  const passed = await hear(gateway.url, { ...other, more: { models: ['a/m'] } });
+  assert.equal(passed.status, 200, 'the limit of a fallback does not refuse the model that is asked for');
+  assert.equal(passed.headers['x-polygate-endpoint'], 'b/other');
 });
 
 test('headers stand on errors too', async () => {
