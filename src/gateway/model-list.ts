@@ -2,9 +2,12 @@
 
 import type { KnownEntries } from '../catalog/bundled.ts';
 import { discoveredModels } from '../catalog/discovered.ts';
+import { discoveredVideoModels } from '../catalog/discovered-videos.ts';
+import type { ReadyProvider } from '../config/resolved.ts';
 import { type Clock, systemClock } from '../core/clock.ts';
 import { GatewayError } from '../core/errors.ts';
 import { readAtOnce } from '../core/json/response.ts';
+import type { CatalogModel } from '../core/model.ts';
 import type { ProviderType } from '../core/provider.ts';
 import type { ActiveProvider } from '../routing/model-directory.ts';
 import { collectResponse } from '../transport/collect-response.ts';
@@ -19,6 +22,40 @@ export interface AskedList {
   timeoutMs?: number;
   /** Fewer than by default. */
   maxBytes?: number;
+}
+
+/** A list of models that a provider is asked for. */
+interface ModelList extends AskedList {
+  read(provider: string, body: unknown, vendor?: string, known?: KnownEntries): CatalogModel[];
+}
+
+export function modelListsOf({ config, type }: { config: ReadyProvider; type: ProviderType }): ModelList[] {
+  if (Array.isArray(config.models)) return [];
+  const asked = config.models === 'discover' || (type.catalog === undefined && type.modelsPath !== undefined);
+  const videos = type.videoModelsPath;
+  return [
+    ...(asked ? [{ path: type.modelsPath ?? '/models', optional: false, read: discoveredModels }] : []),
+    ...(videos === undefined ? [] : [{ path: videos, optional: true, read: discoveredVideoModels }]),
+  ];
+}
+
+/** Models of a list by their ids at the upstream and by their own, without the provider; the first one counts. */
+const modelsByList = new WeakMap<readonly CatalogModel[], Map<string, CatalogModel>>();
+
+export function indexOf(models: readonly CatalogModel[], provider: string): ReadonlyMap<string, CatalogModel> {
+  const known = modelsByList.get(models);
+  if (known) return known;
+  const index = new Map<string, CatalogModel>();
+  for (const model of models.toReversed()) {
+    index.set(model.id.slice(provider.length + 1), model).set(model.upstreamId, model);
+  }
+  modelsByList.set(models, index);
+  return index;
+}
+
+/** Both lists as one; a model of the second one replaces that of the first with its id. */
+export function merge(models: readonly CatalogModel[], more: readonly CatalogModel[]): CatalogModel[] {
+  return [...new Map([...models, ...more].map((model) => [model.id, model])).values()];
 }
 
 type AskedProvider = Pick<ActiveProvider, 'provider' | 'credentials' | 'headers'>;

@@ -3,8 +3,6 @@
 import type { Logger } from 'pino';
 import { bundledEntries, bundledModels, customModel, type KnownEntries } from '../catalog/bundled.ts';
 import { type Catalog, createCatalog } from '../catalog/catalog.ts';
-import { discoveredModels } from '../catalog/discovered.ts';
-import { discoveredVideoModels } from '../catalog/discovered-videos.ts';
 import type { ProviderConfig, ReadyProvider } from '../config/resolved.ts';
 import { type Clock, systemClock } from '../core/clock.ts';
 import { keyCredential } from '../core/credential.ts';
@@ -17,7 +15,7 @@ import type { ActiveProvider, ConfiguredModels, ModelDirectory } from '../routin
 import { createCredentials } from '../transport/credentials.ts';
 import type { UpstreamClient } from '../transport/upstream-client.ts';
 import type { LocalServer } from './local-servers.ts';
-import { type AskedList, fetchModelList, type ProviderTest, testProvider } from './model-list.ts';
+import { fetchModelList, indexOf, merge, modelListsOf, type ProviderTest, testProvider } from './model-list.ts';
 
 export interface ProviderState {
   id: string;
@@ -39,6 +37,8 @@ export interface ProviderRegistry extends ModelDirectory {
   findLocalServers(ownPorts: readonly number[]): Promise<LocalServer[]>;
   /** Resolves once every provider that is asked for its models has answered, or failed to. */
   discovered(): Promise<void>;
+  /** Models that a provider with this address listed; none if there is no such provider. */
+  learnedModels(config: ReadyProvider): CatalogModel[];
   /** Stops the discovery of models. */
   close(): void;
 }
@@ -71,6 +71,11 @@ interface RegisteredProvider extends ActiveProvider {
   type: ProviderType;
   known: KnownEntries | undefined;
   models: CatalogModel[];
+  /** Models of the catalog and the configuration. */
+  own: CatalogModel[];
+  /** Models that the registry before had learned, until its lists are read again. */
+  inherited: CatalogModel[];
+  learned: CatalogModel[];
   problem?: string;
   cancelDiscovery?: () => void;
   discovery?: Promise<void>;
@@ -78,7 +83,12 @@ interface RegisteredProvider extends ActiveProvider {
   lastDiscoveryAt: number;
 }
 
-export function createProviderRegistry(configs: readonly ProviderConfig[], context: RegistryContext): ProviderRegistry {
+/** `before`: the registry that this one replaces. */
+export function createProviderRegistry(
+  configs: readonly ProviderConfig[],
+  context: RegistryContext,
+  before?: Pick<ProviderRegistry, 'learnedModels'>,
+): ProviderRegistry {
   const registered = new Map<string, RegisteredProvider>();
   const { routes = NO_ROUTES, types = providerTypes, clock = systemClock } = context;
   const slugs = new Set([...types.keys(), ...configs.map(({ id }) => id)]);
@@ -88,7 +98,10 @@ export function createProviderRegistry(configs: readonly ProviderConfig[], conte
   let closed = false;
 
   for (const config of configs) {
-    if (config.state === 'ready') registered.set(config.id, activate(config, types, context));
+    if (config.state !== 'ready') continue;
+    const entry = activate(config, types, context);
+    registered.set(config.id, entry);
+    if (modelListsOf(entry).length > 0) inherit(entry, before?.learnedModels(config) ?? []);
   }
   rebuild();
   const discoveries: Promise<void>[] = [];
@@ -127,10 +140,15 @@ export function createProviderRegistry(configs: readonly ProviderConfig[], conte
       for (const list of modelListsOf(entry)) {
         const body = await fetchModelList(entry, list, context);
         if (closed) return;
-        entry.models = merge(entry.models, list.read(entry.config.id, body, entry.type.catalog, entry.known));
+        entry.learned = merge(entry.learned, list.read(entry.config.id, body, entry.type.catalog, entry.known));
+        inherit(entry, entry.inherited);
         rebuild();
       }
       entry.problem = undefined;
+      if (entry.inherited.length > 0) {
+        inherit(entry, []);
+        rebuild();
+      }
     } catch (error) {
       entry.problem = error instanceof GatewayError ? error.message : 'Its list of models could not be read.';
       context.log.warn({ provider: entry.config.id, problem: entry.problem }, 'models not learned');
@@ -177,6 +195,12 @@ export function createProviderRegistry(configs: readonly ProviderConfig[], conte
     async discovered() {
       await Promise.all(discoveries);
     },
+    learnedModels({ id, type, baseUrl, models }) {
+      const entry = registered.get(id);
+      const { config } = entry ?? {};
+      const isSame = config?.type === type && config.baseUrl === baseUrl && config.models === models;
+      return entry && isSame ? merge(entry.inherited, entry.learned) : [];
+    },
     close() {
       closed = true;
       for (const { cancelDiscovery } of registered.values()) cancelDiscovery?.();
@@ -212,6 +236,7 @@ function activate(config: ReadyProvider, types: ProviderTypes, context: Registry
   const models = [...(provider.models ?? bundledModels(config.id, type.catalog ?? type.id, known))];
   const listed = Array.isArray(config.models) ? config.models : [];
   const custom = listed.map((entry) => customModel(config.id, entry, type.catalog, known));
+  const own = merge(models, custom);
   const registered: RegisteredProvider = {
     config,
     type,
@@ -221,7 +246,10 @@ function activate(config: ReadyProvider, types: ProviderTypes, context: Registry
     credentials,
     headers,
     lastDiscoveryAt: 0,
-    models: merge(models, custom),
+    models: own,
+    own,
+    inherited: [],
+    learned: [],
     modelOf: (upstreamId) => modelOf(registered, upstreamId),
   };
   return registered;
@@ -231,21 +259,6 @@ function activate(config: ReadyProvider, types: ProviderTypes, context: Registry
 function withKeptResponses(provider: Provider, { keepsResponses }: ReadyProvider): Provider {
   if (keepsResponses === undefined) return provider;
   return { ...provider, speaks: (model) => provider.speaks(model).map((dialect) => ({ ...dialect, keepsResponses })) };
-}
-
-/** A list of models that a provider is asked for. */
-interface ModelList extends AskedList {
-  read(provider: string, body: unknown, vendor?: string, known?: KnownEntries): CatalogModel[];
-}
-
-function modelListsOf({ config, type }: RegisteredProvider): ModelList[] {
-  if (Array.isArray(config.models)) return [];
-  const asked = config.models === 'discover' || (type.catalog === undefined && type.modelsPath !== undefined);
-  const videos = type.videoModelsPath;
-  return [
-    ...(asked ? [{ path: type.modelsPath ?? '/models', optional: false, read: discoveredModels }] : []),
-    ...(videos === undefined ? [] : [{ path: videos, optional: true, read: discoveredVideoModels }]),
-  ];
 }
 
 /** Configured models with endpoints; their catalog entry is that of the first endpoint's model. */
@@ -274,22 +287,9 @@ function unlistedModel({ config, type, models, known }: RegisteredProvider, upst
   return listed ?? { ...customModel(config.id, { id: upstreamId }, type.catalog, known), unlisted: true };
 }
 
-/** Models of a list by their ids at the upstream and by their own, without the provider; the first one counts. */
-const modelsByList = new WeakMap<readonly CatalogModel[], Map<string, CatalogModel>>();
-
-function indexOf(models: readonly CatalogModel[], provider: string): ReadonlyMap<string, CatalogModel> {
-  const known = modelsByList.get(models);
-  if (known) return known;
-  const index = new Map<string, CatalogModel>();
-  for (const model of models.toReversed()) {
-    index.set(model.id.slice(provider.length + 1), model).set(model.upstreamId, model);
-  }
-  modelsByList.set(models, index);
-  return index;
-}
-
-function merge(models: CatalogModel[], more: CatalogModel[]): CatalogModel[] {
-  return [...new Map([...models, ...more].map((model) => [model.id, model])).values()];
+function inherit(entry: RegisteredProvider, inherited: CatalogModel[]): void {
+  entry.inherited = inherited;
+  entry.models = merge(merge(entry.own, inherited), entry.learned);
 }
 
 function stateOf(config: ProviderConfig, listed: RegisteredProvider | undefined): ProviderState {

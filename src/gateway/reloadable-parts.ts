@@ -34,10 +34,11 @@ export function createReloadableParts(options: ReloadablePartsOptions): PartsInU
   const { config, log, userAgent, clock, providerTypes: types, timer } = options;
   let now = assemble(config);
 
-  function assemble(next: Config): ReloadableParts {
+  function assemble(next: Config, before?: ReloadableParts): ReloadableParts {
     const upstream = createUpstreamClient(next.server.deadlines, timer);
     const context = { upstream, log, userAgent, routes: next.routing, clock, types };
-    const models = createProviderRegistry(next.providers, { ...context, known: knownEntries(next.data) });
+    const known = knownEntries(next.data);
+    const models = createProviderRegistry(next.providers, { ...context, known }, before?.models);
     return { config: next, upstream, models };
   }
 
@@ -47,7 +48,7 @@ export function createReloadableParts(options: ReloadablePartsOptions): PartsInU
     },
     replace(next) {
       const before = now;
-      now = assemble(next);
+      now = assemble(next, before);
       before.models.close();
       // The old upstream client serves running calls; idle connections time out.
       return needsRestart(config, next);

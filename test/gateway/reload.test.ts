@@ -141,6 +141,35 @@ test('a call that still waits for an image goes its old way', async () => {
   assert.equal(second.calls.at(-1)?.headers.authorization, 'Bearer waiting');
 });
 
+test('models that a provider listed stay while its list cannot be read', async (context) => {
+  let status = 200;
+  const server = await startUpstream((call, response) => {
+    if (!call.path.endsWith('/models')) return answerJson(response, WIRES.chat.whole);
+    const price = { prompt: '0.001', completion: '0.002' };
+    answerJson(response, { data: [{ id: 'learned', pricing: price }] }, status);
+  });
+  context.after(() => server.close());
+  const base = `{ type: openai-compatible, base_url: "${server.url}/v1", api_key: k, models: discover }`;
+  const config = (more = '') => `providers: { d: ${base} }\n${more}`;
+  gateway.reload(config());
+  const asked = () => ask(gateway, { protocol: 'chat', model: 'd/learned', text: 'hi' });
+  assert.equal((await asked()).status, 200);
+  status = 503;
+  gateway.reload(config('aliases: { mine: d/learned }'));
+  const answer = await asked();
+  assert.equal(answer.status, 200, await answer.clone().text());
+  assert.equal(((await answer.json()) as Json).usage.cost, 0.005);
+  const bare = await ask(gateway, { protocol: 'chat', model: 'learned', text: 'hi' });
+  assert.equal(bare.status, 200);
+  const shown: Json = await (await fetch(`${gateway.url}/v1/models/d`)).json();
+  assert.deepEqual(
+    shown.data.map(({ id }: Json) => id),
+    ['d/learned'],
+  );
+  gateway.reload(config().replace(base, base.replace('/v1', '/v2')));
+  assert.equal((await asked()).status, 503, 'another server has other models');
+});
+
 test('settings that differ from the start and need a restart are named', () => {
   const server = 'server: { body_limit: 1MiB, prefixes: { messages: claude } }';
   assert.deepEqual(gateway.reload(server).sort(), ['server.body_limit', 'server.prefixes']);
