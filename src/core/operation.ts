@@ -159,6 +159,8 @@ interface OperationBase {
   // Watching a relayed response.
   /** Members of a whole response that clients require and some servers omit, with their neutral values. */
   readonly requiredMembers?: Readonly<Record<string, Json>>;
+  /** Throws `upstream_error` for a whole response without an answer. */
+  checkAnswer?(body: Json): void;
   /** Paths of the members with the model name. */
   readonly modelPaths: readonly (readonly string[])[];
   usageOf(body: Json): Partial<Usage> | undefined;
@@ -179,9 +181,8 @@ export interface CompleteOperation extends OperationBase {
   /** The caller sets `stream`, which some protocols have in the URL. Throws `unsupported_*` for content that the hub can't represent. */
   decodeRequest(body: Json): ChatRequest;
   /**
-   * Number of tool results after the last turn of the model that say that their tool failed, so that a conversation, which
-   * is sent whole each time, has each failure counted once. Absent if the protocol does not mark them. The body may have
-   * wrong types.
+   * Number of tool results after the last turn of the model that say that their tool failed: a conversation is sent whole
+   * each time, and each failure is counted once. Absent if the protocol does not mark them. The body may have wrong types.
    */
   toolFailuresOf?(body: Json): number;
   /** Returns what an answer takes from its request, such as members that it repeats. */

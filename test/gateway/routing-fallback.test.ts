@@ -28,7 +28,8 @@ for (const client of PROTOCOLS) {
           return ask(fleet.gateway, { protocol: client, model: 'house/m', text: 'hi', stream });
         }
 
-        for (const behaviour of stream ? [...HELPS, 'empty stream' as const] : HELPS) {
+        const more: Behaviour[] = stream ? ['empty stream'] : upstream === 'chat' ? ['no answer in 200'] : [];
+        for (const behaviour of [...HELPS, ...more]) {
           test(`after ${behaviour} the next answers`, async () => {
             const response = await asked(behaviour);
             const text = await response.text();

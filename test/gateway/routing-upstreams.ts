@@ -21,6 +21,7 @@ export type Behaviour =
   | { status: number; headers?: Record<string, string> }
   | 'error in 200'
   | 'late error in 200'
+  | 'no answer in 200'
   | 'empty stream'
   | 'closes'
   | 'breaks off'
@@ -112,6 +113,7 @@ function answer(
   if (typeof failure === 'object') answerJson(response, OVERLOADED[protocol], failure.status, failure.headers);
   else if (failure === 'closes') response.destroy();
   else if (failure === 'empty stream') answerEvents(response, '');
+  else if (failure === 'no answer in 200') answerJson(response, { id: 'c', object: 'chat.completion', choices: [] });
   else if (failure === 'breaks off') {
     response.writeHead(200, { 'content-type': 'text/event-stream' });
     response.write(events(BEGINNINGS[protocol](name)), () => response.destroy());

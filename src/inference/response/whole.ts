@@ -48,6 +48,7 @@ export function relayResponse(
   const { call, planned, options } = context;
   const { operation } = call;
   const { bytes, json } = response;
+  operation.checkAnswer?.(json);
   const reported = operation.usageOf(json);
   const usage = reported?.output ? reported : estimated(json, planned, reported);
   const facts = boundFacts(operation.factsOf(json));

@@ -12,7 +12,7 @@ import { limitOutput, outputOf } from './output.ts';
 import { decodeRequest, GATEWAY_FIELDS } from './request-decoder.ts';
 import { encodeRequest } from './request-encoder.ts';
 import { check, checkLimits, schema } from './request-schema.ts';
-import { decodeResponse, encodeResponse, unshown } from './response.ts';
+import { checkAnswer, decodeResponse, encodeResponse, unshown } from './response.ts';
 import { restoreState } from './state.ts';
 import { createStreamDecoder } from './stream-decoder.ts';
 import { createStreamEncoder, KEEP_ALIVE } from './stream-encoder.ts';
@@ -68,6 +68,7 @@ export const complete: CompleteOperation = {
   streamDecoder: createStreamDecoder,
 
   requiredMembers: { system_fingerprint: null },
+  checkAnswer,
   modelPaths: [['model']],
   textPlaces: {
     after: ['"delta"', '"choices"'],

@@ -1,6 +1,7 @@
 /** Whole responses of chat completions. */
 
 import type { ChatCandidate, ChatResponse, FinishReason, OpenPart } from '../../core/chat.ts';
+import { GatewayError } from '../../core/errors.ts';
 import { fold } from '../../core/fold.ts';
 import { isBlank, type Json } from '../../core/json/json.ts';
 import type { EncoderOptions, Target } from '../../core/operation.ts';
@@ -16,6 +17,11 @@ export function decodeResponse(body: Json, target: Target): ChatResponse {
   const chunks = createChunkDecoder(target, true);
   const events = chunks.push(body);
   return fold([...events, ...chunks.end(true)]);
+}
+
+export function checkAnswer({ choices }: Json): void {
+  if (Array.isArray(choices) && choices.length > 0) return;
+  throw new GatewayError('upstream_error', 'The upstream answered without any choice.');
 }
 
 export function encodeResponse(response: ChatResponse, options: EncoderOptions): Json {
