@@ -1,7 +1,7 @@
-/** The part of JSON Schema that `strict: true` accepts at OpenAI. */
+/** Schemas that OpenAI accepts: the part of JSON Schema for `strict: true`, and what it requires of all parameters. */
 
-import type { Json } from '../core/json/json.ts';
-import type { SchemaDialect } from '../core/json/schema.ts';
+import { isObject, type Json } from '../core/json/json.ts';
+import { type SchemaDialect, withItems } from '../core/json/schema.ts';
 
 const FORMATS = ['date-time', 'time', 'date', 'duration', 'email', 'hostname', 'ipv4', 'ipv6', 'uuid'];
 const LOOKAROUND = /\(\?<?[=!]/;
@@ -39,3 +39,11 @@ export const strictSchema: SchemaDialect = {
   closed: true,
   allRequired: true,
 };
+
+/** Parameters of a function as an object with properties, in which each array has items: others are refused, strict or not. */
+export function functionParameters(parameters: Json): Json {
+  const schema = withItems(parameters);
+  if (!isObject(schema) || schema.properties !== undefined || schema.$ref !== undefined) return schema;
+  if (Object.keys(schema).length === 0) return { type: 'object', properties: {} };
+  return schema.type === 'object' ? { ...schema, properties: {} } : schema;
+}

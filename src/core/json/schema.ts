@@ -38,6 +38,21 @@ export function describedSchema({ schema, description }: { schema: Json; descrip
   return description && isObject(schema) && !schema.description ? { description, ...schema } : schema;
 }
 
+/** A copy in which each array has `items`, which some targets require; without the keyword anything may be an item. */
+export function withItems(schema: Json): Json {
+  if (!isObject(schema)) return schema;
+  const entries = Object.entries(schema).map(([keyword, value]) => [keyword, withItemsInside(keyword, value)] as const);
+  const isArray = schema.type === 'array' || (Array.isArray(schema.type) && schema.type.includes('array'));
+  return { ...Object.fromEntries(entries), ...(isArray && schema.items === undefined && { items: {} }) };
+}
+
+function withItemsInside(keyword: string, value: Json): Json {
+  if (MAPS.has(keyword) && isObject(value))
+    return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, withItems(inner)]));
+  if (Array.isArray(value)) return LISTS.has(keyword) || keyword === 'items' ? value.map(withItems) : value;
+  return ONE.has(keyword) ? withItems(value) : value;
+}
+
 /** The work budget of a translation, and the field named in its errors. */
 export interface SchemaTask {
   field?: SchemaField;

@@ -3,7 +3,7 @@
 import type { ChatRequest } from '../../core/chat.ts';
 import { GatewayError } from '../../core/errors.ts';
 import type { Json } from '../../core/json/json.ts';
-import { describedSchema, toDialect } from '../../core/json/schema.ts';
+import { describedSchema, toDialect, withItems } from '../../core/json/schema.ts';
 import { createSchemaBudget, formatSchemaField, type SchemaBudget } from '../../core/json/schema-budget.ts';
 import { unsupportedTurnDetails } from '../../core/losses.ts';
 import type { ModelRules } from '../../core/model.ts';
@@ -120,9 +120,10 @@ function encodeFormat(
     const instruction = `Answer with JSON only, valid against this JSON schema:\n${JSON.stringify(describedSchema(format))}`;
     return { response_format: { type: 'json_object' }, instruction };
   }
+  const asked = withItems(format.schema);
   const translated = strict
-    ? toDialect(format.schema, strictSchema, { field: formatSchemaField, budget: schemas })
-    : { schema: format.schema, lost: [] };
+    ? toDialect(asked, strictSchema, { field: formatSchemaField, budget: schemas })
+    : { schema: asked, lost: [] };
   if (translated.lost.length > 0) dropped.add('format.schema');
   const { schema } = translated;
   return { response_format: { type: 'json_schema', json_schema: defined({ name, description, schema, strict }) } };

@@ -9,7 +9,7 @@ import { toDialect } from '../../core/json/schema.ts';
 import { type SchemaBudget, toolSchemaField } from '../../core/json/schema-budget.ts';
 import type { ModelRules } from '../../core/model.ts';
 import type { ToolName } from '../../core/tool-name.ts';
-import { strictSchema } from '../openai-strict-schema.ts';
+import { functionParameters, strictSchema } from '../openai-strict-schema.ts';
 import { decodeCache } from './media.ts';
 
 export const TOOL_NAME = '^[a-zA-Z0-9_-]{1,64}$';
@@ -114,7 +114,7 @@ function encodeTool(tool: Tool, rules: ModelRules, { dropped, schemas }: Encodin
       ...mark,
     };
   }
-  let { parameters } = tool;
+  let parameters = functionParameters(tool.parameters);
   if (strict && parameters) {
     const { schema, lost } = toDialect(parameters, strictSchema, { field: toolSchemaField(name), budget: schemas });
     parameters = schema;

@@ -4,7 +4,7 @@ import { isForced } from '../../core/allowed-tools.ts';
 import type { ChatRequest, MediaPart, Part, ToolChoice, Turn } from '../../core/chat.ts';
 import { GatewayError } from '../../core/errors.ts';
 import type { Json } from '../../core/json/json.ts';
-import { describedSchema, toDialect } from '../../core/json/schema.ts';
+import { describedSchema, toDialect, withItems } from '../../core/json/schema.ts';
 import { createSchemaBudget, formatSchemaField, type SchemaBudget } from '../../core/json/schema-budget.ts';
 import { unsupportedTurnDetails, withInner } from '../../core/losses.ts';
 import type { ModelRules } from '../../core/model.ts';
@@ -95,7 +95,8 @@ function encodeFormat(
   if (!format || !isNative(request, rules)) return {};
   const responseMimeType = 'application/json';
   if (format.type === 'json') return { responseMimeType };
-  const { schema, lost } = toDialect(describedSchema(format), DIALECT, { field: formatSchemaField, budget: schemas });
+  const asked = withItems(describedSchema(format));
+  const { schema, lost } = toDialect(asked, DIALECT, { field: formatSchemaField, budget: schemas });
   if (lost.length > 0) dropped.add('format.schema');
   return { responseMimeType, responseJsonSchema: schema };
 }

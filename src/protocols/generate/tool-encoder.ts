@@ -3,7 +3,7 @@
 import type { ChatRequest, Tool, ToolChoice } from '../../core/chat.ts';
 import { CUSTOM_PARAMETERS, describedCustomTool } from '../../core/custom-tool.ts';
 import type { Json } from '../../core/json/json.ts';
-import { toDialect } from '../../core/json/schema.ts';
+import { toDialect, withItems } from '../../core/json/schema.ts';
 import { type SchemaBudget, toolSchemaField } from '../../core/json/schema-budget.ts';
 import { DIALECT } from './schema.ts';
 
@@ -37,7 +37,7 @@ function encodeTool(tool: Tool, encoding: Encoding): Json {
 function parametersOf({ name, custom, parameters }: Tool, { dropped, schemas }: Encoding): Json | undefined {
   if (custom) return CUSTOM_PARAMETERS;
   if (parameters === undefined) return undefined;
-  const { schema, lost } = toDialect(parameters, DIALECT, { field: toolSchemaField(name), budget: schemas });
+  const { schema, lost } = toDialect(withItems(parameters), DIALECT, { field: toolSchemaField(name), budget: schemas });
   if (lost.length > 0) dropped.add('tools.parameters');
   const empty = schema.type === 'object' && Object.keys(schema.properties ?? {}).length === 0;
   return empty && !schema.additionalProperties && !schema.anyOf && !schema.$ref ? undefined : schema;

@@ -8,7 +8,7 @@ import { toDialect } from '../../core/json/schema.ts';
 import { type SchemaBudget, toolSchemaField } from '../../core/json/schema-budget.ts';
 import type { ModelRules } from '../../core/model.ts';
 import { settleWebSearch } from '../../core/web-search.ts';
-import { strictSchema } from '../openai-strict-schema.ts';
+import { functionParameters, strictSchema } from '../openai-strict-schema.ts';
 
 interface ToolEncoding {
   rules: ModelRules;
@@ -41,7 +41,8 @@ export function encodeTools(request: ChatRequest, encoding: ToolEncoding): Json 
 
 /** `strict` is true here unless it is set, and false on other protocols. */
 function encodeTool(tool: Tool, { rules, dropped, schemas }: ToolEncoding): Json {
-  const { name, description, strict = false, parameters, custom } = tool;
+  const { name, description, strict = false, custom } = tool;
+  const parameters = functionParameters(tool.parameters);
   if (tool.cache) dropped.add('cache');
   if (custom && rules.customTools !== false)
     return defined({ type: 'custom', name, description, format: encodeFormat(custom.format) });

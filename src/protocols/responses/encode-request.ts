@@ -3,7 +3,7 @@
 import type { ChatRequest } from '../../core/chat.ts';
 import { GatewayError } from '../../core/errors.ts';
 import { isObject, type Json } from '../../core/json/json.ts';
-import { describedSchema, toDialect } from '../../core/json/schema.ts';
+import { describedSchema, toDialect, withItems } from '../../core/json/schema.ts';
 import { createSchemaBudget, formatSchemaField, type SchemaBudget } from '../../core/json/schema-budget.ts';
 import { unsupportedTurnDetails } from '../../core/losses.ts';
 import type { ModelRules } from '../../core/model.ts';
@@ -129,9 +129,10 @@ function encodeFormat(
     const instruction = `Answer with JSON only, valid against this JSON schema:\n${JSON.stringify(describedSchema(format))}`;
     return { format: { type: 'json_object' }, instruction };
   }
+  const asked = withItems(format.schema);
   const { schema, lost } = strict
-    ? toDialect(format.schema, strictSchema, { field: formatSchemaField, budget: schemas })
-    : { schema: format.schema, lost: [] };
+    ? toDialect(asked, strictSchema, { field: formatSchemaField, budget: schemas })
+    : { schema: asked, lost: [] };
   if (lost.length > 0) dropped.add('format.schema');
   return { format: defined({ type: 'json_schema', name, description, schema, strict }) };
 }

@@ -1,0 +1,61 @@
+/** Requests between two protocols: what arrives, and what is named as dropped. */
+
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import type { Json } from '../../src/core/json/json.ts';
+import { sent } from './translated.ts';
+
+const hi = {
+  chat: { messages: [{ role: 'user', content: 'hi' }] },
+  generate: { contents: [{ parts: [{ text: 'hi' }] }] },
+};
+
+describe('schemas', () => {
+  /** Parameters that Claude models accept and OpenAI's refuse. */
+  const loose: Json = {
+    type: 'object',
+    properties: {
+      tags: { type: 'array', default: [{ type: 'array' }] },
+      rows: { type: ['array', 'null'], items: { type: 'array' } },
+      either: { anyOf: [{ type: 'array' }, { type: 'string' }] },
+    },
+  };
+  const complete: Json = {
+    type: 'object',
+    properties: {
+      tags: { type: 'array', default: [{ type: 'array' }], items: {} },
+      rows: { type: ['array', 'null'], items: { type: 'array', items: {} } },
+      either: { anyOf: [{ type: 'array', items: {} }, { type: 'string' }] },
+    },
+  };
+  const tools = [
+    { name: 'now', input_schema: { type: 'object' } },
+    { name: 'tag', input_schema: loose },
+  ];
+
+  test('parameters of tools have the properties and items without which OpenAI refuses them', () => {
+    const body = { max_tokens: 5, ...hi.chat, tools };
+    const chat = sent('messages', 'chat', body).body.tools.map(({ function: { parameters } }: Json) => parameters);
+    const responses = sent('messages', 'responses', body).body.tools.map(({ parameters }: Json) => parameters);
+    const expected = [{ type: 'object', properties: {} }, complete];
+    assert.deepEqual([chat, responses], [expected, expected]);
+    const empty = sent('generate', 'chat', {
+      ...hi.generate,
+      tools: [{ functionDeclarations: [{ name: 'f', parametersJsonSchema: {} }] }],
+    });
+    assert.deepEqual(empty.body.tools[0].function.parameters, { type: 'object', properties: {} });
+  });
+
+  test('arrays of parameters and formats have items at Gemini and OpenAI', () => {
+    const format = { type: 'json_schema', json_schema: { name: 'x', schema: loose } };
+    const { body } = sent('messages', 'generate', { max_tokens: 5, ...hi.chat, tools });
+    const [, declared] = body.tools[0].functionDeclarations;
+    assert.deepEqual(declared.parametersJsonSchema.properties.tags, { type: 'array', items: {} });
+    const asked = sent('chat', 'generate', { ...hi.chat, response_format: format }).body.generationConfig;
+    assert.deepEqual(asked.responseJsonSchema.properties.tags, { type: 'array', items: {} });
+    assert.deepEqual(
+      sent('chat', 'responses', { ...hi.chat, response_format: format }).body.text.format.schema,
+      complete,
+    );
+  });
+});
