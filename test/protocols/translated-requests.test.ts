@@ -59,3 +59,16 @@ describe('schemas', () => {
     );
   });
 });
+
+describe('media', () => {
+  test('an image goes to messages with the type of its bytes, which is refused if it is another', () => {
+    const png = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJ';
+    const imageOf = (url: string) => {
+      const content = [{ type: 'image_url', image_url: { url } }];
+      return sent('chat', 'messages', { messages: [{ role: 'user', content }] }).body.messages[0].content[0].source;
+    };
+    assert.deepEqual(imageOf(`data:image/jpeg;base64,${png}`), { type: 'base64', media_type: 'image/png', data: png });
+    assert.equal(imageOf('data:image/webp;base64,AAAA').media_type, 'image/webp');
+    assert.throws(() => imageOf('data:image/png;base64,Qk0aAAAAAAAAABoAAAAMAAAAAQABAAEAGAA='), /image\/bmp/);
+  });
+});

@@ -87,9 +87,12 @@ function encodeMedia(part: MediaPart, { rules }: Target): Json {
   }
 }
 
+/** The bytes tell which of the types it is: upstreams refuse an image of another type than said, which others read. */
 function imageSource(part: MediaPart): Json {
   if (part.data === undefined) return referenceSource(part);
-  const mime = registeredType(part.mime) ?? sniffBase64(part.data);
+  const said = registeredType(part.mime);
+  const isTaken = said === undefined || IMAGES.includes(said);
+  const mime = (isTaken ? sniffBase64(part.data) : undefined) ?? said;
   if (mime === undefined || !IMAGES.includes(mime)) {
     throw unsupported(`The model takes images of type ${IMAGES.join(', ')}; this one is ${mime ?? 'of unknown type'}.`);
   }
