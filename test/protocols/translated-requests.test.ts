@@ -72,3 +72,24 @@ describe('media', () => {
     assert.throws(() => imageOf('data:image/png;base64,Qk0aAAAAAAAAABoAAAAMAAAAAQABAAEAGAA='), /image\/bmp/);
   });
 });
+
+test('arguments of an earlier call that are no object are named where they become empty', () => {
+  const fn = (args: string) => ({ id: 'a', type: 'function', function: { name: 'f', arguments: args } });
+  const history = (args: string) => ({
+    messages: [
+      { role: 'user', content: 'hi' },
+      { role: 'assistant', tool_calls: [fn(args)] },
+      { role: 'tool', tool_call_id: 'a', content: 'no' },
+    ],
+  });
+  for (const upstream of ['chat', 'generate', 'responses'] as const) {
+    assert.deepEqual(sent('chat', upstream, history('{"a')).dropped, ['messages.tool_calls.function.arguments']);
+    for (const args of ['', ' ', '{"a":1}']) assert.deepEqual(sent('chat', upstream, history(args)).dropped, []);
+  }
+  assert.deepEqual(sent('chat', 'messages', history('{"a')).dropped, []);
+  const input = [
+    { type: 'function_call', call_id: 'a', name: 'f', arguments: '[1]' },
+    { type: 'function_call_output', call_id: 'a', output: 'no' },
+  ];
+  assert.deepEqual(sent('responses', 'generate', { input }).dropped, ['input.arguments']);
+});

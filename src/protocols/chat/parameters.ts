@@ -5,6 +5,7 @@ import { createParameterNames, snakeCase } from '../parameter-names.ts';
 const SPELLINGS: Record<string, string> = {
   turns: 'messages',
   'turns.parts': 'messages.content',
+  'turns.parts.arguments': 'messages.tool_calls.function.arguments',
   'turns.parts.detail': 'messages.content.image_url.detail',
   'turns.parts.title': 'messages.content.file.filename',
   'tools.strict': 'tools.function.strict',

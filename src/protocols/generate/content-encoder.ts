@@ -15,11 +15,16 @@ interface Content {
   parts: Json[];
 }
 
+/** The target, and the hub names of what was dropped so far. */
+export interface ContentEncoding extends Target {
+  dropped: Set<string>;
+}
+
 /** Placeholder for a required user turn. */
 const FILLER = { text: '.' };
 
 /** Throws `invalid_request` for a result without a call. */
-export function encodeContents(turns: Turn[], target: Target): Content[] {
+export function encodeContents(turns: Turn[], target: ContentEncoding): Content[] {
   const contents: Content[] = [];
   let calls: CallPart[] = [];
   for (const { role, parts } of merged(turns)) {
@@ -49,7 +54,7 @@ function merged(turns: Turn[]): { role: Content['role']; parts: Part[] }[] {
 }
 
 /** Results first and in the order of their calls, with errors for missing results, then the rest. */
-function encodeUserParts(parts: Part[], calls: CallPart[], target: Target): Json[] {
+function encodeUserParts(parts: Part[], calls: CallPart[], target: ContentEncoding): Json[] {
   const results = parts.filter((part) => part.type === 'result');
   // Of several results of one call the first counts.
   const byCall = new Map(results.toReversed().map((result) => [result.callId, result]));
@@ -81,7 +86,7 @@ function missing({ id }: CallPart): ResultPart {
  * State that another protocol could only hang on a thought moves to the call or text after it, where it came from; at the
  * end of a turn it stands on an empty text, as it does in streams.
  */
-function encodeModelParts(parts: Part[], target: Target): Json[] {
+function encodeModelParts(parts: Part[], target: ContentEncoding): Json[] {
   const result: Json[] = [];
   let waiting: Opaque | undefined;
   for (const [index, part] of parts.entries()) {
@@ -103,7 +108,7 @@ function encodeModelParts(parts: Part[], target: Target): Json[] {
 }
 
 /** Wire parts of a part; an empty text is dropped, unless it is signed. */
-function encodePart(part: Part, target: Target, signed = false): Json[] {
+function encodePart(part: Part, target: ContentEncoding, signed = false): Json[] {
   switch (part.type) {
     case 'text':
     case 'refusal':
@@ -111,7 +116,7 @@ function encodePart(part: Part, target: Target, signed = false): Json[] {
     case 'media':
       return [encodeMedia(part, target.rules)];
     case 'call':
-      return [{ functionCall: { id: part.id, name: part.name, args: argsOf(part) } }];
+      return [{ functionCall: { id: part.id, name: part.name, args: argsOf(part, target) } }];
     case 'native':
       return part.protocol === 'generate' ? [part.value] : [];
     case 'reasoning':
@@ -121,8 +126,11 @@ function encodePart(part: Part, target: Target, signed = false): Json[] {
 }
 
 /** Invalid arguments of an earlier turn become empty, so that the conversation can continue. */
-function argsOf(call: CallPart): Json {
-  return call.custom ? customArguments(call) : (parseObject(call.args) ?? {});
+function argsOf(call: CallPart, { dropped }: ContentEncoding): Json {
+  if (call.custom) return customArguments(call);
+  const args = parseObject(call.args);
+  if (args === undefined) dropped.add('turns.parts.arguments');
+  return args ?? {};
 }
 
 /**

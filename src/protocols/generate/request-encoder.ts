@@ -56,7 +56,7 @@ export function encodeRequest(request: ChatRequest, target: Target): EncodedRequ
   const choice = allowedChoice(request, rules, dropped);
   nameUnsupported({ ...request, webSearch }, dropped);
   const body = {
-    contents: encodeContents(request.turns.slice(split), target),
+    contents: encodeContents(request.turns.slice(split), { ...target, dropped }),
     ...(instruction.length > 0 && { systemInstruction: { parts: instruction } }),
     ...(tools.length > 0 && { tools }),
     ...(choice && { toolConfig: encodeToolChoice(choice) }),

@@ -6,6 +6,7 @@ import { HOSTED_ITEMS } from './item-schema.ts';
 const SPELLINGS: Record<string, string> = {
   turns: 'input',
   'turns.parts': 'input.content',
+  'turns.parts.arguments': 'input.arguments',
   'turns.parts.title': 'input.content.filename',
   'tools.custom': 'tools.format',
   maxTokens: 'max_output_tokens',
