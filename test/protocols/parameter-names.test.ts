@@ -29,3 +29,10 @@ test('the longest known beginning counts', () => {
   assert.equal(generate.parameterName('turns.parts.detail'), 'generationConfig.mediaResolution');
   assert.equal(messages.parameterName('constructor.x'), 'constructor.x');
 });
+
+test('what a dialect of chat completions leaves out has the name that the client wrote', () => {
+  const detail = 'messages.content.image_url.detail';
+  assert.equal(chat.parameterName(detail), detail);
+  assert.equal(generate.parameterName(detail), 'generationConfig.mediaResolution');
+  assert.equal(responses.parameterName(detail), 'input.content.detail');
+});

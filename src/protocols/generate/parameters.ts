@@ -26,6 +26,7 @@ const NAMES: Record<string, string> = {
   'turns.parts': 'contents.parts',
   'turns.parts.result': 'contents.parts.functionResponse',
   'turns.parts.detail': 'generationConfig.mediaResolution',
+  'messages.content.image_url.detail': 'generationConfig.mediaResolution',
   'turns.parts.title': 'contents.parts.inlineData.displayName',
   'tools.parameters': 'tools.functionDeclarations.parametersJsonSchema',
   'reasoning.effort': 'generationConfig.thinkingConfig.thinkingLevel',

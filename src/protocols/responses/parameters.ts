@@ -7,6 +7,7 @@ const SPELLINGS: Record<string, string> = {
   turns: 'input',
   'turns.parts': 'input.content',
   'turns.parts.arguments': 'input.arguments',
+  'messages.content.image_url.detail': 'input.content.detail',
   'turns.parts.title': 'input.content.filename',
   'tools.custom': 'tools.format',
   maxTokens: 'max_output_tokens',

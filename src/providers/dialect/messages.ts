@@ -118,8 +118,11 @@ function dropCacheMark(holder: Json, mark: string, result: Adaptation): void {
 }
 
 export const withoutImageDetail: DialectStep = (body, _rules, result) => {
-  for (const part of messagesOf(body).flatMap(partsOf))
-    if (isObject(part.image_url)) removeField(part.image_url, 'detail', result);
+  for (const { image_url: image } of messagesOf(body).flatMap(partsOf)) {
+    if (!isObject(image)) continue;
+    if ((image.detail ?? 'auto') !== 'auto') markDropped('messages.content.image_url.detail', result);
+    removeField(image, 'detail', result);
+  }
 };
 
 /** Replaces missing reasoning: servers that require `reasoning_content` refuse an empty one. */
