@@ -12,7 +12,7 @@ const DOTS = '.'.repeat(1_000_000);
 for (const [{ id, parameterName }, known] of [
   [chat, 'response_format.json_schema.schema'],
   [messages, 'output_config.format.schema'],
-  [generate, 'generationConfig.responseJsonSchema.schema'],
+  [generate, 'generationConfig.responseJsonSchema'],
   [responses, 'text.format.schema'],
 ] as const) {
   test(`${id}: a name of a million dots behind a known one`, () => {
@@ -20,6 +20,14 @@ for (const [{ id, parameterName }, known] of [
     assert.equal(parameterName(DOTS), DOTS);
   });
 }
+
+test('names inside a schema are those of the client', () => {
+  const place = 'properties.fooBar.patternProperties';
+  assert.equal(chat.parameterName(`format.schema.${place}`), `response_format.json_schema.schema.${place}`);
+  assert.equal(messages.parameterName(`format.schema.${place}`), `output_config.format.schema.${place}`);
+  assert.equal(generate.parameterName(`format.schema.${place}`), `generationConfig.responseJsonSchema.${place}`);
+  assert.equal(responses.parameterName(`format.schema.${place}`), `text.format.schema.${place}`);
+});
 
 test('the longest known beginning counts', () => {
   assert.equal(chat.parameterName('turns.parts.detail.x.Y'), 'messages.content.image_url.detail.x._y');

@@ -18,6 +18,7 @@ const NAMES: Record<string, string> = {
   candidates: 'generationConfig.candidateCount',
   logprobs: 'generationConfig.responseLogprobs',
   format: 'generationConfig.responseJsonSchema',
+  'format.schema': 'generationConfig.responseJsonSchema',
   reasoning: 'generationConfig.thinkingConfig',
   modalities: 'generationConfig.responseModalities',
   audio: 'generationConfig.speechConfig',
