@@ -11,15 +11,22 @@ import { decodeFinish, encodeFinish, nothingSeen, see } from './finish.ts';
 import { responseShape } from './response-shape.ts';
 import { decodeUsage, encodeUsage, mergeUsage } from './usage.ts';
 
+const NO_INPUT = '{}';
+
 export function decodeResponse(given: Json, target: Target): ChatResponse {
   const body = responseShape(given);
   const blocks: Json[] = body.content ?? [];
   const parts = blocks.map((block) => decodeAnswerBlock(block, target.origin));
+  const finish = decodeFinish(body) ?? { reason: 'other' };
+  const last = parts.at(-1);
+  // A call that the output limit cut off before its arguments has an empty input.
+  const isCut = finish.reason === 'length' || finish.reason === 'context-full';
+  if (isCut && last?.type === 'call' && last.args === NO_INPUT) last.args = '';
   const usage = mergeUsage(undefined, decodeUsage(body.usage));
   return {
     id: body.id ?? '',
     model: body.model ?? target.model,
-    candidates: [{ parts, finish: decodeFinish(body) ?? { reason: 'other' } }],
+    candidates: [{ parts, finish }],
     ...(usage && { usage }),
   };
 }

@@ -57,6 +57,8 @@ export function createItemWriter(
   let writing: Writing | undefined;
   /** The last call, if its arguments are not complete JSON. */
   let broken: { part: CallPart; place?: ItemPlace | undefined } | undefined;
+  /** The last call if it has no arguments, held back because the output limit may have cut them. */
+  let bare: { current: Writing; part: CallPart } | undefined;
   let refused = false;
   let count = 0;
   const searches = createSearchWriter({
@@ -158,11 +160,21 @@ export function createItemWriter(
     emit(type, { item_id: place.id, output_index: place.index, delta: text });
   }
 
-  function endCall(current: Writing, part: CallPart): void {
-    if (!part.custom && isBlank(part.args)) {
-      part.args += NO_ARGUMENTS;
-      growCall(current, part, NO_ARGUMENTS);
+  /** A call that was cut off before its arguments stays without them. */
+  function settleBare(isCut: boolean): void {
+    if (!bare) return;
+    const { current, part } = bare;
+    bare = undefined;
+    if (isCut) {
+      if (current.place) endArguments(part, current.place, 'incomplete');
+      return;
     }
+    part.args += NO_ARGUMENTS;
+    growCall(current, part, NO_ARGUMENTS);
+    endCall(current, part);
+  }
+
+  function endCall(current: Writing, part: CallPart): void {
     if (!part.custom && parseObject(part.args) === undefined) broken = { part, place: current.place };
     else if (current.place) endArguments(part, current.place, 'completed');
     else runBuiltIn(part, nextPlace(builtInPrefix(part.name) ?? 'fc'));
@@ -220,6 +232,7 @@ export function createItemWriter(
     output,
     start(index, given) {
       if (broken) throw malformed();
+      settleBare(false);
       if (given.type !== 'native') searches.close();
       const part = { ...given };
       const current: Writing = { index, part, opaque: 'opaque' in part ? part.opaque : undefined };
@@ -252,7 +265,8 @@ export function createItemWriter(
           endReasoning(current, part);
           break;
         case 'call':
-          endCall(current, part);
+          if (!part.custom && isBlank(part.args)) bare = { current, part };
+          else endCall(current, part);
           break;
         case 'media':
           if (part.kind === 'image') endImage(part);
@@ -264,6 +278,7 @@ export function createItemWriter(
     },
     finish({ reason, explanation }) {
       const isCut = CUT.includes(reason);
+      settleBare(LIMITED.includes(reason));
       if (reason === 'malformed' || (broken && !isCut)) throw malformed();
       searches.close();
       if (broken?.place) endArguments(broken.part, broken.place, 'incomplete');
@@ -277,6 +292,8 @@ export function createItemWriter(
   };
 }
 
+/** Reasons after which a last call without arguments lacks them. */
+const LIMITED: readonly Finish['reason'][] = ['length', 'context-full'];
 /** Reasons after which the last item may be incomplete. */
 const CUT: readonly Finish['reason'][] = ['length', 'context-full', 'paused', 'continuation', 'filtered', 'blocked'];
 const REFUSING: readonly Finish['reason'][] = ['refused', 'filtered', 'blocked'];
