@@ -73,6 +73,39 @@ describe('media', () => {
   });
 });
 
+test('alternatives at the top of parameters, which messages refuse, become one object and are named', () => {
+  const branch = (kind: string, more: Json, ...required: string[]) => ({
+    type: 'object',
+    properties: { kind: { const: kind }, ...more },
+    required: ['kind', ...required],
+  });
+  const Named = branch('named', { name: { type: 'string' } }, 'name');
+  const parameters: Json = {
+    oneOf: [branch('all', {}), { $ref: '#/$defs/Named' }],
+    allOf: [{ properties: { page: { type: 'integer' } }, required: ['page'] }],
+    properties: { id: { type: 'string' } },
+    required: ['id'],
+    $defs: { Named },
+  };
+  const tools = (given: Json) => ({ tools: [{ type: 'function', function: { name: 'f', parameters: given } }] });
+  const { body, dropped } = sent('chat', 'messages', { ...hi.chat, ...tools(parameters) });
+  assert.deepEqual(body.tools[0].input_schema, {
+    type: 'object',
+    properties: {
+      id: { type: 'string' },
+      page: { type: 'integer' },
+      kind: { anyOf: [{ const: 'all' }, { const: 'named' }] },
+      name: { type: 'string' },
+    },
+    required: ['id', 'page', 'kind'],
+    $defs: { Named },
+  });
+  assert.deepEqual(dropped, ['tools.function.parameters']);
+  const plain = { type: 'object', properties: { a: { anyOf: [{ type: 'string' }, { type: 'null' }] } } };
+  const kept = sent('chat', 'messages', { ...hi.chat, ...tools(plain) });
+  assert.deepEqual([kept.body.tools[0].input_schema, kept.dropped], [plain, []]);
+});
+
 test('arguments of an earlier call that are no object are named where they become empty', () => {
   const fn = (args: string) => ({ id: 'a', type: 'function', function: { name: 'f', arguments: args } });
   const history = (args: string) => ({

@@ -89,7 +89,9 @@ function encodeTool(tool: Tool, schemas: SchemaBudget | undefined, { dropped }: 
   const wire: Json = { name: tool.name };
   const description = describedCustomTool(tool);
   if (description) wire.description = description;
-  wire.input_schema = tool.custom ? CUSTOM_PARAMETERS : objectSchema(tool.parameters);
+  const parameters = withoutUnion(tool.parameters);
+  if (parameters !== tool.parameters && !dropped.includes('tools.parameters')) dropped.push('tools.parameters');
+  wire.input_schema = tool.custom ? CUSTOM_PARAMETERS : objectSchema(parameters);
   if (tool.strict && schemas && !tool.custom) {
     const task = { field: toolSchemaField(tool.name), budget: schemas };
     const { schema, lost } = toDialect(wire.input_schema, DIALECT, task);
@@ -98,6 +100,56 @@ function encodeTool(tool: Tool, schemas: SchemaBudget | undefined, { dropped }: 
     wire.strict = true;
   }
   return { ...wire, ...encodeMark(tool.cache) };
+}
+
+const UNIONS = ['anyOf', 'oneOf', 'allOf'] as const;
+
+/**
+ * Parameters without alternatives at their top, where they are refused: an object with the properties of all of them, of which
+ * only those are required that each of them requires. Alternatives of one property stay such.
+ */
+function withoutUnion(parameters: Json): Json {
+  if (!isObject(parameters) || !UNIONS.some((keyword) => parameters[keyword] !== undefined)) return parameters;
+  const { anyOf, oneOf, allOf, ...result } = parameters;
+  const [all, any, one] = [allOf, anyOf, oneOf].map((list) => branchesOf(list, result)) as [Json[], Json[], Json[]];
+  const properties = new Map<string, Map<string, Json>>();
+  for (const schema of new Set([result, ...all, ...any, ...one])) {
+    for (const [name, property] of Object.entries(isObject(schema?.properties) ? schema.properties : {})) {
+      const known = properties.get(name) ?? new Map<string, Json>();
+      properties.set(name, known.set(JSON.stringify(property), property));
+    }
+  }
+  const merged = [...properties].map(([name, found]) => {
+    const alternatives = [...found.values()];
+    return [name, alternatives.length === 1 ? alternatives[0] : { anyOf: alternatives }];
+  });
+  const required = new Set([...requiredOf(result), ...all.flatMap(requiredOf), ...common(any), ...common(one)]);
+  result.properties = Object.fromEntries(merged);
+  if (required.size > 0) result.required = [...required];
+  return result;
+}
+
+/** Branches with their references resolved, each once. */
+function branchesOf(list: Json, root: Json): Json[] {
+  return Array.isArray(list) ? [...new Set(list.map((branch) => resolved(branch, root)))] : [];
+}
+
+/** Names that every branch requires. */
+function common(branches: Json[]): string[] {
+  const counts = new Map<string, number>();
+  for (const branch of branches)
+    for (const name of new Set(requiredOf(branch))) counts.set(name, (counts.get(name) ?? 0) + 1);
+  return [...counts].filter(([, count]) => count === branches.length).map(([name]) => name);
+}
+
+function requiredOf(schema: Json): string[] {
+  return Array.isArray(schema?.required) ? schema.required : [];
+}
+
+/** The definition that a branch refers to. */
+function resolved(branch: Json, { $defs, definitions }: Json): Json {
+  const [, name = ''] = /^#\/(?:\$defs|definitions)\/(.+)$/.exec(branch?.$ref ?? '') ?? [];
+  return branch?.$ref === undefined ? branch : ($defs ?? definitions)?.[name];
 }
 
 function objectSchema(parameters: Json): Json {
