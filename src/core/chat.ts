@@ -193,8 +193,8 @@ export interface ChatRequest {
   tier?: 'auto' | 'default' | 'flex' | 'priority' | 'ultrafast';
   user?: string;
   metadata?: Json;
-  /** `location` is `{city, region, country, timezone}`, all optional. `optional`: offered beside other tools, which suffice. */
-  webSearch?: { contextSize?: string; location?: Json; optional?: boolean };
+  /** `location`: `{city, region, country, timezone}`, all optional. `optional`: beside other tools, which suffice. `sources`: with addresses of pages. */
+  webSearch?: { contextSize?: string; location?: Json; optional?: boolean; sources?: boolean };
   /** Output modalities; text if absent. */
   modalities?: ('text' | 'image' | 'audio' | 'video')[];
   audio?: Json;

@@ -126,3 +126,10 @@ test('arguments of an earlier call that are no object are named where they becom
   ];
   assert.deepEqual(sent('responses', 'generate', { input }).dropped, ['input.arguments']);
 });
+
+test('pages of searches that are asked for are named as dropped where no search tells them', () => {
+  const asked = { input: 'hi', tools: [{ type: 'web_search' }], include: ['web_search_call.action.sources'] };
+  assert.deepEqual(sent('responses', 'messages', asked).dropped, []);
+  assert.deepEqual(sent('responses', 'generate', asked).dropped, []);
+  assert.deepEqual(sent('responses', 'chat', asked).dropped, ['include.web_search_call.action.sources']);
+});

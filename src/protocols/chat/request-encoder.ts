@@ -153,6 +153,7 @@ function encodeOutput({ modalities = ['text'], audio, stream, verbosity }: ChatR
 function encodeWebSearch(request: ChatRequest, rules: ModelRules, dropped: Set<string>): Json {
   const isSupported = rules.webSearch ?? !request.webSearch?.optional;
   const search = settleWebSearch(request, isSupported, (name) => dropped.add(name));
+  if (search?.sources) dropped.add('webSearch.sources');
   return (
     search &&
     defined({

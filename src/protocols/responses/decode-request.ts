@@ -9,7 +9,7 @@ import { decodeTier } from '../service-tier.ts';
 import { decodeItems } from './decode-items.ts';
 import { decodeTools, type ToolList } from './decode-tools.ts';
 import { unreadInside } from './decode-unread.ts';
-import { GATEWAY_FIELDS, LOGPROBS_INCLUDED, STATE_INCLUDED } from './request-fields.ts';
+import { GATEWAY_FIELDS, LOGPROBS_INCLUDED, SOURCES_INCLUDED, STATE_INCLUDED } from './request-fields.ts';
 
 /**
  * Members that `decodeRequest` reads, or that concern only the response: those about storage, and the metadata of the client
@@ -36,6 +36,7 @@ export function decodeRequest(body: Json): ChatRequest {
   const tools = decodeTools(lists, given.tool_choice);
   const all = lists.flatMap((list) => list.tools);
   const instructions = decodeInstructions(given.instructions);
+  if (tools.webSearch && given.include?.includes(SOURCES_INCLUDED)) tools.webSearch.sources = true;
   const request: ChatRequest = {
     stream: given.stream === true,
     turns: [...instructions.turns, ...turns],
@@ -58,7 +59,7 @@ export function decodeRequest(body: Json): ChatRequest {
     webSearch: tools.webSearch,
     dropped: [
       ...unreadFields(given, KNOWN_FIELDS),
-      ...unusedOptions(given),
+      ...unusedOptions(given, tools.webSearch !== undefined),
       ...unreadInside(given, all),
       ...tools.dropped,
       ...instructions.dropped,
@@ -93,7 +94,7 @@ function refuse(param: string, why: string): never {
 }
 
 /** Options with a value that no other protocol can carry. Nothing is truncated or compacted unasked. */
-function unusedOptions(body: Json): string[] {
+function unusedOptions(body: Json, searches: boolean): string[] {
   const { reasoning = {}, include = [], truncation, stream_options, context_management } = body;
   const summary = reasoning?.summary ?? reasoning?.generate_summary ?? 'auto';
   const unused: Record<string, boolean> = {
@@ -106,7 +107,8 @@ function unusedOptions(body: Json): string[] {
     'reasoning.context': Boolean(reasoning?.context),
     'reasoning.mode': Boolean(reasoning?.mode) && reasoning.mode !== 'standard',
   };
-  const included: string[] = include.filter((name: string) => name !== STATE_INCLUDED && name !== LOGPROBS_INCLUDED);
+  const read = [STATE_INCLUDED, LOGPROBS_INCLUDED, ...(searches ? [SOURCES_INCLUDED] : [])];
+  const included: string[] = include.filter((name: string) => !read.includes(name));
   return [...Object.keys(unused).filter((name) => unused[name]), ...included.map((name) => `include.${name}`)];
 }
 

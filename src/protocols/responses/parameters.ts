@@ -2,6 +2,7 @@
 
 import { createParameterNames, snakeCase } from '../parameter-names.ts';
 import { HOSTED_ITEMS } from './item-schema.ts';
+import { SOURCES_INCLUDED } from './request-fields.ts';
 
 const SPELLINGS: Record<string, string> = {
   turns: 'input',
@@ -21,6 +22,7 @@ const SPELLINGS: Record<string, string> = {
   user: 'safety_identifier',
   webSearch: 'tools.web_search',
   'webSearch.contextSize': 'tools.web_search.search_context_size',
+  'webSearch.sources': `include.${SOURCES_INCLUDED}`,
   'webSearch.location': 'tools.web_search.user_location',
   cache: 'prompt_cache_breakpoint',
   ...Object.fromEntries(HOSTED_ITEMS.map((item) => [`turns.parts.${item}`, `input.${item}`])),
