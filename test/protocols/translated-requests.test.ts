@@ -46,6 +46,17 @@ describe('schemas', () => {
     assert.deepEqual(empty.body.tools[0].function.parameters, { type: 'object', properties: {} });
   });
 
+  test('the order of properties that a generate client asks for is that of the schema elsewhere', () => {
+    const properties = { a: { type: 'STRING' }, b: { type: 'STRING' }, c: { type: 'STRING' } };
+    const responseSchema = {
+      type: 'ARRAY',
+      items: { type: 'OBJECT', properties, propertyOrdering: ['c', 'none', 'a'] },
+    };
+    const { body, dropped } = sent('generate', 'chat', { ...hi.generate, generationConfig: { responseSchema } });
+    assert.deepEqual(Object.keys(body.response_format.json_schema.schema.items.properties), ['c', 'a', 'b']);
+    assert.deepEqual(dropped, []);
+  });
+
   test('arrays of parameters and formats have items at Gemini and OpenAI', () => {
     const format = { type: 'json_schema', json_schema: { name: 'x', schema: loose } };
     const { body } = sent('messages', 'generate', { max_tokens: 5, ...hi.chat, tools });

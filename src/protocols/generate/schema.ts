@@ -50,7 +50,16 @@ export function fromSchemaForm(schema: Json): Json {
     const translated = translateKeyword(keyword, value);
     if (translated !== undefined) result[keyword] = translated;
   }
+  const order = schema.propertyOrdering ?? schema.property_ordering;
+  if (Array.isArray(order) && isObject(result.properties)) result.properties = inOrder(result.properties, order);
   return nullable ? orNull(result) : result;
+}
+
+/** Properties in the order in which the answer shall have them: elsewhere it is that of the schema. */
+function inOrder(properties: Record<string, Json>, order: Json[]): Record<string, Json> {
+  const named = order.filter((name) => typeof name === 'string' && Object.hasOwn(properties, name));
+  const names = new Set<string>([...named, ...Object.keys(properties)]);
+  return Object.fromEntries([...names].map((name) => [name, properties[name]]));
 }
 
 function translateKeyword(keyword: string, value: Json): Json {
