@@ -144,3 +144,9 @@ test('pages of searches that are asked for are named as dropped where no search 
   assert.deepEqual(sent('responses', 'generate', asked).dropped, []);
   assert.deepEqual(sent('responses', 'chat', asked).dropped, ['include.web_search_call.action.sources']);
 });
+
+test('a penalty of 2 goes to generate as the largest that it takes', () => {
+  const { body, dropped } = sent('chat', 'generate', { ...hi.chat, frequency_penalty: 2, presence_penalty: -2 });
+  assert.deepEqual(body.generationConfig, { frequencyPenalty: 1.99, presencePenalty: -2 });
+  assert.deepEqual(dropped, []);
+});

@@ -16,6 +16,8 @@ import { DIALECT } from './schema.ts';
 import { encodeToolChoice, encodeTools } from './tool-encoder.ts';
 
 const MAX_STOPS = 5;
+/** Penalties are below 2 here; elsewhere they may be 2. */
+const MAX_PENALTY = 1.99;
 
 const RESOLUTION_DETAILS = ['detail'] as const;
 const SUPPORTED_DETAILS = {
@@ -109,14 +111,16 @@ function encodeSampling(request: ChatRequest, rules: ModelRules, dropped: Set<st
   if (rules.logprobs === false) refused.add('logprobs');
   for (const name of refused) if (request[name] !== undefined) dropped.add(name);
   const { maxTokens, seed, stop, logprobs, candidates } = request;
-  const asked = (name: 'temperature' | 'topP' | 'topK' | 'frequencyPenalty' | 'presencePenalty') =>
+  const asked = (name: 'temperature' | 'topP' | 'topK') =>
     request[name] !== undefined && !refused.has(name) && { [name]: request[name] };
+  const penalty = (name: 'frequencyPenalty' | 'presencePenalty') =>
+    request[name] !== undefined && !refused.has(name) && { [name]: Math.min(request[name], MAX_PENALTY) };
   return {
     ...asked('temperature'),
     ...asked('topP'),
     ...asked('topK'),
-    ...asked('frequencyPenalty'),
-    ...asked('presencePenalty'),
+    ...penalty('frequencyPenalty'),
+    ...penalty('presencePenalty'),
     ...(maxTokens !== undefined && { maxOutputTokens: Math.min(maxTokens, rules.maxOutput ?? maxTokens) }),
     ...(seed !== undefined && { seed: seed % 2 ** 31 }),
     ...(stop && !refused.has('stop') && stopSequences(stop)),
