@@ -150,3 +150,10 @@ test('a penalty of 2 goes to generate as the largest that it takes', () => {
   assert.deepEqual(body.generationConfig, { frequencyPenalty: 1.99, presencePenalty: -2 });
   assert.deepEqual(dropped, []);
 });
+
+test('a thinking level that is not known is named', () => {
+  const dropped = (thinkingLevel: string) =>
+    sent('generate', 'messages', { ...hi.generate, generationConfig: { thinkingConfig: { thinkingLevel } } }).dropped;
+  assert.deepEqual(dropped('ULTRA'), ['generationConfig.thinkingConfig.thinkingLevel']);
+  for (const level of ['HIGH', 'low', 'THINKING_LEVEL_UNSPECIFIED', '']) assert.deepEqual(dropped(level), []);
+});

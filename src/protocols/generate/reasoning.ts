@@ -15,13 +15,23 @@ const BUDGET = { min: 128, max: 24_576 };
 export function decodeReasoning(config: Json): ReasoningRequest | undefined {
   if (config === undefined || config === null) return undefined;
   const reasoning: ReasoningRequest = { visible: config.includeThoughts === true };
-  const level = LEVELS.find((name) => name === String(config.thinkingLevel ?? '').toLowerCase());
+  const level = levelOf(config);
   if (level) reasoning.effort = level;
   if (config.thinkingBudget === 0) reasoning.effort = 'none';
   else if (config.thinkingBudget !== undefined && config.thinkingBudget !== null) {
     reasoning.budget = config.thinkingBudget;
   }
   return reasoning;
+}
+
+function levelOf({ thinkingLevel }: Json): Effort | undefined {
+  return LEVELS.find((name) => name === String(thinkingLevel ?? '').toLowerCase());
+}
+
+/** Whether the level has no hub equivalent. */
+export function isUnknownLevel(config: Json): boolean {
+  const level = config?.thinkingLevel ?? '';
+  return level !== '' && !/unspecified$/i.test(level) && levelOf(config) === undefined;
 }
 
 /** Undefined if unset or unsupported. */

@@ -6,7 +6,7 @@ import type { Json } from '../../core/json/json.ts';
 import { unreadFields } from '../../core/losses.ts';
 import { lookUp } from '../../core/plain-objects.ts';
 import { decodeContents, decodeInstruction, isUnknownDetail } from './content-decoder.ts';
-import { decodeReasoning } from './reasoning.ts';
+import { decodeReasoning, isUnknownLevel } from './reasoning.ts';
 import { fromSchemaForm } from './schema.ts';
 import { camelCased } from './spelling.ts';
 import { decodeToolChoice, decodeTools } from './tool-decoder.ts';
@@ -101,6 +101,7 @@ function unreadIn(request: Json): string[] {
     ...unreadFields(config, CONFIG_FIELDS, 'generationConfig.'),
     ...(isUnknownDetail(config?.mediaResolution) ? ['generationConfig.mediaResolution'] : []),
     ...unreadFields(config?.thinkingConfig, THINKING, 'generationConfig.thinkingConfig.'),
+    ...(isUnknownLevel(config?.thinkingConfig) ? ['generationConfig.thinkingConfig.thinkingLevel'] : []),
     ...unreadFields(toolConfig, TOOL_CONFIG, 'toolConfig.'),
     ...unreadFields(toolConfig?.functionCallingConfig, CALLING, 'toolConfig.functionCallingConfig.'),
   ];
