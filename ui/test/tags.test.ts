@@ -6,6 +6,7 @@ import type { Browser } from 'playwright-core';
 import type { TestGateway } from '../../test/gateway/harness.ts';
 import { forecastOf, type Period, type SpentByPeriod } from '../src/periods.ts';
 import {
+  adminOf,
   ask,
   assertFits,
   assertSound,
@@ -143,6 +144,21 @@ test('a budget is set, refuses, is changed beside the equal command, and removed
   await panel.getByText('No budget.').waitFor();
   await panel.getByText('tag.remove').waitFor();
   await assertSound(visitor);
+});
+
+test('a tag that is named keeps the limits and budgets that it has, but for what is changed', async () => {
+  const ask = adminOf(gateway);
+  await ask('PUT', '/tags/team%3Dkept', { limits: { concurrent_requests: 4 }, budgets: { month: '150.00' } });
+  const { page } = await signInAsAdmin(browser, gateway, '/ui/tags?edit=true');
+  const form = page.getByRole('dialog', { name: 'Limit a tag' });
+  await form.getByLabel('Requests/min').fill('600');
+  await form.getByLabel('Tag').fill('team=kept');
+  await form.getByRole('button', { name: 'Save' }).click();
+  await form.waitFor({ state: 'hidden' });
+  const { data } = await ask('GET', '/tags/team%3Dkept');
+  assert.equal(data.limits.requests_per_minute, 600);
+  assert.equal(data.limits.concurrent_requests, 4);
+  assert.equal(Number(data.budgets.month.limit), 150);
 });
 
 test('a tag leads to its keys and requests, and a request to those with its tags', async () => {

@@ -1,15 +1,16 @@
 /** Limits and budgets of a tag, beside the equal command. */
 
-import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { api } from '../../api.ts';
 import { Dialog } from '../../parts/dialog.tsx';
 import { Field } from '../../parts/field.tsx';
 import { SameAs } from '../../parts/same-as.tsx';
 import { ErrorNotice } from '../../parts/states.tsx';
+import { useSettled } from '../../parts/use-settled.ts';
 import type { Period } from '../../periods.ts';
-import { bodyOfTag, commandOfTag, formOf, isEmptyForm, LIMITS, pathOfTag, type TagForm } from './form.ts';
-import { type TagView, tagQueries } from './query.ts';
+import { bodyOfTag, commandOfTag, formOf, isEmptyForm, isTag, LIMITS, pathOfTag } from './form.ts';
+import { oneTag, type TagView, tagQueries } from './query.ts';
 
 const BUDGETS: readonly { period: Period; label: string }[] = [
   { period: 'day', label: 'Daily budget' },
@@ -33,11 +34,23 @@ export function EditTag({ view, isOpen, onClose }: EditTagProps) {
   );
 }
 
-function Form({ view, onDone }: { view: TagView | undefined; onDone(): void }) {
+/** What is not changed here stays, also of a tag that is named: the gateway replaces all limits and budgets at once. */
+function Form({ view: opened, onDone }: { view: TagView | undefined; onDone(): void }) {
   const queries = useQueryClient();
+  const [named, setNamed] = useState('');
+  const [changed, setChanged] = useState({ limits: {}, budgets: {} });
+  const tag = opened?.tag ?? named.trim();
+  const settled = useSettled(tag);
+  const found = useQuery({ ...oneTag(settled), enabled: !opened && isTag(settled), staleTime: 0 });
+  const view = opened ?? (found.data?.tag === tag ? found.data : undefined);
   const before = formOf(view);
-  const [form, setForm] = useState<TagForm>(before);
-  const tag = form.tag.trim();
+  const form = {
+    tag,
+    limits: { ...before.limits, ...changed.limits },
+    budgets: { ...before.budgets, ...changed.budgets },
+  };
+  const change = (part: 'limits' | 'budgets', next: Record<string, string>) =>
+    setChanged({ ...changed, [part]: { ...changed[part], ...next } });
   const saving = useMutation({
     mutationFn: () =>
       // The gateway checks what is typed, and names the field that is wrong.
@@ -58,11 +71,11 @@ function Form({ view, onDone }: { view: TagView | undefined; onDone(): void }) {
   return (
     <div className="grid gap-6 md:grid-cols-2">
       <form className="flex flex-col gap-4" onSubmit={submit}>
-        {!view && (
+        {!opened && (
           <Field
             label="Tag"
-            value={form.tag}
-            onChange={(next) => setForm({ ...form, tag: next })}
+            value={named}
+            onChange={setNamed}
             error={error}
             param="tag"
             placeholder="team=search"
@@ -77,7 +90,7 @@ function Form({ view, onDone }: { view: TagView | undefined; onDone(): void }) {
               key={period}
               label={label}
               value={form.budgets[period]}
-              onChange={(next) => setForm({ ...form, budgets: { ...form.budgets, [period]: next } })}
+              onChange={(next) => change('budgets', { [period]: next })}
               error={error}
               param={`budgets.${period}`}
               placeholder="no budget"
@@ -91,7 +104,7 @@ function Form({ view, onDone }: { view: TagView | undefined; onDone(): void }) {
               key={limit}
               label={label}
               value={form.limits[limit]}
-              onChange={(next) => setForm({ ...form, limits: { ...form.limits, [limit]: next } })}
+              onChange={(next) => change('limits', { [limit]: next })}
               error={error}
               param={`limits.${limit}`}
               placeholder="no limit"
@@ -101,10 +114,11 @@ function Form({ view, onDone }: { view: TagView | undefined; onDone(): void }) {
         </div>
         <p className="text-dim">USD, in UTC. All keys with the tag share them, beside their own limits and budgets.</p>
         {error && <ErrorNotice error={error} />}
+        {found.error && <ErrorNotice error={found.error} onRetry={() => void found.refetch()} />}
         <button
           type="submit"
           className="button button-primary self-start"
-          disabled={saving.isPending || isEmptyForm(form)}
+          disabled={saving.isPending || isEmptyForm(form) || (isTag(tag) && (!view || found.isFetching))}
         >
           Save
         </button>

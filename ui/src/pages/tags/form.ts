@@ -7,7 +7,7 @@ import type { TagView } from './query.ts';
 
 type Limit = keyof Limits;
 
-export interface TagForm {
+interface TagForm {
   tag: string;
   limits: Record<Limit, string>;
   budgets: Record<Period, string>;
@@ -36,6 +36,8 @@ export function formOf(view: TagView | undefined): TagForm {
     },
   };
 }
+
+export const isTag = (text: string): boolean => /^\w[\w.@:-]*=\w[\w.@:-]*$/.test(text);
 
 export function isEmptyForm({ limits, budgets }: TagForm): boolean {
   return [...Object.values(limits), ...Object.values(budgets)].every((text) => text.trim() === '');
