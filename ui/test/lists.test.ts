@@ -12,6 +12,7 @@ import {
   assertSound,
   downloadedRows,
   openBrowser,
+  settled,
   signInAsAdmin,
   startGatewayForOperators,
   THEMES,
@@ -90,6 +91,27 @@ for (const theme of THEMES) {
     await page.goto(`${gateway.url}/ui/keys?open=${hashes.get('k-119')}`);
     await page.getByRole('dialog', { name: 'k-119' }).getByText('Person 119').waitFor();
     await assertSound(visitor);
+  });
+}
+
+for (const name of ['Keys', 'Tags', 'Models', 'Configuration', 'Videos', 'Webhooks']) {
+  test(`the search of ${name} says what the list is of, also after its link in the rail and back`, async () => {
+    const { page } = await signInAsAdmin(browser, gateway);
+    const link = page.getByRole('banner').getByRole('link', { name, exact: true });
+    const search = page.getByRole('searchbox');
+    const says = async (text: string) => {
+      const read = () => search.inputValue();
+      assert.equal(await settled(read, (value) => value === text), text);
+    };
+    await link.click();
+    await search.fill('no-such-thing');
+    await page.waitForURL(/find=no-such-thing/);
+    await link.click();
+    await page.waitForURL((url) => url.search === '');
+    await says('');
+    await page.goBack();
+    await page.waitForURL(/find=no-such-thing/);
+    await says('no-such-thing');
   });
 }
 

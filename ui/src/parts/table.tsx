@@ -69,12 +69,18 @@ const QUIET_MS = 150;
 
 export function SearchField({ placeholder, value, onChange }: SearchFieldProps) {
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
+  const input = useRef<HTMLInputElement>(null);
   useEffect(() => () => clearTimeout(timer.current), []);
+  useEffect(() => {
+    // Who types is ahead of the value.
+    if (input.current && input.current !== document.activeElement) input.current.value = value;
+  }, [value]);
   return (
     <label className="relative min-w-48 flex-1">
       <span className="sr-only">Search</span>
       <Search size={15} aria-hidden className="absolute top-2.5 left-2.5 text-dim" />
       <input
+        ref={input}
         className="input pl-8"
         type="search"
         data-search

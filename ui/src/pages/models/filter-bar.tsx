@@ -1,6 +1,6 @@
 /** Filters of the catalog: words, provider, kinds of input and output, context, price and abilities. */
 
-import { type ReactNode, useEffect, useRef, useState } from 'react';
+import type { ReactNode } from 'react';
 import { Select } from '../../parts/select.tsx';
 import { FilterLine, SearchField, ShownCount } from '../../parts/table.tsx';
 import { useSession } from '../../session.ts';
@@ -31,22 +31,8 @@ export function FilterBar({ filters, providers, shown, all, tools, onChange }: F
   const { isOperator } = useSession();
   const { find = '', provider, takes, gives, context, price, can, zdr } = filters;
   const abilities = abilitiesOf(can);
-  const [timesCleared, setTimesCleared] = useState(0);
-  const isClearing = useRef(false);
   const isNarrowed = Object.values(filters).some((value) => value !== undefined);
   const none = Object.fromEntries(Object.keys(filters).map((name) => [name, undefined]));
-
-  // The field of words keeps what is typed: it is made anew once the address has no words.
-  useEffect(() => {
-    if (isNarrowed || !isClearing.current) return;
-    isClearing.current = false;
-    setTimesCleared((count) => count + 1);
-  }, [isNarrowed]);
-
-  function clear() {
-    isClearing.current = true;
-    onChange(none);
-  }
 
   function toggle(ability: Ability) {
     const next = ABILITIES.filter((name) => abilities.includes(name) !== (name === ability));
@@ -55,12 +41,7 @@ export function FilterBar({ filters, providers, shown, all, tools, onChange }: F
 
   return (
     <FilterLine>
-      <SearchField
-        key={timesCleared}
-        placeholder="Name, id or what it takes"
-        value={find}
-        onChange={(next) => onChange({ find: next })}
-      />
+      <SearchField placeholder="Name, id or what it takes" value={find} onChange={(next) => onChange({ find: next })} />
       <Choice
         label="Provider"
         any="All providers"
@@ -113,7 +94,7 @@ export function FilterBar({ filters, providers, shown, all, tools, onChange }: F
         </Toggle>
       )}
       {isNarrowed && (
-        <button type="button" className="button button-quiet" onClick={clear}>
+        <button type="button" className="button button-quiet" onClick={() => onChange(none)}>
           Clear
         </button>
       )}
