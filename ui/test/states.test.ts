@@ -181,7 +181,13 @@ function statesOf(
 
 async function showsLoading(visitor: Visit, sound: Looks['sound']): Promise<void> {
   await visitor.page.locator('[data-spoken]').getByText('Loading').first().waitFor();
+  await countsNothingUnknown(visitor.page);
   await sound(visitor);
+}
+
+/** A list that is not known has no number of rows. */
+async function countsNothingUnknown(page: Page): Promise<void> {
+  assert.equal(await page.getByText('0 of 0').count(), 0);
 }
 
 /** A narrow phone, and a window of 1280 pixels at 200 %. What is wider scrolls in a place of its own. */
@@ -205,6 +211,7 @@ async function failsAndRetries(visitor: Visit, answers: Answers, sound: Looks['s
   await answers.cut();
   await page.getByRole('alert').getByText('The gateway does not answer').first().waitFor();
   await page.getByRole('button', { name: 'Try again' }).first().waitFor();
+  await countsNothingUnknown(page);
   // Pages that ask again by themselves are cut off meanwhile, too.
   await sound(withoutCuts(visitor));
   await answers.pass();

@@ -47,7 +47,6 @@ interface PagesCountProps {
 
 export function PagesCount({ shown, pages }: PagesCountProps) {
   const first = pages?.[0];
-  return (
-    <ShownCount shown={shown} all={Math.max(shown, first?.total ?? 0)} isPartial={first?.total_complete === false} />
-  );
+  const all = first && Math.max(shown, first.total ?? 0);
+  return <ShownCount shown={shown} all={all} isPartial={first?.total_complete === false} />;
 }

@@ -108,12 +108,14 @@ export interface CountedPage {
 
 interface ShownCountProps {
   shown: number;
-  all: number;
+  /** Undefined where it is not known. */
+  all: number | undefined;
   /** There may be more than were counted. */
   isPartial?: boolean;
 }
 
 export function ShownCount({ shown, all, isPartial = false }: ShownCountProps) {
+  if (all === undefined) return null;
   return (
     <Spoken className="px-1 text-dim">
       {shown} of {all}

@@ -73,7 +73,7 @@ export function KeysPage() {
               <X size={13} aria-label="Remove this filter" />
             </button>
           )}
-          <ShownCount shown={keys.length} all={pages.data?.pages[0]?.total ?? 0} />
+          <ShownCount shown={keys.length} all={pages.data?.pages[0]?.total} />
           <TableTools
             table="Keys"
             columns={COLUMNS}

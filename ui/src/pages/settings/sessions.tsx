@@ -58,7 +58,7 @@ export function SessionsCard() {
       title="Sessions"
       actions={
         <div className="flex flex-wrap items-center gap-2">
-          <ShownCount shown={rows.length} all={pages.data?.pages[0]?.total ?? rows.length} />
+          <ShownCount shown={rows.length} all={pages.data?.pages[0]?.total} />
           <CopyAs path={pathOfSessions(isOperator)} />
           <SaveRows file="browser-sessions" rows={rows} />
         </div>

@@ -50,7 +50,7 @@ export function TagsPage() {
             value={find ?? ''}
             onChange={(text) => change({ find: text })}
           />
-          <ShownCount shown={tags.length} all={asked.data?.pages[0]?.total ?? 0} />
+          <ShownCount shown={tags.length} all={asked.data?.pages[0]?.total} />
           <TableTools
             table="Tags"
             columns={COLUMNS}
