@@ -10,10 +10,13 @@ import {
   assertFits,
   assertSound,
   openBrowser,
+  settled,
   signInWithKey,
   startGatewayForOperators,
   THEMES,
 } from './browser.ts';
+
+const HOUR_MS = 3_600_000;
 
 let browser: Browser;
 let gateway: TestGateway;
@@ -86,6 +89,24 @@ test('snippets have a model that the key may use', async () => {
   await program.getByRole('combobox', { name: 'Model' }).click();
   await page.getByRole('option', { name: 'sandbox/tools' }).waitFor();
   assert.equal(await page.getByRole('option', { name: 'sandbox/echo' }).count(), 0);
+});
+
+test('the newest requests are shown by the clock of the chart', async () => {
+  const { page } = await signInWithKey(browser, gateway, KEY, '/ui/key', { zone: 'America/Bogota' });
+  const time = page.getByRole('region', { name: 'Newest requests' }).locator('time').first();
+  const at = new Date((await time.getAttribute('datetime')) ?? '');
+  for (const [zone, hours] of [
+    ['UTC', 0],
+    ['America/Bogota', -5],
+  ] as const) {
+    await page.getByRole('button', { name: zone }).click();
+    const clock = new Date(at.getTime() + hours * HOUR_MS).toISOString().slice(11, 16);
+    const text = await settled(
+      () => time.innerText(),
+      (shown) => shown.includes(clock),
+    );
+    assert.ok(text.includes(clock), `${text} instead of ${clock} in ${zone}`);
+  }
 });
 
 test('the address of use, which is for operators, leads to the page of the key', async () => {

@@ -61,6 +61,24 @@ test('an empty list that cannot be refreshed says so, and is asked again', async
   await page.getByText('No requests yet').waitFor();
 });
 
+test('figures and a list that cannot be refreshed say from when they are by the clock of their zone', async () => {
+  const { page } = await signInAsAdmin(browser, gateway, '/ui/requests?zone=UTC', { zone: 'Asia/Kolkata' });
+  await page
+    .getByRole('row', { name: /sandbox.echo/ })
+    .first()
+    .waitFor();
+  await page.route(/\/admin\/v1\/requests/, (route) => route.abort());
+  const since = page.getByRole('main').getByText(/Shown is what was there at/);
+  await since.nth(1).waitFor();
+  const ago = [0, 1, 2].map((minutes) => new Date(Date.now() - minutes * 60_000).toISOString().slice(11, 16));
+  for (const text of await since.allInnerTexts()) {
+    assert.ok(
+      ago.some((minute) => text.includes(`at ${minute}:`)),
+      text,
+    );
+  }
+});
+
 test('requests of a coding agent are one line, which leads to its turns', async () => {
   const headers = { authorization: `Bearer ${KEY}`, 'content-type': 'application/json', 'x-session-id': 'agent-7' };
   const body = JSON.stringify({ model: 'sandbox/echo', messages: [{ role: 'user', content: 'Hello' }] });

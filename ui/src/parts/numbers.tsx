@@ -1,6 +1,7 @@
 /** Numbers, money and times in one form everywhere. */
 
-import { createContext, useContext } from 'react';
+import { useContext } from 'react';
+import { TimeZone } from './clock-time.tsx';
 
 const whole = new Intl.NumberFormat('en-US');
 const short = new Intl.NumberFormat('en-US', { notation: 'compact', maximumFractionDigits: 1 });
@@ -52,9 +53,6 @@ export function PerMillion({ perToken }: { perToken: string | undefined }) {
   if (price < 0) return <span className="text-dim">unknown</span>;
   return <span>${price.toLocaleString('en-US', { minimumFractionDigits: 2, maximumFractionDigits: 4 })}</span>;
 }
-
-/** Name of the zone whose clock times are shown by; that of the browser if absent. */
-export const TimeZone = createContext<string | undefined>(undefined);
 
 const formats = new Map<string | undefined, ReturnType<typeof createFormats>>();
 

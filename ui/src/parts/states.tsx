@@ -4,6 +4,7 @@ import { CircleAlert, RotateCw } from 'lucide-react';
 import type { ReactNode } from 'react';
 import { ApiError } from '../api.ts';
 import { Spoken } from './announcer.tsx';
+import { ClockTime } from './clock-time.tsx';
 
 /** Shape of a table that is to come. */
 export function LoadingRows({ rows = 6 }: { rows?: number }) {
@@ -82,12 +83,13 @@ export function Loaded<Data>({ asked, loading = <LoadingRows />, children }: Loa
     );
   }
   if (!error) return children(data);
-  const time = new Date(dataUpdatedAt).toLocaleTimeString();
   return (
     <>
       <div className="p-3">
         <ErrorNotice error={error} onRetry={() => void refetch()} />
-        <p className="mt-2 text-warn">Shown is what was there at {time}.</p>
+        <p className="mt-2 text-warn">
+          Shown is what was there at <ClockTime at={dataUpdatedAt} />.
+        </p>
       </div>
       {/* Not faded: it must stay readable. */}
       <div className="grayscale">{children(data)}</div>

@@ -2,6 +2,7 @@
 
 import { RotateCw } from 'lucide-react';
 import { Spoken } from './announcer.tsx';
+import { ClockTime } from './clock-time.tsx';
 
 export interface Source {
   /** In the plural, as the beginning of a sentence: "Prices". */
@@ -24,7 +25,8 @@ export function Unanswered({ sources }: { sources: readonly Source[] }) {
       {failed.map(({ name, asked: { data, error, dataUpdatedAt, isFetching, refetch } }) => (
         <div key={name} className="flex flex-wrap items-center justify-between gap-3">
           <p className="min-w-0 break-words">
-            {name} are {data === undefined ? 'missing' : `those of ${new Date(dataUpdatedAt).toLocaleTimeString()}`}:{' '}
+            {name} are {data === undefined ? 'missing' : 'those of '}
+            {data !== undefined && <ClockTime at={dataUpdatedAt} />}:{' '}
             {error instanceof Error ? error.message : String(error)}
           </p>
           <button type="button" className="button" disabled={isFetching} onClick={() => void refetch()}>

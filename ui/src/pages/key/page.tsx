@@ -4,6 +4,7 @@ import { useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import { Budgets, budgetsOf } from '../../parts/budgets.tsx';
 import { type BarsProps, type Bucket, StackedBars } from '../../parts/chart/bars.tsx';
+import { TimeZone } from '../../parts/clock-time.tsx';
 import { CopyAs } from '../../parts/copy-as.tsx';
 import { CostMarks } from '../../parts/cost-marks.tsx';
 import { limitRows, limitWords } from '../../parts/limits.ts';
@@ -48,52 +49,54 @@ export function KeyPage() {
   const change = (next: TimeSearch & { table?: true | undefined }) =>
     navigate({ search: (search) => ({ ...search, ...next }), resetScroll: false });
   return (
-    <Page title="My key" about="What this key may do, and what it has used.">
-      <RangePicker time={time} span={span} byDefault="24h" onChange={change} />
-      {!asked.error && <Unanswered sources={[{ name: 'Sums of videos', asked: videos }]} />}
-      <Loaded asked={asked} loading={<LoadingBlock className="h-24" />}>
-        {({ total, models_without_price: unknown }) => (
-          <>
-            <Totals total={total} videos={videos.data?.total} span={span} />
-            <UnknownCosts models={unknown} />
-          </>
-        )}
-      </Loaded>
-      <Card title="Cost">
-        <div className="p-4">
-          <Loaded asked={asked}>
-            {(report) => (
-              <CostOverTime
-                report={report}
-                span={span}
-                isTable={table === true}
-                onTable={(isTable) => change({ table: isTable || undefined })}
-                onZoom={(own) => change({ range: undefined, ...own })}
-              />
-            )}
-          </Loaded>
+    <TimeZone value={span.zone}>
+      <Page title="My key" about="What this key may do, and what it has used.">
+        <RangePicker time={time} span={span} byDefault="24h" onChange={change} />
+        {!asked.error && <Unanswered sources={[{ name: 'Sums of videos', asked: videos }]} />}
+        <Loaded asked={asked} loading={<LoadingBlock className="h-24" />}>
+          {({ total, models_without_price: unknown }) => (
+            <>
+              <Totals total={total} videos={videos.data?.total} span={span} />
+              <UnknownCosts models={unknown} />
+            </>
+          )}
+        </Loaded>
+        <Card title="Cost">
+          <div className="p-4">
+            <Loaded asked={asked}>
+              {(report) => (
+                <CostOverTime
+                  report={report}
+                  span={span}
+                  isTable={table === true}
+                  onTable={(isTable) => change({ table: isTable || undefined })}
+                  onZoom={(own) => change({ range: undefined, ...own })}
+                />
+              )}
+            </Loaded>
+          </div>
+        </Card>
+        <div className="grid items-start gap-5 lg:grid-cols-[2fr_1fr]">
+          <Card
+            title="By model"
+            actions={
+              <div className="flex flex-wrap gap-2">
+                <CopyAs {...sameOwnReport(questionOf(span))} />
+                <SaveRows file="use" rows={asked.data?.data ?? []} />
+              </div>
+            }
+          >
+            <Loaded asked={asked}>{(report) => <ByModel report={report} videos={videos.data} span={span} />}</Loaded>
+          </Card>
+          <Card title="Limits" actions={<CopyAs path="/v1/key" />}>
+            <Loaded asked={facts}>{(key) => <LimitsOf facts={key} />}</Loaded>
+          </Card>
+          <NewestRequests />
+          {facts.data?.read_only === false && <WebhookSecret />}
         </div>
-      </Card>
-      <div className="grid items-start gap-5 lg:grid-cols-[2fr_1fr]">
-        <Card
-          title="By model"
-          actions={
-            <div className="flex flex-wrap gap-2">
-              <CopyAs {...sameOwnReport(questionOf(span))} />
-              <SaveRows file="use" rows={asked.data?.data ?? []} />
-            </div>
-          }
-        >
-          <Loaded asked={asked}>{(report) => <ByModel report={report} videos={videos.data} span={span} />}</Loaded>
-        </Card>
-        <Card title="Limits" actions={<CopyAs path="/v1/key" />}>
-          <Loaded asked={facts}>{(key) => <LimitsOf facts={key} />}</Loaded>
-        </Card>
-        <NewestRequests />
-        {facts.data?.read_only === false && <WebhookSecret />}
-      </div>
-      <Connect />
-    </Page>
+        <Connect />
+      </Page>
+    </TimeZone>
   );
 }
 

@@ -3,8 +3,9 @@
 import { getRouteApi } from '@tanstack/react-router';
 import { Pause, Play } from 'lucide-react';
 import { lazy, Suspense, useEffect } from 'react';
+import { ClockTime, TimeZone } from '../../parts/clock-time.tsx';
 import { CopyButton } from '../../parts/copy-button.tsx';
-import { Time, TimeZone } from '../../parts/numbers.tsx';
+import { Time } from '../../parts/numbers.tsx';
 import { Card, Page } from '../../parts/page.tsx';
 import { Panel } from '../../parts/panel.tsx';
 import { RangePicker } from '../../parts/range-picker.tsx';
@@ -94,7 +95,7 @@ export function RequestsPage() {
                 <div className="p-3">
                   <ErrorNotice error={stale.error} onRetry={stale.onRetry} />
                   <p className="mt-2 text-warn">
-                    Shown is what was there at {new Date(stale.at).toLocaleTimeString()}.
+                    Shown is what was there at <ClockTime at={stale.at} />.
                   </p>
                 </div>
               )}

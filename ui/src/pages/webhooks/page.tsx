@@ -3,11 +3,12 @@
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
 import { ShieldCheck } from 'lucide-react';
+import { TimeZone } from '../../parts/clock-time.tsx';
 import { pathWith } from '../../parts/copy-as.tsx';
 import { CopyButton } from '../../parts/copy-button.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
 import { ChoiceFilter, KeyFilter, PagesCount } from '../../parts/list-filters.tsx';
-import { formatCount, Time, TimeZone } from '../../parts/numbers.tsx';
+import { formatCount, Time } from '../../parts/numbers.tsx';
 import { Card, Page } from '../../parts/page.tsx';
 import { Panel } from '../../parts/panel.tsx';
 import { RangePicker } from '../../parts/range-picker.tsx';

@@ -1,0 +1,11 @@
+/** Clock time of a moment, in the zone of its page. */
+
+import { createContext, useContext } from 'react';
+
+/** Name of the zone whose clock times are shown by; that of the browser if absent. */
+export const TimeZone = createContext<string | undefined>(undefined);
+
+export function ClockTime({ at }: { at: number }) {
+  const timeZone = useContext(TimeZone);
+  return new Date(at).toLocaleTimeString(undefined, { timeZone, hourCycle: 'h23' });
+}
