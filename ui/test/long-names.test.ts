@@ -1,28 +1,62 @@
-/** Long names: they end within their column, and no page gets wider for them. */
+/** Long names: they end within their column, push no other out of view, and no page gets wider for them. */
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import type { Browser } from 'playwright-core';
-import type { TestGateway } from '../../test/gateway/harness.ts';
-import { adminOf, assertFits, assertSound, openBrowser, signInAsAdmin, startGatewayForOperators } from './browser.ts';
+import type { Browser, Page } from 'playwright-core';
+import { answerJson, KEY, startUpstream, type TestGateway, type TestUpstream } from '../../test/gateway/harness.ts';
+import {
+  adminOf,
+  ask,
+  assertFits,
+  assertSound,
+  openBrowser,
+  settled,
+  signInAsAdmin,
+  signInWithKey,
+  startGatewayForOperators,
+} from './browser.ts';
 
 const NARROW = 390;
+/** Names of keys are not longer. */
+const NAME = 'a-key-of-a-program-that-makes-names-'.repeat(3).slice(0, 100);
 const OWNER = 'first.and.last.name.of.somebody@a-department.of-a-company.example.com';
 const TAG = ['cost-centre-of-a-department', 'a-value-that-is-as-long-as-its-name-0123456789'] as const;
+const MODEL = 'a-model-of-a-house-that-names-its-models-by-all-that-it-knows-'.repeat(2).slice(0, 94);
+const ID = `house/${MODEL}`;
 
 /** Runs in the page: texts of the cells whose content does not fit. */
 const WIDER_THAN_THEIR_COLUMN = `[...document.querySelectorAll('tbody td')]
-  .filter((cell) => cell.scrollWidth > cell.clientWidth)
+  .filter((cell) => cell.scrollWidth > cell.clientWidth && getComputedStyle(cell).textOverflow !== 'ellipsis')
   .map((cell) => cell.textContent)`;
+/** Runs in the page: names of tables some of whose columns are out of view. */
+const TABLES_WITH_HIDDEN_COLUMNS = `[...document.querySelectorAll('section:has(> table)')]
+  .filter((region) => region.scrollWidth > region.clientWidth)
+  .map((region) => region.getAttribute('aria-label') + ', ' + region.scrollWidth + ' > ' + region.clientWidth)`;
 
 let browser: Browser;
 let gateway: TestGateway;
+let upstream: TestUpstream;
 
 before(async () => {
-  [browser, gateway] = await Promise.all([openBrowser(), startGatewayForOperators()]);
-  await adminOf(gateway)('POST', '/keys', { name: 'long', owner: OWNER, tags: { [TAG[0]]: TAG[1] } });
+  upstream = await startUpstream((_call, response) => {
+    const choices = [{ index: 0, message: { role: 'assistant', content: 'Yes.' }, finish_reason: 'stop' }];
+    const usage = { prompt_tokens: 123_456, completion_tokens: 12_345, total_tokens: 135_801 };
+    answerJson(response, { id: 'c', object: 'chat.completion', created: 1, model: MODEL, choices, usage });
+  });
+  const price = 'pricing: { prompt: "0.00000123", completion: "0.00000456" }';
+  const house = `house: { type: openai-compatible, base_url: "${upstream.url}", api_key: x, models: [{ id: ${MODEL}, ${price} }] }`;
+  [browser, gateway] = await Promise.all([openBrowser(), startGatewayForOperators(`providers: { ${house} }`)]);
+  const { key } = await adminOf(gateway)('POST', '/keys', {
+    name: NAME,
+    owner: OWNER,
+    tags: { [TAG[0]]: TAG[1] },
+    models: [ID],
+    budgets: { month: '25.00' },
+  });
+  for (const secret of [key, KEY])
+    assert.equal((await ask(gateway, secret, ID, { 'x-session-id': 'a-conversation-'.repeat(6) })).status, 200);
 });
-after(() => Promise.all([browser.close(), gateway.close()]));
+after(() => Promise.all([browser.close(), gateway.close(), upstream.close()]));
 
 for (const [path, list] of [
   ['/ui/keys', 'Keys'],
@@ -37,4 +71,43 @@ for (const [path, list] of [
     await assertFits(page);
     await assertSound(visitor);
   });
+}
+
+/** With what has to be shown. */
+const PAGES = {
+  Requests: ['/ui/requests', ID],
+  Conversations: ['/ui/requests?view=sessions', 'a-conversation'],
+  'Use by model': ['/ui/use?by=model', ID],
+  'Use by key and model': ['/ui/use?by=key&second=model', NAME],
+  Keys: ['/ui/keys', NAME],
+  Tags: ['/ui/tags', TAG[1]],
+  Models: ['/ui/models?find=house', ID],
+  'a comparison of models': [`/ui/models?find=house&compare=${ID},sandbox/echo`, ID],
+  'a model': [`/ui/models?find=house&open=${ID}`, NAME],
+  Explain: [`/ui/explain?model=${ID}`, ID],
+  Health: ['/ui/health', ID],
+} as const;
+
+for (const [name, [path, text]] of Object.entries(PAGES)) {
+  test(`all columns of ${name} are in view beside long names`, async () => {
+    const visitor = await signInAsAdmin(browser, gateway, path);
+    await showsAllColumns(visitor.page, text);
+    await assertSound(visitor);
+  });
+}
+
+test('all columns of the page of a key are in view beside long names', async () => {
+  const visitor = await signInWithKey(browser, gateway, KEY, '/ui/key');
+  await showsAllColumns(visitor.page, ID);
+  await assertSound(visitor);
+});
+
+async function showsAllColumns(page: Page, text: string): Promise<void> {
+  await page
+    .getByRole('cell', { name: text })
+    .or(page.getByRole('columnheader', { name: text }))
+    .first()
+    .waitFor();
+  const hidden = () => page.evaluate<string[]>(TABLES_WITH_HIDDEN_COLUMNS);
+  assert.deepEqual(await settled(hidden, ({ length }) => length === 0), []);
 }

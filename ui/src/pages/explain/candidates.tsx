@@ -69,7 +69,7 @@ export function Candidates({ explanation, Reason = PlainReason }: CandidatesProp
             return (
               <tr key={`${candidate.endpoint} ${candidate.credential ?? ''}`}>
                 <td>{place < 0 ? '—' : place + 1}</td>
-                <td className={reason ? 'text-dim' : 'font-medium'}>
+                <td className={`name ${reason ? 'text-dim' : 'font-medium'}`}>
                   <EndpointLink endpoint={candidate.endpoint} credential={candidate.credential} />
                 </td>
                 <td className="number">{candidate.price === undefined ? '—' : `$${candidate.price}`}</td>

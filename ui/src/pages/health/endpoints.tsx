@@ -55,7 +55,7 @@ function Row({ endpoint, isOpen, buttonProps }: RowProps) {
   const kinds = kindsOf(endpoint);
   return (
     <tr className="align-top" data-opens data-open={isOpen ? '' : undefined}>
-      <td>
+      <td className="name">
         <button type="button" className="min-h-[24px] text-left font-medium" {...buttonProps}>
           {name}
         </button>

@@ -224,7 +224,7 @@ function ByModel({ report, videos, span }: ByModelProps) {
           };
           return (
             <tr key={model}>
-              <td className={model ? 'font-medium' : 'text-dim'}>{model ?? 'Other'}</td>
+              <td className={`name ${model ? 'font-medium' : 'text-dim'}`}>{model ?? 'Other'}</td>
               {Object.entries(figures).map(([name, figure]) => (
                 <td key={name} className="number">
                   <RequestsLink

@@ -148,7 +148,7 @@ function KeyTable({ keys, open, onOpen, onTag }: KeyTableProps) {
     <Table label="Keys" columns={COLUMNS}>
       {keys.map((key) => (
         <tr key={key.hash} data-opens data-open={key.hash === open ? '' : undefined}>
-          <td>
+          <td className="name">
             <button type="button" className="text-left" {...rowProps(key.hash)}>
               <span className="font-medium">{key.name}</span>
               <span className="block font-mono text-xs text-dim">{key.label}</span>
@@ -157,7 +157,7 @@ function KeyTable({ keys, open, onOpen, onTag }: KeyTableProps) {
           <td>
             <KeyState state={key.state} />
           </td>
-          <td className="max-w-56">
+          <td className="max-w-44">
             {key.owner ? (
               <span className="block truncate" title={key.owner}>
                 {key.owner}
@@ -179,7 +179,9 @@ function KeyTable({ keys, open, onOpen, onTag }: KeyTableProps) {
               ))}
             </span>
           </td>
-          <td className="max-w-56 truncate text-dim">{key.models?.join(', ') ?? 'all'}</td>
+          <td className={`text-dim ${key.models ? 'name' : ''}`}>
+            <span className="line-clamp-3">{key.models?.join(', ') ?? 'all'}</span>
+          </td>
           <td className="text-dim">
             <LimitsOf limits={key.effective.limits} />
           </td>

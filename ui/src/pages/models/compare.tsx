@@ -88,11 +88,7 @@ export function Compare({ models, figures, onRemove, onClear }: CompareProps) {
                 <span className="sr-only">Property</span>
               </th>
               {models.map(({ id }) => (
-                <th
-                  key={id}
-                  scope="col"
-                  className="!bg-page !text-ink max-sm:min-w-28 max-sm:!whitespace-normal max-sm:wrap-anywhere"
-                >
+                <th key={id} scope="col" className="!bg-page !text-ink min-w-28 !whitespace-normal wrap-anywhere">
                   <span className="flex items-center gap-1">
                     {id}
                     <button

@@ -33,7 +33,7 @@ function Parts({ detail, isVideo }: { detail: ModelDetail; isVideo: boolean }) {
         >
           {endpoints.map(({ endpoint, priority, zero_retention: zero, statistics }) => (
             <tr key={endpoint}>
-              <td>{endpoint}</td>
+              <td className="name">{endpoint}</td>
               <td className="number">{priority}</td>
               <td className="number">{firstByteText(statistics)}</td>
               <td className="number">{throughputText(statistics)}</td>
@@ -79,7 +79,7 @@ function Parts({ detail, isVideo }: { detail: ModelDetail; isVideo: boolean }) {
           >
             {users.map(({ key, key_name: name, requests, cost }) => (
               <tr key={key}>
-                <td>
+                <td className="name">
                   <Link
                     to={isVideo ? '/videos' : '/requests'}
                     search={{ key, range: '30d', model }}

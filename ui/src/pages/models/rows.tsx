@@ -44,10 +44,15 @@ export function ModelTable({ models, figures, videoPricesOf, open, compared, onO
       <RowGap columns={columns.length} height={above} />
       {models.slice(first, end).map((model, index) => (
         <tr key={model.id} aria-rowindex={first + index + 2} data-opens data-open={model.id === open ? '' : undefined}>
-          <td>
-            <button type="button" className="text-left" {...rowProps(model.id)}>
-              <span className="font-medium">{model.id}</span>
-              <span className="block max-w-[26rem] truncate text-dim">{model.name}</span>
+          <td className="min-w-36 max-w-[26rem]">
+            <button
+              type="button"
+              title={model.id}
+              className="grid grid-cols-[minmax(0,1fr)] text-left"
+              {...rowProps(model.id)}
+            >
+              <span className="truncate font-medium">{model.id}</span>
+              <span className="truncate text-dim">{model.name}</span>
             </button>
           </td>
           <td className="text-dim">{model.architecture.input_modalities.join(', ')}</td>

@@ -112,7 +112,7 @@ function TagTable({ tags, open, onOpen }: TagTableProps) {
         );
         return (
           <tr key={tag} data-opens data-open={tag === open ? '' : undefined}>
-            <td>
+            <td className="name">
               <button type="button" className="text-left font-mono font-medium" {...rowProps(tag)}>
                 {tag}
               </button>

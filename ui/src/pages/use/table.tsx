@@ -105,7 +105,7 @@ function GroupLines(props: GroupTableProps & { group: Group; whole: number }) {
   return (
     <>
       <tr data-opens={own && ''} {...mark}>
-        <td>
+        <td className="name">
           <Name filters={own} onDrill={onDrill} className="font-medium">
             {name}
           </Name>
@@ -122,7 +122,7 @@ function GroupLines(props: GroupTableProps & { group: Group; whole: number }) {
           const ofBoth = own && filtersOf(second, sums.id, own);
           return (
             <tr key={sums.id} data-opens={ofBoth && ''} data-level="2" {...mark}>
-              <td className="!pl-8">
+              <td className="name !pl-8">
                 <Name filters={ofBoth} onDrill={onDrill} className="text-dim">
                   {label(second, sums.id)}
                 </Name>
@@ -172,7 +172,11 @@ interface NameProps {
 function Name({ filters, onDrill, className = '', children }: NameProps) {
   if (!filters) return <span className="text-dim">{children}</span>;
   return (
-    <button type="button" className={`${className} hover:text-accent hover:underline`} onClick={() => onDrill(filters)}>
+    <button
+      type="button"
+      className={`${className} text-left hover:text-accent hover:underline`}
+      onClick={() => onDrill(filters)}
+    >
       {children}
     </button>
   );
