@@ -8,9 +8,8 @@ import {
   parseSearchWith,
   stringifySearchWith,
 } from '@tanstack/react-router';
-import { Frame } from './frame/frame.tsx';
+import { Frame, NotFound } from './frame/frame.tsx';
 import { Home } from './frame/home.tsx';
-import { NotFound } from './frame/not-found.tsx';
 import type { ModelFilters } from './pages/models/filters.ts';
 import type { View } from './pages/playground/answer.tsx';
 import type { Wire } from './pages/playground/protocols.ts';

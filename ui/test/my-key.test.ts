@@ -109,6 +109,17 @@ test('the newest requests are shown by the clock of the chart', async () => {
   }
 });
 
+for (const name of ['keys', 'tags', 'explain', 'health', 'config']) {
+  test(`the address of ${name}, which is for operators, says so and leads on`, async () => {
+    const visitor = await signInWithKey(browser, gateway, KEY, `/ui/${name}`);
+    const { page } = visitor;
+    await page.getByRole('heading', { level: 1, name: 'This page is for operators' }).waitFor();
+    await assertSound(visitor);
+    await page.getByRole('link', { name: 'To the first page' }).click();
+    await page.getByRole('heading', { level: 1, name: 'My key' }).waitFor();
+  });
+}
+
 test('the address of use, which is for operators, leads to the page of the key', async () => {
   const visitor = await signInWithKey(browser, gateway, KEY, '/ui/use?by=model');
   await visitor.page.getByRole('heading', { level: 1, name: 'My key' }).waitFor();

@@ -57,6 +57,11 @@ const ENTRIES: readonly Entry[] = [
   { to: '/settings', label: 'Settings', icon: Settings, letter: 's', for: 'insiders' },
 ];
 
+/** The page of an address, where it is not among those of the session. */
+export function entryForOthers(path: string, entries: readonly Entry[]): Entry | undefined {
+  return ENTRIES.find((entry) => path.endsWith(entry.to) && !entries.includes(entry));
+}
+
 /** Those that the session may open. */
 export function useEntries(): Entry[] {
   const { session, isOperator } = useSession();

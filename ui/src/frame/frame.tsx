@@ -1,6 +1,6 @@
 /** Frame of all pages: rail, title bar and what must be on every page. */
 
-import { Link, Outlet, useRouterState } from '@tanstack/react-router';
+import { Link, lazyRouteComponent, Outlet, useRouterState } from '@tanstack/react-router';
 import { LogOut, Moon, PanelLeft, Sun } from 'lucide-react';
 import { lazy, Suspense, useEffect, useRef, useState } from 'react';
 import { LoginPage } from '../pages/login/page.tsx';
@@ -8,11 +8,12 @@ import { IconButton } from '../parts/button.tsx';
 import { Loaded, LoadingBlock } from '../parts/states.tsx';
 import { useSession } from '../session.ts';
 import { toggleTheme, useTheme } from '../theme.ts';
-import { useEntries } from './entries.ts';
+import { entryForOthers, useEntries } from './entries.ts';
 import { Keyboard } from './keyboard.tsx';
 import { Mark } from './mark.tsx';
 
 const Environment = lazy(() => import('./environment.tsx').then((module) => ({ default: module.Environment })));
+export const NotFound = lazyRouteComponent(() => import('./not-found.tsx'), 'NotFound');
 
 export function Frame() {
   const { asked, session } = useSession();
@@ -36,19 +37,20 @@ function Shell() {
   const entries = useEntries();
   const isIn = session !== undefined && session.role !== 'nobody';
   const [isNarrow, setNarrow] = useState(() => localStorage.getItem('polygate-rail') === 'narrow');
-  useEffect(() => localStorage.setItem('polygate-rail', isNarrow ? 'narrow' : 'wide'), [isNarrow]);
+  useEffect(() => localStorage.setItem('polygate-rail', isNarrow ? 'narrow' : ''), [isNarrow]);
   useTheme();
   const rail = useRef<HTMLElement>(null);
-  const path = useRouterState({ select: ({ location }) => location.pathname });
+  const path = useRouterState({ select: ({ matches }) => matches.at(-1)?.pathname ?? '' });
   // On a narrow screen the rail is a line that scrolls.
   // biome-ignore lint/correctness/useExhaustiveDependencies: The page has changed with the path.
   useEffect(() => {
     rail.current?.querySelector('[aria-current=page]')?.scrollIntoView({ block: 'nearest', inline: 'center' });
   }, [path]);
+  const other = entryForOthers(path, entries);
   const isDark = document.documentElement.dataset.theme === 'dark';
   return (
     <div className="flex min-h-dvh flex-col md:flex-row">
-      <a href="#content" className="sr-only focus:not-sr-only focus:absolute focus:z-50 focus:m-2 focus:button">
+      <a href="#content" className="sr-only focus:not-sr-only focus:absolute focus:z-50 focus:m-2">
         To the content
       </a>
       <header
@@ -107,7 +109,7 @@ function Shell() {
         </div>
       </header>
       <main id="content" className="min-w-0 flex-1 px-4 py-5 md:px-8 md:py-6">
-        <Outlet />
+        <Suspense>{other ? <NotFound entry={other} /> : <Outlet />}</Suspense>
       </main>
     </div>
   );

@@ -1,7 +1,7 @@
 /** Use and cost of all keys, by key, tag, model, provider, protocol or status, with what is below each figure. */
 
 import { useQuery } from '@tanstack/react-query';
-import { getRouteApi, Navigate } from '@tanstack/react-router';
+import { getRouteApi } from '@tanstack/react-router';
 import { lazy, Suspense, useMemo, useState } from 'react';
 import { useKeyName, useTagNames } from '../../keys.ts';
 import { type BarsProps, StackedBars } from '../../parts/chart/bars.tsx';
@@ -15,7 +15,6 @@ import { Empty, Loaded, LoadingBlock } from '../../parts/states.tsx';
 import { ColumnChoice, type RowsFile, SaveRows } from '../../parts/table-tools.tsx';
 import { Unanswered } from '../../parts/unanswered.tsx';
 import { UnknownCosts } from '../../parts/unknown-costs.tsx';
-import { useSession } from '../../session.ts';
 import { formatMoment, momentsOf, type Span, spanBetween } from '../../spans.ts';
 import {
   fileOfGroups,
@@ -41,13 +40,7 @@ const FirstRequest = lazy(() =>
 
 const route = getRouteApi('/use');
 
-/** The holder of a key sees its use on the page of the key. */
 export function UsePage() {
-  const { isOperator } = useSession();
-  return isOperator ? <Use /> : <Navigate to="/key" replace />;
-}
-
-function Use() {
   const {
     by = 'model',
     metric = 'cost',
