@@ -67,6 +67,16 @@ test('an open page shows the login at its next change, after its key was revoked
   await showsLogin(page);
 });
 
+test('a gateway that does not answer the end of a session is named, and asked again', async () => {
+  const { page } = await signInWithKey(browser, gateway, (await makeKey('away')).key, '/ui/key');
+  await page.route('**/ui/session', (route) => route.abort());
+  await page.getByRole('button', { name: 'Sign out' }).click();
+  await page.getByRole('alert').getByText('The gateway does not answer').waitFor();
+  await page.unrouteAll();
+  await page.getByRole('button', { name: 'Try again' }).click();
+  await page.getByLabel(/API key/).waitFor();
+});
+
 test('no secret is stored in the browser or in an address', async () => {
   const secrets = [TOKEN];
   const operator = await visit(browser, `${gateway.url}/ui`);

@@ -5,7 +5,7 @@ import { LogOut, Moon, PanelLeft, Sun } from 'lucide-react';
 import { lazy, Suspense, useEffect, useRef, useState } from 'react';
 import { LoginPage } from '../pages/login/page.tsx';
 import { IconButton } from '../parts/button.tsx';
-import { Loaded, LoadingBlock } from '../parts/states.tsx';
+import { ErrorNotice, Loaded, LoadingBlock } from '../parts/states.tsx';
 import { useSession } from '../session.ts';
 import { toggleTheme, useTheme } from '../theme.ts';
 import { entryForOthers, useEntries } from './entries.ts';
@@ -38,6 +38,8 @@ function Shell() {
   const isIn = session !== undefined && session.role !== 'nobody';
   const [isNarrow, setNarrow] = useState(() => localStorage.getItem('polygate-rail') === 'narrow');
   useEffect(() => localStorage.setItem('polygate-rail', isNarrow ? 'narrow' : ''), [isNarrow]);
+  const [problem, setProblem] = useState<unknown>();
+  const leave = () => void signOut().then(setProblem, setProblem);
   useTheme();
   const rail = useRef<HTMLElement>(null);
   const path = useRouterState({ select: ({ matches }) => matches.at(-1)?.pathname ?? '' });
@@ -65,7 +67,7 @@ function Shell() {
             Polygate
           </span>
         </div>
-        <Keyboard isNarrow={isNarrow} />
+        <Keyboard isNarrow={isNarrow} onLeave={leave} />
         <nav aria-label="Pages" className="flex min-w-0 flex-1 gap-1 max-md:overflow-x-auto max-md:p-0.5 md:contents">
           {entries.map(({ to, label, icon: Icon }) => (
             <Link
@@ -104,11 +106,16 @@ function Shell() {
                 onClick={() => setNarrow(!isNarrow)}
               />
             </span>
-            {isIn && <IconButton label="Sign out" icon={LogOut} onClick={() => void signOut()} />}
+            {isIn && <IconButton label="Sign out" icon={LogOut} onClick={leave} />}
           </div>
         </div>
       </header>
       <main id="content" className="min-w-0 flex-1 px-4 py-5 md:px-8 md:py-6">
+        {problem !== undefined && (
+          <div className="mb-5">
+            <ErrorNotice error={problem} onRetry={leave} />
+          </div>
+        )}
         <Suspense>{other ? <NotFound entry={other} /> : <Outlet />}</Suspense>
       </main>
     </div>

@@ -22,7 +22,7 @@ const ELEMENTS: Record<string, readonly string[]> = {
 };
 
 /** The button that opens the palette is all that is seen of it. */
-export function Keyboard({ isNarrow }: { isNarrow: boolean }) {
+export function Keyboard({ isNarrow, onLeave }: { isNarrow: boolean; onLeave(): void }) {
   const entries = useEntries();
   const navigate = useNavigate();
   const [shown, setShown] = useState<'palette' | 'help'>();
@@ -82,7 +82,7 @@ export function Keyboard({ isNarrow }: { isNarrow: boolean }) {
       </button>
       {shown === 'palette' && (
         <Suspense>
-          <Palette onClose={close} onHelp={() => setShown('help')} />
+          <Palette onClose={close} onHelp={() => setShown('help')} onLeave={onLeave} />
         </Suspense>
       )}
       {shown === 'help' && (

@@ -19,11 +19,12 @@ const REQUEST_ID = /^[\w-]{12,100}$/;
 interface PaletteProps {
   onClose(): void;
   onHelp(): void;
+  onLeave(): void;
 }
 
-export function Palette({ onClose, onHelp }: PaletteProps) {
+export function Palette({ onClose, ...actions }: PaletteProps) {
   const [typed, setTyped] = useState('');
-  const commands = useCommands(typed.trim(), onHelp);
+  const commands = useCommands(typed.trim(), actions);
   return (
     <CommandDialog
       placeholder="Page, key, model, id of a request, action …"
@@ -34,8 +35,8 @@ export function Palette({ onClose, onHelp }: PaletteProps) {
   );
 }
 
-function useCommands(typed: string, onHelp: () => void): Command[] {
-  const { isOperator, isAdmin, signOut } = useSession();
+function useCommands(typed: string, { onHelp, onLeave }: Omit<PaletteProps, 'onClose'>): Command[] {
+  const { isOperator, isAdmin } = useSession();
   const entries = useEntries();
   const navigate = useNavigate();
   const search = useSettled(typed);
@@ -57,7 +58,7 @@ function useCommands(typed: string, onHelp: () => void): Command[] {
       : []),
     { id: 'theme', label: 'Change the theme', kind: 'action', icon: SunMoon, run: toggleTheme },
     { id: 'help', label: 'Show the keyboard', kind: 'action', icon: Keyboard, run: onHelp },
-    { id: 'out', label: 'Sign out', kind: 'action', icon: LogOut, run: () => void signOut() },
+    { id: 'out', label: 'Sign out', kind: 'action', icon: LogOut, run: onLeave },
   ];
   const words = typed.toLowerCase().split(/\s+/).filter(Boolean);
   const fits = (text: string) => words.every((word) => text.toLowerCase().includes(word));
