@@ -24,20 +24,6 @@ describe('a call without arguments', () => {
     const frames = choices.map((choice) => ({ id: 'c', choices: [{ index: 0, ...choice }] }));
     return dataOf(streamed(client, 'chat', [...frames, '[DONE]']));
   };
-  const partsIn = (chunks: Json[]): Json[] =>
-    chunks.flatMap(({ candidates }) => candidates[0].content.parts).filter(({ text }) => text !== '');
-
-  test('generate: left out where the output limit cut it, else with an empty object', () => {
-    const empty = { functionCall: { id: 'a', name: 'f', args: {} } };
-    assert.deepEqual(partsIn([whole('generate', 'length')]), []);
-    assert.deepEqual(partsIn(stream('generate', 'length')), []);
-    assert.equal(stream('generate', 'length').at(-1).candidates[0].finishReason, 'MAX_TOKENS');
-    assert.deepEqual(partsIn([whole('generate', 'tool_calls')]), [empty]);
-    assert.deepEqual(partsIn(stream('generate', 'tool_calls')), [empty]);
-    const two = [call, { ...call, id: 'b' }];
-    assert.deepEqual(partsIn([whole('generate', 'length', two)]), [empty]);
-    assert.deepEqual(partsIn(stream('generate', 'length', two)), [empty]);
-  });
 
   test('responses: incomplete where the output limit cut it, else with an empty object', () => {
     const shown = ({ output }: Json) =>

@@ -3,7 +3,7 @@
 import type { ChatCandidate, ChatResponse, Finish, MediaPart, OpenPart } from '../../core/chat.ts';
 import { GatewayError } from '../../core/errors.ts';
 import { fold } from '../../core/fold.ts';
-import { isBlank, type Json, parseObject } from '../../core/json/json.ts';
+import { type Json, parseObject } from '../../core/json/json.ts';
 import { wrap } from '../../core/opaque.ts';
 import type { EncoderOptions, Target } from '../../core/operation.ts';
 import { encodeCitations, type PlacedCitation } from './citations.ts';
@@ -32,7 +32,7 @@ export function encodeResponse(response: ChatResponse, options: EncoderOptions):
 }
 
 function encodeCandidate({ parts, finish }: ChatCandidate, index: number, options: EncoderOptions): Json {
-  const whole = parts.filter((part, index) => !isCutOff(part, index === parts.length - 1, finish));
+  const whole = parts.filter((part) => !isCutOff(part, finish));
   const encoded = joinedTexts(whole.flatMap((part) => encodePart(part, options)));
   const texts = parts.filter((part) => part.type === 'text' || part.type === 'refusal');
   const placed: PlacedCitation[] = [];
@@ -69,11 +69,10 @@ function isPlainText(part: Json): boolean {
   return typeof part?.text === 'string' && !part.thought && !part.thoughtSignature;
 }
 
-/** Whether a call was truncated by the output limit, before or within its arguments; partial objects cannot be represented. */
-export function isCutOff(part: OpenPart, isLast: boolean, { reason }: Finish): boolean {
+/** Whether a call was truncated by the output limit; partial objects cannot be represented. */
+export function isCutOff(part: OpenPart, { reason }: Finish): boolean {
   const limited = reason === 'length' || reason === 'context-full';
-  if (!limited || part.type !== 'call' || part.custom) return false;
-  return isBlank(part.args) ? isLast : parseObject(part.args) === undefined;
+  return limited && part.type === 'call' && !part.custom && parseObject(part.args) === undefined;
 }
 
 /** No part, or one; throws `upstream_error` for a call whose arguments are not an object. */

@@ -2,7 +2,7 @@
 
 import type { ChatEvent, Citation, Finish, Opaque, OpenPart, TokenLogprob, Usage } from '../../core/chat.ts';
 import type { GatewayError } from '../../core/errors.ts';
-import { isBlank, type Json } from '../../core/json/json.ts';
+import type { Json } from '../../core/json/json.ts';
 import { wrap } from '../../core/opaque.ts';
 import type { EncoderOptions } from '../../core/operation.ts';
 import type { StreamEncoder } from '../../core/stream-codec.ts';
@@ -29,8 +29,6 @@ interface CandidateState {
   citations: PlacedCitation[];
   /** A call with incomplete arguments: an error, unless it was truncated by the output limit. */
   broken?: OpenPart;
-  /** The last call if it has no arguments, held back because the output limit may have cut them. */
-  bare?: OpenPart | undefined;
   finish?: Finish;
 }
 
@@ -83,7 +81,6 @@ export function createStreamEncoder(options: EncoderOptions): StreamEncoder {
 
   function startPart(event: Extract<ChatEvent, { type: 'part-start' }>): string {
     const { candidate, index } = event;
-    const before = releaseBare(candidate);
     const block: OpenBlock = {
       candidate,
       part: { ...event.part },
@@ -94,15 +91,9 @@ export function createStreamEncoder(options: EncoderOptions): StreamEncoder {
     blocks.set(index, block);
     const { part } = block;
     if (part.type === 'text') block.citations.push(...(part.citations ?? []));
-    const isText = part.type === 'text' || part.type === 'refusal' || part.type === 'reasoning';
-    return isText ? before + growText(block, part.text) : before;
-  }
-
-  function releaseBare(candidate: number): string {
-    const state = stateOf(candidate);
-    const { bare } = state;
-    state.bare = undefined;
-    return bare ? chunk(candidate, encodePart(bare, options)) : '';
+    return part.type === 'text' || part.type === 'refusal' || part.type === 'reasoning'
+      ? growText(block, part.text)
+      : '';
   }
 
   function growPart(delta: Delta): string {
@@ -164,9 +155,8 @@ export function createStreamEncoder(options: EncoderOptions): StreamEncoder {
       case 'refusal':
         return '';
       default: {
-        if (isCutOff(part, true, { reason: 'length' })) {
-          if (part.type === 'call' && isBlank(part.args)) state.bare = part;
-          else state.broken ??= part;
+        if (isCutOff(part, { reason: 'length' })) {
+          state.broken ??= part;
           return '';
         }
         const encoded = encodePart(part, options);
@@ -178,8 +168,8 @@ export function createStreamEncoder(options: EncoderOptions): StreamEncoder {
   function endCandidate(candidate: number, finish: Finish): string {
     const state = stateOf(candidate);
     state.finish = finish;
-    if (state.broken && !isCutOff(state.broken, true, finish)) encodePart(state.broken, options);
-    return state.bare && isCutOff(state.bare, true, finish) ? '' : releaseBare(candidate);
+    if (state.broken && !isCutOff(state.broken, finish)) encodePart(state.broken, options);
+    return '';
   }
 
   /** The last chunk holds what is known only then: why each candidate ended, its sources, and the token counts. */
