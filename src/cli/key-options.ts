@@ -8,16 +8,7 @@ import { defined } from '../core/plain-objects.ts';
 import { isRange } from '../net/ip-address.ts';
 import { SURFACES } from '../protocols/surfaces.ts';
 import { PERIODS, type Period } from '../records/key-settings.ts';
-import {
-  KEY_NAME_PATTERN,
-  KEY_NAME_RULE,
-  MAX_KEY_NAME,
-  MAX_OWNER,
-  metadataProblems,
-  tagProblems,
-} from '../records/tags.ts';
-
-const KEY_NAME = new RegExp(KEY_NAME_PATTERN, 'u');
+import { KEY_NAME, KEY_NAME_RULE, MAX_KEY_NAME, MAX_OWNER, metadataProblems, tagProblems } from '../records/tags.ts';
 
 export interface KeyOptions {
   expires?: string;

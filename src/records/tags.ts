@@ -8,8 +8,8 @@ export const MAX_METADATA = 16;
 export const MAX_METADATA_VALUE = 512;
 export const MAX_OWNER = 200;
 export const MAX_KEY_NAME = 100;
-/** Names of keys, as an expression with the flag `u`: a terminal would obey control characters. */
-export const KEY_NAME_PATTERN = '^\\P{Cc}+$';
+/** A terminal would obey control characters. */
+export const KEY_NAME = /^\P{Cc}+$/u;
 export const KEY_NAME_RULE = `must have 1 to ${MAX_KEY_NAME} characters and no control characters`;
 
 const TAG_NAME = /^[a-z][a-z0-9_-]{0,31}$/;

@@ -6,7 +6,7 @@ import { protocols } from '../../protocols/index.ts';
 import { SURFACES } from '../../protocols/surfaces.ts';
 import { PERIODS } from '../../records/key-settings.ts';
 import {
-  KEY_NAME_PATTERN,
+  KEY_NAME,
   KEY_NAME_RULE,
   MAX_KEY_NAME,
   MAX_METADATA_VALUE,
@@ -73,7 +73,7 @@ const budget = {
 const name = Type.String({
   minLength: 1,
   maxLength: MAX_KEY_NAME,
-  pattern: KEY_NAME_PATTERN,
+  pattern: KEY_NAME.source,
   errorMessage: KEY_NAME_RULE,
 });
 const moment = Type.String({
