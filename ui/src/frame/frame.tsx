@@ -2,8 +2,7 @@
 
 import { Link, lazyRouteComponent, Outlet, useRouterState } from '@tanstack/react-router';
 import { LogOut, Moon, PanelLeft, Sun } from 'lucide-react';
-import { lazy, Suspense, useEffect, useRef, useState } from 'react';
-import { LoginPage } from '../pages/login/page.tsx';
+import { lazy, type ReactNode, Suspense, useEffect, useRef, useState } from 'react';
 import { IconButton } from '../parts/button.tsx';
 import { ErrorNotice, Loaded, LoadingBlock } from '../parts/states.tsx';
 import { useSession } from '../session.ts';
@@ -13,6 +12,7 @@ import { Keyboard } from './keyboard.tsx';
 import { Mark } from './mark.tsx';
 
 const Environment = lazy(() => import('./environment.tsx').then((module) => ({ default: module.Environment })));
+const LoginPage = lazyRouteComponent(() => import('../pages/login/page.tsx'), 'LoginPage');
 export const NotFound = lazyRouteComponent(() => import('./not-found.tsx'), 'NotFound');
 
 export function Frame() {
@@ -20,16 +20,31 @@ export function Frame() {
   const path = useRouterState({ select: ({ location }) => location.pathname });
   const isOpen = path.endsWith('/models') && session?.serves_keys !== false;
   if (isOpen && !asked.isPending) return <Shell />;
+  const loading = <LoadingBlock className="h-96" />;
   if (!session)
     return (
-      <main className="p-6">
-        <h1 className="sr-only">Polygate</h1>
-        <Loaded asked={asked} loading={<LoadingBlock className="h-96" />}>
+      <Opening>
+        <Loaded asked={asked} loading={loading}>
           {() => null}
         </Loaded>
-      </main>
+      </Opening>
     );
-  return session.role === 'nobody' ? <LoginPage /> : <Shell />;
+  if (session.role !== 'nobody') return <Shell />;
+  return (
+    <Suspense fallback={<Opening>{loading}</Opening>}>
+      <LoginPage />
+    </Suspense>
+  );
+}
+
+/** Page until it is known which one comes. */
+function Opening({ children }: { children: ReactNode }) {
+  return (
+    <main className="p-6">
+      <h1 className="sr-only">Polygate</h1>
+      {children}
+    </main>
+  );
 }
 
 function Shell() {
