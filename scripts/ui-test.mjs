@@ -23,6 +23,8 @@ const TEST_TIMEOUT_MS = 600_000;
 const GROUPS_AT_ONCE = 2;
 /** They share a process and a browser. More would leave a core without work at the end. */
 const FILES_OF_GROUP = 4;
+/** They take a third of the time: begun last, they would leave a core without work at the end. */
+const LONGEST_FILES = ['states', 'partial', 'journeys'].map((name) => `ui/test/${name}.test.ts`);
 /** Its hooks close windows and the browser. */
 const HOOKS = 'ui/test/windows.ts';
 
@@ -96,7 +98,8 @@ function runTests(node, files, concurrency, places) {
       if (place !== undefined) places.add(place);
     }
   };
-  const groups = writeGroups(files, { isAlone: () => false, filesOfGroup: FILES_OF_GROUP, preload: HOOKS });
+  const first = LONGEST_FILES.filter((file) => files.includes(file));
+  const groups = writeGroups([...new Set([...first, ...files])], { isAlone: () => false, filesOfGroup: FILES_OF_GROUP, preload: HOOKS });
   const options = ['--test', '--test-reporter=spec', `--test-concurrency=${concurrency}`];
   return run(node, [...options, `--test-timeout=${TEST_TIMEOUT_MS}`, ...groups.programs], {
     stdio: ['ignore', 'pipe', 'inherit'],
