@@ -206,8 +206,8 @@ class CallAdmission implements AdmissionRequest, UsageEstimate {
 
   /** Every candidate that may answer. */
   #possible(): Pick<RoutingDecision, 'candidates'> {
-    const { candidates, resting } = this.route;
-    return resting.length === 0 ? this.route : { candidates: [...candidates, ...resting] };
+    const { candidates, inCooldown } = this.route;
+    return inCooldown.length === 0 ? this.route : { candidates: [...candidates, ...inCooldown] };
   }
 }
 

@@ -129,7 +129,7 @@ async function tryCandidates(state: DispatchState): Promise<CandidatesResult> {
   let refusal: { error: GatewayError; candidate?: RunnableCandidate } | undefined;
   let soonest: number | undefined;
   /** Candidates in cooldown: the first one that entered it after the routing decision comes first. */
-  let { resting } = route;
+  let { inCooldown } = route;
   /** The first abandoned attempt. */
   let abandoned: CandidatesResult | undefined;
   for (const routed of route.candidates) {
@@ -145,7 +145,7 @@ async function tryCandidates(state: DispatchState): Promise<CandidatesResult> {
     }
     const cooldown = route.candidates.length > 1 ? options.state.breaker.cooldown(candidate.id) : undefined;
     if (cooldown) {
-      if (resting === route.resting) resting = [candidate, ...resting];
+      if (inCooldown === route.inCooldown) inCooldown = [candidate, ...inCooldown];
       route.excluded.push({ candidate, reason: cooldownReason(cooldown) });
       continue;
     }
@@ -165,7 +165,7 @@ async function tryCandidates(state: DispatchState): Promise<CandidatesResult> {
     if (client.isCancelled || !route.policy.allowFallbacks || isOurs(ended.error) || !mayFallBack(ended.error)) break;
   }
   // If all endpoints that can serve the request are in cooldown, one is tried anyway.
-  const last = refusal || client.isCancelled ? undefined : await firstAble(state, resting);
+  const last = refusal || client.isCancelled ? undefined : await firstAble(state, inCooldown);
   if (last && !client.isCancelled) return attempt(state, last.candidate, last.planned);
   if (limited && !refusal) return { status: 'refused', error: limited };
   const error = refusal?.error ?? unable ?? noEndpointError(route);
@@ -176,9 +176,9 @@ async function tryCandidates(state: DispatchState): Promise<CandidatesResult> {
 /** The best endpoint in cooldown that can serve the request. */
 async function firstAble(
   state: DispatchState,
-  resting: readonly RunnableCandidate[],
+  inCooldown: readonly RunnableCandidate[],
 ): Promise<CandidatePlan | undefined> {
-  for (const routed of resting) {
+  for (const routed of inCooldown) {
     const candidate = inServedProtocol(routed, state);
     const planned = await planFor(state, candidate);
     if (!(planned instanceof GatewayError || (await refusalOfLimit(state, candidate)))) return { candidate, planned };

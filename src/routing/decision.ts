@@ -32,7 +32,7 @@ export interface RoutingDecision {
   /** Ordered: the first is tried first. */
   candidates: RunnableCandidate[];
   /** Candidates in cooldown, tried if no other one can serve the request. */
-  resting: RunnableCandidate[];
+  inCooldown: RunnableCandidate[];
   excluded: ExcludedCandidate<EndpointCandidate>[];
   /** Read only if there is a choice: it takes the beginning of the conversation. */
   conversation: ConversationKey;
@@ -147,7 +147,7 @@ function decide(
     : excludeOtherAccounts(distinct, call, () => state.bindings.endpointOf(conversation.key));
   checkPin(policy, considered, model);
   const rankedCall = { stream: call.stream, candidates: considered, conversation };
-  const { ranked, resting, excluded } = rank(considered, policy, new CallRankingContext(rankedCall, state));
+  const { ranked, inCooldown, excluded } = rank(considered, policy, new CallRankingContext(rankedCall, state));
   const runnable = (some: readonly EndpointCandidate[]): RunnableCandidate[] => {
     const able: RunnableCandidate[] = [];
     for (const candidate of some) if (isRunnable(candidate)) able.push(withOptions(candidate, policy));
@@ -159,7 +159,7 @@ function decide(
     model,
     policy,
     candidates: runnable(ranked),
-    resting: runnable(resting),
+    inCooldown: runnable(inCooldown),
     excluded,
     conversation,
   };

@@ -26,7 +26,7 @@ export interface Ranking<Any> {
   /** Best first. */
   ranked: Any[];
   /** Those in cooldown, best first: for a request that no ranked one can serve. */
-  resting: Any[];
+  inCooldown: Any[];
   excluded: ExcludedCandidate<Any>[];
 }
 
@@ -37,7 +37,7 @@ export function rank<Any extends Candidate>(
 ): Ranking<Any> {
   const [only] = candidates;
   if (only && candidates.length === 1 && policy === NO_POLICY && !only.unusable)
-    return { ranked: [only], resting: [], excluded: [] };
+    return { ranked: [only], inCooldown: [], excluded: [] };
   const exclusion = createExclusion(policy, candidates);
   const excluded: ExcludedCandidate<Any>[] = [];
   const allowed: Any[] = [];
@@ -53,11 +53,11 @@ export function rank<Any extends Candidate>(
   const ready = available.length > 0 ? available : sorted.slice(0, 1);
   const ranked = policy.allowFallbacks ? ready : ready.slice(0, 1);
   const tried = new Set(ranked);
-  const resting = policy.allowFallbacks ? sorted.filter((candidate) => !tried.has(candidate)) : [];
+  const inCooldown = policy.allowFallbacks ? sorted.filter((candidate) => !tried.has(candidate)) : [];
   for (const candidate of sorted) {
     if (!tried.has(candidate)) excluded.push({ candidate, reason: exclusionReason(candidate, context) });
   }
-  return { ranked, resting, excluded };
+  return { ranked, inCooldown, excluded };
 }
 
 function exclusionReason({ id }: Candidate, { breaker }: RankingContext): string {
