@@ -110,7 +110,7 @@ export function formatMoment(at: string, { from, to, step, zone }: Span): string
   if (step === 'day' || step === 'week')
     return date.toLocaleDateString(undefined, { timeZone: UTC, month: 'short', day: 'numeric' });
   if (step === 'month') return date.toLocaleDateString(undefined, { timeZone: UTC, month: 'short', year: 'numeric' });
-  const time = { timeZone: zone, hour12: false, hour: '2-digit', minute: '2-digit' } as const;
+  const time = { timeZone: zone, hourCycle: 'h23', hour: '2-digit', minute: '2-digit' } as const;
   if (to.getTime() - from.getTime() <= DAY_MS) return date.toLocaleTimeString(undefined, time);
   return date.toLocaleString(undefined, { ...time, month: 'short', day: 'numeric' });
 }

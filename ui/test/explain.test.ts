@@ -51,7 +51,7 @@ for (const theme of THEMES) {
     await page.getByRole('row', { name: /^1 sandbox\/echo/ }).waitFor();
     await row.getByRole('button', { name: 'the rule' }).click();
     const rule = page.locator('li:focus');
-    await rule.getByText(/only endpoints that keep nothing/).waitFor();
+    await rule.getByText(/only endpoints that are known to keep nothing/).waitFor();
     await page.getByText('Excluded endpoints and endpoints in cooldown are skipped.').waitFor();
     await assertSound(visitor);
     await page.setViewportSize({ width: 360, height: 900 });

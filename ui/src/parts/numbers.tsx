@@ -57,7 +57,7 @@ export function PerMillion({ perToken }: { perToken: string | undefined }) {
 const formats = new Map<string | undefined, ReturnType<typeof createFormats>>();
 
 function createFormats(timeZone: string | undefined) {
-  const clock = { timeZone, hour: '2-digit', minute: '2-digit', hour12: false } as const;
+  const clock = { timeZone, hour: '2-digit', minute: '2-digit', hourCycle: 'h23' } as const;
   return {
     time: new Intl.DateTimeFormat(undefined, { ...clock, second: '2-digit' }),
     dateAndTime: new Intl.DateTimeFormat(undefined, { ...clock, month: 'short', day: 'numeric' }),
