@@ -99,7 +99,11 @@ function runTests(node, files, concurrency, places) {
     }
   };
   const first = LONGEST_FILES.filter((file) => files.includes(file));
-  const groups = writeGroups([...new Set([...first, ...files])], { isAlone: () => false, filesOfGroup: FILES_OF_GROUP, preload: HOOKS });
+  const groups = writeGroups([...new Set([...first, ...files])], {
+    isAlone: () => false,
+    filesOfGroup: FILES_OF_GROUP,
+    preload: HOOKS,
+  });
   const options = ['--test', '--test-reporter=spec', `--test-concurrency=${concurrency}`];
   return run(node, [...options, `--test-timeout=${TEST_TIMEOUT_MS}`, ...groups.programs], {
     stdio: ['ignore', 'pipe', 'inherit'],

@@ -5,14 +5,7 @@ import type { Json } from '../../core/json/json.ts';
 import { protocols } from '../../protocols/index.ts';
 import { SURFACES } from '../../protocols/surfaces.ts';
 import { PERIODS } from '../../records/key-settings.ts';
-import {
-  KEY_NAME,
-  KEY_NAME_RULE,
-  MAX_KEY_NAME,
-  MAX_METADATA_VALUE,
-  MAX_OWNER,
-  MAX_TAGS,
-} from '../../records/tags.ts';
+import { KEY_NAME, KEY_NAME_RULE, MAX_KEY_NAME, MAX_METADATA_VALUE, MAX_OWNER, MAX_TAGS } from '../../records/tags.ts';
 import { CREATED_PARAMETERS } from '../created-span.ts';
 import { anyObject, FORMAT, type Parameter } from '../openapi/operation.ts';
 import { KEY_STATES } from './key-list.ts';
