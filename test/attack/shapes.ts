@@ -40,6 +40,14 @@ function turn(protocol: WireId, role: 'user' | 'assistant', content: Json = 'x')
   return { role: role === 'user' ? 'user' : 'model', parts: partsOf(content) };
 }
 
+/** One function whose arguments need not follow its schema strictly. */
+function looseTool(protocol: WireId, schema: Json): Json {
+  const made = tools(protocol, [{ name: 'f', schema }]);
+  const [tool] = made.tools;
+  if (protocol !== 'generate') delete (tool.function ?? tool).strict;
+  return made;
+}
+
 /** A body with these turns. */
 function turns(protocol: WireId, list: readonly Json[]): Json {
   return body(protocol, { [TURNS[protocol]]: list });
@@ -166,7 +174,7 @@ export const SHAPES: readonly Shape[] = [
   {
     step: 'guard',
     name: 'long numbers',
-    make: (protocol) => filled(protocol, `[${times(19_000, () => '1'.repeat(999)).join()}]`),
+    make: (protocol) => filled(protocol, `[${times(9_000, () => '1'.repeat(999)).join()}]`),
   },
   { step: 'guard', name: 'an open string', make: (protocol) => filled(protocol, `"${'\\"'.repeat(BODY_BYTES / 2)}`) },
   { step: 'guard', name: 'escapes', make: (protocol) => filled(protocol, `"${'\\u00e9'.repeat(BODY_BYTES / 6)}"`) },
@@ -381,6 +389,48 @@ export const SHAPES: readonly Shape[] = [
   },
   {
     step: 'schema',
+    name: '45,000 arrays without items, in a schema that need not be strict',
+    ways: [
+      ['messages', 'a/m', 'generate'],
+      ['generate', 'a/m', 'generate'],
+      ['messages', 'c/m', 'generate'],
+    ],
+    make: (protocol) =>
+      body(protocol, looseTool(protocol, { type: 'object', not: { anyOf: times(45_000, () => ({ type: 'array' })) } })),
+  },
+  {
+    step: 'schema',
+    name: '48,000 properties, in a schema that need not be strict',
+    ways: [
+      ['messages', 'a/m', 'generate'],
+      ['generate', 'a/m', 'generate'],
+    ],
+    make: (protocol) => {
+      const inner = times(10, (list) => Object.fromEntries(times(4_800, (index) => [`p${list}_${index}`, {}])));
+      return body(
+        protocol,
+        looseTool(protocol, { type: 'object', anyOf: inner.map((each) => ({ properties: each })) }),
+      );
+    },
+  },
+  {
+    step: 'schema',
+    name: '9,000 alternatives at the top of parameters',
+    ways: [
+      ['chat', 'b/m', 'generate'],
+      ['generate', 'b/m', 'generate'],
+    ],
+    make: (protocol) =>
+      body(
+        protocol,
+        looseTool(protocol, {
+          type: 'object',
+          anyOf: times(9_000, (index) => ({ properties: { [`p${index}`]: {} }, required: ['p0'] })),
+        }),
+      ),
+  },
+  {
+    step: 'schema',
     name: 'a large schema in OpenAPI form',
     make: (protocol) =>
       body(
@@ -528,7 +578,7 @@ export const SHAPES: readonly Shape[] = [
     make: (protocol) =>
       turns(
         protocol,
-        times(19_000, () => ({ type: 'image_generation_call', result: 'QUJD' })),
+        times(9_000, () => ({ type: 'image_generation_call', result: 'QUJD' })),
       ),
   },
   {

@@ -38,19 +38,30 @@ export function describedSchema({ schema, description }: { schema: Json; descrip
   return description && isObject(schema) && !schema.description ? { description, ...schema } : schema;
 }
 
-/** A copy in which each array has `items`, which some targets require; without the keyword anything may be an item. */
+/** The schema with `items` in each array, which some targets require; without the keyword anything may be an item. Parts that need none are not copied. */
 export function withItems(schema: Json): Json {
   if (!isObject(schema)) return schema;
-  const entries = Object.entries(schema).map(([keyword, value]) => [keyword, withItemsInside(keyword, value)] as const);
+  const inner = mapped(schema, withItemsInside);
   const isArray = schema.type === 'array' || (Array.isArray(schema.type) && schema.type.includes('array'));
-  return { ...Object.fromEntries(entries), ...(isArray && schema.items === undefined && { items: {} }) };
+  return isArray && schema.items === undefined ? { ...inner, items: {} } : inner;
 }
 
-function withItemsInside(keyword: string, value: Json): Json {
-  if (MAPS.has(keyword) && isObject(value))
-    return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, withItems(inner)]));
-  if (Array.isArray(value)) return LISTS.has(keyword) || keyword === 'items' ? value.map(withItems) : value;
-  return ONE.has(keyword) ? withItems(value) : value;
+function withItemsInside(value: Json, keyword: string): Json {
+  if (MAPS.has(keyword) && isObject(value)) return mapped(value, withItems);
+  if (!Array.isArray(value)) return ONE.has(keyword) ? withItems(value) : value;
+  if (!LISTS.has(keyword) && keyword !== 'items') return value;
+  const items = value.map(withItems);
+  return items.every((item, index) => item === value[index]) ? value : items;
+}
+
+/** The object itself if no value changes. */
+function mapped(object: Record<string, Json>, change: (value: Json, name: string) => Json): Record<string, Json> {
+  let changes: Map<string, Json> | undefined;
+  for (const name of Object.keys(object)) {
+    const changed = change(object[name], name);
+    if (changed !== object[name]) changes = (changes ?? new Map(Object.entries(object))).set(name, changed);
+  }
+  return changes ? Object.fromEntries(changes) : object;
 }
 
 /** The work budget of a translation, and the field named in its errors. */
