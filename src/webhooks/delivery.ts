@@ -65,9 +65,14 @@ export function createDeliveryHandler(options: DeliveryOptions): JobHandler {
     }
     const result = attemptResult({ job, trigger, startedAt, response });
     const record = { ...attempt, trigger, lane: job.lane, late: job.attempt + 1 >= EARLY_ATTEMPTS, result };
-    const isRecorded = await retryWhileUnavailable(() => store.call('recordAttempt', record), { clock, signal });
-    // The lease is lost: the attempt of its new holder counts.
-    if (!isRecorded) return drained.promise;
+    let tries = 0;
+    const recordAttempt = () => {
+      tries += 1;
+      return store.call('recordAttempt', record);
+    };
+    const isRecorded = await retryWhileUnavailable(recordAttempt, { clock, signal });
+    // The lease is lost: the attempt of its new holder counts. After a repeated call it may be this one that is stored.
+    if (!isRecorded && tries === 1) return drained.promise;
     report(deliveryId, result);
     const isGivenUp = result.outcome !== 'ack' && trigger === 'schedule' && result.nextDueAt === undefined;
     if (isGivenUp) await giveUp(job, deliveryId);

@@ -5,6 +5,7 @@ import { createHmac } from 'node:crypto';
 import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Store } from '../../src/store/store.ts';
+import { StoreUnavailable } from '../../src/store/unavailable.ts';
 import { MAX_ATTEMPTS, maxJitter, retryDelay } from '../../src/webhooks/schedule.ts';
 import { passing } from '../jobs/activity.ts';
 import { createManualClock } from '../jobs/manual-clock.ts';
@@ -192,4 +193,30 @@ test('the result of an attempt whose lease was lost is neither counted nor told:
   await until(() => recorded === 1);
   await delay(100);
   assert.deepEqual(told, []);
+});
+
+test('the result of an attempt that is stored is counted, also where the answer of the store got lost', async (context) => {
+  const receiver = await startReceiver((response) => response.writeHead(500).end());
+  context.after(receiver.close);
+  const told: unknown[] = [];
+  let recorded = 0;
+  const through = (inner: Store): Store => ({
+    ...inner,
+    async call(name, parameters) {
+      const result = await inner.call(name, parameters);
+      if (name !== 'recordAttempt') return result;
+      recorded += 1;
+      if (recorded === 1) throw new StoreUnavailable('the connection was lost');
+      assert.equal(result, false, 'the first call has ended the lease');
+      return result;
+    },
+  });
+  const events = {
+    webhookAttempted: (outcome: string) => told.push(outcome),
+    webhookExhausted: () => told.push('over'),
+  };
+  const rig = await startRig(context, openTestSqlite, { events, through });
+  await rig.owe(receiver.url());
+  await until(() => told.length > 0);
+  assert.deepEqual([recorded, told], [2, ['http_status']]);
 });
