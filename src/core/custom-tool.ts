@@ -1,7 +1,7 @@
-/** Free-text tools at upstreams that only have functions: a function with one text. */
+/** Arguments of earlier calls, and free-text tools at upstreams that only have functions: a function with one text. */
 
 import type { CallPart, Tool } from './chat.ts';
-import type { Json } from './json/json.ts';
+import { isBlank, type Json, parseObject } from './json/json.ts';
 
 export const CUSTOM_PARAMETERS = { type: 'object', properties: { input: { type: 'string' } }, required: ['input'] };
 
@@ -16,4 +16,13 @@ export function describedCustomTool({ description, custom }: Tool): string | und
 /** The input of a call as arguments of the function. */
 export function customArguments({ args }: CallPart): Json {
   return { input: args };
+}
+
+/** JSON text of the arguments of an earlier call. Upstreams refuse others than an object: these become empty, and are named in `dropped`. */
+export function writtenArguments(call: CallPart, dropped: Set<string>): string {
+  if (call.custom) return JSON.stringify(customArguments(call));
+  if (isBlank(call.args)) return '{}';
+  if (parseObject(call.args) !== undefined) return call.args;
+  dropped.add('turns.parts.arguments');
+  return '{}';
 }

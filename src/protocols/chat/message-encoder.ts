@@ -1,9 +1,9 @@
 /** Message encoder: converts turns to messages for an upstream. */
 
 import type { CacheMark, CallPart, Part, ReasoningPart, ResultPart, TextPart, Turn } from '../../core/chat.ts';
-import { customArguments } from '../../core/custom-tool.ts';
+import { writtenArguments } from '../../core/custom-tool.ts';
 import { GatewayError } from '../../core/errors.ts';
-import { isBlank, type Json, parseObject } from '../../core/json/json.ts';
+import type { Json } from '../../core/json/json.ts';
 import { ownState } from '../../core/opaque.ts';
 import type { Target } from '../../core/operation.ts';
 import { shortCallId } from '../../core/results.ts';
@@ -173,16 +173,7 @@ function encodeCall(call: CallPart, { target: { origin, rules }, dropped }: Enco
   if (call.cache) dropped.add('cache');
   const state = encodeCallState(ownState(call.opaque, origin), (opaque) => opaque.value);
   if (call.custom && rules.customTools) return { id, type: 'custom', custom: { name, input: call.args }, ...state };
-  const args = call.custom ? JSON.stringify(customArguments(call)) : validArguments(call.args, dropped);
-  return { id, type: 'function', function: { name, arguments: args }, ...state };
-}
-
-/** Upstreams refuse a history with arguments that are not a JSON object. */
-function validArguments(args: string, dropped: Set<string>): string {
-  if (isBlank(args)) return '{}';
-  if (parseObject(args) !== undefined) return args;
-  dropped.add('turns.parts.arguments');
-  return '{}';
+  return { id, type: 'function', function: { name, arguments: writtenArguments(call, dropped) }, ...state };
 }
 
 /** The turns up to the next assistant turn; undefined after the last. */

@@ -1,8 +1,9 @@
 /** An earlier answer of the model as input items: messages, reasoning and calls in their order. */
 
 import type { CallPart, Part, ReasoningPart, TextPart, Turn } from '../../core/chat.ts';
+import { writtenArguments } from '../../core/custom-tool.ts';
 import { GatewayError } from '../../core/errors.ts';
-import { isBlank, type Json, parseObject } from '../../core/json/json.ts';
+import type { Json } from '../../core/json/json.ts';
 import { ownState } from '../../core/opaque.ts';
 import { digestOf, itemIdOf } from './encode-request-ids.ts';
 import { type InputEncoding, marked } from './encode-request-parts.ts';
@@ -112,14 +113,6 @@ function encodeCall(call: CallPart, callIds: ReadonlyMap<string, string>, encodi
   const call_id = callIds.get(id) ?? id;
   if (custom && encoding.target.rules.customTools !== false)
     return { type: 'custom_tool_call', id: itemIdOf('ctc', call_id), call_id, name, input: args };
-  const written = custom ? JSON.stringify({ input: args }) : validArguments(args, encoding.dropped);
+  const written = writtenArguments(call, encoding.dropped);
   return { type: 'function_call', id: itemIdOf('fc', call_id), call_id, name, arguments: written };
-}
-
-/** Upstreams refuse a history with arguments that are not a JSON object. */
-function validArguments(args: string, dropped: Set<string>): string {
-  if (isBlank(args)) return '{}';
-  if (parseObject(args) !== undefined) return args;
-  dropped.add('turns.parts.arguments');
-  return '{}';
 }
