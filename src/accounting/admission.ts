@@ -225,11 +225,13 @@ function admittedCall(
   { recorder, limits, startedAt, onSettled }: GrantOptions,
 ): AdmittedCall {
   const { call, key, route, handler } = request;
-  const later = new Map<string, Admission['settle']>();
-  const settle: Admission['settle'] = (used) => {
-    settleFirst(used);
-    for (const settleModel of later.values()) settleModel(used);
-  };
+  const models = key.settings.modelLimits && admitModels(request, limits);
+  const settle: Admission['settle'] = models
+    ? (used) => {
+        settleFirst(used);
+        models.settle(used);
+      }
+    : settleFirst;
   const { requestId: id, protocol, stream, operation } = call;
   return {
     meter: openUsageMeter({
@@ -253,7 +255,7 @@ function admittedCall(
     headers,
     // Free endpoints need no output limit.
     limitOf: cost ? request.reservation.limitsFor(cost) : undefined,
-    admitModel: key.settings.modelLimits && admitModel,
+    admitModel: models?.admit,
     discard() {
       settle({ tokens: 0, cost: 0n });
       onSettled();
@@ -263,12 +265,21 @@ function admittedCall(
       onSettled();
     },
   };
+}
 
-  async function admitModel(model: string): Promise<void> {
-    if (model === request.model || later.has(model)) return;
-    const { tokens, cost: most } = request;
-    later.set(model, await limits.admitModel({ key, model, tokens, cost: most }));
-  }
+/** Reservations for the models that are tried after the first one. */
+function admitModels(request: CallAdmission, limits: LimitKeeper) {
+  const settles = new Map<string, Admission['settle']>();
+  return {
+    async admit(model: string): Promise<void> {
+      if (model === request.model || settles.has(model)) return;
+      const { key, tokens, cost } = request;
+      settles.set(model, await limits.admitModel({ key, model, tokens, cost }));
+    },
+    settle(used: Parameters<Admission['settle']>[0]): void {
+      for (const settle of settles.values()) settle(used);
+    },
+  };
 }
 
 function ignore(): void {}
