@@ -44,7 +44,7 @@ export interface StoredAttempt {
   dropped: string[];
   note: string | null;
   /** Cooldown in milliseconds that the attempt caused. */
-  rest_ms: number | null;
+  cooldown_ms: number | null;
   /** Headers of the upstream's response, by name. */
   response_headers: Record<string, string>;
 }
@@ -216,7 +216,7 @@ export function decodeStoredTrace(text: string | null | undefined): StoredTrace 
     const attempts = a.map((fields: Json[], index: number) => ({
       ...decodeAttempt(fields),
       connect_ms: k?.[index + 1] ?? null,
-      rest_ms: w?.[index] ?? null,
+      cooldown_ms: w?.[index] ?? null,
       response_headers: decodeHeaders(r?.[index], RESPONSE_HEADERS),
     }));
     const facts = { check_ms: k?.[0] ?? null, request_headers: decodeHeaders(h, REQUEST_HEADERS) };
@@ -227,7 +227,7 @@ export function decodeStoredTrace(text: string | null | undefined): StoredTrace 
   }
 }
 
-function decodeAttempt(fields: Json[]): Omit<StoredAttempt, 'connect_ms' | 'rest_ms' | 'response_headers'> {
+function decodeAttempt(fields: Json[]): Omit<StoredAttempt, 'connect_ms' | 'cooldown_ms' | 'response_headers'> {
   const [endpoint, path, started, first, total, status, credential, error, note, dropped] = fields;
   return {
     endpoint,

@@ -15,7 +15,7 @@ const COMBINED = new Map<string, (one: number, other: number) => number>([
   ['polygate_store_writable', Math.min],
   ['polygate_build_info', Math.max],
   ['polygate_provider_ready', Math.min],
-  ['polygate_endpoint_resting', Math.max],
+  ['polygate_endpoint_cooldown', Math.max],
   ['process_start_time_seconds', Math.min],
   ['process_max_fds', Math.min],
   ['nodejs_version_info', Math.max],

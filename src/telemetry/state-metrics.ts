@@ -60,7 +60,7 @@ export function addStateMetrics(instruments: Instruments, readings: StateReading
   }
   if (endpoints) {
     gauges(
-      'endpoint_resting',
+      'endpoint_cooldown',
       '1 while an endpoint of the model is in cooldown after failures.',
       ['provider', 'model', 'endpoint'],
       () =>

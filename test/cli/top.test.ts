@@ -13,7 +13,7 @@ const ATTEMPTS = [
 ].map((attempt) => ({
   ...attempt,
   ...{ credential: null, path: 'translated', dropped: [], note: null },
-  ...{ connect_ms: 0, rest_ms: null, response_headers: {} },
+  ...{ connect_ms: 0, cooldown_ms: null, response_headers: {} },
 }));
 
 function request(number: number, more: Partial<TopRequest> = {}): TopRequest {
@@ -88,7 +88,7 @@ test('the page has rates, endpoints and requests, each line cut to the terminal'
 test('an endpoint rests as its attempts tell, until one succeeds', () => {
   const now = Date.UTC(2026, 10, 23, 10);
   const attempt = { ...(ATTEMPTS[0] as (typeof ATTEMPTS)[number]), started_ms: 0, total_ms: 100 };
-  const failed = { ...attempt, rest_ms: 20_000 };
+  const failed = { ...attempt, cooldown_ms: 20_000 };
   const answered = { ...attempt, error: null, status: 200 };
   const at = (secondsAgo: number, ...attempts: (typeof failed)[]) => ({
     time: now - secondsAgo * 1000,

@@ -196,7 +196,7 @@ admin: { token: ${TOKEN}, port: 0 }`,
   test('has the cooldown of the endpoint that an attempt began', async () => {
     const { attempts } = await trace(await chat('house/m', { text: 'limited' }));
     assert.deepEqual(
-      attempts.map(({ endpoint, status, rest_ms }: Json) => [endpoint, status, rest_ms]),
+      attempts.map(({ endpoint, status, cooldown_ms }: Json) => [endpoint, status, cooldown_ms]),
       [
         ['one/m', 429, 20_000],
         ['two/m', 200, null],

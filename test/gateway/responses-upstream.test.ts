@@ -30,7 +30,7 @@ import {
 } from './harness.ts';
 
 const CLIENTS: readonly ProtocolId[] = ['chat', 'messages', 'generate'];
-/** Models at both upstreams; an endpoint that failed rests, so that each test has its own. */
+/** Models at both upstreams; an endpoint that failed is in cooldown, so that each test has its own. */
 const PAIRS = Array.from({ length: 20 }, (_, index) => `pair-${index}`);
 
 let one: TestUpstream;

@@ -62,18 +62,18 @@ models: { both/m: { endpoints: [{ provider: down, model: m }, { provider: up, mo
   const withName = async (name: string) => (await lines()).filter((line) => line.startsWith(`polygate_${name}`));
 
   test('endpoints in cooldown rest: of a configured model all are shown, of others those that rest', async () => {
-    const resting = (endpoint: string, value: number) =>
-      `polygate_endpoint_resting{provider="${endpoint.split('/')[0]}",model="both/m",endpoint="${endpoint}"} ${value}`;
-    assert.deepEqual(await withName('endpoint_resting'), [resting('down/m', 0), resting('up/m', 0)]);
+    const inCooldown = (endpoint: string, value: number) =>
+      `polygate_endpoint_cooldown{provider="${endpoint.split('/')[0]}",model="both/m",endpoint="${endpoint}"} ${value}`;
+    assert.deepEqual(await withName('endpoint_cooldown'), [inCooldown('down/m', 0), inCooldown('up/m', 0)]);
     for (const model of ['down/m', 'down/n']) await ask(gateway, { protocol: 'chat', model, text: 'hi' });
-    assert.deepEqual(await withName('endpoint_resting'), [
-      resting('down/m', 1),
-      resting('up/m', 0),
-      'polygate_endpoint_resting{provider="down",model="down/m",endpoint="down/m"} 1',
-      'polygate_endpoint_resting{provider="down",model="down/n",endpoint="down/n"} 1',
+    assert.deepEqual(await withName('endpoint_cooldown'), [
+      inCooldown('down/m', 1),
+      inCooldown('up/m', 0),
+      'polygate_endpoint_cooldown{provider="down",model="down/m",endpoint="down/m"} 1',
+      'polygate_endpoint_cooldown{provider="down",model="down/n",endpoint="down/n"} 1',
     ]);
     clock.advance(3_600_000);
-    assert.deepEqual(await withName('endpoint_resting'), [resting('down/m', 0), resting('up/m', 0)]);
+    assert.deepEqual(await withName('endpoint_cooldown'), [inCooldown('down/m', 0), inCooldown('up/m', 0)]);
   });
 
   test('providers with a credential are ready; those that wait for one are not listed', async () => {

@@ -38,7 +38,7 @@ test('providers, endpoints, the store and budgets have a line each', async () =>
     'polygate_build_info{version="1.2.3"} 1',
     'polygate_provider_ready{provider="openai"} 1',
     'polygate_provider_ready{provider="local"} 0',
-    'polygate_endpoint_resting{provider="openai",model="team/best",endpoint="openai/gpt"} 1',
+    'polygate_endpoint_cooldown{provider="openai",model="team/best",endpoint="openai/gpt"} 1',
     'polygate_jobs_due{kind="webhook"} 3',
     'polygate_jobs_oldest_seconds{kind="webhook"} 12.5',
     'polygate_store_bytes 4096',
@@ -67,7 +67,7 @@ test('the series of one metric are bounded', async () => {
   const endpoints = Array.from({ length: 1500 }, (_, index) => {
     return { provider: 'p', model: `m${index}`, endpoint: `p/m${index}`, inCooldown: true };
   });
-  assert.equal(lineOf(await linesOf({ endpoints: () => endpoints }), 'endpoint_resting').length, 1000);
+  assert.equal(lineOf(await linesOf({ endpoints: () => endpoints }), 'endpoint_cooldown').length, 1000);
 });
 
 test('no gauge has the name of a counter', async () => {

@@ -66,7 +66,7 @@ for (const theme of THEMES) {
       .getByRole('button')
       .click();
     const limited = panelOf(page, 'limited/m#1');
-    await limited.getByText(/^(resting|credential rests|on trial|failed lately)$/).waitFor();
+    await limited.getByText(/^(in cooldown|credential in cooldown|being probed|failed lately)$/).waitFor();
     await limited.getByText(/in \d+ s, at \d\d:\d\d/).waitFor();
     await limited.getByText('credential 1 of 2').waitFor();
     await limited.getByRole('row', { name: /^requests 1,200 7 — / }).waitFor();

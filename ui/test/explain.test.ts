@@ -92,9 +92,9 @@ test('what the gateway knows is beside each endpoint, and is left out as if all 
   assert.equal(place, '1');
   assert.match(first ?? '', /^[\d,]+ ms$/);
   assert.match(rate ?? '', /^[\d.,]+ ?[kM]?$/);
-  const resting = await cells('busy/m');
-  assert.equal(resting[0], '—');
-  assert.match(resting.at(-1) ?? '', /cooldown/);
+  const limited = await cells('busy/m');
+  assert.equal(limited[0], '—');
+  assert.match(limited.at(-1) ?? '', /cooldown/);
   await rows.filter({ hasText: 'busy/m' }).getByRole('button', { name: 'the rule' }).click();
   await page.locator('li:focus').getByText('Each endpoint has a circuit breaker.').waitFor();
   await assertSound(visitor);

@@ -137,7 +137,7 @@ for (const theme of ['light', 'dark'] satisfies Theme[]) {
   });
 }
 
-test('what rests, and what an upstream told of its limits, is said', async () => {
+test('cooldowns, and limits that an upstream told, are shown', async () => {
   const limited = await startUpstream(({ headers }, response) => {
     const isRefused = headers.authorization?.endsWith('refused');
     response.setHeader('x-ratelimit-limit-requests', '1200');
@@ -147,19 +147,19 @@ test('what rests, and what an upstream told of its limits, is said', async () =>
   });
   const provider = (key: string) =>
     `{ type: openai-compatible, base_url: "${limited.url}/v1", api_key: ${key}, models: [{ id: m }] }`;
-  const resting = await startGatewayForOperators(`providers: { a: ${provider('x')}, b: ${provider('refused')} }`);
+  const gateway = await startGatewayForOperators(`providers: { a: ${provider('x')}, b: ${provider('refused')} }`);
   try {
-    for (const model of ['a/m', 'b/m']) await (await ask(resting, KEY, model)).text();
-    const visitor = await signInAsAdmin(browser, resting, '/ui/health');
+    for (const model of ['a/m', 'b/m']) await (await ask(gateway, KEY, model)).text();
+    const visitor = await signInAsAdmin(browser, gateway, '/ui/health');
     const { page } = visitor;
     const row = page.getByRole('row', { name: /^a.m/ });
-    await row.getByText('resting', { exact: true }).waitFor();
+    await row.getByText('in cooldown', { exact: true }).waitFor();
     await row.getByText(/^(?:2\d\d|300) s$/).waitFor();
     await row.getByText('7 of 1,200 requests left').waitFor();
-    await page.getByRole('row', { name: /^b.m/ }).getByText('credential rests', { exact: true }).waitFor();
+    await page.getByRole('row', { name: /^b.m/ }).getByText('credential in cooldown', { exact: true }).waitFor();
     await assertSound(visitor);
   } finally {
-    await Promise.all([resting.close(), limited.close()]);
+    await Promise.all([gateway.close(), limited.close()]);
   }
 });
 

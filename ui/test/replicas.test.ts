@@ -161,7 +161,7 @@ test('requests of both gateways are in the live list, each once', async () => {
   await assertSound(visitor);
 });
 
-test('the gateway that rests an endpoint is named, beside the others that know it', async () => {
+test('the gateway with an endpoint in cooldown is named, beside the others that know it', async () => {
   const [here, there] = gateways as [TestGateway, TestGateway];
   assert.equal((await ask(here, KEY, 'limited/m')).status, 200);
   isLimited = true;
@@ -175,7 +175,7 @@ test('the gateway that rests an endpoint is named, beside the others that know i
   const known = await adminOf(here)('GET', '/health/endpoints');
   const told = known.gateways.find(({ answers }: { answers: boolean }) => !answers).id.slice(0, 8);
   assert.equal(await summary.innerText(), `says ${told}, of 2 gateways`);
-  await row.getByText(`${told} resting, 0 % of 1 in 24 h`).waitFor();
+  await row.getByText(`${told} in cooldown, 0 % of 1 in 24 h`).waitFor();
   await row.getByText(/ well, 100 % of 1 in 24 h/).waitFor();
   await assertSound(visitor);
 });

@@ -123,7 +123,8 @@ function openedLines(request: TopRequest): string[] {
 function attemptCells(attempt: StoredAttempt, index: number): string[] {
   const { endpoint, started_ms: began, first_byte_ms: first, total_ms: took, status, error } = attempt;
   const known = [status, error].filter((part) => part !== null).join(' ');
-  const outcome = attempt.rest_ms === null ? known : `${known}, cooldown ${Math.ceil(attempt.rest_ms / 1000)} s`;
+  const outcome =
+    attempt.cooldown_ms === null ? known : `${known}, cooldown ${Math.ceil(attempt.cooldown_ms / 1000)} s`;
   return [`${index + 1}`, endpoint, milliseconds(began), milliseconds(first), milliseconds(took), outcome];
 }
 

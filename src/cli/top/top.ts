@@ -100,7 +100,7 @@ function encodeView(view: TopView): Json {
       failed: row.failed,
       first_byte_ms: row.firstByte,
       total_ms: row.total,
-      rests_ms: row.cooldown === null ? null : Math.round(row.cooldown),
+      cooldown_ms: row.cooldown === null ? null : Math.round(row.cooldown),
     })),
     requests: view.requests.map((request) => ({
       id: request.id,

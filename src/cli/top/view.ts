@@ -132,7 +132,7 @@ export function cooldownsOf(
     .sort((one, other) => one.at - other.at);
   const until = new Map<string, { endpoint: string; at: number }>();
   for (const { attempt, at } of ends) {
-    const { endpoint, credential, rest_ms: cooldown, error } = attempt;
+    const { endpoint, credential, cooldown_ms: cooldown, error } = attempt;
     const id = `${endpoint} ${credential}`;
     if (cooldown !== null) until.set(id, { endpoint, at: at + cooldown });
     else if (error === null) until.delete(id);

@@ -92,7 +92,9 @@ const attempt = Type.Object({
   error: nullable(text),
   dropped: Type.Array(text),
   note: nullable(text),
-  rest_ms: Type.Union([count, Type.Null()], { description: 'Milliseconds of the cooldown that it began, or null.' }),
+  cooldown_ms: Type.Union([count, Type.Null()], {
+    description: 'Milliseconds of the cooldown that it began, or null.',
+  }),
   response_headers: Type.Record(text, text, {
     description:
       'Request id, processing time and remaining limits as the upstream named them; empty for holders of keys.',

@@ -214,10 +214,10 @@ export function wholeMs(seconds: number): string {
 export function toneOf({
   state,
   cause,
-  credential_cooldown_ms: resting,
+  credential_cooldown_ms: credentialCooldownMs,
 }: Pick<Endpoint, 'state' | 'cause' | 'credential_cooldown_ms'>): [Tone, string] {
-  if (state === 'open') return ['bad', 'resting'];
-  if (resting) return ['warn', 'credential rests'];
-  if (state !== 'closed') return ['warn', 'on trial'];
+  if (state === 'open') return ['bad', 'in cooldown'];
+  if (credentialCooldownMs) return ['warn', 'credential in cooldown'];
+  if (state !== 'closed') return ['warn', 'being probed'];
   return cause ? ['warn', 'failed lately'] : ['good', 'well'];
 }

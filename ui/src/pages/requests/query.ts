@@ -57,7 +57,7 @@ export interface Attempt {
   dropped: string[];
   note: string | null;
   /** For how long the endpoint rested because of it. */
-  rest_ms: number | null;
+  cooldown_ms: number | null;
   response_headers: Record<string, string>;
 }
 

@@ -96,10 +96,10 @@ function AttemptLine({ attempt, offset, scale }: { attempt: Attempt; offset: num
   );
 }
 
-function outcomeOf({ status, error, rest_ms: rest }: Attempt): string {
+function outcomeOf({ status, error, cooldown_ms: cooldown }: Attempt): string {
   const known = [status, error].filter((part) => part !== null && part !== undefined).join(' ');
   const ending = known === '' ? 'no response' : known;
-  return rest === null ? ending : `${ending}, cooldown ${seconds(rest)}`;
+  return cooldown === null ? ending : `${ending}, cooldown ${seconds(cooldown)}`;
 }
 
 function seconds(ms: number): string {
