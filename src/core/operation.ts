@@ -238,7 +238,7 @@ export interface CompleteOperation extends OperationBase {
   };
   /** A frame with none of these texts carries no usage and is not parsed. */
   readonly usageMarks: readonly string[];
-  /** Whether a frame only opens the stream, so that an error may still replace the response. */
+  /** Whether a frame opens or ends the stream and is no part of an answer: an error may still replace the response. */
   isPreamble?(event: SseEvent): boolean;
   /** Whether a frame is a large preamble, by its first characters; such a frame is not parsed. */
   isUnreadPreamble?(start: string): boolean;

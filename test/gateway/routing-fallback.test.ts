@@ -9,6 +9,7 @@ import { type Behaviour, type Fleet, startFleet } from './routing-upstreams.ts';
 const PROTOCOLS = ['chat', 'messages', 'generate'] as const;
 
 const HELPS: Behaviour[] = [408, 429, 500, 502, 503, 529, 'error in 200', 'late error in 200', 'closes'];
+const STREAM_HELPS: Behaviour[] = ['empty stream', 'stream without answer', 'breaks off at once'];
 const HELPS_NOT: Behaviour[] = [400, 401, 402, 403, 404, 413, 422];
 
 for (const client of PROTOCOLS) {
@@ -28,7 +29,7 @@ for (const client of PROTOCOLS) {
           return ask(fleet.gateway, { protocol: client, model: 'house/m', text: 'hi', stream });
         }
 
-        const more: Behaviour[] = stream ? ['empty stream'] : upstream === 'chat' ? ['no answer in 200'] : [];
+        const more: Behaviour[] = stream ? STREAM_HELPS : upstream === 'chat' ? ['no answer in 200'] : [];
         for (const behaviour of [...HELPS, ...more]) {
           test(`after ${behaviour} the next answers`, async () => {
             const response = await asked(behaviour);

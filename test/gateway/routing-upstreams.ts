@@ -23,6 +23,8 @@ export type Behaviour =
   | 'late error in 200'
   | 'no answer in 200'
   | 'empty stream'
+  | 'stream without answer'
+  | 'breaks off at once'
   | 'closes'
   | 'breaks off'
   | 'never';
@@ -64,6 +66,12 @@ const WHOLE: Record<ProtocolId, (text: string) => Json> = {
 
 const FRAMES: Record<ProtocolId, (text: string) => Json[]> = {
   chat: (text) => [
+    {
+      id: 'c',
+      object: 'chat.completion.chunk',
+      model: 'm',
+      choices: [{ index: 0, delta: { role: 'assistant', content: '' } }],
+    },
     { id: 'c', object: 'chat.completion.chunk', model: 'm', choices: [{ index: 0, delta: { content: text } }] },
     { id: 'c', object: 'chat.completion.chunk', model: 'm', choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] },
     { id: 'c', model: 'm', choices: [], usage: { prompt_tokens: 3, completion_tokens: 5, total_tokens: 8 } },
@@ -109,25 +117,36 @@ function answer(
   const protocol = protocolOf(call);
   const streamed = call.body?.stream === true || call.path.includes('stream');
   const frames = FRAMES[protocol](name);
+  /** Frames before the first content. */
+  const opening = protocol === 'generate' ? [] : frames.slice(0, 1);
   const failure = typeof behaviour === 'number' ? { status: behaviour } : behaviour;
   if (typeof failure === 'object') answerJson(response, OVERLOADED[protocol], failure.status, failure.headers);
   else if (failure === 'closes') response.destroy();
   else if (failure === 'empty stream') answerEvents(response, '');
+  else if (failure === 'stream without answer') answerEvents(response, SILENT[protocol]);
   else if (failure === 'no answer in 200') answerJson(response, { id: 'c', object: 'chat.completion', choices: [] });
-  else if (failure === 'breaks off') {
+  else if (failure === 'breaks off' || failure === 'breaks off at once') {
+    const sent = failure === 'breaks off' ? BEGINNINGS[protocol](name) : opening;
     response.writeHead(200, { 'content-type': 'text/event-stream' });
-    response.write(events(BEGINNINGS[protocol](name)), () => response.destroy());
+    response.write(`: begun\n\n${events(sent)}`, () => response.destroy());
   } else if (failure !== 'never') {
     const wrong = failure === 'well' ? undefined : OVERLOADED[protocol];
-    const opening = failure === 'late error in 200' && protocol === 'messages' ? frames.slice(0, 1) : [];
-    if (streamed) answerEvents(response, events(wrong ? [...opening, wrong] : frames));
+    const before = failure === 'late error in 200' ? opening : [];
+    if (streamed) answerEvents(response, events(wrong ? [...before, wrong] : frames));
     else answerJson(response, wrong ?? WHOLE[protocol](name));
   }
 }
 
+/** Streams that end as they should, and have no answer. */
+const SILENT: Record<ProtocolId, string> = {
+  chat: `${events(FRAMES.chat('').slice(0, 1))}data: [DONE]\n\n`,
+  messages: events([FRAMES.messages('')[0], { type: 'message_stop' }]),
+  generate: events([{ modelVersion: 'm' }]),
+};
+
 /** Some text, and no end. */
 const BEGINNINGS: Record<ProtocolId, (text: string) => Json[]> = {
-  chat: (text) => FRAMES.chat(text).slice(0, 1),
+  chat: (text) => FRAMES.chat(text).slice(0, 2),
   messages: (text) => FRAMES.messages(text).slice(0, 3),
   generate: (text) => [{ candidates: [{ content: { role: 'model', parts: [{ text }] }, index: 0 }] }],
 };

@@ -39,6 +39,17 @@ test('a cut after the end mark is no error', () => {
   assert.equal(relayed(messages, [stop, 'data: [DONE]\n\n']), `${stop}data: [DONE]\n\n`);
 });
 
+test('frames before the answer are held back, and sent where they replace pings', () => {
+  const silent = 'data: {"choices":[{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":null}]}\n\n';
+  const pipe = createRelay(chat, options);
+  const out: Output[] = [];
+  for (let count = 0; count < 10; count++) pipe.push(Buffer.from(silent), out);
+  assert.equal(out.join(''), '');
+  for (let count = 0; count < 90; count++) pipe.push(Buffer.from(silent), out);
+  assert.equal(out.join(''), silent.repeat(100));
+  assert.equal(relayed(chat, [silent, text, finish]), silent + text + finish);
+});
+
 test('a stream without its end mark is incomplete', () => {
   assert.throws(() => relayed(chat, [text]), GatewayError);
   assert.throws(() => relayed(messages, ['event: ping\ndata: {"type":"ping"}\n\n']), GatewayError);
@@ -70,7 +81,8 @@ test('a model that is named twice, or with escapes, is renamed wherever it stand
   assert.equal(relayed(chat, [...given, finish]), shown.join('') + finish);
   const start = (one: string, two: string) =>
     `event: message_start\ndata: {"type":"message_start","message":{"model":"${one}"},"message":{"model":"${two}","model":"${one}"}}\n\n`;
-  assert.equal(relayed(messages, [start('m1', 'm2'), stop]), start('a/m', 'a/m') + stop);
+  const delta = 'data: {"type":"message_delta","delta":{"stop_reason":"end_turn"}}\n\n';
+  assert.equal(relayed(messages, [start('m1', 'm2'), delta, stop]), start('a/m', 'a/m') + delta + stop);
 });
 
 test('a failed choice ends the stream with an error', () => {

@@ -19,10 +19,10 @@ import { addCost } from './whole.ts';
 
 const ERROR_MARK = '"error"';
 const OPEN_BRACE = 123;
-/** Maximum size of the frames before the first event of the response, and of those after its end. */
-const MAX_OUTSIDE_BYTES = 64 * 1024;
-/** Maximum size of comments and pings before the first event; further ones are dropped. */
-const MAX_PING_BYTES = 4 * 1024;
+/** Maximum size of the frames after the end of the response. */
+const MAX_CLOSING_BYTES = 64 * 1024;
+/** Held back before the first event of the response; beyond it comments and pings are dropped, and other frames are sent. */
+const MAX_OPENING_BYTES = 4 * 1024;
 /** Maximum of an unread preamble that is held back; after it, an error can no longer replace the response. */
 const MAX_PREAMBLE_BYTES = 1024 * 1024;
 /** Bytes of a frame that tell whether it is an unread preamble. */
@@ -261,7 +261,7 @@ class StreamRelay implements StreamConverter {
       this.#pass(frame, text, out);
       return;
     }
-    if (this.#operation.endIsLast && this.#closingBytes > MAX_OUTSIDE_BYTES) return;
+    if (this.#operation.endIsLast && this.#closingBytes > MAX_CLOSING_BYTES) return;
     this.#closingBytes += frame.length;
     this.#pass(frame, text, this.#closing);
   }
@@ -292,10 +292,10 @@ class StreamRelay implements StreamConverter {
 
   #open(frame: Buffer, event: SseEvent | undefined, out: Output[]): void {
     const isPing = !event || this.#operation.isPing?.(event) === true;
-    const begins = !isPing && !this.#operation.isPreamble?.(event);
+    // Some servers send empty frames instead of pings while a model thinks.
+    const begins = !isPing && (this.#heldBytes > MAX_OPENING_BYTES || !this.#operation.isPreamble?.(event));
     // Comments and pings are not needed before the first frame.
-    if (isPing && this.#heldBytes + frame.length > MAX_PING_BYTES) return;
-    if (!begins && this.#heldBytes + frame.length > MAX_OUTSIDE_BYTES) throw neverBegins();
+    if (isPing && this.#heldBytes + frame.length > MAX_OPENING_BYTES) return;
     if (event) this.#write(frame, frame.indexOf(OPEN_BRACE), this.#held, frameText(frame));
     else if (!this.#options.array) this.#run.add(this.#held, frame);
     this.#heldBytes += frame.length;
@@ -370,11 +370,6 @@ function eventIn(frame: FrameText | undefined): SseEvent | undefined {
   } catch {
     return undefined;
   }
-}
-
-function neverBegins(): GatewayError {
-  const message = `The upstream sent ${MAX_OUTSIDE_BYTES} bytes, and no part of its answer.`;
-  return new GatewayError('upstream_error', message);
 }
 
 function brokenOff(): GatewayError {

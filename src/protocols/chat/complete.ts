@@ -1,6 +1,6 @@
 /** The operation `complete` of chat completions. */
 
-import { isObject, type Json, textOf } from '../../core/json/json.ts';
+import { isObject, type Json, parseObject, textOf } from '../../core/json/json.ts';
 import { ENVELOPE_MARK } from '../../core/opaque.ts';
 import type { CompleteOperation } from '../../core/operation.ts';
 import { outline } from '../../core/outline.ts';
@@ -20,6 +20,8 @@ import { TOOL_NAME } from './tools.ts';
 import { addCost, usageOf } from './usage.ts';
 
 const PATH = '/v1/chat/completions';
+/** Data of the last frame of a stream. */
+const END = '[DONE]';
 
 export const complete: CompleteOperation = {
   name: 'complete',
@@ -90,14 +92,33 @@ export const complete: CompleteOperation = {
     finish: textOf(choices?.[0]?.native_finish_reason) ?? textOf(choices?.[0]?.finish_reason),
   }),
   cost: { paths: [['usage']], members: addCost },
+  isPreamble,
   isEnd,
-  endMarks: [Buffer.from('[DONE]')],
+  endMarks: [Buffer.from(END)],
   endIsLast: true,
 };
 
+/** Whether a frame has no part of an answer: names a role, filters of the prompt or usage alone, or ends a stream that had none. */
+function isPreamble({ data }: SseEvent): boolean {
+  if (data.trim() === END) return true;
+  const { choices } = parseObject(data) ?? {};
+  return Array.isArray(choices) && choices.every(isSilent);
+}
+
+/** Whether a choice of a frame only opens its message. */
+function isSilent(choice: Json): boolean {
+  if (!isObject(choice) || !isObject(choice.delta) || choice.finish_reason || choice.message || choice.text)
+    return false;
+  return Object.entries(choice.delta).every(([name, value]) => name === 'role' || isEmpty(value));
+}
+
+function isEmpty(value: Json): boolean {
+  return value === null || value === '' || (Array.isArray(value) && value.length === 0);
+}
+
 /** Whether a frame may end the stream: some servers omit `[DONE]` after the finish reason or the usage. */
 function isEnd({ data }: SseEvent): boolean {
-  if (data.trim() === '[DONE]') return true;
+  if (data.trim() === END) return true;
   const choices = data.includes('"finish_reason"') ? choicesIn(data) : [];
   return (
     choices.length > 0 &&

@@ -23,6 +23,8 @@ import { usageOf } from './usage.ts';
 interface CandidateState {
   finish?: Finish;
   seen: { calls: boolean; refusal: boolean };
+  /** Whether it had anything but its role. */
+  begun: boolean;
   calls: CallSlots;
   cited: Set<string>;
   /** Length of the content so far; index and beginning of its last part. */
@@ -91,6 +93,7 @@ export function createChunkDecoder(target: Target, whole: boolean): ChatChunkDec
   function stateOf(candidate: number): CandidateState {
     candidates[candidate] ??= {
       seen: { calls: false, refusal: false },
+      begun: false,
       calls: createCallSlots((position) => generatedCallId(target.answerId ?? id ?? '', `${candidate}_${position}`)),
       cited: new Set(),
       text: { length: 0, start: 0, index: -1 },
@@ -138,6 +141,7 @@ export function createChunkDecoder(target: Target, whole: boolean): ChatChunkDec
       ...cite(decodeAnnotations(delta.annotations), candidate),
     ];
     state.finish = decodeFinish(choice, whole) ?? state.finish;
+    state.begun ||= events.length > 0 || state.seen.calls || state.audio !== undefined;
     return placed(state.text, events);
   }
 
@@ -252,6 +256,9 @@ export function createChunkDecoder(target: Target, whole: boolean): ChatChunkDec
     }
     if (candidates.length === 0 || (unfinished && !complete)) {
       throw new GatewayError('upstream_error', 'The upstream closed its response before the end.');
+    }
+    if (!whole && [...candidates].every((state) => !state?.begun && !state?.finish)) {
+      throw new GatewayError('upstream_error', 'The upstream answered with an empty stream.');
     }
     const events = [...candidates].flatMap((_, candidate) => endCandidate(stateOf(candidate), candidate));
     return [...events, { type: 'message-end', usage }];

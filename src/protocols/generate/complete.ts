@@ -1,6 +1,6 @@
 /** The operation `complete` of generateContent. */
 
-import { isObject, type Json, read, textOf } from '../../core/json/json.ts';
+import { isObject, type Json, parseObject, read, textOf } from '../../core/json/json.ts';
 import type { CompleteOperation } from '../../core/operation.ts';
 import type { SseEvent } from '../../core/sse.ts';
 import { checkRequest, checkRequestLimits, requestSchema } from './check.ts';
@@ -72,10 +72,17 @@ export const complete: CompleteOperation = {
     model: textOf(modelVersion),
     finish: textOf(candidates?.[0]?.finishReason ?? promptFeedback?.blockReason),
   }),
+  isPreamble,
   isEnd,
   endMarks: [Buffer.from('Reason"')],
   endIsLast: false,
 };
+
+/** Whether a frame has no candidate, and no word about the prompt. */
+function isPreamble({ data }: SseEvent): boolean {
+  const body = parseObject(data);
+  return body !== undefined && !body.promptFeedback && !body.candidates?.length;
+}
 
 /** True if every candidate has a finish reason, or the prompt was blocked. */
 function isEnd({ data }: SseEvent): boolean {

@@ -72,7 +72,7 @@ export const complete: CompleteOperation = {
     finish: textOf(stop_reason ?? delta?.stop_reason),
   }),
   isPing: ({ data }) => /^\{\s*"type"\s*:\s*"ping"/.test(data),
-  isPreamble: ({ data }) => /^\{\s*"type"\s*:\s*"message_start"/.test(data),
+  isPreamble: ({ data }) => /^\{\s*"type"\s*:\s*"message_(?:start|stop)"/.test(data),
   isEnd: (event) => event.event === 'message_stop' || /^\{\s*"type"\s*:\s*"message_stop"/.test(event.data),
   endMarks: [Buffer.from('message_stop')],
   endIsLast: true,

@@ -128,6 +128,9 @@ export function createStreamDecoder(target: Target): StreamDecoder {
   }
 
   function finished(): ChatEvent[] {
+    if (parts === 0 && !open && !finish) {
+      return fail(new GatewayError('upstream_error', 'The upstream answered with an empty stream.'));
+    }
     const events = close();
     ended = true;
     events.push({ type: 'candidate-end', candidate: 0, finish: finish ?? { reason: 'other' } });
