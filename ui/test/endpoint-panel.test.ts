@@ -51,7 +51,7 @@ for (const theme of THEMES) {
       .nth(4)
       .click();
     const echo = panelOf(page, 'sandbox/echo');
-    await echo.getByText('well', { exact: true }).waitFor();
+    await echo.getByText('healthy', { exact: true }).waitFor();
     await echo.getByRole('img', { name: /sandbox\/echo: 100 % of 2 attempts/ }).waitFor();
     await echo.getByRole('row', { name: '24 hours 2 0 100 %' }).waitFor();
     await echo.getByRole('row', { name: /^whole \d+ ms \d+ ms/ }).waitFor();
@@ -66,7 +66,7 @@ for (const theme of THEMES) {
       .getByRole('button')
       .click();
     const limited = panelOf(page, 'limited/m#1');
-    await limited.getByText(/^(in cooldown|credential in cooldown|being probed|failed lately)$/).waitFor();
+    await limited.getByText(/^(in cooldown|credential in cooldown|being probed|failed recently)$/).waitFor();
     await limited.getByText(/in \d+ s, at \d\d:\d\d/).waitFor();
     await limited.getByText('credential 1 of 2').waitFor();
     await limited.getByRole('row', { name: /^requests 1,200 7 — / }).waitFor();
@@ -172,7 +172,7 @@ test('it says that it is what this gateway alone knows, while the store does not
   const panel = panelOf(page, 'sandbox/echo');
   const notice = panel.getByText('As this gateway alone knows it: the store does not answer.');
   const ofList = page.getByText('as this gateway alone knows them: the store does not answer');
-  await panel.getByText('well', { exact: true }).waitFor();
+  await panel.getByText('healthy', { exact: true }).waitFor();
   assert.deepEqual([await notice.count(), await ofList.count()], [0, 0]);
   isAway = true;
   await page.reload();

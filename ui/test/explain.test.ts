@@ -81,7 +81,7 @@ test('a body of one’s own decides what would be dropped, and what is wrong wit
   await assertSound(visitor);
 });
 
-test('what the gateway knows is beside each endpoint, and is left out as if all were well', async () => {
+test('what the gateway knows is beside each endpoint, and is left out as if all were healthy', async () => {
   assert.equal((await ask(gateway, KEY, 'house/n')).status, 200);
   const visitor = await signInAsAdmin(browser, gateway, '/ui/explain?model=house/n');
   const { page } = visitor;
@@ -98,7 +98,7 @@ test('what the gateway knows is beside each endpoint, and is left out as if all 
   await rows.filter({ hasText: 'busy/m' }).getByRole('button', { name: 'the rule' }).click();
   await page.locator('li:focus').getByText('Each endpoint has a circuit breaker.').waitFor();
   await assertSound(visitor);
-  await page.getByRole('button', { name: 'As if all were well' }).click();
+  await page.getByRole('button', { name: 'As if all were healthy' }).click();
   await page.waitForURL(/ideal=true/);
   await page.getByRole('row', { name: /^1 busy\/m/ }).waitFor();
   const ideal = await cells('sandbox/echo');

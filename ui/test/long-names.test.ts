@@ -38,7 +38,12 @@ let gateway: TestGateway;
 let upstream: TestUpstream;
 
 before(async () => {
+  let isLimited = false;
   upstream = await startUpstream((_call, response) => {
+    if (isLimited) {
+      answerJson(response, { error: { message: 'Not now.' } }, 429);
+      return;
+    }
     const choices = [{ index: 0, message: { role: 'assistant', content: 'Yes.' }, finish_reason: 'stop' }];
     const usage = { prompt_tokens: 123_456, completion_tokens: 12_345, total_tokens: 135_801 };
     answerJson(response, { id: 'c', object: 'chat.completion', created: 1, model: MODEL, choices, usage });
@@ -55,6 +60,8 @@ before(async () => {
   });
   for (const secret of [key, KEY])
     assert.equal((await ask(gateway, secret, ID, { 'x-session-id': 'a-conversation-'.repeat(6) })).status, 200);
+  isLimited = true;
+  assert.equal((await ask(gateway, key, ID)).status, 429);
 });
 after(() => Promise.all([browser.close(), gateway.close(), upstream.close()]));
 

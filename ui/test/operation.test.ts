@@ -132,7 +132,7 @@ for (const theme of ['light', 'dark'] satisfies Theme[]) {
     );
     const store = visitor.page.getByRole('region', { name: 'Store' });
     await store.getByText('SQLite').waitFor();
-    await store.getByText('well').waitFor();
+    await store.getByText('working').waitFor();
     await assertSound(visitor);
   });
 }

@@ -158,7 +158,7 @@ for (const theme of ['light', 'dark'] satisfies Theme[]) {
   test(`endpoints have their times, in the ${theme} theme`, async () => {
     const visitor = await signInAsAdmin(browser, gateway, '/ui/health', { theme });
     const row = visitor.page.getByRole('row', { name: /sandbox.echo/ });
-    await row.getByText('well').waitFor();
+    await row.getByText('healthy').waitFor();
     assert.match((await row.getByRole('cell').nth(6).textContent()) ?? '', /^(streamed|whole) [\d,]+ \/ [\d,]+ ms/);
     await assertSound(visitor);
   });

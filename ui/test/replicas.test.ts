@@ -176,7 +176,7 @@ test('the gateway with an endpoint in cooldown is named, beside the others that 
   const told = known.gateways.find(({ answers }: { answers: boolean }) => !answers).id.slice(0, 8);
   assert.equal(await summary.innerText(), `says ${told}, of 2 gateways`);
   await row.getByText(`${told} in cooldown, 0 % of 1 in 24 h`).waitFor();
-  await row.getByText(/ well, 100 % of 1 in 24 h/).waitFor();
+  await row.getByText(/ healthy, 100 % of 1 in 24 h/).waitFor();
   await assertSound(visitor);
 });
 

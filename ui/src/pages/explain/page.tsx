@@ -18,7 +18,7 @@ import { RuledReason, Rules } from './rules.tsx';
 const route = getRouteApi('/explain');
 const PROTOCOLS = ['chat', 'messages', 'generate', 'responses'] as const;
 const KNOWLEDGE = ['now', 'ideal'] as const;
-const KNOWLEDGE_NAMES = { now: 'As it is now', ideal: 'As if all were well' };
+const KNOWLEDGE_NAMES = { now: 'As it is now', ideal: 'As if all were healthy' };
 const FIRST_MODEL = 'sandbox/echo';
 const EXAMPLES: Record<(typeof PROTOCOLS)[number], string> = {
   chat: '{"messages": [{"role": "user", "content": "Hello"}], "seed": 7}',

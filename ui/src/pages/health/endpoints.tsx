@@ -219,5 +219,5 @@ export function toneOf({
   if (state === 'open') return ['bad', 'in cooldown'];
   if (credentialCooldownMs) return ['warn', 'credential in cooldown'];
   if (state !== 'closed') return ['warn', 'being probed'];
-  return cause ? ['warn', 'failed lately'] : ['good', 'well'];
+  return cause ? ['warn', 'failed recently'] : ['good', 'healthy'];
 }

@@ -50,7 +50,7 @@ function Store({ health }: { health: StoreHealth }) {
           [
             'Writes',
             <Status key="w" tone={writable ? 'good' : 'bad'}>
-              {writable ? 'well' : 'failing'}
+              {writable ? 'working' : 'failing'}
             </Status>,
           ],
           ...(problem === null ? [] : [['Problem', problem] as const]),

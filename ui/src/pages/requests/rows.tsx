@@ -66,6 +66,7 @@ interface RequestRowProps {
 
 const RequestRow = memo(function RequestRow({ row, place, isOpen, hasKey, rowProps }: RequestRowProps) {
   const isRunning = row.status === 'running';
+  const isOtherModel = row.requested_model !== row.model;
   return (
     <tr aria-rowindex={place} data-opens data-open={isOpen ? '' : undefined}>
       <td>
@@ -74,7 +75,10 @@ const RequestRow = memo(function RequestRow({ row, place, isOpen, hasKey, rowPro
         </button>
       </td>
       {hasKey && <td className="max-w-36 truncate">{row.key_name ?? row.key_hash}</td>}
-      <td className="max-w-96 truncate">
+      <td
+        className="w-full min-w-48 max-w-0 truncate"
+        title={isOtherModel ? `${row.model} for ${row.requested_model}` : row.model}
+      >
         <span className="font-medium">{row.model}</span>
         {(row.endpoint_number ?? 1) > 1 && (
           <span className="text-warn" title="Which of the endpoints that were tried">
@@ -82,7 +86,7 @@ const RequestRow = memo(function RequestRow({ row, place, isOpen, hasKey, rowPro
             ({ordinal(row.endpoint_number ?? 1)})
           </span>
         )}
-        {row.requested_model !== row.model && <span className="text-dim"> for {row.requested_model}</span>}
+        {isOtherModel && <span className="text-dim"> for {row.requested_model}</span>}
       </td>
       <td className="text-dim">
         {wire(row.protocol)} {row.protocol === row.upstream_protocol ? '=' : '→'} {wire(row.upstream_protocol)}
