@@ -20,6 +20,8 @@ export type PollReport = UpstreamReport<Exclude<PollResult, { type: 'follow' } |
 const MAX_MISSING_RESPONSES = 3;
 const MIN_MISSING_MS = 60_000;
 const MISSING_RETRY_DELAY_MS = 30_000;
+/** Unless more were asked for. */
+const MAX_RESULT_VIDEOS = 16;
 
 /** Asks the upstream for the state of a task, when the poll budget of its credential has a slot. */
 export async function poll(step: TaskStep): Promise<StepResult> {
@@ -42,8 +44,13 @@ export async function poll(step: TaskStep): Promise<StepResult> {
   });
 }
 
-export function queryStatus({ context, loaded: { attempt }, signal }: Pick<TaskStep, 'context' | 'loaded' | 'signal'>) {
-  return queryUpstream<PollResult>(context, attempt, ({ video }) => video.poll(attempt.ref), signal);
+/** A result of more videos than any provider makes has the first ones: each is charged and copied. */
+export async function queryStatus({ context, loaded, signal }: Pick<TaskStep, 'context' | 'loaded' | 'signal'>) {
+  const { attempt, task } = loaded;
+  const report = await queryUpstream<PollResult>(context, attempt, ({ video }) => video.poll(attempt.ref), signal);
+  if (report.type !== 'read' || report.result.type !== 'completed') return report;
+  const most = Math.max(task.details.count, MAX_RESULT_VIDEOS);
+  return { ...report, result: { ...report.result, assets: report.result.assets.slice(0, most) } };
 }
 
 /** A cancellation was requested and not sent to the upstream yet. */

@@ -13,6 +13,7 @@ const RICH = 'sk-test-videos-rich-0123456789';
 const SLOW = 'sk-test-videos-slow-0123456789';
 const UNKNOWN = 'sk-test-videos-unknown-0123456789';
 const UNPRICED = 'sk-test-videos-unpriced-0123456789';
+const GREEDY = 'sk-test-videos-greedy-0123456789';
 const UNDERPRICED = 'sk-test-videos-underpriced-0123456789';
 const ASKED = { model: 'studio/wan', prompt: 'a cat', duration: 4, resolution: undefined };
 
@@ -21,6 +22,8 @@ let gateway: TestGateway;
 let finished = false;
 /** Upstream ids of tasks whose cost the upstream reports. */
 const reported = new Set<string>();
+/** Upstream ids of tasks with more videos than anybody makes. */
+const many = new Set<string>();
 
 /** Time flies, so that a poll comes soon. */
 function fastClock() {
@@ -46,10 +49,15 @@ before(async () => {
     if (method === 'POST') {
       const id = `up-${++made}`;
       if (body.model === 'unpriced' || body.model === 'underpriced') reported.add(id);
+      if (body.model === 'many') many.add(id);
       return answerJson(response, { id, object: 'video', status: 'queued' });
     }
     if (path.includes('/content')) return void response.writeHead(200, { 'content-type': 'video/mp4' }).end('film');
     const id = path.split('/').at(-1) ?? '';
+    if (many.has(id)) {
+      const urls = Array.from({ length: 100_000 }, () => '');
+      return answerJson(response, { id, object: 'video', status: 'completed', unsigned_urls: urls });
+    }
     if (reported.has(id))
       return answerJson(response, { id, object: 'video', status: 'completed', usage: { cost: 1.5 } });
     answerJson(response, { id, object: 'video', status: finished ? 'completed' : 'in_progress', body });
@@ -68,6 +76,7 @@ providers:
       - { id: odd, video: { durations: [4, 8] } }
       - { id: talk, pricing: { prompt: "0.000001", completion: "0.000001" } }
       - { id: unpriced, video: { durations: [4, 8] } }
+      - { id: many, video: { durations: [4, 8], prices: { per-video-second: "0.01" } } }
       - { id: underpriced, video: { durations: [4, 8], prices: { per-video-second: "0.01" } } }
 `,
     {
@@ -76,6 +85,7 @@ providers:
         key('slow', SLOW, 'limits: { requests_per_minute: 1 }'),
         key('unpriced', UNPRICED, 'budgets: { total: "2" }'),
         key('underpriced', UNDERPRICED, 'budgets: { total: "2" }'),
+        key('greedy', GREEDY, 'budgets: { total: "2" }'),
         key('unknown', UNKNOWN, 'budgets: { total: "2" }'),
       ],
       clock: fastClock(),
@@ -120,6 +130,14 @@ test('a budget holds what open tasks may cost, and keeps what they did', async (
   assert.deepEqual([record.api_type, record.status, record.total_cost], ['videos', 'completed', 2]);
   assert.equal((await rich.send('POST', '/v1/videos', ASKED)).status, 402);
   assert.equal((await rich.send('GET', '/v1/videos')).body.data.length, 2);
+});
+
+test('of more videos than a provider makes the first are charged and kept', async () => {
+  const client = videoClient(gateway, GREEDY);
+  const made = await client.create({ ...ASKED, model: 'studio/many' });
+  assert.equal((await recorded(GREEDY, 1)).total.cost, '0.64');
+  const { body } = await client.send('GET', `/v1/videos/${made.id}`);
+  assert.equal(body.unsigned_urls.length, 16);
 });
 
 test('the operator sees it', async () => {
