@@ -15,8 +15,8 @@ const MAX_QUERIES = 60;
 const QUICK_QUERIES = 10;
 const QUICK_INTERVAL_MS = 60_000;
 const INTERVAL_MS = 10 * 60_000;
-/** Queries after which a missing task is taken to have never existed. */
-const MAX_MISSING_RESPONSES = 3;
+/** A task that is missing three times has gone; a single time may be a disturbance, so it counts as a third of all queries. */
+const MISSING_WEIGHT = MAX_QUERIES / 3;
 
 /** A task as the upstream has it: its attempt, and the report on it. */
 interface TaskReport {
@@ -42,11 +42,10 @@ export function createCostReconciliationHandler(context: VideoContext): JobHandl
       await store.call('reconcileVideoCost', { lease, task, attempt, entry, now });
       return context.wake('video-use');
     }
-    const isGone = report.type === 'missing' && job.attempt + 1 >= MAX_MISSING_RESPONSES;
-    if (isGone || job.attempt + 1 >= MAX_QUERIES)
-      return store.call('reconcileVideoCost', { lease, task, attempt, now });
+    const queries = report.type === 'missing' ? MISSING_WEIGHT : 1;
+    if (job.attempt + queries >= MAX_QUERIES) return store.call('reconcileVideoCost', { lease, task, attempt, now });
     const dueAt = now + (job.attempt < QUICK_QUERIES ? QUICK_INTERVAL_MS : INTERVAL_MS);
-    await store.call('rescheduleVideoJob', { lease, dueAt, attempts: 1 });
+    await store.call('rescheduleVideoJob', { lease, dueAt, attempts: queries });
   }
 
   return { kind: 'video-booking', limits: CONCURRENCY_LIMITS, maxRunMs: MAX_RUN_MS, run };

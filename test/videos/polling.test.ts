@@ -263,6 +263,35 @@ test('a video finished at the deadline is delivered', async (context) => {
   assert.equal((await rig.ended((await rig.create({ expiresAfter: 60 })).id)).status, 'completed');
 });
 
+test('the cost of a task that is missing once is still found', async (context) => {
+  const rig = await createRig(context);
+  rig.upstream.onPoll = () => running;
+  const { id } = await rig.create({ expiresAfter: 60 });
+  await rig.ended(id);
+  const { polls } = rig.upstream;
+  rig.upstream.onPoll = (before) => {
+    const query = before - polls;
+    return query < 4 ? running : query === 4 ? { status: 404 } : completed({ cost: '7' });
+  };
+  await rig.until(
+    async () => (await rig.store.call('readVideoLedger', { taskId: id }))?.cost === 7_000_000_000_000n,
+    MINUTE,
+  );
+});
+
+test('a task that stays missing is given up after three queries', async (context) => {
+  const rig = await createRig(context);
+  rig.upstream.onPoll = () => running;
+  await rig.ended((await rig.create({ expiresAfter: 60 })).id);
+  const { polls } = rig.upstream;
+  rig.upstream.onPoll = () => ({ status: 404 });
+  await rig.until(async () => {
+    const { waiting } = await rig.store.call('countJobs', { kind: 'video-booking', now: rig.clock.now() });
+    return waiting === 0;
+  }, 10 * MINUTE);
+  assert.equal(rig.upstream.polls - polls, 3);
+});
+
 test('cost reconciliation of a task that never ends stops after some hours', async (context) => {
   const rig = await createRig(context);
   rig.upstream.onPoll = () => running;
