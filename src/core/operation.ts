@@ -213,12 +213,11 @@ export interface CompleteOperation extends OperationBase {
   readonly toolName: RegExp;
   /** Media URLs must be sent with their media type. */
   readonly needsMediaTypes?: boolean;
+  /** Schemas of answers must be of objects. */
+  readonly answersAreObjects?: boolean;
   /** Throws `unsupported_*` if the target cannot answer as requested. */
   encodeRequest(request: ChatRequest, target: Target): EncodedRequest;
-  /**
-   * Removes from a body that the upstream refused, in place, what `error` is about, if it can be done without; returns its
-   * name. `isOwn`: the gateway wrote the body, not the client.
-   */
+  /** Removes from a refused body, in place, the field that `error` is about, if it can be done without; returns its name. `isOwn`: the gateway wrote the body. */
   repair?(body: Json, error: GatewayError, isOwn: boolean): string | undefined;
   decodeResponse(body: Json, target: Target): ChatResponse;
   streamDecoder(target: Target): StreamDecoder;

@@ -157,12 +157,12 @@ function isBusy({ call, waiting }: CandidateState): boolean {
 }
 
 /** Detects the end of a JSON object in fragments, without buffering them. */
-interface Balance {
+export interface Balance {
   add(fragment: string): void;
   closed(): boolean;
 }
 
-function createBalance(): Balance {
+export function createBalance(): Balance {
   let depth = 0;
   let begun = false;
   let quoted = false;

@@ -1,4 +1,4 @@
-/** Answers in rounds, free-text tools, and state that comes back by way of clients that lose it. */
+/** Answers in rounds, free-text tools, answers that are no objects, and state that comes back by way of clients that lose it. */
 
 import assert from 'node:assert/strict';
 import { afterEach, describe, test } from 'node:test';
@@ -234,6 +234,56 @@ test('a free-text tool of a chat client is a function upstream, and its call fre
   assert.deepEqual(answer.choices[0].message.tool_calls, [
     { id: 'toolu_1', type: 'custom', custom: { name: 'patch', input: 'line 1\n"line 2"' } },
   ]);
+});
+
+describe('an answer by a schema of a list, for a client of generateContent', () => {
+  const entry = { $ref: '#/$defs/entry' };
+  const $defs = { entry: { type: 'object', properties: { name: { type: 'string' } } } };
+  const asked = {
+    ...question('generate', 'p/m', 'two names'),
+    generationConfig: {
+      responseMimeType: 'application/json',
+      responseJsonSchema: { type: 'array', items: entry, $defs },
+    },
+  };
+  const list = [{ name: 'a }' }, { name: '{"answer":' }];
+  const written = ` {\n "answer" : ${JSON.stringify(list, undefined, 1)}\n}\n`;
+  const wrapped = {
+    type: 'object',
+    properties: { answer: { type: 'array', items: entry } },
+    required: ['answer'],
+    additionalProperties: false,
+    $defs,
+  };
+  const textsOf = (chunks: Json[]): string =>
+    chunks.map(({ candidates }) => candidates?.[0]?.content?.parts?.[0]?.text ?? '').join('');
+
+  test('is asked for inside of an object where answers are objects, and taken out of it', async () => {
+    await start('openai-compatible', (call, response) => {
+      const frame = (delta: Json, finish_reason: string | null = null) =>
+        `data: ${JSON.stringify({ id: 'c', model: 'm', choices: [{ index: 0, delta, finish_reason }] })}\n\n`;
+      const frames = Array.from(written, (content) => frame({ content })).join('');
+      if (call.body.stream) return answerEvents(response, `${frames}${frame({}, 'stop')}data: [DONE]\n\n`);
+      const choices = [{ index: 0, message: { role: 'assistant', content: written }, finish_reason: 'stop' }];
+      answerJson(response, { id: 'c', object: 'chat.completion', created: 1, model: 'm', choices });
+    });
+    const whole = await send('generate', asked);
+    assert.deepEqual(JSON.parse(textsOf([whole])), list);
+    assert.deepEqual(JSON.parse(textsOf(await send('generate', asked, true))), list);
+    for (const { body } of upstream.calls) assert.deepEqual(body.response_format.json_schema.schema, wrapped);
+  });
+
+  test('stays as it is where the upstream writes the list all the same, or breaks off', async () => {
+    const answers = [JSON.stringify(list), '{"answer":[{"name":"b"}', '{"other":[]}'];
+    await start('openai-compatible', (_call, response) => {
+      const content = answers[upstream.calls.length - 1];
+      const choices = [{ index: 0, message: { role: 'assistant', content }, finish_reason: 'length' }];
+      answerJson(response, { id: 'c', object: 'chat.completion', created: 1, model: 'm', choices });
+    });
+    const got = [];
+    for (const _answer of answers) got.push(textsOf([await send('generate', asked)]));
+    assert.deepEqual(got, [answers[0], '[{"name":"b"}', answers[2]]);
+  });
 });
 
 test('reasoning without a signature never goes to a provider that signs', async () => {

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { createInputReader } from '../../src/inference/response/input-reader.ts';
+import { createAnswerReader, createInputReader } from '../../src/inference/response/input-reader.ts';
 
 function readIn(pieces: string[]): string[] {
   const reader = createInputReader();
@@ -51,4 +51,36 @@ test('arguments of another form are the text themselves, and none are no text', 
   assert.equal(readIn(['plain ', 'text']).join(''), 'plain text');
   assert.equal(readIn(['{}']).join(''), '');
   assert.equal(readIn([]).join(''), '');
+});
+
+test('a JSON value inside of an object arrives as it was written, in any pieces', () => {
+  fc.assert(
+    fc.property(fc.jsonValue(), fc.constantFrom('', ' ', '\n  '), fc.array(fc.nat()), (value, space, positions) => {
+      const text = JSON.stringify(value, undefined, space);
+      const written = `${space}{${space}"answer"${space}:${text}${space}}${space}`;
+      const cuts = positions.map((position) => position % (written.length + 1)).sort((one, other) => one - other);
+      const reader = createAnswerReader();
+      const pieces = [...cuts, written.length].map((cut, index) =>
+        reader.push(written.slice(index === 0 ? 0 : cuts[index - 1], cut)),
+      );
+      assert.equal([...pieces, reader.end()].join(''), text);
+    }),
+  );
+});
+
+test('an answer that ends early, or has another form, keeps all of its text', () => {
+  for (const [written, text] of [
+    ['{"answer":[{"a":1}', '[{"a":1}'],
+    ['{"answer":[1,2', '[1,2'],
+    ['{"ans', '{"ans'],
+    ['[1]', '[1]'],
+    ['{"a":1}', '{"a":1}'],
+    [`{"answer":"x"${' '.repeat(5000)}`, `"x"${' '.repeat(5000)}`],
+  ] as const) {
+    for (const pieces of [[written], written.split('')]) {
+      const reader = createAnswerReader();
+      const read = pieces.map((piece) => reader.push(piece));
+      assert.equal([...read, reader.end()].join(''), text);
+    }
+  }
 });

@@ -22,6 +22,8 @@ export interface Plan {
   /** The decoded request, for a translated request. */
   request?: ChatRequest;
   toolNames?: ClientToolNames;
+  /** The upstream was asked for an object around the answer. */
+  wrapsAnswer?: boolean;
   /** Builds the upstream body that continues a paused response; for a translated request. */
   continueWith?(parts: OpenPart[], finish: Finish): Buffer;
 }

@@ -12,6 +12,7 @@ import type { InferenceCall } from '../../routing/inference-call.ts';
 import { addOptions } from '../../routing/provider-options.ts';
 import type { Translation } from '../operations/handler.ts';
 import { textOfParts } from '../response/assembler.ts';
+import { wrappedFormat } from '../response/wrapped-answer.ts';
 import { estimateOutput } from '../tokens/estimate.ts';
 import { keepWithin } from './output-limit.ts';
 import type { Plan } from './planned-request.ts';
@@ -36,8 +37,10 @@ export async function planTranslation(
   const asClient = request.tools.map((tool) => ({ ...tool }));
   const toolNames = renameTools(request, wire.toolName);
 
+  const wrapped = wire.answersAreObjects ? wrappedFormat(request.format) : undefined;
+
   function encode(asked: ChatRequest): EncodedRequest {
-    const encoded = wire.encodeRequest(asked, target);
+    const encoded = wire.encodeRequest(wrapped ? { ...asked, format: wrapped } : asked, target);
     addOptions(encoded.body, endpoint);
     const { dialect } = endpoint;
     const adapted = (dialect.adaptTranslated ?? dialect.adapt)?.(encoded.body, target.rules);
@@ -67,6 +70,7 @@ export async function planTranslation(
       dropped: all,
       request: { ...request, tools: asClient },
       toolNames,
+      wrapsAnswer: wrapped !== undefined,
       continueWith,
     };
   } catch (error) {

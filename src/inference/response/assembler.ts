@@ -8,8 +8,8 @@ import { COUNT_FIELDS } from '../../core/usage-bounds.ts';
 import type { Plan } from '../request/planned-request.ts';
 import { restoreName } from '../request/tool-names.ts';
 import { estimateOutput, estimateTokens } from '../tokens/estimate.ts';
-import { createUnwrapper } from './custom-tools.ts';
 import { boundFacts } from './facts.ts';
+import { createUnwrapper } from './wrapped-answer.ts';
 
 /** Maximum number of rounds; the response ends after the last one. */
 const MAX_ROUNDS = 8;
@@ -29,8 +29,9 @@ export interface ResponseAssembler {
   response(): ChatResponse;
 }
 
-export function createResponseAssembler({ request, target, toolNames, continueWith }: Plan): ResponseAssembler {
-  const unwrap = createUnwrapper(request);
+export function createResponseAssembler(plan: Plan): ResponseAssembler {
+  const { request, target, toolNames, continueWith } = plan;
+  const unwrap = createUnwrapper(plan);
   const whole = createFolder();
   let paused: Finish | undefined;
   let facts: AnswerFacts = {};

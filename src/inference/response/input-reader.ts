@@ -1,6 +1,7 @@
-/** Reader of the text in `{"input":"..."}`, whose JSON comes in fragments: each gives the text that it completes. */
+/** Readers of the text in `{"input":"..."}` and of the JSON in `{"answer":...}`, which come in fragments: each gives the text that it completes. */
 
 import { isBlank, parseObject } from '../../core/json/json.ts';
+import { createBalance } from '../../core/parts.ts';
 
 export interface InputReader {
   /** Returns the text that a fragment completes; may be empty. */
@@ -11,6 +12,10 @@ export interface InputReader {
 
 /** Tokens before the text, with white space between. */
 const OPENING = ['{', '"input"', ':', '"'];
+const ANSWER_OPENING = ['{', '"answer"', ':'];
+
+/** The most of a possible end that is held back. */
+const MAX_END_CHARACTERS = 1000;
 
 /** A longer opening is one of white space only, which is searched again with each fragment. */
 const MAX_OPENING_CHARACTERS = 1000;
@@ -29,7 +34,7 @@ export function createInputReader(): InputReader {
 
   function open(fragment: string): string {
     held += fragment;
-    const length = lengthOfOpening(held);
+    const length = lengthOfOpening(held, OPENING);
     if (length === undefined) return '';
     state = length < 0 ? 'other' : 'text';
     return state === 'text' ? readText(held.slice(length)) : '';
@@ -71,14 +76,48 @@ export function createInputReader(): InputReader {
   };
 }
 
+/** The JSON of an answer without the object around it; an answer of another form stays as it is. */
+export function createAnswerReader(): InputReader {
+  const balance = createBalance();
+  let held = '';
+  let state: 'opening' | 'answer' | 'other' = 'opening';
+
+  function take(length: number): string {
+    const text = held.slice(0, length);
+    held = held.slice(length);
+    return text;
+  }
+
+  return {
+    push(fragment) {
+      held += fragment;
+      if (state === 'opening') {
+        const length = lengthOfOpening(held, ANSWER_OPENING);
+        if (length === undefined) return '';
+        state = length < 0 ? 'other' : 'answer';
+        if (state === 'answer') balance.add(take(length));
+        balance.add(held);
+      } else if (state === 'answer') balance.add(fragment);
+      return take(state === 'answer' ? lengthBeforeEnd(held) : held.length);
+    },
+    end: () => (state === 'answer' && balance.closed() ? '' : held),
+  };
+}
+
+/** Length of a text without a closing brace at its end, and the white space around it. */
+function lengthBeforeEnd(text: string): number {
+  const end = text.trimEnd().length;
+  const length = text[end - 1] === '}' ? text.slice(0, end - 1).trimEnd().length : end;
+  return text.length - length > MAX_END_CHARACTERS ? text.length : length;
+}
+
 /** Length of the opening; undefined if more of it may follow, -1 if the text begins in another way. */
-function lengthOfOpening(text: string): number | undefined {
-  if (text.length > MAX_OPENING_CHARACTERS) return -1;
+function lengthOfOpening(text: string, tokens: readonly string[]): number | undefined {
   let position = 0;
-  for (const token of OPENING) {
+  for (const token of tokens) {
     while (isBlank(text[position] ?? '-')) position++;
     const given = text.slice(position, position + token.length);
-    if (given !== token) return token.startsWith(given) ? undefined : -1;
+    if (given !== token) return token.startsWith(given) && text.length <= MAX_OPENING_CHARACTERS ? undefined : -1;
     position += token.length;
   }
   return position;

@@ -57,6 +57,7 @@ export const complete: CompleteOperation = {
   tierOf,
   limitOutput,
   toolName: new RegExp(TOOL_NAME),
+  answersAreObjects: true,
   gatewayFields: GATEWAY_FIELDS,
   requestModel: { paths: [['model']], required: true, spell: (model) => model },
   state: {

@@ -56,6 +56,7 @@ export const complete: CompleteOperation = {
   tierOf,
   limitOutput,
   toolName: /^[a-zA-Z0-9_-]{1,64}$/,
+  answersAreObjects: true,
   gatewayFields: GATEWAY_FIELDS,
   reservedFields: RESERVED_FIELDS,
   requestModel: { paths: [['model']], required: true, spell: (model) => model },
