@@ -157,3 +157,19 @@ test('a thinking level that is not known is named', () => {
   assert.deepEqual(dropped('ULTRA'), ['generationConfig.thinkingConfig.thinkingLevel']);
   for (const level of ['HIGH', 'low', 'THINKING_LEVEL_UNSPECIFIED', '']) assert.deepEqual(dropped(level), []);
 });
+
+test('members of media, formats and free-text tools that a chat client adds are named as dropped', () => {
+  const content = [
+    { type: 'text', text: 'hi' },
+    { type: 'image_url', image_url: { url: 'https://example.com/a.png', detail: 'low', crop: 'center' } },
+    { type: 'file', file: { filename: 'a.pdf', file_data: 'data:application/pdf;base64,JVBERi0=', pages: [1] } },
+    { type: 'input_audio', input_audio: { data: 'AAAA', format: 'wav', channel: 2 } },
+  ];
+  const tools = [{ type: 'custom', custom: { name: 'patch', language: 'diff' } }];
+  const json_schema = { name: 'a', schema: { type: 'object' }, repair: true };
+  const body = { messages: [{ role: 'user', content }], tools, response_format: { type: 'json_schema', json_schema } };
+  const { dropped } = sent('chat', 'generate', body);
+  const names = ['image_url.crop', 'file.pages', 'input_audio.channel'].map((name) => `messages.content.${name}`);
+  for (const name of [...names, 'tools.custom.language', 'response_format.json_schema.repair'])
+    assert.ok(dropped.includes(name), `${name} in ${dropped}`);
+});
