@@ -48,7 +48,12 @@ export function resolveNetwork(entry: NetworkEntry): NetworkConfig {
   return { dnsServers: (entry.dns_servers ?? []).map(withPort) };
 }
 
+/** Verifying libraries take what follows `whsec_` as base64, and all secrets that decode to nothing are the same. */
+const UNREADABLE_SECRET = /^whsec_(?![A-Za-z0-9+/_-]+={0,2}$)/;
+
 export function resolveCallbacks(entry: CallbacksEntry, report: ReportProblem): CallbacksConfig {
+  if (UNREADABLE_SECRET.test(entry.secret ?? ''))
+    report('callbacks.secret', 'must have base64 after whsec_, as of `openssl rand -base64 32`');
   return {
     secret: entry.secret ? new Secret(entry.secret) : undefined,
     allowCidrs: entry.allow_cidrs ?? [],

@@ -206,6 +206,11 @@ const REFUSED: { about: string; text: string; faults: string[] }[] = [
     faults: ['1: catalog.source: must be an https URL'],
   },
   {
+    about: 'a secret of webhooks that libraries cannot read',
+    text: 'callbacks: { secret: "whsec_not in base64!" }',
+    faults: ['1: callbacks.secret: must have base64 after whsec_, as of `openssl rand -base64 32`'],
+  },
+  {
     about: 'a callback time-out beyond what is allowed',
     text: 'callbacks: { timeout: 31s }',
     faults: ['1: callbacks.timeout: must be 1s to 30s'],
