@@ -230,6 +230,29 @@ describe('transactions in each other’s way', () => {
   });
 });
 
+test('reports that take long hold up neither heartbeats nor limits nor changes', async (context) => {
+  const { store, url } = await opened(context);
+  const holder = new Client({ connectionString: url });
+  await holder.connect();
+  await holder.query('BEGIN; LOCK TABLE usage_hour, delivery IN ACCESS EXCLUSIVE MODE');
+  const reports = Array.from({ length: 20 }, () => [
+    store.call('usageByDay', {}),
+    store.call('countDeliveries', {}),
+  ]).flat();
+  const ended = Promise.allSettled(reports);
+  const now = store.now();
+  const asked = performance.now();
+  await Promise.all([
+    store.call('heartbeat', { id: 'one', now, until: now + 1000, exclusive: false }),
+    store.call('takeAllowance', { subject: 'one', windowAt: now, limit: 5, want: 1, alreadyUsed: 0 }),
+    store.call('put', { subject: 'a', value: 1 }),
+  ]);
+  assert.ok(performance.now() - asked < 4000);
+  await holder.query('ROLLBACK');
+  await holder.end();
+  for (const { status } of await ended) assert.equal(status, 'fulfilled');
+});
+
 for (const [words, jump] of [
   ['forward', 3_600_000],
   ['back', -3_600_000],

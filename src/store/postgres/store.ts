@@ -46,6 +46,8 @@ interface TimeLimit {
 
 /** Connections per pool. Separate pools keep a flood of usage records from blocking other operations. */
 const POOL_SIZES: Record<Database, number> = { state: 10, usage: 4 };
+/** Connections for operations that may take long, so that all others never wait for one of them. */
+const SCAN_CONNECTIONS = 4;
 /**
  * Reports of sums take less time than their compilation. Groups of keys and models are hashed: fewer come than the planner expects,
  * and to sort the rows takes longer.
@@ -71,6 +73,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
     groups: createStatementPool(url.reveal()),
     state: createPool(url.reveal(), poolSizes.state),
     usage: createPool(url.reveal(), poolSizes.usage, USAGE_SETTINGS),
+    scans: createPool(url.reveal(), SCAN_CONNECTIONS, USAGE_SETTINGS),
   };
   const clock = createServerClock(async () => {
     const text = 'SELECT CAST(floor(extract(epoch FROM clock_timestamp()) * 1000) AS bigint) AS now';
@@ -81,7 +84,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
   async function run(name: string, parameters: unknown): Promise<unknown> {
     const operation = operations[name];
     if (!operation) throw new Error(`no operation ${name}`);
-    const pool = pools[operation.database];
+    const pool = pools[operation.scans ? 'scans' : operation.database];
     if (!operation.writes)
       return retryOnConflict(localClock, () => operation.run(readingTransaction(pool, operation.scans), parameters));
     if (await retryOnConflict(localClock, () => runAsStatement(pools.groups, name, parameters))) return;
