@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { pino } from 'pino';
+import { type Clock, systemClock } from '../../src/core/clock.ts';
 import { Secret } from '../../src/security/secret.ts';
 import { MIGRATIONS_FOLDER } from '../../src/store/migrations.ts';
 import { openPostgres } from '../../src/store/postgres/store.ts';
@@ -20,7 +21,13 @@ const monthOf = (moment: number) => new Date(moment).toISOString().slice(0, 7).r
 
 async function stage(context: TestContext) {
   const { url, close } = await providePostgres();
-  const open = () => openPostgres({ url: new Secret(url), operations: OPERATIONS, migrations: MIGRATIONS_FOLDER });
+  const open = (clock?: Clock) =>
+    openPostgres({
+      url: new Secret(url),
+      operations: OPERATIONS,
+      migrations: MIGRATIONS_FOLDER,
+      ...(clock && { clock }),
+    });
   const stores = await Promise.all([open(), open(), open()]);
   context.after(async () => {
     for (const store of stores) await store.close();
@@ -28,6 +35,19 @@ async function stage(context: TestContext) {
   });
   const store = stores[0];
   const sql = (text: string) => query(url, text) as Promise<Record<string, unknown>[]>;
+  /** Reads a table until the returned function is called, as `pg_dump` does. */
+  async function read(table: string): Promise<() => Promise<void>> {
+    const mark = `pg_sleep(600) AS read_${table}`;
+    const reading = sql(`SELECT ${mark}, count(*) FROM ${table}`).catch(({ code }) => code);
+    const find = () =>
+      sql(`SELECT pid FROM pg_stat_activity WHERE query LIKE 'SELECT ${mark}%' AND wait_event = 'PgSleep'`);
+    while ((await find()).length === 0) await new Promise((resolve) => setTimeout(resolve, 20));
+    return async () => {
+      const [reader] = await find();
+      await sql(`SELECT pg_cancel_backend(${reader?.pid})`);
+      assert.equal(await reading, '57014', 'the reader was cancelled');
+    };
+  }
   const months = async () =>
     (await sql("SELECT relname FROM pg_class WHERE relname LIKE 'usage_request_2%' AND relkind = 'r' ORDER BY 1")).map(
       ({ relname }) => String(relname).slice('usage_request_'.length),
@@ -41,7 +61,7 @@ async function stage(context: TestContext) {
     await recorder.finish(intent(id, { startedAt }), completion({ upstreamId: undefined }));
     await recorder.close(5000);
   }
-  return { store, open, sql, months, places, record };
+  return { store, open, sql, read, months, places, record };
 }
 
 /** In the middle of a month, by its distance from the present one. */
@@ -105,22 +125,66 @@ test('a month that is over is dropped, and the rows of the one after it go in pa
 });
 
 test('a month that somebody reads is dropped later', async (context) => {
-  const { store, sql, months, record } = await stage(context);
+  const { store, read, months, record } = await stage(context);
   const here = middle(store.now(), 0);
   await record('a', here);
-  const reading = sql('SELECT pg_sleep(600), count(*) FROM usage_request').catch(({ code }) => code);
-  const readers = () =>
-    sql("SELECT pid FROM pg_stat_activity WHERE query LIKE 'SELECT pg_sleep(%' AND wait_event = 'PgSleep'");
-  while ((await readers()).length === 0) await new Promise((resolve) => setTimeout(resolve, 20));
+  const release = await read('usage_request');
   const day = Math.floor(middle(store.now(), 1) / DAY_MS);
   await assert.rejects(
     store.call('pruneUsage', { day, limit: 10 }),
     (error) => error instanceof StoreUnavailable && /lock timeout/.test(error.problem),
   );
-  const [reader] = await readers();
-  await sql(`SELECT pg_cancel_backend(${reader?.pid})`);
-  assert.equal(await reading, '57014', 'the reader was cancelled');
+  await release();
   assert.equal((await months()).length, 2);
   assert.equal(await store.call('pruneUsage', { day, limit: 10 }), 1);
   assert.equal((await months()).length, 1);
+});
+
+/** A clock whose long timers are called by the test. */
+function longTimers() {
+  const timers = new Map<number, () => void>();
+  const after: Clock['after'] = (milliseconds, callback, options) => {
+    if (milliseconds < 60_000) return systemClock.after(milliseconds, callback, options);
+    timers.set(milliseconds, callback);
+    return () => timers.delete(milliseconds);
+  };
+  return { timers, clock: { ...systemClock, after } };
+}
+
+test('a gateway starts while somebody reads, and makes the month within a minute', async (context) => {
+  const { store, open, sql, read, months, places, record } = await stage(context);
+  const here = middle(store.now(), 0);
+  await sql(`DROP TABLE usage_request_${monthOf(here)}`);
+  await record('a', here);
+  const versions = () => sql('SELECT xmax::text FROM usage_request_rest');
+  const untouched = await versions();
+  const release = await read('usage_request_rest');
+  const { timers, clock } = longTimers();
+  const started = await open(clock);
+  context.after(() => started.close());
+  await record('b', here);
+  assert.deepEqual(await places(), ['a rest', 'b rest']);
+  assert.deepEqual(await versions(), [...untouched, ...untouched], 'no row was moved in vain');
+  assert.deepEqual([...timers.keys()], [60_000]);
+  await release();
+  timers.get(60_000)?.();
+  while ((await months()).length < 2) await new Promise((resolve) => setTimeout(resolve, 20));
+  assert.deepEqual(await places(), [`a ${monthOf(here)}`, `b ${monthOf(here)}`]);
+});
+
+test('a gateway starts where the rows of a month are too many to move', async (context) => {
+  const { store, open, sql, places, record } = await stage(context);
+  const here = middle(store.now(), 0);
+  await sql(`DROP TABLE usage_request_${monthOf(here)}`);
+  await record('a', here);
+  await sql(`CREATE FUNCTION take_long() RETURNS trigger LANGUAGE plpgsql AS
+    $$ BEGIN RAISE EXCEPTION 'it took too long' USING ERRCODE = '57014'; END $$`);
+  await sql('CREATE TRIGGER take_long BEFORE DELETE ON usage_request_rest FOR EACH ROW EXECUTE FUNCTION take_long()');
+  const { timers, clock } = longTimers();
+  const started = await open(clock);
+  await record('b', here);
+  assert.deepEqual(await places(), ['a rest', 'b rest']);
+  assert.deepEqual([...timers.keys()], [6 * 3_600_000]);
+  await started.close();
+  assert.equal(timers.size, 0);
 });

@@ -14,6 +14,7 @@ export class InexactNumber extends Error {}
 
 const CONFLICT_CODES = new Set(['40001', '40P01']);
 const LOCK_TIMEOUT_CODE = '55P03';
+const STATEMENT_TIMEOUT_CODE = '57014';
 /** The function of the server that finds a prepared statement to be stale; its error code has other meanings, too. */
 const STALE_PLAN_ROUTINE = 'RevalidateCachedQuery';
 
@@ -36,7 +37,16 @@ export function isDivisionByZero(error: unknown): boolean {
 
 /** Whether another session held the lock of a table for longer than `lock_timeout`. */
 export function isLockTimeout(error: unknown): boolean {
-  return error instanceof StoreUnavailable && (error.cause as DatabaseError)?.code === LOCK_TIMEOUT_CODE;
+  return codeOf(error) === LOCK_TIMEOUT_CODE;
+}
+
+/** Whether a statement took longer than `statement_timeout`, or was cancelled. */
+export function isStatementTimeout(error: unknown): boolean {
+  return codeOf(error) === STATEMENT_TIMEOUT_CODE;
+}
+
+function codeOf(error: unknown): string | undefined {
+  return error instanceof StoreUnavailable ? (error.cause as DatabaseError)?.code : undefined;
 }
 
 /** Maps server, connection and privilege errors to `StoreUnavailable`. */

@@ -4,12 +4,17 @@
  */
 
 import type { PoolClient } from 'pg';
+import type { Clock } from '../../core/clock.ts';
+import { isLockTimeout, isStatementTimeout } from './failure.ts';
 import { runQuery } from './pool.ts';
 
 /** Key of the advisory lock; arbitrary, but unique on the database. */
 const MONTHS_LOCK_ID = 7_072_027;
 /** Longest wait for the lock of a table: others wait behind it. */
 const LOCK_TIMEOUT_MS = 1_000;
+const CHECK_INTERVAL_MS = 6 * 3600 * 1000;
+/** Interval while somebody reads a table: the more rows a month has elsewhere, the longer it takes to make. */
+const RETRY_INTERVAL_MS = 60_000;
 /** Months made ahead of their beginning. */
 const MONTHS_AHEAD = 1;
 /** Rows of a month beyond which its old rows wait for the end of the month instead of being deleted one by one. */
@@ -21,6 +26,39 @@ interface Month {
   /** Unix milliseconds; `to` is exclusive. */
   from: number;
   to: number;
+}
+
+export interface MonthKeeper {
+  /** Makes the first months. What takes too long is done later: rows have a place until then. */
+  begin(): Promise<void>;
+  stop(): void;
+}
+
+/** Repeats `prepare` at intervals. */
+export function keepMonths(prepare: () => Promise<void>, clock: Pick<Clock, 'after'>): MonthKeeper {
+  let isStopped = false;
+  let cancel = () => {};
+  function schedule(milliseconds: number): void {
+    if (!isStopped) cancel = clock.after(milliseconds, () => void run().catch(() => undefined), { background: true });
+  }
+
+  async function run(): Promise<void> {
+    try {
+      await prepare();
+      schedule(CHECK_INTERVAL_MS);
+    } catch (error) {
+      schedule(isLockTimeout(error) ? RETRY_INTERVAL_MS : CHECK_INTERVAL_MS);
+      if (!isLockTimeout(error) && !isStatementTimeout(error)) throw error;
+    }
+  }
+
+  return {
+    begin: run,
+    stop() {
+      isStopped = true;
+      cancel();
+    },
+  };
 }
 
 /** Makes the partitions of this month and the next, inside a transaction. Does nothing on a schema without partitions. */
@@ -74,6 +112,8 @@ async function lock(client: PoolClient): Promise<void> {
 /** Only writers of rows without a month wait until the transaction ends. */
 async function addMonth(client: PoolClient, { table, from, to }: Month): Promise<void> {
   const range = `at >= ${from} AND at < ${to}`;
+  // Before rows are moved, because it fails while somebody reads the table. The move itself needs a weaker lock.
+  await runQuery(client, 'SAVEPOINT free; LOCK TABLE usage_request_rest IN ACCESS EXCLUSIVE MODE; ROLLBACK TO free');
   await runQuery(client, 'LOCK TABLE usage_request_rest IN SHARE ROW EXCLUSIVE MODE');
   await runQuery(client, `CREATE TABLE ${table} (LIKE usage_request INCLUDING ALL, CHECK (${range}))`);
   await runQuery(

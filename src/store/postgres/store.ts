@@ -1,7 +1,7 @@
 /** PostgreSQL store, shared by several gateways. */
 
 import type { Pool, PoolClient } from 'pg';
-import { type Clock, every, sleep, systemClock } from '../../core/clock.ts';
+import { type Clock, sleep, systemClock } from '../../core/clock.ts';
 import { GatewayError } from '../../core/errors.ts';
 import type { Secret } from '../../security/secret.ts';
 import { healthOf } from '../health.ts';
@@ -13,7 +13,7 @@ import { createServerClock } from './clock.ts';
 import { hasCommitted, SERVER_INCARNATION_SQL, type TransactionId } from './commit-outcome.ts';
 import { isLockTimeout, StalePlan, TransactionConflict, toStoreError } from './failure.ts';
 import { migrate, readSchemaStatus } from './migrate.ts';
-import { dropMonths, isLargeMonth, prepareMonths } from './months.ts';
+import { dropMonths, isLargeMonth, keepMonths, prepareMonths } from './months.ts';
 import {
   createMigrationPool,
   createPool,
@@ -54,7 +54,6 @@ const SCAN_CONNECTIONS = 4;
  */
 const USAGE_SETTINGS = 'SET jit = off; SET hash_mem_multiplier = 16';
 const DAY_MS = 24 * 3600 * 1000;
-const MONTH_CHECK_INTERVAL_MS = 6 * 3600 * 1000;
 const OPERATION_TIMEOUT_MS = 10_000;
 /** Runs of a transaction that conflicts with others. */
 const MAX_TRANSACTION_ATTEMPTS = 5;
@@ -118,13 +117,10 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
     return runWriting('pruneUsage', operation, { ...parameters, keepsRequests });
   }
 
-  async function prepareMonthsAhead(): Promise<void> {
-    await inTransaction(pools.usage, limit, (client) => prepareMonths(client, clock.now()));
-  }
-
-  // A month that cannot be made now is made later; its rows have a place until then.
-  const onMonthsDue = () => void prepareMonthsAhead().catch(() => undefined);
-  const stopMonths = every(localClock, MONTH_CHECK_INTERVAL_MS, onMonthsDue, { background: true });
+  const months = keepMonths(
+    () => inTransaction(pools.usage, limit, (client) => prepareMonths(client, clock.now())),
+    localClock,
+  );
 
   const running = new Set<Promise<unknown>>();
   function call(name: string, parameters: unknown): Promise<unknown> {
@@ -137,7 +133,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
   let closed: Promise<unknown> | undefined;
   async function close(): Promise<void> {
     clock.close();
-    stopMonths();
+    months.stop();
     // An ending pool never serves callers that wait for a connection.
     closed ??= Promise.allSettled(running).then(() => Promise.all(Object.values(pools).map((pool) => pool.end())));
     await closed;
@@ -147,7 +143,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
     const { pending } = await readSchemaStatus(pools.state, migrations);
     if (pending.length > 0) await applyMigrations(url.reveal(), migrations, limit);
     await clock.synchronise();
-    await prepareMonthsAhead();
+    await months.begin();
   } catch (error) {
     await close();
     throw error instanceof StoreUnavailable
