@@ -90,6 +90,16 @@ forEachStore((engine, openStore) => {
     assert.equal((await idsIn(store, 'conv_1'))?.length, 8);
   });
 
+  test(`one that has expired is not changed, and does not come back (${engine})`, async (context) => {
+    const store = await openStore(context);
+    await put(store, 'conv_1');
+    const late = named('conv_1', times.expiresAt);
+    const metadata = Buffer.from('{"a":"b"}');
+    assert.equal(await store.call('changeConversation', { ...late, metadata, expiresAt: AT + 5000 }), false);
+    assert.equal(await store.call('readConversation', late), undefined);
+    assert.equal(await store.call('pruneConversations', { ...late, limit: 10 }), 1);
+  });
+
   test(`what is deleted leaves nothing behind, and the sums are right (${engine})`, async (context) => {
     const store = await openStore(context);
     const left = async () => {

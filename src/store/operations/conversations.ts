@@ -46,13 +46,14 @@ export const changeConversation = writing<NamedConversation & { metadata: Uint8A
   async (transaction, { owner, id, now, metadata, expiresAt }) => {
     const total = await lockTotal(transaction, owner);
     const found = await findConversation(transaction, { owner, id, now });
-    const before = (found?.metadata as Uint8Array | undefined)?.length ?? 0;
-    const more = found ? metadata.length - before : 0;
-    await transaction.run(
-      `UPDATE conversation SET metadata = :metadata, bytes = bytes + :more, changed_at = :now, expires_at = :expires
-       WHERE id = :id AND owner = :owner`,
-      { owner, id, now, metadata, more, expires: expiresAt },
-    );
+    const more = found ? metadata.length - (found.metadata as Uint8Array).length : 0;
+    if (found) {
+      await transaction.run(
+        `UPDATE conversation SET metadata = :metadata, bytes = bytes + :more, changed_at = :now, expires_at = :expires
+         WHERE id = :id`,
+        { id, now, metadata, more, expires: expiresAt },
+      );
+    }
     await setTotal(transaction, owner, { ...total, bytes: total.bytes + more });
     return found !== undefined;
   },
