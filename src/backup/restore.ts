@@ -3,7 +3,7 @@
  * it was, or none and the folder of the unfinished restore, with which no gateway starts.
  */
 
-import { copyFileSync, existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { systemClock } from '../core/clock.ts';
 import { GatewayError } from '../core/errors.ts';
@@ -11,17 +11,17 @@ import { PRIVATE_FOLDER } from '../security/file-modes.ts';
 import { isMissingOrEmpty, UNFINISHED_RESTORE } from '../store/lost-store.ts';
 import { lockFolder } from '../store/sqlite/folder-lock.ts';
 import { type CheckOptions, checkBackup, isSameFile } from './check.ts';
-import { copyFile, syncPath } from './files.ts';
+import { copyFile, describeFile, filesBelow, syncPath } from './files.ts';
 import type { Manifest } from './manifest.ts';
 
 export interface RestoreOptions extends CheckOptions {
-  /** Moves a store that is there aside, instead of refusing. */
+  /** Moves a store that is there aside, or the journals of a gateway on PostgreSQL, instead of refusing. */
   replace: boolean;
 }
 
 export interface Restored {
   manifest: Manifest;
-  /** Folder to which the former store was moved. */
+  /** Folder to which the former store or journals were moved. */
   replaced?: string;
 }
 
@@ -37,8 +37,10 @@ export async function restore(options: RestoreOptions): Promise<Restored> {
   mkdirSync(data, { recursive: true, mode: PRIVATE_FOLDER });
   const lock = lockFolder(data);
   try {
-    if (manifest.engine === 'sqlite' && hasStore(data) && !replace) {
-      throw new GatewayError('invalid_request', `There is a store in ${data}. --replace moves it aside.`);
+    const [kind, isThere] =
+      manifest.engine === 'sqlite' ? ['store', hasStore(data)] : ['journal', await hasOtherJournals(data, manifest)];
+    if (isThere && !replace) {
+      throw new GatewayError('invalid_request', `There is a ${kind} in ${data}. --replace moves it aside.`);
     }
     if (encryptionKey !== undefined) placeKey(encryptionKey, config);
     const staged = join(data, UNFINISHED_RESTORE);
@@ -49,7 +51,10 @@ export async function restore(options: RestoreOptions): Promise<Restored> {
         throw new GatewayError('unavailable', `${file.name} changed while it was read.`);
     }
     syncPath(data);
-    const replaced = manifest.engine === 'sqlite' ? moveAside(data, replace) : undefined;
+    const former = manifest.engine === 'sqlite' ? STORE_FILES : [];
+    // Beside a lost store, journals hold the records acknowledged since the backup, and the next start adds them.
+    const movesJournals = manifest.engine === 'sqlite' ? replace : isThere;
+    const replaced = moveAside(data, movesJournals ? [...former, JOURNALS] : former);
     place(manifest, staged, data);
     return { manifest, ...(replaced !== undefined && { replaced }) };
   } finally {
@@ -61,6 +66,21 @@ export async function restore(options: RestoreOptions): Promise<Restored> {
 function hasStore(data: string): boolean {
   if (!isMissingOrEmpty(join(data, 'state.db'))) return true;
   return !isMissingOrEmpty(join(data, 'usage.db')) && !existsSync(join(data, UNFINISHED_RESTORE));
+}
+
+/**
+ * Whether there are journals that are not those of the backup: their segments have the same names. Throws `unavailable` if a
+ * gateway writes one.
+ */
+async function hasOtherJournals(data: string, { files }: Manifest): Promise<boolean> {
+  const digests = new Map(files.map(({ name, sha256 }) => [name, sha256]));
+  const root = join(data, JOURNALS);
+  if (!files.some(({ name }) => name.startsWith(`${JOURNALS}/`)) || !existsSync(root)) return false;
+  for (const name of readdirSync(root).filter((one) => /^\d+$/.test(one))) lockFolder(join(root, name)).release();
+  for (const name of filesBelow(data, JOURNALS)) {
+    if (name.endsWith('.journal') && (await describeFile(data, name)).sha256 !== digests.get(name)) return true;
+  }
+  return false;
 }
 
 /** Puts the key where the gateway looks for it, unless it is there. */
@@ -78,12 +98,9 @@ function placeKey(from: string, { data, encryption }: CheckOptions['config']): v
   syncPath(dirname(to));
 }
 
-/**
- * Moves the former store to a folder of its own. Its journals follow only where it is replaced: beside a lost store, they hold
- * the records acknowledged since the backup, and the next start adds them.
- */
-function moveAside(data: string, replace: boolean): string | undefined {
-  const names = [...STORE_FILES, ...(replace ? [JOURNALS] : [])].filter((name) => existsSync(join(data, name)));
+/** Moves former files to a folder of their own; undefined if there are none. */
+function moveAside(data: string, former: readonly string[]): string | undefined {
+  const names = former.filter((name) => existsSync(join(data, name)));
   if (names.length === 0) return undefined;
   const folder = join(data, `replaced-${new Date(systemClock.now()).toISOString().replaceAll(/[:.]/g, '-')}`);
   mkdirSync(folder, { mode: PRIVATE_FOLDER });

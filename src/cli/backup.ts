@@ -55,7 +55,8 @@ export async function restoreBackup(folder: string, options: RestoreCommandOptio
   }
   const { manifest, replaced } = await restore({ config, folder, encryptionKey, replace });
   process.stdout.write(`${summary(manifest)} of ${manifest.createdAt} are in ${config.data}.\n`);
-  if (replaced) process.stdout.write(`The store that was there is in ${replaced}.\n`);
+  const former = manifest.engine === 'sqlite' ? 'store' : 'journal';
+  if (replaced) process.stdout.write(`The ${former} that was there is in ${replaced}.\n`);
 }
 
 /** The moment is part of the metrics of the gateway. A store that cannot be written, as on a full disk, is backed up all the same. */

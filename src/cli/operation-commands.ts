@@ -47,7 +47,7 @@ function addBackupCommands(root: Command): void {
     .argument('<folder>', 'folder of the backup')
     .option('--check', 'change nothing; say whether the backup can be restored')
     .option('--encryption-key <file>', `file with ${keyHelp}`)
-    .option('--replace', 'move a store that is there aside')
+    .option('--replace', 'move a store or a journal that is there aside')
     .addHelpText('after', example('polygate restore backup/monday --check'))
     .action(async (folder, options) => (await import('./backup.ts')).restoreBackup(folder, options));
 }

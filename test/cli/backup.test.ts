@@ -5,6 +5,13 @@ import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statS
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, type TestContext, test } from 'node:test';
+import { backUp } from '../../src/backup/backup.ts';
+import { restore } from '../../src/backup/restore.ts';
+import { Secret } from '../../src/security/secret.ts';
+import { lockFolder } from '../../src/store/sqlite/folder-lock.ts';
+import { RECORD_KINDS } from '../../src/usage/journal/format.ts';
+import { temporaryData } from '../store/stores.ts';
+import { append, close, openJournal } from '../usage/journal/journals.ts';
 import { type Outcome, type Program, program, type Running } from './program.ts';
 
 interface Loaded extends Program {
@@ -338,4 +345,59 @@ test('a restore that is killed at any step leaves a store or none, and can be re
     if (!isPlaced) succeeded(await other.run(args));
     assert.match(succeeded(await other.run(['keys', 'list'])), /^kept\t/, `step ${number}`);
   }
+});
+
+describe('journals of a gateway on PostgreSQL', () => {
+  const postgres = new Secret('postgres://nobody@127.0.0.1:1/none');
+  const encryption = { keys: [new Secret('a'.repeat(32))] };
+  const log = { error: assert.fail, warn: assert.fail };
+
+  /** A data folder whose journal has a record, and the bytes of its segment. */
+  async function journaled(context: TestContext, id: string) {
+    const data = temporaryData(context);
+    const folder = join(data, 'journal', '1');
+    mkdirSync(folder, { recursive: true });
+    const { journal } = await openJournal(folder);
+    await append(journal, RECORD_KINDS.end, id);
+    await close(journal);
+    const name = readdirSync(folder).find((file) => file.endsWith('.journal')) ?? '';
+    return { data, path: join(folder, name), bytes: readFileSync(join(folder, name)) };
+  }
+
+  async function backedUpJournal(context: TestContext) {
+    const { data, bytes } = await journaled(context, 'kept');
+    const folder = join(temporaryData(context), 'backup');
+    await backUp({ config: { data, postgres, encryption }, folder, media: false, log });
+    return { folder, bytes };
+  }
+
+  test('replace those of another gateway, and are not left out for them', async (context) => {
+    const backup = await backedUpJournal(context);
+    const other = await journaled(context, 'other');
+    const options = { config: { data: other.data, encryption }, folder: backup.folder };
+    await assert.rejects(restore({ ...options, replace: false }), /There is a journal in .*--replace moves it aside/);
+    assert.deepEqual(readFileSync(other.path), other.bytes);
+    const { replaced = '' } = await restore({ ...options, replace: true });
+    assert.deepEqual(readFileSync(other.path), backup.bytes);
+    assert.deepEqual(readFileSync(join(replaced, other.path.slice(other.data.length))), other.bytes);
+  });
+
+  test('are restored where none is, and once more after that', async (context) => {
+    const backup = await backedUpJournal(context);
+    const data = temporaryData(context);
+    const options = { config: { data, encryption }, folder: backup.folder, replace: false };
+    for (let time = 0; time < 2; time++) assert.equal((await restore(options)).replaced, undefined);
+    const [name = ''] = readdirSync(join(data, 'journal/1'));
+    assert.deepEqual(readFileSync(join(data, 'journal/1', name)), backup.bytes);
+  });
+
+  test('stay while a gateway writes them', async (context) => {
+    const backup = await backedUpJournal(context);
+    const other = await journaled(context, 'other');
+    const lock = lockFolder(join(other.data, 'journal/1'));
+    const options = { config: { data: other.data, encryption }, folder: backup.folder, replace: true };
+    await assert.rejects(restore(options), /A gateway runs on the folder/);
+    lock.release();
+    assert.deepEqual(readFileSync(other.path), other.bytes);
+  });
 });
