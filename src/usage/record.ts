@@ -100,11 +100,11 @@ export function completedRow(intent: Intent, completion: Completion): UsageRow {
   };
 }
 
-/** Bounded text of clients and upstreams, without NUL, which PostgreSQL cannot store. */
+/** Bounded text of clients and upstreams, without what PostgreSQL cannot store, or read in JSON: NUL and unpaired surrogates. */
 function storableText(text: string): string;
 function storableText(text: string | undefined): string | null;
 function storableText(text: string | undefined): string | null {
-  return text === undefined ? null : text.slice(0, MAX_NAME_CHARACTERS).replaceAll('\0', '');
+  return text === undefined ? null : text.slice(0, MAX_NAME_CHARACTERS).replaceAll('\0', '').toWellFormed();
 }
 
 /** Token count of an upstream, which may be invalid. */

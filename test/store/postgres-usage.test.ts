@@ -104,6 +104,19 @@ for (const [statement, passes] of [
   });
 }
 
+test('running requests are found whatever the client named its model', async (context) => {
+  const { store, recorder } = await stage(context);
+  const names = ['a\0b', 'half of a pair: \ud83d', `${'x'.repeat(299)}\u{1f600}`];
+  await Promise.all(names.map((model, index) => recorder.begin(intent(`r${index}`, { model, keyId: 'key-1' }))));
+  await recorder.flushed();
+  const found = await store.call('openIntents', { filter: { keyId: 'key-1' }, limit: 10 });
+  assert.deepEqual(found.map(({ record }) => JSON.parse(record).model).toSorted(), [
+    'ab',
+    'half of a pair: \ufffd',
+    `${'x'.repeat(299)}\ufffd`,
+  ]);
+});
+
 test('a group or a fold that is repeated, or arrives after later ones, changes nothing', async (context) => {
   const { url, store, sum, groups, intents } = await stage(context);
   const notes: ParametersOf<'noteUsageGroup'>[] = [];
