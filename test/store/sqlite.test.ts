@@ -5,10 +5,14 @@ import { type ChildProcessByStdio, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, copyFileSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import type { Readable, Writable } from 'node:stream';
 import { describe, type TestContext, test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
+import { MIGRATIONS_FOLDER, readMigrations } from '../../src/store/migrations.ts';
 import { openStore } from '../../src/store/open.ts';
+import { operations } from '../../src/store/operations/index.ts';
+import { createSession } from '../../src/store/sqlite/transaction.ts';
 import { type EngineStore, openEngine as open, unavailable } from './engine-store.ts';
 import { temporaryData } from './stores.ts';
 
@@ -287,4 +291,20 @@ describe('an engine that cannot write now', () => {
     locker.stdin.end();
     await waiting;
   });
+});
+
+test('a search for old video tasks looks at these, and not at all that have no media', async () => {
+  const database = new DatabaseSync(':memory:');
+  for (const { sql } of readMigrations(MIGRATIONS_FOLDER, 'state', 'sqlite')) database.exec(sql);
+  const { writing } = createSession(database);
+  const plans: string[] = [];
+  const all: typeof writing.all = (sql, row = {}) => {
+    const plan = writing.all(`EXPLAIN QUERY PLAN ${sql}`, row) as { detail: string }[];
+    plans.push(...plan.map(({ detail }) => detail));
+    return [];
+  };
+  await operations.pruneVideos.run({ ...writing, all }, { settledBefore: 1, limit: 10 });
+  assert.match(plans[0] ?? '', /^SEARCH video_task USING INDEX video_task_settled/);
+  assert.ok(!plans.some((detail) => detail.includes('TEMP B-TREE')));
+  database.close();
 });

@@ -28,8 +28,10 @@ const PENDING_USAGE_JOB = "SELECT id FROM job WHERE kind = 'video-use' AND ref =
 export const pruneVideos = writing<{ settledBefore: number; limit: number }, number>(
   'state',
   async (transaction, values) => {
+    // Without the cast SQLite would read all tasks that have no media.
     const rows = await transaction.all(
-      `SELECT id FROM video_task WHERE settled_at < :settledBefore AND media_expires_at IS NULL AND NOT EXISTS (${PENDING_USAGE_JOB})
+      `SELECT id FROM video_task WHERE settled_at < :settledBefore AND CAST(media_expires_at AS bigint) IS NULL
+         AND NOT EXISTS (${PENDING_USAGE_JOB})
        ORDER BY settled_at LIMIT :limit ${transaction.skipLocked}`,
       values,
     );
