@@ -57,7 +57,17 @@ export async function recoverAbandonedJournals(options: JournalRecorderOptions):
   }
 }
 
+/** Releases the folder if that fails, so that it can be tried again. */
 async function openJournalIn(folder: JournalFolder, options: JournalRecorderOptions): Promise<Recorder> {
+  try {
+    return await openRecorderIn(folder, options);
+  } catch (error) {
+    folder.release();
+    throw error;
+  }
+}
+
+async function openRecorderIn(folder: JournalFolder, options: JournalRecorderOptions): Promise<Recorder> {
   const { store, durability, log, capacity = MAX_PENDING_RECORDS, disk = nodeDisk } = options;
   const { segmentBytes = SEGMENT_BYTES, clock = systemClock } = options;
   const strict = durability === 'strict';

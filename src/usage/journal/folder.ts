@@ -25,11 +25,13 @@ export function takeJournalFolder(root: string): JournalFolder {
   throw new GatewayError('unavailable', `All journals in ${root} are in use.`);
 }
 
-/** Locks every other journal whose process is gone. */
-export function takeAbandonedFolders(root: string): JournalFolder[] {
+/** Locks every other journal whose process is gone, each when it is its turn. */
+export function* takeAbandonedFolders(root: string): Generator<JournalFolder> {
   createPrivateFolder(root);
-  const names = readdirSync(root).filter((name) => JOURNAL_NAME.test(name));
-  return names.flatMap((name) => lockJournal(join(root, name)) ?? []);
+  for (const name of readdirSync(root).filter((one) => JOURNAL_NAME.test(one))) {
+    const folder = lockJournal(join(root, name));
+    if (folder) yield folder;
+  }
 }
 
 function lockJournal(path: string): JournalFolder | undefined {

@@ -370,6 +370,30 @@ forEachStore((name, open) => {
     assert.deepEqual(await figures(store), [2, '101', '101']);
   });
 
+  test('journals that could not be recovered while the store was away are recovered later', async (context) => {
+    const [store, root] = [await open(context), temporaryFolder(context)];
+    const { recoverAbandonedJournals } = await import('../../../src/usage/journal-recorder.ts');
+    const alive = await openOn(store, root);
+    const [one, two] = [mortal(), mortal()];
+    for (const [id, { disk }] of Object.entries({ one, two })) {
+      const gone = await openOn(store, root, { disk });
+      await gone.recorder.begin(intent(id));
+    }
+    one.die(root, 2);
+    two.die(root, 3);
+    let isAway = true;
+    const call = (async (name: 'journalPosition', parameters: never) => {
+      if (isAway) throw new StoreUnavailable('gone');
+      return store.call(name, parameters);
+    }) as Store['call'];
+    const options = { root, durability: 'strict' as const, log: pino({ level: 'silent' }), segmentBytes: 16_384 };
+    await assert.rejects(recoverAbandonedJournals({ ...options, store: { ...store, call } }), StoreUnavailable);
+    isAway = false;
+    await recoverAbandonedJournals({ ...options, store: { ...store, call } });
+    assert.deepEqual([await statusOf(store, 'one'), await statusOf(store, 'two')], ['interrupted', 'interrupted']);
+    await alive.recorder.close(1000);
+  });
+
   test('batched: nobody waits, nothing is noted before, and a close writes all', async (context) => {
     const [store, root] = [await open(context), temporaryFolder(context)];
     const disk = breakableDisk();

@@ -343,9 +343,9 @@ test('two processes never write one journal', (context) => {
   const [first, second] = [takeJournalFolder(root), takeJournalFolder(root)];
   assert.notEqual(first.path, second.path);
   assert.equal(tryLockFolder(first.path), undefined);
-  assert.deepEqual(takeAbandonedFolders(root), []);
+  assert.deepEqual([...takeAbandonedFolders(root)], []);
   first.release();
-  const abandoned = takeAbandonedFolders(root);
+  const abandoned = [...takeAbandonedFolders(root)];
   assert.deepEqual(
     abandoned.map(({ path }) => path),
     [first.path],
