@@ -22,7 +22,9 @@ export interface CheckOptions {
 /** Throws `invalid_request` with the reason if the backup cannot be restored. */
 export async function checkBackup({ config, folder, encryptionKey }: CheckOptions): Promise<Manifest> {
   const manifest = readManifest(folder);
-  const problems = [...(await Promise.all(manifest.files.map((file) => problemOf(folder, file)))).flat()];
+  const problems: string[] = [];
+  // One after the other: there may be more media than a process may open files.
+  for (const file of manifest.files) problems.push(...(await problemOf(folder, file)));
   if (problems.length > 0) throw new GatewayError('invalid_request', `${folder} is damaged: ${problems.join('; ')}.`);
   if (manifest.engine === 'sqlite') await checkDatabases(folder);
   if (manifest.encryptionKeyId !== null) checkKey(manifest.encryptionKeyId, config, encryptionKey);

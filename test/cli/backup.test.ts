@@ -1,6 +1,7 @@
 /** `polygate backup` and `polygate restore`, beside a gateway that answers requests, and killed at every step. */
 
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -345,6 +346,30 @@ test('a restore that is killed at any step leaves a store or none, and can be re
     if (!isPlaced) succeeded(await other.run(args));
     assert.match(succeeded(await other.run(['keys', 'list'])), /^kept\t/, `step ${number}`);
   }
+});
+
+test('a backup of more files than may be open at once is checked', { skip: windows }, async (context) => {
+  const data = temporaryData(context);
+  mkdirSync(join(data, 'videos'));
+  for (let number = 0; number < 400; number++) writeFileSync(join(data, 'videos', String(number)), 'video');
+  const folder = join(temporaryData(context), 'backup');
+  const config = { data, postgres: new Secret('postgres://nobody@127.0.0.1:1/none'), encryption: { keys: [] } };
+  await backUp({ config, folder, media: true, log: { error: assert.fail, warn: assert.fail } });
+  const { stdout, stderr } = spawnSync(
+    'sh',
+    [
+      '-c',
+      'ulimit -n 200 && exec "$0" --input-type=module --eval "$1"',
+      process.execPath,
+      `
+    const { checkBackup } = await import(${JSON.stringify(new URL('../../src/backup/check.ts', import.meta.url))});
+    const { files } = await checkBackup({ config: ${JSON.stringify({ data, encryption: { keys: [] } })}, folder: ${JSON.stringify(folder)} });
+    console.log(files.length);
+  `,
+    ],
+    { encoding: 'utf8' },
+  );
+  assert.equal(stdout, '400\n', stderr);
 });
 
 describe('journals of a gateway on PostgreSQL', () => {
