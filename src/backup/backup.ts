@@ -8,7 +8,7 @@ import { systemClock } from '../core/clock.ts';
 import { GatewayError } from '../core/errors.ts';
 import { version } from '../core/version.ts';
 import { PRIVATE_FOLDER } from '../security/file-modes.ts';
-import { copyDatabase, damageOf, openCopy } from '../store/sqlite/copy.ts';
+import { copyDatabase, damageOf, migrateCopy, openCopy } from '../store/sqlite/copy.ts';
 import { StoreUnavailable } from '../store/unavailable.ts';
 import { copyJournals, replayJournalCopy } from '../usage/journal/copy.ts';
 import { type BackupFile, copyFile, describeFile, filesBelow, syncPath } from './files.ts';
@@ -88,6 +88,7 @@ async function copyStore(
     const damage = damageOf(copy);
     if (damage) throw new GatewayError('unavailable', `${database}.db in ${data} is damaged: ${damage}.`);
   }
+  migrateCopy(join(folder, 'usage.db'), 'usage');
   const usage = openCopy(join(folder, 'usage.db'));
   for (const journal of journals) {
     const isDamaged = await replayJournalCopy(journal, { store: usage, log });

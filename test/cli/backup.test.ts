@@ -6,13 +6,19 @@ import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statS
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, type TestContext, test } from 'node:test';
+import { pathToFileURL } from 'node:url';
 import { backUp } from '../../src/backup/backup.ts';
 import { restore } from '../../src/backup/restore.ts';
 import { Secret } from '../../src/security/secret.ts';
+import { MIGRATIONS_FOLDER } from '../../src/store/migrations.ts';
+import { OPERATIONS_MODULE, readStoreStatus } from '../../src/store/open.ts';
 import { lockFolder } from '../../src/store/sqlite/folder-lock.ts';
+import { openSqlite } from '../../src/store/sqlite/store.ts';
 import { RECORD_KINDS } from '../../src/usage/journal/format.ts';
+import { encodeEnd } from '../../src/usage/journal/records.ts';
 import { temporaryData } from '../store/stores.ts';
 import { append, close, openJournal } from '../usage/journal/journals.ts';
+import { completion, intent } from '../usage/records.ts';
 import { type Outcome, type Program, program, type Running } from './program.ts';
 
 interface Loaded extends Program {
@@ -370,6 +376,28 @@ test('a backup of more files than may be open at once is checked', { skip: windo
     { encoding: 'utf8' },
   );
   assert.equal(stdout, '400\n', stderr);
+});
+
+test('a backup of a store of an earlier version has the records that only its journal has', async (context) => {
+  const data = temporaryData(context);
+  const migrations = join(temporaryData(context), 'migrations');
+  cpSync(MIGRATIONS_FOLDER, migrations, { recursive: true });
+  rmSync(join(migrations, 'usage/0021-unpriced.sql'));
+  const places = { operations: OPERATIONS_MODULE, migrations: pathToFileURL(`${migrations}/`) };
+  const store = await openSqlite({ folder: data, role: 'owner', ...places });
+  await store.close();
+  const before = readFileSync(join(data, 'usage.db'));
+  mkdirSync(join(data, 'journal/1'), { recursive: true });
+  const { journal } = await openJournal(join(data, 'journal/1'));
+  const end = { kind: RECORD_KINDS.end, payload: encodeEnd(intent('a'), completion()), segment: 0, end: 0 };
+  await new Promise<void>((onDurable) => journal.append({ ...end, onDurable }));
+  await close(journal);
+  const folder = join(temporaryData(context), 'backup');
+  const log = { error: assert.fail, warn: assert.fail };
+  await backUp({ config: { data, encryption: { keys: [] } }, folder, media: false, log });
+  assert.deepEqual([...recordedIn(join(folder, 'usage.db'))], ['a']);
+  assert.deepEqual(readFileSync(join(data, 'usage.db')), before);
+  assert.equal((await readStoreStatus({ data: folder })).pending.length, 0);
 });
 
 describe('journals of a gateway on PostgreSQL', () => {

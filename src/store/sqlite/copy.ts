@@ -1,8 +1,11 @@
-/** Copies of SQLite files: of one moment, beside a running gateway; and operations on a copy, without migrating it. */
+/** Copies of SQLite files: of one moment, beside a running gateway; and operations on a copy. */
 
 import { backup, DatabaseSync } from 'node:sqlite';
+import { MIGRATIONS_FOLDER } from '../migrations.ts';
+import type { Database } from '../operation.ts';
 import { operations } from '../operations/index.ts';
 import type { Store } from '../store.ts';
+import { migrate } from './database.ts';
 import { decodeFailure, toStoreError } from './failure.ts';
 import { type AnyOperation, commitGroup, runReads } from './group-commit.ts';
 import { createSession } from './transaction.ts';
@@ -42,6 +45,18 @@ export function damageOf(path: string): string | undefined {
     }
   } catch (error) {
     return (error as Error).message;
+  }
+}
+
+/** Gives a copy of a store of an earlier version the columns that operations write. */
+export function migrateCopy(path: string, database: Database): void {
+  const connection = open(path, {});
+  try {
+    migrate(connection, MIGRATIONS_FOLDER, database);
+  } catch (error) {
+    throw toStoreError(error);
+  } finally {
+    connection.close();
   }
 }
 

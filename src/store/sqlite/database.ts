@@ -69,7 +69,7 @@ export function openForReading({ path, lockTimeoutMs }: Pick<DatabaseOptions, 'p
 }
 
 /** Takes no lock if nothing is pending, so that opening a database beside a busy writer doesn't wait. */
-function migrate(connection: DatabaseSync, folder: URL, database: Database): void {
+export function migrate(connection: DatabaseSync, folder: URL, database: Database): void {
   if (schemaStatus(connection, folder, database).pending.length === 0) return;
   connection.exec('BEGIN EXCLUSIVE');
   try {
