@@ -8,12 +8,13 @@ import { type Clock, sleep, systemClock } from '../core/clock.ts';
 import type { Store } from '../store/store.ts';
 import { type JournalDisk, nodeDisk } from './journal/disk.ts';
 import { type JournalFolder, takeAbandonedFolders, takeJournalFolder } from './journal/folder.ts';
+import { RECORD_KINDS } from './journal/format.ts';
 import { createJournal } from './journal/journal.ts';
 import { createRecord, type RecorderRecord, release } from './journal/recorder-record.ts';
 import { decodeBegin, encodeBegin, encodeEnd, encodeInterrupted, encodeWithdrawn } from './journal/records.ts';
 import { createStoreWriter } from './journal/store-writer.ts';
 import { removeUnfinished, replayJournal, surveyJournal } from './journal/survey.ts';
-import type { Completion, Intent } from './record.ts';
+import { type Completion, type Intent, UNWRITTEN_AT_END } from './record.ts';
 import type { Recorder } from './recorder.ts';
 
 export interface JournalRecorderOptions {
@@ -276,6 +277,11 @@ async function openRecorderIn(folder: JournalFolder, options: JournalRecorderOpt
         await Promise.race([flushed(), timedOut]);
       }
       done.abort();
+      let records = 0;
+      journal.forEachWaiting(({ kind }) => {
+        if (kind === RECORD_KINDS.end) records += 1;
+      });
+      if (records > 0) log.error({ records }, UNWRITTEN_AT_END);
       writer.close();
       await new Promise<void>((resolve) => journal.close(resolve));
       folder.release();

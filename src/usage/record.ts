@@ -47,6 +47,9 @@ export interface Completion {
   trace?: string | undefined;
 }
 
+/** Message in the log about records that are in no store and no journal, unless an answer of the store was lost. */
+export const UNWRITTEN_AT_END = 'the gateway ends before these usage records could be written';
+
 const MAX_NAME_CHARACTERS = 300;
 
 /** Row with status `interrupted`, which counts if the gateway dies during the request. */

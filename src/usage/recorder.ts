@@ -10,7 +10,7 @@ import type { Store } from '../store/store.ts';
 import { emptyBatch, flushOf, groupOf, type PendingBatch, sizeOf } from './flush.ts';
 import { createFlushWriter } from './flush-writer.ts';
 import { createGroupTransfer } from './group-transfer.ts';
-import type { Completion, Intent } from './record.ts';
+import { type Completion, type Intent, UNWRITTEN_AT_END } from './record.ts';
 
 export interface RecorderOptions {
   store: Pick<Store, 'call'>;
@@ -211,6 +211,8 @@ export function createRecorder({
         await Promise.race([running ?? transfer.progress() ?? nextEnd(), timedOut]);
       }
       closing.abort();
+      const records = waiting.finished.length + (written?.finished.length ?? 0);
+      if (records > 0) log.error({ records }, UNWRITTEN_AT_END);
     },
   };
 }

@@ -276,6 +276,21 @@ test('what was never sent leaves no record, and no intent', async (context) => {
   assert.deepEqual(await store.call('usageByDay', {}), []);
 });
 
+for (const durability of ['strict', 'batched'] as const) {
+  test(`records that the store did not take before the end are told (${durability})`, async () => {
+    const lines: { level: number; msg: string; records?: number }[] = [];
+    const told = pino({}, { write: (line: string) => void lines.push(JSON.parse(line)) });
+    const call = (() => Promise.reject(new StoreUnavailable('gone'))) as Store['call'];
+    const recorder = createRecorder({ store: { call }, instance: 'one', durability, log: told });
+    await recorder.finish(intent('a'), completion());
+    await Promise.all([recorder.begin(intent('b')), recorder.finish(intent('b'), completion())]);
+    await recorder.close(100);
+    const last = lines.at(-1);
+    assert.deepEqual([last?.level, last?.records], [50, 2], JSON.stringify(lines));
+    assert.match(last?.msg ?? '', /ends before/);
+  });
+}
+
 test('batched records gather, and the last ones are written before the end', async () => {
   const { writes, store } = counting();
   const recorder = recorderOn(store, 'batched');

@@ -258,6 +258,20 @@ forEachStore((name, open) => {
     assert.equal((await figures(store))[0], 2);
   });
 
+  test('a disk that is full until the end: the records that are not on it are told', async (context) => {
+    const [store, root] = [await open(context), temporaryFolder(context)];
+    const disk = breakableDisk();
+    const { recorder, lines } = await openOn(store, root, { disk });
+    await recorder.begin(intent('a'));
+    disk.fail = 'ENOSPC';
+    await recorder.finish(intent('a'), completion());
+    await recorder.begin(intent('b'));
+    await recorder.close(100);
+    const last = lines.at(-1);
+    assert.deepEqual([last?.level, last?.records], [50, 1], JSON.stringify(lines));
+    assert.match(last?.msg ?? '', /ends before/);
+  });
+
   test('a disk that is full while nothing is written: no request begins until it is not', async (context) => {
     const [store, root] = [await open(context), temporaryFolder(context)];
     const disk = breakableDisk();
