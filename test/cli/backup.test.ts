@@ -2,7 +2,17 @@
 
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, type TestContext, test } from 'node:test';
@@ -423,6 +433,18 @@ describe('journals of a gateway on PostgreSQL', () => {
     await backUp({ config: { data, postgres, encryption }, folder, media: false, log });
     return { folder, bytes };
   }
+
+  test('are copied although a segment goes while they are looked at', { skip: windows }, async (context) => {
+    const { data, bytes } = await journaled(context, 'kept');
+    // Its name is listed, and it cannot be opened.
+    symlinkSync('gone', join(data, 'journal/1/0009.journal'));
+    const folder = join(temporaryData(context), 'backup');
+    const { files } = await backUp({ config: { data, postgres, encryption }, folder, media: false, log });
+    assert.deepEqual(
+      files.map(({ bytes: size }) => size),
+      [bytes.length],
+    );
+  });
 
   test('replace those of another gateway, and are not left out for them', async (context) => {
     const backup = await backedUpJournal(context);

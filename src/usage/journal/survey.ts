@@ -41,15 +41,22 @@ export function surveyJournal(folder: string, minSegmentBytes: number): JournalS
     .toSorted((one, other) => one.sequence - other.sequence);
   const foreign = found.filter(({ journal }) => journal !== id).map(({ name }) => name);
   const used = new Set(found.map(({ name }) => name));
-  const blank = names.filter((name) => !used.has(name) && statSync(join(folder, name)).size >= minSegmentBytes);
+  const sizeOf = (name: string) => statSync(join(folder, name), { throwIfNoEntry: false })?.size ?? 0;
+  const blank = names.filter((name) => !used.has(name) && sizeOf(name) >= minSegmentBytes);
   const lastWritten = marker?.journal === id ? marker.sequence : 0;
   return { folder, id, names, blank, segments, foreign, lastWritten };
 }
 
-/** Undefined for a file that was never used. */
+/** Undefined for a file that was never used, and for one that its gateway has just removed. */
 export function headerOf(path: string): SegmentHeader | undefined {
   const bytes = Buffer.alloc(HEADER_BYTES);
-  const fd = openSync(path, 'r');
+  let fd: number;
+  try {
+    fd = openSync(path, 'r');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
   try {
     return readSync(fd, bytes) === HEADER_BYTES ? readHeader(bytes) : undefined;
   } finally {
