@@ -1,5 +1,7 @@
 /** Durations, dates and sizes: parsing and formatting. */
 
+import { momentOf } from '../core/clock.ts';
+
 const MILLISECONDS: Record<string, number> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 const BYTES: Record<string, number> = { KiB: 1024, MiB: 1024 ** 2, GiB: 1024 ** 3 };
 
@@ -16,7 +18,7 @@ export function parseSize(text: string): number | undefined {
 /** Unix milliseconds of an ISO date or time; undefined for anything else. A date alone means midnight UTC. */
 export function parseMoment(text: string): number | undefined {
   if (!/^\d{4}-\d{2}-\d{2}(T[\d:.]+(Z|[+-]\d{2}:\d{2}))?$/.test(text)) return undefined;
-  const moment = Date.parse(text);
+  const moment = momentOf(text);
   return Number.isNaN(moment) ? undefined : moment;
 }
 

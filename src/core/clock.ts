@@ -36,6 +36,14 @@ export const systemClock: Clock = {
   },
 };
 
+/** Unix milliseconds of an ISO date or time; NaN for any other text, and for a day that its month does not have. */
+export function momentOf(text: string): number {
+  const day = text.slice(0, 'YYYY-MM-DD'.length);
+  // `Date.parse` takes February 30 for March 2.
+  const isKnown = new Date(day).toJSON()?.startsWith(day) === true;
+  return isKnown ? Date.parse(text) : Number.NaN;
+}
+
 /** Resolves after the delay, or as soon as the signal aborts. */
 export function sleep(
   clock: Pick<Clock, 'after'>,

@@ -1,5 +1,6 @@
 /** Usage reports: query parameters and grouped sums. */
 
+import { momentOf } from '../core/clock.ts';
 import { GatewayError } from '../core/errors.ts';
 import { decimalOf } from '../core/money.ts';
 import type { Store } from '../store/store.ts';
@@ -189,7 +190,7 @@ export function countsOf(row: SumRow): UseCounts {
 export function parseMoment(param: string, text: string): number {
   const [matches, , , , zone] = ISO_MOMENT.exec(text) ?? [];
   const zoned = zone === undefined && text.length > DATE_CHARACTERS ? `${text}Z` : text;
-  const value = matches === undefined ? Number.NaN : Date.parse(zoned);
+  const value = matches === undefined ? Number.NaN : momentOf(zoned);
   if (Number.isNaN(value)) throw invalid(param, 'must be an ISO date or time such as 2026-11-21 or 2026-11-21T08:00Z');
   return value;
 }

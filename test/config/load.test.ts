@@ -260,6 +260,11 @@ const REFUSED: { about: string; text: string; faults: string[] }[] = [
     faults: ['2: keys[0].expires: must be a date that exists', '3: keys[1].name: is taken by another key, "a"'],
   },
   {
+    about: 'a day that its month does not have',
+    text: 'keys: [{ name: a, key: 0123456789abcdef, expires: 2030-02-30 }]',
+    faults: ['1: keys[0].expires: must be a date that exists'],
+  },
+  {
     about: 'text that is no YAML',
     text: 'server:\n  port: 1\n  port: 2',
     faults: ['3: duplicated mapping key'],

@@ -19,7 +19,7 @@ describe('durations and sizes', () => {
     for (const text of ['', '5', 's', '-5s', '5 s', '5y', '5constructor', '1e3s'])
       assert.equal(parseDuration(text), undefined, text);
     for (const text of ['20MB', '20']) assert.equal(parseSize(text), undefined, text);
-    for (const text of ['tomorrow', '2027-13-01', '2027', '31.01.2027', ''])
+    for (const text of ['tomorrow', '2027-13-01', '2027-02-30', '2027-04-31T00:00:00Z', '2027', '31.01.2027', ''])
       assert.equal(parseMoment(text), undefined, text);
   });
 

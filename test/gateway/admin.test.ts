@@ -272,6 +272,7 @@ describe('a request that makes no sense', () => {
     ['two ways to say a budget', { name: 'x', limit: 5, budgets: { day: '5' } }, 'budgets', /must not come with/],
     ['a reset of nothing', { name: 'x', limit_reset: 'daily' }, 'limit', /is required/],
     ['a moment that does not exist', { name: 'x', expires_at: '2030-02-31T99:00:00Z' }, 'expires_at', /date/],
+    ['a day that does not exist', { name: 'x', expires_at: '2030-02-30T00:00:00Z' }, 'expires_at', /date/],
     ['a name that is taken', { name: 'test' }, 'name', /configuration has a key named "test"/],
     ['no JSON', '{"name":', null, /JSON/],
   ];

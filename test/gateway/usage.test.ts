@@ -302,6 +302,7 @@ describe('what the holder of a key sees', () => {
     ['by=moon', 'by'],
     ['by=key', 'by'],
     ['from=yesterday', 'from'],
+    ['from=2026-02-30', 'from'],
     ['to=2026-99-99', 'to'],
     ['from=2026-11-02&to=2026-11-01', 'from'],
     ['from=2020-01-01&by=hour', 'from'],

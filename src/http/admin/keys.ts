@@ -1,5 +1,6 @@
 /** Key handlers of the admin API: list, create, change, rotate and revoke. */
 
+import { momentOf } from '../../core/clock.ts';
 import { GatewayError } from '../../core/errors.ts';
 import { assertValid } from '../../core/json/check.ts';
 import type { Json } from '../../core/json/json.ts';
@@ -84,7 +85,7 @@ export function createKeyHandlers({
     const patch = {
       ...(typeof name === 'string' && { name }),
       ...(typeof disabled === 'boolean' && { disabled }),
-      ...(expires !== undefined && { expiresAt: expires === null ? null : momentOf(expires) }),
+      ...(expires !== undefined && { expiresAt: expires === null ? null : expiryOf(expires) }),
       settings: settingsPatch(
         request.body,
         await spendingOf(store, { name: key.id, budgets: key.settings.budgets ?? {} }, now()),
@@ -152,11 +153,11 @@ export function createKeyHandlers({
 export function newKeyOf(body: KeyCreation, defaults: Json): NewKey {
   const { name, expires_at: expires } = body;
   const settings = merged(defaults, settingsPatch(body));
-  return { name, settings, ...(expires && { expires: momentOf(expires) }) };
+  return { name, settings, ...(expires && { expires: expiryOf(expires) }) };
 }
 
-function momentOf(text: string): number {
-  const moment = Date.parse(text);
+function expiryOf(text: string): number {
+  const moment = momentOf(text);
   if (!Number.isNaN(moment)) return moment;
   throw new GatewayError('invalid_request', 'expires_at must be a date that exists.', { param: 'expires_at' });
 }
