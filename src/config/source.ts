@@ -113,10 +113,12 @@ function fillIn(text: string, schema: Json, path: string, filling: Substitution)
   return unset.length > 0 ? undefined : coerce(filled, schema);
 }
 
-/** Converts the text of an environment variable to the type in the schema. */
+/** Converts the text of an environment variable to a type that the schema allows. */
 function coerce(text: string, schema: Json): unknown {
-  if (schema?.type === 'integer' && /^\d{1,15}$/.test(text)) return Number(text);
-  if (schema?.type === 'boolean' && /^(true|false)$/.test(text)) return text === 'true';
+  const types = (schema?.anyOf ?? [schema]).map((branch: Json) => branch?.type);
+  if (types.includes('integer') && /^\d{1,15}$/.test(text)) return Number(text);
+  if (types.includes('number') && /^\d{1,15}(\.\d{1,15})?$/.test(text)) return Number(text);
+  if (types.includes('boolean') && /^(true|false)$/.test(text)) return text === 'true';
   return text;
 }
 

@@ -130,6 +130,21 @@ describe('the environment in a file', () => {
     assert.equal(configOf('data: "/$${DATA}"').data, resolve('/${DATA}'));
   });
 
+  test('becomes a number also where a word is allowed, or a fraction', () => {
+    const workers = (value: string) => configOf('server: { workers: "${N}" }', { N: value }).server.workers;
+    assert.equal(workers('3'), 3);
+    assert.ok(workers('auto') >= 1);
+    const text =
+      'models: { a/b: { endpoints: [{ provider: sandbox, model: echo, weight: "${WEIGHT:-0.5}" }] } }\n' +
+      'callbacks: { secret: 0123456789abcdef }\nnotices: { webhook: "https://hooks.example.com/", at: ["${SHARE}"] }';
+    const { routing, notices } = configOf(text, { SHARE: '0.25' });
+    assert.equal(routing.models.get('a/b')?.[0]?.weight, 0.5);
+    assert.deepEqual(notices?.at, [0.25]);
+    assert.deepEqual(faultsOf('server: { workers: "${N}" }', { N: 'many' }), [
+      '1: server.workers: must be an integer or "auto", not "many"',
+    ]);
+  });
+
   test('never becomes YAML of its own', () => {
     assert.equal(configOf('data: "${DATA}"', { DATA: '{ a: 1 } # no' }).data, resolve('{ a: 1 } # no'));
   });
