@@ -218,12 +218,14 @@ function describeKey({ name, key, expires, settings }: ConfiguredKey): object {
   };
 }
 
-function describeProvider({ type, apiKeys, baseUrl, models, keepsResponses, headers }: ReadyProvider): object {
+function describeProvider(provider: ReadyProvider): object {
+  const { type, apiKeys, baseUrl, protocols, models, keepsResponses, headers } = provider;
   const [key, ...more] = apiKeys;
   return {
     type,
     ...(more.length > 0 ? { api_keys: [key, ...more] } : { api_key: key }),
     base_url: baseUrl,
+    protocols,
     models: Array.isArray(models) ? models.map(describeModel) : models,
     keeps_responses: keepsResponses,
     headers: Object.keys(headers).length === 0 ? undefined : headers,
@@ -231,8 +233,12 @@ function describeProvider({ type, apiKeys, baseUrl, models, keepsResponses, head
 }
 
 function describeModel(model: ConfiguredModel): object {
-  const { maxOutput, ...rest } = model;
-  return snakeCased({ ...rest, maxCompletionTokens: maxOutput });
+  const { maxOutput, serviceTiers = {}, ...rest } = model;
+  const tiers = Object.entries(serviceTiers).map(([name, tier]) => [name, 'pricing' in tier ? tier.pricing : tier]);
+  return {
+    ...snakeCased({ ...rest, maxCompletionTokens: maxOutput }),
+    service_tiers: tiers.length > 0 ? Object.fromEntries(tiers) : undefined,
+  };
 }
 
 /** Converts member names to snake case, recursively. */

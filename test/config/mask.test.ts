@@ -38,7 +38,8 @@ server: { public_url: "https://gw.test" }
 keys: [{ name: ci, key: ${SECRET}, models: ["a/*"], expires: 2030-01-01 }]
 providers:
   openai: { api_key: ${SECRET}, headers: { x-secret: ${SECRET} } }
-  ollama: { models: [{ id: m, max_completion_tokens: 5, pricing: { prompt: "1", completion: "2" }, rules: { token_field: max_tokens } }] }
+  ollama: { models: [{ id: m, max_completion_tokens: 5, pricing: { prompt: "1", completion: "2" }, rules: { token_field: max_tokens }, service_tiers: { flex: { prompt: "0.5", completion: "1" } } }] }
+  own: { type: openai-compatible, base_url: "http://own.test/v1", protocols: [responses, chat] }
 `,
   );
   const text = describeConfig(config);
