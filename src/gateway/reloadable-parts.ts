@@ -72,7 +72,8 @@ export function needsRestart(before: Config, next: Config): string[] {
     changed.push('server.connections_per_address');
   if (before.server.trustedProxies.join() !== next.server.trustedProxies.join()) changed.push('server.trusted_proxies');
   if (JSON.stringify(before.server.prefixes) !== JSON.stringify(next.server.prefixes)) changed.push('server.prefixes');
-  if (before.data !== next.data) changed.push('data');
+  const isSameDatabase = before.postgres?.reveal() === next.postgres?.reveal();
+  if (before.data !== next.data || !isSameDatabase) changed.push('data');
   if (before.usage.durability !== next.usage.durability) changed.push('usage.durability');
   if (before.usage.journal !== next.usage.journal) changed.push('usage.journal');
   if (jsonWithSecrets(before.usage.export) !== jsonWithSecrets(next.usage.export)) changed.push('usage.export');

@@ -3,6 +3,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Json } from '../../src/core/json/json.ts';
+import { needsRestart } from '../../src/gateway/reloadable-parts.ts';
+import { configOf } from '../config/sources.ts';
 import { hear, WIRES } from '../faults/wires.ts';
 import {
   answerJson,
@@ -175,6 +177,13 @@ test('settings that differ from the start and need a restart are named', () => {
   assert.deepEqual(gateway.reload(server).sort(), ['server.body_limit', 'server.prefixes']);
   assert.deepEqual(gateway.reload(`${server}\nlimits: {}`).sort(), ['server.body_limit', 'server.prefixes']);
   assert.deepEqual(gateway.reload(''), []);
+});
+
+test('another database is another place of the data', () => {
+  const database = (host: string) => configOf(`data: "postgres://user:a-password@${host}/polygate"`);
+  assert.deepEqual(needsRestart(configOf(''), database('a.test')), ['data']);
+  assert.deepEqual(needsRestart(database('a.test'), database('b.test')), ['data']);
+  assert.deepEqual(needsRestart(database('a.test'), database('a.test')), []);
 });
 
 test('a configuration that cannot be used changes nothing', async () => {
