@@ -1,6 +1,6 @@
 /** Configuration reload: watches the file and reports the new configuration or why it is invalid. */
 
-import { readFileSync, realpathSync, statSync, watch } from 'node:fs';
+import { type FSWatcher, readFileSync, realpathSync, statSync, watch } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import { type Clock, systemClock } from '../core/clock.ts';
 import { GatewayError } from '../core/errors.ts';
@@ -27,7 +27,7 @@ export interface ConfigWatcher {
   close(): void;
 }
 
-/** Watches the folder, because editors and mounted volumes replace the file. */
+/** Watches the folder, because editors and mounted volumes replace the file, and that of the file to which a link leads. */
 export function watchConfig({ source, onChange, onInvalid, clock = systemClock }: WatchOptions): ConfigWatcher {
   const { file } = source;
   let lastSnapshot = snapshotOf(file);
@@ -35,11 +35,13 @@ export function watchConfig({ source, onChange, onInvalid, clock = systemClock }
   let activeText = lastSnapshot?.text;
   let isForced = false;
   let cancelTimer: (() => void) | undefined;
+  let target: { folder: string; watcher: FSWatcher } | undefined;
 
   /** Repeats until two consecutive snapshots are equal. */
   function waitUntilStable(before: Snapshot | undefined): void {
     cancelTimer?.();
     const onSettled = () => {
+      followLink();
       const now = snapshotOf(file);
       if (!isEqual(before, now)) waitUntilStable(now);
       else if (isForced || now?.text !== lastSnapshot?.text) apply(now);
@@ -60,11 +62,29 @@ export function watchConfig({ source, onChange, onInvalid, clock = systemClock }
     }
   }
 
-  const watcher = file === undefined ? undefined : watch(dirname(file), { persistent: false });
-  watcher?.on('change', (type, name) => {
-    if (!isOfOtherFile(type, name, file)) waitUntilStable(snapshotOf(file));
-  });
-  watcher?.on('error', onInvalid);
+  function watchFolder(folder: string): FSWatcher {
+    const watcher = watch(folder, { persistent: false });
+    watcher.on('change', (type, name) => {
+      if (!isOfOtherFile(type, name, file)) waitUntilStable(snapshotOf(file));
+    });
+    return watcher.on('error', onInvalid);
+  }
+
+  /** Watches the folder of the file that the link leads to now, where it is another one. */
+  function followLink(): void {
+    const folder = targetFolder(file);
+    if (folder === target?.folder) return;
+    target?.watcher.close();
+    target = undefined;
+    try {
+      if (folder !== undefined) target = { folder, watcher: watchFolder(folder) };
+    } catch {
+      // It may not be listed; a reload on demand is left.
+    }
+  }
+
+  const watcher = file === undefined ? undefined : watchFolder(dirname(file));
+  followLink();
 
   return {
     reload() {
@@ -74,6 +94,7 @@ export function watchConfig({ source, onChange, onInvalid, clock = systemClock }
     close() {
       cancelTimer?.();
       watcher?.close();
+      target?.watcher.close();
     },
   };
 }
@@ -88,6 +109,17 @@ function isOfOtherFile(type: string, name: string | Buffer | null, file: string 
 function targetName(file: string): string | undefined {
   try {
     return basename(realpathSync.native(file));
+  } catch {
+    return undefined;
+  }
+}
+
+/** Folder of the file to which a link leads, if it is another one. */
+function targetFolder(file: string | undefined): string | undefined {
+  if (file === undefined) return undefined;
+  try {
+    const folder = dirname(realpathSync.native(file));
+    return folder === realpathSync.native(dirname(file)) ? undefined : folder;
   } catch {
     return undefined;
   }

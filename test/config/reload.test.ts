@@ -1,7 +1,16 @@
 import assert from 'node:assert/strict';
-import { appendFileSync, mkdtempSync, renameSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  mkdirSync,
+  mkdtempSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { type ConfigWatcher, watchConfig } from '../../src/config/reload.ts';
 import { createManualClock, type ManualClock } from '../jobs/manual-clock.ts';
@@ -80,6 +89,25 @@ test('a changed file behind a link in the same folder is a new configuration', a
   assert.equal(await next(), 6);
   writeFileSync(`${file}.target`, 'server: { port: 7 }');
   assert.equal(await next(), 7);
+});
+
+test('a changed file behind a link in another folder is a new configuration', async (context) => {
+  const targets = mkdtempSync(join(tmpdir(), 'polygate-reload-'));
+  context.after(() => rmSync(targets, { recursive: true }));
+  const { file, next } = watched(context, 'server: { port: 1 }');
+  for (const [name, port] of [
+    ['a', 2],
+    ['b', 4],
+  ] as const) {
+    const target = join(targets, name, 'real.yaml');
+    mkdirSync(dirname(target));
+    writeFileSync(target, `server: { port: ${port} }`);
+    symlinkSync(target, `${file}.new`);
+    renameSync(`${file}.new`, file);
+    assert.equal(await next(), port);
+    writeFileSync(target, `server: { port: ${port + 1} }`);
+    assert.equal(await next(), port + 1);
+  }
 });
 
 test('an invalid file is reported, and the next valid one counts', async (context) => {
