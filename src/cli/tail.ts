@@ -35,11 +35,13 @@ interface LineContext {
 const INTERVAL_MS = 1000;
 const EVER = { from: 0, to: Number.MAX_SAFE_INTEGER };
 
-/** Ends with `once`, or by a signal. */
+/** Ends with `once`, by a signal, or when its output is closed. */
 export async function tail({ key, model, failed, limit, once, json, ...options }: TailOptions): Promise<void> {
   const stopped = new AbortController();
   process.once('SIGINT', () => stopped.abort());
   process.once('SIGTERM', () => stopped.abort());
+  // Its reader, such as `head`, has left.
+  process.stdout.once('error', () => stopped.abort());
   const config = loadConfig(configSource(options));
   const models = await configuredModels(config);
   await withKeys(config, async ({ keys, store }) => {

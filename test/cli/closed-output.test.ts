@@ -24,6 +24,33 @@ test('a list exits quietly when its pipe is closed', async () => {
   assert.equal(code, 0);
 });
 
+test('a list that goes on ends when its pipe is closed', async (context) => {
+  const folder = mkdtempSync(join(tmpdir(), 'polygate-tail-'));
+  context.after(() => rmSync(folder, { recursive: true, force: true }));
+  const key = 'sk-of-a-test-0123456789';
+  const port = await freePort();
+  const config = `server: { port: ${port} }\ndata: ${folder}\nkeys: [{ name: ci, key: ${key} }]\n`;
+  const env = { PATH: process.env.PATH, NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE, POLYGATE_CONFIG: config };
+  const gateway = spawn(process.execPath, [main, 'serve'], { env, stdio: 'ignore' });
+  context.after(() => gateway.kill('SIGKILL'));
+  const url = `http://127.0.0.1:${port}`;
+  while ((await fetch(`${url}/readyz`).catch(() => undefined))?.status !== 200) assert.equal(gateway.exitCode, null);
+  const ask = async () => {
+    const body = JSON.stringify({ model: 'sandbox/echo', messages: [{ role: 'user', content: 'hi' }] });
+    const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
+    assert.equal((await fetch(`${url}/v1/chat/completions`, { method: 'POST', headers, body })).status, 200);
+  };
+  await ask();
+  const child = spawn(process.execPath, [main, 'tail'], { env, stdio: ['ignore', 'pipe', 'pipe'] });
+  context.after(() => child.kill('SIGKILL'));
+  await once(child.stdout, 'data');
+  child.stdout.destroy();
+  const ended = Promise.all([text(child.stderr), once(child, 'close')]);
+  await ask();
+  const [errors, [code]] = await ended;
+  assert.deepEqual([errors, code], ['', 0]);
+});
+
 test('a gateway keeps running when its log is on a full disk', {
   skip: !existsSync('/dev/full') && 'this machine has no /dev/full',
 }, async (context) => {
