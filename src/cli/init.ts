@@ -27,7 +27,7 @@ export async function init(options: InitOptions): Promise<void> {
   if (existsSync(file) && !options.force) {
     throw new GatewayError('invalid_request', `${file} exists; --force overwrites it.`);
   }
-  const types = [...providerTypes.values()].filter(({ builtIn }) => !builtIn);
+  const types = [...providerTypes.values()].filter(({ builtIn }) => !builtIn).map(withSetVariableFirst);
   const answers = await askAll(types, options.yes === true);
   const text = initialConfig(answers);
   // Variables may still be unset; everything else must be right.
@@ -35,15 +35,26 @@ export async function init(options: InitOptions): Promise<void> {
   writeFileSync(file, text, { mode: PRIVATE_FILE });
   const variables = answers.providers.flatMap(({ keyless, environment }) => (keyless ? [] : environment.slice(0, 1)));
   if (answers.database) variables.push(DATABASE_VARIABLE);
-  const unset = variables.filter((name) => !process.env[name]);
+  const unset = variables.filter((name) => !isSet(name));
   const advice = unset.length > 0 ? `Set ${unset.join(', ')}, then run` : 'Now run';
   // The default file is found in the working directory.
   const command = options.config === undefined ? 'polygate' : `polygate serve --config ${options.config}`;
   process.stderr.write(`Wrote ${file}.\n${advice}: ${command}\n`);
 }
 
+/** Also by a file that `NAME_FILE` names. */
+function isSet(name: string): boolean {
+  return Boolean(process.env[name] || process.env[`${name}_FILE`]);
+}
+
+/** The first variable is the one that is written. */
+function withSetVariableFirst(type: ProviderType): ProviderType {
+  const { environment } = type;
+  return { ...type, environment: environment.toSorted((one, other) => Number(isSet(other)) - Number(isSet(one))) };
+}
+
 async function askAll(types: readonly ProviderType[], takesDefaults: boolean): Promise<InitAnswers> {
-  const ready = types.filter(({ environment }) => environment.some((name) => process.env[name]));
+  const ready = types.filter(({ environment }) => environment.some(isSet));
   const byDefault = { providers: ready, isPublic: false, folder: './data', database: false };
   if (takesDefaults) return byDefault;
   const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]();

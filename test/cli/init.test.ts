@@ -23,6 +23,19 @@ test('defaults: the providers whose variables are set, this machine, a folder', 
   assert.match(shown.stdout, /^# anthropic +ready$/m);
 });
 
+test('of several usual variables the one that is set is written', async (context) => {
+  const { folder, run } = program(context);
+  const { stderr } = await run(['init', '--yes'], { GOOGLE_API_KEY: 'k' });
+  assert.match(stderr, /polygate\.yaml\.\nNow run: polygate\n/);
+  assert.match(readFileSync(join(folder, 'polygate.yaml'), 'utf8'), /google: \{ api_key: "\$\{GOOGLE_API_KEY\}" \}/);
+  assert.match((await run(['check'], { GOOGLE_API_KEY: 'k' })).stdout, /^# google +ready$/m);
+  const file = join(folder, 'key');
+  writeFileSync(file, 'k\n');
+  const again = await run(['init', '--yes', '--force'], { OPENAI_API_KEY_FILE: file });
+  assert.match(again.stderr, /polygate\.yaml\.\nNow run: polygate\n/, 'a variable may be in a file');
+  assert.match((await run(['check'], { OPENAI_API_KEY_FILE: file })).stdout, /^# openai +ready$/m);
+});
+
 test('an existing file is kept, unless asked otherwise', async (context) => {
   const { folder, run } = program(context);
   writeFileSync(join(folder, 'own.yaml'), 'server: {}\n');
