@@ -22,9 +22,10 @@ export function parseLimit(text: string): number {
   return limit;
 }
 
-/** The port of the gateway; the variable is that of hosting platforms. */
+/** The port of the gateway; the variable is that of hosting platforms, and an empty one is none. */
 export function portOption(description: string): Option {
-  return new Option('--port <number>', description).env('PORT').argParser(parsePort);
+  const option = new Option('--port <number>', description).argParser(parsePort);
+  return process.env.PORT === '' ? option : option.env('PORT');
 }
 
 function parsePort(text: string): number {

@@ -15,14 +15,14 @@ export interface HealthOptions extends ConfigOptions {
   timeout: number;
 }
 
-/** An import would read all exports of the module, and some of them load a second HTTP client. */
-const { get } = process.getBuiltinModule('node:http');
 const MAX_REASON_BYTES = 1000;
 
 /** Sets exit code 1 where the gateway is not ready. */
 export async function checkHealth({ config, port, url, timeout }: HealthOptions): Promise<void> {
   const base = url ?? ownUrl(config, port);
-  const problem = await askReadiness(`${withoutEnd(base, '/')}/readyz`, timeout);
+  if (!/^https?:$/.test(URL.parse(base)?.protocol ?? ''))
+    throw new Error(`--url is the address of the gateway, such as http://127.0.0.1:8080; it is ${base}`);
+  const problem = await askReadiness(new URL('readyz', `${withoutEnd(base, '/')}/`), timeout);
   if (problem === undefined) {
     process.stdout.write('ready\n');
     return;
@@ -39,7 +39,9 @@ function ownUrl(config: string | undefined, port: number | undefined): string {
 }
 
 /** The reason if it is not ready. */
-function askReadiness(url: string, timeout: number): Promise<string | undefined> {
+function askReadiness(url: URL, timeout: number): Promise<string | undefined> {
+  // An import would read all exports of the module, and some of them load a second HTTP client.
+  const { get } = process.getBuiltinModule(url.protocol === 'https:' ? 'node:https' : 'node:http');
   return new Promise((resolve) => {
     const request = get(url, { agent: false, timeout }, (response) => {
       let text = '';

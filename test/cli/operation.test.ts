@@ -59,12 +59,23 @@ describe('health', () => {
     const refused = await run(['health', '--port', '1']);
     assert.equal(refused.code, 1);
     assert.match(refused.stderr, /^The gateway at http:\/\/127\.0\.0\.1:1 is not ready: connect ECONNREFUSED[^\n]*\n$/);
+    const secure = await run(['health', '--url', 'https://127.0.0.1:1']);
+    assert.match(secure.stderr, /^The gateway at https:\/\/127\.0\.0\.1:1 is not ready: connect ECONNREFUSED[^\n]*\n$/);
+    for (const url of ['gateway', 'gateway:8080', 'ftp://gateway']) {
+      const { code, stderr } = await run(['health', '--url', url]);
+      assert.deepEqual(
+        [code, stderr],
+        [1, `--url is the address of the gateway, such as http://127.0.0.1:8080; it is ${url}\n`],
+      );
+    }
     const port = await served(context, () => undefined);
     const silent = await run(['health', '--port', String(port), '--timeout', '100ms']);
     assert.deepEqual(
       [silent.code, silent.stderr],
       [1, `The gateway at http://127.0.0.1:${port} is not ready: no answer within 100ms\n`],
     );
+    const unset = await run(['health', '--config', 'server: { port: 1 }\n'], { PORT: '' });
+    assert.match(unset.stderr, /^The gateway at http:\/\/127\.0\.0\.1:1 is not ready/, 'an empty variable is none');
     const chosen = await run(['health'], { PORT: '0' });
     assert.match(chosen.stderr, /name its address with --url/);
   });
