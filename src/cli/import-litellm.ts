@@ -1,7 +1,7 @@
 /** Settings of a LiteLLM proxy (`config.yaml`) in this gateway's configuration, and those that have no equal here. */
 
 import { isObject, type Json } from '../core/json/json.ts';
-import { type ImportedEndpoint, type ImportedSettings, modelName, type Note } from './imported-settings.ts';
+import { durationOf, type ImportedEndpoint, type ImportedSettings, modelName, type Note } from './imported-settings.ts';
 import { adviceOf, readDeployments, secretReference } from './litellm-deployments.ts';
 
 const SORTS: Record<string, string | undefined> = {
@@ -25,7 +25,7 @@ export function importLiteLlm(file: Json): ImportedSettings {
   const aliases = aliasesOf(groups, router.model_group_alias, note);
   const routing = routingOf(router, note);
   const config = {
-    ...deadlinesOf(litellm.request_timeout ?? router.timeout),
+    ...deadlinesOf(litellm.request_timeout, router.timeout, note),
     ...(general.master_key !== undefined && { admin: { token: adminToken(general.master_key, note) } }),
     providers: Object.fromEntries(providers),
     models: Object.fromEntries([...groups].map(([group, endpoints]) => [modelName(group), { endpoints }])),
@@ -89,13 +89,24 @@ function routingOf({ routing_strategy: strategy, cooldown_time: seconds }: Json,
   if (!isKnown)
     note('router_settings.routing_strategy', `"${strategy}" has no equal; endpoints are chosen by priority and weight`);
   const sort = isKnown ? SORTS[String(strategy)] : undefined;
-  return { ...(sort && { sort }), ...(seconds > 0 && { cooldown: `${Math.ceil(seconds)}s` }) };
+  const cooldown = readSeconds(seconds, 'router_settings.cooldown_time', note);
+  return { ...(sort && { sort }), ...(cooldown && { cooldown }) };
 }
 
-function deadlinesOf(seconds: unknown): Json {
-  return typeof seconds === 'number' && seconds > 0
-    ? { server: { deadlines: { total: `${Math.ceil(seconds)}s` } } }
-    : {};
+/** That of the requests comes before that of the router. */
+function deadlinesOf(request: unknown, router: unknown, note: Note): Json {
+  const total =
+    request == null
+      ? readSeconds(router, 'router_settings.timeout', note)
+      : readSeconds(request, 'litellm_settings.request_timeout', note);
+  return total === undefined ? {} : { server: { deadlines: { total } } };
+}
+
+function readSeconds(seconds: unknown, path: string, note: Note): string | undefined {
+  if (seconds == null) return undefined;
+  const duration = durationOf(seconds);
+  if (duration === undefined) note(path, `"${seconds}" is no number of seconds up to 99 hours`);
+  return duration;
 }
 
 function noteOthers(section: string, settings: Json, { known, note }: { known: string[]; note: Note }): void {

@@ -5,6 +5,7 @@ import { isObject, type Json } from '../core/json/json.ts';
 import {
   addProvider,
   credentialVariable,
+  durationOf,
   type ImportedEndpoint,
   type ImportedSettings,
   modelName,
@@ -58,15 +59,16 @@ export function importPortkey(files: Json[]): ImportedSettings {
   for (const [index, file] of files.entries()) {
     const { name, config } = configOf(file, index);
     const timeout = Number(config.request_timeout ?? 0);
-    if (timeout > 0) seconds = Math.max(seconds, Math.ceil(timeout / 1000));
+    if (timeout > 0) seconds = Math.max(seconds, timeout / 1000);
     noteOthers(name, config, [...KNOWN_SETTINGS, 'strategy', 'targets', 'request_timeout'], note);
     const endpoints = targetsOf(name, config, note).flatMap((target) => endpointOf(target, providers, note));
     if (endpoints.length > 0) models[modelName(name)] = { endpoints };
   }
+  const total = durationOf(seconds);
   const [first] = Object.keys(models);
   const aliases = Object.keys(models).map((name) => [name.slice(name.indexOf('/') + 1), name]);
   const config = {
-    ...(seconds > 0 && { server: { deadlines: { total: `${seconds}s` } } }),
+    ...(total !== undefined && { server: { deadlines: { total } } }),
     providers: Object.fromEntries(providers),
     ...(first !== undefined && { models, aliases: Object.fromEntries(aliases), default_model: first }),
   };

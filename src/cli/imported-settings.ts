@@ -40,6 +40,15 @@ export function addProvider(providers: Map<string, Json>, type: string, settings
   }
 }
 
+const MAX_SECONDS = 99 * 3600;
+
+/** Duration as a configuration has it; undefined for what is no number of seconds up to 99 hours. */
+export function durationOf(seconds: unknown): string | undefined {
+  const whole = Math.ceil(Number(seconds));
+  if (!(whole > 0 && whole <= MAX_SECONDS)) return undefined;
+  return whole < 10_000 ? `${whole}s` : `${Math.ceil(whole / 60)}m`;
+}
+
 /** Usual variable of the credential for a provider. */
 export function credentialVariable(type: string): string {
   return `${type.toUpperCase().replaceAll('-', '_')}_API_KEY`;

@@ -41,6 +41,8 @@ const BARE_TYPES: readonly (readonly [RegExp, string])[] = [
   [/^claude-/, 'anthropic'],
   [/^gemini-/, 'gemini'],
 ];
+/** An address as a configuration may have it, or a variable in its place. */
+const ADDRESS = /^(https?:\/\/[^/?#@\s]+(\/[^?#\s]*)?|\$\{\w+\}(\/[^?#\s]*)?)$/;
 /** Settings of a deployment that are read. */
 const KNOWN_SETTINGS = ['model', 'api_key', 'api_base', 'base_url', 'order', 'weight'];
 const VARIABLE = /^os\.environ\/(\w+)$/;
@@ -69,40 +71,56 @@ function addDeployment({ providers, groups }: Deployments, deployment: Json, not
   const { model_name: group, litellm_params: params, model_info: info } = deployment;
   const { vendor, model } = splitName(params.model);
   const known = Object.hasOwn(TYPES, vendor) ? TYPES[vendor] : undefined;
-  const address = addressOf(params.api_base ?? params.base_url);
+  const address = addressOf(params.api_base || params.base_url);
   if (known === undefined || (vendor === AZURE && address === undefined)) {
     const problem = known === undefined ? 'is of a provider that is not supported' : 'needs an api_base';
     note('litellm_params.model', `"${params.model}" ${problem}`);
     return;
   }
+  if (model === '') {
+    note('litellm_params.model', `"${params.model}" names no model`);
+    return;
+  }
+  const url = vendor === AZURE && address !== undefined ? azureAddress(address) : address;
+  if (url !== undefined && !ADDRESS.test(url)) {
+    note('litellm_params.api_base', 'is no http:// or https:// URL without a query');
+    return;
+  }
+  const isAny = model.includes('*');
   const isOther = known === 'openai' && address !== undefined;
   const id = vendor === AZURE ? AZURE : isOther ? 'openai-compatible' : known;
   const provider = addProvider(providers, id, {
     ...(vendor === AZURE && { type: known }),
-    ...(params.api_key !== undefined && {
+    ...(params.api_key != null && {
       api_key: secretReference(params.api_key, credentialVariable(id), (advice) =>
         note('litellm_params.api_key', advice),
       ),
     }),
-    ...(address !== undefined && { base_url: vendor === AZURE ? azureAddress(address) : address }),
-    ...(model === '*' && { models: 'any' }),
+    ...(url !== undefined && { base_url: url }),
+    ...(isAny && { models: 'any' }),
   });
   for (const name of Object.keys(params)) {
     if (!KNOWN_SETTINGS.includes(name) && !Object.hasOwn(PRICES, name)) note(`litellm_params.${name}`, adviceOf(name));
   }
-  if (model === '*') {
+  if (isAny) {
     if (group !== `${provider}/*`) note('model_name', `models of "${provider}" are named ${provider}/<model id>`);
     return;
   }
-  const pricing = pricingOf({ ...(isObject(info) && info), ...params });
+  const pricing = pricingOf({ ...(isObject(info) && info), ...params }, note);
+  if (params.order != null && !isPriority(params.order))
+    note('litellm_params.order', 'must be an integer of at least 0');
   const endpoint = {
     provider,
     model,
-    ...(Number.isSafeInteger(params.order) && { priority: params.order }),
-    ...(params.weight > 0 && { weight: params.weight }),
+    ...(isPriority(params.order) && { priority: params.order }),
+    ...(params.weight > 0 && { weight: Number(params.weight) }),
     ...(pricing && { pricing }),
   };
   groups.set(group, [...(groups.get(group) ?? []), endpoint]);
+}
+
+function isPriority(order: unknown): boolean {
+  return Number.isSafeInteger(order) && Number(order) >= 0;
 }
 
 /** A name without a vendor is that of a well-known one. */
@@ -114,7 +132,7 @@ function splitName(name: string): { vendor: string; model: string } {
 
 /** Replaces `os.environ/NAME` with a reference to the environment variable. */
 function addressOf(value: unknown): string | undefined {
-  if (value === undefined) return undefined;
+  if (value == null || value === '') return undefined;
   const text = String(value);
   const name = VARIABLE.exec(text)?.[1];
   return name === undefined ? text : `\${${name}}`;
@@ -132,13 +150,16 @@ export function secretReference(value: unknown, variable: string, onSecret: (adv
   return `\${${name ?? variable}}`;
 }
 
-/** Prices without an exponent, as they are written here. */
-function pricingOf(settings: Json): Record<string, string> | undefined {
+/** Prices without an exponent, as they are written here; both, or none. */
+function pricingOf(settings: Json, note: Note): Record<string, string> | undefined {
   const prices = Object.entries(PRICES).flatMap(([theirs, ours]) => {
     const value = Number(settings[theirs] ?? Number.NaN);
     return value >= 0 ? [[ours, withoutEnd(withoutEnd(value.toFixed(12), '0'), '.')]] : [];
   });
-  return prices.length > 0 ? Object.fromEntries(prices) : undefined;
+  if (prices.length === Object.keys(PRICES).length) return Object.fromEntries(prices);
+  for (const name of Object.keys(PRICES))
+    if (settings[name] != null) note(`litellm_params.${name}`, 'pricing needs the price of input and that of output');
+  return undefined;
 }
 
 const ADVICE: Record<string, string> = {

@@ -160,6 +160,54 @@ test('the command writes a file that check accepts, without secrets, and keeps a
   assert.match(again.stderr, /new\.yaml exists; --force overwrites it/);
 });
 
+test('a setting that cannot be taken over is listed, and does not end the import', async (context) => {
+  const { folder, run } = program(context);
+  const file = join(folder, 'config.yaml');
+  writeFileSync(
+    file,
+    `
+model_list:
+  - model_name: pictures
+    litellm_params: { model: azure/, api_base: "https://eu.example.com/", api_key: os.environ/AZURE_API_KEY }
+  - model_name: near
+    litellm_params: { model: ollama/llama3.2, api_base: "localhost:11434" }
+  - model_name: resource
+    litellm_params: { model: azure/gpt-4o, api_base: eu.openai.azure.com, api_key: os.environ/AZURE_API_KEY }
+  - model_name: both
+    litellm_params: { model: gpt-4o, api_key: null, api_base: "", order: -1, weight: "2" }
+  - model_name: vectors
+    litellm_params: { model: text-embedding-3-small, api_key: os.environ/OPENAI_API_KEY, input_cost_per_token: 2.0e-08 }
+  - model_name: "claude-*"
+    litellm_params: { model: "anthropic/claude-*" }
+router_settings: { timeout: 10800, cooldown_time: 86400 }
+litellm_settings: { request_timeout: 1000000 }
+`,
+  );
+  const { code, stdout, stderr } = await run(['import', 'litellm', file]);
+  assert.equal(code, 0, stderr);
+  const { server, providers, models, routing } = readYaml(stdout).value;
+  assert.equal(server, undefined);
+  assert.deepEqual(routing, { cooldown: '1440m' });
+  assert.deepEqual(providers, {
+    openai: {},
+    'openai-2': { type: 'openai', api_key: '${OPENAI_API_KEY}' },
+    anthropic: { models: 'any' },
+  });
+  assert.deepEqual(models, {
+    'team/both': { endpoints: [{ provider: 'openai', model: 'gpt-4o', weight: 2 }] },
+    'team/vectors': { endpoints: [{ provider: 'openai-2', model: 'text-embedding-3-small' }] },
+  });
+  assert.deepEqual(stderr.trimEnd().split('\n'), [
+    'not taken over: model_list[0].litellm_params.model: "azure/" names no model',
+    'not taken over: model_list[1].litellm_params.api_base: is no http:// or https:// URL without a query',
+    'not taken over: model_list[2].litellm_params.api_base: is no http:// or https:// URL without a query',
+    'not taken over: model_list[3].litellm_params.order: must be an integer of at least 0',
+    'not taken over: model_list[4].litellm_params.input_cost_per_token: pricing needs the price of input and that of output',
+    'not taken over: model_list[5].model_name: models of "anthropic" are named anthropic/<model id>',
+    'not taken over: litellm_settings.request_timeout: "1000000" is no number of seconds up to 99 hours',
+  ]);
+});
+
 test('a file that is no YAML, or is not there, is a message', async (context) => {
   const { folder, run } = program(context);
   writeFileSync(join(folder, 'bad.yaml'), 'a: [\n');
