@@ -152,6 +152,7 @@ export const admin = Type.Object(
       Type.String({
         pattern: '^\\S{32,200}$',
         errorMessage: 'must be at least 32 characters, e.g. from: openssl rand -hex 32',
+        writeOnly: true,
         description: `Token of the admin API, usually "\${POLYGATE_ADMIN_TOKEN}"; absent disables it.`,
       }),
     ),
@@ -202,7 +203,7 @@ const otlp = Type.Object(
   {
     endpoint: httpUrl('URL of an OpenTelemetry collector (OTLP over HTTP), e.g. http://127.0.0.1:4318.'),
     headers: Type.Optional(
-      Type.Record(Type.String({ pattern: "^[A-Za-z0-9!#$%&'*+.^_`|~-]+$" }), Type.String(), {
+      Type.Record(Type.String({ pattern: "^[A-Za-z0-9!#$%&'*+.^_`|~-]+$" }), Type.String({ writeOnly: true }), {
         ...closed,
         description: 'Headers of requests to the collector.',
       }),

@@ -57,5 +57,5 @@ export function addressRange(): TString {
 }
 
 export function secretText(description: string): TString {
-  return Type.String({ minLength: 16, description });
+  return Type.String({ minLength: 16, writeOnly: true, description });
 }

@@ -139,6 +139,7 @@ const key = Type.Object(
     key: Type.String({
       pattern: '^\\S{16,200}$',
       errorMessage: 'must be 16 to 200 characters without spaces',
+      writeOnly: true,
       description: `The key clients send, usually "\${NAME}".`,
     }),
     models: Type.Optional(modelGlobs),
@@ -162,11 +163,12 @@ const provider = Type.Object(
     enabled: Type.Optional(Type.Boolean({ default: true, description: 'False disables the provider.' })),
     api_key: Type.Optional(
       Type.String({
+        writeOnly: true,
         description: 'Credential for the upstream; by default the usual environment variable of the provider.',
       }),
     ),
     api_keys: Type.Optional(
-      Type.Array(Type.String(), {
+      Type.Array(Type.String({ writeOnly: true }), {
         minItems: 1,
         description:
           'Several credentials instead of one: calls are spread over them, and a conversation stays with one.',
@@ -194,7 +196,7 @@ const provider = Type.Object(
       }),
     ),
     headers: Type.Optional(
-      Type.Record(Type.String({ pattern: "^[A-Za-z0-9!#$%&'*+.^_`|~-]+$" }), Type.String(), {
+      Type.Record(Type.String({ pattern: "^[A-Za-z0-9!#$%&'*+.^_`|~-]+$" }), Type.String({ writeOnly: true }), {
         additionalProperties: false,
         description: 'Headers added to every request to the upstream.',
       }),

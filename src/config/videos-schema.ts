@@ -23,11 +23,12 @@ export const encryption = Type.Object(
       Type.String({
         pattern: '^[A-Za-z0-9+/_-]{43}=?$',
         errorMessage: 'must be 32 bytes as base64, e.g. from: openssl rand -base64 32',
+        writeOnly: true,
         description: `Encryption key of stored secrets, usually "\${POLYGATE_ENCRYPTION_KEY}": 32 bytes as base64.`,
       }),
     ),
     previous_keys: Type.Optional(
-      Type.Array(Type.String({ pattern: '^[A-Za-z0-9+/_-]{43}=?$' }), {
+      Type.Array(Type.String({ pattern: '^[A-Za-z0-9+/_-]{43}=?$', writeOnly: true }), {
         description: 'Earlier keys, which still decrypt.',
       }),
     ),
@@ -93,6 +94,7 @@ export const notices = Type.Object(
     webhook: Type.String({
       minLength: 1,
       maxLength: 2048,
+      writeOnly: true,
       description:
         'https address of the receiver, by the rules of callbacks. Signed with callbacks.secret, which is needed.',
     }),
@@ -116,7 +118,11 @@ export const s3 = Type.Object(
     bucket: Type.String({ pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{1,62}$', description: 'Name of the bucket.' }),
     prefix: Type.Optional(Type.String({ description: 'Prefix of object names, e.g. polygate/.' })),
     access_key_id: Type.String({ minLength: 1, description: `Usually "\${S3_ACCESS_KEY_ID}".` }),
-    secret_access_key: Type.String({ minLength: 1, description: `Usually "\${S3_SECRET_ACCESS_KEY}".` }),
+    secret_access_key: Type.String({
+      minLength: 1,
+      writeOnly: true,
+      description: `Usually "\${S3_SECRET_ACCESS_KEY}".`,
+    }),
     path_style: Type.Optional(
       Type.Boolean({
         default: true,

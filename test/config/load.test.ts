@@ -342,6 +342,46 @@ test('no refusal shows a credential', () => {
   }
 });
 
+// The keys of many vendors have no mark by which they are found in a text.
+test('no refusal shows a credential that is in the place of an object or a list', () => {
+  const SECRET = '0f1e2d3c4b5a69788796a5b4c3d2e1f0';
+  for (const text of [
+    'providers: "${SECRET}"',
+    'providers: { mistral: "${SECRET}" }',
+    'providers: { mistral: { api_keys: "${SECRET}" } }',
+    'providers: { mistral: { headers: "${SECRET}" } }',
+    'keys: "${SECRET}"',
+    'keys: ["${SECRET}"]',
+    'admin: "${SECRET}"',
+    'encryption: "${SECRET}"',
+    'telemetry: { otlp: { endpoint: "http://a.test", headers: "${SECRET}" } }',
+  ]) {
+    const faults = faultsOf(text, { SECRET }).join('\n');
+    assert.match(faults, /must be an (object|array), not a string$/m, text);
+    assert.ok(!faults.includes(SECRET), faults);
+  }
+});
+
+test('no refusal shows a credential that is taken for a number', () => {
+  for (const text of [
+    'providers: { openai: { api_key: 1234567890123456 } }',
+    'providers: { openai: { api_keys: [1234567890123456] } }',
+    'providers: { openai: { headers: { x-key: 1234567890123456 } } }',
+    'telemetry: { otlp: { endpoint: "http://a.test", headers: { x-key: 1234567890123456 } } }',
+    'keys: [{ name: a, key: 1234567890123456 }]',
+    'callbacks: { secret: 1234567890123456 }',
+    'notices: { webhook: 1234567890123456 }',
+    'admin: { token: 1234567890123456 }',
+    'encryption: { key: 1234567890123456 }',
+    'encryption: { previous_keys: [1234567890123456] }',
+    'videos: { s3: { endpoint: "http://a.test", bucket: bucket, access_key_id: i, secret_access_key: 1234567890123456 } }',
+  ]) {
+    const faults = faultsOf(text).join('\n');
+    assert.match(faults, /, not a number$/m, text);
+    assert.ok(!faults.includes('1234567890'), faults);
+  }
+});
+
 test('the file of a configuration is remembered', () => {
   assert.equal(configOf('').origin, FILE);
 });

@@ -68,11 +68,11 @@ function explain(schema: Json, value: unknown, path: string): Problem[] {
     case 'object':
       return isObject(value)
         ? explainObject(schema, value, path)
-        : [{ path, message: `must be an object${not(value)}` }];
+        : [{ path, message: `must be an object${not(value, schema)}` }];
     case 'array':
       return Array.isArray(value)
         ? explainArray(schema, value, path)
-        : [{ path, message: `must be an array${not(value)}` }];
+        : [{ path, message: `must be an array${not(value, schema)}` }];
     case 'number':
     case 'integer':
       return explainNumber(schema, value, path);
@@ -160,7 +160,7 @@ function explainNumber(schema: Json, value: unknown, path: string): Problem[] {
 
 function explainString(schema: Json, value: unknown, path: string): Problem[] {
   if (typeof value !== 'string')
-    return [{ path, message: `${schema.errorMessage ?? 'must be a string'}${not(value)}` }];
+    return [{ path, message: `${schema.errorMessage ?? 'must be a string'}${not(value, schema)}` }];
   if (value.length < (schema.minLength ?? 0)) return [{ path, message: 'must not be empty' }];
   if (value.length > (schema.maxLength ?? value.length)) {
     return [{ path, message: `must be at most ${schema.maxLength} characters long` }];
@@ -243,12 +243,19 @@ function list(values: unknown[]): string {
   return values.map(quoted).join(', ');
 }
 
-/** The actual value, if it is short enough to show. */
-function not(value: unknown): string {
+/** The actual value, if it is short enough to show, and no secret. */
+function not(value: unknown, schema: Json = {}): string {
   if (value === undefined) return '';
   if (value === null) return ', not null';
   if (Array.isArray(value)) return ', not an array';
   if (typeof value === 'object') return ', not an object';
   const text = quoted(value);
-  return text.length <= 40 ? `, not ${text}` : `, not a ${typeof value}`;
+  return text.length <= 40 && !holdsSecret(schema) ? `, not ${text}` : `, not a ${typeof value}`;
+}
+
+/** Whether the schema is that of a secret (`writeOnly`), or has one inside, in whose place the value may have been written. */
+function holdsSecret({ writeOnly, items, properties, patternProperties, anyOf = [] }: Json): boolean {
+  if (writeOnly === true) return true;
+  const inner = [items, ...anyOf, ...Object.values(properties ?? {}), ...Object.values(patternProperties ?? {})];
+  return inner.some((schema) => isObject(schema) && holdsSecret(schema));
 }
