@@ -9,7 +9,9 @@ import {
   type ImportedEndpoint,
   type ImportedSettings,
   modelName,
+  NO_REQUESTS,
   type Note,
+  readAddress,
 } from './imported-settings.ts';
 
 /** Provider types by Portkey's names. */
@@ -120,6 +122,10 @@ function targetsOf(path: string, config: Json, note: Note): Target[] {
   for (const [index, target] of config.targets.entries()) {
     if (!isObject(target)) continue;
     const own = `${path}.targets[${index}]`;
+    if (mode === 'loadbalance' && target.weight === 0) {
+      note(`${own}.weight`, NO_REQUESTS);
+      continue;
+    }
     const inherited = { ...target, override_params: { ...config.override_params, ...target.override_params } };
     const inner = targetsOf(own, inherited, note);
     const last = mode === 'fallback' ? Math.max(-1, ...found.map(({ priority }) => priority)) + 1 : 0;
@@ -147,7 +153,10 @@ function endpointOf({ path, settings, priority, weight }: Target, providers: Map
     note(path, `"${named}" is of a provider that is not supported, or that its name does not tell`);
     return [];
   }
-  const chosen = settings.custom_host !== undefined && type === 'openai' ? 'openai-compatible' : type;
+  const host = settings.custom_host ? String(settings.custom_host) : undefined;
+  const chosen = host !== undefined && type === 'openai' ? 'openai-compatible' : type;
+  const address = host && readAddress(chosen, host, (advice) => note(`${path}.custom_host`, advice));
+  if (host !== undefined && address === undefined) return [];
   const variable = isVaulted ? credentialVariable(named.replaceAll(/[^A-Za-z0-9]+/g, '_')) : credentialVariable(type);
   if (isVaulted) note(path, `its key is in Portkey's vault: put it into the variable ${variable}`);
   else if (settings.api_key !== undefined)
@@ -155,7 +164,7 @@ function endpointOf({ path, settings, priority, weight }: Target, providers: Map
   const needsKey = isVaulted || settings.api_key !== undefined || type !== 'ollama';
   const id = addProvider(providers, chosen, {
     ...(needsKey && { api_key: `\${${variable}}` }),
-    ...(settings.custom_host !== undefined && { base_url: String(settings.custom_host) }),
+    ...(address !== undefined && { base_url: address }),
   });
   const { model, ...others } = isObject(settings.override_params) ? settings.override_params : ({} as Json);
   for (const name of Object.keys(others))

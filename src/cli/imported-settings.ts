@@ -1,6 +1,7 @@
 /** Parts of an imported configuration that the importers share: providers, names, endpoints and notes. */
 
 import type { Json } from '../core/json/json.ts';
+import { withoutEnd } from '../core/text.ts';
 
 export interface ImportedSettings {
   /** Content of a configuration file. */
@@ -39,6 +40,23 @@ export function addProvider(providers: Map<string, Json>, type: string, settings
     return id;
   }
 }
+
+/** An address as a configuration may have it, or a variable in its place. */
+const ADDRESS = /^(https?:\/\/[^/?#@\s]+(\/[^?#\s]*)?|\$\{\w+\}(\/[^?#\s]*)?)$/;
+const OLLAMA_PATH = '/v1';
+
+/** Address of a server as its provider type has it, or undefined with a note. Other gateways name Ollama's without the path. */
+export function readAddress(type: string, address: string, note: (advice: string) => void): string | undefined {
+  if (!ADDRESS.test(address)) {
+    note('is no http:// or https:// URL without a query');
+    return undefined;
+  }
+  if (type !== 'ollama' || address.endsWith(OLLAMA_PATH)) return address;
+  return `${withoutEnd(address, '/')}${OLLAMA_PATH}`;
+}
+
+/** Advice about a weight of 0. */
+export const NO_REQUESTS = 'is 0, which means no requests: it is left out';
 
 const MAX_SECONDS = 99 * 3600;
 

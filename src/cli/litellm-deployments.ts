@@ -2,7 +2,14 @@
 
 import { isObject, type Json } from '../core/json/json.ts';
 import { withoutEnd } from '../core/text.ts';
-import { addProvider, credentialVariable, type ImportedEndpoint, type Note } from './imported-settings.ts';
+import {
+  addProvider,
+  credentialVariable,
+  type ImportedEndpoint,
+  NO_REQUESTS,
+  type Note,
+  readAddress,
+} from './imported-settings.ts';
 
 /** Provider types by the first part of LiteLLM's model names. */
 const TYPES: Record<string, string> = {
@@ -41,8 +48,6 @@ const BARE_TYPES: readonly (readonly [RegExp, string])[] = [
   [/^claude-/, 'anthropic'],
   [/^gemini-/, 'gemini'],
 ];
-/** An address as a configuration may have it, or a variable in its place. */
-const ADDRESS = /^(https?:\/\/[^/?#@\s]+(\/[^?#\s]*)?|\$\{\w+\}(\/[^?#\s]*)?)$/;
 /** Settings of a deployment that are read. */
 const KNOWN_SETTINGS = ['model', 'api_key', 'api_base', 'base_url', 'order', 'weight'];
 const VARIABLE = /^os\.environ\/(\w+)$/;
@@ -81,11 +86,13 @@ function addDeployment({ providers, groups }: Deployments, deployment: Json, not
     note('litellm_params.model', `"${params.model}" names no model`);
     return;
   }
-  const url = vendor === AZURE && address !== undefined ? azureAddress(address) : address;
-  if (url !== undefined && !ADDRESS.test(url)) {
-    note('litellm_params.api_base', 'is no http:// or https:// URL without a query');
+  if (params.weight === 0) {
+    note('litellm_params.weight', NO_REQUESTS);
     return;
   }
+  const named = vendor === AZURE && address !== undefined ? azureAddress(address) : address;
+  const url = named && readAddress(known, named, (advice) => note('litellm_params.api_base', advice));
+  if (named !== undefined && url === undefined) return;
   const isAny = model.includes('*');
   const isOther = known === 'openai' && address !== undefined;
   const id = vendor === AZURE ? AZURE : isOther ? 'openai-compatible' : known;

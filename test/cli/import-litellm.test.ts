@@ -132,6 +132,29 @@ test('deployments of Azure are models of the v1 API of their resource', () => {
   );
 });
 
+test('the address of an Ollama server is that of its /v1', () => {
+  const addressOf = (address: string | undefined) => {
+    const params = { model: 'ollama_chat/llama3', ...(address !== undefined && { api_base: address }) };
+    const { config } = importLiteLlm({ model_list: [{ model_name: 'a', litellm_params: params }] });
+    return config.providers.ollama.base_url;
+  };
+  assert.equal(addressOf('http://localhost:11434'), 'http://localhost:11434/v1');
+  assert.equal(addressOf('http://localhost:11434/'), 'http://localhost:11434/v1');
+  assert.equal(addressOf('http://localhost:11434/v1'), 'http://localhost:11434/v1');
+  assert.equal(addressOf('os.environ/OLLAMA_API_BASE'), '${OLLAMA_API_BASE}/v1');
+  assert.equal(addressOf(undefined), undefined);
+});
+
+test('a deployment of weight 0 gets no requests, so it is no endpoint', () => {
+  const deployment = (model: string, weight: number) => ({ model_name: 'a', litellm_params: { model, weight } });
+  const { config, notes } = importLiteLlm({ model_list: [deployment('openai/x', 1), deployment('openai/y', 0)] });
+  assert.deepEqual(config.models['team/a'].endpoints, [{ provider: 'openai', model: 'x', weight: 1 }]);
+  assert.deepEqual(
+    notes.map(({ path }) => path),
+    ['model_list[1].litellm_params.weight'],
+  );
+});
+
 test('an empty or strange file gives an empty configuration, not an error', () => {
   for (const file of [undefined, {}, { model_list: 'none' }, { model_list: [null, 1, {}, { model_name: 'x' }] }]) {
     const { config } = importLiteLlm(file);

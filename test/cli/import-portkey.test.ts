@@ -87,6 +87,28 @@ test('camel case, a single target and a host of its own are understood', () => {
   });
 });
 
+test('the address of an Ollama server is that of its /v1, and one that is no URL is listed', () => {
+  const imported = (provider: string, host: string) =>
+    importPortkey([{ provider, custom_host: host, override_params: { model: 'm' } }]);
+  const { providers } = imported('ollama', 'http://localhost:11434').config;
+  assert.equal(providers.ollama.base_url, 'http://localhost:11434/v1');
+  const { config, notes } = imported('openai', 'https://a.test/v1?key=a-secret');
+  assert.deepEqual(config.providers, {});
+  assert.deepEqual(notes, [{ path: 'portkey.custom_host', advice: 'is no http:// or https:// URL without a query' }]);
+});
+
+test('a target of weight 0 gets no requests, so it is no endpoint', () => {
+  const target = (provider: string, weight: number) => ({ provider, weight, override_params: { model: 'm' } });
+  const { config, notes } = importPortkey([
+    { strategy: { mode: 'loadbalance' }, targets: [target('openai', 1), target('groq', 0)] },
+  ]);
+  assert.deepEqual(config.models['team/portkey'].endpoints, [{ provider: 'openai', model: 'm', weight: 1 }]);
+  assert.deepEqual(
+    notes.map(({ path }) => path),
+    ['portkey.targets[1].weight'],
+  );
+});
+
 test('a file that is no config is refused, and strange members are no errors', () => {
   for (const file of [undefined, 1, [], {}, { data: {} }, { config: 'no json' }, { model: 'x' }])
     assert.throws(() => importPortkey([file]), /A config of Portkey has one of targets/);
