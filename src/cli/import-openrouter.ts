@@ -79,7 +79,7 @@ function unknown(): GatewayError {
 
 /** OpenRouter shows no secrets: a variable has the text of the key, and clients may go on with their old one. */
 function readKey(key: Json, path: string, keys: Json[], note: Note): void {
-  const name = String(key.name ?? key.label ?? key.hash);
+  const name = String(key.name || key.label || key.hash);
   if (key.disabled === true) {
     note(`${path} ("${name}")`, 'is disabled');
     return;

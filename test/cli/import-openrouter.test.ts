@@ -106,6 +106,21 @@ test('everything else is listed with advice', () => {
   });
 });
 
+test('a key without a name has its label, or its hash', () => {
+  const { config } = importOpenRouter([
+    {
+      data: [
+        { hash: 'h1', name: '', label: 'sk-or-v1-abc...def' },
+        { hash: 'h2', name: '', label: '' },
+      ],
+    },
+  ]);
+  assert.deepEqual(
+    config.keys.map(({ name }: { name: string }) => name),
+    ['sk-or-v1-abc...def', 'h2'],
+  );
+});
+
 test('without files there is the provider alone; a file of something else is refused', () => {
   assert.deepEqual(importOpenRouter([]).config, { providers: { openrouter: { api_key: '${OPENROUTER_API_KEY}' } } });
   for (const file of [{}, undefined, { data: [{}] }, { data: [1] }, []])
