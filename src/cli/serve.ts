@@ -38,7 +38,7 @@ import { makeFirstKey, missingKeyWarning, readFirstKey } from './first-key.ts';
 import { listenProblem } from './listen-problem.ts';
 import { dashboardHint, firstLink } from './login-link.ts';
 import { connectServiceManager } from './service-manager.ts';
-import { type ConfigOptions, configSource } from './source.ts';
+import { type ConfigOptions, configArguments, configSource } from './source.ts';
 import { startWarnings } from './start-warnings.ts';
 
 const STANDARD_ERROR = 2;
@@ -113,7 +113,7 @@ export async function serve(options: ServeOptions): Promise<void> {
   });
   const endCatalogSchedule = startCatalogSchedule({
     program: [process.execPath, ...process.execArgv, process.argv[1] ?? ''],
-    options: source.file === undefined ? [] : ['--config', source.file],
+    options: configArguments(source),
     config: () => current,
     clock: systemClock,
     log,

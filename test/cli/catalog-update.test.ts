@@ -239,6 +239,17 @@ test('a gateway serves the updated facts after a reload', async (context) => {
   assert.equal((await ask()).status, 200);
 });
 
+test('a schedule keeps to a configuration that is YAML on the command line', async (context) => {
+  const url = await source(context, { text: listOf({ 'gpt-99': { cost: { input: 3, output: 12 } } }) });
+  const { folder, start } = program(context);
+  const yaml = `{ data: ./elsewhere, catalog: { update: daily, source: "${url}" } }`;
+  const gateway = start(['serve', '--port', '0', '--config', yaml]);
+  await gateway.shows(/"msg":"the facts about models were (not )?updated"/);
+  assert.match(readFileSync(join(folder, 'elsewhere/catalog.json'), 'utf8'), /gpt-99/);
+  gateway.signal('SIGTERM');
+  assert.equal((await gateway.ended).code, 0);
+});
+
 test('a gateway with a schedule takes newer facts itself, says what differs, and uses them', async (context) => {
   const { prompt } = bundled(KNOWN).pricing ?? {};
   const url = await source(context, {
