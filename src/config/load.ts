@@ -267,6 +267,7 @@ function resolveData(data: string, report: ReportProblem): Pick<Config, 'data' |
 
 function resolveKeys(entries: KeyEntry[], keyDefaults: KeyDefaults, report: ReportProblem): ConfiguredKey[] {
   const names = new Set<string>();
+  const owners = new Map<string, string>();
   return entries.map((entry, index) => {
     const { name, key, expires } = entry;
     const moment = expires ? parseMoment(expires) : undefined;
@@ -279,6 +280,8 @@ function resolveKeys(entries: KeyEntry[], keyDefaults: KeyDefaults, report: Repo
       report(`keys[${index}].tags`, `must have at most ${MAX_TAGS} entries with those of key_defaults`);
     if (names.has(name)) report(`keys[${index}].name`, `is taken by another key, "${name}"`);
     names.add(name);
+    if (owners.has(key)) report(`keys[${index}].key`, `is that of another key, "${owners.get(key)}"`);
+    owners.set(key, name);
     return {
       name,
       key: new Secret(key),

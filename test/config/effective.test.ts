@@ -49,6 +49,12 @@ describe('a check of a text', () => {
     assert.match(problem?.message ?? '', /NO_SUCH_KEY, which is not set/);
   });
 
+  test('takes no two keys of variables for one', () => {
+    const text = 'keys: [{ name: a, key: "${CI_KEY}" }, { name: b, key: "${OPENAI_API_KEY}" }]';
+    assert.deepEqual(check(text).problems, []);
+    assert.ok(check(text).config);
+  });
+
   test('opens no file', () => {
     const { problems } = check('callbacks: { ca_file: /no/such/file.pem }');
     assert.deepEqual(problems, []);

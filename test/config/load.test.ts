@@ -275,6 +275,11 @@ const REFUSED: { about: string; text: string; faults: string[] }[] = [
     faults: ['2: keys[0].expires: must be a date that exists', '3: keys[1].name: is taken by another key, "a"'],
   },
   {
+    about: 'two keys of one text, of which only one could be used',
+    text: 'keys:\n  - { name: a, key: 0123456789abcdef }\n  - { name: b, key: 0123456789abcdef }',
+    faults: ['3: keys[1].key: is that of another key, "a"'],
+  },
+  {
     about: 'a day that its month does not have',
     text: 'keys: [{ name: a, key: 0123456789abcdef, expires: 2030-02-30 }]',
     faults: ['1: keys[0].expires: must be a date that exists'],
