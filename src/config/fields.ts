@@ -1,6 +1,7 @@
 /** Field types shared by several sections of the configuration schema. */
 
 import { type TString, Type } from 'typebox';
+import type { Json } from '../core/json/json.ts';
 
 export function duration(description: string, defaultValue?: string): TString {
   return Type.String({
@@ -25,6 +26,23 @@ export function httpUrl(description: string): TString {
     description,
     pattern: '^https?://[^/?#@\\s]+(/[^?#\\s]*)?$',
     errorMessage: 'must be an http:// or https:// URL without credentials, query or fragment',
+  });
+}
+
+/** Paths of URLs that are used as they are; those of providers are checked by their types. */
+const URL_PATHS = [
+  'server.public_url',
+  'admin.public_url',
+  'telemetry.otlp.endpoint',
+  'videos.s3.endpoint',
+  'usage.export.s3.endpoint',
+];
+
+/** Paths at which a file has a text that has the form of a URL, and is none. */
+export function malformedUrls(file: Json): string[] {
+  return URL_PATHS.filter((path) => {
+    const url = path.split('.').reduce((section, name) => section?.[name], file);
+    return typeof url === 'string' && !URL.canParse(url);
   });
 }
 

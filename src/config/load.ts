@@ -20,6 +20,7 @@ import {
 } from './accounting.ts';
 import { resolveCatalog } from './catalog.ts';
 import { createVariableLookup, type Environment, type LookUpVariable } from './environment.ts';
+import { malformedUrls } from './fields.ts';
 import { type ConfigLocation, DEFAULT_FILE, originOf, readConfigText } from './location.ts';
 import { priceProblems } from './model-schema.ts';
 import { type KnownProviders, resolveProviders } from './providers.ts';
@@ -114,6 +115,9 @@ function checkFile(file: ConfigFile, read: Source, report: ReportProblem): void 
   }
   if (found.length > 0) return;
   for (const { path, message } of priceProblems(file)) report(path, message);
+  for (const path of malformedUrls(file)) report(path, 'is no valid URL');
+  for (const name of ['allow_cidrs', 'deny_cidrs'] as const)
+    checkRanges(file.callbacks?.[name], `callbacks.${name}`, report);
 }
 
 /** Undefined for a value that may be missing: those of a disabled provider, and the key of a provider, which waits for it. */
@@ -180,7 +184,7 @@ function resolveConfig(file: ConfigFile, { source, lookUp, read, report }: Resol
     ...resolveData(file.data ?? DEFAULTS.data, report),
     catalog: resolveCatalog(file.catalog ?? {}, report),
     encryption: resolveEncryption(file.encryption ?? {}, report),
-    network: resolveNetwork(file.network ?? {}),
+    network: resolveNetwork(file.network ?? {}, report),
     callbacks: resolveCallbacks(file.callbacks ?? {}, report),
     notices: file.notices ? resolveNotices(file.notices, file.callbacks ?? {}, report) : undefined,
     videos: resolveVideos(file.videos ?? {}, report),

@@ -6,6 +6,7 @@ import { GatewayError } from '../core/errors.ts';
 import { withoutEnd } from '../core/text.ts';
 import { createAddressPolicy } from '../net/address-policy.ts';
 import { checkUrl } from '../net/check-url.ts';
+import { isRange } from '../net/ip-address.ts';
 import { Secret } from '../security/secret.ts';
 import type {
   CallbacksConfig,
@@ -43,7 +44,12 @@ export function resolveEncryption(entry: EncryptionEntry, report: ReportProblem)
   };
 }
 
-export function resolveNetwork(entry: NetworkEntry): NetworkConfig {
+export function resolveNetwork(entry: NetworkEntry, report: ReportProblem): NetworkConfig {
+  for (const [index, server] of (entry.dns_servers ?? []).entries()) {
+    const [, address = '', port = '53'] = /^\[?(.+?)\]?(?::(\d+))?$/.exec(server) ?? [];
+    if (!isRange(address) || Number(port) > 65535)
+      report(`network.dns_servers[${index}]`, 'must be an address such as 10.0.0.2, 10.0.0.2:53 or [fd00::2]:53');
+  }
   const withPort = (server: string) => (/:\d+$/.test(server) && !server.endsWith(']') ? server : `${server}:53`);
   return { dnsServers: (entry.dns_servers ?? []).map(withPort) };
 }

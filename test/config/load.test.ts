@@ -275,6 +275,33 @@ const REFUSED: { about: string; text: string; faults: string[] }[] = [
     faults: ['2: keys[0].expires: must be a date that exists', '3: keys[1].name: is taken by another key, "a"'],
   },
   {
+    about: 'addresses that have the form of one and are none',
+    text: `server: { public_url: "http://[::1" }
+admin: { public_url: "https://a.test:99999" }
+telemetry: { otlp: { endpoint: "http://:::/" } }
+videos: { mirror: s3, s3: { endpoint: "https://a.test:99999", bucket: bucket, access_key_id: i, secret_access_key: s } }
+usage: { export: { s3: { endpoint: "https://[zz]", bucket: bucket, access_key_id: i, secret_access_key: s } } }
+callbacks: { allow_cidrs: [10.0.0.0/8, 10.0.0.0/99], deny_cidrs: [999.0.0.0/8] }`,
+    faults: [
+      '1: server.public_url: is no valid URL',
+      '2: admin.public_url: is no valid URL',
+      '3: telemetry.otlp.endpoint: is no valid URL',
+      '4: videos.s3.endpoint: is no valid URL',
+      '5: usage.export.s3.endpoint: is no valid URL',
+      '6: callbacks.allow_cidrs[1]: must be an address range such as 10.0.0.0/8 or fd00::/8',
+      '6: callbacks.deny_cidrs[0]: must be an address range such as 10.0.0.0/8 or fd00::/8',
+    ],
+  },
+  {
+    about: 'name servers that have the form of an address and are none',
+    text: 'network: { dns_servers: [10.0.0.2, "[fd00::2]:53", 999.1.1.1, "10.0.0.2:99999", "[:::]"] }',
+    faults: [
+      '1: network.dns_servers[2]: must be an address such as 10.0.0.2, 10.0.0.2:53 or [fd00::2]:53',
+      '1: network.dns_servers[3]: must be an address such as 10.0.0.2, 10.0.0.2:53 or [fd00::2]:53',
+      '1: network.dns_servers[4]: must be an address such as 10.0.0.2, 10.0.0.2:53 or [fd00::2]:53',
+    ],
+  },
+  {
     about: 'two keys of one text, of which only one could be used',
     text: 'keys:\n  - { name: a, key: 0123456789abcdef }\n  - { name: b, key: 0123456789abcdef }',
     faults: ['3: keys[1].key: is that of another key, "a"'],
