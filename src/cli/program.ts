@@ -19,13 +19,16 @@ export async function runCommandLine(argv: string[]): Promise<void> {
   process.stdout.on('error', ignoreBrokenPipe);
   process.stderr.on('error', ignoreLostLog);
   process.umask(PRIVATE_UMASK);
+  const all = withCommand(argv);
   try {
-    await program().parseAsync(withCommand(argv));
+    await program().parseAsync(all);
   } catch (error) {
     process.exitCode = error instanceof CommanderError ? error.exitCode : 1;
     // Commander has printed its own.
     if (error instanceof CommanderError) return;
     process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+    // Parts of a gateway that were started before would keep the process.
+    if (all[2] === 'serve') process.exit();
   }
 }
 

@@ -35,6 +35,18 @@ test('an error that nothing caught ends the gateway, with a line of the log that
   assert.match(line.stack, /unforeseen\n +at/);
 });
 
+test('a start that fails ends, also where a part of it waits to try again', async (context) => {
+  const { folder, start } = program(context);
+  writeFileSync(
+    join(folder, 'polygate.yaml'),
+    'encryption: { key_file: ./gone.key }\n' +
+      'providers: { away: { type: openai-compatible, base_url: "http://127.0.0.1:1/v1", models: discover } }\n',
+  );
+  const { code, stderr } = await start(['serve', '--port', '0']).ended;
+  assert.equal(code, 1);
+  assert.match(stderr, /^The encryption key \S.*gone\.key is missing: make it with: openssl rand -base64 32\.$/m);
+});
+
 describe('the first start', () => {
   test('says where it listens, shows a new key once and who waits for what', async (context) => {
     const { folder, start } = program(context);
