@@ -15,6 +15,7 @@ import {
   RESPONSE_JOB_KIND,
 } from '../stored-responses/background.ts';
 import { type BackgroundStreams, createBackgroundStreams } from '../stored-responses/background-stream.ts';
+import { readingInTurn } from '../stored-responses/context.ts';
 import { startRetention } from '../stored-responses/retention.ts';
 import { createStoredResponses, type StoredResponses } from '../stored-responses/service.ts';
 import type { TelemetryEvents } from '../telemetry/observer.ts';
@@ -54,7 +55,14 @@ export function openStoredResponses(options: StoredResponsesOptions): OpenedResp
     else jobs?.wake(RESPONSE_JOB_KIND);
   }
 
-  const context = { store, cipher, clock, log, settings, onNotStored: events.responseNotStored };
+  const context = {
+    store: readingInTurn(store),
+    cipher,
+    clock,
+    log,
+    settings,
+    onNotStored: events.responseNotStored,
+  };
   const background = createBackgroundResponses({ ...context, wake });
   return {
     stored: createStoredResponses(context),

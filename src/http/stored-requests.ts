@@ -11,7 +11,7 @@ import { keyOf, type RequestContext } from './request-context.ts';
 export interface StoredRequests {
   /** The key whose resources a request is about. Throws `rate_limit_exceeded`. */
   ownerOf(context: RequestContext): string;
-  /** The key, with memory reserved for the response until the request ends. */
+  /** The key, with memory reserved for the response until the client has taken it. */
   readerOf(context: RequestContext): { owner: string; reserve(bytes: number): void };
   send(context: RequestContext, response: HttpResponse): void;
 }
@@ -37,7 +37,7 @@ export function createStoredRequests(bodyBudget: BodyBudget, clock: Pick<Clock, 
       function reserve(bytes: number): void {
         const reservation = bodyBudget.open(owner, bytes);
         if (!reservation) throw noRoom();
-        context.hold.keep(reservation.release);
+        context.response.on('close', reservation.release);
       }
       return { owner, reserve };
     },

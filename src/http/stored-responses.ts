@@ -37,7 +37,7 @@ export function createResponseHandlers(options: ResponseHandlersOptions): Respon
   return {
     async get(context, { id }) {
       const { include, stream, startingAfter } = readRetrieval(context.query);
-      const found = await stored.find(ownerOf(context), id);
+      const found = await stored.find(readerOf(context), id);
       if (!found.content) {
         const suffix = passedQuery(context.query);
         return relay(context, { method: 'GET', stored: found.stored, suffix });
@@ -54,10 +54,10 @@ export function createResponseHandlers(options: ResponseHandlersOptions): Respon
     },
 
     async delete(context, { id }) {
-      const owner = ownerOf(context);
-      const found = await stored.find(owner, id);
+      const reader = readerOf(context);
+      const found = await stored.find(reader, id);
       if (!found.content) await askKeeper({ method: 'DELETE', stored: found.stored, suffix: '' });
-      if (!(await stored.remove(owner, id))) throw unknownResponse(id);
+      if (!(await stored.remove(reader.owner, id))) throw unknownResponse(id);
       return send(context, { body: { id, object: 'response.deleted', deleted: true } });
     },
 
@@ -70,7 +70,7 @@ export function createResponseHandlers(options: ResponseHandlersOptions): Respon
       const reader = readerOf(context);
       const items = await stored.inputItems(reader, id);
       if (items) return send(context, { body: pageOf(items, page) });
-      const { stored: kept } = await stored.find(reader.owner, id);
+      const { stored: kept } = await stored.find(reader, id);
       const suffix = `/input_items${passedQuery(context.query)}`;
       return relay(context, { method: 'GET', stored: kept, suffix });
     },

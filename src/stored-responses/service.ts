@@ -42,7 +42,7 @@ export interface StoredResponses {
   /** Whether the model summarizes a conversation where its provider does not compact it. */
   maySummarize(): boolean;
   /** Throws `response_not_found`. */
-  find(owner: string, id: string): Promise<FoundResponse>;
+  find(reader: Reader, id: string): Promise<FoundResponse>;
   /** The response object, with encrypted reasoning if `include` names it. */
   encode(content: StoredContent, include: readonly string[]): Json;
   /**
@@ -95,13 +95,14 @@ export function createStoredResponses(context: StoredContext): StoredResponses {
     call.keeper ??= createKeeper(context, { requestId, owner, input, previous, isStored });
   }
 
-  async function find(owner: string, id: string): Promise<FoundResponse> {
+  async function find({ owner, reserve }: Reader, id: string): Promise<FoundResponse> {
     const found = isStorableId(id)
       ? await store.call('readStoredResponse', { owner, id, now: clock.now() })
       : undefined;
     if (!found) throw unknownResponse(id);
     const { response: stored, parts } = found;
     if (!stored.content) return { stored };
+    reserve(stored.wholeBytes);
     const content = await createContentReader(owner, parts, cipher).read(stored);
     if (!content) throw unknownResponse(id);
     // Only the row tells that one in the background has begun or was cancelled.

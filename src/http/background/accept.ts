@@ -43,7 +43,9 @@ async function eventStream(
   id: string,
   { stored, streams }: Pick<AppOptions, 'stored' | 'streams'>,
 ): Promise<HttpResponse> {
-  const body = await openBackgroundStream(await stored.find(owner, id), { from: 0, include: [] }, { stored, streams });
+  // The memory of the request is still reserved.
+  const found = await stored.find({ owner, reserve() {} }, id);
+  const body = await openBackgroundStream(found, { from: 0, include: [] }, { stored, streams });
   if (!body) throw new GatewayError('internal_error', 'The stream is not there.');
   return { headers: STREAM_HEADERS, body };
 }

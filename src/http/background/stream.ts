@@ -22,7 +22,8 @@ export function openBackgroundStream(
     stored: row,
     from,
     async response() {
-      const { content } = await stored.find(owner, id);
+      // Its memory was reserved when it was found.
+      const { content } = await stored.find({ owner, reserve() {} }, id);
       return content && stored.encode(content, include);
     },
   });

@@ -1,0 +1,101 @@
+/** Stored responses and conversations: large ones that are asked for again and again, and not read. */
+
+import assert from 'node:assert/strict';
+import { after, before } from 'node:test';
+import type { Json } from '../../src/core/json/json.ts';
+import { WIRES } from '../faults/wires.ts';
+import { answerJson, startUpstream, type TestUpstream } from '../gateway/harness.ts';
+import { attack } from './attack.ts';
+import { headOf, openClient, type RawClient } from './raw-client.ts';
+import { memoryGrowth, startVictim, type Victim } from './victim.ts';
+
+const MB = 1_000_000;
+const TEXT_BYTES = 14 * MB;
+const CLIENTS = 30;
+const KEYS = { hostile: 'sk-test-hostile-0123456789', other: 'sk-test-other-0123456789' };
+
+let upstream: TestUpstream;
+let victim: Victim;
+
+before(async () => {
+  upstream = await startUpstream((_call, response) => answerJson(response, WIRES.chat.whole));
+  const provider = `{ type: openai-compatible, base_url: "${upstream.url}/v1", models: [{ id: m }] }`;
+  victim = await startVictim(`server: { body_memory: 64MiB }\nproviders: { a: ${provider} }`, {
+    keys: [`{ name: hostile, key: ${KEYS.hostile} }`, `{ name: other, key: ${KEYS.other} }`],
+  });
+});
+
+after(async () => {
+  await victim.close();
+  await upstream.close();
+});
+
+/** Makes an object of the API, and returns its id. */
+async function make(key: string, path: string, body: Json): Promise<string> {
+  const response = await fetch(victim.url + path, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  });
+  const made = (await response.json()) as Json;
+  assert.equal(response.status, 200, JSON.stringify(made).slice(0, 300));
+  return made.id;
+}
+
+/** Asks for something, and reads no more than the begin of its answer. */
+function askUnread(path: string): RawClient {
+  const client = openClient(victim.url);
+  client.socket.once('data', () => client.socket.pause());
+  client.socket.write(headOf('GET', path, [`authorization: Bearer ${KEYS.hostile}`]));
+  return client;
+}
+
+async function statusOf(key: string, path: string): Promise<number> {
+  const response = await fetch(victim.url + path, { headers: { authorization: `Bearer ${key}` } });
+  await response.arrayBuffer();
+  return response.status;
+}
+
+const text = 'x'.repeat(TEXT_BYTES);
+const large: Record<string, () => Promise<string>> = {
+  'a response': async () =>
+    `/v1/responses/${await make(KEYS.hostile, '/v1/responses', { model: 'a/m', input: 'Hi', instructions: text })}`,
+  'a response as a stream': async () => `${await large['a response']?.()}?stream=true`,
+  'the items of a conversation': async () => {
+    const items = [{ type: 'message', role: 'user', content: text }];
+    return `/v1/conversations/${await make(KEYS.hostile, '/v1/conversations', { items })}/items`;
+  },
+};
+
+for (const [name, create] of Object.entries(large)) {
+  attack(
+    'stored',
+    {
+      by: 'key holder',
+      attempt: `${name} of ${TEXT_BYTES / MB} MB, asked for ${CLIENTS} times and not read`,
+      bound: '503 beyond half of the budget of bodies, others are served, under 350 MB',
+    },
+    async () => {
+      const path = await create();
+      const own = await make(KEYS.other, '/v1/responses', { model: 'a/m', input: 'Hi' });
+      let clients: RawClient[] = [];
+      let statuses: (number | undefined)[] = [];
+      const grown = await memoryGrowth(victim, async () => {
+        clients = Array.from({ length: CLIENTS }, () => askUnread(path));
+        statuses = await Promise.all(clients.map(({ status }) => status));
+      });
+      const held = statuses.filter((status) => status === 200).length;
+      assert.ok(held > 0 && held <= 3, `${held} are held`);
+      assert.ok(
+        statuses.every((status) => status === 200 || status === 503),
+        statuses.join(' '),
+      );
+      assert.ok(grown < 350 * MB, `${grown}`);
+      assert.equal(await statusOf(KEYS.other, `/v1/responses/${own}`), 200);
+      for (const { socket } of clients) socket.destroy();
+      await Promise.all(clients.map(({ closed }) => closed));
+      assert.equal(await statusOf(KEYS.hostile, path), 200);
+      return `${held} held, ${Math.round(grown / MB)} MB`;
+    },
+  );
+}
