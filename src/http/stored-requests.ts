@@ -1,7 +1,9 @@
 /** Requests about stored responses and conversations: their rate, the memory that they need, and their responses. */
 
+import { Readable } from 'node:stream';
 import type { Clock } from '../core/clock.ts';
 import { GatewayError } from '../core/errors.ts';
+import { needsSlices, writeInSlices } from '../core/json/write-slices.ts';
 import { noRoom } from './body.ts';
 import type { BodyBudget } from './body-budget.ts';
 import type { HttpResponse } from './http-response.ts';
@@ -13,7 +15,7 @@ export interface StoredRequests {
   ownerOf(context: RequestContext): string;
   /** The key, with memory reserved for the response until the client has taken it. */
   readerOf(context: RequestContext): { owner: string; reserve(bytes: number): void };
-  send(context: RequestContext, response: HttpResponse): void;
+  send(context: RequestContext, response: HttpResponse): Promise<void>;
 }
 
 /** Requests of one key: above what polling needs. */
@@ -41,8 +43,10 @@ export function createStoredRequests(bodyBudget: BodyBudget, clock: Pick<Clock, 
       }
       return { owner, reserve };
     },
-    send(context, { headers, ...response }) {
-      context.send({ ...response, headers: { 'cache-control': 'no-store', ...headers } });
+    async send(context, { headers, body, ...response }) {
+      const isText = Buffer.isBuffer(body) || body instanceof Readable;
+      const written = !isText && needsSlices(body) ? await writeInSlices(body) : body;
+      context.send({ ...response, body: written, headers: { 'cache-control': 'no-store', ...headers } });
     },
   };
 }

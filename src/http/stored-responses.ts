@@ -31,7 +31,7 @@ export function createResponseHandlers(options: ResponseHandlersOptions): Respon
 
   async function relay(context: RequestContext, request: KeeperRequest): Promise<void> {
     const { type, body } = await askKeeper(request);
-    send(context, { headers: { 'content-type': type }, body });
+    return send(context, { headers: { 'content-type': type }, body });
   }
 
   return {

@@ -33,7 +33,7 @@ export async function* followStream(
   options: FollowOptions,
   first: StreamPage,
   stop: Cancellation,
-): AsyncGenerator<string> {
+): AsyncGenerator<string | Buffer> {
   const { store, clock, row } = options;
   let from = options.from;
   let page: StreamPage | undefined = first;
@@ -49,7 +49,7 @@ export async function* followStream(
     if (page.batches.length === 0) {
       if (page.isTruncated) throw new GatewayError('unavailable', 'The rest of the stream is not kept.');
       if (!OPEN.includes(page.status)) {
-        if (page.next >= from) yield lastEvent(await options.response(), page.next);
+        if (page.next >= from) yield* lastEvent(await options.response(), page.next);
         return;
       }
       if (clock.now() - silentSince >= KEEP_ALIVE_MS) {

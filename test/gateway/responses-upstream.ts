@@ -1,6 +1,7 @@
 /** Upstreams of the Responses protocol: one that keeps responses in each account, as OpenAI does, and one that keeps none. */
 
 import type { ServerResponse } from 'node:http';
+import { pipeline } from 'node:stream/promises';
 import type { Json } from '../../src/core/json/json.ts';
 import { replayStream } from '../../src/protocols/responses/replay-stream.ts';
 import { answerJson, startUpstream, type TestUpstream, type UpstreamCall } from './harness.ts';
@@ -60,7 +61,7 @@ export async function startResponsesUpstream({ keeps, prefix = '' }: UpstreamOpt
       return answerJson(response, object);
     }
     response.writeHead(200, { 'content-type': 'text/event-stream' });
-    const events = [...replayStream(object)];
+    const events = await Array.fromAsync(replayStream(object));
     for (const event of events.slice(0, -1)) response.write(event);
     await upstream.beforeEnd?.();
     response.end(events.at(-1));
@@ -106,8 +107,7 @@ function answerResource(call: UpstreamCall, response: ServerResponse, { kept, id
   } else if (resource === 'input_items') answerJson(response, { object: 'list', data: [{ id: 'in_1' }], query });
   else if (new URLSearchParams(query).get('stream') === 'true') {
     response.writeHead(200, { 'content-type': 'text/event-stream' });
-    for (const event of replayStream(found)) response.write(event);
-    response.end();
+    pipeline(replayStream(found), response).catch(() => undefined);
   } else answerJson(response, found);
 }
 

@@ -1,6 +1,7 @@
 /** Stream of a stored response: the events of an answer that has ended. */
 
 import { isObject, type Json } from '../../core/json/json.ts';
+import { needsSlices, writeInSlices } from '../../core/json/write-slices.ts';
 
 const LAST_EVENTS: Record<string, string> = {
   completed: 'response.completed',
@@ -9,20 +10,25 @@ const LAST_EVENTS: Record<string, string> = {
   cancelled: 'response.failed',
 };
 
-/** Server-sent events whose number is greater than `after`. */
-export function* replayStream(response: Json, after = -1): Generator<string> {
+/** Server-sent events whose number is greater than `after`. A large one comes in several pieces. */
+export async function* replayStream(response: Json, after = -1): AsyncGenerator<string | Buffer> {
   let number = 0;
   for (const event of eventsOf(response)) {
-    const { type, ...members } = event;
-    const data = { type, sequence_number: number, ...members };
-    if (number++ > after) yield `event: ${type}\ndata: ${JSON.stringify(data)}\n\n`;
+    if (number > after) yield* piecesOf(event, number);
+    number++;
   }
 }
 
-/** The event that ends the stream of a response. */
-export function lastEvent(response: Json, number: number): string {
-  const type = LAST_EVENTS[String(response.status)] ?? 'response.completed';
-  return `event: ${type}\ndata: ${JSON.stringify({ type, sequence_number: number, response })}\n\n`;
+/** Pieces of the event that ends the stream of a response. */
+export function lastEvent(response: Json, number: number): AsyncGenerator<string | Buffer> {
+  return piecesOf({ type: LAST_EVENTS[String(response.status)] ?? 'response.completed', response }, number);
+}
+
+async function* piecesOf({ type, ...members }: Json, number: number): AsyncGenerator<string | Buffer> {
+  const data = { type, sequence_number: number, ...members };
+  const start = `event: ${type}\ndata: `;
+  if (!needsSlices(data)) yield `${start}${JSON.stringify(data)}\n\n`;
+  else for (const piece of [start, await writeInSlices(data), '\n\n']) yield piece;
 }
 
 function* eventsOf(response: Json): Generator<Json> {
