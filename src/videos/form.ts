@@ -15,6 +15,8 @@ const BOOLEAN_FIELDS = new Set(['generate_audio']);
 const JSON_FIELDS = new Set(['frame_images', 'input_references', 'input_reference', 'provider', 'metadata']);
 const MAX_PARTS = 200;
 const MAX_DEPTH = 5;
+/** Boundary in a `Content-Type`, in quotes or without. */
+const BOUNDARY = /;\s*boundary=(?:"([^"\\]{1,70})"|([^\s;"\\]{1,70}))/i;
 
 /** Throws `invalid_request`. `type` is the `Content-Type` including the boundary. */
 export async function readForm(bytes: Buffer, type: string): Promise<Fields> {
@@ -33,20 +35,28 @@ export async function readForm(bytes: Buffer, type: string): Promise<Fields> {
 }
 
 async function parse(bytes: Buffer, type: string): Promise<FormData> {
-  checkParts(bytes, type);
+  const [, quoted, plain] = BOUNDARY.exec(type) ?? [];
+  const boundary = quoted ?? plain;
+  if (boundary === undefined) throw invalidForm();
+  checkParts(bytes, boundary);
   try {
-    return await new Response(new Uint8Array(bytes), { headers: { 'content-type': type } }).formData();
+    // Not the header itself, of which the parser may read another boundary.
+    const headers = { 'content-type': `multipart/form-data; boundary="${boundary}"` };
+    return await new Response(new Uint8Array(bytes), { headers }).formData();
   } catch (cause) {
-    throw new GatewayError('invalid_request', 'The body is not a valid multipart form.', { cause });
+    throw invalidForm(cause);
   }
 }
 
+function invalidForm(cause?: unknown): GatewayError {
+  return new GatewayError('invalid_request', 'The body is not a valid multipart form.', { cause });
+}
+
 /** Counts the parts before parsing, which is far slower. */
-function checkParts(bytes: Buffer, type: string): void {
-  const [, quoted, plain] = /;\s*boundary=(?:"([^"]*)"|([^\s;]+))/i.exec(type) ?? [];
-  const boundary = Buffer.from(`--${quoted ?? plain ?? ''}`);
+function checkParts(bytes: Buffer, boundary: string): void {
+  const line = Buffer.from(`--${boundary}`);
   let parts = 0;
-  for (let at = bytes.indexOf(boundary); at >= 0; at = bytes.indexOf(boundary, at + boundary.length)) {
+  for (let at = bytes.indexOf(line); at >= 0; at = bytes.indexOf(line, at + line.length)) {
     if (++parts > MAX_PARTS + 1) refuseParts();
   }
 }

@@ -162,6 +162,8 @@ const OTHERS: Record<string, readonly Sent[]> = {
   ],
   'video creation: forms': [
     creation(form(many(250_000, part)), 'multipart/form-data; boundary=b'),
+    creation(form(many(250_000, part)), 'multipart/form-data; x="; boundary=y"; boundary=b'),
+    creation(form(many(250_000, part)), String.raw`multipart/form-data; boundary="\b"`),
     creation(
       form([`--b\r\ncontent-disposition: form-data; name="${'[a]'.repeat(1_000_000)}"\r\n\r\n1\r\n`]),
       'multipart/form-data; boundary=b',
