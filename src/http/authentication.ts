@@ -9,7 +9,7 @@ import { type PresentedKey, presentedKey } from '../keys/key.ts';
 import { type Access, checkAccess } from '../keys/scopes.ts';
 import type { Key, KeyStore } from '../keys/store.ts';
 import type { MaybePromise } from '../store/operation.ts';
-import { createClientAddress } from './client-address.ts';
+import { createClientAddress, networkOf } from './client-address.ts';
 import { type CreateSharedRate, createRate } from './rate.ts';
 import type { RequestContext } from './request-context.ts';
 import { hasCookie } from './sessions/cookie.ts';
@@ -76,7 +76,7 @@ export function createAuthentication({
     }
     function checked(key: Key | undefined): Promise<Key> | Key {
       const address = addressOf(request);
-      if (!key) return refuse(wrongKey(address), keys.isEmpty());
+      if (!key) return refuse(wrongKey(networkOf(address)), keys.isEmpty());
       checkAccess(key.settings, { ...access, address });
       protocol.checkHeaders?.(request.headers);
       return key;

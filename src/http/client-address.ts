@@ -30,3 +30,13 @@ function hopsOf(headers: Fields): string[] {
   if (!text) return [];
   return text.split(',').map((hop) => hop.trim().replace(/^\[(.*)\](:\d+)?$|^([\d.]+):\d+$/, '$1$3'));
 }
+
+/** Prefix of an IPv6 address that identifies a client's network. */
+const IPV6_NETWORK_BYTES = 8;
+
+/** Name by which a client is counted: its address, or the network of an IPv6 address, all of whose addresses one client may use. */
+export function networkOf(address: string): string {
+  const bytes = parseClientAddress(address);
+  if (!bytes || bytes.length === 4) return address;
+  return Buffer.from(bytes.slice(0, IPV6_NETWORK_BYTES)).toString('hex');
+}

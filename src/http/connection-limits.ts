@@ -4,7 +4,8 @@ import { readFileSync } from 'node:fs';
 import type { Server, Socket } from 'node:net';
 import type { Logger } from 'pino';
 import { type Clock, systemClock } from '../core/clock.ts';
-import { isWithin, parseClientAddress } from '../keys/scopes.ts';
+import { isWithin } from '../keys/scopes.ts';
+import { networkOf } from './client-address.ts';
 
 export interface ConnectionLimits {
   perAddress: number;
@@ -18,8 +19,6 @@ export interface ConnectionLimits {
 
 /** Minimum interval between two warnings about refused connections. */
 const WARN_INTERVAL_MS = 60_000;
-/** Prefix of an IPv6 address that identifies a client's network. */
-const IPV6_NETWORK_BYTES = 8;
 /** File descriptors of the gateway itself: files, threads, pipes and database connections. */
 const RESERVED_FILES = 96;
 /** One connection to the client and one to the upstream. */
@@ -57,12 +56,6 @@ export function limitConnections(
       else open.set(network, left);
     });
   });
-}
-
-function networkOf(address: string): string {
-  const bytes = parseClientAddress(address);
-  if (!bytes || bytes.length === 4) return address;
-  return Buffer.from(bytes.slice(0, IPV6_NETWORK_BYTES)).toString('hex');
 }
 
 function createWarning(log: Pick<Logger, 'warn'>, clock: Clock): (message: string) => void {

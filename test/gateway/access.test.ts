@@ -153,6 +153,15 @@ test('an address that presents wrong keys again and again is asked to wait; righ
   assert.equal((await send(chat, KEYS.wrong, { 'x-forwarded-for': '203.0.113.98' })).status, 401);
 });
 
+test('an IPv6 network of 64 bits is one address among those that present wrong keys', async () => {
+  const [chat] = ROUTES as [Route];
+  const from = (address: string) => send(chat, KEYS.wrong, { 'x-forwarded-for': address });
+  const statuses: number[] = [];
+  for (let host = 1; host <= 31; host++) statuses.push((await from(`2620:0:1:2::${host}`)).status);
+  assert.deepEqual([statuses[29], statuses[30]], [401, 429]);
+  assert.equal((await from('2620:0:1:3::1')).status, 401);
+});
+
 test('each request of a connection is that of the key that it presents', async (context) => {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   context.after(() => agent.destroy());

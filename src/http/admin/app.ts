@@ -8,6 +8,7 @@ import type { ServerRequest } from '../../http1/server-request.ts';
 import type { ServerResponse } from '../../http1/server-response.ts';
 import { checkAccess } from '../../keys/scopes.ts';
 import { checkSmallBody } from '../body.ts';
+import { networkOf } from '../client-address.ts';
 import { limitConnections } from '../connection-limits.ts';
 import { createKeyEntrance } from '../key-entrance.ts';
 import { presentsToken, tokenRequired } from '../operator-access.ts';
@@ -59,7 +60,7 @@ export function createAdminApp(options: AdminServerOptions): HttpServer {
   function checkToken({ headers, socket }: ServerRequest): void {
     const isRight = presentsToken(headers, token);
     if (isRight) return;
-    const wait = isRight === undefined ? 0 : wrongToken(socket.remoteAddress ?? '');
+    const wait = isRight === undefined ? 0 : wrongToken(networkOf(socket.remoteAddress ?? ''));
     if (wait === 0) throw tokenRequired();
     throw new GatewayError('rate_limit_exceeded', 'Too many wrong tokens; wait a moment.', { retryAfter: wait });
   }

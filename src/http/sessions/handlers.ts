@@ -5,6 +5,7 @@ import type { Json } from '../../core/json/json.ts';
 import type { ServerRequest } from '../../http1/server-request.ts';
 import { checkAccess } from '../../keys/scopes.ts';
 import type { Store } from '../../store/store.ts';
+import { networkOf } from '../client-address.ts';
 import type { SharedRate } from '../rate.ts';
 import type { HttpContext } from '../request-context.ts';
 import { encodeCookie, readCookie } from './cookie.ts';
@@ -69,7 +70,7 @@ export function createSessionHandlers(options: SessionHandlerOptions): SessionHa
       requestId,
       checkKey: ({ settings }) => checkAccess(settings, { changes: false, address }),
     });
-    if (!opened) throw wrong(await wrongLogin(address));
+    if (!opened) throw wrong(await wrongLogin(networkOf(address)));
     const { session, cookie } = opened;
     const before = readCookie(request.headers, site);
     const ended = before === undefined ? undefined : await sessions.find(before);
