@@ -1,7 +1,8 @@
 /** Arguments of earlier calls, and free-text tools at upstreams that only have functions: a function with one text. */
 
 import type { CallPart, Tool } from './chat.ts';
-import { isBlank, type Json, parseObject } from './json/json.ts';
+import { isBlank, isObject, type Json } from './json/json.ts';
+import { readText } from './json/scan.ts';
 
 export const CUSTOM_PARAMETERS = { type: 'object', properties: { input: { type: 'string' } }, required: ['input'] };
 
@@ -18,11 +19,18 @@ export function customArguments({ args }: CallPart): Json {
   return { input: args };
 }
 
+/** Arguments of a call; undefined if they are not an object, or one that takes too long to read. Empty text is the empty object. */
+export function readArguments(text: string): Record<string, Json> | undefined {
+  if (isBlank(text)) return {};
+  const value = readText(text);
+  return isObject(value) ? value : undefined;
+}
+
 /** JSON text of the arguments of an earlier call. Upstreams refuse others than an object: these become empty, and are named in `dropped`. */
 export function writtenArguments(call: CallPart, dropped: Set<string>): string {
   if (call.custom) return JSON.stringify(customArguments(call));
   if (isBlank(call.args)) return '{}';
-  if (parseObject(call.args) !== undefined) return call.args;
+  if (readArguments(call.args) !== undefined) return call.args;
   dropped.add('turns.parts.arguments');
   return '{}';
 }

@@ -131,6 +131,32 @@ function calls(protocol: WireId, count: number, name: (index: number) => string)
   return { messages: turns };
 }
 
+/** Calls with these arguments, and results with these texts, as JSON in a text. */
+function texts(
+  protocol: WireId,
+  count: number,
+  { args = '{}', result = 'x' }: { args?: string; result?: string },
+): Json {
+  const made = calls(protocol, count, () => 'f');
+  for (const item of protocol === 'responses' ? made.input : made.messages) {
+    if (item.type === 'function_call') item.arguments = args;
+    if (item.type === 'function_call_output') item.output = result;
+    if (item.role === 'tool') item.content = result;
+    for (const call of item.tool_calls ?? []) call.function.arguments = args;
+  }
+  return made;
+}
+
+/** Ways on which arguments and results of earlier calls are read as JSON. */
+const READING_WAYS: readonly Way[] = [
+  ['chat', 'b/m', 'generate'],
+  ['chat', 'c/m', 'generate'],
+  ['responses', 'c/m', 'generate'],
+  ['responses', 'a/m', 'generate'],
+];
+const list = (values: number): string => `[${'1,'.repeat(values)}1]`;
+const nested = (levels: number): string => `${'['.repeat(levels)}${']'.repeat(levels)}`;
+
 /** Definitions that each refer twice to the next. */
 export function doubling(levels: number): Json {
   const level = (index: number): Json =>
@@ -538,6 +564,48 @@ export const SHAPES: readonly Shape[] = [
         turn(protocol, 'user', [{ type: 'tool_result', tool_use_id: 'c', content: 'x' }]),
       ]);
     },
+  },
+  {
+    step: 'conversation',
+    name: 'millions of values in the arguments of a call',
+    ways: READING_WAYS,
+    make: (protocol) => texts(protocol, 1, { args: `{"a":${list(9_000_000)}}` }),
+  },
+  {
+    step: 'conversation',
+    name: 'thousands of values in the arguments of each of many calls',
+    ways: READING_WAYS,
+    make: (protocol) => texts(protocol, 100, { args: `{"a":${list(90_000)}}` }),
+  },
+  {
+    step: 'conversation',
+    name: 'arguments of a call that nest a million times',
+    ways: READING_WAYS,
+    make: (protocol) => texts(protocol, 1, { args: `{"a":${nested(1_000_000)}}` }),
+  },
+  {
+    step: 'conversation',
+    name: 'arguments of a call that begin a million lists',
+    ways: READING_WAYS,
+    make: (protocol) => texts(protocol, 1, { args: '['.repeat(BODY_BYTES / 2) }),
+  },
+  {
+    step: 'conversation',
+    name: 'millions of values in a result',
+    ways: READING_WAYS,
+    make: (protocol) => texts(protocol, 1, { result: list(9_000_000) }),
+  },
+  {
+    step: 'conversation',
+    name: 'thousands of values in each of many results',
+    ways: READING_WAYS,
+    make: (protocol) => texts(protocol, 100, { result: list(90_000) }),
+  },
+  {
+    step: 'conversation',
+    name: 'a result that nests a million times',
+    ways: READING_WAYS,
+    make: (protocol) => texts(protocol, 1, { result: nested(1_000_000) }),
   },
   {
     step: 'conversation',

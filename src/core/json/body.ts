@@ -6,7 +6,16 @@ import { GatewayError } from '../errors.ts';
 import { isObject, type Json, read } from './json.ts';
 import { createNameWatch, type KnownNames, NameChecker, type SoughtNames } from './names.ts';
 import type { NameWatch } from './scan.ts';
-import { guard, type JsonLimits, REQUEST_LIMITS, type Scanned, startWalk, walkUntil } from './scan.ts';
+import {
+  guard,
+  type JsonLimits,
+  REQUEST_LIMITS,
+  type Scanned,
+  startWalk,
+  TEXT_VALUES,
+  type Walk,
+  walkUntil,
+} from './scan.ts';
 import { readInSlices } from './slices.ts';
 import { writeInSlices } from './write-slices.ts';
 
@@ -105,4 +114,29 @@ function refuseSyntax(cause: unknown): never {
 /** Serializes a body derived from one of `size` bytes, at once if it is small. */
 export function writeBody(body: Json, size: number): Buffer | Promise<Buffer> {
   return size <= SMALL_BYTES ? Buffer.from(JSON.stringify(body)) : writeInSlices(body);
+}
+
+/** Counts the values of JSON in texts that are read later, all at once. Rejects with the error that `refuse` makes for too many of them. */
+export function checkTexts(texts: readonly string[], refuse: Walk['refuse']): Promise<void> | undefined {
+  const characters = texts.reduce((sum, { length }) => sum + length, 0);
+  return characters > TEXT_VALUES ? countInSlices(texts, refuse) : undefined;
+}
+
+async function countInSlices(texts: readonly string[], refuse: Walk['refuse']): Promise<void> {
+  let left = TEXT_VALUES;
+  let scanned = 0;
+  for (const text of texts) {
+    const bytes = Buffer.from(text);
+    const limits = { depth: Infinity, values: left, space: Infinity, number: Infinity };
+    const walk = startWalk(limits, undefined, refuse);
+    while (walk.position < bytes.length) {
+      const start = walk.position;
+      walkUntil(bytes, Math.min(start + SLICE_BYTES, bytes.length), walk);
+      scanned += walk.position - start;
+      if (scanned < SLICE_BYTES) continue;
+      scanned = 0;
+      await yieldToEventLoop();
+    }
+    left -= walk.values;
+  }
 }

@@ -2,7 +2,7 @@
 
 import { isUtf8 } from 'node:buffer';
 import { GatewayError } from '../errors.ts';
-import { type Span, stringEnd } from './json.ts';
+import { type Json, read, type Span, stringEnd } from './json.ts';
 
 /** Observer of the objects in a text. Calls are nested like the text. */
 export interface NameWatch {
@@ -24,6 +24,9 @@ export interface JsonLimits {
 }
 
 export const REQUEST_LIMITS: JsonLimits = { depth: 100, values: 100_000, space: 4 * 1024 * 1024, number: 1000 };
+
+/** Values that JSON in the texts of one request may have together, where these are read. */
+export const TEXT_VALUES = 200_000;
 
 const QUOTE = 34;
 const OPEN_BRACE = 123;
@@ -140,4 +143,31 @@ export function walkUntil(bytes: Buffer, end: number, walk: Walk): void {
 
 function tooMuch(what: string): GatewayError {
   return new GatewayError('invalid_request', `The body ${what}.`);
+}
+
+/** Values that are left to the texts of one request. */
+export interface TextBudget {
+  values: number;
+}
+
+/** Length up to which reading a text takes negligible time, also many times. */
+const UNCOUNTED_CHARACTERS = 256;
+
+/** Reads JSON in a text; undefined for another text, for one that nests too deeply, and for one with more values than are left. */
+export function readText(text: string, budget: TextBudget = { values: TEXT_VALUES }): Json {
+  try {
+    if (text.length > UNCOUNTED_CHARACTERS) budget.values -= valuesIn(text, budget);
+    return read(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function valuesIn(text: string, budget: TextBudget): number {
+  const refuse: Walk['refuse'] = (excess) => {
+    budget.values = 0;
+    return tooMuch(excess);
+  };
+  return scan(Buffer.from(text), { limits: { ...REQUEST_LIMITS, values: budget.values }, watch: undefined, refuse })
+    .values;
 }

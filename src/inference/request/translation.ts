@@ -2,8 +2,9 @@
 
 import type { ChatRequest, Finish, OpenPart } from '../../core/chat.ts';
 import { GatewayError } from '../../core/errors.ts';
-import { writeBody, yieldIfLarge } from '../../core/json/body.ts';
+import { checkTexts, writeBody, yieldIfLarge } from '../../core/json/body.ts';
 import { copyJson } from '../../core/json/copy.ts';
+import { TEXT_VALUES } from '../../core/json/scan.ts';
 import type { EncodedRequest } from '../../core/operation.ts';
 import type { OutputLimit } from '../../core/output.ts';
 import { settleResults } from '../../core/results.ts';
@@ -50,6 +51,7 @@ export async function planTranslation(
   }
 
   try {
+    await checkTexts(argumentsIn(request), tooManyValues);
     const settled = settleResults(request.turns, { counted: counts });
     request.turns = settled.turns;
     await complete(request);
@@ -89,4 +91,14 @@ function continued(request: ChatRequest, parts: OpenPart[], { token }: Finish, l
   const rest = limit && { maxTokens: Math.max(1, limit.tokens - estimateOutput(textOfParts(parts))) };
   if (token !== undefined) return { ...request, ...rest, continuation: token };
   return { ...request, ...rest, turns: [...request.turns, { role: 'assistant', parts }] };
+}
+
+/** Arguments of earlier calls, which encoders read. */
+function argumentsIn({ turns }: ChatRequest): string[] {
+  return turns.flatMap(({ parts }) => parts.flatMap((part) => (part.type === 'call' && !part.custom ? part.args : [])));
+}
+
+function tooManyValues(): GatewayError {
+  const message = `The arguments of the calls in the conversation have more than ${TEXT_VALUES} values together.`;
+  return new GatewayError('invalid_request', message, { param: 'turns.parts.arguments' });
 }

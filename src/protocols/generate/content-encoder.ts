@@ -1,9 +1,10 @@
 /** Content encoder: converts turns to contents with alternating roles, and puts results directly after their calls. */
 
 import type { CallPart, Opaque, Part, ResultPart, Turn } from '../../core/chat.ts';
-import { customArguments } from '../../core/custom-tool.ts';
+import { customArguments, readArguments } from '../../core/custom-tool.ts';
 import { GatewayError } from '../../core/errors.ts';
-import { type Json, parseObject } from '../../core/json/json.ts';
+import type { Json } from '../../core/json/json.ts';
+import type { TextBudget } from '../../core/json/scan.ts';
 import { ownState } from '../../core/opaque.ts';
 import type { Target } from '../../core/operation.ts';
 import { encodeMedia } from './media-encoder.ts';
@@ -18,6 +19,8 @@ interface Content {
 /** The target, and the hub names of what was dropped so far. */
 export interface ContentEncoding extends Target {
   dropped: Set<string>;
+  /** Values that results may have which are sent as objects. */
+  results: TextBudget;
 }
 
 /** Placeholder for a required user turn. */
@@ -128,7 +131,7 @@ function encodePart(part: Part, target: ContentEncoding, signed = false): Json[]
 /** Invalid arguments of an earlier turn become empty, so that the conversation can continue. */
 function argsOf(call: CallPart, { dropped }: ContentEncoding): Json {
   if (call.custom) return customArguments(call);
-  const args = parseObject(call.args);
+  const args = readArguments(call.args);
   if (args === undefined) dropped.add('turns.parts.arguments');
   return args ?? {};
 }

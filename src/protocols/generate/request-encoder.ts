@@ -4,6 +4,7 @@ import { isForced } from '../../core/allowed-tools.ts';
 import type { ChatRequest, MediaPart, Part, ToolChoice, Turn } from '../../core/chat.ts';
 import { GatewayError } from '../../core/errors.ts';
 import type { Json } from '../../core/json/json.ts';
+import { TEXT_VALUES } from '../../core/json/scan.ts';
 import { describedSchema, toDialect, withItems } from '../../core/json/schema.ts';
 import { createSchemaBudget, formatSchemaField, type SchemaBudget } from '../../core/json/schema-budget.ts';
 import { unsupportedTurnDetails, withInner } from '../../core/losses.ts';
@@ -58,7 +59,7 @@ export function encodeRequest(request: ChatRequest, target: Target): EncodedRequ
   const choice = allowedChoice(request, rules, dropped);
   nameUnsupported({ ...request, webSearch }, dropped);
   const body = {
-    contents: encodeContents(request.turns.slice(split), { ...target, dropped }),
+    contents: encodeContents(request.turns.slice(split), { ...target, dropped, results: { values: TEXT_VALUES } }),
     ...(instruction.length > 0 && { systemInstruction: { parts: instruction } }),
     ...(tools.length > 0 && { tools }),
     ...(choice && { toolConfig: encodeToolChoice(choice) }),

@@ -1,6 +1,7 @@
 /** Whole responses: decoded as a stream of one chunk, encoded part by part. */
 
 import type { ChatCandidate, ChatResponse, Finish, MediaPart, OpenPart } from '../../core/chat.ts';
+import { readArguments } from '../../core/custom-tool.ts';
 import { GatewayError } from '../../core/errors.ts';
 import { fold } from '../../core/fold.ts';
 import { type Json, parseObject } from '../../core/json/json.ts';
@@ -97,7 +98,7 @@ export function encodePart(part: OpenPart, options: Pick<EncoderOptions, 'hideRe
 
 function argsOf({ name, args, custom }: Extract<OpenPart, { type: 'call' }>): Json {
   if (custom) return { input: args };
-  const value = parseObject(args);
+  const value = readArguments(args);
   if (value) return value;
   throw new GatewayError('upstream_error', `The model called ${name} with arguments that are not a JSON object.`);
 }

@@ -1,9 +1,9 @@
 /** Block encoder: parts of the hub to content blocks for an upstream of the messages protocol. */
 
 import type { CallPart, MediaPart, Part, ReasoningPart, ResultPart } from '../../core/chat.ts';
-import { customArguments } from '../../core/custom-tool.ts';
+import { customArguments, readArguments } from '../../core/custom-tool.ts';
 import { GatewayError } from '../../core/errors.ts';
-import { type Json, parseObject } from '../../core/json/json.ts';
+import type { Json } from '../../core/json/json.ts';
 import { isTextType, registeredType, sniffBase64 } from '../../core/mime.ts';
 import type { Modality } from '../../core/model.ts';
 import { ownState } from '../../core/opaque.ts';
@@ -44,7 +44,7 @@ function encodeReasoningPart(part: ReasoningPart, { origin }: Target): Json[] {
 /** Arguments that are not a JSON object are sent to the model unchanged, as text. */
 export function encodeInput(call: CallPart): Json {
   if (call.custom) return customArguments(call);
-  return parseObject(call.args) ?? { rawInvalidInput: call.args };
+  return readArguments(call.args) ?? { rawInvalidInput: call.args };
 }
 
 export function encodeCall(call: CallPart, id: string): Json {

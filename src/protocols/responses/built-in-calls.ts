@@ -4,7 +4,8 @@
  */
 
 import type { CallPart, Part, Tool } from '../../core/chat.ts';
-import { isObject, type Json, parseObject } from '../../core/json/json.ts';
+import { readArguments } from '../../core/custom-tool.ts';
+import { isObject, type Json } from '../../core/json/json.ts';
 import { lookUp } from '../../core/plain-objects.ts';
 
 interface BuiltIn {
@@ -78,7 +79,7 @@ export function builtInPrefix(name: string): string | undefined {
 
 /** The item of a call with complete arguments. */
 export function encodeBuiltInCall({ name, args, id }: CallPart, itemId: string): Json {
-  const members = lookUp(BUILT_INS, name)?.call(parseObject(args) ?? {});
+  const members = lookUp(BUILT_INS, name)?.call(readArguments(args) ?? {});
   return { type: `${name}_call`, id: itemId, call_id: id, ...members, status: 'completed' };
 }
 
