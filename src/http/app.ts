@@ -6,7 +6,7 @@ import type { ServerRequest } from '../http1/server-request.ts';
 import type { ServerResponse } from '../http1/server-response.ts';
 import type { AppOptions } from './app-options.ts';
 import { createAuthentication } from './authentication.ts';
-import { checkSmallBody } from './body.ts';
+import { checkSmallBody, MAX_SMALL_BODY_BYTES } from './body.ts';
 import { limitConnections } from './connection-limits.ts';
 import { createKeyEntrance } from './key-entrance.ts';
 import { createOperatorCheck } from './operator-access.ts';
@@ -74,7 +74,7 @@ export function createApp(options: AppOptions): App {
 
   const app = createServer<RoutedContext>({
     requestTimeoutMs: REQUEST_TIMEOUT_MS,
-    bodyLimit: () => bodyLimit,
+    bodyLimit: ({ found }) => (found.route?.access === 'anyone' ? MAX_SMALL_BODY_BYTES : bodyLimit),
     bodyBudget,
     log,
     clock,

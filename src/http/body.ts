@@ -22,7 +22,7 @@ const BODY_CHECK_INTERVAL_MS = 2000;
 /** Announced size from which the buffer of a body is made at once. */
 const LARGE_BODY_BYTES = 64 * 1024;
 /** Limit on routes without authentication, so that strangers cannot exhaust the body budget. */
-const MAX_SMALL_BODY_BYTES = 4096;
+export const MAX_SMALL_BODY_BYTES = 4096;
 /** Suggested delay before a retry while the body budget is exhausted. */
 const BUDGET_RETRY_MS = 1000;
 

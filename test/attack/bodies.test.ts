@@ -189,6 +189,38 @@ attack(
 
 attack(
   'bodies',
+  {
+    by: 'stranger',
+    attempt: 'bodies of 19 MB, and of no announced length, without a key',
+    bound: '401, or 413 beyond 4 KiB',
+  },
+  async () => {
+    const statuses = new Map<string, (number | undefined)[]>();
+    for (const path of ['/v1/models', '/v1/videos/models', '/openapi.json', '/', CHAT]) {
+      const method = path === CHAT ? 'POST' : 'GET';
+      const clients = [LENGTH, CHUNKED].map((framing) => {
+        const client = openClient(victim.url);
+        opened.push(client);
+        client.socket.write(headOf(method, path, [framing]));
+        client.socket.write(`1388\r\n${'x'.repeat(5000)}\r\n`);
+        return client;
+      });
+      statuses.set(
+        path,
+        await Promise.all(clients.map(({ status }) => Promise.race([status, pause(1000, undefined)]))),
+      );
+      await end(clients);
+    }
+    for (const [path, [whole, chunked]] of statuses) {
+      const expected = path === CHAT ? 401 : 413;
+      assert.deepEqual([path, whole, chunked], [path, expected, expected]);
+    }
+    return 'held';
+  },
+);
+
+attack(
+  'bodies',
   { by: 'key holder', attempt: '200 clients that leave amid their bodies', bound: 'every slot and byte comes back' },
   async () => {
     for (let round = 0; round < 200; round += 1) {
