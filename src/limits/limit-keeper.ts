@@ -48,9 +48,9 @@ export interface LimitKeeper {
   recount(subjects: readonly string[]): void;
   /** Releases idle holds. Called every few seconds if several gateways share limits. */
   releaseIdle(): Promise<void>;
-  /** Deletes the pools of budget periods that have ended. */
+  /** Deletes the pools of budget periods that have ended, and windows in which nothing was counted of late. */
   forgetEnded(): void;
-  /** Number of reservation pools in memory. */
+  /** Number of reservation pools and minute windows in memory. */
   readonly size: number;
 }
 

@@ -32,6 +32,9 @@ interface HeldPool {
   shared: SharedAllotments;
 }
 
+/** Time from the begin of a minute for which its window is kept: requests that were counted in it may still wait for the store. */
+const MINUTE_KEPT_MS = 180_000;
+
 const NO_BASIS = {};
 const NO_HEADERS: Record<string, string> = {};
 /** The admission of every request of a key without limits. */
@@ -184,6 +187,7 @@ export function createLimitKeeper({ quota, shared, now }: LimitsOptions): LimitK
 
   function forgetEnded(): void {
     const moment = now();
+    for (const [name, { lastAt }] of minutes) if (moment - lastAt >= MINUTE_KEPT_MS) minutes.delete(name);
     for (const [name, { budget }] of holdings) {
       if (budget && budget.startsAt < periodStart(budget.period, moment)) holdings.delete(name);
     }
@@ -237,7 +241,7 @@ export function createLimitKeeper({ quota, shared, now }: LimitsOptions): LimitK
     forgetEnded,
 
     get size() {
-      return holdings.size;
+      return holdings.size + minutes.size;
     },
   };
 }

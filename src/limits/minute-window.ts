@@ -28,6 +28,8 @@ export interface MinuteWindow {
   state(limit: number): WindowState;
   /** Start of the current window, in Unix milliseconds. */
   at(): number;
+  /** Start of the last window in which something was counted or asked. */
+  readonly lastAt: number;
 }
 
 const WINDOW_MS = 60_000;
@@ -82,5 +84,8 @@ export function createMinuteWindow({ subject, quota, now }: MinuteWindowOptions)
       return { limit, remaining: Math.max(0, limit - used - takenByOthers), reset: at + WINDOW_MS - now() };
     },
     at: currentWindow,
+    get lastAt() {
+      return windowAt;
+    },
   };
 }

@@ -76,6 +76,20 @@ describe('one gateway', () => {
     }
   });
 
+  test('keeps nothing of minutes that are over, whatever models were named', async (context) => {
+    const time = { now: NOON };
+    const keeper = keeperOn(await openTestSqlite(context), time);
+    const settings = { modelLimits: { 'openai/*': { requestsPerMinute: 1 } } };
+    for (const name of ['a', 'b', 'c']) await keeper.admit(wish(settings, { model: `openai/${name}` }));
+    keeper.forgetEnded();
+    assert.equal(keeper.size, 3);
+    assert.equal((await refusal(keeper.admit(wish(settings, { model: 'openai/a' })))).code, 'rate_limit_exceeded');
+    time.now += 180_000;
+    await keeper.admit(wish(settings, { model: 'openai/a' }));
+    keeper.forgetEnded();
+    assert.equal(keeper.size, 1);
+  });
+
   test('counts requests by the minute and says when the next begins', async (context) => {
     const time = { now: NOON + 20_000 };
     const keeper = keeperOn(await openTestSqlite(context), time);
