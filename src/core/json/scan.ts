@@ -150,24 +150,29 @@ export interface TextBudget {
   values: number;
 }
 
-/** Length up to which reading a text takes negligible time, also many times. */
+/** Length up to which a text takes negligible time to read, also one of many. */
 const UNCOUNTED_CHARACTERS = 256;
+/** Length up to which a text cannot nest so deeply that it cannot be written again. */
+const SHALLOW_CHARACTERS = 4096;
 
-/** Reads JSON in a text; undefined for another text, for one that nests too deeply, and for one with more values than are left. */
-export function readText(text: string, budget: TextBudget = { values: TEXT_VALUES }): Json {
+/**
+ * Reads JSON in a text; undefined for another text, for a long one that nests too deeply, and for one with more values than are left
+ * in the budget. Without a budget only long texts have a limit, each its own.
+ */
+export function readText(text: string, budget?: TextBudget): Json {
   try {
-    if (text.length > UNCOUNTED_CHARACTERS) budget.values -= valuesIn(text, budget);
+    if (text.length > (budget ? UNCOUNTED_CHARACTERS : SHALLOW_CHARACTERS))
+      take(text, budget ?? { values: TEXT_VALUES });
     return read(text);
   } catch {
     return undefined;
   }
 }
 
-function valuesIn(text: string, budget: TextBudget): number {
-  const refuse: Walk['refuse'] = (excess) => {
-    budget.values = 0;
-    return tooMuch(excess);
-  };
-  return scan(Buffer.from(text), { limits: { ...REQUEST_LIMITS, values: budget.values }, watch: undefined, refuse })
-    .values;
+function take(text: string, budget: TextBudget): void {
+  const limits = { ...REQUEST_LIMITS, values: budget.values };
+  // Later texts are not counted in vain.
+  budget.values = 0;
+  const { values } = scan(Buffer.from(text), { limits, watch: undefined, refuse: tooMuch });
+  budget.values = limits.values - values;
 }
