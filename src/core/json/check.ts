@@ -96,6 +96,9 @@ function expressionOf(pattern: string): RegExp {
   return known;
 }
 
+/** Problems of one list or object after which no others are looked for. */
+const MAX_PROBLEMS = 100;
+
 function explainObject(schema: Json, value: Record<string, Json>, path: string): Problem[] {
   const found: Problem[] = [];
   const properties: Record<string, Json> = schema.properties ?? {};
@@ -104,6 +107,7 @@ function explainObject(schema: Json, value: Record<string, Json>, path: string):
     if (value[name] === undefined) found.push({ path: join(path, name), message: 'is required' });
   }
   for (const [name, inner] of Object.entries(value)) {
+    if (found.length >= MAX_PROBLEMS) break;
     if (inner === undefined || (inner === null && !required.includes(name))) continue;
     const property = Object.hasOwn(properties, name) ? properties[name] : patternFor(schema, name);
     if (property) found.push(...explain(property, inner, join(path, name)));
@@ -134,7 +138,10 @@ function explainArray(schema: Json, value: unknown[], path: string): Problem[] {
     return [{ path, message: minItems === 1 ? 'must not be empty' : `must have at least ${minItems} items` }];
   }
   if (value.length > maxItems) return [{ path, message: `must have at most ${maxItems} items` }];
-  return schema.items ? value.flatMap((item, index) => explain(schema.items, item, `${path}[${index}]`)) : [];
+  const found: Problem[] = [];
+  for (let index = 0; schema.items && index < value.length && found.length < MAX_PROBLEMS; index++)
+    found.push(...explain(schema.items, value[index], `${path}[${index}]`));
+  return found;
 }
 
 function explainNumber(schema: Json, value: unknown, path: string): Problem[] {
@@ -253,9 +260,15 @@ function not(value: unknown, schema: Json = {}): string {
   return text.length <= 40 && !holdsSecret(schema) ? `, not ${text}` : `, not a ${typeof value}`;
 }
 
+const secretSchemas = new WeakMap<object, boolean>();
+
 /** Whether the schema is that of a secret (`writeOnly`), or has one inside, in whose place the value may have been written. */
-function holdsSecret({ writeOnly, items, properties, patternProperties, anyOf = [] }: Json): boolean {
-  if (writeOnly === true) return true;
+function holdsSecret(schema: Record<string, Json>): boolean {
+  const known = secretSchemas.get(schema);
+  if (known !== undefined) return known;
+  const { writeOnly, items, properties, patternProperties, anyOf = [] } = schema;
   const inner = [items, ...anyOf, ...Object.values(properties ?? {}), ...Object.values(patternProperties ?? {})];
-  return inner.some((schema) => isObject(schema) && holdsSecret(schema));
+  const holds = writeOnly === true || inner.some((one) => isObject(one) && holdsSecret(one));
+  secretSchemas.set(schema, holds);
+  return holds;
 }
