@@ -92,6 +92,7 @@ const RECORD_READS: ReadonlySet<StoreOperationName> = new Set([
   'usageOfDay',
   'refusedUsage',
   'hoursToExport',
+  'latestUsageHour',
   'searchRequests',
   'requestsSince',
   'requestRecord',

@@ -304,6 +304,25 @@ describe('the list of requests', () => {
     }
   });
 
+  test('has the first request of a key at once, and so has its summary', async () => {
+    const own = await startTestGateway(`admin: { token: ${TOKEN}, port: 0 }`, {
+      keys: [`{ name: other, key: ${OTHER_KEY}, tags: { team: search } }`],
+    });
+    const list = async (url: string, path: string, key: string): Promise<Json> => {
+      const headers = { authorization: `Bearer ${key}` };
+      return JSON.parse((await sendRaw(url, { method: 'GET', path, headers })).text).data;
+    };
+    const authorization = { authorization: `Bearer ${OTHER_KEY}` };
+    const request = { model: 'sandbox/echo', messages: [{ role: 'user', content: 'hi' }] };
+    try {
+      assert.equal((await post(`${own.url}/v1/chat/completions`, request, authorization)).status, 200);
+      assert.equal((await list(own.url, '/v1/self/requests/summary', OTHER_KEY)).requests, 1);
+      assert.equal((await list(own.adminUrl, '/admin/v1/requests?tag=team%3Dsearch', TOKEN)).length, 1);
+    } finally {
+      await own.close();
+    }
+  });
+
   test('has filters, and refuses wrong ones by name', async () => {
     await chat('house/m');
     const { data } = await read('/requests?fell_back=true&limit=200');
