@@ -5,6 +5,7 @@ import { test } from 'node:test';
 import type { ChatResponse, Usage } from '../../src/core/chat.ts';
 import { chat } from '../../src/protocols/chat/index.ts';
 import { generate } from '../../src/protocols/generate/index.ts';
+import { messages } from '../../src/protocols/messages/index.ts';
 
 test('chat completions separate cached audio and image tokens', () => {
   const usage = {
@@ -37,6 +38,18 @@ test('generateContent separates cached audio and image tokens', () => {
   const { cached, cachedAudio, cachedImage, imageOutput } =
     generate.operations.complete.usageOf({ usageMetadata }) ?? {};
   assert.deepEqual([cached, cachedAudio, cachedImage, imageOutput], [50, 20, 10, 15]);
+});
+
+test('messages count the cached shares of rounds that the totals leave out', () => {
+  const round = {
+    ...{ type: 'compaction', input_tokens: 5, output_tokens: 3, cache_read_input_tokens: 700 },
+    ...{ cache_creation_input_tokens: 90, cache_creation: { ephemeral_1h_input_tokens: 60 } },
+  };
+  const own = { input_tokens: 10, output_tokens: 20, cache_read_input_tokens: 0, cache_creation_input_tokens: 0 };
+  const { usageOf } = messages.operations.complete;
+  assert.deepEqual(usageOf({ usage: { ...own, iterations: [{ ...own, type: 'message' }, round] } }), {
+    ...{ input: 805, output: 23, cached: 700, cacheWrite: 90, cacheWrite1h: 60 },
+  });
 });
 
 test('clients of both get the shares that an upstream reports', () => {

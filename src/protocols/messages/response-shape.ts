@@ -40,12 +40,12 @@ const counted = {
   output_tokens: count,
   cache_read_input_tokens: count,
   cache_creation_input_tokens: count,
+  cache_creation: record({ ephemeral_1h_input_tokens: count }),
 };
 
 export const counts = record({
   ...counted,
   iterations: list(record(counted)),
-  cache_creation: record({ ephemeral_1h_input_tokens: count }),
   output_tokens_details: record({ thinking_tokens: count }),
   server_tool_use: record({ web_search_requests: count }),
   service_tier: text,

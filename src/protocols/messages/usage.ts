@@ -19,14 +19,14 @@ export function decodeUsage(given: Json): Partial<Usage> | undefined {
   const counted = [usage, ...rounds.filter((round) => EXTRA_ROUNDS.includes(round.type))];
   const sum = (name: string) => counted.reduce((total, part) => total + count(part[name]), 0);
 
+  const cached = sum('cache_read_input_tokens');
+  const cacheWrite = sum('cache_creation_input_tokens');
   const found: Partial<Usage> = {};
-  if (typeof usage.input_tokens === 'number') {
-    found.input = sum('input_tokens') + sum('cache_read_input_tokens') + sum('cache_creation_input_tokens');
-  }
+  if (typeof usage.input_tokens === 'number') found.input = sum('input_tokens') + cached + cacheWrite;
   if (typeof usage.output_tokens === 'number') found.output = sum('output_tokens');
-  if (count(usage.cache_read_input_tokens) > 0) found.cached = sum('cache_read_input_tokens');
-  if (count(usage.cache_creation_input_tokens) > 0) found.cacheWrite = sum('cache_creation_input_tokens');
-  const hour = count(usage.cache_creation?.ephemeral_1h_input_tokens);
+  if (cached > 0) found.cached = cached;
+  if (cacheWrite > 0) found.cacheWrite = cacheWrite;
+  const hour = counted.reduce((total, part) => total + count(part.cache_creation?.ephemeral_1h_input_tokens), 0);
   if (hour > 0) found.cacheWrite1h = hour;
   const thinking = usage.output_tokens_details?.thinking_tokens;
   if (typeof thinking === 'number') found.reasoning = thinking;
