@@ -1,6 +1,6 @@
 /** Codecs of a stream: events of the hub to the text of a protocol's stream, and back. */
 
-import type { ChatEvent } from './chat.ts';
+import type { ChatEvent, Usage } from './chat.ts';
 import type { GatewayError } from './errors.ts';
 import type { SseEvent } from './sse.ts';
 
@@ -18,4 +18,6 @@ export interface StreamEncoder {
 export interface StreamDecoder {
   decode(event: SseEvent): ChatEvent[];
   end(): ChatEvent[];
+  /** Counts reported so far, also where no event has them yet. */
+  usage(): Usage | undefined;
 }

@@ -23,8 +23,8 @@ export interface ResponseAssembler {
   parts(): OpenPart[];
   /** Id and model of the first round, finish reason of the last one. */
   facts(): AnswerFacts;
-  /** Estimated usage so far. */
-  estimate(): Usage | undefined;
+  /** Usage so far: reported by the rounds that ended and by the `open` one, completed by an estimate. */
+  partialUsage(open: Usage | undefined): Usage | undefined;
   /** The whole response; throws `upstream_error` before its end. */
   response(): ChatResponse;
 }
@@ -109,7 +109,11 @@ export function createResponseAssembler(plan: Plan): ResponseAssembler {
     },
     parts: () => whole.parts(0),
     facts: () => boundFacts(facts),
-    estimate,
+    partialUsage(open) {
+      const own = estimate();
+      const reported = sum(usage, open);
+      return own && { ...own, ...reported, output: Math.max(reported?.output ?? 0, own.output), estimated: true };
+    },
     response: whole.response,
   };
 }

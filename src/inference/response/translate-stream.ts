@@ -48,6 +48,8 @@ export function createTranslation({
   let complete = false;
   /** The end mark of the upstream was received; its decoder may wait for more before it ends the message. */
   let ended = false;
+  /** The assembler has the counts of the decoder. */
+  let counted = false;
   /** The decoder's; after an end mark the message may end all the same. */
   let failure: GatewayError | undefined;
 
@@ -83,6 +85,7 @@ export function createTranslation({
       }
       if (event.type === 'ping' && !begun) continue;
       for (const joined of assembler.join(event)) encode(joined, out);
+      counted ||= event.type === 'message-end';
     }
   }
 
@@ -102,6 +105,7 @@ export function createTranslation({
         if (!complete) throw error;
       }
       framer = createFramer();
+      counted = false;
       decoder = upstream.streamDecoder(plan.target);
       if (complete) closing.push(encoder.end());
     },
@@ -113,10 +117,7 @@ export function createTranslation({
     facts: assembler.facts,
     fail: (error) => encoder.fail?.(error),
     usage: () => usage,
-    partialUsage() {
-      const estimate = assembler.estimate();
-      return estimate && { ...estimate, ...usage, output: Math.max(usage?.output ?? 0, estimate.output) };
-    },
+    partialUsage: () => assembler.partialUsage(counted ? undefined : decoder.usage()),
   };
 }
 

@@ -37,6 +37,8 @@ export interface ChatChunkDecoder {
   push(body: Json): ChatEvent[];
   /** `complete` after the end mark of the upstream. */
   end(complete: boolean): ChatEvent[];
+  /** Counts reported so far. */
+  usage(): Usage | undefined;
 }
 
 export function createStreamDecoder(target: Target): StreamDecoder {
@@ -69,6 +71,7 @@ export function createStreamDecoder(target: Target): StreamDecoder {
       return data.trim() === '' ? [] : guarded(() => chunks.push(parse(data)));
     },
     end: () => finish(false),
+    usage: chunks.usage,
   };
 }
 
@@ -264,7 +267,7 @@ export function createChunkDecoder(target: Target, whole: boolean): ChatChunkDec
     return [...events, { type: 'message-end', usage }];
   }
 
-  return { push, end };
+  return { push, end, usage: () => usage };
 }
 
 /** Citations count in the whole content; here they count in the part that carries them. */

@@ -59,6 +59,7 @@ export function createStreamDecoder(target: Target): StreamDecoder {
       return chunks.decode(chunk);
     },
     end: chunks.end,
+    usage: chunks.usage,
   };
 }
 
@@ -78,6 +79,8 @@ export interface GenerateChunkDecoder {
   decode(chunk: Json): ChatEvent[];
   fail(error: GatewayError): ChatEvent[];
   end(): ChatEvent[];
+  /** Counts reported so far. */
+  usage(): Usage | undefined;
 }
 
 export function createChunkDecoder(target: Target): GenerateChunkDecoder {
@@ -241,9 +244,13 @@ export function createChunkDecoder(target: Target): GenerateChunkDecoder {
     const events: ChatEvent[] = finished
       ? [...states].flatMap((state, index) => (state ? endCandidate(state, index) : [absent(index)]))
       : [...writer.close(0), { type: 'candidate-end', candidate: 0, finish: decodeBlock(blocked) }];
-    const counted: Usage | undefined = usage && searches > 0 ? { ...usage, searches } : usage;
+    const counted = countsSoFar();
     return [...events, { type: 'message-end', ...(counted && { usage: counted }) }];
   }
 
-  return { decode, fail, end };
+  function countsSoFar(): Usage | undefined {
+    return usage && searches > 0 ? { ...usage, searches } : usage;
+  }
+
+  return { decode, fail, end, usage: countsSoFar };
 }

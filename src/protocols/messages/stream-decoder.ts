@@ -147,6 +147,7 @@ export function createStreamDecoder(target: Target): StreamDecoder {
     decode,
     end: () =>
       ended ? [] : fail(new GatewayError('upstream_error', 'The upstream closed its response before the end.')),
+    usage: () => usage,
   };
 }
 

@@ -63,6 +63,8 @@ export interface AnswerDecoder {
   /** The end of the answer, and the parts that no event has. */
   finish(response: Json): ChatEvent[];
   ended(): boolean;
+  /** Counts of the last event, which may be an error. */
+  usage(): Usage | undefined;
 }
 
 export function createAnswerDecoder(target: Target): AnswerDecoder {
@@ -77,6 +79,12 @@ export function createAnswerDecoder(target: Target): AnswerDecoder {
   let hasSpoken = false;
   let started = false;
   let ended = false;
+  let usage: Usage | undefined;
+
+  function count(response: Json): void {
+    const counted = usageOf(response.output?.length > 0 ? response : { ...response, output: searches });
+    usage = counted && { input: 0, output: 0, ...counted };
+  }
 
   function start({ id, model, created_at }: Json): ChatEvent[] {
     if (started) return [];
@@ -184,13 +192,13 @@ export function createAnswerDecoder(target: Target): AnswerDecoder {
     }
     for (const item of items) events.push(...item.end());
     for (const event of events) note(event);
-    const usage = usageOf(output.length > 0 ? response : { ...response, output: searches });
+    count(response);
     const ending = decodeFinish(response, seen);
     ended = true;
     return [
       ...events,
       { type: 'candidate-end', candidate: 0, finish: ending },
-      { type: 'message-end', ...(usage && { usage: { input: 0, output: 0, ...usage } as Usage }) },
+      { type: 'message-end', ...(usage && { usage }) },
     ];
   }
 
@@ -203,7 +211,10 @@ export function createAnswerDecoder(target: Target): AnswerDecoder {
   return {
     event(given) {
       const error = errorIn(given);
-      if (error) throw error;
+      if (error) {
+        count(responseShape(given?.response) ?? {});
+        throw error;
+      }
       const body = eventShape(given) ?? {};
       const events = [...start(body.response ?? {}), ...decode(body)];
       for (const event of events) note(event);
@@ -211,6 +222,7 @@ export function createAnswerDecoder(target: Target): AnswerDecoder {
     },
     finish,
     ended: () => ended,
+    usage: () => usage,
   };
 }
 

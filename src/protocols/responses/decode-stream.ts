@@ -35,6 +35,7 @@ export function createStreamDecoder(target: Target): StreamDecoder {
       guarded(() => {
         throw new GatewayError('upstream_error', 'The upstream closed its answer before the end.');
       }),
+    usage: answer.usage,
   };
 }
 

@@ -68,7 +68,7 @@ const complete: CompleteOperation = {
     candidates: [{ parts: [{ type: 'text', text: body.say }], finish: { reason: 'stop', raw: 'said' } }],
     ...(body.used && { usage: usageOf(body) }),
   }),
-  streamDecoder: () => ({ decode: () => [], end: () => [] }),
+  streamDecoder: () => ({ decode: () => [], end: () => [], usage: () => undefined }),
 
   modelPaths: [['model']],
   textPlaces: { after: ['"say"'], text: ['say'], calls: [] },

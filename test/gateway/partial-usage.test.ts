@@ -1,0 +1,132 @@
+/** Translated streams that break off are charged what the upstream reported until then, as relayed ones are. */
+
+import assert from 'node:assert/strict';
+import type { ServerResponse } from 'node:http';
+import { after, before, describe, test } from 'node:test';
+import type { Json } from '../../src/core/json/json.ts';
+import { answerJson, startTestGateway, startUpstream, type TestGateway, type TestUpstream } from './harness.ts';
+import { hear, recordOf } from './usage-client.ts';
+
+let upstream: TestUpstream;
+let gateway: TestGateway;
+
+const frames = (list: Json[]): string =>
+  list.map((data) => `${data.type ? `event: ${data.type}\n` : ''}data: ${JSON.stringify(data)}\n\n`).join('');
+
+const message = {
+  ...{ id: 'msg_1', type: 'message', role: 'assistant', model: 'm', content: [] },
+  ...{ stop_reason: null, stop_sequence: null, usage: { input_tokens: 40, output_tokens: 1 } },
+};
+const SEARCH = { type: 'server_tool_use', id: 'srvtoolu_1', name: 'web_search', input: {} };
+const PAUSED = [
+  { type: 'message_start', message },
+  { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } },
+  { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 'Searching.' } },
+  { type: 'content_block_stop', index: 0 },
+  { type: 'content_block_start', index: 1, content_block: SEARCH },
+  { type: 'content_block_stop', index: 1 },
+  {
+    ...{ type: 'message_delta', delta: { stop_reason: 'pause_turn', stop_sequence: null } },
+    usage: { output_tokens: 500, server_tool_use: { web_search_requests: 3 } },
+  },
+  { type: 'message_stop' },
+];
+
+const gemini = (text: string, thoughts: number): Json => ({
+  candidates: [{ content: { role: 'model', parts: [{ text }] }, index: 0 }],
+  usageMetadata: { promptTokenCount: 7, candidatesTokenCount: 2, thoughtsTokenCount: thoughts },
+  ...{ modelVersion: 'm', responseId: 'r' },
+});
+
+const chunk = (content: string, tokens: number): Json => ({
+  ...{ id: 'chatcmpl-1', object: 'chat.completion.chunk', created: 1, model: 'm' },
+  choices: [{ index: 0, delta: { content }, finish_reason: null }],
+  usage: { prompt_tokens: 9, completion_tokens: tokens, total_tokens: 9 + tokens },
+});
+
+const response = { id: 'resp_1', object: 'response', created_at: 1, model: 'm', output: [], status: 'in_progress' };
+const FAILED = [
+  { type: 'response.created', sequence_number: 0, response },
+  {
+    ...{ type: 'response.output_item.added', sequence_number: 1, output_index: 0 },
+    item: { id: 'msg_1', type: 'message', role: 'assistant', status: 'in_progress', content: [] },
+  },
+  {
+    ...{ type: 'response.content_part.added', sequence_number: 2, item_id: 'msg_1', output_index: 0 },
+    ...{ content_index: 0, part: { type: 'output_text', text: '', annotations: [] } },
+  },
+  {
+    ...{ type: 'response.output_text.delta', sequence_number: 3, item_id: 'msg_1', output_index: 0 },
+    ...{ content_index: 0, delta: 'Hi' },
+  },
+  {
+    ...{ type: 'response.failed', sequence_number: 4 },
+    response: {
+      ...{ ...response, status: 'failed', error: { code: 'server_error', message: 'Broken.' } },
+      usage: {
+        input_tokens: 11,
+        output_tokens: 90,
+        output_tokens_details: { reasoning_tokens: 80 },
+        total_tokens: 101,
+      },
+    },
+  },
+];
+
+function cut(answer: ServerResponse, text: string): void {
+  answer.writeHead(200, { 'content-type': 'text/event-stream' }).write(text);
+  setTimeout(() => answer.destroy(), 50);
+}
+
+before(async () => {
+  upstream = await startUpstream(({ path, body }, answer) => {
+    if (path.startsWith('/messages')) {
+      if (body.messages.at(-1).role === 'user')
+        answer.writeHead(200, { 'content-type': 'text/event-stream' }).end(frames(PAUSED));
+      else answerJson(answer, { type: 'error', error: { type: 'overloaded_error', message: 'busy' } }, 529);
+    } else if (path.startsWith('/generate')) cut(answer, frames([gemini('Hi', 0), gemini(' you', 300)]));
+    else if (path.startsWith('/chat')) cut(answer, frames([chunk('Hi', 1), chunk(' you', 60)]));
+    else answer.writeHead(200, { 'content-type': 'text/event-stream' }).end(frames(FAILED));
+  });
+  const models =
+    'api_key: k, models: [{ id: m, pricing: { prompt: "0.000001", completion: "0.00001", web_search: "0.01" } }]';
+  gateway = await startTestGateway(`
+providers:
+  a: { type: anthropic, base_url: "${upstream.url}/messages", ${models} }
+  c: { type: openai-compatible, base_url: "${upstream.url}/chat/v1", ${models} }
+  g: { type: google, base_url: "${upstream.url}/generate", ${models} }
+  r: { type: open-responses, base_url: "${upstream.url}/responses/v1", ${models} }
+`);
+});
+after(async () => {
+  await gateway.close();
+  await upstream.close();
+});
+
+describe('a translated stream that breaks off', () => {
+  test('in a later round: the earlier rounds as reported', async () => {
+    const { id, trailers } = await hear(gateway.url, { protocol: 'chat', model: 'a/m', text: 'x', stream: true });
+    const record = await recordOf(gateway.url, id);
+    assert.deepEqual(
+      [record.status, record.tokens_prompt, record.tokens_completion, record.num_search_results],
+      ['partial', 40, 500, 3],
+    );
+    assert.equal(record.total_cost, 0.03504);
+    assert.equal(trailers['x-polygate-cost'], '0.03504');
+  });
+
+  for (const [name, protocol, model, input, output, reasoning] of [
+    ['generateContent', 'chat', 'g/m', 7, 302, 300],
+    ['chat completions', 'messages', 'c/m', 9, 60, 0],
+    ['Responses', 'chat', 'r/m', 11, 90, 80],
+  ] as const) {
+    test(`of ${name}: the last counts`, async () => {
+      const { id } = await hear(gateway.url, { protocol, model, text: 'x', stream: true });
+      const record = await recordOf(gateway.url, id);
+      assert.deepEqual(
+        [record.status, record.tokens_prompt, record.tokens_completion, record.native_tokens_reasoning],
+        ['partial', input, output, reasoning],
+      );
+    });
+  }
+});
