@@ -282,7 +282,8 @@ function priceOf(prices: Prices, usage: Usage): Charge {
 }
 
 function withEstimatedInput(usage: Partial<Usage>, estimate: UsageEstimate): Usage {
-  const { input, output = 0 } = usage;
-  if (input !== undefined) return { ...usage, input, output };
+  const { input, output = 0, estimated } = usage;
+  // Some upstreams report an input of zero until the end of a stream.
+  if (input !== undefined && !(input === 0 && estimated)) return { ...usage, input, output };
   return { ...usage, input: estimate.input(), output, estimated: true };
 }

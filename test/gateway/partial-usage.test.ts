@@ -1,4 +1,4 @@
-/** Translated streams that break off are charged what the upstream reported until then, as relayed ones are. */
+/** Streams that break off are charged what the upstream reported until then, translated ones as relayed ones are. */
 
 import assert from 'node:assert/strict';
 import type { ServerResponse } from 'node:http';
@@ -30,6 +30,12 @@ const PAUSED = [
     usage: { output_tokens: 500, server_tool_use: { web_search_requests: 3 } },
   },
   { type: 'message_stop' },
+];
+
+/** Some servers count the input at the end alone. */
+const UNCOUNTED = [
+  { type: 'message_start', message: { ...message, usage: { input_tokens: 0, output_tokens: 0 } } },
+  ...PAUSED.slice(1, 4),
 ];
 
 const gemini = (text: string, thoughts: number): Json => ({
@@ -84,7 +90,8 @@ before(async () => {
       if (body.messages.at(-1).role === 'user')
         answer.writeHead(200, { 'content-type': 'text/event-stream' }).end(frames(PAUSED));
       else answerJson(answer, { type: 'error', error: { type: 'overloaded_error', message: 'busy' } }, 529);
-    } else if (path.startsWith('/generate')) cut(answer, frames([gemini('Hi', 0), gemini(' you', 300)]));
+    } else if (path.startsWith('/uncounted')) cut(answer, frames(UNCOUNTED));
+    else if (path.startsWith('/generate')) cut(answer, frames([gemini('Hi', 0), gemini(' you', 300)]));
     else if (path.startsWith('/chat')) cut(answer, frames([chunk('Hi', 1), chunk(' you', 60)]));
     else answer.writeHead(200, { 'content-type': 'text/event-stream' }).end(frames(FAILED));
   });
@@ -93,6 +100,7 @@ before(async () => {
   gateway = await startTestGateway(`
 providers:
   a: { type: anthropic, base_url: "${upstream.url}/messages", ${models} }
+  u: { type: anthropic, base_url: "${upstream.url}/uncounted", ${models} }
   c: { type: openai-compatible, base_url: "${upstream.url}/chat/v1", ${models} }
   g: { type: google, base_url: "${upstream.url}/generate", ${models} }
   r: { type: open-responses, base_url: "${upstream.url}/responses/v1", ${models} }
@@ -130,3 +138,11 @@ describe('a translated stream that breaks off', () => {
     });
   }
 });
+
+for (const protocol of ['messages', 'chat'] as const) {
+  test(`an input of zero so far is estimated, for a client of ${protocol}`, async () => {
+    const { id } = await hear(gateway.url, { protocol, model: 'u/m', text: 'some words', stream: true });
+    const record = await recordOf(gateway.url, id);
+    assert.deepEqual([record.status, record.tokens_prompt > 0, record.tokens_estimated], ['partial', true, true]);
+  });
+}
