@@ -52,7 +52,8 @@ export function expectedDimensions(
   return defined({ ...known, size: pixelsOf(known) });
 }
 
-function pixelsOf({ resolution, aspectRatio }: Dimensions): string | undefined {
+/** Undefined unless both are known. */
+export function pixelsOf({ resolution, aspectRatio }: Dimensions): string | undefined {
   const short = shortSide(resolution);
   const ratio = ratioOf(aspectRatio);
   if (short === undefined || ratio === undefined) return undefined;

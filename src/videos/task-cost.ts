@@ -4,6 +4,7 @@ import { moneyOf, priceOfPieces } from '../core/money.ts';
 import { boundCost, boundCount, plausibleCost } from '../core/usage-bounds.ts';
 import type { VideoCharge } from '../core/video.ts';
 import type { LedgerEntry, TaskAsset, VideoDetails, VideoTask } from '../records/video-task.ts';
+import { pixelsOf } from './dimensions.ts';
 
 export type TaskCost = Pick<LedgerEntry, 'seconds' | 'cost' | 'source'>;
 
@@ -19,13 +20,19 @@ export function costOfCompleted(details: VideoDetails, charge: VideoCharge, asse
 
 /** Upper bound of the cost by the catalog; undefined without prices. `longest` is the duration to assume if none is requested. */
 export function maxExpectedCost(details: VideoDetails, longest = 1): bigint | undefined {
-  const { duration = longest, count, size = ASSUMED_SIZE } = details;
+  const { duration = longest, count, size = largestSize(details) } = details;
   const [width = 0, height = 0] = size.split('x').map(Number);
   const seconds = Math.max(1, duration) * count;
   const tokens = Math.ceil((width * height * FRAMES_PER_SECOND * seconds) / PIXELS_PER_TOKEN);
   return catalogCost(details, { seconds, count, tokens });
 }
 
+/** Size of a video whose shape the provider chooses. */
+function largestSize({ resolution }: VideoDetails): string {
+  return pixelsOf({ resolution, aspectRatio: WIDEST_RATIO }) ?? ASSUMED_SIZE;
+}
+
+const WIDEST_RATIO = '21:9';
 const ASSUMED_SIZE = '1920x1080';
 const FRAMES_PER_SECOND = 24;
 const PIXELS_PER_TOKEN = 1024;

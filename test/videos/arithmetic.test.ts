@@ -7,7 +7,7 @@ import { decimalOf, moneyOf, multiplyMoney } from '../../src/core/money.ts';
 import type { TaskAsset, VideoDetails } from '../../src/records/video-task.ts';
 import { failureDelay, pollDelay } from '../../src/videos/delay.ts';
 import { createPollBudget } from '../../src/videos/poll-budget.ts';
-import { costOfCompleted, costWithoutVideo } from '../../src/videos/task-cost.ts';
+import { costOfCompleted, costWithoutVideo, maxExpectedCost } from '../../src/videos/task-cost.ts';
 
 const random = () => 0.5;
 
@@ -37,6 +37,20 @@ test('money survives encoding as a decimal and parsing', () => {
   fc.assert(
     fc.property(fc.bigInt({ min: -(2n ** 62n), max: 2n ** 62n }), (money) => moneyOf(decimalOf(money)) === money),
   );
+});
+
+test('a task by tokens holds the most that its resolution may cost, whatever shape the provider chooses', () => {
+  const held = (details: Partial<VideoDetails>) =>
+    Number(
+      decimalOf(
+        maxExpectedCost({ duration: 5, count: 1, prices: { 'per-video-token': '0.000007' }, ...details }) ?? 0n,
+      ),
+    );
+  for (const resolution of ['720p', '1080p', '4k']) {
+    const size = { '720p': '1280x720', '1080p': '1920x1080', '4k': '3840x2160' }[resolution];
+    assert.ok(held({ resolution }) >= held({ resolution, size }), resolution);
+  }
+  assert.equal(held({}), held({ size: '1920x1080' }));
 });
 
 const asset: TaskAsset = { source: { inline: true } };
