@@ -120,6 +120,13 @@ function shortSide(resolution: string | undefined): number | undefined {
   return lines === undefined ? SHORT_SIDE_OF_K[name] : Number(lines);
 }
 
+/** Names of a resolution in prices: in lower case, by its lines and by its thousands of columns. */
+export function resolutionNames(resolution: string): string[] {
+  const short = shortSide(resolution);
+  const inK = Object.keys(SHORT_SIDE_OF_K).filter((name) => SHORT_SIDE_OF_K[name] === short);
+  return [resolution.toLowerCase(), ...(short === undefined ? [] : [`${short}p`, ...inK])];
+}
+
 function ratioOf(aspectRatio: string | undefined): number | undefined {
   const match = /^(\d+):(\d+)$/.exec(aspectRatio ?? '');
   const ratio = match ? Number(match[1]) / Number(match[2]) : Number.NaN;

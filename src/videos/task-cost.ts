@@ -4,7 +4,7 @@ import { moneyOf, priceOfPieces } from '../core/money.ts';
 import { boundCost, boundCount, plausibleCost } from '../core/usage-bounds.ts';
 import type { VideoCharge } from '../core/video.ts';
 import type { LedgerEntry, TaskAsset, VideoDetails, VideoTask } from '../records/video-task.ts';
-import { pixelsOf } from './dimensions.ts';
+import { pixelsOf, resolutionNames } from './dimensions.ts';
 
 export type TaskCost = Pick<LedgerEntry, 'seconds' | 'cost' | 'source'>;
 
@@ -83,9 +83,10 @@ function catalogCost(details: VideoDetails, { seconds, count, tokens }: Amounts)
   const { prices = {}, resolution } = details;
   // Models that support audio generate it unless it is disabled.
   const audioSuffixes = details.audio === false ? [''] : ['-audio', ''];
+  const resolutions = resolution === undefined ? [] : resolutionNames(resolution);
   const find = (names: string[]) => names.map((name) => prices[name]).find((price) => price !== undefined);
   const perSecond = find([
-    ...(resolution === undefined ? [] : audioSuffixes.map((end) => `per-video-second-${resolution}${end}`)),
+    ...audioSuffixes.flatMap((end) => resolutions.map((name) => `per-video-second-${name}${end}`)),
     ...audioSuffixes.map((end) => `per-video-second${end}`),
   ]);
   const perToken = tokens === undefined ? undefined : find(audioSuffixes.map((end) => `per-video-token${end}`));

@@ -39,6 +39,23 @@ test('money survives encoding as a decimal and parsing', () => {
   );
 });
 
+test('the price of a resolution applies in each of its spellings', () => {
+  const cost = (resolution: string, name: string) => {
+    const given = { 'per-video-second': '0.10', [`per-video-second-${name}`]: '0.60' };
+    return decimalOf(costOfCompleted({ duration: 8, count: 1, prices: given, resolution }, {}, [asset]).cost);
+  };
+  for (const [resolution, name] of [
+    ['4K', '4k'],
+    ['4k', '2160p'],
+    ['2160p', '4k'],
+    ['1080P', '1080p'],
+    ['2K', '1440p'],
+  ] as const) {
+    assert.equal(cost(resolution, name), '4.8', `${resolution} by ${name}`);
+  }
+  assert.equal(cost('720p', '4k'), '0.8');
+});
+
 test('a task by tokens holds the most that its resolution may cost, whatever shape the provider chooses', () => {
   const held = (details: Partial<VideoDetails>) =>
     Number(
