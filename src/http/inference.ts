@@ -84,7 +84,7 @@ export async function handleCall(exchange: Exchange, asked: AskedCall, options: 
   const created = exchange.createReply();
   const reply = inConversation(wrapReply?.(created) ?? created, call);
   const outcome = await observation.follow(
-    { call, key, route, costOf: (ended) => costOf(meter, ended) },
+    { call, key, route, costOf: (ended) => costOf(meter, ended), usageOf: () => meter.counted },
     dispatch(call, route, reply, {
       ...dispatching,
       meter,

@@ -1,6 +1,7 @@
 /** Request observation: log line, metrics and trace of one request. */
 
 import type { Logger } from 'pino';
+import type { Usage } from '../core/chat.ts';
 import type { Clock } from '../core/clock.ts';
 import type { ErrorCode } from '../core/errors.ts';
 import type { Fields } from '../core/fields.ts';
@@ -54,6 +55,8 @@ export interface FollowedCall {
   route: RoutingDecision;
   /** Cost in 1e-12 USD; undefined without a known price. */
   costOf(outcome: DispatchOutcome): bigint | undefined;
+  /** Tokens of its usage record; undefined without any. */
+  usageOf(): Usage | undefined;
 }
 
 export function observe(
@@ -117,11 +120,11 @@ function logRequest(
 }
 
 function logCall(
-  { call, key, route, costOf }: FollowedCall,
+  { call, key, route, costOf, usageOf }: FollowedCall,
   outcome: DispatchOutcome,
   log: ObservationOptions['log'],
 ): void {
-  const { status, path, usage, partial, facts, error, attempts, firstByte } = outcome;
+  const { status, path, partial, facts, error, attempts, firstByte } = outcome;
   const isRefused = status === 'refused';
   const cost = isRefused ? undefined : costOf(outcome);
   const line = {
@@ -134,7 +137,7 @@ function logCall(
     path: isRefused ? undefined : path,
     stream: isRefused ? undefined : call.stream,
     status: isRefused ? undefined : status,
-    usage: isRefused ? undefined : usage,
+    usage: isRefused ? undefined : usageOf(),
     partial,
     finish: facts?.finish,
     cost: cost && decimalOf(cost),
@@ -148,15 +151,15 @@ function logCall(
   else log.info(line, 'answered');
 }
 
-function factsOf({ call, route, costOf }: FollowedCall, outcome: DispatchOutcome): CallFacts {
-  const { status, usage, facts, error, milliseconds, firstByte } = outcome;
+function factsOf({ call, route, costOf, usageOf }: FollowedCall, outcome: DispatchOutcome): CallFacts {
+  const { status, facts, error, milliseconds, firstByte } = outcome;
   return {
     protocol: call.protocol.id,
     operation: call.operation.telemetryName,
     stream: call.stream,
     model: route.model,
     status,
-    usage,
+    usage: usageOf(),
     milliseconds,
     firstByte,
     cost: costOf(outcome),

@@ -53,6 +53,8 @@ export interface UsageMeter {
   charge(served: ServingEndpoint, consumption: Consumption): bigint | undefined;
   /** Resolves when the record is durable; a request that was not sent leaves none. Called once. */
   close(ending: RequestEnding): Promise<void>;
+  /** Tokens of the record; undefined before it is written, and for one without tokens. */
+  readonly counted: Usage | undefined;
 }
 
 /** Estimated input tokens of a request. */
@@ -103,6 +105,7 @@ class RequestMeter implements UsageMeter {
   #begun: Promise<void> | undefined;
   #sent = false;
   #charged: Charged | undefined;
+  counted: Usage | undefined;
 
   constructor(options: UsageMeterOptions) {
     this.#options = options;
@@ -153,6 +156,7 @@ class RequestMeter implements UsageMeter {
     }
     const usage = ending.usage ?? (abandoned ? { estimated: true } : undefined);
     const counted = usage && !free ? withEstimatedInput(boundUsage(usage), estimate) : undefined;
+    this.counted = counted;
     const charged = usage || free ? this.#charge(served, { usage, finish, abandoned }) : NOTHING;
     const trace = ending.trace?.(() => this.#noteOf(charged, served, usage));
     const { cost } = charged;

@@ -53,6 +53,8 @@ ${more}`;
 function startProviders(): Promise<TestUpstream> {
   return startUpstream(({ path, body }, response) => {
     if (path.startsWith('/down')) return answerJson(response, { error: { message: 'Too much.' } }, 529);
+    if (body.messages[0].content === 'wait') return undefined;
+    if (body.messages[0].content === 'silent') return answerJson(response, { ...COMPLETION, usage: undefined });
     return body.stream ? answerEvents(response, STREAM) : answerJson(response, COMPLETION);
   });
 }
@@ -117,6 +119,27 @@ describe('figures', () => {
       assert.ok(lines.includes(line), `${line} in ${lines.filter((each) => each.startsWith('polygate')).join('\n')}`);
     }
     assert.ok(lines.some((line) => line.startsWith('nodejs_eventloop_lag_p99_seconds ')));
+  });
+
+  test('count the tokens of the usage records, also those that are estimated', async () => {
+    const left = new AbortController();
+    const waiting = ask(gateway, { protocol: 'chat', model: 'up/m', text: 'wait', signal: left.signal });
+    while (upstream.calls.at(-1)?.body.messages[0].content !== 'wait') await pause(5);
+    left.abort();
+    await assert.rejects(waiting);
+    assert.equal((await ask(gateway, { protocol: 'chat', model: 'up/m', text: 'silent' })).status, 200);
+    const cancelled = 'polygate_upstream_attempts_total{provider="up",model="up/m",outcome="client_closed"} 1';
+    await untilFigure(gateway, cancelled);
+    const authorization = { authorization: `Bearer ${KEY}` };
+    const report = await fetch(`${gateway.url}/v1/usage?by=model`, { headers: authorization });
+    const { data } = (await report.json()) as Json;
+    const { requests, input_tokens, output_tokens } = data.find((row: Json) => row.model === 'up/m');
+    const before = { input: 10, output: 5 };
+    assert.equal(requests, 3);
+    const added = { input: input_tokens - before.input, output: output_tokens - before.output };
+    assert.ok(added.input > 0 && added.output > 0);
+    await untilFigure(gateway, `polygate_tokens_total{provider="up",model="up/m",kind="input"} ${added.input}`);
+    await untilFigure(gateway, `polygate_tokens_total{provider="up",model="up/m",kind="output"} ${added.output}`);
   });
 
   test('count what is refused, by route and not by who or what', async () => {
