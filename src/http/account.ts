@@ -115,11 +115,11 @@ export async function credits(
   { store, admission, now = systemClock.now }: AccountRouteOptions,
 ): Promise<object> {
   const [own] = admission.subjects(key) as [LimitSubject];
-  const { limit, left } = await spendingOf(store, own, now());
-  if (limit === undefined || left === undefined) {
+  const { spent, period, limit } = await spendingOf(store, own, now());
+  if (limit === undefined || period === undefined) {
     throw new GatewayError('not_found', 'This key has no budget, so that it has no credits either; see /v1/key.');
   }
-  return { data: { total_credits: dollars(limit), total_usage: dollars(limit - left) } };
+  return { data: { total_credits: dollars(limit), total_usage: dollars(spent[period]) } };
 }
 
 /** A stored record can name a protocol that this version no longer has. */

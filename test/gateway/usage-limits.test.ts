@@ -26,7 +26,9 @@ let release = Promise.withResolvers<void>();
 before(async () => {
   upstream = await startUpstream(async (call, response) => {
     if (call.bytes.includes('wait')) await release.promise;
-    if (call.bytes.includes('fail')) answerJson(response, WIRES.chat.error('upstream'), 500);
+    if (call.bytes.includes('more than asked'))
+      answerJson(response, { ...WIRES.chat.whole, usage: { prompt_tokens: 1, completion_tokens: 5, total_tokens: 6 } });
+    else if (call.bytes.includes('fail')) answerJson(response, WIRES.chat.error('upstream'), 500);
     else answerJson(response, WIRES.chat.whole);
   });
   // 1 input and 2 output tokens: 2 USD an answer.
@@ -43,6 +45,7 @@ before(async () => {
     {
       keys: [
         ...keys,
+        entry('over', 'budgets: { total: "3" }'),
         entry('one', 'limits: { concurrent_requests: 1 }'),
         entry('model', 'model_limits: { "a/m": { requests_per_minute: 1 } }'),
         entry('fallback', 'model_limits: { "a/m": { requests_per_minute: 1 } }'),
@@ -137,6 +140,15 @@ for (const protocol of IDS) {
     });
   });
 }
+
+test('credits are used by all that was spent, also beyond the budget', async () => {
+  const key = keyOf('over');
+  const asked = { protocol: 'chat', model: 'a/m', text: 'more than asked', key, more: { max_tokens: 2 } } as const;
+  assert.equal((await hear(gateway.url, asked)).status, 200);
+  const { data } = (await get(gateway.url, '/v1/credits', key)).body;
+  assert.deepEqual(data, { total_credits: 3, total_usage: 5 });
+  assert.equal((await get(gateway.url, '/v1/key', key)).body.data.usage, data.total_usage);
+});
 
 test('requests at once', async () => {
   const key = keyOf('one');
