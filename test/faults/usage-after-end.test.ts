@@ -92,7 +92,7 @@ test('usage that does not come is not waited for', async () => {
   const waited = performance.now() - began;
   assert.ok(waited > 500, `${waited} ms`);
   const { status, usage } = await recorded;
-  assert.deepEqual([status, usage], ['client-closed', { output: 1, estimated: true }]);
+  assert.deepEqual([status, usage], ['client-closed', { input: 8, output: 1, estimated: true }]);
 });
 
 test('before the finish reason, the upstream is left at once', async () => {
