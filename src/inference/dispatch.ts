@@ -259,7 +259,8 @@ async function attempt(state: DispatchState, candidate: RunnableCandidate, plann
     if (client.isCancelled || isOurs(error)) tracked.abandoned();
     else if (mayFallBack(error)) record.cooldownMs = tracked.failed(error);
     else tracked.succeeded();
-    if (ACCOUNT_STATUSES.includes(error.upstreamStatus ?? 0)) endpoint.credential.failed(error);
+    const isOfAccount = ACCOUNT_STATUSES.includes(error.upstreamStatus ?? 0);
+    if (isOfAccount && error.code !== 'content_policy_violation') endpoint.credential.failed(error);
     return { status: 'refused', error, endpoint, abandoned: running.isAbandoned };
   }
 }

@@ -64,6 +64,8 @@ const ACCOUNT_ERRORS = new Set([
 
 /** Message pattern, for servers without an error code. */
 const CONTEXT_FULL = /context (length|window|size)|prompt (is )?too long|maximum prompt length|reduce the length/i;
+/** Words of xAI and OpenRouter, which refuse content with 403. */
+const CONTENT_REFUSED = /violates usage guidelines|input was flagged/i;
 
 export function encodeError(error: GatewayError): WireError {
   const { type, code = error.code } = NAMES[error.code] ?? { type: INVALID };
@@ -78,8 +80,16 @@ export function decodeError(status: number, body: unknown): GatewayError {
   const [upstreamCode] = facts.names;
   const details = { upstreamStatus: status, upstreamCode };
   if (!code) return new GatewayError('upstream_error', "The provider refused the gateway's credential.", details);
-  const message = facts.message ? upstreamMessage(facts.message) : `The provider answered with status ${status}.`;
-  return new GatewayError(code, message, { ...details, param: code === 'invalid_request' ? facts.param : undefined });
+  return new GatewayError(code, messageOf(status, facts), {
+    ...details,
+    param: code === 'invalid_request' ? facts.param : undefined,
+  });
+}
+
+/** The words of the provider; those of a 403 may name the gateway's account. */
+function messageOf(status: number, { message }: Facts): string {
+  if (status === 403) return 'The provider refused the content of the request.';
+  return message ? upstreamMessage(message) : `The provider answered with status ${status}.`;
 }
 
 /** Decodes an error in a 200 body or a frame; its status is a member of the error or of the object that holds it. */
@@ -111,9 +121,11 @@ function factsOf(body: Json): Facts {
 
 /** Undefined for errors of the gateway's own account. Status 0 means unknown. */
 function codeOf(status: number, { names, message = '' }: Facts): ErrorCode | undefined {
+  const meaning = names.map((name) => lookUp(MEANINGS, name)).find((code) => code !== undefined);
+  if (status === 403 && (meaning === 'content_policy_violation' || CONTENT_REFUSED.test(message)))
+    return 'content_policy_violation';
   if (status === 401 || status === 402 || status === 403) return undefined;
   if (names.some((name) => ACCOUNT_ERRORS.has(name))) return undefined;
-  const meaning = names.map((name) => lookUp(MEANINGS, name)).find((code) => code !== undefined);
   const isInvalid = status === 400 || status === 413 || status === 422 || meaning === 'invalid_request';
   if (isInvalid && (meaning === 'context_length_exceeded' || CONTEXT_FULL.test(message))) {
     return 'context_length_exceeded';

@@ -19,8 +19,11 @@ import {
 let upstream: TestUpstream;
 let gateway: TestGateway;
 let limited: string | undefined;
+/** Body of the next answers, with status 403. */
+let forbidden: object | undefined;
 
 const answer: Answerer = (call, response) => {
+  if (forbidden) return answerJson(response, forbidden, 403);
   if (call.headers.authorization === limited)
     return answerJson(response, { error: { message: 'Slow down.', type: 'rate_limit_error' } }, 429);
   answerJson(response, {
@@ -120,3 +123,39 @@ test('a credential that is limited rests, and the conversation goes on with anot
   const next = await keyOf('chat', more);
   assert.notEqual(next, limited);
 });
+
+/** Content that is refused with 403, as xAI and OpenRouter say it. */
+const FLAGGED: Record<string, object> = {
+  xai: {
+    code: 'The caller does not have permission to execute the specified operation',
+    error:
+      'Content violates usage guidelines. Team: team-of-xai, API key ID: id-of-key, Failed check: SAFETY_CHECK_TYPE_BIO',
+  },
+  openrouter: {
+    error: {
+      code: 403,
+      message: 'vendor/model requires moderation on Vendor. Your input was flagged for "violence".',
+      metadata: { reasons: ['violence'], flagged_input: 'hi', provider_name: 'Vendor', model_slug: 'vendor/model' },
+    },
+  },
+  'openrouter, with a type': {
+    error: { code: 403, message: 'Refused.', metadata: { error_type: 'content_policy_violation' } },
+  },
+};
+
+for (const [name, body] of Object.entries(FLAGGED)) {
+  test(`content that ${name} refuses with 403 is the fault of the request, and the credential stays in use`, async () => {
+    const more = { prompt_cache_key: `flagged by ${name}` };
+    const used = await keyOf('chat', more);
+    upstream.calls.length = 0;
+    forbidden = body;
+    const refused = await post(gateway.url + PATHS.chat(), { ...question('chat', 'a/m', 'hi'), ...more }, HEADERS.chat);
+    forbidden = undefined;
+    const text = await refused.text();
+    assert.deepEqual([refused.status, JSON.parse(text).error.code], [400, 'content_policy_violation'], text);
+    assert.equal(refused.headers.get('x-should-retry'), 'false');
+    assert.doesNotMatch(text, /team-of-xai|id-of-key|vendor/i);
+    assert.equal(upstream.calls.length, 1);
+    assert.equal(await keyOf('chat', more), used);
+  });
+}
