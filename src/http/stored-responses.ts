@@ -45,8 +45,7 @@ export function createResponseHandlers(options: ResponseHandlersOptions): Respon
       const response = stored.encode(found.content, include);
       if (!stream) return send(context, { body: response });
       if (found.stored.background) {
-        const part = { from: (startingAfter ?? -1) + 1, include };
-        const events = await openBackgroundStream(found, part, { stored, streams });
+        const events = await openBackgroundStream(found, (startingAfter ?? -1) + 1, { stored, streams });
         if (events) return send(context, { headers: STREAM_HEADERS, body: events });
       }
       const body = Readable.from(replayStream(response, startingAfter));

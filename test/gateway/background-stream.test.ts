@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import type { Json } from '../../src/core/json/json.ts';
 import { createFramer, parseFrame } from '../../src/core/sse.ts';
-import { startProvider } from '../clients/upstreams.ts';
+import { SIGNATURE, startProvider, THOUGHT } from '../clients/upstreams.ts';
 import { providePostgres, type TestDatabase } from '../store/postgres-server.ts';
 import { forEachStore } from '../store/stores.ts';
 import { type BackgroundClient, createBackgroundClient } from './background-client.ts';
@@ -76,10 +76,13 @@ forEachStore((engine) =>
         write({ type: 'response.completed', response: { ...object, status: 'completed', usage: null } });
         response.end();
       });
-      providers = await Promise.all(
-        OTHERS.map((protocol) => startProvider(protocol, [{ text: 'Sunny in Zürich 🦊' }])),
-      );
-      const [chat, messages, generate] = providers;
+      providers = await Promise.all([
+        ...OTHERS.map((protocol) => startProvider(protocol, [{ text: 'Sunny in Zürich 🦊' }])),
+        startProvider('messages', [
+          { thought: THOUGHT, signature: SIGNATURE, calls: [{ id: 'call_1', name: 'weather', args: {} }] },
+        ]),
+      ]);
+      const [chat, messages, generate, thinking] = providers;
       database = engine === 'postgres' ? await providePostgres() : undefined;
       const yaml = `
 encryption: { key: "${Buffer.alloc(32, 7).toString('base64')}" }
@@ -89,6 +92,7 @@ providers:
   chat: { type: openai-compatible, base_url: "${chat?.url}/v1", api_key: k, models: [{ id: m }] }
   messages: { type: anthropic, base_url: "${messages?.url}", api_key: k, models: [{ id: m }] }
   generate: { type: google, base_url: "${generate?.url}", api_key: k, models: [{ id: m }] }
+  thinking: { type: anthropic, base_url: "${thinking?.url}", api_key: k, models: [{ id: m }] }
 `;
       const options = { keys: [`{ name: other, key: ${OTHER} }`], ...(database && { postgres: database.url }) };
       gateway = await startTestGateway(yaml, options);
@@ -137,6 +141,22 @@ providers:
         assert.deepEqual(await eventsOf(await read(first.id, `&starting_after=999999999`)), []);
       });
     }
+
+    test('the last event has the state of reasoning that the request includes, as the finished items have', async () => {
+      const stateOf = ({ type, encrypted_content }: Json) => type === 'reasoning' && typeof encrypted_content;
+      for (const [include, expected] of [
+        [['reasoning.encrypted_content'], 'string'],
+        [undefined, 'undefined'],
+      ]) {
+        const body = { model: 'thinking/m', input: 'Hello', background: true, stream: true, include };
+        const events = await eventsOf(await post(`${gateway.url}/v1/responses`, body, HEADERS.chat));
+        const last = events.at(-1)?.response;
+        const finished = events.filter(({ type }) => type === 'response.output_item.done').map(({ item }) => item);
+        assert.deepEqual(finished.map(stateOf), [expected, false]);
+        assert.deepEqual(last.output, finished);
+        assert.deepEqual(await eventsOf(await read(last.id)), events);
+      }
+    });
 
     test('a client that leaves finds the rest later, on another gateway, while the response is made', async () => {
       plain.beforeEnd = () => permits.take();

@@ -45,7 +45,7 @@ async function eventStream(
 ): Promise<HttpResponse> {
   // The memory of the request is still reserved.
   const found = await stored.find({ owner, reserve() {} }, id);
-  const body = await openBackgroundStream(found, { from: 0, include: [] }, { stored, streams });
+  const body = await openBackgroundStream(found, 0, { stored, streams });
   if (!body) throw new GatewayError('internal_error', 'The stream is not there.');
   return { headers: STREAM_HEADERS, body };
 }

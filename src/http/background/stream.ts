@@ -1,21 +1,19 @@
 /** Stream of a background response, as the client that reads it gets it. */
 
 import type { Readable } from 'node:stream';
+import { STATE_INCLUDED } from '../../protocols/responses/request-fields.ts';
 import type { FoundResponse } from '../../stored-responses/service.ts';
 import type { AppOptions } from '../app-options.ts';
 
 export const STREAM_HEADERS = { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-store' };
 
-export interface StreamPart {
-  /** Number of the first event. */
-  from: number;
-  include: readonly string[];
-}
-
-/** Undefined if no events are kept and the response has ended. Throws `invalid_request` and `rate_limit_exceeded`. */
+/**
+ * The events from a number on. The last one has the state of reasoning that its request includes, as those before it have. Undefined
+ * if no events are kept and the response has ended. Throws `invalid_request` and `rate_limit_exceeded`.
+ */
 export function openBackgroundStream(
   { stored: { owner, id }, stored: row }: FoundResponse,
-  { from, include }: StreamPart,
+  from: number,
   { stored, streams }: Pick<AppOptions, 'stored' | 'streams'>,
 ): Promise<Readable | undefined> {
   return streams.open({
@@ -24,7 +22,7 @@ export function openBackgroundStream(
     async response() {
       // Its memory was reserved when it was found.
       const { content } = await stored.find({ owner, reserve() {} }, id);
-      return content && stored.encode(content, include);
+      return content && stored.encode(content, [STATE_INCLUDED]);
     },
   });
 }
