@@ -185,8 +185,8 @@ export interface CompleteOperation extends OperationBase {
    * each time, and each failure is counted once. Absent if the protocol does not mark them. The body may have wrong types.
    */
   toolFailuresOf?(body: Json): number;
-  /** Returns what an answer takes from its request, such as members that it repeats. */
-  echoOf?(body: Json): unknown;
+  /** Returns what an answer takes from its request, such as members that it repeats. `sent`: the request with the items to which it refers. */
+  echoOf?(body: Json, sent?: Json): unknown;
   encodeResponse(response: ChatResponse, options: EncoderOptions): Json;
   streamEncoder(options: EncoderOptions): StreamEncoder;
   /** Name and URL of a part that answers of this protocol cannot carry; undefined for other parts. */

@@ -122,7 +122,10 @@ export class RunningAttempt implements ResponseContext, UpstreamReceiver {
     this.options = encoderOptions(call, endpoint, {
       now: options.now,
       hideReasoning: planned.request?.reasoning?.visible === false,
-      echo: path === 'translated' ? call.protocol.operations.complete.echoOf?.(call.asked ?? call.body) : undefined,
+      echo:
+        path === 'translated'
+          ? call.protocol.operations.complete.echoOf?.(call.asked ?? call.body, call.body)
+          : undefined,
     });
     this.assembler = path === 'translated' ? createResponseAssembler(planned) : undefined;
     this.memory = options.memory;

@@ -4,9 +4,18 @@ import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import type { Json } from '../../src/core/json/json.ts';
 import { parseEvents } from '../../src/core/sse.ts';
+import { startProvider } from '../clients/upstreams.ts';
 import { providePostgres, type TestDatabase } from '../store/postgres-server.ts';
 import { forEachStore } from '../store/stores.ts';
-import { answerEvents, HEADERS, post, startTestGateway, startUpstream, type TestGateway } from './harness.ts';
+import {
+  answerEvents,
+  HEADERS,
+  post,
+  startTestGateway,
+  startUpstream,
+  type TestGateway,
+  type TestUpstream,
+} from './harness.ts';
 import { messageOf, type ResponsesUpstream, startResponsesUpstream } from './responses-upstream.ts';
 
 const OTHER = 'sk-another-key-0123456789abcdef';
@@ -18,12 +27,19 @@ forEachStore((engine) =>
   describe(engine, () => {
     let plain: ResponsesUpstream;
     let keeping: ResponsesUpstream;
+    let patching: TestUpstream;
     let gateway: TestGateway;
     let database: TestDatabase | undefined;
 
     before(async () => {
       plain = await startResponsesUpstream({ keeps: false, prefix: 'p' });
       keeping = await startResponsesUpstream({ keeps: true, prefix: 'k' });
+      const args = { type: 'delete_file', path: 'a' };
+      const calls = [1, 2].map((number) => ({ id: `call_${number}`, name: 'apply_patch', args }));
+      patching = await startProvider(
+        'chat',
+        calls.map((call) => ({ thought: 'Well.', signature: 's', calls: [call] })),
+      );
       database = engine === 'postgres' ? await providePostgres() : undefined;
       gateway = await startTestGateway(
         `
@@ -31,6 +47,7 @@ providers:
   plain: { type: open-responses, base_url: "${plain.url}/v1", models: [{ id: m }] }
   second: { type: open-responses, base_url: "${plain.url}/v1", models: [{ id: m }] }
   keeping: { type: openai, base_url: "${keeping.url}/v1", api_keys: [key-one, key-two, key-three], models: [{ id: m }] }
+  patching: { type: openai-compatible, base_url: "${patching.url}/v1", api_key: k, models: [{ id: m }] }
 models:
   house/both: { endpoints: [{ provider: plain, model: m, priority: 0 }, { provider: keeping, model: m, priority: 1 }] }
 `,
@@ -48,6 +65,7 @@ models:
       await gateway.close();
       await plain.close();
       await keeping.close();
+      await patching.close();
       await database?.close();
     });
     beforeEach(() => {
@@ -130,6 +148,22 @@ models:
           assert.deepEqual(found.body, first.body);
           assert.equal(found.body.model, 'plain/m');
           assert.equal(found.headers.get('cache-control'), 'no-store');
+        });
+
+        test('calls of built-in tools that joined in the input come back as their own items, in a chain too', async () => {
+          const model = 'patching/m';
+          const tools = [{ type: 'apply_patch' }];
+          const joining = { type: 'additional_tools', role: 'developer', tools };
+          const first = await create({ model, input: [joining, { role: 'user', content: 'Delete it.' }], stream });
+          const output = { type: 'apply_patch_call_output', call_id: 'call_1', status: 'failed', output: 'busy' };
+          const second = await create({ model, input: [output], previous_response_id: first.body.id, stream });
+          for (const [index, { body }] of [first, second].entries()) {
+            const { id, ...call } = body.output.at(-1);
+            assert.match(id, /^apc_/);
+            const operation = { type: 'delete_file', path: 'a' };
+            const about = { type: 'apply_patch_call', call_id: `call_${index + 1}`, status: 'completed' };
+            assert.deepEqual(call, { ...about, operation });
+          }
         });
 
         test('item references are replaced by their items (checklist 104)', async () => {

@@ -20,7 +20,8 @@ export interface Echo {
   builtIns: readonly string[];
 }
 
-export function echoOf(body: Json): Echo {
+/** `sent`: the request with the items to which it refers. */
+export function echoOf(body: Json, sent: Json = body): Echo {
   const tools: Json[] = Array.isArray(body.tools) ? body.tools : [];
   const { text, reasoning } = body;
   const included: Json[] = Array.isArray(body.include) ? body.include : [];
@@ -50,9 +51,18 @@ export function echoOf(body: Json): Echo {
     },
     includesState: included.includes(STATE_INCLUDED),
     includesSources: included.includes(SOURCES_INCLUDED),
-    builtIns: tools.map(({ type }) => type).filter((type) => builtInTool(type)),
+    builtIns: [...tools, ...joinedTools(sent.input)].map(({ type }) => type).filter((type) => builtInTool(type)),
   };
 }
+
+/** Tools that join in the conversation. */
+function joinedTools(input: Json): Json[] {
+  const items: Json[] = Array.isArray(input) ? input : [];
+  return items.flatMap(({ type, tools }) => (JOINING.includes(type) && Array.isArray(tools) ? tools : []));
+}
+
+/** Items with tools. */
+const JOINING = ['additional_tools', 'tool_search_output'];
 
 function echoTool(tool: Json): Json {
   if (tool.type !== 'function') return tool;
