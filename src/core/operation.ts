@@ -15,7 +15,7 @@ import type { ModelRules } from './model.ts';
 import type { RequestedOutput } from './output.ts';
 import type { SseEvent } from './sse.ts';
 import type { StateAccess } from './state-access.ts';
-import type { StoredAccess } from './stored-access.ts';
+import type { AnswerStorage, StoredAccess } from './stored-access.ts';
 import type { StreamDecoder, StreamEncoder } from './stream-codec.ts';
 import type { TextPlaces } from './text-places.ts';
 
@@ -80,7 +80,7 @@ export interface Cost {
 /** Computes the cost of an answer; undefined without a known price. */
 export type CostOf = (usage: Usage) => Cost | undefined;
 
-export interface EncoderOptions {
+export interface EncoderOptions extends AnswerStorage {
   /** `<provider>/<model_id>`, shown instead of the upstream model id. */
   model: string;
   /** Unix seconds. */
@@ -95,8 +95,6 @@ export interface EncoderOptions {
   costOf?: CostOf;
   /** Members that the answer takes from its request, by the client protocol's `echoOf`. */
   echo?: unknown;
-  /** The answer will be stored. */
-  isStored?: boolean;
   /** Unix seconds; absent means `created`. */
   now?(): number;
 }

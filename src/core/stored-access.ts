@@ -23,6 +23,24 @@ export interface StoredAccess {
   readonly turnMember: string;
 }
 
+/** State of a model that its answer does not show. It is stored with the answer, for requests that continue it. */
+export interface HiddenState {
+  /** Index of the item in the output. */
+  index: number;
+  /** `own`: of the item itself; `before`: of reasoning without text that stood before it, or at the end of the output. */
+  place: 'own' | 'before';
+  /** In an envelope. */
+  state: string;
+}
+
+/** Storage of an answer that is being encoded. */
+export interface AnswerStorage {
+  /** The answer will be stored. */
+  isStored?: boolean;
+  /** Filled with state that the answer does not show; absent if nothing of the answer is stored. */
+  hidden?: HiddenState[];
+}
+
 /** Ids in a request. */
 export interface NamedResponses {
   /** The response that it continues. */

@@ -1,7 +1,7 @@
 /** Answer keeper: stores the answer of a call, so that later requests may name it. */
 
 import type { Json } from '../core/json/json.ts';
-import type { FinishedItem } from '../core/stored-access.ts';
+import type { FinishedItem, HiddenState } from '../core/stored-access.ts';
 import type { ConversationTurn } from './conversation-turn.ts';
 import type { Endpoint } from './endpoint.ts';
 
@@ -19,6 +19,8 @@ export interface KeptAnswer {
   firstId?: string | undefined;
   /** Finished items of a relayed stream, whose ids may be others. */
   finished: readonly FinishedItem[];
+  /** State that the response object does not show. */
+  hidden: readonly HiddenState[];
   endpoint: Endpoint;
   /** Owner of its opaque state. */
   origin: string;

@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { answerIdOf, isStorableId } from '../core/answer-id.ts';
 import type { GatewayError } from '../core/errors.ts';
 import type { Json } from '../core/json/json.ts';
-import type { FinishedItem } from '../core/stored-access.ts';
+import type { FinishedItem, HiddenState } from '../core/stored-access.ts';
 import {
   backgroundRequest,
   failedResponse,
@@ -13,7 +13,7 @@ import {
   isStoredForLong,
   queuedResponse,
 } from '../protocols/responses/background.ts';
-import { forgotten, inputItems } from '../protocols/responses/stored.ts';
+import { forgotten, inputItems, withHidden } from '../protocols/responses/stored.ts';
 import type { StoredResponse } from '../records/stored-response.ts';
 import type { ConversationTurn } from '../routing/conversation-turn.ts';
 import type { InferenceCall } from '../routing/inference-call.ts';
@@ -53,6 +53,7 @@ export interface AcceptedRequest {
 export interface BackgroundEnd {
   response: Json;
   finished: readonly FinishedItem[];
+  hidden?: readonly HiddenState[];
   /** Owner of opaque state. */
   origin: string;
   isRelayed: boolean;
@@ -155,12 +156,12 @@ export function createBackgroundResponses(context: BackgroundContext): Backgroun
   async function finish(
     { stored, content }: OpenResponse,
     job: Lease,
-    { response: ended, finished, origin, isRelayed, isForgotten, provider, turn }: BackgroundEnd,
+    { response: ended, finished, hidden = [], origin, isRelayed, isForgotten, provider, turn }: BackgroundEnd,
   ): Promise<boolean> {
     const { owner, row, id } = stored;
     const response = finishedResponse(ended, content.response);
     const { output, ...rest } = response;
-    const all = itemsOf(output, finished);
+    const all = withHidden(itemsOf(output, finished), hidden);
     const items = isForgotten ? all.map(forgotten) : all;
     const status = statusOf(response);
     const made = { owner, status, output: items, source: { origin, isRelayed } };

@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { isStorableId } from '../core/answer-id.ts';
 import { isObject, type Json, textOf } from '../core/json/json.ts';
 import type { FinishedItem } from '../core/stored-access.ts';
-import { forgotten } from '../protocols/responses/stored.ts';
+import { forgotten, withHidden } from '../protocols/responses/stored.ts';
 import type { ResponseStatus, StoredName, StoredResponse } from '../records/stored-response.ts';
 import type { AnswerKeeper, KeptAnswer } from '../routing/answer-keeper.ts';
 import type { Appended } from '../store/conversation-rows.ts';
@@ -81,7 +81,7 @@ async function storeAnswer(context: StoredContext, request: KeptRequest, answer:
   const isKeptUpstream = isRelayed && endpoint.dialect.keepsResponses === true;
   // An upstream that should keep the response may say that it does not.
   const isForgotten = isKeptUpstream && response.store === false;
-  const items = itemsOf(response.output, answer.finished);
+  const items = withHidden(itemsOf(response.output, answer.finished), answer.hidden);
   const output = isForgotten ? items.map(forgotten) : items;
   const appended =
     answer.turn &&

@@ -4,6 +4,7 @@ import { isStorableId } from '../core/answer-id.ts';
 import type { GatewayError } from '../core/errors.ts';
 import type { Json } from '../core/json/json.ts';
 import type { ItemReference, NamedResponses } from '../core/stored-access.ts';
+import { withoutHidden } from '../protocols/responses/stored.ts';
 import type { StoredResponse } from '../records/stored-response.ts';
 import type { AccountPin } from '../routing/account-pin.ts';
 import { joinedInput, readChain } from './chain.ts';
@@ -42,7 +43,7 @@ export async function resolveNames(context: StoredContext, request: NamingReques
   const items = turn?.items ?? before.items;
   const isRewritten = items !== undefined || own.isRewritten;
   return {
-    ...(isRewritten && { input: [...(items ?? []), ...own.input], root: before.root }),
+    ...(isRewritten && { input: [...(items ?? []), ...own.input].flatMap(withoutHidden), root: before.root }),
     pin,
     previous: before.newest,
     own: own.input,

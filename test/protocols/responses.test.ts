@@ -2,14 +2,17 @@
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import type { CallPart, OpenPart, ReasoningPart, TextPart } from '../../src/core/chat.ts';
 import { GatewayError } from '../../src/core/errors.ts';
 import type { Json } from '../../src/core/json/json.ts';
 import type { WebSearch } from '../../src/core/native.ts';
 import { wrap } from '../../src/core/opaque.ts';
 import type { EncoderOptions } from '../../src/core/operation.ts';
+import type { HiddenState } from '../../src/core/stored-access.ts';
 import type { Output } from '../../src/inference/response/converter.ts';
 import { createRelay } from '../../src/inference/response/relay-stream.ts';
 import { responses } from '../../src/protocols/responses/index.ts';
+import { withHidden, withoutHidden, withoutState } from '../../src/protocols/responses/stored.ts';
 import { COMPLETED, deltaOf, eventsOf, FAILED, frame, preambleOf, streamOf, USAGE, WHOLE } from './responses-wire.ts';
 
 const { complete } = responses.operations;
@@ -167,6 +170,50 @@ test('searches at once are items one after another, each with the pages that it 
     output.map(({ action }: Json) => [action.query, action.sources.map(({ url }: Json) => url)]),
     ['a', 'b', 'c'].map((id) => [`about ${id}`, [`https://${id}.example/`]]),
   );
+});
+
+describe('state that a client does not ask for', () => {
+  const opaque = (value: string) => ({ kind: 'signature' as const, value, origin: 'p' });
+  const thought = (text: string, value?: string): ReasoningPart => ({
+    type: 'reasoning',
+    text,
+    ...(value && { opaque: opaque(value) }),
+  });
+  const said = (text: string, value?: string): TextPart => ({
+    type: 'text',
+    text,
+    ...(value && { opaque: opaque(value) }),
+  });
+  const call = (id: string, value?: string): CallPart => ({
+    type: 'call',
+    id,
+    name: 'f',
+    args: '{}',
+    ...(value && { opaque: opaque(value) }),
+  });
+  const answers: Record<string, OpenPart[]> = {
+    'of reasoning with text': [thought('Hm.', 's1'), said('A')],
+    'of reasoning without text': [thought('', 's1'), said('A')],
+    'of a text at the end': [said('A', 's1')],
+    'of calls': [thought('Hm.'), call('c1', 's1'), call('c2'), call('c3', 's3')],
+    'of several places': [thought('Hm.', 's1'), said('A'), thought('', 's2'), call('c1', 's3'), said('B', 's4')],
+    none: [thought('Hm.'), said('A'), call('c1')],
+  };
+  for (const [name, parts] of Object.entries(answers)) {
+    test(`${name} goes back as that which a client asked for`, () => {
+      const finish = { reason: 'stop' } as const;
+      const response = { id: 'x', model: 'm', candidates: [{ parts, finish }] };
+      const hidden: HiddenState[] = [];
+      const shown = complete.encodeResponse(response, { ...options, hidden, echo: complete.echoOf?.({}) });
+      const echo = complete.echoOf?.({ include: ['reasoning.encrypted_content'] });
+      const included = complete.encodeResponse(response, { ...options, hidden: [], echo });
+      assert.doesNotMatch(JSON.stringify(shown), /encrypted_content|hidden/);
+      const stored = withHidden(shown.output, hidden);
+      assert.deepEqual(withoutState({ output: stored }, ['reasoning.encrypted_content']).output, shown.output);
+      const turnsOf = (input: Json[]) => complete.decodeRequest({ model: 'm', input }).turns;
+      assert.deepEqual(turnsOf(stored.flatMap(withoutHidden)), turnsOf(included.output));
+    });
+  }
 });
 
 describe('errors', () => {

@@ -17,6 +17,7 @@ export function encoderOptions(
     includeUsage: call.protocol.operations.complete.streamUsage?.asked(call.body) ?? true,
     array: call.array,
     isStored: call.keeper?.isStored === true,
+    ...(call.keeper && { hidden: [] }),
     hideReasoning,
     echo,
   };

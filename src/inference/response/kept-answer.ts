@@ -23,13 +23,14 @@ export interface Ending {
 
 /** False if the answer could not be stored. */
 export async function keepAnswer(context: ResponseContext, keeper: AnswerKeeper, ending: Ending): Promise<boolean> {
-  const { endpoint, planned, finished } = context;
+  const { endpoint, planned, finished, options } = context;
   const response = await responseIn(context, ending).catch(() => undefined);
   if (!response) return false;
   return keeper.keep({
     response,
     firstId: ending.firstId,
     finished: finished?.list ?? [],
+    hidden: options.hidden ?? [],
     endpoint,
     origin: planned.target.origin,
     isRelayed: planned.path !== 'translated',

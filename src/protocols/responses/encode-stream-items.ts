@@ -14,6 +14,7 @@ import type {
 import { GatewayError } from '../../core/errors.ts';
 import { isBlank, type Json, parseObject } from '../../core/json/json.ts';
 import { wrap } from '../../core/opaque.ts';
+import type { HiddenState } from '../../core/stored-access.ts';
 import { builtInPrefix, encodeBuiltInCall } from './built-in-calls.ts';
 import { createMessageWriter, type Emit, type ItemPlace, type MessageWriter } from './encode-stream-message.ts';
 import { createSearchWriter } from './encode-stream-search.ts';
@@ -50,7 +51,7 @@ const REFUSAL = 'The model refused to answer.';
 export function createItemWriter(
   emit: Emit,
   answerId: string,
-  { includesState, includesSources, builtIns }: Echo,
+  { includesState, includesSources, builtIns, hidden }: Echo & { hidden?: HiddenState[] | undefined },
 ): ItemWriter {
   const output: Json[] = [];
   let message: MessageWriter | undefined;
@@ -91,15 +92,14 @@ export function createItemWriter(
     message = undefined;
   }
 
-  /** State that has no item of its own: of a call before it, of a text after it. */
+  /** State that has no item of its own: of a call before it, of a text after it, of reasoning without text. */
   function carry(opaque: Opaque | undefined): void {
-    if (!opaque || !includesState) return;
+    if (!opaque) return;
+    if (!includesState) {
+      hidden?.push({ index: count, place: 'before', state: wrap(opaque) });
+      return;
+    }
     closeMessage();
-    reason({ text: '', opaque });
-  }
-
-  /** A complete item of reasoning without text. */
-  function reason({ opaque }: { text: ''; opaque: Opaque }): void {
     const place = nextPlace('rs');
     const item = { type: 'reasoning', id: place.id, summary: [] };
     add(place, { ...item, status: 'in_progress' });
@@ -129,14 +129,13 @@ export function createItemWriter(
 
   function endReasoning({ place, opaque }: Writing, { text }: ReasoningPart): void {
     if (!place) {
-      if (!opaque || !includesState) return;
-      closeMessage();
-      reason({ text: '', opaque });
+      carry(opaque);
       return;
     }
     const part = { type: 'summary_text', text };
     emit('reasoning_summary_text.done', { ...summaryOf(place), text });
     emit('reasoning_summary_part.done', { ...summaryOf(place), part });
+    if (opaque && !includesState) hidden?.push({ index: place.index, place: 'own', state: wrap(opaque) });
     const state = opaque && includesState && { encrypted_content: wrap(opaque) };
     done(place, { type: 'reasoning', id: place.id, summary: [part], status: 'completed', ...state });
   }

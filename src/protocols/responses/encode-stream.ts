@@ -24,7 +24,8 @@ export interface AnswerWriter {
 /** `emit` gets every event of the stream, by its type without `response.`. */
 export function createAnswerWriter(options: EncoderOptions, emit: (type: string, members: Json) => void): AnswerWriter {
   const echo = echoIn(options);
-  let items: ItemWriter = createItemWriter(emit, '', echo);
+  const { hidden } = options;
+  let items: ItemWriter = createItemWriter(emit, '', { ...echo, hidden });
   let head = { id: responseId(''), created: options.created };
   let finish: Finish = { reason: 'other' };
   let usage: Usage | undefined;
@@ -39,7 +40,8 @@ export function createAnswerWriter(options: EncoderOptions, emit: (type: string,
   function start({ id, created }: { id: string; created?: number | undefined }): void {
     started = true;
     head = { id: responseId(id), created: created ?? options.created };
-    items = createItemWriter(emit, id, echo);
+    hidden?.splice(0);
+    items = createItemWriter(emit, id, { ...echo, hidden });
     const begun = responseWith({ status: 'in_progress', output: [] });
     emit('created', { response: begun });
     emit('in_progress', { response: begun });

@@ -3,8 +3,9 @@
 import { isObject, type Json, read, textOf } from '../../core/json/json.ts';
 import { firstSpanAt } from '../../core/json/spans.ts';
 import { unwrap, wrap } from '../../core/opaque.ts';
-import type { ItemReference, StoredAccess } from '../../core/stored-access.ts';
+import type { HiddenState, ItemReference, StoredAccess } from '../../core/stored-access.ts';
 import { isEmptyReasoning } from './continuation.ts';
+import { STATE_INCLUDED } from './request-fields.ts';
 
 export const stored: StoredAccess = {
   namedIn({ previous_response_id: previous, conversation: named, prompt_cache_options: cache, input }) {
@@ -88,6 +89,48 @@ export function asInput(item: Json, { origin, isRelayed }: ItemSource): Json {
   return { ...again, encrypted_content: wrap({ kind: 'encrypted', value: state ?? '', origin }) };
 }
 
+/** Member of a stored item with state that no client sees. */
+const HIDDEN = 'hidden_state';
+
+/** The items of an output with the state that it does not show. */
+export function withHidden(output: Json[], hidden: readonly HiddenState[]): Json[] {
+  if (hidden.length === 0 || output.length === 0) return output;
+  const items = output.map((item) => ({ ...item }));
+  for (const { index, place, state } of hidden) {
+    const item = items[Math.min(index, items.length - 1)];
+    const { before = [], after = [], ...own } = item[HIDDEN] ?? {};
+    if (place === 'own') own.own = state;
+    else if (index < items.length) before.push(state);
+    else after.push(state);
+    item[HIDDEN] = { ...own, before, after };
+  }
+  return items;
+}
+
+/** A stored item as items of an input, with its hidden state in the form in which others get theirs. */
+export function withoutHidden(item: Json): Json[] {
+  const states = item?.[HIDDEN];
+  if (!isObject(states)) return [item];
+  const { own, before, after } = states;
+  const shown = { ...shownItem(item), ...(own && { encrypted_content: own }) };
+  return [...listOf(before).map(reasoningOf), shown, ...listOf(after).map(reasoningOf)];
+}
+
+function listOf(states: Json): Json[] {
+  return Array.isArray(states) ? states : [];
+}
+
+function reasoningOf(state: Json): Json {
+  return { type: 'reasoning', summary: [], encrypted_content: state };
+}
+
+/** A stored item without its hidden state. */
+function shownItem(item: Json): Json {
+  if (!isObject(item) || !(HIDDEN in item)) return item;
+  const { [HIDDEN]: _state, ...shown } = item;
+  return shown;
+}
+
 /** An item of a provider that keeps responses, but not this one. Reasoning that it did not hand out goes to nobody. */
 export function forgotten(item: Json): Json {
   if (!isEmptyReasoning(item)) return item;
@@ -106,7 +149,8 @@ const ID_PREFIXES: Record<string, string> = {
 };
 
 /** An input item as a list shows it: complete, and with an id. */
-export function asListed(item: Json, newId: (prefix: string) => string): Json {
+export function asListed(given: Json, newId: (prefix: string) => string): Json {
+  const item = shownItem(given);
   const type = textOf(item.type) ?? 'message';
   const id = textOf(item.id) ?? newId(itemPrefix(item));
   if (type !== 'message') return { ...item, id };
@@ -127,10 +171,11 @@ function contentParts({ role, content }: Json): Json {
     : [{ type: 'input_text', text: content }];
 }
 
-/** A copy of a response without encrypted reasoning, unless the client asks for it. */
+/** A copy of a stored response without hidden state, and without encrypted reasoning, unless the client asks for that. */
 export function withoutState(response: Json, include: readonly string[]): Json {
-  if (include.includes('reasoning.encrypted_content') || !Array.isArray(response.output)) return response;
-  return { ...response, output: response.output.map(withoutWrappedState) };
+  if (!Array.isArray(response.output)) return response;
+  const output = response.output.map(shownItem);
+  return { ...response, output: include.includes(STATE_INCLUDED) ? output : output.map(withoutWrappedState) };
 }
 
 function withoutWrappedState(item: Json): Json {
