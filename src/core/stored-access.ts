@@ -21,6 +21,8 @@ export interface StoredAccess {
   readonly storeMember: string;
   /** Member of a request and of the response object that names the conversation to which they belong. */
   readonly turnMember: string;
+  /** Member of a request and of the response object that names the response that they continue. */
+  readonly previousMember: string;
 }
 
 /** State of a model that its answer does not show. It is stored with the answer, for requests that continue it. */

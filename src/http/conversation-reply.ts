@@ -1,26 +1,32 @@
-/** Reply of a response that belongs to a stored conversation: its response objects name the conversation. */
+/** Reply of a response that belongs to a stored conversation, or continues a stored response: its response objects name them. */
 
+import type { Member } from '../core/json/json.ts';
 import { setMembers } from '../core/json/members.ts';
 import { createFramer, parseFrame } from '../core/sse.ts';
+import type { StoredAccess } from '../core/stored-access.ts';
 import type { Output } from '../inference/response/converter.ts';
 import type { Reply } from '../inference/response/reply.ts';
 import type { InferenceCall } from '../routing/inference-call.ts';
 
 const OK = 200;
 
-/** The reply itself for a call that belongs to no conversation. */
-export function inConversation(reply: Reply, { turn, protocol }: InferenceCall): Reply {
+/** The reply itself for a call that belongs to no conversation, and whose upstream knows the response that it continues. */
+export function namingReply(reply: Reply, call: InferenceCall): Reply {
+  const { turn, protocol, operation } = call;
   const stored = protocol.operations.complete.stored;
-  if (!turn || !stored) return reply;
+  if (!stored || operation.name !== 'complete') return reply;
   const { eventPath, turnMember } = stored;
+  const previous = replacedPrevious(call, stored);
+  if (!turn && previous.length === 0) return reply;
   const framer = createFramer();
   let body: 'events' | 'object' | 'other' = 'other';
   /** Head of a whole response, whose length is not known yet. */
   let head: Record<string, string> = {};
 
   function named(json: Buffer, path: readonly string[]): Buffer {
-    const value = turn?.isLost ? null : { id: turn?.id };
-    return setMembers(json, path, [{ path: [turnMember], value }]);
+    const members = [...previous];
+    if (turn) members.push({ path: [turnMember], value: turn.isLost ? null : { id: turn.id } });
+    return setMembers(json, path, members);
   }
 
   function namedFrame(frame: Buffer): Buffer {
@@ -74,6 +80,12 @@ export function inConversation(reply: Reply, { turn, protocol }: InferenceCall):
     onClose: (listener) => reply.onClose(listener),
     onDone: (listener) => reply.onDone(listener),
   };
+}
+
+/** The name of a response that the gateway replaced by its items. */
+function replacedPrevious({ asked, body }: InferenceCall, { previousMember }: StoredAccess): Member[] {
+  const value = asked?.[previousMember];
+  return typeof value === 'string' && value !== body[previousMember] ? [{ path: [previousMember], value }] : [];
 }
 
 function bytesOf(output: Output): Buffer {

@@ -17,7 +17,7 @@ import type { InferenceCall } from '../routing/inference-call.ts';
 import type { UsageMeter } from '../usage/meter.ts';
 import type { AppOptions } from './app-options.ts';
 import { noRoom } from './body.ts';
-import { inConversation } from './conversation-reply.ts';
+import { namingReply } from './conversation-reply.ts';
 import { errorResponse } from './errors.ts';
 import type { Exchange } from './exchange.ts';
 import { keyOf, NO_BODY, type RequestContext } from './request-context.ts';
@@ -82,7 +82,7 @@ export async function handleCall(exchange: Exchange, asked: AskedCall, options: 
     });
   }
   const created = exchange.createReply();
-  const reply = inConversation(wrapReply?.(created) ?? created, call);
+  const reply = namingReply(wrapReply?.(created) ?? created, call);
   const outcome = await observation.follow(
     { call, key, route, costOf: (ended) => costOf(meter, ended), usageOf: () => meter.counted },
     dispatch(call, route, reply, {

@@ -106,7 +106,11 @@ async function encodeAnswer(
   if (!isStorableId(id)) throw new Error('the response has no id, or an endless one');
   const row = randomBytes(16).toString('hex');
   const now = clock.now();
-  const shown = turn ? { ...rest, conversation: { id: turn.id } } : rest;
+  const shown = {
+    ...rest,
+    ...(turn && { conversation: { id: turn.id } }),
+    ...(previous && { previous_response_id: rest.previous_response_id ?? previous.id }),
+  };
   const content = isKeptUpstream
     ? { parts: [], items: 0, wholeBytes: 0 }
     : await encodeContent({ origin, isRelayed, input, output: items, response: shown }, cipher, { owner, row });

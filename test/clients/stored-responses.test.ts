@@ -145,7 +145,7 @@ for (const { name, url } of MODELS) {
             .stream({ model: name, input: 'Two', previous_response_id: first.id })
             .finalResponse();
           assert.equal(second.status, 'completed');
-          if (!name.startsWith('plain')) assert.equal(second.previous_response_id, first.id);
+          assert.equal(second.previous_response_id, first.id);
           const again = await client.responses.retrieve(second.id);
           assert.deepEqual(
             again.output.map(({ id }) => id),

@@ -150,6 +150,23 @@ models:
           assert.equal(found.headers.get('cache-control'), 'no-store');
         });
 
+        test('a response names the one that it continues, though its upstream got the whole chain', async () => {
+          const first = await create({ input: 'One', stream });
+          const second = await create({ input: 'Two', previous_response_id: first.body.id, stream });
+          const third = await create({
+            input: 'Three',
+            previous_response_id: second.body.id,
+            model: 'keeping/m',
+            stream,
+          });
+          assert.deepEqual([second.status, third.status], [200, 200]);
+          assert.equal(plain.calls[1]?.body.previous_response_id, undefined);
+          assert.equal(keeping.calls[0]?.body.previous_response_id, undefined);
+          assert.equal(second.body.previous_response_id, first.body.id);
+          assert.equal(third.body.previous_response_id, second.body.id);
+          assert.deepEqual((await request('GET', second.body.id)).body, second.body);
+        });
+
         test('calls of built-in tools that joined in the input come back as their own items, in a chain too', async () => {
           const model = 'patching/m';
           const tools = [{ type: 'apply_patch' }];

@@ -34,6 +34,7 @@ export const stored: StoredAccess = {
   eventPath: ['response'],
   storeMember: 'store',
   turnMember: 'conversation',
+  previousMember: 'previous_response_id',
 };
 
 function isGiven(value: Json): boolean {
