@@ -82,6 +82,17 @@ const HISTORY = [
   user('Paint it.'),
 ];
 
+/** Messages as items of an output, with ids of their own. */
+function assertKept(output: Json[], messages: Json[]): void {
+  assert.deepEqual(
+    output.map(({ id: _id, status: _status, ...message }) => message),
+    messages,
+  );
+  for (const { id, status } of output)
+    assert.ok(/^msg_\w{20,59}$/.test(id) && status === 'completed', `${id} ${status}`);
+  assert.equal(new Set(output.map(({ id }) => id)).size, output.length);
+}
+
 test('a provider that has it compacts: its result is relayed, and charged', async () => {
   const { status, headers, body } = await send('/compact', { model: 'compacting/m', input: HISTORY });
   assert.equal(status, 200, JSON.stringify(body));
@@ -102,7 +113,7 @@ for (const [index, protocol] of OTHERS.entries()) {
     const { status, headers, body } = await send('/compact', { model: `${protocol}/m`, input: HISTORY });
     assert.equal(status, 200, JSON.stringify(body));
     assert.equal(body.object, 'response.compaction');
-    assert.deepEqual(body.output.slice(0, -1), [HISTORY[0], HISTORY[2]]);
+    assertKept(body.output.slice(0, -1), [HISTORY[0], HISTORY[2]]);
     const item = body.output.at(-1);
     assert.deepEqual([item.type, item.id.slice(0, 4), typeof item.encrypted_content], ['compaction', 'cmp_', 'string']);
     assert.equal(body.usage.total_tokens, 15);
@@ -131,7 +142,8 @@ describe('a server without the path', () => {
       ['/v1/responses/compact', '/v1/responses', '/v1/responses', '/v1/responses'],
     );
     const { input } = without.calls.at(-1)?.body ?? {};
-    assert.deepEqual([input.length, input[0], input[1], input[3]], [4, HISTORY[0], HISTORY[2], user('Go on.')]);
+    assert.deepEqual([input.length, input[3]], [4, user('Go on.')]);
+    assertKept(input.slice(0, 2), [HISTORY[0], HISTORY[2]]);
     assert.ok(input[2].role === 'user' && input[2].content[0].text.endsWith(SUMMARY));
   });
 
@@ -139,7 +151,7 @@ describe('a server without the path', () => {
     const first = await send('', { model: 'without/m', input: 'Build a bridge.' });
     const { status, body } = await send('/compact', { model: 'without/m', previous_response_id: first.body.id });
     assert.equal(status, 200, JSON.stringify(body));
-    assert.deepEqual(body.output[0], user('Build a bridge.'));
+    assertKept(body.output.slice(0, 1), [user('Build a bridge.')]);
     const second = await send('', { model: 'without/m', input: [...body.output, user('On.')] });
     const third = await send('', { model: 'without/m', input: 'Further.', previous_response_id: second.body.id });
     assert.equal(third.status, 200, JSON.stringify(third.body));
@@ -158,7 +170,18 @@ describe('a server without the path', () => {
 test('only the last messages of the user are kept, as many as fit', async () => {
   const input = Array.from({ length: 12 }, (_, index) => user(`${index} ${'x'.repeat(10_000)}`));
   const { body } = await send('/compact', { model: 'without/m', input });
-  assert.deepEqual(body.output.slice(0, -1), input.slice(-7));
+  assertKept(body.output.slice(0, -1), input.slice(-7));
+});
+
+test('messages without a type and with a plain text are kept as whole items', async () => {
+  const input = [
+    { role: 'user', content: 'Build a bridge.' },
+    { role: 'assistant', content: 'Done.' },
+    { role: 'user', id: 'msg_of_the_client_0123456789', content: 'Paint it.' },
+  ];
+  const { body } = await send('/compact', { model: 'without/m', input });
+  assertKept(body.output.slice(0, -1), [user('Build a bridge.'), user('Paint it.')]);
+  assert.equal(body.output[1].id, 'msg_of_the_client_0123456789');
 });
 
 test('what is refused', async () => {

@@ -1,7 +1,9 @@
 /** Compaction where no provider does it: a summary by the model, which travels in an envelope and returns as a text. */
 
+import { randomBytes } from 'node:crypto';
 import { isObject, type Json, textOf } from '../../core/json/json.ts';
 import { unwrap, wrap } from '../../core/opaque.ts';
+import { asListed } from './stored.ts';
 
 /** Origin in the envelope of a summary; no provider has it. */
 const ORIGIN = 'polygate compaction';
@@ -35,7 +37,12 @@ export function compactionOf(response: Json, items: readonly Json[]): Json {
   const { id, created_at, usage } = response;
   const state = wrap({ kind: 'encrypted', value: summary, origin: ORIGIN });
   const item = { id: `cmp_${String(id).replace(/^resp_/, '')}`, type: 'compaction', encrypted_content: state };
-  return { id, object: 'response.compaction', created_at, output: [...lastUserMessages(items), item], usage };
+  const kept = lastUserMessages(items).map((message) => asListed(message, newItemId));
+  return { id, object: 'response.compaction', created_at, output: [...kept, item], usage };
+}
+
+function newItemId(prefix: string): string {
+  return `${prefix}_${randomBytes(24).toString('hex')}`;
 }
 
 function textIn({ output }: Json): string {
