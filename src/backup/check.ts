@@ -12,7 +12,7 @@ import { type BackupFile, describeFile } from './files.ts';
 import { type Manifest, readManifest } from './manifest.ts';
 
 export interface CheckOptions {
-  config: Pick<Config, 'data' | 'encryption'>;
+  config: Pick<Config, 'data' | 'postgres' | 'encryption'>;
   /** Folder of the backup. */
   folder: string;
   /** File with the encryption key, for a data folder and a configuration without one. */
@@ -22,6 +22,7 @@ export interface CheckOptions {
 /** Throws `invalid_request` with the reason if the backup cannot be restored. */
 export async function checkBackup({ config, folder, encryptionKey }: CheckOptions): Promise<Manifest> {
   const manifest = readManifest(folder);
+  checkEngine(manifest, config, folder);
   const problems: string[] = [];
   // One after the other: there may be more media than a process may open files.
   for (const file of manifest.files) problems.push(...(await problemOf(folder, file)));
@@ -29,6 +30,14 @@ export async function checkBackup({ config, folder, encryptionKey }: CheckOption
   if (manifest.engine === 'sqlite') await checkDatabases(folder);
   if (manifest.encryptionKeyId !== null) checkKey(manifest.encryptionKeyId, config, encryptionKey);
   return manifest;
+}
+
+/** A store that the configuration does not name would lie in the data folder unused. */
+function checkEngine({ engine }: Manifest, { postgres }: CheckOptions['config'], folder: string): void {
+  if ((engine === 'postgres') === (postgres !== undefined)) return;
+  const [from, to] = engine === 'postgres' ? ['PostgreSQL', 'a data folder'] : ['a data folder', 'PostgreSQL'];
+  const message = `${folder} is the backup of a gateway with its store in ${from}, and the configuration names ${to}.`;
+  throw new GatewayError('invalid_request', message);
 }
 
 async function problemOf(folder: string, { name, bytes, sha256 }: BackupFile): Promise<string[]> {

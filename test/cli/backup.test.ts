@@ -278,6 +278,9 @@ describe('a restore is refused', () => {
         assert.match(stderr, reason);
       }
     }
+    const config = '{"data": "postgres://nobody@127.0.0.1:1/none"}';
+    const elsewhere = await run(['restore', 'backup', '--config', config]);
+    assert.match(elsewhere.stderr, /its store in a data folder, and the configuration names PostgreSQL/);
     assert.match(succeeded(await run(['keys', 'list'])), /^kept\t/, 'the store is as it was');
   });
 
@@ -379,7 +382,7 @@ test('a backup of more files than may be open at once is checked', { skip: windo
       process.execPath,
       `
     const { checkBackup } = await import(${JSON.stringify(new URL('../../src/backup/check.ts', import.meta.url))});
-    const { files } = await checkBackup({ config: ${JSON.stringify({ data, encryption: { keys: [] } })}, folder: ${JSON.stringify(folder)} });
+    const { files } = await checkBackup({ config: ${JSON.stringify({ data, postgres: 'another', encryption: { keys: [] } })}, folder: ${JSON.stringify(folder)} });
     console.log(files.length);
   `,
     ],
@@ -449,7 +452,7 @@ describe('journals of a gateway on PostgreSQL', () => {
   test('replace those of another gateway, and are not left out for them', async (context) => {
     const backup = await backedUpJournal(context);
     const other = await journaled(context, 'other');
-    const options = { config: { data: other.data, encryption }, folder: backup.folder };
+    const options = { config: { data: other.data, postgres, encryption }, folder: backup.folder };
     await assert.rejects(restore({ ...options, replace: false }), /There is a journal in .*--replace moves it aside/);
     assert.deepEqual(readFileSync(other.path), other.bytes);
     const { replaced = '' } = await restore({ ...options, replace: true });
@@ -460,17 +463,25 @@ describe('journals of a gateway on PostgreSQL', () => {
   test('are restored where none is, and once more after that', async (context) => {
     const backup = await backedUpJournal(context);
     const data = temporaryData(context);
-    const options = { config: { data, encryption }, folder: backup.folder, replace: false };
+    const options = { config: { data, postgres, encryption }, folder: backup.folder, replace: false };
     for (let time = 0; time < 2; time++) assert.equal((await restore(options)).replaced, undefined);
     const [name = ''] = readdirSync(join(data, 'journal/1'));
     assert.deepEqual(readFileSync(join(data, 'journal/1', name)), backup.bytes);
+  });
+
+  test('are not restored where the configuration names a data folder', async (context) => {
+    const { folder } = await backedUpJournal(context);
+    const data = temporaryData(context);
+    const reason = /backup of a gateway with its store in PostgreSQL, and the configuration names a data folder/;
+    await assert.rejects(restore({ config: { data, encryption }, folder, replace: false }), reason);
+    assert.deepEqual(readdirSync(data), []);
   });
 
   test('stay while a gateway writes them', async (context) => {
     const backup = await backedUpJournal(context);
     const other = await journaled(context, 'other');
     const lock = lockFolder(join(other.data, 'journal/1'));
-    const options = { config: { data: other.data, encryption }, folder: backup.folder, replace: true };
+    const options = { config: { data: other.data, postgres, encryption }, folder: backup.folder, replace: true };
     await assert.rejects(restore(options), /A gateway runs on the folder/);
     lock.release();
     assert.deepEqual(readFileSync(other.path), other.bytes);
