@@ -52,12 +52,19 @@ function notCompacted(): Refusal {
   return new Refusal('unsupported_parameter', message, { param: 'model' });
 }
 
+function nothingGiven(): Refusal {
+  const message = 'There is nothing to compact: input or previous_response_id is needed.';
+  return new Refusal('invalid_request', message, { param: 'input' });
+}
+
 /** Asks the model for a summary, as a request of its own. */
 async function handleSummary(context: RequestContext, asked: InferenceCall, options: AppOptions): Promise<void> {
   const { protocol, bytes } = asked;
-  const items = inputItems(asked.body.input);
+  const { input, previous_response_id: previous } = asked.body;
+  const items = inputItems(input);
+  if (items.length === 0 && !previous) throw nothingGiven();
   const body = summaryRequest(asked.body, items);
-  if (asked.body.previous_response_id) body.previous_response_id = asked.body.previous_response_id;
+  if (previous) body.previous_response_id = previous;
   const call: InferenceCall = {
     ...asked,
     requestId: newRequestId(),

@@ -188,6 +188,8 @@ test('what is refused', async () => {
   const cases: [Json, number, string][] = [
     [{ input: HISTORY }, 400, 'model'],
     [{ model: 'without/m', input: 7 }, 400, 'input'],
+    [{ model: 'chat/m' }, 400, 'input'],
+    [{ model: 'chat/m', input: [] }, 400, 'input'],
     [{ model: 'without/m', input: 'x', previous_response_id: 'resp_none' }, 400, 'previous_response_id'],
     [{ model: 'without/none-such', input: 'x' }, 404, 'model'],
   ];
