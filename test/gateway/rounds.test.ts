@@ -286,6 +286,46 @@ describe('an answer by a schema of a list, for a client of generateContent', () 
   });
 });
 
+describe('arguments of calls in an answer', () => {
+  async function answered(protocol: ProtocolId, args: string[], stream: boolean): Promise<string> {
+    const calls = args.map((text, index) => ({
+      ...{ index, id: `call_${index}`, type: 'function', function: { name: 'f', arguments: text } },
+    }));
+    const head = { id: 'c', object: 'chat.completion', created: 1, model: 'm' };
+    await start('openai-compatible', (_call, response) => {
+      if (!stream) {
+        const message = { role: 'assistant', content: null, tool_calls: calls };
+        return answerJson(response, { ...head, choices: [{ index: 0, message, finish_reason: 'tool_calls' }] });
+      }
+      const frame = (delta: Json, finish_reason: string | null = null) =>
+        `data: ${JSON.stringify({ ...head, choices: [{ index: 0, delta, finish_reason }] })}\n\n`;
+      const frames = calls.map((call) => frame({ tool_calls: [call] }));
+      answerEvents(response, `${frames.join('')}${frame({}, 'tool_calls')}data: [DONE]\n\n`);
+    });
+    const body = question(protocol, 'p/m', 'call it');
+    const streamed = stream && protocol !== 'generate' ? { stream: true } : {};
+    const path = PATHS[protocol]('p/m', stream);
+    const response = await post(gateway.url + path, { ...body, ...streamed }, HEADERS[protocol]);
+    return response.text();
+  }
+
+  for (const protocol of ['messages', 'generate'] as const) {
+    for (const stream of [false, true]) {
+      const way = `${protocol}, ${stream ? 'streamed' : 'whole'}`;
+      test(`have a bound of values together (${way})`, async () => {
+        const values = `{"a":[${'1,'.repeat(60_000)}1]}`;
+        const text = await answered(protocol, Array(5).fill(values), stream);
+        assert.match(text, /The arguments of the calls in the answer have too much/);
+      });
+
+      test(`may be long (${way})`, async () => {
+        const long = JSON.stringify({ a: 'b,'.repeat(500_000) });
+        assert.ok((await answered(protocol, [long], stream)).includes('b,'.repeat(1000)));
+      });
+    }
+  }
+});
+
 test('reasoning without a signature never goes to a provider that signs', async () => {
   await start('anthropic', (_call, response) =>
     answerJson(response, messageOf([{ type: 'text', text: 'ok' }], 'end_turn')),

@@ -3,6 +3,7 @@
 import type { ChatEvent, ChatResponse, Finish, OpenPart, Usage } from '../../core/chat.ts';
 import { GatewayError } from '../../core/errors.ts';
 import { createFolder } from '../../core/fold.ts';
+import { REQUEST_LIMITS, scan, TEXT_VALUES } from '../../core/json/scan.ts';
 import type { AnswerFacts } from '../../core/operation.ts';
 import { COUNT_FIELDS } from '../../core/usage-bounds.ts';
 import type { Plan } from '../request/planned-request.ts';
@@ -32,6 +33,7 @@ export interface ResponseAssembler {
 export function createResponseAssembler(plan: Plan): ResponseAssembler {
   const { request, target, toolNames, continueWith } = plan;
   const unwrap = createUnwrapper(plan);
+  const checkArguments = createArgumentCheck();
   const whole = createFolder();
   let paused: Finish | undefined;
   let facts: AnswerFacts = {};
@@ -94,6 +96,7 @@ export function createResponseAssembler(plan: Plan): ResponseAssembler {
   return {
     join(event) {
       if (event.type === 'part-start') assertCallable(event.part);
+      checkArguments(event);
       const result = joined(event);
       const events = result ? unwrap(restoreName(result, toolNames)) : [];
       for (const one of events) whole.add(one);
@@ -123,6 +126,36 @@ function assertCallable(part: OpenPart): void {
   if (part.type !== 'call' || (part.id && part.name)) return;
   const missing = part.name ? 'id' : 'name';
   throw new GatewayError('upstream_error', `The upstream sent a tool call without its ${missing}.`);
+}
+
+/** Throws for calls with too many values, or too deep ones, in their arguments: encoders read those of a call all at once. */
+function createArgumentCheck(): (event: ChatEvent) => void {
+  const open = new Map<number, string>();
+  let characters = 0;
+  let values = TEXT_VALUES;
+
+  function count(text: string): void {
+    characters += text.length;
+    // Shorter ones have no more values.
+    if (characters <= TEXT_VALUES) return;
+    const limits = { ...REQUEST_LIMITS, values };
+    values -= scan(Buffer.from(text), { limits, watch: undefined, refuse: tooMuch }).values;
+  }
+
+  return (event) => {
+    if (event.type === 'part-start') {
+      if (event.part.type === 'call' && !event.part.custom) open.set(event.index, event.part.args);
+    } else if (event.type === 'part-delta' || event.type === 'part-end') {
+      const text = open.get(event.index);
+      if (text === undefined) return;
+      if (event.type === 'part-delta') open.set(event.index, text + (event.text ?? ''));
+      else if (open.delete(event.index)) count(text);
+    }
+  };
+}
+
+function tooMuch(what: string): GatewayError {
+  return new GatewayError('upstream_error', `The arguments of the calls in the answer have too much: a call ${what}.`);
 }
 
 /** All text of the parts. */
