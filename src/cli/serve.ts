@@ -5,7 +5,7 @@ import { isatty } from 'node:tty';
 import type { Logger } from 'pino';
 import { parseConfig } from '../config/load.ts';
 import { readConfigText } from '../config/location.ts';
-import { watchConfig } from '../config/reload.ts';
+import { type ConfigWatcher, watchConfig } from '../config/reload.ts';
 import type { Config } from '../config/resolved.ts';
 import { formatDuration } from '../config/units.ts';
 import { workerCount } from '../config/workers.ts';
@@ -96,10 +96,13 @@ export async function serve(options: ServeOptions): Promise<void> {
   };
   const place = hasWorkers ? { process: primary } : { pages: createPages() };
   const gateway = await start({ config, configSource: source, keys, store, log, version, ...place }, firstKey);
+  let watcher: ConfigWatcher | undefined;
+  // From now on requests are served, also before the last worker is ready.
+  const stopped = waitForStopSignal(() => watcher?.reload());
   if (hasWorkers) workers = await startAll({ gateway, store, log, count, instance, text });
   for (const warning of warnings) log.warn(warning);
   keys.startRefreshing();
-  const watcher = watchConfig({
+  watcher = watchConfig({
     source,
     onChange(next, changed) {
       current = next;
@@ -117,10 +120,9 @@ export async function serve(options: ServeOptions): Promise<void> {
     config: () => current,
     clock: systemClock,
     log,
-    onUpdated: () => watcher.reload(),
+    onUpdated: () => watcher?.reload(),
   });
   const service = connectServiceManager({ environment: process.env, log, clock: systemClock });
-  const stopped = waitForStopSignal(() => watcher.reload());
   lines.startBuffering();
   const newKey = isNew && firstKey === undefined ? await makeFirstKey(keys, config) : undefined;
   const link = newKey === undefined ? undefined : await firstLink(store, config, gateway.address);

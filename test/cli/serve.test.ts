@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { type IncomingMessage, request as post } from 'node:http';
-import { createServer } from 'node:net';
+import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { describe, test } from 'node:test';
@@ -355,6 +355,19 @@ describe('the end', { skip: windows }, () => {
     assert.deepEqual([code, stderr.includes('Not ready')], [0, false]);
   });
 
+  test('lets requests finish from the first one on, also while workers start', async (context) => {
+    const { folder, start } = program(context);
+    const port = await freePort();
+    writeFileSync(join(folder, 'polygate.yaml'), `server: { port: ${port}, workers: 2 }\n`);
+    const gateway = start(['serve']);
+    const giveUp = AbortSignal.timeout(20_000);
+    const answers = () => fetch(`http://127.0.0.1:${port}/healthz`).then(Boolean, () => false);
+    while (!(await answers())) giveUp.throwIfAborted();
+    gateway.signal('SIGTERM');
+    const { code, stderr } = await gateway.ended;
+    assert.deepEqual([code, stderr.includes('Stopping once running requests are done')], [0, true], stderr);
+  });
+
   test('comes at once with a second signal', async (context) => {
     const gateway = program(context).start(['serve', '--port', '0']);
     const stream = await openStream(gateway, 'hang after 2');
@@ -383,4 +396,12 @@ async function openStream(gateway: Running, words: string): Promise<IncomingMess
   const [response] = (await once(request, 'response')) as [IncomingMessage];
   assert.equal(response.statusCode, 200);
   return response;
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
 }
