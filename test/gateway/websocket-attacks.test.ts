@@ -275,16 +275,19 @@ test('a client that answers pings and does not read what it asked for is ended a
 });
 
 test('nothing is left of connections that ended: no timer, and no place of the key', async () => {
-  await settled();
-  const open = timers;
-  for (let round = 0; round < 3; round++) {
+  let open = 0;
+  for (let round = 0; round < 4; round++) {
     const sockets = await Promise.all(Array.from({ length: 50 }, () => connect(gateway.url)));
     for (const socket of sockets.slice(0, 10)) await socket.ask({ model: MODEL, input: 'Hi', store: false });
     const [cut, ended] = [sockets.slice(0, 25), sockets.slice(25)];
     for (const { ws } of cut) ws.terminate();
     await Promise.all(ended.map((socket) => socket.close()));
     await settled();
+    // The first round leaves timers of the gateway itself, such as that of records to be written: this clock stands still.
+    if (round === 0) open = timers;
   }
+  // On a busy machine the last ones end later.
+  for (let tries = 0; timers > open && tries < 100; tries++) await settled();
   assert.ok(timers <= open, `${timers} of ${open}`);
 });
 
@@ -317,7 +320,7 @@ test('any message gets an error in words or a response, and the connection stays
       assert.ok(last, text);
       assert.notEqual(last.error?.code, 'internal_error', text);
     }),
-    { numRuns: 300 },
+    { numRuns: 300, examples: [['{"type":[{"toString":0}]}']] },
   );
   await socket.close();
   assert.ok(!gateway.log.some(({ msg }) => msg === 'internal error'));

@@ -193,7 +193,8 @@ const MEMBERS = /^\{\s*"/;
 /** Throws for a message without a request, and for members that only HTTP has. */
 function checkEnvelope({ type, stream_id: streamId, generate, background }: Json): void {
   if (type !== 'response.create') {
-    const message = `type: "${String(type)}" is not accepted; send response.create.`;
+    const named = typeof type === 'string' ? `"${type}"` : `a value of the type ${typeof type}`;
+    const message = `type: ${named} is not accepted; send response.create.`;
     throw new GatewayError('invalid_request', message, { param: 'type' });
   }
   if ((streamId ?? null) !== null && (typeof streamId !== 'string' || streamId.length > MAX_NAME_CHARACTERS)) {
