@@ -235,8 +235,10 @@ export interface CompleteOperation extends OperationBase {
   };
   /** A frame with none of these texts carries no usage and is not parsed. */
   readonly usageMarks: readonly string[];
-  /** Whether a frame opens or ends the stream and is no part of an answer: an error may still replace the response. */
+  /** Whether a frame only opens the stream, or ends it without an answer, so that an error may still replace the response. */
   isPreamble?(event: SseEvent): boolean;
+  /** Whether a frame has no part of an answer and may come often, as instead of pings. Some are held back, like a preamble. */
+  isSilent?(event: SseEvent): boolean;
   /** Whether a frame is a large preamble, by its first characters; such a frame is not parsed. */
   isUnreadPreamble?(start: string): boolean;
   /** Whether a frame is a keep-alive that every client skips. */

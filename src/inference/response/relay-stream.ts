@@ -19,10 +19,10 @@ import { addCost } from './whole.ts';
 
 const ERROR_MARK = '"error"';
 const OPEN_BRACE = 123;
-/** Maximum size of the frames after the end of the response. */
-const MAX_CLOSING_BYTES = 64 * 1024;
-/** Held back before the first event of the response; beyond it comments and pings are dropped, and other frames are sent. */
-const MAX_OPENING_BYTES = 4 * 1024;
+/** Maximum size of the frames before the first event of the response, and of those after its end. */
+const MAX_OUTSIDE_BYTES = 64 * 1024;
+/** Size of comments, pings and silent frames before the first event; further comments and pings are dropped, and silent frames sent. */
+const MAX_SILENT_BYTES = 4 * 1024;
 /** Maximum of an unread preamble that is held back; after it, an error can no longer replace the response. */
 const MAX_PREAMBLE_BYTES = 1024 * 1024;
 /** Bytes of a frame that tell whether it is an unread preamble. */
@@ -261,7 +261,7 @@ class StreamRelay implements StreamConverter {
       this.#pass(frame, text, out);
       return;
     }
-    if (this.#operation.endIsLast && this.#closingBytes > MAX_CLOSING_BYTES) return;
+    if (this.#operation.endIsLast && this.#closingBytes > MAX_OUTSIDE_BYTES) return;
     this.#closingBytes += frame.length;
     this.#pass(frame, text, this.#closing);
   }
@@ -292,14 +292,20 @@ class StreamRelay implements StreamConverter {
 
   #open(frame: Buffer, event: SseEvent | undefined, out: Output[]): void {
     const isPing = !event || this.#operation.isPing?.(event) === true;
-    // Some servers send empty frames instead of pings while a model thinks.
-    const begins = !isPing && (this.#heldBytes > MAX_OPENING_BYTES || !this.#operation.isPreamble?.(event));
     // Comments and pings are not needed before the first frame.
-    if (isPing && this.#heldBytes + frame.length > MAX_OPENING_BYTES) return;
+    if (isPing && this.#heldBytes + frame.length > MAX_SILENT_BYTES) return;
+    const begins = !isPing && !this.#isHeldBack(event);
+    if (!begins && this.#heldBytes + frame.length > MAX_OUTSIDE_BYTES) throw neverBegins();
     if (event) this.#write(frame, frame.indexOf(OPEN_BRACE), this.#held, frameText(frame));
     else if (!this.#options.array) this.#run.add(this.#held, frame);
     this.#heldBytes += frame.length;
     if (begins) this.#release(out);
+  }
+
+  #isHeldBack(event: SseEvent): boolean {
+    const operation = this.#operation;
+    if (operation.isPreamble?.(event)) return true;
+    return this.#heldBytes <= MAX_SILENT_BYTES && operation.isSilent?.(event) === true;
   }
 
   #release(out: Output[]): void {
@@ -370,6 +376,11 @@ function eventIn(frame: FrameText | undefined): SseEvent | undefined {
   } catch {
     return undefined;
   }
+}
+
+function neverBegins(): GatewayError {
+  const message = `The upstream sent ${MAX_OUTSIDE_BYTES} bytes, and no part of its answer.`;
+  return new GatewayError('upstream_error', message);
 }
 
 function brokenOff(): GatewayError {

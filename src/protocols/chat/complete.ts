@@ -93,21 +93,20 @@ export const complete: CompleteOperation = {
     finish: textOf(choices?.[0]?.native_finish_reason) ?? textOf(choices?.[0]?.finish_reason),
   }),
   cost: { paths: [['usage']], members: addCost },
-  isPreamble,
+  isPreamble: ({ data }) => data.trim() === END,
+  isSilent,
   isEnd,
   endMarks: [Buffer.from(END)],
   endIsLast: true,
 };
 
-/** Whether a frame has no part of an answer: names a role, filters of the prompt or usage alone, or ends a stream that had none. */
-function isPreamble({ data }: SseEvent): boolean {
-  if (data.trim() === END) return true;
+/** Whether a frame names a role, filters of the prompt or usage alone. */
+function isSilent({ data }: SseEvent): boolean {
   const { choices } = parseObject(data) ?? {};
-  return Array.isArray(choices) && choices.every(isSilent);
+  return Array.isArray(choices) && choices.every(onlyOpens);
 }
 
-/** Whether a choice of a frame only opens its message. */
-function isSilent(choice: Json): boolean {
+function onlyOpens(choice: Json): boolean {
   if (!isObject(choice) || !isObject(choice.delta) || choice.finish_reason || choice.message || choice.text)
     return false;
   return Object.entries(choice.delta).every(([name, value]) => name === 'role' || isEmpty(value));

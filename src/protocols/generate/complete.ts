@@ -72,14 +72,14 @@ export const complete: CompleteOperation = {
     model: textOf(modelVersion),
     finish: textOf(candidates?.[0]?.finishReason ?? promptFeedback?.blockReason),
   }),
-  isPreamble,
+  isSilent,
   isEnd,
   endMarks: [Buffer.from('Reason"')],
   endIsLast: false,
 };
 
 /** Whether a frame has no candidate, and no word about the prompt. */
-function isPreamble({ data }: SseEvent): boolean {
+function isSilent({ data }: SseEvent): boolean {
   const body = parseObject(data);
   return body !== undefined && !body.promptFeedback && !body.candidates?.length;
 }
