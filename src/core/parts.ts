@@ -156,6 +156,11 @@ function isBusy({ call, waiting }: CandidateState): boolean {
   return waiting.size > 0 || (call !== undefined && !call.args.closed());
 }
 
+const QUOTE = 34;
+const BACKSLASH = 92;
+const OPEN_BRACE = 123;
+const CLOSE_BRACE = 125;
+
 /** Detects the end of a JSON object in fragments, without buffering them. */
 export interface Balance {
   add(fragment: string): void;
@@ -169,14 +174,16 @@ export function createBalance(): Balance {
   let escaped = false;
   return {
     add(fragment) {
-      for (const character of fragment) {
+      // With an iterator it takes twice the time.
+      for (let position = 0; position < fragment.length; position++) {
+        const code = fragment.charCodeAt(position);
         if (escaped) escaped = false;
-        else if (quoted && character === '\\') escaped = true;
-        else if (character === '"') quoted = !quoted;
-        else if (!quoted && character === '{') {
+        else if (code === BACKSLASH) escaped = quoted;
+        else if (code === QUOTE) quoted = !quoted;
+        else if (!quoted && code === OPEN_BRACE) {
           begun = true;
           depth++;
-        } else if (!quoted && character === '}') depth--;
+        } else if (!quoted && code === CLOSE_BRACE) depth--;
       }
     },
     closed: () => begun && depth <= 0 && !quoted,
