@@ -221,6 +221,11 @@ const REFUSED: { about: string; text: string; faults: string[] }[] = [
     faults: ['1: catalog.source: must be an https URL'],
   },
   {
+    about: 'a secret of webhooks that is too short',
+    text: 'callbacks: { secret: short }',
+    faults: ['1: callbacks.secret: must be at least 16 characters long'],
+  },
+  {
     about: 'a secret of webhooks that libraries cannot read',
     text: 'callbacks: { secret: "whsec_not in base64!" }',
     faults: ['1: callbacks.secret: must have base64 after whsec_, as of `openssl rand -base64 32`'],

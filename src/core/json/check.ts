@@ -168,7 +168,9 @@ function explainNumber(schema: Json, value: unknown, path: string): Problem[] {
 function explainString(schema: Json, value: unknown, path: string): Problem[] {
   if (typeof value !== 'string')
     return [{ path, message: `${schema.errorMessage ?? 'must be a string'}${not(value, schema)}` }];
-  if (value.length < (schema.minLength ?? 0)) return [{ path, message: 'must not be empty' }];
+  const { minLength = 0 } = schema;
+  if (value.length < minLength)
+    return [{ path, message: minLength === 1 ? 'must not be empty' : `must be at least ${minLength} characters long` }];
   if (value.length > (schema.maxLength ?? value.length)) {
     return [{ path, message: `must be at most ${schema.maxLength} characters long` }];
   }
