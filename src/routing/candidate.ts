@@ -2,7 +2,7 @@
 
 import { shiftDecimal } from '../catalog/decimal.ts';
 import type { Pricing } from '../core/model.ts';
-import type { PriceName, Selector } from './policy.ts';
+import type { PriceName, Selector, SortKey } from './policy.ts';
 
 /** Known properties of an endpoint; an unknown one satisfies no requirement. */
 export interface EndpointFacts {
@@ -33,6 +33,8 @@ export interface Candidate {
   /** Number of credentials that share the weight. */
   siblings: number;
   facts: EndpointFacts;
+  /** By the suffix of a fallback model; instead of that of the policy among the endpoints of this model. */
+  sort?: SortKey;
   /** Reason for which it cannot be used for any request. */
   unusable?: string;
 }

@@ -7,18 +7,19 @@ import { excludeUnpinned } from './account-pin.ts';
 import { hasAccountState } from './account-state.ts';
 import { isAuto, readAutoChoice } from './auto.ts';
 import { CallRankingContext, type RankingState } from './call-ranking-context.ts';
-import { endpointName, selected } from './candidate.ts';
+import { endpointName } from './candidate.ts';
 import { candidatesFor, type EndpointCandidate } from './candidates.ts';
 import { ConversationKey } from './conversation-key.ts';
 import type { Endpoint } from './endpoint.ts';
+import { checkPin, pinnedTo } from './exclusion.ts';
 import type { InferenceCall } from './inference-call.ts';
 import type { ModelDirectory } from './model-directory.ts';
-import { NO_OVERRIDES, splitModelName } from './model-suffix.ts';
-import { NO_POLICY, type RoutingPolicy } from './policy.ts';
+import { type NamedModel, NO_OVERRIDES, splitModelName } from './model-suffix.ts';
+import { NO_POLICY, type RoutingPolicy, type Selector } from './policy.ts';
 import { checkOptions } from './provider-options.ts';
 import { type ExcludedCandidate, rank } from './ranking.ts';
 import { nameAtProvider, readPolicy } from './request-policy.ts';
-import { createProviderSlugs } from './slugs.ts';
+import { createProviderSlugs, type ProviderSlugs } from './slugs.ts';
 
 /** Candidate with a usable endpoint. */
 export type RunnableCandidate = EndpointCandidate & { endpoint: Endpoint };
@@ -79,31 +80,41 @@ interface RoutingRequest {
   requested: string;
   /** The model, without a suffix. */
   name: string;
+  /** The only provider of this model, by its suffix. */
+  pin: Selector | undefined;
   policy: RoutingPolicy;
   /** Fallback models that the request names itself. */
   named: string[] | undefined;
+  slugs: ProviderSlugs;
 }
 
 function readRequest(call: InferenceCall, requested: string, { models, policyName }: DecisionOptions): RoutingRequest {
   const slugs = createProviderSlugs(models.slugs);
   const body = call.operation.gatewayFields.includes('provider') ? call.body : undefined;
   const asked = readPolicy({ body, headers: call.headers, slugs, policyName });
-  const isKnown = (name: string): boolean => {
-    const found = models.catalog().find(name);
-    return found !== undefined && !found.unlisted;
-  };
+  const isKnown = (name: string): boolean => isListed(models, name);
   const choice = isAuto(requested) && !isKnown(requested) ? readAutoChoice(body?.model_routing_config) : undefined;
   const [first, ...rest] = choice
     ? [...choice.models, ...(asked.fallbackModels ?? [])]
     : [nameAtProvider(requested, { headers: call.headers, slugs }, isKnown)];
-  const isWhole = (text: string): boolean => isKnown(text) && !isMetWithoutSuffix(models, text);
-  const { name, overrides } = splitModelName(first ?? models.routes.defaultModel ?? requested, isWhole, slugs);
+  const { name, overrides } = readName(first ?? models.routes.defaultModel ?? requested, models, slugs);
+  const { pin, ...sorting } = overrides;
   const named = choice ? rest : asked.fallbackModels;
   const base =
     choice || overrides !== NO_OVERRIDES
-      ? { ...asked, fallbackModels: named, ...choice?.overrides, ...overrides }
+      ? { ...asked, ...(pin && { pin: undefined }), fallbackModels: named, ...choice?.overrides, ...sorting }
       : asked;
-  return { call, requested, name, policy: withDefaults(base, models), named };
+  return { call, requested, name, pin, policy: withDefaults(base, models), named, slugs };
+}
+
+function isListed({ catalog }: ModelDirectory, name: string): boolean {
+  const found = catalog().find(name);
+  return found !== undefined && !found.unlisted;
+}
+
+function readName(text: string, models: ModelDirectory, slugs: ProviderSlugs): NamedModel {
+  const isWhole = (name: string): boolean => isListed(models, name) && !isMetWithoutSuffix(models, name);
+  return splitModelName(text, isWhole, slugs);
 }
 
 /** Whether the glob of an alias meets a name with its suffix and without. */
@@ -114,11 +125,12 @@ function isMetWithoutSuffix({ catalog, routes }: ModelDirectory, text: string): 
 }
 
 function decideAmong(
-  own: readonly EndpointCandidate[],
+  found: readonly EndpointCandidate[],
   request: RoutingRequest,
   options: DecisionOptions,
 ): RoutingDecision | Promise<RoutingDecision> {
-  const { call, name, policy, named } = request;
+  const { call, name, pin, policy } = request;
+  const own = pinnedTo(pin, found, 'model');
   const model = own[0]?.model ?? name;
   if (!options.allows(model)) {
     throw new GatewayError('permission_denied', `This key may not use the model "${model}".`, { param: 'model' });
@@ -129,9 +141,7 @@ function decideAmong(
   }
   if (options.isRestricted) refuseModelMembers(withoutMembers(call.body, call.operation.gatewayFields));
   if (!policy.fallbackModels?.length) return decide(own, request, options);
-  return fallbackCandidates(call, named, { policy, ...options }).then((others) =>
-    decide([...own, ...others], request, options),
-  );
+  return fallbackCandidates(request, options).then((others) => decide([...own, ...others], request, options));
 }
 
 function decide(
@@ -207,9 +217,8 @@ function withDefaults(policy: RoutingPolicy, { routes }: ModelDirectory): Routin
 
 /** Throws for an unknown model in the request; skips an unknown one in the configuration, and models of a provider that cannot be asked. */
 async function fallbackCandidates(
-  call: InferenceCall,
-  named: string[] | undefined,
-  { policy, models, allows, needsPrices = false }: DecisionOptions & { policy: RoutingPolicy },
+  { call, named, policy, slugs }: RoutingRequest,
+  { models, allows, needsPrices = false }: DecisionOptions,
 ): Promise<EndpointCandidate[]> {
   const { fallbackModels = [], allowFallbacks } = policy;
   if (call.operation.name === 'embed') {
@@ -219,16 +228,19 @@ async function fallbackCandidates(
   if (!allowFallbacks) return [];
   const candidates: EndpointCandidate[] = [];
   const added = new Set<string>();
-  for (const [index, name] of fallbackModels.entries()) {
+  for (const [index, text] of fallbackModels.entries()) {
+    const { name, overrides } = readName(text, models, slugs);
+    const { pin, sort } = overrides;
     try {
-      const found = await candidatesFor(models, name, { rank: index + 1, call });
+      const found = pinnedTo(pin, await candidatesFor(models, name, { rank: index + 1, call }), 'models');
       const [first] = found;
       if (!first || added.has(first.model)) continue;
       added.add(first.model);
       const isAllowed = (candidate: EndpointCandidate) =>
         allows(candidate.model) && !(needsPrices && hasUnknownPrice(candidate));
       const unusable = 'this key may not use the model';
-      candidates.push(...found.map((candidate) => (isAllowed(candidate) ? candidate : { ...candidate, unusable })));
+      for (const candidate of found)
+        candidates.push({ ...candidate, ...(sort && { sort }), ...(!isAllowed(candidate) && { unusable }) });
     } catch (error) {
       if (isUnavailable(error)) continue;
       if (named && error instanceof GatewayError)
@@ -247,16 +259,6 @@ function hasUnknownPrice({ endpoint }: EndpointCandidate): boolean {
 function incomparable(): GatewayError {
   const message = 'models: embeddings have no fallback to another model, because vectors of two models do not compare.';
   return new GatewayError('invalid_request', message, { param: 'models' });
-}
-
-function checkPin({ pin }: RoutingPolicy, candidates: readonly EndpointCandidate[], model: string): void {
-  if (!pin || selected(pin, candidates).length > 0) return;
-  const serving = [...new Set(candidates.map(({ provider }) => provider))].join(', ');
-  throw new GatewayError(
-    'invalid_request',
-    `provider.type: "${pin.text}" does not serve the model "${model}"; it is served by: ${serving}.`,
-    { param: 'provider.type' },
-  );
 }
 
 function withOptions(candidate: RunnableCandidate, policy: RoutingPolicy): RunnableCandidate {

@@ -1,5 +1,6 @@
 /** Exclusion of candidates by the routing policy, with readable reasons. */
 
+import { GatewayError } from '../core/errors.ts';
 import { type Candidate, priceOf, selected } from './candidate.ts';
 import type { PriceName, RoutingPolicy, Selector } from './policy.ts';
 
@@ -45,4 +46,34 @@ function dataPolicyReason({ facts }: Candidate, { dataPolicy, quantizations }: R
   if (!quantizations || (facts.quantization !== undefined && quantizations.includes(facts.quantization)))
     return undefined;
   return `its quantization is ${facts.quantization ?? 'not known'}, not one of ${quantizations.join(', ')}`;
+}
+
+/** Throws `invalid_request` where the only provider of a request has no endpoint of the model. */
+export function checkPin({ pin }: RoutingPolicy, candidates: readonly Candidate[], model: string): void {
+  if (pin && selected(pin, candidates).length === 0)
+    throw notServed(pin, candidates, { model, param: 'provider.type' });
+}
+
+/** The candidates of a model whose name may have a provider as its suffix; throws `invalid_request` where that has none of them. */
+export function pinnedTo<Any extends Candidate>(
+  pin: Selector | undefined,
+  candidates: readonly Any[],
+  param: string,
+): readonly Any[] {
+  const [first] = candidates;
+  if (!pin || !first) return candidates;
+  const allowed = new Set(selected(pin, candidates));
+  if (allowed.size === 0) throw notServed(pin, candidates, { model: first.model, param });
+  const unusable = `its model is pinned to ${pin.text}`;
+  return candidates.map((candidate) => (allowed.has(candidate) ? candidate : { ...candidate, unusable }));
+}
+
+function notServed(
+  pin: Selector,
+  candidates: readonly Candidate[],
+  { model, param }: { model: string; param: string },
+): GatewayError {
+  const serving = [...new Set(candidates.map(({ provider }) => provider))].join(', ');
+  const message = `${param}: "${pin.text}" does not serve the model "${model}"; it is served by: ${serving}.`;
+  return new GatewayError('invalid_request', message, { param });
 }

@@ -3,19 +3,22 @@
 import type { RoutingPolicy } from './policy.ts';
 import type { ProviderSlugs } from './slugs.ts';
 
-const SUFFIXES: Record<string, Partial<RoutingPolicy>> = {
+/** Policy fields that a suffix sets. */
+type SuffixOverrides = Partial<Pick<RoutingPolicy, 'sort' | 'pin'>>;
+
+const SUFFIXES: Record<string, SuffixOverrides> = {
   floor: { sort: 'price' },
   nitro: { sort: 'throughput' },
   exacto: { sort: 'throughput' },
 };
 
 /** Overrides of a model name without a suffix. */
-export const NO_OVERRIDES: Partial<RoutingPolicy> = {};
+export const NO_OVERRIDES: SuffixOverrides = {};
 
 export interface NamedModel {
   name: string;
-  /** Policy fields set by the suffix; they override the rest of the policy. */
-  overrides: Partial<RoutingPolicy>;
+  /** These override the rest of the policy. */
+  overrides: SuffixOverrides;
 }
 
 /** A known model name is never split, nor is a name with an unknown suffix. */

@@ -110,8 +110,8 @@ function orderPositions<Any extends Candidate>(
 }
 
 /** Endpoints without measurements come first, so that they get some; those without a price come last. */
-function sortKeys(candidate: Candidate, { sort: by }: RoutingPolicy, { statistics }: RankingContext): [number, number] {
-  switch (by) {
+function sortKeys(candidate: Candidate, policy: RoutingPolicy, { statistics }: RankingContext): [number, number] {
+  switch (policy.acrossModels ? policy.sort : (candidate.sort ?? policy.sort)) {
     case 'price':
       return [totalPrice(candidate) ?? Number.POSITIVE_INFINITY, candidate.priority];
     case 'latency':

@@ -133,6 +133,29 @@ describe('the request chooses', () => {
     });
   }
 
+  test('a suffix applies to the model that has it, in a list of models too', async () => {
+    const failing = (...names: string[]) => {
+      for (const name of names) Object.assign(upstreams[name] as Scripted, { behaves: 503 });
+    };
+    // Each in a conversation of its own, which is bound to no endpoint.
+    const endpointFor = async (more: object) => (await send({ more, text: JSON.stringify(more) })).endpoint;
+    failing('cheap');
+    assert.equal(await endpointFor({ model: 'house/m:cheap', models: ['house/keys'] }), 'kept/m');
+    assert.equal((await send({ model: 'house/m:cheap' })).status, 503, 'the other endpoint of the model is not tried');
+    failing('able');
+    assert.equal(await endpointFor({ model: 'able/m', models: ['house/m:dear', 'house/keys'] }), 'dear/m');
+    Object.assign(upstreams.cheap as Scripted, { behaves: 'well' });
+    clock.advance(3_600_000);
+    assert.equal(await endpointFor({ model: 'able/m', models: ['house/m'] }), 'dear/m');
+    assert.equal(await endpointFor({ model: 'able/m', models: ['house/m:floor'] }), 'cheap/m');
+    assert.equal(await endpointFor({ model: 'able/m', models: ['house/m:cheap'] }), 'cheap/m');
+    const { status, json } = await send({ model: 'house/m', more: { models: ['house/m:kept'] } });
+    assert.deepEqual([status, json.error.param], [400, 'models']);
+    assert.match(json.error.message, /"kept" does not serve the model "house\/m"; it is served by: dear, cheap/);
+    const wrong = await send({ model: 'house/m:kept' });
+    assert.deepEqual([wrong.status, wrong.json.error.param], [400, 'model']);
+  });
+
   test('auto takes one of the models that are given', async () => {
     const config = { models: ['house/m', 'dear/m'], preference: 'cost' };
     const { endpoint, json } = await send({ model: 'auto', more: { model_routing_config: config } });
