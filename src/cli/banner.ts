@@ -4,6 +4,8 @@ import { localUrl } from '../config/host.ts';
 import type { Config } from '../config/resolved.ts';
 import { version } from '../core/version.ts';
 import type { RunningGateway } from '../gateway/gateway.ts';
+import type { UnknownModel } from '../routing/model-suffix.ts';
+import { unknownModelWarning } from './start-warnings.ts';
 
 type ProviderState = ReturnType<RunningGateway['providers']>[number];
 
@@ -23,11 +25,14 @@ export interface BannerOptions {
   hint: string | undefined;
   /** Reason for which requests are refused, shown in place of a key. */
   warning: string | undefined;
+  /** Models of settings that no provider has. */
+  unknownModels: readonly UnknownModel[];
   /** Process ids of the workers. */
   workers: readonly number[];
 }
 
-export function banner({ gateway, config, newKey, link, hint, warning, workers }: BannerOptions): string {
+export function banner(options: BannerOptions): string {
+  const { gateway, config, newKey, link, hint, warning, unknownModels, workers } = options;
   const local = localUrl(gateway.address);
   const url = config.server.publicUrl ?? local;
   const states = gateway.providers();
@@ -44,6 +49,7 @@ export function banner({ gateway, config, newKey, link, hint, warning, workers }
     ...(link === undefined && hint !== undefined ? [hint] : []),
     ...(config.responses.store ? [STORED] : []),
     ...providerLines(states),
+    ...unknownModels.map(unknownModelWarning),
     ...(states.some(({ id }) => id === EXAMPLE_PROVIDER) ? tryLines(url, newKey) : []),
     '',
     'Ctrl-C stops it.',

@@ -5,10 +5,12 @@ import { loadConfig } from '../config/load.ts';
 import { describeConfig } from '../config/mask.ts';
 import { isLoopback } from '../core/loopback.ts';
 import { providerTypes } from '../providers/index.ts';
+import { unknownModels } from '../routing/model-suffix.ts';
 import { discoverModels } from './discovery.ts';
 import { missingKeyWarning, readFirstKey } from './first-key.ts';
 import { allKeys } from './keys.ts';
 import { type ConfigOptions, configSource } from './source.ts';
+import { unknownModelWarning } from './start-warnings.ts';
 
 export async function check(options: ConfigOptions): Promise<void> {
   const config = loadConfig(configSource(options));
@@ -21,10 +23,12 @@ export async function check(options: ConfigOptions): Promise<void> {
     process.stderr.write(
       `Warning: ${updatedCatalogPath(config.data)} ${outdated}: the bundled facts about models count.\n`,
     );
-  const states = (await discoverModels(config)).states();
+  const models = await discoverModels(config);
+  const states = models.states();
   const problems = new Map(states.map(({ id, problem }) => [id, problem]));
   for (const [id, problem] of problems)
     if (problem !== undefined) process.stderr.write(`Warning: ${id} is not reached: ${problem}\n`);
+  for (const unknown of unknownModels(models)) process.stderr.write(`${unknownModelWarning(unknown)}\n`);
   process.stdout.write(`${describeConfig(config, problems)}\n`);
   // The store is opened only if its keys matter.
   if (isLoopback(config.server.host)) return;

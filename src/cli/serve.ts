@@ -128,9 +128,12 @@ export async function serve(options: ServeOptions): Promise<void> {
   const link = newKey === undefined ? undefined : await firstLink(store, config, gateway.address);
   const hint = dashboardHint(config, gateway.address, options.port);
   const warning = missingKeyWarning(config, await keys.list());
-  await Promise.race([gateway.discovered(), sleep(systemClock, DISCOVERY_WAIT_MS)]);
+  const discovered = gateway.discovered().then(() => true);
+  const isDiscovered = await Promise.race([discovered, sleep(systemClock, DISCOVERY_WAIT_MS)]);
+  const unknownModels = isDiscovered ? gateway.unknownModels() : [];
   releaseStartMemory(store);
-  process.stderr.write(banner({ gateway, config, newKey, link, hint, warning, workers: workers?.pids() ?? [] }));
+  const pids = workers?.pids() ?? [];
+  process.stderr.write(banner({ gateway, config, newKey, link, hint, warning, unknownModels, workers: pids }));
 
   service.ready();
 

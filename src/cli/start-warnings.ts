@@ -4,6 +4,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { readCatalog, updatedCatalogPath } from '../catalog/updated.ts';
 import type { Config } from '../config/resolved.ts';
+import type { UnknownModel } from '../routing/model-suffix.ts';
 import { isMissingOrEmpty } from '../store/lost-store.ts';
 
 /** Lower ports need root on most systems. */
@@ -36,6 +37,10 @@ export function startWarnings(config: Config, machine = thisMachine()): string[]
     warnings.push(`${path} ${problem}: the bundled facts about models count. Run polygate catalog update.`);
   }
   return warnings;
+}
+
+export function unknownModelWarning({ setting, name }: UnknownModel): string {
+  return `Warning: ${setting}: there is no model "${name}"; polygate models lists those there are.`;
 }
 
 function isRootUnnecessary({ server, admin }: Config, { platform, uid, isContainer }: Machine): boolean {

@@ -3,6 +3,7 @@
 import type { Config } from '../config/resolved.ts';
 import type { AskedCapture } from '../http/captures.ts';
 import type { OpenCircuit } from '../routing/circuit-breaker.ts';
+import type { UnknownModel } from '../routing/model-suffix.ts';
 import type { IntentFilter } from '../store/operations/requests.ts';
 import type { ProviderState } from './provider-registry.ts';
 
@@ -11,6 +12,8 @@ export interface RunningGateway {
   /** Address of the admin API, if enabled. */
   admin: { host: string; port: number } | undefined;
   providers(): ProviderState[];
+  /** Models of the routing settings that no provider has; known once models are discovered. */
+  unknownModels(): UnknownModel[];
   /** Resolves once the models of all providers are known, or asking for them failed. */
   discovered(): Promise<void>;
   /** Applies providers, models and deadlines at once; returns the changed settings that need a restart. */

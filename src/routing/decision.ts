@@ -14,7 +14,7 @@ import type { Endpoint } from './endpoint.ts';
 import { checkPin, pinnedTo } from './exclusion.ts';
 import type { InferenceCall } from './inference-call.ts';
 import type { ModelDirectory } from './model-directory.ts';
-import { type NamedModel, NO_OVERRIDES, splitModelName } from './model-suffix.ts';
+import { isListed, NO_OVERRIDES, readModelName } from './model-suffix.ts';
 import { NO_POLICY, type RoutingPolicy, type Selector } from './policy.ts';
 import { checkOptions } from './provider-options.ts';
 import { type ExcludedCandidate, rank } from './ranking.ts';
@@ -97,7 +97,7 @@ function readRequest(call: InferenceCall, requested: string, { models, policyNam
   const [first, ...rest] = choice
     ? [...choice.models, ...(asked.fallbackModels ?? [])]
     : [nameAtProvider(requested, { headers: call.headers, slugs }, isKnown)];
-  const { name, overrides } = readName(first ?? models.routes.defaultModel ?? requested, models, slugs);
+  const { name, overrides } = readModelName(first ?? models.routes.defaultModel ?? requested, models, slugs);
   const { pin, ...sorting } = overrides;
   const named = choice ? rest : asked.fallbackModels;
   const base =
@@ -105,23 +105,6 @@ function readRequest(call: InferenceCall, requested: string, { models, policyNam
       ? { ...asked, ...(pin && { pin: undefined }), fallbackModels: named, ...choice?.overrides, ...sorting }
       : asked;
   return { call, requested, name, pin, policy: withDefaults(base, models), named, slugs };
-}
-
-function isListed({ catalog }: ModelDirectory, name: string): boolean {
-  const found = catalog().find(name);
-  return found !== undefined && !found.unlisted;
-}
-
-function readName(text: string, models: ModelDirectory, slugs: ProviderSlugs): NamedModel {
-  const isWhole = (name: string): boolean => isListed(models, name) && !isMetWithoutSuffix(models, name);
-  return splitModelName(text, isWhole, slugs);
-}
-
-/** Whether the glob of an alias meets a name with its suffix and without. */
-function isMetWithoutSuffix({ catalog, routes }: ModelDirectory, text: string): boolean {
-  const { resolveAlias } = catalog();
-  const model = resolveAlias(text);
-  return model !== text && !routes.aliases.has(text) && model === resolveAlias(text.slice(0, text.lastIndexOf(':')));
 }
 
 function decideAmong(
@@ -229,7 +212,7 @@ async function fallbackCandidates(
   const candidates: EndpointCandidate[] = [];
   const added = new Set<string>();
   for (const [index, text] of fallbackModels.entries()) {
-    const { name, overrides } = readName(text, models, slugs);
+    const { name, overrides } = readModelName(text, models, slugs);
     const { pin, sort } = overrides;
     try {
       const found = pinnedTo(pin, await candidatesFor(models, name, { rank: index + 1, call }), 'models');

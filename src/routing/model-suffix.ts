@@ -1,7 +1,8 @@
-/** Model name suffixes: `:floor`, `:nitro`, `:exacto` and `:<provider>`. */
+/** Model names of requests and settings, with their suffixes: `:floor`, `:nitro`, `:exacto` and `:<provider>`. */
 
+import type { ModelDirectory } from './model-directory.ts';
 import type { RoutingPolicy } from './policy.ts';
-import type { ProviderSlugs } from './slugs.ts';
+import { createProviderSlugs, type ProviderSlugs } from './slugs.ts';
 
 /** Policy fields that a suffix sets. */
 type SuffixOverrides = Partial<Pick<RoutingPolicy, 'sort' | 'pin'>>;
@@ -31,4 +32,55 @@ export function splitModelName(text: string, isKnown: (name: string) => boolean,
   if (overrides) return { name, overrides };
   if (slugs.providerOf(suffix) !== undefined) return { name, overrides: { pin: slugs.selector(suffix, 'model') } };
   return { name: text, overrides: NO_OVERRIDES };
+}
+
+/** Whether a name is that of a model that its provider lists. */
+export function isListed({ catalog }: ModelDirectory, name: string): boolean {
+  const found = catalog().find(name);
+  return found !== undefined && !found.unlisted;
+}
+
+/** A name of a request or of the configuration, with its suffix by the models that there are. */
+export function readModelName(text: string, models: ModelDirectory, slugs: ProviderSlugs): NamedModel {
+  const isWhole = (name: string): boolean => isListed(models, name) && !isMetWithoutSuffix(models, name);
+  return splitModelName(text, isWhole, slugs);
+}
+
+/** Whether the glob of an alias meets a name with its suffix and without. */
+function isMetWithoutSuffix({ catalog, routes }: ModelDirectory, text: string): boolean {
+  const { resolveAlias } = catalog();
+  const model = resolveAlias(text);
+  return model !== text && !routes.aliases.has(text) && model === resolveAlias(text.slice(0, text.lastIndexOf(':')));
+}
+
+/** Model that a setting names and nothing has. */
+export interface UnknownModel {
+  setting: string;
+  name: string;
+}
+
+/** Models of the routing settings that no provider has, where all providers that may have them have listed their models. */
+export function unknownModels(models: ModelDirectory): UnknownModel[] {
+  const { defaultModel, fallbackModels, aliases } = models.routes;
+  const named: UnknownModel[] = [
+    ...(defaultModel === undefined ? [] : [{ setting: 'default_model', name: defaultModel }]),
+    ...fallbackModels.map((name, index) => ({ setting: `routing.fallback_models[${index}]`, name })),
+    ...[...aliases].map(([alias, name]) => ({ setting: `aliases.${alias}`, name })),
+  ];
+  const slugs = createProviderSlugs(models.slugs);
+  return named.filter(({ name }) => isUnknown(models, readModelName(name, models, slugs).name));
+}
+
+function isUnknown(models: ModelDirectory, asked: string): boolean {
+  const { catalog, routes, providers, slugs } = models;
+  const name = catalog().resolveAlias(asked);
+  if (routes.models.has(name) || catalog().find(name) !== undefined) return false;
+  const slash = name.indexOf('/');
+  const provider = slash > 0 ? name.slice(0, slash) : undefined;
+  if (provider === undefined) {
+    const areReached = [...providers.values()].every(({ problem }) => problem === undefined);
+    return areReached && models.waitingProviderOf?.(name) === undefined;
+  }
+  const active = providers.get(provider);
+  return active === undefined ? !slugs.has(provider) : active.problem === undefined;
 }

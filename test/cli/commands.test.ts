@@ -166,6 +166,37 @@ describe('models', () => {
   });
 });
 
+describe('a setting with a model that nobody has', () => {
+  const settings = `
+default_model: sandbox/ehco
+routing: { fallback_models: [sandbox/echo:floor, house/m:nope, house/m:sandbox, openai/gpt-5-mini, nearby/m] }
+models: { house/m: { endpoints: [{ provider: sandbox, model: echo }] } }
+aliases: { "claude-*": house/m, fast: speedy }
+`;
+  const UNKNOWN = ['default_model', 'routing.fallback_models[1]', 'routing.fallback_models[4]', 'aliases.fast'];
+  const warned = (text: string) => [...text.matchAll(/^Warning: (\S+): there is no model "/gm)].map(([, name]) => name);
+
+  test('is a warning of check and of the start, as far as providers can be asked', async (context) => {
+    const { folder, run, start } = program(context);
+    writeFileSync(join(folder, 'polygate.yaml'), `${settings}server: { port: 0 }\n`);
+    const { code, stderr } = await run(['check']);
+    assert.equal(code, 0);
+    assert.deepEqual(warned(stderr), UNKNOWN);
+    const [banner] = await start(['serve']).shows(/[\s\S]*Ctrl-C stops it/);
+    assert.deepEqual(warned(banner), UNKNOWN);
+  });
+
+  test('is none where a provider does not answer that may have it', async (context) => {
+    const { folder, run } = program(context);
+    const near = 'providers: { near: { type: vllm, base_url: "http://127.0.0.1:9/v1" } }\n';
+    writeFileSync(
+      join(folder, 'polygate.yaml'),
+      `${near}default_model: speedy\naliases: { slow: near/m, no: sandbox/m }\n`,
+    );
+    assert.deepEqual(warned((await run(['check'])).stderr), ['aliases.no']);
+  });
+});
+
 describe('a provider that does not answer', () => {
   const closed = 'providers: { near: { type: vllm, base_url: "http://127.0.0.1:9/v1" } }\n';
 
