@@ -42,10 +42,19 @@ export interface Dialect {
   adapt?(body: Json, rules: ModelRules): Adaptation;
   /** Adjusts a body that the gateway wrote, in place; a client's body of this protocol is not touched. */
   adaptTranslated?(body: Json, rules: ModelRules): Adaptation;
+  /** A header of the client that its protocol passes on, as the provider takes it; absent where it takes all of them. */
+  forwardHeader?(name: string, value: string): ForwardedHeader;
   /** The provider keeps responses that requests may name, in the account of the credential. */
   readonly keepsResponses?: boolean;
   /** The provider supports the token count of the protocol. */
   readonly countsTokens?: boolean;
+}
+
+export interface ForwardedHeader {
+  /** Undefined if nothing of it is sent. */
+  value: string | undefined;
+  /** Its parts that are not sent, by their names for clients. */
+  dropped: readonly string[];
 }
 
 /** Result of `adapt`. */

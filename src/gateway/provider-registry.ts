@@ -11,6 +11,7 @@ import type { CatalogModel } from '../core/model.ts';
 import { withSearchPrice } from '../core/prices.ts';
 import type { Provider, ProviderType } from '../core/provider.ts';
 import { providerTypes } from '../providers/index.ts';
+import { servedModels } from '../routing/endpoint.ts';
 import type { ActiveProvider, ConfiguredModels, ModelDirectory } from '../routing/model-directory.ts';
 import { createCredentials } from '../transport/credentials.ts';
 import type { UpstreamClient } from '../transport/upstream-client.ts';
@@ -208,16 +209,11 @@ export function createProviderRegistry(
   };
 }
 
-interface KnownModels {
-  types: ProviderTypes;
-  known: KnownEntries | undefined;
-}
-
 /** Whether a provider that is not connected has a bundled model. */
 function isWaitingWith(
   name: string,
   { state, type: typeId }: ProviderConfig,
-  { types, known = bundledEntries() }: KnownModels,
+  { types, known = bundledEntries() }: { types: ProviderTypes; known: KnownEntries | undefined },
 ): boolean {
   const vendor = types.get(typeId)?.catalog ?? typeId;
   return state === 'waiting' && known.get(vendor)?.has(name) === true;
@@ -233,10 +229,10 @@ function activate(config: ReadyProvider, types: ProviderTypes, context: Registry
   const { readKey = keyCredential } = type;
   const keys = config.apiKeys.map((key) => readKey(key.reveal()));
   const credentials = createCredentials(keys, clock.monotonic);
-  const models = [...(provider.models ?? bundledModels(config.id, type.catalog ?? type.id, known))];
+  const bundled = provider.models ?? bundledModels(config.id, type.catalog ?? type.id, known);
   const listed = Array.isArray(config.models) ? config.models : [];
   const custom = listed.map((entry) => customModel(config.id, entry, type.catalog, known));
-  const own = merge(models, custom);
+  const own = merge(servedModels(provider, bundled), custom);
   const registered: RegisteredProvider = {
     config,
     type,

@@ -22,14 +22,7 @@ export function upstreamRequest(
     ...endpoint.headers,
     ...call.onAttempt?.(),
   };
-  if (planned.path !== 'translated') {
-    const { forwardedHeaders } = call.protocol;
-    for (const from in forwardedHeaders) {
-      const value = call.headers[from];
-      const to = forwardedHeaders[from];
-      if (typeof value === 'string' && to !== undefined) headers[to] = value;
-    }
-  }
+  if (planned.path !== 'translated') Object.assign(headers, forwardedHeaders(call, endpoint).headers);
   const { model } = planned.target;
   const url = endpoint.provider.platform.url({
     type: 'inference',
@@ -40,6 +33,25 @@ export function upstreamRequest(
     path: planned.operation.upstreamPath(model, call.stream, planned.path === 'translated' ? undefined : call.body),
   });
   return { method: 'POST', url, headers };
+}
+
+/** Headers of the client that go on with a body of its protocol, and what of them the provider does not take. */
+export function forwardedHeaders(
+  { protocol, headers: given }: Pick<InferenceCall, 'protocol' | 'headers'>,
+  { dialect }: Pick<Endpoint, 'dialect'>,
+): { headers: Record<string, string>; dropped: string[] } {
+  const headers: Record<string, string> = {};
+  const dropped: string[] = [];
+  for (const from in protocol.forwardedHeaders) {
+    const value = given[from];
+    const to = protocol.forwardedHeaders[from];
+    if (typeof value !== 'string' || to === undefined) continue;
+    const forwarded = dialect.forwardHeader?.(to, value);
+    const sent = forwarded ? forwarded.value : value;
+    if (sent !== undefined) headers[to] = sent;
+    if (forwarded) dropped.push(...forwarded.dropped);
+  }
+  return { headers, dropped };
 }
 
 /** Authorizes the request; rejects if that takes too long. */

@@ -2,7 +2,7 @@
 
 import type { ProviderType } from '../core/provider.ts';
 import { anthropic } from './anthropic.ts';
-import { byteplus } from './byteplus.ts';
+import { byteplus, volcengine } from './ark.ts';
 import { cohere } from './cohere.ts';
 import { dashscope } from './dashscope.ts';
 import { deepseek } from './deepseek.ts';
@@ -28,14 +28,15 @@ import { replicate } from './replicate.ts';
 import { runway } from './runway.ts';
 import { sandbox } from './sandbox/index.ts';
 import { together } from './together.ts';
+import { vertex } from './vertex.ts';
 import { vllm } from './vllm.ts';
-import { volcengine } from './volcengine.ts';
 import { xai } from './xai.ts';
 
 const types: readonly ProviderType[] = [
   openai,
   anthropic,
   google,
+  vertex,
   deepseek,
   mistral,
   xai,

@@ -125,7 +125,10 @@ function credentialCandidates(
   const { provider, headers, typeId } = active;
   checkUse(model, call.operation.name);
   const dialect = dialectFor(provider, model, call);
-  if (!dialect) throw useless(`The provider "${provider.id}" makes videos: ask for them at POST /v1/videos.`);
+  if (!dialect) {
+    const use = call.operation.name === 'embed' ? 'embeds no texts.' : 'makes videos: ask for them at POST /v1/videos.';
+    throw useless(`The provider "${provider.id}" ${use}`);
+  }
   const credentials = active.credentials.all();
   return credentials.map((credential) => ({
     ...candidateOf(entry, model.id),

@@ -36,6 +36,11 @@ export function dialectFor(
   return offering.find((dialect) => dialect.protocol === protocol.id) ?? offering[0] ?? spoken[0];
 }
 
+/** The models of its vendor that a provider serves. */
+export function servedModels(provider: Provider, models: readonly CatalogModel[]): CatalogModel[] {
+  return models.filter((model) => provider.video !== undefined || provider.speaks(model).length > 0);
+}
+
 /** The provider's rules, overridden by the model's. */
 export function rulesOf(endpoint: Endpoint): ModelRules {
   return { ...endpoint.dialect.rules, ...endpoint.model.rules };

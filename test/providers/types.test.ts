@@ -1,6 +1,7 @@
 /** The registry: addresses, credentials, and that the documentation names every type. */
 
 import assert from 'node:assert/strict';
+import { generateKeyPairSync } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { describe, test } from 'node:test';
 import { keyCredential, NO_CREDENTIAL } from '../../src/core/credential.ts';
@@ -105,7 +106,7 @@ describe('the registry', () => {
     for (const type of network) if (type.baseUrl === undefined) assert.ok(type.keyless, type.id);
   });
 
-  test('no type frames its streams, decodes errors of a platform or takes tokens yet, as docs/providers.md says', () => {
+  test('no type frames its streams or decodes errors of a platform yet, and one takes tokens, as docs/providers.md says', () => {
     for (const { id } of providerTypes.values()) {
       const { platform } = create(id, 'https://own.example');
       assert.deepEqual(Object.keys(platform).toSorted(), ['authorize', 'url'], id);
@@ -114,6 +115,14 @@ describe('the registry', () => {
       const credential = type.readKey?.('key:secret') ?? keyCredential('key:secret');
       assert.notEqual(credential.type, 'token', type.id);
     }
+    const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+    const pem = privateKey.export({ type: 'pkcs8', format: 'pem' });
+    const account = JSON.stringify({ client_email: 'a@b', private_key_id: 'k', private_key: pem });
+    const takesTokens = (type: ProviderType) => type.readKey?.(account).type === 'token';
+    assert.deepEqual(
+      network.filter(takesTokens).map(({ id }) => id),
+      ['vertex'],
+    );
   });
 
   test('docs/providers.md names every type with its variables and its address', () => {

@@ -11,6 +11,7 @@ import type { InferenceCall } from '../../routing/inference-call.ts';
 import { addOptions } from '../../routing/provider-options.ts';
 import { lacks, STATE_MEMBER } from '../sought-names.ts';
 import type { StateMemory } from '../state/memory.ts';
+import { forwardedHeaders } from '../upstream-request.ts';
 import { keepWithin } from './output-limit.ts';
 import type { Plan } from './planned-request.ts';
 
@@ -113,7 +114,9 @@ function changedBody(
   const adapted = endpoint.dialect.adapt?.(body, target.rules);
   const limit = call.limitOf?.(endpoint);
   if (limit) isChanged = keepWithin(body, limit, { operation, rules: target.rules }) || isChanged;
-  return { body, isChanged: isChanged || adapted?.changed === true, dropped: adapted?.dropped ?? NOTHING };
+  const unsent = endpoint.dialect.forwardHeader ? forwardedHeaders(call, endpoint).dropped : NOTHING;
+  const dropped = unsent.length > 0 ? [...(adapted?.dropped ?? NOTHING), ...unsent] : (adapted?.dropped ?? NOTHING);
+  return { body, isChanged: isChanged || adapted?.changed === true, dropped };
 }
 
 /** Usage is always requested for an upstream stream, but shown to the client only if it requested it. */

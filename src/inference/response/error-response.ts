@@ -59,11 +59,11 @@ const ACCOUNT_STATUSES = [401, 402, 403, 407];
 /** Error for the client, with the upstream's message without secrets. */
 function errorOf(response: CompleteErrorResponse, plan: Plan): GatewayError {
   const { status, headers, bytes, relayed, platform, now } = response;
-  const body = readObject(bytes);
+  const { body, isListed } = readObject(bytes);
   const special = platform.decodeError?.({ status, headers, body });
   const decoded = special ?? errorInBody(status, body, plan);
   const own = !special && isObject(body?.error) && plan.upstream.errorIn(body) !== undefined;
-  const clean = relayed && own && !ACCOUNT_STATUSES.includes(status) && isClean(bytes);
+  const clean = relayed && own && !isListed && !ACCOUNT_STATUSES.includes(status) && isClean(bytes);
   return new GatewayError(decoded.code, redact(decoded.message), {
     param: decoded.param,
     retryAfter: retryAfterOf(headers, now) ?? decoded.retryAfter,
@@ -79,12 +79,15 @@ function errorInBody(status: number, body: Json, { upstream }: Plan): GatewayErr
     : new GatewayError(codeOfUpstreamStatus(status), `The upstream answered with status ${status}.`);
 }
 
-function readObject(bytes: Buffer): Json {
+/** The object of a response, which Google sends in a list of one at some addresses. */
+function readObject(bytes: Buffer): { body?: Json; isListed: boolean } {
   try {
-    const body = readAtOnce(bytes);
-    return isObject(body) ? body : undefined;
+    const read = readAtOnce(bytes);
+    const isListed = Array.isArray(read) && read.length === 1;
+    const body = isListed ? read[0] : read;
+    return { body: isObject(body) ? body : undefined, isListed };
   } catch {
-    return undefined;
+    return { isListed: false };
   }
 }
 

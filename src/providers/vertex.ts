@@ -1,0 +1,170 @@
+/**
+ * Google Vertex AI: Gemini in its own protocol, Claude in that of messages, and other models in chat completions, under one
+ * project and location. A key of a service account signs its own access tokens (AIP-4111); any other key is one of express mode.
+ */
+
+import { createSign } from 'node:crypto';
+import { systemClock } from '../core/clock.ts';
+import { type CredentialValue, keyCredential, type TokenSource } from '../core/credential.ts';
+import { GatewayError } from '../core/errors.ts';
+import { type Json, parseObject } from '../core/json/json.ts';
+import type { CatalogModel } from '../core/model.ts';
+import type { Destination } from '../core/platform.ts';
+import type { ForwardedHeader } from '../core/provider.ts';
+import { applyRules } from './dialect/rules.ts';
+import { type DialectStep, dialect, dropField, removeField, setField } from './dialect/step.ts';
+import { createHeaderPlatform } from './platform/headers.ts';
+import { providerType } from './type.ts';
+
+const SCOPE = 'https://www.googleapis.com/auth/cloud-platform';
+const TOKEN_LIFETIME_SECONDS = 3600;
+/** A token is signed anew so long before its end. */
+const RENEWAL_MARGIN_SECONDS = 300;
+/** Version of the messages protocol where a request names none in its body. */
+const MESSAGES_VERSION = 'vertex-2023-10-16';
+const GEMINI_PATH = '/v1beta/models/';
+/** Tuned models are named by the number of their endpoint. */
+const ENDPOINT_ID = /^\d+$/;
+
+interface ServiceAccount {
+  email: string;
+  keyId: string;
+  privateKey: string;
+}
+
+/** Signs a JSON Web Token that Google accepts as an access token, and signs it anew before its end. */
+export function createSignedTokens(
+  { email, keyId, privateKey }: ServiceAccount,
+  now: () => number = systemClock.now,
+): TokenSource {
+  let token = '';
+  let expiresAt = 0;
+
+  function sign(issuedAt: number): string {
+    const claims = { iss: email, sub: email, scope: SCOPE, iat: issuedAt, exp: issuedAt + TOKEN_LIFETIME_SECONDS };
+    const payload = [{ alg: 'RS256', typ: 'JWT', kid: keyId }, claims]
+      .map((part) => Buffer.from(JSON.stringify(part)).toString('base64url'))
+      .join('.');
+    return `${payload}.${createSign('RSA-SHA256').update(payload).sign(privateKey, 'base64url')}`;
+  }
+
+  return {
+    id: `${email} ${keyId}`,
+    token() {
+      const seconds = Math.floor(now() / 1000);
+      if (seconds >= expiresAt - RENEWAL_MARGIN_SECONDS) {
+        token = sign(seconds);
+        expiresAt = seconds + TOKEN_LIFETIME_SECONDS;
+      }
+      return token;
+    },
+    // A new one would say the same.
+    refused: () => false,
+  };
+}
+
+function readKey(text: string): CredentialValue {
+  if (!text.trimStart().startsWith('{')) return keyCredential(text);
+  const { client_email: email, private_key_id: keyId, private_key: privateKey } = parseObject(text) ?? {};
+  if (![email, keyId, privateKey].every((value) => typeof value === 'string'))
+    throw new GatewayError(
+      'invalid_request',
+      'A key of Vertex AI in JSON must be that of a service account, with client_email, private_key_id and private_key.',
+      { param: 'api_key' },
+    );
+  const source = createSignedTokens({ email, keyId, privateKey });
+  try {
+    source.token();
+  } catch {
+    throw new GatewayError('invalid_request', 'private_key in a key of Vertex AI is no RSA key in PEM.', {
+      param: 'api_key',
+    });
+  }
+  return { type: 'token', source };
+}
+
+function pathOf(destination: Destination): string {
+  if (destination.type !== 'inference') return destination.path;
+  const { protocol, path, model, stream } = destination;
+  if (protocol === 'chat') return `/endpoints/openapi${path}`;
+  const id = encodeURIComponent(model).replaceAll('%40', '@');
+  if (protocol === 'messages')
+    return `/publishers/anthropic/models/${id}:${stream ? 'streamRawPredict' : 'rawPredict'}`;
+  const rest = path.slice(GEMINI_PATH.length);
+  return ENDPOINT_ID.test(model) ? `/endpoints/${rest}` : `/publishers/google/models/${rest}`;
+}
+
+/** The protocol by the id, as Vertex AI names models: `claude-...`, `<vendor>/<model>-maas`, else Gemini. None for videos and embeddings, whose requests are others here. */
+function protocolsOf({ upstreamId, outputModalities }: CatalogModel): readonly string[] {
+  if (outputModalities.some((modality) => modality === 'video' || modality === 'embeddings')) return [];
+  if (upstreamId.startsWith('claude-')) return ['messages'];
+  return [upstreamId.includes('/') ? 'chat' : 'generate'];
+}
+
+/** Function calls have no ids here, and the service tier is no member of the body. */
+const asGemini: DialectStep = (body, _rules, result) => {
+  for (const { parts = [] } of [body.contents ?? []].flat() as Json[]) {
+    for (const { functionCall, functionResponse } of [parts].flat() as Json[]) {
+      if (functionCall) removeField(functionCall, 'id', result);
+      if (functionResponse) removeField(functionResponse, 'id', result);
+    }
+  }
+  dropField(body, 'serviceTier', result);
+};
+
+/**
+ * Names in `anthropic-beta` that fail a whole request here, and names by which Vertex AI knows one. Others are sent. Data from
+ * LiteLLM's table of beta headers, which its maintainers probe.
+ */
+const BETAS: Readonly<Record<string, string | null>> = {
+  'advanced-tool-use-2025-11-20': 'tool-search-tool-2025-10-19',
+  'advisor-tool-2026-03-01': null,
+  'claude-code-20250219': null,
+  'code-execution-2025-08-25': null,
+  'effort-2025-11-24': null,
+  'fast-mode-2026-02-01': null,
+  'files-api-2025-04-14': null,
+  'fine-grained-tool-streaming-2025-05-14': null,
+  'mcp-client-2025-04-04': null,
+  'mcp-client-2025-11-20': null,
+  'oauth-2025-04-20': null,
+  'output-128k-2025-02-19': null,
+  'prompt-caching-scope-2026-01-05': null,
+  'skills-2025-10-02': null,
+  'structured-outputs-2025-11-13': null,
+  'token-efficient-tools-2025-02-19': null,
+  'web-fetch-2025-09-10': null,
+};
+
+function forwardBetas(name: string, value: string): ForwardedHeader {
+  if (name !== 'anthropic-beta') return { value, dropped: [] };
+  const asked = value.split(',').map((beta) => beta.trim());
+  const sent = asked.flatMap((beta) => (Object.hasOwn(BETAS, beta) ? (BETAS[beta] ?? []) : beta));
+  const dropped = asked.filter((beta) => Object.hasOwn(BETAS, beta) && BETAS[beta] === null);
+  return { value: sent.join(',') || undefined, dropped: dropped.map((beta) => `${name}: ${beta}`) };
+}
+
+/** The model is in the address. */
+const asClaude: DialectStep = (body, _rules, result) => {
+  removeField(body, 'model', result);
+  setField(body, 'anthropic_version', body.anthropic_version ?? MESSAGES_VERSION, result);
+};
+
+export const vertex = providerType({
+  id: 'vertex',
+  name: 'Google Vertex AI',
+  dialects: [
+    { protocol: 'generate', adapt: dialect(asGemini) },
+    { protocol: 'messages', adapt: dialect(asClaude), forwardHeader: forwardBetas },
+    { protocol: 'chat', rules: { tokenField: 'max_tokens', systemRole: 'system' }, adapt: dialect(applyRules) },
+  ],
+  protocolsOf,
+  environment: [],
+  keyless: true,
+  catalog: 'google',
+  readKey,
+  platform({ baseUrl }) {
+    const { authorize } = createHeaderPlatform({ baseUrl, credential: (key) => ({ 'x-goog-api-key': key }) });
+    return { url: (destination) => baseUrl + pathOf(destination), authorize };
+  },
+});

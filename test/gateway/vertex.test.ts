@@ -1,0 +1,260 @@
+/** Vertex AI: addresses, signed tokens, bodies and headers of its three protocols, through a whole gateway. */
+
+import assert from 'node:assert/strict';
+import { createVerify, generateKeyPairSync } from 'node:crypto';
+import { after, before, describe, test } from 'node:test';
+import type { Json } from '../../src/core/json/json.ts';
+import { createSignedTokens } from '../../src/providers/vertex.ts';
+import {
+  answerEvents,
+  answerJson,
+  ask,
+  HEADERS,
+  PATHS,
+  type ProtocolId,
+  post,
+  question,
+  startTestGateway,
+  startUpstream,
+  type TestGateway,
+  type TestUpstream,
+} from './harness.ts';
+
+const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+const EMAIL = 'gateway@my-project.iam.gserviceaccount.com';
+const ACCOUNT = {
+  type: 'service_account',
+  client_email: EMAIL,
+  private_key_id: 'key-1',
+  private_key: privateKey.export({ type: 'pkcs8', format: 'pem' }),
+};
+const BASE = '/v1/projects/my-project/locations/global';
+
+const CLAUDE: Json = {
+  ...{ id: 'msg_vrtx_1', type: 'message', role: 'assistant', model: 'claude-sonnet-4-5', stop_reason: 'end_turn' },
+  stop_sequence: null,
+  content: [{ type: 'text', text: 'Hello.' }],
+  usage: { input_tokens: 3, output_tokens: 2 },
+};
+const GEMINI: Json = {
+  candidates: [{ content: { role: 'model', parts: [{ text: 'Hello.' }] }, finishReason: 'STOP', index: 0 }],
+  usageMetadata: { promptTokenCount: 3, candidatesTokenCount: 2, totalTokenCount: 5 },
+  modelVersion: 'gemini-2.5-flash',
+};
+const CHAT: Json = {
+  ...{ id: 'c', object: 'chat.completion', created: 1, model: 'meta/llama-4-maverick-17b-128e-instruct-maas' },
+  choices: [{ index: 0, message: { role: 'assistant', content: 'Hello.' }, finish_reason: 'stop' }],
+  usage: { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 },
+};
+const EVENTS = [
+  { type: 'message_start', message: { ...CLAUDE, content: [], stop_reason: null } },
+  { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } },
+  { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 'Hello.' } },
+  { type: 'content_block_stop', index: 0 },
+  { type: 'message_delta', delta: { stop_reason: 'end_turn', stop_sequence: null }, usage: { output_tokens: 2 } },
+  { type: 'message_stop' },
+]
+  .map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`)
+  .join('');
+
+let upstream: TestUpstream;
+let gateway: TestGateway;
+/** Answers instead of that of the address. */
+let failure: { status: number; body: unknown } | undefined;
+
+before(async () => {
+  upstream = await startUpstream(({ path }, response) => {
+    if (failure) answerJson(response, failure.body, failure.status);
+    else if (path.endsWith(':streamRawPredict')) answerEvents(response, EVENTS);
+    else if (path.endsWith('alt=sse')) answerEvents(response, `data: ${JSON.stringify(GEMINI)}\n\n`);
+    else if (path.endsWith(':rawPredict')) answerJson(response, CLAUDE);
+    else answerJson(response, path.includes('/openapi/') ? CHAT : GEMINI);
+  });
+  gateway = await startTestGateway(`
+providers:
+  vertex:
+    base_url: ${upstream.url}${BASE}
+    api_key: '${JSON.stringify(ACCOUNT)}'
+    models: [{ id: "claude-sonnet-4-5@20250929" }, { id: meta/llama-4-maverick-17b-128e-instruct-maas }, { id: "1234567890" }]
+  express: { type: vertex, base_url: "${upstream.url}/v1", api_key: express-key }
+`);
+});
+
+after(async () => {
+  await gateway.close();
+  await upstream.close();
+});
+
+const last = () => upstream.calls.at(-1) ?? assert.fail('nothing was asked');
+
+async function send(protocol: ProtocolId, model: string, more: Json = {}, headers: Record<string, string> = {}) {
+  const body = { ...question(protocol, model, 'Hi', more.stream), ...more };
+  return post(gateway.url + PATHS[protocol](model, false), body, { ...HEADERS[protocol], ...headers });
+}
+
+function claimsOf(authorization = ''): { header: Json; claims: Json; isSigned: boolean } {
+  const [head = '', body = '', signature = ''] = authorization.replace(/^Bearer /, '').split('.');
+  const part = (text: string) => JSON.parse(Buffer.from(text, 'base64url').toString()) as Json;
+  const isSigned = createVerify('RSA-SHA256').update(`${head}.${body}`).verify(publicKey, signature, 'base64url');
+  return { header: part(head), claims: part(body), isSigned };
+}
+
+describe('Vertex AI', () => {
+  const CLAUDE_ID = 'vertex/claude-sonnet-4-5@20250929';
+  const LLAMA = 'vertex/meta/llama-4-maverick-17b-128e-instruct-maas';
+  const CLAUDE_PATH = `${BASE}/publishers/anthropic/models/claude-sonnet-4-5@20250929`;
+  const GEMINI_PATH = `${BASE}/publishers/google/models/gemini-2.5-flash`;
+
+  const ADDRESSES: [ProtocolId, model: string, stream: boolean, path: string][] = [
+    ['generate', 'vertex/gemini-2.5-flash', false, `${GEMINI_PATH}:generateContent`],
+    ['generate', 'vertex/gemini-2.5-flash', true, `${GEMINI_PATH}:streamGenerateContent?alt=sse`],
+    ['chat', 'vertex/gemini-2.5-flash', false, `${GEMINI_PATH}:generateContent`],
+    ['generate', 'vertex/1234567890', false, `${BASE}/endpoints/1234567890:generateContent`],
+    ['messages', CLAUDE_ID, false, `${CLAUDE_PATH}:rawPredict`],
+    ['messages', CLAUDE_ID, true, `${CLAUDE_PATH}:streamRawPredict`],
+    ['chat', CLAUDE_ID, true, `${CLAUDE_PATH}:streamRawPredict`],
+    ['chat', LLAMA, false, `${BASE}/endpoints/openapi/chat/completions`],
+    ['messages', LLAMA, false, `${BASE}/endpoints/openapi/chat/completions`],
+    ['generate', 'express/gemini-2.5-flash', false, '/v1/publishers/google/models/gemini-2.5-flash:generateContent'],
+  ];
+  for (const [protocol, model, stream, path] of ADDRESSES) {
+    test(`${protocol} to ${model}, ${stream ? 'streamed' : 'whole'}`, async () => {
+      const response = await ask(gateway, { protocol, model, text: 'Hi', stream });
+      const text = await response.text();
+      assert.equal(response.status, 200, text);
+      assert.match(text, /Hello\./);
+      assert.ok(text.includes(model), 'the answer has the name that the client asked for');
+      assert.equal(last().path, path);
+    });
+  }
+
+  test('a service account signs its tokens, and one is used until shortly before its end', async () => {
+    await ask(gateway, { protocol: 'generate', model: 'vertex/gemini-2.5-flash', text: 'Hi' });
+    const { authorization } = last().headers;
+    const { header, claims, isSigned } = claimsOf(authorization);
+    assert.ok(isSigned);
+    assert.deepEqual(header, { alg: 'RS256', typ: 'JWT', kid: 'key-1' });
+    assert.deepEqual([claims.iss, claims.sub, claims.aud], [EMAIL, EMAIL, undefined]);
+    assert.equal(claims.scope, 'https://www.googleapis.com/auth/cloud-platform');
+    assert.equal(claims.exp - claims.iat, 3600);
+    let now = 1_000_000_000;
+    const pem = { email: EMAIL, keyId: 'key-1', privateKey: String(ACCOUNT.private_key) };
+    const tokens = createSignedTokens(pem, () => now);
+    const first = tokens.token();
+    now += 54 * 60_000;
+    assert.equal(tokens.token(), first);
+    now += 2 * 60_000;
+    assert.equal(claimsOf(`Bearer ${tokens.token()}`).claims.iat, now / 1000);
+  });
+
+  test('a key of express mode is a header', async () => {
+    await ask(gateway, { protocol: 'generate', model: 'express/gemini-2.5-flash', text: 'Hi' });
+    assert.deepEqual([last().headers['x-goog-api-key'], last().headers.authorization], ['express-key', undefined]);
+  });
+
+  test('Claude: the model is in the address, and the version in the body', async () => {
+    assert.equal((await send('messages', CLAUDE_ID, { stream: true })).status, 200);
+    const { model, anthropic_version: version, stream } = last().body;
+    assert.deepEqual([model, version, stream], [undefined, 'vertex-2023-10-16', true]);
+    await send('messages', CLAUDE_ID, { anthropic_version: 'vertex-2026-10-21' });
+    assert.equal(last().body.anthropic_version, 'vertex-2026-10-21');
+    await ask(gateway, { protocol: 'chat', model: CLAUDE_ID, text: 'Hi' });
+    assert.deepEqual([last().body.model, last().body.anthropic_version], [undefined, 'vertex-2023-10-16']);
+  });
+
+  test('Claude: betas that fail a request are named as dropped, one is renamed, others go on', async () => {
+    const cases: [asked: string, sent: string | undefined, dropped: string | null][] = [
+      ['interleaved-thinking-2025-05-14,new-2027-01-01', 'interleaved-thinking-2025-05-14,new-2027-01-01', null],
+      ['advanced-tool-use-2025-11-20', 'tool-search-tool-2025-10-19', null],
+      ['claude-code-20250219, context-1m-2025-08-07', 'context-1m-2025-08-07', 'anthropic-beta: claude-code-20250219'],
+      ['oauth-2025-04-20', undefined, 'anthropic-beta: oauth-2025-04-20'],
+    ];
+    for (const [asked, sent, dropped] of cases) {
+      const response = await send('messages', CLAUDE_ID, {}, { 'anthropic-beta': asked });
+      assert.equal(response.status, 200);
+      assert.equal(last().headers['anthropic-beta'], sent, asked);
+      assert.equal(response.headers.get('x-polygate-dropped'), dropped);
+    }
+  });
+
+  test('Gemini: calls and results have no ids, whichever protocol they come from', async () => {
+    const call = { id: 'call_1', type: 'function', function: { name: 'now', arguments: '{}' } };
+    const messages = [
+      { role: 'user', content: 'When?' },
+      { role: 'assistant', content: null, tool_calls: [call] },
+      { role: 'tool', tool_call_id: 'call_1', content: 'noon' },
+    ];
+    assert.equal((await send('chat', 'vertex/gemini-2.5-flash', { messages })).status, 200);
+    const contents = [
+      { role: 'user', parts: [{ text: 'When?' }] },
+      { role: 'model', parts: [{ functionCall: { id: 'a', name: 'now', args: {} } }] },
+      { role: 'user', parts: [{ functionResponse: { id: 'a', name: 'now', response: { result: 'noon' } } }] },
+    ];
+    const translated = JSON.stringify(last().body.contents);
+    assert.match(translated, /"functionCall".*"functionResponse"/);
+    assert.doesNotMatch(translated, /"id"/);
+    assert.equal((await send('generate', 'vertex/gemini-2.5-flash', { contents })).status, 200);
+    assert.doesNotMatch(JSON.stringify(last().body.contents), /"id"/);
+    assert.equal(JSON.stringify(last().body.contents[1].parts[0].functionCall), '{"name":"now","args":{}}');
+  });
+
+  test('tokens are estimated, because it counts other bodies', async () => {
+    for (const model of [CLAUDE_ID, 'vertex/gemini-2.5-flash']) {
+      const asked = upstream.calls.length;
+      const url = `${gateway.url}/anthropic/v1/messages/count_tokens`;
+      const response = await post(url, question('messages', model, 'How many?'), HEADERS.messages);
+      assert.equal(response.status, 200);
+      assert.ok(((await response.json()) as Json).input_tokens > 0);
+      assert.equal(upstream.calls.length, asked);
+    }
+  });
+
+  test("Google's errors keep their meaning in each protocol", async (context) => {
+    context.after(() => {
+      failure = undefined;
+    });
+    const error = {
+      code: 400,
+      message: 'Publisher Model is not available in us-central1.',
+      status: 'INVALID_ARGUMENT',
+    };
+    for (const [model, body] of [
+      [CLAUDE_ID, { error }],
+      ['vertex/gemini-2.5-flash', { error }],
+      [LLAMA, [{ error }]],
+    ] as const) {
+      failure = { status: 400, body };
+      for (const protocol of ['chat', 'messages'] as const) {
+        const response = await ask(gateway, { protocol, model, text: 'Hi' });
+        assert.equal(response.status, 400);
+        assert.match(await response.text(), /Publisher Model is not available in us-central1\./, model);
+      }
+    }
+  });
+
+  test('models of videos and embeddings, which it does not serve, are not listed', async () => {
+    const response = await fetch(`${gateway.url}/v1/models`, { headers: HEADERS.chat });
+    const ids = ((await response.json()) as Json).data.map(({ id }: Json) => id) as string[];
+    const own = ids.filter((id) => id.startsWith('vertex/'));
+    assert.ok(own.includes('vertex/gemini-2.5-flash') && own.includes(CLAUDE_ID));
+    assert.deepEqual(
+      own.filter((id) => /veo|embedding/.test(id)),
+      [],
+    );
+  });
+
+  test('a key that is none is refused, and not shown', async () => {
+    const broken = { ...ACCOUNT, private_key: 'no PEM' };
+    for (const [key, message] of [
+      ['{"type":"authorized_user","refresh_token":"hidden"}', /must be that of a service account/],
+      [JSON.stringify(broken), /private_key in a key of Vertex AI is no RSA key in PEM/],
+    ] as const) {
+      const yaml = `providers: { vertex: { base_url: "${upstream.url}${BASE}", api_key: '${key}' } }`;
+      await assert.rejects(startTestGateway(yaml), (problem: Error) => {
+        assert.match(problem.message, message);
+        assert.doesNotMatch(problem.message, /hidden|no PEM/);
+        return true;
+      });
+    }
+  });
+});
