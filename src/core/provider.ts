@@ -2,6 +2,7 @@
 
 import type { Clock } from './clock.ts';
 import type { CredentialValue } from './credential.ts';
+import type { Fields } from './fields.ts';
 import type { Json } from './json/json.ts';
 import type { CatalogModel, ModelRules } from './model.ts';
 import type { Platform } from './platform.ts';
@@ -37,9 +38,9 @@ export interface Dialect {
   readonly rules?: ModelRules;
   /**
    * Adjusts a parsed wire body to the dialect, in place; idempotent. Absent for the standard protocol.
-   * `rules` are the rules of the model over those of the provider.
+   * `rules` are the rules of the model over those of the provider; `headers` those of a client of this protocol.
    */
-  adapt?(body: Json, rules: ModelRules): Adaptation;
+  adapt?(body: Json, rules: ModelRules, headers?: Fields): Adaptation;
   /** Adjusts a body that the gateway wrote, in place; a client's body of this protocol is not touched. */
   adaptTranslated?(body: Json, rules: ModelRules): Adaptation;
   /** A header of the client that its protocol passes on, as the provider takes it; absent where it takes all of them. */

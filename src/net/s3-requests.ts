@@ -3,7 +3,16 @@
  * tasks can be encoded synchronously. The tests verify signatures with an independent implementation.
  */
 
-import { createHash, createHmac } from 'node:crypto';
+import {
+  ALGORITHM,
+  authorizationOf,
+  encodeAll,
+  type SigningScope,
+  scopeText,
+  sha256Of,
+  signatureOf,
+  stampOf,
+} from '../core/aws-signature.ts';
 import type { Secret } from '../security/secret.ts';
 
 export interface S3Options {
@@ -38,7 +47,6 @@ export interface S3Requests {
 const HOUR_MS = 3_600_000;
 /** Maximum lifetime of a signed URL. */
 const MAX_LIFETIME_MS = 7 * 24 * HOUR_MS;
-const ALGORITHM = 'AWS4-HMAC-SHA256';
 const UNSIGNED_PAYLOAD = 'UNSIGNED-PAYLOAD';
 const EMPTY_BODY_SHA256 = sha256Of('');
 
@@ -50,28 +58,20 @@ export function createS3Requests(options: S3Options, now: () => number): S3Reque
 
   const pathOf = (name: string | undefined) => {
     const parts = [...(pathStyle ? [bucket] : []), ...(name === undefined ? [] : `${prefix}${name}`.split('/'))];
-    return `/${parts.map(encode).join('/')}`;
+    return `/${parts.map(encodeAll).join('/')}`;
   };
-  const scopeOf = (stamp: string) => `${stamp.slice(0, 8)}/${region}/s3/aws4_request`;
-
-  function signatureOf(canonical: string, stamp: string): string {
-    const steps = scopeOf(stamp).split('/');
-    const key = steps.reduce<string | Buffer>(hmac, `AWS4${secretAccessKey.reveal()}`);
-    return hmac(key, [ALGORITHM, stamp, scopeOf(stamp), sha256Of(canonical)].join('\n')).toString('hex');
-  }
+  const scopeAt = (stamp: string): SigningScope => ({ stamp, region, service: 's3' });
 
   return {
     sign({ method, name, query = {}, sha256 = EMPTY_BODY_SHA256 }) {
       const stamp = stampOf(now());
       const path = pathOf(name);
-      const headers = { 'x-amz-content-sha256': sha256, 'x-amz-date': stamp };
-      const signed = Object.entries({ host, ...headers });
-      const names = signed.map(([header]) => header).join(';');
-      const lines = signed.map(([header, value]) => `${header}:${value}\n`).join('');
-      const signature = signatureOf([method, path, encodeQuery(query), lines, names, sha256].join('\n'), stamp);
-      const credential = `Credential=${accessKeyId}/${scopeOf(stamp)}`;
-      const authorization = `${ALGORITHM} ${credential}, SignedHeaders=${names}, Signature=${signature}`;
-      return { url: addressOf(path, encodeQuery(query)), headers: { ...headers, authorization } };
+      const own = { 'x-amz-content-sha256': sha256, 'x-amz-date': stamp };
+      const headers = Object.entries({ host, ...own });
+      const request = { method, path, query: encodeQuery(query), headers, sha256 };
+      const keys = { id: accessKeyId, secret: secretAccessKey.reveal() };
+      const authorization = authorizationOf(request, keys, scopeAt(stamp));
+      return { url: addressOf(path, request.query), headers: { ...own, authorization } };
     },
     presign(name, lifetimeMs) {
       const since = Math.floor(now() / HOUR_MS) * HOUR_MS;
@@ -80,12 +80,13 @@ export function createS3Requests(options: S3Options, now: () => number): S3Reque
       const query = encodeQuery({
         'X-Amz-Algorithm': ALGORITHM,
         'X-Amz-Content-Sha256': UNSIGNED_PAYLOAD,
-        'X-Amz-Credential': `${accessKeyId}/${scopeOf(stamp)}`,
+        'X-Amz-Credential': `${accessKeyId}/${scopeText(scopeAt(stamp))}`,
         'X-Amz-Date': stamp,
         'X-Amz-Expires': String(Math.min(expiry(now(), lifetimeMs) - since, MAX_LIFETIME_MS) / 1000),
         'X-Amz-SignedHeaders': 'host',
       });
-      const signature = signatureOf(['GET', path, query, `host:${host}\n`, 'host', UNSIGNED_PAYLOAD].join('\n'), stamp);
+      const request = { method: 'GET', path, query, headers: [['host', host]] as const, sha256: UNSIGNED_PAYLOAD };
+      const signature = signatureOf(request, secretAccessKey.reveal(), scopeAt(stamp));
       return addressOf(path, `${query}&X-Amz-Signature=${signature}`);
     },
   };
@@ -100,25 +101,7 @@ export function expiry(now: number, lifetime: number): number {
   return Math.ceil((now + Math.min(lifetime, MAX_LIFETIME_MS)) / HOUR_MS) * HOUR_MS;
 }
 
-/** E.g. `20261121T050000Z`. */
-function stampOf(moment: number): string {
-  return new Date(moment).toISOString().replace(/[:-]|\.\d{3}/g, '');
-}
-
 function encodeQuery(query: Record<string, string>): string {
   const pairs = Object.entries(query).sort(([one], [other]) => (one < other ? -1 : 1));
-  return pairs.map(([key, value]) => `${encode(key)}=${encode(value)}`).join('&');
-}
-
-/** Percent-encodes all but unreserved characters, unlike `encodeURIComponent`. */
-function encode(text: string): string {
-  return encodeURIComponent(text).replace(/[!'()*]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`);
-}
-
-function sha256Of(text: string): string {
-  return createHash('sha256').update(text).digest('hex');
-}
-
-function hmac(key: string | Buffer, text: string): Buffer {
-  return createHmac('sha256', key).update(text).digest();
+  return pairs.map(([key, value]) => `${encodeAll(key)}=${encodeAll(value)}`).join('&');
 }

@@ -3,6 +3,7 @@
 import type { ProviderType } from '../core/provider.ts';
 import { anthropic } from './anthropic.ts';
 import { byteplus, volcengine } from './ark.ts';
+import { bedrock } from './bedrock.ts';
 import { cohere } from './cohere.ts';
 import { dashscope } from './dashscope.ts';
 import { deepseek } from './deepseek.ts';
@@ -11,13 +12,11 @@ import { fireworks } from './fireworks.ts';
 import { google } from './google.ts';
 import { groq } from './groq.ts';
 import { kling } from './kling.ts';
-import { llamaCpp } from './llama-cpp.ts';
-import { lmStudio } from './lm-studio.ts';
 import { luma } from './luma.ts';
 import { minimax } from './minimax.ts';
 import { mistral } from './mistral.ts';
 import { moonshot } from './moonshot.ts';
-import { ollama } from './ollama.ts';
+import { llamaCpp, lmStudio, ollama, vllm } from './open-model-servers.ts';
 import { openResponses } from './open-responses.ts';
 import { openai } from './openai.ts';
 import { openaiCompatible } from './openai-compatible.ts';
@@ -29,7 +28,6 @@ import { runway } from './runway.ts';
 import { sandbox } from './sandbox/index.ts';
 import { together } from './together.ts';
 import { vertex } from './vertex.ts';
-import { vllm } from './vllm.ts';
 import { xai } from './xai.ts';
 
 const types: readonly ProviderType[] = [
@@ -37,6 +35,7 @@ const types: readonly ProviderType[] = [
   anthropic,
   google,
   vertex,
+  bedrock,
   deepseek,
   mistral,
   xai,

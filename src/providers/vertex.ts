@@ -13,6 +13,7 @@ import type { Destination } from '../core/platform.ts';
 import type { ForwardedHeader } from '../core/provider.ts';
 import { applyRules } from './dialect/rules.ts';
 import { type DialectStep, dialect, dropField, removeField, setField } from './dialect/step.ts';
+import { BETA_HEADER, type BetaNames, betasFor, COMMON_BETAS } from './platform/anthropic-betas.ts';
 import { createHeaderPlatform } from './platform/headers.ts';
 import { providerType } from './type.ts';
 
@@ -112,36 +113,18 @@ const asGemini: DialectStep = (body, _rules, result) => {
   dropField(body, 'serviceTier', result);
 };
 
-/**
- * Names in `anthropic-beta` that fail a whole request here, and names by which Vertex AI knows one. Others are sent. Data from
- * LiteLLM's table of beta headers, which its maintainers probe.
- */
-const BETAS: Readonly<Record<string, string | null>> = {
-  'advanced-tool-use-2025-11-20': 'tool-search-tool-2025-10-19',
-  'advisor-tool-2026-03-01': null,
-  'claude-code-20250219': null,
-  'code-execution-2025-08-25': null,
+const BETAS: BetaNames = {
+  ...COMMON_BETAS,
   'effort-2025-11-24': null,
-  'fast-mode-2026-02-01': null,
-  'files-api-2025-04-14': null,
   'fine-grained-tool-streaming-2025-05-14': null,
-  'mcp-client-2025-04-04': null,
-  'mcp-client-2025-11-20': null,
-  'oauth-2025-04-20': null,
   'output-128k-2025-02-19': null,
-  'prompt-caching-scope-2026-01-05': null,
-  'skills-2025-10-02': null,
-  'structured-outputs-2025-11-13': null,
   'token-efficient-tools-2025-02-19': null,
-  'web-fetch-2025-09-10': null,
 };
 
 function forwardBetas(name: string, value: string): ForwardedHeader {
-  if (name !== 'anthropic-beta') return { value, dropped: [] };
-  const asked = value.split(',').map((beta) => beta.trim());
-  const sent = asked.flatMap((beta) => (Object.hasOwn(BETAS, beta) ? (BETAS[beta] ?? []) : beta));
-  const dropped = asked.filter((beta) => Object.hasOwn(BETAS, beta) && BETAS[beta] === null);
-  return { value: sent.join(',') || undefined, dropped: dropped.map((beta) => `${name}: ${beta}`) };
+  if (name !== BETA_HEADER) return { value, dropped: [] };
+  const { sent, dropped } = betasFor(BETAS, value);
+  return { value: sent.join(',') || undefined, dropped };
 }
 
 /** The model is in the address. */

@@ -106,10 +106,11 @@ describe('the registry', () => {
     for (const type of network) if (type.baseUrl === undefined) assert.ok(type.keyless, type.id);
   });
 
-  test('no type frames its streams or decodes errors of a platform yet, and one takes tokens, as docs/providers.md says', () => {
+  test('one type frames its streams and decodes errors of its platform, and one takes tokens, as docs/providers.md says', () => {
     for (const { id } of providerTypes.values()) {
       const { platform } = create(id, 'https://own.example');
-      assert.deepEqual(Object.keys(platform).toSorted(), ['authorize', 'url'], id);
+      const more = id === 'bedrock' ? ['decodeError', 'framing'] : [];
+      assert.deepEqual(Object.keys(platform).toSorted(), ['authorize', ...more, 'url'].toSorted(), id);
     }
     for (const type of network) {
       const credential = type.readKey?.('key:secret') ?? keyCredential('key:secret');

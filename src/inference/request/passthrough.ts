@@ -111,7 +111,7 @@ function changedBody(
   if (usage) body[usage.field] = { ...body[usage.field], ...usage.value };
   if (operation.name === 'embed') isChanged = operation.adjust(body, target) || isChanged;
   if (operation.name !== 'complete') return { body, isChanged, dropped: NOTHING };
-  const adapted = endpoint.dialect.adapt?.(body, target.rules);
+  const adapted = endpoint.dialect.adapt?.(body, target.rules, call.headers);
   const limit = call.limitOf?.(endpoint);
   if (limit) isChanged = keepWithin(body, limit, { operation, rules: target.rules }) || isChanged;
   const unsent = endpoint.dialect.forwardHeader ? forwardedHeaders(call, endpoint).dropped : NOTHING;

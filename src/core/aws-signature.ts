@@ -1,0 +1,71 @@
+/** AWS Signature Version 4 of requests and addresses. The tests verify signatures with an independent implementation. */
+
+import { createHash, createHmac } from 'node:crypto';
+
+export interface SigningScope {
+  /** E.g. `20261121T050000Z`. */
+  stamp: string;
+  region: string;
+  /** E.g. `s3`. */
+  service: string;
+}
+
+export interface SignedRequest {
+  method: string;
+  /** As in the canonical form: S3 encodes a path once, other services twice. */
+  path: string;
+  /** Encoded and sorted; empty if there is none. */
+  query: string;
+  /** The signed headers by their lower-case names, in alphabetical order. */
+  headers: readonly (readonly [name: string, value: string])[];
+  /** Hex SHA-256 of the body, or the word for one that is not signed. */
+  sha256: string;
+}
+
+export const ALGORITHM = 'AWS4-HMAC-SHA256';
+
+/** The time of a signature from Unix milliseconds. */
+export function stampOf(moment: number): string {
+  return new Date(moment).toISOString().replace(/[:-]|\.\d{3}/g, '');
+}
+
+/** Percent-encodes all but unreserved characters, unlike `encodeURIComponent`. */
+export function encodeAll(text: string): string {
+  return encodeURIComponent(text).replace(/[!'()*]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`);
+}
+
+export function sha256Of(bytes: Buffer | string): string {
+  return createHash('sha256').update(bytes).digest('hex');
+}
+
+export function scopeText({ stamp, region, service }: SigningScope): string {
+  return `${stamp.slice(0, 8)}/${region}/${service}/aws4_request`;
+}
+
+/** Hex signature of a request. */
+export function signatureOf(request: SignedRequest, secret: string, scope: SigningScope): string {
+  const { method, path, query, headers, sha256 } = request;
+  const lines = headers.map(([name, value]) => `${name}:${value.trim()}\n`).join('');
+  const canonical = [method, path, query, lines, namesOf(request), sha256].join('\n');
+  const text = scopeText(scope);
+  const key = text.split('/').reduce<string | Buffer>(hmac, `AWS4${secret}`);
+  return hmac(key, [ALGORITHM, scope.stamp, text, sha256Of(canonical)].join('\n')).toString('hex');
+}
+
+/** Value of the header `authorization`. */
+export function authorizationOf(
+  request: SignedRequest,
+  { id, secret }: { id: string; secret: string },
+  scope: SigningScope,
+): string {
+  const credential = `Credential=${id}/${scopeText(scope)}`;
+  return `${ALGORITHM} ${credential}, SignedHeaders=${namesOf(request)}, Signature=${signatureOf(request, secret, scope)}`;
+}
+
+function namesOf({ headers }: SignedRequest): string {
+  return headers.map(([name]) => name).join(';');
+}
+
+function hmac(key: string | Buffer, text: string): Buffer {
+  return createHmac('sha256', key).update(text).digest();
+}

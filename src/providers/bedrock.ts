@@ -1,0 +1,147 @@
+/**
+ * Amazon Bedrock: Claude by InvokeModel in the protocol of messages, and models that Bedrock serves in chat completions. An API
+ * key of Bedrock is sent as it is; `<access key id>:<secret access key>`, with `:<session token>` for temporary keys, signs requests.
+ */
+
+import { authorizationOf, encodeAll, sha256Of, stampOf } from '../core/aws-signature.ts';
+import { type CredentialValue, type KeyPair, keyCredential } from '../core/credential.ts';
+import { type ErrorCode, GatewayError, upstreamMessage } from '../core/errors.ts';
+import type { Fields } from '../core/fields.ts';
+import type { Json } from '../core/json/json.ts';
+import type { CatalogModel, ModelRules } from '../core/model.ts';
+import { bytesOf, type Destination, type OutgoingRequest, type UpstreamErrorResponse } from '../core/platform.ts';
+import type { Adaptation, ForwardedHeader } from '../core/provider.ts';
+import { applyRules } from './dialect/rules.ts';
+import { type DialectStep, dialect, removeField, setField } from './dialect/step.ts';
+import { BETA_HEADER, type BetaNames, betasFor, COMMON_BETAS } from './platform/anthropic-betas.ts';
+import { createHeaderPlatform } from './platform/headers.ts';
+import { providerType } from './type.ts';
+
+/** Version of the messages protocol where a request names none in its body. */
+const MESSAGES_VERSION = 'bedrock-2023-05-31';
+/** The region is a part of the host, also of a VPC endpoint. */
+const REGION_IN_HOST = /(?:^|\.)bedrock-runtime(?:-fips)?\.([a-z0-9-]+)\./;
+const DEFAULT_REGION = 'us-east-1';
+const SERVICE = 'bedrock';
+/** Long-term and temporary access key ids. */
+const ACCESS_KEY = /^(A[SK]IA[A-Z0-9]+):([^:]+)(?::(.+))?$/s;
+const CLAUDE = /(?:^|[./])anthropic\./;
+
+const BETAS: BetaNames = {
+  ...COMMON_BETAS,
+  'web-search-2025-03-05': null,
+};
+
+/** Codes of errors by their names, in lower case and without `Exception`; absent ones are known by their status. */
+const CODES: Readonly<Record<string, ErrorCode>> = {
+  accessdenied: 'upstream_error',
+  expiredtoken: 'upstream_error',
+  internalserver: 'upstream_error',
+  invalidsignature: 'upstream_error',
+  modelerror: 'upstream_error',
+  modelnotready: 'overloaded',
+  modelstreamerror: 'upstream_error',
+  modeltimeout: 'timeout',
+  resourcenotfound: 'model_not_found',
+  servicequotaexceeded: 'rate_limit_exceeded',
+  serviceunavailable: 'overloaded',
+  throttling: 'rate_limit_exceeded',
+  unrecognizedclient: 'upstream_error',
+  validation: 'invalid_request',
+};
+/** Errors of the gateway's account, whose text never reaches a client. */
+const ACCOUNT_ERRORS = new Set(['accessdenied', 'expiredtoken', 'invalidsignature', 'unrecognizedclient']);
+const CONTEXT_LENGTH_PATTERN = /(input|prompt) is too long|context (window|limit|length)/i;
+
+function readKey(text: string): CredentialValue {
+  const [, id, secret, sessionToken] = ACCESS_KEY.exec(text) ?? [];
+  if (id === undefined || secret === undefined) return keyCredential(text);
+  return { type: 'key-pair', id, secret, ...(sessionToken !== undefined && { sessionToken }) };
+}
+
+/** The request with its signature. Only headers that no proxy changes are signed. */
+function signed(request: OutgoingRequest, { id, secret, sessionToken }: KeyPair, now: number): OutgoingRequest {
+  const { host, pathname, search } = new URL(request.url);
+  const stamp = stampOf(now);
+  const region = REGION_IN_HOST.exec(host)?.[1] ?? DEFAULT_REGION;
+  const own = { 'x-amz-date': stamp, ...(sessionToken !== undefined && { 'x-amz-security-token': sessionToken }) };
+  const headers = Object.entries({ host, ...own });
+  // Segments that are encoded in the address are encoded once more in the canonical path.
+  const path = pathname.split('/').map(encodeAll).join('/');
+  const sha256 = sha256Of(bytesOf(request.body));
+  const canonical = { method: request.method, path, query: search.slice(1), headers, sha256 };
+  const authorization = authorizationOf(canonical, { id, secret }, { stamp, region, service: SERVICE });
+  return { ...request, headers: { ...own, authorization, ...request.headers } };
+}
+
+function pathOf(destination: Destination): string {
+  if (destination.type !== 'inference') return destination.path;
+  const { protocol, path, model, stream } = destination;
+  if (protocol === 'chat') return `/openai/v1${path}`;
+  return `/model/${encodeAll(model)}/${stream ? 'invoke-with-response-stream' : 'invoke'}`;
+}
+
+/** Claude is known by its id, behind a region's prefix or in an ARN; the rule `protocols` decides for a profile that has none in its ARN. */
+function protocolsOf({ upstreamId, rules }: CatalogModel): readonly string[] {
+  if (rules.protocols) return ['messages', 'chat'];
+  return [CLAUDE.test(upstreamId) ? 'messages' : 'chat'];
+}
+
+/** The model and whether the response is streamed are in the address. */
+const asInvocation: DialectStep = (body, _rules, result) => {
+  removeField(body, 'model', result);
+  removeField(body, 'stream', result);
+  setField(body, 'anthropic_version', body.anthropic_version ?? MESSAGES_VERSION, result);
+};
+const invocation = dialect(asInvocation);
+
+/** Betas are a member of the body here. */
+function adaptMessages(body: Json, rules: ModelRules, headers: Fields = {}): Adaptation {
+  const result = invocation(body, rules);
+  const { sent } = betasFor(BETAS, headers[BETA_HEADER] ?? '');
+  if (sent.length > 0)
+    setField(body, 'anthropic_beta', [...new Set([...(body.anthropic_beta ?? []), ...sent])], result);
+  return result;
+}
+
+function forwardHeader(name: string, value: string): ForwardedHeader {
+  return { value: undefined, dropped: name === BETA_HEADER ? betasFor(BETAS, value).dropped : [] };
+}
+
+/** Bedrock names its errors in a header, in the form `ThrottlingException:<address>`; an exception of a stream has no status. */
+function decodeError({ status, headers, body }: UpstreamErrorResponse): GatewayError | undefined {
+  const [name = ''] = (headers['x-amzn-errortype'] ?? '').split(':');
+  const kind = name.toLowerCase().replace(/exception$/, '');
+  const code = Object.hasOwn(CODES, kind) ? CODES[kind] : undefined;
+  if (code === undefined) return undefined;
+  const text = body?.message ?? body?.Message;
+  if (ACCOUNT_ERRORS.has(kind) || typeof text !== 'string')
+    return new GatewayError(code, 'The upstream refused or failed to answer.', { upstreamStatus: status });
+  const isTooLong = code === 'invalid_request' && CONTEXT_LENGTH_PATTERN.test(text);
+  return new GatewayError(isTooLong ? 'context_length_exceeded' : code, upstreamMessage(text), {
+    upstreamStatus: status,
+  });
+}
+
+export const bedrock = providerType({
+  id: 'bedrock',
+  name: 'Amazon Bedrock',
+  dialects: [
+    { protocol: 'messages', adapt: adaptMessages, forwardHeader },
+    { protocol: 'chat', rules: { tokenField: 'max_tokens', systemRole: 'system' }, adapt: dialect(applyRules) },
+  ],
+  protocolsOf,
+  environment: [],
+  keyless: true,
+  readKey,
+  platform({ baseUrl }) {
+    const { authorize } = createHeaderPlatform({ baseUrl });
+    return {
+      url: (destination) => baseUrl + pathOf(destination),
+      authorize: (request, value, now) =>
+        value.type === 'key-pair' ? signed(request, value, now) : authorize(request, value, now),
+      framing: 'aws-event-stream',
+      decodeError,
+    };
+  },
+});

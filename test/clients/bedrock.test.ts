@@ -1,0 +1,238 @@
+/** Amazon Bedrock: addresses, signatures, bodies, streams and errors, through a whole gateway. The vendor's own package verifies the signatures. */
+
+import assert from 'node:assert/strict';
+import { createHash, createHmac, randomUUID } from 'node:crypto';
+import { after, before, describe, test } from 'node:test';
+import { SignatureV4 } from '@smithy/signature-v4';
+import type { Json } from '../../src/core/json/json.ts';
+import {
+  type Answerer,
+  answerJson,
+  ask,
+  HEADERS,
+  PATHS,
+  type ProtocolId,
+  post,
+  question,
+  startTestGateway,
+  startUpstream,
+  type TestGateway,
+  type TestUpstream,
+  type UpstreamCall,
+} from '../gateway/harness.ts';
+import { awsChunk, awsException } from '../transport/aws-message.ts';
+
+const KEYS = {
+  accessKeyId: `AKIA${'TESTKEYOFNOBODY0'}`,
+  secretAccessKey: `secret/+${randomUUID()}`,
+  sessionToken: 'session/token==',
+};
+const PROFILE = 'us.anthropic.claude-sonnet-4-5-20250929-v1:0';
+const ARN = 'arn:aws:bedrock:us-east-1:123456789012:application-inference-profile/abc123';
+
+const CLAUDE: Json = {
+  ...{ id: 'msg_bdrk_1', type: 'message', role: 'assistant', model: 'claude-sonnet-4-5-20250929' },
+  ...{ stop_reason: 'end_turn', stop_sequence: null },
+  content: [{ type: 'text', text: 'Hello.' }],
+  usage: { input_tokens: 3, output_tokens: 2 },
+};
+const CHAT: Json = {
+  ...{ id: 'c', object: 'chat.completion', created: 1, model: 'openai.gpt-oss-120b-1:0' },
+  choices: [{ index: 0, message: { role: 'assistant', content: 'Hello.' }, finish_reason: 'stop' }],
+  usage: { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 },
+};
+const EVENTS: Json[] = [
+  { type: 'message_start', message: { ...CLAUDE, content: [], stop_reason: null } },
+  { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } },
+  { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 'Hello.' } },
+  { type: 'content_block_stop', index: 0 },
+  { type: 'message_delta', delta: { stop_reason: 'end_turn', stop_sequence: null }, usage: { output_tokens: 2 } },
+  { type: 'message_stop', 'amazon-bedrock-invocationMetrics': { inputTokenCount: 3, outputTokenCount: 2 } },
+];
+
+const wellAnswered: Answerer = ({ path }, response) => {
+  if (path.endsWith('/invoke-with-response-stream')) {
+    response.writeHead(200, { 'content-type': 'application/vnd.amazon.eventstream' });
+    response.end(Buffer.concat(EVENTS.map(awsChunk)));
+  } else answerJson(response, path.endsWith('/invoke') ? CLAUDE : CHAT);
+};
+
+let answer: Answerer = wellAnswered;
+let upstream: TestUpstream;
+let gateway: TestGateway;
+
+before(async () => {
+  upstream = await startUpstream((call, response) => answer(call, response));
+  const signed = [KEYS.accessKeyId, KEYS.secretAccessKey, KEYS.sessionToken].join(':');
+  const models = `[{ id: "${PROFILE}" }, { id: openai.gpt-oss-120b-1:0 }, { id: "${ARN}", rules: { protocols: [messages] } }]`;
+  gateway = await startTestGateway(`
+providers:
+  bedrock: { base_url: "${upstream.url}", api_key: "${signed}", models: ${models} }
+  keyed: { type: bedrock, base_url: "${upstream.url}", api_key: ABSKtest, models: ${models} }
+`);
+});
+
+after(async () => {
+  await gateway.close();
+  await upstream.close();
+});
+
+const last = () => upstream.calls.at(-1) ?? assert.fail('nothing was asked');
+
+function send(protocol: ProtocolId, model: string, more: Json = {}, headers: Record<string, string> = {}) {
+  const body = { ...question(protocol, model, 'Hi', more.stream), ...more };
+  return post(gateway.url + PATHS[protocol](model, false), body, { ...HEADERS[protocol], ...headers });
+}
+
+/** For the vendor's signer. */
+class Sha256 {
+  readonly #hash;
+
+  constructor(secret?: string | Uint8Array) {
+    this.#hash = secret === undefined ? createHash('sha256') : createHmac('sha256', secret);
+  }
+
+  update(data: string | Uint8Array): void {
+    this.#hash.update(data);
+  }
+
+  async digest(): Promise<Uint8Array> {
+    return this.#hash.digest();
+  }
+
+  reset(): void {}
+}
+
+/** The signature that the vendor makes of a call. */
+async function expectedAuthorization({ method, path, headers, bytes }: UpstreamCall): Promise<string | undefined> {
+  const signer = new SignatureV4({
+    ...{ credentials: KEYS, region: 'us-east-1', service: 'bedrock', sha256: Sha256 as never, applyChecksum: false },
+  });
+  const date = String(headers['x-amz-date']);
+  const signingDate = new Date(date.replace(/^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/, '$1-$2-$3T$4:$5:$6Z'));
+  const { hostname, port } = new URL(upstream.url);
+  const request = {
+    ...{ method, protocol: 'http:', hostname, port: Number(port), path, query: {}, body: bytes },
+    headers: { host: String(headers.host), 'x-amz-date': date },
+  };
+  return (await signer.sign(request, { signingDate })).headers.authorization;
+}
+
+describe('Amazon Bedrock', () => {
+  const ADDRESSES: [ProtocolId, model: string, stream: boolean, path: string][] = [
+    ['messages', PROFILE, false, '/model/us.anthropic.claude-sonnet-4-5-20250929-v1%3A0/invoke'],
+    ['messages', PROFILE, true, '/model/us.anthropic.claude-sonnet-4-5-20250929-v1%3A0/invoke-with-response-stream'],
+    ['chat', PROFILE, true, '/model/us.anthropic.claude-sonnet-4-5-20250929-v1%3A0/invoke-with-response-stream'],
+    ['generate', PROFILE, false, '/model/us.anthropic.claude-sonnet-4-5-20250929-v1%3A0/invoke'],
+    [
+      'messages',
+      ARN,
+      false,
+      '/model/arn%3Aaws%3Abedrock%3Aus-east-1%3A123456789012%3Aapplication-inference-profile%2Fabc123/invoke',
+    ],
+    ['chat', 'openai.gpt-oss-120b-1:0', false, '/openai/v1/chat/completions'],
+    ['messages', 'openai.gpt-oss-120b-1:0', false, '/openai/v1/chat/completions'],
+  ];
+  for (const [protocol, id, stream, path] of ADDRESSES) {
+    test(`${protocol} to ${id}, ${stream ? 'streamed' : 'whole'}, signed as the vendor signs it`, async () => {
+      const response = await ask(gateway, { protocol, model: `bedrock/${id}`, text: 'Hi', stream });
+      const text = await response.text();
+      assert.equal(response.status, 200, text);
+      assert.match(text, /Hello\./);
+      assert.ok(text.includes(`bedrock/${id}`), 'the answer has the name that the client asked for');
+      const { authorization } = last().headers;
+      assert.equal(last().path, path);
+      assert.equal(last().headers['x-amz-security-token'], KEYS.sessionToken);
+      assert.equal(authorization, await expectedAuthorization(last()));
+      const tampered = { ...last(), bytes: Buffer.concat([last().bytes, Buffer.from(' ')]) };
+      assert.notEqual(authorization, await expectedAuthorization(tampered));
+    });
+  }
+
+  test('an API key is sent as it is', async () => {
+    assert.equal((await ask(gateway, { protocol: 'messages', model: `keyed/${PROFILE}`, text: 'Hi' })).status, 200);
+    assert.equal(last().headers.authorization, 'Bearer ABSKtest');
+    assert.equal(last().headers['x-amz-date'], undefined);
+  });
+
+  test('the body is that of the client but for three members, and betas are one of them', async () => {
+    const headers = { 'anthropic-beta': 'context-1m-2025-08-07, claude-code-20250219,advanced-tool-use-2025-11-20' };
+    const response = await send('messages', `bedrock/${PROFILE}`, { stream: true, top_k: 3 }, headers);
+    assert.equal(response.status, 200);
+    assert.equal(response.headers.get('x-polygate-dropped'), 'anthropic-beta: claude-code-20250219');
+    assert.deepEqual(last().body, {
+      ...{ max_tokens: 1000, messages: [{ role: 'user', content: 'Hi' }], top_k: 3 },
+      anthropic_version: 'bedrock-2023-05-31',
+      anthropic_beta: ['context-1m-2025-08-07', 'tool-search-tool-2025-10-19'],
+    });
+    assert.deepEqual([last().headers['anthropic-beta'], last().headers['anthropic-version']], [undefined, undefined]);
+    await send('messages', `bedrock/${PROFILE}`, { anthropic_version: 'bedrock-2026-10-21' });
+    assert.equal(last().body.anthropic_version, 'bedrock-2026-10-21');
+    assert.equal(last().body.anthropic_beta, undefined);
+  });
+
+  test('events of a stream reach a client of messages unchanged, and their usage is counted', async () => {
+    const response = await send('messages', `bedrock/${PROFILE}`, { stream: true });
+    const events = (await response.text()).split('\n\n').filter((frame) => frame !== '');
+    const read = events.map((frame) => JSON.parse(frame.slice(frame.indexOf('data: ') + 6)) as Json);
+    const named = (EVENTS as Json[]).map((event) =>
+      event.message ? { ...event, message: { ...event.message, model: `bedrock/${PROFILE}` } } : event,
+    );
+    assert.deepEqual(read, named);
+  });
+
+  const ERRORS: [name: string, status: number, message: string, ours: number, code: string, text: RegExp][] = [
+    ['ThrottlingException', 429, 'Too many requests.', 429, 'rate_limit_exceeded', /Too many requests/],
+    ['ServiceQuotaExceededException', 400, 'Quota.', 429, 'rate_limit_exceeded', /Quota/],
+    ['ModelNotReadyException', 429, 'Not ready.', 503, 'server_is_overloaded', /Not ready/],
+    ['ModelTimeoutException', 408, 'Too slow.', 504, 'timeout', /Too slow/],
+    ['ModelErrorException', 424, 'The model failed.', 502, 'upstream_error', /The model failed/],
+    ['ResourceNotFoundException', 404, 'No such model.', 404, 'model_not_found', /No such model/],
+    ['ValidationException', 400, 'Malformed input.', 400, 'invalid_request', /Malformed input/],
+    ['ValidationException', 400, 'Input is too long for it.', 400, 'context_length_exceeded', /Input is too long/],
+    ['AccessDeniedException', 403, 'User arn:x is not authorized.', 502, 'upstream_error', /refused or failed/],
+    ['ExpiredTokenException', 403, 'The security token is expired.', 502, 'upstream_error', /refused or failed/],
+  ];
+  for (const [name, status, message, ours, code, text] of ERRORS) {
+    test(`${name}: ${message}`, async (context) => {
+      context.after(() => {
+        answer = wellAnswered;
+      });
+      answer = (_call, response) =>
+        answerJson(response, { message }, status, { 'x-amzn-errortype': `${name}:http://internal.amazon.com/` });
+      const config = `providers: { fresh: { type: bedrock, base_url: "${upstream.url}", api_key: ABSK, models: [{ id: "${PROFILE}" }] } }`;
+      const fresh = await startTestGateway(config);
+      context.after(() => fresh.close());
+      const response = await ask(fresh, { protocol: 'chat', model: `fresh/${PROFILE}`, text: 'Hi' });
+      const { error } = (await response.json()) as Json;
+      assert.deepEqual([response.status, error.code], [ours, code]);
+      assert.match(error.message, text);
+    });
+  }
+
+  test('an exception before the first event is an error, and one after it ends the stream with one', async (context) => {
+    context.after(() => {
+      answer = wellAnswered;
+    });
+    const streams =
+      (...messages: Buffer[]): Answerer =>
+      (_call, response) => {
+        response.writeHead(200, { 'content-type': 'application/vnd.amazon.eventstream' });
+        response.end(Buffer.concat(messages));
+      };
+    const config = `providers: { fresh: { type: bedrock, base_url: "${upstream.url}", api_key: ABSK, models: [{ id: "${PROFILE}" }] } }`;
+    const fresh = await startTestGateway(config);
+    context.after(() => fresh.close());
+    const model = `fresh/${PROFILE}`;
+    answer = streams(awsException('validationException', 'Malformed input.'));
+    const early = await ask(fresh, { protocol: 'messages', model, text: 'Hi', stream: true });
+    assert.equal(early.status, 400);
+    assert.match(await early.text(), /Malformed input/);
+    answer = streams(...EVENTS.slice(0, 3).map(awsChunk), awsException('throttlingException', 'Slow down.'));
+    const late = await (await ask(fresh, { protocol: 'messages', model, text: 'Hi', stream: true })).text();
+    assert.match(late, /Hello\.[\s\S]*event: error\ndata: .*rate_limit_error.*Slow down/);
+    answer = streams(...EVENTS.slice(0, 4).map(awsChunk));
+    const cut = await (await ask(fresh, { protocol: 'messages', model, text: 'Hi', stream: true })).text();
+    assert.match(cut, /event: error/, 'a stream without its end is no answer');
+  });
+});
