@@ -25,6 +25,8 @@ export interface JobRun {
   start(): void;
   /** Extends the lease by its full duration from now. */
   renew(): Promise<void>;
+  /** Whether the lease has expired, so that a claim may take the job. */
+  isExpired(): boolean;
   /** Returns the job to the queue if it has not started. */
   stop(): void;
   /** Aborts the job even if it is running. */
@@ -130,5 +132,7 @@ export function createJobRun({ store, handler, log, clock, job, leaseUntil, leas
     controller.abort(new Error('the gateway stops'));
   }
 
-  return { job, start: startWhenDue, renew, stop, abort, ended };
+  const isExpired = () => (phase === 'waiting' || phase === 'running') && clock.now() >= leaseEndsAt;
+
+  return { job, start: startWhenDue, renew, isExpired, stop, abort, ended };
 }

@@ -66,6 +66,7 @@ export function createWorker(options: WorkerOptions): Worker {
   async function claim(): Promise<void> {
     try {
       await handleClockJump();
+      await renewExpired();
       await claimAvailable();
       failures = 0;
     } catch (error) {
@@ -127,6 +128,13 @@ export function createWorker(options: WorkerOptions): Worker {
       scheduled = { at: now, interval: 0 };
     }
     if (jump > CLOCK_JUMP_MS) await Promise.all([...runs].map((run) => run.renew()));
+  }
+
+  /** While the store was unavailable, leases may have expired. A claim would take the jobs of this gateway's own runs. */
+  async function renewExpired(): Promise<void> {
+    const expired = [...runs].filter((run) => run.isExpired());
+    await Promise.all(expired.map((run) => run.renew()));
+    if (expired.some((run) => run.isExpired())) throw new StoreUnavailable('expired leases could not be renewed');
   }
 
   async function stop(grace: number): Promise<void> {

@@ -198,6 +198,32 @@ describe('a scheduler with a manual clock', () => {
     await pass(5000, () => runs === 2);
   });
 
+  test('a run keeps its job while the store is away for longer than its lease', async (context) => {
+    const { store, clock, begin, calls, fail, pass } = await rig(context);
+    await store.do('addJobs', { jobs: jobs(1, { dueAt: START }) });
+    const runs: AbortSignal[] = [];
+    const ended = Promise.withResolvers<void>();
+    const results: boolean[] = [];
+    const run = async (job: Job, signal: AbortSignal) => {
+      runs.push(signal);
+      await ended.promise;
+      results.push(await store.do('finish', job));
+    };
+    begin({ ...worker(store, clock).handler, run });
+    await pass(1000, () => runs.length === 1);
+    const away = (times: number) => ['claimJobs', 'renewJob'].map((name) => fail(name, times));
+    away(Number.POSITIVE_INFINITY);
+    const lost = clock.now();
+    await pass(60_000, () => clock.now() - lost > 41_000);
+    away(0);
+    const claims = calls('claimJobs').length;
+    await pass(10_000, () => calls('claimJobs').length > claims + 1);
+    ended.resolve();
+    await until(() => results.length === runs.length);
+    assert.equal(runs.length, 1, 'another run of the same job began');
+    assert.deepEqual(results, [true]);
+  });
+
   test('a clock set forward starts due jobs once, and keeps leases', async (context) => {
     const { store, clock, begin, pass } = await rig(context);
     await store.do('addJobs', { jobs: jobs(1, { dueAt: START }) });
