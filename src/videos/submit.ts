@@ -5,6 +5,7 @@
 
 import { GatewayError } from '../core/errors.ts';
 import type { SubmitResult, VideoCall, VideoFailure, VideoRef, VideoRequest } from '../core/video.ts';
+import { retryWhileUnavailable } from '../jobs/store-retry.ts';
 import type { UpstreamRequest } from '../transport/upstream-client.ts';
 import { accept } from './accept.ts';
 import { changeTask, type LoadedVideo, type VideoChange } from './change.ts';
@@ -53,7 +54,8 @@ async function send(step: TaskStep): Promise<StepResult> {
     return saveChange(step, (now) => retryLater(step, now, { task: { memory: { fetches } } }));
   }
   if (prepared.type === 'unauthorized') return saveChange(step, (now) => retryLater(step, now));
-  if (!(await recordSending(step))) return 'over';
+  const recorded = await recordSending(step);
+  if (recorded !== 'recorded') return recorded;
   const request: UpstreamRequest = { ...prepared.request, freshConnection: true };
   const outcome = await sendCall(context, request, { signal: step.signal, timeoutMs: SUBMISSION_TIMEOUT_MS });
   return handleVerdict(step, target, verdictOf(outcome, prepared.call));
@@ -97,20 +99,35 @@ async function prepare({ context, loaded, signal }: TaskStep, target: VideoTarge
   }
 }
 
-/** Marks the attempt as sending; false if the task has ended or another gateway is sending it. */
-async function recordSending({ context, job, loaded, signal }: TaskStep): Promise<boolean> {
-  const sentAt = context.clock.now();
+/** Time after which a request is prepared again instead of sent: the store was away, or the process was suspended. */
+const MAX_RECORD_MS = 15_000;
+
+/** Marks the attempt as sending. Otherwise: `over` if the task has ended or another gateway is sending it, `again` if it took too long. */
+async function recordSending({ context, job, loaded, signal }: TaskStep): Promise<'recorded' | StepResult> {
+  const { clock } = context;
   const { credential } = loaded.attempt;
-  const result = await changeTask(
+  const began = clock.now();
+  let sentAt = Number.NaN;
+  const isOwn = ({ attempt }: LoadedVideo) => attempt.state === 'sending' && attempt.sentAt === sentAt;
+  const isIntent = ({ attempt }: LoadedVideo) => attempt.state === 'intent' && attempt.credential === credential;
+  // Each try has its own moment, from which others count how long the submission may take.
+  const record = () =>
+    changeTask(context, job.ref, (now) => {
+      if (!isOwn(now) && !isIntent(now)) return undefined;
+      sentAt = clock.now();
+      return { task: now.task, attempt: { ...now.attempt, state: 'sending', sentAt } };
+    });
+  const result = await retryWhileUnavailable(record, { clock, signal });
+  if (!result?.changed) return 'over';
+  if (clock.now() - began < MAX_RECORD_MS) return 'recorded';
+  await changeTask(
     context,
     job.ref,
-    ({ task, attempt }) =>
-      attempt.state === 'intent' && attempt.credential === credential
-        ? { task, attempt: { ...attempt, state: 'sending', sentAt } }
-        : undefined,
+    (now) =>
+      isOwn(now) ? { task: now.task, attempt: { ...now.attempt, state: 'intent', sentAt: undefined } } : undefined,
     { signal },
   );
-  return result?.changed === true;
+  return 'again';
 }
 
 /** Outcome of a submission. `refused`: not accepted, but another credential or a later try may succeed. */

@@ -11,7 +11,14 @@ import { createHeaderPlatform } from '../../src/providers/platform/headers.ts';
 
 /** A JSON response, raw bytes, or a connection that breaks before or after the task exists. */
 export type Reply =
-  | { status?: number; json?: Json; raw?: string; headers?: Record<string, string>; after?: number }
+  | {
+      status?: number;
+      json?: Json;
+      raw?: string;
+      headers?: Record<string, string>;
+      after?: number;
+      until?: Promise<void>;
+    }
   | 'reset';
 
 export interface Submission {
@@ -81,6 +88,7 @@ export async function startUpstream(context: TestContext): Promise<ScriptedUpstr
     const reply = replyTo(request.method ?? '', request.url ?? '', { text, key: request.headers.authorization });
     if (reply === 'reset') return void request.socket.destroy();
     if (reply.after) await delay(reply.after);
+    await reply.until;
     response.writeHead(reply.status ?? 200, { 'content-type': 'application/json', ...reply.headers });
     response.end(reply.raw ?? (reply.json === undefined ? '' : JSON.stringify(reply.json)));
   }

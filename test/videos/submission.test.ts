@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { FetchFailure } from '../../src/net/fetch-failure.ts';
+import { StoreUnavailable } from '../../src/store/unavailable.ts';
 import { forEachStore } from '../store/stores.ts';
 import { claim, createRig, HOUR, MINUTE, OWNER, openVideoStore, SECOND } from './rig.ts';
 import { completed, type Reply, says, scriptedApi, startUpstream, taken } from './scripted.ts';
@@ -96,6 +97,83 @@ test('two workers with one job submit it once', async (context) => {
     assert.equal((await one.ended(id)).status, 'completed');
     assert.equal(one.upstream.posts, 1);
   }
+});
+
+for (const find of [scriptedApi.find, undefined]) {
+  const name = find ? 'with' : 'without';
+  test(`a submission that waited for the store is sent once, ${name} a list of tasks`, async (context) => {
+    const store = await openVideoStore(context);
+    const real = store.call;
+    let isAway = false;
+    let refused = 0;
+    store.call = async (operation, parameters) => {
+      if (isAway && operation === 'saveVideo') {
+        refused += 1;
+        throw new StoreUnavailable('away');
+      }
+      return real(operation, parameters);
+    };
+    const rig = await createRig(context, { store, video: { ...scriptedApi, find } });
+    const gate = Promise.withResolvers<void>();
+    rig.upstream.onSubmit = (take) => ({
+      ...(taken(take()) as object),
+      ...(rig.upstream.posts === 1 && { until: gate.promise }),
+    });
+    // The task is in the list only when its submission has ended.
+    rig.upstream.onFind = () => says({ type: 'none' });
+    const { id } = await rig.create();
+    const [job] = await claim(store, 'video', rig.clock.now());
+    assert.ok(job);
+    isAway = true;
+    const first = rig.videos.handlers[0]?.run(job, new AbortController().signal);
+    const sentAt = rig.clock.now();
+    while (refused === 0 || rig.clock.now() < sentAt + 10 * MINUTE) {
+      await new Promise((resolve) => setTimeout(resolve, 2));
+      if (refused > 0) rig.clock.advance(10 * SECOND);
+    }
+    isAway = false;
+    while (rig.upstream.posts === 0) {
+      rig.clock.advance(100);
+      await new Promise((resolve) => setTimeout(resolve, 2));
+    }
+    // The lease has expired meanwhile: another worker takes the job.
+    await rig.work();
+    gate.resolve();
+    await first;
+    assert.equal((await rig.ended(id)).status, 'completed');
+    assert.equal(rig.upstream.posts, 1);
+  });
+}
+
+test('a submission whose process was suspended before it was sent is sent once', async (context) => {
+  const store = await openVideoStore(context);
+  const real = store.call;
+  const rig = await createRig(context, { store });
+  let isSuspended = false;
+  store.call = async (operation, parameters) => {
+    const result = await real(operation, parameters);
+    if (operation === 'saveVideo' && !isSuspended) {
+      isSuspended = true;
+      rig.clock.advance(5 * MINUTE);
+    }
+    return result;
+  };
+  const gate = Promise.withResolvers<void>();
+  rig.upstream.onSubmit = (take) => ({
+    ...(taken(take()) as object),
+    ...(rig.upstream.posts === 1 && { until: gate.promise }),
+  });
+  rig.upstream.onFind = () => says({ type: 'none' });
+  const { id } = await rig.create();
+  const [job] = await claim(store, 'video', rig.clock.now());
+  assert.ok(job);
+  const first = rig.videos.handlers[0]?.run(job, new AbortController().signal);
+  while (rig.upstream.posts === 0) await new Promise((resolve) => setTimeout(resolve, 2));
+  await rig.work();
+  gate.resolve();
+  await first;
+  assert.equal((await rig.ended(id)).status, 'completed');
+  assert.equal(rig.upstream.posts, 1);
 });
 
 test('an inconclusive task list is queried for ten minutes', async (context) => {
