@@ -27,10 +27,25 @@ interface Lane {
   shift: number;
 }
 
+/** Difference from which the clock is taken to have been set back. */
+const CLOCK_JUMP_MS = 1_000;
+
 export function createPollBudget({ rate, burst, gateways = () => 1 }: PollBudgetOptions): PollBudget {
   const lanes = new Map<string, Lane>();
   const interval = 1000 / rate;
   const slack = burst * interval;
+  let latest = 0;
+
+  /** Where the clock was set back, slots keep their delays, as jobs do. */
+  function follow(now: number): void {
+    const by = latest - now;
+    latest = now;
+    if (by < CLOCK_JUMP_MS) return;
+    for (const lane of lanes.values()) {
+      lane.next -= by;
+      for (const slots of [lane.reserved, lane.taken]) for (const [task, moment] of slots) slots.set(task, moment - by);
+    }
+  }
 
   function laneOf(name: string): Lane {
     const known = lanes.get(name);
@@ -50,17 +65,22 @@ export function createPollBudget({ rate, burst, gateways = () => 1 }: PollBudget
   }
 
   return {
-    free: (now) => ({
-      lanes: Object.fromEntries([...lanes].map(([name, lane]) => [name, freeSlots(lane, now)])),
-      unlisted: freeSlots({ next: 0, shift: 0 }, now),
-    }),
+    free(now) {
+      follow(now);
+      return {
+        lanes: Object.fromEntries([...lanes].map(([name, lane]) => [name, freeSlots(lane, now)])),
+        unlisted: freeSlots({ next: 0, shift: 0 }, now),
+      };
+    },
     take(name, task, now) {
+      follow(now);
       const lane = laneOf(name);
       if (!lane.reserved.has(task) && !lane.taken.has(task)) nextSlot(lane, now);
       lane.taken.set(task, now);
       dropStale(lane.taken, now);
     },
     reserve(name, task, now) {
+      follow(now);
       const lane = laneOf(name);
       if (lane.taken.delete(task)) {
         lane.reserved.delete(task);

@@ -163,6 +163,22 @@ test('gateways that share a store share the poll rate', () => {
   assert.deepEqual(moments.slice(0, 3), [1_000_200, 1_000_600, 1_001_000]);
 });
 
+test('a clock that is set back delays no poll', () => {
+  const budget = createPollBudget({ rate: 10, burst: 2 });
+  const hour = 3_600_000;
+  const start = 10 * hour;
+  const moments = Array.from({ length: 20 }, (_, index) => budget.reserve('a', `${index}`, start));
+  budget.take('b', 'first', start);
+  budget.take('b', 'second', start);
+  assert.equal(budget.free(start).lanes.b, 0);
+  const back = start - hour;
+  assert.deepEqual(budget.free(back).lanes, { a: 0, b: 0 });
+  assert.equal(budget.reserve('a', '19', back), (moments[19] ?? 0) - hour);
+  assert.equal(budget.reserve('b', 'first', back), back);
+  assert.deepEqual(budget.free(back + 2000).lanes, { a: 2, b: 2 });
+  assert.equal(budget.reserve('b', 'third', back + 2000), back + 2000);
+});
+
 test('missed slots are not made up for in a burst', () => {
   const budget = createPollBudget({ rate: 10, burst: 5 });
   const start = 1_000_000;
