@@ -1,6 +1,7 @@
 /** Ambiguous submissions: resolves whether the upstream accepted a task whose submission got no clear response. */
 
 import { accept } from './accept.ts';
+import type { DecideChange, LoadedVideo } from './change.ts';
 import { findLostSubmission, SUBMISSION_TIMEOUT_MS } from './find-submission.ts';
 import { failure, settle } from './settle.ts';
 import { reschedule, retryLater, type StepResult, saveChange, type TaskStep } from './task-step.ts';
@@ -31,14 +32,22 @@ export async function resolveSubmission(step: TaskStep): Promise<StepResult> {
 
 /** The upstream has no such task. */
 function resubmit(step: TaskStep): Promise<StepResult> {
-  return saveChange(step, (now) =>
+  return saveUnclear(step, (now) =>
     reschedule(step, now, { attempt: { state: 'intent', sentAt: undefined }, dueAt: step.context.clock.now() }),
   );
 }
 
 function failAsUnknown(step: TaskStep): Promise<StepResult> {
-  return saveChange(step, (loaded) => ({
+  return saveUnclear(step, (loaded) => ({
     ...settle(step.context, loaded, { status: 'failed', error: failure('submit_unknown'), reconcileCost: true }),
     attempt: { ...loaded.attempt, state: 'ambiguous' },
   }));
+}
+
+/** Saves a change of a submission, unless the worker that sent it has had its response meanwhile: then the task goes on. */
+function saveUnclear(step: TaskStep, decide: DecideChange): Promise<StepResult> {
+  const isUnclear = ({ attempt: { state } }: LoadedVideo) => state === 'sending' || state === 'ambiguous';
+  return saveChange(step, (now) =>
+    isUnclear(now) ? decide(now) : reschedule(step, now, { dueAt: step.context.clock.now() }),
+  );
 }

@@ -176,6 +176,36 @@ test('a submission whose process was suspended before it was sent is sent once',
   assert.equal(rig.upstream.posts, 1);
 });
 
+for (const find of [scriptedApi.find, undefined]) {
+  const name = find ? 'submits it again' : 'gives it up';
+  test(`a task that is accepted while another worker ${name} goes on`, async (context) => {
+    const video = { ...scriptedApi, find };
+    const one = await createRig(context, { video });
+    const gate = Promise.withResolvers<void>();
+    one.upstream.onSubmit = (take) => ({ ...(taken(take()) as object), until: gate.promise });
+    one.upstream.onFind = () => says({ type: 'none' });
+    const { id } = await one.create();
+    const [job] = await claim(one.store, 'video', one.clock.now());
+    assert.ok(job);
+    const first = one.videos.handlers[0]?.run(job, new AbortController().signal);
+    while (one.upstream.posts === 0) await new Promise((resolve) => setTimeout(resolve, 2));
+    const store = { ...one.store };
+    store.call = async (operation, parameters) => {
+      if (operation === 'saveVideo') {
+        gate.resolve();
+        await first;
+      }
+      return one.store.call(operation, parameters);
+    };
+    const two = await createRig(context, { video, store, url: one.upstream.url });
+    two.clock.advance(5 * MINUTE);
+    await two.work();
+    assert.deepEqual(await one.store.do('attemptStates', { taskId: id }), ['accepted']);
+    assert.equal((await two.ended(id)).status, 'completed');
+    assert.equal(one.upstream.posts, 1);
+  });
+}
+
 test('an inconclusive task list is queried for ten minutes', async (context) => {
   const rig = await createRig(context);
   rig.upstream.onSubmit = () => 'reset';
