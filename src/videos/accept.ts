@@ -1,6 +1,7 @@
 /** Acceptance of a submission: stores the upstream's reference and starts polling. */
 
 import type { VideoRef } from '../core/video.ts';
+import { retryWhileUnavailable } from '../jobs/store-retry.ts';
 import { isTerminal } from '../records/video-task.ts';
 import { changeTask } from './change.ts';
 import { laneOf, targetOf } from './context.ts';
@@ -27,7 +28,8 @@ export async function accept(step: TaskStep, ref: VideoRef): Promise<StepResult>
   if (result && !result.changed && result.attempt.state !== 'accepted' && isTerminal(result.task.status)) {
     const attempt = { ...result.attempt, ...accepted };
     const booking = costReconciliationJob(result.task, laneOf(attempt), now);
-    await context.store.call('scheduleCostReconciliation', { attempt, job: booking });
+    const schedule = () => context.store.call('scheduleCostReconciliation', { attempt, job: booking });
+    await retryWhileUnavailable(schedule, { clock: context.clock, signal });
   }
   return 'over';
 }

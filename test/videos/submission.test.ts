@@ -235,6 +235,41 @@ test('a task that the list shows after its end here is charged', async (context)
   );
 });
 
+test('a task that was abandoned during its submission is charged, also if the store is away when it is accepted', async (context) => {
+  const store = await openVideoStore(context);
+  const real = store.call;
+  let away = 2;
+  store.call = async (operation, parameters) => {
+    if (operation === 'scheduleCostReconciliation' && away-- > 0) throw new StoreUnavailable('away');
+    return real(operation, parameters);
+  };
+  const video = { ...scriptedApi, find: undefined, cancel: undefined };
+  const rig = await createRig(context, { store, video });
+  const gate = Promise.withResolvers<void>();
+  rig.upstream.onSubmit = (take) => ({ ...(taken(take()) as object), until: gate.promise });
+  rig.upstream.onPoll = () => completed({ cost: '2' });
+  const { id } = await rig.create();
+  const [job] = await claim(store, 'video', rig.clock.now());
+  assert.ok(job);
+  let isOver = false;
+  const run = rig.videos.handlers[0]?.run(job, new AbortController().signal).finally(() => {
+    isOver = true;
+  });
+  while (rig.upstream.posts === 0) await new Promise((resolve) => setTimeout(resolve, 2));
+  await rig.videos.cancel(OWNER, id, { abandon: true });
+  gate.resolve();
+  while (!isOver) {
+    rig.clock.advance(50);
+    await new Promise((resolve) => setTimeout(resolve, 2));
+  }
+  await run?.catch(() => undefined);
+  for (let minutes = 0; minutes < 5; minutes++) {
+    rig.clock.advance(MINUTE);
+    await rig.work();
+  }
+  assert.equal((await store.call('readVideoLedger', { taskId: id }))?.source, 'upstream');
+});
+
 test('a submission uses a new connection', async (context) => {
   const rig = await createRig(context);
   for (let count = 0; count < 3; count++) assert.equal((await rig.ended((await rig.create()).id)).status, 'completed');
