@@ -40,6 +40,18 @@ async function idsIn(store: Store, id: string): Promise<string[] | undefined> {
 }
 
 forEachStore((engine, openStore) => {
+  test(`a clock that was set back after a kill keeps no conversation held (${engine})`, async (context) => {
+    const store = await openStore(context);
+    await put(store, 'conv_1');
+    const hold = (holder: string, now: number) =>
+      store.call('holdConversation', { ...named('conv_1', now), holder, until: now + 30, expiresAt: now + 500 });
+    assert.equal(await hold('a', AT), 'held');
+    // Clocks of gateways may differ a little.
+    assert.equal(await hold('b', AT - 20), 'busy');
+    assert.equal(await hold('b', AT - 3_600), 'held');
+    assert.equal(await hold('c', AT - 3_590), 'busy');
+  });
+
   test(`one response at a time holds a conversation, until it is released or its time is over (${engine})`, async (context) => {
     const store = await openStore(context);
     await put(store, 'conv_1');

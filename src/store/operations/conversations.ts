@@ -127,15 +127,19 @@ export interface ConversationHold {
   until: number;
 }
 
-/** Holds a conversation for a response, unless another one holds it; undefined if there is no such conversation. */
+/**
+ * Holds a conversation for a response, unless another one holds it; undefined if there is no such conversation. A hold that
+ * lasts longer than any is from before the clock was set back.
+ */
 export const holdConversation = writing<
   NamedConversation & ConversationHold & { expiresAt: number },
   'held' | 'busy' | undefined
 >('state', async (transaction, { owner, id, now, holder, until, expiresAt }) => {
   const held = await transaction.run(
     `UPDATE conversation SET holder = :holder, held_until = :until, changed_at = :now, expires_at = :expires
-     WHERE id = :id AND owner = :owner AND expires_at > :now AND (holder IS NULL OR held_until <= :now)`,
-    { owner, id, now, holder, until, expires: expiresAt },
+     WHERE id = :id AND owner = :owner AND expires_at > :now
+       AND (holder IS NULL OR held_until <= :now OR held_until > :latest)`,
+    { owner, id, now, holder, until, latest: 2 * until - now, expires: expiresAt },
   );
   if (held > 0) return 'held';
   return (await findConversation(transaction, { owner, id, now })) && 'busy';
