@@ -7,8 +7,8 @@ import { addEvents, type EventBatch } from '../stored-rows.ts';
 const PAGE_BATCHES = 4;
 
 /**
- * Appends a batch, or marks the stream as truncated if it has no room for it. False, with nothing changed, if the response is
- * finished or deleted.
+ * Appends a batch, or marks the stream as truncated if it has no room for it; a batch that is there already is not appended
+ * again. False, with nothing changed, if the response is finished or deleted.
  */
 export const appendStoredEvents = writing<{ row: string; batch: EventBatch; maxBytes: number }, boolean>(
   'state',
@@ -21,7 +21,9 @@ export const appendStoredEvents = writing<{ row: string; batch: EventBatch; maxB
     const [stream] = await transaction.all('SELECT next, bytes, truncated FROM stored_stream WHERE row_id = :row', {
       row,
     });
-    if (!stream || Number(stream.truncated) === 1 || Number(stream.next) !== batch.first) return false;
+    if (!stream || Number(stream.truncated) === 1) return false;
+    if (Number(stream.next) === batch.last + 1) return true;
+    if (Number(stream.next) !== batch.first) return false;
     if (Number(stream.bytes) + batch.content.length > maxBytes) {
       await transaction.run('UPDATE stored_stream SET truncated = 1 WHERE row_id = :row', { row });
       return true;
