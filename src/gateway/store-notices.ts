@@ -35,9 +35,8 @@ export function createStoreNotices({ url, problem, send, add, now }: StoreNotice
   return async () => {
     const found = await problem();
     if (found === undefined) {
-      const ended = fault;
+      if (fault?.isTold) await add(noticeOf('store.recovered', fault, {}));
       fault = undefined;
-      if (ended?.isTold) await add(noticeOf('store.recovered', ended, {}));
       return;
     }
     fault ??= { id: randomUUID(), since: now(), checks: 0, isTold: false };

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Json } from '../../src/core/json/json.ts';
+import { createStoreNotices } from '../../src/gateway/store-notices.ts';
 import { verifyWebhook } from '../../src/webhooks/verify.ts';
 import { WIRES } from '../faults/wires.ts';
 import { createManualClock, type ManualClock } from '../jobs/manual-clock.ts';
@@ -173,4 +174,31 @@ test('lost usage records are told once, with their number since the last notice'
     losses().map(({ data }) => data),
     [2, 1].map((records) => ({ host: hostname(), records })),
   );
+});
+
+test('a store that fails again while its recovery is told is told as recovered later', async () => {
+  let problem: string | undefined = 'full disk';
+  let isAway = true;
+  const told: string[] = [];
+  const check = createStoreNotices({
+    url: 'https://receiver.example',
+    problem: async () => problem,
+    async send({ id }) {
+      told.push(id.replace(/-[^-]*$/, ''));
+      return true;
+    },
+    async add({ id }) {
+      if (isAway) throw new Error('full disk');
+      told.push(id.replace(/-[^-]*$/, ''));
+    },
+    now: () => 0,
+  });
+  await check();
+  await check();
+  problem = undefined;
+  await assert.rejects(check());
+  isAway = false;
+  await check();
+  await check();
+  assert.deepEqual(told, ['notice-store-failing', 'notice-store-recovered']);
 });
