@@ -32,6 +32,8 @@ const CLAIM_INTERVAL_MS = 500;
 const LOOKAHEAD_MS = 1_000;
 /** Time by which a lease outlasts the longest run. */
 const LEASE_MARGIN_MS = 20_000;
+/** Time after an outage of the store in which gateways renew the leases that expired during it. */
+const RECOVERY_MS = 15_000;
 /** Difference between clock and timers above which the clock is taken to have been set. */
 const CLOCK_JUMP_MS = 1_000;
 
@@ -43,6 +45,8 @@ export function createWorker(options: WorkerOptions): Worker {
   let cursors: QueueCursors = {};
   let state: 'idle' | 'claiming' | 'claiming-again' | 'failed' | 'stopped' = 'idle';
   let failures = 0;
+  /** Time of the last claim before an outage of the store, and where the monotonic clock stands when its leases may be taken. */
+  const outage = { since: clock.now(), overAt: Number.NEGATIVE_INFINITY };
   let scheduled = { at: clock.now(), interval: 0 };
   let cancelTimer = () => {};
   let claiming: Promise<void> = Promise.resolve();
@@ -81,6 +85,17 @@ export function createWorker(options: WorkerOptions): Worker {
     if (again && failures === 0) wake();
   }
 
+  /** Leases that had expired by this time may be taken. Their holders could not renew those that expired during an outage. */
+  function expiredBy(now: number): number {
+    const isRecovering = failures > 0 || clock.monotonic() < outage.overAt;
+    return isRecovering ? Math.min(now, outage.since) : now;
+  }
+
+  function noteContact(now: number): void {
+    if (failures > 0) outage.overAt = clock.monotonic() + RECOVERY_MS;
+    else if (clock.monotonic() >= outage.overAt) outage.since = now;
+  }
+
   async function claimAvailable(): Promise<void> {
     const slots = limits.total - runs.size;
     if (slots <= 0) return;
@@ -89,6 +104,7 @@ export function createWorker(options: WorkerOptions): Worker {
     const claimed = await store.call('claimJobs', {
       kind,
       now,
+      expiredBy: expiredBy(now),
       until: now + LOOKAHEAD_MS,
       lease: randomUUID(),
       leaseUntil: now + leaseMs,
@@ -99,6 +115,7 @@ export function createWorker(options: WorkerOptions): Worker {
       cursors,
       rates: handler.rates?.limits(now),
     });
+    noteContact(now);
     cursors = claimed.cursors;
     for (const job of claimed.jobs) {
       handler.rates?.onClaimed(job, now);

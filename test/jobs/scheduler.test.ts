@@ -224,6 +224,48 @@ describe('a scheduler with a manual clock', () => {
     assert.deepEqual(results, [true]);
   });
 
+  test('after an outage, the jobs of a gateway stay with it, unless it does not come back', async (context) => {
+    const store = await openJobStore(context, openTestSqlite);
+    const clock = createManualClock(START);
+    await store.do('addJobs', { jobs: jobs(1, { dueAt: START }) });
+    const ended = Promise.withResolvers<void>();
+    const gateways = [1, 2].map((number) => {
+      const { faulty, fail } = faultyStore(store);
+      const runs: boolean[] = [];
+      const run = async (job: Job) => {
+        runs.push(false);
+        if (number === 1) await ended.promise;
+        runs[0] = await store.do('finish', job);
+      };
+      const handler = { ...worker(store, clock).handler, run };
+      const away = (times: number) => ['claimJobs', 'renewJob'].map((name) => fail(name, times));
+      return { runs, away, begin: () => createScheduler({ store: faulty, handlers: [handler], log: silent, clock }) };
+    });
+    const [first, second] = gateways as [(typeof gateways)[0], (typeof gateways)[0]];
+    const pass = (milliseconds: number) => {
+      const until = clock.now() + milliseconds;
+      return passing({ clock, activity: store.activity, most: 100_000 }, () => clock.now() >= until);
+    };
+    const schedulers = [first.begin()];
+    await pass(1000);
+    schedulers.push(second.begin());
+    await pass(1000);
+    for (const { away } of gateways) away(Number.POSITIVE_INFINITY);
+    await pass(45_000);
+    second.away(0);
+    await pass(6_000);
+    first.away(0);
+    await pass(30_000);
+    assert.deepEqual([first.runs.length, second.runs.length], [1, 0]);
+    first.away(Number.POSITIVE_INFINITY);
+    second.away(10);
+    await pass(60_000);
+    assert.deepEqual([first.runs.length, second.runs], [1, [true]]);
+    ended.resolve();
+    await Promise.all(schedulers.map((scheduler) => stopping(clock, scheduler)));
+    assert.deepEqual(first.runs, [false]);
+  });
+
   test('a clock set forward starts due jobs once, and keeps leases', async (context) => {
     const { store, clock, begin, pass } = await rig(context);
     await store.do('addJobs', { jobs: jobs(1, { dueAt: START }) });

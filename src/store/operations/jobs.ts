@@ -10,6 +10,8 @@ export interface Claim {
   now: number;
   /** Claims jobs that are due by this time. */
   until: number;
+  /** Takes leases that expired by this time; `now` if absent. */
+  expiredBy?: number;
   lease: string;
   leaseUntil: number;
   /** Limit of claimed jobs, and of low-priority (`late`) jobs among them. */
@@ -69,7 +71,8 @@ const MAX_WALKS = 16;
  * Leases due jobs: normal before low-priority ones, round-robin over lanes. The backlog of a lane or owner at its limit adds
  * no cost.
  */
-export const claimJobs = writing<Claim, Claimed>('state', async (transaction, claim) => {
+export const claimJobs = writing<Claim, Claimed>('state', async (transaction, asked) => {
+  const claim = { ...asked, now: asked.expiredBy ?? asked.now };
   await lockJobKind(transaction, claim.kind);
   const capacity = await capacityFor(transaction, claim);
   const early = await claimTier(transaction, claim, {
