@@ -26,7 +26,7 @@ export interface ResponseSettings {
 export interface StoredContext {
   store: Pick<Store, 'call'>;
   cipher: Cipher;
-  clock: Pick<Clock, 'now' | 'after'>;
+  clock: Pick<Clock, 'now' | 'monotonic' | 'after'>;
   settings(): ResponseSettings;
   log: Pick<Logger, 'warn' | 'error'>;
   /** A response was not stored although the client may expect it. */

@@ -15,7 +15,7 @@ import { eventsLocation } from './event-log.ts';
 export interface FollowOptions {
   store: Pick<Store, 'call'>;
   cipher: Cipher;
-  clock: Pick<Clock, 'now' | 'after'>;
+  clock: Pick<Clock, 'now' | 'monotonic' | 'after'>;
   row: string;
   /** Number of the first event that is wanted. */
   from: number;
@@ -37,12 +37,12 @@ export async function* followStream(
   const { store, clock, row } = options;
   let from = options.from;
   let page: StreamPage | undefined = first;
-  let silentSince = clock.now();
+  let silentSince = clock.monotonic();
   for (;;) {
     if (!page) throw new GatewayError('response_not_found', 'The response was deleted.');
     const text = textFrom(options, page, from);
     if (text !== '') {
-      silentSince = clock.now();
+      silentSince = clock.monotonic();
       yield text;
     }
     from = Math.max(from, (page.batches.at(-1)?.last ?? -1) + 1);
@@ -52,8 +52,8 @@ export async function* followStream(
         if (page.next >= from) yield* lastEvent(await options.response(), page.next);
         return;
       }
-      if (clock.now() - silentSince >= KEEP_ALIVE_MS) {
-        silentSince = clock.now();
+      if (clock.monotonic() - silentSince >= KEEP_ALIVE_MS) {
+        silentSince = clock.monotonic();
         yield KEEP_ALIVE;
       }
       await sleep(clock, LOOK_INTERVAL_MS, stop.signal);

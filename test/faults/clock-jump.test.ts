@@ -2,6 +2,9 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { setImmediate as turn } from 'node:timers/promises';
+import { Cancellation } from '../../src/core/cancellation.ts';
+import { followStream } from '../../src/stored-responses/follow.ts';
 import { answerJson, KEY, startTestGateway, startUpstream } from '../gateway/harness.ts';
 import { createManualClock } from '../jobs/manual-clock.ts';
 
@@ -57,4 +60,24 @@ models:
   isBroken = false;
   clock.advance(1000);
   assert.equal(await ask('One more'), 'up/m');
+});
+
+test('a silent stream of a background response is kept alive', async () => {
+  const clock = createManualClock(Date.now());
+  const page = { status: 'in_progress', next: 0, isTruncated: false, batches: [] };
+  const store = { call: async () => page } as never;
+  const options = { store, cipher: {} as never, clock, row: 'r', from: 0, response: async () => ({}) };
+  const next = followStream(options, page, new Cancellation()).next();
+  let isOver = false;
+  next.then(() => {
+    isOver = true;
+  });
+  await turn();
+  clock.set(clock.now() - HOUR);
+  for (let waited = 0; waited < 20_000 && !isOver; waited += 100) {
+    clock.advance(100);
+    await turn();
+  }
+  assert.ok(isOver, 'nothing came in 20 seconds');
+  assert.equal((await next).value, ': ping\n\n');
 });
