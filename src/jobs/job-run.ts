@@ -27,8 +27,8 @@ export interface JobRun {
   renew(): Promise<void>;
   /** Whether the lease has expired, so that a claim may take the job. */
   isExpired(): boolean;
-  /** Returns the job to the queue if it has not started. */
-  stop(): void;
+  /** Returns the job to the queue if it has not started; resolves when it is there. */
+  stop(): Promise<void>;
   /** Aborts the job even if it is running. */
   abort(): void;
   readonly ended: Promise<void>;
@@ -120,11 +120,12 @@ export function createJobRun({ store, handler, log, clock, job, leaseUntil, leas
     if (!hadBegun) finish();
   }
 
-  function stop(): void {
+  async function stop(): Promise<void> {
     if (phase !== 'waiting') return;
     cancelTimer();
     phase = 'stopped';
-    returnJob(job.dueAt, 0).then(finish);
+    await returnJob(job.dueAt, 0);
+    finish();
   }
 
   function abort(): void {

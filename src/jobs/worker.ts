@@ -127,7 +127,7 @@ export function createWorker(options: WorkerOptions): Worker {
     const run = createJobRun({ ...options, job, leaseUntil, leaseMs });
     runs.add(run);
     // Jobs claimed while the gateway was already stopping are returned without being run.
-    if (state === 'stopped') run.stop();
+    if (state === 'stopped') void run.stop();
     else run.start();
     run.ended.then(() => {
       runs.delete(run);
@@ -141,6 +141,8 @@ export function createWorker(options: WorkerOptions): Worker {
     const jump = now - scheduled.at - scheduled.interval;
     if (jump < -CLOCK_JUMP_MS && store.engine === 'sqlite') {
       log.warn({ kind, by: -jump }, 'the clock was set back; due times of jobs are shifted with it');
+      // Those that wait here do so for the moment before.
+      await Promise.all([...runs].map((run) => run.stop()));
       await store.call('shiftJobs', { kind, now, by: -jump });
       scheduled = { at: now, interval: 0 };
     }
@@ -158,7 +160,7 @@ export function createWorker(options: WorkerOptions): Worker {
     cancelTimer();
     state = 'stopped';
     await claiming;
-    for (const run of runs) run.stop();
+    for (const run of runs) void run.stop();
     const cancel = clock.after(grace, () => {
       for (const run of runs) run.abort();
     });

@@ -303,6 +303,19 @@ describe('a scheduler with a manual clock', () => {
     assert.ok(waited >= 7_000 - 100 && waited <= 9_000, `${waited} ms after 3,000`);
   });
 
+  test('a clock set back between the claim of a job and its run does not delay it', async (context) => {
+    const { store, clock, begin, calls, pass } = await rig(context);
+    const { runs, handler } = worker(store, clock);
+    await store.do('addJobs', { jobs: jobs(1, { dueAt: START + 3_900 }) });
+    begin({ ...handler, limits: { total: 1, lane: 1 } });
+    await pass(5_000, () => clock.now() >= START + 3_100);
+    assert.equal((await store.call('countJobs', { kind: 'test', now: clock.now() })).held, 1);
+    clock.set(clock.now() - 3_600_000);
+    await pass(5_000, () => runs.length === 1);
+    const claims = calls('claimJobs').length;
+    await pass(5_000, () => calls('claimJobs').length > claims);
+  });
+
   test('stop returns waiting jobs, lets running jobs finish, and aborts them after the grace period', async (context) => {
     const { store, clock, begin } = await rig(context);
     await store.do('addJobs', {
