@@ -61,7 +61,7 @@ export async function createTask(
   const idempotency =
     idempotencyKey === undefined
       ? { key: `request:${digest}`, digest, window: dedupeWindow(context, retried) }
-      : { key: `key:${idempotencyKey}`, digest, window: IDEMPOTENCY_KEY_TTL_MS };
+      : { key: `key:${idempotencyKey}`, digest, window: IDEMPOTENCY_KEY_TTL_MS, once: true };
   const cost = maxExpectedCost(task.details, Math.max(1, ...(creation.model.video?.durations ?? [])));
   let reservation: BudgetReservation;
   try {
@@ -85,7 +85,7 @@ export async function createTask(
   if (created.type === 'reused') {
     throw new GatewayError(
       'idempotency_key_reused',
-      'This Idempotency-Key was used for another request within 24 hours; use a new one for each request.',
+      'This Idempotency-Key was used within 24 hours, for another request or for a video that is deleted; use a new one for each request.',
     );
   }
   if (created.type === 'created') {

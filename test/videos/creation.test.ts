@@ -20,6 +20,22 @@ forEachStore((name, open) => {
     assert.equal((await send()).replayed, false);
   });
 
+  test(`an idempotency key makes no second task after its own is gone (${name})`, async (context) => {
+    const rig = await createRig(context, { store: await openVideoStore(context, open) });
+    const send = () => rig.videos.create(newTask({}, { idempotencyKey: 'k' }));
+    const { task } = await send();
+    await rig.ended(task.id);
+    await rig.videos.remove(OWNER, task.id);
+    await assert.rejects(send(), { code: 'idempotency_key_reused' });
+    const settledBefore = rig.clock.now() + 1;
+    await rig.store.call('eraseVideoMedia', { id: task.id, assets: '[]' });
+    await rig.work();
+    assert.equal(await rig.store.call('pruneVideos', { settledBefore, limit: 10 }), 1);
+    await assert.rejects(send(), { code: 'idempotency_key_reused' });
+    rig.clock.advance(25 * HOUR);
+    assert.equal((await send()).replayed, false);
+  });
+
   test(`20 concurrent requests with one idempotency key create one task (${name})`, async (context) => {
     const rig = await createRig(context, { store: await openVideoStore(context, open) });
     const send = () => rig.videos.create(newTask({}, { idempotencyKey: 'k' }));

@@ -27,8 +27,11 @@ export interface VideoCreation {
   request: string;
   attempt: VideoAttempt;
   job: NewJob;
-  /** A task of the same owner and key younger than `window` milliseconds is replayed; 0 disables that. */
-  idempotency: { key: string; digest: string; window: number };
+  /**
+   * A task of the same owner and key younger than `window` milliseconds is replayed; 0 disables that. A key that is used `once`
+   * makes no other task within that time, also when its task is deleted.
+   */
+  idempotency: { key: string; digest: string; window: number; once?: boolean };
 }
 
 export type VideoCreated = { type: 'created' | 'replayed'; task: VideoTask } | { type: 'reused' };
@@ -46,7 +49,8 @@ export const createVideo = writing<VideoCreation, VideoCreated>('state', async (
   const isRecent = Number(held?.created_at) > task.createdAt - idempotency.window;
   if (held && held.task_id !== task.id && idempotency.window > 0 && isRecent) {
     const earlier = await readTask(transaction, String(held.task_id));
-    if (earlier) return held.digest === digest ? { type: 'replayed', task: earlier } : { type: 'reused' };
+    if (earlier && held.digest === digest) return { type: 'replayed', task: earlier };
+    if (earlier || idempotency.once) return { type: 'reused' };
   }
   await transaction.run(
     `UPDATE idempotency SET digest = :digest, task_id = :task_id, created_at = :created_at
