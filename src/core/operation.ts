@@ -49,7 +49,7 @@ export interface ClientRoute<Match> {
 
 export interface RouteTemplate {
   path: string;
-  /** The response is always an event stream. Absent if the body decides, or there are no streams. */
+  /** The response is always a stream: of events with `alt=sse`, else a JSON array. Absent if the body decides, or there are no streams. */
   streams?: true;
 }
 

@@ -101,6 +101,9 @@ const permissions = {
   }),
 };
 
+const moment = (description: string) =>
+  Type.Union([Type.String({ format: 'date-time' }), Type.Null()], { description: `${description}; null without one.` });
+
 const key = {
   hash: Type.String({ description: 'Id of the key.' }),
   label: Type.String({ description: 'Beginning of the secret.' }),
@@ -110,6 +113,25 @@ const key = {
   tags: Type.Record(Type.String(), Type.String()),
   limits: limits('Those that the key sets itself.'),
   budgets: byPeriod(Type.String(), 'Those that the key sets itself: USD, exact.'),
+  disabled: Type.Boolean({ description: 'Whether it is disabled or revoked.' }),
+  owner: Type.Union([Type.String(), Type.Null()]),
+  metadata: Type.Record(Type.String(), Type.String()),
+  store_responses: Type.Union([Type.Boolean(), Type.Null()], {
+    description: 'Whether responses are stored; null for as the configuration says.',
+  }),
+  state: Type.Unsafe<string>({ type: 'string', enum: ['active', 'expired', 'disabled', 'revoked'] }),
+  origin: Type.Unsafe<string>({
+    type: 'string',
+    enum: ['store', 'configuration'],
+    description: 'Where the key is set.',
+  }),
+  created_at: moment('Creation'),
+  updated_at: moment('Last change of its settings'),
+  expires_at: moment('Expiry'),
+  last_used_at: moment('Last use, to the minute'),
+  secret_last_used_at: moment('Last use of its newest secret, to the minute'),
+  revoked_at: moment('Revocation'),
+  previous_until: moment('End of the secret before'),
 };
 
 export const keyList = Type.Object({
@@ -135,5 +157,6 @@ export const ownKey = Type.Object({
     budgets: byPeriod(Type.String(), 'Those that apply to the key: USD, exact.'),
     effective: Type.Object(effective, EFFECTIVE),
     tags: allotments,
+    expires_at: moment('Expiry'),
   }),
 });

@@ -15,4 +15,6 @@ export interface AdminRoute extends Pick<ApiOperation, 'method' | 'path' | 'summ
   status?: number;
   /** Schema of the response. */
   response?: TSchema;
+  /** The response is the bytes of a video. */
+  isVideo?: true;
 }

@@ -9,6 +9,7 @@ import { TextBody } from '../http-response.ts';
 import { keyList, oneKey } from '../key-schema.ts';
 import { countedList } from '../list-total.ts';
 import { anyObject, JSON_TYPE } from '../openapi/operation.ts';
+import { FILM } from '../openapi/videos.ts';
 import type { HttpContext } from '../request-context.ts';
 import { captureDetail } from '../requests/capture-schema.ts';
 import { LIST_PARAMETERS, SESSION_PARAMETERS, SUMMARY_PARAMETERS } from '../requests/query.ts';
@@ -97,6 +98,7 @@ const ROUTES = {
     path: `${VIDEO}/content`,
     summary: 'Download a video of any key, or a range of it',
     query: [schemas.VIDEO_INDEX],
+    isVideo: true,
   },
   VideoRemoval: { method: 'DELETE', path: VIDEO, summary: 'Delete a finished video task and its files' },
   DeliveryList: {
@@ -267,7 +269,7 @@ async function readRequest(context: HttpContext, parameters: Record<string, stri
 
 function describe(
   name: string,
-  { summary, query: parameters, body, optional, status = 200, response = anyObject }: AdminRoute,
+  { summary, query: parameters, body, optional, status = 200, response = anyObject, isVideo }: AdminRoute,
 ): RouteDescription {
   return {
     id: `admin_${name}`,
@@ -275,6 +277,6 @@ function describe(
     summary,
     ...(parameters && { query: parameters }),
     ...(body && { body: { types: [JSON_TYPE], schema: { name: `Admin${name}`, schema: body }, optional } }),
-    response: { status, description: 'As it then is.', type: JSON_TYPE, schema: response },
+    response: isVideo ? FILM : { status, description: 'As it then is.', type: JSON_TYPE, schema: response },
   };
 }

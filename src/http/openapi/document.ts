@@ -1,10 +1,10 @@
 /** OpenAPI 3.1 document of the gateway, generated from its routes and request schemas. */
 
-import type { TSchema } from 'typebox';
+import { type TSchema, Type } from 'typebox';
 import { ERRORS } from '../../core/errors.ts';
 import type { Json } from '../../core/json/json.ts';
 import type { Route } from '../route-table.ts';
-import { type ApiOperation, isNamed, type Named, type Parameter } from './operation.ts';
+import { type ApiOperation, CSV_TYPE, FORMAT, isNamed, type Named, type Parameter } from './operation.ts';
 import { WEBHOOK } from './videos.ts';
 
 export interface DocumentOptions {
@@ -64,9 +64,11 @@ function pathsOf(operations: readonly ApiOperation[]): Json {
 }
 
 function encode(operation: ApiOperation): Json {
-  const { id, summary, tag, access, body, response, streamType } = operation;
+  const { id, summary, tag, access, body, query = [], response, streamType } = operation;
+  const { status, description } = response;
   const content: Json = { [response.type]: { schema: reference(response.schema) } };
   if (streamType) content[streamType] = { schema: { type: 'string' } };
+  if (query.some(({ name }) => name === FORMAT.name)) content[CSV_TYPE] = { schema: { type: 'string' } };
   return {
     operationId: id,
     summary,
@@ -79,11 +81,15 @@ function encode(operation: ApiOperation): Json {
         content: Object.fromEntries(body.types.map((type) => [type, { schema: reference(body.schema) }])),
       },
     }),
-    responses: { [response.status]: { description: response.description, content }, default: FAILURE },
+    responses: {
+      [status]: { description, content },
+      ...(response.ranges && { 206: { description: 'The range that was asked for.', content } }),
+      default: FAILURE,
+    },
   };
 }
 
-function parametersOf({ path, query = [], headers = [] }: ApiOperation): Json {
+function parametersOf({ path, query = [], headers = [], response }: ApiOperation): Json {
   const variable = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
     name,
     in: 'path',
@@ -96,9 +102,12 @@ function parametersOf({ path, query = [], headers = [] }: ApiOperation): Json {
     description: parameter.description,
     schema: plain(parameter.schema),
   });
-  const parameters = [...variable, ...query.map(optional('query')), ...headers.map(optional('header'))];
+  const allHeaders = response.ranges ? [...headers, RANGE] : headers;
+  const parameters = [...variable, ...query.map(optional('query')), ...allHeaders.map(optional('header'))];
   return parameters.length > 0 ? { parameters } : {};
 }
+
+const RANGE: Parameter = { name: 'Range', description: 'Bytes to send, as bytes=0-1023.', schema: Type.String() };
 
 function namedOf({ body, response }: ApiOperation): Named[] {
   return [...(body ? [body.schema] : []), ...(isNamed(response.schema) ? [response.schema] : [])];

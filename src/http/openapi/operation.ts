@@ -15,7 +15,14 @@ export interface ApiOperation {
   query?: readonly Parameter[];
   headers?: readonly Parameter[];
   body?: { types: readonly string[]; schema: Named; optional?: true };
-  response: { status: number; description: string; type: string; schema: Named | TSchema };
+  response: {
+    status: number;
+    description: string;
+    type: string;
+    schema: Named | TSchema;
+    /** Clients may ask for a range of the bytes. */
+    ranges?: true;
+  };
   /** Media type of the response if it can also be a stream. */
   streamType?: string;
 }
@@ -40,6 +47,7 @@ export interface Named {
 }
 
 export const JSON_TYPE = 'application/json';
+export const CSV_TYPE = 'text/csv';
 export const EVENTS = 'text/event-stream';
 
 /** Schema of a value that the protocol's own documentation describes. */

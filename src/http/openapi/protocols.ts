@@ -4,7 +4,7 @@ import { Type } from 'typebox';
 import type { ClientRoute, Operation, RouteTemplate } from '../../core/operation.ts';
 import type { Protocol } from '../../core/protocol.ts';
 import type { RouteDescription } from '../route-table.ts';
-import { anyObject, EVENTS, JSON_TYPE } from './operation.ts';
+import { anyObject, EVENTS, JSON_TYPE, type Parameter } from './operation.ts';
 
 /** Path template of a route, with its method. */
 type Template = RouteTemplate & Pick<ClientRoute<unknown>, 'method'>;
@@ -22,14 +22,15 @@ export function describeOperation(
     tag: protocol.id,
     summary: `${summary} (${protocol.id})`,
     body: { types: [JSON_TYPE], schema: { name, schema } },
-    headers: CALL_HEADERS,
+    ...(streams && { query: [ALT] }),
+    headers: [...CALL_HEADERS, ...forwardedHeaders(protocol)],
     response: {
       status: 200,
       description: 'As the protocol has it.',
-      schema: anyObject,
-      type: streams ? EVENTS : JSON_TYPE,
+      schema: streams ? Type.Array(anyObject) : anyObject,
+      type: JSON_TYPE,
     },
-    ...(!streams && 'stream' in schemaFields(schema) && { streamType: EVENTS }),
+    ...((streams || 'stream' in schemaFields(schema)) && { streamType: EVENTS }),
   };
 }
 
@@ -55,6 +56,17 @@ const CALL_HEADERS = [
     schema: Type.Boolean(),
   },
 ];
+
+const ALT: Parameter = {
+  name: 'alt',
+  description: 'sse for an event stream; a JSON array that grows if absent.',
+  schema: Type.Unsafe<string>({ type: 'string', enum: ['json', 'sse'] }),
+};
+
+/** Headers of the protocol that are sent on. */
+function forwardedHeaders({ forwardedHeaders: names }: Protocol): Parameter[] {
+  return Object.keys(names).map((name) => ({ name, description: 'As the protocol has it.', schema: Type.String() }));
+}
 
 function schemaFields(schema: object): object {
   return (schema as { properties?: object }).properties ?? {};

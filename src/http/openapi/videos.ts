@@ -66,9 +66,15 @@ function json(description: string, schema: Named | TSchema, status = 200): ApiOp
   return { status, description, type: JSON_TYPE, schema };
 }
 
-const FILM = { status: 200, description: 'The bytes, or a range of them.', type: 'video/mp4', schema: Type.String() };
+export const FILM: ApiOperation['response'] = {
+  status: 200,
+  description: 'The bytes.',
+  type: 'video/mp4',
+  schema: Type.String(),
+  ranges: true,
+};
 
-const PICTURE = { ...FILM, type: 'image/*' };
+const PICTURE: ApiOperation['response'] = { ...FILM, type: 'image/*' };
 const SIGNATURE = ['exp', 'kid', 'sig'].map((name) => query(name, Type.String(), 'Part of the signature.'));
 
 /** By the last segment of the route's name. */
@@ -101,6 +107,8 @@ export const VIDEO_DESCRIPTIONS = {
       Type.Object({
         object: Type.Literal('list'),
         data: Type.Array(anyObject),
+        first_id: optional(Type.String()),
+        last_id: optional(Type.String()),
         has_more: Type.Boolean(),
         ...totalMembers,
       }),
