@@ -1,15 +1,60 @@
+/** Schema of the configuration for editors and for the chart: what the program validates, before variables are replaced. */
+
 import assert from 'node:assert/strict';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { configSchema } from '../../src/config/schema.ts';
+import { readYaml } from '../../src/config/yaml-document.ts';
 import type { Json } from '../../src/core/json/json.ts';
 
+const load = createRequire(import.meta.url);
+const { default: Ajv } = load('ajv/dist/2020');
+const { default: addFormats } = load('ajv-formats');
+
+const root = join(import.meta.dirname, '../..');
 const path = join(import.meta.dirname, '../../config.schema.json');
 const chartPath = join(import.meta.dirname, '../../deploy/helm/polygate/values.schema.json');
 
-test('config.schema.json is what the program validates; npm run golden writes it', () => {
-  const schema = { $schema: 'https://json-schema.org/draft/2020-12/schema', ...configSchema };
+const ajv = addFormats(new Ajv({ strict: false }));
+
+/**
+ * Schema of the file as it is written: each value may be a reference such as `${NAME}`, which the program replaces before it
+ * validates, and each section may be empty.
+ */
+function writtenSchema(schema: Json): Json {
+  if (schema.type === 'array') return { ...schema, items: writtenSchema(schema.items) };
+  if (schema.type === 'object') {
+    const { properties, patternProperties } = schema;
+    return {
+      ...schema,
+      type: ['object', 'null'],
+      ...(properties && { properties: ofEach(properties) }),
+      ...(patternProperties && { patternProperties: ofEach(patternProperties) }),
+    };
+  }
+  const { description, default: standard, anyOf, ...rest } = schema;
+  const branches = anyOf ? anyOf.map((one: Json) => (one.type === 'object' ? writtenSchema(one) : one)) : [rest];
+  if (ajv.compile({ anyOf: branches })(`\${NAME}`)) return anyOf ? { ...schema, anyOf: branches } : schema;
+  return {
+    ...(description && { description }),
+    ...(standard !== undefined && { default: standard }),
+    ...(anyOf && rest),
+    anyOf: [...branches, REFERENCE],
+  };
+}
+
+const REFERENCE = { type: 'string', pattern: '\\$\\{[A-Za-z_][A-Za-z0-9_]*(:-[^}]*)?\\}' };
+
+function ofEach(schemas: Json): Json {
+  return Object.fromEntries(Object.entries<Json>(schemas).map(([name, one]) => [name, writtenSchema(one)]));
+}
+
+const written = { ...writtenSchema(JSON.parse(JSON.stringify(configSchema))), type: 'object' };
+
+test('config.schema.json is what the program validates, or a reference to it; npm run golden writes it', () => {
+  const schema = { $schema: 'https://json-schema.org/draft/2020-12/schema', ...written };
   const text = `${JSON.stringify(schema, null, 2)}\n`;
   if (process.env.GOLDEN === 'update') writeFileSync(path, text);
   assert.equal(readFileSync(path, 'utf8'), text);
@@ -17,12 +62,42 @@ test('config.schema.json is what the program validates; npm run golden writes it
 
 test('the values of the chart have the same schema for the configuration', () => {
   const values = JSON.parse(readFileSync(chartPath, 'utf8'));
-  const { title: _, ...config } = JSON.parse(JSON.stringify(configSchema));
+  const { title: _, ...config } = written;
   if (process.env.GOLDEN === 'update') {
     values.properties.config = config;
     writeFileSync(chartPath, `${JSON.stringify(values, null, 2)}\n`);
   }
   assert.deepEqual(values.properties.config, config);
+});
+
+test('editors accept every example, references to variables included', () => {
+  const validate = ajv.compile(JSON.parse(readFileSync(path, 'utf8')));
+  const files = [
+    ...readdirSync(join(root, 'examples')).map((name) => `examples/${name}`),
+    ...readdirSync(join(root, 'deploy/compose/config')).map((name) => `deploy/compose/config/${name}`),
+    'deploy/systemd/polygate.yaml',
+  ].filter((name) => name.endsWith('.yaml'));
+  const written = files.map((name) => [name, readFileSync(join(root, name), 'utf8')]);
+  const pages = ['README.md', 'SECURITY.md', 'docs/configuration.md', 'docs/keys.md', 'docs/operations.md'];
+  const documented = pages.flatMap((name) =>
+    [...readFileSync(join(root, name), 'utf8').matchAll(/^```yaml\n(.*?)^```/gms)].map(([, text = '']) => [name, text]),
+  );
+  assert.ok(written.length > 5 && documented.length > 5);
+  for (const [name, text = ''] of [...written, ...documented]) {
+    assert.ok(validate(readYaml(text).value), `${name}: ${ajv.errorsText(validate.errors)}\n${text}`);
+  }
+});
+
+test('editors accept references and empty sections, and refuse other values of a wrong form', () => {
+  const validate = ajv.compile(JSON.parse(readFileSync(path, 'utf8')));
+  const accepted = [
+    `server: { port: "\${PORT:-8080}", drain: "\${DRAIN}" }`,
+    `keys: [{ name: ci, key: "\${CI_KEY}", expires: "\${UNTIL}" }]`,
+    'server:\ndata: ./data',
+  ];
+  for (const text of accepted) assert.ok(validate(readYaml(text).value), `${text}: ${ajv.errorsText(validate.errors)}`);
+  for (const text of ['server: { port: "x" }', 'keys: [{ name: ci, key: short }]', 'server: { drain: 5 }', 'servr:'])
+    assert.ok(!validate(readYaml(text).value), text);
 });
 
 test('every field is described', () => {
