@@ -8,6 +8,7 @@ import { systemClock } from '../core/clock.ts';
 import { GatewayError } from '../core/errors.ts';
 import { version } from '../core/version.ts';
 import { PRIVATE_FOLDER } from '../security/file-modes.ts';
+import { sizeOf } from '../store/lost-store.ts';
 import { copyDatabase, damageOf, migrateCopy, openCopy } from '../store/sqlite/copy.ts';
 import { StoreUnavailable } from '../store/unavailable.ts';
 import { copyJournals, replayJournalCopy } from '../usage/journal/copy.ts';
@@ -76,7 +77,9 @@ async function copyStore(
   folder: string,
   { journals, log }: { journals: readonly string[]; log: BackupOptions['log'] },
 ): Promise<string | null> {
-  if (!existsSync(join(data, 'state.db'))) throw new GatewayError('not_found', `There is no store in ${data}.`);
+  if (sizeOf(join(data, 'state.db')) === undefined) {
+    throw new GatewayError('not_found', `There is no store in ${data}.`);
+  }
   for (const database of DATABASES) {
     const copy = join(folder, `${database}.db`);
     try {

@@ -1,7 +1,7 @@
 /** Lost store detection: remnants of an earlier gateway without its database, beside which a new store would hide the loss. */
 
 import { existsSync, readdirSync, statSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { GatewayError } from '../core/errors.ts';
 
 /** Folder in the data folder in which a restore prepares its files. */
@@ -24,9 +24,22 @@ export function remnantsOf({ folder, ownsKeyFile }: DataFolder): string[] {
   return remnants;
 }
 
-/** Whether a file of the store is absent or empty. */
+/** Whether a file of the store is absent or empty. Throws `unavailable` if this user may not look. */
 export function isMissingOrEmpty(path: string): boolean {
-  return (statSync(path, { throwIfNoEntry: false })?.size ?? 0) === 0;
+  return (sizeOf(path) ?? 0) === 0;
+}
+
+/** Size of a file of the store in bytes; undefined if it is absent. Throws `unavailable` if this user may not look. */
+export function sizeOf(path: string): number | undefined {
+  try {
+    return statSync(path, { throwIfNoEntry: false })?.size;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EACCES') throw error;
+    const message =
+      `The folder ${dirname(path)} cannot be used: user ${process.geteuid?.() ?? ''} may not read it. ` +
+      'Use the user that the gateway runs as, or give the folder to this one.';
+    throw new GatewayError('unavailable', message, { cause: error });
+  }
 }
 
 /** Error `unavailable` for a missing `state.db` beside other files of an earlier gateway. */

@@ -1,10 +1,9 @@
 /** Opening of the configured store: a folder, or a PostgreSQL database. */
 
-import { existsSync } from 'node:fs';
 import { extname, join } from 'node:path';
 import { GatewayError } from '../core/errors.ts';
 import type { Secret } from '../security/secret.ts';
-import { remnantsOf } from './lost-store.ts';
+import { remnantsOf, sizeOf } from './lost-store.ts';
 import { MIGRATIONS_FOLDER, type SchemaStatus } from './migrations.ts';
 import type { Store } from './store.ts';
 
@@ -53,9 +52,9 @@ export async function readStoreStatus({
   return folderSchemaStatus(data, MIGRATIONS_FOLDER);
 }
 
-/** Whether a store exists. A PostgreSQL database is assumed to exist until it is opened. */
+/** Whether a store exists. A PostgreSQL database is assumed to exist until it is opened. Throws `unavailable` if this user may not look. */
 export function hasStore({ data, postgres }: Pick<OpenStoreOptions, 'data' | 'postgres'>): boolean {
-  return postgres !== undefined || existsSync(join(data, 'state.db'));
+  return postgres !== undefined || sizeOf(join(data, 'state.db')) !== undefined;
 }
 
 function missingStoreError(folder: string): GatewayError {

@@ -9,8 +9,9 @@ import { DatabaseSync } from 'node:sqlite';
 import type { Readable, Writable } from 'node:stream';
 import { describe, type TestContext, test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
+import { isMissingOrEmpty } from '../../src/store/lost-store.ts';
 import { MIGRATIONS_FOLDER, readMigrations } from '../../src/store/migrations.ts';
-import { openStore } from '../../src/store/open.ts';
+import { openStore, readStoreStatus } from '../../src/store/open.ts';
 import { operations } from '../../src/store/operations/index.ts';
 import { createSession } from '../../src/store/sqlite/transaction.ts';
 import { type EngineStore, openEngine as open, unavailable } from './engine-store.ts';
@@ -199,6 +200,27 @@ describe('a folder', () => {
       end();
     }
   });
+});
+
+test('a folder of another user is no folder without a store', { skip: windows }, async (context) => {
+  const folder = temporaryData(context);
+  await (await open(context, folder)).close();
+  chmodSync(folder, 0o000);
+  const isRoot = process.geteuid?.() === 0;
+  if (isRoot) process.seteuid?.(65_534);
+  try {
+    const user = process.geteuid?.();
+    const refusal = {
+      code: 'unavailable',
+      message: new RegExp(`${folder} cannot be used: user ${user} may not read it`),
+    };
+    await assert.rejects(openStore({ data: folder, role: 'guest', createIfMissing: false }), refusal);
+    assert.throws(() => isMissingOrEmpty(join(folder, 'state.db')), refusal);
+    await assert.rejects(readStoreStatus({ data: folder }), refusal);
+  } finally {
+    if (isRoot) process.seteuid?.(0);
+    chmodSync(folder, 0o700);
+  }
 });
 
 /** What the refusal says. For root the folder becomes a disk of its own that is read-only. */
