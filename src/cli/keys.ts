@@ -134,7 +134,7 @@ export async function rotateKey(idOrName: string, options: KeyCommandOptions & {
   else
     printSecret(
       { secret },
-      `The key "${key.name}" is now this one; the one before it works for ${options.overlap} more:`,
+      `The key "${key.name}" is now this one; the one before it ${overlap === 0 ? 'is refused from now on' : `works for ${options.overlap} more`}:`,
     );
 }
 

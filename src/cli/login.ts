@@ -26,6 +26,8 @@ const AUTHOR: Author = { actor: 'command line' };
 /** Only the link goes to standard output, so that scripts can capture it. */
 export async function login({ viewer, port, url, json, ...options }: LoginOptions): Promise<void> {
   const config = loadConfig({ ...configSource(options), ...(port !== undefined && { port }) });
+  if (url !== undefined && !/^https?:$/.test(URL.parse(url)?.protocol ?? ''))
+    throw new Error(`--url is the address of the dashboard, such as https://gateway.example.com; it is ${url}`);
   const base = url === undefined ? baseUrl(config) : withoutEnd(url, '/');
   const role = viewer ? 'viewer' : 'admin';
   const link = await withKeys(config, ({ store }) => makeLink(store, { base, role, author: AUTHOR }));

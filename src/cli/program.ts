@@ -1,6 +1,7 @@
 /** Command line: commands, options and help. The code of a command is loaded when it runs. */
 
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
+import { messageOf } from '../config/location.ts';
 import { MAX_WORKERS } from '../config/workers.ts';
 import { version } from '../core/version.ts';
 import { protocols } from '../protocols/index.ts';
@@ -26,7 +27,7 @@ export async function runCommandLine(argv: string[]): Promise<void> {
     process.exitCode = error instanceof CommanderError ? error.exitCode : 1;
     // Commander has printed its own.
     if (error instanceof CommanderError) return;
-    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+    process.stderr.write(`${messageOf(error)}\n`);
     // Parts of a gateway that were started before would keep the process.
     if (all[2] === 'serve') process.exit();
   }

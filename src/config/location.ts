@@ -15,8 +15,21 @@ export interface ConfigLocation {
 /** Read when no file is named, if it exists. */
 export const DEFAULT_FILE = 'polygate.yaml';
 
-/** Reasons for which a file cannot be read, by the code of the error. */
-const REASONS: Record<string, string> = { ENOENT: 'no such file', EISDIR: 'is a folder, not a file' };
+/** Reasons for which a file cannot be used, by the code of the error. */
+const REASONS: Record<string, string> = {
+  ENOENT: 'no such file',
+  EISDIR: 'is a folder, not a file',
+  ENOTDIR: 'is below a file, not a folder',
+  EACCES: 'permission denied',
+};
+
+/** Message of an error for the terminal: file and reason where the file system refused one. */
+export function messageOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const { path, code = '', syscall } = error as NodeJS.ErrnoException;
+  const reason = code === 'ENOENT' && syscall === 'open' ? 'no such file or folder' : REASONS[code];
+  return path === undefined || reason === undefined ? error.message : `${path}: ${reason}`;
+}
 
 /** Absolute path of the named file, or of the default file if it exists; or YAML that stands in place of a name. */
 export function findConfig(named: string | undefined): ConfigLocation {

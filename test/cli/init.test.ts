@@ -44,6 +44,8 @@ test('an existing file is kept, unless asked otherwise', async (context) => {
   assert.match(refused.stderr, /own\.yaml exists; --force overwrites it/);
   assert.equal(readFileSync(join(folder, 'own.yaml'), 'utf8'), 'server: {}\n');
   assert.equal((await run(['init', '--yes', '--force', '--config', 'own.yaml'])).code, 0);
+  const nowhere = await run(['init', '--yes', '--config', 'no/own.yaml']);
+  assert.deepEqual([nowhere.code, nowhere.stderr], [1, `${join(folder, 'no/own.yaml')}: no such file or folder\n`]);
   assert.match(readFileSync(join(folder, 'own.yaml'), 'utf8'), /port: 8080/);
 });
 

@@ -74,13 +74,15 @@ test('a key is made with limits, changed, rotated, switched off and on', async (
   const rotated = await run(['keys', 'rotate', 'ci', '--overlap', '1h']);
   assert.match(rotated.stdout, /^sk-pg-\S+\n$/);
   assert.match(rotated.stderr, /the one before it works for 1h more/);
+  const leaked = await run(['keys', 'rotate', 'ci', '--overlap', '0']);
+  assert.match(leaked.stderr, /the one before it is refused from now on:\n$/);
   assert.match((await run(['keys', 'disable', 'ci'])).stdout, /is disabled\.$/m);
   assert.equal((await json('keys', 'show', 'ci')).state, 'disabled');
   assert.match((await run(['keys', 'enable', 'ci'])).stdout, /is enabled\.$/m);
   assert.match((await run(['keys', 'show', 'ci'])).stdout, /^limits\.tokens_per_minute\t1000$/m);
 
   const actions = (await json('audit')).map(({ action, actor }: Record<string, string>) => `${actor}: ${action}`);
-  const updates = ['key.update', 'key.update', 'key.rotate', 'key.update', 'key.create'];
+  const updates = ['key.update', 'key.update', 'key.rotate', 'key.rotate', 'key.update', 'key.create'];
   assert.deepEqual(
     actions,
     updates.map((action) => `command line: ${action}`),
@@ -162,6 +164,7 @@ test('keys are made from CSV, all or none', async (context) => {
     /already a key named "ana".*polygate keys rotate ana/s,
   );
   assert.doesNotMatch((await run(['keys', 'list'])).stdout, /emil/);
+  assert.equal((await run(['keys', 'create', '--from', 'no.csv'])).stderr, 'no.csv: no such file\n');
   assert.match((await run(['keys', 'create'])).stderr, /--name, or several keys with --from/);
   assert.match((await run(['keys', 'create', '--from', table, '--name', 'x'])).stderr, /--name or --from/);
 });

@@ -72,5 +72,9 @@ describe('a link', () => {
     );
     assert.match((await run(context, 'ui: { enabled: false }')).stderr, /ui\.enabled is false/);
     assert.match((await run(context, 'server: { port: 0 }')).stderr, /name its address with --url/);
+    for (const url of ['gateway.example.com', 'ftp://gateway.example.com']) {
+      const { code, stdout, stderr } = await run(context, '', ['--url', url]);
+      assert.deepEqual([code, stdout, /^--url is the address of the dashboard/.test(stderr)], [1, '', true], stderr);
+    }
   });
 });
