@@ -10,6 +10,7 @@ import { ERRORS, type ErrorCode, GatewayError } from '../../src/core/errors.ts';
 import type { Json } from '../../src/core/json/json.ts';
 import { protocolOf } from '../../src/protocols/index.ts';
 import { providerTypes } from '../../src/providers/index.ts';
+import { modelsOf } from '../../src/providers/sandbox/models.ts';
 import { translatedProtocols } from '../translated-protocols.ts';
 import { anchors, codeBlocks, DOCUMENTS, links, ROOT, tableRows } from './markdown.ts';
 
@@ -126,6 +127,13 @@ function namesOf(protocol: string, { status, body }: { status: number; body: Jso
       return `${status} \`${name}\``;
   }
 }
+
+test('docs/sandbox.md lists the models of the sandbox', () => {
+  const models = modelsOf('sandbox').map(({ id }) => id);
+  const listed = tableRows('docs/sandbox.md').flatMap(([name = '']) => /^`(sandbox\/\w+)`$/.exec(name)?.[1] ?? []);
+  assert.ok(models.length > 0);
+  assert.deepEqual(listed.sort(), models.sort());
+});
 
 test('docs/dependencies.md names every direct dependency, and nothing else', () => {
   const documented = tableRows('docs/dependencies.md').map(([name = '', purpose = '']) => {
