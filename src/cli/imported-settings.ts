@@ -35,10 +35,15 @@ export function addProvider(providers: Map<string, Json>, type: string, settings
     const id = number === 1 ? type : `${type}-${number}`;
     const wanted = number === 1 ? settings : { type, ...settings };
     const known = providers.get(id);
-    if (known && JSON.stringify(known) !== JSON.stringify(wanted)) continue;
-    providers.set(id, wanted);
+    if (known && account(known) !== account(wanted)) continue;
+    providers.set(id, { ...known, ...wanted });
     return id;
   }
+}
+
+/** Type, credential and address. One account may be named with models and with any. */
+function account({ models: _, ...settings }: Json): string {
+  return JSON.stringify(settings);
 }
 
 /** An address as a configuration may have it, or a variable in its place. */

@@ -28,6 +28,24 @@ router_settings: { routing_strategy: latency-based-routing, model_group_alias: {
 general_settings: { master_key: os.environ/LITELLM_MASTER_KEY, database_url: "postgres://u:p@h/d" }
 `;
 
+test('a model and a wildcard of one account are of one provider, in any order', () => {
+  const model = { model_name: 'gpt', litellm_params: { model: 'openai/gpt-4o', api_key: 'os.environ/OPENAI_API_KEY' } };
+  const any = { model_name: 'openai/*', litellm_params: { model: 'openai/*', api_key: 'os.environ/OPENAI_API_KEY' } };
+  const other = { model_name: 'eu', litellm_params: { model: 'openai/gpt-4o', api_key: 'os.environ/OTHER_KEY' } };
+  for (const list of [
+    [model, any, other],
+    [any, model, other],
+  ]) {
+    const { config, notes } = importLiteLlm({ model_list: list });
+    assert.deepEqual(config.providers, {
+      openai: { api_key: '${OPENAI_API_KEY}', models: 'any' },
+      'openai-2': { type: 'openai', api_key: '${OTHER_KEY}' },
+    });
+    assert.deepEqual(config.models['team/gpt'].endpoints, [{ provider: 'openai', model: 'gpt-4o' }]);
+    assert.deepEqual(notes, []);
+  }
+});
+
 test('providers, models with endpoints, fallbacks, aliases, prices and routing are taken over', () => {
   const { config } = importLiteLlm(readYaml(FILE).value);
   assert.deepEqual(config, {
