@@ -59,6 +59,12 @@ function checkKey(needed: string, { data, encryption }: CheckOptions['config'], 
   const keyFile = file ?? encryption.keyFile;
   const origin =
     encryption.keys.length > 0 ? 'encryption.key of the configuration' : (keyFile ?? join(data, 'encryption.key'));
+  if (encryption.keys.length === 0 && !existsSync(origin)) {
+    const message =
+      `The encryption key ${origin} is missing, without which the secrets in the backup cannot be read. ` +
+      'Name the file with its copy by --encryption-key.';
+    throw new GatewayError('invalid_request', message);
+  }
   const keys = loadEncryptionKeys({
     keys: encryption.keys,
     ...(keyFile !== undefined && { keyFile }),

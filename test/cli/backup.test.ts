@@ -294,6 +294,7 @@ describe('a restore is refused', () => {
       [1, true],
       missing.stderr,
     );
+    assert.match(missing.stderr, /by --encryption-key\.$/m);
     writeFileSync(join(other.folder, 'wrong'), `${Buffer.alloc(32, 7).toString('base64')}\n`);
     const wrong = await other.run(['restore', backup, '--encryption-key', 'wrong']);
     assert.match(wrong.stderr, /^The backup was encrypted with another key than wrong\.\n$/);
