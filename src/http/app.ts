@@ -39,7 +39,7 @@ export function createApp(options: AppOptions): App {
   function createContext(request: ServerRequest, response: ServerResponse): RoutedContext {
     const { path, query } = splitUrl(request.url);
     const found = table.find(request.method, path, query);
-    const target = { path, query, protocol: found.protocol };
+    const target = { query, protocol: found.protocol };
     const context = new RequestContext(request, response, { ...target, log, observer, clock });
     return Object.assign(context, { found });
   }

@@ -24,8 +24,6 @@ export interface Exchange {
   readonly capture?: Capture | undefined;
   /** Bytes of the request. */
   body: Buffer;
-  /** Whether a response is being written. */
-  hasResponded: boolean;
   /** Whether the client has disconnected. */
   readonly isGone: boolean;
   createReply(): Reply;

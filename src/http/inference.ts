@@ -73,7 +73,6 @@ export async function handleCall(exchange: Exchange, asked: AskedCall, options: 
   const { meter, limitOf } = admitted;
   headers.setRateLimit(admitted.headers);
   if (!handlerOf(operation).free) headers.setGenerationId(call.requestId);
-  exchange.hasResponded = true;
   if (limitOf) call.limitOf = limitOf;
   if (onAdmitted) {
     await onAdmitted().catch((error) => {

@@ -19,9 +19,8 @@ import { createRequestHold, type RequestHold } from './request-hold.ts';
 import { ResponseHeaders } from './response-headers.ts';
 import type { BrowserSession } from './sessions/sessions.ts';
 
-/** Request line as the route table reads it. */
+/** Query of a request, and the protocol of its route. */
 export interface RequestTarget {
-  path: string;
   query: URLSearchParams;
   protocol: Protocol;
 }
@@ -33,7 +32,6 @@ export class HttpContext {
   readonly requestId: string = newRequestId();
   readonly request: ServerRequest;
   readonly response: ServerResponse;
-  readonly path: string;
   readonly query: URLSearchParams;
   /** Protocol of the credentials and of error responses. */
   readonly protocol: Protocol;
@@ -46,17 +44,14 @@ export class HttpContext {
   session?: BrowserSession;
   /** Capture of the request; absent unless a session asks for it. */
   capture?: Capture | undefined;
-  /** Whether a response is being written. */
-  hasResponded = false;
 
   constructor(
     request: ServerRequest,
     response: ServerResponse,
-    { path, query, protocol, log }: RequestTarget & { log: Logger },
+    { query, protocol, log }: RequestTarget & { log: Logger },
   ) {
     this.request = request;
     this.response = response;
-    this.path = path;
     this.query = query;
     this.protocol = protocol;
     this.log = log;
@@ -65,7 +60,6 @@ export class HttpContext {
   }
 
   send({ status = 200, headers, body }: HttpResponse): void {
-    this.hasResponded = true;
     this.hold.release();
     const whole = { status, headers: this.headers.with(headers), body };
     if (this.capture) captureWhole(whole, this.capture);

@@ -47,7 +47,7 @@ export function createAdminApp(options: AdminServerOptions): HttpServer {
   function createContext(request: ServerRequest, response: ServerResponse): AdminContext {
     const { path, query } = splitUrl(request.url);
     const found = table.find(request.method, path, query);
-    const target = { path, query, protocol: found.route?.protocol ?? protocol, log };
+    const target = { query, protocol: found.route?.protocol ?? protocol, log };
     if (!found.route || !ofModels.has(found.route)) {
       return Object.assign(new HttpContext(request, response, target), { found });
     }

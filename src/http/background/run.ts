@@ -85,7 +85,6 @@ function createExchange(
     observation,
     key,
     body: NO_BODY,
-    hasResponded: false,
     get isGone() {
       return reply.destroyed;
     },

@@ -31,7 +31,6 @@ export class SocketExchange implements Exchange {
   readonly observation: Observation;
   key?: Key;
   body: Buffer = NO_BODY;
-  hasResponded = false;
   readonly #reply: SocketReply;
   readonly #log: Logger;
 
@@ -59,7 +58,6 @@ export class SocketExchange implements Exchange {
   }
 
   send({ status = 200, headers, body }: HttpResponse): void {
-    this.hasResponded = true;
     this.hold.release();
     this.#reply.head(status, { ...headers });
     this.#reply.end(Buffer.isBuffer(body) ? body : JSON.stringify(body));
