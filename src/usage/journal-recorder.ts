@@ -255,8 +255,6 @@ async function openRecorderIn(folder: JournalFolder, options: JournalRecorderOpt
     get refused() {
       return writer.refused;
     },
-    beginThen: begin,
-    finishThen: finish,
     begin: (intent) => new Promise((resolve) => begin(intent, resolve)),
     finish: (intent, completion) => new Promise((resolve) => finish(intent, completion, resolve)),
     withdraw(intent) {

@@ -29,10 +29,6 @@ export interface Recorder {
   readonly ready: boolean;
   /** Resolves when the intent is durable; immediately if batched. */
   begin(intent: Intent): Promise<void>;
-  /** Callback form of `begin`. */
-  beginThen(intent: Intent, onDurable: () => void): void;
-  /** Callback form of `finish`. */
-  finishThen(intent: Intent, completion: Completion, onDurable: () => void): void;
   /** Withdraws the intent of a request that was not sent. */
   withdraw(intent: Intent): void;
   /** Resolves when the record is durable; immediately if batched. */
@@ -190,8 +186,6 @@ export function createRecorder({
     open: () => [...underWay.values()],
     begin,
     finish,
-    beginThen: (intent, onDurable) => void begin(intent).then(onDurable),
-    finishThen: (intent, completion, onDurable) => void finish(intent, completion).then(onDurable),
     withdraw(intent) {
       end(intent.id);
       if (!strict) return;
