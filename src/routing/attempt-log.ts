@@ -9,9 +9,6 @@ export interface AttemptCounts {
 }
 
 export interface AttemptHistory {
-  lastFiveMinutes: AttemptCounts;
-  lastHour: AttemptCounts;
-  lastDay: AttemptCounts;
   /** The minutes of the last hour, oldest first. */
   minutes: AttemptCounts[];
   /** The half hours of the last day, oldest first. */
@@ -131,14 +128,9 @@ class Entry {
   }
 
   history(now: number): AttemptHistory {
-    const minutes = this.#minutes.counts(now);
-    const halfHours = this.#halfHours.counts(now);
     return {
-      lastFiveMinutes: sumOf(minutes.slice(-5)),
-      lastHour: sumOf(minutes),
-      lastDay: sumOf(halfHours),
-      minutes,
-      halfHours,
+      minutes: this.#minutes.counts(now),
+      halfHours: this.#halfHours.counts(now),
       lastFailures: this.#failures
         .filter(({ at }) => now - at < DAY_MS)
         .map(({ code, at }) => ({ code, millisecondsAgo: now - at })),
@@ -187,15 +179,6 @@ class CountRing {
     }
     this.#newest = Math.max(current, this.#newest);
   }
-}
-
-function sumOf(counts: readonly AttemptCounts[]): AttemptCounts {
-  const sum = { attempts: 0, failed: 0 };
-  for (const { attempts, failed } of counts) {
-    sum.attempts += attempts;
-    sum.failed += failed;
-  }
-  return sum;
 }
 
 function limitsOf(values: readonly (string | undefined)[], millisecondsAgo: number): ToldLimit[] {

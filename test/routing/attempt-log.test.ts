@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { createAttemptLog } from '../../src/routing/attempt-log.ts';
+import { type AttemptCounts, createAttemptLog } from '../../src/routing/attempt-log.ts';
 
 function clock() {
   let moment = 0;
@@ -12,6 +12,11 @@ function clock() {
       moment += milliseconds;
     },
   };
+}
+
+/** All attempts, and those that failed. */
+function sumOf(counts: readonly AttemptCounts[]): number[] {
+  return [counts.reduce((sum, { attempts }) => sum + attempts, 0), counts.reduce((sum, { failed }) => sum + failed, 0)];
 }
 
 describe('the log of attempts', () => {
@@ -25,8 +30,8 @@ describe('the log of attempts', () => {
     pass(6 * MINUTE_MS);
     for (let count = 0; count < 4; count++) log.count('a');
     const sums = () => {
-      const { lastFiveMinutes, lastHour, lastDay } = log.history('a') ?? {};
-      return [lastFiveMinutes, lastHour, lastDay].map((counts) => [counts?.attempts, counts?.failed]);
+      const { minutes = [], halfHours = [] } = log.history('a') ?? {};
+      return [minutes.slice(-5), minutes, halfHours].map(sumOf);
     };
     assert.deepEqual(sums(), [[4, 0], [5, 1], [5, 1]]); // biome-ignore format: A row of sums.
     assert.deepEqual(log.history('a')?.lastFailures, [{ code: 'timeout', millisecondsAgo: 6 * MINUTE_MS }]);
@@ -84,6 +89,6 @@ describe('the log of attempts', () => {
     }
     assert.equal(log.endpoints().length, 9001);
     assert.equal(log.history('0'), undefined);
-    assert.equal(log.history('10000')?.lastDay.attempts, 1);
+    assert.deepEqual(sumOf(log.history('10000')?.halfHours ?? []), [1, 0]);
   });
 });
