@@ -40,13 +40,7 @@ export interface TokenLogprob {
   top?: TokenLogprob[];
 }
 
-/** Identity of a part at a Responses server: only its origin reads it. */
-interface Item {
-  /** The id of the item that holds the part; texts of one message have the same. */
-  itemId?: string;
-}
-
-export interface TextPart extends Item {
+export interface TextPart {
   type: 'text';
   text: string;
   /** Whether a message of the assistant is said on the way or is the answer. A text of another phase is another message. */
@@ -58,7 +52,7 @@ export interface TextPart extends Item {
 }
 
 /** The text of a refusal. Only in assistant turns. */
-export interface RefusalPart extends Item {
+export interface RefusalPart {
   type: 'refusal';
   text: string;
 }
@@ -86,7 +80,7 @@ export interface MediaPart {
   opaque?: Opaque;
 }
 
-export interface ReasoningPart extends Item {
+export interface ReasoningPart {
   type: 'reasoning';
   /** Empty if the provider returns only opaque state. Several summaries of one reasoning are separated by blank lines. */
   text: string;
@@ -96,7 +90,7 @@ export interface ReasoningPart extends Item {
 }
 
 /** A tool call. `args` stays JSON text so that numbers and key order survive; empty means `{}`. */
-export interface CallPart extends Item, ToolName {
+export interface CallPart extends ToolName {
   type: 'call';
   id: string;
   args: string;
@@ -106,7 +100,7 @@ export interface CallPart extends Item, ToolName {
   opaque?: Opaque;
 }
 
-export interface ResultPart extends Item, Partial<ToolName> {
+export interface ResultPart extends Partial<ToolName> {
   type: 'result';
   callId: string;
   parts: Part[];
@@ -135,8 +129,6 @@ export interface Tool extends ToolName {
   description?: string;
   /** Description of its namespace. */
   namespaceDescription?: string;
-  /** The model searches for the tool before it sees it; without a search all tools are shown. */
-  deferred?: boolean;
   /** JSON Schema of the arguments; absent for a tool without arguments. */
   parameters?: Json;
   strict?: boolean;

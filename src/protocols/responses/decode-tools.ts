@@ -62,12 +62,11 @@ function decodeTool(tool: Json, path: string, decoded: DecodedTools): Tool[] {
 }
 
 function decodeNamed(tool: Json, about: Pick<Tool, 'namespace' | 'namespaceDescription'>): Tool {
-  const { type, name, description, parameters, strict, format, defer_loading } = tool;
+  const { type, name, description, parameters, strict, format } = tool;
   return {
     name,
     ...about,
     ...(description && { description }),
-    ...(defer_loading === true && { deferred: true }),
     ...(type === 'custom'
       ? { custom: customFormat(format) }
       : { ...(parameters && { parameters }), ...strictness(strict, parameters) }),
