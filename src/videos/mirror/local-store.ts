@@ -3,7 +3,7 @@
 import { mkdir, open, readdir, rename, rm, rmdir, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { PRIVATE_FOLDER } from '../../security/file-modes.ts';
-import { type MediaStore, type StoredFile, taskOf } from './media-store.ts';
+import type { MediaStore, StoredFile } from './media-store.ts';
 
 export function createLocalStore(folder: string): MediaStore {
   const pathOf = (name: string) => join(folder, name);
@@ -13,8 +13,7 @@ export function createLocalStore(folder: string): MediaStore {
       for (const file of await entriesOf(join(folder, 'videos', entry))) {
         const name = `videos/${entry}/${file}`;
         const found = await statOf(pathOf(name));
-        const taskId = taskOf(name);
-        if (found && taskId) yield { name, taskId, modifiedAt: found.mtimeMs };
+        if (found) yield { name, modifiedAt: found.mtimeMs };
       }
     }
   }

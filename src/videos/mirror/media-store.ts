@@ -12,7 +12,6 @@ export interface ByteRange {
 export interface StoredFile {
   /** Name as in `MirroredFile.file`, without the scheme. */
   name: string;
-  taskId: string;
   /** Unix milliseconds. */
   modifiedAt: number;
 }
@@ -27,13 +26,6 @@ export interface MediaStore {
   open(name: string, range: ByteRange | undefined, bytes: number): Promise<Readable | undefined>;
   remove(name: string): Promise<void>;
   list(): AsyncIterable<StoredFile>;
-}
-
-const NAME = /^videos\/([^/]+)\/[^/]+$/;
-
-/** Id of the task of a stored file. */
-export function taskOf(name: string): string | undefined {
-  return NAME.exec(name)?.[1];
 }
 
 /** `MirroredFile.file` without the scheme. */

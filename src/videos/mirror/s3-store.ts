@@ -8,7 +8,7 @@ import { GatewayError } from '../../core/errors.ts';
 import type { S3Call, S3Requests } from '../../net/s3-requests.ts';
 import type { TrustedClient, TrustedResponse } from '../../net/trusted-client.ts';
 import { watchIdle } from './idle-timeout.ts';
-import { type MediaStore, type StoredFile, taskOf } from './media-store.ts';
+import type { MediaStore, StoredFile } from './media-store.ts';
 
 export interface S3StoreOptions {
   requests: S3Requests;
@@ -33,6 +33,8 @@ interface StoreCall extends S3Call {
 const MAX_PAGE_BYTES = 8 * 1024 * 1024;
 /** Maximum pages of a listing: ten million videos. */
 const MAX_PAGES = 10_000;
+/** Names of videos; a bucket may hold other objects. */
+const NAME = /^videos\/[^/]+\/[^/]+$/;
 
 export function createS3Store({
   requests,
@@ -133,8 +135,7 @@ function* entriesOf(text: string, prefix: string): Generator<StoredFile> {
   for (const piece of text.split('<Contents>').slice(1)) {
     const [content = ''] = piece.split('</Contents>', 1);
     const name = (fieldOf(content, 'Key') ?? '').slice(prefix.length);
-    const taskId = taskOf(name);
-    if (taskId) yield { name, taskId, modifiedAt: Date.parse(fieldOf(content, 'LastModified') ?? '') };
+    if (NAME.test(name)) yield { name, modifiedAt: Date.parse(fieldOf(content, 'LastModified') ?? '') };
   }
 }
 
