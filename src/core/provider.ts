@@ -109,7 +109,6 @@ export interface ProviderSettings {
 export interface LocalRequest {
   method: string;
   path: string;
-  headers: Record<string, string>;
   body: Buffer;
   signal: AbortSignal;
 }

@@ -12,9 +12,8 @@ export function runLocal(request: TransportRequest, local: LocalUpstream, events
   async function run(): Promise<void> {
     const { pathname } = new URL(request.url);
     events.sent();
-    const { method, headers } = request;
     const body = bytesOf(request.body);
-    const response = await local({ method, path: pathname, headers, body, signal: stop.signal });
+    const response = await local({ method: request.method, path: pathname, body, signal: stop.signal });
     events.head(response.status, response.headers);
     for await (const chunk of response.body) {
       if (held) await held;

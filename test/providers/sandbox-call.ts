@@ -37,7 +37,6 @@ export async function call(
   const response = await createSandboxUpstream(clock)({
     method: 'POST',
     path: '/v1/chat/completions',
-    headers: {},
     body: bytes,
     signal,
   });

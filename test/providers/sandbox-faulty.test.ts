@@ -103,7 +103,6 @@ describe('an abort', () => {
     const response = await local({
       method: 'POST',
       path: '/chat/completions',
-      headers: {},
       body,
       signal: client.signal,
     });
@@ -119,7 +118,6 @@ describe('an abort', () => {
       createSandboxUpstream(createSandboxClock())({
         path: '/chat/completions',
         method: 'POST',
-        headers: {},
         body,
         signal: AbortSignal.abort(new Error('gone')),
       }),
@@ -133,7 +131,6 @@ test('another path does not exist', async () => {
   const { status } = await createSandboxUpstream(createSandboxClock())({
     path: '/v1/embeddings',
     method: 'POST',
-    headers: {},
     body: Buffer.from('{}'),
     signal,
   });

@@ -25,7 +25,7 @@ const signal = new AbortController().signal;
 
 async function send(method: string, path: string, body?: unknown): Promise<{ status: number; bytes: Buffer }> {
   const bytes = body === undefined ? Buffer.alloc(0) : Buffer.from(JSON.stringify(body));
-  const response = await local({ method, path, headers: {}, body: bytes, signal });
+  const response = await local({ method, path, body: bytes, signal });
   const received = Buffer.concat(await Array.fromAsync(response.body));
   assert.equal(Number(response.headers['content-length'] ?? received.length), received.length);
   return { status: response.status, bytes: received };
