@@ -57,7 +57,6 @@ interface Slot {
 interface RunningWorker {
   worker: Worker;
   channel: Channel;
-  instance: string;
   listens: boolean;
   /** Resolves when it has ended and is settled. */
   ended: Promise<void>;
@@ -114,7 +113,7 @@ export async function superviseWorkers(options: SupervisorOptions): Promise<Supe
           settle(channel, instance).then(done);
         });
       });
-      const running: RunningWorker = { worker, channel, instance, listens: false, ended };
+      const running: RunningWorker = { worker, channel, listens: false, ended };
       slot.process = running;
     });
   }
