@@ -13,8 +13,6 @@ export interface StoredConversation {
   expiresAt: number;
   /** Encrypted. */
   metadata: Uint8Array;
-  /** Number of its items. */
-  items: number;
   /** Size of its items with their parts. */
   wholeBytes: number;
 }

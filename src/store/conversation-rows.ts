@@ -16,7 +16,6 @@ export function conversationOf(row: Row): StoredConversation {
     changedAt: Number(row.changed_at),
     expiresAt: Number(row.expires_at),
     metadata: row.metadata as Uint8Array,
-    items: Number(row.items),
     wholeBytes: Number(row.whole_bytes),
   };
 }

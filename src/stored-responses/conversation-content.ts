@@ -73,7 +73,10 @@ export function encodeMetadata(metadata: Json, cipher: Cipher, id: string): Uint
 }
 
 /** The conversation object. */
-export function encodeConversation({ id, createdAt, metadata }: StoredConversation, cipher: Cipher): Json {
+export function encodeConversation(
+  { id, createdAt, metadata }: Pick<StoredConversation, 'id' | 'createdAt' | 'metadata'>,
+  cipher: Cipher,
+): Json {
   return {
     id,
     object: 'conversation',

@@ -94,7 +94,7 @@ export function createConversations(context: StoredContext): Conversations {
       const now = clock.now();
       const sealed = encodeMetadata(metadata, cipher, id);
       const times = { createdAt: now, changedAt: now, expiresAt: expiry() };
-      const conversation = { id, owner, ...times, metadata: sealed, items: 0, wholeBytes: 0 };
+      const conversation = { id, owner, ...times, metadata: sealed };
       const encoded = await encodeItems(
         whole.map((item) => ({ item })),
         cipher,

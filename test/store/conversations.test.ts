@@ -30,7 +30,7 @@ const parts = (names: readonly string[]) =>
 
 async function put(store: Store, id: string, names: readonly string[] = []): Promise<void> {
   const metadata = Buffer.from('{}');
-  const conversation = { id, owner: OWNER, createdAt: AT, ...times, metadata, items: 0, wholeBytes: 0 };
+  const conversation = { id, owner: OWNER, createdAt: AT, ...times, metadata };
   await store.call('putConversation', { conversation, limits: LIMITS, items: names.map(item), parts: parts(names) });
 }
 

@@ -64,7 +64,7 @@ forEachStore((engine, openStore) => {
       const times = { createdAt: AT, changedAt: AT, expiresAt: AT + 1 };
       const metadata = encodeMetadata({ of: id }, old, id);
       await store.call('putConversation', {
-        conversation: { id, owner: 'key-1', ...times, metadata, items: 0, wholeBytes: 0 },
+        conversation: { id, owner: 'key-1', ...times, metadata },
         limits: { responses: 100, bytes: 2 ** 30 },
         ...(await encodeItems(given(id), old, 'key-1')),
       });

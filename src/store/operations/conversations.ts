@@ -15,8 +15,13 @@ import { reading, type Transaction, writing } from '../operation.ts';
 import { makeRoom } from '../stored-room.ts';
 import { lockTotal, type StoredLimits, setTotal } from '../stored-rows.ts';
 
+interface NewConversation extends NewItems {
+  conversation: Omit<StoredConversation, 'wholeBytes'>;
+  limits: StoredLimits;
+}
+
 /** Creates a conversation with its first items, and deletes the oldest of an owner that exceeds its limits. */
-export const putConversation = writing<{ conversation: StoredConversation; limits: StoredLimits } & NewItems, void>(
+export const putConversation = writing<NewConversation, void>(
   'state',
   async (transaction, { conversation, limits, items, parts }) => {
     const { id, owner, createdAt, changedAt, expiresAt, metadata } = conversation;
