@@ -69,9 +69,9 @@ export function youngGenerationBytes(): number {
  * loaded. V8 would keep it, since a gateway that idles collects nothing. One full collection of about 50 ms, before requests come, in
  * this thread and beside it in those of the store; gives 16 MB back.
  */
-export function releaseStartMemory(store?: Pick<Store, 'releaseMemory'>): void {
+export function releaseStartMemory(store: Pick<Store, 'releaseMemory'>): void {
   const end = allowCollections();
-  const released = store?.releaseMemory?.();
+  const released = store.releaseMemory?.();
   collectMemory();
   if (released) void released.finally(end);
   else end();

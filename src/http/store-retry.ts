@@ -1,6 +1,6 @@
 /** Store retry for reads by polling clients, which might create a new task after an error. */
 
-import { type Clock, systemClock } from '../core/clock.ts';
+import type { Clock } from '../core/clock.ts';
 import { GatewayError } from '../core/errors.ts';
 
 /** Maximum wait of a caller, and interval of the retries. */
@@ -10,7 +10,7 @@ const RETRY_INTERVAL_MS = 250;
 export type ReadRetry = <Result>(read: () => Promise<Result>) => Promise<Result>;
 
 /** Repeats a read that fails with `unavailable`, every 250 ms, for up to `timeoutMs`. */
-export function createReadRetry(clock: Clock = systemClock, timeoutMs = TIMEOUT_MS): ReadRetry {
+export function createReadRetry(clock: Clock, timeoutMs = TIMEOUT_MS): ReadRetry {
   return async (read) => {
     const end = clock.monotonic() + timeoutMs;
     for (;;) {

@@ -1,6 +1,5 @@
 /** Circuit breaker per endpoint: closed, open for a cooldown after failures, then half-open with a single probe request. */
 
-import { monotonicNow } from '../core/clock.ts';
 import type { GatewayError } from '../core/errors.ts';
 import { MAX_RETRY_AFTER_MS } from '../core/retry-after.ts';
 
@@ -61,7 +60,8 @@ export interface CircuitBreaker {
 export interface CircuitBreakerOptions {
   /** Initial cooldown in milliseconds; each failed probe doubles it. */
   cooldown: () => number;
-  now?: () => number;
+  /** Monotonic milliseconds. */
+  now: () => number;
   onCooldown?(circuit: OpenCircuit): void;
   /** An attempt has ended; `error` where the upstream is at fault. */
   onEnded?(id: string, error?: GatewayError): void;
@@ -76,12 +76,7 @@ const OVERLOAD_STATUSES = [429, 529];
 /** Bounds memory: of more endpoints with failures, the one that failed first is forgotten. */
 const MAX_ENDPOINTS = 10_000;
 
-export function createCircuitBreaker({
-  cooldown,
-  now = monotonicNow,
-  onCooldown,
-  onEnded,
-}: CircuitBreakerOptions): CircuitBreaker {
+export function createCircuitBreaker({ cooldown, now, onCooldown, onEnded }: CircuitBreakerOptions): CircuitBreaker {
   const states = new Map<string, BreakerState>();
 
   function store(id: string, state: BreakerState): void {

@@ -4,7 +4,6 @@
  */
 
 import { createHash } from 'node:crypto';
-import { monotonicNow } from '../core/clock.ts';
 
 export interface ConversationBindings {
   /** Id of the bound endpoint; undefined without a binding, or after its expiry. */
@@ -18,7 +17,7 @@ const BINDING_TTL_MS = 10 * 60_000;
 const MAX_BINDINGS = 50_000;
 
 /** Creates bindings that expire by `now`, in milliseconds of a monotonic clock. */
-export function createConversationBindings(now: () => number = monotonicNow): ConversationBindings {
+export function createConversationBindings(now: () => number): ConversationBindings {
   const bound = new Map<string, { endpoint: string; until: number }>();
 
   return {

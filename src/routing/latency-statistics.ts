@@ -1,6 +1,5 @@
 /** Latency and throughput percentiles of each endpoint over the last five minutes. */
 
-import { monotonicNow } from '../core/clock.ts';
 import type { Percentile } from './policy.ts';
 
 export interface Sample {
@@ -31,7 +30,7 @@ const MIN_STREAM_MS = 10;
 /** Bounds memory: of more endpoints, a tenth is dropped whose last samples are oldest. */
 const MAX_ENDPOINTS = 10_000;
 
-export function createLatencyStatistics(now: () => number = monotonicNow): LatencyStatistics {
+export function createLatencyStatistics(now: () => number): LatencyStatistics {
   const measured = new Map<string, SampleRing>();
 
   function dropStalest(): void {

@@ -1,7 +1,5 @@
 /** Retry budget: bounds retries, so that an outage does not double the load on the remaining endpoints. */
 
-import { monotonicNow } from '../core/clock.ts';
-
 export interface RetryBudget {
   /** Called for every request. */
   deposit(): void;
@@ -16,7 +14,7 @@ const RESERVE_RETRIES = 10;
 const MAX_RETRIES = 100;
 
 /** Counts in requests instead of fractions of retries, so that sums are exact. */
-export function createRetryBudget(now: () => number = monotonicNow): RetryBudget {
+export function createRetryBudget(now: () => number): RetryBudget {
   let earned = RESERVE_RETRIES * REQUESTS_PER_RETRY;
   let refilled = now();
 

@@ -7,7 +7,7 @@
  * gateway does anything early, however long its queries take.
  */
 
-import { type Clock, systemClock } from '../../core/clock.ts';
+import type { Clock } from '../../core/clock.ts';
 
 export interface ServerClock {
   /** Unix milliseconds: the server's time, or up to a round trip before it. */
@@ -24,7 +24,7 @@ const RETRY_MS = 1_000;
 const JUMP_MS = 1_000;
 
 /** `read` resolves to the server's time in whole Unix milliseconds, rounded down. */
-export function createServerClock(read: () => Promise<number>, clock: Clock = systemClock): ServerClock {
+export function createServerClock(read: () => Promise<number>, clock: Clock): ServerClock {
   const { now, monotonic } = clock;
   /** The server's time, and this machine's, when the monotonic clock was at 0. */
   let serverOrigin = Number.NEGATIVE_INFINITY;

@@ -47,7 +47,7 @@ export function writingTransaction(client: Queryable, toQuery = preparedQuery): 
  * Runs each statement in its own implicit transaction, on any connection. A scan is planned for its values each time: a plan for
  * any values reads whole tables.
  */
-export function readingTransaction(pool: Queryable, scans = false): Transaction {
+export function readingTransaction(pool: Queryable, scans: boolean): Transaction {
   const { all } = writingTransaction(pool, scans ? plannedQuery : preparedQuery);
   const modes = { forUpdate: '', skipLocked: '', joinEach, textsIn, memberOf, counts: ARRAY_COUNTS } as const;
   return { all, run: refuseWrite, insert: refuseWrite, ...modes };
