@@ -139,7 +139,7 @@ export function parseFrame(frame: Buffer): SseEvent | undefined {
   return data === undefined ? undefined : { event, data };
 }
 
-/** All events of a complete stream, for tests and for upstreams that answer in one piece. */
+/** All events of a complete stream, for tests. */
 export function parseEvents(bytes: Buffer): SseEvent[] {
   const framer = createFramer();
   return [...framer.push(bytes), ...framer.end()].map(parseFrame).filter((event) => event !== undefined);

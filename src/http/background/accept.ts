@@ -59,7 +59,7 @@ function refusal(reason: string): GatewayError {
 function keptHeaders(headers: Fields, { forwardedHeaders }: Protocol): Record<string, string> {
   const kept: Record<string, string> = {};
   for (const [name, value] of Object.entries(headers)) {
-    const isKept = OWN_HEADERS.test(name) || name === 'conversation_id' || Object.hasOwn(forwardedHeaders ?? {}, name);
+    const isKept = OWN_HEADERS.test(name) || name === 'conversation_id' || Object.hasOwn(forwardedHeaders, name);
     if (isKept && typeof value === 'string') kept[name] = value;
   }
   return kept;

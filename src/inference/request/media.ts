@@ -5,7 +5,7 @@ import type { Cancellation } from '../../core/cancellation.ts';
 import type { ChatRequest, MediaPart, Part } from '../../core/chat.ts';
 import { type ErrorCode, GatewayError } from '../../core/errors.ts';
 import { isTextType, mimeOfName, sniffBase64, sniffMime } from '../../core/mime.ts';
-import { type AddressPolicy, createAddressPolicy } from '../../net/address-policy.ts';
+import { createAddressPolicy } from '../../net/address-policy.ts';
 import { checkUrl } from '../../net/check-url.ts';
 import type { FetchBytes, Fetched } from '../../net/guarded-client.ts';
 import { createSemaphore } from '../../net/semaphore.ts';
@@ -69,13 +69,13 @@ export async function inlineMedia(request: ChatRequest, needs: MediaNeeds, fetch
 }
 
 /** Throws `invalid_request` for a URL with a private, local or metadata address that the target would fetch. */
-export async function refusePrivateUrls(request: ChatRequest, policy: AddressPolicy = PASSED_ON): Promise<void> {
+export async function refusePrivateUrls(request: ChatRequest): Promise<void> {
   let checked = 0;
   for (const part of mediaOf(request)) {
     if (part.url === undefined || PROVIDERS_OWN.test(part.url)) continue;
     if (++checked % ADDRESSES_PER_SLICE === 0) await yieldToEventLoop();
     try {
-      checkUrl(part.url, policy);
+      checkUrl(part.url, PASSED_ON);
     } catch (thrown) {
       fail(part, thrown);
     }

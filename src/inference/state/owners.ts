@@ -23,8 +23,7 @@ export interface StateOwners {
 /** Maximum number of recorded values, some 10 MB. The oldest are evicted first. */
 const MAX_VALUES = 100_000;
 
-/** `maxValues`: limit of recorded digests; the oldest is evicted first. */
-export function createStateOwners(maxValues = MAX_VALUES): StateOwners {
+export function createStateOwners(): StateOwners {
   const owners = new Map<string, string>();
 
   return {
@@ -35,7 +34,7 @@ export function createStateOwners(maxValues = MAX_VALUES): StateOwners {
         const key = digest(value);
         owners.delete(key);
         owners.set(key, origin);
-        const [oldest] = owners.size > maxValues ? owners.keys() : [];
+        const [oldest] = owners.size > MAX_VALUES ? owners.keys() : [];
         if (oldest !== undefined) owners.delete(oldest);
         return value;
       });
