@@ -16,12 +16,11 @@ import { createVideoHandlers } from '../videos.ts';
 import type { SocketConnections } from '../websocket/connections.ts';
 import { accountRoutes } from './account.ts';
 import { catalogRoutes } from './catalog.ts';
-import { conversationRoutes } from './conversations.ts';
 import { keyWebhookRoutes } from './key-webhooks.ts';
 import { protocolRoutes } from './protocols.ts';
-import { responseRoutes } from './responses.ts';
 import { selfRoutes } from './self.ts';
 import { socketRoutes } from './sockets.ts';
+import { conversationRoutes, responseRoutes } from './stored.ts';
 import { systemRoutes } from './system.ts';
 import { videoRoutes } from './videos.ts';
 
