@@ -14,19 +14,14 @@ import { createNullRemover, type NullRemover } from './missing-members.ts';
 import { FrameRenamer } from './model-name.ts';
 import { readEvent, readFrame } from './read-event.ts';
 import { SliceRun } from './slice-run.ts';
+import { StreamOpening } from './stream-opening.ts';
 import { createTextMeter, type TextMeter } from './text-meter.ts';
 import { addCost } from './whole.ts';
 
 const ERROR_MARK = '"error"';
 const OPEN_BRACE = 123;
-/** Maximum size of the frames before the first event of the response, and of those after its end. */
-const MAX_OUTSIDE_BYTES = 64 * 1024;
-/** Size of comments, pings and silent frames before the first event; further comments and pings are dropped, and silent frames sent. */
-const MAX_SILENT_BYTES = 4 * 1024;
-/** Maximum of an unread preamble that is held back; after it, an error can no longer replace the response. */
-const MAX_PREAMBLE_BYTES = 1024 * 1024;
-/** Bytes of a frame that tell whether it is an unread preamble. */
-const START_BYTES = 96;
+/** Maximum size of the frames after the end of the response. */
+const MAX_CLOSING_BYTES = 64 * 1024;
 
 export interface RelayOptions {
   /** Framer of the upstream's stream; server-sent events if absent. */
@@ -93,13 +88,8 @@ class StreamRelay implements StreamConverter {
   #last: FrameText | undefined;
   #closes = false;
   #count = 0;
+  readonly #opening: StreamOpening;
   #begun = false;
-  /** Output before the first event of the response, held back because an error may follow. */
-  #held: Output[] = [];
-  #heldBytes = 0;
-  /** First frame of an unread preamble, and the size of the preamble. */
-  #preamble: Buffer | undefined;
-  #preambleBytes = 0;
   #closingBytes = 0;
 
   constructor(protocol: Protocol, options: EncoderOptions, more: RelayOptions) {
@@ -113,6 +103,7 @@ class StreamRelay implements StreamConverter {
     this.#framer = createFramer();
     this.#renamer = new FrameRenamer(this.#operation, options.model);
     this.#meter = createTextMeter(this.#operation.textPlaces);
+    this.#opening = new StreamOpening(this.#operation);
   }
 
   push(chunk: Buffer, out: Output[]): void {
@@ -142,7 +133,7 @@ class StreamRelay implements StreamConverter {
   }
 
   held(): number {
-    return this.#framer.pending + this.#heldBytes + this.#preambleBytes + this.#closingBytes;
+    return this.#framer.pending + this.#opening.bytes + this.#closingBytes;
   }
 
   endBytes(): number {
@@ -162,12 +153,12 @@ class StreamRelay implements StreamConverter {
 
   facts(): AnswerFacts {
     this.#noteLast();
-    if (this.#facts.id === undefined) this.#noteFrame(this.#preamble);
+    if (this.#facts.id === undefined) this.#noteFrame(this.#opening.preamble);
     return this.#facts;
   }
 
   firstId(): string | undefined {
-    const event = eventIn(this.#preamble);
+    const event = eventIn(this.#opening.preamble);
     return event && this.#operation.stored?.idIn(event.data);
   }
 
@@ -261,7 +252,7 @@ class StreamRelay implements StreamConverter {
       this.#pass(frame, text, out);
       return;
     }
-    if (this.#operation.endIsLast && this.#closingBytes > MAX_OUTSIDE_BYTES) return;
+    if (this.#operation.endIsLast && this.#closingBytes > MAX_CLOSING_BYTES) return;
     this.#closingBytes += frame.length;
     this.#pass(frame, text, this.#closing);
   }
@@ -269,11 +260,9 @@ class StreamRelay implements StreamConverter {
   #pass(frame: Buffer, text: FrameText, out: Output[]): void {
     this.#counted = undefined;
     const brace = frame.indexOf(OPEN_BRACE);
-    if (!this.#begun && this.#operation.isUnreadPreamble?.(frame.toString('latin1', 0, START_BYTES))) {
-      this.#preamble ??= ownBytes(frame);
-      this.#preambleBytes += frame.length;
-      this.#write(frame, brace, this.#held, text);
-      if (this.#preambleBytes > MAX_PREAMBLE_BYTES) this.#release(out);
+    if (!this.#begun && this.#opening.takeUnread(frame)) {
+      this.#write(frame, brace, this.#opening.held, text);
+      if (this.#opening.isFull) this.#begin(out);
       return;
     }
     const parsed = !this.#begun || this.#options.array || brace < 0 || this.#mustBeParsed(text);
@@ -291,30 +280,18 @@ class StreamRelay implements StreamConverter {
   }
 
   #open(frame: Buffer, event: SseEvent | undefined, out: Output[]): void {
-    const isPing = !event || this.#operation.isPing?.(event) === true;
-    // Comments and pings are not needed before the first frame.
-    if (isPing && this.#heldBytes + frame.length > MAX_SILENT_BYTES) return;
-    const begins = !isPing && !this.#isHeldBack(event);
-    if (!begins && this.#heldBytes + frame.length > MAX_OUTSIDE_BYTES) throw neverBegins();
-    if (event) this.#write(frame, frame.indexOf(OPEN_BRACE), this.#held, frameText(frame));
-    else if (!this.#options.array) this.#run.add(this.#held, frame);
-    this.#heldBytes += frame.length;
-    if (begins) this.#release(out);
+    const taken = this.#opening.take(frame, event);
+    if (taken === 'dropped') return;
+    const { held } = this.#opening;
+    if (event) this.#write(frame, frame.indexOf(OPEN_BRACE), held, frameText(frame));
+    else if (!this.#options.array) this.#run.add(held, frame);
+    if (taken === 'begins') this.#begin(out);
   }
 
-  #isHeldBack(event: SseEvent): boolean {
-    const operation = this.#operation;
-    if (operation.isPreamble?.(event)) return true;
-    return this.#heldBytes <= MAX_SILENT_BYTES && operation.isSilent?.(event) === true;
-  }
-
-  #release(out: Output[]): void {
+  #begin(out: Output[]): void {
     this.#begun = true;
     this.#run.flush();
-    for (const output of this.#held) out.push(output);
-    this.#held = [];
-    this.#heldBytes = 0;
-    this.#preambleBytes = 0;
+    this.#opening.release(out);
   }
 
   #write(frame: Buffer, brace: number, out: Output[], text: FrameText): void {
@@ -376,11 +353,6 @@ function eventIn(frame: FrameText | undefined): SseEvent | undefined {
   } catch {
     return undefined;
   }
-}
-
-function neverBegins(): GatewayError {
-  const message = `The upstream sent ${MAX_OUTSIDE_BYTES} bytes, and no part of its answer.`;
-  return new GatewayError('upstream_error', message);
 }
 
 function brokenOff(): GatewayError {
