@@ -16,34 +16,13 @@ import {
   type TestUpstream,
 } from '../gateway/harness.ts';
 import { headersWith } from '../gateway/usage-client.ts';
+import { answersOf } from './answers.ts';
 import { attack } from './attack.ts';
 
 const BOUND_KEY = 'sk-test-bound-to-cheap-0123456789';
 const IDS: ProtocolId[] = ['chat', 'messages', 'generate'];
 
-const ANSWERS = {
-  chat: {
-    id: 'c',
-    object: 'chat.completion',
-    created: 1,
-    model: 'cheap',
-    choices: [{ index: 0, message: { role: 'assistant', content: 'Hi' }, finish_reason: 'stop' }],
-    usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 },
-  },
-  messages: {
-    id: 'm',
-    type: 'message',
-    role: 'assistant',
-    model: 'cheap',
-    content: [{ type: 'text', text: 'Hi' }],
-    stop_reason: 'end_turn',
-    usage: { input_tokens: 1, output_tokens: 1 },
-  },
-  generate: {
-    candidates: [{ content: { role: 'model', parts: [{ text: 'Hi' }] }, finishReason: 'STOP', index: 0 }],
-    usageMetadata: { promptTokenCount: 1, candidatesTokenCount: 1, totalTokenCount: 2 },
-  },
-};
+const ANSWERS = answersOf('cheap', 1);
 const TYPES = { chat: 'openai-compatible', messages: 'anthropic', generate: 'google' };
 
 const upstreams: Partial<Record<ProtocolId, TestUpstream>> = {};

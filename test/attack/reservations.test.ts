@@ -16,6 +16,7 @@ import {
   type UpstreamCall,
 } from '../gateway/harness.ts';
 import { get, headersWith } from '../gateway/usage-client.ts';
+import { answersOf } from './answers.ts';
 import { attack } from './attack.ts';
 import { numberIn, READERS, type Reader, type Told, tellAll } from './readers.ts';
 
@@ -29,29 +30,7 @@ const BUDGET = 0.1;
 const PRICE = 0.00001;
 
 /** They used nothing, so that each request finds the whole budget. */
-const ANSWERS = {
-  chat: {
-    id: 'c',
-    object: 'chat.completion',
-    created: 1,
-    model: 'm',
-    choices: [{ index: 0, message: { role: 'assistant', content: 'Hi' }, finish_reason: 'stop' }],
-    usage: { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 },
-  },
-  messages: {
-    id: 'm',
-    type: 'message',
-    role: 'assistant',
-    model: 'm',
-    content: [{ type: 'text', text: 'Hi' }],
-    stop_reason: 'end_turn',
-    usage: { input_tokens: 0, output_tokens: 0 },
-  },
-  generate: {
-    candidates: [{ content: { role: 'model', parts: [{ text: 'Hi' }] }, finishReason: 'STOP', index: 0 }],
-    usageMetadata: { promptTokenCount: 0, candidatesTokenCount: 0, totalTokenCount: 0 },
-  },
-};
+const ANSWERS = answersOf('m', 0);
 
 const upstreams: Partial<Record<ProtocolId, TestUpstream>> = {};
 let gateway: TestGateway;
