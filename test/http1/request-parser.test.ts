@@ -9,6 +9,7 @@ import fc from 'fast-check';
 import { GatewayError } from '../../src/core/errors.ts';
 import { type ParsedHead, RequestParser } from '../../src/http1/request-parser.ts';
 import { checkAnyChunks, cut } from './cuts.ts';
+import { MALFORMED_CHUNKS } from './malformed-chunks.ts';
 
 interface Seen {
   method: string;
@@ -334,26 +335,7 @@ const INVALID: Record<string, string> = {
   'a transfer coding twice in one field': `${post('Transfer-Encoding: chunked, chunked')}0\r\n\r\n`,
   'a transfer coding with a vertical tab': `${post('Transfer-Encoding: \x0bchunked')}0\r\n\r\n`,
   'chunks in an old version': 'POST / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
-  'a chunk without a size': chunked('\r\nabc\r\n0\r\n\r\n'),
-  'a size that is none': chunked('x\r\nabc\r\n0\r\n\r\n'),
-  'a hexadecimal size with its prefix': chunked('0x3\r\nabc\r\n0\r\n\r\n'),
-  'a negative size': chunked('-1\r\n\r\n'),
-  'a size with a space': chunked('3 \r\nabc\r\n0\r\n\r\n'),
-  'a size that ends with a line feed': chunked('3\nabc\r\n0\r\n\r\n'),
-  'a size beyond what a number represents': chunked('fffffffffffff\r\n'),
-  'a chunk that is longer than its size': chunked('3\r\nabcd\r\n0\r\n\r\n'),
-  'a chunk that ends with a line feed': chunked('3\r\nabc\n0\r\n\r\n'),
-  'a line feed in an extension': chunked('3;a\nb\r\nabc\r\n0\r\n\r\n'),
-  'a line feed at the end of an extension': chunked('3;\nabc\r\n0\r\n\r\n'),
-  'a carriage return in an extension': chunked('3;a\rb\r\nabc\r\n0\r\n\r\n'),
-  'a null in an extension': chunked('3;a\0\r\nabc\r\n0\r\n\r\n'),
-  'a control character in an extension': chunked('3;a\x7f\r\nabc\r\n0\r\n\r\n'),
-  'a line end in quotes of an extension': chunked('3;a="\r\nabc\r\n0\r\n\r\n'),
-  'a line end behind an escaped quote of an extension': chunked('3;a="b\\"\r\nabc\r\n0\r\n\r\n'),
-  'a line end behind a backslash in quotes of an extension': chunked('3;a="b\\\r\nabc\r\n0\r\n\r\n'),
-  'a line end in quotes of the last extension': chunked('3\r\nabc\r\n0;a="\r\n\r\n'),
-  'a trailer that is no field': chunked('0\r\nnothing\r\n\r\n'),
-  'a trailer behind a space': chunked('0\r\n a: b\r\n\r\n'),
+  ...Object.fromEntries(Object.entries(MALFORMED_CHUNKS).map(([fault, chunks]) => [fault, chunked(chunks)])),
 };
 
 for (const [about, [text, code]] of [

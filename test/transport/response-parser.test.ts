@@ -6,6 +6,7 @@ import { describe, test } from 'node:test';
 import { GatewayError } from '../../src/core/errors.ts';
 import { ResponseParser } from '../../src/transport/http1/response-parser.ts';
 import { checkAnyChunks, cut } from '../http1/cuts.ts';
+import { MALFORMED_CHUNKS } from '../http1/malformed-chunks.ts';
 import { startPlain } from '../net/servers.ts';
 
 interface Seen {
@@ -192,23 +193,7 @@ const INVALID: Record<string, string> = {
   'a transfer coding twice': `${head('Transfer-Encoding: chunked', 'Transfer-Encoding: chunked')}0\r\n\r\n`,
   'chunks in an old version': 'HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
   'another protocol': 'HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n',
-  'a chunk without a size': chunked('\r\nabc\r\n0\r\n\r\n'),
-  'a size that is none': chunked('x\r\nabc\r\n0\r\n\r\n'),
-  'a negative size': chunked('-1\r\n\r\n'),
-  'a size with a space': chunked('3 \r\nabc\r\n0\r\n\r\n'),
-  'a size that ends with a line feed': chunked('3\nabc\r\n0\r\n\r\n'),
-  'a size beyond what a number represents': chunked('fffffffffffff\r\n'),
-  'a chunk that is longer than its size': chunked('3\r\nabcd\r\n0\r\n\r\n'),
-  'a line feed in an extension': chunked('3;a\nb\r\nabc\r\n0\r\n\r\n'),
-  'a line feed at the end of an extension': chunked('3;\nabc\r\n0\r\n\r\n'),
-  'a carriage return in an extension': chunked('3;a\rb\r\nabc\r\n0\r\n\r\n'),
-  'a null in an extension': chunked('3;a\0\r\nabc\r\n0\r\n\r\n'),
-  'a control character in an extension': chunked('3;a\x7f\r\nabc\r\n0\r\n\r\n'),
-  'a line end in quotes of an extension': chunked('3;a="\r\nabc\r\n0\r\n\r\n'),
-  'a line end behind an escaped quote of an extension': chunked('3;a="b\\"\r\nabc\r\n0\r\n\r\n'),
-  'a line end behind a backslash in quotes of an extension': chunked('3;a="b\\\r\nabc\r\n0\r\n\r\n'),
-  'a line end in quotes of the last extension': chunked('3\r\nabc\r\n0;a="\r\n\r\n'),
-  'a trailer that is no field': chunked('0\r\nnothing\r\n\r\n'),
+  ...Object.fromEntries(Object.entries(MALFORMED_CHUNKS).map(([fault, chunks]) => [fault, chunked(chunks)])),
   'fields without an end': head(`A: ${'a'.repeat(20_000)}`),
   'trailers without an end': chunked(`0\r\nA: ${'a'.repeat(20_000)}\r\n\r\n`),
   'extensions without an end': chunked(`1;${'e'.repeat(10_000)}\r\na\r\n1;${'e'.repeat(10_000)}\r\na\r\n0\r\n\r\n`),
