@@ -41,7 +41,7 @@ function tools({ tools: list, tool_choice: choice, parallel_tool_calls: parallel
 }
 
 /** In strict schemas every object is closed and all its properties are required. */
-function looseObjects(schema: Json, at: string): string[] {
+export function looseObjects(schema: Json, at: string): string[] {
   if (Array.isArray(schema)) return schema.flatMap((inner) => looseObjects(inner, at));
   if (!isObject(schema)) return [];
   const below = Object.values(schema).flatMap((inner) => looseObjects(inner, at));

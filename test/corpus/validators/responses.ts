@@ -1,6 +1,7 @@
 /** Rules of OpenAI for Responses requests, beyond those that the gateway checks. */
 
 import { isObject, type Json, read } from '../../../src/core/json/json.ts';
+import { looseObjects } from './chat.ts';
 
 const NAME = /^[a-zA-Z0-9_-]{1,64}$/;
 const MIN_OUTPUT_TOKENS = 16;
@@ -44,17 +45,6 @@ function tools({ tools: list, tool_choice: choice, parallel_tool_calls: parallel
   if (choice?.name && !list?.some(({ name }: Json) => name === choice.name))
     found.push(`tool_choice names ${choice.name}, which is no tool`);
   return found;
-}
-
-/** In strict schemas every object is closed and all its properties are required. */
-function looseObjects(schema: Json, at: string): string[] {
-  if (Array.isArray(schema)) return schema.flatMap((inner) => looseObjects(inner, at));
-  if (!isObject(schema)) return [];
-  const below = Object.values(schema).flatMap((inner) => looseObjects(inner, at));
-  if (!isObject(schema.properties) || schema.type !== 'object') return below;
-  const names = Object.keys(schema.properties);
-  const loose = schema.additionalProperties !== false || names.some((name) => !schema.required?.includes(name));
-  return loose ? [...below, `${at} is strict with an open object of [${names}]`] : below;
 }
 
 function ids(input: Json[]): string[] {
