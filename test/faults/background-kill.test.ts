@@ -1,17 +1,13 @@
 /** A gateway is killed while it runs background responses: each of them ends, and none is sent to its model twice. */
 
 import assert from 'node:assert/strict';
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Json } from '../../src/core/json/json.ts';
 import { type BackgroundClient, createBackgroundClient } from '../gateway/background-client.ts';
-import { KEY } from '../gateway/harness.ts';
-import { lastText, startResponsesUpstream } from '../gateway/responses-upstream.ts';
-import { providePostgres } from '../store/postgres-server.ts';
+import { lastText } from '../gateway/responses-upstream.ts';
 import { forEachStore } from '../store/stores.ts';
-import { gatewayProgram, killAmid } from './kill.ts';
+import { killAmid, responsesProgram } from './kill.ts';
 
 const ROUNDS = 2;
 /** Responses that are accepted in each round before the kill. */
@@ -40,23 +36,9 @@ forEachStore((engine) => {
   test(`what was accepted ends, and is sent once (${engine}) (checklist 113)`, {
     timeout: 240_000,
   }, async (context) => {
-    const { folder, start } = gatewayProgram(context);
-    const upstream = await startResponsesUpstream({ keeps: false, prefix: 'b' });
+    const settings = `encryption: { key: "${Buffer.alloc(32, 7).toString('base64')}" }\nresponses: { max_background: 30 }\n`;
+    const { start, upstream } = await responsesProgram(context, engine, { prefix: 'b', settings });
     upstream.beforeEnd = () => pause(Math.random() * 60);
-    context.after(upstream.close);
-    const database = engine === 'postgres' ? await providePostgres() : undefined;
-    if (database) context.after(database.close);
-    const data = database ? database.url : join(folder, 'data');
-    writeFileSync(
-      join(folder, 'polygate.yaml'),
-      `data: ${data}
-encryption: { key: "${Buffer.alloc(32, 7).toString('base64')}" }
-keys: [{ name: test, key: ${KEY} }]
-responses: { max_background: 30 }
-providers:
-  plain: { type: open-responses, base_url: "${upstream.url}/v1", models: [{ id: m }] }
-`,
-    );
     const accepted = new Map<string, string>();
     for (let round = 0; round < ROUNDS; round++) {
       const gateway = await start();

@@ -1,16 +1,12 @@
 /** A gateway is killed while responses are appended to conversations: a response and its items are there, or neither is. */
 
 import assert from 'node:assert/strict';
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Json } from '../../src/core/json/json.ts';
-import { HEADERS, KEY, post } from '../gateway/harness.ts';
-import { startResponsesUpstream } from '../gateway/responses-upstream.ts';
-import { providePostgres } from '../store/postgres-server.ts';
+import { HEADERS, post } from '../gateway/harness.ts';
 import { forEachStore } from '../store/stores.ts';
-import { gatewayProgram, killAmid } from './kill.ts';
+import { killAmid, responsesProgram } from './kill.ts';
 
 const ROUNDS = 3;
 const CLIENTS = 6;
@@ -48,19 +44,7 @@ forEachStore((engine) => {
   test(`a response and its items in a conversation outlive kills together (${engine}) (checklist 114)`, {
     timeout: 240_000,
   }, async (context) => {
-    const { folder, start } = gatewayProgram(context);
-    const upstream = await startResponsesUpstream({ keeps: false, prefix: 'r' });
-    context.after(upstream.close);
-    const database = engine === 'postgres' ? await providePostgres() : undefined;
-    if (database) context.after(database.close);
-    writeFileSync(
-      join(folder, 'polygate.yaml'),
-      `data: ${database?.url ?? `${folder}/data`}
-keys: [{ name: test, key: ${KEY} }]
-providers:
-  plain: { type: open-responses, base_url: "${upstream.url}/v1", models: [{ id: m }] }
-`,
-    );
+    const { start, upstream } = await responsesProgram(context, engine, { prefix: 'r' });
     const talks: Talk[] = [];
     for (let round = 0; round < ROUNDS; round++) {
       const gateway = await start();

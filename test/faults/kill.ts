@@ -1,9 +1,15 @@
 /** Kills of gateways that run as programs, beside clients that go on until theirs is gone. */
 
 import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
+import type { Store } from '../../src/store/store.ts';
 import { type Program, program, type Running } from '../cli/program.ts';
+import { KEY } from '../gateway/harness.ts';
+import { startResponsesUpstream } from '../gateway/responses-upstream.ts';
+import { providePostgres } from '../store/postgres-server.ts';
 
 interface GatewayProgram extends Pick<Program, 'folder'> {
   /** Resolves once it listens. */
@@ -21,6 +27,28 @@ export function gatewayProgram(context: TestContext): GatewayProgram {
       return { ...gateway, url };
     },
   };
+}
+
+/** A gateway on a store of its own, with one upstream that speaks Responses; `settings`: more lines of its file. */
+export async function responsesProgram(
+  context: TestContext,
+  engine: Store['engine'],
+  { prefix, settings = '' }: { prefix: string; settings?: string },
+) {
+  const { folder, start } = gatewayProgram(context);
+  const upstream = await startResponsesUpstream({ keeps: false, prefix });
+  context.after(upstream.close);
+  const database = engine === 'postgres' ? await providePostgres() : undefined;
+  if (database) context.after(database.close);
+  writeFileSync(
+    join(folder, 'polygate.yaml'),
+    `data: ${database?.url ?? join(folder, 'data')}
+keys: [{ name: test, key: ${KEY} }]
+providers:
+  plain: { type: open-responses, base_url: "${upstream.url}/v1", models: [{ id: m }] }
+${settings}`,
+  );
+  return { start, upstream };
 }
 
 interface Load {
