@@ -9,7 +9,7 @@ import type { OutgoingBody, OutgoingRequest } from '../core/platform.ts';
 import type { Attempt } from '../routing/attempt.ts';
 import type { WatchedSending } from '../routing/call-watcher.ts';
 import { endpointName } from '../routing/candidate.ts';
-import type { RoutingDecision, RunnableCandidate } from '../routing/decision.ts';
+import { hasChoice, type RoutingDecision, type RunnableCandidate } from '../routing/decision.ts';
 import type { Endpoint } from '../routing/endpoint.ts';
 import type { InferenceCall } from '../routing/inference-call.ts';
 import { encodeResponseHeaders } from '../routing/traced-headers.ts';
@@ -292,8 +292,3 @@ export class RunningAttempt implements ResponseContext, UpstreamReceiver {
 const NO_BYTES = Buffer.alloc(0);
 
 function ignore(): void {}
-
-/** Whether there is more than one endpoint for the call. */
-export function hasChoice({ candidates, excluded }: RoutingDecision): boolean {
-  return candidates.length + excluded.length > 1;
-}

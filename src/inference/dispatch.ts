@@ -3,14 +3,14 @@
 import { Cancellation } from '../core/cancellation.ts';
 import { GatewayError, toGatewayError } from '../core/errors.ts';
 import type { Attempt } from '../routing/attempt.ts';
-import { noEndpointError, type RoutingDecision, type RunnableCandidate } from '../routing/decision.ts';
+import { hasChoice, noEndpointError, type RoutingDecision, type RunnableCandidate } from '../routing/decision.ts';
 import { mayFallBack } from '../routing/fallback.ts';
 import type { InferenceCall } from '../routing/inference-call.ts';
 import { cooldownReason } from '../routing/ranking.ts';
 import { type RoutingState, statisticsKey } from '../routing/state.ts';
 import { storedTraceOf, type TraceChoice } from '../routing/stored-trace.ts';
 import type { RequestEnding, UsageMeter } from '../usage/meter.ts';
-import { type AttemptedCall, type AttemptOptions, hasChoice, RunningAttempt } from './attempt.ts';
+import { type AttemptedCall, type AttemptOptions, RunningAttempt } from './attempt.ts';
 import { type CandidatePlan, inServedProtocol, planFor, revise } from './candidate-plan.ts';
 import { type DispatchOutcome, endingOf, servedBy } from './outcome.ts';
 import type { Plan } from './request/planned-request.ts';

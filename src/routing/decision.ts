@@ -249,6 +249,11 @@ function withOptions(candidate: RunnableCandidate, policy: RoutingPolicy): Runna
   return options ? { ...candidate, endpoint: { ...candidate.endpoint, options } } : candidate;
 }
 
+/** Whether there is more than one endpoint for the call. */
+export function hasChoice({ candidates, excluded }: RoutingDecision): boolean {
+  return candidates.length + excluded.length > 1;
+}
+
 /** The error for a decision without candidates: why each was excluded. */
 export function noEndpointError({ model, excluded }: RoutingDecision): GatewayError {
   const reasons = [...new Set(excluded.map(({ candidate, reason }) => `${endpointName(candidate)}: ${reason}`))].join(
