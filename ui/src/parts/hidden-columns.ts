@@ -1,47 +1,25 @@
 /** Columns that somebody does not want to see, by table, in the storage of this browser. */
 
-import { useSyncExternalStore } from 'react';
+import { createStoredValue } from '../stored-value.ts';
 
-const STORED_AS = 'polygate-columns';
-const listeners = new Set<() => void>();
+type HiddenColumns = Record<string, readonly string[]>;
+
 const NONE: readonly string[] = [];
-let read: { text: string | null; tables: Record<string, readonly string[]> } = { text: null, tables: {} };
+const stored = createStoredValue<HiddenColumns>('polygate-columns', {
+  decode(value) {
+    const isNames = (names: unknown) => Array.isArray(names) && names.every((name) => typeof name === 'string');
+    return Object.fromEntries(Object.entries(value ?? {}).filter(([, names]) => isNames(names)));
+  },
+  isEmpty: (tables) => Object.keys(tables).length === 0,
+});
 
 /** Names of the hidden columns of a table, and how to choose others. */
 export function useHiddenColumns(table: string): [hidden: readonly string[], hide: (names: readonly string[]) => void] {
-  const hidden = useSyncExternalStore(subscribe, () => tablesNow()[table] ?? NONE);
-  return [hidden, (names) => write({ ...tablesNow(), [table]: names })];
+  const hidden = stored.useValue((tables) => tables[table] ?? NONE);
+  return [hidden, (names) => hide(table, names)];
 }
 
-function tablesNow(): Record<string, readonly string[]> {
-  const text = localStorage.getItem(STORED_AS);
-  if (text !== read.text) read = { text, tables: parse(text) };
-  return read.tables;
-}
-
-/** What another version, or somebody else, left there hides nothing. */
-function parse(text: string | null): Record<string, readonly string[]> {
-  try {
-    const found = Object.entries((JSON.parse(text ?? '{}') ?? {}) as object);
-    const isNames = (value: unknown) => Array.isArray(value) && value.every((name) => typeof name === 'string');
-    return Object.fromEntries(found.filter(([, names]) => isNames(names)));
-  } catch {
-    return {};
-  }
-}
-
-function write(tables: Record<string, readonly string[]>): void {
-  const chosen = Object.entries(tables).filter(([, names]) => names.length > 0);
-  if (chosen.length > 0) localStorage.setItem(STORED_AS, JSON.stringify(Object.fromEntries(chosen)));
-  else localStorage.removeItem(STORED_AS);
-  for (const listener of listeners) listener();
-}
-
-function subscribe(listener: () => void): () => void {
-  listeners.add(listener);
-  addEventListener('storage', listener);
-  return () => {
-    listeners.delete(listener);
-    removeEventListener('storage', listener);
-  };
+function hide(table: string, names: readonly string[]): void {
+  const { [table]: _before, ...others } = stored.read();
+  stored.write(names.length > 0 ? { ...others, [table]: names } : others);
 }
