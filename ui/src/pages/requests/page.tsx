@@ -21,7 +21,8 @@ import { LOCAL_ZONE, useSpan } from '../../spans.ts';
 import { RequestDetails } from './details.tsx';
 import { FilterBar } from './filter-bar.tsx';
 import { Summary } from './headline.tsx';
-import { commandOfList, pathOfList, useRequests } from './query.ts';
+import { useRequests } from './live-list.ts';
+import { commandOfList, pathOfList } from './query.ts';
 import { columnsOf, RequestTable } from './rows.tsx';
 import { Sessions, SessionTools } from './sessions.tsx';
 
