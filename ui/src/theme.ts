@@ -8,7 +8,7 @@ const NAME = 'polygate-theme';
 const dark = matchMedia('(prefers-color-scheme: dark)');
 const listeners = new Set<() => void>();
 
-export function chosenTheme(): Theme {
+function chosenTheme(): Theme {
   const stored = localStorage.getItem(NAME);
   return stored === 'light' || stored === 'dark' ? stored : 'system';
 }

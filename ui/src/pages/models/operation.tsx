@@ -23,6 +23,11 @@ function Parts({ detail, isVideo }: { detail: ModelDetail; isVideo: boolean }) {
   /** Several endpoints have no filter in common. */
   const [only, ...others] = endpoints;
   const model = others.length === 0 ? only?.endpoint : undefined;
+  const linkOf = (key: string) => ({
+    span,
+    videos: isVideo ? ('all' as const) : ('none' as const),
+    filters: model === undefined ? undefined : { key, model },
+  });
   return (
     <>
       <Section title="Endpoints" note="medians of the last five minutes">
@@ -89,20 +94,10 @@ function Parts({ detail, isVideo }: { detail: ModelDetail; isVideo: boolean }) {
                   </Link>
                 </td>
                 <td className="number">
-                  <RequestsLink
-                    span={span}
-                    videos={isVideo ? 'all' : 'none'}
-                    filters={model === undefined ? undefined : { key, model }}
-                  >
-                    {formatCount(requests)}
-                  </RequestsLink>
+                  <RequestsLink {...linkOf(key)}>{formatCount(requests)}</RequestsLink>
                 </td>
                 <td className="number">
-                  <RequestsLink
-                    span={span}
-                    videos={isVideo ? 'all' : 'none'}
-                    filters={model === undefined ? undefined : { key, model }}
-                  >
+                  <RequestsLink {...linkOf(key)}>
                     <Money usd={cost} />
                   </RequestsLink>
                 </td>

@@ -36,7 +36,7 @@ export interface Run {
 const NO_ANSWER = { text: '', reasoning: '', calls: [], frames: [] };
 
 /** More frames are counted, not kept. */
-export const MAX_FRAMES = 400;
+const MAX_FRAMES = 400;
 
 export interface Start {
   model: string;

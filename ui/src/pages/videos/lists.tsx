@@ -68,7 +68,7 @@ export function Poster({ task }: { task: VideoTask }) {
   );
 }
 
-export function Progress({ task: { progress = 0 } }: { task: VideoTask }) {
+function Progress({ task: { progress = 0 } }: { task: VideoTask }) {
   return (
     <span className="flex w-3/5 flex-col gap-1.5 text-center text-dim">
       <progress className="bar" max={100} value={progress} aria-label="Progress" />
