@@ -3,9 +3,16 @@
 import type { GatewayError } from '../core/errors.ts';
 import { MAX_RETRY_AFTER_MS } from '../core/retry-after.ts';
 
+interface OpenState {
+  type: 'open';
+  until: number;
+  cooldownMs: number;
+  cause: string;
+}
+
 type BreakerState =
   | { type: 'closed'; failures: number; at: number; cause: string }
-  | { type: 'open'; until: number; cooldownMs: number; cause: string }
+  | OpenState
   | { type: 'half-open'; cooldownMs: number; cause: string };
 
 /** Reason for which an endpoint is skipped. `milliseconds` is absent while a probe is in flight. */
@@ -85,7 +92,7 @@ export function createCircuitBreaker({ cooldown, now, onCooldown, onEnded }: Cir
     if (oldest !== undefined) states.delete(oldest);
   }
 
-  function open(error: GatewayError, cooldownMs: number): BreakerState {
+  function open(error: GatewayError, cooldownMs: number): OpenState {
     const duration = error.retryAfter === undefined ? cooldownMs : Math.min(error.retryAfter, MAX_RETRY_AFTER_MS);
     return { type: 'open', until: now() + duration, cooldownMs, cause: error.code };
   }
@@ -97,7 +104,7 @@ export function createCircuitBreaker({ cooldown, now, onCooldown, onEnded }: Cir
         return open(error, Math.min(state.cooldownMs * 2, MAX_COOLDOWN_MS));
       case 'open': {
         const next = open(error, state.cooldownMs);
-        return next.type === 'open' && next.until > state.until && retryAfter !== undefined ? next : state;
+        return next.until > state.until && retryAfter !== undefined ? next : state;
       }
       case 'closed':
       case undefined: {
