@@ -13,6 +13,7 @@ import { addOptions } from '../../routing/provider-options.ts';
 import { costOf } from '../response/cost.ts';
 import { relayEdits } from '../response/whole.ts';
 import { estimateOutput } from '../tokens/estimate.ts';
+import { tokensOfLength } from '../tokens/expected-usage.ts';
 import type { OperationHandler } from './handler.ts';
 import { inputReserved } from './reservations.ts';
 
@@ -94,9 +95,6 @@ function inputTokens(protocol: Protocol, body: Json, bytes: Buffer): number {
       0,
     );
   } catch {
-    return Math.ceil(bytes.length / BYTES_PER_TOKEN);
+    return tokensOfLength(bytes.length);
   }
 }
-
-/** Estimated bytes per token, for bodies that the hub cannot represent. */
-const BYTES_PER_TOKEN = 4;

@@ -37,12 +37,17 @@ const MEDIA_MARKS = ['base64', 'inlineData', 'inline_data'];
 /** Bytes in which they are searched, so that a large body takes no longer: a long text with media behind it counts by its length. */
 const MAX_SEARCHED_BYTES = 256 * 1024;
 
+/** Input tokens by the length of a body. */
+export function tokensOfLength(bytes: number): number {
+  return Math.ceil(bytes / BYTES_PER_TOKEN);
+}
+
 /** Input tokens by the length of the body, without reading it; undefined where that would say little. */
 export function inputByLength(call: Pick<InferenceCall, 'bytes' | 'scanned'>): number | undefined {
   const { bytes } = call;
-  if (lacks(call, MEDIA_MEMBER)) return Math.ceil(bytes.length / BYTES_PER_TOKEN);
-  const searched = bytes.subarray(0, MAX_SEARCHED_BYTES);
-  return MEDIA_MARKS.some((mark) => searched.includes(mark)) ? undefined : Math.ceil(bytes.length / BYTES_PER_TOKEN);
+  const mayHoldMedia = (searched: Buffer) => MEDIA_MARKS.some((mark) => searched.includes(mark));
+  if (!lacks(call, MEDIA_MEMBER) && mayHoldMedia(bytes.subarray(0, MAX_SEARCHED_BYTES))) return undefined;
+  return tokensOfLength(bytes.length);
 }
 
 /** Expected usage of a request, without the options for providers. */
@@ -97,7 +102,7 @@ function usageOf({ operations }: Protocol, body: Json, length: () => number): Ex
       () => '',
       () => namesStoredInput(body),
     );
-    const input = Math.ceil(length() / BYTES_PER_TOKEN) + (hidesInput ? HIDDEN_TOKENS : 0);
+    const input = tokensOfLength(length()) + (hidesInput ? HIDDEN_TOKENS : 0);
     return { input, audioInput: 0, imageInput: 0, mayOutputAudio: true, searches: DEFAULT_SEARCHES, hidesInput };
   }
   const media = request.turns.flatMap(({ parts }) => parts.flatMap(mediaIn));

@@ -3,8 +3,7 @@
 import { affordableOutput, maxCostOf, type PricedModel } from '../../catalog/max-cost.ts';
 import { possiblePrices } from '../../catalog/service-tiers.ts';
 import { maxBigInt } from '../../core/money.ts';
-import type { OutputLimit } from '../../core/output.ts';
-import { joinOutput, type RequestedOutput } from '../../core/output.ts';
+import { joinOutput, type OutputLimit, type RequestedOutput } from '../../core/output.ts';
 import { protocolOf } from '../../protocols/index.ts';
 import type { RoutingDecision } from '../../routing/decision.ts';
 import type { Endpoint } from '../../routing/endpoint.ts';
