@@ -9,6 +9,7 @@ import type { Output } from '../../src/inference/response/converter.ts';
 import { createRelay } from '../../src/inference/response/relay-stream.ts';
 import { chat } from '../../src/protocols/chat/index.ts';
 import { messages } from '../../src/protocols/messages/index.ts';
+import { responses } from '../../src/protocols/responses/index.ts';
 
 const options: EncoderOptions = { model: 'a/m', created: 1, includeUsage: true, array: false, hideReasoning: false };
 
@@ -115,4 +116,29 @@ test('the cost in a stream is that of its end, also where nothing was said', () 
   pipe.end(out);
   assert.ok(said.length > 0 && said.every((reason) => reason === 'stop'), said.join());
   assert.match([...out, ...pipe.last()].join(''), /"cost":1\b/);
+});
+
+test('frames after the end are passed on up to 64 KiB', () => {
+  const late = `data: {"text":"${'x'.repeat(10_000)}"}\n\n`;
+  const text = relayed(messages, [stop, ...Array.from({ length: 100 }, () => late)]);
+  assert.equal(text, stop + late.repeat(7));
+});
+
+test('a response that fails leaves its id and its usage', () => {
+  const response = { id: 'resp_1', status: 'failed', error: { code: 'server_error', message: 'no' }, output: [] };
+  const usage = { input_tokens: 5, output_tokens: 2, total_tokens: 7 };
+  const failed = JSON.stringify({ type: 'response.failed', response: { ...response, usage } });
+  const pipe = createRelay(responses, options);
+  assert.throws(() => pipe.push(Buffer.from(`event: response.failed\ndata: ${failed}\n\n`), []), GatewayError);
+  assert.equal(pipe.facts().id, 'resp_1');
+  const { input, output } = pipe.partialUsage() ?? {};
+  assert.deepEqual([input, output], [5, 2]);
+});
+
+test('a response that is cut off before its first item has the id of its preamble', () => {
+  const created = JSON.stringify({ type: 'response.created', response: { id: 'resp_1', status: 'in_progress' } });
+  const pipe = createRelay(responses, options);
+  pipe.push(Buffer.from(`event: response.created\ndata: ${created}\n\n`), []);
+  assert.throws(() => pipe.end([]), GatewayError);
+  assert.deepEqual([pipe.facts().id, pipe.firstId?.()], ['resp_1', 'resp_1']);
 });
