@@ -66,6 +66,56 @@ test('what the gateway refuses is said at the field', async () => {
   await page.getByText('must be USD as a decimal string').first().waitFor();
 });
 
+/** Secrets that a dialog shows. */
+const secretsIn = (page: Page) => page.getByRole('dialog').getByText(/\bsk-pg-\w{20,}/);
+
+/** Answers to a method at a path wait until they are let go. */
+async function hold(page: Page, path: string, method: string): Promise<{ asked: Promise<void>; letGo(): void }> {
+  const [asked, free] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  await page.route(`**${path}`, async (route) => {
+    if (route.request().method() === method) {
+      asked.resolve();
+      await free.promise;
+    }
+    await route.continue();
+  });
+  return { asked: asked.promise, letGo: free.resolve };
+}
+
+for (const [form, path, fill, send] of [
+  ['create=true', '/admin/v1/keys', 'Name', 'Create'],
+  ['create=several', '/admin/v1/keys/bulk', 'Names or CSV', 'Create them'],
+] as const) {
+  test(`the secret of a late answer is shown, also if ${send} is followed by Escape and a click beside`, async () => {
+    const { page } = await signInAsAdmin(browser, gateway, `/ui/keys?${form}`);
+    const answer = await hold(page, path, 'POST');
+    await page.getByLabel(fill, { exact: fill === 'Name' }).fill(`late ${send}`);
+    await page.getByRole('button', { name: send, exact: true }).click();
+    await answer.asked;
+    await leaveDialog(page);
+    answer.letGo();
+    await secretsIn(page).first().waitFor();
+  });
+}
+
+test('the secret of a late rotation is shown, also if it is followed by Escape and a click beside', async () => {
+  const { data } = await adminOf(gateway)('POST', '/keys', { name: 'late rotation' });
+  const { page } = await signInAsAdmin(browser, gateway, `/ui/keys?open=${data.hash}`);
+  const answer = await hold(page, `/admin/v1/keys/${data.hash}/rotate`, 'POST');
+  await page.getByRole('button', { name: 'Rotate …' }).click();
+  await page.getByRole('button', { name: 'Rotate the key' }).click();
+  await answer.asked;
+  await leaveDialog(page);
+  await leaveDialog(page);
+  answer.letGo();
+  await secretsIn(page).first().waitFor();
+});
+
+async function leaveDialog(page: Page): Promise<void> {
+  await page.keyboard.press('Escape');
+  await page.mouse.click(5, 5);
+}
+
 test('a key is rotated, disabled and revoked by its name, and the old secret ends', async () => {
   const visitor = await signInAsAdmin(browser, gateway, '/ui/keys');
   const { page } = visitor;

@@ -29,6 +29,8 @@ export function CreateKeys({ isOpen, onClose }: { isOpen: boolean; onClose(): vo
   });
 
   function close() {
+    // The answer on its way has the secrets, which are shown once.
+    if (creation.isPending) return;
     setText('');
     creation.reset();
     onClose();

@@ -30,6 +30,8 @@ export function CreateKey({ defaultTags, isOpen, onClose }: CreateKeyProps) {
   });
 
   function close() {
+    // The answer on its way has the secret, which is shown once.
+    if (creation.isPending) return;
     creation.reset();
     onClose();
   }
