@@ -66,6 +66,16 @@ test('what the gateway refuses is said at the field', async () => {
   await page.getByText('must be USD as a decimal string').first().waitFor();
 });
 
+test('a tag without a value is refused at the field', async () => {
+  const { page } = await signInAsAdmin(browser, gateway, '/ui/keys?create=true');
+  await page.getByLabel('Name', { exact: true }).fill('half a tag');
+  await page.getByLabel('Tags').fill('team');
+  await page.getByText(/--tag team=$/).waitFor();
+  await page.getByRole('button', { name: 'Create', exact: true }).click();
+  await page.getByLabel('Tags').and(page.locator('[aria-invalid=true]')).waitFor();
+  assert.deepEqual((await adminOf(gateway)('GET', '/keys?name=half%20a%20tag')).data, []);
+});
+
 /** Secrets that a dialog shows. */
 const secretsIn = (page: Page) => page.getByRole('dialog').getByText(/\bsk-pg-\w{20,}/);
 

@@ -192,7 +192,10 @@ function changedNames(
 
 const STORES: Partial<Record<string, boolean>> = { yes: true, no: false };
 function tagsIn(text: string): Record<string, string> {
-  const tags = (listOf(text) ?? []).map((tag) => [tag.split('=', 1)[0] ?? '', tag.slice(tag.indexOf('=') + 1)]);
+  const tags = (listOf(text) ?? []).map((tag) => {
+    const [name = ''] = tag.split('=', 1);
+    return [name, tag.slice(name.length + 1)];
+  });
   return Object.fromEntries(tags);
 }
 
