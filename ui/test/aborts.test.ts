@@ -28,6 +28,12 @@ before(async () => {
       slow.asked.resolve();
       return;
     }
+    if (url === '/v1/chat/completions') {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      response.write(`data: ${JSON.stringify({ choices: [{ index: 0, delta: { content: 'Once' } }] })}\n\n`);
+      response.on('close', () => slow.closed.resolve());
+      return;
+    }
     const asked = forward(gateway.url + url, { method, headers }, (answer) => {
       response.writeHead(answer.statusCode ?? 502, answer.headers);
       answer.pipe(response);
@@ -64,6 +70,18 @@ for (const [change, link] of [
     await page.close();
   });
 }
+
+test('an answer of the playground is aborted when another page opens', async () => {
+  slow = { asked: Promise.withResolvers(), closed: Promise.withResolvers() };
+  const url = `http://127.0.0.1:${(front.address() as AddressInfo).port}`;
+  const { page } = await signInAsAdmin(browser, { url }, '/ui/playground');
+  await page.getByLabel('User', { exact: true }).fill('Tell me a story');
+  await page.getByRole('button', { name: 'Send' }).click();
+  await page.getByRole('main').getByText('Once').waitFor();
+  await page.getByRole('navigation').getByRole('link', { name: 'Keys', exact: true }).click();
+  await slow.closed.promise;
+  await page.close();
+});
 
 test('every question of a page takes the signal that aborts it', () => {
   const folder = join(import.meta.dirname, '../src');

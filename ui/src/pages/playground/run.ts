@@ -1,7 +1,7 @@
 /** One request of the playground to one model over one protocol: its frames as they come. */
 
 import { EventSourceParserStream } from 'eventsource-parser/stream';
-import { useRef, useState } from 'react';
+import { useEffect, useRef, useState } from 'react';
 import { ApiError, request } from '../../api.ts';
 import type { Message, ToolCall } from './conversation.ts';
 import type { Wire } from './protocols.ts';
@@ -50,9 +50,11 @@ export interface Start {
 export function useRuns() {
   const [runs, setRuns] = useState<Run[]>([]);
   const aborts = useRef<AbortController[]>([]);
+  // Nobody sees the answers after that, and they cost.
+  useEffect(() => () => abortAll(aborts.current), []);
 
   function stop() {
-    for (const abort of aborts.current) abort.abort();
+    abortAll(aborts.current);
     setRuns((all) => all.map((run) => (run.state === 'running' ? { ...run, state: 'done' } : run)));
   }
 
@@ -75,6 +77,10 @@ export function useRuns() {
   }
 
   return { runs, start, stop, clear };
+}
+
+function abortAll(aborts: readonly AbortController[]) {
+  for (const abort of aborts) abort.abort();
 }
 
 /** The conversation of a model over a protocol, with its last answer; what has failed, or was stopped at once, is not in it. */
