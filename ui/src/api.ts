@@ -29,7 +29,7 @@ export class ApiError extends Error {
 /** Header of changes, which pages of other sites cannot send. */
 const OWN_HEADER = 'x-polygate-ui';
 
-/** Event of the window: an answer had status 401, as all have after the end of the session. */
+/** Event of the window: an answer had status 401 or 403, as after the end of the session, or in that of another role. */
 export const REFUSED = 'polygate-refused';
 
 /** Fetches with the session of this browser. Throws `ApiError`. */
@@ -44,7 +44,7 @@ export async function request(input: Request | string, init?: RequestInit): Prom
       code: 'unreachable',
     });
   });
-  if (response.status === 401) dispatchEvent(new Event(REFUSED));
+  if (response.status === 401 || response.status === 403) dispatchEvent(new Event(REFUSED));
   if (!response.ok) throw await errorOf(response);
   return response;
 }

@@ -24,8 +24,14 @@ export type Login = { code: string } | { token: string } | { key: string };
 const sessionQuery = queryOptions({
   queryKey: ['session'],
   staleTime: 60_000,
-  refetchOnWindowFocus: true,
-  queryFn: async ({ signal }) => (await api.GET('/ui/session', { signal })).data?.data as Session,
+  // Another tab may have opened another one.
+  refetchOnWindowFocus: 'always',
+  queryFn: async ({ signal, client }) => {
+    const session = (await api.GET('/ui/session', { signal })).data?.data as Session;
+    const before = client.getQueryData<Session>(['session']);
+    if (before && before.id !== session.id) enter(client, session);
+    return session;
+  },
 });
 
 /** What another session was shown is forgotten. */
@@ -34,12 +40,11 @@ function enter(queries: QueryClient, session: Session): void {
   queries.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== sessionQuery.queryKey[0] });
 }
 
-/** Leaves the session if it has ended, for example because its key was revoked. */
+/** Leaves the session if it has ended, as after its key was revoked, or if another tab has opened another one. */
 export async function leaveEnded(queries: QueryClient): Promise<void> {
   const before = queries.getQueryData(sessionQuery.queryKey);
   if (!before || before.role === 'nobody') return;
-  const session = await queries.fetchQuery({ ...sessionQuery, staleTime: 0 }).catch(() => undefined);
-  if (session?.role === 'nobody') enter(queries, session);
+  await queries.fetchQuery({ ...sessionQuery, staleTime: 0 }).catch(() => undefined);
 }
 
 export function useSession() {

@@ -55,6 +55,39 @@ test('an open page shows the login after an operator has ended its session, and 
   assert.equal(await page.evaluate('window.wasKept'), true);
 });
 
+/** In the browser of the page, as another tab does it. */
+async function changeSession(page: Page, login: { token: string } | { key: string }): Promise<void> {
+  const headers = { origin: gateway.url, 'x-polygate-ui': '1' };
+  const response = await page.request.post(`${gateway.url}/ui/session`, { headers, data: login });
+  assert.equal(response.status(), 201);
+}
+
+test('an open page becomes that of the session which another tab has opened, at the next look at it', async () => {
+  const [first, second] = [await makeKey('first tab'), await makeKey('second tab')];
+  const { page } = await signInWithKey(browser, gateway, first.key, '/ui/requests');
+  await page.getByRole('row', { name: /sandbox.echo/ }).waitFor();
+  await page.evaluate('window.wasKept = true');
+  await changeSession(page, { key: second.key });
+  await page.evaluate(`document.dispatchEvent(new Event('visibilitychange', { bubbles: true }))`);
+  await page.getByRole('banner').getByText('second tab').waitFor();
+  await page.getByRole('row', { name: /sandbox.echo/ }).waitFor();
+  assert.equal(await page.getByRole('row', { name: /sandbox.echo/ }).count(), 1, 'that of the first key is gone');
+  assert.equal(await page.evaluate('window.wasKept'), true);
+});
+
+test('an open page of an operator becomes that of the key with which another tab has signed in, at its next question', async () => {
+  const { key } = await makeKey('of another tab');
+  const { page } = await signInAsAdmin(browser, gateway, '/ui/requests');
+  await page.getByRole('row', { name: /sandbox.tools/ }).waitFor();
+  await page.evaluate('window.wasKept = true');
+  await changeSession(page, { key });
+  await page.getByRole('banner').getByText('of another tab').waitFor();
+  await page.getByRole('row', { name: /sandbox.echo/ }).waitFor();
+  assert.equal(await page.getByRole('row', { name: /sandbox.tools/ }).count(), 0);
+  assert.equal(await page.getByRole('alert').count(), 0);
+  assert.equal(await page.evaluate('window.wasKept'), true);
+});
+
 test('an open page shows the login at its next change, after its key was revoked', async () => {
   const { key, hash } = await makeKey('revoked');
   const { page } = await signInWithKey(browser, gateway, key, '/ui/key');

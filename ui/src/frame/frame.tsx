@@ -19,7 +19,7 @@ export function Frame() {
   const { asked, session } = useSession();
   const path = useRouterState({ select: ({ location }) => location.pathname });
   const isOpen = path.endsWith('/models') && session?.serves_keys !== false;
-  if (isOpen && !asked.isPending) return <Shell />;
+  if (isOpen && !asked.isPending) return <Shell key={session?.id} />;
   const loading = <LoadingBlock className="h-96" />;
   if (!session)
     return (
@@ -29,7 +29,7 @@ export function Frame() {
         </Loaded>
       </Opening>
     );
-  if (session.role !== 'nobody') return <Shell />;
+  if (session.role !== 'nobody') return <Shell key={session.id} />;
   return (
     <Suspense fallback={<Opening>{loading}</Opening>}>
       <LoginPage />
