@@ -6,7 +6,7 @@ import { api } from './api.ts';
 export interface Session {
   role: 'admin' | 'viewer' | 'key' | 'nobody';
   id: string | null;
-  key: { hash: string; name: string; label: string } | null;
+  key: { hash: string; name: string; label: string; read_only: boolean } | null;
   ends_at: string | null;
   /** Whether this address has the admin API, too. */
   serves_operators: boolean;
@@ -56,6 +56,8 @@ export function useSession() {
     session: asked.data,
     isOperator: asked.data?.role === 'admin' || asked.data?.role === 'viewer',
     isAdmin: asked.data?.role === 'admin',
+    /** Whether it may do more than read. */
+    mayChange: asked.data?.role === 'admin' || asked.data?.key?.read_only === false,
     /** Base URL at which programs call models. */
     clientsUrl: asked.data?.clients_url ?? location.origin,
     /** Base URL at which the admin token is taken. */

@@ -40,7 +40,14 @@ export function createSessionHandlers(options: SessionHandlerOptions): SessionHa
       data: {
         role,
         id,
-        key: key ? { hash: key.id, name: key.name, label: `${key.prefix}...` } : null,
+        key: key
+          ? {
+              hash: key.id,
+              name: key.name,
+              label: `${key.prefix}...`,
+              read_only: key.settings.readOnly ?? false,
+            }
+          : null,
         opened_at: openedAt === undefined ? null : iso(openedAt),
         ends_at: endsAt === undefined ? null : iso(endsAt),
         serves_operators: servesOperators,

@@ -25,6 +25,7 @@ const key = Type.Object({
   hash: Type.String(),
   name: Type.String(),
   label: Type.String({ description: 'Its first characters.' }),
+  read_only: Type.Boolean({ description: 'Whether it may start nothing.' }),
 });
 
 export const session = Type.Object({

@@ -18,6 +18,7 @@ import { numbers, Table } from '../../parts/table.tsx';
 import { SaveRows } from '../../parts/table-tools.tsx';
 import { Unanswered } from '../../parts/unanswered.tsx';
 import { UnknownCosts } from '../../parts/unknown-costs.tsx';
+import { useSession } from '../../session.ts';
 import { formatMoment, momentsOf, type Span, spanBetween } from '../../spans.ts';
 import type { TimeSearch } from '../../times.ts';
 import {
@@ -42,6 +43,7 @@ const MODELS = 20;
 export function KeyPage() {
   const { table, program: _program, ...time } = route.useSearch();
   const navigate = route.useNavigate();
+  const { mayChange } = useSession();
   const facts = useQuery(keyFacts);
   const questionOf = (one: Span) => ({ span: one, by: [one.step, 'model'], top: MODELS });
   const { span, asked } = useReport(time, (one) => usageOfOwn(questionOf(one)));
@@ -92,7 +94,7 @@ export function KeyPage() {
             <Loaded asked={facts}>{(key) => <LimitsOf facts={key} />}</Loaded>
           </Card>
           <NewestRequests />
-          {facts.data?.read_only === false && <WebhookSecret />}
+          {mayChange && <WebhookSecret />}
         </div>
         <Connect />
       </Page>

@@ -45,7 +45,7 @@ export function PlaygroundPage() {
     policy,
   } = route.useSearch();
   const navigate = route.useNavigate();
-  const { isOperator } = useSession();
+  const { isOperator, mayChange } = useSession();
   const [turn, setTurn] = useState(() => turnWith(policy));
   const offered = useQuery(modelList);
   const paths = useQuery(apiPaths);
@@ -66,7 +66,7 @@ export function PlaygroundPage() {
 
   /** Waits for what the page has just asked for; typing can be faster. */
   async function send() {
-    if (turn.user.trim() === '' || wrong !== undefined) return;
+    if (!mayChange || turn.user.trim() === '' || wrong !== undefined) return;
     const known = paths.data ?? (await paths.refetch()).data;
     const key = asKey ?? (isOperator ? (await keys.refetch()).data?.[0]?.hash : undefined);
     if (!known || (isOperator && !key)) return;
@@ -219,13 +219,18 @@ export function PlaygroundPage() {
                   Stop
                 </button>
               )}
-              <button type="submit" className="button button-primary" disabled={!paths.data || (isOperator && !asKey)}>
+              <button
+                type="submit"
+                className="button button-primary"
+                disabled={!mayChange || !paths.data || (isOperator && !asKey)}
+              >
                 <Send size={14} aria-hidden />
                 Send
               </button>
             </span>
           </div>
           {wrong !== undefined && <ErrorNotice error={wrong} />}
+          {!mayChange && <p className="text-warn">This session may only read, and cannot send requests.</p>}
         </form>
       </Card>
       {runs.length === 0 && isPending && <LoadingBlock className="h-40" />}

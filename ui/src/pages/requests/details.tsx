@@ -98,13 +98,13 @@ function Detail({ detail }: { detail: RequestDetail }) {
 
 /** Pages that go on with its model, protocol and policy. Prompts are not kept, so that none is filled in. */
 function Onward({ detail: { id, protocol, requested_model: model, key_hash: key, trace } }: { detail: RequestDetail }) {
-  const { isOperator, isAdmin } = useSession();
+  const { isOperator, mayChange } = useSession();
   const wire = CHOICES.protocol.find((one) => one === protocol);
   const { provider } = writtenPolicy(trace?.policy ?? null);
   const policy = Object.keys(provider).length > 0 ? JSON.stringify(provider) : undefined;
   return (
     <div className="mt-3 flex flex-wrap gap-2">
-      {wire && (isAdmin || !isOperator) && (
+      {wire && mayChange && (
         <Link className="button" to="/playground" search={{ wire, models: model, policy, ...(isOperator && { key }) }}>
           Open in the playground
         </Link>

@@ -40,7 +40,7 @@ interface DetailProps extends Omit<VideoDetailsProps, 'id'> {
 }
 
 function Detail({ task, ...events }: DetailProps) {
-  const { isOperator, isAdmin, session } = useSession();
+  const { isOperator } = useSession();
   const { submission } = task;
   const moment = (seconds: number | undefined) =>
     seconds === undefined ? '—' : <Time at={new Date(seconds * 1000).toISOString()} />;
@@ -62,13 +62,7 @@ function Detail({ task, ...events }: DetailProps) {
         <code className="truncate text-dim">{task.id}</code>
       </div>
       {task.error && <p className="rounded-lg bg-bad-soft px-4 py-3">{task.error}</p>}
-      {isAdmin || session?.role === 'key' ? (
-        <Actions task={task} {...events} />
-      ) : (
-        <div>
-          <CopyAs {...sameVideo(isOperator, task)} />
-        </div>
-      )}
+      <Actions task={task} {...events} />
       <section>
         <h2 className="mb-2">What was asked for</h2>
         {task.prompt !== undefined && <p className="mb-3 whitespace-pre-wrap break-words">{task.prompt}</p>}
@@ -148,7 +142,7 @@ function Player({ task }: { task: VideoTask }) {
 }
 
 function Actions({ task, onDeleted, onAgain }: DetailProps) {
-  const { isOperator } = useSession();
+  const { isOperator, mayChange } = useSession();
   const [isAsked, setAsked] = useState(false);
   const [isAgain, setAgain] = useState(false);
   const change = useVideoChange(task.id);
@@ -156,7 +150,7 @@ function Actions({ task, onDeleted, onAgain }: DetailProps) {
   return (
     <div className="flex flex-col gap-3">
       <div className="flex flex-wrap gap-2">
-        {isOpen(task) && (
+        {mayChange && isOpen(task) && (
           <button
             type="button"
             className="button"
@@ -173,17 +167,19 @@ function Actions({ task, onDeleted, onAgain }: DetailProps) {
             Download
           </a>
         )}
-        <button type="button" className="button" onClick={() => setAgain(true)}>
-          <RefreshCw size={14} aria-hidden />
-          Again with changes
-        </button>
+        {mayChange && (
+          <button type="button" className="button" onClick={() => setAgain(true)}>
+            <RefreshCw size={14} aria-hidden />
+            Again with changes
+          </button>
+        )}
         {webhook.data && (
           <Link className="button" to="/webhooks" search={{ open: task.id }}>
             <Webhook size={14} aria-hidden />
             Webhook
           </Link>
         )}
-        {!isOpen(task) && (
+        {mayChange && !isOpen(task) && (
           <button
             type="button"
             className="button button-danger"
@@ -194,7 +190,7 @@ function Actions({ task, onDeleted, onAgain }: DetailProps) {
             {isAsked ? 'Delete the video and its files' : 'Delete …'}
           </button>
         )}
-        <CopyAs {...sameVideo(isOperator, task)} others={sameChange(isOperator, task)} />
+        <CopyAs {...sameVideo(isOperator, task)} {...(mayChange && { others: sameChange(isOperator, task) })} />
       </div>
       {change.error && <ErrorNotice error={change.error} />}
       <CreateVideo isOpen={isAgain} before={task} onClose={() => setAgain(false)} onCreated={onAgain} />

@@ -39,8 +39,7 @@ export function VideosPage() {
   const span = useSpan(time);
   const filters = { ...rest, search: find, ...useTimeFilter(time) };
   const navigate = route.useNavigate();
-  const { isOperator, isAdmin, session } = useSession();
-  const canCreate = isAdmin || session?.role === 'key';
+  const { isOperator, mayChange } = useSession();
   const change = (next: Partial<ReturnType<typeof route.useSearch>>) =>
     navigate({ search: (search) => ({ ...search, ...next }), replace: true });
   const pages = useVideos(filters);
@@ -58,7 +57,7 @@ export function VideosPage() {
         actions={
           <>
             <Segments label="View" values={VIEWS} value={view} onChange={(next) => change({ view: next })} />
-            {canCreate && (
+            {mayChange && (
               <button type="button" className="button button-primary" onClick={() => change({ create: true })}>
                 <Plus size={15} aria-hidden />
                 Ask for a video
@@ -137,7 +136,7 @@ export function VideosPage() {
           )}
         </Panel>
         <CreateVideo
-          isOpen={canCreate && create === true}
+          isOpen={mayChange && create === true}
           onClose={() => change({ create: undefined })}
           onCreated={(id) => change({ create: undefined, open: id })}
         />

@@ -7,9 +7,9 @@ import { webhookSecrets } from './query.ts';
 import { SignatureForm } from './signature-form.tsx';
 
 export function AnySignature() {
-  const { isAdmin, session } = useSession();
+  const { isAdmin, mayChange } = useSession();
   const [key, setKey] = useState<string>();
-  const canRead = isAdmin ? key !== undefined : session?.role === 'key';
+  const canRead = isAdmin ? key !== undefined : mayChange;
   return (
     <SignatureForm
       readSecrets={canRead ? () => webhookSecrets(key) : undefined}

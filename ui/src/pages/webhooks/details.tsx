@@ -35,10 +35,9 @@ export function DeliveryDetails({ task }: { task: string }) {
 }
 
 function Detail({ delivery }: { delivery: Delivery }) {
-  const { isOperator, isAdmin, session } = useSession();
+  const { isOperator, mayChange } = useSession();
   const sent = useQuery(bodyOfDelivery(isOperator, delivery.task_id));
   const replay = useReplay(delivery.task_id);
-  const mayReplay = isAdmin || session?.role === 'key';
   const path = pathOfDelivery(isOperator, delivery.task_id);
   return (
     <div className="flex flex-col gap-6">
@@ -48,7 +47,7 @@ function Detail({ delivery }: { delivery: Delivery }) {
           <span className="min-w-0 break-all">{delivery.url}</span>
         </p>
         <div className="flex flex-wrap gap-2">
-          {mayReplay && (
+          {mayChange && (
             <button type="button" className="button" disabled={replay.isPending} onClick={() => replay.mutate()}>
               <RotateCw size={14} aria-hidden />
               Send it again
@@ -62,7 +61,7 @@ function Detail({ delivery }: { delivery: Delivery }) {
             path={path}
             others={{
               'What is sent': { path: `${path}/body` },
-              ...(mayReplay && { 'Send it again': { path: replayOf(isOperator, delivery.task_id), method: 'POST' } }),
+              ...(mayChange && { 'Send it again': { path: replayOf(isOperator, delivery.task_id), method: 'POST' } }),
             }}
           />
           <Spoken className="self-center text-good">
@@ -96,8 +95,9 @@ function Detail({ delivery }: { delivery: Delivery }) {
 }
 
 function Sent({ body, keyHash }: { body: SentBody; keyHash: string | undefined }) {
-  const { isAdmin, session } = useSession();
-  const canRead = isAdmin ? keyHash !== undefined : session?.role === 'key';
+  const { isAdmin, mayChange } = useSession();
+  // To read it leaves an entry in the audit log.
+  const canRead = isAdmin ? keyHash !== undefined : mayChange;
   const { tab = 'body' } = route.useSearch();
   const navigate = route.useNavigate();
   const headers = Object.entries(body.headers ?? {})
