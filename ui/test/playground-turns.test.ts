@@ -8,6 +8,7 @@ import {
   assertFits,
   assertSound,
   openBrowser,
+  settled,
   signInAsAdmin,
   startGatewayForOperators,
   THEMES,
@@ -106,6 +107,28 @@ for (const wire of WIRES) {
     await assertSound(visitor);
   });
 }
+
+test('a question that no model answered comes back, so that it can be sent again', async () => {
+  const { page } = await open('chat', 'sandbox/echo,sandbox/reasoner');
+  const user = page.getByPlaceholder(/^Ask something/);
+  const problem = { status: 503, json: { error: { message: 'Overloaded.', code: 'overloaded' } } };
+  await page.getByLabel('Keep the conversation').check();
+  await page.route('**/v1/chat/completions', (route) => route.fulfill(problem));
+  await send(page, 'A long question');
+  await cardOf(page, 'sandbox/reasoner').getByText('Overloaded.').waitFor();
+  await settled(
+    () => user.inputValue(),
+    (text) => text !== '',
+  );
+  assert.equal(await user.inputValue(), 'A long question');
+  await page.unrouteAll();
+  await page.getByRole('button', { name: 'Send' }).click();
+  await cardOf(page, 'sandbox/echo').getByText('A long question').waitFor();
+  await cardOf(page, 'sandbox/reasoner')
+    .getByText(/\d out/)
+    .waitFor();
+  assert.equal(await user.inputValue(), '');
+});
 
 test('each of several models goes on with its own answers', async () => {
   const { page } = await open('chat', 'sandbox/echo,sandbox/reasoner');

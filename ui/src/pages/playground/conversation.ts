@@ -95,6 +95,12 @@ export function nextMessage({ user, pictures }: Turn, before: readonly Message[]
   return { role: 'user', text: user, pictures };
 }
 
+/** Parts of a turn that is sent as this message. */
+export function askedAgain(message: Message): Partial<Turn> {
+  if (message.role === 'tools') return { user: message.results[0]?.text ?? '' };
+  return { user: message.text, ...(message.role === 'user' && { pictures: message.pictures }) };
+}
+
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 

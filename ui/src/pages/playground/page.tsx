@@ -3,7 +3,7 @@
 import { queryOptions, useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import { Plus, Send, Square, X } from 'lucide-react';
-import { useState } from 'react';
+import { useEffect, useState } from 'react';
 import { request } from '../../api.ts';
 import { foundKeys } from '../../keys.ts';
 import { Spoken } from '../../parts/announcer.tsx';
@@ -17,7 +17,7 @@ import { useSession } from '../../session.ts';
 import { modelList } from '../models/query.ts';
 import { AnswerCard, type View } from './answer.tsx';
 import { Attachments } from './attachments.tsx';
-import { EXAMPLE, nextMessage, problemOf, turnWith } from './conversation.ts';
+import { askedAgain, EXAMPLE, nextMessage, problemOf, turnWith } from './conversation.ts';
 import { Parameters } from './parameters.tsx';
 import { WIRES } from './protocols.ts';
 import { conversationOf, type Run, useRuns, wordsOf } from './run.ts';
@@ -61,6 +61,13 @@ export function PlaygroundPage() {
   const problem = offered.error ?? paths.error ?? keys.error;
   const wrong = problemOf(turn);
   const wires = and === undefined || and === wire ? [wire] : [wire, and];
+
+  // What was asked is in no conversation where no model has answered it.
+  useEffect(() => {
+    const last = runs[0]?.messages.at(-1);
+    if (!keeps || !last || runs.some(({ state }) => state !== 'failed')) return;
+    setTurn((now) => (now.user === '' ? { ...now, ...askedAgain(last) } : now));
+  }, [runs, keeps]);
 
   const awaitsResults = keeps && runs.some(({ calls, state }) => state === 'done' && calls.length > 0);
 
