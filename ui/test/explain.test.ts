@@ -59,6 +59,20 @@ for (const theme of THEMES) {
   });
 }
 
+test('the policy says the text of its address, also after a link to the page', async () => {
+  const { page } = await signInAsAdmin(browser, gateway, '/ui/explain');
+  const policy = page.getByLabel(/^Policy/);
+  await policy.fill('{"sort": "price"}');
+  await page.waitForURL(/sort/);
+  await page.getByRole('navigation').getByRole('link', { name: 'Explain' }).click();
+  await page.waitForURL(/explain$/);
+  assert.equal(await policy.inputValue(), '');
+  // After a pause, the address would say what is typed.
+  await policy.fill('{"sort": "latency"}');
+  await page.waitForURL(/latency/);
+  assert.equal(await policy.inputValue(), '{"sort": "latency"}');
+});
+
 test('a body of one’s own decides what would be dropped, and what is wrong with it is said', async () => {
   const visitor = await signInAsAdmin(browser, gateway, '/ui/explain?model=house/m&protocol=messages');
   const { page } = visitor;

@@ -2,7 +2,7 @@
 
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
-import { useEffect, useState } from 'react';
+import { useEffect, useRef, useState } from 'react';
 import { api, bodyOf } from '../../api.ts';
 import { Combobox } from '../../parts/combobox.tsx';
 import { CopyAs, commandWith } from '../../parts/copy-as.tsx';
@@ -38,13 +38,24 @@ export function ExplainPage() {
     navigate({ search: (search) => ({ ...search, ...next }), replace: true });
   const models = useQuery(modelList);
   const [typed, setTyped] = useState(policy);
+  const sent = useRef(policy);
+  useEffect(() => {
+    // A link to the page, or a step back, says another one than what was typed.
+    if (policy === sent.current) return;
+    sent.current = policy;
+    setTyped(policy);
+  }, [policy]);
   const parsed = parsedObject(policy);
   // Prompts are in no address.
   const [body, setBody] = useState('');
   const askedBody = useSettled(body);
   const parsedBody = parsedObject(askedBody);
   useEffect(() => {
-    const timer = setTimeout(() => typed !== policy && change({ policy: typed || undefined }), PAUSE_MS);
+    const timer = setTimeout(() => {
+      if (typed === policy) return;
+      sent.current = typed;
+      change({ policy: typed || undefined });
+    }, PAUSE_MS);
     return () => clearTimeout(timer);
   });
   const asked = useQuery({
