@@ -232,6 +232,21 @@ test('columns are chosen, and the report is a call and a command', async () => {
   assert.deepEqual([...new Set(answer.data.map(({ model }: Json) => model))], ['local/m9']);
 });
 
+test('the share of failures is compared with that of the time before, not their number', async () => {
+  const { page } = await signInAsAdmin(browser, gateway);
+  await page.route('**/admin/v1/usage?*', async (route) => {
+    const response = await route.fetch();
+    const report = await response.json();
+    Object.assign(report.total, { requests: 400, failures: 40 });
+    if (report.before) Object.assign(report.before.total, { requests: 100, failures: 10 });
+    await route.fulfill({ response, json: report });
+  });
+  await page.goto(`${gateway.url}/ui/use`);
+  const figure = page.getByText('Failed', { exact: true }).first().locator('..');
+  await figure.getByText('10 % before').waitFor();
+  assert.equal((await figure.innerText()).includes('300'), false);
+});
+
 test('the time before is a line over the bars, and sums over time end with the total', async () => {
   const { page } = await signInAsAdmin(browser, gateway, '/ui/use?by=model&metric=requests&cumulative=true');
   await page.locator('svg polyline[data-line]').waitFor();

@@ -80,7 +80,7 @@ export function Totals({ total, before, videos, unpriced, span, filters }: Total
               {partial}
             </RequestsLink>
           ) : (
-            note('failures')
+            before && (before.requests > 0 ? `${percentOf(before.failures, before.requests)} before` : 'none before')
           )
         }
       />
