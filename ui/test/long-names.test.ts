@@ -80,6 +80,27 @@ for (const [path, list] of [
   });
 }
 
+/** Runs in the page: texts of an opened panel that are cut. */
+const CUT_IN_PANEL = `[...document.querySelectorAll('[role=dialog]:not([hidden]) :is(dt, dd)')]
+  .filter((fact) => fact.scrollWidth > fact.clientWidth || fact.getBoundingClientRect().right > innerWidth)
+  .map((fact) => fact.textContent)`;
+
+test('names without a place for a line end fit charts and panels', async () => {
+  const { key, data } = await adminOf(gateway)('POST', '/keys', {
+    name: 'a_key_of_a_program_'.repeat(5),
+    owner: 'somebody_'.repeat(20),
+    tags: { team: 'of_a_house_'.repeat(5) },
+    metadata: { ['n'.repeat(60)]: 'note_'.repeat(50) },
+  });
+  assert.equal((await ask(gateway, key)).status, 200);
+  const { page } = await signInAsAdmin(browser, gateway, '/ui/use?by=key', { width: NARROW });
+  await page.getByRole('figure').getByText(data.name).waitFor();
+  await assertFits(page);
+  await page.goto(`${gateway.url}/ui/keys?open=${data.hash}`);
+  await page.getByRole('dialog').getByText('somebody_somebody_').waitFor();
+  assert.deepEqual(await page.evaluate<string[]>(CUT_IN_PANEL), []);
+});
+
 /** With what has to be shown. */
 const PAGES = {
   Requests: ['/ui/requests', ID],

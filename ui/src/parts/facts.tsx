@@ -4,11 +4,11 @@ import type { ReactNode } from 'react';
 
 export function Facts({ rows }: { rows: readonly (readonly [name: string, value: ReactNode])[] }) {
   return (
-    <dl className="grid grid-cols-[minmax(8.5rem,auto)_minmax(0,1fr)] content-start gap-x-6 gap-y-1">
+    <dl className="grid grid-cols-[fit-content(45%)_minmax(0,1fr)] content-start gap-x-6 gap-y-1">
       {rows.map(([name, value]) => (
         <div key={name} className="contents">
-          <dt className="text-dim">{name}</dt>
-          <dd className="min-w-0 break-words">{value}</dd>
+          <dt className="min-w-34 text-dim wrap-anywhere">{name}</dt>
+          <dd className="min-w-0 wrap-anywhere">{value}</dd>
         </div>
       ))}
     </dl>

@@ -4,6 +4,7 @@ import { Link } from '@tanstack/react-router';
 import { type KeyView, tagsOf } from '../../keys.ts';
 import { Budgets, budgetsOf, SpendingTable } from '../../parts/budgets.tsx';
 import { CopyButton } from '../../parts/copy-button.tsx';
+import { Facts } from '../../parts/facts.tsx';
 import { History } from '../../parts/history.tsx';
 import { limitRows, limitWords } from '../../parts/limits.ts';
 import { Time } from '../../parts/numbers.tsx';
@@ -59,14 +60,7 @@ export function KeyDetails({ view }: { view: KeyView }) {
       ))}
       <SpendingTable spending={view} filters={{ key: view.hash }} />
       <UnknownSpending spending={view} filters={{ key: view.hash }} />
-      <dl className="grid grid-cols-[auto_1fr] gap-x-6 gap-y-1.5">
-        {rows.map(([name, value]) => (
-          <div key={name} className="contents">
-            <dt className="text-dim">{name}</dt>
-            <dd>{value}</dd>
-          </div>
-        ))}
-      </dl>
+      <Facts rows={rows} />
       <History subject={view.hash} since="since it was created" />
     </div>
   );

@@ -63,13 +63,13 @@ export function StackedBars(props: BarsProps) {
   return (
     <figure>
       <div className="mb-1 flex items-start justify-between gap-3 max-sm:flex-col-reverse max-sm:gap-1">
-        <ul className="flex flex-wrap gap-x-4 gap-y-1 pt-1.5">
+        <ul className="flex min-w-0 flex-wrap gap-x-4 gap-y-1 pt-1.5">
           {props.series.map(({ id, label }, index) => (
-            <li key={id} className="flex items-center gap-1.5 text-dim">
-              <svg width="9" height="9" aria-hidden="true">
+            <li key={id} className="flex min-w-0 items-center gap-1.5 text-dim">
+              <svg width="9" height="9" className="shrink-0" aria-hidden="true">
                 <rect width="9" height="9" rx="2" fill={seriesColor(index, id)} />
               </svg>
-              {label}
+              <span className="min-w-0 wrap-anywhere">{label}</span>
             </li>
           ))}
           {props.line && (
