@@ -57,30 +57,60 @@ export function createStateMemory(maxCharacters = MAX_CHARACTERS): StateMemory {
       }
     },
     restore(owner, origin, turns) {
-      /** Whether the turns of the answer at hand have reasoning. */
+      /** State in the turns of the answer at hand, each with the turn that has it. */
+      let held = new Map<string, Turn>();
+      /** Whether reasoning is among it. */
       let hasReasoning = false;
+      /** Memories of which nothing is missing. */
+      let whole = new Set<Memory>();
       for (const turn of turns) {
         if (turn.role !== 'assistant') {
+          held = new Map();
           hasReasoning = false;
+          whole = new Set();
           continue;
         }
-        hasReasoning ||= turn.parts.some((part) => holdsState(part, origin));
-        let restored: ReasoningPart[] | undefined;
+        for (const part of turn.parts) hold(part, turn);
+        let restored: Memory | undefined;
         for (const call of turn.parts) {
           if (call.type !== 'call') continue;
           const memory = memories.get(`${owner} ${call.id}`);
           if (memory?.origin !== origin) continue;
           if (memory.call.opaque && call.opaque?.origin !== origin) call.opaque = memory.call.opaque;
-          if (memory.first && !hasReasoning) restored = memory.reasoning;
+          if (!memory.first || memory === restored || whole.has(memory)) continue;
+          if (isMissing(memory.reasoning)) restored = memory;
+          else whole.add(memory);
         }
-        if (!restored) continue;
-        turn.parts = [...restored, ...turn.parts.filter((part) => part.type !== 'reasoning')];
-        hasReasoning = restored.some((part) => holdsState(part, origin));
+        if (restored) putBack(restored.reasoning, turn);
+      }
+
+      function hold(part: Part, turn: Turn): void {
+        const state = stateOf(part, origin);
+        if (state === undefined) return;
+        if (!held.has(state)) held.set(state, turn);
+        hasReasoning ||= part.type === 'reasoning';
+      }
+
+      /** Clients lose all reasoning of an answer, or all but its last piece; some return its state on another part. */
+      function isMissing(reasoning: readonly ReasoningPart[]): boolean {
+        const states = reasoning.flatMap((part) => stateOf(part, origin) ?? []);
+        return states.length > 0 ? states.some((state) => !held.has(state)) : !hasReasoning;
+      }
+
+      function putBack(reasoning: readonly ReasoningPart[], turn: Turn): void {
+        const missing = reasoning.filter((part) => (held.get(stateOf(part, origin) ?? '') ?? turn) === turn);
+        const states = new Set(missing.map((part) => stateOf(part, origin)));
+        const others = turn.parts.filter((part) => {
+          const state = stateOf(part, origin);
+          return part.type !== 'reasoning' || (state !== undefined && !states.has(state));
+        });
+        turn.parts = [...missing, ...others];
+        for (const part of missing) hold(part, turn);
       }
     },
   };
 }
 
-function holdsState(part: Part, origin: string): boolean {
-  return part.type === 'reasoning' && part.opaque?.origin === origin;
+function stateOf(part: Part, origin: string): string | undefined {
+  return 'opaque' in part && part.opaque?.origin === origin ? part.opaque.value : undefined;
 }
