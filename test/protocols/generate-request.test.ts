@@ -429,3 +429,10 @@ test('digits of a client’s arguments survive decoding', () => {
   const [part] = generate.operations.complete.decodeRequest(body).turns[0]?.parts ?? [];
   assert.equal(part?.type === 'call' && part.args, '{"n":12345678901234567890}');
 });
+
+test('pieces of a streamed text that a client returns as parts keep the white space between them', () => {
+  const pieces = ['I', ' ', 'look', '\n', '\n', 'twice.'].map((value) => ({ text: value }));
+  const parts = [{ text: 'Hm', thought: true }, { text: '.', thought: true }, ...pieces];
+  const { turns } = generate.operations.complete.decodeRequest({ contents: [{ role: 'model', parts }] });
+  assert.deepEqual(turns, [assistant({ type: 'reasoning', text: 'Hm.' }, text('I look\n\ntwice.'))]);
+});

@@ -68,10 +68,23 @@ export function decodeContents(contents: Json, resolution?: Json): DecodedConten
       if (part.functionResponse) return [decodeResult(part.functionResponse, `call_${index}_${position}`, calls)];
       return decodePart(part, resolution);
     });
-    return { role: roleOf(content.role), parts };
+    const role = roleOf(content.role);
+    return { role, parts: role === 'assistant' ? joinedTexts(parts) : parts };
   });
   const whole = joinedAnswers(turns).map((turn) => ({ ...turn, parts: joinedReasoning(turn.parts) }));
   return { turns: whole.filter(({ parts }) => parts.length > 0), dropped: [...dropped] };
+}
+
+/** Joins the streamed pieces of a text in one content; a signature ends the text. */
+function joinedTexts(parts: Part[]): Part[] {
+  const result: Part[] = [];
+  for (const part of parts) {
+    const last = result.at(-1);
+    const joins = part.type === 'text' && last?.type === 'text' && !last.opaque;
+    if (joins) result[result.length - 1] = { ...part, text: last.text + part.text };
+    else result.push(part);
+  }
+  return result;
 }
 
 /** Joins consecutive contents: clients store each chunk of a streamed answer as a separate content. */
