@@ -7,6 +7,7 @@ import type { ModelRules } from '../../src/core/model.ts';
 import { wrap } from '../../src/core/opaque.ts';
 import type { EncodedRequest } from '../../src/core/operation.ts';
 import { messages } from '../../src/protocols/messages/index.ts';
+import { decodeItems } from '../../src/protocols/responses/decode-items.ts';
 
 const ORIGIN = 'anthropic/claude';
 
@@ -266,6 +267,23 @@ describe('parts', () => {
       encode({ turns }).body.messages[1].content.map((block: { type: string }) => block.type),
       ['thinking', 'tool_use', 'tool_use'],
     );
+  });
+
+  test('thinking without its text that a Responses client returns stands between the texts, where it was', () => {
+    const state = wrap({ kind: 'signature', value: 'v', origin: ORIGIN });
+    const said = (value: string) => ({ role: 'assistant', content: [{ type: 'output_text', text: value }] });
+    const { turns } = decodeItems([
+      { role: 'user', content: 'Hi' },
+      said('First.'),
+      { type: 'reasoning', summary: [], encrypted_content: state },
+      said('Second.'),
+      { role: 'user', content: 'More' },
+    ]);
+    assert.deepEqual(encode({ turns }).body.messages[1].content, [
+      { type: 'text', text: 'First.' },
+      { type: 'thinking', thinking: '', signature: 'v' },
+      { type: 'text', text: 'Second.' },
+    ]);
   });
 
   test('arguments: long numbers keep their digits, broken ones are shown', () => {

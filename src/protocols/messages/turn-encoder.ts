@@ -104,6 +104,7 @@ function encodeAnswer(
   const uses: Json[] = [];
   /** Signatures and data of thinking that is there. */
   const states = new Set<string>();
+  let afterText: Json;
   for (const part of group.flatMap((turn) => turn.parts)) {
     if (part.type === 'result') throw misplaced(part);
     if (part.type === 'call') {
@@ -116,7 +117,12 @@ function encodeAnswer(
     for (const block of encoded) states.add(block.signature ?? block.data);
     if (part.type === 'reasoning' && encoded.length > 0) blocks.push(...uses.splice(0));
     blocks.push(...encoded);
+    const state = part.type === 'text' ? stateBlock(part, states, target) : undefined;
+    if (state) blocks.push(...uses.splice(0), state);
+    if (state) afterText = state;
   }
+  // An answer that ends with thinking is refused.
+  if (uses.length === 0 && afterText && blocks.at(-1) === afterText) blocks.pop();
   return [...blocks, ...uses];
 }
 
@@ -129,9 +135,9 @@ function inWords(part: MediaPart, dropped: Set<string>): TextPart | MediaPart {
   return { type: 'text', text: `[${kind}]` };
 }
 
-/** Thinking whose text a client lost and whose signature came back on the call, unless it is there already. */
-function stateBlock(call: CallPart, states: Set<string>, { origin }: Target): Json {
-  const state = ownState(call.opaque, origin);
+/** Thinking without a text here, whose signature came back on a call or on the text before it, unless it is there already. */
+function stateBlock({ opaque }: CallPart | TextPart, states: Set<string>, { origin }: Target): Json {
+  const state = ownState(opaque, origin);
   if (!state || states.has(state.value)) return undefined;
   states.add(state.value);
   if (state.kind !== 'signature') return { type: 'redacted_thinking', data: state.value };
