@@ -286,6 +286,29 @@ describe('parts', () => {
     ]);
   });
 
+  test('thinking at the end of an answer, as the output limit leaves it, is not sent', () => {
+    const thought = (value: string) =>
+      ({ type: 'reasoning', text: 'Hm.', opaque: { kind: 'signature', value, origin: ORIGIN } }) as const;
+    const turns = [
+      user('Hi'),
+      assistant(thought('a')),
+      user('Go on'),
+      assistant(text('Yes'), thought('b')),
+      user('And?'),
+    ];
+    assert.deepEqual(encode({ turns }).body.messages, [
+      {
+        role: 'user',
+        content: [
+          { type: 'text', text: 'Hi' },
+          { type: 'text', text: 'Go on' },
+        ],
+      },
+      { role: 'assistant', content: [{ type: 'text', text: 'Yes' }] },
+      { role: 'user', content: [{ type: 'text', text: 'And?' }] },
+    ]);
+  });
+
   test('arguments: long numbers keep their digits, broken ones are shown', () => {
     const turns = (args: string) => [user('Hi'), assistant(call('a', { args })), user('More')];
     const { body } = encode({ turns: turns('{"id":12345678901234567890}') });

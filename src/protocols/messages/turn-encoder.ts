@@ -104,7 +104,6 @@ function encodeAnswer(
   const uses: Json[] = [];
   /** Signatures and data of thinking that is there. */
   const states = new Set<string>();
-  let afterText: Json;
   for (const part of group.flatMap((turn) => turn.parts)) {
     if (part.type === 'result') throw misplaced(part);
     if (part.type === 'call') {
@@ -119,10 +118,9 @@ function encodeAnswer(
     blocks.push(...encoded);
     const state = part.type === 'text' ? stateBlock(part, states, target) : undefined;
     if (state) blocks.push(...uses.splice(0), state);
-    if (state) afterText = state;
   }
   // An answer that ends with thinking is refused.
-  if (uses.length === 0 && afterText && blocks.at(-1) === afterText) blocks.pop();
+  if (uses.length === 0) while (blocks.at(-1)?.type.endsWith('thinking')) blocks.pop();
   return [...blocks, ...uses];
 }
 
