@@ -216,7 +216,7 @@ function decodeReasoning({ summary, content, encrypted_content: state }: Json): 
   const full = textsOf(content).join('');
   const text = full === '' ? textsOf(summary).join('\n\n') : full;
   const opaque = unwrap(state) ?? (state ? { kind: 'encrypted' as const, value: state } : undefined);
-  return { type: 'reasoning', text, form: full === '' ? 'summary' : 'full', ...(opaque && { opaque }) };
+  return { type: 'reasoning', text, form: full === '' ? 'summary' : 'full', ...(opaque?.value && { opaque }) };
 }
 
 function textsOf(parts: Json): string[] {

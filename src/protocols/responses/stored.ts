@@ -80,12 +80,12 @@ export interface ItemSource {
 }
 
 /** An item of an output as input of another request. Its state is wrapped, so that only its origin gets it. */
-export function asInput(item: Json, { origin, isRelayed }: ItemSource): Json {
+export function asInput(item: Json, { origin }: ItemSource): Json {
   const again = Object.fromEntries(Object.entries(item).filter(([, value]) => value !== null));
   if (typeof again.id === 'string' && !COMMON_ID.test(again.id)) delete again.id;
   const state = textOf(again.encrypted_content);
   const isReasoning = again.type === 'reasoning';
-  if (unwrap(state) || (state === undefined && !(isReasoning && isRelayed))) return again;
+  if (unwrap(state) || (state === undefined && !isReasoning)) return again;
   // Without state, the empty one tells where the reasoning belongs.
   return { ...again, encrypted_content: wrap({ kind: 'encrypted', value: state ?? '', origin }) };
 }
@@ -151,7 +151,8 @@ const ID_PREFIXES: Record<string, string> = {
 
 /** An input item as a list shows it: complete, and with an id. */
 export function asListed(given: Json, newId: (prefix: string) => string): Json {
-  const item = shownItem(given);
+  const { encrypted_content: state, ...shown } = shownItem(given);
+  const item = state === undefined || unwrap(state)?.value === '' ? shown : { ...shown, encrypted_content: state };
   const type = textOf(item.type) ?? 'message';
   const id = textOf(item.id) ?? newId(itemPrefix(item));
   if (type !== 'message') return { ...item, id };
