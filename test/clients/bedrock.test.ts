@@ -210,7 +210,7 @@ describe('Amazon Bedrock', () => {
     });
   }
 
-  test('an exception before the first event is an error, and one after it ends the stream with one', async (context) => {
+  test('an exception before the first event is an error, and one after it ends the stream with one (checklist 79)', async (context) => {
     context.after(() => {
       answer = wellAnswered;
     });

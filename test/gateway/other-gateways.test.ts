@@ -26,9 +26,9 @@ test("Portkey's header for the provider chooses it, for a bare name too", async 
 });
 
 test('a provider that is not there, and one that has not the model, are errors that name the header', async () => {
-  const unknown = await ask({ 'x-portkey-provider': 'bedrock' });
+  const unknown = await ask({ 'x-portkey-provider': 'sagemaker' });
   assert.equal(unknown.status, 400);
-  assert.match(await unknown.text(), /x-portkey-provider: there is no provider \\"bedrock\\"/);
+  assert.match(await unknown.text(), /x-portkey-provider: there is no provider \\"sagemaker\\"/);
   assert.equal((await ask({ 'x-portkey-provider': 'b' }, { model: 'a/m' })).status >= 400, true);
   assert.equal(rig.upstream.calls.length, 0);
 });

@@ -34,7 +34,7 @@ describe('AWS event stream', () => {
     });
   }
 
-  test('cut in two at every place', () => {
+  test('cut in two at every place (checklist 79)', () => {
     for (let cut = 0; cut <= STREAM.length; cut++) {
       const framer = createAwsEventStreamFramer();
       const frames = [...framer.push(STREAM.subarray(0, cut)), ...framer.push(STREAM.subarray(cut)), ...framer.end()];
