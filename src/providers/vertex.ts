@@ -7,7 +7,7 @@ import { createSign } from 'node:crypto';
 import { systemClock } from '../core/clock.ts';
 import { type CredentialValue, keyCredential, type TokenSource } from '../core/credential.ts';
 import { GatewayError } from '../core/errors.ts';
-import { type Json, parseObject } from '../core/json/json.ts';
+import { isObject, type Json, parseObject } from '../core/json/json.ts';
 import type { CatalogModel } from '../core/model.ts';
 import type { Destination } from '../core/platform.ts';
 import type { ForwardedHeader } from '../core/provider.ts';
@@ -102,15 +102,17 @@ function protocolsOf({ upstreamId, outputModalities }: CatalogModel): readonly s
   return [upstreamId.includes('/') ? 'chat' : 'generate'];
 }
 
-/** Function calls have no ids here, and the service tier is no member of the body. */
+/** Calls and results have no ids here, each content has a role, and the service tier is no member of the body. Names have two spellings. */
 const asGemini: DialectStep = (body, _rules, result) => {
-  for (const { parts = [] } of [body.contents ?? []].flat() as Json[]) {
-    for (const { functionCall, functionResponse } of [parts].flat() as Json[]) {
-      if (functionCall) removeField(functionCall, 'id', result);
-      if (functionResponse) removeField(functionResponse, 'id', result);
+  for (const content of [body.contents ?? []].flat() as Json[]) {
+    if (!isObject(content)) continue;
+    setField(content, 'role', content.role ?? 'user', result);
+    for (const part of [content.parts ?? []].flat() as Json[]) {
+      for (const member of ['functionCall', 'function_call', 'functionResponse', 'function_response'])
+        if (isObject(part?.[member])) removeField(part[member], 'id', result);
     }
   }
-  dropField(body, 'serviceTier', result);
+  for (const member of ['serviceTier', 'service_tier']) dropField(body, member, result);
 };
 
 const BETAS: BetaNames = {

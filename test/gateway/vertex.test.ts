@@ -196,6 +196,19 @@ describe('Vertex AI', () => {
     assert.equal((await send('generate', 'vertex/gemini-2.5-flash', { contents })).status, 200);
     assert.doesNotMatch(JSON.stringify(last().body.contents), /"id"/);
     assert.equal(JSON.stringify(last().body.contents[1].parts[0].functionCall), '{"name":"now","args":{}}');
+    const spelled = [
+      { parts: [{ text: 'Hi' }] },
+      { role: 'model', parts: [{ function_call: { id: 'a', name: 'now' } }] },
+    ];
+    const more = { contents: spelled, service_tier: 'priority' };
+    const response = await send('generate', 'vertex/gemini-2.5-flash', more);
+    assert.deepEqual(last().body, {
+      contents: [
+        { role: 'user', parts: [{ text: 'Hi' }] },
+        { role: 'model', parts: [{ function_call: { name: 'now' } }] },
+      ],
+    });
+    assert.equal(response.headers.get('x-polygate-dropped'), 'service_tier');
   });
 
   test('tokens are estimated, because it counts other bodies', async () => {

@@ -184,6 +184,11 @@ describe('errors', () => {
       'context_length_exceeded',
     );
     assert.equal(decode(404, 'No such model').code, 'model_not_found');
+    for (const status of [401, 402, 403])
+      assert.deepEqual(
+        [decode(status, 'Project 7 is closed').code, /Project/.test(decode(status, 'Project 7').message)],
+        ['upstream_error', false],
+      );
     assert.equal(decode(503, 'Overloaded').code, 'overloaded');
     assert.equal(decode(429, 'Slow', [{ retryDelay: '34.07s' }]).retryAfter, 34_070);
     assert.equal(generate.decodeError(500, '<html>').message, 'The upstream answered with status 500.');

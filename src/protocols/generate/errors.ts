@@ -77,9 +77,12 @@ export function decodeError(status: number, body: unknown): GatewayError {
   return new GatewayError(code, text ?? `The upstream answered with status ${status}.`, found);
 }
 
+/** Statuses about the gateway's account. */
+const ACCOUNT_STATUSES = [401, 402, 403];
+
 /** Errors of the gateway's own key; their details are not shown to the caller. */
 function isOurFault(status: number, error: Json): boolean {
-  if (status === 401 || status === 403 || error.status === 'FAILED_PRECONDITION') return true;
+  if (ACCOUNT_STATUSES.includes(status) || error.status === 'FAILED_PRECONDITION') return true;
   const reasons = Array.isArray(error.details) ? error.details.map((detail: Json) => detail?.reason) : [];
   return (
     status === 400 && reasons.some((reason: unknown) => typeof reason === 'string' && reason.startsWith('API_KEY_'))
