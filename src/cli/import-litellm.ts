@@ -2,7 +2,8 @@
 
 import { isObject, type Json } from '../core/json/json.ts';
 import { durationOf, type ImportedEndpoint, type ImportedSettings, modelName, type Note } from './imported-settings.ts';
-import { adviceOf, readDeployments, secretReference } from './litellm-deployments.ts';
+import { adviceOf, readDeployments } from './litellm-deployments.ts';
+import { secretReference } from './litellm-references.ts';
 
 const SORTS: Record<string, string | undefined> = {
   'simple-shuffle': undefined,

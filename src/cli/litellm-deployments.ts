@@ -10,6 +10,8 @@ import {
   type Note,
   readAddress,
 } from './imported-settings.ts';
+import { PLATFORMS } from './litellm-platforms.ts';
+import { referenceOf, secretReference } from './litellm-references.ts';
 
 /** Provider types by the first part of LiteLLM's model names. */
 const TYPES: Record<string, string> = {
@@ -50,7 +52,6 @@ const BARE_TYPES: readonly (readonly [RegExp, string])[] = [
 ];
 /** Settings of a deployment that are read. */
 const KNOWN_SETTINGS = ['model', 'api_key', 'api_base', 'base_url', 'order', 'weight'];
-const VARIABLE = /^os\.environ\/(\w+)$/;
 const PRICES: Record<string, string> = { input_cost_per_token: 'prompt', output_cost_per_token: 'completion' };
 
 export interface Deployments {
@@ -74,15 +75,8 @@ export function readDeployments(list: unknown, note: Note): Deployments {
 
 function addDeployment({ providers, groups }: Deployments, deployment: Json, note: Note): void {
   const { model_name: group, litellm_params: params, model_info: info } = deployment;
-  const { vendor, model } = splitName(params.model);
-  const known = Object.hasOwn(TYPES, vendor) ? TYPES[vendor] : undefined;
-  const address = addressOf(params.api_base || params.base_url);
-  if (known === undefined || (vendor === AZURE && address === undefined)) {
-    const problem = known === undefined ? 'is of a provider that is not supported' : 'needs an api_base';
-    note('litellm_params.model', `"${params.model}" ${problem}`);
-    return;
-  }
-  if (model === '') {
+  const { vendor, model: name } = splitName(params.model);
+  if (name === '') {
     note('litellm_params.model', `"${params.model}" names no model`);
     return;
   }
@@ -90,26 +84,16 @@ function addDeployment({ providers, groups }: Deployments, deployment: Json, not
     note('litellm_params.weight', NO_REQUESTS);
     return;
   }
-  const named = vendor === AZURE && address !== undefined ? azureAddress(address) : address;
-  const url = named && readAddress(known, named, (advice) => note('litellm_params.api_base', advice));
-  if (named !== undefined && url === undefined) return;
-  const isAny = model.includes('*');
-  const isOther = known === 'openai' && address !== undefined;
-  const id = vendor === AZURE ? AZURE : isOther ? 'openai-compatible' : known;
-  const provider = addProvider(providers, id, {
-    ...(vendor === AZURE && { type: known }),
-    ...(params.api_key != null && {
-      api_key: secretReference(params.api_key, credentialVariable(id), (advice) =>
-        note('litellm_params.api_key', advice),
-      ),
-    }),
-    ...(url !== undefined && { base_url: url }),
-    ...(isAny && { models: 'any' }),
-  });
-  for (const name of Object.keys(params)) {
-    if (!KNOWN_SETTINGS.includes(name) && !Object.hasOwn(PRICES, name)) note(`litellm_params.${name}`, adviceOf(name));
-  }
-  if (isAny) {
+  const account = Object.hasOwn(PLATFORMS, vendor)
+    ? platformAccount(vendor, name, params, note)
+    : accountOf(vendor, name, params, note);
+  if (!account) return;
+  const { model } = account;
+  const provider = addProvider(providers, account.id, account.settings);
+  const known = [...KNOWN_SETTINGS, ...Object.keys(PRICES), ...account.known];
+  for (const setting of Object.keys(params))
+    if (!known.includes(setting)) note(`litellm_params.${setting}`, adviceOf(setting));
+  if (account.settings.models === 'any') {
     if (group !== `${provider}/*`) note('model_name', `models of "${provider}" are named ${provider}/<model id>`);
     return;
   }
@@ -126,6 +110,47 @@ function addDeployment({ providers, groups }: Deployments, deployment: Json, not
   groups.set(group, [...(groups.get(group) ?? []), endpoint]);
 }
 
+/** A provider with its address and credential, and the model that a deployment asks it for. */
+interface Account {
+  id: string;
+  model: string;
+  settings: Json;
+  /** More settings of the deployment that were read. */
+  known: readonly string[];
+}
+
+function platformAccount(vendor: string, name: string, params: Json, note: Note): Account | undefined {
+  const platform = PLATFORMS[vendor];
+  const read = platform?.read(name, params, note);
+  return platform && read && { id: platform.type, ...read };
+}
+
+function accountOf(vendor: string, model: string, params: Json, note: Note): Account | undefined {
+  const known = Object.hasOwn(TYPES, vendor) ? TYPES[vendor] : undefined;
+  const address = referenceOf(params.api_base || params.base_url);
+  if (known === undefined || (vendor === AZURE && address === undefined)) {
+    const problem = known === undefined ? 'is of a provider that is not supported' : 'needs an api_base';
+    note('litellm_params.model', `"${params.model}" ${problem}`);
+    return undefined;
+  }
+  const named = vendor === AZURE && address !== undefined ? azureAddress(address) : address;
+  const url = named && readAddress(known, named, (advice) => note('litellm_params.api_base', advice));
+  if (named !== undefined && url === undefined) return undefined;
+  const isOther = known === 'openai' && address !== undefined;
+  const id = vendor === AZURE ? AZURE : isOther ? 'openai-compatible' : known;
+  const settings = {
+    ...(vendor === AZURE && { type: known }),
+    ...(params.api_key != null && {
+      api_key: secretReference(params.api_key, credentialVariable(id), (advice) =>
+        note('litellm_params.api_key', advice),
+      ),
+    }),
+    ...(url !== undefined && { base_url: url }),
+    ...(model.includes('*') && { models: 'any' }),
+  };
+  return { id, model, settings, known: [] };
+}
+
 function isPriority(order: unknown): boolean {
   return Number.isSafeInteger(order) && Number(order) >= 0;
 }
@@ -137,24 +162,9 @@ function splitName(name: string): { vendor: string; model: string } {
   return { vendor: BARE_TYPES.find(([pattern]) => pattern.test(name))?.[1] ?? '', model: name };
 }
 
-/** Replaces `os.environ/NAME` with a reference to the environment variable. */
-function addressOf(value: unknown): string | undefined {
-  if (value == null || value === '') return undefined;
-  const text = String(value);
-  const name = VARIABLE.exec(text)?.[1];
-  return name === undefined ? text : `\${${name}}`;
-}
-
 /** The address may name a deployment, which is the model here. */
 function azureAddress(address: string): string {
   return `${URL.parse(address)?.origin ?? withoutEnd(address, '/')}${AZURE_PATH}`;
-}
-
-/** The variable that a value names as `os.environ/NAME`; a secret in the file is never written. */
-export function secretReference(value: unknown, variable: string, onSecret: (advice: string) => void): string {
-  const name = typeof value === 'string' ? VARIABLE.exec(value)?.[1] : undefined;
-  if (name === undefined) onSecret(`is a secret in the file: put it into the variable ${variable}`);
-  return `\${${name ?? variable}}`;
 }
 
 /** Prices without an exponent, as they are written here; both, or none. */

@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { importLiteLlm } from '../../src/cli/import-litellm.ts';
 import { readYaml } from '../../src/config/yaml-document.ts';
+import type { Json } from '../../src/core/json/json.ts';
 import { program } from './program.ts';
 
 const FILE = `
@@ -86,6 +87,59 @@ test('providers, models with endpoints, fallbacks, aliases, prices and routing a
     aliases: { 'gpt-4o': 'team/gpt-4o', 'gpt-4': 'team/gpt-4o' },
     routing: { sort: 'latency', cooldown: '30s' },
   });
+});
+
+test('deployments at Vertex AI and Bedrock get the address of their project or region', () => {
+  const vertex = {
+    vertex_project: 'my-project',
+    vertex_location: 'global',
+    vertex_credentials: 'os.environ/GOOGLE_KEY',
+  };
+  const keys = { aws_access_key_id: 'os.environ/ID', aws_secret_access_key: 'os.environ/SECRET' };
+  const deployments: Record<string, string>[] = [
+    { model: 'vertex_ai/gemini-2.5-pro', ...vertex },
+    { model: 'vertex_ai/claude-sonnet-4-5@20250929', ...vertex, vertex_location: 'us-east5' },
+    { model: 'bedrock/converse/us.anthropic.claude-sonnet-5', aws_region_name: 'us-west-2', ...keys },
+    { model: 'bedrock/eu-central-1/anthropic.claude-haiku-4-5-20251001-v1:0' },
+    { model: 'bedrock/us.amazon.nova-pro-v1:0' },
+    { model: 'vertex_ai/gemini-2.5-flash' },
+  ];
+  const list = deployments.map((params, index) => ({ model_name: `m${index}`, litellm_params: params }));
+  const { config, notes } = importLiteLlm({ model_list: list });
+  assert.deepEqual(config.providers, {
+    vertex: {
+      base_url: 'https://aiplatform.googleapis.com/v1/projects/my-project/locations/global',
+      api_key: '${GOOGLE_KEY}',
+    },
+    'vertex-2': {
+      type: 'vertex',
+      base_url: 'https://us-east5-aiplatform.googleapis.com/v1/projects/my-project/locations/us-east5',
+      api_key: '${GOOGLE_KEY}',
+    },
+    bedrock: { base_url: 'https://bedrock-runtime.us-west-2.amazonaws.com', api_key: '${ID}:${SECRET}' },
+    'bedrock-2': {
+      type: 'bedrock',
+      base_url: 'https://bedrock-runtime.eu-central-1.amazonaws.com',
+      api_key: '${AWS_BEARER_TOKEN_BEDROCK}',
+    },
+  });
+  assert.deepEqual(
+    Object.values(config.models).flatMap(({ endpoints }: Json) => endpoints),
+    [
+      { provider: 'vertex', model: 'gemini-2.5-pro' },
+      { provider: 'vertex-2', model: 'claude-sonnet-4-5@20250929' },
+      { provider: 'bedrock', model: 'us.anthropic.claude-sonnet-5' },
+      { provider: 'bedrock-2', model: 'anthropic.claude-haiku-4-5-20251001-v1:0' },
+    ],
+  );
+  const advice = Object.fromEntries(notes.map(({ path, advice: text }) => [path, text]));
+  assert.match(
+    String(advice['model_list[0].litellm_params.vertex_credentials']),
+    /set GOOGLE_KEY_FILE to the JSON file/,
+  );
+  assert.match(String(advice['model_list[3].litellm_params.api_key']), /roles and profiles are not read/);
+  assert.match(String(advice['model_list[4].litellm_params.model']), /served by Converse, which is not supported/);
+  assert.match(String(advice['model_list[5].litellm_params.vertex_project']), /is missing/);
 });
 
 test('everything else is listed with advice', () => {

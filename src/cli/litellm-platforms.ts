@@ -1,0 +1,87 @@
+/** Deployments of a LiteLLM proxy at Google Vertex AI and Amazon Bedrock, whose address has a project or a region. */
+
+import type { Json } from '../core/json/json.ts';
+import type { Note } from './imported-settings.ts';
+import { referenceOf, secretReference } from './litellm-references.ts';
+
+export interface PlatformDeployment {
+  /** Model id at the platform. */
+  model: string;
+  /** Address and credential of the provider. */
+  settings: { base_url: string; api_key: string };
+  /** Settings of the deployment that were read. */
+  known: readonly string[];
+}
+
+/** `params` are the settings of the deployment; undefined with a note if it cannot be taken over. */
+type Read = (model: string, params: Json, note: Note) => PlatformDeployment | undefined;
+
+/** By LiteLLM's name of the vendor. */
+export const PLATFORMS: Readonly<Record<string, { type: string; read: Read }>> = {
+  vertex_ai: { type: 'vertex', read: readVertex },
+  bedrock: { type: 'bedrock', read: readBedrock },
+};
+
+const VERTEX_SETTINGS = ['vertex_project', 'vertex_location', 'vertex_credentials'];
+const VERTEX_DEFAULT_LOCATION = 'us-central1';
+const VERTEX_KEY = 'VERTEX_KEY';
+/** Locations of several regions. */
+const MULTI_REGIONS = ['us', 'eu'];
+
+function readVertex(model: string, params: Json, note: Note): PlatformDeployment | undefined {
+  const project = referenceOf(params.vertex_project);
+  if (project === undefined) {
+    note('litellm_params.vertex_project', 'is missing: the address of Vertex AI has the project');
+    return undefined;
+  }
+  const location = referenceOf(params.vertex_location) ?? VERTEX_DEFAULT_LOCATION;
+  const variable = /^\$\{(\w+)\}$/.exec(referenceOf(params.vertex_credentials) ?? '')?.[1] ?? VERTEX_KEY;
+  const advice = `set ${variable}_FILE to the JSON file of a key of a service account; other credentials are not supported`;
+  note('litellm_params.vertex_credentials', advice);
+  const host = MULTI_REGIONS.includes(location)
+    ? `aiplatform.${location}.rep.googleapis.com`
+    : `${location === 'global' ? '' : `${location}-`}aiplatform.googleapis.com`;
+  const path = `/v1/projects/${project}/locations/${location}`;
+  return {
+    model,
+    settings: { base_url: `https://${host}${path}`, api_key: `\${${variable}}` },
+    known: VERTEX_SETTINGS,
+  };
+}
+
+const REGION_VARIABLE = 'AWS_REGION';
+const KEY_VARIABLE = 'AWS_BEARER_TOKEN_BEDROCK';
+const BEDROCK_SETTINGS = ['aws_region_name', 'aws_access_key_id', 'aws_secret_access_key', 'aws_session_token'];
+/** LiteLLM's words before an id: the way in which it asks, and the region. */
+const BEDROCK_PREFIX = /^(?:(?:converse|converse_like|invoke)\/)?(?:([a-z]{2}(?:-[a-z]+)+-\d)\/)?/;
+const SERVED = /(?:^|[./])(?:anthropic|openai)\./;
+
+function readBedrock(name: string, params: Json, note: Note): PlatformDeployment | undefined {
+  const [prefix = '', named] = BEDROCK_PREFIX.exec(name) ?? [];
+  const model = name.slice(prefix.length);
+  if (!SERVED.test(model) && !model.startsWith('arn:')) {
+    note('litellm_params.model', `"${params.model}" is served by Converse, which is not supported`);
+    return undefined;
+  }
+  if (model.startsWith('arn:'))
+    note('litellm_params.model', 'is named by an ARN: give the model rules, {protocols: [messages]} for Claude');
+  const region = referenceOf(params.aws_region_name) ?? named ?? `\${${REGION_VARIABLE}}`;
+  return {
+    model,
+    settings: { base_url: `https://bedrock-runtime.${region}.amazonaws.com`, api_key: bedrockKey(params, note) },
+    known: BEDROCK_SETTINGS,
+  };
+}
+
+function bedrockKey(params: Json, note: Note): string {
+  if (params.aws_access_key_id == null || params.aws_secret_access_key == null) {
+    note('litellm_params.api_key', `roles and profiles are not read: set ${KEY_VARIABLE}, or access keys as api_key`);
+    return `\${${KEY_VARIABLE}}`;
+  }
+  return ['aws_access_key_id', 'aws_secret_access_key', 'aws_session_token']
+    .filter((name) => params[name] != null)
+    .map((name) =>
+      secretReference(params[name], name.toUpperCase(), (advice) => note(`litellm_params.${name}`, advice)),
+    )
+    .join(':');
+}
