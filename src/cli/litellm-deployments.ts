@@ -54,6 +54,10 @@ const BARE_TYPES: readonly (readonly [RegExp, string])[] = [
 const KNOWN_SETTINGS = ['model', 'api_key', 'api_base', 'base_url', 'order', 'weight'];
 const PRICES: Record<string, string> = { input_cost_per_token: 'prompt', output_cost_per_token: 'completion' };
 
+const UNSUPPORTED = 'is of a provider that is not supported';
+const ANY_ADVICE =
+  'names no provider: clients name <provider>/<model id>, and models: any of a provider passes on every id';
+
 export interface Deployments {
   /** Entries of the configuration by id. */
   providers: Map<string, Json>;
@@ -129,7 +133,8 @@ function accountOf(vendor: string, model: string, params: Json, note: Note): Acc
   const known = Object.hasOwn(TYPES, vendor) ? TYPES[vendor] : undefined;
   const address = referenceOf(params.api_base || params.base_url);
   if (known === undefined || (vendor === AZURE && address === undefined)) {
-    const problem = known === undefined ? 'is of a provider that is not supported' : 'needs an api_base';
+    const problem =
+      known !== undefined ? 'needs an api_base' : model === '*' && vendor === '' ? ANY_ADVICE : UNSUPPORTED;
     note('litellm_params.model', `"${params.model}" ${problem}`);
     return undefined;
   }

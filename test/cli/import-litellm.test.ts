@@ -142,6 +142,18 @@ test('deployments at Vertex AI and Bedrock get the address of their project or r
   assert.match(String(advice['model_list[5].litellm_params.vertex_project']), /is missing/);
 });
 
+test('a wildcard of all providers is told how providers are named', () => {
+  const { config, notes } = importLiteLlm({ model_list: [{ model_name: '*', litellm_params: { model: '*' } }] });
+  assert.deepEqual(config.providers, {});
+  assert.deepEqual(notes, [
+    {
+      path: 'model_list[0].litellm_params.model',
+      advice:
+        '"*" names no provider: clients name <provider>/<model id>, and models: any of a provider passes on every id',
+    },
+  ]);
+});
+
 test('everything else is listed with advice', () => {
   const { notes } = importLiteLlm(readYaml(FILE).value);
   assert.deepEqual(Object.fromEntries(notes.map(({ path, advice }) => [path, advice])), {
