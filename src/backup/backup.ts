@@ -36,6 +36,8 @@ const DATABASES = ['state', 'usage'] as const;
 export async function backUp(options: BackupOptions): Promise<Manifest> {
   const { config, media, log } = options;
   const folder = resolve(options.folder);
+  if (!config.postgres && sizeOf(join(config.data, 'state.db')) === undefined)
+    throw new GatewayError('not_found', `There is no store in ${config.data}.`);
   prepareFolder(folder);
   const keyFile = options.encryptionKey === undefined ? undefined : keyToCopy(options.encryptionKey, options);
   const journals = copyJournals(join(config.data, JOURNALS), join(folder, JOURNALS));
@@ -77,9 +79,6 @@ async function copyStore(
   folder: string,
   { journals, log }: { journals: readonly string[]; log: BackupOptions['log'] },
 ): Promise<string | null> {
-  if (sizeOf(join(data, 'state.db')) === undefined) {
-    throw new GatewayError('not_found', `There is no store in ${data}.`);
-  }
   for (const database of DATABASES) {
     const copy = join(folder, `${database}.db`);
     try {

@@ -86,8 +86,12 @@ function noteUnknownCost({ models_without_price: models }: UseReport): void {
 }
 
 function resolveFrom(from: string | undefined, now: number): string | undefined {
-  const duration = from === undefined ? undefined : parseDuration(from);
-  return duration === undefined ? from : new Date(now - duration).toISOString();
+  if (from === undefined) return undefined;
+  const duration = parseDuration(from);
+  if (duration !== undefined) return new Date(now - duration).toISOString();
+  if (Number.isNaN(Date.parse(from)))
+    throw new Error('--from must be an ISO date or time such as 2026-11-21T08:00Z, or how long ago such as 7d.');
+  return from;
 }
 
 /** Key names by id, including revoked keys and keys of the configuration. */

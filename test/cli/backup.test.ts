@@ -188,6 +188,7 @@ describe('a backup is refused', () => {
     const empty = program(context);
     const none = await empty.run(['backup', 'backup']);
     assert.deepEqual([none.code, /There is no store in/.test(none.stderr)], [1, true]);
+    assert.equal(existsSync(join(empty.folder, 'backup')), false);
     const { folder, run } = await backedUp(context);
     const file = join(folder, 'data/usage.db');
     const bytes = readFileSync(file);

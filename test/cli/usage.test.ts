@@ -77,6 +77,9 @@ test('sums by whatever is asked for, for people and for programs', { timeout: 60
     assert.match(stderr, message);
   }
   assert.equal((await run(['usage', '--key', 'nobody'])).code, 1);
+  const odd = await run(['usage', '--from', 'bogus']);
+  assert.equal(odd.code, 1);
+  assert.match(odd.stderr, /^--from must be an ISO date or time .*, or how long ago such as 7d\.$/m);
 });
 
 test('the cost of a model without a price is unknown, and zero of one that is free', {
