@@ -159,7 +159,10 @@ export async function openAccounting(options: AccountingOptions): Promise<Accoun
       const { startUsageExport } = await import('./usage-export.ts');
       endExport = startUsageExport({ store: records, instance: instance.id, config, clock, log });
     }
-    if (isShared) cancels.push(repeat(RECOVERY_INTERVAL_MS, () => recoverInterrupted({ store, log })));
+    const recoverOthers = async () => {
+      if (instance.isAlive()) await recoverInterrupted({ store, log });
+    };
+    if (isShared) cancels.push(repeat(RECOVERY_INTERVAL_MS, recoverOthers));
     if (hasJournal) cancels.push(repeat(RECOVERY_INTERVAL_MS, () => recoverAbandonedJournals(journals)));
     const cleanFirst = () => {
       firstCleanup = cleanUp({ store, log, clock }, config().usage).catch((error) =>

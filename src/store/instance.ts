@@ -11,6 +11,8 @@ export interface Instance {
   readonly id: string;
   /** Adds the reservations of running requests to each heartbeat; without it, a heartbeat has none. */
   reportReservations(reservations: () => string): void;
+  /** False while the store has had no heartbeat of this instance for its lifetime: others can look dead then, and are not. */
+  isAlive(): boolean;
   /** Stops the heartbeat and releases the holds of this instance. */
   close(): Promise<void>;
 }
@@ -40,10 +42,12 @@ export async function joinStore(
 ): Promise<Instance> {
   const owns = store.engine === 'sqlite' && role !== 'worker';
   let reservations = () => '';
-  const sendHeartbeat = (exclusive = owns && role === 'sole') => {
+  let aliveUntil = 0;
+  const sendHeartbeat = async (exclusive = owns && role === 'sole') => {
     const now = store.now();
-    const beat = { id, version, reservations: reservations(), now, until: now + INSTANCE_TTL_MS, exclusive };
-    return store.call('heartbeat', beat);
+    const until = now + INSTANCE_TTL_MS;
+    await store.call('heartbeat', { id, version, reservations: reservations(), now, until, exclusive });
+    aliveUntil = until;
   };
   if (owns) await preserveJobDelays(store, log);
   // The owner of the store joins before its workers, so that all instances that are registered already are dead.
@@ -59,6 +63,7 @@ export async function joinStore(
     reportReservations(source) {
       reservations = source;
     },
+    isAlive: () => store.now() < aliveUntil,
     async close() {
       stop();
       // The only instance leaves its last heartbeat, from which the next start detects a clock change.

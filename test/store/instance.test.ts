@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { countGateways, joinStore } from '../../src/store/instance.ts';
-import { createManualClock } from '../jobs/manual-clock.ts';
+import { createManualClock, type ManualClock } from '../jobs/manual-clock.ts';
 import { openTestPostgres, openTestSqlite } from './stores.ts';
 
 const log = { warn() {} };
@@ -56,6 +56,49 @@ test('an instance is counted as long as its heart beats', async (context) => {
   await count(2);
   gateways.close();
   await Promise.all(joined.map((instance) => instance.close()));
+});
+
+test('after an outage of the store, the first instance that is back does not take the others for dead', async (context) => {
+  for (const store of [await openTestPostgres(context), await openTestSqlite(context)]) {
+    const clock = createManualClock(0);
+    const start = store.now();
+    let now = start;
+    let isAway = false;
+    let running = 0;
+    const call = ((name: 'heartbeat', parameters: never) => {
+      if (isAway) return Promise.reject(new Error('away'));
+      running += 1;
+      return store.call(name, parameters).finally(() => (running -= 1));
+    }) as typeof store.call;
+    const seen = { ...store, call, now: () => now };
+    const dead = { ...clock, after: () => () => {} };
+    const join = (heart: Pick<ManualClock, 'after'>) => joinStore(seen, log, { clock: heart, role: 'worker' });
+    const back = await join(clock);
+    const gone = await join(dead);
+    const pass = async (milliseconds: number) => {
+      for (let passed = 0; passed < milliseconds; passed += 5_000) {
+        now += 5_000;
+        clock.advance(5_000);
+        await pause(1);
+        while (running > 0) await pause(1);
+      }
+    };
+    const live = () => store.call('countInstances', { now });
+    const holds = { subject: 's', limit: 100n, want: 7n };
+    await store.call('setHold', { ...holds, instance: gone.id });
+    isAway = true;
+    await pass(60_000);
+    assert.deepEqual([back.isAlive(), await live()], [false, 0]);
+    isAway = false;
+    await pass(5_000);
+    assert.deepEqual([back.isAlive(), await live()], [true, 2], store.engine);
+    const { others } = await store.call('setHold', { ...holds, instance: back.id });
+    assert.equal(others, 7n, 'its hold is there');
+    await pass(40_000);
+    assert.equal(await live(), 1, 'one that does not come back is dead after another lifetime');
+    assert.equal((await store.call('setHold', { ...holds, instance: back.id })).others, 0n);
+    await Promise.all([back.close(), gone.close()]);
+  }
 });
 
 for (const [words, end] of [

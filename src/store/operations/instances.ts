@@ -20,10 +20,22 @@ export interface Heartbeat {
   exclusive: boolean;
 }
 
-/** Extends the heartbeat of an instance and removes dead instances with their holds. */
+/**
+ * Extends the heartbeat of an instance and removes dead instances with their holds. An instance whose own heartbeat expired
+ * could not reach the store, and neither could the others: those that lived at its last heartbeat get another lifetime.
+ */
 export const heartbeat = writing<Heartbeat, void>(
   'usage',
   async (transaction, { id, version, reservations, now, until, exclusive }) => {
+    const [own] = await transaction.all('SELECT heartbeat_until FROM instance WHERE id = :id', { id });
+    const expiredAt = own && Number(own.heartbeat_until);
+    if (expiredAt !== undefined && expiredAt <= now) {
+      const last = expiredAt - (until - now);
+      await transaction.run(
+        'UPDATE instance SET heartbeat_until = :until WHERE heartbeat_until > :last AND heartbeat_until <= :now',
+        { until, last, now },
+      );
+    }
     await transaction.run(
       `INSERT INTO instance (id, version, reservations, started_at, heartbeat_until)
      VALUES (:id, :version, :reservations, :now, :until)
