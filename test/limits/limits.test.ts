@@ -262,8 +262,10 @@ describe('three gateways on one database', () => {
     const [dead, alive] = keepers as [LimitKeeper, LimitKeeper];
     await dead.admit(wish(settings, { cost: '0.8' }));
     await refusal(alive.admit(wish(settings, { cost: '0.5' })));
-    time.now += 60_000;
-    await store.call('heartbeat', { id: 'two', now: time.now, until: time.now + 30_000, exclusive: false });
+    for (let beat = 0; beat < 3; beat++) {
+      time.now += 20_000;
+      await store.call('heartbeat', { id: 'two', now: time.now, until: time.now + 30_000, exclusive: false });
+    }
     await alive.admit(wish(settings, { cost: '0.5' }));
   });
 });

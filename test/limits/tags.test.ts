@@ -261,9 +261,9 @@ describe('three gateways on one database', () => {
     const [dead, ...alive] = keepers as [LimitKeeper, LimitKeeper, LimitKeeper];
     await dead.admit(wish(keyOf('key-1'), { cost: '0.8' }));
     await refusal(alive[0].admit(wish(keyOf('key-2'), { cost: '0.5' })));
-    const later = NOON + 60_000;
-    for (const id of ['two', 'three']) {
-      await store.call('heartbeat', { id, now: later, until: later + 30_000, exclusive: false });
+    for (const now of [NOON + 20_000, NOON + 40_000, NOON + 60_000]) {
+      for (const id of ['two', 'three'])
+        await store.call('heartbeat', { id, now, until: now + 30_000, exclusive: false });
     }
     let spent = 0n;
     for (let round = 0; round < 20; round += 1) {
