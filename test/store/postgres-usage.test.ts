@@ -171,6 +171,7 @@ test('holds of a dead gateway stay until its groups are folded', async (context)
   await store.call('setHold', { subject: 'key-1', instance: 'one', limit: 100n, want: 10n });
   const holds = async () => Number((await sql('SELECT count(*) AS n FROM hold'))[0]?.n);
   const beat = { id: 'other', now: NOON + 20_000, until: NOON + 60_000, exclusive: false };
+  await store.call('heartbeat', { ...beat, now: NOON + 9_000 });
   await store.call('heartbeat', beat);
   assert.equal(await holds(), 1);
   await store.call('recoverUsage', { now: NOON + 20_000 });
