@@ -18,8 +18,6 @@ export interface Provider {
   readonly environment: readonly string[];
   /** The model family whose opaque state is interchangeable; by default the provider alone. */
   family?(model: string): string;
-  /** The provider fetches no URLs; media must be sent inline. */
-  readonly inlinesMedia?: boolean;
   /** The cost reported in responses is the cost billed. */
   readonly billsReportedCost?: boolean;
   /** Video adapter, if any. */
@@ -47,6 +45,8 @@ export interface Dialect {
   forwardHeader?(name: string, value: string): ForwardedHeader;
   /** The provider keeps responses that requests may name, in the account of the credential. */
   readonly keepsResponses?: boolean;
+  /** The provider fetches no URLs in this protocol; media must be sent inline. */
+  readonly inlinesMedia?: boolean;
   /** The provider supports the token count of the protocol. */
   readonly countsTokens?: boolean;
 }

@@ -246,11 +246,11 @@ function createDispatch(
     stopping,
     onResponseHeaders: state.attempts.onResponseHeaders,
     trace: parts.now.config.usage.trace,
-    async prepare(request, { provider, dialect }, client) {
+    async prepare(request, { dialect }, client) {
       if (parts.now.config.responses.hostedTools === 'refuse') requireWebSearch(request);
       await refusePrivateUrls(request);
       const typed = protocolOf(dialect.protocol).operations.complete.needsMediaTypes === true;
-      const inline = provider.inlinesMedia === true;
+      const inline = dialect.inlinesMedia === true;
       await inlineMedia(request, { typed, inline, client }, fetchBytes ?? tasks.fetchBytes);
     },
   });

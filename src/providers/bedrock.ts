@@ -127,7 +127,7 @@ export const bedrock = providerType({
   id: 'bedrock',
   name: 'Amazon Bedrock',
   dialects: [
-    { protocol: 'messages', adapt: adaptMessages, forwardHeader },
+    { protocol: 'messages', adapt: adaptMessages, forwardHeader, inlinesMedia: true },
     { protocol: 'chat', rules: { tokenField: 'max_tokens', systemRole: 'system' }, adapt: dialect(applyRules) },
   ],
   protocolsOf,

@@ -140,7 +140,7 @@ export const vertex = providerType({
   name: 'Google Vertex AI',
   dialects: [
     { protocol: 'generate', adapt: dialect(asGemini) },
-    { protocol: 'messages', adapt: dialect(asClaude), forwardHeader: forwardBetas },
+    { protocol: 'messages', adapt: dialect(asClaude), forwardHeader: forwardBetas, inlinesMedia: true },
     { protocol: 'chat', rules: { tokenField: 'max_tokens', systemRole: 'system' }, adapt: dialect(applyRules) },
   ],
   protocolsOf,

@@ -30,6 +30,8 @@ const KEYS = {
 const PROFILE = 'us.anthropic.claude-sonnet-4-5-20250929-v1:0';
 const ARN = 'arn:aws:bedrock:us-east-1:123456789012:application-inference-profile/abc123';
 
+const PIXEL = 'iVBORw0KGgo=';
+
 const CLAUDE: Json = {
   ...{ id: 'msg_bdrk_1', type: 'message', role: 'assistant', model: 'claude-sonnet-4-5-20250929' },
   ...{ stop_reason: 'end_turn', stop_sequence: null },
@@ -65,11 +67,14 @@ before(async () => {
   upstream = await startUpstream((call, response) => answer(call, response));
   const signed = [KEYS.accessKeyId, KEYS.secretAccessKey, KEYS.sessionToken].join(':');
   const models = `[{ id: "${PROFILE}" }, { id: openai.gpt-oss-120b-1:0 }, { id: "${ARN}", rules: { protocols: [messages] } }]`;
-  gateway = await startTestGateway(`
+  gateway = await startTestGateway(
+    `
 providers:
   bedrock: { base_url: "${upstream.url}", api_key: "${signed}", models: ${models} }
   keyed: { type: bedrock, base_url: "${upstream.url}", api_key: ABSKtest, models: ${models} }
-`);
+`,
+    { fetchBytes: async () => ({ bytes: Buffer.from(PIXEL, 'base64'), type: 'image/png' }) },
+  );
 });
 
 after(async () => {
@@ -169,6 +174,14 @@ describe('Amazon Bedrock', () => {
     await send('messages', `bedrock/${PROFILE}`, { anthropic_version: 'bedrock-2026-10-21' });
     assert.equal(last().body.anthropic_version, 'bedrock-2026-10-21');
     assert.equal(last().body.anthropic_beta, undefined);
+  });
+
+  test('a picture by URL is sent as its content, because Claude fetches none here', async () => {
+    const picture = { type: 'image_url', image_url: { url: 'https://example.com/picture.png' } };
+    const messages = [{ role: 'user', content: [{ type: 'text', text: 'What is it?' }, picture] }];
+    assert.equal((await send('chat', `bedrock/${PROFILE}`, { messages })).status, 200);
+    const source = { type: 'base64', media_type: 'image/png', data: PIXEL };
+    assert.deepEqual(last().body.messages[0].content[1], { type: 'image', source });
   });
 
   test('events of a stream reach a client of messages unchanged, and their usage is counted', async () => {

@@ -57,6 +57,9 @@ const EVENTS = [
   .map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`)
   .join('');
 
+const PIXEL = 'iVBORw0KGgo=';
+const PICTURE_URL = 'https://example.com/picture.png';
+
 let upstream: TestUpstream;
 let gateway: TestGateway;
 /** Answers instead of that of the address. */
@@ -70,14 +73,17 @@ before(async () => {
     else if (path.endsWith(':rawPredict')) answerJson(response, CLAUDE);
     else answerJson(response, path.includes('/openapi/') ? CHAT : GEMINI);
   });
-  gateway = await startTestGateway(`
+  gateway = await startTestGateway(
+    `
 providers:
   vertex:
     base_url: ${upstream.url}${BASE}
     api_key: '${JSON.stringify(ACCOUNT)}'
     models: [{ id: "claude-sonnet-4-5@20250929" }, { id: meta/llama-4-maverick-17b-128e-instruct-maas }, { id: "1234567890" }]
   express: { type: vertex, base_url: "${upstream.url}/v1", api_key: express-key }
-`);
+`,
+    { fetchBytes: async () => ({ bytes: Buffer.from(PIXEL, 'base64'), type: 'image/png' }) },
+  );
 });
 
 after(async () => {
@@ -209,6 +215,19 @@ describe('Vertex AI', () => {
       ],
     });
     assert.equal(response.headers.get('x-polygate-dropped'), 'service_tier');
+  });
+
+  test('a picture by URL goes to Claude, which fetches none here, as its content, and to Gemini as its URL', async () => {
+    const content = [
+      { type: 'text', text: 'What is it?' },
+      { type: 'image_url', image_url: { url: PICTURE_URL } },
+    ];
+    const messages = [{ role: 'user', content }];
+    assert.equal((await send('chat', CLAUDE_ID, { messages })).status, 200);
+    const source = { type: 'base64', media_type: 'image/png', data: PIXEL };
+    assert.deepEqual(last().body.messages[0].content[1], { type: 'image', source });
+    assert.equal((await send('chat', 'vertex/gemini-2.5-flash', { messages })).status, 200);
+    assert.equal(last().body.contents[0].parts[1].fileData.fileUri, PICTURE_URL);
   });
 
   test('tokens are estimated, because it counts other bodies', async () => {
