@@ -7,13 +7,20 @@ import { authorizationOf, encodeAll, sha256Of, stampOf } from '../core/aws-signa
 import { type CredentialValue, type KeyPair, keyCredential } from '../core/credential.ts';
 import { type ErrorCode, GatewayError, upstreamMessage } from '../core/errors.ts';
 import type { Fields } from '../core/fields.ts';
-import type { Json } from '../core/json/json.ts';
+import { isObject, type Json } from '../core/json/json.ts';
 import type { CatalogModel, ModelRules } from '../core/model.ts';
 import { bytesOf, type Destination, type OutgoingRequest, type UpstreamErrorResponse } from '../core/platform.ts';
 import type { Adaptation, ForwardedHeader } from '../core/provider.ts';
 import { applyRules } from './dialect/rules.ts';
-import { type DialectStep, dialect, removeField, setField } from './dialect/step.ts';
-import { BETA_HEADER, type BetaNames, betasFor, COMMON_BETAS } from './platform/anthropic-betas.ts';
+import { type DialectStep, dialect, markDropped, removeField, setField } from './dialect/step.ts';
+import {
+  BETA_HEADER,
+  type BetaNames,
+  betasFor,
+  COMMON_BETAS,
+  listOf,
+  withoutRefusedFields,
+} from './platform/anthropic-betas.ts';
 import { createHeaderPlatform } from './platform/headers.ts';
 import { providerType } from './type.ts';
 
@@ -31,6 +38,8 @@ const BETAS: BetaNames = {
   ...COMMON_BETAS,
   'web-search-2025-03-05': null,
 };
+
+const EAGER_BETA = 'fine-grained-tool-streaming-2025-05-14';
 
 /** Codes of errors by their names, in lower case and without `Exception`; absent ones are known by their status. */
 const CODES: Readonly<Record<string, ErrorCode>> = {
@@ -93,15 +102,25 @@ const asInvocation: DialectStep = (body, _rules, result) => {
   removeField(body, 'stream', result);
   setField(body, 'anthropic_version', body.anthropic_version ?? MESSAGES_VERSION, result);
 };
-const invocation = dialect(asInvocation);
+const invocation = dialect(withoutRefusedFields, asInvocation);
 
 /** Betas are a member of the body here. */
 function adaptMessages(body: Json, rules: ModelRules, headers: Fields = {}): Adaptation {
   const result = invocation(body, rules);
-  const { sent } = betasFor(BETAS, headers[BETA_HEADER] ?? '');
-  if (sent.length > 0)
-    setField(body, 'anthropic_beta', [...new Set([...(body.anthropic_beta ?? []), ...sent])], result);
+  const own = betasFor(BETAS, String(body.anthropic_beta ?? ''));
+  for (const name of own.dropped) markDropped(name, result);
+  const sent = [...own.sent, ...betasFor(BETAS, headers[BETA_HEADER] ?? '').sent, ...eagerBeta(body, result)];
+  removeField(body, 'anthropic_beta', result);
+  if (sent.length > 0) setField(body, 'anthropic_beta', [...new Set(sent)], result);
   return result;
+}
+
+/** The member of a tool is refused here; its older beta, which is for all tools, is not. */
+function eagerBeta(body: Json, result: Adaptation): string[] {
+  const tools = listOf(body.tools).filter(isObject);
+  const isEager = tools.some((tool) => tool.eager_input_streaming === true);
+  for (const tool of tools) removeField(tool, 'eager_input_streaming', result);
+  return isEager ? [EAGER_BETA] : [];
 }
 
 function forwardHeader(name: string, value: string): ForwardedHeader {

@@ -13,7 +13,13 @@ import type { Destination } from '../core/platform.ts';
 import type { ForwardedHeader } from '../core/provider.ts';
 import { applyRules } from './dialect/rules.ts';
 import { type DialectStep, dialect, dropField, removeField, setField } from './dialect/step.ts';
-import { BETA_HEADER, type BetaNames, betasFor, COMMON_BETAS } from './platform/anthropic-betas.ts';
+import {
+  BETA_HEADER,
+  type BetaNames,
+  betasFor,
+  COMMON_BETAS,
+  withoutRefusedFields,
+} from './platform/anthropic-betas.ts';
 import { createHeaderPlatform } from './platform/headers.ts';
 import { providerType } from './type.ts';
 
@@ -140,7 +146,12 @@ export const vertex = providerType({
   name: 'Google Vertex AI',
   dialects: [
     { protocol: 'generate', adapt: dialect(asGemini) },
-    { protocol: 'messages', adapt: dialect(asClaude), forwardHeader: forwardBetas, inlinesMedia: true },
+    {
+      protocol: 'messages',
+      adapt: dialect(withoutRefusedFields, asClaude),
+      forwardHeader: forwardBetas,
+      inlinesMedia: true,
+    },
     { protocol: 'chat', rules: { tokenField: 'max_tokens', systemRole: 'system' }, adapt: dialect(applyRules) },
   ],
   protocolsOf,

@@ -176,6 +176,28 @@ describe('Amazon Bedrock', () => {
     assert.equal(last().body.anthropic_beta, undefined);
   });
 
+  test('members of a body that fail a request are left out and named, or become a beta', async () => {
+    const cached = { type: 'ephemeral', ttl: '1h' };
+    const tool = { name: 'now', input_schema: { type: 'object' }, cache_control: cached };
+    const more = {
+      tools: [{ ...tool, eager_input_streaming: true, cache_control: { ...cached, scope: 'global' } }],
+      anthropic_beta: 'context-1m-2025-08-07,oauth-2025-04-20',
+      speed: 'fast',
+    };
+    const response = await send('messages', `bedrock/${PROFILE}`, more, { 'anthropic-beta': 'new-2027-01-01' });
+    assert.equal(response.status, 200);
+    const dropped = 'speed, cache_control.scope, anthropic-beta: oauth-2025-04-20';
+    assert.equal(response.headers.get('x-polygate-dropped'), dropped);
+    assert.deepEqual(last().body.tools, [tool]);
+    const betas = ['context-1m-2025-08-07', 'new-2027-01-01', 'fine-grained-tool-streaming-2025-05-14'];
+    assert.deepEqual([last().body.speed, last().body.anthropic_beta], [undefined, betas]);
+    await send('messages', `bedrock/${PROFILE}`, {
+      tools: [{ ...tool, eager_input_streaming: false }],
+      anthropic_beta: 5,
+    });
+    assert.deepEqual([last().body.tools, last().body.anthropic_beta], [[tool], ['5']]);
+  });
+
   test('a picture by URL is sent as its content, because Claude fetches none here', async () => {
     const picture = { type: 'image_url', image_url: { url: 'https://example.com/picture.png' } };
     const messages = [{ role: 'user', content: [{ type: 'text', text: 'What is it?' }, picture] }];

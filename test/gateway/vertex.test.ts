@@ -183,6 +183,38 @@ describe('Vertex AI', () => {
     }
   });
 
+  test('Claude: members whose beta fails a request are left out and named, and those that do not are sent', async () => {
+    const scoped = { type: 'ephemeral', ttl: '1h', scope: 'global' };
+    const result = {
+      type: 'tool_result',
+      tool_use_id: 't',
+      content: [{ type: 'text', text: 'a', cache_control: scoped }],
+    };
+    const kept = { output_config: { effort: 'low' }, context_management: { edits: [] }, metadata: { user_id: 'u' } };
+    const tool = { name: 'now', input_schema: { type: 'object' }, eager_input_streaming: true, strict: true };
+    const response = await send('messages', CLAUDE_ID, {
+      ...kept,
+      system: [{ type: 'text', text: 'Be brief.', cache_control: scoped }],
+      tools: [{ ...tool, cache_control: scoped }],
+      messages: [{ role: 'user', content: [result] }],
+      speed: 'fast',
+      service_tier: 'standard_only',
+    });
+    assert.equal(response.status, 200);
+    assert.equal(response.headers.get('x-polygate-dropped'), 'speed, service_tier, cache_control.scope');
+    const cached = { type: 'ephemeral', ttl: '1h' };
+    assert.deepEqual(last().body, {
+      ...kept,
+      max_tokens: 1000,
+      system: [{ type: 'text', text: 'Be brief.', cache_control: cached }],
+      tools: [{ ...tool, cache_control: cached }],
+      messages: [
+        { role: 'user', content: [{ ...result, content: [{ type: 'text', text: 'a', cache_control: cached }] }] },
+      ],
+      anthropic_version: 'vertex-2023-10-16',
+    });
+  });
+
   test('Gemini: calls and results have no ids, whichever protocol they come from', async () => {
     const call = { id: 'call_1', type: 'function', function: { name: 'now', arguments: '{}' } };
     const messages = [

@@ -3,6 +3,9 @@
  * are left out, those that it knows by another name are renamed, and others are sent: a new one may be the point of a request.
  */
 
+import { isObject, type Json } from '../../core/json/json.ts';
+import { type DialectStep, dropField, markDropped, removeField } from '../dialect/step.ts';
+
 /** The platform's name of a beta; null for one that it refuses. */
 export type BetaNames = Readonly<Record<string, string | null>>;
 
@@ -24,6 +27,39 @@ export const COMMON_BETAS: BetaNames = {
   'structured-outputs-2025-11-13': null,
   'web-fetch-2025-09-10': null,
 };
+
+/** Their effect exists at Anthropic alone, and the platforms refuse unknown members. */
+const REFUSED_FIELDS = ['speed', 'service_tier'];
+
+/** Takes the members out whose beta the platforms refuse, and names them. */
+export const withoutRefusedFields: DialectStep = (body, _rules, result) => {
+  for (const field of REFUSED_FIELDS) dropField(body, field, result);
+  for (const holder of cacheable(body)) {
+    if (!isObject(holder) || !isObject(holder.cache_control) || holder.cache_control.scope === undefined) continue;
+    removeField(holder.cache_control, 'scope', result);
+    markDropped('cache_control.scope', result);
+  }
+};
+
+function* cacheable(body: Json): Generator<Json> {
+  yield body;
+  yield* listOf(body.system);
+  yield* listOf(body.tools);
+  for (const message of listOf(body.messages)) yield* blocksIn(message);
+}
+
+function* blocksIn(holder: Json): Generator<Json> {
+  if (!isObject(holder)) return;
+  for (const block of listOf(holder.content)) {
+    yield block;
+    yield* blocksIn(block);
+  }
+}
+
+/** The items of a list that a client may have written otherwise. */
+export function listOf(value: Json): Json[] {
+  return Array.isArray(value) ? value : [];
+}
 
 /** The betas in the header of a client, as the platform takes them. */
 export function betasFor(names: BetaNames, value: string): { sent: string[]; dropped: string[] } {
