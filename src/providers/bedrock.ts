@@ -30,8 +30,10 @@ const MESSAGES_VERSION = 'bedrock-2023-05-31';
 const REGION_IN_HOST = /(?:^|\.)bedrock-runtime(?:-fips)?\.([a-z0-9-]+)\./;
 const DEFAULT_REGION = 'us-east-1';
 const SERVICE = 'bedrock';
-/** Long-term and temporary access key ids. */
-const ACCESS_KEY = /^(A[SK]IA[A-Z0-9]+):([^:]+)(?::(.+))?$/s;
+/** Start of long-term and temporary access key ids; the latter need a session token. */
+const ACCESS_KEY_ID = /^A[SK]IA/;
+const TEMPORARY_KEY_ID = /^ASIA/;
+const ACCESS_KEY = /^(\w+):([^:\s]+)(?::(\S*))?$/;
 const CLAUDE = /(?:^|[./])anthropic\./;
 
 const BETAS: BetaNames = {
@@ -63,9 +65,16 @@ const ACCOUNT_ERRORS = new Set(['accessdenied', 'expiredtoken', 'invalidsignatur
 const CONTEXT_LENGTH_PATTERN = /(input|prompt) is too long|context (window|limit|length)/i;
 
 function readKey(text: string): CredentialValue {
-  const [, id, secret, sessionToken] = ACCESS_KEY.exec(text) ?? [];
-  if (id === undefined || secret === undefined) return keyCredential(text);
-  return { type: 'key-pair', id, secret, ...(sessionToken !== undefined && { sessionToken }) };
+  const key = text.trim();
+  if (!ACCESS_KEY_ID.test(key)) return keyCredential(key);
+  const [, id, secret, sessionToken] = ACCESS_KEY.exec(key) ?? [];
+  if (id === undefined || secret === undefined || (TEMPORARY_KEY_ID.test(id) && !sessionToken))
+    throw new GatewayError(
+      'invalid_request',
+      'Access keys of AWS must be <access key id>:<secret access key>, and those that begin with ASIA need :<session token>.',
+      { param: 'api_key' },
+    );
+  return { type: 'key-pair', id, secret, ...(sessionToken && { sessionToken }) };
 }
 
 /** The request with its signature. Only headers that no proxy changes are signed. */

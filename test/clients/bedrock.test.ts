@@ -154,6 +154,25 @@ describe('Amazon Bedrock', () => {
     });
   }
 
+  test('access keys that are incomplete are refused, and not shown or sent as an API key', async () => {
+    const { accessKeyId: id } = KEYS;
+    const temporary = `ASIA${id.slice(4)}`;
+    for (const key of [id, `${id}:`, `${id}: hidden`, `${id}:hidden:to\\nken`, `${temporary}:hidden`]) {
+      const yaml = `providers: { bedrock: { base_url: "${upstream.url}", api_key: "${key}" } }`;
+      await assert.rejects(startTestGateway(yaml), (problem: Error) => {
+        assert.match(problem.message, /Access keys of AWS must be <access key id>:<secret access key>/, key);
+        assert.doesNotMatch(problem.message, /hidden|AKIAT|ASIAT/);
+        return true;
+      });
+    }
+    const config = `providers: { fresh: { type: bedrock, base_url: "${upstream.url}", api_key: "${id}:hidden:\\n", models: [{ id: "${PROFILE}" }] } }`;
+    const fresh = await startTestGateway(config);
+    await ask(fresh, { protocol: 'messages', model: `fresh/${PROFILE}`, text: 'Hi' });
+    await fresh.close();
+    assert.match(String(last().headers.authorization), /^AWS4-HMAC-SHA256 /);
+    assert.equal(last().headers['x-amz-security-token'], undefined, 'an empty session token is none');
+  });
+
   test('an API key is sent as it is', async () => {
     assert.equal((await ask(gateway, { protocol: 'messages', model: `keyed/${PROFILE}`, text: 'Hi' })).status, 200);
     assert.equal(last().headers.authorization, 'Bearer ABSKtest');
