@@ -66,4 +66,6 @@ export interface Protocol {
   decodeError(status: number, body: unknown): GatewayError;
   /** The error in a 200 body or in a frame's data, if any. */
   errorIn(body: Json): GatewayError | undefined;
+  /** Whether the client's library reads an error response with this body as it is; absent if it reads all in which `errorIn` finds one. */
+  readsError?(body: Json): boolean;
 }

@@ -62,7 +62,7 @@ function errorOf(response: CompleteErrorResponse, plan: Plan): GatewayError {
   const { body, isListed } = readObject(bytes);
   const special = platform.decodeError?.({ status, headers, body });
   const decoded = special ?? errorInBody(status, body, plan);
-  const own = !special && isObject(body?.error) && plan.upstream.errorIn(body) !== undefined;
+  const own = !special && isObject(body?.error) && isOwn(body, plan);
   const clean = relayed && own && !isListed && !ACCOUNT_STATUSES.includes(status) && isClean(bytes);
   return new GatewayError(decoded.code, redact(decoded.message), {
     param: decoded.param,
@@ -71,6 +71,11 @@ function errorOf(response: CompleteErrorResponse, plan: Plan): GatewayError {
     upstreamCode: decoded.upstreamCode,
     upstreamResponse: clean && decoded.code !== 'upstream_error' ? { status, body: bytes } : undefined,
   });
+}
+
+/** Whether an error has the form of the protocol; platforms answer in their own form too. */
+function isOwn(body: Json, { upstream }: Plan): boolean {
+  return upstream.errorIn(body) !== undefined && upstream.readsError?.(body) !== false;
 }
 
 function errorInBody(status: number, body: Json, { upstream }: Plan): GatewayError {

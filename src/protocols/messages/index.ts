@@ -31,4 +31,5 @@ export const messages: Protocol & { operations: { 'count-tokens': CountTokensOpe
   },
   decodeError,
   errorIn,
+  readsError: ({ error }) => typeof error.type === 'string',
 };
