@@ -19,6 +19,7 @@ import {
   betasFor,
   COMMON_BETAS,
   listOf,
+  refuseReferences,
   withoutRefusedFields,
 } from './platform/anthropic-betas.ts';
 import { createHeaderPlatform } from './platform/headers.ts';
@@ -111,7 +112,7 @@ const asInvocation: DialectStep = (body, _rules, result) => {
   removeField(body, 'stream', result);
   setField(body, 'anthropic_version', body.anthropic_version ?? MESSAGES_VERSION, result);
 };
-const invocation = dialect(withoutRefusedFields, asInvocation);
+const invocation = dialect(refuseReferences, withoutRefusedFields, asInvocation);
 
 /** Betas are a member of the body here. */
 function adaptMessages(body: Json, rules: ModelRules, headers: Fields = {}): Adaptation {

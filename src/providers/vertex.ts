@@ -18,6 +18,7 @@ import {
   type BetaNames,
   betasFor,
   COMMON_BETAS,
+  refuseReferences,
   withoutRefusedFields,
 } from './platform/anthropic-betas.ts';
 import { createHeaderPlatform } from './platform/headers.ts';
@@ -148,7 +149,7 @@ export const vertex = providerType({
     { protocol: 'generate', adapt: dialect(asGemini) },
     {
       protocol: 'messages',
-      adapt: dialect(withoutRefusedFields, asClaude),
+      adapt: dialect(refuseReferences, withoutRefusedFields, asClaude),
       forwardHeader: forwardBetas,
       inlinesMedia: true,
     },

@@ -56,7 +56,7 @@ const wellAnswered: Answerer = ({ path }, response) => {
   if (path.endsWith('/invoke-with-response-stream')) {
     response.writeHead(200, { 'content-type': 'application/vnd.amazon.eventstream' });
     response.end(Buffer.concat(EVENTS.map(awsChunk)));
-  } else answerJson(response, path.endsWith('/invoke') ? CLAUDE : CHAT);
+  } else answerJson(response, /\/(invoke|messages)$/.test(path) ? CLAUDE : CHAT);
 };
 
 let answer: Answerer = wellAnswered;
@@ -215,6 +215,26 @@ describe('Amazon Bedrock', () => {
       anthropic_beta: 5,
     });
     assert.deepEqual([last().body.tools, last().body.anthropic_beta], [[tool], ['5']]);
+  });
+
+  test('a picture by URL of a client of messages is refused by the gateway, so that another endpoint serves it', async (context) => {
+    const providers = `providers:
+  bedrock: { base_url: "${upstream.url}", api_key: ABSK, models: [{ id: "${PROFILE}" }] }
+  anthropic: { base_url: "${upstream.url}", api_key: k, models: [{ id: claude }] }`;
+    const endpoints = `[{ provider: bedrock, model: "${PROFILE}" }, { provider: anthropic, model: claude, priority: 1 }]`;
+    const routed = await startTestGateway(`${providers}\nmodels: { "team/claude": { endpoints: ${endpoints} } }`);
+    context.after(() => routed.close());
+    const source = { type: 'url', url: 'https://example.com/picture.png' };
+    const result = { type: 'tool_result', tool_use_id: 't', content: [{ type: 'image', source }] };
+    for (const block of [{ type: 'image', source }, result]) {
+      const messages = [{ role: 'user', content: [block] }];
+      const alone = await send('messages', `bedrock/${PROFILE}`, { messages });
+      assert.equal(alone.status, 400);
+      assert.match(await alone.text(), /takes images and documents by their content/);
+      const body = { ...question('messages', 'team/claude', ''), messages };
+      assert.equal((await post(routed.url + PATHS.messages(), body, HEADERS.messages)).status, 200);
+      assert.deepEqual([last().path, last().body.messages], ['/v1/messages', messages]);
+    }
   });
 
   test('a picture by URL is sent as its content, because Claude fetches none here', async () => {

@@ -3,6 +3,7 @@
  * are left out, those that it knows by another name are renamed, and others are sent: a new one may be the point of a request.
  */
 
+import { GatewayError } from '../../core/errors.ts';
 import { isObject, type Json } from '../../core/json/json.ts';
 import { type DialectStep, dropField, markDropped, removeField } from '../dialect/step.ts';
 
@@ -31,6 +32,8 @@ export const COMMON_BETAS: BetaNames = {
 /** Their effect exists at Anthropic alone, and the platforms refuse unknown members. */
 const REFUSED_FIELDS = ['speed', 'service_tier'];
 
+const REFERENCES = ['url', 'file'];
+
 /** Takes the members out whose beta the platforms refuse, and names them. */
 export const withoutRefusedFields: DialectStep = (body, _rules, result) => {
   for (const field of REFUSED_FIELDS) dropField(body, field, result);
@@ -38,6 +41,17 @@ export const withoutRefusedFields: DialectStep = (body, _rules, result) => {
     if (!isObject(holder) || !isObject(holder.cache_control) || holder.cache_control.scope === undefined) continue;
     removeField(holder.cache_control, 'scope', result);
     markDropped('cache_control.scope', result);
+  }
+};
+
+/** Refuses media by reference: the platforms fetch no URLs and keep no files. */
+export const refuseReferences: DialectStep = (body) => {
+  for (const message of listOf(body.messages)) {
+    for (const block of blocksIn(message)) {
+      if (!isObject(block) || !isObject(block.source) || !REFERENCES.includes(block.source.type)) continue;
+      const text = 'Claude at this provider takes images and documents by their content, not by URL or file id.';
+      throw new GatewayError('unsupported_modality', text, { param: 'messages' });
+    }
   }
 };
 
