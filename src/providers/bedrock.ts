@@ -162,6 +162,7 @@ export const bedrock = providerType({
   protocolsOf,
   environment: [],
   keyless: true,
+  version: /\/openai\/v1$/,
   readKey,
   platform({ baseUrl }) {
     const { authorize } = createHeaderPlatform({ baseUrl });

@@ -71,7 +71,7 @@ before(async () => {
     `
 providers:
   bedrock: { base_url: "${upstream.url}", api_key: "${signed}", models: ${models} }
-  keyed: { type: bedrock, base_url: "${upstream.url}", api_key: ABSKtest, models: ${models} }
+  keyed: { type: bedrock, base_url: "${upstream.url}/openai/v1/", api_key: ABSKtest, models: ${models} }
 `,
     { fetchBytes: async () => ({ bytes: Buffer.from(PIXEL, 'base64'), type: 'image/png' }) },
   );
@@ -173,9 +173,10 @@ describe('Amazon Bedrock', () => {
     assert.equal(last().headers['x-amz-security-token'], undefined, 'an empty session token is none');
   });
 
-  test('an API key is sent as it is', async () => {
+  test('an API key is sent as it is, also to the address that OpenAI clients are given', async () => {
     assert.equal((await ask(gateway, { protocol: 'messages', model: `keyed/${PROFILE}`, text: 'Hi' })).status, 200);
     assert.equal(last().headers.authorization, 'Bearer ABSKtest');
+    assert.match(last().path, /^\/model\/us\./);
     assert.equal(last().headers['x-amz-date'], undefined);
   });
 
