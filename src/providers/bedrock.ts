@@ -39,6 +39,7 @@ const CLAUDE = /(?:^|[./])anthropic\./;
 
 const BETAS: BetaNames = {
   ...COMMON_BETAS,
+  'per-turn-control-2026-07-01': null,
   'web-search-2025-03-05': null,
 };
 

@@ -126,8 +126,6 @@ const BETAS: BetaNames = {
   ...COMMON_BETAS,
   'effort-2025-11-24': null,
   'fine-grained-tool-streaming-2025-05-14': null,
-  'output-128k-2025-02-19': null,
-  'token-efficient-tools-2025-02-19': null,
 };
 
 function forwardBetas(name: string, value: string): ForwardedHeader {

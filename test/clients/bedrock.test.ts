@@ -218,6 +218,26 @@ describe('Amazon Bedrock', () => {
     assert.deepEqual([last().body.tools, last().body.anthropic_beta], [[tool], ['5']]);
   });
 
+  test('betas that coding agents send with every request do not fail it', async () => {
+    const asked = [
+      ...['interleaved-thinking-2025-05-14', 'thinking-token-count-2026-05-13', 'context-management-2025-06-27'],
+      ...['per-turn-control-2026-07-01', 'fallback-credit-2026-06-01', 'afk-mode-2026-01-31', 'effort-2025-11-24'],
+      ...['output-128k-2025-02-19', 'token-efficient-tools-2025-02-19'],
+    ];
+    const headers = { 'anthropic-beta': asked.join(',') };
+    const response = await send('messages', `bedrock/${PROFILE}`, {}, headers);
+    const sent = ['interleaved-thinking-2025-05-14', 'context-management-2025-06-27', 'effort-2025-11-24'];
+    assert.deepEqual(last().body.anthropic_beta, sent);
+    const dropped = asked.filter((beta) => !sent.includes(beta)).map((beta) => `anthropic-beta: ${beta}`);
+    assert.equal(response.headers.get('x-polygate-dropped'), dropped.join(', '));
+  });
+
+  test('a tier is named as dropped, whatever it is', async () => {
+    const response = await send('chat', `bedrock/${PROFILE}`, { service_tier: 'priority' });
+    assert.equal(response.headers.get('x-polygate-dropped'), 'service_tier');
+    assert.equal(last().body.service_tier, undefined);
+  });
+
   test('a picture by URL of a client of messages is refused by the gateway, so that another endpoint serves it', async (context) => {
     const providers = `providers:
   bedrock: { base_url: "${upstream.url}", api_key: ABSK, models: [{ id: "${PROFILE}" }] }

@@ -5,7 +5,7 @@
 
 import { GatewayError } from '../../core/errors.ts';
 import { isObject, type Json } from '../../core/json/json.ts';
-import { type DialectStep, dropField, markDropped, removeField } from '../dialect/step.ts';
+import { type DialectStep, markDropped, removeField } from '../dialect/step.ts';
 
 /** The platform's name of a beta; null for one that it refuses. */
 export type BetaNames = Readonly<Record<string, string | null>>;
@@ -16,16 +16,21 @@ export const BETA_HEADER = 'anthropic-beta';
 export const COMMON_BETAS: BetaNames = {
   'advanced-tool-use-2025-11-20': 'tool-search-tool-2025-10-19',
   'advisor-tool-2026-03-01': null,
+  'afk-mode-2026-01-31': null,
   'claude-code-20250219': null,
   'code-execution-2025-08-25': null,
+  'fallback-credit-2026-06-01': null,
   'fast-mode-2026-02-01': null,
   'files-api-2025-04-14': null,
   'mcp-client-2025-04-04': null,
   'mcp-client-2025-11-20': null,
   'oauth-2025-04-20': null,
+  'output-128k-2025-02-19': null,
   'prompt-caching-scope-2026-01-05': null,
   'skills-2025-10-02': null,
   'structured-outputs-2025-11-13': null,
+  'thinking-token-count-2026-05-13': null,
+  'token-efficient-tools-2025-02-19': null,
   'web-fetch-2025-09-10': null,
 };
 
@@ -36,7 +41,11 @@ const REFERENCES = ['url', 'file'];
 
 /** Takes the members out whose beta the platforms refuse, and names them. */
 export const withoutRefusedFields: DialectStep = (body, _rules, result) => {
-  for (const field of REFUSED_FIELDS) dropField(body, field, result);
+  for (const field of REFUSED_FIELDS) {
+    if (body[field] === undefined) continue;
+    removeField(body, field, result);
+    markDropped(field, result);
+  }
   for (const holder of cacheable(body)) {
     if (!isObject(holder) || !isObject(holder.cache_control) || holder.cache_control.scope === undefined) continue;
     removeField(holder.cache_control, 'scope', result);
