@@ -10,7 +10,7 @@ import { GatewayError } from '../core/errors.ts';
 import { isObject, type Json, parseObject } from '../core/json/json.ts';
 import type { CatalogModel } from '../core/model.ts';
 import type { Destination } from '../core/platform.ts';
-import type { ForwardedHeader } from '../core/provider.ts';
+import type { Adaptation, ForwardedHeader } from '../core/provider.ts';
 import { applyRules } from './dialect/rules.ts';
 import { type DialectStep, dialect, dropField, removeField, setField } from './dialect/step.ts';
 import {
@@ -111,9 +111,12 @@ function protocolsOf({ upstreamId, outputModalities }: CatalogModel): readonly s
 
 /** Calls and results have no ids here, each content has a role, and the service tier is no member of the body. Names have two spellings. */
 const asGemini: DialectStep = (body, _rules, result) => {
+  let calls = new Map<Json, number>();
   for (const content of [body.contents ?? []].flat() as Json[]) {
     if (!isObject(content)) continue;
     setField(content, 'role', content.role ?? 'user', result);
+    if (Array.isArray(content.parts)) orderResults(content.parts, calls, result);
+    calls = callsOf(content);
     for (const part of [content.parts ?? []].flat() as Json[]) {
       for (const member of ['functionCall', 'function_call', 'functionResponse', 'function_response'])
         if (isObject(part?.[member])) removeField(part[member], 'id', result);
@@ -121,6 +124,22 @@ const asGemini: DialectStep = (body, _rules, result) => {
   }
   for (const member of ['serviceTier', 'service_tier']) dropField(body, member, result);
 };
+
+/** Places of the calls of a content by their ids. */
+function callsOf({ parts }: Json): Map<Json, number> {
+  const ids = ([parts ?? []].flat() as Json[]).map((part) => (part?.functionCall ?? part?.function_call)?.id);
+  return new Map(ids.flatMap((id, place) => (typeof id === 'string' ? [[id, place]] : [])));
+}
+
+/** Brings results into the order of their calls, by which they are known without ids. */
+function orderResults(parts: Json[], calls: ReadonlyMap<Json, number>, result: Adaptation): void {
+  const callOf = (part: Json) => calls.get((part?.functionResponse ?? part?.function_response)?.id);
+  const places = parts.flatMap((part, place) => (callOf(part) === undefined ? [] : [place]));
+  const sorted = places
+    .map((place) => parts[place])
+    .toSorted((one, other) => (callOf(one) ?? 0) - (callOf(other) ?? 0));
+  for (const [index, place] of places.entries()) setField(parts, String(place), sorted[index], result);
+}
 
 const BETAS: BetaNames = {
   ...COMMON_BETAS,

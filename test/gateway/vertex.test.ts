@@ -249,6 +249,19 @@ describe('Vertex AI', () => {
     assert.equal(response.headers.get('x-polygate-dropped'), 'service_tier');
   });
 
+  test('Gemini: results are in the order of their calls, which alone says whose they are', async () => {
+    const call = (id: string) => ({ functionCall: { id, name: 'now', args: { zone: id } } });
+    const result = (id: string) => ({ functionResponse: { id, name: 'now', response: { zone: id } } });
+    const contents = [
+      { role: 'user', parts: [{ text: 'When?' }] },
+      { role: 'model', parts: [call('a'), call('b'), call('c')] },
+      { role: 'user', parts: [result('c'), { text: 'These.' }, result('a'), result('b')] },
+    ];
+    assert.equal((await send('generate', 'vertex/gemini-2.5-flash', { contents })).status, 200);
+    const zones = last().body.contents[2].parts.map((part: Json) => part.functionResponse?.response.zone ?? part.text);
+    assert.deepEqual(zones, ['a', 'These.', 'b', 'c']);
+  });
+
   test('a picture by URL goes to Claude, which fetches none here, as its content, and to Gemini as its URL', async () => {
     const content = [
       { type: 'text', text: 'What is it?' },
