@@ -94,6 +94,15 @@ test('a model that nobody lists, where the provider takes any', async () => {
   assert.ok(list.data.every(({ id }: Json) => id !== 'open/gemini-99-ultra'));
 });
 
+test('an id that would lead out of the models of its provider is unknown', async () => {
+  for (const id of ['open/a/../../files/b', 'open/..', 'open/a/./b']) {
+    const asked = first.calls.length;
+    const { status, json } = await ask(id);
+    assert.deepEqual([status, json.error.code], [404, 'model_not_found'], id);
+    assert.equal(first.calls.length, asked, 'nothing is sent');
+  }
+});
+
 test('its suffix is a routing suffix', async () => {
   assert.equal((await ask('open/gemini-99-ultra:nitro')).endpoint, 'open/gemini-99-ultra');
 });

@@ -66,8 +66,10 @@ export function resourceOf(rest: string[]): string | undefined {
   return segments.join('/');
 }
 
-/** The path of a method at an upstream. */
+/** The path of a method at an upstream. Throws `model_not_found` for an id that would lead out of the models there. */
 export function modelPath(model: string, method: Method): string {
+  if (/(^|\/)\.\.?(\/|$)/.test(model))
+    throw new GatewayError('model_not_found', `There is no model "${model}".`, { param: 'model' });
   return `/v1beta/models/${model.split('/').map(encodeURIComponent).join('/')}:${method}`;
 }
 
