@@ -71,12 +71,14 @@ function* cacheable(body: Json): Generator<Json> {
   for (const message of listOf(body.messages)) yield* blocksIn(message);
 }
 
-function* blocksIn(holder: Json): Generator<Json> {
-  if (!isObject(holder)) return;
+/** The blocks of a message, and those inside of them. */
+function blocksIn(holder: Json, found: Json[] = []): Json[] {
+  if (!isObject(holder)) return found;
   for (const block of listOf(holder.content)) {
-    yield block;
-    yield* blocksIn(block);
+    found.push(block);
+    blocksIn(block, found);
   }
+  return found;
 }
 
 /** The items of a list that a client may have written otherwise. */
