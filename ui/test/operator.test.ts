@@ -77,7 +77,7 @@ test('a tag without a value is refused at the field', async () => {
 });
 
 /** Secrets that a dialog shows. */
-const secretsIn = (page: Page) => page.getByRole('dialog').getByText(/\bsk-pg-\w{20,}/);
+const secretsIn = (page: Page) => page.getByRole('dialog').getByText(/\bsk-pg-[\w-]{20,}/);
 
 /** Answers to a method at a path wait until they are let go. */
 async function hold(page: Page, path: string, method: string): Promise<{ asked: Promise<void>; letGo(): void }> {

@@ -11,15 +11,17 @@ interface DialogProps {
   onClose(): void;
   /** Its content must not be lost by a click beside it. */
   isKept?: boolean;
+  /** True while it must stay open, because an answer on its way has what is shown once. */
+  mustStay?(): boolean;
   wide?: boolean;
   children: ReactNode;
 }
 
-export function Dialog({ title, isOpen, onClose, isKept = false, wide = false, children }: DialogProps) {
+export function Dialog({ title, isOpen, onClose, isKept = false, mustStay, wide = false, children }: DialogProps) {
   return (
     <AriaDialog
       open={isOpen}
-      onClose={onClose}
+      onClose={(event) => (mustStay?.() ? event.preventDefault() : onClose())}
       hideOnInteractOutside={!isKept}
       unmountOnHide
       getPersistentElements={() => [region]}

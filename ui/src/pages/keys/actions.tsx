@@ -74,8 +74,12 @@ export function KeyActions({ view }: { view: KeyView }) {
         </button>
       </div>
       <EditKey view={view} isOpen={opened === 'change'} onClose={close} />
-      {/* The answer on its way has the secret, which is shown once. */}
-      <Dialog title={`Rotate ${view.name}`} isOpen={opened === 'rotate'} onClose={() => rotation.isPending || close()}>
+      <Dialog
+        title={`Rotate ${view.name}`}
+        isOpen={opened === 'rotate'}
+        onClose={close}
+        mustStay={() => queries.isMutating() > 0}
+      >
         <Rotation view={view} error={rotation.error} isPending={rotation.isPending} onRotate={rotation.mutate} />
       </Dialog>
       <Dialog title={`${isDisabled ? 'Enable' : 'Disable'} ${view.name}`} isOpen={opened === 'switch'} onClose={close}>

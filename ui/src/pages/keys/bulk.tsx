@@ -29,8 +29,6 @@ export function CreateKeys({ isOpen, onClose }: { isOpen: boolean; onClose(): vo
   });
 
   function close() {
-    // The answer on its way has the secrets, which are shown once.
-    if (creation.isPending) return;
     setText('');
     creation.reset();
     onClose();
@@ -48,6 +46,7 @@ export function CreateKeys({ isOpen, onClose }: { isOpen: boolean; onClose(): vo
       isOpen={isOpen}
       onClose={close}
       isKept={created !== undefined}
+      mustStay={() => queries.isMutating() > 0}
       wide
     >
       {created ? (

@@ -30,8 +30,6 @@ export function CreateKey({ defaultTags, isOpen, onClose }: CreateKeyProps) {
   });
 
   function close() {
-    // The answer on its way has the secret, which is shown once.
-    if (creation.isPending) return;
     creation.reset();
     onClose();
   }
@@ -43,6 +41,7 @@ export function CreateKey({ defaultTags, isOpen, onClose }: CreateKeyProps) {
       isOpen={isOpen}
       onClose={close}
       isKept={created !== undefined}
+      mustStay={() => queries.isMutating() > 0}
       wide
     >
       {created ? (
