@@ -46,10 +46,11 @@ export function createSignedTokens(
   now: () => number = systemClock.now,
 ): TokenSource {
   let token = '';
+  let issuedAt = 0;
   let expiresAt = 0;
 
-  function sign(issuedAt: number): string {
-    const claims = { iss: email, sub: email, scope: SCOPE, iat: issuedAt, exp: issuedAt + TOKEN_LIFETIME_SECONDS };
+  function sign(): string {
+    const claims = { iss: email, sub: email, scope: SCOPE, iat: issuedAt, exp: expiresAt };
     const payload = [{ alg: 'RS256', typ: 'JWT', kid: keyId }, claims]
       .map((part) => Buffer.from(JSON.stringify(part)).toString('base64url'))
       .join('.');
@@ -60,9 +61,11 @@ export function createSignedTokens(
     id: `${email} ${keyId}`,
     token() {
       const seconds = Math.floor(now() / 1000);
-      if (seconds >= expiresAt - RENEWAL_MARGIN_SECONDS) {
-        token = sign(seconds);
+      // A token of the future is refused: the clock was set back.
+      if (seconds < issuedAt || seconds >= expiresAt - RENEWAL_MARGIN_SECONDS) {
+        issuedAt = seconds;
         expiresAt = seconds + TOKEN_LIFETIME_SECONDS;
+        token = sign();
       }
       return token;
     },

@@ -151,6 +151,8 @@ describe('Vertex AI', () => {
     assert.equal(tokens.token(), first);
     now += 2 * 60_000;
     assert.equal(claimsOf(`Bearer ${tokens.token()}`).claims.iat, now / 1000);
+    now -= 3_600_000;
+    assert.equal(claimsOf(`Bearer ${tokens.token()}`).claims.iat, now / 1000, 'the clock was set back');
   });
 
   test('a key of express mode is a header', async () => {
