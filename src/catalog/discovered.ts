@@ -81,6 +81,7 @@ function entryOf(provider: string, model: Json): CatalogEntry {
         model.max_input_tokens ??
         model.inputTokenLimit ??
         server?.context_length ??
+        model.metadata?.context_length ??
         model.meta?.n_ctx_train,
     ),
     maxOutput: count(
@@ -89,6 +90,7 @@ function entryOf(provider: string, model: Json): CatalogEntry {
         model.max_output_length ??
         model.max_tokens ??
         model.outputTokenLimit ??
+        model.metadata?.max_tokens ??
         model.model_spec?.maxCompletionTokens,
     ),
     inputModalities: inputsOf(model),
@@ -140,13 +142,16 @@ function abilitiesOf(model: Json): Abilities | undefined {
 
 /** Strings are USD per token, numbers USD per million tokens. */
 function pricesOf(model: Json): Pick<CatalogEntry, 'pricing' | 'priceTiers'> {
-  const pricing = model.pricing ?? soleProvider(model)?.pricing ?? model.model_spec?.pricing;
+  const pricing = model.pricing ?? soleProvider(model)?.pricing ?? model.model_spec?.pricing ?? model.metadata?.pricing;
   if (!isObject(pricing)) return {};
   if (typeof pricing.prompt === 'string') return openRouterPrices(pricing);
+  const input = pricing.input?.usd ?? pricing.input ?? pricing.input_tokens;
+  const output = pricing.output?.usd ?? pricing.output ?? pricing.output_tokens;
+  if (typeof input === 'string') return openRouterPrices({ ...pricing, prompt: input, completion: output });
   const prices: [key: string, perMillion: unknown][] = [
-    ['prompt', pricing.input?.usd ?? pricing.input],
-    ['completion', pricing.output?.usd ?? pricing.output],
-    ['input_cache_read', pricing.cache_input?.usd ?? pricing.cached_input],
+    ['prompt', input],
+    ['completion', output],
+    ['input_cache_read', pricing.cache_input?.usd ?? pricing.cached_input ?? pricing.cache_read_tokens],
   ];
   const known = prices.map(([key, perMillion]) => [key, pricePerToken(perMillion)]).filter(([, value]) => value);
   return known.length === 0 ? {} : { pricing: Object.fromEntries(known) as Pricing };

@@ -11,6 +11,7 @@ const TYPES: Record<string, string> = {
   'x-ai': 'xai',
   moonshotai: 'moonshot',
   alibaba: 'dashscope',
+  'z-ai': 'zai',
 };
 const SAME_TYPES = [
   'openai',
@@ -24,6 +25,16 @@ const SAME_TYPES = [
   'perplexity',
   'cohere',
   'minimax',
+  'baseten',
+  'cerebras',
+  'deepinfra',
+  'hyperbolic',
+  'nebius',
+  'novita',
+  'nvidia',
+  'sambanova',
+  'siliconflow',
+  'venice',
 ];
 const PERIODS: Record<string, string> = { daily: 'day', weekly: 'week', monthly: 'month' };
 const SORTS = ['price', 'latency', 'throughput'];

@@ -1,18 +1,17 @@
 /** DeepSeek: `thinking` switches reasoning, earlier reasoning is required in the history, no JSON Schema. */
 
-import { allowedTools, isForced, reasoningAsEffort, reasons } from './dialect/fields.ts';
+import {
+  allowedTools,
+  effortNoneAsThinking,
+  isForced,
+  reasoningAsEffort,
+  reasons,
+  THINKING_OFF,
+} from './dialect/fields.ts';
 import { reasoningContent } from './dialect/messages.ts';
 import { applyRules } from './dialect/rules.ts';
-import { type DialectStep, dialect, dropField, removeField, setField } from './dialect/step.ts';
+import { type DialectStep, dialect, dropField, setField } from './dialect/step.ts';
 import { chatServer } from './type.ts';
-
-const THINKING_OFF = { type: 'disabled' };
-
-const effortNoneAsThinking: DialectStep = (body, _rules, result) => {
-  if (body.reasoning_effort !== 'none') return;
-  removeField(body, 'reasoning_effort', result);
-  setField(body, 'thinking', THINKING_OFF, result);
-};
 
 /** A thinking model refuses a forced tool call, so thinking is switched off for one. */
 const forcedCallsWithoutThinking: DialectStep = (body, rules, result) => {

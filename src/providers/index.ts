@@ -16,6 +16,7 @@ import { luma } from './luma.ts';
 import { minimax } from './minimax.ts';
 import { mistral } from './mistral.ts';
 import { moonshot } from './moonshot.ts';
+import { openModelClouds } from './open-model-clouds.ts';
 import { llamaCpp, lmStudio, ollama, vllm } from './open-model-servers.ts';
 import { openResponses } from './open-responses.ts';
 import { openai } from './openai.ts';
@@ -26,7 +27,6 @@ import { polygate } from './polygate.ts';
 import { replicate } from './replicate.ts';
 import { runway } from './runway.ts';
 import { sandbox } from './sandbox/index.ts';
-import { together } from './together.ts';
 import { vertex } from './vertex.ts';
 import { xai } from './xai.ts';
 
@@ -41,7 +41,6 @@ const types: readonly ProviderType[] = [
   xai,
   groq,
   openrouter,
-  together,
   fireworks,
   moonshot,
   perplexity,
@@ -50,6 +49,7 @@ const types: readonly ProviderType[] = [
   volcengine,
   minimax,
   dashscope,
+  ...openModelClouds,
   fal,
   replicate,
   runway,

@@ -15,6 +15,8 @@ const PROVIDER_ALIASES: Record<string, string> = {
   togetherai: 'together',
   'together-ai': 'together',
   'fireworks-ai': 'fireworks',
+  'novita-ai': 'novita',
+  'z-ai': 'zai',
   'perplexity-ai': 'perplexity',
 };
 

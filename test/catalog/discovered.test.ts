@@ -97,6 +97,34 @@ test('Together: a bare array, prices per million tokens', () => {
   assert.deepEqual(model?.pricing, { prompt: '0.00000018', completion: '0.00000059' });
 });
 
+test('DeepInfra: limits and prices per million tokens are in the metadata', () => {
+  const metadata = {
+    context_length: 163840,
+    max_tokens: 16384,
+    pricing: { input_tokens: 0.27, output_tokens: 0.4, cache_read_tokens: 0.13 },
+  };
+  const model = only('deepinfra', { data: [{ id: 'a/chat', object: 'model', owned_by: 'deepinfra', metadata }] });
+  assert.deepEqual([model.contextLength, model.maxOutput], [163840, 16384]);
+  assert.deepEqual(model.pricing, { prompt: '0.00000027', completion: '0.0000004', input_cache_read: '0.00000013' });
+});
+
+test('Vercel: prices per token by other names', () => {
+  const model = only('vercel', {
+    data: [
+      {
+        id: 'v/new',
+        type: 'language',
+        owned_by: 'v',
+        context_window: 400000,
+        max_tokens: 128000,
+        pricing: { input: '0.00000125', output: '0.00001', input_cache_read: '0.000000125' },
+      },
+    ],
+  });
+  assert.deepEqual([model.contextLength, model.maxOutput], [400000, 128000]);
+  assert.deepEqual(model.pricing, { prompt: '0.00000125', completion: '0.00001', input_cache_read: '0.000000125' });
+});
+
 test('Mistral: capabilities', () => {
   const model = only('mistral', {
     data: [

@@ -142,6 +142,15 @@ test('deployments at Vertex AI and Bedrock get the address of their project or r
   assert.match(String(advice['model_list[5].litellm_params.vertex_project']), /is missing/);
 });
 
+test('clouds of open models are types of their own', () => {
+  const names = { nvidia_nim: 'nvidia', vercel_ai_gateway: 'vercel', zai: 'zai', cerebras: 'cerebras' };
+  const { config } = importLiteLlm({
+    model_list: Object.keys(names).map((name) => ({ model_name: name, litellm_params: { model: `${name}/a/b` } })),
+  });
+  assert.deepEqual(Object.keys(config.providers), Object.values(names));
+  assert.deepEqual(config.models['team/nvidia_nim'].endpoints, [{ provider: 'nvidia', model: 'a/b' }]);
+});
+
 test('a wildcard of all providers is told how providers are named', () => {
   const { config, notes } = importLiteLlm({ model_list: [{ model_name: '*', litellm_params: { model: '*' } }] });
   assert.deepEqual(config.providers, {});

@@ -106,6 +106,21 @@ test('everything else is listed with advice', () => {
   });
 });
 
+test('keys of clouds of open models are taken over', () => {
+  const names = { 'z-ai': 'zai', cerebras: 'cerebras', novita: 'novita' };
+  const { config } = importOpenRouter([
+    {
+      data: Object.keys(names).map((provider, index) => ({
+        id: `b${index}`,
+        provider,
+        label: 'x',
+        is_fallback: false,
+      })),
+    },
+  ]);
+  assert.deepEqual(Object.keys(config.providers), ['openrouter', ...Object.values(names)]);
+});
+
 test('a key without a name has its label, or its hash', () => {
   const { config } = importOpenRouter([
     {

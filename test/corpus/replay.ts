@@ -31,7 +31,21 @@ export interface Replay {
 }
 
 /** Recorded providers that are types of the gateway; the others speak the plain protocol. */
-const OWN_TYPES = new Set(['openai', 'deepseek', 'mistral', 'xai', 'groq', 'openrouter', 'perplexity', 'together']);
+const OWN_TYPES = new Set([
+  'openai',
+  'deepseek',
+  'mistral',
+  'xai',
+  'groq',
+  'openrouter',
+  'perplexity',
+  'together',
+  'baseten',
+  'cerebras',
+  'huggingface',
+  'venice',
+  'zai',
+]);
 
 /** Those that relay the Responses protocol. */
 const RESPONSES_TYPES = new Set(['openai', 'deepseek', 'xai', 'openrouter']);

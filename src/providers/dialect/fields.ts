@@ -75,6 +75,15 @@ export const reasoningAsEffort: DialectStep = (body, rules, result) => {
   removeField(body, 'reasoning', result);
 };
 
+export const THINKING_OFF = { type: 'disabled' };
+
+/** For servers whose models reason unless `thinking` says that they do not. */
+export const effortNoneAsThinking: DialectStep = (body, _rules, result) => {
+  if (body.reasoning_effort !== 'none') return;
+  removeField(body, 'reasoning_effort', result);
+  setField(body, 'thinking', THINKING_OFF, result);
+};
+
 /** For servers without `allowed_tools`: removes the tools that are not allowed. */
 export const allowedTools: DialectStep = (body, _rules, result) => {
   const allowed = body.tool_choice?.allowed_tools;
