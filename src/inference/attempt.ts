@@ -2,6 +2,7 @@
 
 import type { ByteShare } from '../core/byte-budget.ts';
 import type { Cancellation } from '../core/cancellation.ts';
+import type { Usage } from '../core/chat.ts';
 import { GatewayError, toGatewayError } from '../core/errors.ts';
 import type { EncoderOptions } from '../core/operation.ts';
 import type { PictureStore } from '../core/picture-store.ts';
@@ -92,6 +93,8 @@ export class RunningAttempt implements ResponseContext, UpstreamReceiver {
   readonly record: Attempt;
   /** Whether the gateway closed the connection after the request was sent. */
   isAbandoned = false;
+  /** Usage of a response without content. */
+  refusedUsage: Partial<Usage> | undefined;
   readonly #attempted: AttemptedCall;
   readonly #options: AttemptOptions;
   readonly #id: string;
@@ -207,7 +210,8 @@ export class RunningAttempt implements ResponseContext, UpstreamReceiver {
     this.#outcome.resolve(result);
   }
 
-  reject(error: GatewayError): void {
+  reject(error: GatewayError, usage?: Partial<Usage>): void {
+    this.refusedUsage = usage;
     this.#settle();
     this.share.close();
     this.#outcome.reject(error);

@@ -126,12 +126,12 @@ async function tryCandidates(state: DispatchState): Promise<CandidatesResult> {
   const { route, options, client, attempts } = state;
   let unable: GatewayError | undefined;
   let limited: GatewayError | undefined;
-  let refusal: { error: GatewayError; candidate?: RunnableCandidate } | undefined;
+  let refusal: { error: GatewayError; candidate: RunnableCandidate } | undefined;
   let soonest: number | undefined;
   /** Candidates in cooldown: the first one that entered it after the routing decision comes first. */
   let { inCooldown } = route;
-  /** The first abandoned attempt. */
-  let abandoned: CandidatesResult | undefined;
+  /** The first attempt that was abandoned or reported usage. */
+  let charged: CandidatesResult | undefined;
   for (const routed of route.candidates) {
     const candidate = inServedProtocol(routed, state);
     const plans = planFor(state, candidate);
@@ -158,7 +158,7 @@ async function tryCandidates(state: DispatchState): Promise<CandidatesResult> {
     const first = await attempt(state, candidate, planned);
     const ended = isRefused(first) ? await attemptRevised(state, { candidate, planned }, first) : first;
     if (!isRefused(ended)) return ended;
-    if (ended.abandoned) abandoned ??= ended;
+    if (ended.abandoned || ended.usage) charged ??= ended;
     const { retryAfter } = ended.error;
     if (retryAfter !== undefined) soonest = Math.min(retryAfter, soonest ?? retryAfter);
     refusal = { error: ended.error, candidate };
@@ -169,8 +169,8 @@ async function tryCandidates(state: DispatchState): Promise<CandidatesResult> {
   if (last && !client.isCancelled) return attempt(state, last.candidate, last.planned);
   if (limited && !refusal) return { status: 'refused', error: limited };
   const error = refusal?.error ?? unable ?? noEndpointError(route);
-  const { endpoint } = abandoned ?? refusal?.candidate ?? {};
-  return { status: 'refused', error: withRetryAfter(error, soonest), endpoint, abandoned: abandoned !== undefined };
+  const { endpoint = refusal?.candidate.endpoint, usage, abandoned = false }: Partial<CandidatesResult> = charged ?? {};
+  return { status: 'refused', error: withRetryAfter(error, soonest), endpoint, usage, abandoned };
 }
 
 /** The best endpoint in cooldown that can serve the request. */
@@ -261,7 +261,7 @@ async function attempt(state: DispatchState, candidate: RunnableCandidate, plann
     else tracked.succeeded();
     const isOfAccount = ACCOUNT_STATUSES.includes(error.upstreamStatus ?? 0);
     if (isOfAccount && error.code !== 'content_policy_violation') endpoint.credential.failed(error);
-    return { status: 'refused', error, endpoint, abandoned: running.isAbandoned };
+    return { status: 'refused', error, endpoint, usage: running.refusedUsage, abandoned: running.isAbandoned };
   }
 }
 

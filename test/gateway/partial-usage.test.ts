@@ -79,6 +79,12 @@ const FAILED = [
   },
 ];
 
+/** Answers that report what was generated, show nothing of it and have no finish reason. */
+const SILENT: Record<string, string> = {
+  'with an end mark': `${frames([{ ...chunk('', 300), choices: [] }])}data: [DONE]\n\n`,
+  'without one': frames([chunk('', 300)]),
+};
+
 function cut(answer: ServerResponse, text: string): void {
   answer.writeHead(200, { 'content-type': 'text/event-stream' }).write(text);
   setTimeout(() => answer.destroy(), 50);
@@ -90,7 +96,9 @@ before(async () => {
       if (body.messages.at(-1).role === 'user')
         answer.writeHead(200, { 'content-type': 'text/event-stream' }).end(frames(PAUSED));
       else answerJson(answer, { type: 'error', error: { type: 'overloaded_error', message: 'busy' } }, 529);
-    } else if (path.startsWith('/uncounted')) cut(answer, frames(UNCOUNTED));
+    } else if (path.startsWith('/silent'))
+      answer.writeHead(200, { 'content-type': 'text/event-stream' }).end(SILENT[body.messages.at(-1).content]);
+    else if (path.startsWith('/uncounted')) cut(answer, frames(UNCOUNTED));
     else if (path.startsWith('/generate')) cut(answer, frames([gemini('Hi', 0), gemini(' you', 300)]));
     else if (path.startsWith('/chat')) cut(answer, frames([chunk('Hi', 1), chunk(' you', 60)]));
     else answer.writeHead(200, { 'content-type': 'text/event-stream' }).end(frames(FAILED));
@@ -102,6 +110,7 @@ providers:
   a: { type: anthropic, base_url: "${upstream.url}/messages", ${models} }
   u: { type: anthropic, base_url: "${upstream.url}/uncounted", ${models} }
   c: { type: openai-compatible, base_url: "${upstream.url}/chat/v1", ${models} }
+  s: { type: openai-compatible, base_url: "${upstream.url}/silent/v1", ${models} }
   g: { type: google, base_url: "${upstream.url}/generate", ${models} }
   r: { type: open-responses, base_url: "${upstream.url}/responses/v1", ${models} }
 `);
@@ -146,3 +155,17 @@ for (const protocol of ['messages', 'chat'] as const) {
     assert.deepEqual([record.status, record.tokens_prompt > 0, record.tokens_estimated], ['partial', true, true]);
   });
 }
+
+describe('a chat stream that ends without content and finish reason', () => {
+  for (const text in SILENT)
+    for (const protocol of ['chat', 'messages'] as const)
+      test(`${text}, asked for by ${protocol}: the usage that it reported`, async () => {
+        const { id, status } = await hear(gateway.url, { protocol, model: 's/m', text, stream: true });
+        assert.ok(status >= 500);
+        const record = await recordOf(gateway.url, id);
+        assert.deepEqual(
+          [record.status, record.tokens_prompt, record.tokens_completion, record.total_cost],
+          ['failed', 9, 300, 0.003009],
+        );
+      });
+});

@@ -61,8 +61,11 @@ export interface ResponseContext {
   charge(consumption: Consumption): bigint | undefined;
   /** Called at the end of the response; `finish` writes the last bytes. */
   resolve(result: AttemptResult): void;
-  /** Called on a failure before the first byte: the caller may respond with the error or try another endpoint. */
-  reject(error: GatewayError): void;
+  /**
+   * Called on a failure before the first byte: the caller may respond with the error or try another endpoint. `usage` is that which
+   * an upstream reported that generated nothing to show.
+   */
+  reject(error: GatewayError, usage?: Partial<Usage>): void;
 }
 
 export type UpstreamHeaders = Record<string, string | undefined>;

@@ -1,5 +1,6 @@
 /** Stream writer: an upstream's stream, written to the client as it comes. */
 
+import type { Usage } from '../../core/chat.ts';
 import { GatewayError, toGatewayError } from '../../core/errors.ts';
 import type { Framer } from '../../core/sse.ts';
 import type { Deadline } from '../../transport/deadlines.ts';
@@ -26,6 +27,8 @@ export class StreamWriter implements BodyReader {
   /** Deadline for the upstream to close its stream. */
   #closing: Deadline | undefined;
   #isOver = false;
+  /** The upstream ended the response of this round. */
+  #isAtEnd = false;
   /** The response budget has no room for it. */
   #isRefused = false;
   readonly #began: number;
@@ -55,6 +58,7 @@ export class StreamWriter implements BodyReader {
 
   end(): void {
     if (this.#isOver) return;
+    this.#isAtEnd = true;
     const context = this.#context;
     const { assembler } = context;
     const converter = this.#converter;
@@ -69,6 +73,7 @@ export class StreamWriter implements BodyReader {
     this.#updateShare();
     const nextRound = assembler?.next();
     if (nextRound) {
+      this.#isAtEnd = false;
       context.continueUpstream(nextRound);
       return;
     }
@@ -88,7 +93,7 @@ export class StreamWriter implements BodyReader {
     this.#closing?.cancel();
     if (!this.#keepAlive) {
       this.#isOver = true;
-      this.#context.reject(last);
+      this.#context.reject(last, this.#isAtEnd ? reportedUsage(converter) : undefined);
       return;
     }
     const { complete: client } = call.protocol.operations;
@@ -175,6 +180,12 @@ export class StreamWriter implements BodyReader {
       trailers: Object.assign(cost, unshownHeaders(context)),
     });
   }
+}
+
+/** Undefined unless the upstream reported that it generated something, or its cost. */
+function reportedUsage(converter: StreamConverter): Partial<Usage> | undefined {
+  const usage = converter.usage() ?? converter.partialUsage();
+  return usage?.output || usage?.reportedCost !== undefined ? usage : undefined;
 }
 
 type StreamResult = Omit<AttemptResult, 'finish' | 'keep' | 'facts'>;

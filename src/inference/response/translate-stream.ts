@@ -73,8 +73,11 @@ export function createTranslation({
     if (!event) return;
     const events = decoder.decode(event);
     kept += keptBytes(events, frame);
+    const isEnd = upstream.endMarks.some((mark) => frame.includes(mark)) && upstream.isEnd(event);
+    // The response has ended, and misses what it must have.
+    ended ||= isEnd && events.at(-1)?.type === 'error';
     join(events, out);
-    ended ||= upstream.endMarks.some((mark) => frame.includes(mark)) && upstream.isEnd(event);
+    ended ||= isEnd;
   }
 
   function join(events: ChatEvent[], out: Output[]): void {
