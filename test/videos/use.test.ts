@@ -3,11 +3,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { PERIODS, periodStart } from '../../src/records/key-settings.ts';
+import { pruneRecords, RECORD_BYTES } from '../../src/usage/retention.ts';
 import { createUsageHandler } from '../../src/videos/record-usage.ts';
 import { forEachStore } from '../store/stores.ts';
 import { claim, createRig, MINUTE, OWNER, openVideoStore, type Rig, SECOND, START, type VideoStore } from './rig.ts';
 import { completed, says, scriptedApi } from './scripted.ts';
 
+const DAY = 24 * 60 * MINUTE;
 const USD = 1_000_000_000_000n;
 
 async function used({ store }: Pick<Rig, 'store'>): Promise<{ requests: number; failures: number; spent: bigint[] }> {
@@ -91,6 +93,25 @@ forEachStore((name, open) => {
     assert.deepEqual(await used(rig), { requests: 1, failures: 0, spent: [9n * USD] });
     assert.equal((await store.call('usageRecord', { id, keyId: OWNER }))?.cost, String(9n * USD));
     assert.deepEqual(await held(store), []);
+  });
+
+  test(`a record stays for the correction of its cost, however full the store is (${name})`, async (context) => {
+    const store = await openVideoStore(context, open);
+    const rig = await createRig(context, { store, video: { ...scriptedApi, cancel: undefined } });
+    rig.upstream.onPoll = (before) => (before < 3 ? says({ type: 'running' }) : completed({ cost: '9' }));
+    const { id } = await rig.create();
+    await rig.until(() => rig.upstream.polls === 1);
+    await rig.videos.cancel(OWNER, id, { abandon: true });
+    await rig.work();
+    assert.equal((await used(rig)).requests, 1);
+    const later = START + 400 * DAY;
+    const prune = () => pruneRecords({ store, now: () => later }, { keep: DAY, maxSize: RECORD_BYTES });
+    assert.equal(await store.call('trimUsage', { before: later, limit: 10 }), 0);
+    assert.equal(await prune(), 0);
+    await rig.until(async () => (await store.call('readVideoLedger', { taskId: id }))?.cost === 9n * USD, MINUTE);
+    await rig.work();
+    assert.deepEqual(await used(rig), { requests: 1, failures: 0, spent: [9n * USD] });
+    assert.equal(await prune(), 1);
   });
 
   test(`the reservation of a task that was never created is released (${name})`, async (context) => {

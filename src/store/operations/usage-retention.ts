@@ -26,6 +26,9 @@ export const usageOfDay = reading<{ day: number }, number>('usage', async (trans
   return Number(row?.records ?? 0);
 });
 
+/** The cost of the task of a record does not change any more. */
+const IS_FINAL = 'NOT EXISTS (SELECT 1 FROM task_hold WHERE task_id = usage_record.id)';
+
 export interface PruneRequest {
   day: number;
   limit: number;
@@ -43,7 +46,7 @@ export const pruneUsage = writing<PruneRequest, number>(
     if (requests > 0) return requests;
     return transaction.run(
       `DELETE FROM usage_record WHERE day < :day AND id IN
-       (SELECT id FROM usage_record WHERE day < :day ORDER BY day, id LIMIT :limit)`,
+       (SELECT id FROM usage_record WHERE day < :day AND ${IS_FINAL} ORDER BY day, id LIMIT :limit)`,
       { day, limit },
     );
   },
@@ -89,7 +92,7 @@ export const trimUsage = writing<{ before: number; limit: number }, number>('usa
   if (requests > 0) return requests;
   return transaction.run(
     `DELETE FROM usage_record WHERE started_at < :before AND id IN
-     (SELECT id FROM usage_record WHERE started_at < :before ORDER BY started_at LIMIT :limit)`,
+     (SELECT id FROM usage_record WHERE started_at < :before AND ${IS_FINAL} ORDER BY started_at LIMIT :limit)`,
     values,
   );
 });

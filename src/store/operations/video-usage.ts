@@ -54,7 +54,7 @@ export const readVideoUse = reading<{ id: string }, VideoUse | undefined>('state
   );
 });
 
-/** `held`: the hold of the task stays. */
+/** `held`: the cost may change. The hold of the task stays, and retention keeps the record, without which a correction would count twice. */
 export interface TaskUse {
   row: UsageRow & { revision: number };
   held: boolean;
@@ -73,6 +73,11 @@ export const recordTaskUsage = writing<TaskUse, void>('usage', async (transactio
     await correctUsage(transaction, { ...row, status, tags: tags ?? null }, BigInt(String(known.cost)));
   }
   if (!held) await transaction.run('DELETE FROM task_hold WHERE task_id = :id', { id });
+  else {
+    const { key_id, tags, started_at: created_at } = row;
+    const hold = { task_id: id, key_id, tags: tags ?? '', amount: 0, created_at };
+    await transaction.insert('task_hold', [hold], { ignoreDuplicates: true });
+  }
 });
 
 /** Finishes the job that transferred a revision, or reschedules it if there is a newer one. */
