@@ -49,6 +49,24 @@ export function sumOfLines(lines: readonly PriceLine[]): bigint {
 
 /** Lines that `costOf` is the sum of, without those of nothing and the free request itself. */
 export function priceLinesOf(model: Prices, usage: Usage): PriceLine[] {
+  const { rounds } = usage;
+  return rounds && model.priceTiers
+    ? mergedLines(rounds.flatMap((round) => linesOf(model, round)))
+    : linesOf(model, usage);
+}
+
+/** One line for each kind and price; one fee of the request. */
+function mergedLines(lines: readonly PriceLine[]): PriceLine[] {
+  const merged = new Map<string, PriceLine>();
+  for (const [kind, count, price] of lines) {
+    const name = `${kind} ${price}`;
+    const before = kind === 'requests' ? 0 : (merged.get(name)?.[1] ?? 0);
+    merged.set(name, [kind, before + count, price]);
+  }
+  return [...merged.values()];
+}
+
+function linesOf(model: Prices, usage: Usage): PriceLine[] {
   const prices = pricesAt(model, usage.input);
   const counts = countsOf(usage);
   const lines: PriceLine[] = [];

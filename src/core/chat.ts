@@ -221,6 +221,8 @@ export interface Usage {
   reportedCost?: number;
   /** True if the upstream reported no usage and the counts are estimated. */
   estimated?: boolean;
+  /** Usage of each round, of which this is the sum: the length of its own prompt decides its prices. */
+  rounds?: Usage[] | undefined;
 }
 
 export type FinishReason =

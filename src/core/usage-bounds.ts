@@ -36,6 +36,7 @@ export function boundUsage(usage: Readonly<Partial<Usage>>): Readonly<Partial<Us
     else bounded[name] = count;
   }
   if (reportedCostOf(usage) === undefined) delete bounded.reportedCost;
+  // The counts of rounds are bounded by their lines of the cost.
   return bounded;
 }
 

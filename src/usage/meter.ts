@@ -289,5 +289,5 @@ function withEstimatedInput(usage: Partial<Usage>, estimate: UsageEstimate): Usa
   const { input, output = 0, estimated } = usage;
   // Some upstreams report an input of zero until the end of a stream.
   if (input !== undefined && !(input === 0 && estimated)) return { ...usage, input, output };
-  return { ...usage, input: estimate.input(), output, estimated: true };
+  return { ...usage, input: estimate.input(), output, estimated: true, rounds: undefined };
 }

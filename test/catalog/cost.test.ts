@@ -41,6 +41,17 @@ const CASES: { about: string; usage: Usage; cost: string; model?: typeof MODEL }
   { about: 'the tier that the prompt reaches', usage: { input: 200_000, output: 10 }, cost: '1.200225' },
   { about: 'the model below the tier', usage: { input: 199_999, output: 0 }, cost: '0.599997' },
   { about: 'cached tokens of the tier', usage: { input: 200_000, output: 0, cached: 200_000 }, cost: '0.12' },
+  {
+    about: 'rounds by their own prompts',
+    usage: {
+      ...{ input: 350_000, output: 30 },
+      rounds: [
+        { input: 150_000, output: 10 },
+        { input: 200_000, output: 20 },
+      ],
+    },
+    cost: '1.6506',
+  },
   { about: 'a request', usage: { input: 0, output: 0 }, model: { pricing: { request: '0.005' } }, cost: '0.005' },
   {
     about: 'the prompt’s price where a kind has none',

@@ -17,6 +17,7 @@ import {
   type TestGateway,
   type TestUpstream,
 } from './harness.ts';
+import { hear, recordOf } from './usage-client.ts';
 
 let upstream: TestUpstream;
 let gateway: TestGateway;
@@ -158,6 +159,28 @@ describe('checklist 73: a paused answer goes on', () => {
           : answer.content.map((block: Json) => block.text).join('');
       assert.equal(text, 'one two');
     });
+  }
+});
+
+test('the prompt of each round decides by which price of context length it is charged', async () => {
+  upstream = await startUpstream((call, response) => {
+    const first = call.body.continuationToken === undefined;
+    const candidate = {
+      content: { role: 'model', parts: [{ text: first ? 'one ' : 'two' }] },
+      ...(first ? { finishReason: 'CONTINUATION', continuationToken: 'token-1' } : { finishReason: 'STOP' }),
+    };
+    const usageMetadata = { promptTokenCount: 150_000, candidatesTokenCount: 2, totalTokenCount: 150_002 };
+    answerJson(response, { candidates: [candidate], usageMetadata, modelVersion: 'm', responseId: 'r' });
+  });
+  // Its prices are higher from 200,000 tokens.
+  gateway = await startTestGateway(
+    `providers: { p: { type: google, base_url: "${upstream.url}", api_key: k, models: [{ id: gemini-2.5-pro }] } }`,
+  );
+  for (const stream of [false, true]) {
+    const { id, text } = await hear(gateway.url, { protocol: 'chat', model: 'p/gemini-2.5-pro', text: 'Hi', stream });
+    assert.match(text, /"upstream_inference_prompt_cost":0.375,/);
+    const { total_cost, tokens_prompt } = await recordOf(gateway.url, id);
+    assert.deepEqual([total_cost, tokens_prompt], [0.37504, 300_000]);
   }
 });
 

@@ -59,7 +59,7 @@ export function createResponseAssembler(plan: Plan): ResponseAssembler {
   function counted(): Usage | undefined {
     if (usage && usage.output > 0) return usage;
     const own = estimate();
-    return usage && !own?.output ? usage : own && { ...own, ...usage, output: own.output };
+    return usage && !own?.output ? usage : own && { ...own, ...usage, output: own.output, rounds: undefined };
   }
 
   /** The event of a part with its index in the whole message. */
@@ -115,7 +115,10 @@ export function createResponseAssembler(plan: Plan): ResponseAssembler {
     partialUsage(open) {
       const own = estimate();
       const reported = sum(usage, open);
-      return own && { ...own, ...reported, output: Math.max(reported?.output ?? 0, own.output), estimated: true };
+      if (!own) return undefined;
+      const partial: Usage = { ...own, ...reported, estimated: true };
+      if (own.output > partial.output) Object.assign(partial, { output: own.output, rounds: undefined });
+      return partial;
     },
     response: whole.response,
   };
@@ -170,7 +173,7 @@ function wordsIn(part: OpenPart): string {
 
 function sum(one: Usage | undefined, other: Usage | undefined): Usage | undefined {
   if (!one || !other) return one ?? other;
-  const total: Usage = { ...one, ...other };
+  const total: Usage = { ...one, ...other, rounds: [...(one.rounds ?? [one]), other] };
   for (const name of COUNTS) {
     if (one[name] !== undefined || other[name] !== undefined) total[name] = (one[name] ?? 0) + (other[name] ?? 0);
   }

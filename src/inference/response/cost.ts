@@ -15,7 +15,8 @@ export function costOf(
 ): Cost | undefined {
   const total = context.charge({ usage, finish });
   if (total === undefined) return undefined;
-  const input = context.charge({ usage: { ...usage, ...NO_OUTPUT }, finish: finish ?? 'stop' }) ?? 0n;
+  const rounds = usage.rounds?.map((round) => ({ ...round, ...NO_OUTPUT }));
+  const input = context.charge({ usage: { ...usage, ...NO_OUTPUT, rounds }, finish: finish ?? 'stop' }) ?? 0n;
   return { total: dollars(total), input: dollars(input) };
 }
 
