@@ -44,6 +44,8 @@ export interface VideoTask {
 export interface VideoDetails {
   /** Length of one video in seconds. */
   duration?: number;
+  /** Longest video of the model in seconds, where the provider chooses the length. */
+  longest?: number;
   size?: string;
   resolution?: string;
   aspectRatio?: string;

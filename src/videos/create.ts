@@ -62,7 +62,7 @@ export async function createTask(
     idempotencyKey === undefined
       ? { key: `request:${digest}`, digest, window: dedupeWindow(context, retried) }
       : { key: `key:${idempotencyKey}`, digest, window: IDEMPOTENCY_KEY_TTL_MS, once: true };
-  const cost = maxExpectedCost(task.details, Math.max(1, ...(creation.model.video?.durations ?? [])));
+  const cost = maxExpectedCost(task.details);
   let reservation: BudgetReservation;
   try {
     reservation = await reserve({ ...task, cost });

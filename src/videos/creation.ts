@@ -27,7 +27,8 @@ export function detailsOf({ model, request, metadata, user }: Creation): VideoDe
   const { video = {} } = model;
   const { duration = video.defaults?.duration, seed, audio, count } = request;
   const dimensions = expectedDimensions(request, video);
-  return { count, ...dimensions, ...defined({ duration, seed, audio, metadata, user, prices: video.prices }) };
+  const longest = duration === undefined && video.durations?.length ? Math.max(...video.durations) : undefined;
+  return { count, ...dimensions, ...defined({ duration, longest, seed, audio, metadata, user, prices: video.prices }) };
 }
 
 /** Hash of a request; equal for equivalent requests, whatever the order of their fields. */

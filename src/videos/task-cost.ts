@@ -18,9 +18,9 @@ export function costOfCompleted(details: VideoDetails, charge: VideoCharge, asse
   return cost === undefined ? { seconds, cost: 0n, source: 'none' } : { seconds, cost, source: 'catalog' };
 }
 
-/** Upper bound of the cost by the catalog; undefined without prices. `longest` is the duration to assume if none is requested. */
-export function maxExpectedCost(details: VideoDetails, longest = 1): bigint | undefined {
-  const { duration = longest, count, size = largestSize(details) } = details;
+/** Upper bound of the cost by the catalog; undefined without prices. */
+export function maxExpectedCost(details: VideoDetails): bigint | undefined {
+  const { longest = 1, duration = longest, count, size = largestSize(details) } = details;
   const [width = 0, height = 0] = size.split('x').map(Number);
   const seconds = Math.max(1, duration) * count;
   const tokens = Math.ceil((width * height * FRAMES_PER_SECOND * seconds) / PIXELS_PER_TOKEN);
@@ -48,7 +48,7 @@ export function ledgerEntry(task: VideoTask, provider: string, bill: TaskCost, c
 }
 
 function secondsOf(
-  { duration, count }: VideoDetails,
+  { longest = 1, duration = longest, count }: VideoDetails,
   { seconds }: VideoCharge,
   assets: readonly TaskAsset[],
   videos: number,
@@ -58,7 +58,7 @@ function secondsOf(
   if (assets.length > 0 && measured.every((length) => length !== undefined)) {
     return measured.reduce((sum, length) => sum + Math.max(1, boundCount(length) ?? 1), 0);
   }
-  return Math.max(1, duration ?? 1) * (assets.length > 0 ? videos : count);
+  return Math.max(1, duration) * (assets.length > 0 ? videos : count);
 }
 
 /** Undefined for an implausible amount. */

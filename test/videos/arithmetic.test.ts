@@ -5,6 +5,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { decimalOf, moneyOf, multiplyMoney } from '../../src/core/money.ts';
 import type { TaskAsset, VideoDetails } from '../../src/records/video-task.ts';
+import { detailsOf } from '../../src/videos/creation.ts';
 import { failureDelay, pollDelay } from '../../src/videos/delay.ts';
 import { createPollBudget } from '../../src/videos/poll-budget.ts';
 import { costOfCompleted, costWithoutVideo, maxExpectedCost } from '../../src/videos/task-cost.ts';
@@ -108,6 +109,9 @@ test('seconds come from the upstream, otherwise from the files, otherwise from t
   assert.equal(seconds({}, [kept(3.4), kept()]), 10);
   assert.equal(seconds({}, [asset]), 5);
   assert.equal(costOfCompleted({ count: 1 }, {}, [asset]).seconds, 1);
+  const unknown = detailsOf({ model: { video: { durations: [4, 12, 8] } }, request: { count: 1 } } as never);
+  assert.equal(costOfCompleted(unknown, {}, [asset]).seconds, 12, 'the longest, as was held');
+  assert.equal(costOfCompleted({ ...unknown, prices }, {}, [asset]).cost, maxExpectedCost({ ...unknown, prices }));
 });
 
 test('an implausible charge is ignored', () => {
