@@ -47,7 +47,10 @@ forEachStore((name, open) => {
     await before.reserve(key, task('a', '0.4'));
     await before.reserve(key, task('b', '0.4'));
     await assert.rejects(before.reserve(key, task('c', '0.4')), { code: 'insufficient_quota' });
-    const later = await gateway(store, 'two', NOON + 60_000);
+    // A new gateway that finds none alive gives the earlier ones another lifetime.
+    await gateway(store, 'two', NOON + 31_000);
+    await gateway(store, 'two', NOON + 50_000);
+    const later = await gateway(store, 'two', NOON + 62_000);
     await assert.rejects(later.reserve(key, task('c', '0.4')), /1 USD a day; 0.2 USD are left/);
     await store.call('releaseTask', { id: 'a' });
     await later.reserve(key, task('c', '0.4'));

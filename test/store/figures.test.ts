@@ -29,6 +29,8 @@ forEachStore((name, open) => {
     const beat = (id: string, now: number) =>
       store.call('heartbeat', { id, now, until: now + 30_000, exclusive: false });
     await beat('a', NOW - 60_000);
+    // It joins while another one is alive.
+    await beat('c', NOW - 40_000);
     await beat('b', NOW - 20_000);
     await beat('b/1.1', NOW - 10_000);
     assert.deepEqual(await store.call('liveInstances', { now: NOW, limit: 10 }), [

@@ -101,6 +101,23 @@ test('after an outage of the store, the first instance that is back does not tak
   }
 });
 
+test('after an outage of the store, a new instance does not take the others for dead', async (context) => {
+  const store = await openTestPostgres(context);
+  const start = store.now();
+  const [lifetime, hour] = [30_000, 3_600_000];
+  const beat = (id: string, now: number) =>
+    store.call('heartbeat', { id, now, until: now + lifetime, exclusive: false });
+  const held = async () => (await store.call('setHold', { ...hold, instance: 'new' })).others;
+  const hold = { subject: 's', limit: 100n, want: 7n };
+  await beat('other', start);
+  await store.call('setHold', { ...hold, instance: 'other' });
+  await beat('new', start + hour);
+  assert.deepEqual([await store.call('countInstances', { now: start + hour }), await held()], [2, 7n]);
+  await beat('new', start + hour + 20_000);
+  await beat('new', start + hour + lifetime + 1);
+  assert.equal(await held(), 0n, 'one that does not come back is dead after another lifetime');
+});
+
 for (const [words, end] of [
   ['killed', undefined],
   ['stopped', 'close'],

@@ -22,14 +22,18 @@ export interface Heartbeat {
 
 /**
  * Extends the heartbeat of an instance and removes dead instances with their holds. An instance whose own heartbeat expired
- * could not reach the store, and neither could the others: those that lived at its last heartbeat get another lifetime.
+ * could not reach the store, and neither could the others: those that lived at its last heartbeat get another lifetime. A new
+ * instance that finds none alive cannot tell such an outage from their death, and gives it to those that lived last.
  */
 export const heartbeat = writing<Heartbeat, void>(
   'usage',
   async (transaction, { id, version, reservations, now, until, exclusive }) => {
-    const [own] = await transaction.all('SELECT heartbeat_until FROM instance WHERE id = :id', { id });
-    const expiredAt = own && Number(own.heartbeat_until);
-    if (expiredAt !== undefined && expiredAt <= now) {
+    const [known] = await transaction.all(
+      'SELECT max(CASE WHEN id = :id THEN heartbeat_until END) AS own, max(heartbeat_until) AS latest FROM instance',
+      { id },
+    );
+    const expiredAt = Number(known?.own ?? known?.latest ?? 0);
+    if (expiredAt > 0 && expiredAt <= now && !exclusive) {
       const last = expiredAt - (until - now);
       await transaction.run(
         'UPDATE instance SET heartbeat_until = :until WHERE heartbeat_until > :last AND heartbeat_until <= :now',
