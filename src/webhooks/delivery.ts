@@ -4,7 +4,7 @@ import type { Logger } from 'pino';
 import type { Job, JobHandler } from '../jobs/job.ts';
 import { retryWhileUnavailable } from '../jobs/store-retry.ts';
 import type { DeliveryTrigger } from '../store/delivery-log-rows.ts';
-import { replayJobRef, WEBHOOK_JOB_KIND } from '../store/delivery-rows.ts';
+import { type NewDelivery, replayJobRef, WEBHOOK_JOB_KIND } from '../store/delivery-rows.ts';
 import type { DeliveryAttemptResult } from '../store/operations/deliveries.ts';
 import type { Store } from '../store/store.ts';
 import type { TelemetryEvents } from '../telemetry/observer.ts';
@@ -22,8 +22,8 @@ export interface DeliveryOptions extends SenderOptions {
   store: Pick<Store, 'call'>;
   log: Pick<Logger, 'info' | 'warn'>;
   events?: Pick<TelemetryEvents, 'webhookAttempted' | 'webhookExhausted'>;
-  /** A delivery was given up; must not throw. */
-  onExhausted?: (delivery: ExhaustedDelivery) => Promise<void>;
+  /** Notice of a delivery that is given up, which the same transaction adds. */
+  exhaustionNotice?: (delivery: ExhaustedDelivery) => NewDelivery | undefined;
   /** Timeout of one attempt, 10 seconds by default. Connecting may take half of it. */
   timeoutMs?: number;
   /** Whether the `Retry-After` of a receiver can delay the next attempt. */
@@ -47,8 +47,9 @@ export function createDeliveryHandler(options: DeliveryOptions): JobHandler {
       trigger,
       maxAttempts: MAX_ATTEMPTS,
       now: clock.now(),
+      notice: noticeOf(job, deliveryId),
     });
-    if (begun.state === 'over' && begun.isExhausted) await giveUp(job, deliveryId);
+    if (begun.state === 'over' && begun.isExhausted) events?.webhookExhausted();
     if (begun.state !== 'send') return;
     const startedAt = clock.now();
     const drained = Promise.withResolvers<void>();
@@ -64,7 +65,9 @@ export function createDeliveryHandler(options: DeliveryOptions): JobHandler {
       throw error;
     }
     const result = attemptResult({ job, trigger, startedAt, response });
-    const record = { ...attempt, trigger, lane: job.lane, late: job.attempt + 1 >= EARLY_ATTEMPTS, result };
+    const isGivenUp = result.outcome !== 'ack' && trigger === 'schedule' && result.nextDueAt === undefined;
+    const notice = isGivenUp ? noticeOf(job, deliveryId) : undefined;
+    const record = { ...attempt, trigger, lane: job.lane, late: job.attempt + 1 >= EARLY_ATTEMPTS, result, notice };
     let tries = 0;
     const recordAttempt = () => {
       tries += 1;
@@ -74,8 +77,7 @@ export function createDeliveryHandler(options: DeliveryOptions): JobHandler {
     // The lease is lost: the attempt of its new holder counts. After a repeated call it may be this one that is stored.
     if (!isRecorded && tries === 1) return drained.promise;
     report(deliveryId, result);
-    const isGivenUp = result.outcome !== 'ack' && trigger === 'schedule' && result.nextDueAt === undefined;
-    if (isGivenUp) await giveUp(job, deliveryId);
+    if (isGivenUp) events?.webhookExhausted();
     await drained.promise;
   }
 
@@ -87,9 +89,8 @@ export function createDeliveryHandler(options: DeliveryOptions): JobHandler {
     return { scheduledAt: job.dueAt, startedAt, endedAt, ...response, nextDueAt };
   }
 
-  async function giveUp({ owner, lane }: Job, id: string): Promise<void> {
-    events?.webhookExhausted();
-    await options.onExhausted?.({ id, owner, receiver: lane });
+  function noticeOf({ owner, lane }: Job, id: string): NewDelivery | undefined {
+    return options.exhaustionNotice?.({ id, owner, receiver: lane });
   }
 
   function report(delivery: string, { outcome, status, nextDueAt }: DeliveryAttemptResult): void {

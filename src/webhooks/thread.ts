@@ -63,7 +63,7 @@ async function serve(port: NonNullable<typeof parentPort>, settings: ThreadSetti
     honorRetryAfter: settings.honorRetryAfter,
     standardHeaders: settings.standardHeaders,
     ...(settings.noticeUrl !== undefined && {
-      onExhausted: createExhaustionNotices({ store, url: settings.noticeUrl, clock, log }),
+      exhaustionNotice: createExhaustionNotices({ url: settings.noticeUrl, clock }),
     }),
   });
   const scheduler = createScheduler({ store, handlers: [handler], log, clock });

@@ -4,8 +4,10 @@ import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
 import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
+import { systemClock } from '../../src/core/clock.ts';
 import type { Store } from '../../src/store/store.ts';
 import { StoreUnavailable } from '../../src/store/unavailable.ts';
+import { createExhaustionNotices, NOTICE_OWNER } from '../../src/webhooks/notice.ts';
 import { MAX_ATTEMPTS, maxJitter, retryDelay } from '../../src/webhooks/schedule.ts';
 import { passing } from '../jobs/activity.ts';
 import { createManualClock } from '../jobs/manual-clock.ts';
@@ -187,12 +189,14 @@ test('the result of an attempt whose lease was lost is neither counted nor told:
       return inner.call(name, { ...(parameters as object), lease: 'gone' } as typeof parameters);
     },
   });
-  const onExhausted = async () => void told.push('given up');
-  const rig = await startRig(context, openTestSqlite, { events, onExhausted, through });
+  const exhaustionNotice = createExhaustionNotices({ url: receiver.url('/notices'), clock: systemClock });
+  const rig = await startRig(context, openTestSqlite, { events, exhaustionNotice, through });
   await rig.owe(receiver.url());
   await until(() => recorded === 1);
   await delay(100);
   assert.deepEqual(told, []);
+  const { rows } = await rig.store.do('findDeliveries', { owner: NOTICE_OWNER, limit: 10, depth: 100 });
+  assert.deepEqual(rows, [], 'and nobody is told that it was given up');
 });
 
 test('the result of an attempt that is stored is counted, also where the answer of the store got lost', async (context) => {

@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { Store } from '../../src/store/store.ts';
 import { createExhaustionNotices, NOTICE_OWNER, noticeDelivery } from '../../src/webhooks/notice.ts';
 import { createManualClock } from '../jobs/manual-clock.ts';
 import { openJobStore, until } from '../jobs/rig.ts';
@@ -10,46 +11,74 @@ import { startReceiver } from './receiver.ts';
 import { startRig } from './rig.ts';
 
 const AT = 1_800_000_000_000;
-const noLog = { warn() {} };
 
 forEachStore((name, open) => {
   test(`a receiver whose webhooks are given up is told once an hour, and no notice about notices (${name})`, async (context) => {
     const failing = await startReceiver((response) => response.writeHead(500).end());
     context.after(failing.close);
     const clock = createManualClock(AT);
-    const given: string[] = [];
-    const hours = new Set<number>();
+    const hours = new Map<string, number>();
+    const url = failing.url('/notices');
+    const make = createExhaustionNotices({ url, clock });
     const rig = await startRig(context, open, {
       clock,
-      async onExhausted(delivery) {
-        if (delivery.owner !== NOTICE_OWNER) hours.add(Math.floor(clock.now() / 3_600_000));
-        await onExhausted(delivery);
-        given.push(delivery.owner);
+      exhaustionNotice(delivery) {
+        if (delivery.owner !== NOTICE_OWNER) hours.set(delivery.id, Math.floor(clock.now() / 3_600_000));
+        return make(delivery);
       },
     });
-    const url = failing.url('/notices');
-    const onExhausted = createExhaustionNotices({ store: rig.store, url, clock, log: noLog });
+    const given = async (owner: string) => {
+      const { rows } = await rig.store.do('findDeliveries', { owner, limit: 10, depth: 100 });
+      return rows.filter(({ state }) => state === 'exhausted').length;
+    };
     for (let count = 0; count < 2; count++) await rig.owe(failing.url());
     const notices = async () =>
       (await rig.store.do('findDeliveries', { owner: NOTICE_OWNER, limit: 10, depth: 100 })).rows;
     await until(() => {
       clock.advance(10_000);
-      return given.filter((owner) => owner !== NOTICE_OWNER).length === 2;
+      return given('key-1').then((count) => count === 2);
     });
     const ids = (await notices()).map(({ id }) => id);
     // How long the attempts take by this clock depends on the machine.
-    assert.equal(ids.length, hours.size);
+    assert.equal(ids.length, new Set(hours.values()).size);
     await until(() => {
       clock.advance(10_000);
-      return given.includes(NOTICE_OWNER);
+      return given(NOTICE_OWNER).then((count) => count > 0);
     });
-    assert.equal((await notices()).length, hours.size);
+    assert.equal((await notices()).length, ids.length);
     const sent = failing.received.find(({ body }) => body.includes('webhooks.exhausted'));
     const { event, id, data } = JSON.parse(String(sent?.body));
     assert.deepEqual(
       [event, ids.includes(id), data.receiver, data.key],
       ['webhooks.exhausted', true, new URL(url).host, 'key-1'],
     );
+  });
+
+  test(`the notice is there as soon as the webhook is given up, whatever ends the gateway then (${name})`, async (context) => {
+    const failing = await startReceiver((response) => response.writeHead(500).end());
+    context.after(failing.close);
+    const clock = createManualClock(AT);
+    const make = createExhaustionNotices({ url: failing.url('/notices'), clock });
+    let ended = false;
+    /** The gateway does nothing more after the call that gives the webhook up. */
+    const through = (inner: Store): Store => ({
+      ...inner,
+      async call(called, parameters) {
+        if (ended) throw new Error('killed');
+        const result = await inner.call(called, parameters);
+        if (called !== 'recordAttempt') return result;
+        ended = (parameters as { result: { nextDueAt?: number } }).result.nextDueAt === undefined;
+        return result;
+      },
+    });
+    const rig = await startRig(context, open, { clock, exhaustionNotice: make, through });
+    await rig.owe(failing.url());
+    await until(() => {
+      clock.advance(10_000);
+      return ended;
+    });
+    const { rows } = await rig.store.do('findDeliveries', { owner: NOTICE_OWNER, limit: 10, depth: 100 });
+    assert.equal(rows.length, 1);
   });
 
   test(`receivers are counted among the newest webhooks of a span (${name})`, async (context) => {

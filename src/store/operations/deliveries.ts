@@ -8,7 +8,7 @@ import {
   type DeliveryTrigger,
   deliveryRows,
 } from '../delivery-log-rows.ts';
-import { laneOf, replayJobRef, WEBHOOK_JOB_KIND } from '../delivery-rows.ts';
+import { addDelivery, laneOf, type NewDelivery, replayJobRef, WEBHOOK_JOB_KIND } from '../delivery-rows.ts';
 import {
   addJob,
   finishJob,
@@ -27,6 +27,8 @@ export interface AttemptStart extends Lease {
   /** Limit of automatic attempts. */
   maxAttempts: number;
   now: number;
+  /** Added if the delivery is given up. */
+  notice?: NewDelivery | undefined;
 }
 
 /** `over`: nothing is left to send and the job is deleted; the delivery is given up now if `isExhausted`. `lost`: the lease is lost. */
@@ -37,7 +39,7 @@ export type BegunDelivery =
 
 /** Counts an attempt before it is made, so that a crash during the attempt counts too. */
 export const beginAttempt = writing<AttemptStart, BegunDelivery>('state', async (transaction, begin) => {
-  const { deliveryId: id, trigger, maxAttempts, now } = begin;
+  const { deliveryId: id, trigger, maxAttempts, now, notice } = begin;
   if (!(await lockLeasedJob(transaction, begin))) return { state: 'lost' };
   const [row] = await transaction.all('SELECT owner, url, body, state, begun FROM delivery WHERE id = :id', { id });
   const isAutomatic = trigger === 'schedule';
@@ -45,7 +47,7 @@ export const beginAttempt = writing<AttemptStart, BegunDelivery>('state', async 
   if (!(row?.body instanceof Uint8Array) || isExhausted) {
     await finishJob(transaction, begin);
     const isPending = row?.state === 'pending';
-    if (isPending) await settleDelivery(transaction, { id, state: 'exhausted', now });
+    if (isPending) await giveUp(transaction, { id, now, notice });
     return { state: 'over', isExhausted: isPending };
   }
   if (isAutomatic) await transaction.run('UPDATE delivery SET begun = begun + 1 WHERE id = :id', { id });
@@ -81,11 +83,13 @@ export interface AttemptReport extends Lease {
   /** Lowers the priority of the next attempt. */
   late: boolean;
   result: DeliveryAttemptResult;
+  /** Added if the delivery is given up. */
+  notice?: NewDelivery | undefined;
 }
 
 /** False if the lease is lost: nothing is changed, and the result of the new holder counts. */
 export const recordAttempt = writing<AttemptReport, boolean>('state', async (transaction, attempt) => {
-  const { deliveryId, trigger, lane, late, result } = attempt;
+  const { deliveryId, trigger, lane, late, result, notice } = attempt;
   if (!(await lockLeasedJob(transaction, attempt))) return false;
   const isAck = result.outcome === 'ack';
   if (isAck && trigger === 'replay') await removeJob(transaction, WEBHOOK_JOB_KIND, deliveryId);
@@ -97,9 +101,17 @@ export const recordAttempt = writing<AttemptReport, boolean>('state', async (tra
   await logAttempt(transaction, attempt);
   if (isAck) await settleDelivery(transaction, { id: deliveryId, state: 'delivered', now: result.endedAt });
   else if (next === undefined && trigger === 'schedule')
-    await settleDelivery(transaction, { id: deliveryId, state: 'exhausted', now: result.endedAt });
+    await giveUp(transaction, { id: deliveryId, now: result.endedAt, notice });
   return true;
 });
+
+async function giveUp(
+  transaction: Transaction,
+  { id, now, notice }: { id: string; now: number; notice: NewDelivery | undefined },
+): Promise<void> {
+  await settleDelivery(transaction, { id, state: 'exhausted', now });
+  if (notice) await addDelivery(transaction, notice);
+}
 
 /** Settles a delivery and erases its body if the task is deleted. */
 async function settleDelivery(
