@@ -223,5 +223,6 @@ async function cleanUp(options: Omit<AccountingOptions, 'config'>, usage: UsageC
   const pruned = await pruneRecords({ store, now }, usage);
   if (pruned > 0) log.info({ records: pruned }, 'old usage records removed');
   await store.call('forgetAllowances', { before: now() - ALLOWANCE_RETENTION_MS });
+  await store.call('forgetHolds', {});
   await store.call('pruneRefusedUsage', { before: now() - usage.keep });
 }

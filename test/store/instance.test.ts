@@ -101,6 +101,26 @@ test('after an outage of the store, the first instance that is back does not tak
   }
 });
 
+test('nothing stays of the holds of an instance that is gone', async (context) => {
+  for (const store of [await openTestPostgres(context), await openTestSqlite(context)]) {
+    const now = store.now();
+    const beat = (id: string) => store.call('heartbeat', { id, now, until: now + 30_000, exclusive: false });
+    const hold = { limit: 100n, want: 7n };
+    for (const id of ['gone', 'here']) await beat(id);
+    await store.call('setHold', { ...hold, subject: 'a', instance: 'gone' });
+    await store.call('setHold', { ...hold, subject: 'b', instance: 'gone', want: 0n });
+    await store.call('removeInstance', { id: 'gone' });
+    // A call that was under way while it stopped.
+    await store.call('setHold', { ...hold, subject: 'a', instance: 'gone' });
+    await beat('here');
+    assert.equal((await store.call('setHold', { ...hold, subject: 'a', instance: 'here' })).others, 0n);
+    assert.equal(await store.call('forgetHolds', {}), 1, 'the lock of b');
+    await store.call('setHold', { ...hold, subject: 'a', instance: 'here', want: 0n });
+    assert.equal(await store.call('forgetHolds', {}), 2, 'the hold and the lock of a');
+    assert.equal(await store.call('forgetHolds', {}), 0);
+  }
+});
+
 test('after an outage of the store, a new instance does not take the others for dead', async (context) => {
   const store = await openTestPostgres(context);
   const start = store.now();

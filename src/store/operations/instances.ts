@@ -53,6 +53,8 @@ export const heartbeat = writing<Heartbeat, void>(
     const values: Row = exclusive ? { now, id } : { now };
     await transaction.run(`DELETE FROM hold WHERE instance IN (${dead})`, values);
     await transaction.run(`DELETE FROM instance WHERE id IN (${dead})`, values);
+    // Those that an instance set after it was removed.
+    await transaction.run('DELETE FROM hold WHERE instance NOT IN (SELECT id FROM instance)');
   },
 );
 
@@ -166,8 +168,11 @@ export const budgetUse = reading<
 export const setHold = writing<HoldRequest, { granted: bigint; spent: bigint; others: bigint }>(
   'usage',
   async (transaction, { subject, instance, limit, want, budget }) => {
-    await transaction.run('INSERT INTO held (subject) VALUES (:subject) ON CONFLICT DO NOTHING', { subject });
-    await transaction.all(`SELECT subject FROM held WHERE subject = :subject ${transaction.forUpdate}`, { subject });
+    // Locks the row, also one that is being deleted.
+    await transaction.run(
+      'INSERT INTO held (subject) VALUES (:subject) ON CONFLICT (subject) DO UPDATE SET subject = excluded.subject',
+      { subject },
+    );
     const used = budget ? await usedIn(transaction, budget) : { spent: 0n, held: 0n };
     const spent = used.spent + used.held;
     const [held] = await transaction.all(
@@ -185,3 +190,10 @@ export const setHold = writing<HoldRequest, { granted: bigint; spent: bigint; ot
     return { granted, spent, others };
   },
 );
+
+/** Deletes holds of nothing, and the locks of subjects without holds, such as those of past periods; returns their number. */
+export const forgetHolds = writing<object, number>('usage', async (transaction) => {
+  const holds = await transaction.run('DELETE FROM hold WHERE amount = 0');
+  const unheld = 'NOT EXISTS (SELECT 1 FROM hold WHERE hold.subject = held.subject)';
+  return holds + (await transaction.run(`DELETE FROM held WHERE ${unheld}`));
+});
