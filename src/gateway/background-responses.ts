@@ -156,7 +156,7 @@ async function runUntil(
       totalMs,
       signal,
       async onAdmitted() {
-        hasStarted = await background.start(open, job);
+        hasStarted = await background.start(open, job, durably);
         if (!hasStarted) throw new GatewayError('client_closed', 'The response was ended.');
       },
     },

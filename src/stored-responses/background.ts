@@ -70,8 +70,11 @@ export interface BackgroundResponses {
   open(row: string): Promise<OpenResponse | undefined>;
   /** Log of the events of its stream; undefined if it is not streamed. */
   log(open: OpenResponse, durably: EventLogOptions['durably']): EventLog | undefined;
-  /** Starts a response; its request may then reach the upstream. False if it is cancelled or deleted, or the lease is lost. */
-  start(open: OpenResponse, job: Lease): Promise<boolean>;
+  /**
+   * Starts a response that was queued; its request may then reach the upstream. False if it is cancelled or deleted, or the lease
+   * is lost.
+   */
+  start(open: OpenResponse, job: Lease, durably: EventLogOptions['durably']): Promise<boolean>;
   /** False if it was finished otherwise, or the lease is lost. */
   finish(open: OpenResponse, job: Lease, end: BackgroundEnd): Promise<boolean>;
   /** Finishes it with an error. */
@@ -208,7 +211,14 @@ export function createBackgroundResponses(context: BackgroundContext): Backgroun
       return createEventLog({ store, cipher, clock, row, accepted: content.response, next, durably });
     },
 
-    start: ({ stored: { row } }, { id, lease }) => store.call('startBackgroundResponse', { row, job: { id, lease } }),
+    start({ stored: { row } }, { id, lease }, durably) {
+      let again = false;
+      return durably(() => {
+        const started = store.call('startBackgroundResponse', { row, job: { id, lease }, again });
+        again = true;
+        return started;
+      });
+    },
 
     finish,
 

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import type { Json } from '../../src/core/json/json.ts';
+import { StoreUnavailable } from '../../src/store/unavailable.ts';
 import { startProvider } from '../clients/upstreams.ts';
 import { providePostgres, type TestDatabase } from '../store/postgres-server.ts';
 import { forEachStore } from '../store/stores.ts';
@@ -323,6 +324,28 @@ providers:
       for (const { id } of accepted) assert.equal((await one.ended(id, headers)).status, 'completed');
       assert.equal(plain.calls.length, 2);
       await single.close();
+    });
+
+    test('a response whose start was stored runs, also where the answer of the store was lost', async () => {
+      let lost = 0;
+      const one = await startTestGateway(
+        `providers: { plain: { type: open-responses, base_url: "${plain.url}/v1", models: [{ id: m }] } }`,
+        {
+          wrapStore: (store) => ({
+            ...store,
+            call: (async (name: 'startBackgroundResponse', given: never) => {
+              const result = await store.call(name, given);
+              if (name === 'startBackgroundResponse' && lost++ === 0) throw new StoreUnavailable('lost at COMMIT');
+              return result;
+            }) as typeof store.call,
+          }),
+        },
+      );
+      const own = createBackgroundClient(() => one.url);
+      const { body } = await own.create({ model: 'plain/m', input: 'Hello' });
+      const ended = await own.ended(body.id);
+      assert.deepEqual([ended.status, lost, plain.calls.length], ['completed', 2, 1], JSON.stringify(ended.error));
+      await one.close();
     });
 
     test('a response that does not end fails at its time', async () => {

@@ -80,11 +80,14 @@ export const readBackgroundResponse = reading<{ row: string }, ReadBackground | 
   },
 );
 
-/** Marks a queued response as started. False if it is not queued, or the lease is lost: then it must not be sent. */
-export const startBackgroundResponse = writing<{ row: string; job: Lease }, boolean>(
+/**
+ * Marks a queued response as started. False if it is not queued, or the lease is lost: then it must not be sent. `again`: an
+ * earlier call under this lease may have started it.
+ */
+export const startBackgroundResponse = writing<{ row: string; job: Lease; again?: boolean }, boolean>(
   'state',
-  async (transaction, { row, job }) => {
-    const waits = `row_id = :row AND status = 'queued'`;
+  async (transaction, { row, job, again = false }) => {
+    const waits = `row_id = :row AND ${again ? OPEN : "status = 'queued'"}`;
     const locked = await transaction.all(`SELECT row_id FROM stored_response WHERE ${waits} ${transaction.forUpdate}`, {
       row,
     });
