@@ -26,18 +26,21 @@ export async function finalize(step: TaskStep, fresh?: readonly VideoAsset[]): P
   const reported = fresh ?? (isInline ? await queryAssets(context, loaded.attempt, step.signal) : undefined);
   const limit = mirrorTimeout(step);
   const errors: unknown[] = [];
-  for (const [index, asset] of assets.entries()) {
-    if (asset.kept) continue;
-    if (loaded.task.assets[index]?.kept) await saveAsset(step, index, { kept: undefined });
-    const outcome = await mirrorAsset({ ...step, limit: limit.signal }, mirror, {
-      asset,
-      index,
-      fresh: reported?.[index],
-    });
-    if (outcome.type === 'failed') errors.push(outcome.error);
-    if (outcome.type === 'kept') await saveAsset(step, index, { kept: outcome.kept });
+  try {
+    for (const [index, asset] of assets.entries()) {
+      if (asset.kept) continue;
+      if (loaded.task.assets[index]?.kept) await saveAsset(step, index, { kept: undefined });
+      const outcome = await mirrorAsset({ ...step, limit: limit.signal }, mirror, {
+        asset,
+        index,
+        fresh: reported?.[index],
+      });
+      if (outcome.type === 'failed') errors.push(outcome.error);
+      if (outcome.type === 'kept') await saveAsset(step, index, { kept: outcome.kept });
+    }
+  } finally {
+    limit.cancel();
   }
-  limit.cancel();
   return errors.length > 0 ? retryOrComplete(step, errors) : complete(step);
 }
 

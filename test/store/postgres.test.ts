@@ -9,12 +9,13 @@ import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
-import { Client } from 'pg';
+import { Client, DatabaseError } from 'pg';
 import { systemClock } from '../../src/core/clock.ts';
 import { openKeyStore } from '../../src/keys/store.ts';
 import { Secret } from '../../src/security/secret.ts';
 import { MIGRATIONS_FOLDER } from '../../src/store/migrations.ts';
 import { openStore } from '../../src/store/open.ts';
+import { toStoreError } from '../../src/store/postgres/failure.ts';
 import { openPostgres, type PostgresOptions } from '../../src/store/postgres/store.ts';
 import { StoreUnavailable } from '../../src/store/unavailable.ts';
 import { ENGINE_OPERATIONS, type EngineStore, engineStore } from './engine-store.ts';
@@ -307,4 +308,16 @@ test('its time is never ahead of the server’s, though questions and answers ta
     assert.ok(before <= Number(rows[0]?.now));
   }
   await server.end();
+});
+
+test('a transaction that the server ended is one of an unavailable store', () => {
+  for (const [code, isOver] of [
+    ['25P03', true],
+    ['25P04', true],
+    ['25006', true],
+    ['25P02', false],
+  ] as const) {
+    const error = Object.assign(new DatabaseError('it is over', 0, 'error'), { code });
+    assert.equal(toStoreError(error) instanceof StoreUnavailable, isOver, code);
+  }
 });

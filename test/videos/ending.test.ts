@@ -6,9 +6,11 @@ import { inspect } from 'node:util';
 import { GatewayError } from '../../src/core/errors.ts';
 import { serveContent } from '../../src/http/video-content.ts';
 import type { MirroredFile } from '../../src/records/video-task.ts';
+import { finalize } from '../../src/videos/finalize.ts';
 import type { OpenContent } from '../../src/videos/mirror/content.ts';
 import type { AssetSource, Mirror } from '../../src/videos/mirror.ts';
 import { encodeTask } from '../../src/videos/task-object.ts';
+import { createManualClock } from '../jobs/manual-clock.ts';
 import { createRig, HOUR, MINUTE, OWNER, object, SECOND } from './rig.ts';
 import { completed, says, scriptedApi } from './scripted.ts';
 
@@ -393,4 +395,30 @@ test('a task missing after a cancellation without a response is cancelled, but n
     await rig.videos.cancel(OWNER, id, { abandon: false });
     assert.equal((await rig.ended(id)).error?.code, expected);
   }
+});
+
+test('a finalization that fails leaves no timer', async () => {
+  const clock = createManualClock(0);
+  let timers = 0;
+  const after: typeof clock.after = (milliseconds, callback) => {
+    timers += 1;
+    const cancel = clock.after(milliseconds, callback);
+    return () => {
+      timers -= 1;
+      cancel();
+    };
+  };
+  const asset = { source: { url: 'https://example.com/v.mp4' }, kept: { file: 'local:gone' } };
+  const step = {
+    context: {
+      mirror: { has: async () => false },
+      clock: { ...clock, after },
+      store: { call: async () => Promise.reject(new Error('the lease is lost')) },
+    },
+    job: { ref: 'task' },
+    loaded: { task: { memory: {}, assets: [asset] }, attempt: {} },
+    signal: new AbortController().signal,
+  };
+  await assert.rejects(finalize(step as never), /the lease is lost/);
+  assert.equal(timers, 0);
 });

@@ -20,8 +20,8 @@ const STALE_PLAN_ROUTINE = 'RevalidateCachedQuery';
 
 /** SQLSTATE classes of errors in a statement or its values. */
 const STATEMENT_ERROR_CLASSES = new Set(['0A', '21', '22', '23', '25', '26', '34', '42', 'P0']);
-/** SQLSTATE codes of these classes that are server errors: read-only, idle timeout, missing privilege. */
-const SERVER_ERROR_CODES = new Set(['25006', '25P03', '42501']);
+/** SQLSTATE codes of these classes that are server errors: read-only, idle timeout, transaction timeout, missing privilege. */
+const SERVER_ERROR_CODES = new Set(['25006', '25P03', '25P04', '42501']);
 
 const UNIQUE_VIOLATION_CODE = '23505';
 const DIVISION_BY_ZERO_CODE = '22012';
