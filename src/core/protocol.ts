@@ -1,5 +1,6 @@
 /** Protocols: a wire format towards clients and towards upstreams, with the operations that it offers. */
 
+import type { TSchema } from 'typebox';
 import type { GatewayError } from './errors.ts';
 import type { Fields } from './fields.ts';
 import type { Json } from './json/json.ts';
@@ -19,6 +20,13 @@ export interface PageQuery {
   before?: string;
   /** Number of models to skip, instead of a cursor. */
   offset?: number;
+}
+
+/** Query parameter of a model list, in the API description. */
+export interface PageParameter {
+  name: string;
+  description: string;
+  schema: TSchema;
 }
 
 /** Paging facts of a model list. */
@@ -46,6 +54,8 @@ export interface Protocol {
   /** The operation `complete` over a WebSocket; absent in protocols without one. */
   readonly socket?: SocketForm;
   catalogRoutes(prefixes: Prefixes): ClientRoute<CatalogQuery>[];
+  /** Those that the routes of model lists read; absent in protocols whose lists have no pages. */
+  readonly pageParameters?: readonly PageParameter[];
   /** All API keys of a request; more than one distinct value is ambiguous. */
   credentials(headers: Fields, query: URLSearchParams): string[];
   /** Throws `invalid_request` if a required header is missing, e.g. the version. */

@@ -136,6 +136,38 @@ test('of models', async () => {
   await call('GET', '/v1/model/{provider}/{model}', MODEL);
 });
 
+test('of pages of models', async () => {
+  const first = await call('GET', '/v1/models', {}, { query: 'limit=1' });
+  const [{ id }] = first.data;
+  for (const query of [`limit=1&after=${id}`, 'offset=1']) {
+    const { data } = await call('GET', '/v1/models', {}, { query });
+    assert.notEqual(data[0].id, id);
+  }
+  await call('GET', '/v1/models/{provider}', MODEL, { query: 'limit=1' });
+  const messages = await call('GET', '/anthropic/v1/models', {}, { query: 'limit=1' });
+  await call('GET', '/anthropic/v1/models', {}, { query: `after_id=${messages.last_id}&before_id=sandbox/video` });
+  const generate = await call('GET', '/gemini/v1beta/models', {}, { query: 'pageSize=1' });
+  await call('GET', '/gemini/v1beta/models', {}, { query: `pageToken=${generate.nextPageToken}` });
+});
+
+test('of lists to operators: the longest page is that of the description', async () => {
+  const lists = Object.entries<Json>(document.paths).filter(([path, { get }]) => {
+    const limit = get?.parameters?.some(({ name }: Json) => name === 'limit');
+    return limit && path.startsWith('/admin/') && !path.includes('{');
+  });
+  assert.ok(lists.length >= 8, `${lists.length}`);
+  for (const [path, { get }] of lists) {
+    const { schema } = get.parameters.find(({ name }: Json) => name === 'limit');
+    await call('GET', path, {}, { query: `limit=${schema.maximum}` });
+    const longer = await sendRaw(gateway.adminUrl, {
+      method: 'GET',
+      path: `${path}?limit=${schema.maximum + 1}`,
+      headers: { authorization: `Bearer ${ADMIN_TOKEN}` },
+    });
+    assert.equal(longer.status, 400, path);
+  }
+});
+
 test('of stored responses and conversations', async () => {
   const { id } = await call('POST', '/v1/responses', {}, { body: { model: 'sandbox/echo', input: 'Hello' } });
   await call('GET', '/v1/responses/{id}', { id });

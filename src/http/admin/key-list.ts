@@ -3,7 +3,7 @@
 import { GatewayError } from '../../core/errors.ts';
 import { stateOf } from '../../keys/key.ts';
 import type { Key } from '../../keys/store.ts';
-import { flag, option, readTag, searchText, whole } from './query.ts';
+import { flag, option, PAGES, readTag, searchText, whole } from './query.ts';
 
 export interface KeyPage {
   keys: Key[];
@@ -15,12 +15,10 @@ export interface KeyPage {
 
 export const KEY_STATES = ['active', 'expired', 'disabled', 'revoked'] as const;
 
-const PAGE_SIZE = 100;
-
 /** Throws `invalid_request` naming the parameter. */
 export function pageOfKeys(all: readonly Key[], query: URLSearchParams, now: number): KeyPage {
   const offset = whole(query, 'offset', { least: 0, most: 1e9, byDefault: 0 });
-  const limit = whole(query, 'limit', { least: 1, most: PAGE_SIZE, byDefault: PAGE_SIZE });
+  const limit = whole(query, 'limit', PAGES.keys);
   const wanted = readFilter(query, now);
   const found = all.filter(wanted);
   const start = offset + placeAfter(all, query.get('after'), wanted);

@@ -9,11 +9,10 @@ import type { UseRow } from '../../usage/use-groups.ts';
 import type { UseQuery } from '../../usage/use-query.ts';
 import { reportUse } from '../../usage/use-report.ts';
 import { splitAtLast } from './endpoint-rows.ts';
-import { flag, whole } from './query.ts';
+import { flag, PAGES, whole } from './query.ts';
 import type { AdminOptions, AdminRequest } from './request.ts';
 import type { AdminHandlers } from './routes.ts';
 
-const PAGE = { least: 1, most: 1000, byDefault: 100 };
 const HOUR_MS = 3_600_000;
 /** Period in which keys are looked for that used a model. */
 const USED_LATELY_MS = 30 * 24 * HOUR_MS;
@@ -36,7 +35,7 @@ export function createModelHandlers(
   const { models, routing, store, keys, operation, clock } = options;
 
   async function list({ query }: AdminRequest): Promise<Json> {
-    const limit = whole(query, 'limit', PAGE);
+    const limit = whole(query, 'limit', PAGES.models);
     const [after, provider, search, endpoint, only] = ['after', 'provider', 'search', 'endpoint', 'id'].map(
       (name) => query.get(name) ?? undefined,
     );

@@ -3,6 +3,15 @@
 import { GatewayError } from '../../core/errors.ts';
 import { parseTag } from '../../records/tags.ts';
 
+/** Rows on a page of a list, by the list. */
+export const PAGES = {
+  keys: { least: 1, most: 100, byDefault: 100 },
+  tags: { least: 1, most: 100, byDefault: 100 },
+  audit: { least: 1, most: 1000, byDefault: 100 },
+  videos: { least: 1, most: 100, byDefault: 20 },
+  models: { least: 1, most: 1000, byDefault: 100 },
+};
+
 /** Boolean query parameter; false if it is absent. Throws `invalid_request` unless it is `true` or `false`. */
 export function flag(query: URLSearchParams, name: string): boolean {
   const text = query.get(name) ?? 'false';

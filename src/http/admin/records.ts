@@ -12,7 +12,7 @@ import { encodeTotal, isFirstPage } from '../list-total.ts';
 import { readText } from '../requests/query.ts';
 import { encodeUse, readFormat } from '../use.ts';
 import { iso } from './key-object.ts';
-import { searchText, whole } from './query.ts';
+import { PAGES, searchText, whole } from './query.ts';
 import type { AdminOptions, AdminRequest } from './request.ts';
 import type { AdminHandlers } from './routes.ts';
 
@@ -23,7 +23,6 @@ const LARGEST = Number.MAX_SAFE_INTEGER;
 const MAX_REPLICAS = 1000;
 /** Silence after which a gateway counts as gone: more than two missed heartbeats. */
 const SILENT_AFTER_MS = 2.5 * HEARTBEAT_INTERVAL_MS;
-const PAGE = { least: 1, most: 1000, byDefault: 100 };
 
 export function createRecordHandlers(options: AdminOptions): RecordHandlers {
   const {
@@ -38,7 +37,7 @@ export function createRecordHandlers(options: AdminOptions): RecordHandlers {
   const reader = createDeliveryReader({ store, secrets, now });
 
   async function audit(query: URLSearchParams): Promise<Json> {
-    const limit = whole(query, 'limit', PAGE);
+    const limit = whole(query, 'limit', PAGES.audit);
     const after = whole(query, 'after', { least: 1, most: LARGEST, byDefault: undefined });
     const filter = { subject: readText(query, 'subject'), search: searchText(query, 'search') };
     const [{ entries, next }, total] = await Promise.all([

@@ -9,6 +9,7 @@ import { KEY_NAME, KEY_NAME_RULE, MAX_KEY_NAME, MAX_METADATA_VALUE, MAX_OWNER, M
 import { CREATED_PARAMETERS } from '../created-span.ts';
 import { anyObject, FORMAT, type Parameter } from '../openapi/operation.ts';
 import { KEY_STATES } from './key-list.ts';
+import { PAGES } from './query.ts';
 
 const closed = { additionalProperties: false };
 
@@ -215,7 +216,8 @@ export const priceChanges = Type.Object({
 });
 
 const parameter = (name: string, schema: TSchema, description: string): Parameter => ({ name, schema, description });
-const LIMIT = parameter('limit', Type.Integer({ minimum: 1 }), 'Entries on a page.');
+const limitOf = ({ least, most, byDefault }: (typeof PAGES)['keys']): Parameter =>
+  parameter('limit', Type.Integer({ minimum: least, maximum: most, default: byDefault }), 'Entries on a page.');
 const AFTER = parameter('after', Type.String(), 'The `next` of the page before.');
 export const KEY_FILTER = parameter('key', Type.String(), 'Only those of a key, by its hash.');
 export const VIDEO_MODEL = parameter('model', Type.String(), 'Only those of a model.');
@@ -223,7 +225,7 @@ export const VIDEO_INDEX = parameter('index', Type.Integer({ minimum: 0 }), 'Whi
 
 export const KEY_PARAMETERS = [
   FORMAT,
-  LIMIT,
+  limitOf(PAGES.keys),
   AFTER,
   parameter('offset', Type.Integer({ minimum: 0 }), 'How many to leave out.'),
   parameter('include_disabled', Type.Boolean(), 'Show those too that are disabled or revoked.'),
@@ -240,13 +242,13 @@ export const KEY_PARAMETERS = [
 
 export const TAG_PARAMETERS = [
   FORMAT,
-  LIMIT,
+  limitOf(PAGES.tags),
   AFTER,
   parameter('search', Type.String(), 'Only those with this text in name=value.'),
 ];
 
 export const AUDIT_PARAMETERS = [
-  LIMIT,
+  limitOf(PAGES.audit),
   AFTER,
   parameter('subject', Type.String(), 'What was changed.'),
   parameter('search', Type.String(), 'Only those with this text in actor, action, subject, or id of the request.'),
@@ -255,7 +257,7 @@ export const AUDIT_PARAMETERS = [
 
 export const VIDEO_PARAMETERS = [
   FORMAT,
-  LIMIT,
+  limitOf(PAGES.videos),
   AFTER,
   parameter('status', Type.String(), 'Only those with this status.'),
   VIDEO_MODEL,
@@ -269,7 +271,7 @@ export const VIDEO_PARAMETERS = [
 ];
 
 export const MODEL_PARAMETERS = [
-  LIMIT,
+  limitOf(PAGES.models),
   parameter('after', Type.String(), 'Id of the last model of the page before.'),
   parameter('provider', Type.String(), 'Only those of a provider.'),
   parameter('search', Type.String(), 'Only those with this text in their id or name.'),

@@ -7,7 +7,7 @@ import { merged } from '../../core/json/merge.ts';
 import type { Allotment } from '../../records/key-settings.ts';
 import { parseTag } from '../../records/tags.ts';
 import { listOrFile } from '../list-file.ts';
-import { searchText, whole } from './query.ts';
+import { PAGES, searchText, whole } from './query.ts';
 import type { AdminOptions, AdminRequest } from './request.ts';
 import type { AdminHandlers } from './routes.ts';
 import { allotment, type TagAllotment } from './schema.ts';
@@ -15,8 +15,6 @@ import { settingsPatch } from './settings.ts';
 import { encodeTag, keysByTag, knownTags } from './tag-object.ts';
 
 type TagHandlers = Pick<AdminHandlers, 'TagList' | 'Tag' | 'TagChange' | 'TagRemoval'>;
-
-const PAGE_SIZE = 100;
 
 export function createTagHandlers({ keys, store, tags, admission, clock }: AdminOptions): TagHandlers {
   const options = () => ({ store, tags, reservations: admission.reservations, now: clock.now() });
@@ -27,7 +25,7 @@ export function createTagHandlers({ keys, store, tags, admission, clock }: Admin
   }
 
   async function list(query: URLSearchParams): Promise<Json> {
-    const limit = whole(query, 'limit', { least: 1, most: PAGE_SIZE, byDefault: PAGE_SIZE });
+    const limit = whole(query, 'limit', PAGES.tags);
     const search = searchText(query, 'search')?.toLowerCase() ?? '';
     const after = query.get('after') ?? '';
     if (after !== '' && !parseTag(after)) {

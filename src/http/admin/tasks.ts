@@ -13,7 +13,7 @@ import { serveContent } from '../video-content.ts';
 import { UUID, VIDEO_STATUSES } from '../video-queries.ts';
 import { summarizeVideos } from '../video-summary.ts';
 import { iso } from './key-object.ts';
-import { option, searchText, whole } from './query.ts';
+import { option, PAGES, searchText, whole } from './query.ts';
 import type { AdminOptions, AdminRequest } from './request.ts';
 import type { AdminHandlers } from './routes.ts';
 
@@ -30,8 +30,6 @@ type TaskHandlers = Pick<
   | 'Receivers'
 >;
 
-const PAGE = { least: 1, most: 100, byDefault: 20 };
-
 export function createTaskHandlers({ keys, store, video, secrets, clock: { now } }: AdminOptions): TaskHandlers {
   const { videos, encode: encodeTask } = video;
   const deliveries = createDeliveryReader({ store, secrets, now });
@@ -40,7 +38,7 @@ export function createTaskHandlers({ keys, store, video, secrets, clock: { now }
   };
 
   async function listVideos(query: URLSearchParams): Promise<Json> {
-    const limit = whole(query, 'limit', PAGE);
+    const limit = whole(query, 'limit', PAGES.videos);
     const [after, model, key] = ['after', 'model', 'key'].map((name) => query.get(name) ?? undefined);
     if (after !== undefined && !UUID.test(after)) {
       throw new GatewayError('invalid_request', 'after must be the id of a task.', { param: 'after' });

@@ -35,11 +35,14 @@ export function describeOperation(
 }
 
 export function describeCatalog(protocol: Protocol, { method, path }: Template): RouteDescription {
-  const summary = path.endsWith('{model}') ? 'Look at a model' : 'List models';
+  const isModel = path.endsWith('{model}');
+  const isList = !isModel && !path.endsWith('/count');
+  const summary = isModel ? 'Look at a model' : isList ? 'List models' : 'Count models';
   return {
     id: idOf(method, path),
     tag: protocol.id,
     summary: `${summary} (${protocol.id})`,
+    ...(isList && protocol.pageParameters && { query: protocol.pageParameters }),
     response: { status: 200, description: 'As the protocol has it.', schema: anyObject, type: JSON_TYPE },
   };
 }

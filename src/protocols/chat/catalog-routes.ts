@@ -1,14 +1,25 @@
 /** Model list of chat completions: its routes and paging. */
 
+import { Type } from 'typebox';
 import { GatewayError } from '../../core/errors.ts';
 import type { ClientRoute } from '../../core/operation.ts';
-import type { CatalogQuery, PageQuery } from '../../core/protocol.ts';
+import type { CatalogQuery, PageParameter, PageQuery } from '../../core/protocol.ts';
 
 const MAX_PAGE = 1000;
 const MAX_OFFSET = 1_000_000;
 
 const LIST = '/v1/models';
 const ONE = '/v1/model';
+
+export const pageParameters: readonly PageParameter[] = [
+  {
+    name: 'limit',
+    schema: Type.Integer({ minimum: 1, maximum: MAX_PAGE }),
+    description: 'Models on a page; all if absent.',
+  },
+  { name: 'after', schema: Type.String(), description: 'Id of the last model of the page before.' },
+  { name: 'offset', schema: Type.Integer({ minimum: 0, maximum: MAX_OFFSET }), description: 'Models to leave out.' },
+];
 
 export const catalogRoutes: ClientRoute<CatalogQuery>[] = [
   {

@@ -4,7 +4,7 @@ import type { Protocol } from '../../core/protocol.ts';
 import { credentials } from '../bearer-credentials.ts';
 import { encodeModel, encodeModelCount, encodeModels } from '../openai-catalog.ts';
 import { decodeError, encodeError } from '../openai-errors.ts';
-import { catalogRoutes } from './catalog-routes.ts';
+import { catalogRoutes, pageParameters } from './catalog-routes.ts';
 import { complete } from './complete.ts';
 import { embed } from './embed.ts';
 import { errorIn } from './errors.ts';
@@ -16,6 +16,7 @@ export const chat: Protocol = {
   operations: { complete, embed },
 
   catalogRoutes: () => catalogRoutes,
+  pageParameters,
   credentials,
   encodeError,
   requestIdHeader: 'x-request-id',

@@ -1,11 +1,21 @@
 /** Model list of generateContent: its routes and paging. */
 
+import { Type } from 'typebox';
 import { GatewayError } from '../../core/errors.ts';
 import type { ClientRoute, Prefixes } from '../../core/operation.ts';
-import type { CatalogQuery, PageQuery } from '../../core/protocol.ts';
+import type { CatalogQuery, PageParameter, PageQuery } from '../../core/protocol.ts';
 import { resourceOf, versionPaths } from './routes.ts';
 
 const MAX_PAGE = 1000;
+
+export const pageParameters: readonly PageParameter[] = [
+  {
+    name: 'pageSize',
+    schema: Type.Integer({ minimum: 0 }),
+    description: `Models on a page, ${MAX_PAGE} at most; all if absent or 0.`,
+  },
+  { name: 'pageToken', schema: Type.String(), description: 'The `nextPageToken` of the page before.' },
+];
 
 export function catalogRoutes(prefixes: Prefixes): ClientRoute<CatalogQuery>[] {
   return versionPaths(prefixes).map((path) => ({

@@ -3,7 +3,7 @@
 import type { CountTokensOperation } from '../../core/operation.ts';
 import type { Protocol } from '../../core/protocol.ts';
 import { encodeModel, encodeModels } from './catalog.ts';
-import { catalogRoutes } from './catalog-routes.ts';
+import { catalogRoutes, pageParameters } from './catalog-routes.ts';
 import { complete } from './complete.ts';
 import { countTokens } from './count-tokens.ts';
 import { credentials } from './credentials.ts';
@@ -17,6 +17,7 @@ export const generate: Protocol & { operations: { 'count-tokens': CountTokensOpe
   operations: { complete, 'count-tokens': countTokens, embed },
 
   catalogRoutes,
+  pageParameters,
   credentials,
   encodeError,
   requestIdHeader: 'x-request-id',

@@ -1,10 +1,21 @@
 /** Model list of the messages protocol: its routes and paging. */
 
+import { Type } from 'typebox';
 import { GatewayError } from '../../core/errors.ts';
 import type { ClientRoute, Prefixes } from '../../core/operation.ts';
-import type { CatalogQuery, PageQuery } from '../../core/protocol.ts';
+import type { CatalogQuery, PageParameter, PageQuery } from '../../core/protocol.ts';
 
 const MAX_PAGE = 1000;
+
+export const pageParameters: readonly PageParameter[] = [
+  {
+    name: 'limit',
+    schema: Type.Integer({ minimum: 1, maximum: MAX_PAGE }),
+    description: 'Models on a page; all if absent.',
+  },
+  { name: 'after_id', schema: Type.String(), description: 'The `last_id` of the page before.' },
+  { name: 'before_id', schema: Type.String(), description: 'The `first_id` of the page after.' },
+];
 
 export function catalogRoutes({ messages: prefix }: Prefixes): ClientRoute<CatalogQuery>[] {
   const path = `/${prefix}/v1/models`;

@@ -3,7 +3,7 @@
 import type { CountTokensOperation } from '../../core/operation.ts';
 import type { Protocol } from '../../core/protocol.ts';
 import { encodeModel, encodeModels } from './catalog.ts';
-import { catalogRoutes } from './catalog-routes.ts';
+import { catalogRoutes, pageParameters } from './catalog-routes.ts';
 import { complete } from './complete.ts';
 import { countTokens } from './count-tokens.ts';
 import { checkHeaders, credentials } from './credentials.ts';
@@ -16,6 +16,7 @@ export const messages: Protocol & { operations: { 'count-tokens': CountTokensOpe
   operations: { complete, 'count-tokens': countTokens },
 
   catalogRoutes,
+  pageParameters,
   credentials,
   checkHeaders,
   encodeError,
