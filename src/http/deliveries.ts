@@ -16,7 +16,7 @@ import { iso } from './admin/key-object.ts';
 import { encodePosition, option, position, searchText, whole } from './admin/query.ts';
 import { CREATED_PARAMETERS, readCreatedSpan } from './created-span.ts';
 import type { TextBody } from './http-response.ts';
-import { encodeTotal, isFirstPage } from './list-total.ts';
+import { countedList, encodeTotal, isFirstPage } from './list-total.ts';
 import { FORMAT, type Parameter } from './openapi/operation.ts';
 import type { KeyNames } from './requests/object.ts';
 import { readFormat } from './use.ts';
@@ -66,6 +66,69 @@ export const DELIVERY_PARAMETERS: readonly Parameter[] = [
   ...CREATED_PARAMETERS,
   FORMAT,
 ];
+
+const nullable = <Schema extends TSchema>(schema: Schema) => Type.Union([schema, Type.Null()]);
+const moment = Type.String({ format: 'date-time' });
+const count = Type.Integer({ minimum: 0 });
+
+const attempt = {
+  n: Type.Integer({ minimum: 1 }),
+  trigger: Type.Unsafe<string>({ type: 'string', enum: ['schedule', 'replay'] }),
+  started_at: moment,
+  ended_at: moment,
+  outcome: Type.Unsafe<string>({ type: 'string', enum: [...OUTCOMES] }),
+  status: Type.Optional(Type.Integer()),
+  next_attempt_at: nullable(moment),
+};
+const operatorsAttempt = {
+  ...attempt,
+  address: Type.Optional(Type.String({ description: 'IP address that was connected to.' })),
+  retry_after_ms: Type.Optional(Type.Number()),
+};
+const delivery = {
+  id: Type.String({ description: 'The same for each attempt.' }),
+  task_id: Type.String(),
+  url: Type.String(),
+  state: Type.Unsafe<string>({ type: 'string', enum: [...STATES] }),
+  created_at: moment,
+  settled_at: nullable(moment),
+  next_attempt_at: nullable(moment),
+};
+const ownDelivery = Type.Object({ ...delivery, attempts: Type.Array(Type.Object(attempt)) });
+const operatorsDelivery = Type.Object({
+  ...delivery,
+  attempts: Type.Array(Type.Object(operatorsAttempt)),
+  key: Type.String({ description: 'Hash of the key.' }),
+  key_name: nullable(Type.String()),
+});
+
+/** Responses about webhooks, to the holder of a key and to operators. */
+export const DELIVERY_RESPONSES = {
+  ownList: countedList(ownDelivery),
+  own: Type.Object({ data: ownDelivery }),
+  list: countedList(operatorsDelivery),
+  one: Type.Object({ data: operatorsDelivery }),
+  body: Type.Object({
+    data: Type.Object({
+      id: Type.String(),
+      body: Type.String(),
+      headers: nullable(Type.Record(Type.String(), Type.String(), { description: 'Signed now.' })),
+    }),
+  }),
+  receivers: Type.Object({
+    data: Type.Array(
+      Type.Object({
+        host: Type.String({ description: 'With its port, if it has one.' }),
+        delivered: count,
+        pending: count,
+        exhausted: count,
+        last_delivered_at: nullable(moment),
+        failing_since: nullable(moment),
+      }),
+    ),
+    complete: Type.Boolean({ description: 'False where the counts are of the newest webhooks only.' }),
+  }),
+};
 
 export function createDeliveryReader({ store, secrets, now }: DeliveryReaderOptions) {
   /** Throws `not_found` for the webhook of another key, too. */

@@ -64,15 +64,14 @@ const spentParts = {
   unpriced_tokens: ofPeriods(Type.Integer({ minimum: 0 }), UNPRICED),
 };
 
-const allotments = Type.Record(
-  Type.String(),
-  Type.Object({
-    limits: limits('Of all keys with the tag together.'),
-    budgets: byPeriod(Type.Object(use), 'Of all keys with the tag together.'),
-    ...spentParts,
-  }),
-  { description: 'Tags of the key that have limits or budgets, by name=value.' },
-);
+const allotment = {
+  limits: limits('Of all keys with the tag together.'),
+  budgets: byPeriod(Type.Object(use), 'Of all keys with the tag together.'),
+  ...spentParts,
+};
+const allotments = Type.Record(Type.String(), Type.Object(allotment), {
+  description: 'Tags of the key that have limits or budgets, by name=value.',
+});
 
 const usd = (description: string) => Type.Number({ description: `${description}, in USD; not exact.` });
 const spending = {
@@ -134,8 +133,10 @@ const key = {
   previous_until: moment('End of the secret before'),
 };
 
+const listedKey = Type.Object({ ...key, effective: Type.Object(effective, EFFECTIVE) });
+
 export const keyList = Type.Object({
-  data: Type.Array(Type.Object({ ...key, effective: Type.Object(effective, EFFECTIVE) })),
+  data: Type.Array(listedKey),
   next: Type.Union([Type.String(), Type.Null()]),
   total: Type.Integer({ minimum: 0, description: 'Keys that the filters leave.' }),
   default_tags: Type.Record(Type.String(), Type.String(), {
@@ -143,8 +144,40 @@ export const keyList = Type.Object({
   }),
 });
 
-export const oneKey = Type.Object({
-  data: Type.Object({ ...key, effective: Type.Object({ ...effective, tags: allotments }, EFFECTIVE) }),
+const wholeKey = Type.Object({ ...key, effective: Type.Object({ ...effective, tags: allotments }, EFFECTIVE) });
+export const oneKey = Type.Object({ data: wholeKey });
+
+const secrets = {
+  key: Type.String({ description: 'The secret, which is not shown again.' }),
+  webhook_secret: Type.Union([Type.String(), Type.Null()], { description: 'Signs its webhooks.' }),
+};
+export const createdKey = Type.Object({ data: wholeKey, ...secrets });
+export const createdKeys = Type.Object({ data: Type.Array(Type.Object({ data: listedKey, ...secrets })) });
+export const rotatedKey = Type.Object({ data: wholeKey, key: secrets.key });
+export const revokedKeys = Type.Object({
+  data: Type.Array(wholeKey),
+  unknown: Type.Integer({ minimum: 0, description: 'Texts that are no keys of the gateway.' }),
+});
+
+const webhookSecret = Type.Object({
+  secret: Type.String(),
+  active_at: moment('From when on it signs'),
+});
+export const webhookSecrets = Type.Object({ data: Type.Array(webhookSecret) });
+export const rotatedWebhookSecret = Type.Object({ data: webhookSecret });
+
+const tag = Type.Object({
+  tag: Type.String({ description: 'As name=value.' }),
+  keys: Type.Integer({ minimum: 0, description: 'Keys that have it.' }),
+  origin: Type.Union([key.origin, Type.Null()], { description: 'Where its limits and budgets are set.' }),
+  ...allotment,
+});
+export const oneTag = Type.Object({ data: tag });
+export const tagList = Type.Object({
+  data: Type.Array(tag),
+  names: Type.Array(Type.String(), { description: 'Names of all tags.' }),
+  total: Type.Integer({ minimum: 0, description: 'Tags that the filters leave.' }),
+  next: Type.Union([Type.String(), Type.Null()]),
 });
 
 export const ownKey = Type.Object({

@@ -1,8 +1,7 @@
 /** Totals of lists of which only the newest rows are counted, on their first page. */
 
-import { Type } from 'typebox';
+import { type TSchema, Type } from 'typebox';
 import { type ListTotal, TOTAL_DEPTH } from '../store/list-search.ts';
-import { anyObject } from './openapi/operation.ts';
 
 /** Members of the response. */
 export const totalMembers = {
@@ -15,11 +14,14 @@ export const totalMembers = {
   total_complete: Type.Optional(Type.Boolean({ description: 'False if there are entries that were not counted.' })),
 };
 
-export const countedList = Type.Object({
-  data: Type.Array(anyObject),
-  next: Type.Union([Type.String(), Type.Null()]),
-  ...totalMembers,
-});
+/** Page of a list with a total, of such entries. */
+export function countedList(entry: TSchema) {
+  return Type.Object({
+    data: Type.Array(entry),
+    next: Type.Union([Type.String(), Type.Null()]),
+    ...totalMembers,
+  });
+}
 
 /** Whether the query is for the first page, the only one that counts the total. */
 export function isFirstPage(query: URLSearchParams): boolean {

@@ -4,24 +4,7 @@ import type { AttemptCounts, AttemptHistory, ToldLimit } from '../../routing/att
 import { type EndpointHealth, endpointHealth } from '../../routing/endpoint-health.ts';
 import type { ModelDirectory } from '../../routing/model-directory.ts';
 import type { RoutingState } from '../../routing/state.ts';
-
-interface Timings {
-  first_byte_seconds: object;
-  tokens_per_second?: object;
-}
-
-interface Limit {
-  kind: string;
-  limit: number | null;
-  remaining: number | null;
-  reset: string | null;
-  told_at: string;
-}
-
-interface Failure {
-  code: string;
-  at: string;
-}
+import type { EncodedFailure, EncodedLimit, EncodedTimings, MergedEndpoint } from './operation-schema.ts';
 
 export interface EndpointRow {
   endpoint: string;
@@ -33,14 +16,14 @@ export interface EndpointRow {
   cause?: string;
   cooldown_ms?: number;
   credential_cooldown_ms?: number;
-  streamed?: Timings;
-  whole?: Timings;
+  streamed?: EncodedTimings;
+  whole?: EncodedTimings;
   /** Attempts and failures in turn, of the newest span first, without those at the end that are zero. */
   minutes: number[];
   /** In the form of `minutes`, by half hours. */
   half_hours: number[];
-  last_failures: Failure[];
-  limits: Limit[];
+  last_failures: EncodedFailure[];
+  limits: EncodedLimit[];
 }
 
 /** Rows as a gateway knew them at a time, in Unix milliseconds. */
@@ -99,15 +82,15 @@ function rowOf(
   };
 }
 
-function encodeTimings({ firstByte, throughput }: NonNullable<EndpointHealth['whole']>): Timings {
+function encodeTimings({ firstByte, throughput }: NonNullable<EndpointHealth['whole']>): EncodedTimings {
   return { first_byte_seconds: firstByte, ...(throughput && { tokens_per_second: throughput }) };
 }
 
-function encodeFailure({ code, millisecondsAgo }: AttemptHistory['lastFailures'][number], now: number): Failure {
+function encodeFailure({ code, millisecondsAgo }: AttemptHistory['lastFailures'][number], now: number): EncodedFailure {
   return { code, at: new Date(now - millisecondsAgo).toISOString() };
 }
 
-function encodeLimit({ kind, limit, remaining, reset, millisecondsAgo }: ToldLimit, now: number): Limit {
+function encodeLimit({ kind, limit, remaining, reset, millisecondsAgo }: ToldLimit, now: number): EncodedLimit {
   const told = { limit: limit ?? null, remaining: remaining ?? null, reset: reset ?? null };
   return { kind: kind.replace('-', '_'), ...told, told_at: new Date(now - millisecondsAgo).toISOString() };
 }
@@ -147,7 +130,7 @@ export function readSnapshot(text: string): EndpointRow[] | undefined {
 }
 
 /** One row for each endpoint and credential: counts added up, and the worst state with the gateway that says so. */
-export function mergeEndpoints(known: readonly KnownEndpoints[], now: number): object[] {
+export function mergeEndpoints(known: readonly KnownEndpoints[], now: number): MergedEndpoint[] {
   const all = known.flatMap(({ rows, ...gateway }) => rows.map((row) => agedRow(row, gateway, now)));
   const groups = Map.groupBy(all, ({ row: { endpoint, credential } }) => `${endpoint} ${credential}`);
   return [...groups]
@@ -191,7 +174,7 @@ function later(flat: readonly number[], spans: number, size: number): number[] {
   return [...new Array<number>(2 * Math.min(spans, size)).fill(0), ...flat].slice(0, 2 * size);
 }
 
-function mergeGroup(group: readonly AgedRow[], now: number): object | undefined {
+function mergeGroup(group: readonly AgedRow[], now: number): MergedEndpoint | undefined {
   const [worst] = group.toSorted((one, other) => badnessOf(other.row) - badnessOf(one.row));
   const [busiest] = group
     .filter(({ row }) => row.streamed || row.whole)
@@ -240,7 +223,7 @@ function badnessOf({ state, cause, cooldown_ms: cooldown = 0 }: EndpointRow): nu
   return cause === undefined ? 0 : 1;
 }
 
-function newestLimits(group: readonly AgedRow[], now: number): Limit[] {
+function newestLimits(group: readonly AgedRow[], now: number): EncodedLimit[] {
   const told = group
     .flatMap(({ row }) => row.limits)
     .filter(({ told_at: at }) => now - Date.parse(at) < HALF_HOURS * 30 * MINUTE_MS);

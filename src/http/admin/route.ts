@@ -13,8 +13,6 @@ export interface AdminRoute extends Pick<ApiOperation, 'method' | 'path' | 'summ
   optional?: true;
   /** 200 if absent. */
   status?: number;
-  /** Schema of the response. */
-  response?: TSchema;
-  /** The response is the bytes of a video. */
-  isVideo?: true;
+  /** Schema of the response, or the bytes of a video. */
+  response: TSchema | 'video';
 }

@@ -4,23 +4,22 @@ import { readBody } from '../../core/json/body.ts';
 import type { Json } from '../../core/json/json.ts';
 import type { Protocol } from '../../core/protocol.ts';
 import { CREATED_PARAMETERS } from '../created-span.ts';
-import { DELIVERY_PARAMETERS } from '../deliveries.ts';
+import { DELIVERY_PARAMETERS, DELIVERY_RESPONSES } from '../deliveries.ts';
 import { TextBody } from '../http-response.ts';
-import { keyList, oneKey } from '../key-schema.ts';
-import { countedList } from '../list-total.ts';
-import { anyObject, JSON_TYPE } from '../openapi/operation.ts';
-import { FILM } from '../openapi/videos.ts';
+import * as keySchemas from '../key-schema.ts';
+import { JSON_TYPE } from '../openapi/operation.ts';
+import { FILM, OPERATORS_VIDEOS } from '../openapi/videos.ts';
 import type { HttpContext } from '../request-context.ts';
 import { captureDetail } from '../requests/capture-schema.ts';
 import { LIST_PARAMETERS, SESSION_PARAMETERS, SUMMARY_PARAMETERS } from '../requests/query.ts';
 import { requestDetail, requestList, requestSessions, requestSummary } from '../requests/schema.ts';
 import { literalStart, matchTemplate, type Route, type RouteDescription } from '../route-table.ts';
 import { USE_PARAMETERS, use } from '../use.ts';
-import { DASHBOARD_ROUTES } from './dashboard-routes.ts';
+import { OPERATION_ROUTES } from './operation-routes.ts';
+import { auditList } from './operation-schema.ts';
 import type { AdminRequest } from './request.ts';
 import type { AdminRoute } from './route.ts';
 import * as schemas from './schema.ts';
-import { localServers, setup } from './setup-schema.ts';
 
 const KEYS = '/admin/v1/keys';
 const KEY = `${KEYS}/{hash}`;
@@ -31,44 +30,96 @@ const DELIVERY = '/admin/v1/deliveries/{task}';
 
 /** By name. */
 const ROUTES = {
-  KeyList: { method: 'GET', path: KEYS, summary: 'List keys', query: schemas.KEY_PARAMETERS, response: keyList },
-  KeyCreation: { method: 'POST', path: KEYS, summary: 'Make a key', body: schemas.creation, status: 201 },
-  KeyBulk: { method: 'POST', path: `${KEYS}/bulk`, summary: 'Make keys, all or none', body: schemas.bulk, status: 201 },
-  KeyLeak: { method: 'POST', path: `${KEYS}/revoke`, summary: 'Revoke keys that were seen', body: schemas.leak },
-  Key: { method: 'GET', path: KEY, summary: 'Get a key', response: oneKey },
-  KeyChange: { method: 'PATCH', path: KEY, summary: 'Change a key', body: schemas.change },
-  KeyRemoval: { method: 'DELETE', path: KEY, summary: 'Revoke a key' },
+  KeyList: {
+    method: 'GET',
+    path: KEYS,
+    summary: 'List keys',
+    query: schemas.KEY_PARAMETERS,
+    response: keySchemas.keyList,
+  },
+  KeyCreation: {
+    method: 'POST',
+    path: KEYS,
+    summary: 'Make a key',
+    body: schemas.creation,
+    status: 201,
+    response: keySchemas.createdKey,
+  },
+  KeyBulk: {
+    method: 'POST',
+    path: `${KEYS}/bulk`,
+    summary: 'Make keys, all or none',
+    body: schemas.bulk,
+    status: 201,
+    response: keySchemas.createdKeys,
+  },
+  KeyLeak: {
+    method: 'POST',
+    path: `${KEYS}/revoke`,
+    summary: 'Revoke keys that were seen',
+    body: schemas.leak,
+    response: keySchemas.revokedKeys,
+  },
+  Key: { method: 'GET', path: KEY, summary: 'Get a key', response: keySchemas.oneKey },
+  KeyChange: { method: 'PATCH', path: KEY, summary: 'Change a key', body: schemas.change, response: keySchemas.oneKey },
+  KeyRemoval: { method: 'DELETE', path: KEY, summary: 'Revoke a key', response: schemas.deleted },
   KeyRotation: {
     method: 'POST',
     path: `${KEY}/rotate`,
     summary: 'Give a key another secret',
     body: schemas.rotation,
     optional: true,
+    response: keySchemas.rotatedKey,
   },
-  WebhookSecret: { method: 'GET', path: `${KEY}/webhook-secret`, summary: 'See what signs webhooks', reveals: true },
+  WebhookSecret: {
+    method: 'GET',
+    path: `${KEY}/webhook-secret`,
+    summary: 'See what signs webhooks',
+    reveals: true,
+    response: keySchemas.webhookSecrets,
+  },
   SecretRotation: {
     method: 'POST',
     path: `${KEY}/webhook-secret/rotate`,
     summary: 'Give its webhooks another secret',
     body: schemas.secretRotation,
     optional: true,
+    response: keySchemas.rotatedWebhookSecret,
   },
-  KeyDeliveries: { method: 'GET', path: `${KEY}/deliveries`, summary: 'List its webhooks', query: DELIVERY_PARAMETERS },
+  KeyDeliveries: {
+    method: 'GET',
+    path: `${KEY}/deliveries`,
+    summary: 'List its webhooks',
+    query: DELIVERY_PARAMETERS,
+    response: DELIVERY_RESPONSES.list,
+  },
   TagList: {
     method: 'GET',
     path: TAGS,
     summary: 'List tags of keys, and those with limits or budgets, with their spending',
     query: schemas.TAG_PARAMETERS,
+    response: keySchemas.tagList,
   },
-  Tag: { method: 'GET', path: TAG, summary: 'Get a tag, written as name=value' },
-  TagChange: { method: 'PUT', path: TAG, summary: 'Replace limits and budgets of a tag', body: schemas.allotment },
-  TagRemoval: { method: 'DELETE', path: TAG, summary: 'Take limits and budgets of a tag back' },
+  Tag: { method: 'GET', path: TAG, summary: 'Get a tag, written as name=value', response: keySchemas.oneTag },
+  TagChange: {
+    method: 'PUT',
+    path: TAG,
+    summary: 'Replace limits and budgets of a tag',
+    body: schemas.allotment,
+    response: keySchemas.oneTag,
+  },
+  TagRemoval: {
+    method: 'DELETE',
+    path: TAG,
+    summary: 'Take limits and budgets of a tag back',
+    response: schemas.deleted,
+  },
   Audit: {
     method: 'GET',
     path: '/admin/v1/audit',
     summary: 'List what was changed, and by whom',
     query: schemas.AUDIT_PARAMETERS,
-    response: countedList,
+    response: auditList,
   },
   Usage: {
     method: 'GET',
@@ -82,7 +133,7 @@ const ROUTES = {
     path: '/admin/v1/videos',
     summary: 'List video tasks of all keys',
     query: schemas.VIDEO_PARAMETERS,
-    response: countedList,
+    response: OPERATORS_VIDEOS.list,
   },
   VideoSummary: {
     method: 'GET',
@@ -91,33 +142,45 @@ const ROUTES = {
     query: [schemas.VIDEO_MODEL, schemas.KEY_FILTER, ...CREATED_PARAMETERS],
     response: schemas.videoSummary,
   },
-  Video: { method: 'GET', path: VIDEO, summary: 'Get a video task' },
-  VideoCancel: { method: 'POST', path: `${VIDEO}/cancel`, summary: 'Cancel a video task' },
+  Video: { method: 'GET', path: VIDEO, summary: 'Get a video task', response: OPERATORS_VIDEOS.detail },
+  VideoCancel: {
+    method: 'POST',
+    path: `${VIDEO}/cancel`,
+    summary: 'Cancel a video task',
+    response: OPERATORS_VIDEOS.one,
+  },
   VideoContent: {
     method: 'GET',
     path: `${VIDEO}/content`,
     summary: 'Download a video of any key, or a range of it',
     query: [schemas.VIDEO_INDEX],
-    isVideo: true,
+    response: 'video',
   },
-  VideoRemoval: { method: 'DELETE', path: VIDEO, summary: 'Delete a finished video task and its files' },
+  VideoRemoval: {
+    method: 'DELETE',
+    path: VIDEO,
+    summary: 'Delete a finished video task and its files',
+    response: OPERATORS_VIDEOS.deleted,
+  },
   DeliveryList: {
     method: 'GET',
     path: '/admin/v1/deliveries',
     summary: 'List webhooks of all keys',
     query: [...DELIVERY_PARAMETERS, schemas.KEY_FILTER],
-    response: countedList,
+    response: DELIVERY_RESPONSES.list,
   },
   Receivers: {
     method: 'GET',
     path: '/admin/v1/deliveries/receivers',
     summary: 'List receivers of webhooks, and how the newest ones to them ended',
     query: CREATED_PARAMETERS,
+    response: DELIVERY_RESPONSES.receivers,
   },
   DeliveryBody: {
     method: 'GET',
     path: `${DELIVERY}/body`,
     summary: 'Show what a webhook sends, with headers that are signed now',
+    response: DELIVERY_RESPONSES.body,
   },
   RequestList: {
     method: 'GET',
@@ -152,70 +215,20 @@ const ROUTES = {
     summary: 'See what a request of this session was on both sides of the gateway',
     response: captureDetail,
   },
-  Delivery: { method: 'GET', path: DELIVERY, summary: 'See what became of a webhook, in all details' },
-  Replicas: { method: 'GET', path: '/admin/v1/health/replicas', summary: 'List live gateways, and their jobs' },
-  Explanation: {
+  Delivery: {
+    method: 'GET',
+    path: DELIVERY,
+    summary: 'See what became of a webhook, in all details',
+    response: DELIVERY_RESPONSES.one,
+  },
+  Replay: {
     method: 'POST',
-    path: '/admin/v1/explain',
-    summary: 'Explain where a request would go, without sending it',
-    readsOnly: true,
-    body: schemas.question,
+    path: `${DELIVERY}/replay`,
+    summary: 'Send a webhook once more',
+    status: 202,
+    response: DELIVERY_RESPONSES.one,
   },
-  EndpointHealth: {
-    method: 'GET',
-    path: '/admin/v1/health/endpoints',
-    summary: 'Health of endpoints used lately, over all gateways',
-  },
-  ModelList: {
-    method: 'GET',
-    path: '/admin/v1/models',
-    summary: 'List models with their endpoints and rules',
-    query: schemas.MODEL_PARAMETERS,
-  },
-  ModelStatistics: {
-    method: 'GET',
-    path: '/admin/v1/models/statistics',
-    summary:
-      'Median times to the first byte and tokens per second of the models that this gateway used in the last five minutes',
-    response: schemas.modelStatistics,
-  },
-  PriceChanges: {
-    method: 'GET',
-    path: '/admin/v1/models/price-changes',
-    summary: 'List models whose price changed since the gateway remembers prices, the newest change first',
-    response: schemas.priceChanges,
-  },
-  Setup: { method: 'GET', path: '/admin/v1/setup', summary: 'Show what a request needs', response: setup },
-  Config: {
-    method: 'GET',
-    path: '/admin/v1/config',
-    summary: 'Show every setting in use, where it comes from, what changed since the start, and what is wrong',
-  },
-  ConfigCheck: {
-    method: 'POST',
-    path: '/admin/v1/config/check',
-    summary: 'Check the text of a configuration, without the values of environment variables',
-    readsOnly: true,
-    body: schemas.configText,
-  },
-  StoreHealth: {
-    method: 'GET',
-    path: '/admin/v1/health/store',
-    summary: 'Show whether the store can be written, what waits, its size, its disk and its retention',
-  },
-  ProviderTest: {
-    method: 'POST',
-    path: '/admin/v1/providers/{id}/test',
-    summary: 'Ask a provider for its list of models now',
-  },
-  LocalServers: {
-    method: 'POST',
-    path: '/admin/v1/providers/local',
-    summary: 'Look for model servers of this machine at their usual addresses now',
-    response: localServers,
-  },
-  Replay: { method: 'POST', path: `${DELIVERY}/replay`, summary: 'Send a webhook once more', status: 202 },
-  ...DASHBOARD_ROUTES,
+  ...OPERATION_ROUTES,
 } satisfies Record<string, AdminRoute>;
 
 type AdminRouteName = keyof typeof ROUTES;
@@ -269,7 +282,7 @@ async function readRequest(context: HttpContext, parameters: Record<string, stri
 
 function describe(
   name: string,
-  { summary, query: parameters, body, optional, status = 200, response = anyObject, isVideo }: AdminRoute,
+  { summary, query: parameters, body, optional, status = 200, response }: AdminRoute,
 ): RouteDescription {
   return {
     id: `admin_${name}`,
@@ -277,6 +290,7 @@ function describe(
     summary,
     ...(parameters && { query: parameters }),
     ...(body && { body: { types: [JSON_TYPE], schema: { name: `Admin${name}`, schema: body }, optional } }),
-    response: isVideo ? FILM : { status, description: 'As it then is.', type: JSON_TYPE, schema: response },
+    response:
+      response === 'video' ? FILM : { status, description: 'As it then is.', type: JSON_TYPE, schema: response },
   };
 }

@@ -165,6 +165,8 @@ const savedView = Type.Object({
 export const viewList = Type.Object({ data: Type.Array(savedView) });
 export const oneView = Type.Object({ data: savedView });
 
+/** Response to the removal of something. */
+export const deleted = Type.Object({ deleted: Type.Literal(true) });
 export const count = Type.Integer({ minimum: 0 });
 const videoCounts = {
   tasks: count,

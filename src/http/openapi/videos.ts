@@ -3,7 +3,7 @@
 import { type TSchema, Type } from 'typebox';
 import { videoSchema } from '../../videos/request-schema.ts';
 import { CREATED_PARAMETERS } from '../created-span.ts';
-import { totalMembers } from '../list-total.ts';
+import { countedList, totalMembers } from '../list-total.ts';
 import type { RouteDescription } from '../route-table.ts';
 import { type ApiOperation, anyObject, FORMAT, JSON_TYPE, type Named, type Parameter } from './operation.ts';
 
@@ -14,7 +14,7 @@ const ENDS = ['completed', 'failed', 'cancelled', 'expired'];
 /** Unix seconds. */
 const Moment = Type.Integer();
 
-const VIDEO: Named = {
+const VIDEO = {
   name: 'Video',
   schema: Type.Object({
     id: Type.String({ format: 'uuid' }),
@@ -40,6 +40,31 @@ const VIDEO: Named = {
     error_code: optional(Type.String()),
     cancel_requested: optional(Type.Boolean()),
     metadata: optional(Type.Record(Type.String(), Type.String())),
+  }),
+};
+
+const operatorsVideo = {
+  ...VIDEO.schema.properties,
+  key: Type.String({ description: 'Hash of the key.' }),
+  key_name: Type.Union([Type.String(), Type.Null()]),
+};
+const moment = Type.Union([Type.String({ format: 'date-time' }), Type.Null()]);
+const submission = Type.Object({
+  provider: Type.String(),
+  state: Type.String(),
+  created_at: moment,
+  sent_at: moment,
+  accepted_at: moment,
+  reference: Type.Union([Type.String(), Type.Null()], { description: 'Id of the task at its provider.' }),
+});
+
+/** Responses about the tasks of all keys. */
+export const OPERATORS_VIDEOS = {
+  list: countedList(Type.Object(operatorsVideo)),
+  one: Type.Object({ data: Type.Object(operatorsVideo) }),
+  detail: Type.Object({ data: Type.Object({ ...operatorsVideo, submission: Type.Union([submission, Type.Null()]) }) }),
+  deleted: Type.Object({
+    data: Type.Object({ id: Type.String(), object: Type.Literal('video.deleted'), deleted: Type.Literal(true) }),
   }),
 };
 

@@ -8,13 +8,17 @@ import type { Protocol } from '../../core/protocol.ts';
 import type { Key } from '../../keys/store.ts';
 import { hasPrice } from '../../routing/model-directory.ts';
 import { readUseQuery, USE_DIMENSIONS } from '../../usage/use-query.ts';
-import { oneView, priceChanges, videoSummary, viewBody, viewList } from '../admin/schema.ts';
+import { deleted, oneView, priceChanges, videoSummary, viewBody, viewList } from '../admin/schema.ts';
 import { type Captures, readCapture } from '../captures.ts';
 import { CREATED_PARAMETERS, readCreatedSpan } from '../created-span.ts';
-import { createDeliveryReader, DELIVERY_PARAMETERS, type DeliveryReaderOptions } from '../deliveries.ts';
+import {
+  createDeliveryReader,
+  DELIVERY_PARAMETERS,
+  DELIVERY_RESPONSES,
+  type DeliveryReaderOptions,
+} from '../deliveries.ts';
 import { TextBody } from '../http-response.ts';
-import { countedList } from '../list-total.ts';
-import { anyObject, JSON_TYPE } from '../openapi/operation.ts';
+import { JSON_TYPE } from '../openapi/operation.ts';
 import { keyOf, type RequestContext } from '../request-context.ts';
 import { captureDetail } from '../requests/capture-schema.ts';
 import { LIST_PARAMETERS, readText, SESSION_PARAMETERS, SUMMARY_PARAMETERS } from '../requests/query.ts';
@@ -163,7 +167,7 @@ export function selfRoutes(protocol: Protocol, options: SelfRouteOptions): Route
     {
       name: 'deliveries',
       path: DELIVERIES,
-      description: { summary: 'List own webhooks', query: DELIVERY_PARAMETERS, schema: countedList },
+      description: { summary: 'List own webhooks', query: DELIVERY_PARAMETERS, schema: DELIVERY_RESPONSES.ownList },
       read: (query, scope) => deliveries.list(query, own(scope)),
     },
     {
@@ -172,20 +176,23 @@ export function selfRoutes(protocol: Protocol, options: SelfRouteOptions): Route
       description: {
         summary: 'List receivers of own webhooks, and how the newest ones to them ended',
         query: CREATED_PARAMETERS,
-        schema: anyObject,
+        schema: DELIVERY_RESPONSES.receivers,
       },
       read: (query, scope) => deliveries.receivers(query, own(scope)),
     },
     {
       name: 'delivery',
       path: `${DELIVERIES}/{id}`,
-      description: { summary: 'See what became of an own webhook', schema: anyObject },
+      description: { summary: 'See what became of an own webhook', schema: DELIVERY_RESPONSES.own },
       read: (_query, scope, { id }) => deliveries.get(id, own(scope)),
     },
     {
       name: 'delivery-body',
       path: `${DELIVERIES}/{id}/body`,
-      description: { summary: 'Show what an own webhook sends, with headers that are signed now', schema: anyObject },
+      description: {
+        summary: 'Show what an own webhook sends, with headers that are signed now',
+        schema: DELIVERY_RESPONSES.body,
+      },
       read: (_query, scope, { id }) => deliveries.body(id, own(scope)),
     },
     {
@@ -232,7 +239,7 @@ export function selfRoutes(protocol: Protocol, options: SelfRouteOptions): Route
       name: 'view-removal',
       method: 'DELETE',
       path: `${VIEWS}/{id}`,
-      description: { summary: 'Delete an own saved view', schema: anyObject },
+      description: { summary: 'Delete an own saved view', schema: deleted },
       read: async (_query, { keyId = '' }, { id }) => (await savedViews()).remove(keyId, id),
     },
   ];
