@@ -1,6 +1,7 @@
 /** Allotments of tags: those of the configuration, and of other tags those that operators stored. */
 
 import { GatewayError } from '../core/errors.ts';
+import type { Json } from '../core/json/json.ts';
 import type { Allotment, SharedAllotments } from '../records/key-settings.ts';
 import type { Author } from '../store/audit-rows.ts';
 import type { Store } from '../store/store.ts';
@@ -14,6 +15,8 @@ export interface TagAllotments {
   originOf(tag: string): AllotmentOrigin | undefined;
   /** Replaces the allotment of a tag. Throws `set_in_configuration` if the configuration has one. */
   set(tag: string, allotment: Allotment, author: Author): Promise<void>;
+  /** Changes the members that a merge patch has. Throws like `set`, and `invalid_request` if none is left. */
+  change(tag: string, patch: Json, author: Author): Promise<void>;
   /** Throws like `set`, and `not_found` if the tag has none. */
   remove(tag: string, author: Author): Promise<void>;
   /** Picks up changes of other processes. */
@@ -66,6 +69,12 @@ export function createTagAllotments({ store, config, now }: TagAllotmentOptions)
     async set(tag, allotment, author) {
       requireChangeable(tag);
       await store.call('setTagAllotment', { tag, allotment, author, now: now() });
+      await refresh();
+    },
+
+    async change(tag, patch, author) {
+      requireChangeable(tag);
+      await store.call('changeTagAllotment', { tag, patch, author, now: now() });
       await refresh();
     },
 

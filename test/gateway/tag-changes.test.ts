@@ -133,6 +133,26 @@ describe('a change is refused', () => {
     assert.deepEqual(messageOf(gone), [404, 'The tag team=search has no limits and no budgets.']);
   });
 
+  test('a change leaves what it does not name, also beside another one', async (context) => {
+    const [{ adminUrl }] = (await startGateways(context, 'sqlite')) as [TestGateway];
+    const path = '/tags/team%3Dchanged';
+    await askAdmin(adminUrl, 'PUT', path, { limits: { requests_per_minute: 5 }, budgets: { month: '9' } });
+    const changes = [{ limits: { concurrent_requests: 2 } }, { budgets: { day: '1' } }, { budgets: { month: null } }];
+    const answers = await Promise.all(changes.map((body) => askAdmin(adminUrl, 'PATCH', path, body)));
+    assert.deepEqual(
+      answers.map(({ status }) => status),
+      [200, 200, 200],
+    );
+    const { data } = (await askAdmin(adminUrl, 'GET', path)).body;
+    assert.deepEqual(data.limits, { requests_per_minute: 5, concurrent_requests: 2 });
+    assert.deepEqual(Object.keys(data.budgets), ['day']);
+    const emptied = await askAdmin(adminUrl, 'PATCH', path, { limits: null, budgets: { day: null } });
+    assert.deepEqual([emptied.status, emptied.body.error.param], [400, 'limits']);
+    assert.equal((await askAdmin(adminUrl, 'PATCH', path, { budgets: { day: 'much' } })).status, 400);
+    const made = await askAdmin(adminUrl, 'PATCH', '/tags/team%3Dmade', { budgets: { day: '1' } });
+    assert.equal(made.body.data.origin, 'store');
+  });
+
   test('lists find tags by a text', async (context) => {
     const [{ adminUrl }] = (await startGateways(context, 'sqlite')) as [TestGateway];
     await askAdmin(adminUrl, 'PUT', '/tags/team%3DAds', { limits: { concurrent_requests: 1 } });

@@ -248,6 +248,7 @@ test('of keys and tags', async () => {
   const leaked = await call('POST', '/admin/v1/keys', {}, { body: { name: 'leaked' } });
   await call('POST', '/admin/v1/keys/revoke', {}, { body: { keys: [leaked.key, 'no key'] } });
   await call('GET', '/admin/v1/tags/{tag}', { tag });
+  await call('PATCH', '/admin/v1/tags/{tag}', { tag }, { body: { budgets: { day: '1' } } });
   await call('POST', '/admin/v1/keys/{hash}/webhook-secret/rotate', { hash }, { body: { activate_in: 60 } });
   for (const path of ['/admin/v1/keys/{hash}', '/admin/v1/keys/{hash}/webhook-secret'])
     await call('GET', path, { hash });

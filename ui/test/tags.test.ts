@@ -161,6 +161,20 @@ test('a tag that is named keeps the limits and budgets that it has, but for what
   assert.equal(Number(data.budgets.month.limit), 150);
 });
 
+test('two tabs change a tag, and each keeps what the other one changed', async () => {
+  const ask = adminOf(gateway);
+  await ask('PUT', '/tags/team%3Dshared', { budgets: { month: '150.00' } });
+  const { page } = await signInAsAdmin(browser, gateway, '/ui/tags?open=team%3Dshared');
+  await page.getByRole('button', { name: 'Change limits and budgets …' }).click();
+  const form = page.getByRole('dialog', { name: 'Limits of team=shared' });
+  await form.getByLabel('Requests/min').fill('600');
+  await ask('PUT', '/tags/team%3Dshared', { budgets: { month: '20.00' } });
+  await form.getByRole('button', { name: 'Save' }).click();
+  await form.waitFor({ state: 'hidden' });
+  const { data } = await ask('GET', '/tags/team%3Dshared');
+  assert.deepEqual([data.limits.requests_per_minute, Number(data.budgets.month.limit)], [600, 20]);
+});
+
 test('a tag leads to its keys and requests, and a request to those with its tags', async () => {
   const visitor = await signInAsAdmin(browser, gateway, '/ui/tags?open=team%3Dsearch');
   const { page } = visitor;

@@ -1,4 +1,4 @@
-/** Routes of the admin API for the operation of gateways, sessions of browsers and saved views. */
+/** Routes of the admin API for the operation of gateways, the audit log, sessions of browsers and saved views. */
 
 import { endedSession, OPEN_SESSION_PARAMETERS, sessionList } from '../sessions/schema.ts';
 import * as operation from './operation-schema.ts';
@@ -11,6 +11,13 @@ const VIEW = `${VIEWS}/{id}`;
 
 /** Routes by name. */
 export const OPERATION_ROUTES = {
+  Audit: {
+    method: 'GET',
+    path: '/admin/v1/audit',
+    summary: 'List what was changed, and by whom',
+    query: schemas.AUDIT_PARAMETERS,
+    response: operation.auditList,
+  },
   Replicas: {
     method: 'GET',
     path: '/admin/v1/health/replicas',

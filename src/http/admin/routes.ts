@@ -16,7 +16,6 @@ import { requestDetail, requestList, requestSessions, requestSummary } from '../
 import { literalStart, matchTemplate, type Route, type RouteDescription } from '../route-table.ts';
 import { USE_PARAMETERS, use } from '../use.ts';
 import { OPERATION_ROUTES } from './operation-routes.ts';
-import { auditList } from './operation-schema.ts';
 import type { AdminRequest } from './request.ts';
 import type { AdminRoute } from './route.ts';
 import * as schemas from './schema.ts';
@@ -108,18 +107,18 @@ const ROUTES = {
     body: schemas.allotment,
     response: keySchemas.oneTag,
   },
+  TagUpdate: {
+    method: 'PATCH',
+    path: TAG,
+    summary: 'Change limits and budgets of a tag; null takes one back',
+    body: schemas.allotment,
+    response: keySchemas.oneTag,
+  },
   TagRemoval: {
     method: 'DELETE',
     path: TAG,
     summary: 'Take limits and budgets of a tag back',
     response: schemas.deleted,
-  },
-  Audit: {
-    method: 'GET',
-    path: '/admin/v1/audit',
-    summary: 'List what was changed, and by whom',
-    query: schemas.AUDIT_PARAMETERS,
-    response: auditList,
   },
   Usage: {
     method: 'GET',

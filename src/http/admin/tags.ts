@@ -14,7 +14,7 @@ import { allotment, type TagAllotment } from './schema.ts';
 import { settingsPatch } from './settings.ts';
 import { encodeTag, keysByTag, knownTags } from './tag-object.ts';
 
-type TagHandlers = Pick<AdminHandlers, 'TagList' | 'Tag' | 'TagChange' | 'TagRemoval'>;
+type TagHandlers = Pick<AdminHandlers, 'TagList' | 'Tag' | 'TagChange' | 'TagUpdate' | 'TagRemoval'>;
 
 export function createTagHandlers({ keys, store, tags, admission, clock }: AdminOptions): TagHandlers {
   const options = () => ({ store, tags, reservations: admission.reservations, now: clock.now() });
@@ -49,10 +49,18 @@ export function createTagHandlers({ keys, store, tags, admission, clock }: Admin
     return described(tag);
   }
 
-  async function change({ parameters, body, author }: AdminRequest): Promise<Json> {
+  async function replace({ parameters, body, author }: AdminRequest): Promise<Json> {
     const tag = tagOf(parameters);
     assertValid(allotment, body);
     await tags.set(tag, allotmentOf(body as TagAllotment), author);
+    return described(tag);
+  }
+
+  async function update({ parameters, body, author }: AdminRequest): Promise<Json> {
+    const tag = tagOf(parameters);
+    assertValid(allotment, body);
+    const { limits = {}, budgets = {} } = settingsPatch(body);
+    await tags.change(tag, { limits, budgets }, author);
     return described(tag);
   }
 
@@ -61,7 +69,13 @@ export function createTagHandlers({ keys, store, tags, admission, clock }: Admin
     return { deleted: true };
   }
 
-  return { TagList: ({ query }) => listOrFile('tags', query, list), Tag: show, TagChange: change, TagRemoval: remove };
+  return {
+    TagList: ({ query }) => listOrFile('tags', query, list),
+    Tag: show,
+    TagChange: replace,
+    TagUpdate: update,
+    TagRemoval: remove,
+  };
 }
 
 function tagOf({ tag = '' }: AdminRequest['parameters']): string {

@@ -1,6 +1,8 @@
 /** Limits and budgets of tags that operators set while gateways run. */
 
 import { GatewayError } from '../../core/errors.ts';
+import type { Json } from '../../core/json/json.ts';
+import { merged } from '../../core/json/merge.ts';
 import type { Allotment } from '../../records/key-settings.ts';
 import { addAudit } from '../audit-rows.ts';
 import { reading, type Transaction, writing } from '../operation.ts';
@@ -33,15 +35,22 @@ export const setTagAllotment = writing<AuditedChange & { tag: string; allotment:
   'state',
   async (transaction, { tag, allotment, author, now }) => {
     await nextVersion(transaction, 'tags');
+    await putAllotment(transaction, { tag, author, now, before: await storedAllotment(transaction, tag), allotment });
+  },
+);
+
+/** Changes the members of a tag's limits and budgets that a merge patch has. Throws `invalid_request` like `setTagAllotment`, and if none is left. */
+export const changeTagAllotment = writing<AuditedChange & { tag: string; patch: Json }, void>(
+  'state',
+  async (transaction, { tag, patch, author, now }) => {
+    await nextVersion(transaction, 'tags');
     const before = await storedAllotment(transaction, tag);
-    if (!before) await requireRoom(transaction);
-    await transaction.run(
-      `INSERT INTO tag_allotment (tag, allotment, updated_at) VALUES (:tag, :allotment, :now)
-       ON CONFLICT (tag) DO UPDATE SET allotment = excluded.allotment, updated_at = excluded.updated_at`,
-      { tag, allotment: JSON.stringify(allotment), now },
-    );
-    const entry = { author, at: now, action: 'tag.set', subject: tag, after: allotment };
-    await addAudit(transaction, { ...entry, ...(before && { before }) });
+    const { limits = {}, budgets = {} }: Allotment = merged(before ?? {}, patch);
+    if (Object.keys(limits).length + Object.keys(budgets).length === 0) {
+      const message = 'limits or budgets must have an entry; DELETE takes all of them back.';
+      throw new GatewayError('invalid_request', message, { param: 'limits' });
+    }
+    await putAllotment(transaction, { tag, author, now, before, allotment: { limits, budgets } });
   },
 );
 
@@ -56,6 +65,26 @@ export const removeTagAllotment = writing<AuditedChange & { tag: string }, void>
     await addAudit(transaction, { author, at: now, action: 'tag.remove', subject: tag, before });
   },
 );
+
+interface AllotmentChange extends AuditedChange {
+  tag: string;
+  before: Allotment | undefined;
+  allotment: Allotment;
+}
+
+async function putAllotment(
+  transaction: Transaction,
+  { tag, author, now, before, allotment }: AllotmentChange,
+): Promise<void> {
+  if (!before) await requireRoom(transaction);
+  await transaction.run(
+    `INSERT INTO tag_allotment (tag, allotment, updated_at) VALUES (:tag, :allotment, :now)
+     ON CONFLICT (tag) DO UPDATE SET allotment = excluded.allotment, updated_at = excluded.updated_at`,
+    { tag, allotment: JSON.stringify(allotment), now },
+  );
+  const entry = { author, at: now, action: 'tag.set', subject: tag, after: allotment };
+  await addAudit(transaction, { ...entry, ...(before && { before }) });
+}
 
 async function storedAllotment(transaction: Transaction, tag: string): Promise<Allotment | undefined> {
   const [row] = await transaction.all('SELECT allotment FROM tag_allotment WHERE tag = :tag', { tag });

@@ -34,7 +34,7 @@ export function EditTag({ view, isOpen, onClose }: EditTagProps) {
   );
 }
 
-/** What is not changed here stays, also of a tag that is named: the gateway replaces all limits and budgets at once. */
+/** What is not changed here stays, also of a tag that is named, and beside another tab. */
 function Form({ view: opened, onDone }: { view: TagView | undefined; onDone(): void }) {
   const queries = useQueryClient();
   const [named, setNamed] = useState('');
@@ -54,7 +54,7 @@ function Form({ view: opened, onDone }: { view: TagView | undefined; onDone(): v
   const saving = useMutation({
     mutationFn: () =>
       // The gateway checks what is typed, and names the field that is wrong.
-      api.PUT('/admin/v1/tags/{tag}', { params: { path: { tag } }, body: bodyOfTag(form) as never }),
+      api.PATCH('/admin/v1/tags/{tag}', { params: { path: { tag } }, body: bodyOfTag(form, before) as never }),
     onSuccess: async () => {
       void queries.invalidateQueries({ queryKey: ['audit', tag] });
       await queries.invalidateQueries(tagQueries);
@@ -125,7 +125,7 @@ function Form({ view: opened, onDone }: { view: TagView | undefined; onDone(): v
       </form>
       <SameAs
         command={commandOfTag(form, before)}
-        call={{ path: pathOfTag(tag || 'NAME=VALUE'), method: 'PUT', body: bodyOfTag(form) }}
+        call={{ path: pathOfTag(tag || 'NAME=VALUE'), method: 'PATCH', body: bodyOfTag(form, before) }}
       />
     </div>
   );

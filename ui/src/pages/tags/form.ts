@@ -43,11 +43,11 @@ export function isEmptyForm({ limits, budgets }: TagForm): boolean {
   return [...Object.values(limits), ...Object.values(budgets)].every((text) => text.trim() === '');
 }
 
-/** A text that is no number is sent as it is: the gateway says what is wrong with it. */
-export function bodyOfTag({ limits, budgets }: TagForm): object {
+/** What was changed; null takes it back. A text that is no number is sent as it is: the gateway says what is wrong with it. */
+export function bodyOfTag({ limits, budgets }: TagForm, before: TagForm): object {
   return {
-    limits: present(limits, (text) => (/^\d{1,15}$/.test(text) ? Number(text) : text)),
-    budgets: present(budgets, (text) => text),
+    limits: changed(limits, before.limits, (text) => (/^\d{1,15}$/.test(text) ? Number(text) : text)),
+    budgets: changed(budgets, before.budgets, (text) => text),
   };
 }
 
@@ -68,8 +68,14 @@ export function commandOfTag(form: TagForm, before: TagForm): string {
   return [`polygate tags set ${quoted(form.tag.trim() || 'NAME=VALUE')}`, ...limits].join(' \\\n  ');
 }
 
-function present<Value>(texts: Record<string, string>, read: (text: string) => Value): Record<string, Value> {
+function changed<Value>(
+  texts: Record<string, string>,
+  before: Record<string, string>,
+  read: (text: string) => Value,
+): Record<string, Value | null> {
   return Object.fromEntries(
-    Object.entries(texts).flatMap(([name, text]) => (text.trim() === '' ? [] : [[name, read(text.trim())]])),
+    Object.entries(texts)
+      .filter(([name, text]) => text.trim() !== before[name])
+      .map(([name, text]) => [name, text.trim() === '' ? null : read(text.trim())]),
   );
 }
