@@ -1,6 +1,6 @@
 /** Input with its name, a hint, and the gateway's message where it is wrong. */
 
-import { type InputHTMLAttributes, type ReactNode, useId } from 'react';
+import { type InputHTMLAttributes, type ReactNode, useEffect, useId, useRef } from 'react';
 import { ApiError } from '../api.ts';
 
 interface NamedProps {
@@ -68,9 +68,14 @@ type NameProps = { [Name in 'label' | 'hint' | 'error' | 'param']: NamedProps[Na
 function Named({ label, hint, error, param, children }: NameProps & { children(state: FieldState): ReactNode }) {
   const id = useId();
   const wrong = param !== undefined && isAbout(error, param) ? error.message : undefined;
+  const named = useRef<HTMLLabelElement>(null);
+  // Each refusal is an error of its own.
+  useEffect(() => {
+    if (param !== undefined && isAbout(error, param)) named.current?.control?.focus();
+  }, [error, param]);
   return (
     // biome-ignore lint/a11y/noLabelWithoutControl: The control is what is made of the children.
-    <label className="flex flex-col gap-1">
+    <label ref={named} className="flex flex-col gap-1">
       <span className="font-medium">{label}</span>
       {children({
         className: `input ${wrong ? '!border-bad' : ''}`,

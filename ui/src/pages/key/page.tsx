@@ -111,8 +111,8 @@ interface TotalsProps {
 
 function Totals({ total, videos, span }: TotalsProps) {
   const ofVideos = videoShare(videos?.requests ?? 0, total.requests);
-  const share = total.input_tokens > 0 ? Math.round((100 * total.cached_tokens) / total.input_tokens) : 0;
-  const failed = total.requests > 0 ? (100 * total.failures) / total.requests : 0;
+  const cached = total.input_tokens > 0 && `${Math.round((100 * total.cached_tokens) / total.input_tokens)} % cached`;
+  const failed = (100 * total.failures) / total.requests;
   return (
     <Figures>
       <Figure
@@ -141,7 +141,7 @@ function Totals({ total, videos, span }: TotalsProps) {
             {formatShort(total.input_tokens)}
           </RequestsLink>
         }
-        note={`${share} % cached`}
+        note={cached}
       />
       <Figure
         label="Tokens out"
@@ -153,7 +153,7 @@ function Totals({ total, videos, span }: TotalsProps) {
       />
       <Figure
         label="Failed"
-        value={`${failed.toFixed(failed > 0 && failed < 10 ? 1 : 0)} %`}
+        value={total.requests > 0 ? `${failed.toFixed(failed > 0 && failed < 10 ? 1 : 0)} %` : '—'}
         note={
           <RequestsLink
             span={span}

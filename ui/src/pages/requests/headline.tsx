@@ -46,7 +46,8 @@ interface HeadlineProps {
 }
 
 function Headline({ data, rate, rateOver, filters, zone }: HeadlineProps) {
-  const failed = data.requests > 0 ? (100 * data.failures) / data.requests : 0;
+  const failed = (100 * data.failures) / data.requests;
+  const failedShare = data.requests > 0 ? percent(failed) : '—';
   const time = (ms: number | null) => (ms === null ? '—' : formatMs(ms));
   const isOfBegin = filters.started_from !== undefined || filters.started_to !== undefined;
   const isLastHour = !filters.from && !filters.to && !isOfBegin && hasAll(data);
@@ -99,7 +100,7 @@ function Headline({ data, rate, rateOver, filters, zone }: HeadlineProps) {
       <Figure label="Whole answer" value={time(data.total_ms.p50)} note={`p95 ${time(data.total_ms.p95)}${timesOf}`} />
       <Figure
         label="Failed"
-        value={isOther ? percent(failed) : linked(percent(failed), { status: 'failed' })}
+        value={isOther ? failedShare : linked(failedShare, { status: 'failed' })}
         note={
           data.requests > 0 && (
             <>

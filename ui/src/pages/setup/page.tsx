@@ -1,9 +1,9 @@
 /** Setup: a key, a provider, a program, and the tick when the first request has come. */
 
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { getRouteApi, Link } from '@tanstack/react-router';
+import { getRouteApi, Link, useRouter } from '@tanstack/react-router';
 import { CircleCheck, LoaderCircle } from 'lucide-react';
-import { type ReactNode, useState } from 'react';
+import { type ReactNode, useEffect, useState } from 'react';
 import { api, bodyOf } from '../../api.ts';
 import {
   allowedOf,
@@ -37,11 +37,13 @@ export function SetupPage() {
   const { isOperator, isAdmin } = useSession();
   const [key, setKey] = useState('');
   const [made, setMade] = useState<Made>();
+  const [hasCome, setCome] = useState(false);
+  useKept(key !== '' && !hasCome);
   const steps: [title: string, content: ReactNode][] = [
     ['A key', <KeyStep key="key" value={key} onChange={setKey} onMade={setMade} canCreate={isAdmin} />],
     ...(isOperator ? [['A provider', <Providers key="providers" />] as [string, ReactNode]] : []),
     ['Your program', <ProgramStep key="program" secret={key || VARIABLE} made={made} />],
-    ['Its first request', <FirstRequest key={`first ${made?.hash}`} hash={made?.hash} />],
+    ['Its first request', <FirstRequest key={`first ${made?.hash}`} hash={made?.hash} onCome={setCome} />],
   ];
   return (
     <Page title="Setup" about="From here to the first answer. The sandbox needs no provider and no account.">
@@ -63,6 +65,19 @@ export function SetupPage() {
       </ol>
     </Page>
   );
+}
+
+/** Asks before the page is left while something on it would be lost. */
+function useKept(isAsked: boolean): void {
+  const { history } = useRouter();
+  useEffect(() => {
+    if (!isAsked) return;
+    return history.block({
+      blockerFn: ({ currentLocation, nextLocation }) =>
+        currentLocation.pathname !== nextLocation.pathname &&
+        !confirm('The key is only on this page, and its first request has not come. Leave the page?'),
+    });
+  }, [history, isAsked]);
 }
 
 /** A key that was made on this page. */
@@ -191,7 +206,7 @@ interface NewestRequests {
 }
 
 /** Waits for a request that has ended since the page was opened, or since its key was made, by the clock of the gateway. */
-function FirstRequest({ hash }: { hash: string | undefined }) {
+function FirstRequest({ hash, onCome }: { hash: string | undefined; onCome(hasCome: boolean): void }) {
   const { isOperator } = useSession();
   const queries = useQueryClient();
   const queryKey = ['setup', 'first-request', isOperator, hash];
@@ -210,6 +225,8 @@ function FirstRequest({ hash }: { hash: string | undefined }) {
     refetchInterval: ({ state }) => (state.data?.newest ? false : ASK_EVERY_MS),
   });
   const data = asked.data?.newest;
+  const hasCome = data !== undefined;
+  useEffect(() => onCome(hasCome), [hasCome, onCome]);
   if (asked.error && !data) return <ErrorNotice error={asked.error} onRetry={() => void asked.refetch()} />;
   return (
     <Spoken as="p" className={`flex flex-wrap items-center gap-2 ${data ? 'text-good' : 'text-dim'}`}>

@@ -115,9 +115,10 @@ function estimates({ estimated_tokens: estimated, input_tokens, output_tokens, a
   return assessed < requests ? `${share}, as far as known` : share;
 }
 
-/** A small share is not shown as none. */
+/** A small share is not shown as none; there is none of nothing. */
 function percentOf(part: number, whole: number): string {
-  const percent = whole > 0 ? (100 * part) / whole : 0;
+  if (whole <= 0) return '—';
+  const percent = (100 * part) / whole;
   if (percent > 0 && percent < 0.1) return '< 0.1 %';
   return `${percent.toFixed(percent > 0 && percent < 10 ? 1 : 0)} %`;
 }
