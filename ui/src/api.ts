@@ -2,6 +2,7 @@
 
 import createClient from 'openapi-fetch';
 import type { paths } from './api-types.ts';
+import { learnClock } from './times.ts';
 
 /** An error of the gateway, or of the way to it. */
 export class ApiError extends Error {
@@ -44,6 +45,7 @@ export async function request(input: Request | string, init?: RequestInit): Prom
       code: 'unreachable',
     });
   });
+  learnClock(response.headers);
   if (response.status === 401 || response.status === 403) dispatchEvent(new Event(REFUSED));
   if (!response.ok) throw await errorOf(response);
   return response;

@@ -1,7 +1,7 @@
 /** Spans of time that reports are made of: their ends, their steps, and the clock of a zone. */
 
 import { useMemo } from 'react';
-import { type Range, STEPS, type Step, type TimeSearch } from './times.ts';
+import { gatewayNow, type Range, STEPS, type Step, type TimeSearch } from './times.ts';
 
 export interface Span {
   from: Date;
@@ -79,7 +79,7 @@ export function stepsOf(span: Span): Step[] {
 
 /** Minutes are the finest step, so that a span stays the same for one. */
 export function useSpan({ range, from, to, zone }: TimeSearch, isCoarse = false): Span {
-  const minute = Math.floor(Date.now() / MINUTE_MS);
+  const minute = Math.floor(gatewayNow() / MINUTE_MS);
   return useMemo(
     () => spanOf({ range, from, to, zone }, minute * MINUTE_MS, isCoarse),
     [range, from, to, zone, minute, isCoarse],

@@ -1,4 +1,4 @@
-/** Range of time in the address of a page. */
+/** Times: the clock of the gateway, and the range of time in the address of a page. */
 
 export const RANGES = ['15m', '1h', '24h', '7d', '30d', 'month'] as const;
 export type Range = (typeof RANGES)[number];
@@ -36,4 +36,18 @@ function zoneIn(value: unknown): string | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** Milliseconds by which the clock of the gateway is ahead. */
+let ahead = 0;
+/** A header of whole seconds, and the time on the way, say nothing about less. */
+const CLOCK_TOLERANCE_MS = 5000;
+
+/** Unix milliseconds by the clock of the gateway, which told all times that are shown. */
+export const gatewayNow = () => Date.now() + ahead;
+
+/** Answers that are kept may be old. */
+export function learnClock(headers: Headers): void {
+  const difference = Date.parse(headers.get('date') ?? '') - Date.now();
+  if (headers.get('cache-control') === 'no-store') ahead = Math.abs(difference) > CLOCK_TOLERANCE_MS ? difference : 0;
 }

@@ -10,6 +10,7 @@ import {
   type SpentByPeriod,
   spanOfPeriod,
 } from '../periods.ts';
+import { gatewayNow } from '../times.ts';
 import { CostMarks } from './cost-marks.tsx';
 import { Money } from './numbers.tsx';
 import { type FigureFilters, RequestsLink, type VideoShare } from './requests-link.tsx';
@@ -50,7 +51,11 @@ export function Budgets({ uses, spent, isSmall = false, filters }: BudgetsProps)
   return (
     <div className={`flex flex-col ${isSmall ? 'gap-1.5 text-xs' : 'gap-3'}`}>
       {uses.map((use) => (
-        <Bar key={use.period} {...{ use, isSmall, filters }} forecast={forecastOf(use.period, known, new Date())} />
+        <Bar
+          key={use.period}
+          {...{ use, isSmall, filters }}
+          forecast={forecastOf(use.period, known, new Date(gatewayNow()))}
+        />
       ))}
     </div>
   );
@@ -146,7 +151,7 @@ export function SpentFigure({ period, sums, filters }: SpentFigureProps) {
   const cost = isUnknown(sums) ? null : sums.spent;
   return (
     <>
-      <RequestsLink span={spanOfPeriod(period, new Date())} videos={videosOf(sums)} filters={filters}>
+      <RequestsLink span={spanOfPeriod(period, new Date(gatewayNow()))} videos={videosOf(sums)} filters={filters}>
         <Money usd={cost} />
       </RequestsLink>
       <CostMarks {...{ cost }} estimated_cost={sums.spent_estimated} unpriced_tokens={sums.unpriced_tokens} />
@@ -167,7 +172,7 @@ interface SpendingTableProps {
 
 /** Spending of every period, and at its end if it goes on as it does. */
 export function SpendingTable({ spending, filters }: SpendingTableProps) {
-  const now = new Date();
+  const now = new Date(gatewayNow());
   const spent = numbersOf(spending.spent);
   return (
     <Table label="Spent" className="border" columns={['Spent', numbers('So far'), numbers('Forecast')]}>

@@ -1,6 +1,7 @@
 /** Numbers, money and times in one form everywhere. */
 
 import { useContext } from 'react';
+import { gatewayNow } from '../times.ts';
 import { TimeZone } from './clock-time.tsx';
 
 const whole = new Intl.NumberFormat('en-US');
@@ -75,7 +76,7 @@ function formatsOf(zone: string | undefined) {
 export function Time({ at, withDate = true }: { at: string; withDate?: boolean }) {
   const { time, dateAndTime, date: day } = formatsOf(useContext(TimeZone));
   const date = new Date(at);
-  const isToday = !withDate && day.format(date) === day.format(new Date());
+  const isToday = !withDate && day.format(date) === day.format(new Date(gatewayNow()));
   return (
     <time dateTime={at} title={date.toISOString()}>
       {(isToday ? time : dateAndTime).format(date)}
@@ -93,7 +94,7 @@ const UNITS = [
 
 /** Time since a moment, in its largest unit. */
 export function Age({ at }: { at: number }) {
-  const since = at - Date.now();
+  const since = at - gatewayNow();
   const [unit, size] = UNITS.find(([, ms]) => Math.abs(since) >= ms) ?? ['second', 1000];
   return (
     <time dateTime={new Date(at).toISOString()} title={new Date(at).toISOString()} className="text-dim">

@@ -3,6 +3,7 @@
 import { useMemo } from 'react';
 import { spanOf } from '../spans.ts';
 import type { Range, TimeSearch } from '../times.ts';
+import { gatewayNow } from '../times.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -18,12 +19,12 @@ const MOVES_EVERY_MS: Record<Range, number> = {
 
 /** Without an end where more still comes. */
 export function useTimeFilter({ range, from, to, zone }: TimeSearch): Pick<TimeSearch, 'from' | 'to'> {
-  const turn = range && Math.floor(Date.now() / MOVES_EVERY_MS[range]);
+  const turn = range && Math.floor(gatewayNow() / MOVES_EVERY_MS[range]);
   return useMemo(() => {
     // `turn` only says when to look at the clock again.
     if (from !== undefined || to !== undefined) return { from, to };
     return range === undefined || turn === undefined
       ? {}
-      : { from: spanOf({ range, zone }, Date.now()).from.toISOString() };
+      : { from: spanOf({ range, zone }, gatewayNow()).from.toISOString() };
   }, [range, from, to, zone, turn]);
 }

@@ -4,6 +4,7 @@ import { useQuery } from '@tanstack/react-query';
 import type { Spending } from '../keys.ts';
 import type { UseFilters } from '../pages/use/search.ts';
 import { spanOfPeriod } from '../periods.ts';
+import { gatewayNow } from '../times.ts';
 import { usageOfAll } from '../usage.ts';
 import { Unanswered } from './unanswered.tsx';
 
@@ -32,7 +33,7 @@ interface UnknownSpendingProps {
 
 /** The same of all that a key or a tag spent, for operators. Asks for the models only where there are any. */
 export function UnknownSpending({ spending, filters }: UnknownSpendingProps) {
-  const { to, zone } = spanOfPeriod('total', new Date());
+  const { to, zone } = spanOfPeriod('total', new Date(gatewayNow()));
   const span = { from: new Date(Date.UTC(to.getUTCFullYear() - YEARS, 0)), to, zone, step: 'month' as const };
   const asked = useQuery({
     ...usageOfAll({ span, by: ['model'], filters, top: 1 }),

@@ -10,6 +10,7 @@ import { Empty, Loaded } from '../../parts/states.tsx';
 import { Status } from '../../parts/status.tsx';
 import { numbers, Table } from '../../parts/table.tsx';
 import { useSession } from '../../session.ts';
+import { gatewayNow } from '../../times.ts';
 import { credentialWords, kindsOf, restOf, shortOf, toneOf, wholeMs } from './endpoints.tsx';
 import { type Counts, type Endpoint, nameOf, providerOf, servedModels } from './query.ts';
 import { Strip, successOf } from './strip.tsx';
@@ -129,7 +130,7 @@ function Until({ ms }: { ms: number }) {
   return (
     <>
       in {formatCount(Math.ceil(ms / 1000))} s, at{' '}
-      <Time at={new Date(Date.now() + ms).toISOString()} withDate={false} />
+      <Time at={new Date(gatewayNow() + ms).toISOString()} withDate={false} />
     </>
   );
 }

@@ -1,5 +1,6 @@
 /** Success of an endpoint in the half hours of a day, as a strip. */
 
+import { gatewayNow } from '../../times.ts';
 import type { Counts } from './query.ts';
 
 const WIDTH = 3;
@@ -27,7 +28,7 @@ interface StripProps {
 }
 
 export function Strip({ endpoint, halfHours, day, isWide = false }: StripProps) {
-  const now = Date.now();
+  const now = gatewayNow();
   const width = halfHours.length * (WIDTH + GAP) - GAP;
   const label =
     day.attempts === 0

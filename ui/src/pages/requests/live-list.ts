@@ -3,6 +3,7 @@
 import { useInfiniteQuery, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useMemo } from 'react';
 import { useSession } from '../../session.ts';
+import { gatewayNow } from '../../times.ts';
 import { type Filters, LIVE_EVERY_MS, list, type RequestPage, type RequestView } from './query.ts';
 
 /** Rows that are put before the first page; if more end, the list starts anew. */
@@ -42,7 +43,7 @@ export function useRequests(filters: Filters, isPaused: boolean) {
   const queries = useQueryClient();
   const queryKey = ['requests', isOperator, filters];
   /** Nothing ends in a time that has passed. */
-  const isOver = filters.to !== undefined && Date.parse(filters.to) <= Date.now();
+  const isOver = filters.to !== undefined && Date.parse(filters.to) <= gatewayNow();
   const pages = useInfiniteQuery({
     queryKey,
     initialPageParam: undefined as string | undefined,

@@ -3,6 +3,7 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { api } from '../../api.ts';
 import { useSession } from '../../session.ts';
+import { gatewayNow } from '../../times.ts';
 import type { Filters } from './query.ts';
 
 export const SUMMARY_EVERY_MS = 5000;
@@ -59,7 +60,7 @@ export function useNewest({ key, ...filters }: Filters, isPaused: boolean) {
     refetchInterval: isPaused ? false : SUMMARY_EVERY_MS,
     placeholderData: keepPreviousData,
     queryFn: ({ signal }) => {
-      const since = new Date(Date.now() - RATE_MS).toISOString();
+      const since = new Date(gatewayNow() - RATE_MS).toISOString();
       return askSummary(isOperator, { ...filters, from: since, ...(key !== undefined && { key }) }, signal);
     },
   });

@@ -15,6 +15,7 @@ import { TableTools } from '../../parts/table-tools.tsx';
 import { useListKeys } from '../../parts/use-list-keys.ts';
 import { forecastOf } from '../../periods.ts';
 import { useSession } from '../../session.ts';
+import { gatewayNow } from '../../times.ts';
 import { TagDetails } from './details.tsx';
 import { EditTag } from './edit.tsx';
 import { type TagView, useTags } from './query.ts';
@@ -98,7 +99,7 @@ interface TagTableProps {
 }
 
 function TagTable({ tags, open, onOpen }: TagTableProps) {
-  const now = new Date();
+  const now = new Date(gatewayNow());
   const rowProps = useListKeys(
     tags.map(({ tag }) => tag),
     { open, onOpen },

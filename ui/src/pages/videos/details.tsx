@@ -9,6 +9,7 @@ import { Facts } from '../../parts/facts.tsx';
 import { Age, Money, Time } from '../../parts/numbers.tsx';
 import { ErrorNotice, Loaded } from '../../parts/states.tsx';
 import { useSession } from '../../session.ts';
+import { gatewayNow } from '../../times.ts';
 import { CreateVideo } from './create.tsx';
 import { Poster, VideoStatus } from './lists.tsx';
 import {
@@ -122,7 +123,7 @@ function referenceOf(reference: unknown): string {
 /** The browser asks for the bytes in ranges, so that a jump needs no download of all. */
 function Player({ task }: { task: VideoTask }) {
   const { isOperator } = useSession();
-  const isKept = task.status === 'completed' && (task.expires_at ?? Number.POSITIVE_INFINITY) * 1000 > Date.now();
+  const isKept = task.status === 'completed' && (task.expires_at ?? Number.POSITIVE_INFINITY) * 1000 > gatewayNow();
   if (!isKept) return <Poster task={task} />;
   return (
     <div className="flex flex-col gap-3">

@@ -6,6 +6,7 @@ import { Status, type Tone } from '../../parts/status.tsx';
 import { type Column, numbers, Table } from '../../parts/table.tsx';
 import type { useListKeys } from '../../parts/use-list-keys.ts';
 import { useSession } from '../../session.ts';
+import { gatewayNow } from '../../times.ts';
 import { usePoster } from './poster.ts';
 import { contentAddress, isOpen, type VideoTask } from './query.ts';
 
@@ -47,7 +48,7 @@ export function Gallery({ tasks, open, rowProps }: ListProps) {
 /** The first frame, or how far the video is. */
 export function Poster({ task }: { task: VideoTask }) {
   const { isOperator } = useSession();
-  const isKept = task.status === 'completed' && (task.expires_at ?? Number.POSITIVE_INFINITY) * 1000 > Date.now();
+  const isKept = task.status === 'completed' && (task.expires_at ?? Number.POSITIVE_INFINITY) * 1000 > gatewayNow();
   const poster = usePoster(isKept ? contentAddress(isOperator, task.id) : undefined);
   const length = task.usage?.video_seconds || Number(task.seconds ?? 0);
   return (

@@ -11,6 +11,7 @@ import {
 import { Spoken } from '../../parts/announcer.tsx';
 import { ErrorNotice } from '../../parts/states.tsx';
 import { Status, type Tone } from '../../parts/status.tsx';
+import { gatewayNow } from '../../times.ts';
 import type { SentBody } from './query.ts';
 
 interface SignatureFormProps {
@@ -53,7 +54,7 @@ export function SignatureForm({ sent, headers = '', readSecrets, picker }: Signa
         headers: headersOf(text('headers')),
         secrets: secrets.map((line) => line.replace(/\r$/, '')),
         sentBody: sent?.body,
-        now: Date.now(),
+        now: gatewayNow(),
       }),
     );
   }
