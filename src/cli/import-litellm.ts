@@ -1,7 +1,13 @@
 /** Settings of a LiteLLM proxy (`config.yaml`) in this gateway's configuration, and those that have no equal here. */
 
 import { isObject, type Json } from '../core/json/json.ts';
-import { durationOf, type ImportedEndpoint, type ImportedSettings, modelName, type Note } from './imported-settings.ts';
+import {
+  durationOf,
+  type ImportedEndpoint,
+  type ImportedSettings,
+  modelNames,
+  type Note,
+} from './imported-settings.ts';
 import { adviceOf, readDeployments } from './litellm-deployments.ts';
 import { secretReference } from './litellm-references.ts';
 
@@ -23,13 +29,14 @@ export function importLiteLlm(file: Json): ImportedSettings {
   const { providers, groups } = readDeployments(file?.model_list, note);
   addFallbacks(groups, litellm.fallbacks, (name) => note('litellm_settings.fallbacks', unknownGroup(name)));
   addFallbacks(groups, router.fallbacks, (name) => note('router_settings.fallbacks', unknownGroup(name)));
-  const aliases = aliasesOf(groups, router.model_group_alias, note);
+  const names = modelNames(groups.keys());
+  const aliases = aliasesOf(names, router.model_group_alias, note);
   const routing = routingOf(router, note);
   const config = {
     ...deadlinesOf(litellm.request_timeout, router.timeout, note),
     ...(general.master_key !== undefined && { admin: { token: adminToken(general.master_key, note) } }),
     providers: Object.fromEntries(providers),
-    models: Object.fromEntries([...groups].map(([group, endpoints]) => [modelName(group), { endpoints }])),
+    models: Object.fromEntries([...groups].map(([group, endpoints]) => [names.get(group), { endpoints }])),
     ...(Object.keys(aliases).length > 0 && { aliases }),
     ...(Object.keys(routing).length > 0 && { routing }),
   };
@@ -74,12 +81,13 @@ function addFallbacks(
   }
 }
 
-function aliasesOf(groups: ReadonlyMap<string, unknown>, value: unknown, note: Note): Record<string, string> {
+function aliasesOf(names: ReadonlyMap<string, string>, value: unknown, note: Note): Record<string, string> {
   const aliases: Record<string, string> = {};
-  for (const group of groups.keys()) if (modelName(group) !== group) aliases[group] = modelName(group);
+  for (const [group, name] of names) if (name !== group) aliases[group] = name;
   for (const [alias, target] of Object.entries(isObject(value) ? value : {})) {
     const group = isObject(target) ? target.model : target;
-    if (groups.has(String(group))) aliases[alias] = modelName(String(group));
+    const name = names.get(String(group));
+    if (name !== undefined) aliases[alias] = name;
     else note(`router_settings.model_group_alias.${alias}`, unknownGroup(String(group)));
   }
   return aliases;

@@ -8,7 +8,7 @@ import {
   durationOf,
   type ImportedEndpoint,
   type ImportedSettings,
-  modelName,
+  modelNames,
   NO_REQUESTS,
   type Note,
   readAddress,
@@ -65,7 +65,7 @@ export function importPortkey(files: Json[]): ImportedSettings {
   const notes: ImportedSettings['notes'] = [];
   const note: Note = (path, advice) => void notes.push({ path, advice });
   const providers = new Map<string, Json>();
-  const models: Record<string, Json> = {};
+  const groups = new Map<string, Json>();
   let seconds = 0;
   for (const [index, file] of files.entries()) {
     const { name, config } = configOf(file, index);
@@ -73,9 +73,11 @@ export function importPortkey(files: Json[]): ImportedSettings {
     if (timeout > 0) seconds = Math.max(seconds, timeout / 1000);
     noteOthers(name, config, [...KNOWN_SETTINGS, 'strategy', 'targets', 'request_timeout'], note);
     const endpoints = targetsOf(name, config, note).flatMap((target) => endpointOf(target, providers, note));
-    if (endpoints.length > 0) models[modelName(name)] = { endpoints };
+    if (endpoints.length > 0) groups.set(name, { endpoints });
   }
   const total = durationOf(seconds);
+  const names = modelNames(groups.keys());
+  const models = Object.fromEntries([...groups].map(([group, model]) => [names.get(group), model]));
   const [first] = Object.keys(models);
   const aliases = Object.keys(models).map((name) => [name.slice(name.indexOf('/') + 1), name]);
   const config = {

@@ -24,9 +24,23 @@ export interface ImportedEndpoint {
 /** First part of the names of imported models that have none. */
 const OWN_PREFIX = 'team';
 
-/** Names of this gateway have two parts. */
-export function modelName(group: string): string {
-  return /^[^/\s]+\/\S+$/.test(group) ? group : `${OWN_PREFIX}/${group.replaceAll(/\s+/g, '-')}`;
+/** Names of models by those of groups, which may have one part. Those of two parts stay as they are. */
+export function modelNames(groups: Iterable<string>): Map<string, string> {
+  const all = [...groups];
+  const names = new Map(all.filter(isModelName).map((group) => [group, group]));
+  const taken = new Set(names.values());
+  for (const group of all.filter((one) => !isModelName(one))) {
+    const wanted = `${OWN_PREFIX}/${group.replaceAll(/\s+/g, '-')}`;
+    let name = wanted;
+    for (let number = 2; taken.has(name); number++) name = `${wanted}-${number}`;
+    taken.add(name);
+    names.set(group, name);
+  }
+  return names;
+}
+
+function isModelName(group: string): boolean {
+  return /^[^/\s]+\/\S+$/.test(group);
 }
 
 /** Id of the provider with these settings, which is added if there is none; the second of a type is `openai-2`. */

@@ -238,6 +238,20 @@ test('the address of an Ollama server is that of its /v1', () => {
   assert.equal(addressOf(undefined), undefined);
 });
 
+test('groups whose names here would be the same keep their endpoints, each under a name of its own', () => {
+  const deployment = (group: string, model: string) => ({ model_name: group, litellm_params: { model } });
+  const { config } = importLiteLlm({
+    model_list: [
+      deployment('same', 'openai/one'),
+      deployment('team/same', 'openai/two'),
+      deployment('my same', 'openai/three'),
+      deployment('my-same', 'openai/four'),
+    ],
+  });
+  const asked = (name: string) => config.models[config.aliases[name] ?? name].endpoints.map(({ model }: Json) => model);
+  assert.deepEqual(['same', 'team/same', 'my same', 'my-same'].map(asked), [['one'], ['two'], ['three'], ['four']]);
+});
+
 test('a deployment of weight 0 gets no requests, so it is no endpoint', () => {
   const deployment = (model: string, weight: number) => ({ model_name: 'a', litellm_params: { model, weight } });
   const { config, notes } = importLiteLlm({ model_list: [deployment('openai/x', 1), deployment('openai/y', 0)] });
