@@ -27,8 +27,11 @@ const FORWARD_TIMEOUT_MS = 10_000;
 const RETRY_MS = 2000;
 const WIDTHS = [24, 30, 36];
 
-/** Ends with Ctrl-C, or where the gateway refuses the key. */
+/** Ends with Ctrl-C, where the gateway refuses the key, or when its output is closed. */
 export async function listen({ url, key = process.env[KEY_VARIABLE], forward }: ListenOptions): Promise<void> {
+  const closed = new AbortController();
+  // Its reader, such as `head`, has left.
+  process.stdout.once('error', () => closed.abort());
   if (!key) throw new Error(`Give the key whose webhooks are to be received by --key, or in ${KEY_VARIABLE}.`);
   const base = `${withoutEnd(url, '/')}/v1/key`;
   let secrets = await readSecrets(base, key);
@@ -37,9 +40,14 @@ export async function listen({ url, key = process.env[KEY_VARIABLE], forward }: 
     `Listening for webhooks of ${url}${forward ? `, forwarding to ${forward}` : ''}. Ctrl-C ends it.\n`,
   );
   for (;;) {
-    const answer = await untilAnswered(() => ask(`${base}/webhooks?after=${next}&wait=${WAIT_S}`, key));
+    const answer = await untilAnswered(
+      () => ask(`${base}/webhooks?after=${next}&wait=${WAIT_S}`, key, closed.signal),
+      closed.signal,
+    );
+    if (!answer) return;
     for (const received of answer.data as Received[]) {
-      if (!isVerified(received, secrets)) secrets = await untilAnswered(() => readSecrets(base, key));
+      if (!isVerified(received, secrets))
+        secrets = (await untilAnswered(() => readSecrets(base, key), closed.signal)) ?? secrets;
       const outcome = isVerified(received, secrets) ? await pass(received, forward) : 'not signed by this key';
       show(received, outcome);
     }
@@ -59,9 +67,10 @@ async function readSecrets(base: string, key: string): Promise<string[]> {
   return (data as { secret: string }[]).map(({ secret }) => secret);
 }
 
-async function ask(url: string, key: string): Promise<Answered> {
+async function ask(url: string, key: string, closed?: AbortSignal): Promise<Answered> {
   const headers = { authorization: `Bearer ${key}` };
-  const { signal, cancel } = startTimeout(systemClock, POLL_TIMEOUT_MS);
+  const { signal: timeout, cancel } = startTimeout(systemClock, POLL_TIMEOUT_MS);
+  const signal = closed ? AbortSignal.any([timeout, closed]) : timeout;
   try {
     const response = await fetch(url, { headers, signal, redirect: 'error' }).catch((error: Error) => {
       const { message } = error.cause instanceof Error ? error.cause : error;
@@ -82,17 +91,19 @@ function read(response: Response, text: string): Answered {
   throw new Error(problem);
 }
 
-/** Tells once that the gateway is away, and goes on where it was. */
-async function untilAnswered<Result>(work: () => Promise<Result>): Promise<Result> {
-  for (let isTold = false; ; isTold = true) {
+/** Tells once that the gateway is away, and goes on where it was. Undefined once the output is closed. */
+async function untilAnswered<Result>(work: () => Promise<Result>, closed: AbortSignal): Promise<Result | undefined> {
+  for (let isTold = false; !closed.aborted; isTold = true) {
     try {
       return await work();
     } catch (error) {
+      if (closed.aborted) break;
       if (error instanceof Refused) throw error;
       if (!isTold) process.stderr.write(`${reasonOf(error)}; trying again.\n`);
-      await sleep(systemClock, RETRY_MS);
+      await sleep(systemClock, RETRY_MS, closed);
     }
   }
+  return undefined;
 }
 
 function isVerified({ body, headers }: Received, secrets: string[]): boolean {

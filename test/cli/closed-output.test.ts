@@ -4,6 +4,8 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, existsSync, mkdtempSync, openSync, rmSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -49,6 +51,44 @@ test('a list that goes on ends when its pipe is closed', async (context) => {
   await ask();
   const [errors, [code]] = await ended;
   assert.deepEqual([errors, code], ['', 0]);
+});
+
+test('a list of webhooks ends with the first one that nobody reads', async (context) => {
+  let hooks = 0;
+  const gateway = createServer((request, response) => {
+    const { pathname, searchParams } = new URL(request.url ?? '', 'http://gateway');
+    if (pathname.endsWith('/webhook-secret')) return void response.end('{"data":[]}');
+    const wait = searchParams.get('wait');
+    if (wait === null) return void response.end('{"next":"0"}');
+    // The next one comes when the first was read.
+    if (hooks > 1) return;
+    hooks += 1;
+    response.end(
+      JSON.stringify({
+        data: [{ id: 'a', headers: {}, body: '{"event":"video.generation.completed"}' }],
+        next: String(hooks),
+      }),
+    );
+  });
+  await once(gateway.listen(0, '127.0.0.1'), 'listening');
+  context.after(() => {
+    gateway.closeAllConnections();
+    gateway.close();
+  });
+  const { port } = gateway.address() as AddressInfo;
+  const child = spawn(
+    process.execPath,
+    [main, 'webhooks', 'listen', '--url', `http://127.0.0.1:${port}`, '--key', 'k'],
+    {
+      env: { PATH: process.env.PATH, NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    },
+  );
+  context.after(() => child.kill('SIGKILL'));
+  child.stdout.destroy();
+  const [errors, [code]] = await Promise.all([text(child.stderr), once(child, 'close')]);
+  assert.match(errors, /^Listening for webhooks of .*\n$/);
+  assert.equal(code, 0);
 });
 
 test('a gateway keeps running when its log is on a full disk', {
