@@ -4,8 +4,6 @@ import { localUrl } from '../config/host.ts';
 import type { Config } from '../config/resolved.ts';
 import { version } from '../core/version.ts';
 import type { RunningGateway } from '../gateway/gateway.ts';
-import type { UnknownModel } from '../routing/model-suffix.ts';
-import { unknownModelWarning } from './start-warnings.ts';
 
 type ProviderState = ReturnType<RunningGateway['providers']>[number];
 
@@ -25,14 +23,14 @@ export interface BannerOptions {
   hint: string | undefined;
   /** Reason for which requests are refused, shown in place of a key. */
   warning: string | undefined;
-  /** Models of settings that no provider has. */
-  unknownModels: readonly UnknownModel[];
+  /** Lines about settings that name what there is not. */
+  unknown: readonly string[];
   /** Process ids of the workers. */
   workers: readonly number[];
 }
 
 export function banner(options: BannerOptions): string {
-  const { gateway, config, newKey, link, hint, warning, unknownModels, workers } = options;
+  const { gateway, config, newKey, link, hint, warning, unknown, workers } = options;
   const local = localUrl(gateway.address);
   const url = config.server.publicUrl ?? local;
   const states = gateway.providers();
@@ -49,7 +47,7 @@ export function banner(options: BannerOptions): string {
     ...(link === undefined && hint !== undefined ? [hint] : []),
     ...(config.responses.store ? [STORED] : []),
     ...providerLines(states),
-    ...unknownModels.map(unknownModelWarning),
+    ...unknown,
     ...(states.some(({ id }) => id === EXAMPLE_PROVIDER) ? tryLines(url, newKey) : []),
     '',
     'Ctrl-C stops it.',

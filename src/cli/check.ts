@@ -5,12 +5,12 @@ import { loadConfig } from '../config/load.ts';
 import { describeConfig } from '../config/mask.ts';
 import { isLoopback } from '../core/loopback.ts';
 import { providerTypes } from '../providers/index.ts';
-import { unknownModels } from '../routing/model-suffix.ts';
+import { unknownModels } from '../routing/model-names.ts';
 import { discoverModels } from './discovery.ts';
 import { missingKeyWarning, readFirstKey } from './first-key.ts';
 import { allKeys } from './keys.ts';
 import { type ConfigOptions, configSource } from './source.ts';
-import { unknownModelWarning } from './start-warnings.ts';
+import { unknownKeyWarnings, unknownModelWarning } from './start-warnings.ts';
 
 export async function check(options: ConfigOptions): Promise<void> {
   const config = loadConfig(configSource(options));
@@ -31,8 +31,11 @@ export async function check(options: ConfigOptions): Promise<void> {
   for (const unknown of unknownModels(models)) process.stderr.write(`${unknownModelWarning(unknown)}\n`);
   process.stdout.write(`${describeConfig(config, problems)}\n`);
   // The store is opened only if its keys matter.
-  if (isLoopback(config.server.host)) return;
+  const isLocal = isLoopback(config.server.host);
+  if (isLocal && unknownKeyWarnings(config, config.keys).length === 0) return;
   const keys = await allKeys(config);
+  for (const warning of unknownKeyWarnings(config, keys)) process.stderr.write(`${warning}\n`);
+  if (isLocal) return;
   if (keys.length === 0 && readFirstKey(process.env) !== undefined) return;
   const warning = missingKeyWarning(config, keys);
   if (warning !== undefined) process.stderr.write(`${warning}\n`);

@@ -39,7 +39,7 @@ import { listenProblem } from './listen-problem.ts';
 import { dashboardHint, firstLink } from './login-link.ts';
 import { connectServiceManager } from './service-manager.ts';
 import { type ConfigOptions, configArguments, configSource } from './source.ts';
-import { startWarnings } from './start-warnings.ts';
+import { startWarnings, unknownKeyWarnings, unknownModelWarning } from './start-warnings.ts';
 
 const STANDARD_ERROR = 2;
 /** Graceful shutdown: time for running requests to finish. */
@@ -127,13 +127,17 @@ export async function serve(options: ServeOptions): Promise<void> {
   const newKey = isNew && firstKey === undefined ? await makeFirstKey(keys, config) : undefined;
   const link = newKey === undefined ? undefined : await firstLink(store, config, gateway.address);
   const hint = dashboardHint(config, gateway.address, options.port);
-  const warning = missingKeyWarning(config, await keys.list());
+  const allKeys = await keys.list();
+  const warning = missingKeyWarning(config, allKeys);
   const discovered = gateway.discovered().then(() => true);
   const isDiscovered = await Promise.race([discovered, sleep(systemClock, DISCOVERY_WAIT_MS)]);
-  const unknownModels = isDiscovered ? gateway.unknownModels() : [];
+  const unknown = [
+    ...(isDiscovered ? gateway.unknownModels().map(unknownModelWarning) : []),
+    ...unknownKeyWarnings(config, allKeys),
+  ];
   releaseStartMemory(store);
   const pids = workers?.pids() ?? [];
-  process.stderr.write(banner({ gateway, config, newKey, link, hint, warning, unknownModels, workers: pids }));
+  process.stderr.write(banner({ gateway, config, newKey, link, hint, warning, unknown, workers: pids }));
 
   service.ready();
 

@@ -4,7 +4,8 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { readCatalog, updatedCatalogPath } from '../catalog/updated.ts';
 import type { Config } from '../config/resolved.ts';
-import type { UnknownModel } from '../routing/model-suffix.ts';
+import type { Key } from '../keys/key.ts';
+import type { UnknownModel } from '../routing/model-names.ts';
 import { isMissingOrEmpty } from '../store/lost-store.ts';
 
 /** Lower ports need root on most systems. */
@@ -41,6 +42,16 @@ export function startWarnings(config: Config, machine = thisMachine()): string[]
 
 export function unknownModelWarning({ setting, name }: UnknownModel): string {
   return `Warning: ${setting}: there is no model "${name}"; polygate models lists those there are.`;
+}
+
+/** Warnings of names of keys in settings that no key has. */
+export function unknownKeyWarnings({ telemetry }: Config, keys: readonly Pick<Key, 'name' | 'revoked'>[]): string[] {
+  const names = new Set(keys.filter(({ revoked }) => revoked === undefined).map(({ name }) => name));
+  return telemetry.budgetKeys
+    .filter((name) => !names.has(name))
+    .map(
+      (name) => `Warning: telemetry.budget_keys: there is no key "${name}"; polygate keys list shows those there are.`,
+    );
 }
 
 function isRootUnnecessary({ server, admin }: Config, { platform, uid, isContainer }: Machine): boolean {

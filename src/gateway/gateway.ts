@@ -14,7 +14,7 @@ import { inlineMedia, refusePrivateUrls } from '../inference/request/media.ts';
 import { createStateMemory } from '../inference/state/memory.ts';
 import { createClock } from '../jobs/clock.ts';
 import { protocolOf, protocols } from '../protocols/index.ts';
-import { unknownModels } from '../routing/model-suffix.ts';
+import { unknownModels } from '../routing/model-names.ts';
 import type { RoutingState } from '../routing/state.ts';
 import { RESPONSE_JOB_KIND } from '../stored-responses/background.ts';
 import { createDeadlineTimer, type DeadlineTimer } from '../transport/deadlines.ts';

@@ -3,7 +3,7 @@
 import type { Config } from '../config/resolved.ts';
 import type { AskedCapture } from '../http/captures.ts';
 import type { OpenCircuit } from '../routing/circuit-breaker.ts';
-import type { UnknownModel } from '../routing/model-suffix.ts';
+import type { UnknownModel } from '../routing/model-names.ts';
 import type { IntentFilter } from '../store/operations/requests.ts';
 import type { ProviderState } from './provider-registry.ts';
 

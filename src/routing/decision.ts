@@ -14,7 +14,7 @@ import type { Endpoint } from './endpoint.ts';
 import { checkPin, pinnedTo } from './exclusion.ts';
 import type { InferenceCall } from './inference-call.ts';
 import type { ModelDirectory } from './model-directory.ts';
-import { isListed, NO_OVERRIDES, readModelName } from './model-suffix.ts';
+import { isListed, NO_OVERRIDES, readModelName } from './model-names.ts';
 import { NO_POLICY, type RoutingPolicy, type Selector } from './policy.ts';
 import { checkOptions } from './provider-options.ts';
 import { type ExcludedCandidate, rank } from './ranking.ts';

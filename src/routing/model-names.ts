@@ -1,4 +1,4 @@
-/** Model names of requests and settings, with their suffixes: `:floor`, `:nitro`, `:exacto` and `:<provider>`. */
+/** Names of models in requests and settings: their suffixes (`:floor`, `:nitro`, `:exacto`, `:<provider>`), and names that no model has. */
 
 import type { ModelDirectory } from './model-directory.ts';
 import type { RoutingPolicy } from './policy.ts';

@@ -197,6 +197,20 @@ aliases: { "claude-*": house/m, fast: speedy }
   });
 });
 
+test('a key of telemetry.budget_keys that there is not is a warning of check and of the start', async (context) => {
+  const { folder, run, start } = program(context);
+  const settings =
+    'telemetry: { budget_keys: [ci, stored, typo] }\nkeys: [{ name: ci, key: sk-of-a-test-0123456789 }]\n';
+  writeFileSync(join(folder, 'polygate.yaml'), `${settings}server: { port: 0 }\n`);
+  const warned = (text: string) =>
+    [...text.matchAll(/^Warning: telemetry.budget_keys: there is no key "(\w+)"/gm)].map(([, name]) => name);
+  assert.deepEqual(warned((await run(['check'])).stderr), ['stored', 'typo']);
+  assert.equal((await run(['keys', 'create', '--name', 'stored'])).code, 0);
+  assert.deepEqual(warned((await run(['check'])).stderr), ['typo']);
+  const [banner] = await start(['serve']).shows(/[\s\S]*Ctrl-C stops it/);
+  assert.deepEqual(warned(banner), ['typo']);
+});
+
 describe('a provider that does not answer', () => {
   const closed = 'providers: { near: { type: vllm, base_url: "http://127.0.0.1:9/v1" } }\n';
 

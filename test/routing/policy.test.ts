@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { GatewayError } from '../../src/core/errors.ts';
 import type { Json } from '../../src/core/json/json.ts';
-import { splitModelName } from '../../src/routing/model-suffix.ts';
+import { splitModelName } from '../../src/routing/model-names.ts';
 import { NO_POLICY, type RoutingPolicy } from '../../src/routing/policy.ts';
 import { readPolicy } from '../../src/routing/request-policy.ts';
 import { createProviderSlugs } from '../../src/routing/slugs.ts';
