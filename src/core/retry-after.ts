@@ -15,7 +15,12 @@ export function parseRetryAfter(header: string | undefined, now: number): number
 }
 
 /** Undefined for a missing or invalid header. */
-export function parseRetryAfterMs(header: string | undefined): number | undefined {
+function parseRetryAfterMs(header: string | undefined): number | undefined {
   const text = header?.trim() ?? '';
   return MILLISECONDS_PATTERN.test(text) ? Number(text) : undefined;
+}
+
+/** Milliseconds, from `retry-after-ms` or `retry-after` in seconds or as a date. */
+export function retryAfterOf(headers: Readonly<Record<string, string | undefined>>, now: number): number | undefined {
+  return parseRetryAfterMs(headers['retry-after-ms']) ?? parseRetryAfter(headers['retry-after'], now);
 }

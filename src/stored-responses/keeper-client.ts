@@ -1,10 +1,11 @@
 /** Requests about stored responses to the providers that keep them. */
 
 import { PassThrough } from 'node:stream';
-import type { GatewayError } from '../core/errors.ts';
+import { GatewayError } from '../core/errors.ts';
 import { parseObject } from '../core/json/json.ts';
 import type { OutgoingRequest } from '../core/platform.ts';
 import type { Protocol } from '../core/protocol.ts';
+import { retryAfterOf } from '../core/retry-after.ts';
 import { createFramer } from '../core/sse.ts';
 import type { Output } from '../inference/response/converter.ts';
 import { frameText } from '../inference/response/mark-search.ts';
@@ -71,7 +72,7 @@ export function createKeeperClient(options: KeeperClientOptions): AskKeeper {
       const exchange = options.upstream().send(
         { ...request, ...(local && { local }) },
         receive(
-          { protocol, model, id },
+          { protocol, model, id, now: options.now },
           {
             resolve,
             reject,
@@ -90,16 +91,19 @@ interface Outcome {
 }
 
 function receive(
-  { protocol, model, id }: { protocol: Protocol; model: string; id: string },
+  { protocol, model, id, now }: Pick<KeeperClientOptions, 'protocol' | 'now'> & { model: string; id: string },
   { resolve, reject, exchange }: Outcome,
 ): UpstreamReceiver {
   let receiver: Omit<UpstreamReceiver, 'head'> | undefined;
   const whole = collectResponse({
     accepts: (size) => size <= MAX_BYTES,
-    onResponse({ status, body }) {
+    onResponse({ status, headers, body }) {
       if (status === 404) reject(unknownResponse(id));
-      else if (status < 200 || status >= 300) reject(protocol.decodeError(status, parseObject(body.toString('utf8'))));
-      else resolve({ type: 'application/json', body: nameModel(body, protocol.operations.complete, model) });
+      else if (status < 200 || status >= 300) {
+        const error = protocol.decodeError(status, parseObject(body.toString('utf8')));
+        const retryAfter = retryAfterOf(headers, now()) ?? error.retryAfter;
+        reject(new GatewayError(error.code, error.message, { ...error, cause: error.cause, retryAfter }));
+      } else resolve({ type: 'application/json', body: nameModel(body, protocol.operations.complete, model) });
     },
     onTooLarge() {
       exchange().abort();

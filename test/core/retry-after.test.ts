@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { bearerToken } from '../../src/core/bearer.ts';
-import { parseRetryAfter, parseRetryAfterMs } from '../../src/core/retry-after.ts';
+import { parseRetryAfter, retryAfterOf } from '../../src/core/retry-after.ts';
 
 const NOW = Date.parse('2026-11-22T12:00:00Z');
 
@@ -28,9 +28,9 @@ test('retry-after-ms is a number of milliseconds that can be waited for', () => 
     ['0.5', 0.5],
     ['0', 0],
   ] as const)
-    assert.equal(parseRetryAfterMs(header), expected, header);
+    assert.equal(retryAfterOf({ 'retry-after-ms': header }, 0), expected, header);
   for (const header of [undefined, '', 'soon', '-1', '1e400', 'Infinity', '9'.repeat(400)])
-    assert.equal(parseRetryAfterMs(header), undefined, header);
+    assert.equal(retryAfterOf({ 'retry-after-ms': header }, 0), undefined, header);
 });
 
 test('a bearer token is found whatever the case of its scheme', () => {

@@ -13,6 +13,8 @@ export interface ResponsesUpstream extends TestUpstream {
   changes: Json;
   /** Called before the last event of a stream, or before a whole response. */
   beforeEnd: (() => Promise<void>) | undefined;
+  /** `Retry-After` with which requests about kept responses are refused. */
+  pause: string | undefined;
   /** Number of responses so far. */
   count: number;
 }
@@ -33,6 +35,10 @@ export async function startResponsesUpstream({ keeps, prefix = '' }: UpstreamOpt
     accounts.set(account, kept);
     const [path = '', query = ''] = call.path.split('?');
     const [, id, resource] = /^\/v1\/responses\/([^/]+)(?:\/(\w+))?$/.exec(path) ?? [];
+    if (id !== undefined && upstream.pause !== undefined) {
+      response.setHeader('retry-after', upstream.pause);
+      return refuse(response, 429, 'Too many requests.');
+    }
     if (id !== undefined && id !== 'input_tokens') return answerResource(call, response, { kept, id, resource, query });
     const { body } = call;
     const previous = body.previous_response_id;
@@ -86,6 +92,7 @@ export async function startResponsesUpstream({ keeps, prefix = '' }: UpstreamOpt
     output: undefined,
     changes: {},
     beforeEnd: undefined,
+    pause: undefined,
     count: 0,
   });
   return upstream;

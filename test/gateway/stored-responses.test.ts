@@ -71,7 +71,7 @@ models:
     beforeEach(() => {
       for (const upstream of [plain, keeping]) {
         upstream.calls.length = 0;
-        Object.assign(upstream, { output: undefined, changes: {}, beforeEnd: undefined });
+        Object.assign(upstream, { output: undefined, changes: {}, beforeEnd: undefined, pause: undefined });
       }
     });
 
@@ -594,6 +594,27 @@ providers:
           keeping.calls[1]?.path,
           `/v1/responses/${first.body.id}?include%5B%5D=reasoning.encrypted_content`,
         );
+      });
+
+      test('of an upstream that asks for a pause say how long', async () => {
+        const { id } = (await create({ model: 'keeping/m', input: 'One' })).body;
+        keeping.pause = '17';
+        for (const [method, path] of [
+          ['GET', id],
+          ['GET', `${id}/input_items`],
+          ['DELETE', id],
+        ]) {
+          const asked = { method, headers: HEADERS.chat };
+          const { status, headers } = await fetch(`${gateway.url}/v1/responses/${path}`, asked);
+          assert.deepEqual([status, headers.get('retry-after')], [429, '17']);
+        }
+      });
+
+      test('have metadata with names of at most 64 characters', async () => {
+        const named = (length: number) =>
+          create({ model: 'sandbox/echo', input: 'One', metadata: { ['n'.repeat(length)]: 'x' } });
+        assert.equal((await named(64)).status, 200);
+        assertRefused(await named(65), 'invalid_request', 'metadata');
       });
 
       test('need a key of the surface; a read-only key may not delete', async () => {

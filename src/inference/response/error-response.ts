@@ -5,7 +5,7 @@ import { codeOfUpstreamStatus, GatewayError, redact } from '../../core/errors.ts
 import { isObject, type Json } from '../../core/json/json.ts';
 import { readAtOnce } from '../../core/json/response.ts';
 import type { Platform } from '../../core/platform.ts';
-import { parseRetryAfter, parseRetryAfterMs } from '../../core/retry-after.ts';
+import { retryAfterOf } from '../../core/retry-after.ts';
 import type { UpstreamReceiver } from '../../transport/upstream-client.ts';
 import type { Plan } from '../request/planned-request.ts';
 import type { ResponseContext, UpstreamHeaders } from './context.ts';
@@ -99,9 +99,4 @@ function readObject(bytes: Buffer): { body?: Json; isListed: boolean } {
 function isClean(bytes: Buffer): boolean {
   const text = bytes.toString('utf8');
   return redact(text) === text;
-}
-
-/** Milliseconds, from `retry-after-ms` or `retry-after` in seconds or as a date. */
-function retryAfterOf(headers: UpstreamHeaders, now: number): number | undefined {
-  return parseRetryAfterMs(headers['retry-after-ms']) ?? parseRetryAfter(headers['retry-after'], now);
 }

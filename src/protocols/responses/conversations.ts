@@ -1,35 +1,28 @@
 /** Requests about conversations: their schemas, and the check of items that every model has to understand. */
 
 import { Type } from 'typebox';
-import { GatewayError } from '../../core/errors.ts';
 import { assertValid } from '../../core/json/check.ts';
 import type { Json } from '../../core/json/json.ts';
 import { knownNames } from '../../core/json/names.ts';
 import { MAX_ID_CHARACTERS } from '../../core/lengths.ts';
 import { checkItems } from './check-items.ts';
-import { schema } from './request-schema.ts';
+import { checkMetadata, metadataSchema, schema } from './request-schema.ts';
 import { isReference } from './stored.ts';
 
 /** Items that one request adds. */
 const MAX_ITEMS = 20;
-const MAX_METADATA_PAIRS = 16;
-const MAX_METADATA_NAME_CHARACTERS = 64;
-const MAX_METADATA_VALUE_CHARACTERS = 512;
 
 const Item = Type.Object({
   type: Type.Optional(Type.String()),
   id: Type.Optional(Type.String({ minLength: 1, maxLength: MAX_ID_CHARACTERS })),
 });
-const Metadata = Type.Record(Type.String(), Type.String({ maxLength: MAX_METADATA_VALUE_CHARACTERS }), {
-  maxProperties: MAX_METADATA_PAIRS,
-});
 
 export const newConversationSchema = Type.Object({
   items: Type.Optional(Type.Array(Item, { maxItems: MAX_ITEMS })),
-  metadata: Type.Optional(Metadata),
+  metadata: Type.Optional(metadataSchema),
 });
 
-export const changedConversationSchema = Type.Object({ metadata: Type.Union([Metadata, Type.Null()]) });
+export const changedConversationSchema = Type.Object({ metadata: Type.Union([metadataSchema, Type.Null()]) });
 
 export const newItemsSchema = Type.Object({ items: Type.Array(Item, { minItems: 1, maxItems: MAX_ITEMS }) });
 
@@ -55,11 +48,7 @@ export function readNewItems(body: Json): Json[] {
 }
 
 function metadataIn({ metadata }: Json): Json {
-  for (const name of Object.keys(metadata ?? {})) {
-    if (name.length <= MAX_METADATA_NAME_CHARACTERS) continue;
-    const message = `metadata must have names of at most ${MAX_METADATA_NAME_CHARACTERS} characters.`;
-    throw new GatewayError('invalid_request', message, { param: 'metadata' });
-  }
+  checkMetadata(metadata);
   return metadata ?? {};
 }
 

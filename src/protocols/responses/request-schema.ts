@@ -15,6 +15,11 @@ const OptionalBoolean = Type.Optional(Type.Boolean());
 const Open = Type.Object({});
 const Id = Type.Optional(Type.String({ maxLength: MAX_ID_CHARACTERS }));
 const ConversationId = Type.String({ minLength: 1, maxLength: MAX_ID_CHARACTERS });
+const MAX_METADATA_NAME_CHARACTERS = 64;
+
+/** Names are bounded by `checkMetadata`. */
+export const metadataSchema = Type.Record(Type.String(), Type.String({ maxLength: 512 }), { maxProperties: 16 });
+
 const Name = Type.Optional(Type.String({ maxLength: MAX_NAME_CHARACTERS }));
 
 function between(minimum: number, maximum: number) {
@@ -77,7 +82,7 @@ const Body = Type.Object({
   parallel_tool_calls: OptionalBoolean,
   truncation: OptionalString,
   context_management: Type.Optional(Type.Array(Type.Object({ type: OptionalString }))),
-  metadata: Type.Optional(Type.Record(Type.String(), Type.String({ maxLength: 512 }), { maxProperties: 16 })),
+  metadata: Type.Optional(metadataSchema),
   safety_identifier: OptionalString,
   user: OptionalString,
   service_tier: OptionalString,
@@ -155,7 +160,17 @@ export function check(body: Json): void {
   checkItems(body.instructions, 'instructions');
   checkTools(body.tools, 'tools');
   checkToolChoice(body.tool_choice);
+  checkMetadata(body.metadata);
   refuseBoth(body);
+}
+
+/** Throws `invalid_request` for a name that is too long. */
+export function checkMetadata(metadata: Json): void {
+  for (const name of Object.keys(metadata ?? {})) {
+    if (name.length <= MAX_METADATA_NAME_CHARACTERS) continue;
+    const message = `metadata must have names of at most ${MAX_METADATA_NAME_CHARACTERS} characters.`;
+    throw new GatewayError('invalid_request', message, { param: 'metadata' });
+  }
 }
 
 function refuseBoth(body: Json): void {
