@@ -193,6 +193,20 @@ describe('relayed to a client of Responses', () => {
     assert.equal(second?.body.store, false);
   });
 
+  test('reasoning without state that the server has not kept is left out', async () => {
+    answer = ({ body }, response) => {
+      const found = body.input.find(({ type, encrypted_content }: Json) => type === 'reasoning' && !encrypted_content);
+      const message = `Item with id '${found?.id}' not found. Items are not persisted when \`store\` is set to false.`;
+      const error = { message, type: 'invalid_request_error', param: 'input', code: null };
+      answerJson(response, found ? { error } : WHOLE, found ? 404 : 200);
+    };
+    const [question, { encrypted_content: _state, ...reasoning }, ...rest] = input as [Json, Json, ...Json[]];
+    const response = await send({ input: [question, reasoning, ...rest] });
+    assert.equal(response.status, 200);
+    assert.equal(response.headers.get('x-polygate-dropped'), 'reasoning');
+    assert.deepEqual(typesSent(upstream.calls[1]), [undefined, 'message', 'function_call', 'function_call_output']);
+  });
+
   test('a stream that begins with that error', async () => {
     answer = ({ body }, response) => {
       const isFirst = body.input.some(({ type }: Json) => type === 'reasoning');
@@ -295,4 +309,24 @@ describe('a server without the path', () => {
     assert.equal((await asked('strange/m')).status, 404);
     assert.deepEqual(pathsOf(), ['/v1/responses']);
   });
+});
+
+test('calls of other protocols in one history have items with ids of their own', async () => {
+  answer = (_call, response) => answerJson(response, WHOLE);
+  const ids = ['call_1', 'toolu_1', '1', 'call_1'];
+  const turns = ids.flatMap((id) => [
+    { role: 'assistant', tool_calls: [{ id, type: 'function', function: { name: 'f', arguments: '{}' } }] },
+    { role: 'tool', tool_call_id: id, content: `of ${id}` },
+  ]);
+  const messages = [{ role: 'user', content: 'Hi' }, ...turns];
+  const { status } = await post(`${gateway.url}/v1/chat/completions`, { model: 'one/m', messages }, HEADERS.chat);
+  assert.equal(status, 200);
+  const { input } = upstream.calls[0]?.body ?? {};
+  const calls = input.filter(({ type }: Json) => type === 'function_call');
+  for (const name of ['id', 'call_id']) assert.equal(new Set(calls.map((call: Json) => call[name])).size, 4, name);
+  const outputs = input.filter(({ type }: Json) => type === 'function_call_output');
+  assert.deepEqual(
+    outputs.map(({ call_id, output }: Json) => [call_id, output]),
+    ids.map((id, index) => [calls[index].call_id, `of ${id}`]),
+  );
 });

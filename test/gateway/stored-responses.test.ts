@@ -150,6 +150,22 @@ models:
           assert.equal(found.headers.get('cache-control'), 'no-store');
         });
 
+        test('reasoning at the end of an answer, which is refused there, is left out of the chain', async () => {
+          const reasoning = (id: string) => ({ id, type: 'reasoning', summary: [], encrypted_content: id });
+          let count = 0;
+          plain.output = () => {
+            count += 1;
+            const names = [`rs_a${count}`, `rs_b${count}`, `rs_c${count}`] as const;
+            return [reasoning(names[0]), messageOf(`msg_${count}`, 'So'), reasoning(names[1]), reasoning(names[2])];
+          };
+          const first = await create({ input: 'One', stream });
+          const second = await create({ input: 'Two', previous_response_id: first.body.id, stream });
+          await create({ input: 'Three', previous_response_id: second.body.id, stream });
+          const idsOf = (call: number) =>
+            plain.calls[call]?.body.input.flatMap(({ type, id }: Json) => (type === 'reasoning' ? [id] : []));
+          assert.deepEqual([idsOf(1), idsOf(2)], [['rs_a1'], ['rs_a1', 'rs_a2']]);
+        });
+
         test('a response names the one that it continues, though its upstream got the whole chain', async () => {
           const first = await create({ input: 'One', stream });
           const second = await create({ input: 'Two', previous_response_id: first.body.id, stream });

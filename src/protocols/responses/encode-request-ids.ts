@@ -6,7 +6,10 @@ import { createHash } from 'node:crypto';
 const MAX_ID_CHARACTERS = 64;
 const DIGEST_CHARACTERS = 48;
 
-/** Gives each call of a conversation an id of its own; clients may repeat one in a later turn. */
+/**
+ * Gives each call of a conversation an id of its own, also behind its first letters, which those of its item replace; clients
+ * may repeat one in a later turn.
+ */
 export function createCallIds(): (id: string) => string {
   const used = new Set<string>();
   /** The next suffix of a name. */
@@ -14,18 +17,23 @@ export function createCallIds(): (id: string) => string {
   return (id) => {
     let name = id.length <= MAX_ID_CHARACTERS ? id : `call_${digestOf(id)}`;
     let count = counts.get(id) ?? 2;
-    for (; used.has(name); count++) name = `call_${digestOf(`${count} ${id}`)}`;
+    for (; used.has(plainOf(name)); count++) name = `call_${digestOf(`${count} ${id}`)}`;
     counts.set(id, count);
-    used.add(name);
+    used.add(plainOf(name));
     return name;
   };
 }
 
 /** The id of an item that belongs to a call. */
 export function itemIdOf(prefix: string, callId: string): string {
-  const plain = callId.replace(/^(call|fc|ctc|toolu)_/, '');
+  const plain = plainOf(callId);
   const isAccepted = /^[a-zA-Z0-9_-]+$/.test(plain) && prefix.length + plain.length < MAX_ID_CHARACTERS;
   return `${prefix}_${isAccepted ? plain : digestOf(callId)}`;
+}
+
+/** Without the letters by which servers begin ids of calls and of their items. */
+function plainOf(callId: string): string {
+  return callId.replace(/^(call|fc|ctc|toolu)_/, '');
 }
 
 /** First characters of the SHA-256 digest in hexadecimal. */

@@ -6,6 +6,8 @@ import { isObject, type Json } from '../../core/json/json.ts';
 /** Words of servers that leave out the code, or have another one: both occur. */
 const STATE = /encrypted[ _]content/i;
 const UNREADABLE = /verif|decrypt|invalid|match|pars/i;
+/** Reasoning without state is looked for by its id, which other servers have not kept. */
+const NOT_KEPT = /item with id '?rs_\w+'? (was )?not found/i;
 /** Reasoning and what it led to must stand together. */
 const UNPAIRED = /without its required ('reasoning'|following) item/i;
 
@@ -15,6 +17,7 @@ const UNPAIRED = /without its required ('reasoning'|following) item/i;
  */
 export function repair(body: Json, error: GatewayError, isOwn: boolean): string | undefined {
   if (isUnreadableState(error)) return removeReasoning(body) ? 'reasoning' : undefined;
+  if (NOT_KEPT.test(error.message)) return removeReasoning(body) ? 'reasoning' : undefined;
   if (!isOwn) return undefined;
   if (UNPAIRED.test(error.message)) return removeReasoning(body) ? 'reasoning' : undefined;
   // Accounts that are not verified may not see summaries.
