@@ -2,7 +2,7 @@
 
 import { readdirSync, readFileSync } from 'node:fs';
 import type { CatalogModel } from '../core/model.ts';
-import { type CatalogEntry, catalogModel } from './entry.ts';
+import { type CatalogEntry, catalogModel, identityOf } from './entry.ts';
 import { type Abilities, supportedParameters } from './parameters.ts';
 
 export interface ListedModel {
@@ -72,16 +72,30 @@ export function bundledModels(provider: string, vendor = provider, known = bundl
   );
 }
 
-/** A configured model; omitted fields come from the bundled model of the vendor with the same upstream id. */
+/** The bundled model of a configured one: that of the same id at the vendor, or its base, by id or slug. */
+export function bundledEntry(
+  entry: CatalogEntry,
+  vendor: string,
+  entries = bundledEntries(),
+): CatalogEntry | undefined {
+  const known = identityOf(entry, vendor);
+  const models = entries.get(known.vendor);
+  const found = models?.get(known.id);
+  if (found || entry.base === undefined) return found;
+  return models?.values().find(({ canonicalSlug }) => canonicalSlug === known.id);
+}
+
+/** A configured model; omitted fields come from its bundled model. */
 export function customModel(
   provider: string,
   entry: CatalogEntry,
   vendor = provider,
   entries = bundledEntries(),
 ): CatalogModel {
-  const bundled = entries.get(vendor)?.get(entry.upstreamId ?? entry.id);
+  const bundled = bundledEntry(entry, vendor, entries);
   if (!bundled) return catalogModel(provider, entry, vendor);
   const known = { ...withProviderSlug(provider, bundled), ...defined(entry) };
+  if (entry.base !== undefined) known.upstreamId = entry.upstreamId ?? entry.id;
   if (entry.pricing && !entry.priceTiers) delete known.priceTiers;
   return catalogModel(provider, known, vendor);
 }

@@ -25,8 +25,16 @@ const TOKENIZERS: Record<string, string> = {
 
 const SNAPSHOT_DATE = /-(\d{4}-\d{2}-\d{2}|\d{8})$/;
 
-/** `vendor` selects rules and defaults; `provider` is the configured name. */
-export function catalogModel(provider: string, entry: CatalogEntry, vendor = provider): CatalogModel {
+/** Vendor and upstream id of a model, by which its facts and rules are found. */
+export function identityOf({ base, upstreamId, id }: CatalogEntry, vendor: string): { vendor: string; id: string } {
+  if (base === undefined) return { vendor, id: upstreamId ?? id };
+  const slash = base.indexOf('/');
+  return { vendor: base.slice(0, slash), id: base.slice(slash + 1) };
+}
+
+/** `defaultVendor` selects rules and defaults, unless the entry has a base; `provider` is the configured name. */
+export function catalogModel(provider: string, entry: CatalogEntry, defaultVendor = provider): CatalogModel {
+  const { vendor, id: knownId } = identityOf(entry, defaultVendor);
   const id = `${provider}/${entry.id}`;
   const contextLength = entry.contextLength ?? 0;
   const created = entry.created ?? 0;
@@ -45,6 +53,7 @@ export function catalogModel(provider: string, entry: CatalogEntry, vendor = pro
     id,
     provider,
     upstreamId: entry.upstreamId ?? entry.id,
+    ...(entry.base !== undefined && { base: entry.base }),
     canonicalSlug: entry.canonicalSlug ?? id,
     description: entry.description ?? describeModel(facts),
     created,
@@ -53,20 +62,20 @@ export function catalogModel(provider: string, entry: CatalogEntry, vendor = pro
     maxOutput: entry.maxOutput ?? contextLength,
     tokenizer: entry.tokenizer ?? (chats ? TOKENIZERS[vendor] : undefined) ?? 'Other',
     instructType: entry.instructType ?? null,
-    pricing: writesText ? withSearchPrice(pricing, searchPriceFor(vendor, entry.upstreamId ?? entry.id)) : pricing,
+    pricing: writesText ? withSearchPrice(pricing, searchPriceFor(vendor, knownId)) : pricing,
     ...(entry.priceTiers && { priceTiers: entry.priceTiers }),
-    ...serviceTiersOf(vendor, entry),
+    ...serviceTiersOf(entry, serviceTiersFor(vendor, knownId)),
     isModerated: entry.isModerated ?? vendor === 'openai',
     expirationDate: entry.expirationDate ?? null,
     ...facts,
-    rules: rulesOf(vendor, entry),
+    rules: rulesOf(vendor, knownId, entry),
     ...(entry.video && { video: entry.video }),
   };
 }
 
 /** Rules by id, completed by facts of the entry, overridden by its own rules. */
-function rulesOf(vendor: string, entry: CatalogEntry): ModelRules {
-  const rules = rulesFor(vendor, entry.upstreamId ?? entry.id);
+function rulesOf(vendor: string, id: string, entry: CatalogEntry): ModelRules {
+  const rules = rulesFor(vendor, id);
   if (entry.maxOutput) rules.maxOutput = entry.maxOutput;
   if (entry.inputModalities) {
     rules.inputModalities = [...new Set([...entry.inputModalities, ...readByServer(vendor)])];
@@ -76,8 +85,7 @@ function rulesOf(vendor: string, entry: CatalogEntry): ModelRules {
 }
 
 /** Tiers of the entry override those of the vendor. The entry needs no prices: a routed model may have its own. */
-function serviceTiersOf(vendor: string, entry: CatalogEntry): Pick<CatalogModel, 'serviceTiers'> {
-  const known = serviceTiersFor(vendor, entry.upstreamId ?? entry.id);
+function serviceTiersOf(entry: CatalogEntry, known: CatalogModel['serviceTiers']): Pick<CatalogModel, 'serviceTiers'> {
   if (!known && !entry.serviceTiers) return {};
   return { serviceTiers: { ...known, ...entry.serviceTiers } };
 }

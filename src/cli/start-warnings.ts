@@ -2,9 +2,11 @@
 
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { readCatalog, updatedCatalogPath } from '../catalog/updated.ts';
-import type { Config } from '../config/resolved.ts';
+import { bundledEntry, type KnownEntries } from '../catalog/bundled.ts';
+import { knownEntries, readCatalog, updatedCatalogPath } from '../catalog/updated.ts';
+import type { Config, ConfiguredModel } from '../config/resolved.ts';
 import type { Key } from '../keys/key.ts';
+import { providerTypes } from '../providers/index.ts';
 import type { UnknownModel } from '../routing/model-names.ts';
 import { isMissingOrEmpty } from '../store/lost-store.ts';
 
@@ -52,6 +54,32 @@ export function unknownKeyWarnings({ telemetry }: Config, keys: readonly Pick<Ke
     .map(
       (name) => `Warning: telemetry.budget_keys: there is no key "${name}"; polygate keys list shows those there are.`,
     );
+}
+
+/** Warnings of models without the facts of the catalog: deployments whose model nothing names, and bases that are not there. */
+export function baseWarnings({ providers, data }: Pick<Config, 'providers' | 'data'>): string[] {
+  const known = knownEntries(data);
+  return providers.flatMap((provider) => {
+    if (provider.state !== 'ready' || !Array.isArray(provider.models)) return [];
+    const { id, type, models } = provider;
+    const isDeployed = providerTypes.get(type)?.namesDeployments === true;
+    const problems = models.flatMap((model) => baseProblem(model, isDeployed, known) ?? []);
+    return problems.map((problem) => `Warning: providers.${id}.models: ${problem}`);
+  });
+}
+
+function baseProblem(model: ConfiguredModel, isDeployed: boolean, known: KnownEntries): string | undefined {
+  const { id, base, pricing, rules } = model;
+  const lacks = [...(rules ? [] : ['the newest rules']), ...(pricing ? [] : ['no price'])].join(' and ');
+  if (lacks === '') return undefined;
+  if (base !== undefined) {
+    if (bundledEntry(model, '', known)) return undefined;
+    return `the base "${base}" of "${id}" is no model of the catalog: it has ${lacks}`;
+  }
+  if (!isDeployed) return undefined;
+  const vendor = [...known.keys()].find((name) => known.get(name)?.has(id)) ?? 'openai';
+  const example = known.get(vendor)?.has(id) ? `${vendor}/${id}` : 'openai/gpt-5.4';
+  return `"${id}" has no base, such as ${example}: it has ${lacks}`;
 }
 
 function isRootUnnecessary({ server, admin }: Config, { platform, uid, isContainer }: Machine): boolean {

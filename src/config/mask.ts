@@ -219,13 +219,14 @@ function describeKey({ name, key, expires, settings }: ConfiguredKey): object {
 }
 
 function describeProvider(provider: ReadyProvider): object {
-  const { type, apiKeys, baseUrl, protocols, models, keepsResponses, headers } = provider;
+  const { type, apiKeys, baseUrl, protocols, apiVersion, models, keepsResponses, headers } = provider;
   const [key, ...more] = apiKeys;
   return {
     type,
     ...(more.length > 0 ? { api_keys: [key, ...more] } : { api_key: key }),
     base_url: baseUrl,
     protocols,
+    api_version: apiVersion,
     models: Array.isArray(models) ? models.map(describeModel) : models,
     keeps_responses: keepsResponses,
     headers: Object.keys(headers).length === 0 ? undefined : headers,

@@ -161,6 +161,14 @@ const video = {
 export const modelSchema = Type.Object(
   {
     id: Type.String({ minLength: 1, description: 'Id of the model as the upstream knows it.' }),
+    base: Type.Optional(
+      Type.String({
+        pattern: '^[^/\\s]+/\\S+$',
+        errorMessage: 'must be <vendor>/<model>, e.g. openai/gpt-5.4',
+        description:
+          'Model of the catalog that it is where its id does not say so, as <vendor>/<model>; its facts, prices and rules hold.',
+      }),
+    ),
     name: Type.Optional(Type.String({ description: 'Name to display.' })),
     context_length: Type.Optional(count('Context window in tokens.')),
     max_completion_tokens: Type.Optional(count('Largest output in tokens.')),

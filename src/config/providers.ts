@@ -14,7 +14,7 @@ import type { ModelSettings, ProviderEntry } from './schema.ts';
 /** The part of a provider type that the configuration needs. */
 export type KnownProvider = Pick<
   ProviderType,
-  'id' | 'environment' | 'keyless' | 'builtIn' | 'baseUrl' | 'protocols' | 'choosesProtocols'
+  'id' | 'environment' | 'keyless' | 'builtIn' | 'baseUrl' | 'protocols' | 'choosesProtocols' | 'hasApiVersions'
 >;
 
 export type KnownProviders = ReadonlyMap<string, KnownProvider>;
@@ -78,6 +78,9 @@ function resolveEntry(id: string, entry: ProviderEntry, sources: ProviderSources
   const protocols = entry.protocols ?? undefined;
   checkHeaders(entry.headers ?? {}, (name, message) => report(`${path}.headers.${name}`, message));
   if (protocols) checkProtocols(protocols, type, (message) => report(`${path}.protocols`, message));
+  const apiVersion = entry.api_version ?? undefined;
+  if (apiVersion !== undefined && !type.hasApiVersions)
+    report(`${path}.api_version`, `may not be set: the API of the type ${type.id} has no dated versions`);
   return {
     state: 'ready',
     id,
@@ -85,6 +88,7 @@ function resolveEntry(id: string, entry: ProviderEntry, sources: ProviderSources
     apiKeys,
     baseUrl: entry.base_url && withoutEnd(entry.base_url, '/'),
     ...(protocols && { protocols }),
+    ...(apiVersion !== undefined && { apiVersion }),
     keepsResponses: entry.keeps_responses ?? undefined,
     models: Array.isArray(entry.models) ? entry.models.map(resolveModel) : (entry.models ?? undefined),
     headers: Object.fromEntries(Object.entries(entry.headers ?? {}).map(([name, value]) => [name, new Secret(value)])),
@@ -131,6 +135,7 @@ function resolveModel(settings: ModelSettings): ConfiguredModel {
   const { context_length, max_completion_tokens, input_modalities, output_modalities, supported_parameters } = settings;
   return withoutNulls({
     id: settings.id,
+    base: settings.base,
     name: settings.name,
     contextLength: context_length,
     maxOutput: max_completion_tokens,

@@ -2,6 +2,7 @@
 
 import type { CatalogModel, Pricing } from '../core/model.ts';
 import type { Prefixes } from '../core/operation.ts';
+import type { ProviderSettings } from '../core/provider.ts';
 import type { KeySettings, SharedAllotments } from '../records/key-settings.ts';
 import type { Secret } from '../security/secret.ts';
 import type { FindValueSource } from './value-source.ts';
@@ -248,7 +249,7 @@ export interface ConfiguredKey {
 
 export type ProviderConfig = ReadyProvider | WaitingProvider;
 
-export interface ReadyProvider {
+export interface ReadyProvider extends Pick<ProviderSettings, 'baseUrl' | 'protocols' | 'apiVersion'> {
   state: 'ready';
   /** First part of the ids of its models. */
   id: string;
@@ -256,10 +257,6 @@ export interface ReadyProvider {
   type: string;
   /** Empty for a server without authentication. */
   apiKeys: Secret[];
-  /** Absent means the default address of the type. */
-  baseUrl?: string;
-  /** Protocols that its server speaks; absent means those of the type. */
-  protocols?: string[];
   /**
    * `discover` asks the upstream; `any` passes unknown ids on; a list extends and overrides the catalog; absent selects the
    * default of the type.
@@ -287,6 +284,7 @@ export interface ConfiguredModel extends Partial<Pick<CatalogModel, ConfiguredNa
 
 type ConfiguredName =
   | 'name'
+  | 'base'
   | 'contextLength'
   | 'maxOutput'
   | 'pricing'

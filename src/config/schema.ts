@@ -183,6 +183,13 @@ const provider = Type.Object(
           'Protocols that an openai-compatible server speaks, in order of preference: chat, responses. Absent means chat.',
       }),
     ),
+    api_version: Type.Optional(
+      Type.String({
+        pattern: '^[0-9]{4}-[0-9]{2}-[0-9]{2}(-preview)?$',
+        errorMessage: 'must be a dated version such as 2025-04-01-preview; the v1 API has none',
+        description: 'Dated version of the API of Azure OpenAI, which is older than its v1 API. Absent means v1.',
+      }),
+    ),
     models: Type.Optional(
       Type.Union([Type.Literal('discover'), Type.Literal('any'), Type.Array(modelSchema)], {
         description:

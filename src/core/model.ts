@@ -33,6 +33,8 @@ export interface CatalogModel extends Prices {
   provider: string;
   /** Upstream model id. */
   upstreamId: string;
+  /** Model of the catalog that it is, as `<vendor>/<id>`; absent if its own id says so. */
+  base?: string;
   canonicalSlug: string;
   name: string;
   description: string;

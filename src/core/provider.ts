@@ -16,8 +16,8 @@ export interface Provider {
   readonly platform: Platform;
   /** Usual names of the environment variable with its key, first wins; none for servers that need no key. */
   readonly environment: readonly string[];
-  /** The model family whose opaque state is interchangeable; by default the provider alone. */
-  family?(model: string): string;
+  /** The model family whose opaque state is interchangeable; by default the provider alone. `base` as in `CatalogModel`. */
+  family?(model: string, base?: string): string;
   /** The cost reported in responses is the cost billed. */
   readonly billsReportedCost?: boolean;
   /** Video adapter, if any. */
@@ -79,6 +79,10 @@ export interface ProviderType {
   readonly keyless: boolean;
   /** The configuration says which of `protocols` a server speaks; by default the first one. */
   readonly choosesProtocols?: boolean;
+  /** Its models are deployments with names of the operator's own; `base` says which model each of them is. */
+  readonly namesDeployments?: boolean;
+  /** Its API has dated versions, one of which the configuration may name. */
+  readonly hasApiVersions?: boolean;
   /** Runs inside the gateway: enabled by default, without a base URL. */
   readonly builtIn?: boolean;
   /** Default base URL; absent if each installation has its own. */
@@ -102,6 +106,8 @@ export interface ProviderSettings {
   baseUrl?: string;
   /** Ids of the protocols that the server speaks, in order of preference; for a type that leaves them to the configuration. */
   protocols?: readonly string[];
+  /** Dated version of its API; absent means the current API, which has none. */
+  apiVersion?: string;
   /** Clock of a provider that runs inside the gateway; that of this machine if absent. */
   clock?: Clock;
 }

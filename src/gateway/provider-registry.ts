@@ -223,8 +223,8 @@ function activate(config: ReadyProvider, types: ProviderTypes, context: Registry
   const { clock = systemClock, known } = context;
   const type = types.get(config.type);
   if (!type) throw new Error(`no provider type ${config.type}`);
-  const { id, baseUrl, protocols } = config;
-  const provider = withKeptResponses(type.create({ id, baseUrl, protocols, clock }), config);
+  const { id, baseUrl, protocols, apiVersion } = config;
+  const provider = withKeptResponses(type.create({ id, baseUrl, protocols, apiVersion, clock }), config);
   const headers = Object.fromEntries(Object.entries(config.headers).map(([name, value]) => [name, value.reveal()]));
   const { readKey = keyCredential } = type;
   const keys = config.apiKeys.map((key) => readKey(key.reveal()));

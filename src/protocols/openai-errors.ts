@@ -110,7 +110,7 @@ function factsOf(body: Json): Facts {
   const error = outer.error ?? outer;
   if (typeof error === 'string') return { names: [], message: error };
   if (!isObject(error)) return { names: [] };
-  const names = [error.code, error.innererror?.code, error.metadata?.error_type, error.type];
+  const names = [error.code, error.innererror?.code, error.inner_error?.code, error.metadata?.error_type, error.type];
   const detail = Array.isArray(error.detail) ? error.detail[0]?.msg : error.detail;
   return {
     names: names.filter((name) => typeof name === 'string'),

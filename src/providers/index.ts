@@ -3,6 +3,7 @@
 import type { ProviderType } from '../core/provider.ts';
 import { anthropic } from './anthropic.ts';
 import { byteplus, volcengine } from './ark.ts';
+import { azure } from './azure.ts';
 import { bedrock } from './bedrock.ts';
 import { cohere } from './cohere.ts';
 import { dashscope } from './dashscope.ts';
@@ -18,9 +19,8 @@ import { mistral } from './mistral.ts';
 import { moonshot } from './moonshot.ts';
 import { openModelClouds } from './open-model-clouds.ts';
 import { llamaCpp, lmStudio, ollama, vllm } from './open-model-servers.ts';
-import { openResponses } from './open-responses.ts';
 import { openai } from './openai.ts';
-import { openaiCompatible } from './openai-compatible.ts';
+import { openaiCompatible, openResponses } from './openai-compatible.ts';
 import { openrouter } from './openrouter.ts';
 import { perplexity } from './perplexity.ts';
 import { polygate } from './polygate.ts';
@@ -36,6 +36,7 @@ const types: readonly ProviderType[] = [
   google,
   vertex,
   bedrock,
+  azure,
   deepseek,
   mistral,
   xai,

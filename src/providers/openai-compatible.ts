@@ -1,8 +1,8 @@
-/** Any other server of chat completions, Responses or videos, with only the changes that every such server accepts. */
+/** Any other servers of chat completions, Responses or videos, with only the changes that every such server accepts. */
 
 import { applyRules } from './dialect/rules.ts';
 import { dialect } from './dialect/step.ts';
-import { chatServer } from './type.ts';
+import { chatServer, providerType } from './type.ts';
 import { openaiVideos } from './videos/openai-videos.ts';
 
 export const openaiCompatible = chatServer({
@@ -15,4 +15,14 @@ export const openaiCompatible = chatServer({
   responses: { rules: { systemRole: 'system', customTools: false } },
   choosesProtocols: true,
   video: openaiVideos,
+});
+
+/** A server of the Responses protocol, such as one that follows Open Responses, which has only function tools. */
+export const openResponses = providerType({
+  id: 'open-responses',
+  name: 'Open Responses server',
+  environment: [],
+  keyless: true,
+  dialects: [{ protocol: 'responses', rules: { systemRole: 'system', customTools: false } }],
+  modelsPath: '/models',
 });

@@ -14,10 +14,12 @@ export interface Description
   keyless?: boolean;
   /** Dialects of the supported protocols, in order of preference. */
   dialects: readonly Dialect[];
+  /** Dialects for a model, where they differ between models; `dialects` if absent. */
+  dialectsOf?(model: CatalogModel): readonly Dialect[];
   /** Ids of the protocols for a model, in order of preference; all protocols if absent. */
   protocolsOf?(model: CatalogModel): readonly string[];
   /** Platform, unless it is paths below `baseUrl` with a credential header. */
-  platform?(settings: { baseUrl: string }): Platform;
+  platform?(settings: { baseUrl: string; apiVersion?: string }): Platform;
   /** Suffix of a base URL that is removed because the protocol's paths begin with it. */
   version?: RegExp;
   /** Suffix of a base URL that is removed for the paths of videos. */
@@ -36,6 +38,7 @@ export function providerType(description: Description): ProviderType {
     billsReportedCost,
     video,
     dialects,
+    dialectsOf = () => dialects,
     protocolsOf,
     ...about
   } = description;
@@ -47,9 +50,9 @@ export function providerType(description: Description): ProviderType {
       const url = baseUrl(settings, description);
       return {
         id: settings.id,
-        speaks: (model) => ordered(dialects, spokenFor(model, settings, description)),
+        speaks: (model) => ordered(dialectsOf(model), spokenFor(model, settings, description)),
         environment: about.environment,
-        platform: platform?.({ baseUrl: url }) ?? headerPlatform(url, description),
+        platform: platform?.({ baseUrl: url, apiVersion: settings.apiVersion }) ?? headerPlatform(url, description),
         ...(family && { family }),
         ...(billsReportedCost && { billsReportedCost }),
         ...(video && { video }),

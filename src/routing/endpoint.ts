@@ -48,7 +48,7 @@ export function rulesOf(endpoint: Endpoint): ModelRules {
 
 /** Issuer of the opaque state (reasoning signatures) that this endpoint can read. */
 export function originOf({ provider, model, dialect, credential }: Endpoint): string {
-  const issuer = provider.family ? `${provider.id}/${provider.family(model.upstreamId)}` : provider.id;
+  const issuer = provider.family ? `${provider.id}/${provider.family(model.upstreamId, model.base)}` : provider.id;
   const { state } = protocolOf(dialect.protocol).operations.complete;
   return state?.ofAccount ? `${issuer} ${dialect.protocol} ${credential.id}` : issuer;
 }

@@ -13,6 +13,8 @@ const UPSTREAM_FAULT_CODES: readonly string[] = [
 
 /** True if the upstream failed, so that another one may succeed; false if the request is at fault. */
 export function mayFallBack({ code, upstreamStatus }: GatewayError): boolean {
+  // Refused content is refused elsewhere too, and is not offered around.
+  if (code === 'content_policy_violation') return false;
   if (upstreamStatus === undefined || upstreamStatus < 400) return UPSTREAM_FAULT_CODES.includes(code);
   return upstreamStatus === 408 || upstreamStatus === 429 || upstreamStatus >= 500;
 }

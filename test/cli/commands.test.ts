@@ -211,6 +211,59 @@ test('a key of telemetry.budget_keys that there is not is a warning of check and
   assert.deepEqual(warned(banner), ['typo']);
 });
 
+describe('a deployment whose model nothing names', () => {
+  test('is a warning of check, and so is a base that the catalog does not have', async (context) => {
+    const { folder, run } = program(context);
+    const pricing = '{ prompt: "0.000001", completion: "0.000002" }';
+    writeFileSync(
+      join(folder, 'polygate.yaml'),
+      `
+providers:
+  azure:
+    base_url: https://my-resource.openai.azure.com
+    api_key: key-of-nobody
+    models:
+      - { id: known, base: openai/gpt-5.4 }
+      - { id: dated, base: openai/gpt-4.1-2025-04-14 }
+      - { id: gpt-4o }
+      - { id: priced, pricing: ${pricing} }
+      - { id: described, pricing: ${pricing}, rules: { reasoning: none } }
+      - { id: mistyped, base: openai/gpt-99 }
+  local: { type: openai-compatible, base_url: "http://127.0.0.1:9/v1", models: [{ id: own }] }
+`,
+    );
+    const { code, stderr, stdout } = await run(['check']);
+    assert.equal(code, 0, stderr);
+    assert.deepEqual(stderr.trimEnd().split('\n'), [
+      'Warning: providers.azure.models: "gpt-4o" has no base, such as openai/gpt-4o: it has the newest rules and no price',
+      'Warning: providers.azure.models: "priced" has no base, such as openai/gpt-5.4: it has the newest rules',
+      'Warning: providers.azure.models: the base "openai/gpt-99" of "mistyped" is no model of the catalog: it has the newest rules and no price',
+    ]);
+    assert.match(stdout, /id: known\n +base: openai\/gpt-5\.4/);
+    assert.ok(!stdout.includes('key-of-nobody'));
+  });
+
+  test('a dated version of the API is a setting of Azure alone', async (context) => {
+    const { folder, run } = program(context);
+    const write = (type: string, version: string) =>
+      writeFileSync(
+        join(folder, 'polygate.yaml'),
+        `providers: { a: { type: ${type}, base_url: "https://a.example.com", api_key: k, api_version: ${version}, models: [] } }`,
+      );
+    write('azure', '2025-04-01-preview');
+    const { code, stdout } = await run(['check']);
+    assert.equal(code, 0);
+    assert.match(stdout, /api_version: 2025-04-01-preview/);
+    write('openai', '2025-04-01-preview');
+    assert.match(
+      (await run(['check'])).stderr,
+      /providers\.a\.api_version: may not be set: .* type openai has no dated/,
+    );
+    write('azure', 'v1');
+    assert.match((await run(['check'])).stderr, /providers\.a\.api_version: must be a dated version/);
+  });
+});
+
 describe('a provider that does not answer', () => {
   const closed = 'providers: { near: { type: vllm, base_url: "http://127.0.0.1:9/v1" } }\n';
 

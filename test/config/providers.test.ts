@@ -197,7 +197,7 @@ const REFUSED: { text: string; faults: string[] }[] = [
   {
     text: 'providers:\n  openai:\n    models:\n      - { id: a, contextlength: 5 }',
     faults: [
-      '4: providers.openai.models[0].contextlength: unknown field; did you mean context_length?; allowed: id, name, context_length, max_completion_tokens, pricing, service_tiers, input_modalities, output_modalities, supported_parameters, created, video, rules',
+      '4: providers.openai.models[0].contextlength: unknown field; did you mean context_length?; allowed: id, base, name, context_length, max_completion_tokens, pricing, service_tiers, input_modalities, output_modalities, supported_parameters, created, video, rules',
     ],
   },
   {

@@ -71,6 +71,9 @@ const CODES: Record<string, ErrorCode> = {
   overloaded_error: 'overloaded',
 };
 
+/** Codes of the content filters that Azure has before a model, in its own form of errors. */
+const CONTENT_REFUSED = new Set(['content_filter', 'ResponsibleAIPolicyViolation']);
+
 const CONTEXT_LENGTH_PATTERN = /prompt is too long|context (window|limit|length)|too many (input )?tokens/i;
 const ACCOUNT_PATTERN = /credit balance|spend limit|billing|api key/i;
 const ACCOUNT_STATUSES = [401, 402, 403];
@@ -79,7 +82,10 @@ const ACCOUNT_STATUSES = [401, 402, 403];
 export function decodeError(status: number, body: unknown): GatewayError {
   const error = isObject(body) ? errorObject(body) : undefined;
   const text = error?.message ?? (typeof body === 'string' && !body.includes('<') ? body.trim().slice(0, 500) : '');
-  const code = codeOf(status, error?.type, text);
+  const code =
+    error?.isRefusal && !ACCOUNT_STATUSES.includes(status)
+      ? 'content_policy_violation'
+      : codeOf(status, error?.type, text);
   if (code === 'upstream_error') {
     const own =
       ACCOUNT_STATUSES.includes(status) ||
@@ -109,10 +115,12 @@ function tooLarge(code: ErrorCode, text: string): ErrorCode {
 }
 
 /** Reads `{error: {type, message}}`, and the flat forms of servers that imitate the protocol. */
-function errorObject(body: Json): { type?: string; message: string } {
+function errorObject(body: Json): { type?: string; message: string; isRefusal: boolean } {
   const inner = isObject(body.error) ? body.error : body;
   const words = [inner.message, body.message, body.error, body.detail].find((value) => typeof value === 'string');
-  return { type: typeof inner.type === 'string' ? inner.type : undefined, message: words ?? '' };
+  const names = [inner.code, inner.innererror?.code, inner.inner_error?.code];
+  const isRefusal = names.some((name) => CONTENT_REFUSED.has(name));
+  return { type: typeof inner.type === 'string' ? inner.type : undefined, message: words ?? '', isRefusal };
 }
 
 /** The error in a body or frame with status 200, if any. */
