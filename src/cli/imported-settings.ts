@@ -21,6 +21,18 @@ export interface ImportedEndpoint {
   pricing?: Record<string, string>;
 }
 
+/** Deployment of another gateway at a cloud platform. */
+export interface PlatformDeployment {
+  /** Type of the provider, if not that of the platform. */
+  type?: string;
+  /** Model id at the platform. */
+  model: string;
+  /** Address and credential of the provider, and its models. */
+  settings: { base_url: string; api_key?: string; api_version?: string; models?: Json };
+  /** Settings of the deployment that were read. */
+  known: readonly string[];
+}
+
 /** First part of the names of imported models that have none. */
 const OWN_PREFIX = 'team';
 
@@ -50,9 +62,17 @@ export function addProvider(providers: Map<string, Json>, type: string, settings
     const wanted = number === 1 ? settings : { type, ...settings };
     const known = providers.get(id);
     if (known && account(known) !== account(wanted)) continue;
-    providers.set(id, { ...known, ...wanted });
+    const models = modelsOf(known?.models, wanted.models);
+    providers.set(id, { ...known, ...wanted, ...(models !== undefined && { models }) });
     return id;
   }
+}
+
+/** Models of one account that are named one by one, unless any is passed on. */
+function modelsOf(known: Json, wanted: Json): Json {
+  if (!Array.isArray(known) || !Array.isArray(wanted))
+    return [known, wanted].includes('any') ? 'any' : (wanted ?? known);
+  return [...known, ...wanted.filter(({ id }) => !known.some((model) => model.id === id))];
 }
 
 /** Type, credential and address. One account may be named with models and with any. */

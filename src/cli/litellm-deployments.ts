@@ -16,7 +16,6 @@ import { referenceOf, secretReference } from './litellm-references.ts';
 /** Provider types by the first part of LiteLLM's model names. */
 const TYPES: Record<string, string> = {
   openai: 'openai',
-  azure: 'openai',
   text_completion_openai: 'openai',
   anthropic: 'anthropic',
   gemini: 'google',
@@ -54,9 +53,6 @@ const TYPES: Record<string, string> = {
   lm_studio: 'lm-studio',
   custom_openai: 'openai-compatible',
 };
-/** Deployments of Azure OpenAI, whose address is one of OpenAI's API below that of the resource. */
-const AZURE = 'azure';
-const AZURE_PATH = '/openai/v1';
 /** Vendors of names without a first part. */
 const BARE_TYPES: readonly (readonly [RegExp, string])[] = [
   [/^(gpt-|o\d|chatgpt-|text-embedding-)/, 'openai'],
@@ -102,7 +98,7 @@ function addDeployment({ providers, groups }: Deployments, deployment: Json, not
     return;
   }
   const account = Object.hasOwn(PLATFORMS, vendor)
-    ? platformAccount(vendor, name, params, note)
+    ? platformAccount(vendor, name, { params, info, note })
     : accountOf(vendor, name, params, note);
   if (!account) return;
   const { model } = account;
@@ -136,28 +132,29 @@ interface Account {
   known: readonly string[];
 }
 
-function platformAccount(vendor: string, name: string, params: Json, note: Note): Account | undefined {
+function platformAccount(
+  vendor: string,
+  name: string,
+  deployment: { params: Json; info: Json; note: Note },
+): Account | undefined {
   const platform = PLATFORMS[vendor];
-  const read = platform?.read(name, params, note);
-  return platform && read && { id: platform.type, ...read };
+  const read = platform?.read(name, deployment);
+  return platform && read && { id: read.type ?? platform.type, ...read };
 }
 
 function accountOf(vendor: string, model: string, params: Json, note: Note): Account | undefined {
   const known = Object.hasOwn(TYPES, vendor) ? TYPES[vendor] : undefined;
   const address = referenceOf(params.api_base || params.base_url);
-  if (known === undefined || (vendor === AZURE && address === undefined)) {
-    const problem =
-      known !== undefined ? 'needs an api_base' : model === '*' && vendor === '' ? ANY_ADVICE : UNSUPPORTED;
+  if (known === undefined) {
+    const problem = model === '*' && vendor === '' ? ANY_ADVICE : UNSUPPORTED;
     note('litellm_params.model', `"${params.model}" ${problem}`);
     return undefined;
   }
-  const named = vendor === AZURE && address !== undefined ? azureAddress(address) : address;
-  const url = named && readAddress(known, named, (advice) => note('litellm_params.api_base', advice));
-  if (named !== undefined && url === undefined) return undefined;
+  const url = address && readAddress(known, address, (advice) => note('litellm_params.api_base', advice));
+  if (address !== undefined && url === undefined) return undefined;
   const isOther = known === 'openai' && address !== undefined;
-  const id = vendor === AZURE ? AZURE : isOther ? 'openai-compatible' : known;
+  const id = isOther ? 'openai-compatible' : known;
   const settings = {
-    ...(vendor === AZURE && { type: known }),
     ...(params.api_key != null && {
       api_key: secretReference(params.api_key, credentialVariable(id), (advice) =>
         note('litellm_params.api_key', advice),
@@ -180,11 +177,6 @@ function splitName(name: string): { vendor: string; model: string } {
   return { vendor: BARE_TYPES.find(([pattern]) => pattern.test(name))?.[1] ?? '', model: name };
 }
 
-/** The address may name a deployment, which is the model here. */
-function azureAddress(address: string): string {
-  return `${URL.parse(address)?.origin ?? withoutEnd(address, '/')}${AZURE_PATH}`;
-}
-
 /** Prices without an exponent, as they are written here; both, or none. */
 function pricingOf(settings: Json, note: Note): Record<string, string> | undefined {
   const prices = Object.entries(PRICES).flatMap(([theirs, ours]) => {
@@ -201,7 +193,6 @@ const ADVICE: Record<string, string> = {
   rpm: 'limits belong to keys: limits.requests_per_minute',
   tpm: 'limits belong to keys: limits.tokens_per_minute',
   max_parallel_requests: 'limits belong to keys: limits.concurrent_requests',
-  api_version: 'needs no setting: the address of the v1 API has none',
   timeout: 'timeouts hold for all endpoints: server.deadlines',
   stream_timeout: 'timeouts hold for all endpoints: server.deadlines',
   num_retries: 'failures are retried at the next endpoint; there is no number to set',

@@ -1,25 +1,19 @@
-/** Deployments of a LiteLLM proxy at Google Vertex AI and Amazon Bedrock, whose address has a project or a region. */
+/** Deployments of a LiteLLM proxy at cloud platforms, whose address has a resource, a project or a region. */
 
 import type { Json } from '../core/json/json.ts';
-import type { Note } from './imported-settings.ts';
+import type { Note, PlatformDeployment } from './imported-settings.ts';
+import { readAzure } from './litellm-azure.ts';
 import { referenceOf, secretReference } from './litellm-references.ts';
 
-export interface PlatformDeployment {
-  /** Model id at the platform. */
-  model: string;
-  /** Address and credential of the provider. */
-  settings: { base_url: string; api_key: string };
-  /** Settings of the deployment that were read. */
-  known: readonly string[];
-}
-
-/** `params` are the settings of the deployment; undefined with a note if it cannot be taken over. */
-type Read = (model: string, params: Json, note: Note) => PlatformDeployment | undefined;
+/** `params` are the settings of the deployment, `info` is what it says of its model; undefined with a note if it cannot be taken over. */
+type Read = (model: string, deployment: { params: Json; info: Json; note: Note }) => PlatformDeployment | undefined;
 
 /** By LiteLLM's name of the vendor. */
 export const PLATFORMS: Readonly<Record<string, { type: string; read: Read }>> = {
-  vertex_ai: { type: 'vertex', read: readVertex },
-  bedrock: { type: 'bedrock', read: readBedrock },
+  azure: { type: 'azure', read: (model, deployment) => readAzure('azure', model, deployment) },
+  azure_ai: { type: 'azure', read: (model, deployment) => readAzure('azure_ai', model, deployment) },
+  vertex_ai: { type: 'vertex', read: (model, { params, note }) => readVertex(model, params, note) },
+  bedrock: { type: 'bedrock', read: (model, { params, note }) => readBedrock(model, params, note) },
 };
 
 const VERTEX_SETTINGS = ['vertex_project', 'vertex_location', 'vertex_credentials'];

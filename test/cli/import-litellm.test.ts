@@ -212,16 +212,105 @@ test('deployments of Azure are models of the v1 API of their resource', () => {
     ],
   });
   assert.deepEqual(config.providers, {
-    azure: { type: 'openai', api_key: '${AZURE_API_KEY}', base_url: 'https://eu.openai.azure.com/openai/v1' },
-    'azure-2': { type: 'openai', api_key: '${OTHER_KEY}', base_url: '${AZURE_API_BASE}/openai/v1' },
+    azure: {
+      base_url: 'https://eu.openai.azure.com',
+      api_key: '${AZURE_API_KEY}',
+      models: [{ id: 'a' }, { id: 'b' }],
+    },
+    'azure-2': {
+      type: 'azure',
+      base_url: '${AZURE_API_BASE}',
+      api_key: '${OTHER_KEY}',
+      models: [{ id: 'c' }],
+    },
   });
   assert.deepEqual(config.models['team/b'].endpoints, [{ provider: 'azure', model: 'b' }]);
   assert.deepEqual(
     notes.map(({ path, advice }) => `${path} ${advice}`),
     [
-      'model_list[0].litellm_params.api_version needs no setting: the address of the v1 API has none',
+      'model_list[0].litellm_params.api_version is not needed: the v1 API is asked, which has no versions',
       'model_list[3].litellm_params.model "azure/d" needs an api_base',
     ],
+  );
+});
+
+test('a deployment of Azure has the model that LiteLLM knows it by as its base', () => {
+  const azure = { api_base: 'https://eu.openai.azure.com', api_key: 'os.environ/AZURE_API_KEY' };
+  const foundry = {
+    api_base: 'https://f.services.ai.azure.com/anthropic/v1/messages',
+    api_key: 'os.environ/FOUNDRY_KEY',
+  };
+  const model_list = [
+    { model_name: 'a', litellm_params: { model: 'azure/prod', ...azure }, model_info: { base_model: 'azure/gpt-4o' } },
+    { model_name: 'b', litellm_params: { model: 'azure/o_series/o3', ...azure } },
+    { model_name: 'c', litellm_params: { model: 'azure/x', ...azure }, model_info: { base_model: 'azure/dall-e-9' } },
+    { model_name: 'd', litellm_params: { model: 'azure_ai/claude-sonnet-4-5', ...foundry } },
+    {
+      model_name: 'e',
+      litellm_params: { model: 'azure_ai/claude/opus', ...foundry },
+      model_info: { base_model: 'claude-opus-4-5' },
+    },
+    { model_name: 'f', litellm_params: { model: 'azure/*', ...azure, api_key: 'os.environ/ANY_KEY' } },
+  ];
+  const { config, notes } = importLiteLlm({ model_list });
+  assert.deepEqual(config.providers, {
+    azure: {
+      base_url: 'https://eu.openai.azure.com',
+      api_key: '${AZURE_API_KEY}',
+      models: [{ id: 'prod', base: 'openai/gpt-4o' }, { id: 'o3', base: 'openai/o3' }, { id: 'x' }],
+    },
+    'azure-2': {
+      type: 'azure',
+      base_url: 'https://f.services.ai.azure.com',
+      api_key: '${FOUNDRY_KEY}',
+      models: [
+        { id: 'claude-sonnet-4-5', base: 'anthropic/claude-sonnet-4-5' },
+        { id: 'opus', base: 'anthropic/claude-opus-4-5' },
+      ],
+    },
+    'azure-3': { type: 'azure', base_url: 'https://eu.openai.azure.com', api_key: '${ANY_KEY}', models: 'any' },
+  });
+  assert.deepEqual(
+    notes.map(({ path }) => path),
+    ['model_list[2].model_info.base_model', 'model_list[5].model_name'],
+  );
+  assert.deepEqual(config.models['team/e'].endpoints, [{ provider: 'azure-2', model: 'opus' }]);
+});
+
+test('addresses of Azure: a gateway in front of it keeps its path and its version, an endpoint of one model is a server of its own', () => {
+  const front = 'https://apim.example.com/llm';
+  const { config, notes } = importLiteLlm({
+    model_list: [
+      { model_name: 'a', litellm_params: { model: 'azure/a', api_base: front, api_version: '2024-10-21' } },
+      { model_name: 'b', litellm_params: { model: 'azure/b', api_base: `${front}?api-version=2024-10-21` } },
+      {
+        model_name: 'c',
+        litellm_params: { model: 'azure/c', api_base: 'https://gov.openai.azure.us', tenant_id: 't' },
+      },
+      {
+        model_name: 'd',
+        litellm_params: { model: 'azure_ai/mistral', api_base: 'https://m.eastus2.models.ai.azure.com/v1/' },
+      },
+    ],
+  });
+  assert.deepEqual(config.providers, {
+    azure: {
+      base_url: front,
+      api_key: '${AZURE_API_KEY}',
+      api_version: '2024-10-21',
+      models: [{ id: 'a' }, { id: 'b' }],
+    },
+    'azure-2': {
+      type: 'azure',
+      base_url: 'https://gov.openai.azure.us',
+      api_key: '${AZURE_API_KEY}',
+      models: [{ id: 'c' }],
+    },
+    'openai-compatible': { base_url: 'https://m.eastus2.models.ai.azure.com/v1', api_key: '${AZURE_AI_API_KEY}' },
+  });
+  assert.deepEqual(
+    notes.map(({ path, advice }) => `${path} ${advice}`),
+    ['model_list[2].litellm_params.tenant_id set api_key: Entra ID is not read'],
   );
 });
 
