@@ -49,6 +49,8 @@ export interface Dialect {
   readonly inlinesMedia?: boolean;
   /** The provider supports the token count of the protocol. */
   readonly countsTokens?: boolean;
+  /** Adjusts the body of a token count, in place; returns whether it changed. Absent if it is that of the protocol. */
+  adaptCount?(body: Json, model: string): boolean;
 }
 
 export interface ForwardedHeader {

@@ -15,7 +15,7 @@ export interface Description
   /** Dialects of the supported protocols, in order of preference. */
   dialects: readonly Dialect[];
   /** Dialects for a model, where they differ between models; `dialects` if absent. */
-  dialectsOf?(model: CatalogModel): readonly Dialect[];
+  dialectsOf?(model: CatalogModel, settings: ProviderSettings): readonly Dialect[];
   /** Ids of the protocols for a model, in order of preference; all protocols if absent. */
   protocolsOf?(model: CatalogModel): readonly string[];
   /** Platform, unless it is paths below `baseUrl` with a credential header. */
@@ -50,7 +50,7 @@ export function providerType(description: Description): ProviderType {
       const url = baseUrl(settings, description);
       return {
         id: settings.id,
-        speaks: (model) => ordered(dialectsOf(model), spokenFor(model, settings, description)),
+        speaks: (model) => ordered(dialectsOf(model, settings), spokenFor(model, settings, description)),
         environment: about.environment,
         platform: platform?.({ baseUrl: url, apiVersion: settings.apiVersion }) ?? headerPlatform(url, description),
         ...(family && { family }),

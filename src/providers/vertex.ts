@@ -10,7 +10,7 @@ import { GatewayError } from '../core/errors.ts';
 import { isObject, type Json, parseObject } from '../core/json/json.ts';
 import type { CatalogModel } from '../core/model.ts';
 import type { Destination } from '../core/platform.ts';
-import type { Adaptation, ForwardedHeader } from '../core/provider.ts';
+import type { Adaptation, Dialect, ForwardedHeader } from '../core/provider.ts';
 import { applyRules } from './dialect/rules.ts';
 import { type DialectStep, dialect, dropField, removeField, setField } from './dialect/step.ts';
 import {
@@ -31,6 +31,19 @@ const RENEWAL_MARGIN_SECONDS = 300;
 /** Version of the messages protocol where a request names none in its body. */
 const MESSAGES_VERSION = 'vertex-2023-10-16';
 const GEMINI_PATH = '/v1beta/models/';
+/** Locations that count the tokens of Claude, by Google's documentation of November 2026. */
+const CLAUDE_COUNTS = /\/locations\/(?:asia-southeast1|europe-west1|us-east5)(?:\/|$)/;
+/** Names of a version that counting does not know. */
+const VERSION_ALIAS = /@(?:default|latest)$/;
+/** Members of a count of Gemini, in both spellings. */
+const COUNTED = [
+  'contents',
+  'systemInstruction',
+  'system_instruction',
+  'tools',
+  'generationConfig',
+  'generation_config',
+];
 /** Tuned models are named by the number of their endpoint. */
 const ENDPOINT_ID = /^\d+$/;
 
@@ -96,8 +109,10 @@ function readKey(text: string): CredentialValue {
 
 function pathOf(destination: Destination): string {
   if (destination.type !== 'inference') return destination.path;
-  const { protocol, path, model, stream } = destination;
+  const { protocol, operation, path, model, stream } = destination;
   if (protocol === 'chat') return `/endpoints/openapi${path}`;
+  if (protocol === 'messages' && operation === 'count-tokens')
+    return '/publishers/anthropic/models/count-tokens:rawPredict';
   const id = encodeURIComponent(model).replaceAll('%40', '@');
   if (protocol === 'messages')
     return `/publishers/anthropic/models/${id}:${stream ? 'streamRawPredict' : 'rawPredict'}`;
@@ -162,19 +177,44 @@ const asClaude: DialectStep = (body, _rules, result) => {
   setField(body, 'anthropic_version', body.anthropic_version ?? MESSAGES_VERSION, result);
 };
 
+/** A count names the model in its body. */
+function adaptClaudeCount(body: Json, model: string): boolean {
+  body.model = model;
+  body.anthropic_version ??= MESSAGES_VERSION;
+  return true;
+}
+
+/** A count has the members of the request itself, and no others. */
+function adaptGeminiCount(body: Json): boolean {
+  const request = body.generateContentRequest ?? body.generate_content_request ?? body;
+  const counted = COUNTED.flatMap((name) => (request[name] === undefined ? [] : [[name, request[name]]]));
+  for (const name in body) delete body[name];
+  Object.assign(body, Object.fromEntries(counted));
+  adaptGemini(body, {});
+  return true;
+}
+
+const adaptGemini = dialect(asGemini);
+
+const dialects: readonly Dialect[] = [
+  { protocol: 'generate', adapt: adaptGemini, countsTokens: true, adaptCount: adaptGeminiCount },
+  {
+    protocol: 'messages',
+    adapt: dialect(refuseReferences, withoutRefusedFields, asClaude),
+    adaptCount: adaptClaudeCount,
+    forwardHeader: forwardBetas,
+    inlinesMedia: true,
+  },
+  { protocol: 'chat', rules: { tokenField: 'max_tokens', systemRole: 'system' }, adapt: dialect(applyRules) },
+];
+const countingDialects = dialects.map((own) => (own.protocol === 'messages' ? { ...own, countsTokens: true } : own));
+
 export const vertex = providerType({
   id: 'vertex',
   name: 'Google Vertex AI',
-  dialects: [
-    { protocol: 'generate', adapt: dialect(asGemini) },
-    {
-      protocol: 'messages',
-      adapt: dialect(refuseReferences, withoutRefusedFields, asClaude),
-      forwardHeader: forwardBetas,
-      inlinesMedia: true,
-    },
-    { protocol: 'chat', rules: { tokenField: 'max_tokens', systemRole: 'system' }, adapt: dialect(applyRules) },
-  ],
+  dialects,
+  dialectsOf: ({ upstreamId }, { baseUrl = '' }) =>
+    CLAUDE_COUNTS.test(baseUrl) && !VERSION_ALIAS.test(upstreamId) ? countingDialects : dialects,
   protocolsOf,
   environment: [],
   keyless: true,

@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { createVerify, generateKeyPairSync } from 'node:crypto';
+import type { ServerResponse } from 'node:http';
 import { after, before, describe, test } from 'node:test';
 import type { Json } from '../../src/core/json/json.ts';
 import { createSignedTokens } from '../../src/providers/vertex.ts';
@@ -29,6 +30,7 @@ const ACCOUNT = {
   private_key: privateKey.export({ type: 'pkcs8', format: 'pem' }),
 };
 const BASE = '/v1/projects/my-project/locations/global';
+const REGION = '/v1/projects/my-project/locations/europe-west1';
 
 const CLAUDE: Json = {
   ...{ id: 'msg_vrtx_1', type: 'message', role: 'assistant', model: 'claude-sonnet-4-5', stop_reason: 'end_turn' },
@@ -60,14 +62,30 @@ const EVENTS = [
 const PIXEL = 'iVBORw0KGgo=';
 const PICTURE_URL = 'https://example.com/picture.png';
 
+const COUNTED_TOKENS = 11;
+const CLAUDE_COUNTED = ['anthropic_version', 'messages', 'system', 'tools'];
+const GEMINI_COUNTED = ['contents', 'generationConfig', 'systemInstruction', 'tools'];
+
+/** Counts a body, or refuses a member that a count does not have, as Vertex AI does. */
+function answerCount(response: ServerResponse, body: Json, known: string[]): void {
+  const unknown = Object.keys(body).find((name) => !known.includes(name));
+  const message = `Invalid JSON payload received. Unknown name "${unknown}": Cannot find field.`;
+  if (unknown !== undefined) answerJson(response, { error: { code: 400, message, status: 'INVALID_ARGUMENT' } }, 400);
+  else if (known.includes('contents'))
+    answerJson(response, { totalTokens: COUNTED_TOKENS, totalBillableCharacters: 40 });
+  else answerJson(response, { input_tokens: COUNTED_TOKENS });
+}
+
 let upstream: TestUpstream;
 let gateway: TestGateway;
 /** Answers instead of that of the address. */
 let failure: { status: number; body: unknown } | undefined;
 
 before(async () => {
-  upstream = await startUpstream(({ path }, response) => {
+  upstream = await startUpstream(({ path, body }, response) => {
     if (failure) answerJson(response, failure.body, failure.status);
+    else if (path.endsWith('/count-tokens:rawPredict')) answerCount(response, body, ['model', ...CLAUDE_COUNTED]);
+    else if (path.endsWith(':countTokens')) answerCount(response, body, GEMINI_COUNTED);
     else if (path.endsWith(':streamRawPredict')) answerEvents(response, EVENTS);
     else if (path.endsWith('alt=sse')) answerEvents(response, `data: ${JSON.stringify(GEMINI)}\n\n`);
     else if (path.endsWith(':rawPredict')) answerJson(response, CLAUDE);
@@ -80,6 +98,7 @@ providers:
     base_url: ${upstream.url}${BASE}
     api_key: '${JSON.stringify(ACCOUNT)}'
     models: [{ id: "claude-sonnet-4-5@20250929" }, { id: meta/llama-4-maverick-17b-128e-instruct-maas }, { id: "1234567890" }]
+  region: { type: vertex, base_url: "${upstream.url}${REGION}", api_key: key, models: [{ id: "claude-sonnet-4-5@20250929" }, { id: "claude-opus-4-6@default" }] }
   express: { type: vertex, base_url: "${upstream.url}/v1", api_key: express-key }
 `,
     { fetchBytes: async () => ({ bytes: Buffer.from(PIXEL, 'base64'), type: 'image/png' }) },
@@ -277,15 +296,67 @@ describe('Vertex AI', () => {
     assert.equal(last().body.contents[0].parts[1].fileData.fileUri, PICTURE_URL);
   });
 
-  test('tokens are estimated, because it counts other bodies', async () => {
-    for (const model of [CLAUDE_ID, 'vertex/gemini-2.5-flash']) {
+  const countByMessages = (model: string, more: Json = {}) => {
+    const { max_tokens: _, ...body } = question('messages', model, 'How many?');
+    return post(`${gateway.url}/anthropic/v1/messages/count_tokens`, { ...body, ...more }, HEADERS.messages);
+  };
+
+  test('tokens of Claude are estimated where Vertex AI does not count them: at global, and of an alias of a version', async () => {
+    for (const model of [CLAUDE_ID, 'region/claude-opus-4-6@default']) {
       const asked = upstream.calls.length;
-      const url = `${gateway.url}/anthropic/v1/messages/count_tokens`;
-      const response = await post(url, question('messages', model, 'How many?'), HEADERS.messages);
+      const response = await countByMessages(model);
       assert.equal(response.status, 200);
+      assert.equal(response.headers.get('x-polygate-estimated'), 'true');
       assert.ok(((await response.json()) as Json).input_tokens > 0);
       assert.equal(upstream.calls.length, asked);
     }
+  });
+
+  test('tokens of Claude are counted in its regions, by a model of that name, for clients of each protocol', async () => {
+    const model = 'region/claude-sonnet-4-5@20250929';
+    const tools = [{ name: 'now', description: 'Time', input_schema: { type: 'object' } }];
+    const more = { system: 'Be brief.', tools };
+    const response = await countByMessages(model, more);
+    assert.deepEqual(await response.json(), { input_tokens: COUNTED_TOKENS });
+    assert.equal(response.headers.get('x-polygate-estimated'), null);
+    assert.equal(last().path, `${REGION}/publishers/anthropic/models/count-tokens:rawPredict`);
+    const { max_tokens: _, ...asked } = question('messages', 'claude-sonnet-4-5@20250929', 'How many?');
+    assert.deepEqual(last().body, { ...asked, ...more, anthropic_version: 'vertex-2023-10-16' });
+    const contents = [{ role: 'user', parts: [{ text: 'How many?' }] }];
+    const url = `${gateway.url}/gemini/v1beta/models/${model}:countTokens`;
+    const counted = await post(url, { contents }, HEADERS.generate);
+    assert.deepEqual(await counted.json(), { totalTokens: COUNTED_TOKENS });
+    assert.equal(last().path, `${REGION}/publishers/anthropic/models/count-tokens:rawPredict`);
+    assert.equal(last().body.model, 'claude-sonnet-4-5@20250929');
+  });
+
+  test('tokens of Gemini are counted, and the request of a count has its members alone', async () => {
+    const path = `${GEMINI_PATH}:countTokens`;
+    const contents = [
+      { parts: [{ text: 'When?' }] },
+      { role: 'model', parts: [{ functionCall: { id: 'a', name: 'now', args: {} } }] },
+      { role: 'user', parts: [{ functionResponse: { id: 'a', name: 'now', response: { result: 'noon' } } }] },
+    ];
+    const url = `${gateway.url}/gemini/v1beta/models/vertex/gemini-2.5-flash:countTokens`;
+    const plain = await post(url, { contents: [{ role: 'user', parts: [{ text: 'Hi' }] }] }, HEADERS.generate);
+    const answer = (await plain.json()) as Json;
+    assert.deepEqual([plain.status, answer.totalTokens, last().path], [200, COUNTED_TOKENS, path]);
+    const systemInstruction = { parts: [{ text: 'Be brief.' }] };
+    const whole = { contents, systemInstruction, safetySettings: [], toolConfig: {}, generationConfig: { topK: 2 } };
+    const generateContentRequest = { model: 'models/vertex/gemini-2.5-flash', ...whole };
+    assert.equal((await post(url, { generateContentRequest }, HEADERS.generate)).status, 200);
+    assert.deepEqual(Object.keys(last().body).toSorted(), ['contents', 'generationConfig', 'systemInstruction']);
+    assert.deepEqual(
+      last().body.contents.map(({ role }: Json) => role),
+      ['user', 'model', 'user'],
+    );
+    assert.doesNotMatch(JSON.stringify(last().body), /"id"/);
+    const response = await countByMessages('vertex/gemini-2.5-flash', { system: 'Be brief.' });
+    assert.deepEqual(await response.json(), { input_tokens: COUNTED_TOKENS });
+    assert.equal(last().path, path);
+    assert.match(JSON.stringify(last().body), /How many\?.*Be brief|Be brief.*How many\?/);
+    assert.equal((await post(url.replace('vertex/', 'express/'), { contents }, HEADERS.generate)).status, 200);
+    assert.equal(last().path, '/v1/publishers/google/models/gemini-2.5-flash:countTokens');
   });
 
   test("Google's errors keep their meaning in each protocol", async (context) => {

@@ -65,6 +65,7 @@ function mayChange(call: InferenceCall, endpoint: Endpoint, memory: StateMemory)
     limitOf !== undefined ||
     endpoint.options !== undefined ||
     (operation.name === 'complete' && endpoint.dialect.adapt !== undefined) ||
+    (operation.name === 'count-tokens' && endpoint.dialect.adaptCount !== undefined) ||
     operation.gatewayFields.some((field) => body[field] !== undefined) ||
     mayHoldState(call, memory)
   );
@@ -110,6 +111,7 @@ function changedBody(
   isChanged = addOptions(body, endpoint) || isChanged;
   if (usage) body[usage.field] = { ...body[usage.field], ...usage.value };
   if (operation.name === 'embed') isChanged = operation.adjust(body, target) || isChanged;
+  if (operation.name === 'count-tokens') isChanged = endpoint.dialect.adaptCount?.(body, target.model) || isChanged;
   if (operation.name !== 'complete') return { body, isChanged, dropped: NOTHING };
   const adapted = endpoint.dialect.adapt?.(body, target.rules, call.headers);
   const limit = call.limitOf?.(endpoint);

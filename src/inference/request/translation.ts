@@ -47,6 +47,7 @@ export async function planTranslation(
     const adapted = (dialect.adaptTranslated ?? dialect.adapt)?.(encoded.body, target.rules);
     if (limit) keepWithin(encoded.body, limit, { operation: wire, rules: target.rules });
     const body = counts ? counting?.countBody(encoded.body, target) : encoded.body;
+    if (counts) dialect.adaptCount?.(body, target.model);
     return { body, dropped: [...encoded.dropped, ...(adapted?.dropped ?? [])] };
   }
 
