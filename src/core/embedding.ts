@@ -1,7 +1,7 @@
 /** The hub of embeddings: request and response between decoding one protocol and encoding another. */
 
 import type { Usage } from './chat.ts';
-import { isRawNumber } from './json/json.ts';
+import { isRawNumber, type Json } from './json/json.ts';
 
 export type EmbeddingInput =
   | { type: 'text'; text: string }
@@ -30,6 +30,16 @@ export interface EmbeddingRequest {
   title?: string;
   /** Hub names of tuning parameters that the gateway does not read. */
   dropped: string[];
+}
+
+/** Embeddings of a provider that has them in another form than its protocol. */
+export interface EmbeddingForm {
+  /** Path in place of that of the protocol. */
+  path(model: string): string;
+  /** Converts a request of the protocol that the gateway wrote. Throws `unsupported_*`. */
+  request(body: Json, model: string): Json;
+  /** Converts a response to one of the protocol. */
+  response(body: Json): Json;
 }
 
 /** Numbers as they were written, or floats that were base64. */

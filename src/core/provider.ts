@@ -2,6 +2,7 @@
 
 import type { Clock } from './clock.ts';
 import type { CredentialValue } from './credential.ts';
+import type { EmbeddingForm } from './embedding.ts';
 import type { Fields } from './fields.ts';
 import type { Json } from './json/json.ts';
 import type { CatalogModel, ModelRules } from './model.ts';
@@ -41,6 +42,8 @@ export interface Dialect {
   adapt?(body: Json, rules: ModelRules, headers?: Fields): Adaptation;
   /** Adjusts a body that the gateway wrote, in place; a client's body of this protocol is not touched. */
   adaptTranslated?(body: Json, rules: ModelRules): Adaptation;
+  /** Embeddings, if they are in another form than that of the protocol. */
+  readonly embeddings?: EmbeddingForm;
   /** A header of the client that its protocol passes on, as the provider takes it; absent where it takes all of them. */
   forwardHeader?(name: string, value: string): ForwardedHeader;
   /** The provider keeps responses that requests may name, in the account of the credential. */

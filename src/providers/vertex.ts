@@ -22,6 +22,7 @@ import {
   withoutRefusedFields,
 } from './platform/anthropic-betas.ts';
 import { createHeaderPlatform } from './platform/headers.ts';
+import { vertexEmbeddings } from './platform/vertex-embeddings.ts';
 import { providerType } from './type.ts';
 
 const SCOPE = 'https://www.googleapis.com/auth/cloud-platform';
@@ -120,9 +121,9 @@ function pathOf(destination: Destination): string {
   return ENDPOINT_ID.test(model) ? `/endpoints/${rest}` : `/publishers/google/models/${rest}`;
 }
 
-/** The protocol by the id, as Vertex AI names models: `claude-...`, `<vendor>/<model>-maas`, else Gemini. None for videos and embeddings, whose requests are others here. */
+/** The protocol by the id, as Vertex AI names models: `claude-...`, `<vendor>/<model>-maas`, else Gemini. None for videos, whose requests are others here. */
 function protocolsOf({ upstreamId, outputModalities }: CatalogModel): readonly string[] {
-  if (outputModalities.some((modality) => modality === 'video' || modality === 'embeddings')) return [];
+  if (outputModalities.includes('video')) return [];
   if (upstreamId.startsWith('claude-')) return ['messages'];
   return [upstreamId.includes('/') ? 'chat' : 'generate'];
 }
@@ -197,7 +198,13 @@ function adaptGeminiCount(body: Json): boolean {
 const adaptGemini = dialect(asGemini);
 
 const dialects: readonly Dialect[] = [
-  { protocol: 'generate', adapt: adaptGemini, countsTokens: true, adaptCount: adaptGeminiCount },
+  {
+    protocol: 'generate',
+    adapt: adaptGemini,
+    countsTokens: true,
+    adaptCount: adaptGeminiCount,
+    embeddings: vertexEmbeddings,
+  },
   {
     protocol: 'messages',
     adapt: dialect(refuseReferences, withoutRefusedFields, asClaude),

@@ -20,6 +20,7 @@ import {
   type TestGateway,
   type TestUpstream,
 } from './harness.ts';
+import { recordOf } from './usage-client.ts';
 
 const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
 const EMAIL = 'gateway@my-project.iam.gserviceaccount.com';
@@ -62,6 +63,10 @@ const EVENTS = [
 const PIXEL = 'iVBORw0KGgo=';
 const PICTURE_URL = 'https://example.com/picture.png';
 
+const VECTOR = [0.6, 0.8];
+const PREDICTION = { embeddings: { values: VECTOR, statistics: { truncated: false, token_count: 4 } } };
+const CONTENT_EMBEDDING = { embedding: { values: VECTOR }, usageMetadata: { promptTokenCount: 4 }, truncated: false };
+
 const COUNTED_TOKENS = 11;
 const CLAUDE_COUNTED = ['anthropic_version', 'messages', 'system', 'tools'];
 const GEMINI_COUNTED = ['contents', 'generationConfig', 'systemInstruction', 'tools'];
@@ -85,6 +90,8 @@ before(async () => {
   upstream = await startUpstream(({ path, body }, response) => {
     if (failure) answerJson(response, failure.body, failure.status);
     else if (path.endsWith('/count-tokens:rawPredict')) answerCount(response, body, ['model', ...CLAUDE_COUNTED]);
+    else if (path.endsWith(':predict')) answerJson(response, { predictions: body.instances.map(() => PREDICTION) });
+    else if (path.endsWith(':embedContent')) answerJson(response, CONTENT_EMBEDDING);
     else if (path.endsWith(':countTokens')) answerCount(response, body, GEMINI_COUNTED);
     else if (path.endsWith(':streamRawPredict')) answerEvents(response, EVENTS);
     else if (path.endsWith('alt=sse')) answerEvents(response, `data: ${JSON.stringify(GEMINI)}\n\n`);
@@ -97,7 +104,7 @@ providers:
   vertex:
     base_url: ${upstream.url}${BASE}
     api_key: '${JSON.stringify(ACCOUNT)}'
-    models: [{ id: "claude-sonnet-4-5@20250929" }, { id: meta/llama-4-maverick-17b-128e-instruct-maas }, { id: "1234567890" }]
+    models: [{ id: "claude-sonnet-4-5@20250929" }, { id: meta/llama-4-maverick-17b-128e-instruct-maas }, { id: "1234567890" }, { id: text-embedding-005, output_modalities: [embeddings], pricing: { prompt: "0.0000001" } }]
   region: { type: vertex, base_url: "${upstream.url}${REGION}", api_key: key, models: [{ id: "claude-sonnet-4-5@20250929" }, { id: "claude-opus-4-6@default" }] }
   express: { type: vertex, base_url: "${upstream.url}/v1", api_key: express-key }
 `,
@@ -384,15 +391,80 @@ describe('Vertex AI', () => {
     }
   });
 
-  test('models of videos and embeddings, which it does not serve, are not listed', async () => {
+  test('models of videos, which it does not serve, are not listed', async () => {
     const response = await fetch(`${gateway.url}/v1/models`, { headers: HEADERS.chat });
     const ids = ((await response.json()) as Json).data.map(({ id }: Json) => id) as string[];
     const own = ids.filter((id) => id.startsWith('vertex/'));
-    assert.ok(own.includes('vertex/gemini-2.5-flash') && own.includes(CLAUDE_ID));
+    for (const id of ['vertex/gemini-2.5-flash', 'vertex/gemini-embedding-001', CLAUDE_ID])
+      assert.ok(own.includes(id), id);
     assert.deepEqual(
-      own.filter((id) => /veo|embedding/.test(id)),
+      own.filter((id) => /veo/.test(id)),
       [],
     );
+  });
+
+  test('embeddings are predictions: several texts, a purpose and dimensions, for clients of both protocols', async () => {
+    const path = `${BASE}/publishers/google/models/text-embedding-005:predict`;
+    const url = `${gateway.url}/v1/embeddings`;
+    const asked = { model: 'vertex/text-embedding-005', input: ['one', 'two'], dimensions: 2, input_type: 'query' };
+    const response = await post(url, { ...asked, encoding_format: 'float' }, HEADERS.chat);
+    const answer = (await response.json()) as Json;
+    assert.equal(response.status, 200, JSON.stringify(answer));
+    assert.deepEqual(
+      answer.data.map(({ embedding }: Json) => embedding),
+      [VECTOR, VECTOR],
+    );
+    assert.deepEqual([answer.model, answer.usage.prompt_tokens], [asked.model, 8]);
+    const record = await recordOf(gateway.url, response.headers.get('x-polygate-generation-id') ?? '');
+    assert.ok(record.total_cost > 0);
+    const instance = (content: string) => ({ content, task_type: 'RETRIEVAL_QUERY' });
+    assert.equal(last().path, path);
+    assert.deepEqual(last().body, {
+      instances: [instance('one'), instance('two')],
+      parameters: { outputDimensionality: 2 },
+    });
+    const single = { content: { parts: [{ text: 'one' }] }, taskType: 'RETRIEVAL_DOCUMENT', title: 'Page' };
+    const gemini = `${gateway.url}/gemini/v1beta/models/vertex/gemini-embedding-001:embedContent`;
+    const embedded = await post(gemini, single, HEADERS.generate);
+    assert.deepEqual(((await embedded.json()) as Json).embedding.values, VECTOR);
+    assert.equal(last().path, path.replace('text-embedding-005', 'gemini-embedding-001'));
+    assert.deepEqual(last().body, {
+      instances: [{ content: 'one', task_type: 'RETRIEVAL_DOCUMENT', title: 'Page' }],
+    });
+    const base64 = await post(
+      url,
+      { model: 'vertex/gemini-embedding-001', input: 'one', encoding_format: 'base64' },
+      HEADERS.chat,
+    );
+    assert.equal(typeof ((await base64.json()) as Json).data[0].embedding, 'string');
+  });
+
+  test('newer embedding models embed one content, and several texts are refused before they are sent', async () => {
+    const url = `${gateway.url}/v1/embeddings`;
+    const body = { model: 'vertex/gemini-embedding-2', input: 'one', dimensions: 2 };
+    const response = await post(url, body, HEADERS.chat);
+    const answer = (await response.json()) as Json;
+    assert.deepEqual([answer.data[0].embedding, answer.usage.prompt_tokens], [VECTOR, 4]);
+    assert.equal(last().path, `${BASE}/publishers/google/models/gemini-embedding-2:embedContent`);
+    assert.deepEqual(last().body, {
+      content: { parts: [{ text: 'one' }], role: 'user' },
+      embedContentConfig: { outputDimensionality: 2 },
+    });
+    const asked = upstream.calls.length;
+    const several = await post(url, { ...body, input: ['one', 'two'] }, HEADERS.chat);
+    assert.equal(several.status, 400);
+    assert.match(await several.text(), /one text in a request/);
+    assert.equal(upstream.calls.length, asked);
+  });
+
+  test('predictions that lack a vector are an error, not vectors of other texts', async (context) => {
+    context.after(() => {
+      failure = undefined;
+    });
+    failure = { status: 200, body: { predictions: [{ embeddings: { values: VECTOR } }] } };
+    const body = { model: 'vertex/text-embedding-005', input: ['one', 'two'] };
+    const response = await post(`${gateway.url}/v1/embeddings`, body, HEADERS.chat);
+    assert.equal(response.status, 502);
   });
 
   test('a key that is none is refused, and not shown', async () => {

@@ -36,13 +36,15 @@ export const embed: OperationHandler = {
     client.check(call.body);
     const request = client.decodeRequest(copyJson(call.body));
     await yieldIfLarge(call.bytes.length);
-    const { body, dropped } = wire.encodeRequest(request, target);
+    const { body: encoded, dropped } = wire.encodeRequest(request, target);
+    const { embeddings } = endpoint.dialect;
+    const body = embeddings ? embeddings.request(encoded, target.model) : encoded;
     addOptions(body, endpoint);
     const names = dropped.map((name) => call.protocol.parameterName(name));
     return {
       path: 'translated',
       upstream,
-      operation: wire,
+      operation: embeddings ? { ...wire, upstreamPath: embeddings.path } : wire,
       target,
       body: await writeBody(body, call.bytes.length),
       dropped: [...new Set([...request.dropped, ...names])],
@@ -50,8 +52,9 @@ export const embed: OperationHandler = {
   },
 
   readWhole(response, context) {
-    const { bytes, json } = response;
-    const { call, planned } = context;
+    const { bytes } = response;
+    const { call, planned, endpoint } = context;
+    const json = endpoint.dialect.embeddings?.response(response.json) ?? response.json;
     const client = embedOf(call.protocol);
     const wire = embedOf(planned.upstream);
     const reported = wire.usageOf(json);

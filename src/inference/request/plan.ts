@@ -38,7 +38,8 @@ export function plan(
     rules: rulesOf(endpoint),
     answerId: answerIdOf(call.requestId),
   };
-  if (upstream === call.protocol) return planPassthrough(call, endpoint, { target, memory });
+  const isReshaped = call.operation.name === 'embed' && endpoint.dialect.embeddings !== undefined;
+  if (upstream === call.protocol && !isReshaped) return planPassthrough(call, endpoint, { target, memory });
   const complete = async (request: ChatRequest): Promise<void> => {
     memory.restore(call.owner, target.origin, request.turns);
     await prepare(request, endpoint, client);

@@ -10,10 +10,9 @@ import type {
   VideoResponse,
 } from '../../core/video.ts';
 import { cancelByDelete } from './cancel-by-delete.ts';
-import { unixSecondsOf } from './dates.ts';
 import { frameOf, inputUrl, present } from './request.ts';
 import { failedPollResult, failureOf, isSuccess, pollResult, type StatusMap, submitResult, urlOf } from './response.ts';
-import { searchTasks } from './task-search.ts';
+import { searchTasks, unixSecondsOf } from './task-search.ts';
 
 const STATUSES: StatusMap = new Map([
   ['queued', 'queued'],

@@ -3,7 +3,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Json } from '../../core/json/json.ts';
 import type { LostSubmission, PollResult, VideoApi, VideoRequest, VideoResponse } from '../../core/video.ts';
-import { unixSecondsOf } from './dates.ts';
 import { frameOf, inputUrl, present, referencesOf } from './request.ts';
 import {
   cancelResult,
@@ -16,7 +15,7 @@ import {
   textOf,
   urlOf,
 } from './response.ts';
-import { searchTasks } from './task-search.ts';
+import { searchTasks, unixSecondsOf } from './task-search.ts';
 
 /** `aborted`: expired before it started; unlike a canceled task it is not charged. */
 const STATUSES: StatusMap = new Map([

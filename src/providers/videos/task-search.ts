@@ -1,4 +1,4 @@
-/** Search for a lost submission in an upstream's task list. */
+/** Task lists of upstreams: the search for a lost submission, and their dates. */
 
 import { isObject, type Json } from '../../core/json/json.ts';
 import type { FindResult, LostSubmission } from '../../core/video.ts';
@@ -26,4 +26,10 @@ export function searchTasks(tasks: Json, { lost, complete, matches }: TaskSearch
   if (!first) return { type: complete || tasks.some(isOld) ? 'none' : 'unclear' };
   if (others.length > 0 || !first.match || first.id === undefined) return { type: 'unclear' };
   return { type: 'found', ref: { id: first.id } };
+}
+
+/** Converts an ISO date to Unix seconds. */
+export function unixSecondsOf(date: Json): number | undefined {
+  const milliseconds = typeof date === 'string' ? Date.parse(date) : Number.NaN;
+  return Number.isNaN(milliseconds) ? undefined : milliseconds / 1000;
 }
