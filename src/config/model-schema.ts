@@ -7,13 +7,13 @@ import type { ModelRules } from '../core/model.ts';
 import { PRICE_NAMES, VIDEO_PRICE_NAME } from '../core/prices.ts';
 import { STANDARD_TIERS } from '../core/tier-names.ts';
 import type { VideoAbilities } from '../core/video.ts';
-import { protocols } from '../protocols/index.ts';
+import { upstreamProtocols } from '../protocols/index.ts';
 
 type SnakeCase<Name extends string> = Name extends `${infer Head}${infer Tail}`
   ? `${Head extends Lowercase<Head> ? Head : `_${Lowercase<Head>}`}${SnakeCase<Tail>}`
   : Name;
 
-const PROTOCOLS = protocols.map(({ id }) => id);
+const PROTOCOLS = upstreamProtocols.map(({ id }) => id);
 const MODALITIES = ['text', 'image', 'file', 'audio', 'video', 'embeddings'];
 
 function flag(description: string): TSchema {

@@ -5,7 +5,7 @@ import type { GatewayError } from './errors.ts';
 import type { Fields } from './fields.ts';
 import type { Json } from './json/json.ts';
 import type { CatalogModel } from './model.ts';
-import type { ClientRoute, Operations, Prefixes } from './operation.ts';
+import type { ClientRoute, OperationName, Operations, Prefixes } from './operation.ts';
 import type { SocketForm } from './socket.ts';
 
 /** A catalog request of a client. */
@@ -43,14 +43,42 @@ export interface WireError {
   body: Json;
 }
 
-export interface Protocol {
+/** Members of operations that upstreams do not need. */
+type ClientMember =
+  | ('summary' | 'telemetryName' | 'routes' | 'schema' | 'example' | 'checkLimits' | 'check' | 'conversation')
+  | ('decodeRequest' | 'encodeResponse' | 'streamEncoder' | 'streamType' | 'encodeStreamError' | 'keepAlive')
+  | 'encodeCount';
+
+/** The sides of operations that face upstreams. */
+export type UpstreamOperations = {
+  readonly [Name in keyof Operations]: Name extends 'complete'
+    ? UpstreamSide<'complete'>
+    : UpstreamSide<Name> | undefined;
+};
+type UpstreamSide<Name extends OperationName> = Omit<Required<Operations>[Name], ClientMember>;
+export type UpstreamOperation = { [Name in OperationName]: UpstreamSide<Name> }[OperationName];
+
+/** The side of a protocol that faces upstreams; some protocols have no other. */
+export interface UpstreamProtocol {
   /** Id of the protocol, and of its surface in the scopes of keys. */
   readonly id: string;
+  readonly operations: UpstreamOperations;
+  /** Loads the codecs; they may be used when it has resolved. Absent if they always may. */
+  load?(): Promise<void>;
+  /** Client headers forwarded to upstreams of the same protocol, with their names there. */
+  readonly forwardedHeaders: Readonly<Record<string, string>>;
+  /** Converts an error response of an upstream; the body may have any form. */
+  decodeError(status: number, body: unknown): GatewayError;
+  /** The error in a 200 body or in a frame's data, if any. */
+  errorIn(body: Json): GatewayError | undefined;
+  /** Whether the client's library reads an error response with this body as it is; absent if it reads all in which `errorIn` finds one. */
+  readsError?(body: Json): boolean;
+}
+
+export interface Protocol extends UpstreamProtocol {
   /** The name in `api_type` of a usage record as OpenRouter shows it. */
   readonly apiType: string;
   readonly operations: Operations;
-
-  // Facing clients.
   /** The operation `complete` over a WebSocket; absent in protocols without one. */
   readonly socket?: SocketForm;
   catalogRoutes(prefixes: Prefixes): ClientRoute<CatalogQuery>[];
@@ -68,14 +96,4 @@ export interface Protocol {
   encodeModels(models: Json[], page: CatalogPage): Json;
   /** Response with the number of models; absent in protocols without one. */
   encodeModelCount?(total: number): Json;
-
-  // Facing upstreams.
-  /** Client headers forwarded to upstreams of the same protocol, with their names there. */
-  readonly forwardedHeaders: Readonly<Record<string, string>>;
-  /** Converts an error response of an upstream; the body may have any form. */
-  decodeError(status: number, body: unknown): GatewayError;
-  /** The error in a 200 body or in a frame's data, if any. */
-  errorIn(body: Json): GatewayError | undefined;
-  /** Whether the client's library reads an error response with this body as it is; absent if it reads all in which `errorIn` finds one. */
-  readsError?(body: Json): boolean;
 }

@@ -13,7 +13,7 @@ import type { DispatchOptions } from '../inference/dispatch.ts';
 import { inlineMedia, refusePrivateUrls } from '../inference/request/media.ts';
 import { createStateMemory } from '../inference/state/memory.ts';
 import { createClock } from '../jobs/clock.ts';
-import { protocolOf, protocols } from '../protocols/index.ts';
+import { protocolOf, protocols, upstreamProtocolOf } from '../protocols/index.ts';
 import { unknownModels } from '../routing/model-names.ts';
 import type { RoutingState } from '../routing/state.ts';
 import { RESPONSE_JOB_KIND } from '../stored-responses/background.ts';
@@ -249,7 +249,7 @@ function createDispatch(
     async prepare(request, { dialect }, client) {
       if (parts.now.config.responses.hostedTools === 'refuse') requireWebSearch(request);
       await refusePrivateUrls(request);
-      const typed = protocolOf(dialect.protocol).operations.complete.needsMediaTypes === true;
+      const typed = upstreamProtocolOf(dialect.protocol).operations.complete.needsMediaTypes === true;
       const inline = dialect.inlinesMedia === true;
       await inlineMedia(request, { typed, inline, client }, fetchBytes ?? tasks.fetchBytes);
     },

@@ -1,16 +1,29 @@
 /** Protocol registry: the wire formats for clients and upstreams. */
 
-import type { Protocol } from '../core/protocol.ts';
+import type { Protocol, UpstreamProtocol } from '../core/protocol.ts';
 import { chat } from './chat/index.ts';
+import { converse } from './converse/index.ts';
 import { generate } from './generate/index.ts';
 import { messages } from './messages/index.ts';
 import { responses } from './responses/index.ts';
 
 export const protocols: readonly Protocol[] = [chat, messages, generate, responses];
 
+/** Protocols of upstreams: all of clients, and those that no client speaks. */
+export const upstreamProtocols: readonly UpstreamProtocol[] = [...protocols, converse];
+
 /** Throws for an unknown id, which is a programming error. */
 export function protocolOf(id: string): Protocol {
-  const protocol = protocols.find((candidate) => candidate.id === id);
+  return found(protocols, id);
+}
+
+/** Throws for an unknown id, which is a programming error. */
+export function upstreamProtocolOf(id: string): UpstreamProtocol {
+  return found(upstreamProtocols, id);
+}
+
+function found<Known extends UpstreamProtocol>(known: readonly Known[], id: string): Known {
+  const protocol = known.find((candidate) => candidate.id === id);
   if (!protocol) throw new Error(`no protocol ${id}`);
   return protocol;
 }

@@ -1,6 +1,6 @@
 /**
- * Amazon Bedrock: Claude by InvokeModel in the protocol of messages, and models that Bedrock serves in chat completions. An API
- * key of Bedrock is sent as it is; `<access key id>:<secret access key>`, with `:<session token>` for temporary keys, signs requests.
+ * Amazon Bedrock: Claude by InvokeModel in the protocol of messages, OpenAI's models in chat completions, all others by Converse. An
+ * API key of Bedrock is sent as it is; `<access key id>:<secret access key>`, with `:<session token>` for temporary keys, signs requests.
  */
 
 import { authorizationOf, encodeAll, sha256Of, stampOf } from '../core/aws-signature.ts';
@@ -36,6 +36,7 @@ const ACCESS_KEY_ID = /^A[SK]IA/;
 const TEMPORARY_KEY_ID = /^ASIA/;
 const ACCESS_KEY = /^(\w+):([^:\s]+)(?::(\S*))?$/;
 const CLAUDE = /(?:^|[./])anthropic\./;
+const OPENAI = /(?:^|[./])openai\./;
 
 const BETAS: BetaNames = {
   ...COMMON_BETAS,
@@ -98,13 +99,15 @@ function pathOf(destination: Destination): string {
   if (destination.type !== 'inference') return destination.path;
   const { protocol, path, model, stream } = destination;
   if (protocol === 'chat') return `/openai/v1${path}`;
+  if (protocol === 'converse') return path;
   return `/model/${encodeAll(model)}/${stream ? 'invoke-with-response-stream' : 'invoke'}`;
 }
 
-/** Claude is known by its id, behind a region's prefix or in an ARN; the rule `protocols` decides for a profile that has none in its ARN. */
+/** The vendor is known by the id, behind a region's prefix or in an ARN; the rule `protocols` decides for a profile that has none in its ARN. */
 function protocolsOf({ upstreamId, rules }: CatalogModel): readonly string[] {
-  if (rules.protocols) return ['messages', 'chat'];
-  return [CLAUDE.test(upstreamId) ? 'messages' : 'chat'];
+  if (rules.protocols) return ['messages', 'chat', 'converse'];
+  if (CLAUDE.test(upstreamId)) return ['messages'];
+  return [OPENAI.test(upstreamId) ? 'chat' : 'converse'];
 }
 
 /** The model and whether the response is streamed are in the address. */
@@ -159,8 +162,10 @@ export const bedrock = providerType({
   dialects: [
     { protocol: 'messages', adapt: adaptMessages, forwardHeader, inlinesMedia: true },
     { protocol: 'chat', rules: { tokenField: 'max_tokens', systemRole: 'system' }, adapt: dialect(applyRules) },
+    { protocol: 'converse', inlinesMedia: true },
   ],
   protocolsOf,
+  family: (model) => (CLAUDE.test(model) ? 'claude' : model),
   environment: [],
   keyless: true,
   version: /\/openai\/v1$/,

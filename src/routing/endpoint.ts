@@ -5,7 +5,7 @@ import type { CatalogModel, ModelRules } from '../core/model.ts';
 import type { Operation } from '../core/operation.ts';
 import type { Protocol } from '../core/protocol.ts';
 import type { Dialect, Provider } from '../core/provider.ts';
-import { protocolOf } from '../protocols/index.ts';
+import { upstreamProtocolOf } from '../protocols/index.ts';
 import type { Credential } from '../transport/credentials.ts';
 
 export interface Endpoint {
@@ -32,7 +32,7 @@ export function dialectFor(
   { protocol, operation }: { protocol: Protocol; operation: Operation },
 ): Dialect | undefined {
   const spoken = provider.speaks(model);
-  const offering = spoken.filter((dialect) => protocolOf(dialect.protocol).operations[operation.name]);
+  const offering = spoken.filter((dialect) => upstreamProtocolOf(dialect.protocol).operations[operation.name]);
   return offering.find((dialect) => dialect.protocol === protocol.id) ?? offering[0] ?? spoken[0];
 }
 
@@ -49,7 +49,7 @@ export function rulesOf(endpoint: Endpoint): ModelRules {
 /** Issuer of the opaque state (reasoning signatures) that this endpoint can read. */
 export function originOf({ provider, model, dialect, credential }: Endpoint): string {
   const issuer = provider.family ? `${provider.id}/${provider.family(model.upstreamId, model.base)}` : provider.id;
-  const { state } = protocolOf(dialect.protocol).operations.complete;
+  const { state } = upstreamProtocolOf(dialect.protocol).operations.complete;
   return state?.ofAccount ? `${issuer} ${dialect.protocol} ${credential.id}` : issuer;
 }
 
@@ -58,6 +58,6 @@ export function inOtherProtocol(endpoint: Endpoint, operation: Operation): Endpo
   const { provider, model, dialect } = endpoint;
   const other = provider
     .speaks(model)
-    .find(({ protocol }) => protocol !== dialect.protocol && protocolOf(protocol).operations[operation.name]);
+    .find(({ protocol }) => protocol !== dialect.protocol && upstreamProtocolOf(protocol).operations[operation.name]);
   return other && { ...endpoint, dialect: other, absent: dialect.protocol };
 }

@@ -4,7 +4,7 @@ import { GatewayError } from '../core/errors.ts';
 import type { Json } from '../core/json/json.ts';
 import { checkNames, fold } from '../core/json/names.ts';
 import { refuseModelMembers } from '../core/model-members.ts';
-import { protocolOf } from '../protocols/index.ts';
+import { upstreamProtocolOf } from '../protocols/index.ts';
 import type { Endpoint } from './endpoint.ts';
 
 /** Fields that would bypass key restrictions or change how the response is read. */
@@ -14,7 +14,7 @@ const RESERVED_FIELDS = ['model', 'models', 'stream', 'streamoptions'];
 export function checkOptions({ options, provider, dialect }: Endpoint, isRestricted: boolean): void {
   if (!options) return;
   const path = pathOf(provider);
-  const { names, reservedFields = [] } = protocolOf(dialect.protocol).operations.complete;
+  const { names, reservedFields = [] } = upstreamProtocolOf(dialect.protocol).operations.complete;
   const reserved = [...RESERVED_FIELDS, ...reservedFields.map(fold)];
   checkNames(options, names, path);
   for (const name of Object.keys(options)) {

@@ -2,6 +2,7 @@
 
 import type { Json } from '../../src/core/json/json.ts';
 import { type Adaptation, ANY } from './adaptation.ts';
+import { ADAPTED_FOR_CONVERSE, REFUSED_BY_CONVERSE } from './converse-fates.ts';
 import { ADAPTED_FOR_RESPONSES, REFUSED_BY_RESPONSES } from './responses-fates.ts';
 
 /** Types that are a choice of the client, not the kind of an object. */
@@ -26,6 +27,7 @@ const USUAL = 'the default of the other protocol';
 /** By client protocol, or by client and upstream protocol, then by field, or by field and value (`stop=x`). */
 export const ADAPTED: Record<string, Record<string, Adaptation>> = {
   ...ADAPTED_FOR_RESPONSES,
+  ...ADAPTED_FOR_CONVERSE,
   chat: {
     stream_options: 'shapes the answer, which the gateway writes',
     include_reasoning: 'reasoning is left out of the answer',
@@ -282,6 +284,7 @@ const VIDEO = { inlineData: { mimeType: 'video/mp4', data: 'AAAAIGZ0eXA=' } };
 /** Fields that change the kind of the answer: by pair and by the name that the error gives. */
 export const REFUSED: Record<string, Record<string, Json>> = {
   ...REFUSED_BY_RESPONSES,
+  ...REFUSED_BY_CONVERSE,
   'chat messages': {
     n: { n: 2 },
     modalities: { modalities: ['text', 'audio'], audio: { voice: 'alloy', format: 'wav' } },

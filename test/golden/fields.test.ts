@@ -8,7 +8,7 @@ import { describe, test } from 'node:test';
 import { GatewayError } from '../../src/core/errors.ts';
 import type { Json } from '../../src/core/json/json.ts';
 import type { ModelRules } from '../../src/core/model.ts';
-import { protocols } from '../../src/protocols/index.ts';
+import { protocols, upstreamProtocols } from '../../src/protocols/index.ts';
 import { ALONE, REFUSED } from './fates.ts';
 import { type Encoded, encode, everythingOf, fatesOf, LENIENT, plainOf } from './fields.ts';
 
@@ -29,8 +29,10 @@ const RULES: Record<string, ModelRules> = {
 
 const clients = protocols.filter(({ id }) => id !== 'responses');
 
+for (const { load } of upstreamProtocols) await load?.();
+
 for (const from of clients) {
-  for (const to of protocols.filter((other) => other !== from)) {
+  for (const to of upstreamProtocols.filter((other) => other !== from)) {
     const pair = `${from.id} ${to.id}`;
     describe(`fields from ${from.id} to ${to.id}`, () => {
       for (const [model, rules] of Object.entries(RULES)) {

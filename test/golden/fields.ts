@@ -2,9 +2,10 @@
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Part } from '../../src/core/chat.ts';
 import { isObject, type Json, parseObject } from '../../src/core/json/json.ts';
 import type { ModelRules } from '../../src/core/model.ts';
-import type { Protocol } from '../../src/core/protocol.ts';
+import type { Protocol, UpstreamProtocol } from '../../src/core/protocol.ts';
 import { type Adaptation, ANY } from './adaptation.ts';
 import { ADAPTED, ALIASES, CHOICES } from './fates.ts';
 
@@ -93,18 +94,36 @@ function nameOf({ paths }: Leaf, dropped: string[]): string | undefined {
   );
 }
 
+/** Ids that tell a family of models, whose abilities the protocol asks for. */
+const MODELS: Record<string, string> = { converse: 'amazon.nova-2-lite-v1:0' };
+
+/** As the gateway does it for upstreams that fetch nothing. */
+export function inlineMedia(parts: readonly Part[]): void {
+  for (const part of parts) {
+    if (part.type === 'result') inlineMedia(part.parts);
+    if (part.type !== 'media' || part.url === undefined) continue;
+    part.data = part.kind === 'image' ? 'iVBORw0KGgo=' : 'JVBERi0xLjQK';
+    delete part.url;
+  }
+}
+
 export interface Encoded {
   body: Json;
   dropped: string[];
 }
 
-export function encode(from: Protocol, to: Protocol, { body, rules }: { body: Json; rules: ModelRules }): Encoded {
+export function encode(
+  from: Protocol,
+  to: UpstreamProtocol,
+  { body, rules }: { body: Json; rules: ModelRules },
+): Encoded {
   from.operations.complete.check(body);
   const request = from.operations.complete.decodeRequest(structuredClone(body));
   if (body.stream) request.stream = true;
+  if (to.id === 'converse') inlineMedia(request.turns.flatMap(({ parts }) => parts));
   const encoded = to.operations.complete.encodeRequest(request, {
     origin: 'upstream/family',
-    model: 'upstream-model',
+    model: MODELS[to.id] ?? 'upstream-model',
     rules,
   });
   return { body: encoded.body, dropped: [...request.dropped, ...encoded.dropped.map(from.parameterName)] };

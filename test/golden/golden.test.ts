@@ -14,11 +14,13 @@ import type { ChatEvent } from '../../src/core/chat.ts';
 import { GatewayError } from '../../src/core/errors.ts';
 import { unfold } from '../../src/core/fold.ts';
 import type { EncoderOptions, Target } from '../../src/core/operation.ts';
-import type { Protocol } from '../../src/core/protocol.ts';
+import type { Protocol, UpstreamProtocol } from '../../src/core/protocol.ts';
 import { parseEvents } from '../../src/core/sse.ts';
 import { renameTools } from '../../src/inference/request/tool-names.ts';
-import { protocols } from '../../src/protocols/index.ts';
+import { protocols, upstreamProtocols } from '../../src/protocols/index.ts';
+import { problemsOfConverse } from '../corpus/validators/converse.ts';
 import { checkStream } from '../validators/index.ts';
+import { inlineMedia } from './fields.ts';
 
 const folder = import.meta.dirname;
 const update = process.env.GOLDEN === 'update';
@@ -63,9 +65,11 @@ function orError(work: () => unknown): unknown {
   }
 }
 
-function others(protocol: Protocol): Protocol[] {
-  return protocols.filter((other) => other !== protocol);
+function others<Other extends UpstreamProtocol>(protocol: UpstreamProtocol, all: readonly Other[]): Other[] {
+  return all.filter((other) => other.id !== protocol.id);
 }
+
+for (const { load } of upstreamProtocols) await load?.();
 
 /** Of an encoder, for a client that takes all that there is. */
 function optionsFor(client: Protocol): EncoderOptions {
@@ -76,14 +80,17 @@ for (const from of protocols) {
   describe(`requests from ${from.id}`, () => {
     for (const name of casesIn('requests', from.id, '.json')) {
       const file = JSON.parse(readFileSync(join(folder, 'requests', from.id, `${name}.json`), 'utf8'));
-      for (const to of others(from)) {
+      for (const to of others(from, upstreamProtocols)) {
         if (file.targets && !file.targets.includes(to.id)) continue;
         test(`${name} to ${to.id}: ${file.about}`, () => {
           const result = orError(() => {
             from.operations.complete.check(file.body);
             const request = from.operations.complete.decodeRequest(structuredClone(file.body));
             renameTools(request, to.operations.complete.toolName);
+            if (to.id === 'converse') inlineMedia(request.turns.flatMap(({ parts }) => parts));
             const encoded = to.operations.complete.encodeRequest(request, { ...target, rules: file.rules ?? {} });
+            if (to.id === 'converse')
+              assert.deepEqual(problemsOfConverse(JSON.parse(JSON.stringify(encoded.body))), []);
             return { body: encoded.body, dropped: [...request.dropped, ...encoded.dropped.map(from.parameterName)] };
           });
           expectJson(join(folder, 'requests', from.id, `${name}.to-${to.id}.json`), result);
@@ -93,11 +100,11 @@ for (const from of protocols) {
   });
 }
 
-for (const from of protocols) {
+for (const from of upstreamProtocols) {
   describe(`responses from ${from.id}`, () => {
     for (const name of casesIn('responses', from.id, '.json')) {
       const file = JSON.parse(readFileSync(join(folder, 'responses', from.id, `${name}.json`), 'utf8'));
-      for (const to of others(from)) {
+      for (const to of others(from, protocols)) {
         test(`${name} to ${to.id}: ${file.about}`, () => {
           const result = orError(() =>
             to.operations.complete.encodeResponse(
@@ -122,7 +129,7 @@ for (const from of protocols) {
   describe(`streams from ${from.id}`, () => {
     for (const name of casesIn('streams', from.id, '.sse')) {
       const bytes = readFileSync(join(folder, 'streams', from.id, `${name}.sse`));
-      for (const to of others(from)) {
+      for (const to of others(from, protocols)) {
         test(`${name} to ${to.id}`, () => {
           const text = translate(from, to, bytes);
           checkStream(to.id, text);
@@ -134,7 +141,7 @@ for (const from of protocols) {
 }
 
 /** As the gateway does it: an error of either side ends the stream in the client's words. */
-function translate(from: Protocol, to: Protocol, bytes: Buffer): string {
+function translate(from: UpstreamProtocol, to: Protocol, bytes: Buffer): string {
   const decoder = from.operations.complete.streamDecoder(target);
   const encoder = to.operations.complete.streamEncoder(optionsFor(to));
   let text = '';

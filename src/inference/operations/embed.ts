@@ -7,8 +7,8 @@ import { writeBody, yieldIfLarge } from '../../core/json/body.ts';
 import { copyJson } from '../../core/json/copy.ts';
 import type { Json } from '../../core/json/json.ts';
 import { withEdits } from '../../core/json/spans.ts';
-import type { Cost, EmbedOperation } from '../../core/operation.ts';
-import type { Protocol } from '../../core/protocol.ts';
+import type { Cost } from '../../core/operation.ts';
+import type { Protocol, UpstreamProtocol } from '../../core/protocol.ts';
 import { addOptions } from '../../routing/provider-options.ts';
 import { costOf } from '../response/cost.ts';
 import { relayEdits } from '../response/whole.ts';
@@ -74,7 +74,7 @@ export const embed: OperationHandler = {
   },
 };
 
-function embedOf({ id, operations }: Protocol): EmbedOperation {
+function embedOf<Of extends UpstreamProtocol>({ id, operations }: Of): NonNullable<Of['operations']['embed']> {
   if (operations.embed) return operations.embed;
   throw new GatewayError('invalid_request', `The protocol ${id} of this provider has no embeddings.`, {
     param: 'model',

@@ -2,7 +2,7 @@
 
 import type { ChatRequest } from '../../core/chat.ts';
 import type { Target } from '../../core/operation.ts';
-import type { Protocol } from '../../core/protocol.ts';
+import type { UpstreamProtocol } from '../../core/protocol.ts';
 import type { RoutingDecision } from '../../routing/decision.ts';
 import type { Endpoint } from '../../routing/endpoint.ts';
 import type { InferenceCall } from '../../routing/inference-call.ts';
@@ -28,7 +28,7 @@ export interface OperationHandler {
 }
 
 export interface Translation {
-  upstream: Protocol;
+  upstream: UpstreamProtocol;
   target: Target;
   /** Completes the decoded request, e.g. with fetched media. */
   complete(request: ChatRequest): Promise<void>;

@@ -3,14 +3,14 @@
 import { GatewayError } from '../../core/errors.ts';
 import type { Json } from '../../core/json/json.ts';
 import type { ModelRules } from '../../core/model.ts';
-import type { CompleteOperation } from '../../core/operation.ts';
 import type { OutputLimit } from '../../core/output.ts';
+import type { UpstreamOperations } from '../../core/protocol.ts';
 
 /** Lowers the limit of the body in place; returns whether it changed. Throws `invalid_request` for more choices than were reserved. */
 export function keepWithin(
   body: Json,
   { tokens, answers, isExplicit }: OutputLimit,
-  { operation, rules }: { operation: CompleteOperation; rules: ModelRules },
+  { operation, rules }: { operation: UpstreamOperations['complete']; rules: ModelRules },
 ): boolean {
   const asked = operation.outputOf(body);
   if (asked.answers > answers) {

@@ -4,7 +4,7 @@ import { answerIdOf } from '../../core/answer-id.ts';
 import type { Cancellation } from '../../core/cancellation.ts';
 import type { ChatRequest } from '../../core/chat.ts';
 import type { Target } from '../../core/operation.ts';
-import { protocolOf } from '../../protocols/index.ts';
+import { upstreamProtocolOf } from '../../protocols/index.ts';
 import { type Endpoint, originOf, rulesOf } from '../../routing/endpoint.ts';
 import type { InferenceCall } from '../../routing/inference-call.ts';
 import { handlerOf } from '../operations/index.ts';
@@ -31,7 +31,7 @@ export function plan(
   endpoint: Endpoint,
   { prepare, memory, client }: PlanOptions,
 ): Plan | Promise<Plan> {
-  const upstream = protocolOf(endpoint.dialect.protocol);
+  const upstream = upstreamProtocolOf(endpoint.dialect.protocol);
   const target: Target = {
     origin: originOf(endpoint),
     model: endpoint.model.upstreamId,
@@ -44,5 +44,6 @@ export function plan(
     memory.restore(call.owner, target.origin, request.turns);
     await prepare(request, endpoint, client);
   };
-  return handlerOf(call.operation).translate(call, endpoint, { upstream, target, complete });
+  const translated = () => handlerOf(call.operation).translate(call, endpoint, { upstream, target, complete });
+  return upstream.load ? upstream.load().then(translated) : translated();
 }

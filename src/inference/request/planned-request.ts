@@ -1,18 +1,18 @@
 /** Planned request: the body for one endpoint, and the data needed to read its response. */
 
 import type { ChatRequest, Finish, OpenPart } from '../../core/chat.ts';
-import type { Operation, Target } from '../../core/operation.ts';
+import type { Target } from '../../core/operation.ts';
 import type { OutgoingBody } from '../../core/platform.ts';
-import type { Protocol } from '../../core/protocol.ts';
+import type { UpstreamOperation, UpstreamProtocol } from '../../core/protocol.ts';
 import type { RequestPath } from '../../routing/attempt.ts';
 import type { ClientToolNames } from './tool-names.ts';
 
 export interface Plan {
   /** `translated` unless the upstream speaks the client's protocol. */
   path: RequestPath;
-  upstream: Protocol;
+  upstream: UpstreamProtocol;
   /** The upstream protocol; the client's on passthrough and patched paths. */
-  operation: Operation;
+  operation: UpstreamOperation;
   target: Target;
   body: OutgoingBody;
   /** Dropped fields, with the client's names. */

@@ -7,7 +7,7 @@ import { isObject, type Json, type Member, valueAt } from '../../core/json/json.
 import { setMembers } from '../../core/json/members.ts';
 import { type Edit, type MemberWatch, withEdits } from '../../core/json/spans.ts';
 import type { AnswerFacts, Cost, CostOf, EncoderOptions, Operation } from '../../core/operation.ts';
-import type { Protocol } from '../../core/protocol.ts';
+import type { Protocol, UpstreamProtocol } from '../../core/protocol.ts';
 import type { Plan } from '../request/planned-request.ts';
 import { estimateOutput } from '../tokens/estimate.ts';
 import { textOfParts } from './assembler.ts';
@@ -33,7 +33,7 @@ export interface WholeResponse {
 }
 
 /** Throws the error in the body of a 200 response, and `upstream_error` for anything that is not an object. */
-export function checkResponse(body: Json, protocol: Protocol): void {
+export function checkResponse(body: Json, protocol: UpstreamProtocol): void {
   const error = isObject(body) ? protocol.errorIn(body) : undefined;
   if (error) throw error;
   if (!isObject(body))

@@ -1,7 +1,7 @@
 /** Service tier that a request asks for, whose prices apply unless its answer names another one. */
 
 import { joinTiers } from '../../core/tier-names.ts';
-import { protocolOf } from '../../protocols/index.ts';
+import { upstreamProtocolOf } from '../../protocols/index.ts';
 import type { Endpoint } from '../../routing/endpoint.ts';
 import type { InferenceCall } from '../../routing/inference-call.ts';
 
@@ -12,7 +12,7 @@ export function tierOfBody({ protocol, body }: Pick<InferenceCall, 'protocol' | 
 
 /** Service tier that the options for the provider ask for. */
 export function tierOfOptions({ options, dialect }: Pick<Endpoint, 'options' | 'dialect'>): string | undefined {
-  return options && protocolOf(dialect.protocol).operations.complete.tierOf?.(options);
+  return options && upstreamProtocolOf(dialect.protocol).operations.complete.tierOf?.(options);
 }
 
 /** Tier that the body and the options for the provider ask for together. */

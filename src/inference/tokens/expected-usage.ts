@@ -4,7 +4,7 @@ import type { ChatRequest, MediaPart, Part } from '../../core/chat.ts';
 import type { Json } from '../../core/json/json.ts';
 import { withStandIns } from '../../core/json/long-text.ts';
 import type { Protocol } from '../../core/protocol.ts';
-import { protocolOf } from '../../protocols/index.ts';
+import { protocols } from '../../protocols/index.ts';
 import type { RoutingDecision } from '../../routing/decision.ts';
 import type { InferenceCall } from '../../routing/inference-call.ts';
 import { lacks, MEDIA_MEMBER } from '../sought-names.ts';
@@ -68,7 +68,7 @@ export function expectedUsageWithOptions(
     const known = seen.get(options) ?? new Set();
     if (known.has(dialect.protocol)) return [];
     seen.set(options, known.add(dialect.protocol));
-    return [usageOfOptions(protocolOf(dialect.protocol), options)];
+    return [usageOfOptions(dialect.protocol, options)];
   });
   if (added.length === 0) return own;
   const most = (name: 'input' | 'audioInput' | 'imageInput' | 'searches') =>
@@ -83,10 +83,20 @@ export function expectedUsageWithOptions(
   };
 }
 
-/** Usage that options for the provider add, measured in a small body of their protocol. */
-function usageOfOptions(protocol: Protocol, options: Json): ExpectedUsage {
-  const { example } = protocol.operations.complete;
+/** Usage that options for the provider add, measured in a small body of their protocol; by their length in one that no client speaks. */
+function usageOfOptions(id: string, options: Json): ExpectedUsage {
   const length = () => Buffer.byteLength(JSON.stringify(options));
+  const protocol = protocols.find((one) => one.id === id);
+  if (!protocol)
+    return {
+      input: tokensOfLength(length()),
+      audioInput: 0,
+      imageInput: 0,
+      mayOutputAudio: false,
+      searches: 0,
+      hidesInput: false,
+    };
+  const { example } = protocol.operations.complete;
   const usage = usageOf(protocol, { ...example, ...options }, length);
   return { ...usage, input: Math.max(0, usage.input - usageOf(protocol, example, length).input) };
 }

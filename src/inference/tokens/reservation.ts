@@ -4,7 +4,7 @@ import { affordableOutput, maxCostOf, type PricedModel } from '../../catalog/max
 import { possiblePrices } from '../../catalog/service-tiers.ts';
 import { maxBigInt } from '../../core/money.ts';
 import { joinOutput, type OutputLimit, type RequestedOutput } from '../../core/output.ts';
-import { protocolOf } from '../../protocols/index.ts';
+import { upstreamProtocolOf } from '../../protocols/index.ts';
 import type { RoutingDecision } from '../../routing/decision.ts';
 import type { Endpoint } from '../../routing/endpoint.ts';
 import type { InferenceCall } from '../../routing/inference-call.ts';
@@ -81,7 +81,9 @@ export function reservationOf(
 function endpointOutputOf(call: InferenceCall, endpoint: Endpoint): EndpointOutput {
   const { model, options, dialect } = endpoint;
   const own = call.protocol.operations.complete.outputOf(call.body);
-  const asked = options ? joinOutput(own, protocolOf(dialect.protocol).operations.complete.outputOf(options)) : own;
+  const asked = options
+    ? joinOutput(own, upstreamProtocolOf(dialect.protocol).operations.complete.outputOf(options))
+    : own;
   const longest = model.maxOutput > 0 ? Math.min(model.maxOutput, MAX_OUTPUT_TOKENS) : undefined;
   const tokens = Math.min(asked.limit ?? longest ?? DEFAULT_OUTPUT_TOKENS, longest ?? MAX_OUTPUT_TOKENS);
   const priced = possiblePrices(model, askedTier(call, endpoint));

@@ -7,7 +7,7 @@ import type { ChatEvent, Citation, OpenPart } from '../../core/chat.ts';
 import { isObject, type Json } from '../../core/json/json.ts';
 import { decodeCitation, decodeLogprobs, decodeProviderItem } from './decode-answer-parts.ts';
 import type { Lane, LaneEvent } from './decode-stream-lanes.ts';
-import { stateOf } from './reasoning-state.ts';
+import { stateOf } from './state.ts';
 
 /** A place for text in an item. */
 export interface TextPlace {

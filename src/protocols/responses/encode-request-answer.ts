@@ -7,7 +7,7 @@ import type { Json } from '../../core/json/json.ts';
 import { ownState } from '../../core/opaque.ts';
 import { digestOf, itemIdOf } from './encode-request-ids.ts';
 import { type InputEncoding, marked } from './encode-request-parts.ts';
-import { itemOfState } from './reasoning-state.ts';
+import { itemOfState } from './state.ts';
 
 type Phase = TextPart['phase'];
 

@@ -15,7 +15,7 @@ four outcomes:
 - **refused**: the request returns 400 with this code ([errors](errors.md)), and the message names the field;
 - **dropped**: the field only tunes the answer; it is left out and named in the header \`x-polygate-dropped\`, by the name in brackets if there is one. A picture in an answer to a messages client is named there too, and [linked](protocols.md#translation).
 
-There is no fifth outcome: a test sends every field and fails if one is lost without notice. The tables show a model that accepts everything in its protocol. What a single
+There is no fifth outcome: a test sends every field and fails if one is lost without notice. The tables show a model that accepts everything in its protocol, at Converse Nova 2. What a single
 model does not accept is dropped by name or adapted as well. A field stands for all fields below it. This page is written by \`npm run golden\`.`;
 
 const RESPONSES = `### From responses

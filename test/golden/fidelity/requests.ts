@@ -2,8 +2,8 @@
 
 import { GatewayError } from '../../../src/core/errors.ts';
 import { isObject, type Json } from '../../../src/core/json/json.ts';
-import type { Protocol } from '../../../src/core/protocol.ts';
-import { protocols } from '../../../src/protocols/index.ts';
+import type { Protocol, UpstreamProtocol } from '../../../src/core/protocol.ts';
+import { upstreamProtocols } from '../../../src/protocols/index.ts';
 import { ALONE, REFUSED } from '../fates.ts';
 import { encode, everythingOf, type Fate, fatesOf, LENIENT, plainOf } from '../fields.ts';
 import { table } from './table.ts';
@@ -12,7 +12,7 @@ import { table } from './table.ts';
 type Fates = Map<string, Map<string, Set<string>>>;
 
 export function requestsFrom(from: Protocol): string {
-  const others = protocols.filter((other) => other !== from);
+  const others = upstreamProtocols.filter((other) => other !== from);
   const fates: Fates = new Map();
   for (const to of others) collect(fates, from, to);
   const ids = others.map(({ id }) => id);
@@ -34,7 +34,7 @@ function code(text: string): string {
   return `\`${text}\``;
 }
 
-function collect(fates: Fates, from: Protocol, to: Protocol): void {
+function collect(fates: Fates, from: Protocol, to: UpstreamProtocol): void {
   const pair = `${from.id} ${to.id}`;
   const alone = (ALONE[from.id] ?? []).map((asked) => ({ asked, body: { ...plainOf(from), ...asked } }));
   const everything = everythingOf(from);
@@ -113,13 +113,13 @@ function unnamed(cell: string, field: string): string {
 }
 
 /** What is refused at one of the upstreams, and what becomes of it at the others. */
-function refusals(from: Protocol, others: Protocol[]): string[][] {
+function refusals(from: Protocol, others: UpstreamProtocol[]): string[][] {
   const changes = others.flatMap((to) => Object.values(REFUSED[`${from.id} ${to.id}`] ?? {}));
   const rows = new Map(changes.map((change) => [labelOf(change), change]));
   return [...rows].map(([label, change]) => [label, ...others.map((to) => fateOf(from, to, change))]);
 }
 
-function fateOf(from: Protocol, to: Protocol, asked: Json): string {
+function fateOf(from: Protocol, to: UpstreamProtocol, asked: Json): string {
   try {
     const encoded = encode(from, to, { body: { ...plainOf(from), ...asked }, rules: LENIENT });
     const fates = fatesOf(`${from.id} ${to.id}`, asked, encoded);
