@@ -49,17 +49,11 @@ const BEDROCK_SETTINGS = ['aws_region_name', 'aws_access_key_id', 'aws_secret_ac
 /** LiteLLM's words before an id: the way in which it asks, and the region. */
 const BEDROCK_PREFIX = /^(?:(?:converse|converse_like|invoke)\/)?(?:([a-z]{2}(?:-[a-z]+)+-\d)\/)?/;
 const ARN = /^arn:/;
-const SERVED = /(?:^|[./])(?:anthropic|openai)\./;
 
 function readBedrock(name: string, params: Json, note: Note): PlatformDeployment | undefined {
   const [prefix = '', named] = BEDROCK_PREFIX.exec(name) ?? [];
   const model = name.slice(prefix.length);
-  const isArn = ARN.test(model);
-  if (!isArn && !SERVED.test(model)) {
-    note('litellm_params.model', `"${params.model}" is served by Converse, which is not supported`);
-    return undefined;
-  }
-  if (isArn)
+  if (ARN.test(model))
     note('litellm_params.model', 'is named by an ARN: give the model rules, {protocols: [messages]} for Claude');
   const region = referenceOf(params.aws_region_name) ?? named ?? `\${${REGION_VARIABLE}}`;
   return {

@@ -122,6 +122,11 @@ test('deployments at Vertex AI and Bedrock get the address of their project or r
       base_url: 'https://bedrock-runtime.eu-central-1.amazonaws.com',
       api_key: '${AWS_BEARER_TOKEN_BEDROCK}',
     },
+    'bedrock-3': {
+      type: 'bedrock',
+      base_url: 'https://bedrock-runtime.${AWS_REGION}.amazonaws.com',
+      api_key: '${AWS_BEARER_TOKEN_BEDROCK}',
+    },
   });
   assert.deepEqual(
     Object.values(config.models).flatMap(({ endpoints }: Json) => endpoints),
@@ -130,6 +135,7 @@ test('deployments at Vertex AI and Bedrock get the address of their project or r
       { provider: 'vertex-2', model: 'claude-sonnet-4-5@20250929' },
       { provider: 'bedrock', model: 'us.anthropic.claude-sonnet-5' },
       { provider: 'bedrock-2', model: 'anthropic.claude-haiku-4-5-20251001-v1:0' },
+      { provider: 'bedrock-3', model: 'us.amazon.nova-pro-v1:0' },
     ],
   );
   const advice = Object.fromEntries(notes.map(({ path, advice: text }) => [path, text]));
@@ -138,7 +144,7 @@ test('deployments at Vertex AI and Bedrock get the address of their project or r
     /set GOOGLE_KEY_FILE to the JSON file/,
   );
   assert.match(String(advice['model_list[3].litellm_params.api_key']), /roles and profiles are not read/);
-  assert.match(String(advice['model_list[4].litellm_params.model']), /served by Converse, which is not supported/);
+  assert.equal(advice['model_list[4].litellm_params.model'], undefined);
   assert.match(String(advice['model_list[5].litellm_params.vertex_project']), /is missing/);
 });
 
