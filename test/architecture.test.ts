@@ -19,6 +19,7 @@ const ALLOWED: Record<string, readonly string[]> = {
   providers: [],
   http1: [],
   transport: ['http1'],
+  identity: ['net', 'security', 'transport'],
   telemetry: ['security'],
   store: ['records', 'security'],
   config: ['net', 'protocols', 'records', 'security'],

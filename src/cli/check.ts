@@ -25,12 +25,11 @@ export async function check(options: ConfigOptions): Promise<void> {
     );
   const models = await discoverModels(config);
   const states = models.states();
-  const problems = new Map(states.map(({ id, problem }) => [id, problem]));
-  for (const [id, problem] of problems)
+  for (const { id, problem } of states)
     if (problem !== undefined) process.stderr.write(`Warning: ${id} is not reached: ${problem}\n`);
   for (const unknown of unknownModels(models)) process.stderr.write(`${unknownModelWarning(unknown)}\n`);
   for (const warning of baseWarnings(config)) process.stderr.write(`${warning}\n`);
-  process.stdout.write(`${describeConfig(config, problems)}\n`);
+  process.stdout.write(`${describeConfig(config, new Map(states.map((state) => [state.id, state])))}\n`);
   // The store is opened only if its keys matter.
   const isLocal = isLoopback(config.server.host);
   if (isLocal && unknownKeyWarnings(config, config.keys).length === 0) return;

@@ -1,13 +1,13 @@
 /** First key of a new gateway: read from a file, or made and shown where only this machine can reach the gateway. */
 
 import type { Config } from '../config/resolved.ts';
-import { readSecretFile } from '../config/secret-file.ts';
 import { systemClock } from '../core/clock.ts';
 import { GatewayError } from '../core/errors.ts';
 import { isLoopback } from '../core/loopback.ts';
 import { isIntact, type Key, stateOf } from '../keys/key.ts';
 import type { KeyStore } from '../keys/store.ts';
 import { initialSettings } from '../records/key-settings.ts';
+import { readSecretFile } from '../security/secret-file.ts';
 
 const FIRST_KEY_VARIABLE = 'POLYGATE_FIRST_KEY_FILE';
 

@@ -1,6 +1,7 @@
 /** Environment variables, each of which may also be in a file: `NAME_FILE` names the file that holds the value of `NAME`. */
 
-import { readSecretFile } from './secret-file.ts';
+import type { Secret } from '../security/secret.ts';
+import { readSecretFile } from '../security/secret-file.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -15,6 +16,13 @@ export interface VariableLookup {
 
 /** Reads the file of a variable at the first look-up and remembers it. */
 export type LookUpVariable = (name: string) => VariableLookup;
+
+/** Identity of a provider at its cloud platform, and the variables that it is read from. */
+export interface ProviderIdentity {
+  /** A name, or members as in the file. */
+  settings: 'auto' | 'managed' | 'workload' | Readonly<Record<string, string | Secret>>;
+  lookUp: LookUpVariable;
+}
 
 export function createVariableLookup(environment: Environment): LookUpVariable {
   const fromFiles = new Map<string, VariableLookup>();

@@ -22,17 +22,17 @@ import type {
 import { describeRouting } from './routing.ts';
 import { formatDuration, formatSize } from './units.ts';
 
-/** Reasons for which providers are not reached, by their ids. */
-type Problems = ReadonlyMap<string, string | undefined>;
+/** Reasons for which providers are not reached, and sources of their credentials, by their ids. */
+type States = ReadonlyMap<string, { problem?: string; credentials?: string }>;
 
 /** YAML of the settings, followed by the state of each provider as a comment. */
-export function describeConfig(config: Config, problems: Problems = new Map()): string {
+export function describeConfig(config: Config, states: States = new Map()): string {
   const source =
     config.origin === undefined ? '# without a file, from the environment alone' : `# from ${config.origin}`;
   return [
     source,
     dump(printable(describeSettings(config)), { lineWidth: -1, noRefs: true, skipInvalid: true }).trimEnd(),
-    ...describeProviderStates(config, problems),
+    ...describeProviderStates(config, states),
   ].join('\n');
 }
 
@@ -70,11 +70,12 @@ export function printable(value: Json): Json {
 }
 
 /** One comment line for each provider. */
-function describeProviderStates({ providers }: Config, problems: Problems): string[] {
+function describeProviderStates({ providers }: Config, states: States): string[] {
   const width = Math.max(...providers.map(({ id }) => id.length));
   return providers.map((provider) => {
-    const problem = problems.get(provider.id);
-    const ready = problem === undefined ? 'ready' : `unreachable: ${problem}`;
+    const { problem, credentials } = states.get(provider.id) ?? {};
+    const source = credentials === undefined ? '' : `, credentials: ${credentials}`;
+    const ready = problem === undefined ? `ready${source}` : `unreachable: ${problem}`;
     const state = provider.state === 'ready' ? ready : `waiting for ${provider.waitingFor.join(' or ')}`;
     return `# ${provider.id.padEnd(width)}  ${state}`;
   });
@@ -219,11 +220,12 @@ function describeKey({ name, key, expires, settings }: ConfiguredKey): object {
 }
 
 function describeProvider(provider: ReadyProvider): object {
-  const { type, apiKeys, baseUrl, protocols, apiVersion, models, keepsResponses, headers } = provider;
+  const { type, apiKeys, identity, baseUrl, protocols, apiVersion, models, keepsResponses, headers } = provider;
   const [key, ...more] = apiKeys;
   return {
     type,
     ...(more.length > 0 ? { api_keys: [key, ...more] } : { api_key: key }),
+    credentials: identity?.settings,
     base_url: baseUrl,
     protocols,
     api_version: apiVersion,

@@ -1,5 +1,6 @@
 /** Resolved providers: those in the file, then those enabled by environment variables. */
 
+import type { IdentityVendor } from '../core/credential.ts';
 import type { Json } from '../core/json/json.ts';
 import { nearest } from '../core/nearest.ts';
 import { FRAMING_HEADERS } from '../core/platform.ts';
@@ -7,14 +8,22 @@ import type { ProviderType } from '../core/provider.ts';
 import { withoutEnd } from '../core/text.ts';
 import type { VideoAbilities } from '../core/video.ts';
 import { Secret } from '../security/secret.ts';
-import type { LookUpVariable } from './environment.ts';
+import type { LookUpVariable, ProviderIdentity } from './environment.ts';
 import type { ConfiguredModel, ProviderConfig } from './resolved.ts';
 import type { ModelSettings, ProviderEntry } from './schema.ts';
 
 /** The part of a provider type that the configuration needs. */
 export type KnownProvider = Pick<
   ProviderType,
-  'id' | 'environment' | 'keyless' | 'builtIn' | 'baseUrl' | 'protocols' | 'choosesProtocols' | 'hasApiVersions'
+  | 'id'
+  | 'environment'
+  | 'keyless'
+  | 'builtIn'
+  | 'baseUrl'
+  | 'protocols'
+  | 'choosesProtocols'
+  | 'hasApiVersions'
+  | 'identity'
 >;
 
 export type KnownProviders = ReadonlyMap<string, KnownProvider>;
@@ -62,14 +71,17 @@ function resolveEntry(id: string, entry: ProviderEntry, sources: ProviderSources
 
   const isDefaultId = id === type.id;
   if (entry.api_key && entry.api_keys) report(`${path}.api_keys`, 'conflicts with api_key; set only one of them');
+  const identity = resolveIdentity(entry, type, sources, path);
   const configuredKeys = (entry.api_keys ?? [entry.api_key])
     .filter((key) => key != null && key !== '')
     .map((key) => new Secret(key as string));
-  const apiKeys = configuredKeys.length > 0 ? configuredKeys : isDefaultId ? keyFromVariables(id, type, sources) : [];
-  if (apiKeys.length === 0 && !type.keyless && isDefaultId) {
+  const usual = isDefaultId && !identity ? keyFromVariables(id, type, sources) : [];
+  const apiKeys = configuredKeys.length > 0 ? configuredKeys : usual;
+  const isAnonymous = apiKeys.length === 0 && !type.keyless && !identity;
+  if (isAnonymous && isDefaultId) {
     return { state: 'waiting', id, type: type.id, waitingFor: [...type.environment] };
   }
-  if (apiKeys.length === 0 && !type.keyless && !entry.base_url) {
+  if (isAnonymous && !entry.base_url) {
     report(path, `needs api_key, e.g. "\${${variableFor(id)}}", or the base_url of a server that needs no key`);
   }
   if (!entry.base_url && type.baseUrl === undefined && !type.builtIn) {
@@ -86,6 +98,7 @@ function resolveEntry(id: string, entry: ProviderEntry, sources: ProviderSources
     id,
     type: type.id,
     apiKeys,
+    ...(identity && { identity }),
     baseUrl: entry.base_url && withoutEnd(entry.base_url, '/'),
     ...(protocols && { protocols }),
     ...(apiVersion !== undefined && { apiVersion }),
@@ -93,6 +106,53 @@ function resolveEntry(id: string, entry: ProviderEntry, sources: ProviderSources
     models: Array.isArray(entry.models) ? entry.models.map(resolveModel) : (entry.models ?? undefined),
     headers: Object.fromEntries(Object.entries(entry.headers ?? {}).map(([name, value]) => [name, new Secret(value)])),
   };
+}
+
+/** Members of `credentials` by the vendor of the identity, and what is written there. */
+const IDENTITIES: Record<IdentityVendor, { names: readonly string[]; members: readonly string[]; form: string }> = {
+  aws: {
+    names: ['auto'],
+    members: ['profile', 'role_arn', 'external_id', 'session_name'],
+    form: 'auto, { profile: NAME } or { role_arn: ARN }',
+  },
+  google: { names: ['auto'], members: ['file'], form: 'auto or { file: PATH }' },
+  azure: {
+    names: ['managed', 'workload'],
+    members: ['tenant_id', 'client_id', 'client_secret', 'scope'],
+    form: 'managed, workload or { tenant_id: ID, client_id: ID, client_secret: SECRET }',
+  },
+};
+/** Members one of which is needed, or all of which. */
+const NEEDED: Record<IdentityVendor, (has: (member: string) => boolean) => boolean> = {
+  aws: (has) => has('role_arn') || (has('profile') && !has('external_id') && !has('session_name')),
+  google: (has) => has('file'),
+  azure: (has) => has('tenant_id') && has('client_id') && has('client_secret'),
+};
+
+function resolveIdentity(
+  { credentials, api_key, api_keys }: ProviderEntry,
+  { id, identity: vendor }: KnownProvider,
+  { lookUp, report }: ProviderSources,
+  path: string,
+): ProviderIdentity | undefined {
+  if (credentials == null) return undefined;
+  const key = api_key ? 'api_key' : api_keys ? 'api_keys' : undefined;
+  if (key) report(`${path}.credentials`, `conflicts with ${key}; set only one of them`);
+  if (!vendor) {
+    report(`${path}.credentials`, `may not be set: the type ${id} takes api_key`);
+    return undefined;
+  }
+  const { names, members, form } = IDENTITIES[vendor];
+  if (typeof credentials === 'string') {
+    if (!names.includes(credentials)) report(`${path}.credentials`, `of the type ${id} must be ${form}`);
+    return { settings: credentials, lookUp };
+  }
+  const given = Object.entries(credentials).filter((entry): entry is [string, string] => entry[1] != null);
+  const has = (member: string) => given.some(([name]) => name === member);
+  if (!given.every(([name]) => members.includes(name)) || !NEEDED[vendor](has))
+    report(`${path}.credentials`, `of the type ${id} must be ${form}`);
+  const settings = given.map(([name, value]) => [name, name === 'client_secret' ? new Secret(value) : value]);
+  return { settings: Object.fromEntries(settings), lookUp };
 }
 
 function checkHeaders(headers: Record<string, string>, report: (name: string, message: string) => void): void {

@@ -5,6 +5,7 @@ import type { Prefixes } from '../core/operation.ts';
 import type { ProviderSettings } from '../core/provider.ts';
 import type { KeySettings, SharedAllotments } from '../records/key-settings.ts';
 import type { Secret } from '../security/secret.ts';
+import type { ProviderIdentity } from './environment.ts';
 import type { FindValueSource } from './value-source.ts';
 
 export interface Config {
@@ -255,12 +256,10 @@ export interface ReadyProvider extends Pick<ProviderSettings, 'baseUrl' | 'proto
   id: string;
   /** The id of a provider type. */
   type: string;
-  /** Empty for a server without authentication. */
+  /** Empty for a server without authentication, and with an identity. */
   apiKeys: Secret[];
-  /**
-   * `discover` asks the upstream; `any` passes unknown ids on; a list extends and overrides the catalog; absent selects the
-   * default of the type.
-   */
+  identity?: ProviderIdentity;
+  /** `discover` asks the upstream; `any` passes unknown ids on; a list extends the catalog; absent is the type's default. */
   models?: 'discover' | 'any' | ConfiguredModel[];
   /** Whether the upstream keeps responses; absent selects the default of the type. */
   keepsResponses?: boolean;

@@ -155,6 +155,37 @@ const key = Type.Object(
   { additionalProperties: false, description: 'An API key of the gateway.' },
 );
 
+const identityName = (description: string) => Type.Optional(Type.String({ minLength: 1, description }));
+
+const credentials = Type.Union(
+  [
+    Type.Literal('auto'),
+    Type.Literal('managed'),
+    Type.Literal('workload'),
+    Type.Object(
+      {
+        profile: identityName('AWS: name of a profile of the shared files.'),
+        role_arn: identityName('AWS: role to assume.'),
+        external_id: identityName('AWS: external id of the role.'),
+        session_name: identityName('AWS: name of the session of the role.'),
+        file: identityName('Google: path of a credentials file.'),
+        tenant_id: identityName('Microsoft Entra: tenant.'),
+        client_id: identityName('Microsoft Entra: id of the application.'),
+        client_secret: Type.Optional(
+          Type.String({ minLength: 1, writeOnly: true, description: 'Microsoft Entra: secret of the application.' }),
+        ),
+        scope: identityName('Microsoft Entra: scope of the tokens.'),
+      },
+      { additionalProperties: false },
+    ),
+  ],
+  {
+    writeOnly: true,
+    description:
+      'Identity at a cloud platform in place of api_key: auto takes that of the environment, as the libraries of the vendor do.',
+  },
+);
+
 const provider = Type.Object(
   {
     type: Type.Optional(
@@ -174,6 +205,7 @@ const provider = Type.Object(
           'Several credentials instead of one: calls are spread over them, and a conversation stays with one.',
       }),
     ),
+    credentials: Type.Optional(credentials),
     base_url: Type.Optional(httpUrl("Address of the upstream, as the vendor's own SDK understands it.")),
     protocols: Type.Optional(
       Type.Array(Type.String(), {

@@ -1,7 +1,7 @@
 /** Provider: platform and protocol dialects of an upstream, as data. */
 
 import type { Clock } from './clock.ts';
-import type { CredentialValue } from './credential.ts';
+import type { CredentialValue, IdentityVendor } from './credential.ts';
 import type { EmbeddingForm } from './embedding.ts';
 import type { Fields } from './fields.ts';
 import type { Json } from './json/json.ts';
@@ -98,6 +98,8 @@ export interface ProviderType {
   readonly modelsPath?: string;
   /** Path of the video model list, as on OpenRouter, if any. */
   readonly videoModelsPath?: string;
+  /** Vendor whose identities authenticate in place of a key (`credentials`), if any. */
+  readonly identity?: IdentityVendor;
   /** Forms of a configured key, if it is not always sent unchanged. */
   readKey?(text: string): CredentialValue;
   /** Throws `invalid_request` for a missing or malformed base URL. */

@@ -1,6 +1,6 @@
 /** A provider's own list of models: the request for it, and a test of the provider by it. */
 
-import type { KnownEntries } from '../catalog/bundled.ts';
+import { customModel, type KnownEntries } from '../catalog/bundled.ts';
 import { discoveredModels } from '../catalog/discovered.ts';
 import { discoveredVideoModels } from '../catalog/discovered-videos.ts';
 import type { ReadyProvider } from '../config/resolved.ts';
@@ -8,8 +8,9 @@ import { type Clock, systemClock } from '../core/clock.ts';
 import { GatewayError } from '../core/errors.ts';
 import { readAtOnce } from '../core/json/response.ts';
 import type { CatalogModel } from '../core/model.ts';
+import { withSearchPrice } from '../core/prices.ts';
 import type { ProviderType } from '../core/provider.ts';
-import type { ActiveProvider } from '../routing/model-directory.ts';
+import type { ActiveProvider, ConfiguredModels } from '../routing/model-directory.ts';
 import { collectResponse } from '../transport/collect-response.ts';
 import type { UpstreamClient, UpstreamRequest } from '../transport/upstream-client.ts';
 
@@ -42,7 +43,7 @@ export function modelListsOf({ config, type }: { config: ReadyProvider; type: Pr
 /** Models of a list by their ids at the upstream and by their own, without the provider; the first one counts. */
 const modelsByList = new WeakMap<readonly CatalogModel[], Map<string, CatalogModel>>();
 
-export function indexOf(models: readonly CatalogModel[], provider: string): ReadonlyMap<string, CatalogModel> {
+function indexOf(models: readonly CatalogModel[], provider: string): ReadonlyMap<string, CatalogModel> {
   const known = modelsByList.get(models);
   if (known) return known;
   const index = new Map<string, CatalogModel>();
@@ -56,6 +57,39 @@ export function indexOf(models: readonly CatalogModel[], provider: string): Read
 /** Both lists as one; a model of the second one replaces that of the first with its id. */
 export function merge(models: readonly CatalogModel[], more: readonly CatalogModel[]): CatalogModel[] {
   return [...new Map([...models, ...more].map((model) => [model.id, model])).values()];
+}
+
+interface ListedProvider {
+  config: Pick<ReadyProvider, 'id'>;
+  type: ProviderType;
+  models: CatalogModel[];
+  known: KnownEntries | undefined;
+}
+
+/** A configured model that is not in the list counts as existing. */
+export function listedModel({ config, type, models, known }: ListedProvider, upstreamId: string): CatalogModel {
+  return indexOf(models, config.id).get(upstreamId) ?? customModel(config.id, { id: upstreamId }, type.catalog, known);
+}
+
+/** A model that nobody lists, unless it is listed under another id. */
+export function unlistedModel({ config, type, models, known }: ListedProvider, upstreamId: string): CatalogModel {
+  const listed = indexOf(models, config.id).get(upstreamId);
+  return listed ?? { ...customModel(config.id, { id: upstreamId }, type.catalog, known), unlisted: true };
+}
+
+/** Configured models with endpoints; their catalog entry is that of the first endpoint's model. */
+export function routedModels(
+  { models }: ConfiguredModels,
+  listed: ReadonlyMap<string, Pick<ActiveProvider, 'modelOf'>>,
+): { provider: string; models: CatalogModel[] }[] {
+  return [...models].flatMap(([id, endpoints]) => {
+    const first = endpoints.find(({ provider }) => listed.has(provider));
+    const model = first && listed.get(first.provider)?.modelOf(first.model);
+    const provider = id.slice(0, id.indexOf('/'));
+    if (!model) return [];
+    const pricing = first.pricing ? withSearchPrice(first.pricing, model.pricing) : model.pricing;
+    return [{ provider, models: [{ ...model, id, pricing }] }];
+  });
 }
 
 type AskedProvider = Pick<ActiveProvider, 'provider' | 'credentials' | 'headers'>;

@@ -8,15 +8,23 @@ import { type Clock, systemClock } from '../core/clock.ts';
 import { keyCredential } from '../core/credential.ts';
 import { GatewayError } from '../core/errors.ts';
 import type { CatalogModel } from '../core/model.ts';
-import { withSearchPrice } from '../core/prices.ts';
 import type { Provider, ProviderType } from '../core/provider.ts';
 import { providerTypes } from '../providers/index.ts';
 import { servedModels } from '../routing/endpoint.ts';
 import type { ActiveProvider, ConfiguredModels, ModelDirectory } from '../routing/model-directory.ts';
-import { createCredentials } from '../transport/credentials.ts';
+import { createCredentials, type OpeningIdentity, openLater } from '../transport/credentials.ts';
 import type { UpstreamClient } from '../transport/upstream-client.ts';
 import type { LocalServer } from './local-servers.ts';
-import { fetchModelList, indexOf, merge, modelListsOf, type ProviderTest, testProvider } from './model-list.ts';
+import {
+  fetchModelList,
+  listedModel,
+  merge,
+  modelListsOf,
+  type ProviderTest,
+  routedModels,
+  testProvider,
+  unlistedModel,
+} from './model-list.ts';
 
 export interface ProviderState {
   id: string;
@@ -26,8 +34,10 @@ export interface ProviderState {
   models: number;
   /** Environment variables, any of which enables it. */
   waitingFor?: string[];
-  /** Reason for which the discovery of its models failed. */
+  /** Reason for which it has no credentials, or the discovery of its models failed. */
   problem?: string;
+  /** Source of its credentials, if it has an identity. */
+  credentials?: string;
 }
 
 export interface ProviderRegistry extends ModelDirectory {
@@ -80,6 +90,7 @@ interface RegisteredProvider extends ActiveProvider {
   problem?: string;
   cancelDiscovery?: () => void;
   discovery?: Promise<void>;
+  identity?: OpeningIdentity | undefined;
   /** Start of the last discovery. */
   lastDiscoveryAt: number;
 }
@@ -107,6 +118,7 @@ export function createProviderRegistry(
   rebuild();
   const discoveries: Promise<void>[] = [];
   for (const entry of registered.values()) {
+    if (entry.identity) discoveries.push(entry.identity.opened);
     if (modelListsOf(entry).length === 0) continue;
     discoveries.push(discover(entry));
     entry.discoverModels = async () => {
@@ -228,7 +240,8 @@ function activate(config: ReadyProvider, types: ProviderTypes, context: Registry
   const headers = Object.fromEntries(Object.entries(config.headers).map(([name, value]) => [name, value.reveal()]));
   const { readKey = keyCredential } = type;
   const keys = config.apiKeys.map((key) => readKey(key.reveal()));
-  const credentials = createCredentials(keys, clock.monotonic);
+  const identity = identityOf(config, type, context);
+  const credentials = createCredentials(identity ? [identity.value] : keys, clock.monotonic);
   const bundled = provider.models ?? bundledModels(config.id, type.catalog ?? type.id, known);
   const listed = Array.isArray(config.models) ? config.models : [];
   const custom = listed.map((entry) => customModel(config.id, entry, type.catalog, known));
@@ -241,46 +254,35 @@ function activate(config: ReadyProvider, types: ProviderTypes, context: Registry
     provider,
     credentials,
     headers,
+    identity,
     lastDiscoveryAt: 0,
     models: own,
     own,
     inherited: [],
     learned: [],
-    modelOf: (upstreamId) => modelOf(registered, upstreamId),
+    modelOf: (upstreamId) => listedModel(registered, upstreamId),
   };
   return registered;
+}
+
+/** The identity of a provider, if it has one. */
+function identityOf(
+  { id: provider, baseUrl = '', identity }: ReadyProvider,
+  { identity: vendor, readKey }: ProviderType,
+  { clock, log }: RegistryContext,
+): OpeningIdentity | undefined {
+  if (!identity || !vendor) return undefined;
+  const onFailure = (problem: string) => log.warn({ provider, problem }, 'credentials not renewed');
+  return openLater(`${vendor} ${JSON.stringify(identity.settings)}`, async () => {
+    const { openIdentity } = await import('../identity/index.ts');
+    return openIdentity({ ...identity, vendor, baseUrl, readKey, clock, onFailure });
+  });
 }
 
 /** The provider, keeping responses or not as it is configured. */
 function withKeptResponses(provider: Provider, { keepsResponses }: ReadyProvider): Provider {
   if (keepsResponses === undefined) return provider;
   return { ...provider, speaks: (model) => provider.speaks(model).map((dialect) => ({ ...dialect, keepsResponses })) };
-}
-
-/** Configured models with endpoints; their catalog entry is that of the first endpoint's model. */
-function routedModels(
-  { models }: ConfiguredModels,
-  listed: ReadonlyMap<string, RegisteredProvider>,
-): { provider: string; models: CatalogModel[] }[] {
-  return [...models].flatMap(([id, endpoints]) => {
-    const first = endpoints.find(({ provider }) => listed.has(provider));
-    const model = first && listed.get(first.provider)?.modelOf(first.model);
-    const provider = id.slice(0, id.indexOf('/'));
-    if (!model) return [];
-    const pricing = first.pricing ? withSearchPrice(first.pricing, model.pricing) : model.pricing;
-    return [{ provider, models: [{ ...model, id, pricing }] }];
-  });
-}
-
-/** A configured model that is not in the list counts as existing. */
-function modelOf({ config, type, models, known }: RegisteredProvider, upstreamId: string): CatalogModel {
-  return indexOf(models, config.id).get(upstreamId) ?? customModel(config.id, { id: upstreamId }, type.catalog, known);
-}
-
-/** A model that nobody lists, unless it is listed under another id. */
-function unlistedModel({ config, type, models, known }: RegisteredProvider, upstreamId: string): CatalogModel {
-  const listed = indexOf(models, config.id).get(upstreamId);
-  return listed ?? { ...customModel(config.id, { id: upstreamId }, type.catalog, known), unlisted: true };
 }
 
 function inherit(entry: RegisteredProvider, inherited: CatalogModel[]): void {
@@ -290,6 +292,8 @@ function inherit(entry: RegisteredProvider, inherited: CatalogModel[]): void {
 
 function stateOf(config: ProviderConfig, listed: RegisteredProvider | undefined): ProviderState {
   if (config.state === 'waiting') return { id: config.id, state: 'waiting', models: 0, waitingFor: config.waitingFor };
-  const { models = [], problem } = listed ?? {};
-  return { id: config.id, state: problem === undefined ? 'ready' : 'unreachable', models: models.length, problem };
+  const { models = [], identity } = listed ?? {};
+  const { problem = listed?.problem, name: credentials } = identity?.status() ?? {};
+  const state = problem === undefined ? 'ready' : 'unreachable';
+  return { id: config.id, state, models: models.length, problem, ...(credentials && { credentials }) };
 }

@@ -95,6 +95,8 @@ export class RunningAttempt implements ResponseContext, UpstreamReceiver {
   isAbandoned = false;
   /** Usage of a response without content. */
   refusedUsage: Partial<Usage> | undefined;
+  /** Unix milliseconds when the last request was authorized. */
+  authorizedAt: number | undefined;
   readonly #attempted: AttemptedCall;
   readonly #options: AttemptOptions;
   readonly #id: string;
@@ -252,6 +254,7 @@ export class RunningAttempt implements ResponseContext, UpstreamReceiver {
     const { local } = this.endpoint.provider;
     const { method, url, headers, body } = authorized;
     const total = this.#until - this.timer.now();
+    this.authorizedAt = this.now();
     const receiver = this.call.watcher?.follow(this.#watched(authorized), this) ?? this;
     this.#exchange = this.#options.upstream.send({ method, url, headers, body, local, total }, receiver);
     this.#responder.attach(this.#exchange);

@@ -114,7 +114,10 @@ type CandidatesResult = Pick<
   DispatchOutcome,
   'status' | 'usage' | 'facts' | 'partial' | 'abandoned' | 'error' | 'endpoint'
 > &
-  Partial<Pick<AttemptResult, 'keep' | 'finish'>>;
+  Partial<Pick<AttemptResult, 'keep' | 'finish'>> & {
+    /** Whether the credential was refused and is renewed, so that the same request may be accepted. */
+    isRenewed?: boolean;
+  };
 
 type Refused = CandidatesResult & { error: GatewayError };
 
@@ -218,7 +221,7 @@ function withRetryAfter(error: GatewayError, retryAfter: number | undefined): Ga
 /** Another attempt at the same endpoint, if the refusal of the first one can be avoided. */
 async function attemptRevised(state: DispatchState, refused: CandidatePlan, ended: Refused): Promise<CandidatesResult> {
   if (state.client.isCancelled || !mayTryAgain(state)) return ended;
-  const revised = await revise(state, refused, ended.error);
+  const revised = ended.isRenewed ? refused : await revise(state, refused, ended.error);
   return revised && !state.client.isCancelled ? attempt(state, revised.candidate, revised.planned) : ended;
 }
 
@@ -256,12 +259,20 @@ async function attempt(state: DispatchState, candidate: RunnableCandidate, plann
     running.elapse();
     const error = toGatewayError(thrown);
     record.error = error.code;
-    if (client.isCancelled || isOurs(error)) tracked.abandoned();
+    const isOfAccount =
+      ACCOUNT_STATUSES.includes(error.upstreamStatus ?? 0) && error.code !== 'content_policy_violation';
+    const isRenewed = isOfAccount && endpoint.credential.failed(error, running.authorizedAt);
+    if (client.isCancelled || isOurs(error) || isRenewed) tracked.abandoned();
     else if (mayFallBack(error)) record.cooldownMs = tracked.failed(error);
     else tracked.succeeded();
-    const isOfAccount = ACCOUNT_STATUSES.includes(error.upstreamStatus ?? 0);
-    if (isOfAccount && error.code !== 'content_policy_violation') endpoint.credential.failed(error);
-    return { status: 'refused', error, endpoint, usage: running.refusedUsage, abandoned: running.isAbandoned };
+    return {
+      status: 'refused',
+      error,
+      endpoint,
+      usage: running.refusedUsage,
+      abandoned: running.isAbandoned,
+      isRenewed,
+    };
   }
 }
 

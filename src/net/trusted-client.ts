@@ -9,7 +9,7 @@ import { type Clock, startTimeout, systemClock } from '../core/clock.ts';
 import { toFetchFailure } from './fetch-failure.ts';
 
 export interface TrustedRequest {
-  method: 'GET' | 'HEAD' | 'PUT' | 'DELETE';
+  method: 'GET' | 'HEAD' | 'POST' | 'PUT' | 'DELETE';
   headers?: Record<string, string>;
   /** A stream needs a `content-length` header. */
   body?: Buffer | Readable;

@@ -169,6 +169,7 @@ export const bedrock = providerType({
   environment: [],
   keyless: true,
   version: /\/openai\/v1$/,
+  identity: 'aws',
   readKey,
   platform({ baseUrl }) {
     const { authorize } = createHeaderPlatform({ baseUrl });

@@ -48,11 +48,12 @@ export function providerType(description: Description): ProviderType {
     keyless: about.keyless ?? false,
     create: (settings) => {
       const url = baseUrl(settings, description);
+      const own = platform?.({ baseUrl: url, apiVersion: settings.apiVersion }) ?? headerPlatform(url, description);
       return {
         id: settings.id,
         speaks: (model) => ordered(dialectsOf(model, settings), spokenFor(model, settings, description)),
         environment: about.environment,
-        platform: platform?.({ baseUrl: url, apiVersion: settings.apiVersion }) ?? headerPlatform(url, description),
+        platform: about.identity ? withRenewal(own) : own,
         ...(family && { family }),
         ...(billsReportedCost && { billsReportedCost }),
         ...(video && { video }),
@@ -64,6 +65,19 @@ export function providerType(description: Description): ProviderType {
 function headerPlatform(baseUrl: string, { credential, keyPair, headers, chatBase }: Description): Platform {
   const videoBaseUrl = chatBase && baseUrl.replace(chatBase, '');
   return createHeaderPlatform({ baseUrl, videoBaseUrl, credential, keyPair, headers });
+}
+
+/** The platform with credentials of a source as they are at the time of a request. */
+function withRenewal(platform: Platform): Platform {
+  return {
+    ...platform,
+    authorize(request, value, now) {
+      if (value.type !== 'renewed') return platform.authorize(request, value, now);
+      const current = value.source.current();
+      if (!(current instanceof Promise)) return platform.authorize(request, current, now);
+      return current.then((renewed) => platform.authorize(request, renewed, now));
+    },
+  };
 }
 
 /** Protocols for a model: those of its rules, as far as the provider speaks them; else all that it speaks. */

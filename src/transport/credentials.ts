@@ -5,7 +5,13 @@
 
 import { createHash } from 'node:crypto';
 import { monotonicNow } from '../core/clock.ts';
-import { type CredentialValue, NO_CREDENTIAL } from '../core/credential.ts';
+import {
+  type CredentialSource,
+  type CredentialValue,
+  type Identity,
+  type IdentityStatus,
+  NO_CREDENTIAL,
+} from '../core/credential.ts';
 import type { GatewayError } from '../core/errors.ts';
 import { MAX_RETRY_AFTER_MS } from '../core/retry-after.ts';
 
@@ -15,8 +21,11 @@ export interface Credential {
   /** Number in the configuration, from 1. */
   number: number;
   value: CredentialValue;
-  /** Called when a call with this credential failed. */
-  failed(error: GatewayError): void;
+  /**
+   * Called when a call with this credential failed. Returns true if a renewed one may be accepted. `sentAt`: Unix milliseconds
+   * when the call was authorized.
+   */
+  failed(error: GatewayError, sentAt?: number): boolean;
   /** Remaining cooldown in milliseconds; 0 if it may be used. */
   cooldown(): number;
 }
@@ -28,6 +37,33 @@ export interface Credentials {
   find(id: string): Credential | undefined;
   /** All of them, healthy ones first. */
   all(): Credential[];
+}
+
+/** Identity whose code is still being loaded; requests wait for it. */
+export interface OpeningIdentity {
+  value: CredentialValue;
+  /** Settles once its status is known. */
+  opened: Promise<void>;
+  status(): IdentityStatus;
+}
+
+/** `id` names the account without a secret. */
+export function openLater(id: string, open: () => Promise<Identity>): OpeningIdentity {
+  let opened: Identity | undefined;
+  const opening = open().then((identity) => {
+    opened = identity;
+    return identity;
+  });
+  const source: CredentialSource = {
+    id,
+    current: () => (opened ? opened.source.current() : opening.then((identity) => identity.source.current())),
+    refused: (sentAt) => opened?.source.refused(sentAt) ?? false,
+  };
+  return {
+    value: { type: 'renewed', source },
+    opened: opening.then(() => {}),
+    status: () => opened?.status() ?? {},
+  };
 }
 
 /** Cooldown in milliseconds by the upstream's status; a `retry-after` overrides it. */
@@ -48,11 +84,12 @@ export function createCredentials(values: readonly CredentialValue[], now: () =>
       id: entry.id,
       number: entry.index + 1,
       value: entry.value,
-      failed({ upstreamStatus, retryAfter }) {
-        if (upstreamStatus === 401 && entry.value.type === 'token' && entry.value.source.refused()) return;
-        const cooldownMs = COOLDOWN_MS[upstreamStatus ?? 0];
+      failed({ upstreamStatus = 0, retryAfter }, sentAt) {
+        if (isRenewedAfter(upstreamStatus, entry.value, sentAt)) return true;
+        const cooldownMs = COOLDOWN_MS[upstreamStatus];
         if (cooldownMs !== undefined)
           entry.cooldownEnd = now() + Math.min(retryAfter ?? cooldownMs, MAX_RETRY_AFTER_MS);
+        return false;
       },
       cooldown: () => Math.max(0, entry.cooldownEnd - now()),
     };
@@ -76,6 +113,12 @@ export function createCredentials(values: readonly CredentialValue[], now: () =>
   };
 }
 
+/** Whether a refusal can be one of the age of a credential, which is then given up. AWS refuses expired ones with 403. */
+function isRenewedAfter(status: number, value: CredentialValue, sentAt: number | undefined): boolean {
+  if (value.type === 'token') return status === 401 && value.source.refused(sentAt);
+  return value.type === 'renewed' && (status === 401 || status === 403) && value.source.refused(sentAt);
+}
+
 /** Records of video tasks hold it: the digest of a value may not change between versions. */
 function digestOf(value: CredentialValue): string {
   return createHash('sha256')
@@ -96,6 +139,8 @@ function identityOf(value: CredentialValue): string {
       return `headers ${JSON.stringify(value.headers)}`;
     case 'token':
       return `token ${value.source.id}`;
+    case 'renewed':
+      return `identity ${value.source.id}`;
   }
 }
 

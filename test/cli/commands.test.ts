@@ -53,6 +53,28 @@ describe('check', () => {
     assert.match(stdout, /^# anthropic +waiting for ANTHROPIC_API_KEY$/m);
   });
 
+  test('says where the credentials of identities come from, without asking anybody', async (context) => {
+    const { folder, run } = program(context);
+    const bedrock = 'type: bedrock, base_url: "https://bedrock-runtime.us-east-1.amazonaws.com", models: [{ id: m }]';
+    const lines = ['auto', '{ profile: absent }', '{ role_arn: "arn:aws:iam::1:role/r" }'].map(
+      (credentials, index) => `  aws${index}: { ${bedrock}, credentials: ${credentials} }`,
+    );
+    writeFileSync(join(folder, 'polygate.yaml'), `providers:\n${lines.join('\n')}\n`);
+    const { code, stdout, stderr } = await run(['check'], {
+      HOME: folder,
+      AWS_CONTAINER_CREDENTIALS_RELATIVE_URI: '/v2/PLANTED-path',
+      AWS_CONTAINER_AUTHORIZATION_TOKEN: 'PLANTED-token',
+    });
+    assert.equal(code, 0);
+    const name = 'role of the container (AWS_CONTAINER_CREDENTIALS_RELATIVE_URI)';
+    const [, shown] = /^# aws0 +ready, credentials: (.*)$/m.exec(stdout) ?? [];
+    assert.equal(shown, name);
+    assert.match(stdout, /^# aws1 +unreachable: It has no credentials: the shared files of AWS .* "absent"\.$/m);
+    assert.match(stdout, /^# aws2 +ready, credentials: role, assumed with: role of the container/m);
+    assert.match(stderr, /Warning: aws1 is not reached: It has no credentials/);
+    assert.ok(!(stdout + stderr).includes('PLANTED'));
+  });
+
   test('says what is wrong and where, and nothing else', async (context) => {
     const { folder, run } = program(context);
     const file = join(folder, 'other.yaml');

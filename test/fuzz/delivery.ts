@@ -57,7 +57,7 @@ export function endpointAt(provider: Provider, rules: ModelRules): Endpoint {
     provider,
     dialect,
     model: { ...MODEL, rules },
-    credential: { id: 'none', number: 1, value: NO_CREDENTIAL, failed() {}, cooldown: () => 0 },
+    credential: { id: 'none', number: 1, value: NO_CREDENTIAL, failed: () => false, cooldown: () => 0 },
     headers: {},
   };
 }

@@ -42,6 +42,8 @@ export interface TestGateway {
 export interface TestGatewayOptions extends Pick<GatewayOptions, 'fetchBytes' | 'clock' | 'pages' | 'providerTypes'> {
   /** More keys, in the file's own spelling. */
   keys?: string[];
+  /** Variables of the configuration; none if absent. */
+  environment?: Record<string, string>;
   /** Stands between the gateway and its store. */
   wrapStore?(store: Store): Store;
   /** Disk of the journal of usage records. */
@@ -55,13 +57,13 @@ export interface TestGatewayOptions extends Pick<GatewayOptions, 'fetchBytes' | 
 /** Starts a gateway with a configuration file's text; one key is added to it. */
 export async function startTestGateway(
   yaml = '',
-  { keys: more = [], wrapStore = (store) => store, postgres, lockTimeoutMs, ...options }: TestGatewayOptions = {},
+  { keys: more = [], environment = {}, wrapStore = (store) => store, postgres, lockTimeoutMs, ...options }: TestGatewayOptions = {},
 ): Promise<TestGateway> {
   const { store, folder, release } = await openTestStore({ postgres, lockTimeoutMs });
   const known = options.providerTypes ?? providerTypes;
   const configOf = (text: string, key = more.join(', ')) =>
     parseConfig(`data: ${folder}\nkeys: [{ name: test, key: ${KEY} }, ${key}]\n${text}`, {
-      environment: {},
+      environment,
       known,
       port: 0,
     });

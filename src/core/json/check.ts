@@ -60,7 +60,7 @@ export function assertValid(schema: TSchema, value: unknown): void {
 }
 
 function explain(schema: Json, value: unknown, path: string): Problem[] {
-  if (schema.anyOf) return explainUnion(schema.anyOf, value, path);
+  if (schema.anyOf) return explainUnion(schema, value, path);
   if (schema.const !== undefined)
     return value === schema.const ? [] : [{ path, message: `must be ${quoted(schema.const)}` }];
   if (schema.enum) return schema.enum.includes(value) ? [] : [{ path, message: `must be one of ${list(schema.enum)}` }];
@@ -181,12 +181,13 @@ function explainString(schema: Json, value: unknown, path: string): Problem[] {
 }
 
 /** Problems of the union branch that matches best: by tag, else by JSON type. */
-function explainUnion(branches: Json[], value: unknown, path: string): Problem[] {
+function explainUnion(schema: Json, value: unknown, path: string): Problem[] {
+  const branches: Json[] = schema.anyOf;
   const attempts = branches.map((branch) => ({ branch, found: explain(branch, value, path) }));
   if (attempts.some(({ found }) => found.length === 0)) return [];
   const constants = branches.filter((branch) => branch.const !== undefined).map((branch) => branch.const);
   if (constants.length === branches.length)
-    return [{ path, message: `must be one of ${list(constants)}${not(value)}` }];
+    return [{ path, message: `must be one of ${list(constants)}${not(value, schema)}` }];
 
   const tag = tagOf(branches);
   if (tag && isObject(value)) {
@@ -200,7 +201,7 @@ function explainUnion(branches: Json[], value: unknown, path: string): Problem[]
   const sameKind = attempts.filter(({ branch }) => kindMatches(branch, value));
   const closest = sameKind.sort((one, other) => depth(other.found) - depth(one.found))[0];
   if (closest) return closest.found;
-  return [{ path, message: `must be ${[...new Set(branches.map(kindName))].join(' or ')}${not(value)}` }];
+  return [{ path, message: `must be ${[...new Set(branches.map(kindName))].join(' or ')}${not(value, schema)}` }];
 }
 
 /** The discriminator property of the object branches. */

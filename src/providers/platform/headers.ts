@@ -42,6 +42,8 @@ export function createHeaderPlatform(options: HeaderPlatformOptions): Platform {
           return withHeaders(request, credential(value.key));
         case 'headers':
           return withHeaders(request, value.headers);
+        case 'renewed':
+          throw new Error('credentials of an identity for a type that takes none');
         case 'key-pair':
           if (!keyPair) throw new Error('a pair of keys for a platform that knows none');
           return withHeaders(request, keyPair(value, now));

@@ -5,12 +5,12 @@ import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
 const MAX_SECRET_BYTES = 64 * 1024;
 
 /** Throws an error whose message is the reason, without anything of the content. */
-export function readSecretFile(path: string): string {
+export function readSecretFile(path: string, maxBytes = MAX_SECRET_BYTES): string {
   // Without blocking: a pipe without a writer would hold up the program.
   const descriptor = open(path);
   try {
     if (!fstatSync(descriptor).isFile()) throw new Error('is not a regular file');
-    const text = decode(readBounded(descriptor)).replace(/\r?\n$/, '');
+    const text = decode(readBounded(descriptor, maxBytes)).replace(/\r?\n$/, '');
     if (text === '') throw new Error('is empty');
     return text;
   } finally {
@@ -27,13 +27,13 @@ function open(path: string): number {
   }
 }
 
-function readBounded(descriptor: number): Buffer {
-  const buffer = Buffer.alloc(MAX_SECRET_BYTES + 1);
+function readBounded(descriptor: number, maxBytes: number): Buffer {
+  const buffer = Buffer.alloc(maxBytes + 1);
   let length = 0;
   for (let read = 1; read > 0 && length < buffer.length; length += read) {
     read = readSync(descriptor, buffer, length, buffer.length - length, null);
   }
-  if (length > MAX_SECRET_BYTES) throw new Error(`is larger than ${MAX_SECRET_BYTES / 1024} KiB`);
+  if (length > maxBytes) throw new Error(`is larger than ${maxBytes / 1024} KiB`);
   return buffer.subarray(0, length);
 }
 

@@ -1,0 +1,369 @@
+/** Identities of AWS: each source alone, their order, and what fails. */
+
+import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { folderOf, type IdentityRig, inMs, openRig, type RigOptions, START } from './rig.ts';
+import { type Stub, type StubAnswer, startStub } from './stub.ts';
+
+const HOUR = 3_600_000;
+const ROLE = 'arn:aws:iam::123456789012:role/gateway';
+const PLANTED = 'PLANTED-SECRET';
+
+/** All services of AWS that credentials are asked of. */
+async function startAws(context: TestContext, life = HOUR): Promise<Stub> {
+  const stub = await startStub(({ method, path, headers, form }): StubAnswer => {
+    const number = stub.calls.length;
+    const keys = { AccessKeyId: `ASIA${number}`, SecretAccessKey: `${PLANTED}-${number}`, Expiration: inMs(life) };
+    if (path === '/latest/api/token')
+      return method === 'PUT' && headers['x-aws-ec2-metadata-token-ttl-seconds']
+        ? { body: 'session' }
+        : { status: 400 };
+    if (path.startsWith('/latest/meta-data/')) {
+      if (headers['x-aws-ec2-metadata-token'] !== 'session') return { status: 401 };
+      return path.endsWith('/') ? { body: 'role-of-instance' } : { body: { Code: 'Success', ...keys, Token: 'imds' } };
+    }
+    if (path === '/container') return { body: { ...keys, Token: `container ${headers.authorization}` } };
+    if (form.RoleArn === 'refused')
+      return {
+        status: 403,
+        body: `<ErrorResponse><Error><Code>AccessDenied</Code><Message>${PLANTED}</Message></Error></ErrorResponse>`,
+      };
+    const body = Object.entries({ ...keys, SessionToken: `session of ${form.Action}` });
+    const members = body.map(([name, value]) => `<${name}>${value}</${name}>`).join('');
+    return {
+      body: `<${form.Action}Response><${form.Action}Result><Credentials>${members}</Credentials></${form.Action}Result></${form.Action}Response>`,
+    };
+  });
+  context.after(() => stub.close());
+  return stub;
+}
+
+/** Without files of this machine. */
+function openAws(context: TestContext, { environment = {}, ...options }: RigOptions): Promise<IdentityRig> {
+  const HOME = environment.HOME ?? folderOf(context);
+  return openRig('aws', { ...options, environment: Object.assign(environment, { HOME }) });
+}
+
+const ENVIRONMENT = { AWS_ACCESS_KEY_ID: 'AKIAENV', AWS_SECRET_ACCESS_KEY: PLANTED };
+
+test('variables are taken as they are, with a session token', async (context) => {
+  const rig = await openAws(context, { environment: { ...ENVIRONMENT, AWS_SESSION_TOKEN: 'token' } });
+  assert.deepEqual(await rig.current(), { type: 'key-pair', id: 'AKIAENV', secret: PLANTED, sessionToken: 'token' });
+  assert.deepEqual(rig.status(), { name: 'environment (AWS_ACCESS_KEY_ID)' });
+});
+
+test('one variable without the other is an error that names both', async (context) => {
+  const rig = await openAws(context, { environment: { AWS_ACCESS_KEY_ID: 'AKIAENV' } });
+  assert.match(rig.status().problem ?? '', /AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY/);
+});
+
+test('web identity: the token file is read anew for each renewal, and the request is not signed', async (context) => {
+  const stub = await startAws(context);
+  const file = join(folderOf(context, { token: 'one\n' }), 'token');
+  const environment = {
+    AWS_WEB_IDENTITY_TOKEN_FILE: file,
+    AWS_ROLE_ARN: ROLE,
+    AWS_ROLE_SESSION_NAME: 'pod',
+    AWS_ENDPOINT_URL_STS: stub.url,
+  };
+  const rig = await openAws(context, { environment });
+  assert.deepEqual(rig.status(), { name: 'web identity (AWS_WEB_IDENTITY_TOKEN_FILE)' });
+  assert.equal(stub.calls.length, 0, 'nothing is asked before the first request');
+  const keys = await rig.current();
+  const sessionToken = 'session of AssumeRoleWithWebIdentity';
+  assert.deepEqual(keys, { type: 'key-pair', id: 'ASIA1', secret: `${PLANTED}-1`, sessionToken });
+  const [call] = stub.calls;
+  assert.equal(call?.headers.authorization, undefined);
+  const asked = { Action: 'AssumeRoleWithWebIdentity', Version: '2011-06-15', RoleArn: ROLE, RoleSessionName: 'pod' };
+  assert.deepEqual(call?.form, { ...asked, WebIdentityToken: 'one' });
+  writeFileSync(file, 'two');
+  rig.clock.advance(HOUR);
+  await assert.rejects(rig.current(), /expired by the clock of this machine/);
+  assert.equal(stub.calls[1]?.form.WebIdentityToken, 'two');
+});
+
+test('1,000 requests at once cause one renewal; an early one lets nobody wait, and its failure is told to nobody', async (context) => {
+  const stub = await startAws(context);
+  const environment = { AWS_CONTAINER_CREDENTIALS_FULL_URI: `${stub.url}/container` };
+  const { source, clock, failures } = await openAws(context, { environment });
+  const all = await Promise.all(Array.from({ length: 1000 }, async () => source.current()));
+  assert.equal(new Set(all).size, 1);
+  assert.equal(stub.calls.length, 1);
+  stub.mode = 'failing';
+  clock.advance(HOUR - 4 * 60_000);
+  for (let request = 0; request < 100; request++) assert.equal(source.current(), all[0]);
+  await waitFor(() => failures.length === 1);
+  assert.equal(stub.calls.length, 2);
+  assert.equal(source.current(), all[0], 'during the backoff nobody is asked');
+  assert.equal(stub.calls.length, 2);
+  clock.advance(4 * 60_000);
+  await assert.rejects(
+    async () => source.current(),
+    (error: Error) => {
+      assert.match(
+        error.message,
+        /No credentials .* the credentials endpoint of the container refused with status 500/,
+      );
+      assert.ok(!error.message.includes(PLANTED));
+      return true;
+    },
+  );
+});
+
+test('container: the authorization token is that of its file, and the address is checked', async (context) => {
+  const stub = await startAws(context);
+  const file = join(folderOf(context, { token: 'pod-token\n' }), 'token');
+  const environment = {
+    AWS_CONTAINER_CREDENTIALS_FULL_URI: `${stub.url}/container`,
+    AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE: file,
+    AWS_CONTAINER_AUTHORIZATION_TOKEN: 'not this one',
+  };
+  const rig = await openAws(context, { environment });
+  const keys = await rig.current();
+  assert.equal(keys.type === 'key-pair' && keys.sessionToken, 'container pod-token');
+  for (const url of [
+    'http://10.0.0.7/keys',
+    'http://169.254.169.254/keys',
+    'http://localhost.evil.test/',
+    'ftp://x',
+    'no',
+  ]) {
+    const other = await openAws(context, { environment: { AWS_CONTAINER_CREDENTIALS_FULL_URI: url } });
+    await assert.rejects(other.current(), /No credentials for the upstream could be had: they are not set up\./, url);
+    assert.match(other.status().problem ?? '', /must begin with https, or be that of this machine/);
+  }
+});
+
+test('instance metadata: a session first, then the role and its keys', async (context) => {
+  const stub = await startAws(context);
+  const rig = await openAws(context, { environment: { AWS_EC2_METADATA_SERVICE_ENDPOINT: `${stub.url}/` } });
+  const keys = await rig.current();
+  assert.equal(keys.type === 'key-pair' && keys.sessionToken, 'imds');
+  assert.deepEqual(
+    stub.calls.map(({ method, path }) => `${method} ${path}`),
+    [
+      'PUT /latest/api/token',
+      'GET /latest/meta-data/iam/security-credentials/',
+      'GET /latest/meta-data/iam/security-credentials/role-of-instance',
+    ],
+  );
+});
+
+test('instance metadata that does not answer costs a second, once', async (context) => {
+  const stub = await startAws(context);
+  stub.mode = 'silent';
+  const rig = await openAws(context, { environment: { AWS_EC2_METADATA_SERVICE_ENDPOINT: stub.url } });
+  const first = rig.current();
+  await waitFor(() => stub.calls.length === 1);
+  rig.clock.advance(1000);
+  await assert.rejects(first, /the instance metadata service did not answer \(timeout\)/);
+  for (let second = 0; second < 50; second++) {
+    rig.clock.advance(1000);
+    await assert.rejects(rig.current(), /did not answer/);
+  }
+  assert.equal(stub.calls.length, 1);
+  rig.clock.advance(60_000);
+  stub.mode = 'well';
+  assert.equal((await rig.current()).type, 'key-pair');
+});
+
+test('AWS_EC2_METADATA_DISABLED leaves nothing', async (context) => {
+  const rig = await openAws(context, { environment: { AWS_EC2_METADATA_DISABLED: 'true' } });
+  assert.match(rig.status().problem ?? '', /instance metadata is off/);
+});
+
+const CONFIG = `
+[default]
+region = eu-west-1
+s3 =
+  max_concurrent_requests = 20
+[profile work]
+role_arn = ${ROLE}
+source_profile = keys
+external_id = outside ; a comment
+duration_seconds = 900
+[profile "with space"]
+aws_access_key_id = AKIASPACE
+aws_secret_access_key = ${PLANTED}/+=
+[profile process]
+credential_process = /bin/true
+[profile sso]
+sso_session = corp
+[profile self]
+role_arn = ${ROLE}
+source_profile = self
+aws_access_key_id = AKIASELF
+aws_secret_access_key = ${PLANTED}
+[profile loop]
+role_arn = ${ROLE}
+source_profile = other
+[profile other]
+role_arn = ${ROLE}
+source_profile = loop
+[profile named]
+role_arn = ${ROLE}
+credential_source = Environment
+[profile mfa]
+role_arn = ${ROLE}
+source_profile = keys
+mfa_serial = arn:aws:iam::1:mfa/me
+[profile pod]
+role_arn = ${ROLE}
+web_identity_token_file = TOKEN_FILE
+`;
+const CREDENTIALS = `
+# keys
+[keys]
+aws_access_key_id=AKIAKEYS
+aws_secret_access_key=${PLANTED}
+`;
+
+/** Shared files, and variables that name them. */
+function sharedFiles(context: TestContext, stub: Stub): Record<string, string> {
+  const folder = folderOf(context, { credentials: CREDENTIALS, token: 'of the file' });
+  writeFileSync(join(folder, 'config'), CONFIG.replace('TOKEN_FILE', join(folder, 'token')));
+  return {
+    AWS_CONFIG_FILE: join(folder, 'config'),
+    AWS_SHARED_CREDENTIALS_FILE: join(folder, 'credentials'),
+    AWS_ENDPOINT_URL_STS: stub.url,
+  };
+}
+
+test('profiles: keys, roles by another profile, by themselves, by the environment and by web identity', async (context) => {
+  const stub = await startAws(context);
+  const files = sharedFiles(context, stub);
+  const idOf = async (profile: string, more = {}) => {
+    const rig = await openAws(context, { settings: { profile }, environment: { ...files, ...more } });
+    assert.equal(rig.status().name, `profile "${profile}"`);
+    const keys = await rig.current();
+    return keys.type === 'key-pair' ? keys.id : undefined;
+  };
+  assert.equal(await idOf('keys', ENVIRONMENT), 'AKIAKEYS', 'a profile by name wins over variables');
+  assert.equal(await idOf('with space'), 'AKIASPACE');
+  assert.match((await idOf('work')) ?? '', /^ASIA/);
+  const role = stub.calls.at(-1);
+  assert.deepEqual(
+    [role?.form.Action, role?.form.ExternalId, role?.form.DurationSeconds],
+    ['AssumeRole', 'outside', '900'],
+  );
+  assert.match(role?.headers.authorization ?? '', /^AWS4-HMAC-SHA256 Credential=AKIAKEYS\/20261129\/us-east-1\/sts\//);
+  await idOf('self');
+  assert.match(stub.calls.at(-1)?.headers.authorization ?? '', /Credential=AKIASELF/);
+  await idOf('named', ENVIRONMENT);
+  assert.match(stub.calls.at(-1)?.headers.authorization ?? '', /Credential=AKIAENV/);
+  await idOf('pod');
+  assert.equal(stub.calls.at(-1)?.form.WebIdentityToken, 'of the file');
+});
+
+test('profiles that cannot be used say why', async (context) => {
+  const stub = await startAws(context);
+  const files = sharedFiles(context, stub);
+  const cases: [profile: string, reason: RegExp][] = [
+    ['process', /"process" uses credential_process, which is not supported/],
+    ['sso', /"sso" uses sso_session, which is not supported/],
+    ['mfa', /"mfa" uses mfa_serial/],
+    ['loop', /is its own source_profile/],
+    ['absent', /no credentials of a profile "absent"/],
+    ['default', /no credentials of a profile "default"/],
+  ];
+  for (const [profile, reason] of cases) {
+    const rig = await openAws(context, { settings: 'auto', environment: { ...files, AWS_PROFILE: profile } });
+    assert.match(rig.status().problem ?? '', reason);
+    await assert.rejects(rig.current(), /they are not set up\.$/);
+  }
+  assert.equal(stub.calls.length, 0);
+});
+
+test('the order: variables, web identity, AWS_PROFILE, default profile, container, instance', async (context) => {
+  const stub = await startAws(context);
+  const folder = folderOf(context, { credentials: CREDENTIALS.replace('[keys]', '[default]') });
+  const all: Record<string, string> = {
+    ...ENVIRONMENT,
+    AWS_WEB_IDENTITY_TOKEN_FILE: join(folder, 'token'),
+    AWS_ROLE_ARN: ROLE,
+    AWS_SHARED_CREDENTIALS_FILE: join(folder, 'credentials'),
+    AWS_CONTAINER_CREDENTIALS_RELATIVE_URI: '/v2/credentials',
+    AWS_EC2_METADATA_SERVICE_ENDPOINT: stub.url,
+  };
+  const nameWithout = async (...names: string[]) => {
+    for (const name of names) delete all[name];
+    return (await openAws(context, { environment: { ...all } })).status().name;
+  };
+  assert.equal(await nameWithout(), 'environment (AWS_ACCESS_KEY_ID)');
+  assert.equal(
+    await nameWithout('AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY'),
+    'web identity (AWS_WEB_IDENTITY_TOKEN_FILE)',
+  );
+  assert.equal(await nameWithout('AWS_ROLE_ARN'), 'profile "default"');
+  assert.equal(
+    await nameWithout('AWS_SHARED_CREDENTIALS_FILE'),
+    'role of the container (AWS_CONTAINER_CREDENTIALS_RELATIVE_URI)',
+  );
+  assert.equal(await nameWithout('AWS_CONTAINER_CREDENTIALS_RELATIVE_URI'), 'role of the instance (IMDSv2)');
+});
+
+test('role_arn: the role is assumed with the keys of the chain, in the region of the environment or the address', async (context) => {
+  const stub = await startAws(context);
+  const settings = { role_arn: ROLE, external_id: 'outside', session_name: 'named' };
+  const environment: Record<string, string> = { ...ENVIRONMENT, AWS_ENDPOINT_URL_STS: stub.url };
+  const baseUrl = 'https://bedrock-runtime.eu-central-1.amazonaws.com';
+  const rig = await openAws(context, { settings, environment, baseUrl });
+  assert.equal(rig.status().name, 'role, assumed with: environment (AWS_ACCESS_KEY_ID)');
+  await rig.current();
+  const [call] = stub.calls;
+  assert.deepEqual([call?.form.ExternalId, call?.form.RoleSessionName], ['outside', 'named']);
+  assert.match(call?.headers.authorization ?? '', /\/eu-central-1\/sts\/aws4_request, SignedHeaders=host;x-amz-date,/);
+  environment.AWS_REGION = 'ap-south-2';
+  rig.clock.advance(HOUR - 60_000);
+  await rig.current();
+  await waitFor(() => stub.calls.length === 2);
+  assert.match(stub.calls[1]?.headers.authorization ?? '', /\/ap-south-2\/sts\//);
+  const odd = await openAws(context, { settings, environment: { ...ENVIRONMENT, AWS_REGION: 'evil.test/' } });
+  await assert.rejects(odd.current(), /not set up/);
+  assert.match(odd.status().problem ?? '', /the region of AWS is none/);
+});
+
+test('refusals, garbage and endless answers are reasons without a secret', async (context) => {
+  const stub = await startAws(context);
+  const settings = { role_arn: 'refused' };
+  const environment = { ...ENVIRONMENT, AWS_ENDPOINT_URL_STS: stub.url };
+  const refused = await openAws(context, { settings, environment });
+  await assert.rejects(refused.current(), (error: Error) => {
+    assert.match(error.message, /AWS STS refused with status 403, AccessDenied\./);
+    assert.ok(!JSON.stringify([error.message, refused.status()]).includes(PLANTED));
+    return true;
+  });
+  for (const [mode, reason] of [
+    ['garbage', /the answer of AWS STS has no Expiration/],
+    ['endless', /the answer of AWS STS is too long/],
+  ] as const) {
+    stub.mode = mode;
+    const rig = await openAws(context, { settings: { role_arn: ROLE }, environment });
+    await assert.rejects(rig.current(), reason);
+    assert.match(rig.status().problem ?? '', reason);
+  }
+});
+
+test('what is refused mid-life is asked for anew, once for all who had it; what is new is not', async (context) => {
+  const stub = await startAws(context);
+  const { source, clock } = await openAws(context, {
+    environment: { AWS_CONTAINER_CREDENTIALS_FULL_URI: `${stub.url}/container` },
+  });
+  await source.current();
+  assert.equal(source.refused(START), false, 'it was issued just now');
+  clock.advance(60_000);
+  const sentAt = clock.now();
+  assert.equal(source.refused(sentAt), true);
+  assert.equal(source.refused(sentAt), true, 'another request had it too');
+  clock.advance(100);
+  await source.current();
+  assert.equal(source.refused(sentAt), true, 'a late answer to a request that had the old one');
+  assert.equal(source.refused(clock.now()), false);
+  assert.equal(stub.calls.length, 2);
+});
+
+async function waitFor(isThere: () => boolean): Promise<void> {
+  while (!isThere()) await new Promise((resolve) => setTimeout(resolve, 5));
+}
