@@ -66,6 +66,8 @@ async function finderOf(vendor: IdentityVendor, context: IdentityContext): Promi
   switch (vendor) {
     case 'aws':
       return (await import('./aws/chain.ts')).awsSources(context);
+    case 'google':
+      return (await import('./google/chain.ts')).googleSources(context);
     default:
       throw new Error(`no identities of ${vendor}`);
   }

@@ -226,6 +226,7 @@ export const vertex = providerType({
   environment: [],
   keyless: true,
   catalog: 'google',
+  identity: 'google',
   readKey,
   platform({ baseUrl }) {
     const { authorize } = createHeaderPlatform({ baseUrl, credential: (key) => ({ 'x-goog-api-key': key }) });

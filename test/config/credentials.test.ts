@@ -33,6 +33,8 @@ test('each vendor has its forms', () => {
     ['bedrock', '{ profile: work }'],
     ['bedrock', '{ role_arn: "arn:aws:iam::1:role/r", external_id: e, session_name: s }'],
     ['bedrock', '{ profile: work, role_arn: "arn:aws:iam::1:role/r" }'],
+    ['vertex', 'auto'],
+    ['vertex', '{ file: /run/credentials.json }'],
     ['entra', 'managed'],
     ['entra', 'workload'],
     ['entra', AZURE],
@@ -55,6 +57,8 @@ test('other forms are refused, and so is a key beside an identity', () => {
     ['bedrock', 'credentials: { external_id: e }', /must be auto/],
     ['bedrock', 'credentials: { profile: p, external_id: e }', /must be auto/],
     ['bedrock', 'credentials: { file: f }', /must be auto/],
+    ['vertex', 'credentials: { profile: p }', /must be auto or \{ file: PATH \}/],
+    ['vertex', 'credentials: {}', /must be auto or/],
     ['entra', 'credentials: auto', /must be managed, workload or/],
     ['entra', 'credentials: { tenant_id: t, client_id: c }', /must be managed, workload or/],
     [

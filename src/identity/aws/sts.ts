@@ -4,6 +4,7 @@ import { authorizationOf, sha256Of, stampOf } from '../../core/aws-signature.ts'
 import type { KeyPair } from '../../core/credential.ts';
 import { ask, notSetUp, refusal } from '../ask.ts';
 import { type IdentityContext, type IdentitySource, type IssuedCredential, readIdentityFile } from '../source.ts';
+import { FORM_HEADERS, formText } from '../token.ts';
 import { issuedKeys } from './keys.ts';
 
 export interface AssumedRole {
@@ -71,8 +72,7 @@ function formOf(
     DurationSeconds: seconds,
     ...more,
   };
-  const given = Object.entries(members).filter((entry): entry is [string, string] => entry[1] !== undefined);
-  return new URLSearchParams(given).toString();
+  return formText(members);
 }
 
 interface StsQuestion {
@@ -92,13 +92,12 @@ async function askSts(
   const region = named ?? REGION_IN_HOST.exec(baseUrl)?.[1];
   if (region !== undefined && !REGION.test(region)) throw notSetUp('the region of AWS is none');
   const url = new URL(variable('AWS_ENDPOINT_URL_STS') ?? addressOf(region)).href;
-  const headers = { 'content-type': 'application/x-www-form-urlencoded' };
   const signed = keys && signatureHeaders({ url, form, region: region ?? GLOBAL_REGION }, keys, clock.now());
   const { status, text } = await ask({
     server: SERVER,
     url,
     method: 'POST',
-    headers: { ...headers, ...signed },
+    headers: { ...FORM_HEADERS, ...signed },
     body: form,
     signal,
     clock,
