@@ -67,7 +67,7 @@ function resolveEntry(id: string, entry: ProviderEntry, sources: ProviderSources
     return undefined;
   }
   const waitingFor = missing.get(`${path}.api_key`);
-  if (waitingFor) return { state: 'waiting', id, type: type.id, waitingFor };
+  if (waitingFor && entry.credentials == null) return { state: 'waiting', id, type: type.id, waitingFor };
 
   const isDefaultId = id === type.id;
   if (entry.api_key && entry.api_keys) report(`${path}.api_keys`, 'conflicts with api_key; set only one of them');
@@ -118,7 +118,7 @@ const IDENTITIES: Record<IdentityVendor, { names: readonly string[]; members: re
   google: { names: ['auto'], members: ['file'], form: 'auto or { file: PATH }' },
   azure: {
     names: ['managed', 'workload'],
-    members: ['tenant_id', 'client_id', 'client_secret', 'scope'],
+    members: ['source', 'tenant_id', 'client_id', 'client_secret', 'scope'],
     form: 'managed, workload or { tenant_id: ID, client_id: ID, client_secret: SECRET }',
   },
 };
@@ -126,17 +126,17 @@ const IDENTITIES: Record<IdentityVendor, { names: readonly string[]; members: re
 const NEEDED: Record<IdentityVendor, (has: (member: string) => boolean) => boolean> = {
   aws: (has) => has('role_arn') || (has('profile') && !has('external_id') && !has('session_name')),
   google: (has) => has('file'),
-  azure: (has) => has('tenant_id') && has('client_id') && has('client_secret'),
+  azure: (has) => has('source') !== (has('tenant_id') && has('client_id') && has('client_secret')),
 };
 
 function resolveIdentity(
   { credentials, api_key, api_keys }: ProviderEntry,
   { id, identity: vendor }: KnownProvider,
-  { lookUp, report }: ProviderSources,
+  { lookUp, missing, report }: ProviderSources,
   path: string,
 ): ProviderIdentity | undefined {
   if (credentials == null) return undefined;
-  const key = api_key ? 'api_key' : api_keys ? 'api_keys' : undefined;
+  const key = api_key || missing.has(`${path}.api_key`) ? 'api_key' : api_keys ? 'api_keys' : undefined;
   if (key) report(`${path}.credentials`, `conflicts with ${key}; set only one of them`);
   if (!vendor) {
     report(`${path}.credentials`, `may not be set: the type ${id} takes api_key`);

@@ -169,6 +169,11 @@ const credentials = Type.Union(
         external_id: identityName('AWS: external id of the role.'),
         session_name: identityName('AWS: name of the session of the role.'),
         file: identityName('Google: path of a credentials file.'),
+        source: Type.Optional(
+          Type.Union([Type.Literal('managed'), Type.Literal('workload')], {
+            description: 'Microsoft Entra: managed or workload identity, where other members are set beside it.',
+          }),
+        ),
         tenant_id: identityName('Microsoft Entra: tenant.'),
         client_id: identityName('Microsoft Entra: id of the application.'),
         client_secret: Type.Optional(

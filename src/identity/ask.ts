@@ -58,6 +58,25 @@ export async function ask(question: ServerQuestion): Promise<ServerReply> {
   }
 }
 
+/** Where there is no metadata server, packets are often dropped. */
+const PRESENCE_TIMEOUT_MS = 1000;
+/** Time for which a server that did not answer is taken for absent. */
+const ABSENCE_MS = 60_000;
+
+/** Asks a server that may be absent, in a bounded time; remembers for a while that it is. */
+export function createProbe(server: string, clock: Clock) {
+  let absentUntil = 0;
+  return async <Value>(probe: (timeoutMs: number) => Promise<Value>): Promise<Value> => {
+    if (clock.now() < absentUntil) throw unavailable(`${server} did not answer`);
+    try {
+      return await probe(PRESENCE_TIMEOUT_MS);
+    } catch (error) {
+      absentUntil = clock.now() + ABSENCE_MS;
+      throw error;
+    }
+  };
+}
+
 async function textOf(body: AsyncIterable<Buffer>, server: string): Promise<string> {
   const chunks: Buffer[] = [];
   let length = 0;

@@ -68,8 +68,8 @@ async function finderOf(vendor: IdentityVendor, context: IdentityContext): Promi
       return (await import('./aws/chain.ts')).awsSources(context);
     case 'google':
       return (await import('./google/chain.ts')).googleSources(context);
-    default:
-      throw new Error(`no identities of ${vendor}`);
+    case 'azure':
+      return (await import('./azure.ts')).azureSources(context);
   }
 }
 

@@ -38,6 +38,7 @@ test('each vendor has its forms', () => {
     ['entra', 'managed'],
     ['entra', 'workload'],
     ['entra', AZURE],
+    ['entra', '{ source: managed, client_id: c, scope: "https://ai.azure.com/.default" }'],
   ] as const) {
     const { apiKeys, identity } = provider(configOf(type, `credentials: ${credentials}`));
     assert.deepEqual(apiKeys, []);
@@ -51,6 +52,7 @@ test('each vendor has its forms', () => {
 test('other forms are refused, and so is a key beside an identity', () => {
   const refused: [type: string, settings: string, message: RegExp][] = [
     ['bedrock', 'credentials: auto, api_key: k', /p\.credentials: conflicts with api_key; set only one of them/],
+    ['bedrock', `credentials: auto, api_key: "\${UNSET}"`, /p\.credentials: conflicts with api_key/],
     ['bedrock', 'credentials: auto, api_keys: [k]', /p\.credentials: conflicts with api_keys/],
     ['openai', 'credentials: auto', /p\.credentials: may not be set: the type openai takes api_key/],
     ['bedrock', 'credentials: managed', /of the type bedrock must be auto, \{ profile: NAME \} or \{ role_arn: ARN \}/],
@@ -60,6 +62,7 @@ test('other forms are refused, and so is a key beside an identity', () => {
     ['vertex', 'credentials: { profile: p }', /must be auto or \{ file: PATH \}/],
     ['vertex', 'credentials: {}', /must be auto or/],
     ['entra', 'credentials: auto', /must be managed, workload or/],
+    ['entra', `credentials: { source: managed, tenant_id: t, client_id: c, client_secret: s }`, /must be managed/],
     ['entra', 'credentials: { tenant_id: t, client_id: c }', /must be managed, workload or/],
     [
       'bedrock',

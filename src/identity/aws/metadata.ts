@@ -1,6 +1,6 @@
 /** Keys of the role of a container (ECS, EKS Pod Identity), and of that of an EC2 instance (IMDSv2). */
 
-import { ask, jsonOf, notSetUp, refusal, unavailable } from '../ask.ts';
+import { ask, createProbe, jsonOf, notSetUp, refusal, unavailable } from '../ask.ts';
 import { type IdentityContext, type IdentitySource, readIdentityFile } from '../source.ts';
 import { issuedKeys } from './keys.ts';
 
@@ -12,11 +12,6 @@ const INSTANCE_HOSTS = { IPv4: '169.254.169.254', IPv6: 'fd00:ec2::254' };
 const INSTANCE_SERVER = 'the instance metadata service';
 const ROLE_PATH = '/latest/meta-data/iam/security-credentials/';
 const SESSION_SECONDS = '21600';
-/** Where there is no such service, packets are often dropped. */
-const PRESENCE_TIMEOUT_MS = 1000;
-/** Time for which a service that did not answer is taken for absent. */
-const ABSENCE_MS = 60_000;
-
 /** The container's source; undefined where its variables are not set. */
 export function containerSource({ variable, clock }: IdentityContext): IdentitySource | undefined {
   const path = variable('AWS_CONTAINER_CREDENTIALS_RELATIVE_URI');
@@ -42,9 +37,8 @@ export function containerSource({ variable, clock }: IdentityContext): IdentityS
   };
 }
 
-/** Remembers for a while that there is no such service. */
 export function createInstanceSource({ variable, clock }: IdentityContext): IdentitySource {
-  let absentUntil = 0;
+  const probe = createProbe(INSTANCE_SERVER, clock);
 
   function baseUrl(): string {
     const configured = variable('AWS_EC2_METADATA_SERVICE_ENDPOINT');
@@ -58,24 +52,18 @@ export function createInstanceSource({ variable, clock }: IdentityContext): Iden
     return ask({ server: INSTANCE_SERVER, url: baseUrl() + path, signal, clock, plainHosts, ...more });
   }
 
-  async function sessionToken(signal: AbortSignal): Promise<string> {
-    if (clock.now() < absentUntil) throw unavailable(`${INSTANCE_SERVER} did not answer`);
-    try {
-      const headers = { 'x-aws-ec2-metadata-token-ttl-seconds': SESSION_SECONDS };
-      const more = { method: 'PUT', headers, timeoutMs: PRESENCE_TIMEOUT_MS };
-      const { status, text } = await askService('/latest/api/token', signal, more);
-      if (status !== 200) throw refusal(INSTANCE_SERVER, status, undefined);
-      return text.trim();
-    } catch (error) {
-      absentUntil = clock.now() + ABSENCE_MS;
-      throw error;
-    }
+  async function sessionToken(signal: AbortSignal, timeoutMs: number): Promise<string> {
+    const headers = { 'x-aws-ec2-metadata-token-ttl-seconds': SESSION_SECONDS };
+    const { status, text } = await askService('/latest/api/token', signal, { method: 'PUT', headers, timeoutMs });
+    if (status !== 200) throw refusal(INSTANCE_SERVER, status, undefined);
+    return text.trim();
   }
 
   return {
     name: 'role of the instance (IMDSv2)',
     async issue(signal) {
-      const headers = { 'x-aws-ec2-metadata-token': await sessionToken(signal) };
+      const session = await probe((timeoutMs) => sessionToken(signal, timeoutMs));
+      const headers = { 'x-aws-ec2-metadata-token': session };
       const { status, text } = await askService(ROLE_PATH, signal, { headers });
       const [role = ''] = text.trim().split('\n');
       if (status === 404 || role === '') throw unavailable('the instance has no role');

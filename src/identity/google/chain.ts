@@ -2,7 +2,7 @@
 
 import { homedir, platform } from 'node:os';
 import { join } from 'node:path';
-import { ask, jsonOf, notSetUp, unavailable } from '../ask.ts';
+import { ask, createProbe, jsonOf, notSetUp, unavailable } from '../ask.ts';
 import {
   type FindSource,
   type IdentityContext,
@@ -22,11 +22,6 @@ const INSTANCE_PATH = '/computeMetadata/v1/instance';
 const TOKEN_PATH = `${INSTANCE_PATH}/service-accounts/default/token`;
 const FLAVOR = 'metadata-flavor';
 const FLAVOR_VALUE = 'Google';
-/** Where there is no such server, packets are often dropped. */
-const PRESENCE_TIMEOUT_MS = 1000;
-/** Time for which a server that did not answer is taken for absent. */
-const ABSENCE_MS = 60_000;
-
 export function googleSources(context: IdentityContext): FindSource {
   const { settings, variable } = context;
   const metadata = createMetadataSource(context);
@@ -54,10 +49,9 @@ function gcloudFile({ variable }: IdentityContext): string | undefined {
   return roaming === undefined ? undefined : join(roaming, 'gcloud', GCLOUD_FILE);
 }
 
-/** Remembers that the server is there, and for a while that it is not. */
 function createMetadataSource({ variable, clock }: IdentityContext): IdentitySource {
+  const probe = createProbe(SERVER, clock);
   let isPresent = false;
-  let absentUntil = 0;
 
   async function askServer(path: string, signal: AbortSignal, timeoutMs?: number) {
     const host = variable('GCE_METADATA_IP') ?? variable('GCE_METADATA_HOST') ?? HOST;
@@ -69,23 +63,12 @@ function createMetadataSource({ variable, clock }: IdentityContext): IdentitySou
     return reply;
   }
 
-  /** A token may take longer than that the server is there. */
-  async function find(signal: AbortSignal): Promise<void> {
-    if (isPresent) return;
-    if (clock.now() < absentUntil) throw unavailable(`${SERVER} did not answer`);
-    try {
-      await askServer(INSTANCE_PATH, signal, PRESENCE_TIMEOUT_MS);
-      isPresent = true;
-    } catch (error) {
-      absentUntil = clock.now() + ABSENCE_MS;
-      throw error;
-    }
-  }
-
   return {
     name: SERVER,
     async issue(signal) {
-      await find(signal);
+      // A token may take longer than the proof that the server is there.
+      if (!isPresent) await probe((timeoutMs) => askServer(INSTANCE_PATH, signal, timeoutMs));
+      isPresent = true;
       const reply = await askServer(TOKEN_PATH, signal);
       const { token, expiresAt } = tokenOf(jsonOf(reply, SERVER), SERVER, clock.now());
       return bearerToken(token, expiresAt);

@@ -1,0 +1,55 @@
+/** A provider type that takes identities of Microsoft Entra, through a whole gateway. */
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { providerTypes } from '../../src/providers/index.ts';
+import { providerType } from '../../src/providers/type.ts';
+import { startStub } from '../identity/stub.ts';
+import { createManualClock } from '../jobs/manual-clock.ts';
+import { answerJson, ask, startTestGateway, startUpstream } from './harness.ts';
+
+const ANSWER = {
+  ...{ id: 'c', object: 'chat.completion', created: 1, model: 'm' },
+  choices: [{ index: 0, message: { role: 'assistant', content: 'Hello.' }, finish_reason: 'stop' }],
+  usage: { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 },
+};
+
+const type = providerType({
+  ...{ id: 'entra', name: 'Entra', environment: [], keyless: true, identity: 'azure' },
+  dialects: [{ protocol: 'chat' }],
+  credential: (key) => ({ 'api-key': key }),
+});
+
+test('a managed identity is a bearer token and no key; one that is refused is renewed, and the request repeated', async (context) => {
+  const issuer = await startStub(() => ({
+    body: { access_token: `token-${issuer.calls.length}`, expires_in: 3599 },
+  }));
+  context.after(() => issuer.close());
+  const revoked = new Set<string>();
+  const upstream = await startUpstream(({ headers }, response) => {
+    if (!revoked.has(String(headers.authorization))) return answerJson(response, ANSWER);
+    return answerJson(response, { statusCode: 401, message: 'Unauthorized. Access token is missing, invalid' }, 401);
+  });
+  context.after(() => upstream.close());
+  const clock = createManualClock(Date.now());
+  const yaml = `providers: { p: { type: entra, base_url: "${upstream.url}", credentials: managed, models: [{ id: m }] } }`;
+  const gateway = await startTestGateway(yaml, {
+    environment: { IDENTITY_ENDPOINT: `${issuer.url}/msi/token`, IDENTITY_HEADER: 'header' },
+    providerTypes: new Map([...providerTypes, ['entra', type]]),
+    clock,
+  });
+  context.after(() => gateway.close());
+  const send = () => ask(gateway, { protocol: 'chat', model: 'p/m', text: 'Hi' });
+  assert.equal((await send()).status, 200);
+  const [first] = upstream.calls;
+  assert.deepEqual([first?.headers.authorization, first?.headers['api-key']], ['Bearer token-1', undefined]);
+  clock.advance(60_000);
+  revoked.add('Bearer token-1');
+  const response = await send();
+  assert.equal(response.status, 200, await response.text());
+  assert.deepEqual(
+    upstream.calls.map(({ headers }) => headers.authorization),
+    ['Bearer token-1', 'Bearer token-1', 'Bearer token-2'],
+  );
+  assert.equal(issuer.calls.length, 2);
+});
