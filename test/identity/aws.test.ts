@@ -4,41 +4,12 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { folderOf, type IdentityRig, inMs, openRig, type RigOptions, START } from './rig.ts';
-import { type Stub, type StubAnswer, startStub } from './stub.ts';
+import { folderOf, type IdentityRig, openRig, type RigOptions, START } from './rig.ts';
+import type { Stub } from './stub.ts';
+import { PLANTED, startAws } from './vendors.ts';
 
 const HOUR = 3_600_000;
 const ROLE = 'arn:aws:iam::123456789012:role/gateway';
-const PLANTED = 'PLANTED-SECRET';
-
-/** All services of AWS that credentials are asked of. */
-async function startAws(context: TestContext, life = HOUR): Promise<Stub> {
-  const stub = await startStub(({ method, path, headers, form }): StubAnswer => {
-    const number = stub.calls.length;
-    const keys = { AccessKeyId: `ASIA${number}`, SecretAccessKey: `${PLANTED}-${number}`, Expiration: inMs(life) };
-    if (path === '/latest/api/token')
-      return method === 'PUT' && headers['x-aws-ec2-metadata-token-ttl-seconds']
-        ? { body: 'session' }
-        : { status: 400 };
-    if (path.startsWith('/latest/meta-data/')) {
-      if (headers['x-aws-ec2-metadata-token'] !== 'session') return { status: 401 };
-      return path.endsWith('/') ? { body: 'role-of-instance' } : { body: { Code: 'Success', ...keys, Token: 'imds' } };
-    }
-    if (path === '/container') return { body: { ...keys, Token: `container ${headers.authorization}` } };
-    if (form.RoleArn === 'refused')
-      return {
-        status: 403,
-        body: `<ErrorResponse><Error><Code>AccessDenied</Code><Message>${PLANTED}</Message></Error></ErrorResponse>`,
-      };
-    const body = Object.entries({ ...keys, SessionToken: `session of ${form.Action}` });
-    const members = body.map(([name, value]) => `<${name}>${value}</${name}>`).join('');
-    return {
-      body: `<${form.Action}Response><${form.Action}Result><Credentials>${members}</Credentials></${form.Action}Result></${form.Action}Response>`,
-    };
-  });
-  context.after(() => stub.close());
-  return stub;
-}
 
 /** Without files of this machine. */
 function openAws(context: TestContext, { environment = {}, ...options }: RigOptions): Promise<IdentityRig> {

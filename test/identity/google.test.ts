@@ -7,11 +7,10 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { openIdentity } from '../../src/identity/index.ts';
 import { vertex } from '../../src/providers/vertex.ts';
-import { folderOf, type IdentityRig, inMs, openRig, type RigOptions } from './rig.ts';
-import { type Stub, type StubAnswer, startStub } from './stub.ts';
+import { folderOf, type IdentityRig, openRig, type RigOptions } from './rig.ts';
+import type { Stub } from './stub.ts';
+import { PLANTED, GOOGLE_SCOPE as SCOPE, startGoogle } from './vendors.ts';
 
-const PLANTED = 'PLANTED-SECRET';
-const SCOPE = 'https://www.googleapis.com/auth/cloud-platform';
 const MINUTE = 60_000;
 
 const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
@@ -21,28 +20,6 @@ const ACCOUNT = {
   private_key_id: 'key-1',
   private_key: String(privateKey.export({ type: 'pkcs8', format: 'pem' })),
 };
-
-/** Token endpoints, the metadata server and a source of subject tokens. */
-async function startGoogle(context: TestContext): Promise<Stub> {
-  const stub = await startStub(({ path, headers, form, text }): StubAnswer => {
-    const number = stub.calls.length;
-    const token = { access_token: `token-${number}`, expires_in: 3599, token_type: 'Bearer' };
-    if (path.startsWith('/computeMetadata/v1/instance')) {
-      if (headers['metadata-flavor'] !== 'Google') return { status: 403 };
-      return { headers: { 'metadata-flavor': 'Google' }, body: path.endsWith('/token') ? token : {} };
-    }
-    if (path === '/subject') return { body: { deep: headers.x === 'y' ? `${PLANTED}-subject` : 'no header' } };
-    if (path.endsWith(':generateAccessToken')) {
-      assert.deepEqual(JSON.parse(text), { delegates: ['one'], scope: [SCOPE], lifetime: '3600s' });
-      return { body: { accessToken: `acted ${headers.authorization}`, expireTime: inMs(30 * MINUTE) } };
-    }
-    if (form.refresh_token === 'revoked')
-      return { status: 400, body: { error: 'invalid_grant', error_description: `Token ${PLANTED} has been revoked.` } };
-    return { body: token };
-  });
-  context.after(() => stub.close());
-  return stub;
-}
 
 function openGoogle(context: TestContext, { environment = {}, ...options }: RigOptions): Promise<IdentityRig> {
   const HOME = environment.HOME ?? folderOf(context);
