@@ -30,7 +30,7 @@ function readVertex(model: string, params: Json, note: Note): PlatformDeployment
   }
   const location = referenceOf(params.vertex_location) ?? VERTEX_DEFAULT_LOCATION;
   const variable = /^\$\{(\w+)\}$/.exec(referenceOf(params.vertex_credentials) ?? '')?.[1] ?? VERTEX_KEY;
-  const advice = `set ${variable}_FILE to the JSON file of a key of a service account; other credentials are not supported`;
+  const advice = `set ${variable}_FILE to the JSON file of a key of a service account, or credentials: auto in place of api_key`;
   note('litellm_params.vertex_credentials', advice);
   const host = MULTI_REGIONS.includes(location)
     ? `aiplatform.${location}.rep.googleapis.com`
@@ -65,7 +65,10 @@ function readBedrock(name: string, params: Json, note: Note): PlatformDeployment
 
 function bedrockKey(params: Json, note: Note): string {
   if (params.aws_access_key_id == null || params.aws_secret_access_key == null) {
-    note('litellm_params.api_key', `roles and profiles are not read: set ${KEY_VARIABLE}, or access keys as api_key`);
+    note(
+      'litellm_params.api_key',
+      `is set to ${KEY_VARIABLE}: for roles and profiles, set credentials: auto in its place`,
+    );
     return `\${${KEY_VARIABLE}}`;
   }
   return ['aws_access_key_id', 'aws_secret_access_key', 'aws_session_token']

@@ -42,22 +42,33 @@ export function providerType(description: Description): ProviderType {
     protocolsOf,
     ...about
   } = description;
-  return {
+  return withIdentity({
     ...about,
     protocols: dialects.map(({ protocol }) => protocol),
     keyless: about.keyless ?? false,
     create: (settings) => {
       const url = baseUrl(settings, description);
-      const own = platform?.({ baseUrl: url, apiVersion: settings.apiVersion }) ?? headerPlatform(url, description);
       return {
         id: settings.id,
         speaks: (model) => ordered(dialectsOf(model, settings), spokenFor(model, settings, description)),
         environment: about.environment,
-        platform: about.identity ? withRenewal(own) : own,
+        platform: platform?.({ baseUrl: url, apiVersion: settings.apiVersion }) ?? headerPlatform(url, description),
         ...(family && { family }),
         ...(billsReportedCost && { billsReportedCost }),
         ...(video && { video }),
       };
+    },
+  });
+}
+
+/** The type, whose platform gets credentials of a source as they are at the time of a request. */
+function withIdentity(type: ProviderType): ProviderType {
+  if (!type.identity) return type;
+  return {
+    ...type,
+    create(settings) {
+      const provider = type.create(settings);
+      return { ...provider, platform: withRenewal(provider.platform) };
     },
   };
 }
@@ -67,7 +78,6 @@ function headerPlatform(baseUrl: string, { credential, keyPair, headers, chatBas
   return createHeaderPlatform({ baseUrl, videoBaseUrl, credential, keyPair, headers });
 }
 
-/** The platform with credentials of a source as they are at the time of a request. */
 function withRenewal(platform: Platform): Platform {
   return {
     ...platform,

@@ -141,9 +141,12 @@ test('deployments at Vertex AI and Bedrock get the address of their project or r
   const advice = Object.fromEntries(notes.map(({ path, advice: text }) => [path, text]));
   assert.match(
     String(advice['model_list[0].litellm_params.vertex_credentials']),
-    /set GOOGLE_KEY_FILE to the JSON file/,
+    /set GOOGLE_KEY_FILE to the JSON file of a key of a service account, or credentials: auto/,
   );
-  assert.match(String(advice['model_list[3].litellm_params.api_key']), /roles and profiles are not read/);
+  assert.match(
+    String(advice['model_list[3].litellm_params.api_key']),
+    /for roles and profiles, set credentials: auto in its place/,
+  );
   assert.equal(advice['model_list[4].litellm_params.model'], undefined);
   assert.match(String(advice['model_list[5].litellm_params.vertex_project']), /is missing/);
 });

@@ -51,6 +51,10 @@ test('a start loads only what it needs', async (context) => {
     assert.ok(!builtin.includes(`NativeModule ${unneeded}`), unneeded);
   const own = files.filter((url) => url.startsWith('file:') && !url.includes('/node_modules/'));
   const loaded = files.filter((url) => url.startsWith('file:'));
+  assert.deepEqual(
+    own.filter((url) => /\/(?:identity\/|token-source)/.test(url)),
+    [],
+  );
   assert.ok(own.length <= MAX_OWN_FILES, `${own.length} files of the project`);
   assert.ok(loaded.length <= MAX_FILES, `${loaded.length} files`);
 });

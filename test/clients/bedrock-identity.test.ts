@@ -189,6 +189,10 @@ describe('Amazon Bedrock with an identity', () => {
         const answer = await askAdmin(one.adminUrl, 'GET', path);
         assert.equal(answer.status, 200, path);
         seen.push(JSON.stringify(answer));
+        if (path !== '/requests') continue;
+        const ids: string[] = answer.body.data.map(({ id }: Json) => id);
+        if (one === gateway) assert.equal(ids.length, 1);
+        for (const id of ids) seen.push(JSON.stringify(await askAdmin(one.adminUrl, 'GET', `/requests/${id}`)));
       }
     }
     assert.ok(JSON.stringify(failing.log).includes(`${file} is empty`));
