@@ -57,7 +57,14 @@ export interface TestGatewayOptions extends Pick<GatewayOptions, 'fetchBytes' | 
 /** Starts a gateway with a configuration file's text; one key is added to it. */
 export async function startTestGateway(
   yaml = '',
-  { keys: more = [], environment = {}, wrapStore = (store) => store, postgres, lockTimeoutMs, ...options }: TestGatewayOptions = {},
+  {
+    keys: more = [],
+    environment = {},
+    wrapStore = (store) => store,
+    postgres,
+    lockTimeoutMs,
+    ...options
+  }: TestGatewayOptions = {},
 ): Promise<TestGateway> {
   const { store, folder, release } = await openTestStore({ postgres, lockTimeoutMs });
   const known = options.providerTypes ?? providerTypes;
