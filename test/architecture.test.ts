@@ -61,7 +61,7 @@ const LIBRARIES: Record<string, readonly string[]> = {
   commander: ['cli'],
   'js-yaml': ['cli', 'config'],
   'jsonc-parser': ['cli'],
-  'node:child_process': ['cli'],
+  'node:child_process': ['cli', 'identity'],
   'node:cluster': ['gateway'],
   'node:dns': ['net'],
   'node:net': ['http1', 'net', 'transport'],

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { folderOf, type IdentityRig, openRig, type RigOptions, START } from './rig.ts';
+import { folderOf, type IdentityRig, inMs, openRig, type RigOptions, START } from './rig.ts';
 import type { Stub } from './stub.ts';
 import { PLANTED, startAws } from './vendors.ts';
 
@@ -159,7 +159,9 @@ duration_seconds = 900
 aws_access_key_id = AKIASPACE
 aws_secret_access_key = ${PLANTED}/+=
 [profile process]
-credential_process = /bin/true
+credential_process = NODE PROGRAM plain 'of "two" words' "C:\\\\keys \\"x\\"" a\\ b
+[profile failing]
+credential_process = NODE PROGRAM fail
 [profile sso]
 sso_session = corp
 [profile self]
@@ -228,11 +230,36 @@ test('profiles: keys, roles by another profile, by themselves, by the environmen
   assert.equal(stub.calls.at(-1)?.form.WebIdentityToken, 'of the file');
 });
 
+const PROGRAM = `
+const [kind, ...words] = process.argv.slice(2);
+process.stderr.write('${PLANTED}');
+if (kind === 'fail') process.exit(1);
+const Expiration = '${inMs(HOUR)}';
+const keys = { AccessKeyId: 'ASIAPROCESS', SecretAccessKey: JSON.stringify(words), SessionToken: 'of a program' };
+console.log(JSON.stringify({ Version: 1, ...keys, Expiration }));
+`;
+
+test('credential_process: a program prints the keys, and no shell runs it', async (context) => {
+  const folder = folderOf(context, { 'program.mjs': PROGRAM });
+  const program = `"${process.execPath}" ${join(folder, 'program.mjs')}`;
+  writeFileSync(join(folder, 'config'), CONFIG.replaceAll('NODE PROGRAM', program));
+  const environment = { AWS_CONFIG_FILE: join(folder, 'config') };
+  const rig = await openAws(context, { settings: { profile: 'process' }, environment });
+  assert.equal(rig.status().name, 'profile "process" (credential_process)');
+  const secret = JSON.stringify(['of "two" words', 'C:\\keys "x"', 'a b']);
+  const keys = { type: 'key-pair', id: 'ASIAPROCESS', secret, sessionToken: 'of a program' };
+  assert.deepEqual(await rig.current(), keys);
+  rig.clock.advance(HOUR);
+  await assert.rejects(rig.current(), /expired by the clock/);
+  const failing = await openAws(context, { settings: { profile: 'failing' }, environment });
+  await assert.rejects(failing.current(), /the program of credential_process failed\.$/);
+  assert.ok(!JSON.stringify([failing.status(), failing.failures]).includes(PLANTED));
+});
+
 test('profiles that cannot be used say why', async (context) => {
   const stub = await startAws(context);
   const files = sharedFiles(context, stub);
   const cases: [profile: string, reason: RegExp][] = [
-    ['process', /"process" uses credential_process, which is not supported/],
     ['sso', /"sso" uses sso_session, which is not supported/],
     ['mfa', /"mfa" uses mfa_serial/],
     ['loop', /is its own source_profile/],

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { notSetUp } from '../ask.ts';
 import { type IdentityContext, type IdentitySource, readOptionalFile } from '../source.ts';
 import { lastingKeys } from './keys.ts';
+import { processSource } from './process.ts';
 import { roleSource, webIdentitySource } from './sts.ts';
 
 /** Settings of a profile. */
@@ -13,7 +14,7 @@ type Profile = Readonly<Record<string, string>>;
 /** Sources that a role of a profile may name by `credential_source`. */
 type NamedSources = Readonly<Record<string, () => IdentitySource | undefined>>;
 
-const UNSUPPORTED = ['credential_process', 'sso_session', 'sso_start_url', 'sso_account_id', 'login_session'];
+const UNSUPPORTED = ['sso_session', 'sso_start_url', 'sso_account_id', 'login_session'];
 const KEY_SETTINGS = ['aws_access_key_id', 'aws_secret_access_key', 'aws_session_token'];
 
 /** The source of a profile; undefined for a profile that is not there or says nothing of credentials. */
@@ -53,6 +54,7 @@ function sourceOf(name: string, search: ProfileSearch): IdentitySource | undefin
     if (profile.mfa_serial !== undefined) throw unsupported(name, 'mfa_serial');
     return { ...roleSource(context, baseOf(name, profile, search), role, region), name: `profile "${name}"` };
   }
+  if (profile.credential_process !== undefined) return processSource(name, profile.credential_process);
   const setting = UNSUPPORTED.find((one) => profile[one] !== undefined);
   if (setting !== undefined) throw unsupported(name, setting);
   return undefined;
