@@ -6,16 +6,19 @@ import { type Json, read } from '../../src/core/json/json.ts';
 import type { ProtocolId } from '../gateway/harness.ts';
 import type { FramedStream } from './framing.ts';
 
-/** Protocols of upstreams. */
+/** Protocols of upstreams that clients speak too. */
 export type UpstreamId = ProtocolId | 'responses';
 
-export interface Recording<Protocol = UpstreamId> {
+/** Protocols of recordings. */
+export type RecordedId = UpstreamId | 'converse';
+
+export interface Recording<Protocol = RecordedId> {
   id: string;
   scenario: string;
   protocol: Protocol;
   provider: string;
   model: string;
-  /** The client's JSON; absent where only the answer was recorded. */
+  /** The client's JSON; absent where only the answer was recorded, and where no client speaks the protocol. */
   request?: Json;
   response: { status: number; body?: Json; frames?: string[] };
 }
@@ -28,7 +31,8 @@ export interface Corpus {
   uncovered: Record<string, number>;
 }
 
-const PROTOCOLS: Record<string, UpstreamId> = {
+const PROTOCOLS: Record<string, RecordedId> = {
+  'bedrock-converse': 'converse',
   'openai-chat': 'chat',
   'anthropic-messages': 'messages',
   'gemini-generate': 'generate',
@@ -64,7 +68,7 @@ function recordingOf(record: Json): Recording | undefined {
     protocol,
     provider: record.provider,
     model: record.model ?? 'model',
-    request: record.request?.body,
+    request: protocol === 'converse' ? undefined : record.request?.body,
     response: { status, body: body ?? text, frames: stream && framesOf(stream, format) },
   };
 }
@@ -76,7 +80,14 @@ function framedStreamOf({ id, scenario, response }: Json): FramedStream | undefi
 
 /** An array of a streamed Gemini answer as the frames that `alt=sse` would have given. */
 function framesOf(stream: Json, format: string): string[] {
+  if (format.startsWith('aws-eventstream')) return stream.map(eventOf);
   if (format !== 'json-array') return stream;
   const elements: Json[] = read(Array.isArray(stream) ? stream.join('') : stream);
   return elements.map((element) => `data: ${JSON.stringify(element)}\r\n\r\n`);
+}
+
+/** A message of an AWS event stream, which some recorders kept as its payload under its type, as the framer of the gateway gives it. */
+function eventOf({ headers, payload, ...bare }: Json): string {
+  const [[type, data] = ['', {}]] = headers ? [[headers[':event-type'], payload]] : Object.entries(bare);
+  return `event: ${type}\ndata: ${JSON.stringify(data)}\n\n`;
 }

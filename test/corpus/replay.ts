@@ -54,6 +54,7 @@ function typeOf({ protocol, provider }: Recording): string {
   if (protocol === 'responses') return RESPONSES_TYPES.has(provider) ? provider : 'open-responses';
   if (protocol === 'messages') return 'anthropic';
   if (protocol === 'generate') return 'google';
+  if (protocol === 'converse') return 'bedrock';
   return OWN_TYPES.has(provider) ? provider : 'openai-compatible';
 }
 
@@ -75,7 +76,7 @@ export async function startReplay(recordings: Recording[]): Promise<Replay> {
     if (!first) continue;
     const { protocol } = first;
     const ids = new Set([first, ...others].map(({ model }) => model));
-    const version = protocol === 'messages' || protocol === 'generate' ? '' : '/v1';
+    const version = ['messages', 'generate', 'converse'].includes(protocol) ? '' : '/v1';
     const models = [...ids].map((id) => ({ id, rules: { protocols: [protocol] } }));
     providers[provider] = { type: typeOf(first), base_url: upstream.url + version, api_key: 'upstream-key', models };
   }

@@ -1,10 +1,10 @@
 /** The turn after an answer: what a client hands back of it, and which state of the provider arrives there again. */
 
 import type { Json } from '../../src/core/json/json.ts';
-import type { UpstreamId } from './recordings.ts';
+import type { RecordedId, UpstreamId } from './recordings.ts';
 
 /** The assistant's turn in an answer, as a client puts it into its history. */
-export function turnIn(protocol: UpstreamId, answer: Json): Json {
+export function turnIn(protocol: RecordedId, answer: Json): Json {
   switch (protocol) {
     case 'chat':
       return answer.choices[0].message ?? {};
@@ -14,6 +14,8 @@ export function turnIn(protocol: UpstreamId, answer: Json): Json {
       return answer.candidates?.[0]?.content ?? { role: 'model', parts: [] };
     case 'responses':
       return answer.output ?? [];
+    case 'converse':
+      return answer.output.message;
   }
 }
 
@@ -92,7 +94,7 @@ function distinct(names: string[]): string[] {
 }
 
 /** The assistant's turn in the request that an upstream got. */
-export function turnSent(upstream: UpstreamId, { messages, contents, input }: Json): Json {
+export function turnSent(upstream: RecordedId, { messages, contents, input }: Json): Json {
   if (upstream === 'responses') return input;
   const turns: Json[] = upstream === 'generate' ? contents : messages;
   return turns.find(({ role }) => role === 'assistant' || role === 'model') ?? {};
@@ -106,7 +108,7 @@ function isLedTo({ type }: Json): boolean {
 const SERVER_PARTS = ['executableCode', 'codeExecutionResult', 'toolCall', 'toolResponse'];
 
 /** Everything opaque in a turn of an upstream's protocol, with what it hangs on. */
-export function stateIn(upstream: UpstreamId, turn: Json): string[] {
+export function stateIn(upstream: RecordedId, turn: Json): string[] {
   switch (upstream) {
     case 'chat': {
       const details: Json[] = turn.reasoning_details ?? [];
@@ -119,6 +121,11 @@ export function stateIn(upstream: UpstreamId, turn: Json): string[] {
       return turn.content.flatMap(({ type, thinking, signature, data }: Json) => {
         if (type === 'redacted_thinking') return [`redacted ${data}`];
         return type === 'thinking' ? [`thinking ${thinking} ${signature}`] : [];
+      });
+    case 'converse':
+      return turn.content.flatMap(({ reasoningContent: { reasoningText, redactedContent } = {} }: Json) => {
+        if (redactedContent) return [`redacted ${redactedContent}`];
+        return reasoningText?.signature ? [`thinking ${reasoningText.text} ${reasoningText.signature}`] : [];
       });
     case 'generate':
       return (turn.parts ?? []).flatMap((part: Json) => {

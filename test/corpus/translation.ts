@@ -6,7 +6,7 @@ import { type Asked, compareAsked } from './asked.ts';
 import { type ClientRequest, hidesReasoning, plainRequest, translatedRequest } from './client.ts';
 import { compare, type Finding, isCutOff, joined } from './expectation.ts';
 import { judgeFailure } from './failure.ts';
-import type { UpstreamId } from './recordings.ts';
+import type { RecordedId, UpstreamId } from './recordings.ts';
 import type { Answered, Received, Replay } from './replay.ts';
 import { readChatRequest } from './requests/chat.ts';
 import { readGenerateRequest } from './requests/generate.ts';
@@ -17,10 +17,12 @@ import { heard, inDoubles } from './sdk.ts';
 import { turnIn } from './state.ts';
 import { messageOf, READERS, type Trial, type Verdict } from './trial.ts';
 import { problemsOfChat } from './validators/chat.ts';
+import { problemsOfConverse } from './validators/converse.ts';
 import { problemsOfGenerate } from './validators/generate.ts';
 import { problemsOfMessages } from './validators/messages.ts';
 import { problemsOfResponses } from './validators/responses.ts';
 
+/** Requests of Converse are not read: no client writes them. */
 const REQUEST_READERS: Record<UpstreamId, (body: Json) => Asked> = {
   chat: readChatRequest,
   messages: readMessagesRequest,
@@ -28,11 +30,12 @@ const REQUEST_READERS: Record<UpstreamId, (body: Json) => Asked> = {
   responses: readResponsesRequest,
 };
 
-const VALIDATORS: Record<UpstreamId, (body: Json) => string[]> = {
+const VALIDATORS: Record<RecordedId, (body: Json) => string[]> = {
   chat: problemsOfChat,
   messages: problemsOfMessages,
   generate: problemsOfGenerate,
   responses: problemsOfResponses,
+  converse: problemsOfConverse,
 };
 
 export async function judgeTranslation({ recording, recorded, client, replay, add }: Trial): Promise<void> {
@@ -49,9 +52,11 @@ export async function judgeTranslation({ recording, recorded, client, replay, ad
       if (recording.request && !request.impossible) Object.assign(request, plainRequest(client, model));
       continue;
     }
-    if (recording.request && !request.impossible && form === 'whole') {
-      add([acceptedRequest(received, recording.protocol)], form);
-      const reader = REQUEST_READERS[recording.protocol];
+    const { protocol } = recording;
+    if (protocol === 'converse' && form === 'whole') add([acceptedRequest(received, protocol)], form);
+    else if (protocol !== 'converse' && recording.request && !request.impossible && form === 'whole') {
+      add([acceptedRequest(received, protocol)], form);
+      const reader = REQUEST_READERS[protocol];
       const dropped = [...request.dropped, ...(received.headers.get('x-polygate-dropped')?.split(', ') ?? [])];
       add(compareAsked(reader(recording.request), reader(received.upstream.body), dropped), form);
     }
@@ -85,7 +90,7 @@ function askTranslated(client: UpstreamId, question: Question): Promise<Received
   return replay.ask(client, { model, stream, body, answer });
 }
 
-function acceptedRequest(received: Received, protocol: UpstreamId): Finding {
+function acceptedRequest(received: Received, protocol: RecordedId): Finding {
   const [problem] = VALIDATORS[protocol](received.upstream?.body);
   if (problem) return { feature: 'request', outcome: 'different', detail: problem };
   const dropped = received.headers.get('x-polygate-dropped');

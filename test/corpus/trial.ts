@@ -3,22 +3,23 @@
 import type { Answer, Reader } from './answer.ts';
 import type { Finding } from './expectation.ts';
 import { chat } from './readers/chat.ts';
+import { converse } from './readers/converse.ts';
 import { generate } from './readers/generate.ts';
 import { messages } from './readers/messages.ts';
 import { responses } from './readers/responses.ts';
-import type { Recording, UpstreamId } from './recordings.ts';
+import type { RecordedId, Recording, UpstreamId } from './recordings.ts';
 import type { Answered, Received, Replay } from './replay.ts';
 
 export interface Verdict extends Finding {
   id: string;
   scenario: string;
   from: UpstreamId;
-  to: UpstreamId;
+  to: RecordedId;
   /** How the client asked. */
   form: 'whole' | 'stream';
 }
 
-export const READERS: Record<UpstreamId, Reader> = { chat, messages, generate, responses };
+export const READERS: Record<RecordedId, Reader> = { chat, messages, generate, responses, converse };
 
 /** The recorded answer in both forms, and what it says; a failure when it is an error or breaks off. */
 export interface Recorded {

@@ -69,6 +69,7 @@ export function recordedSeeds(folder: string): Record<ProtocolId | 'responses', 
   const empty = (): Seeds => ({ requests: [], answers: [], streams: [], errors: [] });
   const seeds = { chat: empty(), messages: empty(), generate: empty(), responses: empty() };
   for (const { protocol, request, response } of corpus.recordings) {
+    if (protocol === 'converse') continue;
     const { requests, answers, streams, errors } = seeds[protocol];
     if (request) requests.push(request);
     if (response.frames) streams.push(parseEvents(Buffer.from(response.frames.join(''))));
