@@ -1,10 +1,10 @@
 /** Encryption keys of stored secrets: from the configuration, else from a file that the first start creates. */
 
 import { randomBytes, randomUUID } from 'node:crypto';
-import { closeSync, fsyncSync, linkSync, mkdirSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { closeSync, fsyncSync, linkSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { GatewayError } from '../core/errors.ts';
-import { PRIVATE_FILE, PRIVATE_FOLDER } from '../security/file-modes.ts';
+import { createPrivateFolder, PRIVATE_FILE } from '../security/file-modes.ts';
 import type { EncryptionConfig } from './resolved.ts';
 
 export interface EncryptionKeyOptions extends EncryptionConfig {
@@ -41,7 +41,7 @@ function createKeyFile(file: string): string | undefined {
   const temporary = `${file}.${randomUUID()}`;
   const text = `${randomBytes(KEY_BYTES).toString('base64')}\n`;
   try {
-    mkdirSync(folder, { recursive: true, mode: PRIVATE_FOLDER });
+    createPrivateFolder(folder);
     writeFileSync(temporary, text, { flag: 'wx', mode: PRIVATE_FILE, flush: true });
     linkSync(temporary, file);
     syncFolder(folder);

@@ -9,6 +9,7 @@ import { DatabaseSync } from 'node:sqlite';
 import type { Readable, Writable } from 'node:stream';
 import { describe, type TestContext, test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
+import { pathToFileURL } from 'node:url';
 import { isMissingOrEmpty } from '../../src/store/lost-store.ts';
 import { MIGRATIONS_FOLDER, readMigrations } from '../../src/store/migrations.ts';
 import { openStore, readStoreStatus } from '../../src/store/open.ts';
@@ -184,6 +185,14 @@ describe('a folder', () => {
       code: 'unavailable',
       message: /The store in .*damaged cannot be opened: the file is no database/,
     });
+  });
+
+  test('that cannot be made ends the start', { skip: process.platform !== 'linux', timeout: 30_000 }, () => {
+    // In a process of its own, which can be ended.
+    const program = `import('${pathToFileURL('src/security/file-modes.ts')}').then(({ createPrivateFolder: create }) => create('/proc/none/data'))`;
+    const { status, stderr } = spawnSync(process.execPath, ['-e', program], { timeout: 20_000, encoding: 'utf8' });
+    assert.equal(status, 1, stderr);
+    assert.match(stderr, /ENOENT[^\n]*\/proc\/none/);
   });
 
   test('that cannot be written says so, and for whom', { skip: windows }, async (context) => {

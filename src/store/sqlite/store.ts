@@ -1,10 +1,9 @@
 /** Embedded store: two SQLite files in a folder, each with a writer thread and, while it is read much, a reader thread. */
 
-import { mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { type Clock, systemClock } from '../../core/clock.ts';
 import { GatewayError } from '../../core/errors.ts';
-import { PRIVATE_FOLDER } from '../../security/file-modes.ts';
+import { createPrivateFolder } from '../../security/file-modes.ts';
 import { healthOf } from '../health.ts';
 import { isMissingOrEmpty, lostStoreError } from '../lost-store.ts';
 import type { Database, StoreOperation } from '../operation.ts';
@@ -144,7 +143,7 @@ async function readPatiently(
 
 function createFolder(folder: string): void {
   try {
-    mkdirSync(folder, { recursive: true, mode: PRIVATE_FOLDER });
+    createPrivateFolder(folder);
   } catch (error) {
     const { message } = error as Error;
     throw new GatewayError('unavailable', `The folder ${folder} cannot be made: ${message}.`, { cause: error });

@@ -7,8 +7,8 @@ import { constants, copyFileSync, existsSync, readdirSync, rmSync } from 'node:f
 import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { systemClock } from '../../core/clock.ts';
+import { createPrivateFolder } from '../../security/file-modes.ts';
 import type { Store } from '../../store/store.ts';
-import { createPrivateFolder } from './disk.ts';
 import { createStoreWriter } from './store-writer.ts';
 import { headerOf, replayJournal, surveyJournal } from './survey.ts';
 

@@ -1,8 +1,8 @@
 /** Files of the journal: preallocated, private, and written so that a finished write is on the disk. */
 
-import { close, constants, fdatasync, mkdirSync, open, readdirSync, readFileSync, unlink, write } from 'node:fs';
+import { close, constants, fdatasync, open, readdirSync, readFileSync, unlink, write } from 'node:fs';
 import { join } from 'node:path';
-import { PRIVATE_FILE, PRIVATE_FOLDER } from '../../security/file-modes.ts';
+import { PRIVATE_FILE } from '../../security/file-modes.ts';
 
 type OnDone = (error: Error | null) => void;
 
@@ -37,10 +37,6 @@ const ZEROS_BYTES = 4096;
 
 /** Whether a write to a file opened with O_DSYNC is on the disk when it returns. On macOS it may be in the cache of the drive. */
 export const HAS_SYNCED_WRITES = typeof constants.O_DSYNC === 'number' && process.platform !== 'darwin';
-
-export function createPrivateFolder(folder: string): void {
-  mkdirSync(folder, { recursive: true, mode: PRIVATE_FOLDER });
-}
 
 /** Creates a file of zeros; it and its name are on the disk when it is done. A file that could not be made whole is removed. */
 export function allocateFile(disk: JournalDisk, folder: string, name: string, size: number, onDone: OnDone): void {

@@ -3,8 +3,8 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { GatewayError } from '../../core/errors.ts';
+import { createPrivateFolder } from '../../security/file-modes.ts';
 import { tryLockFolder } from '../../store/sqlite/folder-lock.ts';
-import { createPrivateFolder } from './disk.ts';
 
 export interface JournalFolder {
   path: string;

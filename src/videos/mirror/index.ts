@@ -1,12 +1,11 @@
 /** Mirror: copies of finished videos, because upstream URLs expire. Downloads each once and serves it until its retention ends. Also keeps pictures of answers. */
 
-import { mkdirSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Clock, systemClock } from '../../core/clock.ts';
 import { createS3Requests, type S3Options } from '../../net/s3-requests.ts';
 import type { MirroredFile } from '../../records/video-task.ts';
-import { PRIVATE_FOLDER } from '../../security/file-modes.ts';
+import { createPrivateFolder } from '../../security/file-modes.ts';
 import type { Mirror } from '../mirror.ts';
 import { createContentReader, type OpenContent } from './content.ts';
 import { createDiskReserve } from './disk-reserve.ts';
@@ -59,7 +58,7 @@ const DAY_MS = 24 * 3_600_000;
 export function createMirror(options: MirrorOptions): FullMirror {
   const { folder, clients, secrets, urlLifetimeMs = DAY_MS, keepMediaMs = 7 * DAY_MS, clock = systemClock } = options;
   const { now } = clock;
-  mkdirSync(join(folder, 'videos'), { recursive: true, mode: PRIVATE_FOLDER });
+  createPrivateFolder(join(folder, 'videos'));
   const limits = { ...DEFAULT_LIMITS, ...options.limits };
   const urls: FileUrls = createFileUrls({ secrets, lifetimeMs: urlLifetimeMs, now });
   const local = createLocalStore(folder);
