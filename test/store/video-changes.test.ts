@@ -35,4 +35,23 @@ forEachStore((name, openStore) => {
       assert.deepEqual([found?.version, found?.progress], [version + 1, written.indexOf(true)]);
     }
   });
+
+  test(`a clock that is set back takes the moment of a submission with it (${name})`, async (context) => {
+    const store = await openStore(context);
+    const attempt = { id: 'a', taskId: 'a', provider: 'p', credential: 'c', state: 'sending', createdAt: AT } as const;
+    await store.call('createVideo', {
+      task,
+      request: '{"prompt":"a cat"}',
+      attempt: { ...attempt, sentAt: AT },
+      job: { kind: 'video', ref: 'a', lane: '', owner: 'key-1', dueAt: AT + 1000 },
+      idempotency: { key: 'a', digest: 'a', window: 0 },
+    });
+    const hour = 3_600_000;
+    const shift = (kind: string) => store.call('shiftJobs', { kind, now: AT - hour + 10, by: hour });
+    const sentAt = async () => (await store.call('loadVideo', { id: 'a' }))?.attempt.sentAt;
+    await shift('webhook');
+    assert.equal(await sentAt(), AT);
+    await shift('video');
+    assert.equal(await sentAt(), AT - hour);
+  });
 });

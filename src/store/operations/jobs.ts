@@ -265,16 +265,18 @@ export const returnJob = writing<Lease & { dueAt: number; faults: 0 | 1 }, void>
 export const shiftJobs = writing<{ kind?: string; now: number; by: number }, number>(
   'state',
   async (transaction, { kind = '', now, by }) => {
+    const values = { kind, now, by };
     const planned = `(:kind = '' OR kind = :kind)`;
     await transaction.run(
       `UPDATE job SET lease_until = lease_until - :by WHERE ${planned} AND lease <> '' AND lease_until > :now`,
-      { kind, now, by },
+      values,
     );
-    return transaction.run(`UPDATE job SET due_at = due_at - :by WHERE ${planned} AND due_at > :now`, {
-      kind,
-      now,
-      by,
-    });
+    // From it a submission without an answer counts how long it may take.
+    await transaction.run(
+      `UPDATE video_attempt SET sent_at = sent_at - :by WHERE :kind IN ('', 'video') AND sent_at > :now`,
+      values,
+    );
+    return transaction.run(`UPDATE job SET due_at = due_at - :by WHERE ${planned} AND due_at > :now`, values);
   },
 );
 
