@@ -270,7 +270,7 @@ function isCharged({ output = 0 }: Partial<Usage>, finish: string | undefined): 
   return finish !== 'error' && (output > 0 || finish !== undefined);
 }
 
-/** Cost by catalog prices. The reported cost is used only for models without prices. */
+/** Cost by catalog prices. The reported cost is used only for models without prices; servers that know none report zero. */
 function priceOf(prices: Prices, usage: Usage): Charge {
   try {
     if (isPriced(prices)) {
@@ -278,7 +278,7 @@ function priceOf(prices: Prices, usage: Usage): Charge {
       return { cost: sumOfLines(basis), basis };
     }
     const cost = reportedCostOf(usage);
-    return cost === undefined ? UNKNOWN : { cost, basis: 'provider' };
+    return cost ? { cost, basis: 'provider' } : UNKNOWN;
   } catch {
     // An invalid price counts as unknown.
     return UNKNOWN;

@@ -31,9 +31,10 @@ const ids = new Map<string, string>();
 before(async () => {
   const usage = { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 };
   const choices = [{ index: 0, message: { role: 'assistant', content: 'Yes.' }, finish_reason: 'stop' }];
-  upstream = await startUpstream((call, response) =>
-    answerJson(response, { id: 'c', object: 'chat.completion', created: 1, model: call.body.model, choices, usage }),
-  );
+  upstream = await startUpstream(({ body: { model, messages } }, response) => {
+    const counted = messages[0].content === 'zero' ? { ...usage, cost: 0 } : usage;
+    answerJson(response, { id: 'c', object: 'chat.completion', created: 1, model, choices, usage: counted });
+  });
   const free = 'pricing: { prompt: "0", completion: "0" }';
   const models = `[{ id: no-price }, { id: free, ${free} }, { id: priced-by-its-endpoint }]`;
   gateway = await startTestGateway(
@@ -192,4 +193,17 @@ test('keys, tags and their budgets have the tokens whose price was unknown', asy
     const column = head.split(',').indexOf('unpriced_tokens.month');
     assert.equal(line.split(',')[column], '30', head);
   }
+});
+
+test('a cost of zero that is reported for a model without a price is unknown everywhere', async () => {
+  const unpriced = async () => (await read('/admin/v1/keys?name=tagged', keyList)).data[0].unpriced_tokens.total;
+  const before = await unpriced();
+  const request = { model: NO_PRICE, messages: [{ role: 'user', content: 'zero' }] };
+  const headers = { authorization: `Bearer ${TAGGED}` };
+  const response = await post(`${gateway.url}/v1/chat/completions`, request, headers);
+  assert.equal(response.headers.get('x-polygate-cost'), null);
+  const id = response.headers.get('x-polygate-request-id') ?? '';
+  await response.text();
+  assert.equal((await read(`/admin/v1/requests/${id}`, requestDetail)).data.cost, null);
+  assert.equal(await unpriced(), before + 15);
 });
