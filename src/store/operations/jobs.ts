@@ -260,7 +260,7 @@ export const returnJob = writing<Lease & { dueAt: number; faults: 0 | 1 }, void>
 
 /**
  * Corrects jobs after the clock was set back: due times and leases later than `now` move `by` milliseconds earlier, including
- * those that were already due. Without a kind, for all kinds.
+ * those that were already due, as do the moments from which submissions of videos count. Without a kind, for all kinds.
  */
 export const shiftJobs = writing<{ kind?: string; now: number; by: number }, number>(
   'state',
@@ -271,7 +271,6 @@ export const shiftJobs = writing<{ kind?: string; now: number; by: number }, num
       `UPDATE job SET lease_until = lease_until - :by WHERE ${planned} AND lease <> '' AND lease_until > :now`,
       values,
     );
-    // From it a submission without an answer counts how long it may take.
     await transaction.run(
       `UPDATE video_attempt SET sent_at = sent_at - :by WHERE :kind IN ('', 'video') AND sent_at > :now`,
       values,
