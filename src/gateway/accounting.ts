@@ -139,7 +139,10 @@ export async function openAccounting(options: AccountingOptions): Promise<Accoun
   }
   const trimmer = createRecordTrimmer({ store: records, now });
   const cancels = [
-    repeat(BUDGET_CLEANUP_INTERVAL_MS, async () => limits.forgetEnded()),
+    repeat(BUDGET_CLEANUP_INTERVAL_MS, () => {
+      limits.forgetEnded();
+      return limits.forgetIdleSlots();
+    }),
     repeat(TAG_REFRESH_INTERVAL_MS, tags.refresh),
   ];
   const maintain = () => [

@@ -50,6 +50,8 @@ export interface LimitKeeper {
   releaseIdle(): Promise<void>;
   /** Deletes the pools of budget periods that have ended, and windows in which nothing was counted of late. */
   forgetEnded(): void;
+  /** Releases and deletes the pools of concurrent requests that nothing used since the last call: clients name models. */
+  forgetIdleSlots(): Promise<void>;
   /** Number of reservation pools and minute windows in memory. */
   readonly size: number;
 }

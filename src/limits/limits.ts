@@ -240,6 +240,14 @@ export function createLimitKeeper({ quota, shared, now }: LimitsOptions): LimitK
 
     forgetEnded,
 
+    async forgetIdleSlots() {
+      for (const [name, { pool, budget }] of holdings) {
+        if (budget) continue;
+        await pool.releaseIdle();
+        if (pool.isEmpty) holdings.delete(name);
+      }
+    },
+
     get size() {
       return holdings.size + minutes.size;
     },

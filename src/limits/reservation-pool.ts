@@ -30,6 +30,8 @@ export interface ReservationPool {
   recount(): void;
   /** Releases the unused hold if nothing was reserved since the last call. */
   releaseIdle(): Promise<void>;
+  /** Whether nothing is held, reserved or asked for. */
+  readonly isEmpty: boolean;
 }
 
 export interface LimitReservation {
@@ -58,6 +60,8 @@ export function createReservationPool({ quota, ...first }: ReservationPoolOption
   /** Amount spent since the last store call was sent; its result may or may not include it. */
   let spentSince = 0n;
   let usedSinceRelease = false;
+  /** Reservations that were asked for, and are not decided. */
+  let waiting = 0;
   let isAsking = false;
   /** Something was spent or released elsewhere after the store was asked. */
   let isOutdated = false;
@@ -108,7 +112,11 @@ export function createReservationPool({ quota, ...first }: ReservationPoolOption
     async admit(most, least = most) {
       usedSinceRelease = true;
       const request: ReservationRequest = { most, least, amount: 0n };
-      if (!(await queue.acquire(request))) return undefined;
+      waiting += 1;
+      const isGranted = await queue.acquire(request).finally(() => {
+        waiting -= 1;
+      });
+      if (!isGranted) return undefined;
       const { amount } = request;
       let over = false;
       return {
@@ -136,6 +144,9 @@ export function createReservationPool({ quota, ...first }: ReservationPoolOption
     },
     get reserved() {
       return reserved;
+    },
+    get isEmpty() {
+      return held === 0n && reserved === 0n && waiting === 0;
     },
     async releaseIdle() {
       const idle = !usedSinceRelease;

@@ -90,6 +90,22 @@ describe('one gateway', () => {
     assert.equal(keeper.size, 1);
   });
 
+  test('keeps nothing of models that nothing uses, and counts what runs', async (context) => {
+    const keeper = keeperOn(await openTestSqlite(context), { now: NOON });
+    const settings = { modelLimits: { '*': { concurrentRequests: 1 } } };
+    const named = (name: string) => keeper.admit(wish(settings, { model: `any/${name}` }));
+    const running = await named('running');
+    for (let count = 0; count < 20; count++) (await named(`invented-${count}`)).settle(NOTHING);
+    await keeper.forgetIdleSlots();
+    await keeper.forgetIdleSlots();
+    assert.equal(keeper.size, 1);
+    assert.equal((await refusal(named('running'))).code, 'rate_limit_exceeded');
+    running.settle(NOTHING);
+    const [one, ...others] = await Promise.all([named('invented-0'), refusal(named('invented-0'))]);
+    assert.equal(others[0]?.code, 'rate_limit_exceeded');
+    one?.settle(NOTHING);
+  });
+
   test('counts requests by the minute and says when the next begins', async (context) => {
     const time = { now: NOON + 20_000 };
     const keeper = keeperOn(await openTestSqlite(context), time);
