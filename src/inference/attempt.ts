@@ -186,13 +186,10 @@ export class RunningAttempt implements ResponseContext, UpstreamReceiver {
   }
 
   continueUpstream(body: OutgoingBody): void {
-    const { platform } = this.endpoint.provider;
+    const { provider, credential } = this.endpoint;
     const { method, url, headers } = this.#request as Omit<OutgoingRequest, 'body'>;
-    const authorized = platform.authorize(
-      { method, url, headers, body },
-      this.endpoint.credential.value,
-      this.#options.now(),
-    );
+    const request = { method, url, headers, body };
+    const authorized = provider.platform.authorize(request, credential.value, this.now());
     if (!(authorized instanceof Promise)) this.#send(authorized);
     else {
       authorizedIn(authorized, this.#until, this.timer).then(

@@ -115,6 +115,7 @@ export const azure = providerType({
   family: (model, base) => base?.split('/', 1)[0] ?? model,
   environment: [],
   keyless: true,
+  identity: 'azure',
   namesDeployments: true,
   hasApiVersions: true,
   version: PATH_OF_RESOURCE,

@@ -1,11 +1,14 @@
 /** Azure OpenAI and Microsoft Foundry: addresses, credentials, deployments, streams and refusals, through a whole gateway. */
 
 import assert from 'node:assert/strict';
+import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import type { Json } from '../../src/core/json/json.ts';
 import type { ProviderType } from '../../src/core/provider.ts';
 import { providerTypes } from '../../src/providers/index.ts';
 import { createTokenSource } from '../../src/transport/token-source.ts';
+import { folderOf } from '../identity/rig.ts';
+import { startStub } from '../identity/stub.ts';
 import { ADMIN_CONFIG, askAdmin } from './admin-client.ts';
 import { API_KEY, CHUNKS, eventsOf, OLDER_VERSION, PROMPT_FILTER, startAzure, TOKEN } from './azure-upstream.ts';
 import {
@@ -222,6 +225,39 @@ describe('credentials', () => {
       assert.equal(last().headers['anthropic-version'], deployment === 'claude' ? '2023-06-01' : undefined);
     });
   }
+
+  test('an identity of Microsoft Entra: its token alone, at each API, and one request for it', async (context) => {
+    const entra = await startStub(() => ({ body: { access_token: TOKEN, expires_in: 3599 } }));
+    context.after(() => entra.close());
+    const folder = folderOf(context, { token: 'assertion-of-a-workload' });
+    const identity = 'credentials: workload';
+    const models = '[{ id: prod-gpt }, { id: claude, base: anthropic/claude-sonnet-4-5 }]';
+    const own = await startTestGateway(
+      `
+providers:
+  azure: { base_url: "${upstream.url}", ${identity}, models: ${models} }
+  older: { type: azure, base_url: "${upstream.url}", ${identity}, api_version: ${OLDER_VERSION}, models: ${models} }
+`,
+      {
+        environment: {
+          AZURE_AUTHORITY_HOST: entra.url,
+          AZURE_TENANT_ID: 'tenant',
+          AZURE_CLIENT_ID: 'client',
+          AZURE_FEDERATED_TOKEN_FILE: join(folder, 'token'),
+        },
+      },
+    );
+    context.after(() => own.close());
+    for (const model of ['azure/prod-gpt', 'azure/claude', 'older/prod-gpt', 'older/claude']) {
+      const response = await ask(own, { protocol: 'messages', model, text: 'Hi' });
+      assert.equal(response.status, 200, model);
+      const sent = CREDENTIALS.filter((name) => last().headers[name] !== undefined);
+      assert.deepEqual(sent, ['authorization']);
+      assert.equal(last().headers.authorization, `Bearer ${TOKEN}`);
+    }
+    assert.equal(entra.calls.length, 2, 'once for each provider');
+    assert.equal(entra.calls[0]?.form.client_assertion, 'assertion-of-a-workload');
+  });
 
   test('no key of a client reaches the resource', async () => {
     for (const [name, value] of [
