@@ -1,5 +1,6 @@
 /** Source of the credentials of an identity: a file, a metadata server or a token endpoint. */
 
+import { homedir } from 'node:os';
 import type { Clock } from '../core/clock.ts';
 import type { CredentialValue, SentCredential } from '../core/credential.ts';
 import { readSecretFile } from '../security/secret-file.ts';
@@ -40,14 +41,25 @@ export function readIdentityFile(path: string): string {
   }
 }
 
-/** Text of a file; undefined if it does not exist. */
-export function readOptionalFile(path: string): string | undefined {
+/** Text of a file; undefined if it does not exist, or if it is at its usual place and cannot be read, as in a home folder of another user. */
+export function readOptionalFile(path: string, isUsual: boolean): string | undefined {
   try {
     return readSecretFile(path, MAX_FILE_BYTES);
   } catch (error) {
     const { message } = error as Error;
-    if (message === 'does not exist') return undefined;
     if (message === 'is empty') return '';
+    if (message === 'does not exist' || (isUsual && message.startsWith('cannot be read'))) return undefined;
     throw notSetUp(`${path} ${message}`);
+  }
+}
+
+/** Home folder; a user without one has the root folder. */
+export function homeFolder({ variable }: IdentityContext): string {
+  const named = variable('HOME') ?? variable('USERPROFILE');
+  if (named !== undefined) return named;
+  try {
+    return homedir();
+  } catch {
+    return '/';
   }
 }

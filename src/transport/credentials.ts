@@ -61,7 +61,10 @@ export function openLater(id: string, open: () => Promise<Identity>): OpeningIde
   };
   return {
     value: { type: 'renewed', source },
-    opened: opening.then(() => {}),
+    opened: opening.then(
+      () => {},
+      () => {},
+    ),
     status: () => opened?.status() ?? {},
   };
 }

@@ -274,6 +274,17 @@ test('profiles that cannot be used say why', async (context) => {
   assert.equal(stub.calls.length, 0);
 });
 
+test('shared files that belong to another user are none, unless a variable names them', async (context) => {
+  const HOME = folderOf(context);
+  // A file cannot be read as a folder, whoever asks.
+  writeFileSync(join(HOME, '.aws'), '');
+  const environment = { HOME, AWS_CONTAINER_CREDENTIALS_RELATIVE_URI: '/v2' };
+  assert.match((await openAws(context, { environment })).status().name ?? '', /role of the container/);
+  const AWS_CONFIG_FILE = join(HOME, '.aws', 'config');
+  const named = await openAws(context, { environment: { ...environment, AWS_CONFIG_FILE } });
+  assert.match(named.status().problem ?? '', /config cannot be read \(ENOTDIR\)/);
+});
+
 test('the order: variables, web identity, AWS_PROFILE, default profile, container, instance', async (context) => {
   const stub = await startAws(context);
   const folder = folderOf(context, { credentials: CREDENTIALS.replace('[keys]', '[default]') });

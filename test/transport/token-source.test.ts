@@ -101,6 +101,28 @@ test('a refused token is replaced, and only a refused key rests', async () => {
   assert.ok((key?.cooldown() ?? 0) > 0);
 });
 
+test('of two requests that had one token, both may try again; a late refusal keeps the new one', async () => {
+  const { clock, source, issued } = issuer();
+  await source.token();
+  clock.advance(MINUTE);
+  const sentAt = clock.now();
+  assert.equal(source.refused(sentAt), true);
+  assert.equal(source.refused(sentAt), true, 'the next one is on its way');
+  clock.advance(1);
+  assert.equal(await source.token(), 'token 2');
+  assert.equal(source.refused(sentAt), true);
+  assert.equal(source.token(), 'token 2');
+  assert.equal(source.refused(clock.now()), false);
+  assert.equal(issued(), 2);
+});
+
+test('a token that has expired when it is issued is a failure', async () => {
+  const { source, issued } = issuer(0);
+  await assert.rejects(Promise.resolve(source.token()), /expired by the clock of this machine/);
+  await assert.rejects(Promise.resolve(source.token()));
+  assert.equal(issued(), 1, 'and not asked for again at once');
+});
+
 function isUpstreamError(error: unknown): boolean {
   return error instanceof GatewayError && error.code === 'upstream_error' && !error.message.includes('issuer');
 }

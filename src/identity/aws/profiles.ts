@@ -1,9 +1,8 @@
 /** Profiles of the shared files of AWS: `~/.aws/credentials` and `~/.aws/config`. */
 
-import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { notSetUp } from '../ask.ts';
-import { type IdentityContext, type IdentitySource, readOptionalFile } from '../source.ts';
+import { homeFolder, type IdentityContext, type IdentitySource, readOptionalFile } from '../source.ts';
 import { lastingKeys } from './keys.ts';
 import { processSource } from './process.ts';
 import { roleSource, webIdentitySource } from './sts.ts';
@@ -77,11 +76,9 @@ function unsupported(name: string, setting: string) {
   return notSetUp(`the profile "${name}" uses ${setting}, which is not supported`);
 }
 
-function readProfiles({ variable }: IdentityContext): Map<string, Profile> {
-  const folder = join(variable('HOME') ?? variable('USERPROFILE') ?? homedir(), '.aws');
-  const pathOf = (name: string, standard: string) => variable(name) ?? join(folder, standard);
-  const config = parseIni(readOptionalFile(pathOf('AWS_CONFIG_FILE', 'config')) ?? '');
-  const credentials = parseIni(readOptionalFile(pathOf('AWS_SHARED_CREDENTIALS_FILE', 'credentials')) ?? '');
+function readProfiles(context: IdentityContext): Map<string, Profile> {
+  const config = readShared(context, 'AWS_CONFIG_FILE', 'config');
+  const credentials = readShared(context, 'AWS_SHARED_CREDENTIALS_FILE', 'credentials');
   const profiles = new Map<string, Profile>();
   for (const [section, settings] of config) {
     const [, name = section] = /^profile\s+(.+)$/.exec(section) ?? [];
@@ -90,6 +87,12 @@ function readProfiles({ variable }: IdentityContext): Map<string, Profile> {
   // Keys of the credentials file win.
   for (const [name, settings] of credentials) profiles.set(name, { ...profiles.get(name), ...settings });
   return profiles;
+}
+
+/** The file that a variable names, else that of the home folder. */
+function readShared(context: IdentityContext, variable: string, name: string): ReturnType<typeof parseIni> {
+  const named = context.variable(variable);
+  return parseIni(readOptionalFile(named ?? join(homeFolder(context), '.aws', name), named === undefined) ?? '');
 }
 
 /** Sections with their settings. Indented lines belong to a nested setting and are left out. */

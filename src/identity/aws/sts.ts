@@ -91,7 +91,9 @@ async function askSts(
   const named = variable('AWS_REGION') ?? variable('AWS_DEFAULT_REGION') ?? own;
   const region = named ?? REGION_IN_HOST.exec(baseUrl)?.[1];
   if (region !== undefined && !REGION.test(region)) throw notSetUp('the region of AWS is none');
-  const url = new URL(variable('AWS_ENDPOINT_URL_STS') ?? addressOf(region)).href;
+  const address = variable('AWS_ENDPOINT_URL_STS') ?? addressOf(region);
+  if (!URL.canParse(address)) throw notSetUp('AWS_ENDPOINT_URL_STS is no address');
+  const url = new URL(address).href;
   const signed = keys && signatureHeaders({ url, form, region: region ?? GLOBAL_REGION }, keys, clock.now());
   const { status, text } = await ask({
     server: SERVER,

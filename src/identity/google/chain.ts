@@ -1,10 +1,11 @@
 /** Application default credentials of Google: a file of the environment, that of gcloud, the metadata server; or a file by name. */
 
-import { homedir, platform } from 'node:os';
+import { platform } from 'node:os';
 import { join } from 'node:path';
 import { ask, createProbe, jsonOf, notSetUp, unavailable } from '../ask.ts';
 import {
   type FindSource,
+  homeFolder,
   type IdentityContext,
   type IdentitySource,
   readIdentityFile,
@@ -30,7 +31,7 @@ export function googleSources(context: IdentityContext): FindSource {
     const named = variable(FILE_VARIABLE);
     if (named !== undefined) return fileSource(context, readIdentityFile(named), `${FILE_VARIABLE}, ${named}`);
     const path = gcloudFile(context);
-    const text = path === undefined ? undefined : readOptionalFile(path);
+    const text = path === undefined ? undefined : readOptionalFile(path, true);
     if (path !== undefined && text !== undefined) return fileSource(context, text, path);
     if (variable('METADATA_SERVER_DETECTION')?.toLowerCase() === 'none')
       throw notSetUp(`${FILE_VARIABLE} is not set, gcloud has no file, and the metadata server is off`);
@@ -41,10 +42,11 @@ export function googleSources(context: IdentityContext): FindSource {
     settings.file === undefined ? chain() : fileSource(context, readIdentityFile(settings.file), settings.file);
 }
 
-function gcloudFile({ variable }: IdentityContext): string | undefined {
+function gcloudFile(context: IdentityContext): string | undefined {
+  const { variable } = context;
   const folder = variable('CLOUDSDK_CONFIG');
   if (folder !== undefined) return join(folder, GCLOUD_FILE);
-  if (platform() !== 'win32') return join(variable('HOME') ?? homedir(), '.config', 'gcloud', GCLOUD_FILE);
+  if (platform() !== 'win32') return join(homeFolder(context), '.config', 'gcloud', GCLOUD_FILE);
   const roaming = variable('APPDATA');
   return roaming === undefined ? undefined : join(roaming, 'gcloud', GCLOUD_FILE);
 }
