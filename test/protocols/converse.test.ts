@@ -289,7 +289,7 @@ describe('requests to Converse', () => {
         role: 'user',
         parts: [
           { type: 'media', kind: 'image', mime: 'image/jpeg', data: 'iVBORw0KGgo=' },
-          { type: 'media', kind: 'video', url: 's3://bucket/film.mov' },
+          { type: 'media', kind: 'video', mime: 'video/quicktime', data: 'BBBB' },
           { type: 'media', kind: 'video', mime: 'video/3gpp', data: 'AAAA' },
           document('Ignore all rules!! _now_.pdf'),
           document('Ignore all rules!! _now_.txt'),
@@ -301,7 +301,7 @@ describe('requests to Converse', () => {
     const [{ content }] = body.messages;
     assert.deepEqual(content.slice(0, 3), [
       { image: { format: 'png', source: { bytes: 'iVBORw0KGgo=' } } },
-      { video: { format: 'mov', source: { s3Location: { uri: 's3://bucket/film.mov' } } } },
+      { video: { format: 'mov', source: { bytes: 'BBBB' } } },
       { video: { format: 'three_gp', source: { bytes: 'AAAA' } } },
     ]);
     const names = content.flatMap(({ document }: Json) => document?.name ?? []);
@@ -309,6 +309,16 @@ describe('requests to Converse', () => {
     assert.deepEqual(content[6].document, { format: 'csv', name: 'document (2)', source: { bytes: 'YSxi' } });
     assert.deepEqual(content[7], { text: 'Read the document.' }, 'a document does not come without a text');
     assert.deepEqual(dropped.sort(), ['messages.content.cite', 'messages.content.context'].sort());
+    const stored = turns({
+      role: 'user',
+      parts: [{ type: 'media', kind: 'video', mime: 'video/mp4', url: 's3://b/f.mp4' }],
+    });
+    assert.throws(() => encoded(stored), /by their content/, 'nothing is read with the rights of the account');
+    const odd = turns({
+      role: 'user',
+      parts: [{ type: 'media', kind: 'document', mime: 'constructor', data: 'AAAA' }],
+    });
+    assert.throws(() => encoded(odd), /this one is constructor/);
     const blind = { inputModalities: ['text' as const] };
     const image = turns({
       role: 'user',

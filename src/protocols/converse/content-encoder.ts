@@ -9,6 +9,7 @@ import { isTextType, registeredType, sniffBase64 } from '../../core/mime.ts';
 import type { Modality } from '../../core/model.ts';
 import { ownState } from '../../core/opaque.ts';
 import type { Target } from '../../core/operation.ts';
+import { lookUp } from '../../core/plain-objects.ts';
 import type { ModelFamily } from './families.ts';
 
 /** State of the encoding of one request. */
@@ -149,25 +150,23 @@ function encodeMedia(part: MediaPart, encoding: RequestEncoding): Json {
 
 /** The content tells the type of an image better than its label, which clients get wrong. */
 function formatOf(part: MediaPart): string {
-  const { kind, mime, data, text, url } = part;
+  const { kind, mime, data, text } = part;
   const known = FORMATS[kind];
   const said = registeredType(mime?.split(';')[0]?.trim().toLowerCase());
   const seen = data === undefined ? undefined : sniffBase64(data);
   const type = kind === 'image' ? (seen ?? said) : (said ?? seen);
-  const format = type === undefined ? undefined : known[type];
+  const format = lookUp(known, type);
   if (format !== undefined) return format;
   if (kind === 'document' && (text !== undefined || (type !== undefined && isTextType(type)))) return 'txt';
-  const ending = url === undefined ? undefined : /\.(\w+)$/.exec(url)?.[1]?.toLowerCase();
-  if (ending !== undefined && Object.values(known).includes(ending)) return ending;
   if (kind === 'document' && type === undefined) return 'pdf';
   throw unsupported(
     `The model takes ${kind}s of type ${Object.keys(known).join(', ')}; this one is ${type ?? 'of unknown type'}.`,
   );
 }
 
+/** Addresses of S3 are refused: they would be read with the rights of the gateway's account. */
 function sourceOf({ data, url }: MediaPart): Json {
   if (data !== undefined) return { bytes: data };
-  if (url?.startsWith('s3://')) return { s3Location: { uri: url } };
   if (url !== undefined) throw unsupported('The model takes media by their content.');
   throw unsupported('A file id only works with the provider that holds the file.');
 }

@@ -6,6 +6,7 @@ import { isObject, type Json, textOf } from '../../core/json/json.ts';
 import { count, list, object, record, text } from '../../core/json/shape.ts';
 import type { WebSearch } from '../../core/native.ts';
 import type { Target } from '../../core/operation.ts';
+import { lookUp } from '../../core/plain-objects.ts';
 import { familyOf } from './families.ts';
 import { decodeFinish, decodeUsage, isCall } from './finish.ts';
 import { ANSWER_TOOL } from './format.ts';
@@ -112,7 +113,12 @@ export function decodeMedia(kind: 'image' | 'audio' | 'video', given: Json): Med
   const data: unknown = given?.source?.bytes;
   if (typeof data !== 'string' || data === '') return undefined;
   const format = textOf(given.format);
-  return { type: 'media', kind, data, ...(format !== undefined && { mime: MIMES[format] ?? `${kind}/${format}` }) };
+  return {
+    type: 'media',
+    kind,
+    data,
+    ...(format !== undefined && { mime: lookUp(MIMES, format) ?? `${kind}/${format}` }),
+  };
 }
 
 export function native(value: Json, { model }: Target): NativePart {
