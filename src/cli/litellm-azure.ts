@@ -58,7 +58,8 @@ function keyOf(params: Json, variable: string, note: Note): { api_key?: string }
     return { api_key: secretReference(params.api_key, variable, (advice) => note('litellm_params.api_key', advice)) };
   }
   for (const name of IDENTITY)
-    if (params[name] != null) note(`litellm_params.${name}`, 'set api_key: Entra ID is not read');
+    if (params[name] != null)
+      note(`litellm_params.${name}`, 'for an identity of Microsoft Entra, set credentials in place of api_key');
   return { api_key: `\${${variable}}` };
 }
 

@@ -13,6 +13,7 @@ import type { Destination } from '../core/platform.ts';
 import type { Adaptation, Dialect, ForwardedHeader } from '../core/provider.ts';
 import { applyRules } from './dialect/rules.ts';
 import { type DialectStep, dialect, dropField, removeField, setField } from './dialect/step.ts';
+import { geminiFamily } from './google.ts';
 import {
   BETA_HEADER,
   type BetaNames,
@@ -31,6 +32,7 @@ const TOKEN_LIFETIME_SECONDS = 3600;
 const RENEWAL_MARGIN_SECONDS = 300;
 /** Version of the messages protocol where a request names none in its body. */
 const MESSAGES_VERSION = 'vertex-2023-10-16';
+const CLAUDE = 'claude-';
 const GEMINI_PATH = '/v1beta/models/';
 /** Locations that count the tokens of Claude, by Google's documentation of November 2026. */
 const CLAUDE_COUNTS = /\/locations\/(?:asia-southeast1|europe-west1|us-east5)(?:\/|$)/;
@@ -124,7 +126,7 @@ function pathOf(destination: Destination): string {
 /** The protocol by the id, as Vertex AI names models: `claude-...`, `<vendor>/<model>-maas`, else Gemini. None for videos, whose requests are others here. */
 function protocolsOf({ upstreamId, outputModalities }: CatalogModel): readonly string[] {
   if (outputModalities.includes('video')) return [];
-  if (upstreamId.startsWith('claude-')) return ['messages'];
+  if (upstreamId.startsWith(CLAUDE)) return ['messages'];
   return [upstreamId.includes('/') ? 'chat' : 'generate'];
 }
 
@@ -226,6 +228,7 @@ export const vertex = providerType({
   environment: [],
   keyless: true,
   catalog: 'google',
+  family: (model) => (model.startsWith(CLAUDE) ? 'claude' : geminiFamily(model)),
   identity: 'google',
   readKey,
   platform({ baseUrl }) {

@@ -319,7 +319,7 @@ test('addresses of Azure: a gateway in front of it keeps its path and its versio
   });
   assert.deepEqual(
     notes.map(({ path, advice }) => `${path} ${advice}`),
-    ['model_list[2].litellm_params.tenant_id set api_key: Entra ID is not read'],
+    ['model_list[2].litellm_params.tenant_id for an identity of Microsoft Entra, set credentials in place of api_key'],
   );
 });
 

@@ -5,6 +5,7 @@ import { createVerify, generateKeyPairSync } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import { after, before, describe, test } from 'node:test';
 import type { Json } from '../../src/core/json/json.ts';
+import { providerTypes } from '../../src/providers/index.ts';
 import { createSignedTokens } from '../../src/providers/vertex.ts';
 import {
   answerEvents,
@@ -465,6 +466,17 @@ describe('Vertex AI', () => {
     const body = { model: 'vertex/text-embedding-005', input: ['one', 'two'] };
     const response = await post(`${gateway.url}/v1/embeddings`, body, HEADERS.chat);
     assert.equal(response.status, 502);
+  });
+
+  test('signatures of reasoning are read by models of one family alone', () => {
+    const { family = assert.fail } = (providerTypes.get('vertex') ?? assert.fail()).create({
+      id: 'vertex',
+      baseUrl: 'https://aiplatform.googleapis.com/v1',
+    });
+    assert.equal(family('claude-opus-4-6'), family('claude-sonnet-4-5@20250929'));
+    assert.equal(family('gemini-2.5-pro'), family('gemini-2.5-flash'));
+    const families = ['claude-opus-4-6', 'gemini-2.5-pro', 'gemini-3-pro', 'meta/llama-4-maas'].map((id) => family(id));
+    assert.equal(new Set(families).size, families.length);
   });
 
   test('a key that is none is refused, and not shown', async () => {
