@@ -6,11 +6,6 @@ import { veo } from './videos/veo.ts';
 /** Prefixes of model ids: models of a family accept each other's thought signatures. */
 const MODEL_FAMILIES = ['gemini-3', 'gemini-2.5', 'gemini-2.0', 'gemma-3', 'gemma-4'];
 
-/** The family of a model of Google; the model itself if it is of none. */
-export function geminiFamily(model: string): string {
-  return MODEL_FAMILIES.find((start) => model.startsWith(start)) ?? model;
-}
-
 export const google = providerType({
   id: 'google',
   name: 'Google Gemini',
@@ -21,6 +16,6 @@ export const google = providerType({
   catalog: 'google',
   modelsPath: '/v1beta/models',
   credential: (key) => ({ 'x-goog-api-key': key }),
-  family: geminiFamily,
+  family: (model) => MODEL_FAMILIES.find((start) => model.startsWith(start)) ?? model,
   video: veo,
 });

@@ -13,7 +13,6 @@ import type { Destination } from '../core/platform.ts';
 import type { Adaptation, Dialect, ForwardedHeader } from '../core/provider.ts';
 import { applyRules } from './dialect/rules.ts';
 import { type DialectStep, dialect, dropField, removeField, setField } from './dialect/step.ts';
-import { geminiFamily } from './google.ts';
 import {
   BETA_HEADER,
   type BetaNames,
@@ -33,6 +32,8 @@ const RENEWAL_MARGIN_SECONDS = 300;
 /** Version of the messages protocol where a request names none in its body. */
 const MESSAGES_VERSION = 'vertex-2023-10-16';
 const CLAUDE = 'claude-';
+/** Models of a family accept each other's thought signatures. */
+const GEMINI_FAMILY = /^gemini-(?:2\.\d|\d+)/;
 const GEMINI_PATH = '/v1beta/models/';
 /** Locations that count the tokens of Claude, by Google's documentation of November 2026. */
 const CLAUDE_COUNTS = /\/locations\/(?:asia-southeast1|europe-west1|us-east5)(?:\/|$)/;
@@ -228,7 +229,7 @@ export const vertex = providerType({
   environment: [],
   keyless: true,
   catalog: 'google',
-  family: (model) => (model.startsWith(CLAUDE) ? 'claude' : geminiFamily(model)),
+  family: (model) => (model.startsWith(CLAUDE) ? CLAUDE : (GEMINI_FAMILY.exec(model)?.[0] ?? model)),
   identity: 'google',
   readKey,
   platform({ baseUrl }) {

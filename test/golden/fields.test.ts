@@ -4,7 +4,7 @@
  */
 
 import assert from 'node:assert/strict';
-import { describe, test } from 'node:test';
+import { before, describe, test } from 'node:test';
 import { GatewayError } from '../../src/core/errors.ts';
 import type { Json } from '../../src/core/json/json.ts';
 import type { ModelRules } from '../../src/core/model.ts';
@@ -29,7 +29,9 @@ const RULES: Record<string, ModelRules> = {
 
 const clients = protocols.filter(({ id }) => id !== 'responses');
 
-for (const { load } of upstreamProtocols) await load?.();
+before(async () => {
+  for (const { load } of upstreamProtocols) await load?.();
+});
 
 for (const from of clients) {
   for (const to of upstreamProtocols.filter((other) => other !== from)) {

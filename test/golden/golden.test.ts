@@ -9,7 +9,7 @@
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, test } from 'node:test';
+import { before, describe, test } from 'node:test';
 import type { ChatEvent } from '../../src/core/chat.ts';
 import { GatewayError } from '../../src/core/errors.ts';
 import { unfold } from '../../src/core/fold.ts';
@@ -69,7 +69,9 @@ function others<Other extends UpstreamProtocol>(protocol: UpstreamProtocol, all:
   return all.filter((other) => other.id !== protocol.id);
 }
 
-for (const { load } of upstreamProtocols) await load?.();
+before(async () => {
+  for (const { load } of upstreamProtocols) await load?.();
+});
 
 /** Of an encoder, for a client that takes all that there is. */
 function optionsFor(client: Protocol): EncoderOptions {

@@ -1,12 +1,13 @@
 /** Converse as an upstream's protocol: requests by families of models, answers, streams and errors. */
 
 import assert from 'node:assert/strict';
-import { describe, test } from 'node:test';
+import { before, describe, test } from 'node:test';
 import type { ChatEvent, ChatRequest } from '../../src/core/chat.ts';
 import { GatewayError } from '../../src/core/errors.ts';
 import { fold } from '../../src/core/fold.ts';
 import type { Json } from '../../src/core/json/json.ts';
 import type { ModelRules } from '../../src/core/model.ts';
+import type { UpstreamProtocol } from '../../src/core/protocol.ts';
 import { parseEvents } from '../../src/core/sse.ts';
 import { renameTools } from '../../src/inference/request/tool-names.ts';
 import { protocolOf, upstreamProtocolOf } from '../../src/protocols/index.ts';
@@ -15,8 +16,7 @@ import { awsMessage } from '../transport/aws-message.ts';
 
 const converse = upstreamProtocolOf('converse');
 
-const early = errorOf(() => converse.operations.complete.decodeResponse({}, { origin: 'o', model: 'm', rules: {} }));
-await converse.load?.();
+before(() => converse.load?.());
 
 function errorOf(work: () => unknown): string {
   try {
@@ -26,9 +26,13 @@ function errorOf(work: () => unknown): string {
   }
 }
 
-test('its codecs are loaded with the first request', () => {
-  const { complete } = converse.operations;
-  assert.match(early, /not loaded/);
+test('its codecs are loaded with the first request', async () => {
+  const fresh: string = '../../src/protocols/converse/index.ts?fresh';
+  const { complete } = ((await import(fresh)) as { converse: UpstreamProtocol }).converse.operations;
+  assert.match(
+    errorOf(() => complete.decodeResponse({}, { origin: 'o', model: 'm', rules: {} })),
+    /not loaded/,
+  );
   assert.equal(complete.upstreamPath('us.meta.llama-v1:0', false), '/model/us.meta.llama-v1%3A0/converse');
   assert.deepEqual(complete.outputOf({ inferenceConfig: { maxTokens: 7 } }), { limit: 7, answers: 1, thinking: 0 });
 });
@@ -449,10 +453,9 @@ function decoded(...pieces: Buffer[]): ChatEvent[] {
 
 describe('streams of Converse', () => {
   const bytes = framed(TEXT);
-  const whole = fold(decoded(bytes));
 
   test('say what they say whole, with the counts behind the end', () => {
-    assert.deepEqual(whole, {
+    assert.deepEqual(fold(decoded(bytes)), {
       id: '',
       model: NOVA,
       candidates: [
@@ -474,6 +477,7 @@ describe('streams of Converse', () => {
   });
 
   test('say the same, cut at every byte', () => {
+    const whole = fold(decoded(bytes));
     for (let cut = 1; cut < bytes.length; cut++)
       assert.deepEqual(fold(decoded(bytes.subarray(0, cut), bytes.subarray(cut))), whole, `cut at ${cut}`);
   });
@@ -501,7 +505,7 @@ describe('streams of Converse', () => {
       ['metadata', { usage: { inputTokens: 'many' } }],
     ];
     const [first, ...rest] = TEXT as [[string, Json], ...[string, Json][]];
-    assert.deepEqual(fold(decoded(framed([first, ...odd, ...rest]))), whole);
+    assert.deepEqual(fold(decoded(framed([first, ...odd, ...rest]))), fold(decoded(bytes)));
   });
 });
 

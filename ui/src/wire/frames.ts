@@ -22,7 +22,7 @@ export interface WireStream {
 type Kind = 'text' | 'reasoning' | 'tool';
 export type Carried = Partial<Record<Kind, string>>;
 
-// biome-ignore lint/suspicious/noExplicitAny: Frames of four protocols, read with care.
+// biome-ignore lint/suspicious/noExplicitAny: Frames of five protocols, read with care.
 type Data = Record<string, any>;
 
 const KINDS: readonly Kind[] = ['text', 'reasoning', 'tool'];
@@ -41,6 +41,11 @@ const READERS: Record<string, (data: Data) => Carried> = {
     type === 'content_block_delta'
       ? { text: delta?.text, reasoning: delta?.thinking, tool: delta?.partial_json }
       : NOTHING,
+  converse: ({ delta }) => ({
+    text: delta?.text,
+    reasoning: delta?.reasoningContent?.text,
+    tool: delta?.toolUse?.input,
+  }),
   generate: ({ candidates }) => {
     const parts: Data[] = candidates?.[0]?.content?.parts ?? [];
     const join = (texts: unknown[]) => texts.filter((text) => typeof text === 'string').join('');
