@@ -15,7 +15,7 @@ const TOKEN = 'an-admin-token-of-a-test-0123456789abcdef';
 const SCRAPES_TIMEOUT_MS = 60_000;
 /** Panels of what did not happen to this gateway. */
 const QUIET =
-  /fallbacks|cooldowns|cost_usd|endpoint_cooldown|last_backup|worker_restarts|outcome=~|jobs_|video_tasks|webhook_attempts/;
+  /fallbacks|cooldowns|cost_usd|endpoint_cooldown|last_backup|worker_restarts|outcome(=~|!=)|jobs_|video_tasks|webhook_attempts/;
 
 export async function checkPrometheus({ tools, folder, node }) {
   const [port, prometheusPort] = [await freePort(), await freePort()];
