@@ -63,15 +63,15 @@ const PRESENCE_TIMEOUT_MS = 1000;
 /** Time for which a server that did not answer is taken for absent. */
 const ABSENCE_MS = 60_000;
 
-/** Asks a server that may be absent, in a bounded time; remembers for a while that it is. */
-export function createProbe(server: string, clock: Clock) {
-  let absentUntil = 0;
+/** Asks a server that may be absent, in a bounded time; remembers for a while why it did not answer. */
+export function createProbe(clock: Clock) {
+  let absence: { until: number; error: unknown } | undefined;
   return async <Value>(probe: (timeoutMs: number) => Promise<Value>): Promise<Value> => {
-    if (clock.now() < absentUntil) throw unavailable(`${server} did not answer`);
+    if (absence && clock.monotonic() < absence.until) throw absence.error;
     try {
       return await probe(PRESENCE_TIMEOUT_MS);
     } catch (error) {
-      absentUntil = clock.now() + ABSENCE_MS;
+      absence = { until: clock.monotonic() + ABSENCE_MS, error };
       throw error;
     }
   };

@@ -99,7 +99,7 @@ async function askEntra(context: IdentityContext, { cloud, tenant, client, proof
 
 /** The identity of an app (App Service, Container Apps, Functions), else that of a virtual machine. */
 function createManagedSource({ settings, variable, clock }: IdentityContext, scope: string): FindSource {
-  const probe = createProbe(INSTANCE_SERVER, clock);
+  const probe = createProbe(clock);
   let isPresent = false;
 
   function addressOf(base: string, version: string): string {

@@ -15,7 +15,7 @@ export interface TokenSourceOptions {
   id: string;
   /** Asks for a new token; the signal aborts when that takes too long. */
   fetchToken(signal: AbortSignal): Promise<AccessToken>;
-  clock?: Pick<Clock, 'now' | 'after'>;
+  clock?: Pick<Clock, 'now' | 'monotonic' | 'after'>;
 }
 
 export interface Issued<Value> {
@@ -30,7 +30,7 @@ interface RenewalOptions<Value> {
   name: string;
   /** Asks for a new one; the signal aborts when that takes too long. The message of a GatewayError is shown as the reason. */
   issue(signal: AbortSignal): Promise<Issued<Value>>;
-  clock?: Pick<Clock, 'now' | 'after'>;
+  clock?: Pick<Clock, 'now' | 'monotonic' | 'after'>;
   /** Called after each failure; `isUsable`: the old one is still valid. */
   onFailure?(error: GatewayError, isUsable: boolean): void;
 }
@@ -52,6 +52,8 @@ const MIN_REFUSED_AGE_MS = 10_000;
 
 interface Held<Value> extends Issued<Value> {
   obtainedAt: number;
+  /** Monotonic milliseconds of that moment. */
+  since: number;
   renewAt: number;
 }
 
@@ -73,7 +75,8 @@ export function createRenewal<Value>(options: RenewalOptions<Value>): Renewal<Va
   let held: Held<Value> | undefined;
   let renewal: Promise<Value> | undefined;
   let failures = 0;
-  let retryAt = 0;
+  /** Monotonic milliseconds, as the clock may be set back during a backoff. */
+  let retryAt = Number.NEGATIVE_INFINITY;
   let lastFailure: GatewayError | undefined;
   /** Whether the last one was given up because it was refused, and its successor is not there yet. */
   let isRefused = false;
@@ -100,13 +103,13 @@ export function createRenewal<Value>(options: RenewalOptions<Value>): Renewal<Va
       if (!(life > 0))
         throw new GatewayError('unavailable', 'what was issued has expired by the clock of this machine');
       const renewAt = Math.max(now + life * RENEWAL_SHARE, issued.expiresAt - RENEWAL_MARGIN_MS);
-      held = { ...issued, obtainedAt: now, renewAt };
+      held = { ...issued, obtainedAt: now, since: clock.monotonic(), renewAt };
       failures = 0;
-      retryAt = 0;
+      retryAt = Number.NEGATIVE_INFINITY;
       isRefused = false;
       return issued.value;
     } catch (cause) {
-      retryAt = clock.now() + Math.min(FIRST_BACKOFF_MS * 2 ** failures, MAX_BACKOFF_MS);
+      retryAt = clock.monotonic() + Math.min(FIRST_BACKOFF_MS * 2 ** failures, MAX_BACKOFF_MS);
       failures++;
       lastFailure = failureOf(name, cause);
       onFailure?.(lastFailure, held !== undefined && clock.now() < held.expiresAt);
@@ -126,18 +129,19 @@ export function createRenewal<Value>(options: RenewalOptions<Value>): Renewal<Va
     current() {
       const now = clock.now();
       if (held && now < held.expiresAt) {
-        // Its failure is told to nobody while the old one is valid.
-        if (now >= held.renewAt && now >= retryAt) renewed().catch(() => {});
+        // With a clock that was set back, its end is unknown. A failure is told to nobody while the old one is valid.
+        const isDue = now >= held.renewAt || now < held.obtainedAt;
+        if (isDue && clock.monotonic() >= retryAt) renewed().catch(() => {});
         return held.value;
       }
-      if (!renewal && lastFailure && now < retryAt) return Promise.reject(lastFailure);
+      if (!renewal && lastFailure && clock.monotonic() < retryAt) return Promise.reject(lastFailure);
       return renewed();
     },
     refused(sentAt = clock.now()) {
       if (!held) return isRefused;
-      // The request had its predecessor.
-      if (held.obtainedAt > sentAt) return true;
-      if (clock.now() - held.obtainedAt < MIN_REFUSED_AGE_MS) return false;
+      // The request had its predecessor, unless the clock was set back.
+      if (held.obtainedAt > sentAt && held.obtainedAt <= clock.now()) return true;
+      if (clock.monotonic() - held.since < MIN_REFUSED_AGE_MS) return false;
       held = undefined;
       isRefused = true;
       return true;

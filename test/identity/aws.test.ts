@@ -140,6 +140,22 @@ test('instance metadata that does not answer costs a second, once', async (conte
   assert.equal((await rig.current()).type, 'key-pair');
 });
 
+test('instance metadata that refuses is remembered with its reason, for a minute by any clock', async (context) => {
+  const stub = await startAws(context);
+  stub.mode = 'failing';
+  const rig = await openAws(context, { environment: { AWS_EC2_METADATA_SERVICE_ENDPOINT: stub.url } });
+  for (let attempt = 0; attempt < 3; attempt++) {
+    await assert.rejects(rig.current(), /the instance metadata service refused with status 500/);
+    rig.clock.advance(10_000);
+  }
+  assert.match(rig.status().problem ?? '', /refused with status 500/);
+  assert.equal(stub.calls.length, 1);
+  stub.mode = 'well';
+  rig.clock.set(START - 24 * HOUR);
+  rig.clock.advance(60_000);
+  assert.equal((await rig.current()).type, 'key-pair');
+});
+
 test('AWS_EC2_METADATA_DISABLED leaves nothing', async (context) => {
   const rig = await openAws(context, { environment: { AWS_EC2_METADATA_DISABLED: 'true' } });
   assert.match(rig.status().problem ?? '', /instance metadata is off/);

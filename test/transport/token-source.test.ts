@@ -116,6 +116,26 @@ test('of two requests that had one token, both may try again; a late refusal kee
   assert.equal(issued(), 2);
 });
 
+test('a clock that is set back neither keeps a refused token nor a failure', async () => {
+  const { clock, source, issued, fail } = issuer();
+  await source.token();
+  clock.advance(MINUTE);
+  clock.set(clock.now() - 24 * HOUR);
+  assert.equal(source.token(), 'token 1');
+  await new Promise(setImmediate);
+  assert.equal(source.token(), 'token 2', 'its end by the earlier clock is unknown');
+  clock.set(clock.now() - 24 * HOUR);
+  clock.advance(MINUTE);
+  assert.equal(source.refused(clock.now()), true);
+  fail(true);
+  await assert.rejects(Promise.resolve(source.token()), isUpstreamError);
+  assert.equal(issued(), 3);
+  clock.set(clock.now() - 24 * HOUR);
+  clock.advance(MINUTE);
+  fail(false);
+  assert.equal(await source.token(), 'token 4');
+});
+
 test('a token that has expired when it is issued is a failure', async () => {
   const { source, issued } = issuer(0);
   await assert.rejects(Promise.resolve(source.token()), /expired by the clock of this machine/);

@@ -38,7 +38,7 @@ export function containerSource({ variable, clock }: IdentityContext): IdentityS
 }
 
 export function createInstanceSource({ variable, clock }: IdentityContext): IdentitySource {
-  const probe = createProbe(INSTANCE_SERVER, clock);
+  const probe = createProbe(clock);
 
   function baseUrl(): string {
     const configured = variable('AWS_EC2_METADATA_SERVICE_ENDPOINT');

@@ -52,7 +52,7 @@ function gcloudFile(context: IdentityContext): string | undefined {
 }
 
 function createMetadataSource({ variable, clock }: IdentityContext): IdentitySource {
-  const probe = createProbe(SERVER, clock);
+  const probe = createProbe(clock);
   let isPresent = false;
 
   async function askServer(path: string, signal: AbortSignal, timeoutMs?: number) {
