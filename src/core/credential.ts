@@ -37,11 +37,13 @@ export interface TokenSource {
 export interface CredentialSource extends Pick<TokenSource, 'id' | 'refused'> {
   /** Returns synchronously while a credential is valid. Rejects with a GatewayError if none can be obtained. */
   current(): SentCredential | Promise<SentCredential>;
+  /** Reports a refusal that may be one of a permission: the credential is renewed, and serves until then. */
+  doubted(): void;
 }
 
 /** Identity at a cloud platform. */
 export interface Identity {
-  readonly source: Pick<CredentialSource, 'current' | 'refused'>;
+  readonly source: Omit<CredentialSource, 'id'>;
   status(): IdentityStatus;
 }
 

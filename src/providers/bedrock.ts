@@ -149,7 +149,10 @@ function decodeError({ status, headers, body }: UpstreamErrorResponse): GatewayE
   if (code === undefined) return undefined;
   const text = body?.message ?? body?.Message;
   if (ACCOUNT_ERRORS.has(kind) || typeof text !== 'string')
-    return new GatewayError(code, 'The upstream refused or failed to answer.', { upstreamStatus: status });
+    return new GatewayError(code, 'The upstream refused or failed to answer.', {
+      upstreamStatus: status,
+      upstreamCode: name,
+    });
   const isTooLong = code === 'invalid_request' && CONTEXT_LENGTH_PATTERN.test(text);
   return new GatewayError(isTooLong ? 'context_length_exceeded' : code, upstreamMessage(text), {
     upstreamStatus: status,

@@ -58,6 +58,7 @@ export function openLater(id: string, open: () => Promise<Identity>): OpeningIde
     id,
     current: () => (opened ? opened.source.current() : opening.then((identity) => identity.source.current())),
     refused: (sentAt) => opened?.source.refused(sentAt) ?? false,
+    doubted: () => opened?.source.doubted(),
   };
   return {
     value: { type: 'renewed', source },
@@ -87,8 +88,9 @@ export function createCredentials(values: readonly CredentialValue[], now: () =>
       id: entry.id,
       number: entry.index + 1,
       value: entry.value,
-      failed({ upstreamStatus = 0, retryAfter }, sentAt) {
-        if (isRenewedAfter(upstreamStatus, entry.value, sentAt)) return true;
+      failed(error, sentAt) {
+        const { upstreamStatus = 0, retryAfter } = error;
+        if (isRenewedAfter(error, entry.value, sentAt)) return true;
         const cooldownMs = COOLDOWN_MS[upstreamStatus];
         if (cooldownMs !== undefined)
           entry.cooldownEnd = now() + Math.min(retryAfter ?? cooldownMs, MAX_RETRY_AFTER_MS);
@@ -116,10 +118,20 @@ export function createCredentials(values: readonly CredentialValue[], now: () =>
   };
 }
 
-/** Whether a refusal can be one of the age of a credential, which is then given up. AWS refuses expired ones with 403. */
-function isRenewedAfter(status: number, value: CredentialValue, sentAt: number | undefined): boolean {
-  if (value.type === 'token') return status === 401 && value.source.refused(sentAt);
-  return value.type === 'renewed' && (status === 401 || status === 403) && value.source.refused(sentAt);
+/** Names with which AWS refuses keys, with 403; other refusals with 403 are mostly of permissions for one model. */
+const REFUSED_KEYS = /^(ExpiredToken|InvalidSignature|UnrecognizedClient)/;
+
+/** Whether a refusal can be one of the age of a credential, which is then given up. */
+function isRenewedAfter(
+  { upstreamStatus, upstreamCode = '' }: GatewayError,
+  value: CredentialValue,
+  sentAt: number | undefined,
+): boolean {
+  if (value.type !== 'token' && value.type !== 'renewed') return false;
+  const isOfCredential = value.type === 'renewed' && REFUSED_KEYS.test(upstreamCode);
+  if (upstreamStatus === 401 || isOfCredential) return value.source.refused(sentAt);
+  if (value.type === 'renewed' && upstreamStatus === 403) value.source.doubted();
+  return false;
 }
 
 /** Records of video tasks hold it: the digest of a value may not change between versions. */

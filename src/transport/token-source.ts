@@ -38,6 +38,8 @@ interface RenewalOptions<Value> {
 interface Renewal<Value> extends Pick<TokenSource, 'id' | 'refused'> {
   /** Returns synchronously while one is valid. Rejects with a GatewayError if none can be obtained. */
   current(): Value | Promise<Value>;
+  /** Renews one that may be the cause of a refusal, and keeps it until then. */
+  doubted(): void;
 }
 
 /** A credential is renewed at this part of its life, or so long before its end, whichever is later. */
@@ -145,6 +147,10 @@ export function createRenewal<Value>(options: RenewalOptions<Value>): Renewal<Va
       held = undefined;
       isRefused = true;
       return true;
+    },
+    doubted() {
+      const now = clock.monotonic();
+      if (held && now - held.since >= MIN_REFUSED_AGE_MS && now >= retryAt) renewed().catch(() => {});
     },
   };
 }

@@ -39,9 +39,15 @@ const CLAUDE: Json = {
 let upstream: TestUpstream;
 /** Session tokens that Bedrock refuses. */
 const expired = new Set<string>();
+/** A model that the role may not ask. */
+const DENIED_ID = 'us.anthropic.claude-opus-4-1-20250805-v1:0';
 
 before(async () => {
   upstream = await startUpstream((call, response) => {
+    if (call.path.includes(encodeURIComponent(DENIED_ID))) {
+      const denied = { 'x-amzn-errortype': 'AccessDeniedException:http://internal.amazon.com/' };
+      return answerJson(response, { message: 'You do not have access to the model.' }, 403, denied);
+    }
     if (!expired.has(String(call.headers['x-amz-security-token']))) return answerJson(response, CLAUDE);
     const headers = { 'x-amzn-errortype': 'ExpiredTokenException:http://internal.amazon.com/' };
     return answerJson(response, { message: 'The security token included in the request is expired' }, 403, headers);
@@ -82,7 +88,7 @@ async function startBedrock(
   const yaml = `
 ${ADMIN_CONFIG}
 providers:
-  bedrock: { base_url: "${upstream.url}", credentials: ${credentials}, models: [{ id: "${CLAUDE_ID}" }] }
+  bedrock: { base_url: "${upstream.url}", credentials: ${credentials}, models: [{ id: "${CLAUDE_ID}" }, { id: "${DENIED_ID}" }] }
 `;
   const gateway = await startTestGateway(yaml, options);
   context.after(() => gateway.close());
@@ -161,6 +167,33 @@ describe('Amazon Bedrock with an identity', () => {
     assert.equal(refused.status, 500, 'what is new and refused is refused for another reason');
     assert.doesNotMatch(await refused.text(), /security token|PLANTED|session-/);
     assert.equal(container.calls.length, 3);
+  });
+
+  test('a model without access does not cost the keys of the others while the issuer is down', async (context) => {
+    expired.clear();
+    const clock = createManualClock(START);
+    const container = await startIssuer(context, clock);
+    const environment = { AWS_CONTAINER_CREDENTIALS_FULL_URI: `${container.url}/container` };
+    const gateway = await startBedrock(context, 'auto', { environment, clock });
+    assert.equal((await send(gateway)).status, 200);
+    clock.advance(60_000);
+    container.mode = 'failing';
+    const asked = upstream.calls.length;
+    const denied = await ask(gateway, { protocol: 'messages', model: `bedrock/${DENIED_ID}`, text: 'Hi' });
+    assert.equal(denied.status, 500);
+    assert.equal(upstream.calls.length, asked + 1, 'it is not repeated');
+    while (container.calls.length < 2) await new Promise((resolve) => setTimeout(resolve, 5));
+    assert.equal((await send(gateway)).status, 200);
+    await assertSigned(last(), keysOf(1));
+
+    for (let request = 0; request < 3; request++)
+      await ask(gateway, { protocol: 'messages', model: `bedrock/${DENIED_ID}`, text: 'Hi' });
+    assert.equal(container.calls.length, 2, 'the issuer is not asked again at once');
+    container.mode = 'well';
+    clock.advance(60_000);
+    await ask(gateway, { protocol: 'messages', model: `bedrock/${DENIED_ID}`, text: 'Hi' });
+    while (last().headers['x-amz-security-token'] === 'session-1') assert.equal((await send(gateway)).status, 200);
+    await assertSigned(last(), keysOf(3));
   });
 
   test('no secret is in logs, errors, traces and the admin API, also when the issuer fails', async (context) => {
