@@ -18,6 +18,9 @@ const TENANT = /^[\w.-]+$/;
 const APP_SERVER = 'the identity endpoint of the app';
 const APP_API_VERSION = '2019-08-01';
 
+/** Addresses of identity endpoints of apps in some services. */
+const LINK_LOCAL = /^169\.254(\.\d{1,3}){2}$/;
+
 const INSTANCE_SERVER = 'the instance metadata service';
 const INSTANCE_HOST = '169.254.169.254';
 const INSTANCE_PATH = '/metadata/identity/oauth2/token';
@@ -123,8 +126,7 @@ function createManagedSource({ settings, variable, clock }: IdentityContext, sco
           headers: { 'x-identity-header': secret },
           signal,
           clock,
-          // The platform names the address, which is link-local in some services.
-          plainHosts: hostname.startsWith('169.254.') ? [hostname] : [],
+          plainHosts: LINK_LOCAL.test(hostname) ? [hostname] : [],
         });
         return managedToken(jsonOf(reply, APP_SERVER), APP_SERVER);
       },

@@ -114,8 +114,11 @@ test('a managed identity of an app: its endpoint and header, and the client of a
   assert.deepEqual([client_id, resource], ['own', 'https://ai.azure.com']);
   const arc = await openRig('azure', { settings: 'managed', environment: { IDENTITY_ENDPOINT: stub.url } });
   assert.match(arc.status().problem ?? '', /IDENTITY_ENDPOINT without IDENTITY_HEADER/);
-  const abroad = { IDENTITY_ENDPOINT: 'http://10.0.0.7/msi/token', IDENTITY_HEADER: PLANTED };
-  await assert.rejects((await openRig('azure', { settings: 'managed', environment: abroad })).current(), /not set up/);
+  for (const host of ['10.0.0.7', '169.254.evil.test', '169.254.1.1.evil.test', '169.254.1.1@10.0.0.7']) {
+    const abroad = { IDENTITY_ENDPOINT: `http://${host}/msi/token`, IDENTITY_HEADER: PLANTED };
+    const other = await openRig('azure', { settings: 'managed', environment: abroad });
+    await assert.rejects(other.current(), /not set up/, host);
+  }
 });
 
 test('a managed identity of an instance: found once, then asked; absent, it costs a second once', async (context) => {
