@@ -1,9 +1,11 @@
 /** Identities of AWS: each source alone, their order, and what fails. */
 
 import assert from 'node:assert/strict';
-import { writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { processSource } from '../../src/identity/aws/process.ts';
 import { folderOf, type IdentityRig, inMs, openRig, type RigOptions, START } from './rig.ts';
 import type { Stub } from './stub.ts';
 import { PLANTED, startAws } from './vendors.ts';
@@ -271,6 +273,42 @@ test('credential_process: a program prints the keys, and no shell runs it', asyn
   await assert.rejects(failing.current(), /the program of credential_process failed\.$/);
   assert.ok(!JSON.stringify([failing.status(), failing.failures]).includes(PLANTED));
 });
+
+const WAITING = `
+import { writeFileSync } from 'node:fs';
+writeFileSync(process.argv[2], String(process.pid));
+setInterval(() => {}, 1000);
+`;
+/** A process that ends while the program of its first argument runs. */
+const ENDING = `
+import { existsSync } from 'node:fs';
+import { processSource } from '${new URL('../../src/identity/aws/process.ts', import.meta.url)}';
+const [, command, file] = process.argv;
+processSource('p', command).issue(new AbortController().signal);
+setInterval(() => existsSync(file) && process.exit(), 5);
+`;
+
+test('credential_process: a program does not outlive the gateway, and cannot wait for an input', async (context) => {
+  const folder = folderOf(context, { 'program.mjs': WAITING, 'input.mjs': 'for await (const _ of process.stdin);' });
+  const pidFile = join(folder, 'pid');
+  const command = `"${process.execPath}" ${join(folder, 'program.mjs')} ${pidFile}`;
+  execFileSync(process.execPath, ['--input-type=module', '-e', ENDING, command, pidFile], { timeout: 20_000 });
+  const pid = Number(readFileSync(pidFile, 'utf8'));
+  context.after(() => isRunning(pid) && process.kill(pid));
+  for (let wait = 0; wait < 100 && isRunning(pid); wait++) await new Promise((resolve) => setTimeout(resolve, 20));
+  assert.equal(isRunning(pid), false);
+  const asking = processSource('p', `"${process.execPath}" ${join(folder, 'input.mjs')}`);
+  await assert.rejects(asking.issue(AbortSignal.timeout(10_000)), /printed no keys/);
+});
+
+function isRunning(pid: number): boolean {
+  try {
+    // An ended process that nobody has waited for is a zombie.
+    return process.kill(pid, 0) && !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
+  } catch {
+    return false;
+  }
+}
 
 test('profiles that cannot be used say why', async (context) => {
   const stub = await startAws(context);

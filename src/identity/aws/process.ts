@@ -24,10 +24,16 @@ export function processSource(profile: string, command: string): IdentitySource 
 function outputOf(command: string, signal: AbortSignal): Promise<string> {
   const [program = '', ...args] = (command.match(WORD) ?? []).map(unquoted);
   return new Promise((resolve, reject) => {
-    execFile(program, args, { signal, maxBuffer: MAX_OUTPUT_BYTES, windowsHide: true }, (error, stdout) => {
+    const options = { signal, maxBuffer: MAX_OUTPUT_BYTES, windowsHide: true };
+    const child = execFile(program, args, options, (error, stdout) => {
+      process.off('exit', end);
       if (error) reject(unavailable(`${SERVER} failed`));
       else resolve(stdout);
     });
+    const end = () => void child.kill();
+    process.on('exit', end);
+    // Nobody is there to answer its questions.
+    child.stdin?.on('error', () => {}).end();
   });
 }
 
