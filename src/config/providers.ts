@@ -122,6 +122,12 @@ const IDENTITIES: Record<IdentityVendor, { names: readonly string[]; members: re
     form: 'managed, workload or { tenant_id: ID, client_id: ID, client_secret: SECRET }',
   },
 };
+/** Headers in place of which credentials are sent. */
+const CARRIERS: Record<IdentityVendor, readonly string[]> = {
+  aws: ['authorization'],
+  google: ['authorization'],
+  azure: ['authorization', 'api-key', 'x-api-key'],
+};
 /** Members one of which is needed, or all of which. */
 const NEEDED: Record<IdentityVendor, (has: (member: string) => boolean) => boolean> = {
   aws: (has) => has('role_arn') || (has('profile') && !has('external_id') && !has('session_name')),
@@ -130,7 +136,7 @@ const NEEDED: Record<IdentityVendor, (has: (member: string) => boolean) => boole
 };
 
 function resolveIdentity(
-  { credentials, api_key, api_keys }: ProviderEntry,
+  { credentials, api_key, api_keys, headers }: ProviderEntry,
   { id, identity: vendor }: KnownProvider,
   { lookUp, missing, report }: ProviderSources,
   path: string,
@@ -143,6 +149,8 @@ function resolveIdentity(
     return undefined;
   }
   const { names, members, form } = IDENTITIES[vendor];
+  const header = Object.keys(headers ?? {}).find((name) => CARRIERS[vendor].includes(name.toLowerCase()));
+  if (header) report(`${path}.credentials`, `conflicts with headers.${header}; set only one of them`);
   if (typeof credentials === 'string') {
     if (!names.includes(credentials)) report(`${path}.credentials`, `of the type ${id} must be ${form}`);
     return { settings: credentials, lookUp };

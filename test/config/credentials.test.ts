@@ -54,6 +54,12 @@ test('other forms are refused, and so is a key beside an identity', () => {
     ['bedrock', 'credentials: auto, api_key: k', /p\.credentials: conflicts with api_key; set only one of them/],
     ['bedrock', `credentials: auto, api_key: "\${UNSET}"`, /p\.credentials: conflicts with api_key/],
     ['bedrock', 'credentials: auto, api_keys: [k]', /p\.credentials: conflicts with api_keys/],
+    [
+      'entra',
+      'credentials: managed, headers: { API-Key: k }',
+      /p\.credentials: conflicts with headers\.API-Key; set only/,
+    ],
+    ['vertex', 'credentials: auto, headers: { authorization: k }', /p\.credentials: conflicts with headers\.auth/],
     ['openai', 'credentials: auto', /p\.credentials: may not be set: the type openai takes api_key/],
     ['bedrock', 'credentials: managed', /of the type bedrock must be auto, \{ profile: NAME \} or \{ role_arn: ARN \}/],
     ['bedrock', 'credentials: { external_id: e }', /must be auto/],
