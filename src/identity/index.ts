@@ -30,7 +30,7 @@ export async function openIdentity(options: IdentityOptions): Promise<Identity> 
     variable(name) {
       const { value, problem } = lookUp(name);
       if (problem !== undefined) throw notSetUp(problem);
-      return value || undefined;
+      return value?.trim() || undefined;
     },
     baseUrl: options.baseUrl,
     readKey: options.readKey,

@@ -11,7 +11,7 @@ export interface IdentityContext {
   /** Name in the configuration, e.g. `auto`; absent where it has members. */
   choice: string | undefined;
   settings: Readonly<Record<string, string>>;
-  /** Value of an environment variable; undefined if it is empty. */
+  /** Value of an environment variable without space around it; undefined if it is empty. */
   variable(name: string): string | undefined;
   baseUrl: string;
   readKey: ((text: string) => CredentialValue) | undefined;

@@ -27,6 +27,16 @@ test('variables are taken as they are, with a session token', async (context) =>
   assert.deepEqual(rig.status(), { name: 'environment (AWS_ACCESS_KEY_ID)' });
 });
 
+test('the end of a line in a variable, as secrets of Kubernetes often have it, is left out', async (context) => {
+  const environment = {
+    AWS_ACCESS_KEY_ID: 'AKIAENV\n',
+    AWS_SECRET_ACCESS_KEY: `${PLANTED}\n`,
+    AWS_SESSION_TOKEN: ' \n',
+  };
+  const rig = await openAws(context, { environment });
+  assert.deepEqual(await rig.current(), { type: 'key-pair', id: 'AKIAENV', secret: PLANTED });
+});
+
 test('one variable without the other is an error that names both', async (context) => {
   const rig = await openAws(context, { environment: { AWS_ACCESS_KEY_ID: 'AKIAENV' } });
   assert.match(rig.status().problem ?? '', /AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY/);
