@@ -1,6 +1,7 @@
 /** Requests about stored responses to the providers that keep them. */
 
 import { PassThrough } from 'node:stream';
+import type { CredentialValue } from '../core/credential.ts';
 import { GatewayError } from '../core/errors.ts';
 import { parseObject } from '../core/json/json.ts';
 import type { OutgoingRequest } from '../core/platform.ts';
@@ -67,21 +68,37 @@ export function createKeeperClient(options: KeeperClientOptions): AskKeeper {
       'user-agent': options.userAgent(),
       ...active.headers,
     };
-    const request = await platform.authorize({ method, url, headers }, account.value, options.now());
-    return new Promise<KeeperResponse>((resolve, reject) => {
-      const exchange = options.upstream().send(
-        { ...request, ...(local && { local }) },
-        receive(
-          { protocol, model, id, now: options.now },
-          {
-            resolve,
-            reject,
-            exchange: () => exchange,
-          },
-        ),
-      );
-    });
+    let sentAt = 0;
+    const send = async (): Promise<KeeperResponse> => {
+      const request = await platform.authorize({ method, url, headers }, account.value, options.now());
+      sentAt = options.now();
+      return new Promise<KeeperResponse>((resolve, reject) => {
+        const exchange = options.upstream().send(
+          { ...request, ...(local && { local }) },
+          receive(
+            { protocol, model, id, now: options.now },
+            {
+              resolve,
+              reject,
+              exchange: () => exchange,
+            },
+          ),
+        );
+      });
+    };
+    try {
+      return await send();
+    } catch (error) {
+      if (isRenewedAfter(error, account.value, sentAt)) return send();
+      throw error;
+    }
   };
+}
+
+/** Whether a refusal can be one of the age of a token, which is then given up. */
+function isRenewedAfter(error: unknown, value: CredentialValue, sentAt: number): boolean {
+  if (!(error instanceof GatewayError && error.upstreamStatus === 401)) return false;
+  return 'source' in value && value.source.refused(sentAt);
 }
 
 interface Outcome {

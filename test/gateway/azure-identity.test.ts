@@ -6,12 +6,17 @@ import { providerTypes } from '../../src/providers/index.ts';
 import { providerType } from '../../src/providers/type.ts';
 import { startStub } from '../identity/stub.ts';
 import { createManualClock } from '../jobs/manual-clock.ts';
-import { answerJson, ask, startTestGateway, startUpstream } from './harness.ts';
+import { answerJson, ask, HEADERS, post, startTestGateway, startUpstream } from './harness.ts';
 
 const ANSWER = {
   ...{ id: 'c', object: 'chat.completion', created: 1, model: 'm' },
   choices: [{ index: 0, message: { role: 'assistant', content: 'Hello.' }, finish_reason: 'stop' }],
   usage: { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 },
+};
+
+const RESPONSE = {
+  ...{ id: 'resp_1', object: 'response', created_at: 1, status: 'completed', model: 'gpt-5', output: [] },
+  usage: { input_tokens: 3, output_tokens: 2, total_tokens: 5 },
 };
 
 const type = providerType({
@@ -52,4 +57,35 @@ test('a managed identity is a bearer token and no key; one that is refused is re
     ['Bearer token-1', 'Bearer token-1', 'Bearer token-2'],
   );
   assert.equal(issuer.calls.length, 2);
+});
+
+test('a stored response is asked for again with a new token, once', async (context) => {
+  const issuer = await startStub(() => ({
+    body: { access_token: `token-${issuer.calls.length}`, expires_in: 3599 },
+  }));
+  context.after(() => issuer.close());
+  const revoked = new Set<string>();
+  const upstream = await startUpstream(({ headers }, response) => {
+    if (!revoked.has(String(headers.authorization))) return answerJson(response, RESPONSE);
+    return answerJson(response, { error: { code: '401', message: 'Unauthorized.' } }, 401);
+  });
+  context.after(() => upstream.close());
+  const clock = createManualClock(Date.now());
+  const models = '[{ id: prod, base: openai/gpt-5 }]';
+  const gateway = await startTestGateway(
+    `providers: { azure: { base_url: "${upstream.url}", credentials: managed, models: ${models} } }`,
+    { environment: { IDENTITY_ENDPOINT: `${issuer.url}/msi/token`, IDENTITY_HEADER: 'header' }, clock },
+  );
+  context.after(() => gateway.close());
+  const url = `${gateway.url}/v1/responses`;
+  const created = await post(url, { model: 'azure/prod', input: 'Hi' }, HEADERS.chat);
+  const { id } = (await created.json()) as { id: string };
+  const read = () => fetch(`${url}/${id}`, { headers: HEADERS.chat });
+  clock.advance(60_000);
+  revoked.add('Bearer token-1');
+  assert.equal((await read()).status, 200);
+  assert.deepEqual([upstream.calls.length, issuer.calls.length], [3, 2]);
+  revoked.add('Bearer token-2');
+  assert.equal((await read()).status, 502, 'a new token that is refused is refused for another reason');
+  assert.deepEqual([upstream.calls.length, issuer.calls.length], [4, 2]);
 });
