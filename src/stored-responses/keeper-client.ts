@@ -1,7 +1,6 @@
 /** Requests about stored responses to the providers that keep them. */
 
 import { PassThrough } from 'node:stream';
-import type { CredentialValue } from '../core/credential.ts';
 import { GatewayError } from '../core/errors.ts';
 import { parseObject } from '../core/json/json.ts';
 import type { OutgoingRequest } from '../core/platform.ts';
@@ -15,6 +14,7 @@ import { SliceRun } from '../inference/response/slice-run.ts';
 import type { StoredResponse } from '../records/stored-response.ts';
 import type { ModelDirectory } from '../routing/model-directory.ts';
 import { collectResponse } from '../transport/collect-response.ts';
+import { isRenewedAfter } from '../transport/credentials.ts';
 import type { UpstreamClient, UpstreamExchange, UpstreamReceiver } from '../transport/upstream-client.ts';
 import { unknownResponse } from './errors.ts';
 
@@ -89,16 +89,10 @@ export function createKeeperClient(options: KeeperClientOptions): AskKeeper {
     try {
       return await send();
     } catch (error) {
-      if (isRenewedAfter(error, account.value, sentAt)) return send();
+      if (error instanceof GatewayError && isRenewedAfter(error, account.value, sentAt)) return send();
       throw error;
     }
   };
-}
-
-/** Whether a refusal can be one of the age of a token, which is then given up. */
-function isRenewedAfter(error: unknown, value: CredentialValue, sentAt: number): boolean {
-  if (!(error instanceof GatewayError && error.upstreamStatus === 401)) return false;
-  return 'source' in value && value.source.refused(sentAt);
 }
 
 interface Outcome {

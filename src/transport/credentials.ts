@@ -120,17 +120,21 @@ export function createCredentials(values: readonly CredentialValue[], now: () =>
 
 /** Names with which AWS refuses keys, with 403; other refusals with 403 are mostly of permissions for one model. */
 const REFUSED_KEYS = /^(ExpiredToken|InvalidSignature|UnrecognizedClient)/;
+/** Name with which Azure refuses operations, with 401. */
+const REFUSED_OPERATION = 'PermissionDenied';
 
 /** Whether a refusal can be one of the age of a credential, which is then given up. */
-function isRenewedAfter(
+export function isRenewedAfter(
   { upstreamStatus, upstreamCode = '' }: GatewayError,
   value: CredentialValue,
   sentAt: number | undefined,
 ): boolean {
-  if (value.type !== 'token' && value.type !== 'renewed') return false;
-  const isOfCredential = value.type === 'renewed' && REFUSED_KEYS.test(upstreamCode);
-  if (upstreamStatus === 401 || isOfCredential) return value.source.refused(sentAt);
-  if (value.type === 'renewed' && upstreamStatus === 403) value.source.doubted();
+  if (value.type === 'token') return upstreamStatus === 401 && value.source.refused(sentAt);
+  if (value.type !== 'renewed') return false;
+  const isOfOperation = upstreamStatus === 401 && upstreamCode === REFUSED_OPERATION;
+  if ((upstreamStatus === 401 && !isOfOperation) || REFUSED_KEYS.test(upstreamCode))
+    return value.source.refused(sentAt);
+  if (upstreamStatus === 403 || isOfOperation) value.source.doubted();
   return false;
 }
 

@@ -59,6 +59,34 @@ test('a managed identity is a bearer token and no key; one that is refused is re
   assert.equal(issuer.calls.length, 2);
 });
 
+test('a deployment without permission does not cost the token of the others while the issuer is down', async (context) => {
+  const issuer = await startStub(() => ({ body: { access_token: 'token', expires_in: 3599 } }));
+  context.after(() => issuer.close());
+  const upstream = await startUpstream(({ path, body }, response) => {
+    if (body.model === 'prod') return answerJson(response, ANSWER);
+    const message = 'The principal `p` lacks the required data action';
+    return answerJson(response, { error: { code: 'PermissionDenied', message }, path }, 401);
+  });
+  context.after(() => upstream.close());
+  const clock = createManualClock(Date.now());
+  const models = '[{ id: prod }, { id: denied }, { id: claude-opus }]';
+  const gateway = await startTestGateway(
+    `providers: { azure: { base_url: "${upstream.url}", credentials: managed, models: ${models} } }`,
+    { environment: { IDENTITY_ENDPOINT: `${issuer.url}/msi/token`, IDENTITY_HEADER: 'header' }, clock },
+  );
+  context.after(() => gateway.close());
+  const send = (model: string) => ask(gateway, { protocol: 'chat', model: `azure/${model}`, text: 'Hi' });
+  assert.equal((await send('prod')).status, 200);
+  issuer.mode = 'failing';
+  for (const denied of ['denied', 'claude-opus']) {
+    clock.advance(60_000);
+    const asked = upstream.calls.length;
+    assert.equal((await send(denied)).status, 502);
+    assert.equal(upstream.calls.length, asked + 1, 'it is not repeated');
+    assert.equal((await send('prod')).status, 200, denied);
+  }
+});
+
 test('a stored response is asked for again with a new token, once', async (context) => {
   const issuer = await startStub(() => ({
     body: { access_token: `token-${issuer.calls.length}`, expires_in: 3599 },

@@ -92,7 +92,7 @@ export function decodeError(status: number, body: unknown): GatewayError {
       ACCOUNT_PATTERN.test(text) ||
       /auth|billing|permission/.test(error?.type ?? '');
     const message = own || text === '' ? 'The upstream refused or failed to answer.' : upstreamMessage(text);
-    return new GatewayError(code, message, { upstreamStatus: status });
+    return new GatewayError(code, message, { upstreamStatus: status, upstreamCode: error?.name });
   }
   const message = text === '' ? `The upstream answered with status ${status}.` : upstreamMessage(text);
   return new GatewayError(code, message, { upstreamStatus: status });
@@ -115,12 +115,13 @@ function tooLarge(code: ErrorCode, text: string): ErrorCode {
 }
 
 /** Reads `{error: {type, message}}`, and the flat forms of servers that imitate the protocol. */
-function errorObject(body: Json): { type?: string; message: string; isRefusal: boolean } {
+function errorObject(body: Json): { type?: string; name?: string; message: string; isRefusal: boolean } {
   const inner = isObject(body.error) ? body.error : body;
   const words = [inner.message, body.message, body.error, body.detail].find((value) => typeof value === 'string');
   const names = [inner.code, inner.innererror?.code, inner.inner_error?.code];
+  const name = names.find((one) => typeof one === 'string');
   const isRefusal = names.some((name) => CONTENT_REFUSED.has(name));
-  return { type: typeof inner.type === 'string' ? inner.type : undefined, message: words ?? '', isRefusal };
+  return { type: typeof inner.type === 'string' ? inner.type : undefined, name, message: words ?? '', isRefusal };
 }
 
 /** The error in a body or frame with status 200, if any. */
