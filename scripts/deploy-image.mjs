@@ -80,7 +80,9 @@ export async function checkImage({ tools, folder, node, npmFolder }) {
 /** The configuration of an image, and what of it two builds have in common: the digests of its layers and its times. */
 function inspect(buildah, tag) {
   const { Docker, OCIv1 } = JSON.parse(buildah('inspect', '--type', 'image', tag));
-  return { config: Docker.config, layers: OCIv1.rootfs.diff_ids, created: Docker.created };
+  // Buildah's id of the container of a build; a container gets a name when it is started.
+  const { Hostname: _, ...config } = Docker.config;
+  return { config, layers: OCIv1.rootfs.diff_ids, created: Docker.created };
 }
 
 async function startAndStop({ mount, folder }) {
