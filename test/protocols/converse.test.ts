@@ -187,6 +187,20 @@ describe('requests to Converse', () => {
     assert.deepEqual([...names.values()], [{ name: 'a.tool/with:signs' }]);
   });
 
+  test('a tool of the client with the name of the tool for answers is another on the way', () => {
+    const tool = { name: 'json_answer', parameters: { type: 'object', properties: {} } };
+    const request = { ...turns({ role: 'user', parts: [{ type: 'text', text: 'Hi' }] }), tools: [tool] };
+    const names = renameTools(request, converse.operations.complete.toolName);
+    const [{ toolSpec }] = encoded(request).body.toolConfig.tools;
+    const content = [{ toolUse: { toolUseId: 't1', name: toolSpec.name, input: {} } }];
+    const { candidates } = converse.operations.complete.decodeResponse(
+      { output: { message: { content } } },
+      targetOf(NOVA),
+    );
+    assert.equal(candidates[0]?.parts[0]?.type, 'call');
+    assert.deepEqual([...names.values()], [{ name: 'json_answer' }]);
+  });
+
   test('a history with calls keeps its tools where none may be called, and is put in words where there are none', () => {
     const kept = sent({ messages: CALLED, tools: [LOOKUP], tool_choice: 'none' }).body;
     assert.equal(kept.toolConfig.tools.length, 1);

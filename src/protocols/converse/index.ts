@@ -40,7 +40,8 @@ const complete: UpstreamOperations['complete'] = {
   requestModel: { paths: [], required: false, spell: (model) => model },
   reservedFields: ['messages', 'system', 'toolConfig'],
   upstreamPath: (model, stream) => `/model/${encodeAll(model)}/${stream ? 'converse-stream' : 'converse'}`,
-  toolName: /^[a-zA-Z0-9_-]{1,64}$/,
+  // The excluded name is that of the tool for answers by a schema.
+  toolName: /^(?!json_answer$)[a-zA-Z0-9_-]{1,64}$/,
   answersAreObjects: true,
   tierOf: ({ serviceTier }) => tierName(serviceTier?.type),
   outputOf,
