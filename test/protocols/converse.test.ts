@@ -345,6 +345,45 @@ describe('requests to Converse', () => {
     assert.throws(() => encoded(image, NOVA, blind), /does not read images/);
   });
 
+  test('a long name of a document that is cut at a space has no two spaces in a row', () => {
+    const title = `${'x'.repeat(99)} y.pdf`;
+    const part = { type: 'media' as const, kind: 'document' as const, title, text: 'a' };
+    const [{ content }] = encoded(turns({ role: 'user', parts: [part, part] })).body.messages;
+    const names = content.flatMap(({ document }: Json) => document?.name ?? []);
+    assert.deepEqual(names, ['x'.repeat(99), `${'x'.repeat(99)} (2)`]);
+  });
+
+  test('audio is in no result, but behind it', () => {
+    const audio = { type: 'media' as const, kind: 'audio' as const, mime: 'audio/wav', data: 'UklGRg==' };
+    const request: ChatRequest = {
+      ...turns(
+        { role: 'assistant', parts: [{ type: 'call', id: 'c', name: 'hear', args: '' }] },
+        { role: 'user', parts: [{ type: 'result', callId: 'c', parts: [audio] }] },
+      ),
+      tools: [{ name: 'hear' }],
+    };
+    const [result, behind] = encoded(request).body.messages[2].content;
+    assert.deepEqual(result.toolResult.content, [{ text: 'The tool gave no output.' }]);
+    assert.deepEqual(behind, { audio: { format: 'wav', source: { bytes: 'UklGRg==' } } });
+  });
+
+  test('calls of one turn with the same id have a result each', () => {
+    const call = { type: 'call' as const, id: 'same', name: 'lookup', args: '' };
+    const result = { type: 'result' as const, callId: 'same', parts: [{ type: 'text' as const, text: 'found' }] };
+    const request: ChatRequest = {
+      ...turns({ role: 'assistant', parts: [call, { ...call }] }, { role: 'user', parts: [result] }),
+      tools: [{ name: 'lookup' }],
+    };
+    const { content } = encoded(request).body.messages[2];
+    assert.deepEqual(
+      content.map(({ toolResult }: Json) => [toolResult.toolUseId, toolResult.content]),
+      [
+        ['same', [{ text: 'found' }]],
+        ['same_2', [{ text: 'found' }]],
+      ],
+    );
+  });
+
   test('media in results of tools stay there, or follow behind', () => {
     const image = { type: 'media' as const, kind: 'image' as const, mime: 'image/png', data: 'iVBORw0KGgo=' };
     const request: ChatRequest = {

@@ -117,7 +117,7 @@ export function encodeResult(
   if (result.isError && !family.statuses) content.push({ text: FAILED });
   for (const part of result.parts) {
     if (part.type === 'call' || part.type === 'result') continue;
-    const isMoved = part.type === 'media' && !holdsMedia;
+    const isMoved = part.type === 'media' && (!holdsMedia || part.kind === 'audio');
     (isMoved ? behind : content).push(...encodePart(part, encoding));
   }
   if (content.length === 0) content.push({ text: result.isError ? FAILED : EMPTY });
@@ -181,7 +181,8 @@ export function createDocumentNames(): RequestEncoding['nameDocument'] {
       .replace(/\.[a-z0-9]{1,5}$/i, '')
       .replace(/[^a-zA-Z0-9()[\]-]+/g, ' ')
       .trim()
-      .slice(0, MAX_DOCUMENT_NAME);
+      .slice(0, MAX_DOCUMENT_NAME)
+      .trimEnd();
     const base = /[a-zA-Z0-9]/.test(plain) ? plain : 'document';
     let name = base;
     for (let count = 2; used.has(name); count++) name = `${base} (${count})`;

@@ -18,8 +18,8 @@ const NO_RESULT = 'No result was given for this call.';
 export function encodeTurns(turns: Turn[], encoding: RequestEncoding, inWords: boolean): Json[] {
   const messages: Json[] = [];
   const idOf = createCallIds(encoding.family);
-  /** Calls of the last assistant turns, with their ids upstream by those of the client. */
-  let calls = new Map<string, { call: CallPart; id: string }>();
+  /** Calls of the last assistant turns, with their ids upstream. */
+  let calls: { call: CallPart; id: string }[] = [];
 
   function add(role: 'user' | 'assistant', content: Json[]): void {
     const last = messages.at(-1);
@@ -30,7 +30,7 @@ export function encodeTurns(turns: Turn[], encoding: RequestEncoding, inWords: b
 
   function encodeCalling(call: CallPart): Json {
     const id = idOf(call.id);
-    calls.set(call.id, { call, id });
+    calls.push({ call, id });
     return inWords ? { text: `I called the tool ${call.name} with ${call.args || '{}'}` } : encodeCall(call, id);
   }
 
@@ -44,20 +44,21 @@ export function encodeTurns(turns: Turn[], encoding: RequestEncoding, inWords: b
   function encodeResults(group: Turn[]): Json[] {
     const results = new Map<string, ResultPart>();
     for (const part of group.flatMap(({ parts }) => parts)) if (part.type === 'result') results.set(part.callId, part);
-    const encoded = [...calls].map(([callId, { call, id }]) => {
+    const encoded = calls.map(({ call, id }) => {
+      const callId = call.id;
       const missing: ResultPart = { type: 'result', callId, parts: [{ type: 'text', text: NO_RESULT }], isError: true };
       const result = results.get(callId) ?? missing;
       return inWords
         ? { inside: resultInWords(result, call, encoding), behind: [] }
         : encodeResult(result, id, encoding);
     });
-    calls = new Map();
+    calls = [];
     return [...encoded.flatMap(({ inside }) => inside), ...encoded.flatMap(({ behind }) => behind)];
   }
 
   for (const group of grouped(turns)) {
     if (group[0]?.role === 'assistant') {
-      calls = new Map();
+      calls = [];
       const content = group.flatMap(({ parts }) => parts.flatMap(encodeAnswer));
       if (messages.length === 0 && content.length > 0) add('user', [{ text: OPENING }]);
       add('assistant', content);
@@ -66,7 +67,7 @@ export function encodeTurns(turns: Turn[], encoding: RequestEncoding, inWords: b
       for (const turn of group) add('user', encodeInput(turn, encoding));
     }
   }
-  if (calls.size > 0) add('user', encodeResults([]));
+  if (calls.length > 0) add('user', encodeResults([]));
   if (messages.length === 0) add('user', [{ text: OPENING }]);
   for (const { content } of messages) nameDocuments(content);
   endWell(messages, encoding);
@@ -122,6 +123,6 @@ function endWell(messages: Json[], { target }: RequestEncoding): void {
     const message = 'The model cannot continue a last assistant turn; end the conversation with a user turn.';
     throw new GatewayError('unsupported_parameter', message, { param: 'turns' });
   }
-  const block = last.content.at(-1);
-  if (block.text !== undefined) block.text = block.text.trimEnd();
+  const block = last.content.findLast(({ cachePoint }: Json) => !cachePoint);
+  if (block?.text !== undefined) block.text = block.text.trimEnd();
 }
