@@ -439,6 +439,25 @@ describe('requests to Converse', () => {
     assert.deepEqual(llama.dropped, ['cache_control']);
   });
 
+  test('several marks at one place are one cache point, and white space before one at the end is taken away', () => {
+    const part = (text: string) => ({ type: 'text' as const, text, cache: {} });
+    const request: ChatRequest = {
+      ...turns(
+        { role: 'system', parts: [part('S')] },
+        { role: 'user', parts: [{ type: 'text', text: 'Hi' }] },
+        { role: 'assistant', parts: [{ type: 'call', id: 'c', name: 'lookup', args: '' }] },
+        { role: 'user', parts: [{ type: 'result', callId: 'c', parts: ['1', '2', '3'].map(part), cache: {} }] },
+        { role: 'assistant', parts: [part('It is: ')] },
+      ),
+      tools: [{ name: 'lookup' }],
+    };
+    const point = { cachePoint: { type: 'default' } };
+    const { body } = encoded(request);
+    assert.deepEqual(body.system, [{ text: 'S' }, point]);
+    assert.deepEqual(body.messages[2].content.slice(1), [point]);
+    assert.deepEqual(body.messages[3].content, [{ text: 'It is:' }, point]);
+  });
+
   test('a service tier, a search of Nova, and answers of other kinds', () => {
     assert.deepEqual(sent({ service_tier: 'flex' }).body.serviceTier, { type: 'flex' });
     assert.equal(sent({ service_tier: 'auto' }).body.serviceTier, undefined);

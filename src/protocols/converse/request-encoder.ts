@@ -177,15 +177,26 @@ function setAt(holder: Json, [name = '', ...rest]: readonly string[], value: Jso
   }
 }
 
+/** Removes points directly behind another, and the first ones of too many. */
 function limitCachePoints(lists: Json[][]): void {
-  let excess = lists.flat().filter(({ cachePoint }) => cachePoint).length - MAX_CACHE_POINTS;
+  const places = lists.flatMap((list) =>
+    list.filter((block, index) => isCachePoint(block) && !isCachePoint(list[index - 1])),
+  );
+  let excess = places.length - MAX_CACHE_POINTS;
   for (const list of lists) {
-    for (let index = 0; excess > 0 && index < list.length; index++) {
-      if (!list[index].cachePoint) continue;
-      list.splice(index--, 1);
-      excess--;
+    let size = 0;
+    let previous: Json;
+    for (const block of list) {
+      const isRemoved = isCachePoint(block) && (isCachePoint(previous) || excess-- > 0);
+      previous = block;
+      if (!isRemoved) list[size++] = block;
     }
+    list.length = size;
   }
+}
+
+function isCachePoint(block: Json): boolean {
+  return block?.cachePoint !== undefined;
 }
 
 /** Sets the limit of a body in place. The highest effort of Nova, which takes no limit, is lowered. */
