@@ -57,9 +57,16 @@ const NON_CHAT_TYPES = new Set([
   'image',
   'audio',
   'rerank',
+  'reranking',
   'moderation',
   'tts',
+  'speech',
   'asr',
+  'transcribe',
+  'transcription',
+  'realtime',
+  'evaluation',
+  'decision',
   'video',
 ]);
 
@@ -147,7 +154,8 @@ function pricesOf(model: Json): Pick<CatalogEntry, 'pricing' | 'priceTiers'> {
   if (typeof pricing.prompt === 'string') return openRouterPrices(pricing);
   const input = pricing.input?.usd ?? pricing.input ?? pricing.input_tokens;
   const output = pricing.output?.usd ?? pricing.output ?? pricing.output_tokens;
-  if (typeof input === 'string') return openRouterPrices({ ...pricing, prompt: input, completion: output });
+  if (typeof input === 'string')
+    return openRouterPrices({ ...pricing, prompt: input, completion: output, overrides: overridesOf(pricing) });
   const prices: [key: string, perMillion: unknown][] = [
     ['prompt', input],
     ['completion', output],
@@ -155,6 +163,26 @@ function pricesOf(model: Json): Pick<CatalogEntry, 'pricing' | 'priceTiers'> {
   ];
   const known = prices.map(([key, perMillion]) => [key, pricePerToken(perMillion)]).filter(([, value]) => value);
   return known.length === 0 ? {} : { pricing: Object.fromEntries(known) as Pricing };
+}
+
+const TIER_LISTS = [
+  ['prompt', 'input_tiers'],
+  ['completion', 'output_tiers'],
+  ['input_cache_read', 'input_cache_read_tiers'],
+  ['input_cache_write', 'input_cache_write_tiers'],
+] as const;
+
+/** Prices of long prompts in the form of OpenRouter, from Vercel's lists of tiers, `{cost, min, max}`. */
+function overridesOf(pricing: Json): Json[] {
+  const found = new Map<number, Json>();
+  for (const [key, list] of TIER_LISTS) {
+    for (const tier of Array.isArray(pricing[list]) ? pricing[list] : []) {
+      const start = count(tier?.min);
+      if (start === undefined || pricePerToken(tier.cost) === undefined) continue;
+      found.set(start, Object.assign(found.get(start) ?? { min_prompt_tokens: start }, { [key]: tier.cost }));
+    }
+  }
+  return [...found.values()];
 }
 
 function createdOf(model: Json): number | undefined {

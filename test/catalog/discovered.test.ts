@@ -125,6 +125,37 @@ test('Vercel: prices per token by other names', () => {
   assert.deepEqual(model.pricing, { prompt: '0.00000125', completion: '0.00001', input_cache_read: '0.000000125' });
 });
 
+test('Vercel: prices of long prompts are a list for each kind of tokens', () => {
+  const tier = (min: unknown, cost: unknown) => ({ min, max: 9, cost });
+  const model = only('vercel', {
+    data: [
+      {
+        id: 'v/long',
+        type: 'language',
+        pricing: {
+          input: '0.000003',
+          output: '0.000015',
+          input_tiers: [tier(200001, '0.000006'), tier(0, '0.000003'), tier('many', '1'), null],
+          output_tiers: [tier(0, '0.000015'), tier(200001, '0.0000225'), tier(300001, '0.00003'), tier(400001, 'free')],
+          input_cache_read_tiers: 'none',
+        },
+      },
+    ],
+  });
+  assert.deepEqual(model.pricing, { prompt: '0.000003', completion: '0.000015' });
+  assert.deepEqual(model.priceTiers, [
+    { minPromptTokens: 200001, pricing: { prompt: '0.000006', completion: '0.0000225' } },
+    { minPromptTokens: 300001, pricing: { completion: '0.00003' } },
+  ]);
+});
+
+test('models of types that neither chat nor embed are left out', () => {
+  const types = ['image', 'video', 'reranking', 'speech', 'transcription', 'realtime', 'evaluation', 'decision'];
+  const others = [...types, 'transcribe', 'embedding'].map((type) => ({ id: `v/${type}`, type }));
+  const ids = discoveredModels('vercel', { data: [...others, { id: 'v/new', type: 'language' }] }).map(({ id }) => id);
+  assert.deepEqual(ids, ['vercel/v/embedding', 'vercel/v/new']);
+});
+
 test('Mistral: capabilities', () => {
   const model = only('mistral', {
     data: [
