@@ -568,6 +568,24 @@ describe('streams of Converse', () => {
     assert.equal(uncounted.candidates[0]?.finish.reason, 'calls');
   });
 
+  test('have nothing behind their end but the counts', () => {
+    const late: [string, Json][] = [
+      ['contentBlockDelta', { contentBlockIndex: 3, delta: { text: 'late' } }],
+      ['messageStop', { stopReason: 'max_tokens' }],
+    ];
+    assert.deepEqual(decoded(framed([...TEXT.slice(0, -1), ...late, ...TEXT.slice(-1)])), decoded(bytes));
+  });
+
+  test('say an answer by a schema without any member as a whole answer does', () => {
+    const toolUse = { toolUseId: 't', name: 'json_answer' };
+    const events: [string, Json][] = [
+      ['contentBlockStart', { contentBlockIndex: 0, start: { toolUse } }],
+      ['contentBlockStop', { contentBlockIndex: 0 }],
+      ['messageStop', { stopReason: 'tool_use' }],
+    ];
+    assert.deepEqual(fold(decoded(framed(events))).candidates[0]?.parts, [{ type: 'text', text: '{}' }]);
+  });
+
   test('may have events of the wrong types', () => {
     const odd: [string, Json][] = [
       ['contentBlockStart', { contentBlockIndex: 'x', start: 5 }],

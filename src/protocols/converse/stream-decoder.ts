@@ -16,6 +16,8 @@ interface OpenBlock {
   type: 'text' | 'reasoning' | 'call' | 'whole';
   /** Index of its part. */
   part: number;
+  /** Text of the part if nothing follows. */
+  given?: string;
   collected?: CollectedBlock;
 }
 
@@ -37,7 +39,7 @@ export function createStreamDecoder(target: Target): StreamDecoder {
   let ended = false;
 
   function decode({ event, data }: SseEvent): ChatEvent[] {
-    if (ended) return [];
+    if (ended || (finish && event !== 'metadata')) return [];
     const frame = parse(data);
     if (!frame) return fail('The upstream sent an event that is not valid JSON.');
     switch (event) {
@@ -82,7 +84,11 @@ export function createStreamDecoder(target: Target): StreamDecoder {
   function start(index: number, { toolUse, toolResult, image }: Json): ChatEvent[] {
     if (isObject(toolUse)) {
       if (isServerTool(toolUse.type)) return collect(index, { toolUse });
-      if (toolUse.name === ANSWER_TOOL) return openPart(index, 'call', { type: 'text', text: '' });
+      if (toolUse.name === ANSWER_TOOL) {
+        const events = openPart(index, 'call', { type: 'text', text: '' });
+        if (open) open.given = '{}';
+        return events;
+      }
       called = true;
       const { toolUseId, name } = toolUse;
       return openPart(index, 'call', { type: 'call', id: String(toolUseId ?? ''), name: String(name ?? ''), args: '' });
@@ -127,13 +133,20 @@ export function createStreamDecoder(target: Target): StreamDecoder {
 
   function added(delta: Omit<Extract<ChatEvent, { type: 'part-delta' }>, 'type' | 'index'>): ChatEvent[] {
     const isEmpty = Object.values(delta).every((value) => value === '');
-    return open && !isEmpty ? [{ type: 'part-delta', index: open.part, ...delta }] : [];
+    if (!open || isEmpty) return [];
+    delete open.given;
+    return [{ type: 'part-delta', index: open.part, ...delta }];
   }
 
   function close(): ChatEvent[] {
     if (!open) return [];
-    const { collected, part: index } = open;
+    const { collected, part: index, given } = open;
     open = undefined;
+    if (!collected && given)
+      return [
+        { type: 'part-delta', index, text: given },
+        { type: 'part-end', index },
+      ];
     if (!collected) return [{ type: 'part-end', index }];
     const part = wholeOf(collected, target);
     const own = parts++;
