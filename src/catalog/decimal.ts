@@ -7,6 +7,9 @@ const NUMBER_PATTERN = /^(\d*)(?:\.(\d*))?(?:[eE]([+-]?\d{1,3}))?$/;
 /** Significant digits that a double represents exactly; more are noise of binary arithmetic. */
 const MAX_SIGNIFICANT_DIGITS = 15;
 
+/** Longest number that money can be multiplied by. */
+const MAX_CHARACTERS = 1000;
+
 /** Decimals of the money unit, 1e-12 USD. */
 const MONEY_DECIMALS = 12;
 
@@ -22,7 +25,8 @@ export function shiftDecimal(value: unknown, places: number): string | undefined
   if (!match) return undefined;
   const [, whole = '', fraction = '', exponent = '0'] = match;
   if (whole + fraction === '') return undefined;
-  return plainDecimal(whole + fraction, Number(exponent) - fraction.length + places);
+  const decimal = plainDecimal(whole + fraction, Number(exponent) - fraction.length + places);
+  return decimal.length > MAX_CHARACTERS ? undefined : decimal;
 }
 
 /** Price in USD per token, without the noise of binary arithmetic. */

@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { costOf } from '../../src/catalog/cost.ts';
 import { discoveredModels } from '../../src/catalog/discovered.ts';
 
 function only(provider: string, body: unknown, vendor?: string) {
@@ -147,6 +148,15 @@ test('Vercel: prices of long prompts are a list for each kind of tokens', () => 
     { minPromptTokens: 200001, pricing: { prompt: '0.000006', completion: '0.0000225' } },
     { minPromptTokens: 300001, pricing: { completion: '0.00003' } },
   ]);
+});
+
+test('prices that nobody can calculate with are left out', () => {
+  const listed = (pricing: unknown) => only('vercel', { data: [{ id: 'v/new', type: 'language', pricing }] });
+  for (const input of ['free', '-1', '11e999', '9'.repeat(5000), `0.${'0'.repeat(5000)}1`]) {
+    const model = listed({ input, output: '0.00001' });
+    assert.deepEqual(model.pricing, { completion: '0.00001' });
+    assert.equal(costOf(model, { input: 10, output: 10 }), 100_000_000n);
+  }
 });
 
 test('models of types that neither chat nor embed are left out', () => {
