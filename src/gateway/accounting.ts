@@ -73,6 +73,8 @@ const BUDGET_CLEANUP_INTERVAL_MS = 60_000;
 const TRIM_INTERVAL_MS = 60_000;
 /** Retention of the allowances of past minutes. */
 const ALLOWANCE_RETENTION_MS = 10 * 60_000;
+/** Holds forgotten in one transaction. */
+const HOLDS_BATCH = 2_000;
 /** Time to write pending records at shutdown while the store is unavailable. */
 const FLUSH_TIMEOUT_MS = 5_000;
 
@@ -226,6 +228,6 @@ async function cleanUp(options: Omit<AccountingOptions, 'config'>, usage: UsageC
   const pruned = await pruneRecords({ store, now }, usage);
   if (pruned > 0) log.info({ records: pruned }, 'old usage records removed');
   await store.call('forgetAllowances', { before: now() - ALLOWANCE_RETENTION_MS });
-  await store.call('forgetHolds', {});
+  while ((await store.call('forgetHolds', { limit: HOLDS_BATCH })) >= HOLDS_BATCH);
   await store.call('pruneRefusedUsage', { before: now() - usage.keep });
 }

@@ -114,10 +114,14 @@ test('nothing stays of the holds of an instance that is gone', async (context) =
     await store.call('setHold', { ...hold, subject: 'a', instance: 'gone' });
     await beat('here');
     assert.equal((await store.call('setHold', { ...hold, subject: 'a', instance: 'here' })).others, 0n);
-    assert.equal(await store.call('forgetHolds', {}), 1, 'the lock of b');
+    const forget = () => store.call('forgetHolds', { limit: 2 });
+    assert.equal(await forget(), 1, 'the lock of b');
     await store.call('setHold', { ...hold, subject: 'a', instance: 'here', want: 0n });
-    assert.equal(await store.call('forgetHolds', {}), 2, 'the hold and the lock of a');
-    assert.equal(await store.call('forgetHolds', {}), 0);
+    assert.equal(await forget(), 2, 'the hold and the lock of a');
+    assert.equal(await forget(), 0);
+    for (const subject of ['c', 'd', 'e'])
+      await store.call('setHold', { ...hold, subject, instance: 'here', want: 0n });
+    assert.deepEqual([await forget(), await forget(), await forget()], [4, 2, 0]);
   }
 });
 

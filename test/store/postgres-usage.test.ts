@@ -179,6 +179,25 @@ test('holds of a dead gateway stay until its groups are folded', async (context)
   assert.equal(await holds(), 0);
 });
 
+test('holds of nothing are deleted while one of them is set', async (context) => {
+  const { url, store, sql } = await stage(context);
+  await store.call('setHold', { subject: 'key-1', instance: 'one', limit: 100n, want: 0n });
+  const client = new Client(url);
+  await client.connect();
+  // The statements of `setHold`, with the deletion between them.
+  await client.query("BEGIN; UPDATE held SET subject = subject WHERE subject = 'key-1'");
+  const forgotten = store.call('forgetHolds', { limit: 10 });
+  const waits = `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
+  while ((await sql(waits)).length === 0);
+  await client.query("UPDATE hold SET amount = 7 WHERE subject = 'key-1'");
+  await client.query('COMMIT');
+  await client.end();
+  await forgotten;
+  const [deadlocks] = await sql('SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()');
+  assert.equal(Number(deadlocks?.deadlocks), 0);
+  assert.deepEqual(await sql('SELECT amount FROM hold'), [{ amount: '7' }]);
+});
+
 test('a request that another gateway wrote off gets its true figures, and those beside it are written', async (context) => {
   const { store, recorder, sum, intents, sql } = await stage(context);
   await Promise.all(['a', 'b'].map((id) => recorder.begin(intent(id, { estimate: { input: 1, cost: 100n } }))));

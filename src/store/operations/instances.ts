@@ -191,9 +191,18 @@ export const setHold = writing<HoldRequest, { granted: bigint; spent: bigint; ot
   },
 );
 
-/** Deletes holds of nothing, and the locks of subjects without holds, such as those of past periods; returns their number. */
-export const forgetHolds = writing<object, number>('usage', async (transaction) => {
-  const holds = await transaction.run('DELETE FROM hold WHERE amount = 0');
-  const unheld = 'NOT EXISTS (SELECT 1 FROM hold WHERE hold.subject = held.subject)';
-  return holds + (await transaction.run(`DELETE FROM held WHERE ${unheld}`));
+/**
+ * Deletes the locks of subjects without holds, such as those of past periods, and holds of nothing: up to `limit` of each. Returns
+ * their number.
+ */
+export const forgetHolds = writing<{ limit: number }, number>('usage', async (transaction, values) => {
+  // Locks before holds, as `setHold` takes them.
+  const unheld = 'NOT EXISTS (SELECT 1 FROM hold WHERE hold.subject = held.subject AND amount <> 0)';
+  const locks = await transaction.run(
+    `DELETE FROM held WHERE subject IN (SELECT subject FROM held WHERE ${unheld} LIMIT :limit)`,
+    values,
+  );
+  const empty = 'SELECT subject, instance FROM hold WHERE amount = 0 LIMIT :limit';
+  const sql = `DELETE FROM hold WHERE amount = 0 AND (subject, instance) IN (${empty})`;
+  return locks + (await transaction.run(sql, values));
 });
