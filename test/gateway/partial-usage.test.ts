@@ -96,7 +96,9 @@ before(async () => {
       if (body.messages.at(-1).role === 'user')
         answer.writeHead(200, { 'content-type': 'text/event-stream' }).end(frames(PAUSED));
       else answerJson(answer, { type: 'error', error: { type: 'overloaded_error', message: 'busy' } }, 529);
-    } else if (path.startsWith('/silent'))
+    } else if (path.startsWith('/started'))
+      answer.writeHead(200, { 'content-type': 'text/event-stream' }).end(frames(PAUSED.slice(0, 1)));
+    else if (path.startsWith('/silent'))
       answer.writeHead(200, { 'content-type': 'text/event-stream' }).end(SILENT[body.messages.at(-1).content]);
     else if (path.startsWith('/uncounted')) cut(answer, frames(UNCOUNTED));
     else if (path.startsWith('/generate')) cut(answer, frames([gemini('Hi', 0), gemini(' you', 300)]));
@@ -108,6 +110,7 @@ before(async () => {
   gateway = await startTestGateway(`
 providers:
   a: { type: anthropic, base_url: "${upstream.url}/messages", ${models} }
+  b: { type: anthropic, base_url: "${upstream.url}/started", ${models} }
   u: { type: anthropic, base_url: "${upstream.url}/uncounted", ${models} }
   c: { type: openai-compatible, base_url: "${upstream.url}/chat/v1", ${models} }
   s: { type: openai-compatible, base_url: "${upstream.url}/silent/v1", ${models} }
@@ -169,3 +172,12 @@ describe('a chat stream that ends without content and finish reason', () => {
         );
       });
 });
+
+for (const protocol of ['messages', 'chat'] as const) {
+  test(`a stream of Messages that ends behind its start costs nothing, for a client of ${protocol}`, async () => {
+    const { id, status } = await hear(gateway.url, { protocol, model: 'b/m', text: 'x', stream: true });
+    assert.ok(status >= 500);
+    const record = await recordOf(gateway.url, id);
+    assert.deepEqual([record.status, record.tokens_prompt, record.total_cost], ['failed', 0, 0]);
+  });
+}

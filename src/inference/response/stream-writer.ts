@@ -16,6 +16,8 @@ import { rememberState } from './state.ts';
 const UPSTREAM_CLOSE_TIMEOUT_MS = 250;
 /** Time after which a stream is expected to last, so that memory is worth more than the time to release it. */
 const LASTING_MS = 2000;
+/** Output tokens that an upstream may report before it generates anything. */
+const MAX_FIRST_TOKENS = 10;
 
 /** A stream: written as it comes, with keep-alives, up to the end of the last round or an error in the client's protocol. */
 export class StreamWriter implements BodyReader {
@@ -182,10 +184,11 @@ export class StreamWriter implements BodyReader {
   }
 }
 
-/** Undefined unless the upstream reported that it generated something, or its cost. */
+/** Undefined unless the upstream reported that it generated something, or its cost. Streams of Messages begin with a few tokens. */
 function reportedUsage(converter: StreamConverter): Partial<Usage> | undefined {
   const usage = converter.usage() ?? converter.partialUsage();
-  return usage?.output || usage?.reportedCost !== undefined ? usage : undefined;
+  if (usage?.reportedCost !== undefined) return usage;
+  return usage && (usage.output ?? 0) > MAX_FIRST_TOKENS ? usage : undefined;
 }
 
 type StreamResult = Omit<AttemptResult, 'finish' | 'keep' | 'facts'>;
