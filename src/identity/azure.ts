@@ -1,6 +1,7 @@
 /** Identities of Microsoft Entra: applications with a secret, workloads of Kubernetes, and managed identities of Azure. */
 
 import type { Json } from '../core/json/json.ts';
+import { withoutEnd } from '../core/text.ts';
 import { ask, createProbe, jsonOf, notSetUp, textMember } from './ask.ts';
 import { type FindSource, type IdentityContext, type IdentitySource, readIdentityFile } from './source.ts';
 import { bearerToken, FORM_HEADERS, formText, tokenOf } from './token.ts';
@@ -92,7 +93,7 @@ interface EntraQuestion {
 async function askEntra(context: IdentityContext, { cloud, tenant, client, proof, signal }: EntraQuestion) {
   const { variable, clock } = context;
   if (!TENANT.test(tenant)) throw notSetUp('the tenant of Microsoft Entra is none');
-  const host = (variable('AZURE_AUTHORITY_HOST') ?? cloud.authority).replace(/\/+$/, '');
+  const host = withoutEnd(variable('AZURE_AUTHORITY_HOST') ?? cloud.authority, '/');
   const url = `${/^https?:\/\//.test(host) ? host : `https://${host}`}/${tenant}/oauth2/v2.0/token`;
   const body = formText({ grant_type: 'client_credentials', client_id: client, scope: cloud.scope, ...proof });
   const reply = await ask({ server: SERVER, url, method: 'POST', headers: FORM_HEADERS, body, signal, clock });
@@ -143,7 +144,7 @@ function createManagedSource({ settings, variable, clock }: IdentityContext, sco
     name: 'managed identity of the instance',
     async issue(signal) {
       const host = variable('AZURE_POD_IDENTITY_AUTHORITY_HOST') ?? `http://${INSTANCE_HOST}`;
-      const base = host.replace(/\/+$/, '') + INSTANCE_PATH;
+      const base = withoutEnd(host, '/') + INSTANCE_PATH;
       const common = { server: INSTANCE_SERVER, signal, clock, plainHosts: [INSTANCE_HOST] };
       // Without the header of a question it refuses at once; a token may take longer.
       if (!isPresent) await probe((timeoutMs) => ask({ ...common, url: base, timeoutMs }));

@@ -1,5 +1,6 @@
 /** Keys of the role of a container (ECS, EKS Pod Identity), and of that of an EC2 instance (IMDSv2). */
 
+import { withoutEnd } from '../../core/text.ts';
 import { ask, createProbe, jsonOf, notSetUp, refusal, unavailable } from '../ask.ts';
 import { type IdentityContext, type IdentitySource, readIdentityFile } from '../source.ts';
 import { issuedKeys } from './keys.ts';
@@ -42,7 +43,7 @@ export function createInstanceSource({ variable, clock }: IdentityContext): Iden
 
   function baseUrl(): string {
     const configured = variable('AWS_EC2_METADATA_SERVICE_ENDPOINT');
-    if (configured !== undefined) return configured.replace(/\/+$/, '');
+    if (configured !== undefined) return withoutEnd(configured, '/');
     const isIPv6 = variable('AWS_EC2_METADATA_SERVICE_ENDPOINT_MODE')?.toLowerCase() === 'ipv6';
     return `http://${isIPv6 ? `[${INSTANCE_HOSTS.IPv6}]` : INSTANCE_HOSTS.IPv4}`;
   }

@@ -81,7 +81,7 @@ function readProfiles(context: IdentityContext): Map<string, Profile> {
   const credentials = readShared(context, 'AWS_SHARED_CREDENTIALS_FILE', 'credentials');
   const profiles = new Map<string, Profile>();
   for (const [section, settings] of config) {
-    const [, name = section] = /^profile\s+(.+)$/.exec(section) ?? [];
+    const name = section.replace(/^profile\s/, '').trimStart();
     if (section === 'default' || name !== section) profiles.set(name, settings);
   }
   // Keys of the credentials file win.
@@ -100,15 +100,16 @@ function parseIni(text: string): Map<string, Record<string, string>> {
   const sections = new Map<string, Record<string, string>>();
   let current: Record<string, string> | undefined;
   for (const line of text.split(/\r?\n/)) {
-    const [, section] = /^\[\s*([^\]]+?)\s*\]/.exec(line) ?? [];
-    if (section !== undefined) {
-      const name = section.replace(/^(profile\s+)?["'](.*)["']$/, '$1$2');
+    const [, section = ''] = /^\[([^\]]+)\]/.exec(line) ?? [];
+    if (section.trim() !== '') {
+      const name = section.trim().replace(/^(profile\s+)?["'](.*)["']$/, '$1$2');
       current = sections.get(name) ?? {};
       sections.set(name, current);
       continue;
     }
-    const [, setting, value = ''] = /^([^\s#;=][^=]*?)\s*=\s*(.*)$/.exec(line) ?? [];
-    if (current && setting !== undefined) current[setting.toLowerCase()] = value.replace(/\s+[#;].*$/, '').trim();
+    const [, setting, text = ''] = /^([^\s#;=][^=]*)=(.*)$/.exec(line) ?? [];
+    const [value = ''] = text.split(/\s[#;]/, 1);
+    if (current && setting !== undefined) current[setting.trim().toLowerCase()] = value.trim();
   }
   return sections;
 }

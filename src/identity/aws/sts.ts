@@ -21,7 +21,7 @@ const DEFAULT_SESSION_NAME = 'polygate';
 /** The address without a region is that of this one. */
 const GLOBAL_REGION = 'us-east-1';
 const REGION = /^[a-z]{2}(?:-[a-z]+)+-\d+$/;
-const REGION_IN_HOST = /[.-]([a-z]{2}(?:-[a-z]+)+-\d+)\./;
+const REGION_IN_HOST = /[.-]([a-z]{2}(?:-[a-z]{1,20}){1,4}-\d{1,2})\./;
 const KEY_MEMBERS = { id: 'AccessKeyId', secret: 'SecretAccessKey', token: 'SessionToken' };
 
 /** Keys of a role for a token of a file, which is read anew each time because it rotates. */
@@ -129,5 +129,5 @@ function signatureHeaders(
 
 /** Text of an element of the answer, whose values need no escapes but those of a token. */
 function element(xml: string, name: string): string | undefined {
-  return new RegExp(`<${name}>([^<]*)</${name}>`).exec(xml)?.[1]?.replaceAll('&amp;', '&');
+  return xml.split(`<${name}>`, 2)[1]?.split('<', 1)[0]?.replaceAll('&amp;', '&');
 }

@@ -2,6 +2,7 @@
 
 import { platform } from 'node:os';
 import { join } from 'node:path';
+import { withoutEnd } from '../../core/text.ts';
 import { ask, createProbe, jsonOf, notSetUp, unavailable } from '../ask.ts';
 import {
   type FindSource,
@@ -57,7 +58,7 @@ function createMetadataSource({ variable, clock }: IdentityContext): IdentitySou
 
   async function askServer(path: string, signal: AbortSignal, timeoutMs?: number) {
     const host = variable('GCE_METADATA_IP') ?? variable('GCE_METADATA_HOST') ?? HOST;
-    const url = (/^https?:\/\//.test(host) ? host.replace(/\/+$/, '') : `http://${host}`) + path;
+    const url = (/^https?:\/\//.test(host) ? withoutEnd(host, '/') : `http://${host}`) + path;
     const headers = { [FLAVOR]: FLAVOR_VALUE };
     const timeout = timeoutMs === undefined ? {} : { timeoutMs };
     const reply = await ask({ server: SERVER, url, headers, signal, clock, plainHosts: PLAIN_HOSTS, ...timeout });
