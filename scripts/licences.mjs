@@ -26,10 +26,17 @@ COPYRIGHT HOLDERS BE LIABLE FOR ANY CLAIM, DAMAGES OR OTHER LIABILITY, WHETHER I
 OTHERWISE, ARISING FROM, OUT OF OR IN CONNECTION WITH THE SOFTWARE OR THE USE OR OTHER DEALINGS IN THE SOFTWARE.`;
 const PACKAGE_FOLDER = /^.*node_modules[/\\](?:@[^/\\]+[/\\])?[^/\\]+/;
 
-/** Name, licence and texts of each package that has one of these files. Throws if one has no text, or a licence that is not allowed. */
+/**
+ * Name, licence and texts of each package that has one of these files; packages of one text share it. Throws if one has no text,
+ * or a licence that is not allowed.
+ */
 export function licencesOf(files) {
   const folders = new Set(files.flatMap((path) => PACKAGE_FOLDER.exec(path) ?? []));
-  return [...folders].sort().map(licenceOf).join('\n');
+  const byText = Map.groupBy([...folders].sort().map(licenceOf), ({ text }) => text);
+  const sections = [...byText].map(([text, packages]) =>
+    [...packages.map(({ name }) => name), '', text, '', '-'.repeat(80), ''].join('\n'),
+  );
+  return sections.join('\n');
 }
 
 function licenceOf(folder) {
@@ -40,7 +47,7 @@ function licenceOf(folder) {
   if (texts.length === 0 && license === 'MIT')
     texts.push(`Copyright (c) ${author?.name ?? author ?? `the authors of ${name}`}`, '', MIT);
   if (texts.length === 0) throw new Error(`${name} ${version} has no text of its licence (${license}).`);
-  return [`${name} ${version} (${license})`, '', ...texts, '', '-'.repeat(80), ''].join('\n');
+  return { name: `${name} ${version} (${license})`, text: texts.join('\n') };
 }
 
 function licenceTexts(folder) {

@@ -36,6 +36,11 @@ test('the text is that of the licence and notice files of a package, once for al
   assert.equal(text.split('@scope/name').length, 2);
 });
 
+test('packages of one text share it', (context) => {
+  const modules = ['one', 'two'].map((name) => library(context, { name, license: 'MIT' }, { LICENSE: 'The same' }));
+  assert.equal(licencesOf(modules).split('-'.repeat(80))[0], 'one 1.2.3 (MIT)\ntwo 1.2.3 (MIT)\n\nThe same\n\n');
+});
+
 test('the text may be the last section of a readme, or follow from the name of the licence', (context) => {
   const section = `# Name\n\nWords\n\n## License\n\nCopyright Ada\n\n${GRANT} ...\n`;
   const fromReadme: string = licencesOf([library(context, { license: 'MIT' }, { 'README.md': section })]);
