@@ -12,6 +12,17 @@ interface Settled {
   dropped: string[];
 }
 
+/** Runs of assistant turns and of all others, alternating: the results of the calls of a run belong into the next one. */
+export function turnRuns(turns: readonly Turn[]): Turn[][] {
+  const runs: Turn[][] = [];
+  for (const turn of turns) {
+    const last = runs.at(-1);
+    if (last && (last[0]?.role === 'assistant') === (turn.role === 'assistant')) last.push(turn);
+    else runs.push([turn]);
+  }
+  return runs;
+}
+
 /**
  * Removes repeated results; of two different results the later one counts. Throws `invalid_request` for a
  * result without its call, unless the turns are only `counted`: then its content replaces it.

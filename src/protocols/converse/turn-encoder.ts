@@ -3,6 +3,7 @@
 import type { CallPart, MediaPart, Part, ResultPart, TextPart, Turn } from '../../core/chat.ts';
 import { GatewayError } from '../../core/errors.ts';
 import type { Json } from '../../core/json/json.ts';
+import { turnRuns } from '../../core/results.ts';
 import { createCallIds, encodeCall, encodePart, encodeResult, type RequestEncoding } from './content-encoder.ts';
 
 /** Placeholder for a required first message of the user. */
@@ -56,7 +57,7 @@ export function encodeTurns(turns: Turn[], encoding: RequestEncoding, inWords: b
     return [...encoded.flatMap(({ inside }) => inside), ...encoded.flatMap(({ behind }) => behind)];
   }
 
-  for (const group of grouped(turns)) {
+  for (const group of turnRuns(turns)) {
     if (group[0]?.role === 'assistant') {
       calls = [];
       const content = group.flatMap(({ parts }) => parts.flatMap(encodeAnswer));
@@ -72,17 +73,6 @@ export function encodeTurns(turns: Turn[], encoding: RequestEncoding, inWords: b
   for (const { content } of messages) nameDocuments(content);
   endWell(messages, encoding);
   return messages;
-}
-
-/** Runs of assistant turns and runs of all others, alternating. */
-function grouped(turns: Turn[]): Turn[][] {
-  const groups: Turn[][] = [];
-  for (const turn of turns) {
-    const last = groups.at(-1);
-    if (last && (last[0]?.role === 'assistant') === (turn.role === 'assistant')) last.push(turn);
-    else groups.push([turn]);
-  }
-  return groups;
 }
 
 /** A turn without its results; a later system turn in the words of a user. */

@@ -5,6 +5,7 @@ import { GatewayError } from '../../core/errors.ts';
 import type { Json } from '../../core/json/json.ts';
 import { ownState } from '../../core/opaque.ts';
 import type { Target } from '../../core/operation.ts';
+import { turnRuns } from '../../core/results.ts';
 import { encodeCall, encodePart, encodeResult } from './block-encoder.ts';
 import { NEWEST } from './rules.ts';
 
@@ -43,7 +44,7 @@ export function encodeTurns(turns: Turn[], target: Target): EncodedTurns {
     else add('user', tagged(content));
   }
 
-  for (const group of grouped(turns)) {
+  for (const group of turnRuns(turns)) {
     if (group[0]?.role === 'assistant') {
       calls = new Map(callsOf(group).map((call) => [call.id, nameCall(call.id)]));
       const content = encodeAnswer(group, calls, { target, dropped });
@@ -61,17 +62,6 @@ export function encodeTurns(turns: Turn[], target: Target): EncodedTurns {
   if (messages.length === 0) add('user', [{ type: 'text', text: OPENING }]);
   endWithUser(messages, target);
   return { messages, foreignLoop, dropped: [...dropped] };
-}
-
-/** Runs of assistant turns and runs of all others, alternating. */
-function grouped(turns: Turn[]): Turn[][] {
-  const groups: Turn[][] = [];
-  for (const turn of turns) {
-    const last = groups.at(-1);
-    if (last && (last[0]?.role === 'assistant') === (turn.role === 'assistant')) last.push(turn);
-    else groups.push([turn]);
-  }
-  return groups;
 }
 
 /** Gives every call of a request an id that the protocol allows and that is its own. */
