@@ -96,11 +96,15 @@ export function createJournal<Entry extends JournalRecord>(options: JournalOptio
   let onIdle: (() => void) | undefined;
   let cancelRetry: (() => void) | undefined;
 
+  /**
+   * A group takes the records of this turn of the event loop and of the next, which is as short as an idle process makes it: under
+   * load, half as many writes.
+   */
   function schedule(): void {
     if (scheduled || writing || waitsForFile) return;
     scheduled = true;
     if (groupDelayMs > 0) clock.after(groupDelayMs, flush, { background: true });
-    else setImmediate(flush);
+    else setImmediate(() => setImmediate(flush));
   }
 
   function flush(): void {

@@ -298,12 +298,16 @@ forEachStore((name, open) => {
     const { recorder } = await openOn(store, root, { disk, clock });
     await recorder.begin(intent('a'));
     disk.held = true;
+    let isWriting = false;
+    disk.onWrite = () => {
+      isWriting = true;
+    };
     let isDurable = false;
     const finished = recorder.finish(intent('a'), completion()).then(() => {
       isDurable = true;
     });
     assert.equal(recorder.ready, true);
-    await turn();
+    while (!isWriting) await turn();
     clock.advance(2000);
     assert.equal(recorder.ready, true);
     clock.advance(1);

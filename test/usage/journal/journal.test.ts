@@ -45,7 +45,7 @@ test('records that come during a write form one group', async (context) => {
   };
   disk.held = true;
   const all = ['a', 'b', 'c', 'd', 'e'].map((id) => append(journal, RECORD_KINDS.begin, id));
-  await new Promise(setImmediate);
+  while (writes === 0) await new Promise(setImmediate);
   all.push(append(journal, RECORD_KINDS.end, 'a'), append(journal, RECORD_KINDS.end, 'b'));
   assert.equal(journal.waiting, 7);
   disk.letThrough();
@@ -54,7 +54,7 @@ test('records that come during a write form one group', async (context) => {
   await close(journal);
 });
 
-test('records that come in one turn of the event loop form one group', async (context) => {
+test('records that come in a turn of the event loop and in the next form one group', async (context) => {
   const disk = breakableDisk();
   const { journal } = await openJournal(temporaryFolder(context), { disk });
   await append(journal, RECORD_KINDS.begin, 'first');
@@ -66,6 +66,10 @@ test('records that come in one turn of the event loop form one group', async (co
     new Promise((resolve) => setImmediate(() => resolve(append(journal, RECORD_KINDS.begin, id))));
   await Promise.all(['a', 'b', 'c'].map(later));
   assert.equal(writes, 1);
+  const first = append(journal, RECORD_KINDS.begin, 'd');
+  await new Promise(setImmediate);
+  await Promise.all([first, append(journal, RECORD_KINDS.begin, 'e')]);
+  assert.equal(writes, 2);
   await close(journal);
 });
 
