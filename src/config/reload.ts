@@ -36,6 +36,8 @@ export function watchConfig({ source, onChange, onInvalid, clock = systemClock }
   let isForced = false;
   let cancelTimer: (() => void) | undefined;
   let target: { folder: string; watcher: FSWatcher } | undefined;
+  /** Names of the file, and of the file that a link leads to: looked up once, since a log in the folder changes all the time. */
+  let names: readonly (string | undefined)[] = [];
 
   /** Repeats until two consecutive snapshots are equal. */
   function waitUntilStable(before: Snapshot | undefined): void {
@@ -65,13 +67,19 @@ export function watchConfig({ source, onChange, onInvalid, clock = systemClock }
   function watchFolder(folder: string): FSWatcher {
     const watcher = watch(folder, { persistent: false });
     watcher.on('change', (type, name) => {
-      if (!isOfOtherFile(type, name, file)) waitUntilStable(snapshotOf(file));
+      if (!isOfOtherFile(type, name)) waitUntilStable(snapshotOf(file));
     });
     return watcher.on('error', onInvalid);
   }
 
+  /** Whether bytes of another file in the folder were written, such as those of a log; a rename may put the file in its place. */
+  function isOfOtherFile(type: string, name: string | Buffer | null): boolean {
+    return type === 'change' && typeof name === 'string' && !names.includes(name);
+  }
+
   /** Watches the folder of the file that the link leads to now, where it is another one. */
   function followLink(): void {
+    names = file === undefined ? [] : [basename(file), targetName(file)];
     const folder = targetFolder(file);
     if (folder === target?.folder) return;
     target?.watcher.close();
@@ -97,12 +105,6 @@ export function watchConfig({ source, onChange, onInvalid, clock = systemClock }
       target?.watcher.close();
     },
   };
-}
-
-/** Whether bytes of another file in the folder were written, such as those of a log; a rename may put the file in its place. */
-function isOfOtherFile(type: string, name: string | Buffer | null, file: string | undefined): boolean {
-  if (type !== 'change' || typeof name !== 'string' || file === undefined) return false;
-  return name !== basename(file) && name !== targetName(file);
 }
 
 /** Name of the file that a link leads to. */

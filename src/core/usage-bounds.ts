@@ -25,6 +25,7 @@ export const COUNT_FIELDS = [
 ] as const satisfies (keyof Usage)[];
 
 const ALL_COUNTS = ['input', 'output', ...COUNT_FIELDS] as const;
+const COUNT_NAMES: ReadonlySet<string> = new Set(ALL_COUNTS);
 
 /** Clamps counts to integers within the bounds; invalid counts are removed. */
 export function boundUsage(usage: Readonly<Partial<Usage>>): Readonly<Partial<Usage>> {
@@ -41,9 +42,10 @@ export function boundUsage(usage: Readonly<Partial<Usage>>): Readonly<Partial<Us
 }
 
 function isBounded(usage: Partial<Usage>): boolean {
-  for (const name of ALL_COUNTS) {
-    const count = usage[name];
-    if (count !== undefined && boundCount(count) !== count) return false;
+  // Most have few of the counts.
+  for (const name in usage) {
+    const count = usage[name as keyof Usage];
+    if (count !== undefined && COUNT_NAMES.has(name) && boundCount(count) !== count) return false;
   }
   return usage.reportedCost === undefined || reportedCostOf(usage) !== undefined;
 }

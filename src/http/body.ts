@@ -52,11 +52,7 @@ export function readBytes(
     const collected = announced > LARGE_BODY_BYTES ? new FilledBuffer(announced) : new CopyCollector();
     let received = 0;
     let isSettled = false;
-    const stopWatch = watchRate(
-      clock,
-      () => received,
-      () => fail(tooSlow()),
-    );
+    let stopWatch: (() => void) | undefined;
 
     function fail(error: GatewayError): void {
       if (settle()) reject(error);
@@ -66,7 +62,7 @@ export function readBytes(
     function settle(): boolean {
       if (isSettled) return false;
       isSettled = true;
-      stopWatch();
+      stopWatch?.();
       return true;
     }
 
@@ -90,6 +86,14 @@ export function readBytes(
         fail(error ?? clientClosed());
       },
     });
+    // Most bodies come with their heads, and need no timer.
+    queueMicrotask(() => {
+      if (!isSettled) stopWatch = watchRate(clock, () => received, onSlow);
+    });
+
+    function onSlow(): void {
+      fail(tooSlow());
+    }
   });
 }
 

@@ -80,19 +80,21 @@ export function createRouteTable<Context>(
 ): RouteTable<Context> {
   const routes = unsorted.toSorted((one, other) => other.path.length - one.path.length);
   const routeSegments = routes.map(({ path }) => path.split('/'));
+  const routesByPath = Map.groupBy(routes, ({ path }) => path);
 
   function find(method: string, path: string, query: URLSearchParams): FoundRoute<Context> {
-    if (firstSegments(path).length > MAX_SEGMENTS) throw nothingAt(method, path);
     const wanted = method === 'HEAD' ? 'GET' : method;
     const others: Route<Context>[] = [];
-    for (const route of routes) {
-      if (!isBelow(path, route.path)) continue;
-      if (others[0] && others[0].path.length > route.path.length) break;
-      const isWanted = route.method === wanted;
-      const match = isWanted ? route.match(path, query) : matchQuietly(route, path);
-      if (match === undefined) continue;
-      if (!isWanted) others.push(route);
-      else return { route, match, name: route.nameOf?.(match) ?? route.name, protocol: route.protocol };
+    let segments = 0;
+    for (let end = path.length; end > 0 && others.length === 0; end = path.lastIndexOf('/', end - 1)) {
+      if (++segments > MAX_SEGMENTS) throw nothingAt(method, path);
+      for (const route of routesByPath.get(path.slice(0, end)) ?? NO_ROUTES) {
+        const isWanted = route.method === wanted;
+        const match = isWanted ? route.match(path, query) : matchQuietly(route, path);
+        if (match === undefined) continue;
+        if (!isWanted) others.push(route);
+        else return { route, match, name: route.nameOf?.(match) ?? route.name, protocol: route.protocol };
+      }
     }
     if (others.length > 0) throw methodNotAllowed(method, path, others);
     throw nothingAt(method, path, nearby(wanted, path, query));
@@ -133,6 +135,7 @@ export function createRouteTable<Context>(
 }
 
 const NO_QUERY = new URLSearchParams();
+const NO_ROUTES: readonly never[] = [];
 /** Of a path; names of models have some, and no path of a route has so many. */
 const MAX_SEGMENTS = 64;
 

@@ -107,7 +107,9 @@ export function completedRow(intent: Intent, completion: Completion): UsageRow {
 function storableText(text: string): string;
 function storableText(text: string | undefined): string | null;
 function storableText(text: string | undefined): string | null {
-  return text === undefined ? null : text.slice(0, MAX_NAME_CHARACTERS).replaceAll('\0', '').toWellFormed();
+  if (text === undefined) return null;
+  const bounded = text.slice(0, MAX_NAME_CHARACTERS).toWellFormed();
+  return bounded.includes('\0') ? bounded.replaceAll('\0', '') : bounded;
 }
 
 /** Token count of an upstream, which may be invalid. */

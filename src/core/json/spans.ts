@@ -171,14 +171,26 @@ export interface Edit extends Span {
 /** Copy of the bytes with the edits, which do not overlap. */
 export function withEdits(bytes: Buffer, edits: readonly Edit[]): Buffer {
   if (edits.length === 0) return bytes;
-  const pieces: Buffer[] = [];
-  let position = 0;
-  for (const { start, end, text } of edits.toSorted((one, other) => one.start - other.start)) {
-    pieces.push(bytes.subarray(position, start), text);
-    position = end;
+  let size = bytes.length;
+  for (const { start, end, text } of edits) size += text.length - (end - start);
+  const edited = Buffer.allocUnsafe(size);
+  let from = 0;
+  let at = 0;
+  for (const { start, end, text } of inOrder(edits)) {
+    at += bytes.copy(edited, at, from, start);
+    at += text.copy(edited, at);
+    from = end;
   }
-  pieces.push(bytes.subarray(position));
-  return Buffer.concat(pieces);
+  bytes.copy(edited, at, from);
+  return edited;
+}
+
+function inOrder(edits: readonly Edit[]): readonly Edit[] {
+  for (let index = 1; index < edits.length; index++) {
+    if ((edits[index] as Edit).start < (edits[index - 1] as Edit).start)
+      return edits.toSorted((one, other) => one.start - other.start);
+  }
+  return edits;
 }
 
 /** Copy of the bytes with all ranges, in ascending order, replaced by the same text. */

@@ -7,12 +7,25 @@ import { createMarkSearch, type FrameText } from './mark-search.ts';
 /** The edit that adds the `required` members that are missing in the bytes of `body`. */
 export function missingMembers(bytes: Buffer, body: Json, required: Readonly<Record<string, Json>>): Edit | undefined {
   let members = '';
-  for (const name in required)
-    if (body[name] === undefined) members += `${JSON.stringify(name)}:${JSON.stringify(required[name])},`;
+  for (const [name, text] of textsOf(required)) if (body[name] === undefined) members += text;
   if (members === '') return undefined;
   const start = bytes.indexOf(OPEN_BRACE) + 1;
   const isEmpty = Object.keys(body).length === 0;
   return { start, end: start, text: Buffer.from(isEmpty ? members.slice(0, -1) : members) };
+}
+
+/** The required members of an operation, each with its JSON and a comma. */
+const knownTexts = new WeakMap<Readonly<Record<string, Json>>, [name: string, text: string][]>();
+
+function textsOf(required: Readonly<Record<string, Json>>): [name: string, text: string][] {
+  const known = knownTexts.get(required);
+  if (known) return known;
+  const texts = Object.entries(required).map(([name, value]): [string, string] => [
+    name,
+    `${JSON.stringify(name)}:${JSON.stringify(value)},`,
+  ]);
+  knownTexts.set(required, texts);
+  return texts;
 }
 
 const OPEN_BRACE = 123;

@@ -54,10 +54,9 @@ export function relayResponse(
   const facts = boundFacts(operation.factsOf(json));
   const charged = (usage: Usage): Cost | undefined => costOf(usage, facts.finish, context);
   const counted = reported && { operation, usage, costOf: charged };
-  const edits = relayEdits(response, { operation, model: options.model, counted });
   const missing = operation.requiredMembers && missingMembers(bytes, json, operation.requiredMembers);
-  if (missing) edits.push(missing);
-  return { body: withEdits(bytes, edits), usage, facts };
+  const edits = relayEdits(response, { operation, model: options.model, counted });
+  return { body: withEdits(bytes, missing ? [missing, ...edits] : edits), usage, facts };
 }
 
 /** Edits of a relayed response: the gateway's model name, and the cost if its usage was counted. */
