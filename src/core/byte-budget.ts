@@ -34,7 +34,7 @@ export function createByteBudget(limitBytes: number): ByteBudget {
       let closed = false;
       return {
         resize(bytes) {
-          if (closed) return true;
+          if (closed || bytes === size) return true;
           const own = (heldBy.get(owner) ?? 0) - size + bytes;
           if (bytes > size && own > limitBytes - (held - size)) return false;
           change(owner, bytes - size);

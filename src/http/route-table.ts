@@ -83,11 +83,10 @@ export function createRouteTable<Context>(
   const routesByPath = Map.groupBy(routes, ({ path }) => path);
 
   function find(method: string, path: string, query: URLSearchParams): FoundRoute<Context> {
+    if (hasTooManySegments(path)) throw nothingAt(method, path);
     const wanted = method === 'HEAD' ? 'GET' : method;
     const others: Route<Context>[] = [];
-    let segments = 0;
     for (let end = path.length; end > 0 && others.length === 0; end = path.lastIndexOf('/', end - 1)) {
-      if (++segments > MAX_SEGMENTS) throw nothingAt(method, path);
       for (const route of routesByPath.get(path.slice(0, end)) ?? NO_ROUTES) {
         const isWanted = route.method === wanted;
         const match = isWanted ? route.match(path, query) : matchQuietly(route, path);
@@ -223,6 +222,12 @@ function methodNotAllowed(method: string, path: string, routes: readonly { metho
   const methods = routes.flatMap((route) => (route.method === 'GET' ? ['GET', 'HEAD'] : [route.method]));
   const allow = [...new Set(methods)].join(', ');
   return new GatewayError('method_not_allowed', `${path} takes ${allow}, not ${method}.`, { allow });
+}
+
+function hasTooManySegments(path: string): boolean {
+  let count = 1;
+  for (let at = path.indexOf('/'); at >= 0; at = path.indexOf('/', at + 1)) if (++count > MAX_SEGMENTS) return true;
+  return false;
 }
 
 /** Segments of a path, the empty one before its slash included: all of them, or more than there may be. */

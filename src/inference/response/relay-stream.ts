@@ -259,7 +259,7 @@ class StreamRelay implements StreamConverter {
 
   #pass(frame: Buffer, text: FrameText, out: Output[]): void {
     this.#counted = undefined;
-    const brace = frame.indexOf(OPEN_BRACE);
+    const brace = text.indexOf('{');
     if (!this.#begun && this.#opening.takeUnread(frame)) {
       this.#write(frame, brace, this.#opening.held, text);
       if (this.#opening.isFull) this.#begin(out);

@@ -67,6 +67,7 @@ function textOf(index: number, text: string): ChatEvent[] {
 
 function createCallUnwrapper(request: ChatRequest | undefined): (event: ChatEvent) => ChatEvent[] {
   const names = new Set(request?.tools.filter((tool) => tool.custom).map(toolKey));
+  if (names.size === 0) return (event) => [event];
   const open = new Map<number, InputReader>();
 
   return (event) => {

@@ -5,7 +5,8 @@ import { citedSpan } from '../../core/cited-span.ts';
 import type { Json } from '../../core/json/json.ts';
 
 export function decodeAnnotations(annotations: Json): Citation[] {
-  return (annotations ?? [])
+  if (!annotations) return [];
+  return annotations
     .filter((annotation: Json) => annotation.type === 'url_citation' && annotation.url_citation)
     .map(({ url_citation }: Json) => ({
       url: url_citation.url,
@@ -18,6 +19,8 @@ export function decodeAnnotations(annotations: Json): Citation[] {
 
 /** Sources that some servers list beside the choices, without offsets. */
 export function decodeSources(body: Json): Citation[] {
+  // Asked of each chunk of a stream.
+  if (!body.search_results && !body.citations) return [];
   const results: Json[] = body.search_results ?? [];
   const described = new Map(results.map((result) => [result.url, result]));
   const urls = (body.citations ?? []).map((entry: Json) => entry.url ?? entry);

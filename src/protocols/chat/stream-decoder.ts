@@ -122,8 +122,9 @@ export function createChunkDecoder(target: Target, whole: boolean): ChatChunkDec
     const listed = decodeSources(body);
     if (listed.length > 0) sources = listed;
     const events = start(body);
-    const choices: Json[] = (body.choices ?? []).slice(0, MAX_CANDIDATES);
-    for (const [position, choice] of choices.entries()) {
+    const choices: Json[] = body.choices ?? [];
+    for (let position = 0; position < choices.length && position < MAX_CANDIDATES; position++) {
+      const choice = choices[position];
       for (const event of decodeChoice(choice, choice.index ?? position)) events.push(event);
     }
     return events;
@@ -135,24 +136,25 @@ export function createChunkDecoder(target: Target, whole: boolean): ChatChunkDec
     const state = stateOf(candidate);
     const sides = whole ? [choice.message, choice.delta] : [choice.delta, choice.message];
     const delta = sides.find(isObject) ?? { content: choice.text };
-    const events = [
-      ...decodeReasoning(delta, candidate),
-      ...decodeContent(delta.content, decodeLogprobs(choice.logprobs), candidate),
-      ...decodeRefusal(delta.refusal, candidate),
-      ...decodeCalls(delta, candidate),
-      ...decodeMedia(delta, candidate),
-      ...cite(decodeAnnotations(delta.annotations), candidate),
-    ];
+    const events = concatenated(
+      decodeReasoning(delta, candidate),
+      decodeContent(delta.content, decodeLogprobs(choice.logprobs), candidate),
+      decodeRefusal(delta.refusal, candidate),
+      decodeCalls(delta, candidate),
+      decodeMedia(delta, candidate),
+      cite(decodeAnnotations(delta.annotations), candidate),
+    );
     state.finish = decodeFinish(choice, whole) ?? state.finish;
     state.begun ||= events.length > 0 || state.seen.calls || state.audio !== undefined;
     return placed(state.text, events);
   }
 
   function decodeReasoning(delta: Json, candidate: number): ChatEvent[] {
+    const plain = delta.reasoning_content || delta.reasoning;
+    if (!plain && !delta.reasoning_details) return [];
     const details: Json[] = delta.reasoning_details ?? [];
     const decoded = details.map((detail) => decodeDetail(detail, target.origin));
     const events: ChatEvent[] = [];
-    const plain = delta.reasoning_content || delta.reasoning;
     if (plain && decoded.every((detail) => detail.text === '')) {
       events.push(...writer.text(candidate, 'reasoning', { text: plain }));
     }
@@ -194,6 +196,7 @@ export function createChunkDecoder(target: Target, whole: boolean): ChatChunkDec
   }
 
   function decodeCalls(delta: Json, candidate: number): ChatEvent[] {
+    if (!delta.tool_calls && !delta.function_call) return [];
     const state = stateOf(candidate);
     const calls: Json[] = delta.tool_calls ?? [];
     const signature = signatureOf(delta);
@@ -217,6 +220,7 @@ export function createChunkDecoder(target: Target, whole: boolean): ChatChunkDec
   }
 
   function decodeMedia(delta: Json, candidate: number): ChatEvent[] {
+    if (!delta.audio && !delta.images) return [];
     const state = stateOf(candidate);
     const { audio } = delta;
     if (audio?.id || audio?.data || audio?.transcript) {
@@ -234,6 +238,7 @@ export function createChunkDecoder(target: Target, whole: boolean): ChatChunkDec
   }
 
   function cite(citations: Citation[], candidate: number): ChatEvent[] {
+    if (citations.length === 0) return [];
     const { cited } = stateOf(candidate);
     return citations.flatMap((citation) => {
       cited.add(citation.url ?? '');
@@ -268,6 +273,13 @@ export function createChunkDecoder(target: Target, whole: boolean): ChatChunkDec
   }
 
   return { push, end, usage: () => usage };
+}
+
+/** Events of several lists, of which most are empty. */
+function concatenated(...lists: readonly ChatEvent[][]): ChatEvent[] {
+  let all: ChatEvent[] = [];
+  for (const list of lists) if (list.length > 0) all = all.length === 0 ? list : all.concat(list);
+  return all;
 }
 
 /** Citations count in the whole content; here they count in the part that carries them. */
