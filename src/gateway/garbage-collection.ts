@@ -5,7 +5,6 @@
 
 import { PerformanceObserver } from 'node:perf_hooks';
 import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8';
-import { type Clock, systemClock } from '../core/clock.ts';
 import { allowCollections, collectMemory } from '../core/collection.ts';
 import type { Store } from '../store/store.ts';
 
@@ -14,53 +13,23 @@ const TARGET_BYTES = 32 * 2 ** 20;
 const GROWTH_FACTOR = 2;
 const NO_GROWTH_FACTOR = 1;
 
-/** Interval of the looks at a young generation that does not grow. */
-const LOOK_INTERVAL_MS = 5_000;
-
 /**
  * Bounds the young generation. By default it grows to 134 MB under load, although most objects of a request die at once. Looks at
- * the size after each collection while it grows, and then from time to time, since V8 also shrinks it when it idles: to be told of
- * a collection takes longer than most collections. Returns a function that ends that.
+ * the size after each collection, since V8 also shrinks it when it idles. Returns a function that ends that.
  */
-export function boundYoungGeneration(
-  targetBytes = TARGET_BYTES,
-  clock: Pick<Clock, 'after'> = systemClock,
-): () => void {
-  let cancelLook: (() => void) | undefined;
+export function boundYoungGeneration(targetBytes = TARGET_BYTES): () => void {
+  let growth = GROWTH_FACTOR;
   const observer = new PerformanceObserver(() => {
-    if (isLargeEnough()) hold();
+    const next = youngGenerationBytes() >= targetBytes ? NO_GROWTH_FACTOR : GROWTH_FACTOR;
+    if (next === growth) return;
+    growth = next;
+    setFlagsFromString(`--semi-space-growth-factor=${growth}`);
   });
-
-  function isLargeEnough(): boolean {
-    return youngGenerationBytes() >= targetBytes;
-  }
-
-  function grow(): void {
-    setGrowthFactor(GROWTH_FACTOR);
-    observer.observe({ entryTypes: ['gc'] });
-  }
-
-  function hold(): void {
-    observer.disconnect();
-    setGrowthFactor(NO_GROWTH_FACTOR);
-    lookLater();
-  }
-
-  function lookLater(): void {
-    const look = () => (isLargeEnough() ? lookLater() : grow());
-    cancelLook = clock.after(LOOK_INTERVAL_MS, look, { background: true });
-  }
-
-  grow();
+  observer.observe({ entryTypes: ['gc'] });
   return () => {
     observer.disconnect();
-    cancelLook?.();
-    setGrowthFactor(GROWTH_FACTOR);
+    setFlagsFromString(`--semi-space-growth-factor=${GROWTH_FACTOR}`);
   };
-}
-
-function setGrowthFactor(factor: number): void {
-  setFlagsFromString(`--semi-space-growth-factor=${factor}`);
 }
 
 /**
