@@ -34,6 +34,11 @@ export const environment = { NODE_COMPILE_CACHE: join(nodeFolder, 'compiled'), .
 /** A lock older than this is stale, even if its owner runs. */
 const STALE_LOCK_MS = 30 * 60_000;
 
+/** The packages that a file of the project needs: those for development too, unless it is part of the program. The benchmark bundles the program. */
+export function neededPackages(file) {
+  return file.startsWith('src/') ? 'production' : 'all';
+}
+
 /** Installs the packages of `folder`; `mode` is `production` or `all`, which includes production. */
 export async function installPackages(folder, mode, what) {
   if (isInstalled(folder, mode)) return;

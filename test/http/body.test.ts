@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
 import { connect } from 'node:net';
 import { test } from 'node:test';
+import { type Clock, systemClock } from '../../src/core/clock.ts';
 import type { Fields } from '../../src/core/fields.ts';
 import { readBytes } from '../../src/http/body.ts';
 import { createBodyBudget } from '../../src/http/body-budget.ts';
+import type { BodyReceiver } from '../../src/http1/server-request.ts';
 import { startServer } from '../http1/start-server.ts';
 
 test('a body with a malformed chunk ends with its error', {
@@ -57,6 +59,37 @@ test('a body keeps nothing of the memory in which its chunks are lent', async ()
 test('a small body that comes at once has memory of its own size', async () => {
   const read = await readLent(Buffer.from('{"a":1}'), { 'content-length': '7' }, 1000);
   assert.equal(read.buffer.byteLength, 7);
+});
+
+test('a body that comes with its head needs no timer, and one that does not has one until it ends', async () => {
+  const timers = { set: 0, cancelled: 0 };
+  const clock: Clock = {
+    ...systemClock,
+    after() {
+      timers.set++;
+      return () => void timers.cancelled++;
+    },
+  };
+  const reservation = createBodyBudget(1000).open('key', 7);
+  assert.ok(reservation);
+  const receivers: BodyReceiver[] = [];
+  const read = (arrives: boolean) => {
+    const receive = (receiver: BodyReceiver) => {
+      receivers.push(receiver);
+      if (!arrives) return;
+      receiver.data(Buffer.from('{"a":1}'));
+      receiver.end();
+    };
+    return readBytes({ headers: { 'content-length': '7' }, receive }, { limit: 1000, reservation, clock });
+  };
+  assert.equal((await read(true)).length, 7);
+  assert.deepEqual(timers, { set: 0, cancelled: 0 });
+  const late = read(false);
+  await new Promise(setImmediate);
+  assert.deepEqual(timers, { set: 1, cancelled: 0 });
+  receivers[1]?.end();
+  assert.equal((await late).length, 0);
+  assert.deepEqual(timers, { set: 1, cancelled: 1 });
 });
 
 test('the chunks of a body are lent by its connection', async (context) => {

@@ -8,7 +8,7 @@ import { test } from 'node:test';
 // @ts-expect-error A script without types.
 import { findTools } from '../../scripts/deploy-tools.mjs';
 // @ts-expect-error A script without types.
-import { installPackages } from '../../scripts/install.mjs';
+import { installPackages, neededPackages } from '../../scripts/install.mjs';
 
 test('packages that are a link to those of another checkout are replaced here and stay there', {
   skip: process.platform === 'win32',
@@ -35,6 +35,11 @@ test('packages that are a link to those of another checkout are replaced here an
   assert.ok(existsSync(join(shared, 'kept')));
   assert.ok(lstatSync(join(own, 'node_modules')).isDirectory());
   assert.ok(!existsSync(join(shared, '.polygate-installed')));
+});
+
+test('the benchmark and the tests need all packages, the program those for production', () => {
+  const files = ['bench/main.ts', 'test/corpus/main.ts', 'src/catalog/import/main.ts'];
+  assert.deepEqual(files.map(neededPackages), ['all', 'all', 'production']);
 });
 
 test('a check of deploy finds the programs that it needs, and installs no others', () => {
