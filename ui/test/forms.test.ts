@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import type { Browser } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
 import type { TestGateway } from '../../test/gateway/harness.ts';
 import { adminOf, openBrowser, signInAsAdmin, signInWithKey, startGatewayForOperators } from './browser.ts';
 
@@ -52,17 +52,14 @@ test('a refused form leads to the field that is wrong', async () => {
     .getByText(/must be USD/)
     .first()
     .waitFor();
-  assert.match(await page.evaluate('document.activeElement.labels?.[0]?.innerText'), /^Monthly budget/);
+  await waitForFocus(page, /^Monthly budget/);
   await dialog.getByLabel(/^Monthly budget/).fill('');
   await dialog.getByText('Advanced').click();
   await dialog.getByLabel(/^Addresses/).fill('nowhere');
   await dialog.getByText('Advanced').click();
   await dialog.getByRole('button', { name: 'Create', exact: true }).click();
-  await dialog
-    .getByText(/nowhere/)
-    .first()
-    .waitFor();
-  assert.match(await page.evaluate('document.activeElement.labels?.[0]?.innerText'), /^Addresses/);
+  await waitForFocus(page, /^Addresses/);
+  assert.equal(await dialog.getByLabel(/^Addresses/).getAttribute('aria-invalid'), 'true');
 });
 
 test('where there are no requests, no share of them failed', async () => {
@@ -75,3 +72,8 @@ test('where there are no requests, no share of them failed', async () => {
     assert.doesNotMatch(await figure.innerText(), /%/);
   }
 });
+
+/** Resolves when the field with this name has the focus. */
+async function waitForFocus(page: Page, name: RegExp): Promise<void> {
+  await page.locator('label:has(:focus)', { hasText: name }).waitFor();
+}

@@ -1,6 +1,6 @@
 /** Input with its name, a hint, and the gateway's message where it is wrong. */
 
-import { type InputHTMLAttributes, type ReactNode, useEffect, useId, useRef } from 'react';
+import { type InputHTMLAttributes, type ReactNode, useId, useLayoutEffect, useRef } from 'react';
 import { ApiError } from '../api.ts';
 
 interface NamedProps {
@@ -69,8 +69,8 @@ function Named({ label, hint, error, param, children }: NameProps & { children(s
   const id = useId();
   const wrong = param !== undefined && isAbout(error, param) ? error.message : undefined;
   const named = useRef<HTMLLabelElement>(null);
-  // Each refusal is an error of its own.
-  useEffect(() => {
+  // Each refusal is an error of its own. Its field has the focus as soon as it is shown.
+  useLayoutEffect(() => {
     if (param !== undefined && isAbout(error, param)) named.current?.control?.focus();
   }, [error, param]);
   return (
