@@ -88,12 +88,9 @@ export function readBytes(
     });
     // Most bodies come with their heads, and need no timer.
     queueMicrotask(() => {
+      const onSlow = () => fail(tooSlow());
       if (!isSettled) stopWatch = watchRate(clock, () => received, onSlow);
     });
-
-    function onSlow(): void {
-      fail(tooSlow());
-    }
   });
 }
 

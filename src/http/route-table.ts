@@ -81,12 +81,15 @@ export function createRouteTable<Context>(
   const routes = unsorted.toSorted((one, other) => other.path.length - one.path.length);
   const routeSegments = routes.map(({ path }) => path.split('/'));
   const routesByPath = Map.groupBy(routes, ({ path }) => path);
+  const longestPath = routes[0]?.path.length ?? 0;
 
   function find(method: string, path: string, query: URLSearchParams): FoundRoute<Context> {
     if (hasTooManySegments(path)) throw nothingAt(method, path);
     const wanted = method === 'HEAD' ? 'GET' : method;
     const others: Route<Context>[] = [];
-    for (let end = path.length; end > 0 && others.length === 0; end = path.lastIndexOf('/', end - 1)) {
+    // Longer parts of the path are that of no route: to look each of them up takes time by the square of a long path.
+    const longest = path.length <= longestPath ? path.length : path.lastIndexOf('/', longestPath);
+    for (let end = longest; end > 0 && others.length === 0; end = path.lastIndexOf('/', end - 1)) {
       for (const route of routesByPath.get(path.slice(0, end)) ?? NO_ROUTES) {
         const isWanted = route.method === wanted;
         const match = isWanted ? route.match(path, query) : matchQuietly(route, path);

@@ -97,8 +97,8 @@ export function createJournal<Entry extends JournalRecord>(options: JournalOptio
   let cancelRetry: (() => void) | undefined;
 
   /**
-   * A group takes the records of this turn of the event loop and of the next, which is as short as an idle process makes it: under
-   * load, half as many writes.
+   * A group takes the records of this turn of the event loop and of the next: half as many writes under load. In an idle process,
+   * the next turn follows at once.
    */
   function schedule(): void {
     if (scheduled || writing || waitsForFile) return;
