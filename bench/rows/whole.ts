@@ -44,7 +44,7 @@ async function measureWhole(run: Run, workload: Workload): Promise<Figure[]> {
     await warm(
       run,
       entries.filter((entry) => !isPeer(entry)),
-      isFirst ? 1 : 0.25,
+      1,
     );
     await warm(run, entries.filter(isPeer), PEER_SHARE);
     run.say('warm windows');

@@ -13,15 +13,17 @@ import { sleep, systemClock } from '../core/clock.ts';
 import { GatewayError } from '../core/errors.ts';
 import { version } from '../core/version.ts';
 import { openSecrets } from '../gateway/encryption.ts';
+import { type GatewayOptions, type RunningGateway, startGateway } from '../gateway/gateway.ts';
+import type { PrimaryProcess } from '../gateway/process.ts';
 import {
   boundYoungGeneration,
   collectFullyLater,
   collectWithoutHelpers,
+  inlineMore,
   keepHotCode,
   releaseStartMemory,
-} from '../gateway/garbage-collection.ts';
-import { type GatewayOptions, type RunningGateway, startGateway } from '../gateway/gateway.ts';
-import type { PrimaryProcess } from '../gateway/process.ts';
+  startCompilers,
+} from '../gateway/v8.ts';
 import { isWorkerProcess } from '../gateway/workers/connection.ts';
 import type { PrimaryOptions, Workers } from '../gateway/workers/primary.ts';
 import { createPages } from '../http/ui/pages.ts';
@@ -62,6 +64,7 @@ export async function serve(options: ServeOptions): Promise<void> {
   collectWithoutHelpers();
   keepHotCode();
   collectFullyLater();
+  inlineMore();
   if (isWorkerProcess()) return (await import('./worker.ts')).runWorker(options);
   const asked = options.workers === undefined ? {} : { workers: workerCount(options.workers) };
   const source = { ...configSource(options), host: options.host, port: options.port, ...asked };
@@ -140,6 +143,7 @@ export async function serve(options: ServeOptions): Promise<void> {
   process.stderr.write(banner({ gateway, config, newKey, link, hint, warning, unknown, workers: pids }));
 
   service.ready();
+  startCompilers();
 
   const signal = await stopped;
   service.stopping();

@@ -4,6 +4,7 @@ import { parseConfig } from '../config/load.ts';
 import type { Config } from '../config/resolved.ts';
 import { version } from '../core/version.ts';
 import { type RunningGateway, startGateway } from '../gateway/gateway.ts';
+import { startCompilers } from '../gateway/v8.ts';
 import { connectToPrimary, type PrimaryConnection } from '../gateway/workers/connection.ts';
 import { createPages } from '../http/ui/pages.ts';
 import { type KeyStore, openKeyStore } from '../keys/store.ts';
@@ -80,6 +81,7 @@ export async function runWorker(options: WorkerOptions): Promise<void> {
   keys.startRefreshing();
   running.resolve({ gateway, keys });
   lines.startBuffering();
+  startCompilers();
 
   await gateway.close(await stopped.promise);
   await keys.close();

@@ -1,6 +1,7 @@
 /** Configuration schema: usage records, limits, budgets, the admin API and telemetry. */
 
-import { type Static, type TString, Type } from 'typebox';
+import type { Static, TString } from 'typebox';
+import * as Type from 'typebox';
 import { SURFACES } from '../protocols/surfaces.ts';
 import type { Period } from '../records/key-settings.ts';
 import { MAX_METADATA, MAX_METADATA_VALUE, MAX_OWNER, MAX_TAGS } from '../records/tags.ts';

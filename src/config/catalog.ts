@@ -1,6 +1,7 @@
 /** Configuration of newer facts about models: schema, settings, and how they are printed. */
 
-import { type Static, Type } from 'typebox';
+import type { Static } from 'typebox';
+import * as Type from 'typebox';
 import { isLoopback } from '../core/loopback.ts';
 import { httpUrl } from './fields.ts';
 import type { CatalogConfig } from './resolved.ts';

@@ -1,6 +1,7 @@
 /** Field types shared by several sections of the configuration schema. */
 
-import { type TString, Type } from 'typebox';
+import type { TString } from 'typebox';
+import * as Type from 'typebox';
 import type { Json } from '../core/json/json.ts';
 
 export function duration(description: string, defaultValue?: string): TString {

@@ -1,6 +1,7 @@
 /** Configuration schema: models, their prices, rules and video capabilities. */
 
-import { type TInteger, type TSchema, type TUnsafe, Type } from 'typebox';
+import type { TInteger, TSchema, TUnsafe } from 'typebox';
+import * as Type from 'typebox';
 import { EFFORTS } from '../core/effort.ts';
 import type { Json } from '../core/json/json.ts';
 import type { ModelRules } from '../core/model.ts';

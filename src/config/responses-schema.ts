@@ -1,6 +1,7 @@
 /** Configuration schema: stored responses. */
 
-import { type Static, Type } from 'typebox';
+import type { Static } from 'typebox';
+import * as Type from 'typebox';
 import { duration, retentionPeriod, size } from './fields.ts';
 
 /** Defaults, spelled as in the file. */

@@ -1,6 +1,6 @@
 /** Configuration schema: models with several endpoints, aliases and routing. */
 
-import { Type } from 'typebox';
+import * as Type from 'typebox';
 import { duration } from './fields.ts';
 import { pricing } from './model-schema.ts';
 

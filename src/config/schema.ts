@@ -1,6 +1,7 @@
 /** Configuration schema: validates the file and generates `config.schema.json` for editors. */
 
-import { type Static, Type } from 'typebox';
+import type { Static } from 'typebox';
+import * as Type from 'typebox';
 import { MAX_KEY_NAME } from '../records/tags.ts';
 import { admin, keyDefaults, keySettings, limits, tags, telemetry, ui, usage } from './accounting-schema.ts';
 import { catalog } from './catalog.ts';

@@ -1,6 +1,7 @@
 /** Configuration schema: videos, their mirror, webhooks, DNS and encryption. */
 
-import { type Static, Type } from 'typebox';
+import type { Static } from 'typebox';
+import * as Type from 'typebox';
 import { addressRange, duration, httpUrl, retentionPeriod, secretText, size } from './fields.ts';
 
 /** Defaults, spelled as in the file. */

@@ -1,6 +1,6 @@
 /** Query parameters `from` and `to` of lists of things with a time of creation. */
 
-import { Type } from 'typebox';
+import * as Type from 'typebox';
 import { GatewayError } from '../core/errors.ts';
 import type { CreatedBetween } from '../store/list-search.ts';
 import { parseMoment } from '../usage/report.ts';

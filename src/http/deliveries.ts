@@ -1,6 +1,7 @@
 /** Webhooks of a key or of all keys: pages of them, the bytes sent, and the outcomes by receiver. */
 
-import { type TSchema, Type } from 'typebox';
+import type { TSchema } from 'typebox';
+import * as Type from 'typebox';
 import { GatewayError } from '../core/errors.ts';
 import type { Json } from '../core/json/json.ts';
 import type { DeliveryOutcome, DeliveryState } from '../store/delivery-log-rows.ts';

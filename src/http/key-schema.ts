@@ -1,6 +1,7 @@
 /** Schemas of keys in responses: their permissions, the limits and budgets that apply, and their use. */
 
-import { type TSchema, Type } from 'typebox';
+import type { TSchema } from 'typebox';
+import * as Type from 'typebox';
 import { PERIODS } from '../records/key-settings.ts';
 
 const money = (description: string) => Type.String({ description: `USD, exact: ${description}.` });

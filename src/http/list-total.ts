@@ -1,6 +1,7 @@
 /** Totals of lists of which only the newest rows are counted, on their first page. */
 
-import { type TSchema, Type } from 'typebox';
+import type { TSchema } from 'typebox';
+import * as Type from 'typebox';
 import { type ListTotal, TOTAL_DEPTH } from '../store/list-search.ts';
 
 /** Members of the response. */

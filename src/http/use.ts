@@ -1,6 +1,7 @@
 /** Reports of use over HTTP: parameters, schema, and the form as JSON or CSV. */
 
-import { type TSchema, Type } from 'typebox';
+import type { TSchema } from 'typebox';
+import * as Type from 'typebox';
 import { GatewayError } from '../core/errors.ts';
 import type { Json } from '../core/json/json.ts';
 import { encodeCsv } from '../usage/csv.ts';

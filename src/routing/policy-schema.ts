@@ -1,6 +1,7 @@
 /** Schema of the `provider` object in all supported dialects. */
 
-import { type TSchema, Type } from 'typebox';
+import type { TSchema } from 'typebox';
+import * as Type from 'typebox';
 import { PERCENTILES, PRICES } from './policy.ts';
 
 const Name = Type.String({ minLength: 1, maxLength: 300 });

@@ -1,6 +1,7 @@
 /** Schema of a creation request: OpenRouter's field names and OpenAI's. */
 
-import { type Static, Type } from 'typebox';
+import type { Static } from 'typebox';
+import * as Type from 'typebox';
 import { knownNames } from '../core/json/names.ts';
 
 const MAX_PROMPT_CHARACTERS = 32_000;

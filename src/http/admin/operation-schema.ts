@@ -1,6 +1,7 @@
 /** Schemas of responses about the operation of gateways: providers, models, endpoints, replicas, configuration and store. */
 
-import { type Static, Type } from 'typebox';
+import type { Static } from 'typebox';
+import * as Type from 'typebox';
 import { countedList } from '../list-total.ts';
 import { anyObject } from '../openapi/operation.ts';
 import { count, nullable } from './schema.ts';

@@ -1,6 +1,7 @@
 /** Schemas and query parameters of the admin API; unknown fields of requests are refused by name. */
 
-import { type Static, type TSchema, Type } from 'typebox';
+import type { Static, TSchema } from 'typebox';
+import * as Type from 'typebox';
 import type { Json } from '../../core/json/json.ts';
 import { protocols } from '../../protocols/index.ts';
 import { SURFACES } from '../../protocols/surfaces.ts';

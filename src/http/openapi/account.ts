@@ -1,6 +1,7 @@
 /** Descriptions of the routes that report the usage and the limits of a key. */
 
-import { type TSchema, Type } from 'typebox';
+import type { TSchema } from 'typebox';
+import * as Type from 'typebox';
 import { ownKey } from '../key-schema.ts';
 import type { RouteDescription } from '../route-table.ts';
 import { CURRENT_STATE, type Parameter } from './operation.ts';

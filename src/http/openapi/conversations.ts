@@ -1,6 +1,6 @@
 /** Descriptions of the routes of conversations. */
 
-import { Type } from 'typebox';
+import * as Type from 'typebox';
 import {
   changedConversationSchema,
   newConversationSchema,

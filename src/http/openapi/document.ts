@@ -1,6 +1,7 @@
 /** OpenAPI 3.1 document of the gateway, generated from its routes and request schemas. */
 
-import { type TSchema, Type } from 'typebox';
+import type { TSchema } from 'typebox';
+import * as Type from 'typebox';
 import { ERRORS } from '../../core/errors.ts';
 import type { Json } from '../../core/json/json.ts';
 import type { Route } from '../route-table.ts';

@@ -1,6 +1,7 @@
 /** API operation: one route in the OpenAPI description. */
 
-import { type TSchema, Type } from 'typebox';
+import type { TSchema } from 'typebox';
+import * as Type from 'typebox';
 
 export interface ApiOperation {
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';

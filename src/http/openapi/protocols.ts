@@ -1,6 +1,6 @@
 /** Descriptions of the protocol routes, derived from their operations. */
 
-import { Type } from 'typebox';
+import * as Type from 'typebox';
 import type { ClientRoute, Operation, RouteTemplate } from '../../core/operation.ts';
 import type { Protocol } from '../../core/protocol.ts';
 import type { RouteDescription } from '../route-table.ts';

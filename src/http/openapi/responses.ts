@@ -1,6 +1,7 @@
 /** Descriptions of the routes of stored responses. */
 
-import { type TSchema, Type } from 'typebox';
+import type { TSchema } from 'typebox';
+import * as Type from 'typebox';
 import type { RouteDescription } from '../route-table.ts';
 import { type ApiOperation, anyObject, EVENTS, JSON_TYPE, type Named, type Parameter } from './operation.ts';
 

@@ -1,6 +1,6 @@
 /** Descriptions of the system routes. */
 
-import { Type } from 'typebox';
+import * as Type from 'typebox';
 import type { RouteDescription } from '../route-table.ts';
 import { CURRENT_STATE } from './operation.ts';
 

@@ -1,6 +1,7 @@
 /** Descriptions of the video routes and of the webhook. */
 
-import { type TSchema, Type } from 'typebox';
+import type { TSchema } from 'typebox';
+import * as Type from 'typebox';
 import { videoSchema } from '../../videos/request-schema.ts';
 import { CREATED_PARAMETERS } from '../created-span.ts';
 import { countedList, totalMembers } from '../list-total.ts';

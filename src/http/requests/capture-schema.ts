@@ -1,6 +1,7 @@
 /** Schema of a capture in responses. */
 
-import { type TSchema, Type } from 'typebox';
+import type { TSchema } from 'typebox';
+import * as Type from 'typebox';
 
 const count = Type.Integer({ minimum: 0 });
 const milliseconds = Type.Integer({ minimum: 0, description: 'Since the beginning of the request.' });

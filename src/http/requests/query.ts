@@ -1,6 +1,7 @@
 /** Query parameters of lists of requests. */
 
-import { type TSchema, Type } from 'typebox';
+import type { TSchema } from 'typebox';
+import * as Type from 'typebox';
 import { GatewayError } from '../../core/errors.ts';
 import { moneyOf } from '../../core/money.ts';
 import { isTagName } from '../../records/tags.ts';

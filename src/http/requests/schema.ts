@@ -1,6 +1,7 @@
 /** Schemas of responses about requests. */
 
-import { type TSchema, Type } from 'typebox';
+import type { TSchema } from 'typebox';
+import * as Type from 'typebox';
 
 /** Requests after a first page of conversations that its total has, too. */
 export const COUNTED_AFTER = 5000;

@@ -1,6 +1,6 @@
 /** Routes for receivers of webhooks, with the key: the secrets that sign its webhooks, and a feed of them. */
 
-import { Type } from 'typebox';
+import * as Type from 'typebox';
 import { type Clock, systemClock } from '../../core/clock.ts';
 import { GatewayError } from '../../core/errors.ts';
 import type { Protocol } from '../../core/protocol.ts';

@@ -1,6 +1,7 @@
 /** Routes of a key about its own requests, sessions and saved views, below `/v1/self`. */
 
-import { type TSchema, Type } from 'typebox';
+import type { TSchema } from 'typebox';
+import * as Type from 'typebox';
 import { matchesGlob } from '../../core/glob.ts';
 import { readBody } from '../../core/json/body.ts';
 import type { Json } from '../../core/json/json.ts';

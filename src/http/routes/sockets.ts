@@ -1,6 +1,6 @@
 /** Routes of protocols over a WebSocket, e.g. `GET /v1/responses`. */
 
-import { Type } from 'typebox';
+import * as Type from 'typebox';
 import type { Protocol } from '../../core/protocol.ts';
 import type { RequestContext } from '../request-context.ts';
 import { matchExactly, type Route } from '../route-table.ts';

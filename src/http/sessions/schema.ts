@@ -1,6 +1,7 @@
 /** Schemas of the routes of sessions. */
 
-import { type TSchema, Type } from 'typebox';
+import type { TSchema } from 'typebox';
+import * as Type from 'typebox';
 
 const closed = { additionalProperties: false };
 const text = Type.Optional(Type.String({ minLength: 1, maxLength: 300 }));

@@ -1,6 +1,7 @@
 /** The operation `embed` of OpenAI's API: `POST /v1/embeddings`. */
 
-import { type TSchema, Type } from 'typebox';
+import type { TSchema } from 'typebox';
+import * as Type from 'typebox';
 import type { Usage } from '../../core/chat.ts';
 import {
   EMBEDDING_PURPOSES,

@@ -1,6 +1,6 @@
 /** Known member names of a chat completions body, in all dialects. */
 
-import { Type } from 'typebox';
+import * as Type from 'typebox';
 import { knownNames } from '../../core/json/names.ts';
 import { COUNT_MEMBERS, LIMIT_MEMBERS, THINKING_MEMBERS } from './output-members.ts';
 import { GATEWAY_FIELDS, READ_FIELDS } from './request-decoder.ts';

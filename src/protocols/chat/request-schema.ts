@@ -1,6 +1,7 @@
 /** Request schema of chat completions. Unknown fields pass, because dialects add many fields. */
 
-import { type TSchema, Type } from 'typebox';
+import type { TSchema } from 'typebox';
+import * as Type from 'typebox';
 import { EFFORTS } from '../../core/effort.ts';
 import { GatewayError } from '../../core/errors.ts';
 import { assertValid, problems } from '../../core/json/check.ts';

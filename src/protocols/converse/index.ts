@@ -1,6 +1,6 @@
 /** Converse, Amazon Bedrock's protocol for the models of all vendors: for upstreams only. Its codecs are loaded with the first request. */
 
-import { Type } from 'typebox';
+import * as Type from 'typebox';
 import { encodeAll } from '../../core/aws-signature.ts';
 import { isObject, type Json, textOf } from '../../core/json/json.ts';
 import { knownNames } from '../../core/json/names.ts';

@@ -1,6 +1,6 @@
 /** Model list of generateContent: its routes and paging. */
 
-import { Type } from 'typebox';
+import * as Type from 'typebox';
 import { GatewayError } from '../../core/errors.ts';
 import type { ClientRoute, Prefixes } from '../../core/operation.ts';
 import type { CatalogQuery, PageParameter, PageQuery } from '../../core/protocol.ts';

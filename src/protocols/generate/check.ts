@@ -1,6 +1,7 @@
 /** Request check of generateContent. */
 
-import { type TSchema, Type } from 'typebox';
+import type { TSchema } from 'typebox';
+import * as Type from 'typebox';
 import { GatewayError } from '../../core/errors.ts';
 import { assertValid } from '../../core/json/check.ts';
 import type { Json } from '../../core/json/json.ts';

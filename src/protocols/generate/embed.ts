@@ -1,6 +1,7 @@
 /** The operation `embed` of Gemini's API: `embedContent` for one text, `batchEmbedContents` for several. */
 
-import { type TSchema, Type } from 'typebox';
+import type { TSchema } from 'typebox';
+import * as Type from 'typebox';
 import {
   type EmbeddingPurpose,
   type EmbeddingRequest,

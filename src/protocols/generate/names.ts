@@ -1,6 +1,6 @@
 /** Known member names of a generateContent body, in both spellings of protobuf's JSON. */
 
-import { Type } from 'typebox';
+import * as Type from 'typebox';
 import { knownNames } from '../../core/json/names.ts';
 import { requestSchema } from './check.ts';
 import { spellings } from './spelling.ts';

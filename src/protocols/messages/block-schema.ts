@@ -1,6 +1,7 @@
 /** Schemas of the content blocks of the messages protocol; other fields and unknown block types pass. */
 
-import { type TObject, type TSchema, Type } from 'typebox';
+import type { TObject, TSchema } from 'typebox';
+import * as Type from 'typebox';
 import { MAX_ID_CHARACTERS, MAX_MEDIA_TYPE_CHARACTERS, MAX_NAME_CHARACTERS } from '../../core/lengths.ts';
 
 const optional = (schema: TSchema) => Type.Optional(schema);

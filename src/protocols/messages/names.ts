@@ -1,6 +1,6 @@
 /** Known member names of a messages body. */
 
-import { Type } from 'typebox';
+import * as Type from 'typebox';
 import { knownNames } from '../../core/json/names.ts';
 import { BLOCKS } from './block-schema.ts';
 import { requestSchema } from './schema.ts';

@@ -1,6 +1,7 @@
 /** Request check of the messages protocol. */
 
-import { type TSchema, Type } from 'typebox';
+import type { TSchema } from 'typebox';
+import * as Type from 'typebox';
 import { GatewayError } from '../../core/errors.ts';
 import { assertValid, problems } from '../../core/json/check.ts';
 import { isObject, type Json } from '../../core/json/json.ts';

@@ -1,6 +1,6 @@
 /** Requests about conversations: their schemas, and the check of items that every model has to understand. */
 
-import { Type } from 'typebox';
+import * as Type from 'typebox';
 import { assertValid } from '../../core/json/check.ts';
 import type { Json } from '../../core/json/json.ts';
 import { knownNames } from '../../core/json/names.ts';

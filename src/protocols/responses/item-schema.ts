@@ -1,6 +1,7 @@
 /** Schemas of the items and content parts of a Responses request, by type, and the parts that each place takes. */
 
-import { type TSchema, Type } from 'typebox';
+import type { TSchema } from 'typebox';
+import * as Type from 'typebox';
 import { MAX_ID_CHARACTERS, MAX_MEDIA_TYPE_CHARACTERS, MAX_NAME_CHARACTERS } from '../../core/lengths.ts';
 
 const OptionalString = Type.Optional(Type.String());

@@ -1,6 +1,7 @@
 /** Known member names of a Responses body. */
 
-import { type TSchema, Type } from 'typebox';
+import type { TSchema } from 'typebox';
+import * as Type from 'typebox';
 import { knownNames } from '../../core/json/names.ts';
 import { COUNT_MEMBERS, LIMIT_MEMBERS } from './output.ts';
 import { GATEWAY_FIELDS } from './request-fields.ts';

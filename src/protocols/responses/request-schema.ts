@@ -1,6 +1,6 @@
 /** Request schema of the Responses protocol. Unknown members, items and tools pass: the upstream checks them. */
 
-import { Type } from 'typebox';
+import * as Type from 'typebox';
 import { EFFORTS } from '../../core/effort.ts';
 import { GatewayError } from '../../core/errors.ts';
 import { assertValid } from '../../core/json/check.ts';

@@ -1,6 +1,6 @@
 /** The Responses protocol over a WebSocket: `response.create` messages, and the events of a stream without its framing. */
 
-import { Type } from 'typebox';
+import * as Type from 'typebox';
 import type { Fields } from '../../core/fields.ts';
 import { knownNames } from '../../core/json/names.ts';
 import type { SocketForm } from '../../core/socket.ts';

@@ -1,6 +1,7 @@
 /** Schemas of the tools of a Responses request, and their check, as translation requires. */
 
-import { type TSchema, Type } from 'typebox';
+import type { TSchema } from 'typebox';
+import * as Type from 'typebox';
 import { GatewayError } from '../../core/errors.ts';
 import { problems } from '../../core/json/check.ts';
 import type { Json } from '../../core/json/json.ts';

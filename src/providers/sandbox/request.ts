@@ -1,7 +1,8 @@
 /** Decoder of chat completions requests for the sandbox models. */
 
 import { createHash } from 'node:crypto';
-import { type Static, Type } from 'typebox';
+import type { Static } from 'typebox';
+import * as Type from 'typebox';
 import type { Effort } from '../../core/chat.ts';
 import { EFFORTS } from '../../core/effort.ts';
 import { GatewayError } from '../../core/errors.ts';

@@ -129,7 +129,7 @@ export function scanSegment(bytes: Buffer, { seed, end }: ScanOptions, visit: Vi
   return { end: offset, damaged: end === undefined ? 0 : damaged + Math.max(0, end - limit) };
 }
 
-export const MIN_BUFFER_BYTES = 64 * 1024;
+export const MIN_BUFFER_BYTES = 16 * 1024;
 
 /** Records that are written together, encoded one after another behind room for a header. */
 export interface Group<Entry> {

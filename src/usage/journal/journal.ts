@@ -231,7 +231,7 @@ export function createJournal<Entry extends JournalRecord>(options: JournalOptio
     writing = undefined;
     startedAt = undefined;
     const { records } = group;
-    spare = group.bytes.length > 16 * MIN_BUFFER_BYTES ? emptyGroup() : group;
+    spare = group.bytes.length > 64 * MIN_BUFFER_BYTES ? emptyGroup() : group;
     succeeded();
     if (waiting.records.length > 0) schedule();
     if (offset > (file as SegmentFile).bytes / 2) pool.prepare();

@@ -11,7 +11,7 @@ export interface EndedRecord {
   end: number;
 }
 
-const MIN_BUFFER_BYTES = 64 * 1024;
+const MIN_BUFFER_BYTES = 16 * 1024;
 /** A larger buffer is not kept for the next records. */
 const MAX_KEPT_BYTES = 4 * 1024 * 1024;
 const COMMA = 44;

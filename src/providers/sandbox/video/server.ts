@@ -1,7 +1,8 @@
 /** Video server of the sandbox: creates and cancels tasks, reports their status and serves their files. */
 
 import { createHash } from 'node:crypto';
-import { type Static, Type } from 'typebox';
+import type { Static } from 'typebox';
+import * as Type from 'typebox';
 import { GatewayError } from '../../../core/errors.ts';
 import { assertValid } from '../../../core/json/check.ts';
 import type { Json } from '../../../core/json/json.ts';

@@ -1,6 +1,7 @@
 /** Stateless video tasks: the id contains the request, and the status follows from the time. */
 
-import { type Static, Type } from 'typebox';
+import type { Static } from 'typebox';
+import * as Type from 'typebox';
 import { problems } from '../../../core/json/check.ts';
 
 export const MAX_SECONDS = 10;

@@ -1,11 +1,11 @@
-/** The young generation of V8 stays within its bound, and is collected without helpers. */
+/** Flags of V8: the young generation stays within its bound and is collected without helpers; compilers wait for the end of a start, and inline more. */
 
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { test } from 'node:test';
 
-const MODULE = join(import.meta.dirname, '../../src/gateway/garbage-collection.ts');
+const MODULE = join(import.meta.dirname, '../../src/gateway/v8.ts');
 const MB = 2 ** 20;
 
 /** Makes garbage of which a part survives some collections, in a process of its own: flags of V8 are for all of it. */
@@ -87,4 +87,54 @@ function fullCollections(before: string): number {
 test('a full collection begins later than V8 would begin it', () => {
   const [early, late] = [fullCollections(''), fullCollections('collectFullyLater();')];
   assert.ok(late < 0.6 * early, `${late} instead of ${early}`);
+});
+
+/** Whether a function that is called often is optimized: before a start, during it, and after what ends it. */
+function optimizedAround(end: string): boolean[] {
+  const script = `
+    import { delayCompilers, startCompilers } from ${JSON.stringify(MODULE)};
+    import { setTimeout } from 'node:timers/promises';
+    /** Makes a new function each time. */
+    const isOptimized = () => new Function(\`
+      function sum(list) { let sum = 0; for (const value of list) sum += value; return sum; }
+      for (let index = 0; index < 100_000; index++) sum([1, 2, 3, 4, 5, 6, 7, 8]);
+      const [optimized, maglevved] = [1 << 4, 1 << 5];
+      return (%GetOptimizationStatus(sum) & (optimized | maglevved)) !== 0;\`)();
+    const before = isOptimized();
+    delayCompilers();
+    const during = isOptimized();
+    ${end}
+    console.log(JSON.stringify([before, during, isOptimized()]));`;
+  const args = ['--allow-natives-syntax', '--input-type=module', '-e', script];
+  const { stdout, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' });
+  assert.notEqual(stdout, '', stderr);
+  return JSON.parse(stdout);
+}
+
+test('nothing is compiled for speed during a start', () => {
+  assert.deepEqual(optimizedAround('startCompilers();'), [true, false, true]);
+});
+
+test('a start that lasts long gets its code compiled', () => {
+  assert.deepEqual(optimizedAround('await setTimeout(1100);'), [true, false, true]);
+});
+
+/** What Node reports of a function of 60 operations that is called in a loop. */
+function inlined(before: string): boolean {
+  const script = `
+    import { inlineMore } from ${JSON.stringify(MODULE)};
+    ${before}
+    const lines = Array.from({ length: 60 }, (_, index) => 'x = (x * ' + (index + 3) + ' + y) | 0;').join('');
+    const called = new Function('x', 'y', lines + 'return x;');
+    function caller() { let sum = 0; for (let index = 0; index < 1000; index++) sum = (sum + called(index, sum)) | 0; return sum; }
+    for (let round = 0; round < 200; round++) caller();`;
+  const args = ['--trace-turbo-inlining', '--input-type=module', '-e', script];
+  const { stdout, status, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' });
+  assert.equal(status, 0, stderr);
+  return /^Inlining .* into .*caller>/m.test(stdout);
+}
+
+test('larger functions become part of those that call them', () => {
+  assert.equal(inlined(''), false);
+  assert.equal(inlined('inlineMore();'), true);
 });
