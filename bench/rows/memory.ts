@@ -24,7 +24,7 @@ export const memoryRow: Row = { id: 'memory', title: 'resident memory', run: mea
 
 async function measureMemory(run: Run): Promise<Figure[]> {
   const { upstreams } = run;
-  const fresh = [await startBare(upstreams), await startPolygate({ name: 'strict', upstreams })];
+  const fresh = [await startBare(upstreams), await startPolygate({ name: 'strict', upstreams, withProbe: false })];
   await delay(SETTLE_MS);
   const idle = fresh.map(({ name, pid }) =>
     figure({ row: 'memory', subject: name, metric: 'idle', value: residentMemory(pid) / 1e6, unit: 'MB' }),

@@ -9,8 +9,8 @@ import { passthrough } from '../workload.ts';
 import type { Row, Run } from './row.ts';
 
 const CONNECTIONS = 32;
-const WARM_REQUESTS = 15_000;
-const WARM_SECONDS = 12;
+const WARM_REQUESTS = 40_000;
+const WARM_SECONDS = 20;
 const WINDOW_SECONDS = 2;
 const ROUNDS = 4;
 

@@ -5,7 +5,7 @@
 
 import { PerformanceObserver } from 'node:perf_hooks';
 import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8';
-import { systemClock } from '../core/clock.ts';
+import { every, systemClock } from '../core/clock.ts';
 import { allowCollections, collectMemory } from '../core/collection.ts';
 import type { Store } from '../store/store.ts';
 
@@ -13,6 +13,9 @@ import type { Store } from '../store/store.ts';
 const TARGET_BYTES = 32 * 2 ** 20;
 const GROWTH_FACTOR = 2;
 const NO_GROWTH_FACTOR = 1;
+/** Interval of the looks at a young generation that may not grow. */
+const LOOK_INTERVAL_MS = 1000;
+const COLLECTIONS = { entryTypes: ['gc'] as const };
 
 const COMPILERS = ['sparkplug', 'maglev', 'turbofan'] as const;
 /** A start that lasts longer, such as one that recovers many records, gets its code compiled. */
@@ -49,22 +52,34 @@ export function inlineMore(): void {
 }
 
 /**
- * Bounds the young generation. By default it grows to 134 MB under load, although most objects of a request die at once. Looks at
- * the size after each collection, since V8 also shrinks it when it idles. Returns a function that ends that.
+ * Bounds the young generation. By default it grows to 134 MB under load, although most objects of a request die at once. While it
+ * may grow, each collection is followed by a look at its size. At the bound, where that would cost each request almost a
+ * microsecond, a look each second shows whether V8 has shrunk it, as it does in an idle process. Returns a function that ends that.
  */
 export function boundYoungGeneration(targetBytes = TARGET_BYTES): () => void {
-  let growth = GROWTH_FACTOR;
-  const observer = new PerformanceObserver(() => {
-    const next = youngGenerationBytes() >= targetBytes ? NO_GROWTH_FACTOR : GROWTH_FACTOR;
-    if (next === growth) return;
-    growth = next;
-    setFlagsFromString(`--semi-space-growth-factor=${growth}`);
-  });
-  observer.observe({ entryTypes: ['gc'] });
+  const observer = new PerformanceObserver(look);
+  let mayGrow = true;
+  observer.observe(COLLECTIONS);
+  const stopLooking = every(systemClock, LOOK_INTERVAL_MS, look, { background: true });
+
+  function look(): void {
+    const isSmall = youngGenerationBytes() < targetBytes;
+    if (isSmall === mayGrow) return;
+    mayGrow = isSmall;
+    setGrowthFactor(mayGrow ? GROWTH_FACTOR : NO_GROWTH_FACTOR);
+    if (mayGrow) observer.observe(COLLECTIONS);
+    else observer.disconnect();
+  }
+
   return () => {
+    stopLooking();
     observer.disconnect();
-    setFlagsFromString(`--semi-space-growth-factor=${GROWTH_FACTOR}`);
+    setGrowthFactor(GROWTH_FACTOR);
   };
+}
+
+function setGrowthFactor(factor: number): void {
+  setFlagsFromString(`--semi-space-growth-factor=${factor}`);
 }
 
 /**

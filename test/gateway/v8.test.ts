@@ -36,6 +36,33 @@ test('the young generation grows to its bound and not further', () => {
   assert.ok(afterwards > 64 * MB, 'it grows again once the bound is off');
 });
 
+test('a young generation that V8 has shrunk grows again', () => {
+  const script = `
+    import { boundYoungGeneration, youngGenerationBytes } from ${JSON.stringify(MODULE)};
+    import { setTimeout } from 'node:timers/promises';
+    const kept = [];
+    async function load() {
+      for (let turn = 0; turn < 150; turn++) {
+        for (let index = 0; index < 40_000; index++) kept[index % 30_000] = { index, pair: [index, turn] };
+        await new Promise(setImmediate);
+      }
+      return youngGenerationBytes();
+    }
+    boundYoungGeneration(${16 * MB});
+    const sizes = [await load()];
+    gc({ type: 'major', execution: 'sync', flavor: 'last-resort' });
+    sizes.push(youngGenerationBytes());
+    await setTimeout(1100);
+    console.log(JSON.stringify([...sizes, await load()]));`;
+  const args = ['--expose-gc', '--input-type=module', '-e', script];
+  const { stdout, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' });
+  assert.notEqual(stdout, '', stderr);
+  const [grown = 0, shrunk = 0, again = 0] = JSON.parse(stdout);
+  assert.ok(grown >= 16 * MB && grown <= 32 * MB, `${grown / MB} MB`);
+  assert.ok(shrunk < 8 * MB, `${shrunk / MB} MB`);
+  assert.ok(again >= 16 * MB && again <= 32 * MB, `${again / MB} MB`);
+});
+
 /** Processor time of all threads but the main one while survivors are collected, in microseconds. */
 function helpersTime(before: string): number {
   const script = `
