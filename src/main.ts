@@ -22,7 +22,7 @@ process.on('exit', (code) => {
 });
 
 if (isNewEnough(process.versions.node, engines.node)) {
-  const { delayCompilers } = await import('./gateway/v8.ts');
+  const { delayCompilers } = await import('./cli/v8.ts');
   delayCompilers();
   const { runCommandLine } = await import('./cli/program.ts');
   await runCommandLine(process.argv);

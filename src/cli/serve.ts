@@ -15,15 +15,6 @@ import { version } from '../core/version.ts';
 import { openSecrets } from '../gateway/encryption.ts';
 import { type GatewayOptions, type RunningGateway, startGateway } from '../gateway/gateway.ts';
 import type { PrimaryProcess } from '../gateway/process.ts';
-import {
-  boundYoungGeneration,
-  collectFullyLater,
-  collectWithoutHelpers,
-  inlineMore,
-  keepHotCode,
-  releaseStartMemory,
-  startCompilers,
-} from '../gateway/v8.ts';
 import { isWorkerProcess } from '../gateway/workers/connection.ts';
 import type { PrimaryOptions, Workers } from '../gateway/workers/primary.ts';
 import { createPages } from '../http/ui/pages.ts';
@@ -42,6 +33,15 @@ import { dashboardHint, firstLink } from './login-link.ts';
 import { connectServiceManager } from './service-manager.ts';
 import { type ConfigOptions, configArguments, configSource } from './source.ts';
 import { startWarnings, unknownKeyWarnings, unknownModelWarning } from './start-warnings.ts';
+import {
+  boundYoungGeneration,
+  collectFullyLater,
+  collectWithoutHelpers,
+  inlineMore,
+  keepHotCode,
+  releaseStartMemory,
+  startCompilers,
+} from './v8.ts';
 
 const STANDARD_ERROR = 2;
 /** Graceful shutdown: time for running requests to finish. */

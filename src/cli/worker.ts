@@ -4,7 +4,6 @@ import { parseConfig } from '../config/load.ts';
 import type { Config } from '../config/resolved.ts';
 import { version } from '../core/version.ts';
 import { type RunningGateway, startGateway } from '../gateway/gateway.ts';
-import { startCompilers } from '../gateway/v8.ts';
 import { connectToPrimary, type PrimaryConnection } from '../gateway/workers/connection.ts';
 import { createPages } from '../http/ui/pages.ts';
 import { type KeyStore, openKeyStore } from '../keys/store.ts';
@@ -14,6 +13,7 @@ import { createLog, logLastError } from '../telemetry/log.ts';
 import { openLogDestination } from '../telemetry/log-destination.ts';
 import { listenProblem } from './listen-problem.ts';
 import { type ConfigOptions, configSource } from './source.ts';
+import { startCompilers } from './v8.ts';
 
 const STANDARD_ERROR = 2;
 

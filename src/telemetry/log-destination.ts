@@ -9,7 +9,7 @@ export interface LogDestination extends DestinationStream {
 }
 
 /** Length of lines that are written together. */
-const BATCH_LENGTH = 16_384;
+const BATCH_LENGTH = 8192;
 /** The longest write to a pipe that is not mixed with those of other processes. */
 const ATOMIC_WRITE_BYTES = 4096;
 /** The longest time that a line waits. */

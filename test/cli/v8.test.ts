@@ -5,7 +5,7 @@ import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { test } from 'node:test';
 
-const MODULE = join(import.meta.dirname, '../../src/gateway/v8.ts');
+const MODULE = join(import.meta.dirname, '../../src/cli/v8.ts');
 const MB = 2 ** 20;
 
 /** Makes garbage of which a part survives some collections, in a process of its own: flags of V8 are for all of it. */
