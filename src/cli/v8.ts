@@ -20,14 +20,18 @@ const COLLECTIONS = { entryTypes: ['gc'] as const };
 const COMPILERS = ['sparkplug', 'maglev', 'turbofan'] as const;
 /** A start that lasts longer, such as one that recovers many records, gets its code compiled. */
 const MAX_START_MS = 1000;
+/** Options of Node by which its user decides about compilers. */
+const COMPILER_OPTIONS = /jitless|lite[-_]mode|sparkplug|maglev|turbofan|max[-_]opt|no[-_]?opt/;
 
 let startsCompilers: (() => void) | undefined;
 
 /**
  * Keeps the compilers off until `startCompilers`, but at most one second. The code of a start runs once; to compile parts of it
- * takes 8 % of its processor time and loads 6 MB of V8 into memory.
+ * takes 8 % of its processor time and loads 6 MB of V8 into memory. Does nothing where the options of Node name compilers: to
+ * turn one on after `--jitless` ends the process.
  */
 export function delayCompilers(): void {
+  if (COMPILER_OPTIONS.test([...process.execArgv, process.env.NODE_OPTIONS].join(' '))) return;
   for (const name of COMPILERS) setFlagsFromString(`--no-${name}`);
   const cancelTimer = systemClock.after(MAX_START_MS, startCompilers, { background: true });
   startsCompilers = () => {

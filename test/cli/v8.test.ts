@@ -2,8 +2,11 @@
 
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { build } from 'esbuild';
 
 const MODULE = join(import.meta.dirname, '../../src/cli/v8.ts');
 const MB = 2 ** 20;
@@ -116,27 +119,40 @@ test('a full collection begins later than V8 would begin it', () => {
   assert.ok(late < 0.6 * early, `${late} instead of ${early}`);
 });
 
+/** Of V8's `OptimizationStatus`: by any compiler that optimizes, and by Maglev. */
+const OPTIMIZED_BITS = (1 << 4) | (1 << 5);
+
 /** Whether a function that is called often is optimized: before a start, during it, and after what ends it. */
-function optimizedAround(end: string): boolean[] {
+function optimizedAround(end: string, { module = MODULE, options = [] as readonly string[] } = {}): boolean[] {
   const script = `
-    import { delayCompilers, startCompilers } from ${JSON.stringify(MODULE)};
+    import { delayCompilers, startCompilers } from ${JSON.stringify(module)};
     import { setTimeout } from 'node:timers/promises';
     /** Makes a new function each time. */
     const isOptimized = () => new Function(\`
       function sum(list) { let sum = 0; for (const value of list) sum += value; return sum; }
       for (let index = 0; index < 100_000; index++) sum([1, 2, 3, 4, 5, 6, 7, 8]);
-      const [optimized, maglevved] = [1 << 4, 1 << 5];
-      return (%GetOptimizationStatus(sum) & (optimized | maglevved)) !== 0;\`)();
+      return (%GetOptimizationStatus(sum) & ${OPTIMIZED_BITS}) !== 0;\`)();
     const before = isOptimized();
     delayCompilers();
     const during = isOptimized();
     ${end}
     console.log(JSON.stringify([before, during, isOptimized()]));`;
-  const args = ['--allow-natives-syntax', '--input-type=module', '-e', script];
-  const { stdout, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' });
-  assert.notEqual(stdout, '', stderr);
+  const args = [...options, '--allow-natives-syntax', '--input-type=module', '-e', script];
+  const { stdout, stderr, signal } = spawnSync(process.execPath, args, { encoding: 'utf8' });
+  assert.notEqual(stdout, '', `${signal} ${stderr}`);
   return JSON.parse(stdout);
 }
+
+test('compilers stay as the options of Node have them', async (context) => {
+  // Node needs a compiler to read TypeScript.
+  const folder = mkdtempSync(join(tmpdir(), 'polygate-v8-'));
+  context.after(() => rmSync(folder, { recursive: true }));
+  const module = join(folder, 'v8.mjs');
+  await build({ entryPoints: [MODULE], outfile: module, bundle: true, format: 'esm', platform: 'node' });
+  for (const options of [['--jitless'], ['--lite-mode'], ['--no-opt', '--no-maglev'], ['--max-opt=0']]) {
+    assert.deepEqual(optimizedAround('startCompilers();', { module, options }), [false, false, false], options[0]);
+  }
+});
 
 test('nothing is compiled for speed during a start', () => {
   assert.deepEqual(optimizedAround('startCompilers();'), [true, false, true]);
