@@ -202,6 +202,16 @@ test('only config and the command line read the environment', () => {
   }
 });
 
+test('schemas name what they take from TypeBox, so that the bundle leaves the rest out', () => {
+  for (const file of files) {
+    assert.doesNotMatch(
+      readFileSync(join(source, file), 'utf8'),
+      /import [^;]*\{[^}]*\bType\b[^}]*\} from 'typebox'/,
+      file,
+    );
+  }
+});
+
 test('no code decides by the id of a provider or the name of a model', () => {
   for (const file of files) {
     const text = readFileSync(join(source, file), 'utf8');

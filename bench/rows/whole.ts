@@ -41,11 +41,8 @@ async function measureWhole(run: Run, workload: Workload): Promise<Figure[]> {
     ];
     const entries = subjects.map((subject): Entry => ({ subject, workload }));
     const isPeer = ({ subject }: Entry) => peers.includes(subject);
-    await warm(
-      run,
-      entries.filter((entry) => !isPeer(entry)),
-      1,
-    );
+    const own = entries.filter((entry) => !isPeer(entry));
+    await warm(run, own);
     await warm(run, entries.filter(isPeer), PEER_SHARE);
     run.say('warm windows');
     const before = { bytes: bytesWritten(run.strict.pid), answered: run.strict.answered };
@@ -117,7 +114,7 @@ async function measureCold({ upstreams, peers, scale, say }: Run, workload: Work
   });
 }
 
-async function warm(run: Run, entries: readonly Entry[], share: number): Promise<void> {
+async function warm(run: Run, entries: readonly Entry[], share = 1): Promise<void> {
   for (const entry of entries) {
     run.say(`${entry.subject.name}, warming up`);
     const load = {

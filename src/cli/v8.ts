@@ -23,7 +23,8 @@ const MAX_START_MS = 1000;
 /** Options of Node by which its user decides about compilers. */
 const COMPILER_OPTIONS = /jitless|lite[-_]mode|sparkplug|maglev|turbofan|max[-_]opt|no[-_]?opt/;
 
-let startsCompilers: (() => void) | undefined;
+/** Defined while the compilers wait. */
+let cancelDelay: (() => void) | undefined;
 
 /**
  * Keeps the compilers off until `startCompilers`, but at most one second. The code of a start runs once; to compile parts of it
@@ -33,17 +34,15 @@ let startsCompilers: (() => void) | undefined;
 export function delayCompilers(): void {
   if (COMPILER_OPTIONS.test([...process.execArgv, process.env.NODE_OPTIONS].join(' '))) return;
   for (const name of COMPILERS) setFlagsFromString(`--no-${name}`);
-  const cancelTimer = systemClock.after(MAX_START_MS, startCompilers, { background: true });
-  startsCompilers = () => {
-    cancelTimer();
-    for (const name of COMPILERS) setFlagsFromString(`--${name}`);
-  };
+  cancelDelay = systemClock.after(MAX_START_MS, startCompilers, { background: true });
 }
 
 /** Ends the delay. */
 export function startCompilers(): void {
-  startsCompilers?.();
-  startsCompilers = undefined;
+  if (!cancelDelay) return;
+  cancelDelay();
+  cancelDelay = undefined;
+  for (const name of COMPILERS) setFlagsFromString(`--${name}`);
 }
 
 /**

@@ -32,11 +32,19 @@ function sizesUnderLoad(before: string): { size: number; afterwards: number } {
   return JSON.parse(stdout);
 }
 
+/** V8 leaves it at 32 MB in one of ten processes. */
+const ATTEMPTS = 6;
+
 test('the young generation grows to its bound and not further', () => {
-  assert.ok(sizesUnderLoad('const end = undefined;').size > 64 * MB, 'without the bound it grows further');
-  const { size, afterwards } = sizesUnderLoad(`const end = boundYoungGeneration(${16 * MB});`);
-  assert.ok(size >= 16 * MB && size <= 32 * MB, `${size / MB} MB`);
-  assert.ok(afterwards > 64 * MB, 'it grows again once the bound is off');
+  const attempts = Array.from({ length: ATTEMPTS });
+  const unbounded = attempts.some(() => sizesUnderLoad('const end = undefined;').size > 64 * MB);
+  assert.ok(unbounded, 'without the bound it grows further');
+  const growsAgain = attempts.some(() => {
+    const { size, afterwards } = sizesUnderLoad(`const end = boundYoungGeneration(${16 * MB});`);
+    assert.ok(size >= 16 * MB && size <= 32 * MB, `${size / MB} MB`);
+    return afterwards > 64 * MB;
+  });
+  assert.ok(growsAgain, 'it grows again once the bound is off');
 });
 
 test('a young generation that V8 has shrunk grows again', () => {
@@ -119,6 +127,8 @@ test('a full collection begins later than V8 would begin it', () => {
   assert.ok(late < 0.6 * early, `${late} instead of ${early}`);
 });
 
+/** No compilation beside the program, which a busy machine could delay until the program has ended. */
+const COMPILED_AT_ONCE = ['--no-concurrent-recompilation'];
 /** Of V8's `OptimizationStatus`: by any compiler that optimizes, and by Maglev. */
 const OPTIMIZED_BITS = (1 << 4) | (1 << 5);
 
@@ -137,7 +147,7 @@ function optimizedAround(end: string, { module = MODULE, options = [] as readonl
     const during = isOptimized();
     ${end}
     console.log(JSON.stringify([before, during, isOptimized()]));`;
-  const args = [...options, '--allow-natives-syntax', '--input-type=module', '-e', script];
+  const args = [...options, ...COMPILED_AT_ONCE, '--allow-natives-syntax', '--input-type=module', '-e', script];
   const { stdout, stderr, signal } = spawnSync(process.execPath, args, { encoding: 'utf8' });
   assert.notEqual(stdout, '', `${signal} ${stderr}`);
   return JSON.parse(stdout);
@@ -171,7 +181,7 @@ function inlined(before: string): boolean {
     const called = new Function('x', 'y', lines + 'return x;');
     function caller() { let sum = 0; for (let index = 0; index < 1000; index++) sum = (sum + called(index, sum)) | 0; return sum; }
     for (let round = 0; round < 200; round++) caller();`;
-  const args = ['--trace-turbo-inlining', '--input-type=module', '-e', script];
+  const args = [...COMPILED_AT_ONCE, '--trace-turbo-inlining', '--input-type=module', '-e', script];
   const { stdout, status, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' });
   assert.equal(status, 0, stderr);
   return /^Inlining .* into .*caller>/m.test(stdout);

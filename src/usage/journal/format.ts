@@ -139,5 +139,5 @@ export interface Group<Entry> {
 }
 
 export function emptyGroup<Entry>(): Group<Entry> {
-  return { bytes: Buffer.allocUnsafe(MIN_BUFFER_BYTES), end: HEADER_BYTES, records: [] };
+  return { bytes: Buffer.allocUnsafeSlow(MIN_BUFFER_BYTES), end: HEADER_BYTES, records: [] };
 }
