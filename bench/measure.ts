@@ -6,6 +6,9 @@ import type { Target } from './load/connection.ts';
 import type { Subject } from './subjects/subject.ts';
 import type { Workload } from './workload.ts';
 
+/** A program is warm after so many answers of a row, or after as many as this time allows. */
+export const WARM = { requests: 40_000, seconds: 20 };
+
 export interface Entry {
   subject: Subject;
   workload: Workload;

@@ -3,15 +3,13 @@
  * is measured, whose setting changes between windows: of two processes one may be compiled to faster code than the other.
  */
 
-import { measureWindow, median, warmTo } from '../measure.ts';
+import { measureWindow, median, WARM, warmTo } from '../measure.ts';
 import { startPolygate } from '../subjects/polygate.ts';
 import { startUpstreams } from '../subjects/upstreams.ts';
 import { passthrough } from '../workload.ts';
 import type { BudgetLine } from './budget-line.ts';
 
 const CONNECTIONS = 32;
-const WARM_REQUESTS = 40_000;
-const WARM_SECONDS = 20;
 /** Until connections are open again, after a change of the configuration. */
 const SETTLE_SECONDS = 0.4;
 const WINDOW_SECONDS = 1;
@@ -26,8 +24,8 @@ export async function measureTraceCost(say: (text: string) => void): Promise<Bud
     const target = subject.target(passthrough);
     if (!target) throw new Error('the gateway has no target');
     say('trace: warming up');
-    const load = { connections: CONNECTIONS, seconds: WARM_SECONDS };
-    await warmTo(WARM_REQUESTS, [{ subject, workload: passthrough }], load);
+    const load = { connections: CONNECTIONS, seconds: WARM.seconds };
+    await warmTo(WARM.requests, [{ subject, workload: passthrough }], load);
     say('trace: windows');
     const cost = async (trace: 'all' | 'none'): Promise<number> => {
       await subject.configure({ trace });

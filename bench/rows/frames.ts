@@ -1,14 +1,13 @@
 /** Streams with a frame each 10 ms: processor time per frame, requests included. */
 
 import type { Figure } from '../figure.ts';
-import { alternate, type Entry, warmUp } from '../measure.ts';
+import { alternate, type Entry, WARM, warmUp } from '../measure.ts';
 import { FRAMES_PER_STREAM } from '../programs/answers.ts';
 import { frames, responsesFrames, translatedFrames, type Workload } from '../workload.ts';
 import { costFigures, type Row, type Run } from './row.ts';
 
 const STREAMS = 64;
 const STREAMS_EACH = 2;
-const WARM_STREAMS_EACH = 4;
 const ROUNDS = 3;
 
 export const frameRows: readonly Row[] = [frames, responsesFrames, translatedFrames].map((workload) => ({
@@ -20,10 +19,9 @@ export const frameRows: readonly Row[] = [frames, responsesFrames, translatedFra
 async function measureFrames(run: Run, workload: Workload): Promise<Figure[]> {
   const entries = [...run.references, run.strict, ...run.against].map((subject): Entry => ({ subject, workload }));
   run.say('warming up');
-  for (const entry of entries) {
-    const requests = STREAMS * Math.max(2, Math.round(WARM_STREAMS_EACH * run.scale));
-    await warmUp(entry, { connections: STREAMS, requests });
-  }
+  // Side by side: the upstream sets the pace of streams, and no core is busy.
+  const load = { connections: STREAMS, seconds: WARM.seconds * run.scale };
+  await Promise.all(entries.map((entry) => warmUp(entry, load)));
   run.say('windows');
   const costs = await alternate(entries, {
     ...{ rounds: Math.max(2, Math.round(ROUNDS * run.scale)), connections: STREAMS, requests: STREAMS * STREAMS_EACH },

@@ -1,14 +1,13 @@
 /** Large requests: processor time per answer, and the longest turn of the event loop, by processor time and by the clock. */
 
 import { type Figure, figure } from '../figure.ts';
-import { alternate, type Entry, median, warmUp } from '../measure.ts';
+import { alternate, type Entry, median, WARM, warmUp } from '../measure.ts';
 import type { LongestTurns } from '../programs/probe.ts';
 import type { Subject } from '../subjects/subject.ts';
 import { large, medium, type Workload } from '../workload.ts';
 import { costFigures, type Row, type Run } from './row.ts';
 
 const CONNECTIONS = { [medium.id]: 16, [large.id]: 2 };
-const WARM_SECONDS = 6;
 const WINDOW_SECONDS = 2;
 const ROUNDS = 3;
 
@@ -22,7 +21,8 @@ async function measureLarge(run: Run, workload: Workload): Promise<Figure[]> {
   const connections = CONNECTIONS[workload.id] ?? 1;
   const entries = [...run.references, run.strict, ...run.against].map((subject) => observed(subject, workload));
   run.say('warming up');
-  for (const { entry } of entries) await warmUp(entry, { connections, seconds: WARM_SECONDS * run.scale });
+  const load = { connections, requests: WARM.requests, seconds: WARM.seconds * run.scale };
+  for (const { entry } of entries) await warmUp(entry, load);
   run.say('windows');
   const costs = await alternate(
     entries.map(({ entry }) => entry),

@@ -3,14 +3,12 @@
 import { type Figure, figure } from '../figure.ts';
 import { provideDatabase, serverOf } from '../host/database.ts';
 import { processorTime } from '../host/proc.ts';
-import { measureWindow, median, warmTo } from '../measure.ts';
+import { measureWindow, median, WARM, warmTo } from '../measure.ts';
 import { startPolygate } from '../subjects/polygate.ts';
 import { passthrough } from '../workload.ts';
 import type { Row, Run } from './row.ts';
 
 const CONNECTIONS = 32;
-const WARM_REQUESTS = 40_000;
-const WARM_SECONDS = 20;
 const WINDOW_SECONDS = 2;
 const ROUNDS = 4;
 
@@ -23,7 +21,7 @@ async function measurePostgres(run: Run): Promise<Figure[]> {
   const subject = await startPolygate({ name: 'postgres', upstreams: run.upstreams, database: database.url });
   try {
     const entries = [run.strict, subject].map((one) => ({ subject: one, workload: passthrough }));
-    await warmTo(WARM_REQUESTS, entries, { connections: CONNECTIONS, seconds: WARM_SECONDS * run.scale });
+    await warmTo(WARM.requests, entries, { connections: CONNECTIONS, seconds: WARM.seconds * run.scale });
     const windows: { gateway: number; server: number; sqlite: number }[] = [];
     for (let round = 0; round < Math.max(2, Math.round(ROUNDS * run.scale)); round++) {
       const window = { connections: CONNECTIONS, seconds: WINDOW_SECONDS };

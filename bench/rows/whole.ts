@@ -2,7 +2,7 @@
 
 import { type Figure, figure } from '../figure.ts';
 import { bytesWritten } from '../host/proc.ts';
-import { alternate, type Entry, measureWindow, warmUp } from '../measure.ts';
+import { alternate, type Entry, measureWindow, WARM, warmUp } from '../measure.ts';
 import { startBare } from '../subjects/bare.ts';
 import { hasNginx, startNginx } from '../subjects/nginx.ts';
 import { startPolygate } from '../subjects/polygate.ts';
@@ -14,8 +14,6 @@ const CONNECTIONS = 32;
 /** Answers after a start that count as cold. */
 const COLD_REQUESTS = 4000;
 const COLD_SECONDS = 12;
-const WARM_REQUESTS = 40_000;
-const WARM_SECONDS = 20;
 /** Share of these for other gateways. */
 const PEER_SHARE = 0.4;
 const WINDOW_SECONDS = 1.5;
@@ -119,8 +117,8 @@ async function warm(run: Run, entries: readonly Entry[], share = 1): Promise<voi
     run.say(`${entry.subject.name}, warming up`);
     const load = {
       connections: CONNECTIONS,
-      requests: WARM_REQUESTS * share,
-      seconds: WARM_SECONDS * share * run.scale,
+      requests: WARM.requests * share,
+      seconds: WARM.seconds * share * run.scale,
     };
     await warmUp(entry, load);
   }

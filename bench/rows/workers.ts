@@ -5,15 +5,13 @@
 
 import { type Figure, figure } from '../figure.ts';
 import { canPin, onOneProcessor } from '../host/affinity.ts';
-import { type Entry, measureWindow, median, type Window, warmTo } from '../measure.ts';
+import { type Entry, measureWindow, median, WARM, type Window, warmTo } from '../measure.ts';
 import { startPolygate } from '../subjects/polygate.ts';
 import { passthrough } from '../workload.ts';
 import type { Row, Run } from './row.ts';
 
 /** Enough that no worker waits for a request. */
 const CONNECTIONS = 128;
-const WARM_REQUESTS = 40_000;
-const WARM_SECONDS = 20;
 const WINDOW_SECONDS = 2;
 const ROUNDS = 6;
 
@@ -36,7 +34,7 @@ async function measureWorkers(run: Run): Promise<Figure[]> {
   try {
     const entries = [run.strict, two].map((subject): Entry => ({ subject, workload: passthrough }));
     run.say('warming up');
-    await warmTo(WARM_REQUESTS, entries, { connections: CONNECTIONS, seconds: WARM_SECONDS * run.scale });
+    await warmTo(WARM.requests, entries, { connections: CONNECTIONS, seconds: WARM.seconds * run.scale });
     const rounds: Round[] = [];
     for (let round = 0; round < Math.max(3, Math.round(ROUNDS * run.scale)); round++) {
       const onOneCore = pins ? await onOneProcessor(() => windowOf(entries[0])) : undefined;

@@ -1,5 +1,7 @@
 /** Byte collector: chunks of any size, concatenated at the end. */
 
+import { ownCopy } from './own-bytes.ts';
+
 /** Chunks after which they are merged, because a buffer object costs a hundred bytes even for a one-byte chunk. */
 const MERGE_AFTER_CHUNKS = 1024;
 const NO_BYTES = Buffer.alloc(0);
@@ -15,6 +17,11 @@ export class ByteCollector {
     this.#merged ??= [];
     this.#merged.push(Buffer.concat(this.#chunks));
     this.#chunks = [];
+  }
+
+  /** Adds a copy of a chunk that is lent. */
+  addCopy(chunk: Buffer): void {
+    this.add(ownCopy(chunk, 0, chunk.length));
   }
 
   /** Bytes added since the last `take`. */

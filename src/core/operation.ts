@@ -245,8 +245,8 @@ export interface CompleteOperation extends OperationBase {
   isPing?(event: SseEvent): boolean;
   /** Whether a frame ends the stream properly. */
   isEnd(event: SseEvent): boolean;
-  /** Bytes that mark a possible last frame of a stream. */
-  readonly endMarks: readonly Buffer[];
+  /** ASCII texts that mark a possible last frame of a stream, in its data or its event name. */
+  readonly endMarks: readonly string[];
   /** Marks of an end frame that no other frame follows. */
   readonly endIsLast: boolean;
 }

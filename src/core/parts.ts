@@ -101,8 +101,9 @@ export function createPartWriter(): PartWriter {
       events.push({ type: 'part-start', index, candidate, part: { type, text: '' } });
     }
     const { index } = state.text as { index: number };
-    if (delta.text || delta.opaque || delta.citation || delta.logprobs)
-      events.push({ type: 'part-delta', index, ...delta });
+    const { text, opaque, citation, logprobs } = delta;
+    if (text || opaque || citation || logprobs)
+      events.push({ type: 'part-delta', index, text, opaque, citation, logprobs });
     return events;
   }
 

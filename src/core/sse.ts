@@ -2,7 +2,7 @@
 
 import { ByteCollector } from './byte-collector.ts';
 import { GatewayError } from './errors.ts';
-import { ownBytes } from './own-bytes.ts';
+import { ownCopy } from './own-bytes.ts';
 
 export interface SseEvent {
   /** Event name; absent without an `event:` line. */
@@ -13,6 +13,7 @@ export interface SseEvent {
 
 const LF = 10;
 const CR = 13;
+const SPACE = 32;
 
 /** Maximum frame size. Real frames are smaller (a generated image is some 10 MB). */
 const MAX_FRAME_BYTES = 64 * 1024 * 1024;
@@ -24,6 +25,7 @@ const EMPTY = Buffer.alloc(0);
 
 /** Splits a byte stream into frames. */
 export interface Framer {
+  /** The chunk may be lent: frames are parts of it, and what is kept of it is a copy. */
   push(chunk: Buffer): Buffer[];
   /** The rest at the end of the stream: a frame without its blank line, or none. */
   end(): Buffer[];
@@ -65,9 +67,10 @@ class SseFramer implements Framer {
     }
     if (start < bytes.length) {
       this.#pending ??= new ByteCollector();
-      this.#pending.add(ownBytes(bytes.subarray(start)));
+      this.#pending.addCopy(bytes.subarray(start));
     }
-    this.#tail = this.#pending ? ownBytes(bytes.subarray(Math.max(begin, bytes.length - OVERLAP_BYTES))) : EMPTY;
+    const overlap = Math.max(begin, bytes.length - OVERLAP_BYTES);
+    this.#tail = this.#pending ? ownCopy(bytes, overlap, bytes.length) : EMPTY;
     if (this.pending > MAX_FRAME_BYTES) throw new GatewayError('upstream_error', 'The upstream sent an endless event.');
     return frames;
   }
@@ -128,13 +131,17 @@ function lineEnd(bytes: Buffer, at: number): number {
 export function parseFrame(frame: Buffer): SseEvent | undefined {
   let text = frame.toString('utf8');
   if (text.charCodeAt(0) === 0xfeff) text = text.slice(1);
+  if (text.includes('\r')) text = text.replace(/\r\n?/g, '\n');
   let event: string | undefined;
   let data: string | undefined;
-  for (const line of text.split(/\r\n|\n|\r/)) {
-    if (line.startsWith('data:')) {
-      const value = line.charCodeAt(5) === 32 ? line.slice(6) : line.slice(5);
+  for (let start = 0; start < text.length; ) {
+    const found = text.indexOf('\n', start);
+    const end = found < 0 ? text.length : found;
+    if (text.startsWith('data:', start)) {
+      const value = text.slice(text.charCodeAt(start + 5) === SPACE ? start + 6 : start + 5, end);
       data = data === undefined ? value : `${data}\n${value}`;
-    } else if (line.startsWith('event:')) event = line.slice(6).trim();
+    } else if (text.startsWith('event:', start)) event = text.slice(start + 6, end).trim();
+    start = end + 1;
   }
   return data === undefined ? undefined : { event, data };
 }

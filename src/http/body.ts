@@ -4,7 +4,6 @@ import { ByteCollector } from '../core/byte-collector.ts';
 import { type Clock, systemClock } from '../core/clock.ts';
 import { GatewayError } from '../core/errors.ts';
 import type { Fields } from '../core/fields.ts';
-import { ownCopy } from '../core/own-bytes.ts';
 import { MIN_RATE_BYTES_PER_S } from '../http1/connection-end.ts';
 import type { ServerRequest } from '../http1/server-request.ts';
 import type { BodyReservation } from './body-budget.ts';
@@ -49,7 +48,7 @@ export function readBytes(
       reject(tooLarge(limit));
       return;
     }
-    const collected = announced > LARGE_BODY_BYTES ? new FilledBuffer(announced) : new CopyCollector();
+    const collected = announced > LARGE_BODY_BYTES ? new FilledBuffer(announced) : new ByteCollector();
     let received = 0;
     let isSettled = false;
     let stopWatch: (() => void) | undefined;
@@ -71,7 +70,7 @@ export function readBytes(
         if (isSettled) return;
         received += chunk.length;
         if (received > limit) fail(tooLarge(limit));
-        else if (reservation.growTo(received)) collected.add(chunk);
+        else if (reservation.growTo(received)) collected.addCopy(chunk);
         else fail(noRoom());
       },
       end() {
@@ -104,7 +103,7 @@ class FilledBuffer {
   }
 
   /** No more comes than was announced. */
-  add(chunk: Buffer): void {
+  addCopy(chunk: Buffer): void {
     this.#length += chunk.copy(this.#bytes, this.#length);
   }
 
@@ -117,13 +116,6 @@ class FilledBuffer {
 }
 
 const NO_BYTES = Buffer.alloc(0);
-
-/** Copies each chunk, because the connection reuses its memory. */
-class CopyCollector extends ByteCollector {
-  override add(chunk: Buffer): void {
-    super.add(ownCopy(chunk, 0, chunk.length));
-  }
-}
 
 /**
  * Calls `onSlow` once where fewer bytes than the minimum are received; the returned function ends the watch. Time in which

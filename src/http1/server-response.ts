@@ -142,7 +142,8 @@ export class ServerResponse {
     const after = this.#framing === 'chunks' ? LINE_END : '';
     if (this.#framing === 'none') {
       if (before !== '') socket.write(before, 'latin1');
-    } else if (bytes <= MAX_COPIED_BYTES) this.#writeJoined(joined(before, pieces, bytes, after));
+    } else if (bytes <= SMALL_BYTES && isAscii(pieces, bytes)) socket.write(before + pieces.join('') + after, 'latin1');
+    else if (bytes <= MAX_COPIED_BYTES) this.#writeJoined(joined(before, pieces, bytes, after));
     else this.#writeSeveral(before, pieces, after);
   }
 
@@ -257,6 +258,16 @@ function fieldLines(fields: Readonly<Record<string, string>> = {}): string {
     text += `${name}: ${value}\r\n`;
   }
   return text;
+}
+
+/** Whether all pieces are text, with as many characters as bytes. */
+function isAscii(pieces: readonly BodyPiece[], bytes: number): boolean {
+  let characters = 0;
+  for (const piece of pieces) {
+    if (typeof piece !== 'string') return false;
+    characters += piece.length;
+  }
+  return characters === bytes;
 }
 
 /** The pieces between two texts of one byte a character, as one buffer; undefined if their size is not `bytes`. */

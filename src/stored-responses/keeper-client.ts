@@ -10,7 +10,7 @@ import { createFramer } from '../core/sse.ts';
 import type { Output } from '../inference/response/converter.ts';
 import { frameText } from '../inference/response/mark-search.ts';
 import { FrameRenamer, nameModel } from '../inference/response/model-name.ts';
-import { SliceRun } from '../inference/response/slice-run.ts';
+import { OutputRun } from '../inference/response/output-run.ts';
 import type { StoredResponse } from '../records/stored-response.ts';
 import type { ModelDirectory } from '../routing/model-directory.ts';
 import { collectResponse } from '../transport/collect-response.ts';
@@ -155,7 +155,7 @@ function renamedStream(
 
   function write(frames: readonly Buffer[]): void {
     const out: Output[] = [];
-    const run = new SliceRun();
+    const run = new OutputRun();
     for (const frame of frames) {
       const brace = frame.indexOf('{');
       if (brace < 0) run.add(out, frame);

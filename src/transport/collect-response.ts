@@ -35,7 +35,7 @@ export function collectResponse({ accepts, onResponse, onTooLarge, onFailure }: 
       head = { status, headers };
     },
     data(chunk) {
-      if (accepts(collector.size + chunk.length)) collector.add(chunk);
+      if (accepts(collector.size + chunk.length)) collector.addCopy(chunk);
       else onTooLarge(head);
     },
     end: () => onResponse({ ...head, body: collector.take() }),

@@ -25,6 +25,7 @@ export interface TransportEvents {
   /** `isReused`: over a connection that was kept alive; undefined without a connection. */
   sent(isReused?: boolean): void;
   head(status: number, headers: Record<string, string | undefined>): void;
+  /** The chunk is lent until this returns. */
   data(chunk: Buffer): void;
   end(trailers?: Trailers): void;
   fail(cause: unknown): void;

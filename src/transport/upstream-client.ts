@@ -34,6 +34,7 @@ export interface UpstreamReceiver {
    */
   sent?(isReused?: boolean): void;
   head(status: number, headers: Record<string, string | undefined>): void;
+  /** The chunk is lent until this returns: its memory is that of the next read. */
   data(chunk: Buffer): void;
   end(trailers?: Trailers): void;
   fail(error: GatewayError): void;

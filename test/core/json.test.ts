@@ -112,6 +112,42 @@ test('numbers that a double cannot hold keep their digits', () => {
   assert.equal(JSON.stringify(read(text)), text);
 });
 
+const LONG = ['12345678901234567890', '-9007199254740993', '0.1234567890123456789', '1e400', '-1E+400', '1.5e999'];
+const numbers = fc.constantFrom(...LONG, '0', '-7', '1.5', '1234567890');
+const separators = fc.constantFrom('', ' ', '\t', '\n', '\r\n');
+/** JSON text with white space, and the same text without. */
+const { value: texts } = fc.letrec<{ value: [string, string] }>((tie) => ({
+  value: fc.oneof(
+    { depthSize: 'small' },
+    numbers.map((text): [string, string] => [text, text]),
+    fc.constantFrom(...LONG, 'in 2e5 of 1234567890123456789 words').map((words): [string, string] => {
+      const text = JSON.stringify(words);
+      return [text, text];
+    }),
+    fc
+      .tuple(separators, fc.array(tie('value')))
+      .map(([space, items]): [string, string] => [
+        `[${space}${items.map(([text]) => text + space).join(`,${space}`)}]`,
+        `[${items.map(([, text]) => text).join(',')}]`,
+      ]),
+    fc
+      .tuple(separators, fc.array(tie('value')))
+      .map(([space, items]): [string, string] => [
+        `{${space}${items.map(([text], index) => `"m${index}"${space}:${space}${text}`).join(`${space},${space}`)}}`,
+        `{${items.map(([, text], index) => `"m${index}":${text}`).join(',')}}`,
+      ]),
+  ),
+}));
+
+test('numbers keep their digits wherever they stand', () => {
+  fc.assert(
+    fc.property(separators, texts, (space, [spaced, plain]) => {
+      assert.equal(JSON.stringify(read(space + spaced)), plain);
+    }),
+    { numRuns: 2000 },
+  );
+});
+
 test('ordinary numbers stay numbers', () => {
   fc.assert(
     fc.property(fc.double({ noNaN: true, noDefaultInfinity: true }), (number) => {

@@ -3,12 +3,16 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { createFramer, parseEvents, parseFrame } from '../../src/core/sse.ts';
 
+/** In the memory of one read, which the next one overwrites. */
 function frame(bytes: Buffer, cuts: number[]): Buffer[] {
   const framer = createFramer();
   const frames: Buffer[] = [];
+  const read = Buffer.alloc(bytes.length);
   let start = 0;
   for (const cut of [...cuts, bytes.length]) {
-    frames.push(...framer.push(bytes.subarray(start, cut)));
+    const chunk = read.subarray(0, bytes.copy(read, 0, start, cut));
+    frames.push(...framer.push(chunk).map((lent) => Buffer.from(lent)));
+    read.fill(0);
     start = cut;
   }
   return [...frames, ...framer.end()];

@@ -1,4 +1,4 @@
-/** Streams in chunks of any size: the same bytes come out, as few slices, and no chunk is kept. */
+/** Streams in chunks of any size: the same bytes come out, as few outputs, and no chunk is used after its turn. */
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -67,25 +67,34 @@ function begun(protocol: Protocol, frame: string): StreamConverter {
   return relay;
 }
 
-test('frames of one chunk that stay as they are leave as one slice of it', () => {
-  const relay = begun(messages, unnamed(0));
-  const chunk = chunkOf(Array.from({ length: 50 }, (_, index) => unnamed(index)).join(''));
-  const out: Output[] = [];
-  relay.push(chunk, out);
-  assert.equal(out.length, 1);
-  const [slice] = out as Buffer[];
-  assert.ok(slice && slice.buffer === chunk.buffer && slice.equals(chunk));
-});
+const large = (index: number) => unnamed(index).replace('"text":"', `"text":"${'é and a word '.repeat(1000)}`);
 
-test('of a renamed frame all but the name is a slice of its chunk', () => {
-  const relay = begun(chat, named(0));
-  const chunk = chunkOf(Array.from({ length: 50 }, (_, index) => named(index)).join(''));
-  const out: Output[] = [];
-  relay.push(chunk, out);
-  // A name a frame, and a slice before, between and after them.
-  assert.equal(out.length, 101);
-  assert.equal(out.filter((output) => (output as Buffer).buffer === chunk.buffer).length, 51);
-  assert.equal(out.join(''), chunk.toString().replaceAll('"m"', '"a/m"'));
+for (const [form, protocol, frame] of [
+  ['frames that stay as they are', messages, unnamed],
+  ['renamed frames', chat, named],
+  ['large frames', messages, large],
+] as const) {
+  test(`${form} of one chunk leave as few outputs, which are not in its memory`, () => {
+    const relay = begun(protocol, frame(0));
+    const text = Array.from({ length: 50 }, (_, index) => frame(index)).join('');
+    const chunk = chunkOf(text);
+    const out: Output[] = [];
+    relay.push(chunk, out);
+    // The next read overwrites it.
+    chunk.fill(0);
+    assert.equal(out.length, frame === large ? 50 : 1);
+    assert.equal(out.join(''), text.replaceAll('"m"', '"a/m"'));
+  });
+}
+
+test('output of ASCII is text, and other output bytes', () => {
+  const [plain, other] = [unnamed(1), named(1)].map((frame) => {
+    const out: Output[] = [];
+    begun(frame.startsWith('event') ? messages : chat, frame).push(Buffer.from(frame), out);
+    return out[0];
+  });
+  assert.equal(typeof plain, 'string');
+  assert.ok(Buffer.isBuffer(other));
 });
 
 test('an open stream keeps no chunk, neither for its last frame nor for one that is incomplete', async () => {

@@ -80,7 +80,7 @@ function ask(
       head: (status) => {
         answer.status = status;
       },
-      data: (chunk) => void chunks.push(chunk),
+      data: (chunk) => void chunks.push(Buffer.from(chunk)),
       // In the next turn, from which on the connection may be used again.
       end: () => void setImmediate(() => resolve({ ...answer, body: Buffer.concat(chunks).toString('latin1') })),
       fail: reject,

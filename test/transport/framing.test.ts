@@ -11,7 +11,13 @@ import { awsChunk, awsException, awsMessage } from './aws-message.ts';
 
 function eventsOf(framer: Framer, bytes: Buffer, size = bytes.length): SseEvent[] {
   const frames: Buffer[] = [];
-  for (let at = 0; at < bytes.length; at += size) frames.push(...framer.push(bytes.subarray(at, at + size)));
+  // In the memory of one read, which the next one overwrites.
+  const read = Buffer.alloc(size);
+  for (let at = 0; at < bytes.length; at += size) {
+    const chunk = read.subarray(0, bytes.copy(read, 0, at, at + size));
+    frames.push(...framer.push(chunk).map((lent) => Buffer.from(lent)));
+    read.fill(0);
+  }
   frames.push(...framer.end());
   assert.equal(framer.pending, 0);
   return parseEvents(Buffer.concat(frames));

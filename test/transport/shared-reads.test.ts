@@ -62,7 +62,7 @@ describe('answers that arrive at the same time', () => {
             {
               head: (status) => assert.equal(status, 200),
               data(chunk) {
-                chunks.push(chunk);
+                chunks.push(Buffer.from(chunk));
                 if (chunks.length % 5 !== 0) return;
                 exchange?.pause();
                 setTimeout(() => exchange?.resume(), 1);

@@ -39,7 +39,8 @@ export function isObject(value: unknown): value is Record<string, Json> {
   return typeof value === 'object' && value !== null && !Array.isArray(value) && !isRawNumber(value);
 }
 
-const LONG_NUMBER = /[0-9.]{16}|[0-9][eE]/;
+/** A number of 16 characters or with an exponent. A number begins after a separator; digits within words are none. */
+const LONG_NUMBER = /(?<![^:,[ \t\r\n-])[0-9](?:[0-9.]{15}|[0-9.]*[eE])/;
 
 /** The engine sometimes omits the source text; the parsed number is used then. */
 function keepDigits(_key: string, value: unknown, context?: { source?: string }): unknown {

@@ -59,12 +59,14 @@ export function list(item: Shape): Shape {
 
 /** An object with optional members of these shapes; `null` counts as absent. It doesn't match without the members in `needed`. */
 export function record(members: Readonly<Record<string, Shape>>, needed?: string): Shape {
-  const entries = Object.entries(members);
+  const shapes = new Map(Object.entries(members));
   return (value) => {
     if (!isObject(value)) return undefined;
-    for (const [name, shape] of entries) {
-      const inner = Object.hasOwn(value, name) ? value[name] : undefined;
-      if (inner === undefined || inner === null) continue;
+    // A value has fewer members than a shape, in most cases.
+    for (const name in value) {
+      const shape = shapes.get(name);
+      const inner = value[name];
+      if (!shape || inner === undefined || inner === null) continue;
       const fitted = shape(inner);
       if (fitted === undefined) delete value[name];
       else if (fitted !== inner) value[name] = fitted;

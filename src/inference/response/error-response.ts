@@ -32,7 +32,7 @@ export function readErrorResponse(
     onError(errorOf({ status, headers, bytes: collector.take(), relayed, platform, now: now() }, planned));
   return {
     data(chunk) {
-      collector.add(chunk);
+      collector.addCopy(chunk);
       if (collector.size <= MAX_ERROR_BYTES) return;
       context.abortUpstream();
       end();

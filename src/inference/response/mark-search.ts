@@ -6,7 +6,7 @@ export type FrameText = Buffer | string;
 export type MarkSearch = (text: FrameText, from?: number) => boolean;
 
 /** Size up to which one regular expression is faster than a native search for each mark. */
-const MAX_TEXT_BYTES = 4096;
+export const MAX_TEXT_BYTES = 4096;
 
 export function frameText(frame: Buffer): FrameText {
   return frame.length <= MAX_TEXT_BYTES ? frame.toString('latin1') : frame;

@@ -12,7 +12,7 @@ import {
 import type { Operation } from '../../core/operation.ts';
 import type { Output } from './converter.ts';
 import { createMarkSearch, type FrameText, type MarkSearch } from './mark-search.ts';
-import type { SliceRun } from './slice-run.ts';
+import type { OutputRun } from './output-run.ts';
 
 /** Start of an escaped letter of a member name; all letters have codes below 256. */
 const ESCAPED_LETTER = '\\u00';
@@ -70,7 +70,9 @@ function spansUpToLast(json: Buffer, paths: Operation['modelPaths'], mayHoldName
  */
 export class FrameRenamer {
   readonly #paths: Operation['modelPaths'];
-  readonly #name: Buffer;
+  /** Its JSON, and the same as Latin-1. */
+  readonly #name: string;
+  readonly #nameBytes: string;
   readonly #mayHoldName: MarkSearch;
   /** The bytes up to the end of the name in the previous frame, as Latin-1; a copy, because a slice would keep its chunk. */
   #known = '';
@@ -79,31 +81,32 @@ export class FrameRenamer {
 
   constructor({ modelPaths }: Pick<Operation, 'modelPaths'>, model: string) {
     this.#paths = modelPaths;
-    this.#name = Buffer.from(JSON.stringify(model));
+    this.#name = JSON.stringify(model);
+    this.#nameBytes = Buffer.from(this.#name).toString('latin1');
     this.#mayHoldName = searchOfName(modelPaths);
   }
 
   rename(frame: Buffer, { brace, text, out, run }: Renamed): void {
     const known = this.#known;
     if (known.length > 0 && startsWith(text, known) && !this.#mayHoldName(text, known.length)) {
-      this.#replace(frame, out, run);
+      this.#replace(text, out, run);
       return;
     }
     if (!this.#mayHoldName(text, brace)) {
-      run.add(out, frame);
+      run.add(out, text);
       return;
     }
     const json = frame.subarray(brace);
     const spans = this.#spansIn(json, text);
     const [span] = spans;
-    if (!span) run.add(out, frame);
+    if (!span) run.add(out, text);
     else if (spans.length > 1) {
       run.add(out, frame, 0, brace);
-      run.put(out, spliceAll(json, spans, this.#name.toString()));
+      run.put(out, spliceAll(json, spans, this.#name));
     } else {
       this.#known = frame.toString('latin1', 0, brace + span.end);
       this.#nameStart = brace + span.start;
-      this.#replace(frame, out, run);
+      this.#replace(text, out, run);
     }
   }
 
@@ -113,9 +116,9 @@ export class FrameRenamer {
     return isLarge ? spansUpToLast(json, this.#paths, this.#mayHoldName) : everySpanAt(json, this.#paths);
   }
 
-  #replace(frame: Buffer, out: Output[], run: SliceRun): void {
+  #replace(frame: FrameText, out: Output[], run: OutputRun): void {
     run.add(out, frame, 0, this.#nameStart);
-    run.put(out, this.#name);
+    run.add(out, this.#nameBytes);
     run.add(out, frame, this.#known.length);
   }
 }
@@ -125,7 +128,7 @@ export interface Renamed {
   brace: number;
   text: FrameText;
   out: Output[];
-  run: SliceRun;
+  run: OutputRun;
 }
 
 function startsWith(text: FrameText, known: string): boolean {

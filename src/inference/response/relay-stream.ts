@@ -4,7 +4,7 @@ import type { Usage } from '../../core/chat.ts';
 import { GatewayError } from '../../core/errors.ts';
 import { type Json, parseObject } from '../../core/json/json.ts';
 import type { AnswerFacts, Cost, EncoderOptions } from '../../core/operation.ts';
-import { ownBytes } from '../../core/own-bytes.ts';
+import { ownCopy } from '../../core/own-bytes.ts';
 import type { Protocol } from '../../core/protocol.ts';
 import { createFramer as createSseFramer, type Framer, type SseEvent } from '../../core/sse.ts';
 import type { Output, StreamConverter } from './converter.ts';
@@ -12,8 +12,8 @@ import { boundFacts } from './facts.ts';
 import { createMarkSearch, type FrameText, frameText, type MarkSearch } from './mark-search.ts';
 import { createNullRemover, type NullRemover } from './missing-members.ts';
 import { FrameRenamer } from './model-name.ts';
+import { OutputRun } from './output-run.ts';
 import { readEvent, readFrame } from './read-event.ts';
-import { SliceRun } from './slice-run.ts';
 import { StreamOpening } from './stream-opening.ts';
 import { createTextMeter, type TextMeter } from './text-meter.ts';
 import { addCost } from './whole.ts';
@@ -53,7 +53,7 @@ function checksOf(protocol: Protocol): FrameChecks {
   const checks = {
     mustBeParsed: createMarkSearch(marks),
     mustBeParsedForItems: createMarkSearch(stored ? [...marks, stored.itemMark] : marks),
-    mayEnd: createMarkSearch(endMarks.map(String)),
+    mayEnd: createMarkSearch(endMarks),
     withoutNull: streamUsage && createNullRemover(streamUsage.member),
   };
   knownChecks.set(protocol, checks);
@@ -75,7 +75,7 @@ class StreamRelay implements StreamConverter {
   readonly #framer: Framer;
   readonly #renamer: FrameRenamer;
   readonly #meter: TextMeter;
-  readonly #run = new SliceRun();
+  readonly #run = new OutputRun();
   readonly #closing: Output[] = [];
   /** Measured text tokens at the upstream's last report of usage. */
   #reported = 0;
@@ -267,7 +267,7 @@ class StreamRelay implements StreamConverter {
     }
     const parsed = !this.#begun || this.#options.array || brace < 0 || this.#mustBeParsed(text);
     if (brace >= 0) this.#meter.add(frame);
-    if (!parsed) this.#last = typeof text === 'string' ? text : ownBytes(frame);
+    if (!parsed) this.#last = typeof text === 'string' ? text : ownCopy(frame, 0, frame.length);
     else {
       const event = readEvent(frame);
       if (event && !this.#accepts(event)) return;
@@ -284,7 +284,7 @@ class StreamRelay implements StreamConverter {
     if (taken === 'dropped') return;
     const { held } = this.#opening;
     if (event) this.#write(frame, frame.indexOf(OPEN_BRACE), held, frameText(frame));
-    else if (!this.#options.array) this.#run.add(held, frame);
+    else if (!this.#options.array) this.#run.add(held, frameText(frame));
     if (taken === 'begins') this.#begin(out);
   }
 
@@ -296,7 +296,7 @@ class StreamRelay implements StreamConverter {
 
   #write(frame: Buffer, brace: number, out: Output[], text: FrameText): void {
     if (this.#options.array) this.#element(frame, out);
-    else if (brace < 0) this.#run.add(out, frame);
+    else if (brace < 0) this.#run.add(out, text);
     else {
       const changed = this.#changedMembers(frame, brace, text);
       this.#rename(changed, brace, out, changed === frame ? text : frameText(changed));

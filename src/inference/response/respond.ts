@@ -129,7 +129,7 @@ class WholeWriter implements BodyReader {
   }
 
   data(chunk: Buffer): void {
-    this.#collector.add(chunk);
+    this.#collector.addCopy(chunk);
     resizeShare(this.#context.share, this.#collector.size);
   }
 

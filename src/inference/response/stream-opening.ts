@@ -2,7 +2,7 @@
 
 import { GatewayError } from '../../core/errors.ts';
 import type { CompleteOperation } from '../../core/operation.ts';
-import { ownBytes } from '../../core/own-bytes.ts';
+import { ownCopy } from '../../core/own-bytes.ts';
 import type { SseEvent } from '../../core/sse.ts';
 import type { Output } from './converter.ts';
 
@@ -43,7 +43,7 @@ export class StreamOpening {
   /** Takes a frame of an unread preamble; false for any other one. */
   takeUnread(frame: Buffer): boolean {
     if (!this.#operation.isUnreadPreamble?.(frame.toString('latin1', 0, START_BYTES))) return false;
-    this.preamble ??= ownBytes(frame);
+    this.preamble ??= ownCopy(frame, 0, frame.length);
     this.#preambleBytes += frame.length;
     return true;
   }

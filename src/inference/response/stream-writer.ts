@@ -16,6 +16,8 @@ import { rememberState } from './state.ts';
 const UPSTREAM_CLOSE_TIMEOUT_MS = 250;
 /** Time after which a stream is expected to last, so that memory is worth more than the time to release it. */
 const LASTING_MS = 2000;
+/** The share of a stream grows in such steps: the size of most frames is another one than that of the frame before. */
+const SHARE_STEP_BYTES = 1024;
 /** Output tokens that an upstream may report before it generates anything. */
 const MAX_FIRST_TOKENS = 10;
 
@@ -140,7 +142,8 @@ export class StreamWriter implements BodyReader {
     try {
       const endBytes = this.#converter.endBytes();
       const held = this.#converter.held() + (finished?.bytes ?? 0) + reply.waiting;
-      resizeShare(share, held + endBytes, MAX_STREAM_BYTES + endBytes);
+      const steps = Math.ceil((held + endBytes) / SHARE_STEP_BYTES);
+      resizeShare(share, steps * SHARE_STEP_BYTES, MAX_STREAM_BYTES + endBytes);
     } catch (error) {
       this.#isRefused = true;
       throw error;

@@ -9,10 +9,12 @@ import { createFramer as createSseFramer, type Framer } from '../../core/sse.ts'
 import type { Plan } from '../request/planned-request.ts';
 import type { ResponseAssembler } from './assembler.ts';
 import type { Output, StreamConverter } from './converter.ts';
+import { createMarkSearch } from './mark-search.ts';
 import { readEvent } from './read-event.ts';
 
 /** Unicode line separators, which are escaped because some clients end an event line at them. */
-const LINE_ENDS = /[\u0085\u2028\u2029]/g;
+const LINE_END = /[\u0085\u2028\u2029]/;
+const LINE_ENDS = new RegExp(LINE_END, 'g');
 
 export interface TranslationContext {
   plan: Plan;
@@ -36,10 +38,11 @@ export function createTranslation({
 }: TranslationContext): StreamConverter {
   const encoder = client.operations.complete.streamEncoder(options);
   const { complete: upstream } = plan.upstream.operations;
+  const mayEnd = createMarkSearch(upstream.endMarks);
   let framer = createFramer();
   let decoder = upstream.streamDecoder(plan.target);
   let usage: Usage | undefined;
-  let held: Output[] = [];
+  const held: string[] = [];
   /** Bytes held by the assembler and the two codecs. */
   let kept = 0;
   const closing: Output[] = [];
@@ -58,14 +61,20 @@ export function createTranslation({
     const text = onOneLine(encoder.encode(event));
     complete ||= event.type === 'message-end';
     begun ||= event.type !== 'message-start' && event.type !== 'ping';
-    if (text !== '') held.push(text);
-    if (!begun) return;
-    const target = complete ? closing : out;
-    for (const output of held) {
-      target.push(output);
-      if (complete) closingBytes += output.length;
+    if (!begun) held.push(text);
+    else {
+      if (held.length > 0) for (const earlier of held.splice(0)) write(earlier, out);
+      write(text, out);
     }
-    held = [];
+  }
+
+  function write(text: string, out: Output[]): void {
+    if (text === '') return;
+    if (!complete) out.push(text);
+    else {
+      closing.push(text);
+      closingBytes += text.length;
+    }
   }
 
   function decode(frame: Buffer, out: Output[]): void {
@@ -73,7 +82,7 @@ export function createTranslation({
     if (!event) return;
     const events = decoder.decode(event);
     kept += keptBytes(events, frame);
-    const isEnd = upstream.endMarks.some((mark) => frame.includes(mark)) && upstream.isEnd(event);
+    const isEnd = (mayEnd(event.data) || mayEnd(event.event ?? '')) && upstream.isEnd(event);
     // The response has ended, and misses what it must have.
     ended ||= isEnd && events.at(-1)?.type === 'error';
     join(events, out);
@@ -134,6 +143,7 @@ export function streamWhole(response: ChatResponse, client: Protocol, options: E
 
 /** Escapes line separators; the JSON value stays the same. */
 function onOneLine(text: string): string {
+  if (!LINE_END.test(text)) return text;
   return text.replace(LINE_ENDS, (end) => `\\u${end.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 

@@ -96,7 +96,7 @@ export const complete: CompleteOperation = {
   isPreamble: ({ data }) => data.trim() === END,
   isSilent,
   isEnd,
-  endMarks: [Buffer.from(END)],
+  endMarks: [END],
   endIsLast: true,
 };
 

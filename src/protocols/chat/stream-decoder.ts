@@ -136,14 +136,12 @@ export function createChunkDecoder(target: Target, whole: boolean): ChatChunkDec
     const state = stateOf(candidate);
     const sides = whole ? [choice.message, choice.delta] : [choice.delta, choice.message];
     const delta = sides.find(isObject) ?? { content: choice.text };
-    const events = concatenated(
-      decodeReasoning(delta, candidate),
-      decodeContent(delta.content, decodeLogprobs(choice.logprobs), candidate),
-      decodeRefusal(delta.refusal, candidate),
-      decodeCalls(delta, candidate),
-      decodeMedia(delta, candidate),
-      cite(decodeAnnotations(delta.annotations), candidate),
-    );
+    let events = decodeReasoning(delta, candidate);
+    events = joined(events, decodeContent(delta.content, decodeLogprobs(choice.logprobs), candidate));
+    events = joined(events, decodeRefusal(delta.refusal, candidate));
+    events = joined(events, decodeCalls(delta, candidate));
+    events = joined(events, decodeMedia(delta, candidate));
+    events = joined(events, cite(decodeAnnotations(delta.annotations), candidate));
     state.finish = decodeFinish(choice, whole) ?? state.finish;
     state.begun ||= events.length > 0 || state.seen.calls || state.audio !== undefined;
     return placed(state.text, events);
@@ -275,24 +273,24 @@ export function createChunkDecoder(target: Target, whole: boolean): ChatChunkDec
   return { push, end, usage: () => usage };
 }
 
-/** Events of several lists, of which most are empty. */
-function concatenated(...lists: readonly ChatEvent[][]): ChatEvent[] {
-  let all: ChatEvent[] = [];
-  for (const list of lists) if (list.length > 0) all = all.length === 0 ? list : all.concat(list);
-  return all;
+/** Events of two lists, of which one is empty in most cases. */
+function joined(events: ChatEvent[], more: ChatEvent[]): ChatEvent[] {
+  if (more.length === 0) return events;
+  return events.length === 0 ? more : events.concat(more);
 }
 
 /** Citations count in the whole content; here they count in the part that carries them. */
 function placed(text: CandidateState['text'], events: ChatEvent[]): ChatEvent[] {
-  return events.map((event) => {
+  for (const event of events) {
     if (event.type === 'part-start' && event.part.type === 'text') {
       text.start = text.length;
       text.index = event.index;
+    } else if (event.type === 'part-delta' && event.index === text.index) {
+      text.length += event.text?.length ?? 0;
+      if (event.citation) event.citation = placedAt(text.start, event.citation);
     }
-    if (event.type !== 'part-delta' || event.index !== text.index) return event;
-    text.length += event.text?.length ?? 0;
-    return event.citation ? { ...event, citation: placedAt(text.start, event.citation) } : event;
-  });
+  }
+  return events;
 }
 
 /** Type of samples without a header, which streams have: 16 bits at 24 kHz. */

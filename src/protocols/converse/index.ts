@@ -57,7 +57,7 @@ const complete: UpstreamOperations['complete'] = {
   usageOf: ({ usage }) => codec().decodeUsage(usage),
   factsOf: ({ stopReason }) => ({ finish: textOf(stopReason) }),
   isEnd: ({ event }) => event === 'messageStop' || event === 'metadata',
-  endMarks: [Buffer.from('event: messageStop'), Buffer.from('event: metadata')],
+  endMarks: ['messageStop', 'metadata'],
   endIsLast: false,
 };
 

@@ -74,7 +74,7 @@ export const complete: CompleteOperation = {
   }),
   isSilent,
   isEnd,
-  endMarks: [Buffer.from('Reason"')],
+  endMarks: ['Reason"'],
   endIsLast: false,
 };
 

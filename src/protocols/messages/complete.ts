@@ -74,6 +74,6 @@ export const complete: CompleteOperation = {
   isPing: ({ data }) => /^\{\s*"type"\s*:\s*"ping"/.test(data),
   isPreamble: ({ data }) => /^\{\s*"type"\s*:\s*"message_(?:start|stop)"/.test(data),
   isEnd: (event) => event.event === 'message_stop' || /^\{\s*"type"\s*:\s*"message_stop"/.test(event.data),
-  endMarks: [Buffer.from('message_stop')],
+  endMarks: ['message_stop'],
   endIsLast: true,
 };

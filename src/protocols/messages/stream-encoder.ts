@@ -80,9 +80,7 @@ export function createStreamEncoder(options: EncoderOptions): StreamEncoder {
         const carrier = opaque ? whole(carrierBlock(opaque)) : '';
         writing.opaque = undefined;
         const text = carrier + open(writing, { type: 'tool_use', id: part.id, name: part.name, input: {} });
-        return part.args === '' || part.custom
-          ? text
-          : text + delta({ type: 'input_json_delta', partial_json: part.args });
+        return part.args === '' || part.custom ? text : text + textDelta('input_json_delta', 'partial_json', part.args);
       }
       case 'media':
       case 'native':
@@ -107,7 +105,7 @@ export function createStreamEncoder(options: EncoderOptions): StreamEncoder {
         return writeText(current, text);
       case 'call':
         part.args += text;
-        return part.custom ? '' : delta({ type: 'input_json_delta', partial_json: text });
+        return part.custom ? '' : textDelta('input_json_delta', 'partial_json', text);
       case 'media':
         part.data = (part.data ?? '') + text;
         return '';
@@ -120,9 +118,9 @@ export function createStreamEncoder(options: EncoderOptions): StreamEncoder {
     if (current.part.type === 'reasoning') {
       if (options.hideReasoning) return '';
       const opening = current.opened ? '' : open(current, { type: 'thinking', thinking: '', signature: '' });
-      return opening + delta({ type: 'thinking_delta', thinking: text });
+      return opening + textDelta('thinking_delta', 'thinking', text);
     }
-    return openText(current) + delta({ type: 'text_delta', text });
+    return openText(current) + textDelta('text_delta', 'text', text);
   }
 
   function openText(current: Writing): string {
@@ -136,6 +134,12 @@ export function createStreamEncoder(options: EncoderOptions): StreamEncoder {
 
   function delta(wire: Json): string {
     return frame({ type: 'content_block_delta', index: blocks, delta: wire });
+  }
+
+  /** The event of most frames, written without an object for each. */
+  function textDelta(type: string, member: string, text: string): string {
+    const wire = `{"type":"${type}","${member}":${JSON.stringify(text)}}`;
+    return `event: content_block_delta\ndata: {"type":"content_block_delta","index":${blocks},"delta":${wire}}\n\n`;
   }
 
   function close(): string {
@@ -160,7 +164,7 @@ export function createStreamEncoder(options: EncoderOptions): StreamEncoder {
       case 'call': {
         const lacksObject = part.args !== '' && isBlank(part.args);
         const input = part.custom ? JSON.stringify(encodeInput(part)) : lacksObject ? '{}' : '';
-        return (input && delta({ type: 'input_json_delta', partial_json: input })) + close();
+        return (input && textDelta('input_json_delta', 'partial_json', input)) + close();
       }
       case 'text':
       case 'refusal':

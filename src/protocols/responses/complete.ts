@@ -12,7 +12,7 @@ import { encodeResponse, unshown } from './encode-answer.ts';
 import { encodeRequest } from './encode-request.ts';
 import { createStreamEncoder, KEEP_ALIVE } from './encode-stream.ts';
 import { encodeStreamError } from './errors.ts';
-import { END_MARKS, isEnd, isPing, isPreamble, isUnreadPreamble } from './events.ts';
+import { isEnd, isPing, isPreamble, isUnreadPreamble, LAST } from './events.ts';
 import { factsOf } from './facts.ts';
 import { names } from './names.ts';
 import { limitOutput, outputOf } from './output.ts';
@@ -83,7 +83,7 @@ export const complete: CompleteOperation = {
   isUnreadPreamble,
   isPing,
   isEnd,
-  endMarks: END_MARKS,
+  endMarks: LAST,
   // OpenRouter sends `[DONE]` after the last event.
   endIsLast: false,
 };

@@ -5,9 +5,7 @@ import type { SseEvent } from '../../core/sse.ts';
 
 const PREAMBLE = ['response.created', 'response.queued', 'response.in_progress'];
 /** A failed response is an error. */
-const LAST = ['response.completed', 'response.incomplete'];
-
-export const END_MARKS: readonly Buffer[] = LAST.map((type) => Buffer.from(type));
+export const LAST: readonly string[] = ['response.completed', 'response.incomplete'];
 
 /** Events that end a response. */
 export const ENDS: readonly string[] = [...LAST, 'response.failed'];

@@ -76,7 +76,7 @@ export function createAwsEventStreamFramer(
 
   return {
     push(chunk) {
-      more.add(chunk);
+      more.addCopy(chunk);
       return attempted();
     },
     end() {

@@ -28,7 +28,7 @@ export function createJsonLinesFramer(): Framer {
         frames.push(...take(chunk.subarray(start, end)));
         start = end + 1;
       }
-      if (start < chunk.length) pending.add(chunk.subarray(start));
+      if (start < chunk.length) pending.addCopy(chunk.subarray(start));
       if (pending.size > MAX_LINE_BYTES) throw new GatewayError('upstream_error', 'The upstream sent an endless line.');
       return frames;
     },

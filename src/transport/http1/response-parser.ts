@@ -1,7 +1,6 @@
 /** Parser of HTTP/1.1 responses: which body a head announces, and whether another request may follow. */
 
 import type { Fields } from '../../core/fields.ts';
-import { ownCopy } from '../../core/own-bytes.ts';
 import { saysClose } from '../../http1/fields.ts';
 import { LENGTH, MessageParser, UNTIL_CLOSE } from '../../http1/message-parser.ts';
 import type { Trailers } from '../transport.ts';
@@ -10,7 +9,7 @@ import { invalidResponse, keepAliveSeconds, parseHead, parseTrailers } from './h
 export interface ResponseEvents {
   /** Once for each response; never for an interim one. */
   head(status: number, headers: Fields): void;
-  /** The chunk has memory of its own, as large as itself. */
+  /** The chunk is lent until this returns. */
   data(chunk: Buffer): void;
   end(trailers: Trailers): void;
 }
@@ -70,7 +69,7 @@ export class ResponseParser extends MessageParser {
   }
 
   protected override readData(chunk: Buffer): void {
-    this.#events.data(ownCopy(chunk, 0, chunk.length));
+    this.#events.data(chunk);
   }
 
   protected override readEnd(trailers: string | undefined): void {

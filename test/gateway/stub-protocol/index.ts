@@ -76,7 +76,7 @@ const complete: CompleteOperation = {
   usageOf,
   factsOf: ({ id, model }) => ({ id, model, finish: 'said' }),
   isEnd: () => false,
-  endMarks: [Buffer.from('"said"')],
+  endMarks: ['"said"'],
   endIsLast: true,
 };
 
