@@ -9,6 +9,9 @@ import type { Workload } from './workload.ts';
 /** A program is warm after so many answers of a row, or after as many as this time allows. */
 export const WARM = { requests: 40_000, seconds: 20 };
 
+/** nginx is machine code from its start. */
+export const needsWarmUp = ({ subject }: Entry): boolean => subject.name !== 'nginx';
+
 export interface Entry {
   subject: Subject;
   workload: Workload;

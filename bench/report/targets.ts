@@ -16,6 +16,9 @@ interface Target {
 export const TARGETS: readonly Target[] = [
   { row: 'passthrough', metric: 'cpu warm', toNginx: 5 },
   { row: 'passthrough', metric: 'cpu cold', toNginx: 8 },
+  { row: 'passthrough', metric: 'cpu after 2 s', toNginx: 8 },
+  { row: 'passthrough', metric: 'cpu warm by batched', value: 1.1 },
+  { row: 'passthrough', metric: 'written', value: 2 },
   { row: 'patched', metric: 'cpu warm', toNginx: 6 },
   { row: 'messages-to-chat', metric: 'cpu warm', toNginx: 7.5 },
   { row: 'chat-to-messages', metric: 'cpu warm', toNginx: 7.5 },
@@ -31,6 +34,7 @@ export const TARGETS: readonly Target[] = [
   { row: 'streams', metric: 'each of 1000 to 5000', value: 30 },
   { row: 'start', metric: 'ready', value: 500 },
   { row: 'workers', subject: 'two workers', metric: 'rate by that of one', least: 1.7 },
+  { row: 'workers', subject: 'two workers', metric: 'rate by that on one core', least: 1.7 },
   { row: 'postgres', subject: 'postgres', metric: 'server', value: 60 },
   { row: 'postgres', subject: 'postgres', metric: 'gateway by that with SQLite', value: 1.2 },
 ];

@@ -1,7 +1,7 @@
 /** Streams with a frame each 10 ms: processor time per frame, requests included. */
 
 import type { Figure } from '../figure.ts';
-import { alternate, type Entry, WARM, warmUp } from '../measure.ts';
+import { alternate, type Entry, needsWarmUp, WARM, warmUp } from '../measure.ts';
 import { FRAMES_PER_STREAM } from '../programs/answers.ts';
 import { frames, responsesFrames, translatedFrames, type Workload } from '../workload.ts';
 import { costFigures, type Row, type Run } from './row.ts';
@@ -21,7 +21,7 @@ async function measureFrames(run: Run, workload: Workload): Promise<Figure[]> {
   run.say('warming up');
   // Side by side: the upstream sets the pace of streams, and no core is busy.
   const load = { connections: STREAMS, seconds: WARM.seconds * run.scale };
-  await Promise.all(entries.map((entry) => warmUp(entry, load)));
+  await Promise.all(entries.filter(needsWarmUp).map((entry) => warmUp(entry, load)));
   run.say('windows');
   const costs = await alternate(entries, {
     ...{ rounds: Math.max(2, Math.round(ROUNDS * run.scale)), connections: STREAMS, requests: STREAMS * STREAMS_EACH },

@@ -1,7 +1,7 @@
 /** Large requests: processor time per answer, and the longest turn of the event loop, by processor time and by the clock. */
 
 import { type Figure, figure } from '../figure.ts';
-import { alternate, type Entry, median, WARM, warmUp } from '../measure.ts';
+import { alternate, type Entry, median, needsWarmUp, WARM, warmUp } from '../measure.ts';
 import type { LongestTurns } from '../programs/probe.ts';
 import type { Subject } from '../subjects/subject.ts';
 import { large, medium, type Workload } from '../workload.ts';
@@ -22,7 +22,7 @@ async function measureLarge(run: Run, workload: Workload): Promise<Figure[]> {
   const entries = [...run.references, run.strict, ...run.against].map((subject) => observed(subject, workload));
   run.say('warming up');
   const load = { connections, requests: WARM.requests, seconds: WARM.seconds * run.scale };
-  for (const { entry } of entries) await warmUp(entry, load);
+  for (const { entry } of entries) if (needsWarmUp(entry)) await warmUp(entry, load);
   run.say('windows');
   const costs = await alternate(
     entries.map(({ entry }) => entry),

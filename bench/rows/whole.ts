@@ -2,7 +2,7 @@
 
 import { type Figure, figure } from '../figure.ts';
 import { bytesWritten } from '../host/proc.ts';
-import { alternate, type Entry, measureWindow, WARM, warmUp } from '../measure.ts';
+import { alternate, type Cost, type Entry, measureWindow, needsWarmUp, WARM, type Window, warmUp } from '../measure.ts';
 import { startBare } from '../subjects/bare.ts';
 import { hasNginx, startNginx } from '../subjects/nginx.ts';
 import { startPolygate } from '../subjects/polygate.ts';
@@ -14,6 +14,8 @@ const CONNECTIONS = 32;
 /** Answers after a start that count as cold. */
 const COLD_REQUESTS = 4000;
 const COLD_SECONDS = 12;
+/** A second look at a program that is not warm yet: after so many seconds of load. */
+const EARLY_SECONDS = 2;
 /** Share of these for other gateways. */
 const PEER_SHARE = 0.4;
 const WINDOW_SECONDS = 1.5;
@@ -39,7 +41,7 @@ async function measureWhole(run: Run, workload: Workload): Promise<Figure[]> {
     ];
     const entries = subjects.map((subject): Entry => ({ subject, workload }));
     const isPeer = ({ subject }: Entry) => peers.includes(subject);
-    const own = entries.filter((entry) => !isPeer(entry));
+    const own = entries.filter((entry) => needsWarmUp(entry) && !isPeer(entry));
     await warm(run, own);
     await warm(run, entries.filter(isPeer), PEER_SHARE);
     run.say('warm windows');
@@ -51,11 +53,21 @@ async function measureWhole(run: Run, workload: Workload): Promise<Figure[]> {
     return [
       ...cold,
       ...costFigures(workload.id, 'cpu warm', costs),
+      ...durabilityFigures(workload, costs),
       figure({ row: workload.id, subject: 'strict', metric: 'written', value: written, unit: 'KiB' }),
     ];
   } finally {
     for (const peer of peers) await peer.stop();
   }
+}
+
+/** Processor time of strict durability by that of batched, where both were measured. */
+function durabilityFigures(workload: Workload, costs: readonly Cost[]): Figure[] {
+  const of = (name: string) => costs.find(({ entry }) => entry.subject.name === name)?.cpu;
+  const [strict, batched] = [of('strict'), of('batched')];
+  if (strict === undefined || batched === undefined) return [];
+  const value = strict / batched;
+  return [figure({ row: workload.id, subject: 'strict', metric: 'cpu warm by batched', value, unit: 'x' })];
 }
 
 async function startPeers(run: Run): Promise<Subject[]> {
@@ -86,7 +98,8 @@ async function measureCold({ upstreams, peers, scale, say }: Run, workload: Work
         ]
       : []),
   ];
-  const measured: { name: string; cpu: number; rate: number; count: number }[] = [];
+  const measured: ColdWindow[] = [];
+  const early: ColdWindow[] = [];
   for (const { name, start } of starters) {
     say(`${name}, cold`);
     const subject = await start().catch((error) => say(`${name} does not run: ${error.message}`));
@@ -94,22 +107,41 @@ async function measureCold({ upstreams, peers, scale, say }: Run, workload: Work
     try {
       const target = subject.target(workload);
       const load = { connections: CONNECTIONS, requests: COLD_REQUESTS, seconds: COLD_SECONDS * Math.max(0.5, scale) };
+      const began = performance.now();
       const window = target && (await measureWindow(subject, target, load));
-      if (window) measured.push({ name, cpu: window.cpu, rate: window.rate, count: window.ok });
+      if (window) measured.push({ name, ...window });
+      if (!target || workload !== passthrough) continue;
+      const seconds = EARLY_SECONDS - (performance.now() - began) / 1000;
+      if (seconds > 0) await warmUp({ subject, workload }, { connections: CONNECTIONS, seconds });
+      const next = await measureWindow(subject, target, { connections: CONNECTIONS, seconds: EARLY_SECONDS });
+      if (next) early.push({ name, ...next, after: subject.answered - next.ok });
     } finally {
       await subject.stop();
     }
   }
-  const costOf = (name: string) => measured.find((one) => one.name === name)?.cpu;
-  return measured.map(({ name, cpu, rate, count }) => {
-    const [nginx, bare] = [costOf('nginx'), costOf('bare')];
-    return figure({
-      ...{ row: workload.id, subject: name, metric: 'cpu cold', value: cpu, unit: 'us', answersPerSecond: rate },
+  return [
+    ...coldFigures(workload, 'cpu cold', measured),
+    ...coldFigures(workload, `cpu after ${EARLY_SECONDS} s`, early),
+  ];
+}
+
+interface ColdWindow extends Window {
+  name: string;
+  /** Answers before it. */
+  after?: number;
+}
+
+function coldFigures(workload: Workload, metric: string, windows: readonly ColdWindow[]): Figure[] {
+  const costOf = (name: string) => windows.find((one) => one.name === name)?.cpu;
+  const [nginx, bare] = [costOf('nginx'), costOf('bare')];
+  return windows.map(({ name, cpu, rate, ok, after }) =>
+    figure({
+      ...{ row: workload.id, subject: name, metric, value: cpu, unit: 'us', answersPerSecond: rate },
       ...(nginx !== undefined && { toNginx: cpu / nginx }),
       ...(bare !== undefined && { toBare: cpu / bare }),
-      ...(count < COLD_REQUESTS && { note: `the first ${count} answers` }),
-    });
-  });
+      ...(after === undefined ? ok < COLD_REQUESTS && { note: `the first ${ok} answers` } : { after }),
+    }),
+  );
 }
 
 async function warm(run: Run, entries: readonly Entry[], share = 1): Promise<void> {
