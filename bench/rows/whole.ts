@@ -110,9 +110,10 @@ async function measureCold({ upstreams, peers, scale, say }: Run, workload: Work
       const began = performance.now();
       const window = target && (await measureWindow(subject, target, load));
       if (window) measured.push({ name, ...window });
-      if (!target || workload !== passthrough) continue;
+      if (!target || workload !== passthrough || name === 'batched') continue;
       const seconds = EARLY_SECONDS - (performance.now() - began) / 1000;
-      if (seconds > 0) await warmUp({ subject, workload }, { connections: CONNECTIONS, seconds });
+      const entry = { subject, workload };
+      if (seconds > 0 && needsWarmUp(entry)) await warmUp(entry, { connections: CONNECTIONS, seconds });
       const next = await measureWindow(subject, target, { connections: CONNECTIONS, seconds: EARLY_SECONDS });
       if (next) early.push({ name, ...next, after: subject.answered - next.ok });
     } finally {

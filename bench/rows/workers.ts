@@ -13,7 +13,7 @@ import type { Row, Run } from './row.ts';
 /** Enough that no worker waits for a request. */
 const CONNECTIONS = 128;
 const WINDOW_SECONDS = 2;
-const ROUNDS = 6;
+const ROUNDS = 5;
 
 export const workersRow: Row = { id: 'workers', title: 'one worker and two, 128 connections', run: measureWorkers };
 

@@ -17,9 +17,7 @@ const NO_GROWTH_FACTOR = 1;
 const LOOK_INTERVAL_MS = 1000;
 const COLLECTIONS = { entryTypes: ['gc'] as const };
 
-const COMPILERS = ['sparkplug', 'turbofan'] as const;
-/** Off for good: the code of TurboFan takes its place within seconds, and what it used for compiling would stay in memory. */
-const PASSING_COMPILER = 'maglev';
+const COMPILERS = ['sparkplug', 'maglev', 'turbofan'] as const;
 /** A start that lasts longer, such as one that recovers many records, gets its code compiled. */
 const MAX_START_MS = 1000;
 /** Options of Node by which its user decides about compilers. */
@@ -30,13 +28,12 @@ let cancelDelay: (() => void) | undefined;
 
 /**
  * Keeps the compilers off until `startCompilers`, but at most one second. The code of a start runs once; to compile parts of it
- * takes 8 % of its processor time and loads 6 MB of V8 into memory. Maglev stays off: without it the first 4,000 requests cost
- * half as much again, the next 8,000 less than half, later ones the same or less, and memory after load is 40 MB smaller. Does
- * nothing where the options of Node name compilers: to turn one on after `--jitless` ends the process.
+ * takes 8 % of its processor time and loads 6 MB of V8 into memory. Does nothing where the options of Node name compilers: to
+ * turn one on after `--jitless` ends the process.
  */
 export function delayCompilers(): void {
   if (COMPILER_OPTIONS.test([...process.execArgv, process.env.NODE_OPTIONS].join(' '))) return;
-  for (const name of [...COMPILERS, PASSING_COMPILER]) setFlagsFromString(`--no-${name}`);
+  for (const name of COMPILERS) setFlagsFromString(`--no-${name}`);
   cancelDelay = systemClock.after(MAX_START_MS, startCompilers, { background: true });
 }
 

@@ -153,30 +153,6 @@ function optimizedAround(end: string, { module = MODULE, options = [] as readonl
   return JSON.parse(stdout);
 }
 
-/** Compilers whose code runs while a function is called more and more often, by V8's `OptimizationStatus`. The script, an option of Node, names none. */
-function compilersOf(before: string): { maglev: boolean; turbofan: boolean } {
-  const script = `
-    import { delayCompilers, startCompilers } from ${JSON.stringify(MODULE)};
-    ${before}
-    const add = (one, other) => one + other;
-    let seen = 0;
-    for (let index = 0; index < 200_000; index++) {
-      add(index, 1);
-      seen |= %GetOptimizationStatus(add);
-    }
-    console.log(seen);`;
-  const args = [...COMPILED_AT_ONCE, '--allow-natives-syntax', '--input-type=module', '-e', script];
-  const { stdout, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' });
-  assert.notEqual(stdout, '', stderr);
-  const seen = Number(stdout);
-  return { maglev: (seen & (1 << 5)) !== 0, turbofan: (seen & (1 << 6)) !== 0 };
-}
-
-test('functions are compiled by TurboFan without Maglev before it', () => {
-  assert.deepEqual(compilersOf(''), { maglev: true, turbofan: true });
-  assert.deepEqual(compilersOf('delayCompilers(); startCompilers();'), { maglev: false, turbofan: true });
-});
-
 test('compilers stay as the options of Node have them', async (context) => {
   // Node needs a compiler to read TypeScript.
   const folder = mkdtempSync(join(tmpdir(), 'polygate-v8-'));
