@@ -34,7 +34,7 @@ export function licencesOf(files) {
   const folders = new Set(files.flatMap((path) => PACKAGE_FOLDER.exec(path) ?? []));
   const byText = Map.groupBy([...folders].sort().map(licenceOf), ({ text }) => text);
   const sections = [...byText].map(([text, packages]) =>
-    [...packages.map(({ name }) => name), '', text, '', '-'.repeat(80), ''].join('\n'),
+    [...packages.map(({ name }) => name).sort(), '', text, '', '-'.repeat(80), ''].join('\n'),
   );
   return sections.join('\n');
 }

@@ -29,11 +29,14 @@ class HttpReply implements Reply {
   #pieces: Output[] = [];
   /** Total size of the pieces. */
   #bytes = 0;
+  /** Bytes from which on the response is full. */
+  readonly #capacity: number;
   #isScheduled = false;
   #hasBegun = false;
 
   constructor(response: ServerResponse, common: Pick<ResponseHeaders, 'with'>) {
     this.#response = response;
+    this.#capacity = response.capacity;
     this.#common = common;
   }
 
@@ -46,7 +49,7 @@ class HttpReply implements Reply {
     if (output.length === 0 || response.destroyed) return;
     this.#pieces.push(output);
     this.#bytes += typeof output === 'string' ? Buffer.byteLength(output) : output.length;
-    if (this.waiting + MAX_CHUNK_FRAMING_BYTES >= response.capacity) this.#flush();
+    if (this.waiting + MAX_CHUNK_FRAMING_BYTES >= this.#capacity) this.#flush();
     else if (!this.#isScheduled) this.#schedule();
   }
 

@@ -97,7 +97,7 @@ test('output of ASCII is text, and other output bytes', () => {
   assert.ok(Buffer.isBuffer(other));
 });
 
-test('an open stream keeps no chunk, neither for its last frame nor for one that is incomplete', async () => {
+test('an open stream keeps no chunk and no output, neither for its last frame nor for one that is incomplete', async () => {
   setFlagsFromString('--expose-gc');
   const collect = runInNewContext('gc') as () => void;
   for (const [protocol, frame] of [
@@ -105,17 +105,18 @@ test('an open stream keeps no chunk, neither for its last frame nor for one that
     [messages, unnamed],
   ] as const) {
     const relay = begun(protocol, frame(0));
-    const chunks = ['', 'data: {"half'].map((rest) => {
+    const dropped = ['', 'data: {"half'].flatMap((rest) => {
       const text = Array.from({ length: 400 }, (_, index) => frame(index)).join('') + rest;
       const chunk = chunkOf(text);
-      relay.push(chunk, []);
-      return new WeakRef(chunk.buffer);
+      const out: Output[] = [];
+      relay.push(chunk, out);
+      return [new WeakRef<object>(chunk.buffer), new WeakRef<object>(out)];
     });
     await new Promise((resolve) => setImmediate(resolve));
     collect();
     assert.deepEqual(
-      chunks.map((chunk) => chunk.deref()),
-      [undefined, undefined],
+      dropped.map((one) => one.deref()),
+      [undefined, undefined, undefined, undefined],
       protocol.id,
     );
     assert.ok(relay.held() > 0);

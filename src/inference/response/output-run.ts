@@ -26,10 +26,10 @@ export class OutputRun {
 
   /** Ends the run. Text of ASCII is written as it is, without memory outside of the heap. */
   flush(): void {
-    const text = this.#text;
-    if (text === '') return;
+    const [out, text] = [this.#out, this.#text];
+    this.#out = undefined;
     this.#text = '';
-    this.#out?.push(Buffer.byteLength(text) === text.length ? text : bytesOf(text));
+    if (text !== '') out?.push(Buffer.byteLength(text) === text.length ? text : bytesOf(text));
   }
 }
 

@@ -40,6 +40,8 @@ interface FrameChecks {
   /** Search of `mustBeParsed` that also finds finished items. */
   mustBeParsedForItems: MarkSearch;
   mayEnd: MarkSearch;
+  /** Search of all marks of this protocol at once, because most frames have none. */
+  hasMark: MarkSearch;
   withoutNull: NullRemover | undefined;
 }
 
@@ -50,9 +52,12 @@ function checksOf(protocol: Protocol): FrameChecks {
   if (known) return known;
   const { state, stored, usageMarks, endMarks, streamUsage } = protocol.operations.complete;
   const marks = [...usageMarks, ERROR_MARK, ...(state?.fields ?? []).map((field) => `"${field}"`)];
+  const marksForItems = stored ? [...marks, stored.itemMark] : marks;
+  const nullable = streamUsage ? [`"${streamUsage.member}"`] : [];
   const checks = {
     mustBeParsed: createMarkSearch(marks),
-    mustBeParsedForItems: createMarkSearch(stored ? [...marks, stored.itemMark] : marks),
+    mustBeParsedForItems: createMarkSearch(marksForItems),
+    hasMark: createMarkSearch([...marksForItems, ...endMarks, ...nullable]),
     mayEnd: createMarkSearch(endMarks),
     withoutNull: streamUsage && createNullRemover(streamUsage.member),
   };
@@ -84,6 +89,8 @@ class StreamRelay implements StreamConverter {
   #facts: AnswerFacts = {};
   /** Body of the current frame, if it reports usage. */
   #counted: Json;
+  /** Whether the current frame has any of the marks. */
+  #isMarked = false;
   /** The last frame that was relayed without parsing. */
   #last: FrameText | undefined;
   #closes = false;
@@ -243,7 +250,8 @@ class StreamRelay implements StreamConverter {
   /** Holds back all output from the frame that completes the response for a client. */
   #relay(frame: Buffer, out: Output[]): void {
     const text = frameText(frame);
-    if (!this.#closes && this.#checks.mayEnd(text)) {
+    this.#isMarked = this.#checks.hasMark(text);
+    if (!this.#closes && this.#isMarked && this.#checks.mayEnd(text)) {
       const event = readEvent(frame);
       this.#closes = event !== undefined && this.#operation.isEnd(event);
       this.#complete ||= this.#closes;
@@ -265,7 +273,7 @@ class StreamRelay implements StreamConverter {
       if (this.#opening.isFull) this.#begin(out);
       return;
     }
-    const parsed = !this.#begun || this.#options.array || brace < 0 || this.#mustBeParsed(text);
+    const parsed = !this.#begun || this.#options.array || brace < 0 || (this.#isMarked && this.#mustBeParsed(text));
     if (brace >= 0) this.#meter.add(frame);
     if (!parsed) this.#last = typeof text === 'string' ? text : ownCopy(frame, 0, frame.length);
     else {
@@ -311,7 +319,7 @@ class StreamRelay implements StreamConverter {
   #changedMembers(frame: Buffer, brace: number, text: FrameText): Buffer {
     const charged = this.#priced(frame, brace);
     const { withoutNull } = this.#checks;
-    if (!withoutNull || this.#options.includeUsage) return charged;
+    if (!withoutNull || this.#options.includeUsage || !this.#isMarked) return charged;
     return withoutNull(charged, charged === frame ? text : frameText(charged));
   }
 
