@@ -13,8 +13,7 @@ import { createMarkSearch } from './mark-search.ts';
 import { readEvent } from './read-event.ts';
 
 /** Unicode line separators, which are escaped because some clients end an event line at them. */
-const LINE_END = /[\u0085\u2028\u2029]/;
-const LINE_ENDS = new RegExp(LINE_END, 'g');
+const LINE_ENDS = /[\u0085\u2028\u2029]/g;
 
 export interface TranslationContext {
   plan: Plan;
@@ -143,7 +142,7 @@ export function streamWhole(response: ChatResponse, client: Protocol, options: E
 
 /** Escapes line separators; the JSON value stays the same. */
 function onOneLine(text: string): string {
-  if (!LINE_END.test(text)) return text;
+  if (text.search(LINE_ENDS) < 0) return text;
   return text.replace(LINE_ENDS, (end) => `\\u${end.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
