@@ -12,6 +12,7 @@ import { createRelay } from '../../src/inference/response/relay-stream.ts';
 import { chat } from '../../src/protocols/chat/index.ts';
 import { generate } from '../../src/protocols/generate/index.ts';
 import { messages } from '../../src/protocols/messages/index.ts';
+import { responses } from '../../src/protocols/responses/index.ts';
 import { WIRES } from '../faults/wires.ts';
 
 const options: EncoderOptions = { model: 'a/m', created: 1, includeUsage: true, array: false, hideReasoning: false };
@@ -86,6 +87,24 @@ for (const [form, protocol, frame] of [
     assert.equal(out.join(''), text.replaceAll('"m"', '"a/m"'));
   });
 }
+
+test('what is read later of a frame is a copy: its finish, and the id in a preamble', () => {
+  const relay = begun(chat, named(0));
+  const last = chunkOf(
+    `data: {"id":"1","model":"m","choices":[{"index":0,"delta":{"content":"${'x'.repeat(5000)}"},"finish_reason":"length"}]}\n\n`,
+  );
+  relay.push(last, []);
+  last.fill(0);
+  assert.equal(relay.facts().finish, 'length');
+
+  const other = createRelay(responses, options);
+  const preamble = chunkOf(
+    'event: response.created\ndata: {"type":"response.created","response":{"id":"resp_1","object":"response","model":"m","output":[]}}\n\n',
+  );
+  other.push(preamble, []);
+  preamble.fill(0);
+  assert.equal(other.firstId?.(), 'resp_1');
+});
 
 test('output of ASCII is text, and other output bytes', () => {
   const [plain, other] = [unnamed(1), named(1)].map((frame) => {

@@ -29,11 +29,11 @@ export class OutputRun {
     const [out, text] = [this.#out, this.#text];
     this.#out = undefined;
     this.#text = '';
-    if (text !== '') out?.push(Buffer.byteLength(text) === text.length ? text : bytesOf(text));
+    if (text !== '') out?.push(Buffer.byteLength(text) === text.length ? text : latin1Bytes(text));
   }
 }
 
-function bytesOf(text: string): Buffer {
+function latin1Bytes(text: string): Buffer {
   const bytes = Buffer.allocUnsafeSlow(text.length);
   bytes.write(text, 'latin1');
   return bytes;
