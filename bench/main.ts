@@ -10,7 +10,7 @@ import { check } from './check.ts';
 import { endEverything } from './host/children.ts';
 import { runMicro } from './micro/main.ts';
 import { chooseRows, isComplete, readOptions } from './options.ts';
-import { writePage } from './report/document.ts';
+import { writePages } from './report/document.ts';
 import { describeMachine } from './report/machine.ts';
 import { commitOf, replaceRows, resultsFile, writeResults } from './report/results.ts';
 import { terminalTable } from './report/table.ts';
@@ -39,7 +39,7 @@ setTimeout(() => {
 }, LAST_ROW_MS[mode] + LONGEST_ROW_MS).unref();
 
 if (task === 'write-docs') {
-  writePage(resultsFile(options.names[0]), rows);
+  writePages(resultsFile(options.names[0]), rows);
   process.exit(0);
 }
 if (task === 'micro') {
@@ -71,7 +71,7 @@ if (isComplete(options)) {
   const file = writeResults(results);
   say(`written: ${file}`);
   if (options.publish) {
-    writePage(file, rows);
+    writePages(file, rows);
     await check({ write: true, say });
   }
 }

@@ -1,17 +1,17 @@
-/** The generated part of docs/performance.md: the table of a results file between two markers, and the plots beside it. */
+/** The generated parts of pages from a results file: the table and the plots of docs/performance.md, and the figures of docs/sizing.md. */
 
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import type { Figure } from '../figure.ts';
+import { markdownTable, withGeneratedPart } from './markdown.ts';
 import { plotsOf } from './plots.ts';
 import { type Results, readResults } from './results.ts';
+import { generatedSizing, SIZING_PAGE } from './sizing.ts';
 import { amount } from './table.ts';
 import { targetOf, type Verdict } from './targets.ts';
 
 export const PAGE = join(import.meta.dirname, '../../docs/performance.md');
 const PLOTS = join(import.meta.dirname, '../../docs/performance');
-const START = '<!-- results: written by npm run bench -- --write-docs -->';
-const END = '<!-- end of results -->';
 const HEADERS = ['Case', 'Program', 'Measure', 'Value', 'x nginx', 'x bare', 'Target'];
 
 interface Titled {
@@ -20,24 +20,23 @@ interface Titled {
 }
 
 /** `path` is that of a results file. */
-export function writePage(path: string, rows: readonly Titled[]): void {
+export function writePages(path: string, rows: readonly Titled[]): void {
   const results = readResults(path);
   mkdirSync(PLOTS, { recursive: true });
   for (const [name, svg] of Object.entries(plotsOf(results, rows))) writeFileSync(join(PLOTS, name), svg);
-  const { before, after } = partsOf(readFileSync(PAGE, 'utf8'));
-  writeFileSync(PAGE, `${before}${START}\n\n${generated(results, basename(path), rows)}\n\n${END}${after}`);
+  replacePart(PAGE, generated(results, basename(path), rows));
+  replacePart(SIZING_PAGE, generatedSizing(results));
 }
 
-/** What stands between the markers of a page. */
-export function generatedPart(page: string): string {
-  return partsOf(page).inner.trim();
+function replacePart(page: string, part: string): void {
+  writeFileSync(page, withGeneratedPart(readFileSync(page, 'utf8'), part));
 }
 
 export function generated(results: Results, file: string, rows: readonly Titled[]): string {
   const lines = rows.flatMap(({ id, title }) =>
     results.figures.filter(({ row }) => row === id).map((one, index) => cellsOf(one, index === 0 ? title : '')),
   );
-  return [provenance(results, file), verdictsOf(results, rows), table([HEADERS, ...lines])].join('\n\n');
+  return [provenance(results, file), verdictsOf(results, rows), markdownTable([HEADERS, ...lines])].join('\n\n');
 }
 
 /** How many targets the run misses. */
@@ -68,19 +67,4 @@ function cellsOf(one: Figure, title: string): string[] {
     ...[title, one.subject, one.metric, `${amount(one.value)} ${one.unit}${one.note ? ` (${one.note})` : ''}`],
     ...[ratio(one.toNginx), ratio(one.toBare), target ? `${target.text}: ${target.verdict}` : ''],
   ];
-}
-
-function table(lines: readonly string[][]): string {
-  const widths = HEADERS.map((_, column) => Math.max(3, ...lines.map((line) => line[column]?.length ?? 0)));
-  const row = (cells: readonly string[]) =>
-    `| ${cells.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join(' | ')} |`;
-  const [head = [], ...rest] = lines;
-  return [row(head), `| ${widths.map((width) => '-'.repeat(width)).join(' | ')} |`, ...rest.map(row)].join('\n');
-}
-
-function partsOf(page: string): { before: string; inner: string; after: string } {
-  const [before = '', rest] = page.split(START);
-  const [inner, after] = rest?.split(END) ?? [];
-  if (inner === undefined || after === undefined) throw new Error('docs/performance.md lacks its markers.');
-  return { before, inner, after };
 }

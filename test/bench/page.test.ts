@@ -5,9 +5,11 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { Figure } from '../../bench/figure.ts';
-import { generated, generatedPart, PAGE } from '../../bench/report/document.ts';
+import { generated, PAGE } from '../../bench/report/document.ts';
+import { generatedPart } from '../../bench/report/markdown.ts';
 import { plotsOf } from '../../bench/report/plots.ts';
 import { RESULTS_FOLDER, readResults } from '../../bench/report/results.ts';
+import { generatedSizing, SIZING_PAGE } from '../../bench/report/sizing.ts';
 import { TARGETS, targetOf } from '../../bench/report/targets.ts';
 import { rows } from '../../bench/rows/index.ts';
 
@@ -17,6 +19,13 @@ const [, file = ''] = /\.\.\/bench\/results\/([\w.+-]+\.json)\)/.exec(part) ?? [
 test('the table of docs/performance.md is that of the committed results file', () => {
   assert.ok(existsSync(join(RESULTS_FOLDER, file)), `${file} is in bench/results`);
   assert.equal(part, generated(readResults(join(RESULTS_FOLDER, file)), file, rows));
+});
+
+test('the figures of docs/sizing.md are those of the same file', () => {
+  assert.equal(
+    generatedPart(readFileSync(SIZING_PAGE, 'utf8')),
+    generatedSizing(readResults(join(RESULTS_FOLDER, file))),
+  );
 });
 
 test('each target of the run is marked as met or MISSED, and the page says how many are missed', () => {
