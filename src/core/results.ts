@@ -2,7 +2,7 @@
 
 import { hash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
-import type { Part, ResultPart, Turn } from './chat.ts';
+import type { CallPart, Part, ResultPart, Turn } from './chat.ts';
 import { GatewayError } from './errors.ts';
 import { isObject, type Json } from './json/json.ts';
 
@@ -23,15 +23,26 @@ export function turnRuns(turns: readonly Turn[]): Turn[][] {
   return runs;
 }
 
+/** Calls of the last assistant turns that the client gave one id. */
+interface CallGroup {
+  /** Ids of their own, in the order of the calls. */
+  ids: string[];
+  /** Results received, in the order of the calls. */
+  results: ResultPart[];
+  /** Number of results received, with those that repeat one. */
+  received: number;
+}
+
 /**
- * Removes repeated results; of two different results the later one counts. Throws `invalid_request` for a
- * result without its call, unless the turns are only `counted`: then its content replaces it.
+ * Gives calls of one run with the same id ids of their own, and each its result, in order. Removes repeated results; of two
+ * different results of a call the later one counts. Throws `invalid_request` for a result without its call, unless the turns
+ * are only `counted`: then its content replaces it.
  */
 export function settleResults(turns: readonly Turn[], { counted }: { counted: boolean }): Settled {
   const dropped = new Set<string>();
-  /** Results of the last assistant turns by call id; undefined until received. */
-  let results = new Map<string, ResultPart | undefined>();
-  const earlier = new Map<string, ResultPart | undefined>();
+  /** Calls of the last assistant turns by the client's id. */
+  let open = createCallGroups();
+  const earlier = new Map<string, CallGroup>();
   let asks = false;
 
   function repeats(known: ResultPart, again: ResultPart): void {
@@ -40,17 +51,22 @@ export function settleResults(turns: readonly Turn[], { counted }: { counted: bo
 
   function settle(result: ResultPart): Part[] {
     const { callId } = result;
-    const present = results.get(callId);
-    if (present) {
-      repeats(present, result);
-      Object.assign(present, result);
+    const group = open.byId.get(callId);
+    if (group) {
+      const place = group.received++ % group.ids.length;
+      const own = { ...result, callId: group.ids[place] ?? callId };
+      const present = group.results[place];
+      if (!present) {
+        group.results.push(own);
+        return [own];
+      }
+      repeats(present, own);
+      // One that failed is followed by one that did not.
+      delete present.isError;
+      Object.assign(present, own);
       return [];
     }
-    if (results.has(callId)) {
-      results.set(callId, result);
-      return [result];
-    }
-    const before = earlier.get(callId);
+    const before = earlier.get(callId)?.results[0];
     if (before) {
       repeats(before, result);
       return [];
@@ -62,17 +78,50 @@ export function settleResults(turns: readonly Turn[], { counted }: { counted: bo
   const settled = turns.map((turn): Turn => {
     if (turn.role !== 'assistant') {
       asks = false;
-      return { ...turn, parts: turn.parts.flatMap((part) => (part.type === 'result' ? settle({ ...part }) : [part])) };
+      return { ...turn, parts: turn.parts.flatMap((part) => (part.type === 'result' ? settle(part) : [part])) };
     }
     if (!asks) {
-      for (const [id, result] of results) earlier.set(id, result);
-      results = new Map();
+      for (const [id, group] of open.byId) earlier.set(id, group);
+      open = createCallGroups();
     }
     asks = true;
-    for (const part of turn.parts) if (part.type === 'call') results.set(part.id, undefined);
-    return turn;
+    return open.named(turn);
   });
   return { turns: settled.filter(({ parts }) => parts.length > 0), dropped: [...dropped] };
+}
+
+/** The calls of a run of assistant turns. */
+function createCallGroups() {
+  const byId = new Map<string, CallGroup>();
+  const used = new Set<string>();
+  /** The next suffix of an id. */
+  const counts = new Map<string, number>();
+
+  function nameCall(id: string): string {
+    let name = id;
+    let count = counts.get(id) ?? 2;
+    for (; used.has(name); count++) name = `${id}_${count}`;
+    counts.set(id, count);
+    used.add(name);
+    return name;
+  }
+
+  function named(call: CallPart): CallPart {
+    const id = nameCall(call.id);
+    const group = byId.get(call.id);
+    if (group) group.ids.push(id);
+    else byId.set(call.id, { ids: [id], results: [], received: 0 });
+    return id === call.id ? call : { ...call, id };
+  }
+
+  return {
+    byId,
+    /** The turn with ids of their own for its calls. */
+    named: (turn: Turn): Turn => ({
+      ...turn,
+      parts: turn.parts.map((part) => (part.type === 'call' ? named(part) : part)),
+    }),
+  };
 }
 
 function misplaced({ callId, name }: ResultPart, isLate: boolean): GatewayError {

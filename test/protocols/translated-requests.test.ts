@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Json } from '../../src/core/json/json.ts';
-import { sent } from './translated.ts';
+import { type ProtocolId, sent } from './translated.ts';
 
 const hi = {
   chat: { messages: [{ role: 'user', content: 'hi' }] },
@@ -136,6 +136,140 @@ test('arguments of an earlier call that are no object are named where they becom
     { type: 'function_call_output', call_id: 'a', output: 'no' },
   ];
   assert.deepEqual(sent('responses', 'generate', { input }).dropped, ['input.arguments']);
+});
+
+describe('calls of one turn with the same id', () => {
+  const calls = [
+    { id: 'same', city: 'Oslo' },
+    { id: 'same', city: 'Rome' },
+    { id: 'same_2', city: 'Bern' },
+  ];
+  const args = ({ city }: Json) => ({ city });
+  const histories: Record<ProtocolId, (results: string[]) => Json> = {
+    chat: (results) => ({
+      messages: [
+        { role: 'user', content: 'hi' },
+        {
+          role: 'assistant',
+          tool_calls: calls.map((call) => ({
+            id: call.id,
+            type: 'function',
+            function: { name: 'f', arguments: JSON.stringify(args(call)) },
+          })),
+        },
+        ...results.map((content, index) => ({ role: 'tool', tool_call_id: calls[index]?.id, content })),
+      ],
+    }),
+    messages: (results) => ({
+      max_tokens: 5,
+      messages: [
+        { role: 'user', content: 'hi' },
+        {
+          role: 'assistant',
+          content: calls.map((call) => ({ type: 'tool_use', id: call.id, name: 'f', input: args(call) })),
+        },
+        {
+          role: 'user',
+          content: results.map((content, index) => ({ type: 'tool_result', tool_use_id: calls[index]?.id, content })),
+        },
+      ],
+    }),
+    generate: (results) => ({
+      contents: [
+        { role: 'user', parts: [{ text: 'hi' }] },
+        { role: 'model', parts: calls.map((call) => ({ functionCall: { id: call.id, name: 'f', args: args(call) } })) },
+        {
+          role: 'user',
+          parts: results.map((output, index) => ({
+            functionResponse: { id: calls[index]?.id, name: 'f', response: { output } },
+          })),
+        },
+      ],
+    }),
+    responses: (results) => ({
+      input: [
+        { role: 'user', content: 'hi' },
+        ...calls.map((call) => ({
+          type: 'function_call',
+          call_id: call.id,
+          name: 'f',
+          arguments: JSON.stringify(args(call)),
+        })),
+        ...results.map((output, index) => ({ type: 'function_call_output', call_id: calls[index]?.id, output })),
+      ],
+    }),
+  };
+  /** The id and the city of each call, and the id and the text of each result. */
+  const told: Record<ProtocolId, (body: Json) => [string, string][][]> = {
+    chat: ({ messages: [, answer, ...results] }) => [
+      answer.tool_calls.map((call: Json) => [call.id, JSON.parse(call.function.arguments).city]),
+      results.map((result: Json) => [result.tool_call_id, result.content]),
+    ],
+    messages: ({ messages: [, answer, results] }) => [
+      answer.content.map((call: Json) => [call.id, call.input.city]),
+      results.content.map((result: Json) => [result.tool_use_id, result.content]),
+    ],
+    generate: ({ contents: [, answer, results] }) => [
+      answer.parts.map(({ functionCall: { id, args } }: Json) => [id, args.city]),
+      results.parts.map(({ functionResponse: { id, response } }: Json) => [id, response.output ?? response.error]),
+    ],
+    responses: ({ input }) => [
+      input.flatMap((item: Json) =>
+        item.type === 'function_call' ? [[item.call_id, JSON.parse(item.arguments).city]] : [],
+      ),
+      input.flatMap((item: Json) => (item.type === 'function_call_output' ? [[item.call_id, item.output]] : [])),
+    ],
+  };
+  const ids = Object.keys(histories) as ProtocolId[];
+  const pairs = ids.flatMap((client) => ids.map((upstream) => [client, upstream] as const));
+
+  for (const [client, upstream] of pairs) {
+    test(`${client} to ${upstream}: get ids of their own and each its result, in order`, () => {
+      const { body, dropped } = sent(client, upstream, histories[client](['cold', 'warm', 'mild']));
+      const [made = [], answered = []] = told[upstream](body);
+      assert.deepEqual(
+        made.map(([, city]) => city),
+        ['Oslo', 'Rome', 'Bern'],
+      );
+      assert.deepEqual(
+        answered.map(([, text]) => text),
+        ['cold', 'warm', 'mild'],
+      );
+      assert.deepEqual(
+        answered.map(([id]) => id),
+        made.map(([id]) => id),
+      );
+      assert.equal(new Set(made.map(([id]) => id)).size, 3);
+      assert.deepEqual(dropped, []);
+    });
+  }
+
+  test('results that are sent twice count once, and a call without one is told so', () => {
+    const { messages: history } = histories.chat(['cold', 'warm', 'mild']);
+    const twice = sent('chat', 'messages', { messages: [...history, ...history.slice(2)] });
+    assert.deepEqual(
+      told.messages(twice.body)[1]?.map(([, text]) => text),
+      ['cold', 'warm', 'mild'],
+    );
+    assert.deepEqual(twice.dropped, []);
+    const [, missing = []] = told.messages(sent('chat', 'messages', histories.chat(['cold'])).body);
+    assert.deepEqual(
+      missing.map(([, text]) => text),
+      ['cold', 'No result was given for this call.', 'No result was given for this call.'],
+    );
+  });
+});
+
+test('a result of success after one of failure of the same call is no failure', () => {
+  const result = (content: string, more: Json = {}) => ({ type: 'tool_result', tool_use_id: 'a', content, ...more });
+  const history = [
+    { role: 'user', content: 'hi' },
+    { role: 'assistant', content: [{ type: 'tool_use', id: 'a', name: 'f', input: {} }] },
+    { role: 'user', content: [result('no', { is_error: true }), result('yes')] },
+  ];
+  const { body, dropped } = sent('messages', 'chat', { max_tokens: 5, messages: history });
+  assert.equal(body.messages[2].content, 'yes');
+  assert.deepEqual(dropped, ['messages.content.result']);
 });
 
 test('pages of searches that are asked for are named as dropped where no search tells them', () => {

@@ -23,7 +23,9 @@ export interface DecodedItems {
 /** Results of the calls of one run. */
 interface Results {
   parts: ResultPart[];
-  byCall: Map<string, ResultPart>;
+  /** Number of calls by their id, which several may have. */
+  calls: Map<string, number>;
+  byCall: Map<string, ResultPart[]>;
 }
 
 /** Items of the assistant without another's between them. */
@@ -49,7 +51,7 @@ export function decodeItems(items: Json[], path = 'input'): DecodedItems {
 
   function openRun(): Run {
     if (run) return run;
-    run = { parts: [], hasWords: false, results: { parts: [], byCall: new Map() } };
+    run = { parts: [], hasWords: false, results: { parts: [], calls: new Map(), byCall: new Map() } };
     turns.push({ role: 'assistant', parts: run.parts });
     return run;
   }
@@ -74,6 +76,7 @@ export function decodeItems(items: Json[], path = 'input'): DecodedItems {
     if (carried) part.opaque = carried;
     openRun().carried = undefined;
     parts.push(part);
+    results.calls.set(part.id, (results.calls.get(part.id) ?? 0) + 1);
     calls.set(part.id, { call: part, results });
   }
 
@@ -178,13 +181,18 @@ export function decodeItems(items: Json[], path = 'input'): DecodedItems {
   return decoded;
 }
 
-/** A call may have several outputs, which are one result elsewhere; a repeated one counts once. */
-function addResult({ parts, byCall }: Results, part: ResultPart): void {
-  const earlier = byCall.get(part.callId);
-  if (!earlier) {
-    byCall.set(part.callId, part);
+/**
+ * A call may have several outputs, which are one result elsewhere; a repeated one counts once. Calls with the same id have a
+ * result each, in order.
+ */
+function addResult({ parts, calls, byCall }: Results, part: ResultPart): void {
+  const results = byCall.get(part.callId) ?? [];
+  const last = results.at(-1);
+  if (!last || results.length < (calls.get(part.callId) ?? 1)) {
+    byCall.set(part.callId, results);
+    results.push(part);
     parts.push(part);
-  } else if (!isDeepStrictEqual(earlier.parts, part.parts)) for (const piece of part.parts) earlier.parts.push(piece);
+  } else if (!isDeepStrictEqual(last.parts, part.parts)) for (const piece of part.parts) last.parts.push(piece);
 }
 
 /** State that stood alone belongs to the text or call before it, else it is reasoning without text. */
