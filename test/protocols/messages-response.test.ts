@@ -203,6 +203,14 @@ describe('finish reasons', () => {
     });
   }
 
+  test('an unknown reason is the end of an answer, also of one without content', () => {
+    const finish: Finish = { reason: 'other', raw: 'weary' };
+    assert.deepEqual([whole([], finish).content, whole([], finish).stop_reason], [[], 'end_turn']);
+    const encoder = messages.operations.complete.streamEncoder(options);
+    const text = [...unfold(response([], finish))].map((event) => encoder.encode(event)).join('');
+    assert.match(text, /"stop_reason":"end_turn".*\n\nevent: message_stop/);
+  });
+
   test('a failure reason is an error, not a stop reason', () => {
     for (const [finish, parts] of [
       [{ reason: 'malformed', raw: 'MALFORMED_FUNCTION_CALL' }, text],

@@ -81,7 +81,7 @@ function stopReason(finish: Finish, seen: Seen): string {
     case 'malformed':
       throw abnormal(finish);
     case 'other':
-      if (!seen.content) throw abnormal(finish);
+      if (!seen.content && finish.raw === undefined) throw abnormal(finish);
       break;
     case 'stop-sequence':
       if (!seen.calls && finish.stopSequence !== undefined) return 'stop_sequence';
