@@ -300,6 +300,25 @@ describe('errors of Converse', () => {
     });
   }
 
+  test('a malformed answer is an error in the stream of every client; an unknown reason is the end of an answer', async () => {
+    const call: Event[] = [
+      ['messageStart', { role: 'assistant' }],
+      ['contentBlockStart', { contentBlockIndex: 0, start: { toolUse: { toolUseId: 't', name: 'f' } } }],
+      ['contentBlockDelta', { contentBlockIndex: 0, delta: { toolUse: { input: '{"a":' } } }],
+      ['contentBlockStop', { contentBlockIndex: 0 }],
+      ['messageStop', { stopReason: 'malformed_tool_use' }],
+      ['metadata', counted],
+    ];
+    answer = (_call, response) => void response.writeHead(200, STREAM_TYPE).end(framed(call));
+    assert.match(await (await send('messages', { stream: true })).text(), /event: error\ndata: .*malformed_tool_use/);
+    assert.match(await (await send('chat', { stream: true })).text(), /"code":"upstream_error"/);
+    const empty = { output: { message: { role: 'assistant', content: [] } }, stopReason: 'weary', ...counted };
+    answer = (_call, response) => answerJson(response, empty);
+    const whole = await send('messages');
+    const { content, stop_reason } = (await whole.json()) as Json;
+    assert.deepEqual([whole.status, content, stop_reason], [200, [], 'end_turn']);
+  });
+
   test('a stream that ends before its end is an error that says so; one without counts is whole', async () => {
     const events = eventsOf([{ text: 'Hello.' }]);
     const streamed = (list: Event[]): Answerer => {

@@ -1,7 +1,6 @@
 /** Translated stream: events of the upstream's protocol, encoded in the client's protocol. */
 
 import type { ChatEvent, ChatResponse, Usage } from '../../core/chat.ts';
-import type { GatewayError } from '../../core/errors.ts';
 import { unfold } from '../../core/fold.ts';
 import type { EncoderOptions } from '../../core/operation.ts';
 import type { Protocol } from '../../core/protocol.ts';
@@ -52,8 +51,8 @@ export function createTranslation({
   let ended = false;
   /** The assembler has the counts of the decoder. */
   let counted = false;
-  /** The decoder's; after an end mark the message may end all the same. */
-  let failure: GatewayError | undefined;
+  /** Error of the upstream, its events or their encoding; after an end mark the message may end all the same. */
+  let failure: Error | undefined;
 
   function encode(event: ChatEvent, out: Output[]): void {
     if ((event.type === 'message-start' || event.type === 'message-end') && event.usage) usage = event.usage;
@@ -89,14 +88,16 @@ export function createTranslation({
   }
 
   function join(events: ChatEvent[], out: Output[]): void {
-    for (const event of events) {
-      if (event.type === 'error') {
-        failure = event.error;
-        throw failure;
+    try {
+      for (const event of events) {
+        if (event.type === 'error') throw event.error;
+        if (event.type === 'ping' && !begun) continue;
+        for (const joined of assembler.join(event)) encode(joined, out);
+        counted ||= event.type === 'message-end';
       }
-      if (event.type === 'ping' && !begun) continue;
-      for (const joined of assembler.join(event)) encode(joined, out);
-      counted ||= event.type === 'message-end';
+    } catch (error) {
+      failure = error as Error;
+      throw failure;
     }
   }
 
