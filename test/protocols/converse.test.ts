@@ -8,6 +8,7 @@ import { fold } from '../../src/core/fold.ts';
 import type { Json } from '../../src/core/json/json.ts';
 import type { ModelRules } from '../../src/core/model.ts';
 import type { UpstreamProtocol } from '../../src/core/protocol.ts';
+import { settleResults } from '../../src/core/results.ts';
 import { parseEvents } from '../../src/core/sse.ts';
 import { renameTools } from '../../src/inference/request/tool-names.ts';
 import { protocolOf, upstreamProtocolOf } from '../../src/protocols/index.ts';
@@ -384,6 +385,36 @@ describe('requests to Converse', () => {
     );
   });
 
+  test('results of calls with the same id are those of the calls, in order', () => {
+    const call = (args: string) => ({ type: 'call' as const, id: 'same', name: 'lookup', args });
+    const result = (text: string) => ({
+      type: 'result' as const,
+      callId: 'same',
+      parts: [{ type: 'text' as const, text }],
+    });
+    const request = turns(
+      { role: 'assistant', parts: [call('{"a":1}'), call('{"a":2}')] },
+      { role: 'user', parts: [result('one'), result('two')] },
+    );
+    const settled = settleResults(request.turns, { counted: false });
+    const { messages } = encoded({ ...request, turns: settled.turns, tools: [{ name: 'lookup' }] }).body;
+    assert.deepEqual(
+      messages[1].content.map(({ toolUse }: Json) => [toolUse.toolUseId, toolUse.input]),
+      [
+        ['same', { a: 1 }],
+        ['same_2', { a: 2 }],
+      ],
+    );
+    assert.deepEqual(
+      messages[2].content.map(({ toolResult }: Json) => [toolResult.toolUseId, toolResult.content]),
+      [
+        ['same', [{ text: 'one' }]],
+        ['same_2', [{ text: 'two' }]],
+      ],
+    );
+    assert.deepEqual(settled.dropped, []);
+  });
+
   test('media in results of tools stay there, or follow behind', () => {
     const image = { type: 'media' as const, kind: 'image' as const, mime: 'image/png', data: 'iVBORw0KGgo=' };
     const request: ChatRequest = {
@@ -437,6 +468,33 @@ describe('requests to Converse', () => {
     const llama = encoded(request, LLAMA);
     assert.equal(JSON.stringify(llama.body).includes('cachePoint'), false);
     assert.deepEqual(llama.dropped, ['cache_control']);
+  });
+
+  test('marks of calls and of results are cache points behind them, also where these are put in words', () => {
+    const request = turns(
+      { role: 'user', parts: [{ type: 'text', text: 'Hi' }] },
+      { role: 'assistant', parts: [{ type: 'call', id: 'c', name: 'lookup', args: '', cache: {} }] },
+      {
+        role: 'user',
+        parts: [{ type: 'result', callId: 'c', parts: [{ type: 'text', text: 'found' }], cache: {} }],
+      },
+    );
+    const point = { cachePoint: { type: 'default' } };
+    const inWords = encoded(request);
+    assert.deepEqual(
+      inWords.body.messages.slice(1).map(({ content }: Json) => content),
+      [
+        [{ text: 'I called the tool lookup with {}' }, point],
+        [{ text: 'The tool lookup: found' }, point],
+      ],
+    );
+    const { body } = encoded({ ...request, tools: [{ name: 'lookup' }] });
+    assert.deepEqual([body.messages[1].content[1], body.messages[2].content[1]], [point, point]);
+    for (const tools of [[], [{ name: 'lookup' }]])
+      assert.deepEqual(encoded({ ...request, tools }, LLAMA).dropped, ['cache_control']);
+    const lasting = { type: 'call' as const, id: 'c', name: 'lookup', args: '', cache: { ttl: '1h' as const } };
+    const dropped = encoded(turns({ role: 'assistant', parts: [lasting] })).dropped;
+    assert.deepEqual(dropped, ['cache_control.ttl']);
   });
 
   test('several marks at one place are one cache point, and white space before one at the end is taken away', () => {

@@ -85,7 +85,7 @@ export function encodePart(part: Exclude<Part, CallPart | ResultPart>, encoding:
 }
 
 /** A cache point behind the part that has the mark. */
-function encodeMark(mark: CacheMark | undefined, { family, dropped }: RequestEncoding): Json[] {
+export function encodeMark(mark: CacheMark | undefined, { family, dropped }: RequestEncoding): Json[] {
   if (!mark) return [];
   // Points last five minutes.
   if (family.caches && mark.ttl !== undefined && mark.ttl !== '5m') dropped.add('cache.ttl');

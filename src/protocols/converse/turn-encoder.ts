@@ -4,7 +4,14 @@ import type { CallPart, MediaPart, Part, ResultPart, TextPart, Turn } from '../.
 import { GatewayError } from '../../core/errors.ts';
 import type { Json } from '../../core/json/json.ts';
 import { turnRuns } from '../../core/results.ts';
-import { createCallIds, encodeCall, encodePart, encodeResult, type RequestEncoding } from './content-encoder.ts';
+import {
+  createCallIds,
+  encodeCall,
+  encodeMark,
+  encodePart,
+  encodeResult,
+  type RequestEncoding,
+} from './content-encoder.ts';
 
 /** Placeholder for a required first message of the user. */
 const OPENING = 'Begin.';
@@ -29,15 +36,16 @@ export function encodeTurns(turns: Turn[], encoding: RequestEncoding, inWords: b
     else messages.push({ role, content });
   }
 
-  function encodeCalling(call: CallPart): Json {
+  function encodeCalling(call: CallPart): Json[] {
     const id = idOf(call.id);
     calls.push({ call, id });
-    return inWords ? { text: `I called the tool ${call.name} with ${call.args || '{}'}` } : encodeCall(call, id);
+    const block = inWords ? { text: `I called the tool ${call.name} with ${call.args || '{}'}` } : encodeCall(call, id);
+    return [block, ...encodeMark(call.cache, encoding)];
   }
 
   function encodeAnswer(part: Part): Json[] {
     if (part.type === 'result') return [];
-    if (part.type === 'call') return [encodeCalling(part)];
+    if (part.type === 'call') return encodeCalling(part);
     return encodePart(part.type === 'media' ? asWords(part, encoding.dropped) : part, encoding);
   }
 
@@ -90,7 +98,11 @@ function resultInWords(result: ResultPart, { name }: CallPart, encoding: Request
   );
   const words = blocks.flatMap(({ text }) => text ?? []).join('\n');
   const failed = result.isError ? ' failed' : '';
-  return [{ text: `The tool ${name}${failed}: ${words}` }, ...blocks.filter(({ text }) => text === undefined)];
+  return [
+    { text: `The tool ${name}${failed}: ${words}` },
+    ...blocks.filter(({ text }) => text === undefined),
+    ...encodeMark(result.cache, encoding),
+  ];
 }
 
 /** Words for media in an earlier answer, which no answer may hold. */
