@@ -90,21 +90,25 @@ export function settleResults(turns: readonly Turn[], { counted }: { counted: bo
   return { turns: settled.filter(({ parts }) => parts.length > 0), dropped: [...dropped] };
 }
 
-/** The calls of a run of assistant turns. */
-function createCallGroups() {
-  const byId = new Map<string, CallGroup>();
+/** Gives each call an id of its own: the given one, or one with a number behind it. */
+export function createCallNames(): (id: string) => string {
   const used = new Set<string>();
   /** The next suffix of an id. */
   const counts = new Map<string, number>();
-
-  function nameCall(id: string): string {
+  return (id) => {
     let name = id;
     let count = counts.get(id) ?? 2;
     for (; used.has(name); count++) name = `${id}_${count}`;
     counts.set(id, count);
     used.add(name);
     return name;
-  }
+  };
+}
+
+/** The calls of a run of assistant turns. */
+function createCallGroups() {
+  const byId = new Map<string, CallGroup>();
+  const nameCall = createCallNames();
 
   function named(call: CallPart): CallPart {
     const id = nameCall(call.id);

@@ -3,9 +3,9 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Json } from '../../src/core/json/json.ts';
-import { assertStop } from '../validators/messages.ts';
+import { assertStop, checkMessagesStream } from '../validators/messages.ts';
 import type { Said } from './answers.ts';
-import { MODELS, TOOLS, useRig, whole } from './rig.ts';
+import { MODELS, streamed, TOOLS, useRig, whole } from './rig.ts';
 
 const rig = useRig();
 
@@ -81,6 +81,38 @@ describe('cached input', () => {
       assert.equal(seen.cache_creation_input_tokens, written);
     });
   }
+});
+
+describe('calls of one answer with the same id', () => {
+  const calls = [
+    { id: 'same', name: 'f', args: { a: 1 } },
+    { id: 'same', name: 'f', args: { a: 2 } },
+  ];
+  const chatCalls = (message: Json): Json[] =>
+    message.tool_calls.map((call: Json) => [call.id, JSON.parse(call.function.arguments)]);
+  const uses = (content: Json[]): Json[] => content.map(({ id, input }) => [id, input]);
+  const own = [
+    ['same', { a: 1 }],
+    ['same_2', { a: 2 }],
+  ];
+
+  test('get ids of their own, whole', async () => {
+    for (const model of ['a/m', 'c/m']) assert.deepEqual(uses((await ask(model, { calls })).content), own, model);
+    rig.say({ calls });
+    const body = await whole(rig, { protocol: 'chat', model: 'b/m', change: TOOLS.chat });
+    assert.deepEqual(chatCalls(body.choices[0].message), own);
+  });
+
+  test('get ids of their own, streamed', async () => {
+    rig.say({ calls });
+    for (const model of ['a/m', 'c/m']) {
+      const { data } = checkMessagesStream(
+        await streamed(rig, { protocol: 'messages', model, change: TOOLS.messages }),
+      );
+      const ids = data.flatMap(({ content_block: block }) => (block?.type === 'tool_use' ? [block.id] : []));
+      assert.deepEqual(ids, ['same', 'same_2'], model);
+    }
+  });
 });
 
 describe('stop sequences', () => {

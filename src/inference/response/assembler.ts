@@ -5,6 +5,7 @@ import { GatewayError } from '../../core/errors.ts';
 import { createFolder } from '../../core/fold.ts';
 import { REQUEST_LIMITS, scan, TEXT_VALUES } from '../../core/json/scan.ts';
 import type { AnswerFacts } from '../../core/operation.ts';
+import { createCallNames } from '../../core/results.ts';
 import { COUNT_FIELDS } from '../../core/usage-bounds.ts';
 import type { Plan } from '../request/planned-request.ts';
 import { restoreName } from '../request/tool-names.ts';
@@ -34,6 +35,8 @@ export function createResponseAssembler(plan: Plan): ResponseAssembler {
   const { request, target, toolNames, continueWith } = plan;
   const unwrap = createUnwrapper(plan);
   const checkArguments = createArgumentCheck();
+  /** Names of the calls of each candidate. */
+  const callNames: ((id: string) => string)[] = [];
   const whole = createFolder();
   let paused: Finish | undefined;
   let facts: AnswerFacts = {};
@@ -68,6 +71,14 @@ export function createResponseAssembler(plan: Plan): ResponseAssembler {
     return offset === 0 ? event : { ...event, index: event.index + offset };
   }
 
+  /** The part with an id of its own among the calls of its candidate. */
+  function withOwnId(part: OpenPart, candidate: number): OpenPart {
+    if (part.type !== 'call') return part;
+    callNames[candidate] ??= createCallNames();
+    const id = callNames[candidate](part.id);
+    return id === part.id ? part : { ...part, id };
+  }
+
   function joined(event: ChatEvent): ChatEvent | undefined {
     switch (event.type) {
       case 'message-start':
@@ -76,7 +87,7 @@ export function createResponseAssembler(plan: Plan): ResponseAssembler {
         return round === 1 ? { ...event, id: target.answerId ?? event.id } : undefined;
       case 'part-start':
         candidates = Math.max(candidates, event.candidate + 1);
-        return moved(event);
+        return moved({ ...event, part: withOwnId(event.part, event.candidate) });
       case 'part-delta':
       case 'part-end':
         return moved(event);

@@ -199,7 +199,7 @@ export function createChunkDecoder(target: Target, whole: boolean): ChatChunkDec
     const calls: Json[] = delta.tool_calls ?? [];
     const signature = signatureOf(delta);
     const events = calls.flatMap((call, position) => {
-      const { key, id } = state.calls.slotOf(call);
+      const { key, id } = state.calls.slotOf(whole ? { ...call, index: position } : call);
       const opaque = signatureOf(call) ?? (position === 0 ? signature : undefined);
       return writer.call(candidate, key, { id, ...callDelta(call), opaque });
     });

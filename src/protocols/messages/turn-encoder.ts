@@ -5,7 +5,7 @@ import { GatewayError } from '../../core/errors.ts';
 import type { Json } from '../../core/json/json.ts';
 import { ownState } from '../../core/opaque.ts';
 import type { Target } from '../../core/operation.ts';
-import { turnRuns } from '../../core/results.ts';
+import { createCallNames, turnRuns } from '../../core/results.ts';
 import { encodeCall, encodePart, encodeResult } from './block-encoder.ts';
 import { NEWEST } from './rules.ts';
 
@@ -46,7 +46,7 @@ export function encodeTurns(turns: Turn[], target: Target): EncodedTurns {
 
   for (const group of turnRuns(turns)) {
     if (group[0]?.role === 'assistant') {
-      calls = new Map(callsOf(group).map((call) => [call.id, nameCall(call.id)]));
+      calls = new Map(callsOf(group).map((call) => [call.id, nameCall(plainId(call.id))]));
       const content = encodeAnswer(group, calls, { target, dropped });
       foreignLoop = calls.size > 0 && !content.some((block) => block.type.endsWith('thinking'));
       if (messages.length === 0 && content.length > 0) add('user', [{ type: 'text', text: OPENING }]);
@@ -64,20 +64,9 @@ export function encodeTurns(turns: Turn[], target: Target): EncodedTurns {
   return { messages, foreignLoop, dropped: [...dropped] };
 }
 
-/** Gives every call of a request an id that the protocol allows and that is its own. */
-function createCallNames(): (id: string) => string {
-  const used = new Set<string>();
-  /** The next suffix of a name. */
-  const counts = new Map<string, number>();
-  return (id) => {
-    const clean = id.replace(/[^a-zA-Z0-9_-]/g, '_') || 'call';
-    let name = clean;
-    let count = counts.get(clean) ?? 2;
-    for (; used.has(name); count++) name = `${clean}_${count}`;
-    counts.set(clean, count);
-    used.add(name);
-    return name;
-  };
+/** The id of a call in letters that the protocol allows. */
+function plainId(id: string): string {
+  return id.replace(/[^a-zA-Z0-9_-]/g, '_') || 'call';
 }
 
 function callsOf(group: Turn[]): CallPart[] {
