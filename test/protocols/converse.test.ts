@@ -644,6 +644,27 @@ describe('streams of Converse', () => {
     assert.deepEqual(fold(decoded(framed(events))).candidates[0]?.parts, [{ type: 'text', text: '{}' }]);
   });
 
+  test('with arguments of a call that come after another call began are errors, not calls without arguments', () => {
+    const start = (contentBlockIndex: number): [string, Json] => [
+      'contentBlockStart',
+      { contentBlockIndex, start: { toolUse: { toolUseId: `t${contentBlockIndex}`, name: 'lookup' } } },
+    ];
+    const delta = (contentBlockIndex: number, input: string): [string, Json] => [
+      'contentBlockDelta',
+      { contentBlockIndex, delta: { toolUse: { input } } },
+    ];
+    const stop = (contentBlockIndex: number): [string, Json] => ['contentBlockStop', { contentBlockIndex }];
+    const end: [string, Json] = ['messageStop', { stopReason: 'tool_use' }];
+    const mixed = decoded(framed([start(0), start(1), delta(0, '{"a":1}'), stop(0), delta(1, '{}'), stop(1), end]));
+    const last = mixed.at(-1);
+    assert.ok(last?.type === 'error' && /mixed the arguments/.test(last.error.message));
+    const late = decoded(framed([start(0), delta(0, '{"a":1}'), start(1), stop(0), delta(1, '{"b":2}'), stop(1), end]));
+    assert.deepEqual(
+      fold(late).candidates[0]?.parts.map((part) => part.type === 'call' && part.args),
+      ['{"a":1}', '{"b":2}'],
+    );
+  });
+
   test('may have events of the wrong types', () => {
     const odd: [string, Json][] = [
       ['contentBlockStart', { contentBlockIndex: 'x', start: 5 }],

@@ -287,6 +287,36 @@ describe('streams', () => {
     });
   });
 
+  test('arguments of a call that come after another block began are an error, not arguments of that block', () => {
+    const start = (index: number) => ({
+      type: 'content_block_start',
+      index,
+      content_block: { type: 'tool_use', id: `t${index}`, name: 'look', input: {} },
+    });
+    const delta = (index: number, partial_json: string) => ({
+      type: 'content_block_delta',
+      index,
+      delta: { type: 'input_json_delta', partial_json },
+    });
+    const stop = (index: number) => ({ type: 'content_block_stop', index });
+    const end = [
+      { type: 'message_delta', delta: { stop_reason: 'tool_use' }, usage: { output_tokens: 4 } },
+      { type: 'message_stop' },
+    ];
+    const decode = (frames: Json[]) => {
+      const decoder = messages.operations.complete.streamDecoder({ origin: 'o', model: 'm', rules: {} });
+      const all = [{ type: 'message_start', message: { id: 'msg_1' } }, ...frames, ...end];
+      return all.flatMap((frame) => decoder.decode({ data: JSON.stringify(frame) }));
+    };
+    const mixed = decode([start(0), start(1), delta(0, '{"a":1}'), stop(0), delta(1, '{}'), stop(1)]).at(-1);
+    assert.ok(mixed?.type === 'error' && /mixed the arguments/.test(mixed.error.message));
+    const late = fold(decode([start(0), delta(0, '{"a":1}'), start(1), stop(0), delta(1, '{"b":2}'), stop(1)]));
+    assert.deepEqual(
+      late.candidates[0]?.parts.map((part) => part.type === 'call' && part.args),
+      ['{"a":1}', '{"b":2}'],
+    );
+  });
+
   test('citations that a block begins with come as those that follow it', () => {
     const citation = { type: 'web_search_result_location', url: 'https://a.example/', title: 'A', cited_text: 'a' };
     const block = { type: 'text', text: 'Hi', citations: [citation] };

@@ -31,6 +31,8 @@ interface CollectedBlock {
 
 export function createStreamDecoder(target: Target): StreamDecoder {
   let open: OpenBlock | undefined;
+  /** Indexes of calls that another block ended. */
+  const broken = new Set<number>();
   let parts = 0;
   let called = false;
   let started = false;
@@ -46,12 +48,12 @@ export function createStreamDecoder(target: Target): StreamDecoder {
       case 'messageStart':
         return begin();
       case 'contentBlockStart':
-        return isObject(frame.start) ? [...begin(), ...close(), ...start(indexOf(frame), frame.start)] : begin();
+        return isObject(frame.start) ? [...begin(), ...breakOff(), ...start(indexOf(frame), frame.start)] : begin();
       case 'contentBlockDelta':
         return isObject(frame.delta) ? [...begin(), ...grow(indexOf(frame), frame.delta)] : begin();
       case 'contentBlockStop':
         // A citation of the text may follow in a block of its own.
-        return open?.type === 'text' ? [] : close();
+        return open?.type === 'text' || broken.has(indexOf(frame)) ? [] : close();
       case 'messageStop': {
         const events = [...begin(), ...close()];
         finish = decodeFinish(frame.stopReason, called);
@@ -82,6 +84,7 @@ export function createStreamDecoder(target: Target): StreamDecoder {
   }
 
   function start(index: number, { toolUse, toolResult, image }: Json): ChatEvent[] {
+    broken.delete(index);
     if (isObject(toolUse)) {
       if (isServerTool(toolUse.type)) return collect(index, { toolUse });
       if (toolUse.name === ANSWER_TOOL) {
@@ -110,13 +113,14 @@ export function createStreamDecoder(target: Target): StreamDecoder {
       return [...(isApart ? [] : opened(index, 'text')), ...added({ citation: decodeCitation(citation) })];
     }
     if (isObject(reasoningContent)) return growReasoning(index, reasoningContent);
-    const isOfCall = open?.index === index && open.type === 'call';
-    return isOfCall && typeof toolUse?.input === 'string' ? added({ text: toolUse.input }) : [];
+    if (typeof toolUse?.input !== 'string') return [];
+    if (open?.index === index && open.type === 'call') return added({ text: toolUse.input });
+    return broken.has(index) ? fail('The upstream mixed the arguments of two tool calls.') : [];
   }
 
   function growReasoning(index: number, { text, signature, redactedContent }: Json): ChatEvent[] {
     if (typeof redactedContent === 'string') {
-      const closed = close();
+      const closed = breakOff();
       return [...closed, ...openPart(index, 'whole', redacted(redactedContent, target.origin)), ...close()];
     }
     const opaque = signatureOf(signature, target.origin);
@@ -128,7 +132,7 @@ export function createStreamDecoder(target: Target): StreamDecoder {
   /** Makes the open part one of the block and type. */
   function opened(index: number, type: 'text' | 'reasoning'): ChatEvent[] {
     if (open?.index === index && open.type === type) return [];
-    return [...close(), ...openPart(index, type, { type, text: '' })];
+    return [...breakOff(), ...openPart(index, type, { type, text: '' })];
   }
 
   function added(delta: Omit<Extract<ChatEvent, { type: 'part-delta' }>, 'type' | 'index'>): ChatEvent[] {
@@ -136,6 +140,12 @@ export function createStreamDecoder(target: Target): StreamDecoder {
     if (!open || isEmpty) return [];
     delete open.given;
     return [{ type: 'part-delta', index: open.part, ...delta }];
+  }
+
+  /** Ends the open block for another one; the rest of a call cannot be told any more. */
+  function breakOff(): ChatEvent[] {
+    if (open?.type === 'call') broken.add(open.index);
+    return close();
   }
 
   function close(): ChatEvent[] {

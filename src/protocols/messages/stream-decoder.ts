@@ -16,6 +16,8 @@ import { decodeUsage, mergeUsage } from './usage.ts';
 /** The open block; `native` blocks are buffered until they end. */
 interface OpenBlock {
   part: number;
+  /** The upstream's index of it. */
+  index: unknown;
   type: string;
   native?: Json;
   /** JSON fragments of a native block's input. */
@@ -28,6 +30,8 @@ export function createStreamDecoder(target: Target): StreamDecoder {
   let usage: Usage | undefined;
   let finish: Finish | undefined;
   let open: OpenBlock | undefined;
+  /** Indexes of calls that another block ended. */
+  const broken = new Set<unknown>();
   let parts = 0;
   let started = false;
   let ended = false;
@@ -41,11 +45,14 @@ export function createStreamDecoder(target: Target): StreamDecoder {
         usage = mergeUsage(usage, decodeUsage(frame.message?.usage));
         return begin(frame);
       case 'content_block_start':
-        return [...begin(frame), ...close(), ...start(frame.content_block)];
+        if (open?.type === 'call') broken.add(open.index);
+        broken.delete(frame.index);
+        return [...begin(frame), ...close(), ...start(frame.content_block, frame.index)];
       case 'content_block_delta':
+        if (broken.has(frame.index)) return fail(mixedCalls());
         return open && isObject(frame.delta) ? grow(open, frame.delta) : [];
       case 'content_block_stop':
-        return close();
+        return broken.has(frame.index) ? [] : close();
       case 'message_delta':
         usage = mergeUsage(usage, decodeUsage(frame.usage));
         finish = decodeFinish(frame.delta) ?? finish;
@@ -68,10 +75,10 @@ export function createStreamDecoder(target: Target): StreamDecoder {
     return [{ type: 'message-start', id: message?.id ?? '', model: message?.model ?? target.model, usage }];
   }
 
-  function start(block: Json): ChatEvent[] {
+  function start(block: Json, number: unknown): ChatEvent[] {
     if (!isObject(block)) return [];
     const part = decodeAnswerBlock(block, target.origin);
-    open = { part: parts, type: part.type, input: '', given: '' };
+    open = { part: parts, index: number, type: part.type, input: '', given: '' };
     if (part.type === 'native') {
       open.native = block;
       return [];
@@ -149,6 +156,10 @@ export function createStreamDecoder(target: Target): StreamDecoder {
       ended ? [] : fail(new GatewayError('upstream_error', 'The upstream closed its response before the end.')),
     usage: () => usage,
   };
+}
+
+function mixedCalls(): GatewayError {
+  return new GatewayError('upstream_error', 'The upstream mixed the arguments of two tool calls.');
 }
 
 function textDelta(index: number, text: unknown): ChatEvent[] {
