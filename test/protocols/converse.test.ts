@@ -689,6 +689,17 @@ describe('whole answers of Converse', () => {
     assert.equal(converse.errorIn({ output: { message: { content: [] } } }), undefined);
   });
 
+  test('with a call that the output limit cut off before its arguments are incomplete, as streams are', () => {
+    const answer = (stopReason: string) => {
+      const content = [{ text: 'Hi' }, { toolUse: { toolUseId: 't', name: 'lookup', input: {} } }];
+      const body = { output: { message: { content } }, stopReason };
+      return complete.decodeResponse(body, targetOf(NOVA)).candidates[0];
+    };
+    const args = (stopReason: string) => answer(stopReason)?.parts.flatMap((part) => ('args' in part ? part.args : []));
+    assert.deepEqual([args('max_tokens'), args('model_context_window_exceeded')], [[''], ['']]);
+    assert.deepEqual([args('tool_use'), answer('max_tokens')?.finish.reason], [['{}'], 'length']);
+  });
+
   test('may have members of the wrong types', () => {
     const content = [
       { text: 5 },

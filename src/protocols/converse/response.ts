@@ -25,6 +25,8 @@ const block = record({
 });
 const shape = record({ output: record({ message: record({ content: list(block) }) }) });
 
+const NO_INPUT = '{}';
+
 /** Throws `upstream_error` for a body without an answer. */
 export function decodeResponse(given: Json, target: Target): ChatResponse {
   const body = shape(given);
@@ -33,11 +35,16 @@ export function decodeResponse(given: Json, target: Target): ChatResponse {
   const blocks: Json[] = message.content ?? [];
   const parts: OpenPart[] = [];
   for (const one of blocks) addPart(parts, decodeBlock(one, target));
+  const finish = decodeFinish(body.stopReason, parts.some(isCall));
+  const last = parts.at(-1);
+  // A call that the output limit cut off before its arguments has an empty input.
+  const isCut = finish.reason === 'length' || finish.reason === 'context-full';
+  if (isCut && last?.type === 'call' && last.args === NO_INPUT) last.args = '';
   const usage = decodeUsage(body.usage, body);
   return {
     id: '',
     model: target.model,
-    candidates: [{ parts, finish: decodeFinish(body.stopReason, parts.some(isCall)) }],
+    candidates: [{ parts, finish }],
     ...(usage && { usage }),
   };
 }
