@@ -311,6 +311,8 @@ describe('errors of Converse', () => {
     ];
     answer = (_call, response) => void response.writeHead(200, STREAM_TYPE).end(framed(call));
     assert.match(await (await send('messages', { stream: true })).text(), /event: error\ndata: .*malformed_tool_use/);
+    const { usage: charged } = gateway.log.findLast(({ msg }) => msg === 'answered') ?? {};
+    assert.deepEqual([charged.input, charged.output], [10, 5], 'its tokens count once');
     assert.match(await (await send('chat', { stream: true })).text(), /"code":"upstream_error"/);
     const empty = { output: { message: { role: 'assistant', content: [] } }, stopReason: 'weary', ...counted };
     answer = (_call, response) => answerJson(response, empty);

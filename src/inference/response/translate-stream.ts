@@ -92,8 +92,9 @@ export function createTranslation({
       for (const event of events) {
         if (event.type === 'error') throw event.error;
         if (event.type === 'ping' && !begun) continue;
-        for (const joined of assembler.join(event)) encode(joined, out);
+        const joined = assembler.join(event);
         counted ||= event.type === 'message-end';
+        for (const one of joined) encode(one, out);
       }
     } catch (error) {
       failure = error as Error;
