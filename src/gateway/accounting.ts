@@ -100,12 +100,24 @@ const RECORD_READS: ReadonlySet<StoreOperationName> = new Set([
   'requestRecord',
 ]);
 
-/** Joins the store and settles the open requests of dead gateways. */
+/** Joins the store and settles the open requests of dead gateways. Leaves the store if that fails. */
 export async function openAccounting(options: AccountingOptions): Promise<Accounting> {
+  const opened = new AsyncDisposableStack();
+  try {
+    return await openParts(options, opened);
+  } catch (error) {
+    // What cannot be closed then fails for the same reason.
+    await opened.disposeAsync().catch(() => undefined);
+    throw error;
+  }
+}
+
+async function openParts(options: AccountingOptions, opened: AsyncDisposableStack): Promise<Accounting> {
   const { store, log, config, clock, journalDisk, role = 'sole' } = options;
   const { now } = clock;
   const isWorker = role === 'worker';
   const instance = await joinStore(store, log, { role, clock, ...(options.instance && { id: options.instance }) });
+  opened.defer(instance.close);
   if (!isWorker) await recoverInterrupted({ store, log });
   const { durability, journal } = config().usage;
   const hasJournal = store.engine === 'sqlite' || journal === 'local';
@@ -114,6 +126,12 @@ export async function openAccounting(options: AccountingOptions): Promise<Accoun
   const recorder = recordsHere
     ? await openJournalRecorder(journals)
     : (await import('../usage/recorder.ts')).createRecorder({ store, instance: instance.id, durability, log, clock });
+  let firstCleanup: Promise<void> | undefined;
+  let endExport: (() => Promise<void>) | undefined;
+  let endDailySums: (() => Promise<void>) | undefined;
+  opened.defer(async () => {
+    await Promise.all([recorder.close(FLUSH_TIMEOUT_MS), firstCleanup, endExport?.(), endDailySums?.()]);
+  });
   if (hasJournal && !recordsHere) await recoverAbandonedJournals(journals);
   const records = flushBeforeReads(store, recorder, options.flushOthers);
   const quota = createQuota({
@@ -140,22 +158,23 @@ export async function openAccounting(options: AccountingOptions): Promise<Accoun
     });
   }
   const trimmer = createRecordTrimmer({ store: records, now });
-  const cancels = [
+  const cancels: (() => void)[] = [];
+  opened.defer(() => {
+    for (const cancel of cancels) cancel();
+  });
+  cancels.push(
     repeat(BUDGET_CLEANUP_INTERVAL_MS, () => {
       limits.forgetEnded();
       return limits.forgetIdleSlots();
     }),
     repeat(TAG_REFRESH_INTERVAL_MS, tags.refresh),
-  ];
+  );
   const maintain = () => [
     repeat(CLEANUP_INTERVAL_MS, () => cleanUp({ store, log, clock }, config().usage)),
     repeat(TRIM_INTERVAL_MS, async () => void (await trimmer.trim(config().usage.maxSize))),
   ];
   const isShared = store.engine !== 'sqlite' || role !== 'sole';
   if (isShared) cancels.push(repeat(IDLE_RELEASE_INTERVAL_MS, () => limits.releaseIdle()));
-  let firstCleanup: Promise<void> | undefined;
-  let endExport: (() => Promise<void>) | undefined;
-  let endDailySums: (() => Promise<void>) | undefined;
   // The primary maintains the store for its workers.
   if (!isWorker) {
     cancels.push(...maintain());
@@ -193,11 +212,7 @@ export async function openAccounting(options: AccountingOptions): Promise<Accoun
       await recoverInterrupted({ store, log });
       await store.call('removeInstance', { id });
     },
-    async close() {
-      for (const cancel of cancels) cancel();
-      await Promise.all([recorder.close(FLUSH_TIMEOUT_MS), firstCleanup, endExport?.(), endDailySums?.()]);
-      await instance.close();
-    },
+    close: () => opened.disposeAsync(),
   };
 }
 

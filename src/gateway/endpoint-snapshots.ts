@@ -16,19 +16,16 @@ export interface EndpointSnapshotOptions extends EndpointSource {
   isSole: boolean;
 }
 
-export interface EndpointSnapshots {
-  stop(): void;
-  /** Writes the snapshot at shutdown; gives up if the store does not answer soon. */
-  writeLast(): Promise<void>;
-}
-
 /** Interval of a process whose snapshots are for its next start alone. */
 const ALONE_INTERVAL_MS = 60_000;
 /** Longest time for which the end of a gateway waits for its last snapshot. */
 const LAST_MS = 2000;
 
-/** Writes a snapshot an interval at most, and none while nothing was attempted. */
-export function startEndpointSnapshots(options: EndpointSnapshotOptions): EndpointSnapshots {
+/**
+ * Writes a snapshot an interval at most, and none while nothing was attempted. Returns how to end it: with a last snapshot, unless
+ * the store does not answer soon.
+ */
+export function startEndpointSnapshots(options: EndpointSnapshotOptions): () => Promise<void> {
   const { store, clock, log, instance, isSole, routing } = options;
   const isAlone = isSole && store.engine === 'sqlite';
   let written = 0;
@@ -56,14 +53,12 @@ export function startEndpointSnapshots(options: EndpointSnapshotOptions): Endpoi
   const interval = isAlone ? ALONE_INTERVAL_MS : HEARTBEAT_INTERVAL_MS;
   const cancel = every(clock, interval, () => void writeOnce(), { background: true });
 
-  return {
-    stop: cancel,
-    async writeLast() {
-      const written = new AbortController();
-      const isWritten = Promise.resolve(running)
-        .then(writeOnce)
-        .finally(() => written.abort());
-      await Promise.race([isWritten, sleep(systemClock, LAST_MS, written.signal)]);
-    },
+  return async () => {
+    cancel();
+    const written = new AbortController();
+    const isWritten = Promise.resolve(running)
+      .then(writeOnce)
+      .finally(() => written.abort());
+    await Promise.race([isWritten, sleep(systemClock, LAST_MS, written.signal)]);
   };
 }

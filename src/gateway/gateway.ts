@@ -22,7 +22,7 @@ import { openAccounting } from './accounting.ts';
 import type { RunningAdmin } from './admin.ts';
 import { openDashboard } from './dashboard.ts';
 import { openSecrets } from './encryption.ts';
-import { type EndpointSnapshots, startEndpointSnapshots } from './endpoint-snapshots.ts';
+import { startEndpointSnapshots } from './endpoint-snapshots.ts';
 import type { GatewayOptions } from './gateway-options.ts';
 import { createOperationReadings } from './operation-readings.ts';
 import type { WorkerProcess } from './process.ts';
@@ -51,6 +51,10 @@ interface Basis extends GatewayOptions {
   parts: PartsInUse;
   /** Requests under way are aborted. */
   stopping: Cancellation;
+  /** What the start has opened, closed in reverse order. */
+  opened: AsyncDisposableStack;
+  /** What is closed after all others, with their last figures. */
+  reporting: AsyncDisposableStack;
 }
 
 function createBasis(options: GatewayOptions): Basis {
@@ -59,27 +63,58 @@ function createBasis(options: GatewayOptions): Basis {
   const timer = createDeadlineTimer(clock);
   const parts = createReloadableParts({ ...options, userAgent, clock, timer });
   const worker = process?.role === 'worker' ? process : undefined;
-  return { ...options, clock, worker, userAgent, timer, parts, stopping: new Cancellation() };
+  const opened = new AsyncDisposableStack();
+  const reporting = opened.use(new AsyncDisposableStack());
+  opened.defer(() => timer.close());
+  opened.defer(() => parts.now.upstream.close());
+  return { ...options, clock, worker, userAgent, timer, parts, stopping: new Cancellation(), opened, reporting };
 }
 
-/** Wires all parts; runs nothing before they are there. */
+/** Starts all parts. Closes those that are open already if one of them fails. */
 export async function startGateway(options: GatewayOptions): Promise<RunningGateway> {
   const basis = createBasis(options);
-  const { config, keys, store, log, process, clock, worker, userAgent, timer, parts, stopping } = basis;
+  const { log, clock, parts, stopping, opened } = basis;
+  let closed: Promise<void> | undefined;
+
+  async function close(grace?: number): Promise<void> {
+    parts.now.models.close();
+    const cancelGrace = grace === undefined ? undefined : clock.after(grace, () => stopping.cancel());
+    closed ??= opened.disposeAsync();
+    await closed.finally(cancelGrace);
+  }
+
+  try {
+    return await startParts(basis, close);
+  } catch (error) {
+    await close().catch((problem: Error) => log.warn({ problem: problem.message }, 'the start was not undone cleanly'));
+    throw error;
+  }
+}
+
+/** Wires all parts; answers nothing before they are there. */
+async function startParts(basis: Basis, close: RunningGateway['close']): Promise<RunningGateway> {
+  const { config, keys, store, log, process, clock, worker, userAgent, parts, opened, reporting } = basis;
   const context = { store, log, clock };
   const draining = new Cancellation();
   const secrets = await openSecrets({ config, store });
   const accounting = await openAccounting({
     ...context,
     config: () => parts.now.config,
-    journalDisk: options.journalDisk,
+    journalDisk: basis.journalDisk,
     ...process,
   });
+  opened.defer(accounting.close);
   const { telemetry, state } = await openGatewayTelemetry(basis, accounting);
+  reporting.defer(telemetry.close);
   const { host, port } = config.server;
   let address: RunningGateway['address'] = { host, port };
   let admin: RunningAdmin | undefined;
   const models = () => parts.now.models;
+  // The last one has the requests that ended meanwhile.
+  opened.defer(startEndpointSnapshots({ ...basis, ...accounting, routing: state, models, isSole: !process }));
+  /** Stop answers and jobs, all at the same time. */
+  const stops: (() => Promise<void>)[] = [];
+  opened.defer(() => stopAll(stops));
   const clientsUrl = () => config.server.publicUrl ?? localUrl({ host, port: address.port });
   const tasks = createVideoTasks({
     ...context,
@@ -94,6 +129,7 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
     createRate: worker?.createRate,
     taskCharged: (task) => accounting.admission.taskCharged(task),
   });
+  stops.push(() => tasks.stop(TASK_GRACE_MS));
   const responses = openStoredResponses({
     ...context,
     keys,
@@ -102,8 +138,9 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
     events: telemetry.metrics.events,
     wakePrimary: worker?.wake,
   });
+  stops.push(() => responses.stop(TASK_GRACE_MS));
   const operation = createOperationReadings({
-    ...options,
+    ...basis,
     startedAt: clock.now(),
     parts: () => parts.now,
     ports: () => [address.port, admin?.address.port ?? config.admin?.port ?? address.port],
@@ -125,7 +162,7 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
     clock,
     createRate: worker?.createRate,
     process,
-    pages: options.pages,
+    pages: basis.pages,
     clientsUrl,
     adminUrl: () => adminUrl(config.admin, admin?.address),
   });
@@ -134,7 +171,7 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
     admission: accounting.admission,
     ...accounting.running,
     protocols,
-    version: options.version,
+    version: basis.version,
     keys,
     store: accounting.records,
     models,
@@ -153,39 +190,18 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
     isDraining: () => draining.isCancelled,
   };
   const app = createApp(appOptions);
-  /** Stop the work beside requests. */
-  const stopFunctions: (() => void | Promise<void>)[] = [];
-  let snapshots: EndpointSnapshots | undefined;
-
-  async function close(grace?: number): Promise<void> {
-    parts.now.models.close();
-    for (const stop of stopFunctions) await stop();
-    const cancelGrace = grace === undefined ? undefined : clock.after(grace, () => stopping.cancel());
-    await Promise.all([app.close(), admin?.close(), tasks.stop(TASK_GRACE_MS), responses.stop(TASK_GRACE_MS)]);
-    cancelGrace?.();
-    // With the requests that ended meanwhile.
-    await snapshots?.writeLast();
-    await accounting.close();
-    await parts.now.upstream.close();
-    timer.close();
-    await telemetry.close();
+  stops.push(app.close);
+  if (process?.role !== 'primary') address = await app.listen({ host, port });
+  if (config.admin && !worker) {
+    admin = await openAdmin(config.admin);
+    stops.push(admin.close);
   }
-
-  try {
-    if (process?.role !== 'primary') address = await app.listen({ host, port });
-    if (config.admin && !worker) admin = await openAdmin(config.admin);
-    await tasks.start();
-    responses.start(appOptions);
-    if (!worker) stopFunctions.push(operation.lookAtPrices(clock, log));
-    snapshots = startEndpointSnapshots({ ...options, ...accounting, clock, routing: state, models, isSole: !process });
-    stopFunctions.push(snapshots.stop);
-    if (config.notices) {
-      const noticed = { config, keys, userAgent, clock, log, isWorker: worker !== undefined, wake: tasks.wake };
-      stopFunctions.push((await import('./notices.ts')).startNotices({ ...noticed, ...accounting }));
-    }
-  } catch (error) {
-    await close();
-    throw error;
+  await tasks.start();
+  responses.start(appOptions);
+  if (!worker) opened.defer(operation.lookAtPrices(clock, log));
+  if (config.notices) {
+    const noticed = { config, keys, userAgent, clock, log, isWorker: worker !== undefined, wake: tasks.wake };
+    opened.defer((await import('./notices.ts')).startNotices({ ...noticed, ...accounting }));
   }
 
   async function openAdmin(settings: AdminConfig): Promise<RunningAdmin> {
@@ -225,6 +241,12 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
     drain: () => draining.cancel(),
     close,
   };
+}
+
+/** Waits for all of them, also if one fails. */
+async function stopAll(stops: readonly (() => Promise<void>)[]): Promise<void> {
+  const results = await Promise.allSettled(stops.map((stop) => stop()));
+  for (const result of results) if (result.status === 'rejected') throw result.reason;
 }
 
 /** Returns a function that makes the options of a call from the configuration that is in use then. */

@@ -4,6 +4,7 @@ import { customModel, type KnownEntries } from '../catalog/bundled.ts';
 import { discoveredModels } from '../catalog/discovered.ts';
 import { discoveredVideoModels } from '../catalog/discovered-videos.ts';
 import type { ReadyProvider } from '../config/resolved.ts';
+import type { Cancellation } from '../core/cancellation.ts';
 import { type Clock, systemClock } from '../core/clock.ts';
 import { GatewayError } from '../core/errors.ts';
 import { readAtOnce } from '../core/json/response.ts';
@@ -98,6 +99,8 @@ export interface AskContext {
   upstream: UpstreamClient;
   userAgent: string;
   clock?: Clock;
+  /** Ends the call. */
+  closing?: Cancellation;
 }
 
 /** Answer of a provider that was asked for its models. */
@@ -136,7 +139,10 @@ export async function testProvider(
 export async function fetchModelList(provider: AskedProvider, list: AskedList, context: AskContext): Promise<unknown> {
   const request = await listRequest(provider, list.path, context);
   const { timeoutMs = LIST_TIMEOUT_MS, maxBytes = MAX_LIST_BYTES } = list;
-  return new Promise<unknown>((resolve, reject) => {
+  const { closing } = context;
+  if (closing?.isCancelled) throw stopping();
+  let forget: (() => void) | undefined;
+  const asked = new Promise<unknown>((resolve, reject) => {
     const exchange = context.upstream.send(
       { ...request, total: timeoutMs },
       collectResponse({
@@ -155,7 +161,16 @@ export async function fetchModelList(provider: AskedProvider, list: AskedList, c
         onFailure: (cause, sent) => reject(sent ? cause : new GatewayError('unavailable', cause.message, { cause })),
       }),
     );
+    forget = closing?.onCancel(() => {
+      exchange.abort();
+      reject(stopping());
+    });
   });
+  return asked.finally(forget);
+}
+
+function stopping(): GatewayError {
+  return new GatewayError('unavailable', 'The gateway is stopping.');
 }
 
 async function listRequest(

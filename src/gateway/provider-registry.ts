@@ -4,6 +4,7 @@ import type { Logger } from 'pino';
 import { bundledEntries, bundledModels, customModel, type KnownEntries } from '../catalog/bundled.ts';
 import { type Catalog, createCatalog } from '../catalog/catalog.ts';
 import type { ProviderConfig, ReadyProvider } from '../config/resolved.ts';
+import { Cancellation } from '../core/cancellation.ts';
 import { type Clock, systemClock } from '../core/clock.ts';
 import { keyCredential } from '../core/credential.ts';
 import { GatewayError } from '../core/errors.ts';
@@ -102,12 +103,12 @@ export function createProviderRegistry(
   before?: Pick<ProviderRegistry, 'learnedModels'>,
 ): ProviderRegistry {
   const registered = new Map<string, RegisteredProvider>();
-  const { routes = NO_ROUTES, types = providerTypes, clock = systemClock } = context;
+  const { routes = NO_ROUTES, types = providerTypes, clock = systemClock, log } = context;
   const slugs = new Set([...types.keys(), ...configs.map(({ id }) => id)]);
   const tests = new Map<string, Promise<ProviderTest>>();
   let search: Promise<LocalServer[]> | undefined;
   let catalog: Catalog;
-  let closed = false;
+  const closing = new Cancellation();
 
   for (const config of configs) {
     if (config.state !== 'ready') continue;
@@ -151,8 +152,7 @@ export function createProviderRegistry(
     entry.lastDiscoveryAt = clock.monotonic();
     try {
       for (const list of modelListsOf(entry)) {
-        const body = await fetchModelList(entry, list, context);
-        if (closed) return;
+        const body = await fetchModelList(entry, list, { ...context, closing });
         entry.learned = merge(entry.learned, list.read(entry.config.id, body, entry.type.catalog, entry.known));
         inherit(entry, entry.inherited);
         rebuild();
@@ -164,9 +164,9 @@ export function createProviderRegistry(
       }
     } catch (error) {
       entry.problem = error instanceof GatewayError ? error.message : 'Its list of models could not be read.';
-      context.log.warn({ provider: entry.config.id, problem: entry.problem }, 'models not learned');
+      if (!closing.isCancelled) log.warn({ provider: entry.config.id, problem: entry.problem }, 'models not learned');
     }
-    if (closed) return;
+    if (closing.isCancelled) return;
     const intervalMs = entry.problem ? RETRY_INTERVAL_MS : REFRESH_INTERVAL_MS;
     entry.cancelDiscovery = clock.after(intervalMs, () => void discover(entry));
   }
@@ -215,7 +215,7 @@ export function createProviderRegistry(
       return entry && isSame ? merge(entry.inherited, entry.learned) : [];
     },
     close() {
-      closed = true;
+      closing.cancel();
       for (const { cancelDiscovery } of registered.values()) cancelDiscovery?.();
     },
   };

@@ -29,6 +29,8 @@ export interface Metrics {
   /** The current values in the Prometheus text format. */
   text(): Promise<string>;
   contentType: string;
+  /** Ends what was to be done later. */
+  close(): void;
 }
 
 /** Different models in labels; the rest share one label. */
@@ -47,7 +49,7 @@ export function createMetrics(options: MetricsOptions): Metrics {
   const { clock = systemClock, version, readings = {} } = options;
   if (version !== undefined) addBuildInfo(instruments, version);
   addStateMetrics(instruments, readings);
-  clock.after(PROCESS_METRICS_DELAY_MS, () => void loadProcessMetrics(), { background: true });
+  const close = clock.after(PROCESS_METRICS_DELAY_MS, () => void loadProcessMetrics(), { background: true });
   return {
     observer: createMetricsObserver(families),
     events: createEventCounters(families),
@@ -59,6 +61,7 @@ export function createMetrics(options: MetricsOptions): Metrics {
       return `${own}\n\n${process}`;
     },
     contentType: CONTENT_TYPE,
+    close,
   };
 }
 

@@ -29,10 +29,17 @@ export async function openTelemetry(options: TelemetryOptions): Promise<Telemetr
     return {
       metrics,
       observer: propagate ? combineObservers([metrics.observer, traceContextForwarder]) : metrics.observer,
-      close: async () => {},
+      close: async () => metrics.close(),
     };
   }
   const { createOpenTelemetry } = await import('./opentelemetry.ts');
   const { observer, close } = createOpenTelemetry({ ...otlp, propagate, version, log });
-  return { metrics, observer: combineObservers([metrics.observer, observer]), close };
+  return {
+    metrics,
+    observer: combineObservers([metrics.observer, observer]),
+    async close() {
+      metrics.close();
+      await close();
+    },
+  };
 }

@@ -46,7 +46,12 @@ const IN_BACKGROUND = { background: true };
 /** Takes a journal, and stores the records left by its earlier processes and by others that are gone. Throws `StoreUnavailable`. */
 export async function openJournalRecorder(options: JournalRecorderOptions): Promise<Recorder> {
   const recorder = await openJournalIn(takeJournalFolder(options.root), options);
-  await recoverAbandonedJournals(options);
+  try {
+    await recoverAbandonedJournals(options);
+  } catch (error) {
+    await recorder.close(0);
+    throw error;
+  }
   return recorder;
 }
 

@@ -1,10 +1,13 @@
 /** The end of the gateway: what it waits for, and what it doesn't. */
 
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { Agent, request } from 'node:http';
 import { connect } from 'node:net';
+import { join } from 'node:path';
 import { test } from 'node:test';
+import { temporaryData } from '../store/stores.ts';
 import { answerJson, ask, HEADERS, PATHS, question, startTestGateway, startUpstream } from './harness.ts';
 
 test('closing waits for no connection on which nothing was asked', { timeout: 10_000 }, async (context) => {
@@ -117,4 +120,32 @@ test('a request that arrives on an open connection while the gateway closes is r
   assert.match(second, /connection: close/i);
   assert.match(second, /x-polygate-error: unavailable/);
   await closed;
+});
+
+test('a start that fails leaves nothing behind, wherever it fails, and waits for no provider', {
+  timeout: 30_000,
+}, async (context) => {
+  const program = join(import.meta.dirname, 'failing-start.ts');
+  const child = spawn(process.execPath, [program, temporaryData(context)], { stdio: ['ignore', 'pipe', 'inherit'] });
+  context.after(() => child.kill('SIGKILL'));
+  const ended = once(child, 'exit');
+  const lines = (await child.stdout.setEncoding('utf8').toArray()).join('').trim().split('\n');
+  assert.deepEqual(await ended, [0, null]);
+  const away = 'The gateway cannot reach its store at the moment; try again shortly.';
+  const problems = new Map<string, string>();
+  for (const { place, problem, ...left } of lines.map((line) => JSON.parse(line))) {
+    problems.set(place, problem.replaceAll(/127[.:\d]+/g, 'HOST'));
+    assert.deepEqual(left, { timers: 0, journal: '1' }, place);
+  }
+  assert.deepEqual(Object.fromEntries(problems), {
+    encryption: away,
+    heartbeat: away,
+    recovery: away,
+    journal: away,
+    'abandoned journal': away,
+    tags: away,
+    address: 'listen EADDRINUSE: address already in use HOST',
+    admin: 'admin: HOST cannot be listened on: it is in use.',
+    tasks: away,
+  });
 });
