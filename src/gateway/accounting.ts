@@ -73,8 +73,8 @@ const BUDGET_CLEANUP_INTERVAL_MS = 60_000;
 const TRIM_INTERVAL_MS = 60_000;
 /** Retention of the allowances of past minutes. */
 const ALLOWANCE_RETENTION_MS = 10 * 60_000;
-/** Holds forgotten in one transaction. */
-const HOLDS_BATCH = 2_000;
+/** Allowances, holds or refused records that are forgotten in one transaction. */
+const FORGOTTEN_BATCH = 2_000;
 /** Time to write pending records at shutdown while the store is unavailable. */
 const FLUSH_TIMEOUT_MS = 5_000;
 
@@ -242,7 +242,10 @@ async function cleanUp(options: Omit<AccountingOptions, 'config'>, usage: UsageC
   const { now } = clock;
   const pruned = await pruneRecords({ store, now }, usage);
   if (pruned > 0) log.info({ records: pruned }, 'old usage records removed');
-  await store.call('forgetAllowances', { before: now() - ALLOWANCE_RETENTION_MS });
-  while ((await store.call('forgetHolds', { limit: HOLDS_BATCH })) >= HOLDS_BATCH);
-  await store.call('pruneRefusedUsage', { before: now() - usage.keep });
+  const limit = FORGOTTEN_BATCH;
+  const before = now() - ALLOWANCE_RETENTION_MS;
+  while ((await store.call('forgetAllowances', { before, limit })) >= limit);
+  while ((await store.call('forgetHolds', { limit })) >= limit);
+  const refusedBefore = now() - usage.keep;
+  while ((await store.call('pruneRefusedUsage', { before: refusedBefore, limit })) >= limit);
 }

@@ -2,8 +2,11 @@
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
 import { systemClock } from '../../src/core/clock.ts';
+import type { Store } from '../../src/store/store.ts';
 import { WIRES } from '../faults/wires.ts';
+import { createManualClock } from '../jobs/manual-clock.ts';
 import {
   answerJson,
   PATHS,
@@ -221,4 +224,33 @@ test('limits change with the configuration', async () => {
   );
   const { headers } = await hear(gateway.url, { protocol: 'chat', model: 'a/n', text: 'Hi' });
   assert.equal(headers['x-ratelimit-limit-requests'], '1');
+});
+
+test('what is forgotten of limits is deleted in parts', async () => {
+  const clock = createManualClock(Date.now());
+  const removed: Record<string, number[]> = { forgetAllowances: [], pruneRefusedUsage: [] };
+  let owner: Store | undefined;
+  const gateway = await startTestGateway('', {
+    clock,
+    wrapStore(store) {
+      owner = store;
+      const call = (async (name: 'forgetAllowances', parameters: never) => {
+        const result = await store.call(name, parameters);
+        removed[name]?.push(result);
+        return result;
+      }) as Store['call'];
+      return { ...store, call };
+    },
+  });
+  const call = (owner as unknown as Store).call;
+  const subjects = Array.from({ length: 4500 }, (_, index) => `s${index}`);
+  const refusal = { now: 1, problem: 'odd', record: '{}' };
+  await Promise.all([
+    ...subjects.map((subject) => call('takeAllowance', { subject, windowAt: 0, limit: 9, want: 1, alreadyUsed: 0 })),
+    ...subjects.map((id) => call('setAsideUsageRecord', { ...refusal, id })),
+  ]);
+  clock.advance(60_000);
+  while ((removed.pruneRefusedUsage?.length ?? 0) < 3) await pause(5);
+  assert.deepEqual(removed, { forgetAllowances: [2000, 2000, 500], pruneRefusedUsage: [2000, 2000, 500] });
+  await gateway.close();
 });

@@ -125,6 +125,18 @@ test('nothing stays of the holds of an instance that is gone', async (context) =
   }
 });
 
+test('windows that are over are forgotten in parts', async (context) => {
+  for (const store of [await openTestPostgres(context), await openTestSqlite(context)]) {
+    const take = (subject: string, windowAt: number, want: number) =>
+      store.call('takeAllowance', { subject, windowAt, limit: 9, want, alreadyUsed: 0 });
+    for (const subject of ['a', 'b', 'c', 'd', 'e']) await take(subject, 60_000, 7);
+    await take('a', 120_000, 7);
+    const forget = () => store.call('forgetAllowances', { before: 120_000, limit: 2 });
+    assert.deepEqual([await forget(), await forget(), await forget(), await forget()], [2, 2, 1, 0], store.engine);
+    assert.deepEqual(await take('a', 120_000, 7), { granted: 2, taken: 9 }, 'this one is not over');
+  }
+});
+
 test('after an outage of the store, a new instance does not take the others for dead', async (context) => {
   const store = await openTestPostgres(context);
   const start = store.now();

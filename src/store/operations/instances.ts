@@ -124,9 +124,13 @@ export const takeAllowance = writing<AllowanceRequest, { granted: number; taken:
   },
 );
 
-/** Deletes windows that began before a time in Unix milliseconds; returns their number. */
-export const forgetAllowances = writing<{ before: number }, number>('usage', (transaction, { before }) =>
-  transaction.run('DELETE FROM allowance WHERE window_at < :before', { before }),
+/** Deletes up to `limit` windows that began before a time in Unix milliseconds; returns their number. */
+export const forgetAllowances = writing<{ before: number; limit: number }, number>('usage', (transaction, values) =>
+  transaction.run(
+    `DELETE FROM allowance WHERE (subject, window_at) IN
+     (SELECT subject, window_at FROM allowance WHERE window_at < :before ORDER BY window_at, subject LIMIT :limit)`,
+    values,
+  ),
 );
 
 export interface HoldRequest {

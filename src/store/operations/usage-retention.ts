@@ -72,9 +72,13 @@ export const pruneRequestNames = writing<{ now: number; limit: number }, number>
     ),
 );
 
-/** Deletes records that were refused before a time in Unix milliseconds; returns their number. */
-export const pruneRefusedUsage = writing<{ before: number }, number>('usage', (transaction, { before }) =>
-  transaction.run('DELETE FROM usage_refused WHERE refused_at < :before', { before }),
+/** Deletes up to `limit` records that were refused before a time in Unix milliseconds; returns their number. */
+export const pruneRefusedUsage = writing<{ before: number; limit: number }, number>('usage', (transaction, values) =>
+  transaction.run(
+    `DELETE FROM usage_refused WHERE id IN
+     (SELECT id FROM usage_refused WHERE refused_at < :before ORDER BY id LIMIT :limit)`,
+    values,
+  ),
 );
 
 /** Start of the oldest of the newest `keep` records, in Unix milliseconds; undefined if there are fewer. */
