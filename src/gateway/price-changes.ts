@@ -24,7 +24,7 @@ const noted = new WeakMap<Catalog, Promise<void>>();
 async function notePrices({ store, models }: PriceChangeOptions): Promise<void> {
   await models.discovered();
   const catalog = models.catalog();
-  const noting = noted.get(catalog) ?? store.call('notePrices', { seen: seenIn(models), now: store.now() });
+  const noting = noted.get(catalog) ?? noteAll(store, seenIn(models));
   noted.set(catalog, noting);
   try {
     await noting;
@@ -33,6 +33,10 @@ async function notePrices({ store, models }: PriceChangeOptions): Promise<void> 
     noted.delete(catalog);
     throw error;
   }
+}
+
+async function noteAll(store: PriceChangeOptions['store'], seen: readonly SeenPrices[]): Promise<void> {
+  while (await store.call('notePrices', { seen, now: store.now() }));
 }
 
 /** Leaves out models of unreachable providers: without the list of the provider, their prices would look changed. */

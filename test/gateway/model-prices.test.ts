@@ -71,6 +71,25 @@ describe('prices of models', () => {
     );
   });
 
+  test('change for thousands of models at once', async () => {
+    const many = Array.from(
+      { length: 2100 },
+      (_, index) => `{ id: m${index}, pricing: { prompt: "PRICE", completion: "0" } }`,
+    ).join();
+    const yaml = `${ADMIN_CONFIG}
+providers: { many: { type: openai-compatible, base_url: "${upstream.url}/v1", api_key: x, models: [${many}] } }
+`;
+    const wide = await startTestGateway(yaml.replaceAll('PRICE', '0.000001'));
+    const changed = async () => {
+      const { body } = await askAdmin(wide.adminUrl, 'GET', '/models/price-changes');
+      return new Set(body.data.map(({ id }: Json) => id)).size;
+    };
+    assert.equal(await changed(), 0);
+    wide.reload(yaml.replaceAll('PRICE', '0.000002'));
+    assert.equal(await changed(), 2000, 'the longest list');
+    await wide.close();
+  });
+
   test('are told to a key of the models that it may use', async () => {
     const toldTo = async (key: string) => {
       const headers = { authorization: `Bearer ${key}` };

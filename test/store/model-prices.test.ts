@@ -59,5 +59,21 @@ forEachStore((engine, openStore) => {
       const late = (await store.call('readPriceChanges', {})).changes.map(({ model }) => model);
       assert.deepEqual(late, ['old15', 'old5', 'new4']);
     });
+
+    test('that change by the thousand are noted in several calls', async (context) => {
+      const store = await openStore(context);
+      const all = (price: string) =>
+        Object.fromEntries(Array.from({ length: 2500 }, (_, index) => [`m${index}`, price]));
+      assert.equal(await note(store, all('1'), START), false);
+      const isMore = [];
+      for (const round of [1, 2, 3]) {
+        isMore.push(await note(store, all('2'), START + round));
+        const { changes } = await store.call('readPriceChanges', {});
+        assert.equal(changes.length, Math.min(round * 1000, 2000), 'the list has 2000');
+      }
+      assert.deepEqual(isMore, [true, true, false]);
+      const { changes } = await store.call('readPriceChanges', {});
+      assert.equal(changes.filter(({ changedAt }) => changedAt === START + 3).length, 500);
+    });
   });
 });

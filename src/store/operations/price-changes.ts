@@ -20,17 +20,22 @@ export interface PriceChange {
 const MAX_PRICED_MODELS = 20_000;
 const MAX_PRICE_CHANGES = 2000;
 
-/** Remembers the prices of all models, and the moment for those that differ. Gateways that see the same note it once. */
-export const notePrices = writing<{ seen: readonly SeenPrices[]; now: number }, void>(
+/** Changes that are noted in one transaction, a statement each. */
+const MAX_NOTED_CHANGES = 1000;
+
+/**
+ * Remembers the prices of all models, and the moment for those that differ. True if more differ than one call notes. Gateways that
+ * see the same note it once.
+ */
+export const notePrices = writing<{ seen: readonly SeenPrices[]; now: number }, boolean>(
   'state',
   async (transaction, { seen, now }) => {
     const rows = await transaction.all('SELECT model, prices FROM model_price');
     const known = new Map(rows.map(({ model, prices }) => [String(model), String(prices)]));
     // In one order, so that two gateways never wait for each other.
     const sorted = seen.toSorted((one, other) => (one.model < other.model ? -1 : 1));
-    for (const { model, prices } of sorted.filter(
-      ({ model, prices }) => known.has(model) && known.get(model) !== prices,
-    )) {
+    const changed = sorted.filter(({ model, prices }) => known.has(model) && known.get(model) !== prices);
+    for (const { model, prices } of changed.slice(0, MAX_NOTED_CHANGES)) {
       await transaction.run(
         `UPDATE model_price SET prices_before = prices, prices = :prices, changed_at = :now
          WHERE model = :model AND prices <> :prices`,
@@ -40,14 +45,14 @@ export const notePrices = writing<{ seen: readonly SeenPrices[]; now: number }, 
     const added = sorted.filter(({ model }) => !known.has(model));
     if (known.size + added.length > MAX_PRICED_MODELS) {
       for (const { model } of sorted) known.delete(model);
-      for (const model of [...known.keys()].toSorted()) {
-        await transaction.run('DELETE FROM model_price WHERE model = :model', { model });
-      }
+      const gone = JSON.stringify([...known.keys()]);
+      await transaction.run(`DELETE FROM model_price WHERE model IN (${transaction.textsIn('gone')})`, { gone });
     }
     const [{ n = 0 } = {}] = await transaction.all('SELECT count(*) AS n FROM model_price');
     const fresh = added.slice(0, Math.max(0, MAX_PRICED_MODELS - Number(n)));
     const inserted = fresh.map((one) => ({ ...one, seen_at: now }));
     if (inserted.length > 0) await transaction.insert('model_price', inserted, { ignoreDuplicates: true });
+    return changed.length > MAX_NOTED_CHANGES;
   },
 );
 
