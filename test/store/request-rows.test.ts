@@ -6,6 +6,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { newRequestId } from '../../src/core/request-id.ts';
 import { MIGRATIONS_FOLDER } from '../../src/store/migrations.ts';
+import { operations } from '../../src/store/operations/index.ts';
 import { NAME_RETENTION_MS } from '../../src/store/request-rows.ts';
 import { openSqlite } from '../../src/store/sqlite/store.ts';
 import { completedRow } from '../../src/usage/record.ts';
@@ -19,6 +20,10 @@ function record(store: TestStore, id: string, upstreamId: string, startedAt = NO
 
 const find = async (store: TestStore, id: string, keyId = 'key-1') =>
   (await store.call('usageRecord', { id, keyId }))?.id;
+
+test('look-ups of unknown ids, which step through days of names, hold up no writes', () => {
+  for (const name of ['usageRecord', 'requestRecord'] as const) assert.equal(operations[name].scans, true, name);
+});
 
 forEachStore((name, open) => {
   test(`a request is found by its id and by that of the upstream, by its own key alone (${name})`, async (context) => {

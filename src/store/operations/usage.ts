@@ -1,6 +1,6 @@
 /** Usage records: write-ahead intents, records, sums and retention. */
 
-import { type MaybePromise, type Row, reading, type Transaction, writing } from '../operation.ts';
+import { type MaybePromise, type Row, reading, scanning, type Transaction, writing } from '../operation.ts';
 import { findRequest } from '../request-rows.ts';
 import { GroupFold, type GroupRange, type InflightRow, type NotedGroup } from '../usage-groups.ts';
 import type { UsageRow } from '../usage-row.ts';
@@ -145,7 +145,7 @@ export const refusedUsage = reading<{ limit: number }, Row[]>('usage', (transact
 );
 
 /** Record of a request by its id, or by the id of the upstream response. */
-export const usageRecord = reading<{ id: string; keyId: string }, Row | undefined>(
+export const usageRecord = scanning<{ id: string; keyId: string }, Row | undefined>(
   'usage',
   async (transaction, { id, keyId }) => {
     const request = await findRequest(transaction, { id, keyId });
