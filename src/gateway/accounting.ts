@@ -10,7 +10,7 @@ import { createQuota } from '../limits/quota.ts';
 import { createReservationReader } from '../limits/reservation-reader.ts';
 import { createTagAllotments, type TagAllotments } from '../limits/tag-allotments.ts';
 import { encodeReservations } from '../records/reservations.ts';
-import { joinStore, type ProcessRole } from '../store/instance.ts';
+import { type Instance, joinStore, type ProcessRole } from '../store/instance.ts';
 import type { IntentFilter } from '../store/operations/requests.ts';
 import type { Store, StoreOperationName } from '../store/store.ts';
 import { problemOf } from '../store/unavailable.ts';
@@ -133,7 +133,7 @@ async function openParts(options: AccountingOptions, opened: AsyncDisposableStac
     await Promise.all([recorder.close(FLUSH_TIMEOUT_MS), firstCleanup, endExport?.(), endDailySums?.()]);
   });
   if (hasJournal && !recordsHere) await recoverAbandonedJournals(journals);
-  const records = flushBeforeReads(store, recorder, options.flushOthers);
+  const records = flushBeforeReads(store, { recorder, instance }, options.flushOthers);
   const quota = createQuota({
     store: records,
     instance: instance.id,
@@ -143,6 +143,12 @@ async function openParts(options: AccountingOptions, opened: AsyncDisposableStac
   await tags.refresh();
   const limits = createLimitKeeper({ quota, shared: tags.shared, now });
   instance.reportReservations(() => encodeReservations(limits.reservations()));
+  instance.onRemoved(() => {
+    log.warn('the store has not heard of this gateway for long; it takes its shares of limits anew');
+    limits
+      .renewHolds()
+      .catch((error) => log.warn({ problem: problemOf(error) }, 'shares of limits could not be taken'));
+  });
   const readOthers = createReservationReader({ store, instance: instance.id });
 
   function repeat(milliseconds: number, work: () => Promise<void>): () => void {
@@ -219,12 +225,12 @@ async function openParts(options: AccountingOptions, opened: AsyncDisposableStac
 /** Stores pending records before they are read, and before a hold is set, so that the remaining budget is exact. */
 function flushBeforeReads(
   store: Store,
-  recorder: Pick<Recorder, 'flushed'>,
+  { recorder, instance }: { recorder: Pick<Recorder, 'flushed'>; instance: Pick<Instance, 'ensureAlive'> },
   flushOthers: () => Promise<void> = async () => {},
 ): Store {
   const call: Store['call'] = async (name, parameters) => {
     // Spending that other processes have not stored yet is covered by their own holds.
-    if (name === 'setHold') await recorder.flushed();
+    if (name === 'setHold') await Promise.all([recorder.flushed(), instance.ensureAlive()]);
     else if (RECORD_READS.has(name)) await Promise.all([recorder.flushed(), flushOthers()]);
     return store.call(name, parameters);
   };

@@ -46,6 +46,8 @@ export interface LimitKeeper {
   admitModel(request: AdmissionRequest): Promise<Admission['settle']>;
   /** Asks the store before the next reservation of these subjects' budgets, because a task has been charged. */
   recount(subjects: readonly string[]): void;
+  /** Takes the holds of running requests anew, because the store has forgotten them. */
+  renewHolds(): Promise<void>;
   /** Releases idle holds. Called every few seconds if several gateways share limits. */
   releaseIdle(): Promise<void>;
   /** Deletes the pools of budget periods that have ended, and windows in which nothing was counted of late. */

@@ -233,6 +233,10 @@ export function createLimitKeeper({ quota, shared, now }: LimitsOptions): LimitK
 
     admit: (request) => (isUnlimited(request.key, shared()) ? UNLIMITED : admitLimited(request)),
 
+    async renewHolds() {
+      for (const { pool } of holdings.values()) await pool.renew();
+    },
+
     async releaseIdle() {
       for (const { pool } of holdings.values()) await pool.releaseIdle();
       forgetEnded();

@@ -28,6 +28,8 @@ export interface ReservationPool {
   change(limit: PoolLimit): void;
   /** Asks the store before the next reservation, because something that was not reserved here has been spent or released. */
   recount(): void;
+  /** Takes the hold for what is reserved anew, because the store has forgotten it. */
+  renew(): Promise<void>;
   /** Releases the unused hold if nothing was reserved since the last call. */
   releaseIdle(): Promise<void>;
   /** Whether nothing is held, reserved or asked for. */
@@ -83,6 +85,12 @@ export function createReservationPool({ quota, ...first }: ReservationPoolOption
     granted = minBigInt(granted, reserved);
   }
 
+  function recount(): void {
+    recall();
+    // Those that wait for the answer are served by it; later ones are not.
+    if (isAsking) isOutdated = true;
+  }
+
   function take(request: ReservationRequest, amount: bigint): boolean {
     request.amount = amount;
     reserved += amount;
@@ -134,10 +142,10 @@ export function createReservationPool({ quota, ...first }: ReservationPoolOption
       ({ holding, slice } = next);
       recall();
     },
-    recount() {
-      recall();
-      // Those that wait for the answer are served by it; later ones are not.
-      if (isAsking) isOutdated = true;
+    recount,
+    async renew() {
+      recount();
+      if (held > 0n || reserved > 0n) await queue.whenIdle(() => ask(reserved));
     },
     get left() {
       return granted - reserved + unclaimed;

@@ -11,6 +11,10 @@ export interface Instance {
   readonly id: string;
   /** Adds the reservations of running requests to each heartbeat; without it, a heartbeat has none. */
   reportReservations(reservations: () => string): void;
+  /** Calls back when the store has registered this instance anew: others took it for dead, and its holds are gone. */
+  onRemoved(listener: () => void): void;
+  /** Sends a heartbeat if the store has had none for a lifetime. */
+  ensureAlive(): Promise<void>;
   /** False while the store has had no heartbeat of this instance for its lifetime: others can look dead then, and are not. */
   isAlive(): boolean;
   /** Stops the heartbeat and releases the holds of this instance. */
@@ -43,11 +47,16 @@ export async function joinStore(
   const owns = store.engine === 'sqlite' && role !== 'worker';
   let reservations = () => '';
   let aliveUntil = 0;
+  let onRemoved = () => {};
+  let reviving: Promise<void> | undefined;
+  const isAlive = () => store.now() < aliveUntil;
   const sendHeartbeat = async (exclusive = owns && role === 'sole') => {
     const now = store.now();
     const until = now + INSTANCE_TTL_MS;
-    await store.call('heartbeat', { id, version, reservations: reservations(), now, until, exclusive });
+    const isNew = await store.call('heartbeat', { id, version, reservations: reservations(), now, until, exclusive });
+    const isFirst = aliveUntil === 0;
     aliveUntil = until;
+    if (isNew && !isFirst) onRemoved();
   };
   if (owns) await preserveJobDelays(store, log);
   // The owner of the store joins before its workers, so that all instances that are registered already are dead.
@@ -63,7 +72,17 @@ export async function joinStore(
     reportReservations(source) {
       reservations = source;
     },
-    isAlive: () => store.now() < aliveUntil,
+    onRemoved(listener) {
+      onRemoved = listener;
+    },
+    isAlive,
+    async ensureAlive() {
+      if (isAlive()) return;
+      reviving ??= sendHeartbeat().finally(() => {
+        reviving = undefined;
+      });
+      await reviving;
+    },
     async close() {
       stop();
       // The only instance leaves its last heartbeat, from which the next start detects a clock change.

@@ -9,6 +9,7 @@ import { WIRES } from '../faults/wires.ts';
 import { createManualClock } from '../jobs/manual-clock.ts';
 import {
   answerJson,
+  createPermits,
   PATHS,
   type ProtocolId,
   startTestGateway,
@@ -253,4 +254,71 @@ test('what is forgotten of limits is deleted in parts', async () => {
   while ((removed.pruneRefusedUsage?.length ?? 0) < 3) await pause(5);
   assert.deepEqual(removed, { forgetAllowances: [2000, 2000, 500], pruneRefusedUsage: [2000, 2000, 500] });
   await gateway.close();
+});
+
+test('a gateway that was taken for dead takes the holds of its running requests anew, and none before its heartbeat', {
+  timeout: 30_000,
+}, async () => {
+  const permits = createPermits();
+  const slow = await startUpstream(async (_call, response) => {
+    await permits.take();
+    answerJson(response, WIRES.chat.whole);
+  });
+  const clock = createManualClock(Date.now());
+  const calls: { name: string; id: string; subject: string }[] = [];
+  let owner: Store | undefined;
+  let missed = 0;
+  const yaml = `providers: { a: { type: openai-compatible, base_url: "${slow.url}/v1", models: [{ id: m, pricing: { prompt: "0.01", completion: "0.01" } }] } }`;
+  const wide = await startTestGateway(yaml, {
+    clock,
+    keys: [entry('held', 'budgets: { total: "10" }')],
+    wrapStore(store) {
+      owner = store;
+      const call = ((name: 'heartbeat', parameters: never) => {
+        if (['heartbeat', 'setHold'].includes(name))
+          calls.push({ name, ...(parameters as { id: string; subject: string }) });
+        return store.call(name, parameters);
+      }) as Store['call'];
+      return { ...store, call, now: () => store.now() + missed };
+    },
+  });
+  const { call } = owner as unknown as Store;
+  const ask = () =>
+    hear(wide.url, { protocol: 'chat', model: 'a/m', text: 'Hi', key: keyOf('held'), more: { max_tokens: 100 } });
+  const next = async (name: string) => {
+    for (;;) {
+      const found = calls.shift();
+      if (found?.name === name) return found;
+      assert.equal(found, undefined, name);
+      await pause(5);
+    }
+  };
+  const { id } = await next('heartbeat');
+  const answers = [ask()];
+  const { subject } = await next('setHold');
+  while (slow.calls.length < 1) await pause(5);
+  const held = async () => {
+    const { others } = await call('setHold', { subject, instance: 'other', limit: 10n ** 13n, want: 0n });
+    return others;
+  };
+  assert.equal(await held(), 10n ** 13n, 'one that is alone takes all');
+  await call('removeInstance', { id });
+  assert.equal(await held(), 0n);
+  clock.advance(5000);
+  await next('heartbeat');
+  await next('setHold');
+  while ((await held()) === 0n) await pause(5);
+  const least = await held();
+  assert.ok(least > 10n ** 12n && least < 2n * 10n ** 12n, String(least));
+  missed = 40_000;
+  answers.push(ask());
+  await next('heartbeat');
+  await next('setHold');
+  for (const _ of answers) permits.give();
+  assert.deepEqual(
+    (await Promise.all(answers)).map(({ status }) => status),
+    [200, 200],
+  );
+  await wide.close();
+  await slow.close();
 });

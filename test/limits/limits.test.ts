@@ -63,6 +63,26 @@ describe('one gateway', () => {
     assert.equal((await refusal(keeper.admit(wish(settings)))).code, 'rate_limit_exceeded');
   });
 
+  test('takes anew what its running requests hold, where the store has forgotten it', async (context) => {
+    const store = await openTestSqlite(context);
+    const keeper = keeperOn(store, { now: NOON });
+    const settings = { budgets: { total: '10' } };
+    const running = await keeper.admit(wish(settings, { cost: '3' }));
+    const others = async () => {
+      const asked = { subject: 'key-1 total 0', instance: 'two', limit: moneyOf('10'), want: 0n };
+      return (await store.call('setHold', asked)).others;
+    };
+    assert.equal(await others(), moneyOf('10'), 'one that is alone takes all');
+    await store.call('removeInstance', { id: 'one' });
+    assert.equal(await others(), 0n);
+    await keeper.renewHolds();
+    assert.equal(await others(), moneyOf('3'));
+    running.settle(NOTHING);
+    await keeper.renewHolds();
+    assert.equal(await others(), 0n);
+    await keeper.admit(wish(settings, { cost: '10' }));
+  });
+
   test('keeps nothing of budgets whose period is over', async (context) => {
     const time = { now: NOON };
     const keeper = keeperOn(await openTestSqlite(context), time);

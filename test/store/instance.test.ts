@@ -154,6 +154,56 @@ test('after an outage of the store, a new instance does not take the others for 
   assert.equal(await held(), 0n, 'one that does not come back is dead after another lifetime');
 });
 
+test('gateways that end one after the other soon after their start leave the holds of the last one', async (context) => {
+  const store = await openTestPostgres(context);
+  const start = store.now();
+  const [lifetime, pause, hold] = [30_000, 300_000, { subject: 's', limit: 100n, want: 7n }];
+  const beat = (id: string, now: number) =>
+    store.call('heartbeat', { id, now, until: now + lifetime, exclusive: false });
+  for (let round = 0; round < 6; round++) {
+    await beat(`short ${round}`, start + round * pause);
+    const { others } = await store.call('setHold', { ...hold, instance: `short ${round}` });
+    assert.equal(others, round === 0 ? 0n : 7n);
+  }
+  // One that lives on is taken for alive after each outage.
+  await beat('long', start + 6 * pause);
+  for (const outage of [7, 8, 9]) {
+    await beat('short', start + outage * pause);
+    assert.equal(await beat('long', start + outage * pause + lifetime), false, 'it is known');
+  }
+});
+
+test('an instance that others took for dead is told so with its next heartbeat', async (context) => {
+  for (const store of [await openTestPostgres(context), await openTestSqlite(context)]) {
+    const clock = createManualClock(0);
+    let passed = 0;
+    let removals = 0;
+    const seen = { ...store, now: () => store.now() + passed };
+    const instance = await joinStore(seen, log, { clock, role: 'worker' });
+    instance.onRemoved(() => (removals += 1));
+    const beat = (id: string) =>
+      store.call('heartbeat', { id, now: seen.now(), until: seen.now() + 30_000, exclusive: false });
+    await beat('other');
+    await instance.ensureAlive();
+    assert.equal(removals, 0);
+    passed += 20_000;
+    await beat('other');
+    passed += 20_000;
+    await beat('other');
+    assert.deepEqual([instance.isAlive(), await store.call('countInstances', { now: seen.now() })], [false, 1]);
+    await Promise.all([instance.ensureAlive(), instance.ensureAlive()]);
+    assert.deepEqual(
+      [instance.isAlive(), removals, await store.call('countInstances', { now: seen.now() })],
+      [true, 1, 2],
+    );
+    // One that was away as long without being missed is not.
+    passed += 60_000;
+    await instance.ensureAlive();
+    assert.equal(removals, 1);
+    await instance.close();
+  }
+});
+
 for (const [words, end] of [
   ['killed', undefined],
   ['stopped', 'close'],

@@ -3,7 +3,7 @@
 import { minBigInt } from '../../core/money.ts';
 import type { BudgetPeriod } from '../../records/reservations.ts';
 import { tagOfSubject } from '../../records/tags.ts';
-import { type Row, reading, type Transaction, writing } from '../operation.ts';
+import { reading, type Transaction, writing } from '../operation.ts';
 import { HAS_TAG } from '../usage-rows.ts';
 import { SPENT_SELECT, type Spent, spentIn, sumColumns, sumOf } from '../usage-sums.ts';
 
@@ -21,11 +21,13 @@ export interface Heartbeat {
 }
 
 /**
- * Extends the heartbeat of an instance and removes dead instances with their holds. An instance whose own heartbeat expired
- * could not reach the store, and neither could the others: those that lived at its last heartbeat get another lifetime. A new
- * instance that finds none alive cannot tell such an outage from their death, and gives it to those that lived last.
+ * Extends the heartbeat of an instance and removes dead instances with their holds. True if the instance was not registered: it is
+ * new, or was taken for dead. An instance whose own heartbeat expired could not reach the store, and neither could the others: those
+ * that lived at its last heartbeat get another lifetime. A new instance that finds none alive cannot tell such an outage from their
+ * death, and gives it to those that lived last. Nobody gets two between heartbeats: gateways that end one after the other soon after
+ * their start would keep all that they held.
  */
-export const heartbeat = writing<Heartbeat, void>(
+export const heartbeat = writing<Heartbeat, boolean>(
   'usage',
   async (transaction, { id, version, reservations, now, until, exclusive }) => {
     const [known] = await transaction.all(
@@ -36,25 +38,26 @@ export const heartbeat = writing<Heartbeat, void>(
     if (expiredAt > 0 && expiredAt <= now && !exclusive) {
       const last = expiredAt - (until - now);
       await transaction.run(
-        'UPDATE instance SET heartbeat_until = :until WHERE heartbeat_until > :last AND heartbeat_until <= :now',
-        { until, last, now },
+        `UPDATE instance SET heartbeat_until = :until, spared_until = :until
+         WHERE heartbeat_until > :last AND heartbeat_until <= :now AND heartbeat_until <> spared_until AND id <> :id`,
+        { id, until, last, now },
       );
     }
-    await transaction.run(
+    const [row] = await transaction.all(
       `INSERT INTO instance (id, version, reservations, started_at, heartbeat_until)
      VALUES (:id, :version, :reservations, :now, :until)
      ON CONFLICT (id) DO UPDATE
-     SET heartbeat_until = excluded.heartbeat_until, version = excluded.version, reservations = excluded.reservations`,
+     SET heartbeat_until = excluded.heartbeat_until, version = excluded.version, reservations = excluded.reservations
+     RETURNING started_at`,
       { id, version: version ?? null, reservations: reservations ?? null, now, until },
     );
     // The holds of an instance stay until their requests are counted as spent.
-    const dead = `SELECT id FROM instance WHERE (heartbeat_until <= :now OR ${exclusive ? 'id <> :id' : '1 = 0'})
+    const sql = `DELETE FROM instance WHERE (heartbeat_until <= :now OR ${exclusive ? 'id <> :id' : '1 = 0'})
     AND NOT EXISTS (SELECT 1 FROM usage_group WHERE usage_group.instance = instance.id)`;
-    const values: Row = exclusive ? { now, id } : { now };
-    await transaction.run(`DELETE FROM hold WHERE instance IN (${dead})`, values);
-    await transaction.run(`DELETE FROM instance WHERE id IN (${dead})`, values);
-    // Those that an instance set after it was removed.
+    await transaction.run(sql, exclusive ? { now, id } : { now });
+    // Also those that an instance set after it was removed.
     await transaction.run('DELETE FROM hold WHERE instance NOT IN (SELECT id FROM instance)');
+    return Number(row?.started_at) === now;
   },
 );
 
