@@ -1,4 +1,4 @@
-/** Retention sweep: deletes expired media, task records, idempotency keys and stale reservations. */
+/** Retention sweep: deletes expired media, task records, idempotency keys, lanes of receivers that are owed nothing, and stale reservations. */
 
 import type { JobHandler } from '../jobs/job.ts';
 import type { VideoTask } from '../records/video-task.ts';
@@ -29,6 +29,7 @@ export function createSweepHandler(context: VideoContext): JobHandler {
       await inBatches(signal, () => store.call('pruneVideos', { settledBefore, limit: BATCH_SIZE }));
       const before = now - Math.max(IDEMPOTENCY_KEY_TTL_MS, settings.dedupeWindowMs ?? 0);
       await inBatches(signal, () => store.call('pruneIdempotency', { before, limit: BATCH_SIZE }));
+      await inBatches(signal, () => store.call('pruneLanes', { limit: BATCH_SIZE }));
       await releaseStaleReservations(context, now - CREATION_GRACE_MS, signal);
       const lease = { id: job.id, lease: job.lease };
       await store.call('rescheduleVideoJob', { lease, dueAt: clock.now() + SWEEP_INTERVAL_MS, attempts: 0 });

@@ -2,8 +2,10 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { systemClock } from '../../src/core/clock.ts';
 import type { VideoTask } from '../../src/records/video-task.ts';
 import type { DeliveryPosition } from '../../src/store/operations/delivery-lists.ts';
+import { createSweepHandler } from '../../src/videos/sweep.ts';
 import { replayDelivery } from '../../src/webhooks/delivery-log.ts';
 import { newDelivery } from '../../src/webhooks/envelope.ts';
 import { type JobStore, openJobStore, until } from '../jobs/rig.ts';
@@ -68,6 +70,19 @@ forEachStore((name, open) => {
     assert.ok(await store.do('readDelivery', { taskId: 'young' }));
     const left = await store.do('listJobs', { kind: 'webhook' });
     assert.deepEqual(left.map(({ ref }) => ref).sort(), ['young-cancelled', 'young-cancelled/replay']);
+  });
+
+  test(`the sweep forgets the failures of receivers that are owed nothing (${name})`, async (context) => {
+    const store = await openJobStore(context, open);
+    await settle(store, 'owed', { url: 'https://owed.example/' });
+    const lanes = Array.from({ length: 150 }, (_, index) => `gone-${index}.example:443`);
+    for (const lane of [...lanes, 'owed.example:443']) await store.do('breakLane', { kind: 'webhook', lane });
+    await store.do('breakLane', { kind: 'video', lane: 'owed.example:443' });
+    const settings = { keepRecordsMs: 1, dedupeWindowMs: 1 };
+    const sweep = createSweepHandler({ store, clock: { ...systemClock, now: () => AT }, settings } as never);
+    await sweep.run({ id: 'sweep', lease: '' } as never, new AbortController().signal);
+    assert.deepEqual(await store.do('brokenLanes', { kind: 'webhook' }), ['owed.example:443']);
+    assert.deepEqual(await store.do('brokenLanes', { kind: 'video' }), []);
   });
 
   test(`a pending webhook of a deleted task is still delivered, then its body is deleted (${name})`, async (context) => {

@@ -184,6 +184,17 @@ export const startReplay = writing<ReplayRequest, ReplayStart>(
   },
 );
 
+/** Deletes up to `limit` counts of failures of receivers for which no job is left; returns their number. */
+export const pruneLanes = writing<{ limit: number }, number>('state', (transaction, values) =>
+  transaction.run(
+    `DELETE FROM job_lane WHERE (kind, lane) IN (
+       SELECT kind, lane FROM job_lane WHERE NOT EXISTS (
+         SELECT 1 FROM job WHERE job.kind = job_lane.kind AND late IN (0, 1) AND job.lane = job_lane.lane
+       ) ORDER BY kind, lane LIMIT :limit)`,
+    values,
+  ),
+);
+
 export interface DeliveryFeed {
   owner: string;
   /** Place of the last one that was read. */
