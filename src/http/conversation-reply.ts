@@ -4,7 +4,7 @@ import type { Member } from '../core/json/json.ts';
 import { setMembers } from '../core/json/members.ts';
 import { createFramer, parseFrame } from '../core/sse.ts';
 import type { StoredAccess } from '../core/stored-access.ts';
-import type { Output } from '../inference/response/converter.ts';
+import { outputBytes } from '../inference/response/converter.ts';
 import type { Reply } from '../inference/response/reply.ts';
 import type { InferenceCall } from '../routing/inference-call.ts';
 
@@ -57,7 +57,7 @@ export function namingReply(reply: Reply, call: InferenceCall): Reply {
         body = 'other';
       }
       if (body === 'other') return reply.write(output);
-      const frames = framer.push(bytesOf(output));
+      const frames = framer.push(outputBytes(output));
       if (frames.length > 0) reply.write(framesOf(frames));
     },
     get full() {
@@ -69,11 +69,11 @@ export function namingReply(reply: Reply, call: InferenceCall): Reply {
     onDrain: (listener) => reply.onDrain(listener),
     end(output, trailers) {
       if (body === 'events') {
-        const frames = [...(output === undefined ? [] : framer.push(bytesOf(output))), ...framer.end()];
+        const frames = [...(output === undefined ? [] : framer.push(outputBytes(output))), ...framer.end()];
         return reply.end(frames.length > 0 ? framesOf(frames) : undefined, trailers);
       }
       if (body === 'other') return reply.end(output, trailers);
-      const whole = named(bytesOf(output ?? ''), []);
+      const whole = named(outputBytes(output ?? ''), []);
       reply.head(OK, { ...head, 'content-length': String(whole.length) });
       return reply.end(whole, trailers);
     },
@@ -86,8 +86,4 @@ export function namingReply(reply: Reply, call: InferenceCall): Reply {
 function replacedPrevious({ asked, body }: InferenceCall, { previousMember }: StoredAccess): Member[] {
   const value = asked?.[previousMember];
   return typeof value === 'string' && value !== body[previousMember] ? [{ path: [previousMember], value }] : [];
-}
-
-function bytesOf(output: Output): Buffer {
-  return typeof output === 'string' ? Buffer.from(output) : output;
 }

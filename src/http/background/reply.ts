@@ -3,7 +3,7 @@
 import { EventEmitter } from 'node:events';
 import { type Json, parseObject } from '../../core/json/json.ts';
 import { createFramer, parseFrame } from '../../core/sse.ts';
-import type { Output } from '../../inference/response/converter.ts';
+import { type Output, outputBytes } from '../../inference/response/converter.ts';
 import type { Reply } from '../../inference/response/reply.ts';
 import type { ResponseState } from '../response-state.ts';
 
@@ -41,7 +41,7 @@ export class BackgroundReply extends EventEmitter implements Reply, ResponseStat
   }
 
   write(output: Output): void {
-    if (!this.destroyed) this.#take(this.#framer.push(bytesOf(output)));
+    if (!this.destroyed) this.#take(this.#framer.push(outputBytes(output)));
   }
 
   get full(): boolean {
@@ -61,7 +61,7 @@ export class BackgroundReply extends EventEmitter implements Reply, ResponseStat
     if (this.destroyed || this.writableFinished) return;
     if (this.statusCode !== OK) this.refusal = parseObject(String(output ?? ''));
     else {
-      if (output !== undefined) this.#take(this.#framer.push(bytesOf(output)));
+      if (output !== undefined) this.#take(this.#framer.push(outputBytes(output)));
       this.#take(this.#framer.end());
     }
     this.writableFinished = true;
@@ -91,8 +91,4 @@ export class BackgroundReply extends EventEmitter implements Reply, ResponseStat
       if (event) this.#sink.add(parseObject(event.data));
     }
   }
-}
-
-function bytesOf(output: Output): Buffer {
-  return typeof output === 'string' ? Buffer.from(output) : output;
 }

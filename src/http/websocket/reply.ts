@@ -4,7 +4,7 @@ import { EventEmitter } from 'node:events';
 import { type Json, parseObject } from '../../core/json/json.ts';
 import type { SocketRequest } from '../../core/socket.ts';
 import { createFramer, parseFrame } from '../../core/sse.ts';
-import type { Output } from '../../inference/response/converter.ts';
+import { type Output, outputBytes } from '../../inference/response/converter.ts';
 import type { Reply } from '../../inference/response/reply.ts';
 import type { ResponseHeaders } from '../response-headers.ts';
 import type { ResponseState } from '../response-state.ts';
@@ -44,7 +44,7 @@ export class SocketReply extends EventEmitter implements Reply, ResponseState {
 
   write(output: Output): void {
     if (this.destroyed) return;
-    this.#channel.together(() => this.#frames(this.#framer.push(bytesOf(output))));
+    this.#channel.together(() => this.#frames(this.#framer.push(outputBytes(output))));
   }
 
   get full(): boolean {
@@ -65,7 +65,7 @@ export class SocketReply extends EventEmitter implements Reply, ResponseState {
     if (this.statusCode !== OK) this.#refuse(output);
     else {
       this.#channel.together(() => {
-        this.#frames(output === undefined ? [] : this.#framer.push(bytesOf(output)));
+        this.#frames(output === undefined ? [] : this.#framer.push(outputBytes(output)));
         this.#frames(this.#framer.end());
       });
     }
@@ -131,8 +131,4 @@ export class SocketReply extends EventEmitter implements Reply, ResponseState {
     this.#isClosed = true;
     this.emit('close');
   }
-}
-
-function bytesOf(output: Output): Buffer {
-  return typeof output === 'string' ? Buffer.from(output) : output;
 }

@@ -33,5 +33,9 @@ export interface StreamConverter {
 }
 
 export function joined(out: Output[]): Output {
-  return out.length === 1 ? (out[0] as Output) : Buffer.concat(out.map((output) => Buffer.from(output)));
+  return out.length === 1 ? (out[0] as Output) : Buffer.concat(out.map(outputBytes));
+}
+
+export function outputBytes(output: Output): Buffer {
+  return typeof output === 'string' ? Buffer.from(output) : output;
 }
