@@ -4,11 +4,9 @@ import { loadConfig } from '../config/load.ts';
 import { systemClock } from '../core/clock.ts';
 import { GatewayError } from '../core/errors.ts';
 import type { Json } from '../core/json/json.ts';
-import { merged } from '../core/json/merge.ts';
 import { encodeTag, keysByTag, knownTags } from '../http/admin/tag-object.ts';
 import { createReservationReader } from '../limits/reservation-reader.ts';
 import { createTagAllotments, type TagAllotments } from '../limits/tag-allotments.ts';
-import type { Allotment } from '../records/key-settings.ts';
 import { parseTag } from '../records/tags.ts';
 import { type KeyOptions, parseKeySettings } from './key-options.ts';
 import { fieldRows } from './key-view.ts';
@@ -66,7 +64,7 @@ export async function setTag(text: string, options: TagCommandOptions & KeyOptio
   const tag = tagOf(text);
   const patch = parseKeySettings(options);
   const set = async ({ tags, describe }: OpenedTags) => {
-    await tags.set(tag, allotmentAfter(tags.shared().tags.get(tag), patch), AUTHOR);
+    await tags.change(tag, patch, AUTHOR).catch(throwWithOptions);
     return describe(tag);
   };
   const described = await withTags(options, set, true);
@@ -86,10 +84,9 @@ function tagOf(text: string): string {
   throw new GatewayError('invalid_request', 'The tag must be name=value, such as team=search.');
 }
 
-/** Throws `invalid_request` if nothing is left. */
-function allotmentAfter(before: Allotment = {}, patch: Json): Allotment {
-  const { limits = {}, budgets = {} }: Allotment = merged(before, patch);
-  if (Object.keys(limits).length + Object.keys(budgets).length > 0) return { limits, budgets };
+/** The error where no limit and no budget is left names the options of this command. */
+function throwWithOptions(error: unknown): never {
+  if (!(error instanceof GatewayError) || error.param !== 'limits') throw error;
   const message = 'Give a limit or a budget with --rpm, --tpm, --concurrent or --budget; tags remove takes all back.';
   throw new GatewayError('invalid_request', message);
 }

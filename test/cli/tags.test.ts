@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { program } from './program.ts';
 
@@ -36,6 +37,22 @@ test('limits and budgets of a tag are set, merged, listed and removed', async (c
   assert.deepEqual((await json('tags', 'list'))[1].limits, {});
   const actions = (await json('audit', '--subject', 'team=search')).map(({ action }: { action: string }) => action);
   assert.deepEqual(actions, ['tag.remove', 'tag.set', 'tag.set']);
+});
+
+test('a change that another operator makes meanwhile stays', async (context) => {
+  const { run, folder } = program(context);
+  await run(['tags', 'set', 'team=search', '--budget', 'month=50']);
+  const state = new DatabaseSync(join(folder, 'data', 'state.db'));
+  context.after(() => state.close());
+  // The other change comes after the command has looked, and just before it writes.
+  state.exec(`CREATE TRIGGER other_operator AFTER UPDATE ON version WHEN new.subject = 'tags' BEGIN
+    UPDATE tag_allotment SET allotment = json_set(allotment, '$.limits.tokensPerMinute', 5000);
+  END`);
+  const { stdout, stderr } = await run(['tags', 'set', 'team=search', '--rpm', '60', '--budget', 'day=5', '--json']);
+  assert.equal(stderr, '');
+  const { limits, budgets } = JSON.parse(stdout);
+  assert.deepEqual(limits, { requests_per_minute: 60, tokens_per_minute: 5000 });
+  assert.deepEqual([budgets.day.limit, budgets.month.limit], ['5', '50']);
 });
 
 test('tags of the configuration, other words and empty changes are refused in one line', async (context) => {
