@@ -59,18 +59,47 @@ test('a start loads only what it needs', async (context) => {
   assert.ok(loaded.length <= MAX_FILES, `${loaded.length} files`);
 });
 
-/** Reports the flags of V8 that are set while the process runs. */
+/**
+ * Reports the flags of V8 that the start sets until its banner, and right after it. The second after which compilers start in any
+ * case never passes, however busy the machine is.
+ */
 const FLAG_REPORTER = `data:text/javascript,${encodeURIComponent(`
   import v8 from 'node:v8';
   import { syncBuiltinESMExports } from 'node:module';
+  import { isMainThread } from 'node:worker_threads';
   const { setFlagsFromString } = v8;
-  v8.setFlagsFromString = (flag) => { process.stderr.write('flag ' + flag + '\\n'); setFlagsFromString(flag); };
+  const flags = [];
+  v8.setFlagsFromString = (flag) => { flags.push(flag); setFlagsFromString(flag); };
   syncBuiltinESMExports();
+  const after = globalThis.setTimeout;
+  globalThis.setTimeout = (run, ms, ...rest) => after(run, ms === 1000 ? 2 ** 31 - 1 : ms, ...rest);
+  const write = process.stderr.write.bind(process.stderr);
+  process.stderr.write = (text, ...rest) => {
+    if (isMainThread && String(text).includes('Ctrl-C')) {
+      const start = flags.splice(0);
+      process.nextTick(() => write('flags ' + JSON.stringify({ start, end: flags }) + '\\n'));
+    }
+    return write(text, ...rest);
+  };
 `)}`;
 
-test('a start sets the flags of garbage collection', async (context) => {
-  for (const flag of ['--no-parallel-scavenge', '--no-memory-reducer-favors-memory']) {
-    const gateway = program(context).start(['serve', '--port', '0'], { NODE_OPTIONS: `--import ${FLAG_REPORTER}` });
-    await gateway.shows(new RegExp(`flag ${flag}\\n`), 'stderr');
+test('a start sets the flags of garbage collection, delays compilers until its end, and lets them inline more', async (context) => {
+  const gateway = program(context).start(['serve', '--port', '0'], { NODE_OPTIONS: `--import ${FLAG_REPORTER}` });
+  const [, report = ''] = await gateway.shows(/flags (\{.*\})\n/, 'stderr');
+  const { start, end }: { start: string[]; end: string[] } = JSON.parse(report);
+  assert.deepEqual(start.slice(0, 3), ['--no-sparkplug', '--no-maglev', '--no-turbofan']);
+  for (const flag of [
+    '--no-parallel-scavenge',
+    '--no-memory-reducer-favors-memory',
+    '--max-inlined-bytecode-size=1000',
+    '--max-inlined-bytecode-size-cumulative=2000',
+  ]) {
+    assert.ok(start.includes(flag), flag);
   }
+  const compilers = ['--sparkplug', '--maglev', '--turbofan'];
+  assert.deepEqual(
+    start.filter((flag) => compilers.includes(flag)),
+    [],
+  );
+  assert.deepEqual(end, compilers);
 });
