@@ -55,11 +55,11 @@ export function openLogDestination(
     if (lines !== '') file.write(lines);
   }
 
-  /** Writes all pending lines, including those of a failed write. */
+  /** Writes all pending lines, including those of a failed write. Tries once: `flushSync` tries for as long as a disk is full. */
   function flushAtEnd(): void {
     try {
       flush();
-      file.flushSync();
+      file.write('');
     } catch {
       // Nobody can be told.
     }

@@ -11,6 +11,8 @@ import { openLogDestination } from '../../src/telemetry/log-destination.ts';
 import { createManualClock } from '../jobs/manual-clock.ts';
 
 const LINES = 1000;
+/** The longest time that a line waits. */
+const FLUSH_DELAY_MS = 200;
 const modules = new URL('../../src/telemetry/', import.meta.url);
 const PROGRAM = `
   import { createLog, logLastError } from '${new URL('log.ts', modules)}';
@@ -26,6 +28,8 @@ const PROGRAM = `
 async function runProgram(end: string): Promise<{ log: string[]; code: number | null; signal: string | null }> {
   const child = spawn(process.execPath, ['--input-type=module', '-e', PROGRAM + end], {
     stdio: ['ignore', 'ignore', 'pipe'],
+    timeout: 30_000,
+    killSignal: 'SIGKILL',
   });
   let written = '';
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
@@ -63,6 +67,27 @@ describe('no line is lost or torn when a process ends', () => {
     });
   }
 
+  const full = 'fs.writeSync = () => { throw Object.assign(new Error("no space"), { code: "ENOSPC" }); };';
+
+  test('lines that a full disk did not take are written at the end, where it takes them then', async () => {
+    const end = `
+      const { default: fs } = await import('node:fs');
+      const { writeSync } = fs;
+      ${full}
+      log.error('not written at once');
+      fs.writeSync = writeSync;
+      process.exit(3);`;
+    const { log, code } = await runProgram(end);
+    assertComplete(log);
+    assert.deepEqual([JSON.parse(log[LINES] ?? '').msg, code], ['not written at once', 3]);
+  });
+
+  test('a disk that stays full does not hold up the end', async () => {
+    const end = `const { default: fs } = await import('node:fs'); ${full}`;
+    for (const last of ['process.exit(3);', 'log.error("not written"); process.exit(3);'])
+      assert.equal((await runProgram(`${end} ${last}`)).code, 3);
+  });
+
   test('the lines precede the error that ends it', async () => {
     const { log } = await runProgram('throw new Error("unforeseen");');
     assert.ok(log.findIndex((line) => line.includes('Error: unforeseen')) >= LINES, log.slice(LINES).join('\n'));
@@ -95,8 +120,12 @@ describe('the file', () => {
   function openFile(name: string) {
     const path = join(folder, name);
     const fd = openSync(path, 'a');
-    test.after(() => closeSync(fd));
     const clock = createManualClock(0);
+    test.after(() => {
+      // Lines that wait after a failure are written before their descriptor is that of something else.
+      clock.advance(FLUSH_DELAY_MS);
+      closeSync(fd);
+    });
     return { clock, lines: openLogDestination(fd, { clock }), read: () => readFileSync(path, 'utf8') };
   }
 
@@ -106,7 +135,7 @@ describe('the file', () => {
     assert.equal(read(), 'first\n');
     lines.startBuffering();
     lines.write('second\n');
-    clock.advance(199);
+    clock.advance(FLUSH_DELAY_MS - 1);
     assert.equal(read(), 'first\n');
     clock.advance(1);
     assert.equal(read(), 'first\nsecond\n');
