@@ -87,8 +87,14 @@ export function encodePart(part: OpenPart, options: Pick<EncoderOptions, 'hideRe
       const text = options.hideReasoning ? '' : part.text;
       return text === '' && !opaque ? [] : [{ text, thought: true, ...opaque }];
     }
-    case 'call':
-      return [{ functionCall: { id: part.id, name: part.name, args: argsOf(part) }, ...opaque }];
+    case 'call': {
+      const call = encodeCall(part);
+      if (call) return [call];
+      throw new GatewayError(
+        'upstream_error',
+        `The model called ${part.name} with arguments that are not a JSON object.`,
+      );
+    }
     case 'media':
       return encodeMedia(part).map((encoded) => ({ ...encoded, ...opaque }));
     case 'native':
@@ -96,11 +102,10 @@ export function encodePart(part: OpenPart, options: Pick<EncoderOptions, 'hideRe
   }
 }
 
-function argsOf({ name, args, custom }: Extract<OpenPart, { type: 'call' }>): Json {
-  if (custom) return { input: args };
-  const value = readArguments(args);
-  if (value) return value;
-  throw new GatewayError('upstream_error', `The model called ${name} with arguments that are not a JSON object.`);
+/** Undefined for a call whose arguments are not an object. */
+export function encodeCall({ id, name, args, custom, opaque }: Extract<OpenPart, { type: 'call' }>): Json {
+  const value = custom ? { input: args } : readArguments(args);
+  return value && { functionCall: { id, name, args: value }, ...(opaque && { thoughtSignature: wrap(opaque) }) };
 }
 
 function encodeMedia(part: MediaPart): Json[] {

@@ -10,7 +10,7 @@ import { encodeCitations, type PlacedCitation } from './citations.ts';
 import { encodeError } from './errors.ts';
 import { encodeBlock, encodeFinish } from './finish.ts';
 import { encodeLogprobs } from './logprobs.ts';
-import { encodePart, isCutOff } from './response.ts';
+import { encodeCall, encodePart, isCutOff } from './response.ts';
 import { encodeUsage } from './usage.ts';
 
 type Delta = Extract<ChatEvent, { type: 'part-delta' }>;
@@ -154,11 +154,13 @@ export function createStreamEncoder(options: EncoderOptions): StreamEncoder {
         return part.opaque ? chunk(candidate, [{ text: '', thoughtSignature: wrap(part.opaque) }]) : '';
       case 'refusal':
         return '';
+      case 'call': {
+        const call = encodeCall(part);
+        if (call) return chunk(candidate, [call]);
+        state.broken ??= part;
+        return '';
+      }
       default: {
-        if (isCutOff(part, { reason: 'length' })) {
-          state.broken ??= part;
-          return '';
-        }
         const encoded = encodePart(part, options);
         return encoded.length > 0 ? chunk(candidate, encoded) : '';
       }
