@@ -76,7 +76,12 @@ async function upstreamContent(
   if (!source) {
     throw new GatewayError('upstream_content_unavailable', 'The provider does not hand out this video at the moment.');
   }
-  return { type: 'upstream', source, refresh: () => videos.source(task, index, { signal, isExpired: true }) };
+  return {
+    type: 'upstream',
+    owner: task.owner,
+    source,
+    refresh: () => videos.source(task, index, { signal, isExpired: true }),
+  };
 }
 
 interface ContentToSend {

@@ -5,8 +5,11 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { after, before, beforeEach, describe, test } from 'node:test';
+import { systemClock } from '../../src/core/clock.ts';
 import type { MirroredFile } from '../../src/records/video-task.ts';
+import { createContentReader } from '../../src/videos/mirror/content.ts';
 import type { Content, ContentResponse } from '../../src/videos/mirror/index.ts';
+import type { DownloadClients } from '../../src/videos/mirror/source.ts';
 import type { AssetSource } from '../../src/videos/mirror.ts';
 import { startHttps, type TestServer } from '../net/servers.ts';
 import { makeVideo, type Origin, serve, startOrigin, TASK, type TestMirror, testMirror } from './mirror-origin.ts';
@@ -37,7 +40,7 @@ const bytesOf = ({ body }: ContentResponse) => (body ? buffer(body) : undefined)
 
 for (const [place, content] of [
   ['a mirrored file', () => ({ type: 'kept', kept }) as const],
-  ['base64', () => ({ type: 'upstream', source: inline }) as const],
+  ['base64', () => ({ type: 'upstream', owner: 'key-1', source: inline }) as const],
 ] as const) {
   describe(`from ${place}`, () => {
     test('a request without a range gets the whole file with its media type, length and validators', async () => {
@@ -122,6 +125,21 @@ for (const [place, content] of [
   });
 }
 
+test('videos from base64 that are being sent have a bound of memory, which one key cannot take from the others', async (context) => {
+  const openContent = createContentReader({} as DownloadClients, () => undefined, systemClock, 2.5 * size);
+  const open = (owner: string, method: 'GET' | 'HEAD' = 'GET') =>
+    openContent({ type: 'upstream', owner, source: inline }, { method, headers: {}, name: TASK, signal: live });
+  const own = await open('key-1');
+  context.after(() => own.body?.destroy());
+  const refused = { code: 'unavailable', retryAfter: 5000 };
+  await assert.rejects(open('key-1'), refused);
+  assert.equal((await open('key-1', 'HEAD')).status, 200);
+  const other = await open('key-2');
+  await assert.rejects(open('key-3'), refused);
+  assert.deepEqual(await bytesOf(other), video);
+  (await open('key-3')).body?.destroy();
+});
+
 test('a missing or changed file is reported as expired', async () => {
   const other = testMirror();
   const result = (await other.keep(inline)) as MirroredFile;
@@ -162,7 +180,7 @@ describe('content proxied from the upstream', () => {
 
   test('the request carries the credential, and only known response headers are passed on', async () => {
     listener = serve(video, { headers: { 'set-cookie': 'a=b', 'x-account': 'acme', 'content-type': 'video/webm' } });
-    const result = await ask({ type: 'upstream', source: path() });
+    const result = await ask({ type: 'upstream', owner: 'key-1', source: path() });
     assert.equal(result.status, 200);
     assert.deepEqual(result.headers, {
       'content-type': 'video/webm',
@@ -179,14 +197,14 @@ describe('content proxied from the upstream', () => {
 
   test('another media type of the upstream is replaced by that of a video', async () => {
     listener = serve(video, { headers: { 'content-type': 'text/html' } });
-    const result = await ask({ type: 'upstream', source: path() });
+    const result = await ask({ type: 'upstream', owner: 'key-1', source: path() });
     assert.equal(result.headers['content-type'], 'video/mp4');
     result.body?.destroy();
   });
 
   test('ranges and conditions are passed on, other headers are not', async () => {
     const headers = { range: 'bytes=99990-', 'if-range': '"v1"', cookie: 'a=b', authorization: 'Bearer of-the-caller' };
-    const result = await ask({ type: 'upstream', source: path() }, headers);
+    const result = await ask({ type: 'upstream', owner: 'key-1', source: path() }, headers);
     assert.deepEqual([result.status, result.headers['content-range']], [206, `bytes 99990-99999/${size}`]);
     assert.deepEqual(await bytesOf(result), video.subarray(99990));
     assert.equal(origin.seen[0]?.headers.cookie, undefined);
@@ -196,7 +214,7 @@ describe('content proxied from the upstream', () => {
   test('304 and 416 have no body', async () => {
     for (const status of [304, 416] as const) {
       listener = (_request, response) => void response.writeHead(status, { 'content-range': `bytes */${size}` }).end();
-      const result = await ask({ type: 'upstream', source: path() }, { range: 'bytes=200000-' });
+      const result = await ask({ type: 'upstream', owner: 'key-1', source: path() }, { range: 'bytes=200000-' });
       assert.deepEqual([result.status, result.body], [status, undefined]);
     }
   });
@@ -207,14 +225,17 @@ describe('content proxied from the upstream', () => {
       methods.push(request.method);
       serve(video)(request, response);
     };
-    const result = await ask({ type: 'upstream', source: path() }, { range: 'bytes=0-0' }, 'HEAD');
+    const result = await ask({ type: 'upstream', owner: 'key-1', source: path() }, { range: 'bytes=0-0' }, 'HEAD');
     assert.deepEqual([result.status, result.headers['content-length'], result.body], [200, String(size), undefined]);
     assert.deepEqual(methods, ['GET']);
   });
 
   test('a URL of another origin gets no credential', async () => {
     const url = `https://media.example.com:${foreign.port}/x`;
-    assert.deepEqual(await bytesOf(await ask({ type: 'upstream', source: { type: 'url', url } })), video);
+    assert.deepEqual(
+      await bytesOf(await ask({ type: 'upstream', owner: 'key-1', source: { type: 'url', url } })),
+      video,
+    );
     assert.deepEqual(credentials, [undefined]);
   });
 
@@ -224,9 +245,14 @@ describe('content proxied from the upstream', () => {
       else serve(video)(request, response);
     };
     const source = path('/old');
-    assert.deepEqual(await bytesOf(await ask({ type: 'upstream', source, refresh: async () => path('/new') })), video);
+    assert.deepEqual(
+      await bytesOf(await ask({ type: 'upstream', owner: 'key-1', source, refresh: async () => path('/new') })),
+      video,
+    );
     for (const refresh of [undefined, async () => undefined, async () => path('/old')]) {
-      const content: Content = refresh ? { type: 'upstream', source, refresh } : { type: 'upstream', source };
+      const content: Content = refresh
+        ? { type: 'upstream', owner: 'key-1', source, refresh }
+        : { type: 'upstream', owner: 'key-1', source };
       await assert.rejects(ask(content), { code: 'upstream_content_unavailable', status: 502, upstreamStatus: 403 });
     }
   });
@@ -242,7 +268,7 @@ describe('content proxied from the upstream', () => {
       await closed.promise;
       return path('/new');
     };
-    (await ask({ type: 'upstream', source: path('/old'), refresh })).body?.destroy();
+    (await ask({ type: 'upstream', owner: 'key-1', source: path('/old'), refresh })).body?.destroy();
   });
 
   test('a failing, unexpected or forbidden upstream makes the content unavailable', async () => {
@@ -254,7 +280,7 @@ describe('content proxied from the upstream', () => {
       { type: 'url', url: 'nonsense' },
     ];
     for (const source of sources) {
-      await assert.rejects(ask({ type: 'upstream', source }), { code: 'upstream_content_unavailable' });
+      await assert.rejects(ask({ type: 'upstream', owner: 'key-1', source }), { code: 'upstream_content_unavailable' });
     }
   });
 
@@ -264,7 +290,7 @@ describe('content proxied from the upstream', () => {
       response.on('close', closed.resolve);
       response.writeHead(200).write(video);
     };
-    (await ask({ type: 'upstream', source: path() })).body?.destroy();
+    (await ask({ type: 'upstream', owner: 'key-1', source: path() })).body?.destroy();
     await closed.promise;
   });
 
@@ -277,7 +303,7 @@ describe('content proxied from the upstream', () => {
       }
       response.end();
     };
-    const { body } = await ask({ type: 'upstream', source: path() });
+    const { body } = await ask({ type: 'upstream', owner: 'key-1', source: path() });
     await new Promise((later) => setTimeout(later, 200));
     assert.ok(sent < 390, `${sent} of 400 were taken before anyone read`);
     body?.destroy();

@@ -2,6 +2,7 @@
 
 import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
+import { type ByteShare, createByteBudget } from '../../core/byte-budget.ts';
 import type { Clock } from '../../core/clock.ts';
 import { GatewayError } from '../../core/errors.ts';
 import type { MirroredFile } from '../../records/video-task.ts';
@@ -16,10 +17,18 @@ import type { DownloadClients } from './source.ts';
 /** `refresh` queries the upstream for a new URL if the old one has expired. */
 export type Content =
   | { type: 'kept'; kept: MirroredFile }
-  | { type: 'upstream'; source: AssetSource; refresh?(): Promise<AssetSource | undefined> };
+  | { type: 'upstream'; owner: string; source: AssetSource; refresh?(): Promise<AssetSource | undefined> };
 
-/** Throws `video_content_expired` if the mirrored file is gone, `upstream_content_unavailable` if the upstream does not return it. */
+/**
+ * Throws `video_content_expired` if the mirrored file is gone, `upstream_content_unavailable` if the upstream does not return it, and
+ * `unavailable` if videos that are being sent leave no memory for it.
+ */
 export type OpenContent = (content: Content, request: ContentRequest) => Promise<ContentResponse>;
+
+/** Memory for videos that came as base64 and are being sent: each is whole in memory until its client has taken it. */
+const MAX_INLINE_BYTES = 256 * 1024 * 1024;
+const NO_ROOM_RETRY_MS = 5000;
+const SLICE_BYTES = 64 * 1024;
 
 interface ServedFile {
   sha256: string;
@@ -34,12 +43,16 @@ export function createContentReader(
   clients: DownloadClients,
   storeOf: (kept: MirroredFile) => MediaStore | undefined,
   clock: Clock,
+  maxInlineBytes = MAX_INLINE_BYTES,
 ): OpenContent {
+  const inlineBytes = createByteBudget(maxInlineBytes);
   return async (content, request) => {
     if (content.type === 'kept') {
       return await serve(mirroredFile(content.kept, storeOf(content.kept)), request);
     }
-    if (content.source.type === 'data') return await serve(inlineFile(content.source.data), request);
+    if (content.source.type === 'data') {
+      return await serve(inlineFile(content.source.data, inlineBytes.open(content.owner)), request);
+    }
     return await openRemote(clients, { source: content.source, refresh: content.refresh }, request, clock);
   };
 }
@@ -84,13 +97,25 @@ function mirroredFile(kept: MirroredFile, store: MediaStore | undefined): Served
   };
 }
 
-function inlineFile(base64: string): ServedFile {
+function inlineFile(base64: string, memory: ByteShare): ServedFile {
   const content = Buffer.from(base64, 'base64');
   return {
     sha256: createHash('sha256').update(content).digest('hex'),
     bytes: content.length,
     mime: mediaTypeOf(content) ?? 'video/mp4',
     exists: async () => true,
-    open: async (range) => Readable.from([range ? content.subarray(range.start, range.end + 1) : content]),
+    async open(range) {
+      if (!memory.resize(content.length)) {
+        const message = 'Videos that are being downloaded leave no memory for this one; download fewer at once.';
+        throw new GatewayError('unavailable', message, { retryAfter: NO_ROOM_RETRY_MS });
+      }
+      const bytes = range ? content.subarray(range.start, range.end + 1) : content;
+      return Readable.from(slicesOf(bytes)).once('close', () => memory.close());
+    },
   };
+}
+
+/** Slices that are sent at the pace of the client. */
+function* slicesOf(bytes: Buffer): Generator<Buffer> {
+  for (let start = 0; start < bytes.length; start += SLICE_BYTES) yield bytes.subarray(start, start + SLICE_BYTES);
 }
