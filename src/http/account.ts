@@ -17,12 +17,14 @@ import { spendingOf } from '../usage/spending.ts';
 import { dollars, encodeEffective, encodeHeld, encodeSpending } from './admin/key-object.ts';
 import { encodeLimits, encodePermissions } from './admin/settings.ts';
 import { describeAllotments } from './allotments.ts';
+import type { ReadLimit } from './rate.ts';
 
 export interface AccountRouteOptions {
   store: Pick<Store, 'call'>;
   admission: Pick<AdmissionControl, 'subjects' | 'reservations'>;
   /** Their prices, without which a cost is not known. */
   models(): Pick<ModelDirectory, 'providers' | 'routes'>;
+  limitReads: ReadLimit;
   /** Unix milliseconds. */
   now?(): number;
 }
@@ -32,12 +34,13 @@ export type ReadAccount = (key: Key, query: URLSearchParams, options: AccountRou
 export async function usage(
   key: Key,
   query: URLSearchParams,
-  { store, models, now = systemClock.now }: AccountRouteOptions,
+  { store, models, limitReads, now = systemClock.now }: AccountRouteOptions,
 ): Promise<object> {
   const [from, to, by] = ['from', 'to', 'by'].map((name) => query.get(name) ?? undefined);
   const asked = readReportQuery({ from, to, by }, ['day', 'hour', 'model', 'provider'], now());
   const directory = models();
-  return reportUsage(store, asked, { keyId: key.id, hasPrice: (model) => hasPrice(directory, model) });
+  const context = { keyId: key.id, hasPrice: (model: string) => hasPrice(directory, model) };
+  return limitReads(key.id, () => reportUsage(store, asked, context));
 }
 
 export async function generation(

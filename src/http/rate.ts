@@ -1,6 +1,7 @@
-/** Rate limiter (generic cell rate algorithm): a steady rate with bursts, per caller. */
+/** Limits of callers: a steady rate with bursts (generic cell rate algorithm), and reads of many rows at once. */
 
 import { monotonicNow } from '../core/clock.ts';
+import { GatewayError } from '../core/errors.ts';
 import type { MaybePromise } from '../store/operation.ts';
 
 export interface RateOptions {
@@ -43,5 +44,38 @@ export function createRate({ rate, burst, now = monotonicNow }: RateOptions): Ra
     arrivalAt.set(caller, from + interval);
     forget(moment);
     return 0;
+  };
+}
+
+/** Runs a read of a caller. Rejects with `rate_limit_exceeded` while as many run as may at once. */
+export type ReadLimit = <Result>(caller: string, read: () => Promise<Result>) => Promise<Result>;
+
+/** More than the connections that a browser opens. */
+const READS_PER_CALLER = 8;
+const READS_IN_TOTAL = 32;
+const READ_RETRY_MS = 1000;
+
+/** Limits reads of many rows, for which the store has few connections or one thread. */
+export function createReadLimit(): ReadLimit {
+  const running = new Map<string, number>();
+  let total = 0;
+
+  return async (caller, read) => {
+    const own = running.get(caller) ?? 0;
+    if (own >= READS_PER_CALLER || total >= READS_IN_TOTAL) {
+      const whose = own >= READS_PER_CALLER ? 'of this key' : 'of all keys';
+      const message = `Too many reports and lists ${whose} are being read; wait for their end.`;
+      throw new GatewayError('rate_limit_exceeded', message, { retryAfter: READ_RETRY_MS });
+    }
+    running.set(caller, own + 1);
+    total += 1;
+    try {
+      return await read();
+    } finally {
+      total -= 1;
+      const left = (running.get(caller) ?? 1) - 1;
+      if (left === 0) running.delete(caller);
+      else running.set(caller, left);
+    }
   };
 }

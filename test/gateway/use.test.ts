@@ -355,3 +355,47 @@ test('a key sees its own', async () => {
   const refused = await sendRaw(gateway.url, { method: 'GET', path: '/v1/self/usage?by=key', headers });
   assert.equal(refused.status, 400);
 });
+
+test('a key reads eight reports and lists at once; others, and what reads single records, are not held up', async (context) => {
+  const other = 'sk-other-gateway-key-0123456789';
+  let waiting = 0;
+  const held = Promise.withResolvers<void>();
+  const allWait = Promise.withResolvers<void>();
+  const busy = await startTestGateway('', {
+    keys: [`{ name: other, key: ${other} }`],
+    wrapStore: (store) => ({
+      ...store,
+      async call(name, parameters) {
+        if (name === 'usageSums' && waiting < 8) {
+          if (++waiting === 8) allWait.resolve();
+          await held.promise;
+        }
+        return store.call(name, parameters);
+      },
+    }),
+  });
+  context.after(() => {
+    held.resolve();
+    return busy.close();
+  });
+  const ask = (path: string, key = KEY) => fetch(busy.url + path, { headers: { authorization: `Bearer ${key}` } });
+  const paths = ['/v1/usage', '/v1/self/usage', '/v1/usage?by=model', '/v1/self/usage?by=model,day'];
+  const first = Promise.all([...paths, ...paths].map((path) => ask(path)));
+  await allWait.promise;
+  for (const path of ['/v1/usage', '/v1/self/usage', '/v1/self/requests', '/v1/self/videos/summary']) {
+    const refused = await ask(path);
+    assert.deepEqual([refused.status, refused.headers.get('retry-after')], [429, '1'], path);
+    assert.match(
+      JSON.parse(await refused.text()).error.message,
+      /^Too many reports and lists of this key are being read/,
+    );
+    assert.equal((await ask(path, other)).status, 200, path);
+  }
+  assert.equal((await ask('/v1/key')).status, 200);
+  held.resolve();
+  assert.deepEqual(
+    (await first).map(({ status }) => status),
+    Array(8).fill(200),
+  );
+  assert.equal((await ask('/v1/self/requests')).status, 200);
+});

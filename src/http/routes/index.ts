@@ -7,6 +7,7 @@ import { adminDescriptions } from '../admin/routes.ts';
 import type { AppOptions } from '../app-options.ts';
 import { createConversationHandlers } from '../conversations.ts';
 import { createDocument, operationsOfRoutes } from '../openapi/document.ts';
+import { createReadLimit } from '../rate.ts';
 import type { RequestContext } from '../request-context.ts';
 import { createRouteTable, type Route, type RouteTable } from '../route-table.ts';
 import { sessionDescriptions } from '../sessions/routes.ts';
@@ -31,6 +32,7 @@ export function createRoutes(
   const { protocols, prefixes, version, store, videos, admission, dashboard } = options;
   /** Protocol of routes that belong to none. */
   const protocol = protocols[0] as Protocol;
+  const limitReads = createReadLimit();
   const describeApi = () =>
     createDocument({
       version,
@@ -43,7 +45,7 @@ export function createRoutes(
       ...catalogRoutes(protocols, prefixes, () => options.models().catalog()),
       ...protocols.filter(({ operations }) => operations.complete.stored).flatMap((one) => storedRoutes(one, options)),
       ...videoRoutes(protocol, createVideoHandlers(videos, admission)),
-      ...accountRoutes(protocol, { store, admission, models: options.models, now: videos.clock?.now }),
+      ...accountRoutes(protocol, { store, admission, models: options.models, limitReads, now: videos.clock?.now }),
       ...keyWebhookRoutes(protocol, {
         store,
         secrets: options.webhookSecrets,
@@ -58,6 +60,7 @@ export function createRoutes(
         secrets: options.webhookSecrets,
         clock: options.clock ?? systemClock,
         captures: dashboard?.captures,
+        limitReads,
       }),
       ...systemRoutes(protocol, { ...options, pages: dashboard?.pages, describeApi }),
       ...(dashboard?.routes ?? []),

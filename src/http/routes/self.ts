@@ -20,6 +20,7 @@ import {
 } from '../deliveries.ts';
 import { TextBody } from '../http-response.ts';
 import { JSON_TYPE } from '../openapi/operation.ts';
+import type { ReadLimit } from '../rate.ts';
 import { keyOf, type RequestContext } from '../request-context.ts';
 import { captureDetail } from '../requests/capture-schema.ts';
 import { LIST_PARAMETERS, readText, SESSION_PARAMETERS, SUMMARY_PARAMETERS } from '../requests/query.ts';
@@ -38,6 +39,8 @@ interface SelfRoute {
   method?: 'PUT' | 'DELETE';
   /** Keys that may only read call it, too. */
   isForReaders?: boolean;
+  /** Reads many rows: few such requests of a key run at once. */
+  scans?: true;
   path: string;
   description: Pick<RouteDescription, 'summary' | 'query'> & { schema: RouteDescription['response']['schema'] };
   body?: { name: string; schema: TSchema };
@@ -56,6 +59,7 @@ interface SelfContext {
 
 export interface SelfRouteOptions extends RequestReaderOptions, Pick<DeliveryReaderOptions, 'secrets'> {
   captures: Captures | undefined;
+  limitReads: ReadLimit;
 }
 
 const DELIVERIES = '/v1/self/deliveries';
@@ -80,12 +84,14 @@ export function selfRoutes(protocol: Protocol, options: SelfRouteOptions): Route
   const routes: SelfRoute[] = [
     {
       name: 'requests',
+      scans: true,
       path: REQUESTS,
       description: { summary: 'List own requests', query: LIST_PARAMETERS, schema: requestList },
       read: reader.list,
     },
     {
       name: 'use',
+      scans: true,
       path: '/v1/self/usage',
       description: { summary: 'Own use and cost', query: USE_PARAMETERS, schema: use },
       async read(query, { keyId = '', names }) {
@@ -99,6 +105,7 @@ export function selfRoutes(protocol: Protocol, options: SelfRouteOptions): Route
     },
     {
       name: 'requests-summary',
+      scans: true,
       path: `${REQUESTS}/summary`,
       description: {
         summary: 'Rates, failures, cost and times of own requests',
@@ -109,6 +116,7 @@ export function selfRoutes(protocol: Protocol, options: SelfRouteOptions): Route
     },
     {
       name: 'requests-sessions',
+      scans: true,
       path: `${REQUESTS}/sessions`,
       description: {
         summary: 'List own conversations with the sums of their requests',
@@ -134,6 +142,7 @@ export function selfRoutes(protocol: Protocol, options: SelfRouteOptions): Route
     },
     {
       name: 'videos-summary',
+      scans: true,
       path: '/v1/self/videos/summary',
       description: {
         summary: 'Count own video tasks by state and by model, with what they made and cost',
@@ -167,12 +176,14 @@ export function selfRoutes(protocol: Protocol, options: SelfRouteOptions): Route
     },
     {
       name: 'deliveries',
+      scans: true,
       path: DELIVERIES,
       description: { summary: 'List own webhooks', query: DELIVERY_PARAMETERS, schema: DELIVERY_RESPONSES.ownList },
       read: (query, scope) => deliveries.list(query, own(scope)),
     },
     {
       name: 'receivers',
+      scans: true,
       path: `${DELIVERIES}/receivers`,
       description: {
         summary: 'List receivers of own webhooks, and how the newest ones to them ended',
@@ -244,12 +255,13 @@ export function selfRoutes(protocol: Protocol, options: SelfRouteOptions): Route
       read: async (_query, { keyId = '' }, { id }) => (await savedViews()).remove(keyId, id),
     },
   ];
-  return routes.map((route) => routeOf(route, protocol));
+  return routes.map((route) => routeOf(route, protocol, options.limitReads));
 }
 
 function routeOf(
-  { name, method, isForReaders, path, description, body, read }: SelfRoute,
+  { name, method, isForReaders, scans, path, description, body, read }: SelfRoute,
   protocol: Protocol,
+  limitReads: ReadLimit,
 ): Route<RequestContext> {
   const { schema, ...rest } = description;
   const response = { status: 200, description: 'As it is now.', type: JSON_TYPE, schema };
@@ -275,7 +287,8 @@ function routeOf(
       const key: Key = keyOf(context);
       const { query, session, requestId } = context;
       const asked = { key, id, session, requestId, body: body ? await readBody(context.body) : {} };
-      const found = await read(query, { keyId: key.id, names: new Map([[key.id, key.name]]) }, asked);
+      const answer = () => read(query, { keyId: key.id, names: new Map([[key.id, key.name]]) }, asked);
+      const found = await (scans ? limitReads(key.id, answer) : answer());
       const isText = found instanceof TextBody;
       const headers = { 'cache-control': 'no-store', ...(isText && found.headers) };
       return context.send({ headers, body: isText ? found.text : found });
