@@ -98,7 +98,7 @@ async function sendUntilGone(url: string, completed: string[]): Promise<void> {
   }
 }
 
-test('whatever an upstream served has a record, wherever the kill came', { timeout: 60_000 }, async (context) => {
+test('whatever an upstream served has a record, wherever the kill came', { timeout: 180_000 }, async (context) => {
   const { start } = gatewayOf(context);
   const before = served;
   const completed: string[] = [];
@@ -116,7 +116,7 @@ test('whatever an upstream served has a record, wherever the kill came', { timeo
   for (const id of completed) assert.equal((await recordOf(url, id)).status, 'completed');
 });
 
-test('records are what was served, through several kills', { timeout: 60_000 }, async (context) => {
+test('records are what was served, through several kills', { timeout: 180_000 }, async (context) => {
   const { start } = gatewayOf(context);
   const before = served;
   const completed: string[] = [];
