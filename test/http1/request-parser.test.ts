@@ -208,6 +208,9 @@ before(async () => {
 });
 after(() => node.close());
 
+/** Time after which Node waits for more, and is not only slow. */
+const NODE_PATIENCE_MS = 10_000;
+
 /** Undefined for what Node refuses, or waits for more of. */
 async function readByNode(bytes: Buffer): Promise<NodeSeen | undefined> {
   const socket = connect(nodePort, '127.0.0.1');
@@ -220,7 +223,7 @@ async function readByNode(bytes: Buffer): Promise<NodeSeen | undefined> {
       socket.end();
     });
   socket.on('error', () => {}).write(bytes);
-  const waited = setTimeout(() => socket.destroy(), 300);
+  const waited = setTimeout(() => socket.destroy(), NODE_PATIENCE_MS);
   await once(socket, 'close');
   clearTimeout(waited);
   const [, seen] = /\r\nseen: (.*)\r\n/i.exec(text) ?? [];

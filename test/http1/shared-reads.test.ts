@@ -38,7 +38,7 @@ function collectedFrom(socket: Socket): {
   return { texts, memories, read };
 }
 
-test('all sockets read into one buffer', { timeout: 5_000 }, async (context) => {
+test('all sockets read into one buffer', { timeout: 60_000 }, async (context) => {
   const pairs = [await connected(context), await connected(context)];
   const memories = new Set<ArrayBufferLike>();
   for (const { client, accepted } of pairs) {
@@ -55,7 +55,7 @@ test('all sockets read into one buffer', { timeout: 5_000 }, async (context) => 
   assert.equal(memories.size, 1);
 });
 
-test('a paused socket reads nothing, and its end is told', { timeout: 5_000 }, async (context) => {
+test('a paused socket reads nothing, and its end is told', { timeout: 60_000 }, async (context) => {
   const { client, accepted } = await connected(context);
   const { texts, read } = collectedFrom(accepted);
   readShared(accepted, read);
@@ -72,7 +72,7 @@ test('a paused socket reads nothing, and its end is told', { timeout: 5_000 }, a
   assert.deepEqual(texts, ['a', 'b']);
 });
 
-test('another reader gets events with memory of their own, and may be slow', { timeout: 10_000 }, async (context) => {
+test('another reader gets events with memory of their own, and may be slow', { timeout: 60_000 }, async (context) => {
   const { client, accepted } = await connected(context);
   const { texts, read } = collectedFrom(accepted);
   readShared(accepted, read);
