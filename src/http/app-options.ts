@@ -66,7 +66,7 @@ export interface AppOptions {
   /** Metrics in Prometheus's text format. */
   metrics: Pick<Metrics, 'text' | 'contentType'>;
   /** Access to the routes for operators. */
-  operator: Omit<OperatorAccess, 'log'>;
+  operator: Pick<OperatorAccess, 'token' | 'local'>;
   videos: VideoOptions;
   webhookSecrets: Pick<WebhookSecrets, 'reveal' | 'signer'>;
   /** Sessions of the dashboard and their routes; absent where it is disabled. */

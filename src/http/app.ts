@@ -34,7 +34,12 @@ export function createApp(options: AppOptions): App {
   const authenticate = createAuthentication({ ...options, gate });
   const sockets = createSocketConnections(options, authenticate);
   const table = createRoutes(options, sockets);
-  const checkOperator = createOperatorCheck({ ...options.operator, log });
+  const checkOperator = createOperatorCheck({
+    ...options.operator,
+    trustedProxies: options.trustedProxies,
+    clock,
+    log,
+  });
 
   function createContext(request: ServerRequest, response: ServerResponse): RoutedContext {
     const { path, query } = splitUrl(request.url);
@@ -49,7 +54,7 @@ export function createApp(options: AppOptions): App {
     if (!found.route) throw found.error;
     const { access, surface, changes, openLocally } = found.route;
     observation.route = found.name;
-    if (openLocally) checkOperator(found.route, request.headers);
+    if (openLocally) checkOperator(found.route, request);
     else if (access === 'anyone') checkSmallBody(found.route, request.headers);
     else if (access !== 'key') return admitSession(context, found.route);
     if (access !== 'key') return undefined;

@@ -414,16 +414,17 @@ test('without a token there is no admin API', async () => {
 test('who presents wrong tokens again and again is asked to wait; the right one still works', async () => {
   const strict = await startTestGateway(CONFIG);
   try {
-    const ask = (token: string) =>
-      sendRaw(strict.adminUrl, {
-        method: 'GET',
-        path: '/admin/v1/keys',
-        headers: { authorization: `Bearer ${token}` },
-      });
-    const statuses: number[] = [];
-    for (let attempt = 0; attempt < 31; attempt++) statuses.push((await ask('wrong')).status);
-    assert.deepEqual([statuses[29], statuses[30]], [401, 429]);
-    assert.equal((await ask(TOKEN)).status, 200);
+    for (const [url, path] of [
+      [strict.adminUrl, '/admin/v1/keys'],
+      [strict.url, '/metrics'],
+    ] as const) {
+      const ask = (token: string) =>
+        sendRaw(url, { method: 'GET', path, headers: { authorization: `Bearer ${token}` } });
+      const statuses: number[] = [];
+      for (let attempt = 0; attempt < 31; attempt++) statuses.push((await ask('wrong')).status);
+      assert.deepEqual([statuses[29], statuses[30]], [401, 429], path);
+      assert.equal((await ask(TOKEN)).status, 200, path);
+    }
   } finally {
     await strict.close();
   }

@@ -8,11 +8,9 @@ import type { ServerRequest } from '../../http1/server-request.ts';
 import type { ServerResponse } from '../../http1/server-response.ts';
 import { checkAccess } from '../../keys/scopes.ts';
 import { checkSmallBody } from '../body.ts';
-import { networkOf } from '../client-address.ts';
 import { limitConnections } from '../connection-limits.ts';
 import { createKeyEntrance } from '../key-entrance.ts';
-import { presentsToken, tokenRequired } from '../operator-access.ts';
-import { createRate } from '../rate.ts';
+import { createTokenCheck } from '../operator-access.ts';
 import { HttpContext, RequestContext, splitUrl } from '../request-context.ts';
 import { checkQueryNames } from '../request-head.ts';
 import { createRouteTable, type Route } from '../route-table.ts';
@@ -26,8 +24,6 @@ const REQUEST_TIMEOUT_MS = 60_000;
  * opens six, and those of several operators may come through one proxy.
  */
 const MAX_CONNECTIONS = 256;
-/** Wrong tokens allowed per client address: burst, and number per minute. */
-const MAX_WRONG_TOKENS = 30;
 /** Owner of all bodies of this server in the body budget. */
 const BODY_OWNER = 'admin';
 /** Names of routes for anyone at the address of clients. */
@@ -42,7 +38,7 @@ export function createAdminApp(options: AdminServerOptions): HttpServer {
   const ofModels = new Set<Route>(calls && modelRoutes(calls.routes));
   const table = createRouteTable<AdminContext>([...options.routes, ...ofModels], protocol);
   const enterKey = calls && createKeyEntrance(calls);
-  const wrongToken = createRate({ rate: MAX_WRONG_TOKENS / 60, burst: MAX_WRONG_TOKENS, now: clock.monotonic });
+  const checkTokenFrom = createTokenCheck(token, clock);
 
   function createContext(request: ServerRequest, response: ServerResponse): AdminContext {
     const { path, query } = splitUrl(request.url);
@@ -58,11 +54,7 @@ export function createAdminApp(options: AdminServerOptions): HttpServer {
 
   // The address of the socket: no forwarding header is trusted here.
   function checkToken({ headers, socket }: ServerRequest): void {
-    const isRight = presentsToken(headers, token);
-    if (isRight) return;
-    const wait = isRight === undefined ? 0 : wrongToken(networkOf(socket.remoteAddress ?? ''));
-    if (wait === 0) throw tokenRequired();
-    throw new GatewayError('rate_limit_exceeded', 'Too many wrong tokens; wait a moment.', { retryAfter: wait });
+    checkTokenFrom(headers, socket.remoteAddress ?? '');
   }
 
   /** Admits a call by its session only, so that programs cannot call models at this address. */
