@@ -411,6 +411,21 @@ test('without a token there is no admin API', async () => {
   await plain.close();
 });
 
+test('a number that a double cannot represent is no object', async () => {
+  const { body } = await admin('POST', '/keys', { name: 'no-object' });
+  const headers = { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json' };
+  const path = `/admin/v1/keys/${body.data.hash}`;
+  // The check of a schema is compiled after its first uses.
+  for (let count = 0; count < 20; count++) {
+    for (const name of ['metadata', 'tags', 'model_limits']) {
+      const text = `{"${name}": 1${'0'.repeat(30)}}`;
+      const refused = await sendRaw(gateway.adminUrl, { method: 'PATCH', path, headers, body: text });
+      assert.equal(refused.status, 400, refused.text);
+      assert.match(refused.text, new RegExp(`${name} must be an object or null, not 1e\\+30`));
+    }
+  }
+});
+
 test('who presents wrong tokens again and again is asked to wait; the right one still works', async () => {
   const strict = await startTestGateway(CONFIG);
   try {

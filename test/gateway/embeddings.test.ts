@@ -298,6 +298,8 @@ describe('models', () => {
     assert.deepEqual(first, second);
     assert.notDeepEqual(first, third);
     assert.ok(Math.abs(Math.hypot(...first) - 1) < 1e-3);
+    const unset = await post('/v1/embeddings', { model: 'sandbox/embed', input: 'same', dimensions: null });
+    assert.equal(unset.body.data[0].embedding.length, 256);
   });
 
   test('the catalog says which models embed', async () => {

@@ -42,7 +42,7 @@ describe('several keys', () => {
   });
 
   test('are made from CSV', async () => {
-    const { status, body } = await bulk({ csv: 'name,owner,tag:team\nbulk-c,Ana,search\nbulk-d,,\n' });
+    const { status, body } = await bulk({ csv: 'name,owner,tag:team\nbulk-c,Ana,search\nbulk-d,,\n', keys: null });
     assert.equal(status, 201, JSON.stringify(body));
     assert.deepEqual(
       body.data.map(({ data }: Json) => [data.name, data.owner, data.tags]),
@@ -64,6 +64,7 @@ describe('several keys', () => {
   const refused: [what: string, body: Json, param: string, message: RegExp][] = [
     ['nothing', {}, 'keys', /either keys or csv/],
     ['both', { keys: [{ name: 'x' }], csv: 'name\nx' }, 'keys', /either keys or csv/],
+    ['null in both', { keys: null, csv: null }, 'keys', /either keys or csv/],
     ['an empty list', { keys: [] }, 'keys', /keys must/],
     ['more than five hundred', { keys: Array(501).fill({ name: 'x' }) }, 'keys', /500/],
     ['more lines than five hundred', { csv: `name\n${'x\n'.repeat(501)}` }, 'csv', /500/],

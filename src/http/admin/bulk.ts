@@ -24,11 +24,11 @@ export function createBulkHandlers({
   return {
     async KeyBulk({ body, author }: AdminRequest): Promise<Json> {
       assertValid(bulk, body);
-      const { keys: bodies, csv } = body as { keys?: KeyCreation[]; csv?: string };
-      if ((bodies === undefined) === (csv === undefined))
+      const { keys: bodies, csv } = body as { keys?: KeyCreation[] | null; csv?: string | null };
+      if ((bodies == null) === (csv == null))
         throw new GatewayError('invalid_request', 'Give either keys or csv.', { param: 'keys' });
       const defaults = initialSettings(tags.shared().keyDefaults);
-      const wanted = csv === undefined ? newKeysOf(bodies ?? [], defaults) : newKeysOfCsv(csv, defaults);
+      const wanted = csv == null ? newKeysOf(bodies ?? [], defaults) : newKeysOfCsv(csv, defaults);
       const created = await keys.createAll(wanted, author);
       const moment = now();
       const data = created.map(({ key, secret, webhookSecret }) => {

@@ -275,7 +275,8 @@ export function adminRoutes(protocol: Protocol, loadHandlers: () => Promise<Admi
 async function readRequest(context: HttpContext, parameters: Record<string, string>): Promise<AdminRequest> {
   const { query, body, requestId, session } = context;
   const author: AdminRequest['author'] = { actor: 'admin', requestId };
-  const given = body.length > 0 ? await readBody(body) : {};
+  // As plain numbers: those that a double cannot represent would be objects, also for the check of records.
+  const given = body.length > 0 ? JSON.parse(JSON.stringify(await readBody(body))) : {};
   return { parameters, query, body: given, author, session, context };
 }
 

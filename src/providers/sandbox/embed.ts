@@ -17,7 +17,8 @@ const MAX_NUMBERS = 65_536;
 
 /** Throws `model_not_found` and `invalid_request`. */
 export async function embed(bytes: Buffer): Promise<LocalResponse> {
-  const { model, input, dimensions = EMBED_DIMENSIONS, encoding_format } = await readBody(bytes);
+  const { model, input, dimensions: asked, encoding_format } = await readBody(bytes);
+  const dimensions = asked ?? EMBED_DIMENSIONS;
   if (model !== EMBED_MODEL) {
     throw new GatewayError('model_not_found', `The sandbox has no embedding model ${model}, only ${EMBED_MODEL}.`, {
       param: 'model',
