@@ -45,8 +45,11 @@ export const notePrices = writing<{ seen: readonly SeenPrices[]; now: number }, 
     const added = sorted.filter(({ model }) => !known.has(model));
     if (known.size + added.length > MAX_PRICED_MODELS) {
       for (const { model } of sorted) known.delete(model);
-      const gone = JSON.stringify([...known.keys()]);
-      await transaction.run(`DELETE FROM model_price WHERE model IN (${transaction.textsIn('gone')})`, { gone });
+      await transaction.run(
+        `DELETE FROM model_price WHERE model IN (
+           SELECT model FROM model_price WHERE model IN (${transaction.textsIn('gone')}) ORDER BY model ${transaction.forUpdate})`,
+        { gone: JSON.stringify([...known.keys()]) },
+      );
     }
     const [{ n = 0 } = {}] = await transaction.all('SELECT count(*) AS n FROM model_price');
     const fresh = added.slice(0, Math.max(0, MAX_PRICED_MODELS - Number(n)));
