@@ -606,6 +606,19 @@ describe('streams of Converse', () => {
     });
   });
 
+  test('end their answer with the counts, so that a client that leaves at its end has not left before them', () => {
+    const stop = TEXT.findIndex(([type]) => type === 'messageStop');
+    const framer = createAwsEventStreamFramer();
+    const decoder = converse.operations.complete.streamDecoder(targetOf(NOVA));
+    const next = (events: [string, Json][]) =>
+      parseEvents(Buffer.concat(framer.push(framed(events)))).flatMap((event) => decoder.decode(event));
+    assert.ok(next(TEXT.slice(0, stop + 1)).every(({ type }) => type !== 'candidate-end'));
+    assert.deepEqual(
+      next(TEXT.slice(stop + 1)).map(({ type }) => type),
+      ['candidate-end', 'message-end'],
+    );
+  });
+
   test('say the same, cut at every byte', () => {
     const whole = fold(decoded(bytes));
     for (let cut = 1; cut < bytes.length; cut++)

@@ -57,11 +57,11 @@ export function createStreamDecoder(target: Target): StreamDecoder {
       case 'messageStop': {
         const events = [...begin(), ...close()];
         finish = decodeFinish(frame.stopReason, called);
-        return [...events, { type: 'candidate-end', candidate: 0, finish }];
+        return events;
       }
       case 'metadata':
         usage = decodeUsage(frame.usage, frame) ?? usage;
-        return finish ? end() : [];
+        return finish ? end(finish) : [];
       default:
         return [];
     }
@@ -166,9 +166,13 @@ export function createStreamDecoder(target: Target): StreamDecoder {
     ];
   }
 
-  function end(): ChatEvent[] {
+  /** The counts come last: a client that leaves at the end of the candidate has not left before them. */
+  function end(finish: Finish): ChatEvent[] {
     ended = true;
-    return [{ type: 'message-end', ...(usage && { usage }) }];
+    return [
+      { type: 'candidate-end', candidate: 0, finish },
+      { type: 'message-end', ...(usage && { usage }) },
+    ];
   }
 
   function fail(message: string): ChatEvent[] {
@@ -180,7 +184,7 @@ export function createStreamDecoder(target: Target): StreamDecoder {
     decode,
     end() {
       if (ended) return [];
-      return finish ? end() : fail('The upstream closed its response before the end.');
+      return finish ? end(finish) : fail('The upstream closed its response before the end.');
     },
     usage: () => usage,
   };
