@@ -184,6 +184,31 @@ test('the prompt of each round decides by which price of context length it is ch
   }
 });
 
+test('all rounds share the output that was reserved, by the counts of the upstream', async () => {
+  upstream = await startUpstream((call, response) => {
+    const paused = call.body.messages.at(-1).role === 'user';
+    const answer = messageOf(
+      [{ type: 'text', text: 'x' }, ...(paused ? [USED] : [])],
+      paused ? 'pause_turn' : 'end_turn',
+    );
+    answerJson(response, { ...answer, usage: { input_tokens: 10, output_tokens: 400 } });
+  });
+  gateway = await startTestGateway(`
+key_defaults: { budgets: { day: "1" } }
+providers:
+  p:
+    type: anthropic
+    base_url: "${upstream.url}"
+    api_key: k
+    models: [{ id: m, pricing: { prompt: "0.000001", completion: "0.00001" } }]
+`);
+  await send('chat', { ...question('chat', 'p/m', 'look it up'), max_tokens: 500 });
+  assert.deepEqual(
+    upstream.calls.map(({ body }) => body.max_tokens),
+    [500, 100],
+  );
+});
+
 describe('state that a client loses', () => {
   const thinking = { type: 'thinking', thinking: 'Hmm.', signature: 'c2lnbmVk' };
   const toolUse = { type: 'tool_use', id: 'toolu_1', name: 'f', input: { a: 1 } };

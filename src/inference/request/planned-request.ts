@@ -24,6 +24,6 @@ export interface Plan {
   toolNames?: ClientToolNames;
   /** The upstream was asked for an object around the answer. */
   wrapsAnswer?: boolean;
-  /** Builds the upstream body that continues a paused response; for a translated request. */
-  continueWith?(parts: OpenPart[], finish: Finish): Buffer;
+  /** Builds the upstream body that continues a paused response, of which the output tokens so far are counted; for a translated request. */
+  continueWith?(parts: OpenPart[], finish: Finish, counted: number): Buffer;
 }

@@ -6,7 +6,6 @@ import { checkTexts, writeBody, yieldIfLarge } from '../../core/json/body.ts';
 import { copyJson } from '../../core/json/copy.ts';
 import { TEXT_VALUES } from '../../core/json/scan.ts';
 import type { EncodedRequest } from '../../core/operation.ts';
-import type { OutputLimit } from '../../core/output.ts';
 import { settleResults } from '../../core/results.ts';
 import type { Endpoint } from '../../routing/endpoint.ts';
 import type { InferenceCall } from '../../routing/inference-call.ts';
@@ -61,8 +60,12 @@ export async function planTranslation(
     await yieldIfLarge(call.bytes.length);
     const body = await writeBody(encoded, call.bytes.length);
     const names = [...settled.dropped, ...dropped].map((name) => call.protocol.parameterName(name));
-    const continueWith = (parts: OpenPart[], finish: Finish) =>
-      Buffer.from(JSON.stringify(encode(continued(request, parts, finish, limit)).body));
+    const continueWith = (parts: OpenPart[], finish: Finish, counted: number) => {
+      // All rounds share one output limit.
+      const used = Math.max(counted, estimateOutput(textOfParts(parts)));
+      const rest = limit && Math.max(1, limit.tokens - used);
+      return Buffer.from(JSON.stringify(encode(continued(request, parts, finish, rest)).body));
+    };
     const all = [...new Set([...request.dropped, ...names])];
     return {
       path: 'translated',
@@ -87,11 +90,10 @@ export async function planTranslation(
 }
 
 /** The request that continues an answer: with its continuation token, or with the partial answer as the last turn. */
-function continued(request: ChatRequest, parts: OpenPart[], { token }: Finish, limit?: OutputLimit): ChatRequest {
-  // All rounds share one output limit.
-  const rest = limit && { maxTokens: Math.max(1, limit.tokens - estimateOutput(textOfParts(parts))) };
-  if (token !== undefined) return { ...request, ...rest, continuation: token };
-  return { ...request, ...rest, turns: [...request.turns, { role: 'assistant', parts }] };
+function continued(request: ChatRequest, parts: OpenPart[], { token }: Finish, maxTokens?: number): ChatRequest {
+  const limit = maxTokens === undefined ? {} : { maxTokens };
+  if (token !== undefined) return { ...request, ...limit, continuation: token };
+  return { ...request, ...limit, turns: [...request.turns, { role: 'assistant', parts }] };
 }
 
 /** Arguments of earlier calls, which encoders read. */

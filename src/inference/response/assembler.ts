@@ -115,7 +115,7 @@ export function createResponseAssembler(plan: Plan): ResponseAssembler {
     },
     next() {
       if (!paused || !continueWith) return undefined;
-      const body = continueWith(whole.parts(0), paused);
+      const body = continueWith(whole.parts(0), paused, usage?.output ?? 0);
       paused = undefined;
       offset = count;
       round++;
