@@ -1,4 +1,4 @@
-/** Upper bounds of the counts and the cost of one usage record, independent of upstream reports. */
+/** Bounds of the counts and the cost of one usage record: what a later report leaves of an earlier one, and upper bounds of both. */
 
 import type { Usage } from './chat.ts';
 import { minBigInt, moneyOf } from './money.ts';
@@ -26,6 +26,19 @@ export const COUNT_FIELDS = [
 
 const ALL_COUNTS = ['input', 'output', ...COUNT_FIELDS] as const;
 const COUNT_NAMES: ReadonlySet<string> = new Set(ALL_COUNTS);
+
+/**
+ * Counts of a stream so far, completed by later ones. The input is that of the whole request, so that a later zero, or one without
+ * the cached part of an earlier one, is no count.
+ */
+export function joinUsage<Counts extends Partial<Usage>>(before: Counts | undefined, later: Counts): Counts {
+  const joined: Counts = { ...before, ...later };
+  const { input = 0, cached = 0, cacheWrite = 0 } = joined;
+  if (before?.input !== undefined && input < Math.max(1, cached + cacheWrite)) {
+    joined.input = Math.max(before.input, input);
+  }
+  return joined;
+}
 
 /** Clamps counts to integers within the bounds; invalid counts are removed. */
 export function boundUsage(usage: Readonly<Partial<Usage>>): Readonly<Partial<Usage>> {

@@ -287,7 +287,7 @@ function priceOf(prices: Prices, usage: Usage): Charge {
 
 function withEstimatedInput(usage: Partial<Usage>, estimate: UsageEstimate): Usage {
   const { input, output = 0, estimated } = usage;
-  // Some upstreams report an input of zero until the end of a stream.
-  if (input !== undefined && !(input === 0 && estimated)) return { ...usage, input, output };
+  // Some upstreams report an input of zero until the end of a stream, or at all.
+  if (input !== undefined && !(input === 0 && (estimated || output > 0))) return { ...usage, input, output };
   return { ...usage, input: estimate.input(), output, estimated: true, rounds: undefined };
 }

@@ -1,4 +1,4 @@
-/** Streams that break off are charged what the upstream reported until then, translated ones as relayed ones are. */
+/** Usage that upstreams report in parts, or break off in between: what was reported counts, in translated streams as in relayed ones. */
 
 import assert from 'node:assert/strict';
 import type { ServerResponse } from 'node:http';
@@ -32,6 +32,8 @@ const PAUSED = [
   { type: 'message_stop' },
 ];
 
+const PAUSED_TEXT = [{ type: 'text', text: 'Searching.' }];
+
 /** Some servers count the input at the end alone. */
 const UNCOUNTED = [
   { type: 'message_start', message: { ...message, usage: { input_tokens: 0, output_tokens: 0 } } },
@@ -49,6 +51,42 @@ const chunk = (content: string, tokens: number): Json => ({
   choices: [{ index: 0, delta: { content }, finish_reason: null }],
   usage: { prompt_tokens: 9, completion_tokens: tokens, total_tokens: 9 + tokens },
 });
+
+/** Usage of a message at its start, at its end, and what it is together; a count that is absent is estimated. */
+const IN_PARTS: Record<string, { start: Json; end: Json; input: number; output?: number; cached: number }> = {
+  'the input without its cached part': {
+    start: { input_tokens: 10, cache_read_input_tokens: 1000, output_tokens: 1 },
+    end: { input_tokens: 10, output_tokens: 20 },
+    ...{ input: 1010, output: 20, cached: 1000 },
+  },
+  'an input of zero': {
+    start: { input_tokens: 40, output_tokens: 1 },
+    end: { input_tokens: 0, output_tokens: 20 },
+    ...{ input: 40, output: 20, cached: 0 },
+  },
+  'no output': { start: { input_tokens: 40, output_tokens: 1 }, end: {}, input: 40, cached: 0 },
+};
+
+function messageInParts(name: string): Json[] {
+  const { start, end } = IN_PARTS[name] ?? {};
+  return [
+    { type: 'message_start', message: { ...message, usage: start } },
+    ...PAUSED.slice(1, 4),
+    { type: 'message_delta', delta: { stop_reason: 'end_turn', stop_sequence: null }, usage: end },
+    { type: 'message_stop' },
+  ];
+}
+
+const GEMINI_IN_PARTS = [
+  {
+    candidates: [{ content: { role: 'model', parts: [{ text: 'Hi' }] }, index: 0 }],
+    usageMetadata: { promptTokenCount: 40 },
+  },
+  {
+    candidates: [{ content: { role: 'model', parts: [{ text: '.' }] }, index: 0, finishReason: 'STOP' }],
+    usageMetadata: { candidatesTokenCount: 20 },
+  },
+];
 
 const response = { id: 'resp_1', object: 'response', created_at: 1, model: 'm', output: [], status: 'in_progress' };
 const FAILED = [
@@ -96,7 +134,16 @@ before(async () => {
       if (body.messages.at(-1).role === 'user')
         answer.writeHead(200, { 'content-type': 'text/event-stream' }).end(frames(PAUSED));
       else answerJson(answer, { type: 'error', error: { type: 'overloaded_error', message: 'busy' } }, 529);
-    } else if (path.startsWith('/started'))
+    } else if (path.startsWith('/parts')) {
+      const { content } = body.messages.at(-1);
+      const text = typeof content === 'string' ? content : content[0].text;
+      if (body.stream) answer.writeHead(200, { 'content-type': 'text/event-stream' }).end(frames(messageInParts(text)));
+      else
+        answerJson(answer, { ...message, content: PAUSED_TEXT, stop_reason: 'end_turn', usage: { output_tokens: 20 } });
+    } else if (path.startsWith('/gemini-parts') && !path.includes('stream')) answerJson(answer, GEMINI_IN_PARTS[1]);
+    else if (path.startsWith('/gemini-parts'))
+      answer.writeHead(200, { 'content-type': 'text/event-stream' }).end(frames(GEMINI_IN_PARTS));
+    else if (path.startsWith('/started'))
       answer.writeHead(200, { 'content-type': 'text/event-stream' }).end(frames(PAUSED.slice(0, 1)));
     else if (path.startsWith('/silent'))
       answer.writeHead(200, { 'content-type': 'text/event-stream' }).end(SILENT[body.messages.at(-1).content]);
@@ -110,6 +157,8 @@ before(async () => {
   gateway = await startTestGateway(`
 providers:
   a: { type: anthropic, base_url: "${upstream.url}/messages", ${models} }
+  p: { type: anthropic, base_url: "${upstream.url}/parts", ${models} }
+  q: { type: google, base_url: "${upstream.url}/gemini-parts", ${models} }
   b: { type: anthropic, base_url: "${upstream.url}/started", ${models} }
   u: { type: anthropic, base_url: "${upstream.url}/uncounted", ${models} }
   c: { type: openai-compatible, base_url: "${upstream.url}/chat/v1", ${models} }
@@ -181,3 +230,40 @@ for (const protocol of ['messages', 'chat'] as const) {
     assert.deepEqual([record.status, record.tokens_prompt, record.total_cost], ['failed', 0, 0]);
   });
 }
+
+describe('usage in parts', () => {
+  for (const [name, { input, output, cached }] of Object.entries(IN_PARTS))
+    for (const protocol of ['messages', 'chat'] as const)
+      test(`${name} at the end of a message, for a client of ${protocol}`, async () => {
+        const { id } = await hear(gateway.url, { protocol, model: 'p/m', text: name, stream: true });
+        const record = await recordOf(gateway.url, id);
+        assert.deepEqual(
+          [record.status, record.tokens_prompt, record.native_tokens_cached, record.tokens_estimated],
+          ['completed', input, cached, output === undefined],
+        );
+        if (output === undefined) assert.ok(record.tokens_completion > 1);
+        else assert.equal(record.tokens_completion, output);
+      });
+
+  for (const protocol of ['generate', 'chat'] as const)
+    test(`the input at the start of an answer of Gemini, the output at its end, for a client of ${protocol}`, async () => {
+      const { id } = await hear(gateway.url, { protocol, model: 'q/m', text: 'x', stream: true });
+      const record = await recordOf(gateway.url, id);
+      assert.deepEqual([record.tokens_prompt, record.tokens_completion, record.total_cost], [40, 20, 0.00024]);
+    });
+
+  for (const [protocol, model] of [
+    ['messages', 'p/m'],
+    ['generate', 'q/m'],
+    ['chat', 'p/m'],
+    ['chat', 'q/m'],
+  ] as const)
+    test(`an output without its input, which is estimated, from ${model} for a client of ${protocol}`, async () => {
+      const { id, headers, text } = await hear(gateway.url, { protocol, model, text: 'some words' });
+      const record = await recordOf(gateway.url, id);
+      assert.deepEqual([record.tokens_completion, record.tokens_estimated], [20, true]);
+      assert.ok(record.tokens_prompt > 0);
+      assert.equal(Number(headers['x-polygate-cost']), record.total_cost);
+      if (protocol === 'chat') assert.equal(JSON.parse(text).usage.prompt_tokens, record.tokens_prompt);
+    });
+});

@@ -58,11 +58,14 @@ export function createResponseAssembler(plan: Plan): ResponseAssembler {
     return { input: estimateTokens(request), output, estimated: true };
   }
 
-  /** Reported usage; undefined if the upstream counted none of its output. */
+  /** Reported usage, with an estimate of an input or an output that the upstream did not count. */
   function counted(): Usage | undefined {
-    if (usage && usage.output > 0) return usage;
+    if (usage && usage.output > 0 && usage.input > 0) return usage;
     const own = estimate();
-    return usage && !own?.output ? usage : own && { ...own, ...usage, output: own.output, rounds: undefined };
+    if (!usage || !own) return usage ?? own;
+    const output = usage.output || own.output;
+    if (output === 0) return usage;
+    return { ...usage, input: usage.input || own.input, output, estimated: true, rounds: undefined };
   }
 
   /** The event of a part with its index in the whole message. */

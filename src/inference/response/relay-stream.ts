@@ -7,6 +7,7 @@ import type { AnswerFacts, Cost, EncoderOptions } from '../../core/operation.ts'
 import { ownCopy } from '../../core/own-bytes.ts';
 import type { Protocol } from '../../core/protocol.ts';
 import { createFramer as createSseFramer, type Framer, type SseEvent } from '../../core/sse.ts';
+import { joinUsage } from '../../core/usage-bounds.ts';
 import type { Output, StreamConverter } from './converter.ts';
 import { boundFacts } from './facts.ts';
 import { createMarkSearch, type FrameText, frameText, type MarkSearch } from './mark-search.ts';
@@ -201,7 +202,7 @@ class StreamRelay implements StreamConverter {
     this.#more.learn?.(body, event.data.length);
     this.#note(body);
     const seen = this.#operation.usageOf(body);
-    if (seen) this.#usage = { ...this.#usage, ...seen };
+    if (seen) this.#usage = joinUsage(this.#usage, seen);
     if (seen?.output !== undefined) this.#reported = this.#meter.tokens();
     this.#counted = seen && body;
     return this.#options.includeUsage || !this.#operation.streamUsage?.isExtra(body);
@@ -223,7 +224,7 @@ class StreamRelay implements StreamConverter {
     const { id } = boundFacts(this.#operation.factsOf(body));
     this.#facts = { ...this.#facts, id: this.#facts.id ?? id };
     const seen = this.#operation.usageOf(body);
-    if (seen) this.#usage = { ...this.#usage, ...seen };
+    if (seen) this.#usage = joinUsage(this.#usage, seen);
   }
 
   /** Parses the last frame of a stream, which was relayed without parsing. */

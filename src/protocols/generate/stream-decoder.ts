@@ -8,6 +8,7 @@ import { type Json, read } from '../../core/json/json.ts';
 import type { Target } from '../../core/operation.ts';
 import { createPartWriter } from '../../core/parts.ts';
 import type { StreamDecoder } from '../../core/stream-codec.ts';
+import { joinUsage } from '../../core/usage-bounds.ts';
 import { createCitationBudget, decodeCitations, sourcesIn } from './citations.ts';
 import { decodeBlob, decodeFile } from './content-decoder.ts';
 import { errorIn } from './errors.ts';
@@ -125,7 +126,8 @@ export function createChunkDecoder(target: Target): GenerateChunkDecoder {
     const chunk = responseShape(given);
     if (!chunk) return fail(new GatewayError('upstream_error', 'The upstream sent an event of another kind.'));
     const events = start(chunk);
-    usage = decodeUsage(chunk.usageMetadata) ?? usage;
+    const seen = decodeUsage(chunk.usageMetadata);
+    if (seen) usage = joinUsage(usage, seen);
     const candidates: Json[] = chunk.candidates ?? [];
     if (chunk.promptFeedback && (candidates.length === 0 || chunk.promptFeedback.blockReason)) {
       blocked = chunk.promptFeedback;

@@ -28,6 +28,8 @@ interface OpenBlock {
 
 export function createStreamDecoder(target: Target): StreamDecoder {
   let usage: Usage | undefined;
+  /** Output tokens were reported behind the start, which counts one before there is any. */
+  let isCounted = false;
   let finish: Finish | undefined;
   let open: OpenBlock | undefined;
   /** Indexes of calls that another block ended. */
@@ -54,7 +56,7 @@ export function createStreamDecoder(target: Target): StreamDecoder {
       case 'content_block_stop':
         return broken.has(frame.index) ? [] : close();
       case 'message_delta':
-        usage = mergeUsage(usage, decodeUsage(frame.usage));
+        count(decodeUsage(frame.usage));
         finish = decodeFinish(frame.delta) ?? finish;
         return close();
       case 'message_stop':
@@ -66,6 +68,11 @@ export function createStreamDecoder(target: Target): StreamDecoder {
         return error ? fail(error) : [];
       }
     }
+  }
+
+  function count(later: Partial<Usage> | undefined): void {
+    usage = mergeUsage(usage, later);
+    isCounted ||= later?.output !== undefined;
   }
 
   /** Once, and before anything else, wherever the upstream says it. */
@@ -141,7 +148,7 @@ export function createStreamDecoder(target: Target): StreamDecoder {
     const events = close();
     ended = true;
     events.push({ type: 'candidate-end', candidate: 0, finish: finish ?? { reason: 'other' } });
-    events.push({ type: 'message-end', usage });
+    events.push({ type: 'message-end', usage: isCounted || !usage ? usage : { ...usage, output: 0 } });
     return events;
   }
 

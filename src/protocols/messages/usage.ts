@@ -2,6 +2,7 @@
 
 import type { Usage } from '../../core/chat.ts';
 import type { Json } from '../../core/json/json.ts';
+import { joinUsage } from '../../core/usage-bounds.ts';
 import { isRegion } from './output.ts';
 import { counts } from './response-shape.ts';
 
@@ -40,7 +41,7 @@ export function decodeUsage(given: Json): Partial<Usage> | undefined {
 
 /** Counts seen so far, completed by later ones; undefined while nothing was reported. */
 export function mergeUsage(before: Usage | undefined, later: Partial<Usage> | undefined): Usage | undefined {
-  return later ? { ...(before ?? { input: 0, output: 0 }), ...later } : before;
+  return later ? { input: 0, output: 0, ...joinUsage(before, later) } : before;
 }
 
 export function encodeUsage(usage: Usage | undefined): Json {
