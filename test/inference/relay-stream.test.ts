@@ -118,6 +118,28 @@ test('the cost in a stream is that of its end, also where nothing was said', () 
   assert.match([...out, ...pipe.last()].join(''), /"cost":1\b/);
 });
 
+test('the cost beside counts that an upstream did not make is that of the estimate', () => {
+  const priced: number[] = [];
+  const pipe = createRelay(
+    chat,
+    { ...options, includeUsage: true },
+    {
+      costOf({ output }) {
+        priced.push(output);
+        return { total: output, input: 0 };
+      },
+    },
+  );
+  const out: Output[] = [];
+  const said = 'data: {"choices":[{"index":0,"delta":{"content":"Hello you there."},"finish_reason":null}]}\n\n';
+  const counts = 'data: {"choices":[],"usage":{"prompt_tokens":0,"completion_tokens":0}}\n\n';
+  for (const frame of [said, finish, counts]) pipe.push(Buffer.from(frame), out);
+  pipe.end(out);
+  assert.equal(pipe.usage(), undefined);
+  assert.ok((priced[0] ?? 0) > 0);
+  assert.deepEqual(priced, [pipe.partialUsage()?.output]);
+});
+
 test('frames after the end are passed on up to 64 KiB', () => {
   const late = `data: {"text":"${'x'.repeat(10_000)}"}\n\n`;
   const text = relayed(messages, [stop, ...Array.from({ length: 100 }, () => late)]);

@@ -338,7 +338,7 @@ class StreamRelay implements StreamConverter {
     const { costOf } = this.#more;
     const text = addCost(frame.subarray(brace), counted, {
       operation,
-      usage,
+      usage: this.usage() ?? this.partialUsage(),
       costOf: costOf && ((reported) => costOf(reported, this.#facts.finish)),
     });
     return Buffer.concat([frame.subarray(0, brace), text]);
