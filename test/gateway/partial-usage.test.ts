@@ -3,7 +3,9 @@
 import assert from 'node:assert/strict';
 import type { ServerResponse } from 'node:http';
 import { after, before, describe, test } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Json } from '../../src/core/json/json.ts';
+import { awsMessage } from '../transport/aws-message.ts';
 import { answerJson, startTestGateway, startUpstream, type TestGateway, type TestUpstream } from './harness.ts';
 import { hear, recordOf } from './usage-client.ts';
 
@@ -117,6 +119,25 @@ const FAILED = [
   },
 ];
 
+/** An answer of Converse, whose counts come behind its end. */
+const CONVERSE: [string, Json][] = [
+  ['messageStart', { role: 'assistant' }],
+  ['contentBlockDelta', { contentBlockIndex: 0, delta: { text: 'Hi' } }],
+  ['contentBlockStop', { contentBlockIndex: 0 }],
+  ['messageStop', { stopReason: 'end_turn' }],
+  ['metadata', { usage: { inputTokens: 40, outputTokens: 20, cacheReadInputTokens: 1000 } }],
+];
+
+async function answerInTwo(answer: ServerResponse, events: [string, Json][]): Promise<void> {
+  const bytes = events.map(([type, payload]) =>
+    awsMessage({ ':event-type': type, ':message-type': 'event' }, JSON.stringify(payload)),
+  );
+  answer.writeHead(200, { 'content-type': 'application/vnd.amazon.eventstream' });
+  answer.write(Buffer.concat(bytes.slice(0, -1)));
+  await pause(500);
+  answer.end(bytes.at(-1));
+}
+
 /** Answers that report what was generated, show nothing of it and have no finish reason. */
 const SILENT: Record<string, string> = {
   'with an end mark': `${frames([{ ...chunk('', 300), choices: [] }])}data: [DONE]\n\n`,
@@ -143,6 +164,7 @@ before(async () => {
     } else if (path.startsWith('/gemini-parts') && !path.includes('stream')) answerJson(answer, GEMINI_IN_PARTS[1]);
     else if (path.startsWith('/gemini-parts'))
       answer.writeHead(200, { 'content-type': 'text/event-stream' }).end(frames(GEMINI_IN_PARTS));
+    else if (path.startsWith('/late')) void answerInTwo(answer, CONVERSE);
     else if (path.startsWith('/started'))
       answer.writeHead(200, { 'content-type': 'text/event-stream' }).end(frames(PAUSED.slice(0, 1)));
     else if (path.startsWith('/silent'))
@@ -159,6 +181,7 @@ providers:
   a: { type: anthropic, base_url: "${upstream.url}/messages", ${models} }
   p: { type: anthropic, base_url: "${upstream.url}/parts", ${models} }
   q: { type: google, base_url: "${upstream.url}/gemini-parts", ${models} }
+  l: { type: bedrock, base_url: "${upstream.url}/late", ${models.replace('id: m', 'id: amazon.m')} }
   b: { type: anthropic, base_url: "${upstream.url}/started", ${models} }
   u: { type: anthropic, base_url: "${upstream.url}/uncounted", ${models} }
   c: { type: openai-compatible, base_url: "${upstream.url}/chat/v1", ${models} }
@@ -244,6 +267,17 @@ describe('usage in parts', () => {
         if (output === undefined) assert.ok(record.tokens_completion > 1);
         else assert.equal(record.tokens_completion, output);
       });
+
+  for (const protocol of ['messages', 'chat'] as const)
+    test(`the counts half a second behind the end of Converse, for a client of ${protocol}`, async () => {
+      const { id, text } = await hear(gateway.url, { protocol, model: 'l/amazon.m', text: 'x', stream: true });
+      assert.match(text, /"(prompt|input)_tokens":(1040|40),/);
+      const record = await recordOf(gateway.url, id);
+      assert.deepEqual(
+        [record.status, record.tokens_prompt, record.native_tokens_cached, record.tokens_completion],
+        ['completed', 1040, 1000, 20],
+      );
+    });
 
   for (const protocol of ['generate', 'chat'] as const)
     test(`the input at the start of an answer of Gemini, the output at its end, for a client of ${protocol}`, async () => {

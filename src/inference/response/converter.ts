@@ -14,8 +14,11 @@ export interface StreamConverter {
   end(out: Output[]): void;
   /** Last output, held back until the usage record is written. */
   last(): Output[];
-  /** `ending`: the response is complete for a client, but more frames may follow. `ended`: the upstream only has to close the stream. */
-  phase(): 'open' | 'ending' | 'ended';
+  /**
+   * `uncounted`: the response is complete for a client, and its counts may follow. `ending`: other frames may follow. `ended`: the
+   * upstream only has to close the stream.
+   */
+  phase(): 'open' | 'uncounted' | 'ending' | 'ended';
   /** Bytes held in memory, without those of a translated end. */
   held(): number;
   /** Bytes of a translated end, which may repeat the whole answer several times. */

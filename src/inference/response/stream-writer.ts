@@ -14,6 +14,8 @@ import { rememberState } from './state.ts';
 
 /** Time that an upstream gets to close its stream after the end of its response. */
 const UPSTREAM_CLOSE_TIMEOUT_MS = 250;
+/** The same, where its counts are missing. */
+const COUNTS_TIMEOUT_MS = 1000;
 /** Time after which a stream is expected to last, so that memory is worth more than the time to release it. */
 const LASTING_MS = 2000;
 /** The share of a stream grows in such steps: the size of most frames is another one than that of the frame before. */
@@ -156,10 +158,9 @@ export class StreamWriter implements BodyReader {
     const { timer } = this.#context;
     this.#closing ??= timer.watch(() => {
       this.#context.abortUpstream();
-      const message = `The upstream did not close its response within ${UPSTREAM_CLOSE_TIMEOUT_MS} ms of its end.`;
-      this.fail(new GatewayError('timeout', message));
+      this.fail(new GatewayError('timeout', 'The upstream did not close its response soon after its end.'));
     });
-    this.#closing.in(UPSTREAM_CLOSE_TIMEOUT_MS);
+    this.#closing.in(phase === 'uncounted' ? COUNTS_TIMEOUT_MS : UPSTREAM_CLOSE_TIMEOUT_MS);
   }
 
   /** An error after the end of the response counts only if the end itself fails. */

@@ -125,7 +125,11 @@ export function createTranslation({
     last: () => closing,
     held: () => framer.pending + kept,
     endBytes: () => closingBytes,
-    phase: () => (ended ? (upstream.endIsLast ? 'ended' : 'ending') : 'open'),
+    phase() {
+      if (!ended) return 'open';
+      if (upstream.endIsLast) return 'ended';
+      return decoder.usage() ? 'ending' : 'uncounted';
+    },
     complete: () => complete || ended,
     facts: assembler.facts,
     fail: (error) => encoder.fail?.(error),
