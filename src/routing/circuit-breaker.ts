@@ -79,6 +79,8 @@ const FAILURE_THRESHOLD = 3;
 /** Time for which a failed endpoint ranks behind the others. */
 const RECENT_FAILURE_MS = 30_000;
 const MAX_COOLDOWN_MS = 5 * 60_000;
+/** An upstream that asks for no pause would be asked by every request, at the cost of the retry budget. */
+const MIN_COOLDOWN_MS = 1000;
 const OVERLOAD_STATUSES = [429, 529];
 /** Bounds memory: of more endpoints with failures, the one that failed first is forgotten. */
 const MAX_ENDPOINTS = 10_000;
@@ -93,7 +95,9 @@ export function createCircuitBreaker({ cooldown, now, onCooldown, onEnded }: Cir
   }
 
   function open(error: GatewayError, cooldownMs: number): OpenState {
-    const duration = error.retryAfter === undefined ? cooldownMs : Math.min(error.retryAfter, MAX_RETRY_AFTER_MS);
+    const { retryAfter } = error;
+    const least = Math.min(cooldownMs, MIN_COOLDOWN_MS);
+    const duration = retryAfter === undefined ? cooldownMs : Math.max(least, Math.min(retryAfter, MAX_RETRY_AFTER_MS));
     return { type: 'open', until: now() + duration, cooldownMs, cause: error.code };
   }
 

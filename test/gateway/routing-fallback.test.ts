@@ -191,6 +191,22 @@ describe('limits of falling back', () => {
     }
   });
 
+  test('an endpoint that has no room, and asks for no pause, is not asked by every request', async () => {
+    const fleet = await startFleet({ names: ['one', 'two'] });
+    try {
+      const { one } = fleet.upstreams;
+      assert.ok(one);
+      one.behaves = { status: 429, headers: { 'retry-after': '0' } };
+      for (let index = 0; index < 30; index++) {
+        const { status } = await ask(fleet.gateway, { protocol: 'chat', model: 'house/m', text: `hi ${index}` });
+        assert.equal(status, 200);
+      }
+      assert.equal(one.calls.length, 1);
+    } finally {
+      await fleet.close();
+    }
+  });
+
   test('all attempts together have the time of one', async () => {
     const server = 'server: { deadlines: { first_byte: 400ms, total: 600ms } }';
     const fleet = await startFleet({ names: ['one', 'two', 'three'], server });

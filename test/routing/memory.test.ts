@@ -81,6 +81,20 @@ describe('circuit breaker', () => {
     assert.equal(health.cooldown('a')?.milliseconds, 3_600_000);
   });
 
+  test('a retry-after of nothing starts a cooldown of a second, or of the configured time if that is shorter', () => {
+    for (const retryAfter of [0, 5]) {
+      const { health, pass, fail } = rig();
+      fail(failure(429, retryAfter));
+      assert.equal(health.cooldown('a')?.milliseconds, 1000);
+      pass(1000);
+      fail(failure(429, retryAfter));
+      assert.equal(health.cooldown('a')?.milliseconds, 1000);
+    }
+    const health = createCircuitBreaker({ cooldown: () => 300, now: () => 0 });
+    health.begin('a').failed(failure(429, 0));
+    assert.equal(health.cooldown('a')?.milliseconds, 300);
+  });
+
   test('other failures start a cooldown after three in a row', () => {
     const { health, fail } = rig();
     fail(failure(500), failure());
