@@ -20,4 +20,6 @@ export interface StreamDecoder {
   end(): ChatEvent[];
   /** Counts reported so far, also where no event has them yet. */
   usage(): Usage | undefined;
+  /** Whether every candidate has a finish reason, so that a cut lost the end mark alone. */
+  isWhole?(): boolean;
 }

@@ -90,6 +90,13 @@ const GEMINI_IN_PARTS = [
   },
 ];
 
+/** A whole answer without an end mark. */
+const FINISHED = [
+  chunk('Hi', 1),
+  { ...chunk('', 1), choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] },
+  { ...chunk('', 60), choices: [] },
+];
+
 const response = { id: 'resp_1', object: 'response', created_at: 1, model: 'm', output: [], status: 'in_progress' };
 const FAILED = [
   { type: 'response.created', sequence_number: 0, response },
@@ -164,6 +171,7 @@ before(async () => {
     } else if (path.startsWith('/gemini-parts') && !path.includes('stream')) answerJson(answer, GEMINI_IN_PARTS[1]);
     else if (path.startsWith('/gemini-parts'))
       answer.writeHead(200, { 'content-type': 'text/event-stream' }).end(frames(GEMINI_IN_PARTS));
+    else if (path.startsWith('/finished')) cut(answer, frames(FINISHED));
     else if (path.startsWith('/late')) void answerInTwo(answer, CONVERSE);
     else if (path.startsWith('/started'))
       answer.writeHead(200, { 'content-type': 'text/event-stream' }).end(frames(PAUSED.slice(0, 1)));
@@ -182,6 +190,7 @@ providers:
   p: { type: anthropic, base_url: "${upstream.url}/parts", ${models} }
   q: { type: google, base_url: "${upstream.url}/gemini-parts", ${models} }
   l: { type: bedrock, base_url: "${upstream.url}/late", ${models.replace('id: m', 'id: amazon.m')} }
+  f: { type: openai-compatible, base_url: "${upstream.url}/finished/v1", ${models} }
   b: { type: anthropic, base_url: "${upstream.url}/started", ${models} }
   u: { type: anthropic, base_url: "${upstream.url}/uncounted", ${models} }
   c: { type: openai-compatible, base_url: "${upstream.url}/chat/v1", ${models} }
@@ -222,6 +231,15 @@ describe('a translated stream that breaks off', () => {
     });
   }
 });
+
+for (const protocol of ['chat', 'messages'] as const) {
+  test(`a chat stream that is cut behind its finish reason is whole, for a client of ${protocol}`, async () => {
+    const { id, text } = await hear(gateway.url, { protocol, model: 'f/m', text: 'x', stream: true });
+    assert.doesNotMatch(text, /error/);
+    const { status, tokens_prompt, tokens_completion, total_cost } = await recordOf(gateway.url, id);
+    assert.deepEqual([status, tokens_prompt, tokens_completion, total_cost], ['completed', 9, 60, 0.000609]);
+  });
+}
 
 for (const protocol of ['messages', 'chat'] as const) {
   test(`an input of zero so far is estimated, for a client of ${protocol}`, async () => {

@@ -130,7 +130,7 @@ export function createTranslation({
       if (upstream.endIsLast) return 'ended';
       return decoder.usage() ? 'ending' : 'uncounted';
     },
-    complete: () => complete || ended,
+    complete: () => complete || ended || decoder.isWhole?.() === true,
     facts: assembler.facts,
     fail: (error) => encoder.fail?.(error),
     usage: () => usage,

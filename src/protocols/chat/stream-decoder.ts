@@ -39,6 +39,7 @@ export interface ChatChunkDecoder {
   end(complete: boolean): ChatEvent[];
   /** Counts reported so far. */
   usage(): Usage | undefined;
+  isWhole(): boolean;
 }
 
 export function createStreamDecoder(target: Target): StreamDecoder {
@@ -72,6 +73,7 @@ export function createStreamDecoder(target: Target): StreamDecoder {
     },
     end: () => finish(false),
     usage: chunks.usage,
+    isWhole: chunks.isWhole,
   };
 }
 
@@ -255,12 +257,15 @@ export function createChunkDecoder(target: Target, whole: boolean): ChatChunkDec
     return [...placed(state.text, events), { type: 'candidate-end', candidate, finish }];
   }
 
+  function isUnfinished(): boolean {
+    return [...candidates].some((state) => state?.finish === undefined);
+  }
+
   function end(complete: boolean): ChatEvent[] {
-    const unfinished = [...candidates].some((state) => state?.finish === undefined);
     if (candidates.length === 0 && complete) {
       throw new GatewayError('upstream_error', 'The upstream answered without any choice.');
     }
-    if (candidates.length === 0 || (unfinished && !complete)) {
+    if (candidates.length === 0 || (!complete && isUnfinished())) {
       throw new GatewayError('upstream_error', 'The upstream closed its response before the end.');
     }
     if (!whole && [...candidates].every((state) => !state?.begun && !state?.finish)) {
@@ -270,7 +275,7 @@ export function createChunkDecoder(target: Target, whole: boolean): ChatChunkDec
     return [...events, { type: 'message-end', usage }];
   }
 
-  return { push, end, usage: () => usage };
+  return { push, end, usage: () => usage, isWhole: () => candidates.length > 0 && !isUnfinished() };
 }
 
 /** Events of two lists, of which one is empty in most cases. */
