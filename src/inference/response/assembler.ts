@@ -60,10 +60,10 @@ export function createResponseAssembler(plan: Plan): ResponseAssembler {
 
   /** Reported usage, with an estimate of an input or an output that the upstream did not count. */
   function counted(): Usage | undefined {
-    if (usage && usage.output > 0 && usage.input > 0) return usage;
+    if (usage && usage.output > 0 && usage.input > 0 && !usage.estimated) return usage;
     const own = estimate();
     if (!usage || !own) return usage ?? own;
-    const output = usage.output || own.output;
+    const output = usage.estimated ? Math.max(usage.output, own.output) : usage.output || own.output;
     if (output === 0) return usage;
     return { ...usage, input: usage.input || own.input, output, estimated: true, rounds: undefined };
   }

@@ -28,7 +28,7 @@ interface OpenBlock {
 
 export function createStreamDecoder(target: Target): StreamDecoder {
   let usage: Usage | undefined;
-  /** Output tokens were reported behind the start, which counts one before there is any. */
+  /** Output tokens were reported behind the start, which may count a few before there are any. */
   let isCounted = false;
   let finish: Finish | undefined;
   let open: OpenBlock | undefined;
@@ -148,7 +148,7 @@ export function createStreamDecoder(target: Target): StreamDecoder {
     const events = close();
     ended = true;
     events.push({ type: 'candidate-end', candidate: 0, finish: finish ?? { reason: 'other' } });
-    events.push({ type: 'message-end', usage: isCounted || !usage ? usage : { ...usage, output: 0 } });
+    events.push({ type: 'message-end', usage: isCounted || !usage ? usage : { ...usage, estimated: true } });
     return events;
   }
 
