@@ -155,8 +155,9 @@ function verdictOf(outcome: CallOutcome, call: VideoCall<SubmitResult>): Verdict
       return { type: 'ambiguous' };
     case 'rejected': {
       const permanent = !result.retryable && status !== 429;
+      const isOfContent = status === 403 && result.error.code === 'content_policy_violation';
       const isOfKey = status === 401 || status === 402 || status === 403 || status === 429;
-      if (permanent && !isOfKey) return { type: 'rejected', error: result.error };
+      if (permanent && (!isOfKey || isOfContent)) return { type: 'rejected', error: result.error };
       return { type: 'refused', status, error: result.error, retryAfter, permanent };
     }
   }

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { FetchFailure } from '../../src/net/fetch-failure.ts';
+import { openrouterVideos } from '../../src/providers/videos/openrouter-videos.ts';
 import { StoreUnavailable } from '../../src/store/unavailable.ts';
 import { forEachStore } from '../store/stores.ts';
 import { claim, createRig, HOUR, MINUTE, OWNER, openVideoStore, SECOND } from './rig.ts';
@@ -317,6 +318,17 @@ for (const status of [401, 402, 403, 429, 503]) {
     assert.equal((await rig.ended(id)).status, 'completed');
   });
 }
+
+test('403 for what was asked fails the task, and leaves the other keys alone', async (context) => {
+  const rig = await createRig(context, { video: openrouterVideos, keys: ['one', 'two'] });
+  const message = 'The model requires moderation. Your input was flagged for "violence".';
+  rig.upstream.onSubmit = () => ({ status: 403, json: { error: { code: 403, message } } });
+  const { id } = await rig.create();
+  const task = await rig.ended(id);
+  assert.deepEqual(task.error, { code: 'content_policy_violation', message });
+  assert.equal(rig.upstream.posts, 1);
+  assert.deepEqual(await rig.store.do('attemptStates', { taskId: id }), ['rejected']);
+});
 
 test('with all credentials rate limited, the task waits for Retry-After', async (context) => {
   const rig = await createRig(context, { keys: ['one', 'two'] });
