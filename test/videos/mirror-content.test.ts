@@ -211,6 +211,17 @@ describe('content proxied from the upstream', () => {
     assert.equal(origin.seen[0]?.headers.authorization, 'Bearer secret');
   });
 
+  test('several ranges get the whole file, because a body of several parts is no video', async () => {
+    listener = (request, response) => {
+      if (request.headers.range === undefined) return serve(video)(request, response);
+      response.writeHead(206, { 'content-type': 'multipart/byteranges; boundary=part' }).end('--part--');
+    };
+    const headers = { range: 'bytes=0-1,4-5', 'if-range': '"v1"' };
+    const result = await ask({ type: 'upstream', owner: 'key-1', source: path() }, headers);
+    assert.equal(result.status, 200);
+    assert.deepEqual(await bytesOf(result), video);
+  });
+
   test('304 and 416 have no body', async () => {
     for (const status of [304, 416] as const) {
       listener = (_request, response) => void response.writeHead(status, { 'content-range': `bytes */${size}` }).end();

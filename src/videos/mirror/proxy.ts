@@ -6,6 +6,7 @@ import { GatewayError } from '../../core/errors.ts';
 import type { TrustedResponse } from '../../net/trusted-client.ts';
 import type { AssetSource } from '../mirror.ts';
 import { watchIdle } from './idle-timeout.ts';
+import { isSingleRange } from './range.ts';
 import { type ContentRequest, type ContentResponse, contentHeaders, headerOf } from './response.ts';
 import { type DownloadClients, openSource, type RemoteSource } from './source.ts';
 
@@ -54,18 +55,29 @@ async function openWithRefresh(
   request: ContentRequest,
   signal: AbortSignal,
 ): Promise<TrustedResponse> {
-  const headers: Record<string, string> = {};
-  for (const name of FORWARDED_REQUEST_HEADERS) {
-    const value = headerOf(request, name);
-    if (value !== undefined && !(request.method === 'HEAD' && name !== 'if-none-match')) headers[name] = value;
-  }
-  const options = { headers, timeoutMs: TRANSFER_TIMEOUT_MS, maxBytes: Number.MAX_SAFE_INTEGER, signal };
+  const options = {
+    headers: forwardedHeaders(request),
+    timeoutMs: TRANSFER_TIMEOUT_MS,
+    maxBytes: Number.MAX_SAFE_INTEGER,
+    signal,
+  };
   const response = await openSource(clients, source, options);
   if (!EXPIRED_URL_STATUSES.has(response.status) || !refresh) return response;
   response.close();
   const fresh = await refresh();
   if (!fresh || fresh.type === 'data') return response;
   return await openSource(clients, fresh, options);
+}
+
+/** Several ranges would be answered with a body of several parts, which is no video; without them the whole file comes. */
+function forwardedHeaders(request: ContentRequest): Record<string, string> {
+  const headers: Record<string, string> = {};
+  for (const name of FORWARDED_REQUEST_HEADERS) {
+    const value = headerOf(request, name);
+    if (value === undefined || (request.method === 'HEAD' && name !== 'if-none-match')) continue;
+    if (name !== 'range' || isSingleRange(value)) headers[name] = value;
+  }
+  return headers;
 }
 
 function contentResponse({ status, headers }: TrustedResponse, request: ContentRequest): ContentResponse {

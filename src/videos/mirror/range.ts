@@ -18,6 +18,10 @@ export function parseRange(header: string | undefined, size: number): ByteRange 
   return { start, end: last === '' ? size - 1 : Math.min(Number(last), size - 1) };
 }
 
+export function isSingleRange(header: string): boolean {
+  return SINGLE_RANGE.test(header);
+}
+
 function suffix(length: number, size: number): ByteRange | 'unsatisfiable' {
   if (length === 0 || size === 0) return 'unsatisfiable';
   return { start: Math.max(0, size - length), end: size - 1 };
