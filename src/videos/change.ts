@@ -8,7 +8,7 @@ import { jobLaneOf, type VideoContext } from './context.ts';
 
 export type { LoadedVideo, VideoChange } from '../store/operations/videos.ts';
 
-/** Decides a change; undefined leaves the task as it is. Called again with the current task after each conflict. */
+/** Decides a change; undefined leaves the task as it is. Called again after each conflict, with the current task, and while the store is unavailable. */
 export type DecideChange = (loaded: LoadedVideo) => VideoChange | undefined;
 
 export interface ChangeResult extends LoadedVideo {
@@ -36,9 +36,13 @@ export async function changeTask(
   for (let first = known; ; first = undefined) {
     const loaded = first ?? (await withRetry(() => store.call('loadVideo', { id })));
     if (!loaded) return undefined;
-    const decision = isTerminal(loaded.task.status) ? undefined : decide(loaded);
+    // Decided again for each try: readers of the feed of webhooks pass over one whose time is long before it is stored.
+    const { decision, isSaved } = await withRetry(async () => {
+      const decision = isTerminal(loaded.task.status) ? undefined : decide(loaded);
+      return { decision, isSaved: decision !== undefined && (await store.call('saveVideo', decision)) };
+    });
     if (!decision) return { ...loaded, changed: false };
-    if (!(await withRetry(() => store.call('saveVideo', decision)))) continue;
+    if (!isSaved) continue;
     notify(context, loaded.task, decision);
     const task = { ...decision.task, version: decision.task.version + 1 };
     return { task, attempt: decision.attempt ?? loaded.attempt, changed: true };

@@ -6,12 +6,13 @@ import { inspect } from 'node:util';
 import { GatewayError } from '../../src/core/errors.ts';
 import { serveContent } from '../../src/http/video-content.ts';
 import type { MirroredFile } from '../../src/records/video-task.ts';
+import { StoreUnavailable } from '../../src/store/unavailable.ts';
 import { finalize } from '../../src/videos/finalize.ts';
 import type { OpenContent } from '../../src/videos/mirror/content.ts';
 import type { AssetSource, Mirror } from '../../src/videos/mirror.ts';
 import { encodeTask } from '../../src/videos/task-object.ts';
 import { createManualClock } from '../jobs/manual-clock.ts';
-import { createRig, HOUR, MINUTE, OWNER, object, SECOND } from './rig.ts';
+import { createRig, HOUR, MINUTE, OWNER, object, openVideoStore, SECOND } from './rig.ts';
 import { completed, says, scriptedApi } from './scripted.ts';
 
 const running = says({ type: 'running' });
@@ -266,6 +267,48 @@ test('the content of a video without a copy is asked for at a new URL when the o
   rig.upstream.onPoll = () => ({ status: 404 });
   await ask();
   assert.equal(sources.at(-1), undefined);
+});
+
+test('a task that ends while the store is away has the time at which its end is stored, so that the feed has its webhook', async (context) => {
+  const store = await openVideoStore(context);
+  const real = store.call;
+  let away = true;
+  let refused = 0;
+  store.call = async (operation, parameters) => {
+    if (away && operation === 'saveVideo' && 'settlement' in (parameters as object)) {
+      refused += 1;
+      throw new StoreUnavailable('away');
+    }
+    return real(operation, parameters);
+  };
+  const rig = await createRig(context, { store });
+  const { id } = await rig.create();
+  await rig.work();
+  rig.clock.advance(10 * SECOND);
+  const ended = rig.work();
+  const restoredAt = rig.clock.now() + MINUTE;
+  while (refused === 0 || rig.clock.now() < restoredAt) {
+    await new Promise((resolve) => setTimeout(resolve, 2));
+    if (refused > 0) rig.clock.advance(5 * SECOND);
+  }
+  away = false;
+  let isOver = false;
+  ended.finally(() => {
+    isOver = true;
+  });
+  while (!isOver) {
+    await new Promise((resolve) => setTimeout(resolve, 2));
+    rig.clock.advance(5 * SECOND);
+  }
+  const { status, settledAt = 0 } = await rig.get(id);
+  assert.equal(status, 'completed');
+  assert.ok(settledAt >= restoredAt);
+  const place = { after: { at: restoredAt - 1, id: '' }, until: rig.clock.now(), limit: 20 };
+  const feed = await real('deliveriesAfter', { owner: OWNER, ...place });
+  assert.deepEqual(
+    feed.map((delivery) => delivery.createdAt),
+    [settledAt],
+  );
 });
 
 test('deleting a task deletes its media but not its pending webhook', async (context) => {
