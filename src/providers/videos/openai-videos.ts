@@ -114,7 +114,7 @@ function readVideo(response: VideoResponse, id: string): PollResult {
     status: body?.status,
     progress: body?.progress,
     charge: present({
-      seconds: amountOf(body?.usage?.video_seconds ?? body?.seconds),
+      seconds: amountOf(body?.usage?.video_seconds ?? lengthOfOnly(body)),
       cost: usdOf(body?.usage?.video_cost ?? body?.usage?.cost),
     }),
     assets: () => assetsOf(body, id),
@@ -122,13 +122,23 @@ function readVideo(response: VideoResponse, id: string): PollResult {
   });
 }
 
+/** `seconds` is the length of one clip, which is not the sum where there are several. */
+function lengthOfOnly(body: Json): Json {
+  return severalOf(body) ? undefined : body?.seconds;
+}
+
+/** The list of several videos; undefined for one. */
+function severalOf(body: Json): Json[] | undefined {
+  const urls = body?.unsigned_urls;
+  return Array.isArray(urls) && urls.length > 1 ? urls : undefined;
+}
+
 /** The public URL if there is one, otherwise the content endpoint. `unsigned_urls` counts the videos of a task with several. */
 function assetsOf(body: Json, id: string): VideoAsset[] {
   const url = urlOf(body.url) ?? urlOf(body.video_url) ?? urlOf(body.metadata?.url);
   if (url !== undefined) return [{ url }];
   const content = `${pathOf(id)}/content`;
-  const several = Array.isArray(body.unsigned_urls) && body.unsigned_urls.length > 1 ? body.unsigned_urls : undefined;
-  return several?.map((_url: Json, index: number) => ({ path: `${content}?index=${index}` })) ?? [{ path: content }];
+  return severalOf(body)?.map((_url, index) => ({ path: `${content}?index=${index}` })) ?? [{ path: content }];
 }
 
 function taskSearch(lost: LostSubmission, { body }: VideoResponse) {

@@ -179,6 +179,15 @@ describe('polls', () => {
         assets: [{ path: '/videos/t1/content?index=0' }, { path: '/videos/t1/content?index=1' }],
       },
     ],
+    [
+      'OpenAI',
+      openaiVideos,
+      { status: 'completed', seconds: '8', unsigned_urls: [file, file] },
+      {
+        type: 'completed',
+        assets: [{ path: '/videos/t1/content?index=0' }, { path: '/videos/t1/content?index=1' }],
+      },
+    ],
     ['OpenAI', openaiVideos, { status: 'failed', error: { code: 'boom', message: 'it broke' } }, failed('it broke')],
     [
       'OpenAI',
