@@ -122,6 +122,7 @@ function readStatus(response: VideoResponse, path: string): PollResult {
   if (textOf(body?.status)?.toUpperCase() === 'COMPLETED' && !body.error) {
     return { type: 'follow', call: { method: 'GET', path, read: readResult } };
   }
+  if (body?.error && CANCELLED.has(textOf(body.error_type) ?? '')) return { type: 'cancelled' };
   return pollResult({
     statuses: STATUSES,
     status: body?.error ? 'failed' : body?.status,

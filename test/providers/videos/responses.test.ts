@@ -411,6 +411,12 @@ describe('polls', () => {
       failed('it broke'),
     ],
     ['fal', falQueue, { status: 'FAILED' }, failed(nameless)],
+    [
+      'fal',
+      falQueue,
+      { status: 'COMPLETED', error: 'Request was cancelled.', error_type: 'client_cancelled' },
+      { type: 'cancelled' },
+    ],
   ];
   for (const [name, api, body, expected, status] of cases) {
     test(`${name}: ${status ?? 200} ${JSON.stringify(body)}`, () => {
