@@ -78,7 +78,7 @@ interface Amounts {
   tokens?: number;
 }
 
-/** The most specific price per second or per token, plus the price per video. */
+/** The most specific price per second or per token, plus the price per video; the highest price per second where none of these is known. */
 function catalogCost(details: VideoDetails, { seconds, count, tokens }: Amounts): bigint | undefined {
   const { prices = {}, resolution } = details;
   // Models that support audio generate it unless it is disabled.
@@ -96,6 +96,24 @@ function catalogCost(details: VideoDetails, { seconds, count, tokens }: Amounts)
     [prices['per-video'], count],
   ];
   const known = parts.filter((part): part is [string, number] => part[0] !== undefined);
-  if (known.length === 0) return undefined;
+  if (known.length === 0) {
+    const highest = highestPerSecond(details);
+    if (highest === undefined) return undefined;
+    known.push([highest, seconds]);
+  }
   return boundCost(known.reduce((sum, [price, amount]) => sum + priceOfPieces(boundCount(amount) ?? 0, price), 0n));
+}
+
+/** For a resolution that is not known, or has no price. */
+function highestPerSecond({ prices = {}, audio }: VideoDetails): string | undefined {
+  const all = Object.keys(prices).filter((name) => name.startsWith('per-video-second'));
+  const silent = all.filter((name) => !name.endsWith('-audio'));
+  const names = audio === false && silent.length > 0 ? silent : all;
+  const isHigher = (one: string, other: string) => priceOfPieces(1, one) > priceOfPieces(1, other);
+  return names
+    .flatMap((name) => prices[name] ?? [])
+    .reduce<string | undefined>(
+      (highest, price) => (!highest || isHigher(price, highest) ? price : highest),
+      undefined,
+    );
 }

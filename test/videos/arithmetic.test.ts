@@ -90,6 +90,28 @@ test('the most specific price applies, with audio unless it is disabled', () => 
   assert.equal(cost({ prices: {} }), '0');
 });
 
+test('a video whose resolution is unknown, or has no price, costs the highest price per second, as is held', () => {
+  const ofResolutions = {
+    'per-video-second-720p': '0.10',
+    'per-video-second-1080p': '0.30',
+    'per-video-second-1080p-audio': '0.5',
+    'per-video-second-480p-audio': '0.4',
+  };
+  const cost = (details: Partial<VideoDetails>) => {
+    const task = { duration: 8, count: 1, prices: ofResolutions, ...details };
+    const held = maxExpectedCost(task);
+    assert.equal(costOfCompleted(task, {}, [asset]).cost, held);
+    return decimalOf(held ?? 0n);
+  };
+  assert.equal(cost({}), '4');
+  assert.equal(cost({ audio: false }), '2.4');
+  assert.equal(cost({ size: '1104x832' }), '4');
+  assert.equal(cost({ resolution: '4k', audio: false }), '2.4');
+  assert.equal(cost({ audio: false, prices: { 'per-video-second-audio': '0.2' } }), '1.6');
+  assert.equal(cost({ resolution: '720p' }), '0.8');
+  assert.equal(cost({ prices: { 'per-video': '0.7', 'per-video-second-1080p': '0.1' } }), '0.7');
+});
+
 test('tokens are charged for models with token prices', () => {
   const details = { count: 1, prices: { 'per-video-token': '0.0000012' } };
   assert.equal(decimalOf(costOfCompleted(details, { tokens: 246_840 }, [asset]).cost), '0.296208');
