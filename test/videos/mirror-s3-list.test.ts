@@ -58,6 +58,16 @@ test('all pages are read', async () => {
   assert.equal(files.length, 3);
 });
 
+test('objects without a readable time are left out, for the removal of old ones would take them', async () => {
+  const { files, error } = await list(() => [
+    entry(0).replace(/<LastModified>.*<\/LastModified>/, ''),
+    entry(1).replace(/2026-11-18T[^<]*/, 'yesterday'),
+    entry(2),
+  ]);
+  assert.equal(error, undefined);
+  assert.deepEqual(files, [{ name: `videos/${TASK}/2-abc.mp4`, modifiedAt: Date.UTC(2026, 10, 18, 12) }]);
+});
+
 test('an endless page is refused', async () => {
   let sent = 0;
   const { error, closed } = await list(function* () {

@@ -131,11 +131,13 @@ export function createS3Store({
   };
 }
 
+/** Objects whose age the store does not tell are left out, so that they are not removed. */
 function* entriesOf(text: string, prefix: string): Generator<StoredFile> {
   for (const piece of text.split('<Contents>').slice(1)) {
     const [content = ''] = piece.split('</Contents>', 1);
     const name = (fieldOf(content, 'Key') ?? '').slice(prefix.length);
-    if (NAME.test(name)) yield { name, modifiedAt: Date.parse(fieldOf(content, 'LastModified') ?? '') };
+    const modifiedAt = Date.parse(fieldOf(content, 'LastModified') ?? '');
+    if (NAME.test(name) && !Number.isNaN(modifiedAt)) yield { name, modifiedAt };
   }
 }
 
