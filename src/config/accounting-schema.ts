@@ -3,7 +3,7 @@
 import type { Static, TString } from 'typebox';
 import * as Type from 'typebox';
 import { SURFACES } from '../protocols/surfaces.ts';
-import type { Period } from '../records/key-settings.ts';
+import { MAX_LIMIT, type Period } from '../records/key-settings.ts';
 import { MAX_METADATA, MAX_METADATA_VALUE, MAX_OWNER, MAX_TAGS } from '../records/tags.ts';
 import { addressRange, httpUrl, retentionPeriod, size } from './fields.ts';
 import { s3 } from './videos-schema.ts';
@@ -24,10 +24,12 @@ export const ACCOUNTING_DEFAULTS = {
 
 const closed = { additionalProperties: false };
 
+const limit = (description: string) => Type.Optional(Type.Integer({ minimum: 1, maximum: MAX_LIMIT, description }));
+
 const limitFields = {
-  requests_per_minute: Type.Optional(Type.Integer({ minimum: 1, description: 'Requests per minute.' })),
-  tokens_per_minute: Type.Optional(Type.Integer({ minimum: 1, description: 'Tokens per minute, input and output.' })),
-  concurrent_requests: Type.Optional(Type.Integer({ minimum: 1, description: 'Concurrent requests.' })),
+  requests_per_minute: limit('Requests per minute.'),
+  tokens_per_minute: limit('Tokens per minute, input and output.'),
+  concurrent_requests: limit('Concurrent requests.'),
 };
 
 export const limits = Type.Object(limitFields, { ...closed, description: 'Limits of a key.' });

@@ -6,7 +6,7 @@ const MONEY_DECIMALS = 12;
 const UNITS_PER_USD = 10n ** BigInt(MONEY_DECIMALS);
 /** The time to parse a decimal grows faster than its length. */
 const MAX_DECIMAL_CHARACTERS = 1000;
-const DECIMAL_PATTERN = /^(-?)(\d*)(?:\.(\d*))?(?:[eE]([+-]?\d{1,2}))?$/;
+const DECIMAL_PATTERN = /^(-?)(\d*)(?:\.(\d*))?(?:[eE]([+-]?\d{1,3}))?$/;
 
 /** Largest 64-bit integer: about nine million USD. */
 const MAX_MONEY = 2n ** 63n - 1n;

@@ -8,6 +8,9 @@ export interface Limits {
   concurrentRequests?: number;
 }
 
+/** Largest limit of requests or tokens: sums of it stay within the 64-bit integers of the store. */
+export const MAX_LIMIT = Number.MAX_SAFE_INTEGER;
+
 export const PERIODS = ['day', 'week', 'month', 'total'] as const;
 export type Period = (typeof PERIODS)[number];
 

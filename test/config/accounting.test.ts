@@ -66,6 +66,8 @@ tags:
     assert.deepEqual(short.keyDefaults, { limits: { requestsPerMinute: 7 } });
     assert.match(faultsOf('tags: { Team: {} }')[0] ?? '', /tags\.Team: is not a tag such as team=search/);
     assert.match(faultsOf('tags: { team=a: { budgets: { year: "1" } } }')[0] ?? '', /unknown field/);
+    const uncounted = faultsOf('limits: { concurrent_requests: 1e30 }')[0] ?? '';
+    assert.match(uncounted, /limits\.concurrent_requests: must be an integer between 1 and 9007199254740991/);
     const both = 'limits: { requests_per_minute: 7 }\nkey_defaults: { limits: { requests_per_minute: 8 } }';
     assert.match(faultsOf(both)[0] ?? '', /limits: conflicts with key_defaults\.limits/);
   });

@@ -144,6 +144,7 @@ describe('a key', () => {
     assert.deepEqual((await patch({ limit_reset: 'weekly' })).budgets, { week: '3' });
     assert.deepEqual((await patch({ limit: 0.1 })).budgets, { week: '0.1' });
     assert.deepEqual((await patch({ limit_reset: null })).budgets, { total: '0.1' });
+    assert.deepEqual((await patch({ limit: 1e-120 })).budgets, { total: '0' }, 'less than can be counted is nothing');
     const none = await patch({ limit: null });
     assert.deepEqual([none.limit, none.limit_remaining, none.budgets], [null, null, {}]);
   });
@@ -263,6 +264,12 @@ test('lists leave out what is switched off unless they are asked, and have pages
 describe('a request that makes no sense', () => {
   const cases: [name: string, body: Json, param: string | null, message: RegExp][] = [
     ['an unknown field', { name: 'x', allowed_routes: ['/*'] }, 'allowed_routes', /is not a known field/],
+    [
+      'a limit that the store cannot count',
+      { name: 'x', limits: { concurrent_requests: 1e30 } },
+      'limits.concurrent_requests',
+      /between 1 and 9007199254740991/,
+    ],
     ['an unknown limit', { name: 'x', limits: { rpm: 1 } }, 'limits.rpm', /is not a known field/],
     ['no name', {}, 'name', /is required/],
     ['a name that a terminal obeys', { name: 'x\u001b[2J' }, 'name', /1 to 100 characters and no control characters/],

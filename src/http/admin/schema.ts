@@ -5,7 +5,7 @@ import * as Type from 'typebox';
 import type { Json } from '../../core/json/json.ts';
 import { protocols } from '../../protocols/index.ts';
 import { SURFACES } from '../../protocols/surfaces.ts';
-import { PERIODS } from '../../records/key-settings.ts';
+import { MAX_LIMIT, PERIODS } from '../../records/key-settings.ts';
 import { KEY_NAME, KEY_NAME_RULE, MAX_KEY_NAME, MAX_METADATA_VALUE, MAX_OWNER, MAX_TAGS } from '../../records/tags.ts';
 import { CREATED_PARAMETERS } from '../created-span.ts';
 import { anyObject, FORMAT, type Parameter } from '../openapi/operation.ts';
@@ -26,7 +26,7 @@ function maybe<Schema extends TSchema>(schema: Schema) {
 /** A patch may remove as many as it sets. */
 const MAX_LABELS_OF_PATCH = 2 * MAX_TAGS;
 
-const positive = Type.Integer({ minimum: 1 });
+const positive = Type.Integer({ minimum: 1, maximum: MAX_LIMIT });
 const money = Type.String({
   pattern: '^[0-9]{1,6}(\\.[0-9]{1,12})?$',
   errorMessage: 'must be USD as a decimal string such as "25.00"',
