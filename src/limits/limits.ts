@@ -4,11 +4,12 @@ import { GatewayError } from '../core/errors.ts';
 import { decimalOf, minBigInt, moneyOf } from '../core/money.ts';
 import { PERIODS, type Period, periodEnd, periodStart, type SharedAllotments } from '../records/key-settings.ts';
 import { type BudgetPeriod, budgetName, type ReservedBudget } from '../records/reservations.ts';
+import { tagList, tagSubject } from '../records/tags.ts';
 import type { Admission, AdmissionRequest, LimitKeeper } from './limit-keeper.ts';
 import { createMinuteWindow, type MinuteWindow, type WindowState } from './minute-window.ts';
 import type { HeldLimit, Quota } from './quota.ts';
 import { createReservationPool, type ReservationPool } from './reservation-pool.ts';
-import { hasBudget, isUnlimited, type LimitSubject, modelSubjects, ownSubjects } from './subjects.ts';
+import { hasBudget, isUnlimited, type LimitedKey, type LimitSubject, modelSubjects, ownSubjects } from './subjects.ts';
 
 export interface LimitsOptions {
   quota: Quota;
@@ -37,11 +38,12 @@ const MINUTE_KEPT_MS = 180_000;
 
 const NO_BASIS = {};
 const NO_HEADERS: Record<string, string> = {};
-/** The admission of every request of a key without limits. */
-const UNLIMITED: Admission = { headers: NO_HEADERS, settle: noop };
+const NO_BUDGETS: readonly string[] = [];
 
 interface MoneyReservation {
   cost: bigint;
+  /** Name of the budget. */
+  budget: string;
   settle: SettleFunction;
 }
 
@@ -119,7 +121,7 @@ export function createLimitKeeper({ quota, shared, now }: LimitsOptions): LimitK
   /** `most`: the reservation of the previous budgets, which bounds this one. */
   async function admitBudget(
     request: AdmissionRequest,
-    { name, label, budgets, basis }: LimitSubject,
+    { name: subject, label, budgets, basis }: LimitSubject,
     period: Period,
     most: bigint | undefined,
   ): Promise<MoneyReservation | undefined> {
@@ -129,11 +131,12 @@ export function createLimitKeeper({ quota, shared, now }: LimitsOptions): LimitK
     const moment = now();
     const startsAt = periodStart(period, moment);
     const limit = moneyOf(text);
-    const budget = { subject: name, period, startsAt };
+    const budget = { subject, period, startsAt };
     const slice = limit / BigInt(Math.max(1, Math.floor(1000 / quota.slice(1000))));
-    const money = poolOf({ subject: budgetName(budget), limit, budget }, slice, basis);
+    const name = budgetName(budget);
+    const money = poolOf({ subject: name, limit, budget }, slice, basis);
     const share = await money.admit(cost, minBigInt(request.minCost ?? cost, cost));
-    if (share) return { cost: share.amount, settle: (used) => share.settle(used.cost) };
+    if (share) return { cost: share.amount, budget: name, settle: (used) => share.settle(used.cost) };
     const left = decimalOf(money.left > 0n ? money.left : 0n);
     const words = period === 'total' ? 'in all' : `a ${period}`;
     const end = periodEnd(period, moment);
@@ -144,15 +147,12 @@ export function createLimitKeeper({ quota, shared, now }: LimitsOptions): LimitK
     );
   }
 
-  async function admitLimited(request: AdmissionRequest): Promise<Admission> {
-    return admitTo(request, ownSubjects(request.key, shared()));
-  }
-
   /** Reserves the limits and budgets of subjects, and those of the model. */
   async function admitTo(request: AdmissionRequest, own: LimitSubject[]): Promise<Admission> {
     const ofModel = modelSubjects(request.key, request.model);
     const subjects = [...own, ...ofModel];
     const settles: SettleFunction[] = [];
+    const reserved: string[] = [];
     let cost: bigint | undefined;
     const settle: SettleFunction = (used) => {
       for (const one of settles.splice(0)) one(used);
@@ -164,8 +164,10 @@ export function createLimitKeeper({ quota, shared, now }: LimitsOptions): LimitK
       for (const subject of own) {
         for (const period of PERIODS) {
           const money = await admitBudget(request, subject, period, cost);
-          settles.push(money?.settle ?? noop);
-          cost = money?.cost ?? cost;
+          if (!money) continue;
+          settles.push(money.settle);
+          reserved.push(money.budget);
+          cost = money.cost;
         }
       }
     } catch (error) {
@@ -173,7 +175,27 @@ export function createLimitKeeper({ quota, shared, now }: LimitsOptions): LimitK
       throw error;
     }
     const bound = cost === undefined ? {} : { cost };
-    return { headers: rateLimitHeadersOf(subjects), ...bound, settle: (used) => settle({ requests: 1, ...used }) };
+    const { key } = request;
+    const settleAll: Admission['settle'] = (used) => {
+      settle({ requests: 1, ...used });
+      // That of a further model has no budgets: the request itself counts the cost.
+      if (own.length > 0) recountOthers(key, used.cost, reserved);
+    };
+    return { headers: rateLimitHeadersOf(subjects), ...bound, settle: settleAll };
+  }
+
+  /** Makes the budgets in which a request reserved nothing, because they were set while it ran, include its cost. */
+  function recountOthers({ id, settings }: LimitedKey, cost: bigint, reserved = NO_BUDGETS): void {
+    if (cost > 0n && holdings.size > 0) recount([id, ...tagList(settings.tags).map(tagSubject)], reserved);
+  }
+
+  function recount(subjects: readonly string[], except = NO_BUDGETS): void {
+    for (const subject of subjects) {
+      for (const period of PERIODS) {
+        const name = budgetName({ subject, period, startsAt: periodStart(period, now()) });
+        if (!except.includes(name)) holdings.get(name)?.pool.recount();
+      }
+    }
   }
 
   function rateLimitHeadersOf(subjects: LimitSubject[]): Record<string, string> {
@@ -217,21 +239,18 @@ export function createLimitKeeper({ quota, shared, now }: LimitsOptions): LimitK
 
     takeSlot: ({ id }, { kind, most, message }) => takeSlot(`${id} ${kind}`, most, message),
 
-    recount(subjects) {
-      for (const subject of subjects) {
-        for (const period of PERIODS) {
-          const startsAt = periodStart(period, now());
-          holdings.get(budgetName({ subject, period, startsAt }))?.pool.recount();
-        }
-      }
-    },
+    recount: (subjects) => recount(subjects),
 
     async admitModel(request) {
       const { settle } = await admitTo(request, []);
       return settle;
     },
 
-    admit: (request) => (isUnlimited(request.key, shared()) ? UNLIMITED : admitLimited(request)),
+    admit(request) {
+      const { key } = request;
+      if (!isUnlimited(key, shared())) return admitTo(request, ownSubjects(key, shared()));
+      return { headers: NO_HEADERS, settle: ({ cost }) => recountOthers(key, cost) };
+    },
 
     async renewHolds() {
       for (const { pool } of holdings.values()) await pool.renew();

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { pino } from 'pino';
 import { moneyOf } from '../../src/core/money.ts';
+import type { Admission } from '../../src/limits/limit-keeper.ts';
 import { createLimitKeeper } from '../../src/limits/limits.ts';
 import { createQuota } from '../../src/limits/quota.ts';
 import type { Allotment, Budgets, KeySettings, SharedAllotments } from '../../src/records/key-settings.ts';
@@ -23,6 +24,15 @@ function openGateway(store: Store, instance?: string) {
   const keeper = createLimitKeeper({ quota, shared: () => shared, now: () => NOON });
   const ask = (cost: string) =>
     keeper.admit({ key: { id: 'key-1', settings }, model: 'a/m', tokens: 0, cost: moneyOf(cost) });
+  async function end({ settle }: Admission, cost: string): Promise<void> {
+    const recorder = createRecorder({ store, instance: `x-${Math.random()}`, durability: 'strict', log });
+    const request = intent(`${Math.random()}`, { tags: TEAM });
+    await recorder.begin(request);
+    await recorder.finish(request, completion({ cost: moneyOf(cost) }));
+    await recorder.flushed();
+    settle({ tokens: 0, cost: moneyOf(cost) });
+  }
+
   return {
     keeper,
     setTag(budgets: Budgets | undefined) {
@@ -35,14 +45,9 @@ function openGateway(store: Store, instance?: string) {
     ask,
     /** A request that costs as much as was reserved. */
     async spend(cost: string) {
-      const { settle } = await ask(cost);
-      const recorder = createRecorder({ store, instance: `x-${Math.random()}`, durability: 'strict', log });
-      const request = intent(`${Math.random()}`, { tags: TEAM });
-      await recorder.begin(request);
-      await recorder.finish(request, completion({ cost: moneyOf(cost) }));
-      await recorder.flushed();
-      settle({ tokens: 0, cost: moneyOf(cost) });
+      await end(await ask(cost), cost);
     },
+    end,
   };
 }
 
@@ -78,6 +83,22 @@ forEachStore((name, open) => {
       set({ month: '15' });
       await gateway.spend('1');
       await assert.rejects(async () => gateway.ask('0.01'), REFUSED);
+    });
+
+    test(`what ran before a ${holder} had the budget counts for it at its end (${name})`, async (context) => {
+      const gateway = openGateway(await open(context));
+      const set = gateway[method];
+      const free = await gateway.ask('4');
+      set({ day: '90' });
+      const budgeted = await gateway.ask('3');
+      set({ day: '90', total: '10' });
+      await gateway.spend('1');
+      await gateway.end(free, '4');
+      await assert.rejects(async () => gateway.ask('5.01'), REFUSED);
+      await gateway.spend('1');
+      await gateway.end(budgeted, '3');
+      await assert.rejects(async () => gateway.ask('1.01'), REFUSED);
+      await gateway.spend('1');
     });
 
     test(`what runs counts against the new budget of a ${holder} (${name})`, async (context) => {
