@@ -30,7 +30,6 @@ export type { StaticKey } from './key-index.ts';
 const REFRESH_INTERVAL_MS = 1000;
 /** Default time for which the previous secret stays valid after a rotation. */
 const DEFAULT_OVERLAP_MS = 24 * 3600 * 1000;
-
 const FIRST_KEY_NAME = 'first';
 const GATEWAY_AUTHOR: Author = { actor: 'gateway' };
 
@@ -72,7 +71,7 @@ export interface KeyStore {
   rotate(idOrName: string, overlap?: number, author?: Author): Promise<{ key: Key; secret: string }>;
   /** Throws like `update`. */
   find(idOrName: string): Promise<Key>;
-  /** Key of a key text, whether or not it is active. */
+  /** Key of a key text, whether or not it is active; undefined for a previous secret that has expired. */
   identify(secret: string): Promise<Key | undefined>;
   /** Configured keys, then stored keys, oldest first, including revoked ones. */
   list(): Promise<Key[]>;
@@ -257,7 +256,8 @@ export async function openKeyStore(options: KeyStoreOptions): Promise<KeyStore> 
     async identify(secret) {
       await refresh();
       const digest = digestOf(secret);
-      return (configuredIndex.get(digest) ?? stored.byDigest.get(digest))?.key;
+      const known = configuredIndex.get(digest) ?? stored.byDigest.get(digest);
+      return known && now() < known.until ? known.key : undefined;
     },
 
     configure(keys) {

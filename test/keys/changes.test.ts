@@ -127,6 +127,17 @@ forEachStore((engine, openStore) => {
       assert.ok(await keys.authenticate(second.secret));
     });
 
+    test('makes the old secret no text of the key once the overlap ends', async (context) => {
+      const { keys, clock } = await opened(context);
+      const first = await keys.create({ name: 'ci' });
+      const second = await keys.rotate('ci', HOUR);
+      assert.equal((await keys.identify(first.secret))?.id, first.key.id);
+      clock.now += HOUR;
+      assert.equal(await keys.identify(first.secret), undefined);
+      await keys.update('ci', { disabled: true });
+      assert.equal((await keys.identify(second.secret))?.id, first.key.id);
+    });
+
     test('at once, after a leak', async (context) => {
       const { keys } = await opened(context);
       const first = await keys.create({ name: 'ci' });
