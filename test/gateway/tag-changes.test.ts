@@ -148,6 +148,9 @@ describe('a change is refused', () => {
     assert.deepEqual(Object.keys(data.budgets), ['day']);
     const emptied = await askAdmin(adminUrl, 'PATCH', path, { limits: null, budgets: { day: null } });
     assert.deepEqual([emptied.status, emptied.body.error.param], [400, 'limits']);
+    assert.equal((await askAdmin(adminUrl, 'PATCH', path, { budgets: { day: '1', week: null } })).status, 200);
+    const { body: log } = await askAdmin(adminUrl, 'GET', '/audit?subject=team%3Dchanged');
+    assert.equal(log.total, 4, 'a change that changes nothing has no entry');
     assert.equal((await askAdmin(adminUrl, 'PATCH', path, { budgets: { day: 'much' } })).status, 400);
     const made = await askAdmin(adminUrl, 'PATCH', '/tags/team%3Dmade', { budgets: { day: '1' } });
     assert.equal(made.body.data.origin, 'store');

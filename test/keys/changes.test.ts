@@ -192,7 +192,9 @@ forEachStore((engine, openStore) => {
       const { store, keys } = await opened(context);
       const settings = { models: ['a/*'] };
       const { key } = await keys.create({ name: 'ci', settings });
-      for (const patch of [{}, { name: 'ci' }, { settings }, { disabled: false }]) await keys.update(key.id, patch);
+      const nothing = { settings: { limits: { requestsPerMinute: null }, budgets: {}, owner: null } };
+      for (const patch of [{}, { name: 'ci' }, { settings }, { disabled: false }, nothing])
+        await keys.update(key.id, patch);
       assert.deepEqual(
         (await audit(store)).map(({ action }) => action),
         ['key.create'],

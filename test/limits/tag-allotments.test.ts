@@ -25,6 +25,8 @@ forEachStore((name, openStore) => {
     await other.refresh();
     await one.set(TEAM, { limits: { requestsPerMinute: 9 } }, AUTHOR);
     await one.set(TEAM, MONTH, AUTHOR);
+    // The same again is no change.
+    await one.set(TEAM, MONTH, AUTHOR);
     assert.deepEqual(one.shared().tags, new Map([[TEAM, MONTH]]));
     assert.equal(other.originOf(TEAM), undefined);
     await other.refresh();

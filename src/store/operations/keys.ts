@@ -2,7 +2,7 @@
 
 import { isDeepStrictEqual } from 'node:util';
 import { GatewayError } from '../../core/errors.ts';
-import type { Json } from '../../core/json/json.ts';
+import { isObject, type Json } from '../../core/json/json.ts';
 import { merged } from '../../core/json/merge.ts';
 import { type Author, addAudit } from '../audit-rows.ts';
 import {
@@ -141,7 +141,7 @@ export const updateKey = writing<AuditedChange & { id: string; patch: KeyPatch }
       name: patch.name ?? before.name,
       disabled: patch.disabled ?? before.disabled,
       expiresAt: patch.expiresAt === undefined ? before.expiresAt : patch.expiresAt,
-      settings: patch.settings ? JSON.stringify(merged(JSON.parse(before.settings), patch.settings)) : before.settings,
+      settings: patch.settings ? patchedSettings(before.settings, patch.settings) : before.settings,
     };
     const values = { before: auditValues(before), after: auditValues(after) };
     if (isDeepStrictEqual(values.before, values.after)) return;
@@ -157,6 +157,15 @@ export const updateKey = writing<AuditedChange & { id: string; patch: KeyPatch }
     await addAudit(transaction, { ...entry, ...values });
   },
 );
+
+/** Merges a patch into the text of settings. A patch that only takes back what is not set adds no empty member. */
+function patchedSettings(before: string, patch: Json): string {
+  const settings: Json = JSON.parse(before);
+  const after = Object.entries<Json>(merged(settings, patch)).filter(
+    ([name, value]) => Object.hasOwn(settings, name) || !isObject(value) || Object.keys(value).length > 0,
+  );
+  return JSON.stringify(Object.fromEntries(after));
+}
 
 /** Adds a new secret to a key; earlier ones expire at `until`. Throws `not_found`, and `invalid_request` for a revoked key. */
 export const rotateKey = writing<AuditedChange & { id: string; secret: SecretRow; until: number }, void>(

@@ -1,5 +1,6 @@
 /** Limits and budgets of tags that operators set while gateways run. */
 
+import { isDeepStrictEqual } from 'node:util';
 import { GatewayError } from '../../core/errors.ts';
 import type { Json } from '../../core/json/json.ts';
 import { merged } from '../../core/json/merge.ts';
@@ -72,10 +73,12 @@ interface AllotmentChange extends AuditedChange {
   allotment: Allotment;
 }
 
+/** A change that changes nothing is not audited. */
 async function putAllotment(
   transaction: Transaction,
   { tag, author, now, before, allotment }: AllotmentChange,
 ): Promise<void> {
+  if (isDeepStrictEqual(before, allotment)) return;
   if (!before) await requireRoom(transaction);
   await transaction.run(
     `INSERT INTO tag_allotment (tag, allotment, updated_at) VALUES (:tag, :allotment, :now)
