@@ -2,7 +2,7 @@
 
 import { GatewayError } from '../core/errors.ts';
 
-/** `local` is a fault of this machine (no descriptors, no ports); the others are faults of the address. */
+/** `local` is a fault of this machine (no descriptors, no ports); the others are faults of the address, `busy` a passing one that it tells. */
 export type FetchOutcome =
   | 'blocked'
   | 'dns'
@@ -11,6 +11,7 @@ export type FetchOutcome =
   | 'timeout'
   | 'protocol'
   | 'status'
+  | 'busy'
   | 'too-large'
   | 'local';
 

@@ -281,7 +281,9 @@ function checkResponse({ status, headers }: GuardedResponse, maxBytes: number): 
       'The address answered with a redirect, which is not followed; use the final address.',
     );
   }
-  if (status !== 200) throw new FetchFailure('status', `The address answered with status ${status} instead of 200.`);
+  const isPassing = status === 408 || status === 429 || status >= 500;
+  if (status !== 200)
+    throw new FetchFailure(isPassing ? 'busy' : 'status', `The address answered with status ${status} instead of 200.`);
   if (Number(headers['content-length']) > maxBytes) throw tooLargeError(maxBytes);
   const encoding = headers['content-encoding'] ?? 'identity';
   if (encoding !== 'identity')

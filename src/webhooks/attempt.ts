@@ -95,6 +95,7 @@ function outcomeOfError(error: unknown): DeliveryOutcome {
       case 'protocol':
         return error.outcome;
       case 'status':
+      case 'busy':
       case 'too-large':
         return 'protocol';
       case 'local':

@@ -2,9 +2,12 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { createAddressPolicy } from '../../src/net/address-policy.ts';
 import { FetchFailure } from '../../src/net/fetch-failure.ts';
+import { createGuardedClient } from '../../src/net/guarded-client.ts';
 import { openrouterVideos } from '../../src/providers/videos/openrouter-videos.ts';
 import { StoreUnavailable } from '../../src/store/unavailable.ts';
+import { startHttps, testCa } from '../net/servers.ts';
 import { forEachStore } from '../store/stores.ts';
 import { claim, createRig, HOUR, MINUTE, OWNER, openVideoStore, SECOND } from './rig.ts';
 import { completed, type Reply, says, scriptedApi, startUpstream, taken } from './scripted.ts';
@@ -391,6 +394,30 @@ test('an input that cannot be fetched for a moment gets four tries, whatever els
   assert.equal((await rig.ended((await rig.create({ request })).id)).status, 'completed');
   assert.equal(rig.upstream.posts, 6);
 });
+
+for (const [status, posts] of [
+  [503, 1],
+  [429, 1],
+  [404, 0],
+] as const) {
+  test(`an input whose server answers ${status} at first ${posts > 0 ? 'is fetched again' : 'fails the task'}`, async (context) => {
+    let asked = 0;
+    const pictures = await startHttps((_request, response) => {
+      asked += 1;
+      response.writeHead(asked === 1 ? status : 200, { 'content-type': 'image/png' }).end('png');
+    });
+    context.after(pictures.close);
+    const policy = createAddressPolicy({ allowCidrs: ['127.0.0.0/8'] });
+    const { fetchBytes } = createGuardedClient({ policy, lookup: async () => ['127.0.0.1'], extraCa: testCa });
+    const rig = await createRig(context, { video: { ...scriptedApi, inlinesMedia: true }, fetchBytes });
+    const url = `https://media.example.com:${pictures.port}/a.png`;
+    const frames = [{ type: 'first_frame' as const, input: { url } }];
+    const request = { model: 'video', prompt: 'x', duration: 8, references: [], count: 1, frames };
+    const task = await rig.ended((await rig.create({ request })).id);
+    assert.equal(task.status, posts > 0 ? 'completed' : 'failed');
+    assert.deepEqual([rig.upstream.posts, asked], [posts, posts + 1]);
+  });
+}
 
 test('a stop during a poll is not recorded as an outcome', async (context) => {
   const rig = await createRig(context);
