@@ -29,6 +29,8 @@ export const TARGETS: readonly Target[] = [
   { row: 'frame-translated', metric: 'cpu warm', toNginx: 2.5 },
   { row: 'rate-500', metric: 'p50', value: 6 },
   { row: 'rate-500', metric: 'p99', value: 10 },
+  { row: 'saturation', metric: 'p50 by batched', value: 2 },
+  { row: 'saturation', metric: 'p99 by batched', value: 2 },
   { row: 'memory', metric: 'idle', value: 110 },
   { row: 'memory', metric: 'after load', value: 200 },
   { row: 'streams', metric: 'each of 1000 to 5000', value: 30 },

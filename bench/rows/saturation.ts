@@ -1,8 +1,9 @@
-/** Latency at two thirds of the rate at which a gateway is saturated: strict and batched durability on the same disk. */
+/** Latency at two thirds of the rate at which a gateway is saturated: strict and batched durability on the same disk, in windows that alternate. */
 
 import { type Figure, figure } from '../figure.ts';
-import { openLoop } from '../load/open-loop.ts';
+import { type Latencies, openLoop } from '../load/open-loop.ts';
 import { measureWindow, median, warmTo } from '../measure.ts';
+import type { Subject } from '../subjects/subject.ts';
 import { passthrough } from '../workload.ts';
 import type { Row, Run } from './row.ts';
 
@@ -10,8 +11,9 @@ const CONNECTIONS = 32;
 const WARM_REQUESTS = 10_000;
 const WARM_SECONDS = 8;
 const SATURATED_SECONDS = 2;
-const SECONDS = 4;
-const ROUNDS = 2;
+const SECONDS = 3;
+const ROUNDS = 3;
+const METRICS = ['p50', 'p99'] as const;
 
 export const saturationRow: Row = {
   id: 'saturation',
@@ -20,28 +22,39 @@ export const saturationRow: Row = {
 };
 
 async function measureSaturation(run: Run): Promise<Figure[]> {
-  const figures: Figure[] = [];
   const bare = run.references.find(({ name }) => name === 'bare');
-  const subjects = [bare, run.strict, await run.batched(), ...run.against].filter((subject) => subject !== undefined);
+  const batched = await run.batched();
+  const subjects = [bare, run.strict, batched, ...run.against].filter((subject) => subject !== undefined);
   const entries = subjects.map((subject) => ({ subject, workload: passthrough }));
   await warmTo(WARM_REQUESTS, entries, { connections: CONNECTIONS, seconds: WARM_SECONDS * run.scale });
-  for (const subject of subjects) {
-    run.say(subject.name);
-    const target = subject.target(passthrough);
-    if (!target) continue;
-    const rates: number[] = [];
-    const windows: { p50: number; p99: number }[] = [];
-    for (let round = 0; round < Math.max(1, Math.round(ROUNDS * run.scale)); round++) {
+  const windows = new Map(subjects.map((subject) => [subject, [] as (Latencies & { rate: number })[]]));
+  const rounds = Math.max(1, Math.round(ROUNDS * run.scale));
+  for (let round = 0; round < rounds; round++) {
+    for (const subject of subjects) {
+      run.say(`${subject.name}, round ${round + 1} of ${rounds}`);
+      const target = subject.target(passthrough);
+      if (!target) continue;
       const saturated = await measureWindow(subject, target, { connections: CONNECTIONS, seconds: SATURATED_SECONDS });
       const rate = ((saturated?.rate ?? 0) * 2) / 3;
-      rates.push(rate);
-      windows.push(await openLoop(target, { rate, connections: CONNECTIONS, seconds: SECONDS }));
-    }
-    for (const metric of ['p50', 'p99'] as const) {
-      const value = median(windows.map((window) => window[metric]));
-      const answersPerSecond = median(rates);
-      figures.push(figure({ row: 'saturation', subject: subject.name, metric, value, unit: 'ms', answersPerSecond }));
+      const latencies = await openLoop(target, { rate, connections: CONNECTIONS, seconds: SECONDS });
+      subject.answered += latencies.ok;
+      windows.get(subject)?.push({ ...latencies, rate });
     }
   }
-  return figures;
+  const of = (subject: Subject, field: 'p50' | 'p99' | 'rate') =>
+    (windows.get(subject) ?? []).map((window) => window[field]);
+  const latencies = subjects.flatMap((subject) =>
+    METRICS.map((metric) =>
+      figure({
+        ...{ row: 'saturation', subject: subject.name, metric, value: median(of(subject, metric)), unit: 'ms' },
+        answersPerSecond: median(of(subject, 'rate')),
+      }),
+    ),
+  );
+  const byBatched = METRICS.map((metric) => {
+    const others = of(batched, metric);
+    const value = median(of(run.strict, metric).map((own, round) => own / (others[round] ?? Number.NaN)));
+    return figure({ row: 'saturation', subject: run.strict.name, metric: `${metric} by batched`, value, unit: 'x' });
+  });
+  return [...latencies, ...byBatched];
 }
