@@ -534,7 +534,10 @@ forEachStore((name, open) => {
         store,
         'DO $$ BEGIN UPDATE usage_hour SET requests = requests + 1; PERFORM pg_sleep(1); END $$',
       );
-      while ((await store.call('sumWriters', {})).length === 0) await nextTurn();
+      // Its lock on the table comes before its change.
+      const asleep = `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'PgSleep'`;
+      while ((await rawSql(store, asleep)).length === 0) await nextTurn();
+      assert.equal((await store.call('sumWriters', {})).length, 1);
       assert.equal(await sumUp(store), 1);
       await late;
       const [rows] = await askedSums(store, { from: 0, length: 24, zone: 'UTC', by: [], filter: {} });
