@@ -6,7 +6,7 @@ import { type Latencies, openLoop } from '../load/open-loop.ts';
 import { median, warmTo } from '../measure.ts';
 import type { Subject } from '../subjects/subject.ts';
 import { passthrough } from '../workload.ts';
-import type { Row, Run } from './row.ts';
+import { alternateInRounds, type Row, type Run } from './row.ts';
 
 const RATES = [100, 500];
 const CONNECTIONS = 16;
@@ -28,20 +28,12 @@ async function measureRate(run: Run, rate: number): Promise<Figure[]> {
   run.say('warming up');
   const entries = subjects.map((subject) => ({ subject, workload: passthrough }));
   await warmTo(WARM_REQUESTS, entries, { connections: CONNECTIONS, seconds: WARM_SECONDS * run.scale });
-  const windows = new Map(subjects.map((subject) => [subject, [] as Window[]]));
-  const rounds = Math.max(1, Math.round(ROUNDS * run.scale));
-  for (let round = 0; round < rounds; round++) {
-    for (const subject of subjects) {
-      run.say(`${subject.name}, round ${round + 1} of ${rounds}`);
-      const target = subject.target(passthrough);
-      if (!target) continue;
-      const before = processorTime(subject.pid);
-      const load = { rate, connections: CONNECTIONS, seconds: SECONDS };
-      const latencies = await openLoop(target, load);
-      subject.answered += latencies.ok;
-      windows.get(subject)?.push({ ...latencies, cpu: (processorTime(subject.pid) - before) / latencies.ok });
-    }
-  }
+  const windows = await alternateInRounds(run, { subjects, rounds: ROUNDS }, async (subject, target) => {
+    const before = processorTime(subject.pid);
+    const latencies = await openLoop(target, { rate, connections: CONNECTIONS, seconds: SECONDS });
+    subject.answered += latencies.ok;
+    return { ...latencies, cpu: (processorTime(subject.pid) - before) / latencies.ok };
+  });
   const of = (subject: Subject | undefined, field: keyof Window) =>
     subject && median((windows.get(subject) ?? []).map((window) => window[field]));
   const [nginx, bare] = ['nginx', 'bare'].map((name) => subjects.find((subject) => subject.name === name));

@@ -1,8 +1,10 @@
 /** Row of the benchmark: what it measures, and what it needs from a run. */
 
 import { type Figure, figure } from '../figure.ts';
+import type { Target } from '../load/connection.ts';
 import type { Cost } from '../measure.ts';
 import type { Subject, Upstreams } from '../subjects/subject.ts';
+import { passthrough } from '../workload.ts';
 
 export interface Row {
   id: string;
@@ -36,4 +38,22 @@ export function costFigures(row: string, metric: string, costs: readonly Cost[],
       ...{ answersPerSecond, after: warmth, note: failure },
     }),
   );
+}
+
+/** Measures windows of passthrough in rounds, in which subjects alternate. */
+export async function alternateInRounds<Window>(
+  run: Run,
+  { subjects, rounds }: { subjects: readonly Subject[]; rounds: number },
+  measure: (subject: Subject, target: Target) => Promise<Window>,
+): Promise<Map<Subject, Window[]>> {
+  const windows = new Map<Subject, Window[]>(subjects.map((subject) => [subject, []]));
+  const count = Math.max(1, Math.round(rounds * run.scale));
+  for (let round = 0; round < count; round++) {
+    for (const subject of subjects) {
+      run.say(`${subject.name}, round ${round + 1} of ${count}`);
+      const target = subject.target(passthrough);
+      if (target) windows.get(subject)?.push(await measure(subject, target));
+    }
+  }
+  return windows;
 }

@@ -1,11 +1,11 @@
 /** Latency at two thirds of the rate at which a gateway is saturated: strict and batched durability on the same disk, in windows that alternate. */
 
 import { type Figure, figure } from '../figure.ts';
-import { type Latencies, openLoop } from '../load/open-loop.ts';
+import { openLoop } from '../load/open-loop.ts';
 import { measureWindow, median, warmTo } from '../measure.ts';
 import type { Subject } from '../subjects/subject.ts';
 import { passthrough } from '../workload.ts';
-import type { Row, Run } from './row.ts';
+import { alternateInRounds, type Row, type Run } from './row.ts';
 
 const CONNECTIONS = 32;
 const WARM_REQUESTS = 10_000;
@@ -27,20 +27,13 @@ async function measureSaturation(run: Run): Promise<Figure[]> {
   const subjects = [bare, run.strict, batched, ...run.against].filter((subject) => subject !== undefined);
   const entries = subjects.map((subject) => ({ subject, workload: passthrough }));
   await warmTo(WARM_REQUESTS, entries, { connections: CONNECTIONS, seconds: WARM_SECONDS * run.scale });
-  const windows = new Map(subjects.map((subject) => [subject, [] as (Latencies & { rate: number })[]]));
-  const rounds = Math.max(1, Math.round(ROUNDS * run.scale));
-  for (let round = 0; round < rounds; round++) {
-    for (const subject of subjects) {
-      run.say(`${subject.name}, round ${round + 1} of ${rounds}`);
-      const target = subject.target(passthrough);
-      if (!target) continue;
-      const saturated = await measureWindow(subject, target, { connections: CONNECTIONS, seconds: SATURATED_SECONDS });
-      const rate = ((saturated?.rate ?? 0) * 2) / 3;
-      const latencies = await openLoop(target, { rate, connections: CONNECTIONS, seconds: SECONDS });
-      subject.answered += latencies.ok;
-      windows.get(subject)?.push({ ...latencies, rate });
-    }
-  }
+  const windows = await alternateInRounds(run, { subjects, rounds: ROUNDS }, async (subject, target) => {
+    const saturated = await measureWindow(subject, target, { connections: CONNECTIONS, seconds: SATURATED_SECONDS });
+    const rate = ((saturated?.rate ?? 0) * 2) / 3;
+    const latencies = await openLoop(target, { rate, connections: CONNECTIONS, seconds: SECONDS });
+    subject.answered += latencies.ok;
+    return { ...latencies, rate };
+  });
   const of = (subject: Subject, field: 'p50' | 'p99' | 'rate') =>
     (windows.get(subject) ?? []).map((window) => window[field]);
   const latencies = subjects.flatMap((subject) =>
