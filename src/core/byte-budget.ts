@@ -16,6 +16,9 @@ export interface ByteShare {
   close(): void;
 }
 
+/** Owners of nothing that are kept, since an entry that comes and goes costs more than one that stays. */
+const MAX_KEPT_OWNERS = 1000;
+
 /** An owner may hold as much as was free before its last share: one alone gets about half of the budget, two a third each. */
 export function createByteBudget(limitBytes: number): ByteBudget {
   const heldBy = new Map<string, number>();
@@ -24,7 +27,7 @@ export function createByteBudget(limitBytes: number): ByteBudget {
   function change(owner: string, bytes: number): void {
     held += bytes;
     const own = (heldBy.get(owner) ?? 0) + bytes;
-    if (own === 0) heldBy.delete(owner);
+    if (own === 0 && heldBy.size > MAX_KEPT_OWNERS) heldBy.delete(owner);
     else heldBy.set(owner, own);
   }
 

@@ -1,9 +1,9 @@
 /** Authentication by the request head; the body of an unauthenticated request is never read. */
 
 import type { Socket } from 'node:net';
-import { bearerToken } from '../core/bearer.ts';
 import { type Clock, systemClock } from '../core/clock.ts';
 import { GatewayError } from '../core/errors.ts';
+import { bearerToken } from '../core/fields.ts';
 import { ownText } from '../core/own-bytes.ts';
 import { type PresentedKey, presentedKey } from '../keys/key.ts';
 import { type Access, checkAccess } from '../keys/scopes.ts';

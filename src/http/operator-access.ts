@@ -2,10 +2,9 @@
 
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { Logger } from 'pino';
-import { bearerToken } from '../core/bearer.ts';
 import type { Clock } from '../core/clock.ts';
 import { GatewayError } from '../core/errors.ts';
-import type { Fields } from '../core/fields.ts';
+import { bearerToken, type Fields } from '../core/fields.ts';
 import type { ServerRequest } from '../http1/server-request.ts';
 import type { Secret } from '../security/secret.ts';
 import { createClientAddress, networkOf } from './client-address.ts';

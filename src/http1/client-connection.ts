@@ -3,6 +3,7 @@
 import type { Socket } from 'node:net';
 import type { Clock } from '../core/clock.ts';
 import { GatewayError, toGatewayError } from '../core/errors.ts';
+import type { Linked } from '../core/linked-list.ts';
 import { linger, WriteProgress } from './connection-end.ts';
 import { type ParsedHead, type RequestEvents, RequestParser } from './request-parser.ts';
 import { type BodyReceiver, type RequestConnection, type RequestHandler, ServerRequest } from './server-request.ts';
@@ -36,7 +37,11 @@ const CONTINUE = 'HTTP/1.1 100 Continue\r\n\r\n';
 /** `new` has had no request. While it is `dropping`, received bytes are discarded: the response is the last one. */
 type Phase = 'new' | 'idle' | 'head' | 'body' | 'response' | 'dropping';
 
-export class ClientConnection implements RequestEvents, RequestConnection, ResponseConnection {
+export class ClientConnection
+  implements RequestEvents, RequestConnection, ResponseConnection, Linked<ClientConnection>
+{
+  previous: ClientConnection | undefined;
+  next: ClientConnection | undefined;
   readonly socket: Socket;
   readonly #options: ClientConnectionOptions;
   readonly #parser = new RequestParser(this);

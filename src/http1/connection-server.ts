@@ -2,6 +2,7 @@
 
 import { type AddressInfo, createServer, type Server } from 'node:net';
 import { type Clock, every, systemClock } from '../core/clock.ts';
+import { LinkedList } from '../core/linked-list.ts';
 import { ClientConnection, type ClientConnectionOptions, KEEP_ALIVE_TIMEOUT_MS } from './client-connection.ts';
 
 export interface ConnectionServerOptions extends Pick<ClientConnectionOptions, 'handler' | 'requestTimeoutMs'> {
@@ -20,7 +21,7 @@ export class ConnectionServer {
   /** The server of Node, for limits on its connections. */
   readonly net: Server;
   readonly #clock: Clock;
-  readonly #connections = new Set<ClientConnection>();
+  readonly #connections = new LinkedList<ClientConnection>();
   #isClosing = false;
   #stopChecks: () => void = () => {};
   /** Fields of all responses of a second. */

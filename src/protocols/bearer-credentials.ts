@@ -1,7 +1,6 @@
 /** API keys of clients made for OpenAI. */
 
-import { bearerToken } from '../core/bearer.ts';
-import type { Fields } from '../core/fields.ts';
+import { bearerToken, type Fields } from '../core/fields.ts';
 
 /** `Authorization: Bearer`, or the `api-key` of clients made for Azure. */
 export function credentials(headers: Fields): string[] {

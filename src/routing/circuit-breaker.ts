@@ -1,7 +1,7 @@
 /** Circuit breaker per endpoint: closed, open for a cooldown after failures, then half-open with a single probe request. */
 
 import type { GatewayError } from '../core/errors.ts';
-import { MAX_RETRY_AFTER_MS } from '../core/retry-after.ts';
+import { MAX_RETRY_AFTER_MS } from '../core/fields.ts';
 
 interface OpenState {
   type: 'open';

@@ -2,10 +2,10 @@
 
 import { PassThrough } from 'node:stream';
 import { GatewayError } from '../core/errors.ts';
+import { retryAfterOf } from '../core/fields.ts';
 import { parseObject } from '../core/json/json.ts';
 import type { OutgoingRequest } from '../core/platform.ts';
 import type { Protocol } from '../core/protocol.ts';
-import { retryAfterOf } from '../core/retry-after.ts';
 import { createFramer } from '../core/sse.ts';
 import type { Output } from '../inference/response/converter.ts';
 import { frameText } from '../inference/response/mark-search.ts';

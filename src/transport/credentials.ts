@@ -13,7 +13,7 @@ import {
   NO_CREDENTIAL,
 } from '../core/credential.ts';
 import type { GatewayError } from '../core/errors.ts';
-import { MAX_RETRY_AFTER_MS } from '../core/retry-after.ts';
+import { MAX_RETRY_AFTER_MS } from '../core/fields.ts';
 
 export interface Credential {
   /** Identifies it without revealing it: a digest of its value. */

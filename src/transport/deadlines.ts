@@ -1,6 +1,7 @@
 /** Deadline timer: one coarse timer for all deadlines of a gateway, instead of a timer for each request. */
 
 import type { Clock } from '../core/clock.ts';
+import { type Linked, LinkedList } from '../core/linked-list.ts';
 
 const TICK_MS = 50;
 
@@ -27,11 +28,7 @@ export function createDeadlineTimer(clock: Pick<Clock, 'monotonic' | 'after'>): 
 class CoarseTimer implements DeadlineTimer {
   readonly now: () => number;
   readonly #after: Clock['after'];
-  /**
-   * In no order: the last one takes the place of one that is removed. A set would refer from its former tables, which an old
-   * generation keeps, to the deadlines of requests that have ended.
-   */
-  readonly #deadlines: WatchedDeadline[] = [];
+  readonly #deadlines = new LinkedList<WatchedDeadline>();
   /** No deadline passes before this time, so that most ticks look at none of them. */
   #earliest = Number.POSITIVE_INFINITY;
   #cancelTick: (() => void) | undefined;
@@ -44,8 +41,8 @@ class CoarseTimer implements DeadlineTimer {
   }
 
   watch(onExpired: () => void): Deadline {
-    const deadline = new WatchedDeadline(this, onExpired, this.#deadlines.length);
-    this.#deadlines.push(deadline);
+    const deadline = new WatchedDeadline(this, onExpired);
+    this.#deadlines.add(deadline);
     if (!this.#cancelTick && !this.#closed) {
       this.#lastTick = this.now();
       this.#schedule();
@@ -63,14 +60,7 @@ class CoarseTimer implements DeadlineTimer {
   }
 
   forget(deadline: WatchedDeadline): void {
-    const { index } = deadline;
-    if (index === REMOVED) return;
-    deadline.index = REMOVED;
-    const last = this.#deadlines.pop();
-    if (last && last !== deadline) {
-      this.#deadlines[index] = last;
-      last.index = index;
-    }
+    this.#deadlines.delete(deadline);
   }
 
   #schedule(): void {
@@ -87,7 +77,7 @@ class CoarseTimer implements DeadlineTimer {
    * deadlines it is the last tick, because a timer that is set and cleared with each request costs more.
    */
   #tick(): void {
-    if (this.#deadlines.length === 0) {
+    if (this.#deadlines.size === 0) {
       this.#cancelTick = undefined;
       return;
     }
@@ -109,27 +99,23 @@ class CoarseTimer implements DeadlineTimer {
     expired.sort((one, other) => one.due - other.due);
     for (const deadline of expired) {
       // One that expired before it may have removed it or moved it on.
-      if (deadline.index === REMOVED || deadline.due > now) continue;
+      if (!this.#deadlines.has(deadline) || deadline.due > now) continue;
       deadline.due = Number.POSITIVE_INFINITY;
       deadline.onExpired();
     }
   }
 }
 
-/** Index of a deadline that is not watched any more. */
-const REMOVED = -1;
-
-class WatchedDeadline implements Deadline {
+class WatchedDeadline implements Deadline, Linked<WatchedDeadline> {
+  previous: WatchedDeadline | undefined;
+  next: WatchedDeadline | undefined;
   readonly #timer: CoarseTimer;
   readonly onExpired: () => void;
-  /** Index in the list of the timer. */
-  index: number;
   due = Number.POSITIVE_INFINITY;
 
-  constructor(timer: CoarseTimer, onExpired: () => void, index: number) {
+  constructor(timer: CoarseTimer, onExpired: () => void) {
     this.#timer = timer;
     this.onExpired = onExpired;
-    this.index = index;
   }
 
   in(milliseconds: number): void {

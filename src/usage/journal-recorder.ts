@@ -5,12 +5,13 @@
 
 import type { Logger } from 'pino';
 import { type Clock, sleep, systemClock } from '../core/clock.ts';
+import { LinkedList } from '../core/linked-list.ts';
 import type { Store } from '../store/store.ts';
 import { type JournalDisk, nodeDisk } from './journal/disk.ts';
 import { type JournalFolder, takeAbandonedFolders, takeJournalFolder } from './journal/folder.ts';
 import { RECORD_KINDS } from './journal/format.ts';
 import { createJournal } from './journal/journal.ts';
-import { createRecord, type RecorderRecord, release } from './journal/recorder-record.ts';
+import { beginOf, createRecord, type RecordContent, type RecorderRecord, release } from './journal/recorder-record.ts';
 import { decodeBegin, encodeBegin, encodeEnd, encodeInterrupted, encodeWithdrawn } from './journal/records.ts';
 import { createStoreWriter } from './journal/store-writer.ts';
 import { removeUnfinished, replayJournal, surveyJournal } from './journal/survey.ts';
@@ -81,7 +82,7 @@ async function openRecorderIn(folder: JournalFolder, options: JournalRecorderOpt
   const position = await store.call('journalPosition', { journal: survey.id });
   const firstNeeded = position?.oldest ?? survey.segments[0]?.sequence ?? 1;
   /** Begins that a recovery may need, until the ends of their requests are durable; in the order of their segments. */
-  const open = new Map<string, RecorderRecord>();
+  const open = new LinkedList<RecorderRecord>();
   let recovering = true;
   let journalFailing = false;
   let lost = 0;
@@ -95,7 +96,7 @@ async function openRecorderIn(folder: JournalFolder, options: JournalRecorderOpt
     log,
     oldestNeeded(segment) {
       if (recovering) return firstNeeded;
-      const [first] = open.values();
+      const { first } = open;
       return first === undefined || first.segment === 0 ? segment : Math.min(segment, first.segment);
     },
     onStored(oldest) {
@@ -151,30 +152,35 @@ async function openRecorderIn(folder: JournalFolder, options: JournalRecorderOpt
   }
 
   function onCarriedDurable(this: RecorderRecord): void {
-    const former = open.get(this.id);
-    if (!former) return;
-    this.ended = former.ended;
-    // To the end of the order.
-    open.delete(this.id);
-    open.set(this.id, this);
+    const { begin } = this;
+    if (!begin || !open.delete(begin)) return;
+    begin.segment = this.segment;
+    begin.carried = false;
+    open.add(begin);
   }
 
   function onEndDurable(this: RecorderRecord): void {
-    open.delete(this.id);
+    forget(this.begin);
     writer.add(this);
     release(this);
-    onChange?.();
   }
 
   /** Writes the begins of requests that have been open for long again, so that their segments can be used again. */
   function carryOldBegins(): void {
     const limit = journal.position.segment - MAX_SEGMENT_AGE;
-    for (const record of open.values()) {
+    for (const record of open) {
       if (record.segment > limit) return;
       if (record.ended || record.carried || record.segment === 0) continue;
       record.carried = true;
-      journal.append(createRecord('begin', record.id, record.payload, onCarriedDurable));
+      journal.append(
+        createRecord('begin', { id: record.id, payload: record.payload, begin: record }, onCarriedDurable),
+      );
     }
+  }
+
+  function forget(begin: RecorderRecord | undefined): void {
+    if (begin) open.delete(begin);
+    onChange?.();
   }
 
   function append(record: RecorderRecord): void {
@@ -183,16 +189,17 @@ async function openRecorderIn(folder: JournalFolder, options: JournalRecorderOpt
   }
 
   function begin(intent: Intent, onDurable: () => void): void {
-    const record = createRecord('begin', intent.id, strict ? encodeBegin(intent) : '', onBeginDurable, onDurable);
-    open.set(intent.id, record);
+    const payload = strict ? encodeBegin(intent) : '';
+    const record = createRecord('begin', { id: intent.id, payload }, onBeginDurable, onDurable);
+    intent.entry = record;
+    open.add(record);
     if (strict) append(record);
     else release(record);
   }
 
-  function end(id: string, payload: string, onDurable?: () => void): void {
-    const request = open.get(id);
-    if (request) request.ended = true;
-    const record = createRecord('end', id, payload, onEndDurable, onDurable);
+  function end(content: RecordContent, onDurable?: () => void): void {
+    if (content.begin) content.begin.ended = true;
+    const record = createRecord('end', content, onEndDurable, onDurable);
     append(record);
     if (!strict) release(record);
   }
@@ -200,26 +207,25 @@ async function openRecorderIn(folder: JournalFolder, options: JournalRecorderOpt
   const isFailing = () => journalFailing || writer.failing;
   const pending = () => journal.waiting + writer.waiting;
 
-  function finish(intent: Intent, completion: Completion, onDurable: () => void): void {
-    if (!strict && pending() >= capacity) {
-      open.delete(intent.id);
-      onChange?.();
-      lost += 1;
-      onDurable();
-      return;
-    }
-    let payload: string;
+  /** Undefined for a record that is lost. */
+  function payloadOf(intent: Intent, completion: Completion): string | undefined {
+    if (!strict && pending() >= capacity) return undefined;
     try {
-      payload = encodeEnd(intent, completion);
+      return encodeEnd(intent, completion);
     } catch (error) {
-      open.delete(intent.id);
-      onChange?.();
-      lost += 1;
       log.error({ request: intent.id, problem: (error as Error).message }, 'a usage record could not be encoded');
-      onDurable();
-      return;
+      return undefined;
     }
-    end(intent.id, payload, onDurable);
+  }
+
+  function finish(intent: Intent, completion: Completion, onDurable: () => void): void {
+    const payload = payloadOf(intent, completion);
+    if (payload !== undefined) end({ id: intent.id, payload, begin: beginOf(intent) }, onDurable);
+    else {
+      forget(beginOf(intent));
+      lost += 1;
+      onDurable();
+    }
   }
 
   /** Settles when the records that wait for the journal and the store are stored, or either is unavailable. */
@@ -227,7 +233,7 @@ async function openRecorderIn(folder: JournalFolder, options: JournalRecorderOpt
     if (pending() === 0) return;
     await new Promise<void>((resolve) => {
       if (journal.waiting === 0 || isFailing()) resolve();
-      else append(createRecord('withdrawn', '', encodeWithdrawn(''), onBeginDurable, resolve));
+      else append(createRecord('withdrawn', { id: '', payload: encodeWithdrawn('') }, onBeginDurable, resolve));
       journal.flush();
     });
     await flushStore();
@@ -240,10 +246,10 @@ async function openRecorderIn(folder: JournalFolder, options: JournalRecorderOpt
   }
 
   for (const [id, { payload, segment }] of left) {
-    open.set(id, { ...createRecord('begin', id, payload, onBeginDurable), segment });
+    open.add({ ...createRecord('begin', { id, payload }, onBeginDurable), segment });
   }
   recovering = false;
-  for (const [id, { payload }] of left) end(id, encodeInterrupted(payload, store.now()));
+  for (const begin of open) end({ id: begin.id, payload: encodeInterrupted(begin.payload, store.now()), begin });
   if (left.size > 0) log.warn({ requests: left.size }, 'requests were interrupted by the end of a gateway');
   await flushed();
 
@@ -263,12 +269,11 @@ async function openRecorderIn(folder: JournalFolder, options: JournalRecorderOpt
     begin: (intent) => new Promise((resolve) => begin(intent, resolve)),
     finish: (intent, completion) => new Promise((resolve) => finish(intent, completion, resolve)),
     withdraw(intent) {
-      open.delete(intent.id);
-      onChange?.();
-      if (strict) append(createRecord('withdrawn', intent.id, encodeWithdrawn(intent.id), onBeginDurable));
+      forget(beginOf(intent));
+      const { id } = intent;
+      if (strict) append(createRecord('withdrawn', { id, payload: encodeWithdrawn(id) }, onBeginDurable));
     },
-    open: () =>
-      [...open.values()].flatMap(({ payload, ended }) => (ended || payload === '' ? [] : [decodeBegin(payload)])),
+    open: () => [...open].flatMap(({ payload, ended }) => (ended || payload === '' ? [] : [decodeBegin(payload)])),
     flushed,
     async close(timeoutMs) {
       const late = new AbortController();

@@ -208,6 +208,7 @@ class MeteredIntent implements Intent {
   readonly protocolIn: string;
   readonly protocolOut: string;
   readonly stream: boolean;
+  entry: object | undefined;
   readonly #options: UsageMeterOptions;
   readonly #served: ServingEndpoint;
 

@@ -25,6 +25,8 @@ export interface Intent {
   stream: boolean;
   /** Usage recorded if the gateway dies: the estimated input, no output. Computed only when an intent is written. */
   readonly estimate: { input: number; cost: bigint | undefined };
+  /** Entry of the request in the recorder, from its begin to its end; the recorder alone sets it. */
+  entry?: object | undefined;
 }
 
 /** Outcome of the request. */

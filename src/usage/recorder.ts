@@ -6,6 +6,7 @@
 
 import type { Logger } from 'pino';
 import { type Clock, sleep, systemClock } from '../core/clock.ts';
+import { type Linked, LinkedList } from '../core/linked-list.ts';
 import type { Store } from '../store/store.ts';
 import { emptyBatch, flushOf, groupOf, type PendingBatch, sizeOf } from './flush.ts';
 import { createFlushWriter } from './flush-writer.ts';
@@ -31,7 +32,7 @@ export interface Recorder {
   begin(intent: Intent): Promise<void>;
   /** Withdraws the intent of a request that was not sent. */
   withdraw(intent: Intent): void;
-  /** Resolves when the record is durable; immediately if batched. */
+  /** Resolves when the record is durable; immediately if batched. `intent`: the object with which the request began. */
   finish(intent: Intent, completion: Completion): Promise<void>;
   /** Resolves when all records finished so far are written, or the store is unavailable. */
   flushed(): Promise<void>;
@@ -47,6 +48,11 @@ export interface Recorder {
   readonly refused: number;
   /** Waits for requests that have begun to end, and writes pending records, for at most `timeoutMs`. */
   close(timeoutMs: number): Promise<void>;
+}
+
+/** A request that has begun and not ended. */
+interface OpenEntry extends Linked<OpenEntry> {
+  intent: Intent;
 }
 
 const MAX_PENDING_RECORDS = 20_000;
@@ -71,7 +77,7 @@ export function createRecorder({
   let turns = 0;
   let lost = 0;
   /** Requests that have begun and not ended: their clients may be gone, and nobody else waits for them. */
-  const underWay = new Map<string, Intent>();
+  const underWay = new LinkedList<OpenEntry>();
   let onEnded: (() => void) | undefined;
   /** The batch that is being written. */
   let written: PendingBatch | undefined;
@@ -143,12 +149,14 @@ export function createRecorder({
   }
 
   function begin(intent: Intent): Promise<void> {
-    underWay.set(intent.id, intent);
+    const entry = { intent, previous: undefined, next: undefined };
+    intent.entry = entry;
+    underWay.add(entry);
     return strict ? add((done) => waiting.begun.push({ intent, done }), flush) : Promise.resolve();
   }
 
-  function end(id: string): void {
-    underWay.delete(id);
+  function end(intent: Intent): void {
+    if (intent.entry) underWay.delete(intent.entry as OpenEntry);
     onEnded?.();
   }
 
@@ -160,7 +168,7 @@ export function createRecorder({
   }
 
   function finish(intent: Intent, completion: Completion): Promise<void> {
-    end(intent.id);
+    end(intent);
     if (!strict && size() >= capacity) {
       lost += 1;
       return Promise.resolve();
@@ -183,11 +191,11 @@ export function createRecorder({
       return writer.refused;
     },
     instance,
-    open: () => [...underWay.values()],
+    open: () => [...underWay].map(({ intent }) => intent),
     begin,
     finish,
     withdraw(intent) {
-      end(intent.id);
+      end(intent);
       if (!strict) return;
       waiting.withdrawn.push({ id: intent.id, started_at: intent.startedAt });
       flush();

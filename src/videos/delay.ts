@@ -1,6 +1,6 @@
 /** Poll intervals and retry backoff, in milliseconds. */
 
-import { MAX_RETRY_AFTER_MS } from '../core/retry-after.ts';
+import { MAX_RETRY_AFTER_MS } from '../core/fields.ts';
 
 /** Default minimum interval; a provider can set its own. */
 const MIN_POLL_INTERVAL_MS = 5_000;

@@ -1,9 +1,9 @@
 /** Upstream calls of video adapters, with an outcome that tells whether the request may have arrived. */
 
+import { parseRetryAfter } from '../core/fields.ts';
 import type { Json } from '../core/json/json.ts';
 import { checkResponseLimits } from '../core/json/response.ts';
 import { readInSlices } from '../core/json/slices.ts';
-import { parseRetryAfter } from '../core/retry-after.ts';
 import type { VideoCall, VideoResponse } from '../core/video.ts';
 import { collectResponse } from '../transport/collect-response.ts';
 import type { UpstreamClient, UpstreamRequest } from '../transport/upstream-client.ts';

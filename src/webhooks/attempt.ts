@@ -2,7 +2,7 @@
 
 import type { Clock } from '../core/clock.ts';
 import { GatewayError } from '../core/errors.ts';
-import { parseRetryAfter } from '../core/retry-after.ts';
+import { parseRetryAfter } from '../core/fields.ts';
 import { FetchFailure } from '../net/fetch-failure.ts';
 import type { GuardedClient, GuardedResponse } from '../net/guarded-client.ts';
 import type { DeliveryOutcome } from '../store/delivery-log-rows.ts';

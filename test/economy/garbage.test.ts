@@ -9,6 +9,7 @@ import { startPolygate } from '../../bench/subjects/polygate.ts';
 import type { Subject, Upstreams } from '../../bench/subjects/subject.ts';
 import { startUpstreams } from '../../bench/subjects/upstreams.ts';
 import { messagesToChat, passthrough, patched, type Workload } from '../../bench/workload.ts';
+import { providePostgres, type TestDatabase } from '../store/postgres-server.ts';
 import type { HeapQuestion } from './heap-preload.ts';
 
 const CONNECTIONS = 16;
@@ -18,11 +19,14 @@ const SAMPLED_REQUESTS = 2000;
 /** Few enough that V8 does not collect the old generation meanwhile. */
 const COLLECTED_REQUESTS = 1000;
 
-/** Bytes a request, some 20 % above what was measured. */
-const BOUNDS: [Workload, { allocated: number; old: number }][] = [
-  [passthrough, { allocated: 90_000, old: 1600 }],
-  [patched, { allocated: 100_000, old: 1600 }],
-  [messagesToChat, { allocated: 150_000, old: 2200 }],
+type Engine = 'sqlite' | 'postgres';
+
+/** Bytes a request, some 20 % above what was measured, and half above what was old. With PostgreSQL these are groups that wait for their fold. */
+const BOUNDS: [Engine, Workload, { allocated: number; old: number }][] = [
+  ['sqlite', passthrough, { allocated: 90_000, old: 400 }],
+  ['sqlite', patched, { allocated: 100_000, old: 400 }],
+  ['sqlite', messagesToChat, { allocated: 150_000, old: 400 }],
+  ['postgres', passthrough, { allocated: 130_000, old: 2_800 }],
 ];
 
 let upstreams: Upstreams | undefined;
@@ -30,15 +34,19 @@ let gateway: Subject | undefined;
 
 before(async () => {
   upstreams = await startUpstreams();
-  const preloads = [join(import.meta.dirname, 'heap-preload.ts')];
-  gateway = await startPolygate({ name: 'measured', upstreams, nodeOptions: ['--expose-gc'], preloads });
 });
 
 after(async () => {
-  await gateway?.stop();
   await upstreams?.stop();
   endEverything();
 });
+
+async function start(database?: TestDatabase): Promise<void> {
+  assert.ok(upstreams);
+  const preloads = [join(import.meta.dirname, 'heap-preload.ts')];
+  const options = { name: 'measured', upstreams, nodeOptions: ['--expose-gc'], preloads };
+  gateway = await startPolygate({ ...options, ...(database && { database: database.url }) });
+}
 
 async function ask(question: HeapQuestion): Promise<number> {
   const answer = (await gateway?.probe?.(question)) as { bytes?: number } | undefined;
@@ -52,9 +60,18 @@ async function send(workload: Workload, requests: number): Promise<void> {
   assert.deepEqual({ ok, failed }, { ok: requests, failed: 0 });
 }
 
-for (const [workload, bound] of BOUNDS) {
-  describe(workload.title, () => {
-    before(() => send(workload, WARM_UP_REQUESTS));
+for (const [engine, workload, bound] of BOUNDS) {
+  describe(`${workload.title}, ${engine}`, () => {
+    let database: TestDatabase | undefined;
+    before(async () => {
+      if (engine === 'postgres') database = await providePostgres();
+      await start(database);
+      await send(workload, WARM_UP_REQUESTS);
+    });
+    after(async () => {
+      await gateway?.stop();
+      await database?.close();
+    });
 
     test(`allocates at most ${bound.allocated} bytes`, async (context) => {
       await ask('sample');
@@ -65,7 +82,10 @@ for (const [workload, bound] of BOUNDS) {
     });
 
     test(`leaves at most ${bound.old} bytes in the old generation`, async (context) => {
+      // What is there while requests are in flight becomes old, as it does under load.
+      await Promise.all([send(workload, COLLECTED_REQUESTS), ask('old bytes')]);
       await ask('collect');
+      await Promise.all([send(workload, COLLECTED_REQUESTS), ask('old bytes')]);
       const before = await ask('old bytes');
       await send(workload, COLLECTED_REQUESTS);
       const old = Math.round(((await ask('old bytes')) - before) / COLLECTED_REQUESTS);

@@ -4,7 +4,17 @@ import type { Completion, Intent } from '../../src/usage/record.ts';
 
 export const NOON = Date.UTC(2026, 10, 18, 12);
 
+/** Intents by their facts: a recorder ends a request by the intent with which it began. */
+const intents = new Map<string, Intent>();
+
 export function intent(id: string, more: Partial<Intent> = {}): Intent {
+  const facts = JSON.stringify({ id, ...more }, (_, value) => (typeof value === 'bigint' ? `${value}n` : value));
+  const known = intents.get(facts) ?? newIntent(id, more);
+  intents.set(facts, known);
+  return known;
+}
+
+function newIntent(id: string, more: Partial<Intent>): Intent {
   return {
     id,
     startedAt: NOON,

@@ -2,10 +2,10 @@
 
 import { ByteCollector } from '../../core/byte-collector.ts';
 import { codeOfUpstreamStatus, GatewayError, redact } from '../../core/errors.ts';
+import { retryAfterOf } from '../../core/fields.ts';
 import { isObject, type Json } from '../../core/json/json.ts';
 import { readAtOnce } from '../../core/json/response.ts';
 import type { Platform } from '../../core/platform.ts';
-import { retryAfterOf } from '../../core/retry-after.ts';
 import type { UpstreamReceiver } from '../../transport/upstream-client.ts';
 import type { Plan } from '../request/planned-request.ts';
 import type { ResponseContext, UpstreamHeaders } from './context.ts';

@@ -1,7 +1,6 @@
 /** API keys of generateContent clients. */
 
-import { bearerToken } from '../../core/bearer.ts';
-import type { Fields } from '../../core/fields.ts';
+import { bearerToken, type Fields } from '../../core/fields.ts';
 
 /** Presented keys: headers, then query parameters, then the bearer token. */
 export function credentials(headers: Fields, query: URLSearchParams): string[] {

@@ -1,8 +1,7 @@
 /** API keys and version headers of messages clients. */
 
-import { bearerToken } from '../../core/bearer.ts';
 import { GatewayError } from '../../core/errors.ts';
-import type { Fields } from '../../core/fields.ts';
+import { bearerToken, type Fields } from '../../core/fields.ts';
 
 const VERSIONS = ['2023-06-01', '2026-10-21'];
 const VERSION_HEADERS = ['anthropic-version', 'msg-protocol-version'];

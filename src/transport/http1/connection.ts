@@ -4,6 +4,7 @@ import { connect, isIP, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { GatewayError } from '../../core/errors.ts';
 import type { Fields } from '../../core/fields.ts';
+import type { Linked } from '../../core/linked-list.ts';
 import type { OutgoingBody } from '../../core/platform.ts';
 import { type OnRead, sharedReads } from '../../http1/shared-reads.ts';
 import type { Deadline, DeadlineTimer } from '../deadlines.ts';
@@ -41,7 +42,9 @@ const SLICE_BYTES = 256 * 1024;
 const TCP_KEEP_ALIVE_MS = 60_000;
 
 /** Transport of one request at a time. The request must not use it after `end` or `fail`. */
-export class UpstreamConnection implements Transport, ResponseEvents {
+export class UpstreamConnection implements Transport, ResponseEvents, Linked<UpstreamConnection> {
+  previous: UpstreamConnection | undefined;
+  next: UpstreamConnection | undefined;
   /** Time by the monotonic clock until which it is kept, where it is idle. */
   idleUntil = 0;
   readonly #origin: Origin;

@@ -1,6 +1,7 @@
 /** Pool of connections to upstreams: one for each request at a time, kept idle for the next ones until the idle timeout. */
 
 import { systemClock } from '../../core/clock.ts';
+import { LinkedList } from '../../core/linked-list.ts';
 import type { DeadlineTimer } from '../deadlines.ts';
 import { type Origin, UpstreamConnection, type UpstreamConnectionOptions } from './connection.ts';
 
@@ -33,7 +34,7 @@ export class UpstreamConnections {
   readonly #connectTimeout: number;
   readonly #servers = new Map<string, UpstreamServer>();
   readonly #targets = new Map<string, UrlTarget>();
-  readonly #open = new Set<UpstreamConnection>();
+  readonly #open = new LinkedList<UpstreamConnection>();
   /** Connections whose response ended in this turn of the event loop. */
   #released: { connection: UpstreamConnection; server: UpstreamServer }[] = [];
   #cancelSweep: (() => void) | undefined;

@@ -2,8 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { bearerToken } from '../../src/core/bearer.ts';
-import { parseRetryAfter, retryAfterOf } from '../../src/core/retry-after.ts';
+import { bearerToken, parseRetryAfter, retryAfterOf } from '../../src/core/fields.ts';
 
 const NOW = Date.parse('2026-11-22T12:00:00Z');
 
