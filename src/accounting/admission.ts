@@ -44,7 +44,7 @@ export interface AdmittedCall {
 
 export interface AdmissionControl {
   /** The key and those of its tags that have limits or budgets, with those for requests of any model. */
-  subjects(key: Key): LimitSubject[];
+  subjects(key: Key): readonly LimitSubject[];
   /** Whether the key or one of its tags has a budget. */
   hasBudget(key: Key): boolean;
   /** Reservations of running requests: of this process as of now, of others as in their last heartbeat. */
@@ -54,7 +54,7 @@ export interface AdmissionControl {
   /** Takes a concurrency slot of a key; returns its release. Throws `rate_limit_exceeded`. */
   enter(key: Key): Promise<() => void> | (() => void);
   /** Takes one of the connections of a key that may be open at once; returns its release. Throws `rate_limit_exceeded`. */
-  connect(key: Key, most: number): Promise<() => void>;
+  connect(key: Key, most: number): Promise<() => void> | (() => void);
   /**
    * `onSettled` is called when the request is recorded, before the client receives its end. Throws
    * `rate_limit_exceeded`, `insufficient_quota`, and `unavailable` while records cannot be written.

@@ -8,7 +8,6 @@ import { costOf } from './cost.ts';
 export interface MaxUsage {
   /** Tokens. */
   input: number;
-  output: number;
   /** Audio and image tokens of the input. */
   audioInput: number;
   imageInput: number;
@@ -22,40 +21,59 @@ export type PricedModel = Prices & Pick<CatalogModel, 'outputModalities'>;
 /** Largest storable amount; more than any budget. */
 const MAX_COST = 2n ** 63n - 1n;
 
-/** Charges every token as its most expensive possible kind: cache write, reasoning, audio, image. Saturates at `MAX_COST`. */
-export function maxCostOf(model: PricedModel, expected: MaxUsage): bigint {
-  const { input, token } = costBounds(model, expected);
-  const output = Math.ceil(Math.min(expected.output, Number.MAX_SAFE_INTEGER));
+/** Maximum costs in 1e-12 USD: of the input, and of each output token. */
+export interface CostBounds {
+  input: bigint;
+  token: bigint;
+}
+
+/** Charges every token as its most expensive possible kind: cache write, reasoning, audio, image. */
+export function costBoundsOf(model: PricedModel, expected: MaxUsage): CostBounds {
+  const input = maxCostOfKinds(model, expected, 0);
+  return { input, token: maxCostOfKinds(model, expected, 1) - input };
+}
+
+/** Saturates at `MAX_COST`. */
+export function maxCostOf({ input, token }: CostBounds, outputTokens: number): bigint {
+  const output = Math.ceil(Math.min(outputTokens, Number.MAX_SAFE_INTEGER));
   return minBigInt(MAX_COST, input + token * BigInt(output));
 }
 
 /** Output tokens that `money` pays for in addition to the input; Infinity if they are free. */
-export function affordableOutput(model: PricedModel, expected: MaxUsage, money: bigint): number {
-  const { input, token } = costBounds(model, expected);
+export function affordableOutput({ input, token }: CostBounds, money: bigint): number {
   if (token <= 0n) return Number.POSITIVE_INFINITY;
   return money < input ? 0 : Number((money - input) / token);
 }
 
-/** Maximum cost of the input and of one output token. */
-function costBounds(model: PricedModel, expected: MaxUsage): { input: bigint; token: bigint } {
-  const input = maxCostOfKinds(model, { ...expected, output: 0 });
-  return { input, token: maxCostOfKinds(model, { ...expected, output: 1 }) - input };
+function maxCostOfKinds(model: PricedModel, expected: MaxUsage, output: number): bigint {
+  return possibleUsages(model, expected, output).reduce((most, usage) => maxBigInt(most, costOf(model, usage)), 0n);
 }
 
-function maxCostOfKinds(model: PricedModel, expected: MaxUsage): bigint {
-  return possibleUsages(model, expected).reduce((most, usage) => maxBigInt(most, costOf(model, usage)), 0n);
-}
-
-function possibleUsages({ outputModalities }: PricedModel, expected: MaxUsage): Usage[] {
-  const { input, output, audioInput, imageInput, mayOutputAudio, searches } = expected;
+/** Of kinds that have a price of their own; others cost the same as plain tokens. */
+function possibleUsages(model: PricedModel, expected: MaxUsage, output: number): Usage[] {
+  const { input, audioInput, imageInput, mayOutputAudio, searches } = expected;
   const plain: Usage = { input, output, audioInput, imageInput, searches };
-  const text = Math.max(0, input - audioInput - imageInput);
-  const inputs = [{}, { cacheWrite: text }, { cacheWrite: text, cacheWrite1h: text }];
-  const outputs = [
-    {},
-    { reasoning: output },
-    ...(mayOutputAudio ? [{ audioOutput: output }] : []),
-    ...(outputModalities.includes('image') ? [{ imageOutput: output }] : []),
-  ];
-  return inputs.flatMap((of) => outputs.map((or) => ({ ...plain, ...of, ...or })));
+  const usages = [plain];
+  if (hasPrice(model, CACHE_WRITE_PRICES)) {
+    const text = Math.max(0, input - audioInput - imageInput);
+    usages.push({ ...plain, cacheWrite: text }, { ...plain, cacheWrite: text, cacheWrite1h: text });
+  }
+  const kinds: (keyof Usage)[] = [];
+  if (hasPrice(model, REASONING_PRICES)) kinds.push('reasoning');
+  if (mayOutputAudio) kinds.push('audioOutput');
+  if (model.outputModalities.includes('image')) kinds.push('imageOutput');
+  return kinds.length === 0
+    ? usages
+    : usages.flatMap((usage) => [usage, ...kinds.map((kind) => ({ ...usage, [kind]: output }))]);
 }
+
+const CACHE_WRITE_PRICES = ['input_cache_write', 'input_cache_write_5m', 'input_cache_write_1h'];
+const REASONING_PRICES = ['internal_reasoning'];
+
+function hasPrice({ pricing, priceTiers = NO_TIERS }: Prices, names: readonly string[]): boolean {
+  return names.some(
+    (name) => pricing[name] !== undefined || priceTiers.some((tier) => tier.pricing[name] !== undefined),
+  );
+}
+
+const NO_TIERS: NonNullable<Prices['priceTiers']> = [];

@@ -5,7 +5,7 @@ import { systemClock } from '../core/clock.ts';
 import { GatewayError } from '../core/errors.ts';
 import type { Json } from '../core/json/json.ts';
 import { encodeTag, keysByTag, knownTags } from '../http/admin/tag-object.ts';
-import { createReservationReader } from '../limits/reservation-reader.ts';
+import { createReservationReader } from '../limits/quota.ts';
 import { createTagAllotments, type TagAllotments } from '../limits/tag-allotments.ts';
 import { parseTag } from '../records/tags.ts';
 import { type KeyOptions, parseKeySettings } from './key-options.ts';

@@ -39,9 +39,23 @@ export function multiplyMoney(money: bigint, factor: string): bigint {
   return result;
 }
 
+/** Prices of one piece in money, of those that are a whole number; prices are few, and each request needs several. */
+const wholePrices = new Map<string, bigint>();
+const MAX_WHOLE_PRICES = 2000;
+
 /** Cost of `count` units at a decimal price, without an upper bound. Throws RangeError for an invalid price. */
 export function priceOfPieces(count: number, price: string): bigint {
-  return multiplyExact(BigInt(count) * UNITS_PER_USD, price);
+  const whole = wholePrices.get(price) ?? wholePriceOf(price);
+  return whole === undefined ? multiplyExact(BigInt(count) * UNITS_PER_USD, price) : BigInt(count) * whole;
+}
+
+function wholePriceOf(price: string): bigint | undefined {
+  const { digits, places } = parseScaled(price);
+  if (places < 0 || places > MONEY_DECIMALS) return undefined;
+  if (wholePrices.size >= MAX_WHOLE_PRICES) wholePrices.clear();
+  const whole = digits * 10n ** BigInt(MONEY_DECIMALS - places);
+  wholePrices.set(price, whole);
+  return whole;
 }
 
 function multiplyExact(money: bigint, factor: string): bigint {

@@ -6,8 +6,7 @@ import { type AdmissionControl, createAdmissionControl } from '../accounting/adm
 import type { Config, UsageConfig } from '../config/resolved.ts';
 import { type Clock, every } from '../core/clock.ts';
 import { createLimitKeeper } from '../limits/limits.ts';
-import { createQuota } from '../limits/quota.ts';
-import { createReservationReader } from '../limits/reservation-reader.ts';
+import { createQuota, createReservationReader } from '../limits/quota.ts';
 import { createTagAllotments, type TagAllotments } from '../limits/tag-allotments.ts';
 import { encodeReservations } from '../records/reservations.ts';
 import { type Instance, joinStore, type ProcessRole } from '../store/instance.ts';

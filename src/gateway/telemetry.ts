@@ -37,7 +37,7 @@ interface StateReadingsOptions {
   records(): Pick<Store, 'call' | 'engine' | 'now'>;
   keys: Pick<KeyStore, 'list'>;
   /** A key and its tags, with their budgets. */
-  subjects(key: Key): LimitSubject[];
+  subjects(key: Key): readonly LimitSubject[];
   /** The data folder. */
   folder: string;
   /** Names of the keys whose budgets are read. */

@@ -61,7 +61,7 @@ export async function handleCall(exchange: Exchange, asked: AskedCall, options: 
     exchange.send({ headers: { 'x-polygate-estimated': 'true' }, body: operation.encodeCount(tokens) });
     return;
   }
-  headers.setRateLimit(options.admission.rateLimitHeaders(key, route.model));
+  headers.setRateLimit(() => options.admission.rateLimitHeaders(key, route.model));
   if (operation.name === 'complete' && operation.stored?.inBackground(call.body)) {
     const { acceptInBackground } = await import('./background/accept.ts');
     return acceptInBackground(exchange, { call, route }, options);
@@ -71,7 +71,7 @@ export async function handleCall(exchange: Exchange, asked: AskedCall, options: 
   const admission = options.admission.open(call, key, route, exchange.hold.release);
   const admitted = admission instanceof Promise ? await admission : admission;
   const { meter, limitOf } = admitted;
-  headers.setRateLimit(admitted.headers);
+  headers.setRateLimit(() => admitted.headers);
   if (!handlerOf(operation).free) headers.setGenerationId(call.requestId);
   if (limitOf) call.limitOf = limitOf;
   if (onAdmitted) {

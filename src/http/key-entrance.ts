@@ -29,7 +29,7 @@ export function createKeyEntrance({ admission, captures }: KeyEntranceOptions): 
       if (context.session) context.capture = captures?.begin(context);
     }
     if (!route?.limited) return key.id;
-    headers.setRateLimit(admission.rateLimitHeaders(key));
+    headers.setRateLimit(() => admission.rateLimitHeaders(key));
     const slot = admission.enter(key);
     if (slot instanceof Promise) {
       return slot.then((release) => {

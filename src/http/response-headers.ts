@@ -2,15 +2,16 @@
 
 export class ResponseHeaders {
   readonly #headers: Record<string, string>;
+  #rateLimit: (() => Record<string, string>) | undefined;
 
   /** `requestIdName` is the header for the request id in the protocol. */
   constructor(requestId: string, requestIdName: string) {
     this.#headers = { [requestIdName]: requestId, 'x-polygate-request-id': requestId };
   }
 
-  /** `x-ratelimit-*`: limits of the key, and the rest of each. */
-  setRateLimit(headers: Record<string, string>): void {
-    Object.assign(this.#headers, headers);
+  /** `x-ratelimit-*`: limits of the key, and the rest of each, as of the head of the response. Replaces earlier ones. */
+  setRateLimit(headers: () => Record<string, string>): void {
+    this.#rateLimit = headers;
   }
 
   /** Id of the usage record. */
@@ -30,6 +31,6 @@ export class ResponseHeaders {
 
   /** Merges the headers of a response into these; called once, when its head is written. */
   with(headers?: Record<string, string>): Record<string, string> {
-    return Object.assign(this.#headers, headers);
+    return Object.assign(this.#headers, this.#rateLimit?.(), headers);
   }
 }

@@ -27,7 +27,7 @@ export async function handleCreation(
   const idempotencyKey = readIdempotencyKey(request.headers['idempotency-key']);
   const retried = Number(request.headers['x-stainless-retry-count']) >= 1;
   const creation = await readRequest({ headers: request.headers, body }, key, options);
-  responseHeaders.setRateLimit(admission.rateLimitHeaders(key, creation.model.id));
+  responseHeaders.setRateLimit(() => admission.rateLimitHeaders(key, creation.model.id));
   const { task, replayed, headers } = await options.videos.create({
     owner: key.id,
     tags: key.tags,

@@ -1,5 +1,7 @@
 /** Fair queue for shares of a limit: served in order of arrival, with one store call for all waiting requests. */
 
+import type { MaybePromise } from '../store/operation.ts';
+
 export interface FairQueueOptions<Item> {
   /**
    * Takes the share of an item locally; false, with nothing taken, if too little is available. `isLast`: the store has just been
@@ -14,7 +16,7 @@ export interface FairQueueOptions<Item> {
 
 export interface FairQueue<Item> {
   /** True if the item is served; false if the store has too little left. Rejects if the store is unavailable. */
-  acquire(item: Item): Promise<boolean>;
+  acquire(item: Item): Promise<boolean> | true;
   /** Runs `work` exclusively if the queue is idle; else does nothing. */
   whenIdle(work: () => Promise<void>): Promise<void>;
 }
@@ -73,7 +75,7 @@ export function createFairQueue<Item>({ tryTake, request, onServed }: FairQueueO
   }
 
   return {
-    async acquire(item) {
+    acquire(item) {
       if (!isBusy && tryTake(item, false)) return true;
       return new Promise((resolve, reject) => {
         waiters.push({ item, outdated: 0, resolve, reject });
@@ -91,4 +93,12 @@ export function createFairQueue<Item>({ tryTake, request, onServed }: FairQueueO
       }
     },
   };
+}
+
+/** Uses a value at once where it is known: most limits are decided without the store. */
+export function whenKnown<Value, Result>(
+  value: MaybePromise<Value>,
+  use: (value: Value) => Result,
+): MaybePromise<Result> {
+  return value instanceof Promise ? value.then(use) : use(value);
 }

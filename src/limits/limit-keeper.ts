@@ -29,7 +29,7 @@ export interface LimitKeeper {
   /** `x-ratelimit-*` headers, without admitting a request. */
   rateLimitHeaders(key: LimitedKey, model: string): Record<string, string>;
   /** The key and its tags, with the limits and budgets for requests of any model. */
-  subjects(key: LimitedKey): LimitSubject[];
+  subjects(key: LimitedKey): readonly LimitSubject[];
   /** Whether a budget applies to the key: its own, a default, or one of its tags. */
   hasBudget(key: LimitedKey): boolean;
   /** Total reserved by running requests of this process from a budget, in 1e-12 USD. */
@@ -39,7 +39,7 @@ export interface LimitKeeper {
   /** Takes a concurrency slot of a key and its tags, before the request is read. Returns the release. Throws `rate_limit_exceeded`. */
   enter(key: LimitedKey): Promise<() => void> | (() => void);
   /** Takes one of `most` slots of a key, e.g. for a connection; returns its release. Throws `rate_limit_exceeded`. */
-  takeSlot(key: { id: string }, slots: KeySlots): Promise<() => void>;
+  takeSlot(key: { id: string }, slots: KeySlots): Promise<() => void> | (() => void);
   /** Reserves all other limits. Throws `rate_limit_exceeded` or `insufficient_quota`, with nothing reserved. */
   admit(request: AdmissionRequest): Promise<Admission> | Admission;
   /** Reserves the limits of the key for one more model that may answer an admitted request. Throws `rate_limit_exceeded`, with nothing reserved. */

@@ -3,6 +3,9 @@
 import { createFairQueue } from './fair-queue.ts';
 import type { Quota } from './quota.ts';
 
+export const MINUTE_KINDS = ['requests', 'tokens'] as const;
+export type MinuteKind = (typeof MINUTE_KINDS)[number];
+
 export interface MinuteWindowOptions {
   /** Name of the limit, e.g. the requests of a key. */
   subject: string;
@@ -21,7 +24,7 @@ export interface WindowState {
 
 export interface MinuteWindow {
   /** Takes `amount` from the current window. False, with nothing taken, if too little is left. */
-  admit(amount: number, limit: number): Promise<boolean>;
+  admit(amount: number, limit: number): Promise<boolean> | true;
   /** Adjusts the amount taken in the window `at`; the difference may exceed the rest. */
   correct(at: number, difference: number): void;
   /** State of the current window; use by other gateways is as of the last store call. */
@@ -87,5 +90,16 @@ export function createMinuteWindow({ subject, quota, now }: MinuteWindowOptions)
     get lastAt() {
       return windowAt;
     },
+  };
+}
+
+/** `x-ratelimit-*` headers of the tightest of several limits. */
+export function rateLimitFields(kind: string, states: WindowState[]): Record<string, string> {
+  const [tightest] = states.toSorted((one, other) => one.remaining - other.remaining);
+  if (!tightest) return {};
+  return {
+    [`x-ratelimit-limit-${kind}`]: String(tightest.limit),
+    [`x-ratelimit-remaining-${kind}`]: String(tightest.remaining),
+    [`x-ratelimit-reset-${kind}`]: `${Math.ceil(tightest.reset / 1000)}s`,
   };
 }

@@ -1,6 +1,6 @@
-/** Quota source: a single gateway takes a whole limit, gateways that share a store take slices of it. */
+/** Quota source: a single gateway takes a whole limit, gateways that share a store take slices of it, and read what others have reserved. */
 
-import type { BudgetPeriod } from '../records/reservations.ts';
+import { type BudgetPeriod, decodeReservations, type Reservations } from '../records/reservations.ts';
 import type { Store } from '../store/store.ts';
 
 export interface Window {
@@ -47,5 +47,28 @@ export function createQuota({ store, instance, shared = store.engine !== 'sqlite
     take: ({ subject, at, limit }, want, alreadyUsed) =>
       store.call('takeAllowance', { subject, windowAt: at, limit, want, alreadyUsed }),
     hold,
+  };
+}
+
+export interface ReservationReaderOptions {
+  store: Pick<Store, 'call' | 'now'>;
+  /** Instance whose reservations are left out: this gateway. Absent in a command beside running gateways. */
+  instance?: string;
+}
+
+/** Reads the reservations of running requests of other gateways, as of their last heartbeat. Questions of the same moment share an answer. */
+export function createReservationReader({
+  store,
+  instance = '',
+}: ReservationReaderOptions): () => Promise<Reservations> {
+  let running: Promise<Reservations> | undefined;
+  return () => {
+    running ??= store
+      .call('reservationsOfOthers', { except: instance, now: store.now() })
+      .then(decodeReservations)
+      .finally(() => {
+        running = undefined;
+      });
+    return running;
   };
 }

@@ -19,7 +19,7 @@ export interface ReservationPool {
    * Reserves `most`; where less is left, half of the rest, but `least` at least; undefined where less than `least` is left.
    * `least` is `most` if absent.
    */
-  admit(most: bigint, least?: bigint): Promise<LimitReservation | undefined>;
+  admit(most: bigint, least?: bigint): Promise<LimitReservation | undefined> | LimitReservation;
   /** Amount that can still be reserved, as of the last store call. */
   readonly left: bigint;
   /** Amount that is reserved and not settled yet. */
@@ -116,27 +116,37 @@ export function createReservationPool({ quota, ...first }: ReservationPoolOption
     },
   });
 
+  function reservationOf({ amount }: ReservationRequest): LimitReservation {
+    let over = false;
+    return {
+      amount,
+      settle(spent) {
+        if (over) return;
+        over = true;
+        reserved -= amount;
+        granted -= spent;
+        spentSince += spent;
+      },
+    };
+  }
+
+  async function granting(
+    request: ReservationRequest,
+    answer: Promise<boolean>,
+  ): Promise<LimitReservation | undefined> {
+    waiting += 1;
+    const isGranted = await answer.finally(() => {
+      waiting -= 1;
+    });
+    return isGranted ? reservationOf(request) : undefined;
+  }
+
   return {
-    async admit(most, least = most) {
+    admit(most, least = most) {
       usedSinceRelease = true;
       const request: ReservationRequest = { most, least, amount: 0n };
-      waiting += 1;
-      const isGranted = await queue.acquire(request).finally(() => {
-        waiting -= 1;
-      });
-      if (!isGranted) return undefined;
-      const { amount } = request;
-      let over = false;
-      return {
-        amount,
-        settle(spent) {
-          if (over) return;
-          over = true;
-          reserved -= amount;
-          granted -= spent;
-          spentSince += spent;
-        },
-      };
+      const answer = queue.acquire(request);
+      return answer === true ? reservationOf(request) : granting(request, answer);
     },
     change(next) {
       ({ holding, slice } = next);

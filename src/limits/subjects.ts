@@ -1,8 +1,19 @@
-/** Subjects of limits and budgets: the key, its tags, and its models with their own limits. */
+/** Subjects of limits and budgets: the key, its tags, and its models with their own limits; and what a request is told that one refuses. */
 
+import { GatewayError } from '../core/errors.ts';
 import { matchesGlob } from '../core/glob.ts';
-import type { Allotment, Budgets, KeySettings, Limits, SharedAllotments } from '../records/key-settings.ts';
+import { decimalOf, maxBigInt } from '../core/money.ts';
+import {
+  type Allotment,
+  type Budgets,
+  type KeySettings,
+  type Limits,
+  type Period,
+  periodEnd,
+  type SharedAllotments,
+} from '../records/key-settings.ts';
 import { tagList, tagSubject } from '../records/tags.ts';
+import type { MinuteKind, WindowState } from './minute-window.ts';
 
 /** A key as limits see it. */
 export interface LimitedKey {
@@ -33,10 +44,22 @@ export function keySubject({ id, settings }: LimitedKey, { keyDefaults }: Shared
   };
 }
 
+interface KnownSubjects {
+  id: string;
+  shared: SharedAllotments;
+  subjects: readonly LimitSubject[];
+}
+
+/** Subjects by the settings of their key: another object after a change. */
+const knownSubjects = new WeakMap<KeySettings, KnownSubjects>();
+
 /** The key, followed by those of its tags that have an allotment. */
-export function ownSubjects(key: LimitedKey, shared: SharedAllotments): LimitSubject[] {
+export function ownSubjects(key: LimitedKey, shared: SharedAllotments): readonly LimitSubject[] {
+  const known = knownSubjects.get(key.settings);
+  if (known?.shared === shared && known.id === key.id) return known.subjects;
   const subjects = [keySubject(key, shared)];
   for (const tag of allottedTags(key, shared)) subjects.push(subjectOfTag(tag, shared.tags.get(tag) as Allotment));
+  knownSubjects.set(key.settings, { id: key.id, shared, subjects });
   return subjects;
 }
 
@@ -86,4 +109,25 @@ function allottedTags({ settings: { tags } }: LimitedKey, shared: SharedAllotmen
 function isEmpty(object: object | undefined): boolean {
   for (const name in object) if (Object.hasOwn(object, name)) return false;
   return true;
+}
+
+/** Refusal of a request that does not fit into a limit by the minute. */
+export function minuteRefusal(label: string, kind: MinuteKind, { limit, remaining, reset }: WindowState): GatewayError {
+  const message = `${label} may use ${limit} ${kind} a minute, of which ${remaining} are left for ${Math.ceil(reset / 1000)} s.`;
+  return new GatewayError('rate_limit_exceeded', message, { retryAfter: reset });
+}
+
+/** Refusal of a request that does not fit into a budget. Amounts are in 1e-12 USD, `limit` in USD; `moment` is in the period. */
+export function budgetRefusal(
+  label: string,
+  { period, limit, moment }: { period: Period; limit: string; moment: number },
+  { left, asked }: { left: bigint; asked: bigint },
+): GatewayError {
+  const words = period === 'total' ? 'in all' : `a ${period}`;
+  const end = periodEnd(period, moment);
+  const until = end === undefined ? '' : ` until ${new Date(end).toISOString()}`;
+  return new GatewayError(
+    'insufficient_quota',
+    `${label} may spend ${limit} USD ${words}; ${decimalOf(maxBigInt(0n, left))} USD are left${until}, and this request may cost ${decimalOf(asked)} USD.`,
+  );
 }

@@ -7,8 +7,7 @@ import { type AdmissionControl, createAdmissionControl } from '../../src/account
 import { moneyOf } from '../../src/core/money.ts';
 import type { Key } from '../../src/keys/store.ts';
 import { createLimitKeeper } from '../../src/limits/limits.ts';
-import { createQuota } from '../../src/limits/quota.ts';
-import { createReservationReader } from '../../src/limits/reservation-reader.ts';
+import { createQuota, createReservationReader } from '../../src/limits/quota.ts';
 import type { Store } from '../../src/store/store.ts';
 import { forEachStore } from '../store/stores.ts';
 import { NOON } from '../usage/records.ts';

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createReservationReader } from '../../src/limits/reservation-reader.ts';
+import { createReservationReader } from '../../src/limits/quota.ts';
 import { decodeReservations, encodeReservations, type ReservedBudget } from '../../src/records/reservations.ts';
 import { joinStore } from '../../src/store/instance.ts';
 import { createManualClock } from '../jobs/manual-clock.ts';

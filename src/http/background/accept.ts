@@ -27,7 +27,7 @@ export async function acceptInBackground(
     throw refusal('the gateway stores no responses, so that none could be fetched later');
   const { headers, withdraw } = await admission.open(call, key, route);
   try {
-    exchange.headers.setRateLimit(headers);
+    exchange.headers.setRateLimit(() => headers);
     const kept = keptHeaders(call.headers, call.protocol);
     const body = await background.accept(call, { provider: first.endpoint.provider.id, headers: kept });
     exchange.send(call.stream ? await eventStream(key.id, String(body.id), { stored, streams }) : { body });

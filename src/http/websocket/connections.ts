@@ -128,7 +128,7 @@ export function createSocketConnections(options: AppOptions, authenticate: Authe
     const { operations } = exchange.protocol;
     const key = keyOf(exchange);
     exchange.headers.setAttempts(0);
-    exchange.headers.setRateLimit(admission.rateLimitHeaders(key));
+    exchange.headers.setRateLimit(() => admission.rateLimitHeaders(key));
     exchange.hold.keep(await admission.enter(key));
     const { body, size } = await request.read(
       await readBody(message.bytes, { names: form.names }),

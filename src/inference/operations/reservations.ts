@@ -1,6 +1,6 @@
 /** Reservations of operations whose output no member of a request limits. */
 
-import { maxCostOf, type PricedModel } from '../../catalog/max-cost.ts';
+import { costBoundsOf, maxCostOf, type PricedModel } from '../../catalog/max-cost.ts';
 import { possiblePrices } from '../../catalog/service-tiers.ts';
 import type { CatalogModel } from '../../core/model.ts';
 import { maxBigInt } from '../../core/money.ts';
@@ -54,8 +54,8 @@ function reservedWith(
 ): Reservation {
   const maxCost = (usageOf: (endpoint: Endpoint) => ExpectedUsage): bigint => {
     const costs = candidates.flatMap(({ endpoint }) => {
-      const most = { ...usageOf(endpoint), output: outputOf(endpoint.model) };
-      return pricedBy(endpoint).map((model) => maxCostOf(model, most));
+      const usage = usageOf(endpoint);
+      return pricedBy(endpoint).map((model) => maxCostOf(costBoundsOf(model, usage), outputOf(endpoint.model)));
     });
     return maxBigInt(0n, ...costs);
   };

@@ -4,7 +4,7 @@
  */
 
 import type { TextPlaces } from '../../core/text-places.ts';
-import { costOf, type RunCost } from '../tokens/estimate.ts';
+import { classOf, NO_CLASS, tokensAfter } from '../tokens/estimate.ts';
 
 export interface TextMeter {
   add(frame: Buffer): void;
@@ -58,7 +58,8 @@ class FrameMeter implements TextMeter {
   readonly #marks: Marks;
   readonly #several: boolean;
   #tokens = 0;
-  #run: RunCost | undefined;
+  /** Class of the last character. */
+  #before = NO_CLASS;
   /** Index of the member that had text in the previous frame; it is tried first. */
   #likely = 0;
   #frames = 0;
@@ -129,10 +130,10 @@ class FrameMeter implements TextMeter {
     while (at < bytes.length) {
       const byte = bytes[at] as number;
       at++;
-      if (byte > SPACE) this.#count(costOf(byte));
+      if (byte > SPACE) this.#count(classOf(byte));
       if (byte === QUOTE) {
         at = this.#string(bytes, at);
-        this.#count(costOf(QUOTE));
+        this.#count(classOf(QUOTE));
       } else if (byte === OPEN_BRACE) depth++;
       else if (byte === CLOSE_BRACE && --depth === 0) return at;
     }
@@ -149,7 +150,7 @@ class FrameMeter implements TextMeter {
       if (byte === QUOTE) return at + 1;
       if (byte === BACKSLASH) at += this.#escaped(bytes, at);
       else if (byte < 0x80) {
-        this.#count(costOf(byte));
+        this.#count(classOf(byte));
         at++;
       } else at += this.#character(bytes, at, byte);
     }
@@ -162,31 +163,31 @@ class FrameMeter implements TextMeter {
   #escaped(bytes: Buffer, at: number): number {
     const letter = bytes[at + 1] ?? 0;
     if (letter !== LETTER_U) {
-      this.#count(costOf(ESCAPES.get(letter) ?? letter));
+      this.#count(classOf(ESCAPES.get(letter) ?? letter));
       return 2;
     }
     const code = Number.parseInt(bytes.toString('latin1', at + 2, at + 6), 16);
-    if (!Number.isNaN(code)) this.#count(costOf(code));
+    if (!Number.isNaN(code)) this.#count(classOf(code));
     return 6;
   }
 
   /** Returns the length of the UTF-8 character; one of four bytes has two UTF-16 units. */
   #character(bytes: Buffer, at: number, lead: number): number {
     if (lead < 0xe0) {
-      this.#count(costOf(((lead & 0x1f) << 6) | lowBits(bytes, at + 1)));
+      this.#count(classOf(((lead & 0x1f) << 6) | lowBits(bytes, at + 1)));
       return 2;
     }
     if (lead < 0xf0) {
-      this.#count(costOf(((lead & 0x0f) << 12) | (lowBits(bytes, at + 1) << 6) | lowBits(bytes, at + 2)));
+      this.#count(classOf(((lead & 0x0f) << 12) | (lowBits(bytes, at + 1) << 6) | lowBits(bytes, at + 2)));
       return 3;
     }
-    for (let unit = 0; unit < 2; unit++) this.#count(costOf(0xd800));
+    for (let unit = 0; unit < 2; unit++) this.#count(classOf(0xd800));
     return 4;
   }
 
-  #count(cost: RunCost): void {
-    this.#tokens += cost === this.#run ? cost.more : cost.first;
-    this.#run = cost;
+  #count(own: number): void {
+    this.#tokens += tokensAfter(this.#before, own);
+    this.#before = own;
   }
 }
 

@@ -35,25 +35,50 @@ const TOKENS_PER_TOOL = 40;
 const FORMAT_SHARE = 0.5;
 
 /** Tokens of a run of characters of one class: for the first UTF-16 unit, and for each further one. */
-export interface RunCost {
+interface RunCost {
   first: number;
   more: number;
 }
 
-const LETTER: RunCost = { first: 0.6, more: 0.08 };
-const ACCENTED: RunCost = { first: 1, more: 0.3 };
+/** Classes of characters. */
+const LETTER = 0;
+const ACCENTED = 1;
 /** Alphabets from Greek to Thai and Georgian. */
-const FOREIGN: RunCost = { first: 0.6, more: 0.35 };
+const FOREIGN = 2;
 /** Chinese, Japanese, Korean. */
-const WIDE: RunCost = { first: 0.8, more: 0.7 };
-const DIGIT: RunCost = { first: 1.5, more: 0.63 };
-const SPACE: RunCost = { first: 0.12, more: 0.1 };
-const LINE: RunCost = { first: 0.85, more: 0.1 };
-const MARK: RunCost = { first: 1, more: 0.3 };
+const WIDE = 3;
+const DIGIT = 4;
+const SPACE = 5;
+const LINE = 6;
+const MARK = 7;
 /** Emoji and rare characters, two units each. */
-const PAIR: RunCost = { first: 0.8, more: 0.8 };
+const PAIR = 8;
+/** Class before the first character. */
+export const NO_CLASS = 9;
 
-const ASCII: readonly RunCost[] = Array.from({ length: 128 }, (_, code) => {
+/** In the order of the classes. */
+const RUN_COSTS: readonly RunCost[] = [
+  { first: 0.6, more: 0.08 },
+  { first: 1, more: 0.3 },
+  { first: 0.6, more: 0.35 },
+  { first: 0.8, more: 0.7 },
+  { first: 1.5, more: 0.63 },
+  { first: 0.12, more: 0.1 },
+  { first: 0.85, more: 0.1 },
+  { first: 1, more: 0.3 },
+  { first: 0.8, more: 0.8 },
+];
+
+const CLASS_BITS = 4;
+/** Cost of a unit by the classes of the one before and its own: without a branch that would depend on the text. */
+const COSTS = new Float64Array(1 << (2 * CLASS_BITS));
+for (let before = 0; before <= NO_CLASS; before++) {
+  RUN_COSTS.forEach(({ first, more }, own) => {
+    COSTS[(before << CLASS_BITS) | own] = before === own ? more : first;
+  });
+}
+
+const ASCII = Uint8Array.from({ length: 128 }, (_, code) => {
   const character = String.fromCharCode(code);
   if (/[a-z]/i.test(character)) return LETTER;
   if (/\d/.test(character)) return DIGIT;
@@ -61,15 +86,19 @@ const ASCII: readonly RunCost[] = Array.from({ length: 128 }, (_, code) => {
   return /[\r\n]/.test(character) ? LINE : MARK;
 });
 
-/** `code`: a UTF-16 unit. */
-export function costOf(code: number): RunCost {
-  const ascii = ASCII[code];
-  if (ascii) return ascii;
+/** Class of a UTF-16 unit. */
+export function classOf(code: number): number {
+  if (code < 0x80) return ASCII[code] as number;
   if (code < 0xc0) return MARK;
   if (code < 0x250) return ACCENTED;
   if (code < 0x2000) return FOREIGN;
   if (code < 0x2e80) return MARK;
   return code >= 0xd800 && code < 0xe000 ? PAIR : WIDE;
+}
+
+/** Tokens of a unit of a class behind one of another, or of the same. */
+export function tokensAfter(before: number, own: number): number {
+  return COSTS[(before << CLASS_BITS) | own] as number;
 }
 
 /** Longer texts are sampled: number of samples, and UTF-16 units per sample. */
@@ -97,11 +126,11 @@ function tokensOfSamples(text: string, count: number): number {
 
 function tokensOfPiece(text: string): number {
   let tokens = 0;
-  let run: RunCost | undefined;
+  let before = NO_CLASS;
   for (let index = 0; index < text.length; index++) {
-    const cost = costOf(text.charCodeAt(index));
-    tokens += cost === run ? cost.more : cost.first;
-    run = cost;
+    const own = classOf(text.charCodeAt(index));
+    tokens += tokensAfter(before, own);
+    before = own;
   }
   return tokens;
 }

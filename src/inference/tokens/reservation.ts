@@ -1,6 +1,6 @@
 /** Reservation: tokens and cost reserved from the limits of a key for a call, and the resulting output limits. */
 
-import { affordableOutput, maxCostOf, type PricedModel } from '../../catalog/max-cost.ts';
+import { affordableOutput, type CostBounds, costBoundsOf, maxCostOf } from '../../catalog/max-cost.ts';
 import { possiblePrices } from '../../catalog/service-tiers.ts';
 import { maxBigInt } from '../../core/money.ts';
 import { joinOutput, type OutputLimit, type RequestedOutput } from '../../core/output.ts';
@@ -14,14 +14,14 @@ import type { ExpectedUsage } from './expected-usage.ts';
 
 export interface Reservation {
   /** Input and output tokens, for the token limit per minute. */
-  tokens: number;
+  readonly tokens: number;
   /** Maximum cost in 1e-12 USD over all candidates. */
-  cost: bigint;
+  readonly cost: bigint;
   /**
    * Smallest acceptable reservation, in 1e-12 USD: with the minimum output, and with hidden input as it usually is. Absent if the
    * client sets an output limit and all input is known.
    */
-  minCost?: bigint;
+  readonly minCost?: bigint | undefined;
   /** Output limits of an endpoint for a reservation of `money`. */
   limitsFor(money: bigint): (endpoint: Endpoint) => OutputLimit;
 }
@@ -40,64 +40,128 @@ export const MIN_UNKNOWN_COST = 10_000_000_000n;
 /** Tokens of a context whose length is not known. */
 const DEFAULT_CONTEXT_TOKENS = 200_000;
 
-interface EndpointOutput {
-  /** The model with each of the prices that the request may be charged by. */
-  priced: readonly PricedModel[];
-  asked: RequestedOutput;
-  /** Output tokens of one answer, without separate reasoning tokens. */
-  tokens: number;
-  isKnown: boolean;
-  endpoint: Endpoint;
-  /** The upstream speaks the protocol of the client. */
-  isOwnProtocol: boolean;
-}
-
 export function reservationOf(
   call: InferenceCall,
   { candidates }: Pick<RoutingDecision, 'candidates'>,
   expected: ExpectedUsage,
 ): Reservation {
-  const outputs = candidates.map(({ endpoint }) => endpointOutputOf(call, endpoint));
-  const isOpen = outputs.every(({ asked }) => asked.limit === undefined);
-  const isUnknown = outputs.some(({ endpoint }) => isBilledLater(endpoint));
-  const maxCost = (
-    usageOf: (one: EndpointOutput) => ExpectedUsage,
-    tokensOf: (one: EndpointOutput) => number,
-  ): bigint => outputs.reduce((sum, one) => maxBigInt(sum, costOf(one, usageOf(one), tokensOf(one))), 0n);
-  const leastCost = () => maxCost(() => expected, isOpen ? minTokens : allTokens);
-  return {
-    tokens: expected.input + Math.max(0, ...outputs.map((one) => outputOf(one, defaultTokens(one)))),
-    cost: maxBigInt(
-      maxCost((one) => withHiddenInput(expected, one.endpoint), allTokens),
-      isUnknown ? UNKNOWN_COST : 0n,
-    ),
-    ...((isOpen || isUnknown || expected.hidesInput) && {
-      minCost: maxBigInt(leastCost(), isUnknown ? MIN_UNKNOWN_COST : 0n),
-    }),
-    limitsFor: (money) => (endpoint) => limitOf(endpointOutputOf(call, endpoint), expected, money),
-  };
+  const outputOf = (endpoint: Endpoint) => new EndpointOutput(call, endpoint, expected);
+  return new AnswerReservation(candidates, outputOf, expected);
 }
 
-function endpointOutputOf(call: InferenceCall, endpoint: Endpoint): EndpointOutput {
-  const { model, options, dialect } = endpoint;
-  const own = call.protocol.operations.complete.outputOf(call.body);
-  const asked = options
-    ? joinOutput(own, upstreamProtocolOf(dialect.protocol).operations.complete.outputOf(options))
-    : own;
-  const longest = model.maxOutput > 0 ? Math.min(model.maxOutput, MAX_OUTPUT_TOKENS) : undefined;
-  const tokens = Math.min(asked.limit ?? longest ?? DEFAULT_OUTPUT_TOKENS, longest ?? MAX_OUTPUT_TOKENS);
-  const priced = possiblePrices(model, askedTier(call, endpoint));
-  const isOwnProtocol = dialect.protocol === call.protocol.id;
-  return { priced, asked, tokens, isKnown: longest !== undefined, endpoint, isOwnProtocol };
+/** Costs are computed where a budget asks for them. */
+class AnswerReservation implements Reservation {
+  readonly tokens: number;
+  readonly #outputs: readonly EndpointOutput[];
+  readonly #outputOf: (endpoint: Endpoint) => EndpointOutput;
+  readonly #isOpen: boolean;
+  readonly #isUnknown: boolean;
+  readonly #hidesInput: boolean;
+
+  constructor(
+    candidates: RoutingDecision['candidates'],
+    outputOf: (endpoint: Endpoint) => EndpointOutput,
+    { input, hidesInput }: ExpectedUsage,
+  ) {
+    const outputs = candidates.map(({ endpoint }) => outputOf(endpoint));
+    this.tokens = input + Math.max(0, ...outputs.map((one) => one.inAll(defaultTokens(one))));
+    this.#outputs = outputs;
+    this.#outputOf = outputOf;
+    this.#isOpen = outputs.every(({ asked }) => asked.limit === undefined);
+    this.#isUnknown = outputs.some(({ endpoint }) => isBilledLater(endpoint));
+    this.#hidesInput = hidesInput;
+  }
+
+  get cost(): bigint {
+    const known = highest(this.#outputs, (one) => maxCostWith(one.whole, one.inAll(one.tokens)));
+    return maxBigInt(known, this.#isUnknown ? UNKNOWN_COST : 0n);
+  }
+
+  get minCost(): bigint | undefined {
+    if (!this.#isOpen && !this.#isUnknown && !this.#hidesInput) return undefined;
+    const tokensOf = this.#isOpen ? minTokens : ({ tokens }: EndpointOutput) => tokens;
+    const known = highest(this.#outputs, (one) => maxCostWith(one.seen, one.inAll(tokensOf(one))));
+    return maxBigInt(known, this.#isUnknown ? MIN_UNKNOWN_COST : 0n);
+  }
+
+  limitsFor(money: bigint): (endpoint: Endpoint) => OutputLimit {
+    return (endpoint) => {
+      const known = this.#outputs.find((one) => one.endpoint === endpoint);
+      return (known ?? this.#outputOf(endpoint)).limitFor(money);
+    };
+  }
 }
 
-function costOf(one: EndpointOutput, expected: ExpectedUsage, tokens: number): bigint {
-  const most = { ...withSearches(expected, one), output: outputOf(one, tokens) };
-  return maxBigInt(0n, ...one.priced.map((model) => maxCostOf(model, most)));
+/** Output that an endpoint may answer with, and the bounds of its cost. */
+class EndpointOutput {
+  readonly endpoint: Endpoint;
+  readonly asked: RequestedOutput;
+  /** Output tokens of one answer, without separate reasoning tokens. */
+  readonly tokens: number;
+  readonly #isKnown: boolean;
+  readonly #call: InferenceCall;
+  readonly #expected: ExpectedUsage;
+  #seen: readonly CostBounds[] | undefined;
+  #whole: readonly CostBounds[] | undefined;
+
+  constructor(call: InferenceCall, endpoint: Endpoint, expected: ExpectedUsage) {
+    const { model, options, dialect } = endpoint;
+    const own = call.protocol.operations.complete.outputOf(call.body);
+    const asked = options
+      ? joinOutput(own, upstreamProtocolOf(dialect.protocol).operations.complete.outputOf(options))
+      : own;
+    const longest = model.maxOutput > 0 ? Math.min(model.maxOutput, MAX_OUTPUT_TOKENS) : undefined;
+    this.endpoint = endpoint;
+    this.asked = asked;
+    this.tokens = Math.min(asked.limit ?? longest ?? DEFAULT_OUTPUT_TOKENS, longest ?? MAX_OUTPUT_TOKENS);
+    this.#isKnown = longest !== undefined;
+    this.#call = call;
+    this.#expected = expected;
+  }
+
+  /** Bounds of the cost by each of the prices that the request may be charged by, with the input that the gateway sees. */
+  get seen(): readonly CostBounds[] {
+    this.#seen ??= this.#boundsFor(this.#expected);
+    return this.#seen;
+  }
+
+  /** The same, with as much input as the model can read where some of it is hidden. */
+  get whole(): readonly CostBounds[] {
+    if (!this.#expected.hidesInput) return this.seen;
+    this.#whole ??= this.#boundsFor(withHiddenInput(this.#expected, this.endpoint));
+    return this.#whole;
+  }
+
+  /** Output tokens of all answers, with separate reasoning tokens. */
+  inAll(tokens: number): number {
+    return (tokens + this.asked.thinking) * Math.min(this.asked.answers, Number.MAX_SAFE_INTEGER);
+  }
+
+  limitFor(money: bigint): OutputLimit {
+    const { answers, thinking } = this.asked;
+    const affordable = Math.min(...this.seen.map((bounds) => affordableOutput(bounds, money)));
+    if (affordable >= this.inAll(this.tokens))
+      return { tokens: this.tokens, answers, isExplicit: !this.#isKnown && affordable < UNLIMITED };
+    return { tokens: Math.max(1, Math.floor(affordable / answers) - thinking), answers, isExplicit: true };
+  }
+
+  #boundsFor(usage: ExpectedUsage): CostBounds[] {
+    const { model, dialect } = this.endpoint;
+    const most = withSearches(usage, this.asked, dialect.protocol === this.#call.protocol.id);
+    return possiblePrices(model, askedTier(this.#call, this.endpoint)).map((prices) => costBoundsOf(prices, most));
+  }
+}
+
+function maxCostWith(bounds: readonly CostBounds[], output: number): bigint {
+  return highest(bounds, (bound) => maxCostOf(bound, output));
+}
+
+function highest<Item>(items: readonly Item[], costOf: (item: Item) => bigint): bigint {
+  return items.reduce((most, item) => maxBigInt(most, costOf(item)), 0n);
 }
 
 /** A limit reaches upstreams of the client's own protocol; others may search as often as without one. */
-function withSearches(expected: ExpectedUsage, { asked, isOwnProtocol }: EndpointOutput): ExpectedUsage {
+function withSearches(expected: ExpectedUsage, asked: RequestedOutput, isOwnProtocol: boolean): ExpectedUsage {
   if (expected.searches === 0 || asked.searches === undefined) return expected;
   const limit = Math.min(asked.searches, MAX_SEARCHES);
   return { ...expected, searches: isOwnProtocol ? limit : Math.max(limit, expected.searches) };
@@ -107,27 +171,8 @@ function defaultTokens({ asked, tokens }: EndpointOutput): number {
   return asked.limit === undefined ? Math.min(tokens, DEFAULT_OUTPUT_TOKENS) : tokens;
 }
 
-function allTokens({ tokens }: EndpointOutput): number {
-  return tokens;
-}
-
 function minTokens({ tokens }: EndpointOutput): number {
   return Math.min(tokens, MIN_OUTPUT_TOKENS);
-}
-
-/** Output tokens of all answers, with separate reasoning tokens. */
-function outputOf({ asked }: EndpointOutput, tokens: number): number {
-  return (tokens + asked.thinking) * Math.min(asked.answers, Number.MAX_SAFE_INTEGER);
-}
-
-function limitOf(output: EndpointOutput, expected: ExpectedUsage, money: bigint): OutputLimit {
-  const { asked, tokens, isKnown, priced } = output;
-  const { answers } = asked;
-  const none = { ...withSearches(expected, output), output: 0 };
-  const affordable = Math.min(...priced.map((model) => affordableOutput(model, none, money)));
-  if (affordable >= outputOf(output, tokens))
-    return { tokens, answers, isExplicit: !isKnown && affordable < UNLIMITED };
-  return { tokens: Math.max(1, Math.floor(affordable / answers) - asked.thinking), answers, isExplicit: true };
 }
 
 const UNLIMITED = Number.POSITIVE_INFINITY;

@@ -1,0 +1,93 @@
+/** Holdings: the reservation pools of budgets and of concurrent requests, by name. */
+
+import { periodStart, type SharedAllotments } from '../records/key-settings.ts';
+import { type BudgetPeriod, budgetName, type ReservedBudget } from '../records/reservations.ts';
+import type { HeldLimit, Quota } from './quota.ts';
+import { createReservationPool, type PoolLimit, type ReservationPool } from './reservation-pool.ts';
+
+/** Source of a limit: another one may be set, or none for some time, while requests run. */
+interface LimitSource {
+  /** Object in which the limit stands. */
+  basis: object;
+  shared: SharedAllotments;
+}
+
+interface HeldPool extends LimitSource {
+  pool: ReservationPool;
+  /** Budget of the pool; undefined for a pool of requests. */
+  budget: BudgetPeriod | undefined;
+}
+
+export class Holdings {
+  readonly #quota: Quota;
+  readonly #pools = new Map<string, HeldPool>();
+
+  constructor(quota: Quota) {
+    this.#quota = quota;
+  }
+
+  get size(): number {
+    return this.#pools.size;
+  }
+
+  /** The pool of a limit, with the limit that it has now. */
+  poolOf({ holding, slice }: PoolLimit, { basis, shared }: LimitSource): ReservationPool {
+    const known = this.#pools.get(holding.subject);
+    if (!known) return this.#add(holding, { slice, basis, shared });
+    if (known.basis !== basis || known.shared !== shared) {
+      known.basis = basis;
+      known.shared = shared;
+      known.pool.change({ holding, slice });
+    }
+    return known.pool;
+  }
+
+  #add(holding: HeldLimit, { slice, basis, shared }: LimitSource & Pick<PoolLimit, 'slice'>): ReservationPool {
+    const pool = createReservationPool({ holding, quota: this.#quota, slice });
+    this.#pools.set(holding.subject, { pool, budget: holding.budget, basis, shared });
+    return pool;
+  }
+
+  /** Makes a budget ask the store before its next reservation. */
+  recount(budget: BudgetPeriod): void {
+    this.#pools.get(budgetName(budget))?.pool.recount();
+  }
+
+  /** Total reserved from a budget, in 1e-12 USD. */
+  reserved(budget: BudgetPeriod): bigint {
+    return this.#pools.get(budgetName(budget))?.pool.reserved ?? 0n;
+  }
+
+  /** Totals reserved, of every budget. */
+  reservations(): ReservedBudget[] {
+    const reservations: ReservedBudget[] = [];
+    for (const { pool, budget } of this.#pools.values()) {
+      if (budget && pool.reserved > 0n) reservations.push({ ...budget, amount: pool.reserved });
+    }
+    return reservations;
+  }
+
+  async renew(): Promise<void> {
+    for (const { pool } of this.#pools.values()) await pool.renew();
+  }
+
+  async releaseIdle(): Promise<void> {
+    for (const { pool } of this.#pools.values()) await pool.releaseIdle();
+  }
+
+  /** Deletes the pools of budget periods that have ended. */
+  forgetEnded(moment: number): void {
+    for (const [name, { budget }] of this.#pools) {
+      if (budget && budget.startsAt < periodStart(budget.period, moment)) this.#pools.delete(name);
+    }
+  }
+
+  /** Releases and deletes the pools of requests that nothing used since the last call. */
+  async forgetIdleSlots(): Promise<void> {
+    for (const [name, { pool, budget }] of this.#pools) {
+      if (budget) continue;
+      await pool.releaseIdle();
+      if (pool.isEmpty) this.#pools.delete(name);
+    }
+  }
+}
