@@ -9,6 +9,8 @@ export interface Workload {
   /** Path at a relay, and at the upstream. */
   upstreamPath: string;
   body(model: string): string;
+  /** It comes with the key that has limits and budgets. */
+  isLimited?: boolean;
 }
 
 const CHAT_PATH = '/v1/chat/completions';
@@ -69,6 +71,14 @@ export const messagesToChat: Workload = {
 export const chatToMessages: Workload = {
   ...{ id: 'chat-to-messages', title: 'whole answer, chat to messages', path: CHAT_PATH, model: 'messages/m' },
   ...{ upstreamPath: '/instant/v1/messages', body: chatBody() },
+};
+
+/** At a model with prices, which a budget needs. */
+export const priced: Workload = { ...passthrough, id: 'priced', title: 'whole answer, priced', model: 'priced/m' };
+
+export const limited: Workload = {
+  ...priced,
+  ...{ id: 'limited', title: 'whole answer, key with limits and budgets', isLimited: true },
 };
 
 export const medium: Workload = {

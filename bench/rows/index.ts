@@ -2,6 +2,7 @@
 
 import { frameRows } from './frames.ts';
 import { largeRows } from './large.ts';
+import { limitedRow } from './limited.ts';
 import { longRows } from './long.ts';
 import { memoryRow } from './memory.ts';
 import { postgresRow } from './postgres.ts';
@@ -28,5 +29,6 @@ export const rows: readonly Row[] = [
   postgresRow,
   replicasRow,
   soakRow,
+  limitedRow,
   ...longRows,
 ];

@@ -6,7 +6,7 @@ import { pathToFileURL } from 'node:url';
 import { delay, startChild, temporaryFolder } from '../host/children.ts';
 import { requestBytes } from '../load/connection.ts';
 import { bundledProgram } from './program.ts';
-import { KEY, type Subject, type Upstreams } from './subject.ts';
+import { KEY, LIMITED_KEY, type Subject, type Upstreams } from './subject.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const SLOW_US = 'BENCH_SLOW_US';
@@ -76,8 +76,8 @@ export async function startPolygate(settings: PolygateOptions): Promise<Polygate
   const port = Number(new URL(url).port);
   return {
     ...{ name, pid: child.pid, readyAfter, answered: 0 },
-    target({ path, model, body }) {
-      const headers = { authorization: `Bearer ${KEY}`, 'anthropic-version': '2023-06-01' };
+    target({ path, model, body, isLimited = false }) {
+      const headers = { authorization: `Bearer ${isLimited ? LIMITED_KEY : KEY}`, 'anthropic-version': '2023-06-01' };
       return { port, bytes: requestBytes(path, { headers, body: body(model) }) };
     },
     ...(withProbe && { probe: (question: string) => child.ask(question) }),
@@ -102,11 +102,21 @@ function configuration(folder: string, settings: PolygateOptions, sign = 'config
 data: ${JSON.stringify(database ?? join(folder, 'data'))}
 encryption: { key: ${ENCRYPTION_KEY} }
 server: { connections_per_address: 20000${trustsLoopback ? ', trusted_proxies: [127.0.0.1]' : ''} }
-keys: [{ name: bench, key: ${KEY} }]
+keys:
+  - { name: bench, key: ${KEY} }
+  - name: limited
+    key: ${LIMITED_KEY}
+    limits: { requests_per_minute: 100000000, tokens_per_minute: 1000000000000, concurrent_requests: 1000 }
+    budgets: { day: "100000", total: "900000" }
 usage: { durability: ${durability}, trace: ${trace} }
 providers:
   instant: ${provider('openai-compatible', `${upstreams.instant}/instant/v1`)}
   sign: { type: openai-compatible, base_url: "${upstreams.instant}/instant/v1", api_key: none, models: [{ id: ${sign} }] }
+  priced:
+    type: openai-compatible
+    base_url: "${upstreams.instant}/instant/v1"
+    api_key: none
+    models: [{ id: m, max_completion_tokens: 1000, pricing: { prompt: "0.0000001", completion: "0.0000004" } }]
   patched: ${provider('openai', `${upstreams.instant}/instant/v1`)}
   messages: ${provider('anthropic', `${upstreams.instant}/instant`)}
   large: ${provider('openai-compatible', `${upstreams.other}/large/v1`)}

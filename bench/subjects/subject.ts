@@ -29,3 +29,5 @@ export interface Upstreams {
 }
 
 export const KEY = 'sk-bench-0123456789abcdef';
+/** With limits and budgets that nothing reaches. */
+export const LIMITED_KEY = 'sk-bench-limited-0123456789abcdef';

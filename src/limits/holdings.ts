@@ -1,6 +1,6 @@
 /** Holdings: the reservation pools of budgets and of concurrent requests, by name. */
 
-import { periodStart, type SharedAllotments } from '../records/key-settings.ts';
+import { PERIODS, periodStart, type SharedAllotments } from '../records/key-settings.ts';
 import { type BudgetPeriod, budgetName, type ReservedBudget } from '../records/reservations.ts';
 import type { HeldLimit, Quota } from './quota.ts';
 import { createReservationPool, type PoolLimit, type ReservationPool } from './reservation-pool.ts';
@@ -21,6 +21,8 @@ interface HeldPool extends LimitSource {
 export class Holdings {
   readonly #quota: Quota;
   readonly #pools = new Map<string, HeldPool>();
+  /** Keys and tags of the budgets among them. */
+  #spenders = new Set<string>();
 
   constructor(quota: Quota) {
     this.#quota = quota;
@@ -45,12 +47,17 @@ export class Holdings {
   #add(holding: HeldLimit, { slice, basis, shared }: LimitSource & Pick<PoolLimit, 'slice'>): ReservationPool {
     const pool = createReservationPool({ holding, quota: this.#quota, slice });
     this.#pools.set(holding.subject, { pool, budget: holding.budget, basis, shared });
+    if (holding.budget) this.#spenders.add(holding.budget.subject);
     return pool;
   }
 
-  /** Makes a budget ask the store before its next reservation. */
-  recount(budget: BudgetPeriod): void {
-    this.#pools.get(budgetName(budget))?.pool.recount();
+  /** Makes the budgets of a key or a tag ask the store before their next reservation, but those named by `except`. */
+  recount(subject: string, moment: number, except: readonly string[]): void {
+    if (!this.#spenders.has(subject)) return;
+    for (const period of PERIODS) {
+      const name = budgetName({ subject, period, startsAt: periodStart(period, moment) });
+      if (!except.includes(name)) this.#pools.get(name)?.pool.recount();
+    }
   }
 
   /** Total reserved from a budget, in 1e-12 USD. */
@@ -77,8 +84,11 @@ export class Holdings {
 
   /** Deletes the pools of budget periods that have ended. */
   forgetEnded(moment: number): void {
+    this.#spenders = new Set();
     for (const [name, { budget }] of this.#pools) {
-      if (budget && budget.startsAt < periodStart(budget.period, moment)) this.#pools.delete(name);
+      if (!budget) continue;
+      if (budget.startsAt < periodStart(budget.period, moment)) this.#pools.delete(name);
+      else this.#spenders.add(budget.subject);
     }
   }
 

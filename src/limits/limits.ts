@@ -14,7 +14,8 @@ import {
   MINUTE_KINDS,
   type MinuteKind,
   type MinuteWindow,
-  rateLimitFields,
+  setRateLimit,
+  type WindowState,
 } from './minute-window.ts';
 import type { HeldLimit, Quota } from './quota.ts';
 import type { ReservationPool } from './reservation-pool.ts';
@@ -193,21 +194,21 @@ export function createLimitKeeper({ quota, shared, now }: LimitsOptions): LimitK
   }
 
   function recount(subjects: readonly string[], except = NO_BUDGETS): void {
-    for (const subject of subjects) {
-      for (const period of PERIODS) {
-        const budget = { subject, period, startsAt: periodStart(period, now()) };
-        if (!except.includes(budgetName(budget))) holdings.recount(budget);
-      }
-    }
+    for (const subject of subjects) holdings.recount(subject, now(), except);
   }
 
   function rateLimitHeadersOf(subjects: readonly LimitSubject[]): Record<string, string> {
-    const states = (kind: MinuteKind) =>
-      subjects.flatMap(({ name, limits }) => {
+    const headers: Record<string, string> = {};
+    for (const kind of MINUTE_KINDS) {
+      let tightest: WindowState | undefined;
+      for (const { name, limits } of subjects) {
         const limit = kind === 'requests' ? limits.requestsPerMinute : limits.tokensPerMinute;
-        return limit === undefined ? [] : [minute(`${name} ${kind}`).state(limit)];
-      });
-    return { ...rateLimitFields('requests', states('requests')), ...rateLimitFields('tokens', states('tokens')) };
+        const state = limit === undefined ? undefined : minute(`${name} ${kind}`).state(limit);
+        if (state && (!tightest || state.remaining < tightest.remaining)) tightest = state;
+      }
+      if (tightest) setRateLimit(headers, kind, tightest);
+    }
+    return headers;
   }
 
   function forgetEnded(): void {

@@ -93,13 +93,13 @@ export function createMinuteWindow({ subject, quota, now }: MinuteWindowOptions)
   };
 }
 
-/** `x-ratelimit-*` headers of the tightest of several limits. */
-export function rateLimitFields(kind: string, states: WindowState[]): Record<string, string> {
-  const [tightest] = states.toSorted((one, other) => one.remaining - other.remaining);
-  if (!tightest) return {};
-  return {
-    [`x-ratelimit-limit-${kind}`]: String(tightest.limit),
-    [`x-ratelimit-remaining-${kind}`]: String(tightest.remaining),
-    [`x-ratelimit-reset-${kind}`]: `${Math.ceil(tightest.reset / 1000)}s`,
-  };
+/** Sets the `x-ratelimit-*` headers of a limit. */
+export function setRateLimit(
+  headers: Record<string, string>,
+  kind: MinuteKind,
+  { limit, remaining, reset }: WindowState,
+): void {
+  headers[`x-ratelimit-limit-${kind}`] = String(limit);
+  headers[`x-ratelimit-remaining-${kind}`] = String(remaining);
+  headers[`x-ratelimit-reset-${kind}`] = `${Math.ceil(reset / 1000)}s`;
 }

@@ -8,7 +8,7 @@ import { closedLoop } from '../../bench/load/closed-loop.ts';
 import { startPolygate } from '../../bench/subjects/polygate.ts';
 import type { Subject, Upstreams } from '../../bench/subjects/subject.ts';
 import { startUpstreams } from '../../bench/subjects/upstreams.ts';
-import { messagesToChat, passthrough, patched, type Workload } from '../../bench/workload.ts';
+import { limited, messagesToChat, passthrough, patched, type Workload } from '../../bench/workload.ts';
 import { providePostgres, type TestDatabase } from '../store/postgres-server.ts';
 import type { HeapQuestion } from './heap-preload.ts';
 
@@ -26,6 +26,7 @@ const BOUNDS: [Engine, Workload, { allocated: number; old: number }][] = [
   ['sqlite', passthrough, { allocated: 90_000, old: 400 }],
   ['sqlite', patched, { allocated: 100_000, old: 400 }],
   ['sqlite', messagesToChat, { allocated: 150_000, old: 400 }],
+  ['sqlite', limited, { allocated: 150_000, old: 400 }],
   ['postgres', passthrough, { allocated: 130_000, old: 2_800 }],
 ];
 
