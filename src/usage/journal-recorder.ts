@@ -9,13 +9,19 @@ import { LinkedList } from '../core/linked-list.ts';
 import type { Store } from '../store/store.ts';
 import { type JournalDisk, nodeDisk } from './journal/disk.ts';
 import { type JournalFolder, takeAbandonedFolders, takeJournalFolder } from './journal/folder.ts';
-import { RECORD_KINDS } from './journal/format.ts';
+import { MIN_SEGMENT_BYTES, RECORD_KINDS, SEGMENT_BYTES } from './journal/format.ts';
 import { createJournal } from './journal/journal.ts';
-import { beginOf, createRecord, type RecordContent, type RecorderRecord, release } from './journal/recorder-record.ts';
+import {
+  createRecord,
+  type RecordContent,
+  type RecorderRecord,
+  release,
+  takeBegin,
+} from './journal/recorder-record.ts';
 import { decodeBegin, encodeBegin, encodeEnd, encodeInterrupted, encodeWithdrawn } from './journal/records.ts';
 import { createStoreWriter } from './journal/store-writer.ts';
 import { removeUnfinished, replayJournal, surveyJournal } from './journal/survey.ts';
-import { type Completion, type Intent, UNWRITTEN_AT_END } from './record.ts';
+import { BATCH_DELAY_MS, type Completion, type Intent, MAX_PENDING_RECORDS, UNWRITTEN_AT_END } from './record.ts';
 import type { Recorder } from './recorder.ts';
 
 export interface JournalRecorderOptions {
@@ -32,12 +38,6 @@ export interface JournalRecorderOptions {
   segmentBytes?: number;
 }
 
-const MAX_PENDING_RECORDS = 20_000;
-const SEGMENT_BYTES = 16 * 1024 * 1024;
-/** Size of the smallest file that is used; a smaller one was not made whole. */
-const MIN_SEGMENT_BYTES = 1024 * 1024;
-/** Time for which a batched record waits for others. */
-const BATCH_DELAY_MS = 50;
 /** Time of a write after which the disk counts as stalled. On a busy machine a write may take a second. */
 const STALL_MS = 2_000;
 /** Segments behind the current one after which the begin of an open request is written again. */
@@ -81,7 +81,7 @@ async function openRecorderIn(folder: JournalFolder, options: JournalRecorderOpt
   const survey = surveyJournal(folder.path, Math.min(segmentBytes, MIN_SEGMENT_BYTES));
   const position = await store.call('journalPosition', { journal: survey.id });
   const firstNeeded = position?.oldest ?? survey.segments[0]?.sequence ?? 1;
-  /** Begins that a recovery may need, until the ends of their requests are durable; in the order of their segments. */
+  /** Begins that a recovery may need, until the ends of their requests are durable. */
   const open = new LinkedList<RecorderRecord>();
   let recovering = true;
   let journalFailing = false;
@@ -96,8 +96,10 @@ async function openRecorderIn(folder: JournalFolder, options: JournalRecorderOpt
     log,
     oldestNeeded(segment) {
       if (recovering) return firstNeeded;
-      const { first } = open;
-      return first === undefined || first.segment === 0 ? segment : Math.min(segment, first.segment);
+      let oldest = segment;
+      // In no order, as some are written again. Those that are not durable yet come into this segment or a later one.
+      for (const begin of open) oldest = Math.min(oldest, begin.segment || segment);
+      return oldest;
     },
     onStored(oldest) {
       onChange?.();
@@ -153,10 +155,9 @@ async function openRecorderIn(folder: JournalFolder, options: JournalRecorderOpt
 
   function onCarriedDurable(this: RecorderRecord): void {
     const { begin } = this;
-    if (!begin || !open.delete(begin)) return;
+    if (!begin) return;
     begin.segment = this.segment;
     begin.carried = false;
-    open.add(begin);
   }
 
   function onEndDurable(this: RecorderRecord): void {
@@ -168,13 +169,11 @@ async function openRecorderIn(folder: JournalFolder, options: JournalRecorderOpt
   /** Writes the begins of requests that have been open for long again, so that their segments can be used again. */
   function carryOldBegins(): void {
     const limit = journal.position.segment - MAX_SEGMENT_AGE;
-    for (const record of open) {
-      if (record.segment > limit) return;
-      if (record.ended || record.carried || record.segment === 0) continue;
-      record.carried = true;
-      journal.append(
-        createRecord('begin', { id: record.id, payload: record.payload, begin: record }, onCarriedDurable),
-      );
+    for (const begin of open) {
+      const { id, payload, segment, ended, carried } = begin;
+      if (segment > limit || segment === 0 || ended || carried) continue;
+      begin.carried = true;
+      journal.append(createRecord('begin', { id, payload, begin }, onCarriedDurable));
     }
   }
 
@@ -220,9 +219,10 @@ async function openRecorderIn(folder: JournalFolder, options: JournalRecorderOpt
 
   function finish(intent: Intent, completion: Completion, onDurable: () => void): void {
     const payload = payloadOf(intent, completion);
-    if (payload !== undefined) end({ id: intent.id, payload, begin: beginOf(intent) }, onDurable);
+    const begin = takeBegin(intent);
+    if (payload !== undefined) end({ id: intent.id, payload, begin }, onDurable);
     else {
-      forget(beginOf(intent));
+      forget(begin);
       lost += 1;
       onDurable();
     }
@@ -269,7 +269,7 @@ async function openRecorderIn(folder: JournalFolder, options: JournalRecorderOpt
     begin: (intent) => new Promise((resolve) => begin(intent, resolve)),
     finish: (intent, completion) => new Promise((resolve) => finish(intent, completion, resolve)),
     withdraw(intent) {
-      forget(beginOf(intent));
+      forget(takeBegin(intent));
       const { id } = intent;
       if (strict) append(createRecord('withdrawn', { id, payload: encodeWithdrawn(id) }, onBeginDurable));
     },

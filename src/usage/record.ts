@@ -49,6 +49,10 @@ export interface Completion {
   trace?: string | undefined;
 }
 
+/** Pending records of a recorder, at most, unless it is told otherwise. */
+export const MAX_PENDING_RECORDS = 20_000;
+/** Time for which a batched record waits for others. */
+export const BATCH_DELAY_MS = 50;
 /** Message in the log about records that are in no store and no journal, unless an answer of the store was lost. */
 export const UNWRITTEN_AT_END = 'the gateway ends before these usage records could be written';
 

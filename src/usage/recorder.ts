@@ -11,7 +11,7 @@ import type { Store } from '../store/store.ts';
 import { emptyBatch, flushOf, groupOf, type PendingBatch, sizeOf } from './flush.ts';
 import { createFlushWriter } from './flush-writer.ts';
 import { createGroupTransfer } from './group-transfer.ts';
-import { type Completion, type Intent, UNWRITTEN_AT_END } from './record.ts';
+import { BATCH_DELAY_MS, type Completion, type Intent, MAX_PENDING_RECORDS, UNWRITTEN_AT_END } from './record.ts';
 
 export interface RecorderOptions {
   store: Pick<Store, 'call'>;
@@ -55,9 +55,6 @@ interface OpenEntry extends Linked<OpenEntry> {
   intent: Intent;
 }
 
-const MAX_PENDING_RECORDS = 20_000;
-/** Time for which a batched record waits for others. */
-const BATCH_DELAY_MS = 50;
 const IN_BACKGROUND = { background: true };
 
 export function createRecorder({
@@ -157,6 +154,7 @@ export function createRecorder({
 
   function end(intent: Intent): void {
     if (intent.entry) underWay.delete(intent.entry as OpenEntry);
+    intent.entry = undefined;
     onEnded?.();
   }
 

@@ -167,7 +167,8 @@ class FrameMeter implements TextMeter {
       return 2;
     }
     const code = Number.parseInt(bytes.toString('latin1', at + 2, at + 6), 16);
-    if (!Number.isNaN(code)) this.#count(classOf(code));
+    // Neither of digits of another base, nor of a minus.
+    if (code >= 0) this.#count(classOf(code));
     return 6;
   }
 

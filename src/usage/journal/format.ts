@@ -11,6 +11,11 @@ const RECORD_HEAD_BYTES = 9;
 /** Longest payload; texts in records are bounded far below. */
 export const MAX_PAYLOAD_BYTES = 64 * 1024;
 
+/** Size of a file. */
+export const SEGMENT_BYTES = 16 * 1024 * 1024;
+/** Size of the smallest file that is used; a smaller one was not made whole. */
+export const MIN_SEGMENT_BYTES = 1024 * 1024;
+
 export const RECORD_KINDS = { begin: 1, end: 2, withdrawn: 3 } as const;
 export type RecordKind = (typeof RECORD_KINDS)[keyof typeof RECORD_KINDS];
 

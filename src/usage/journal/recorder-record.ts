@@ -49,7 +49,9 @@ export function release(record: RecorderRecord): void {
   done?.();
 }
 
-/** The begin that the recorder wrote for the intent. */
-export function beginOf({ entry }: Pick<Intent, 'entry'>): RecorderRecord | undefined {
+/** The begin that the recorder wrote for the intent, once. */
+export function takeBegin(intent: Pick<Intent, 'entry'>): RecorderRecord | undefined {
+  const { entry } = intent;
+  intent.entry = undefined;
   return entry as RecorderRecord | undefined;
 }

@@ -19,6 +19,8 @@ import { completion, intent, NOON } from '../records.ts';
 import { breakableDisk } from './disks.ts';
 import { temporaryFolder } from './journals.ts';
 
+/** Of some ten records. */
+const SMALL_SEGMENT_BYTES = 4096;
 const HOUR = Math.floor(NOON / 3_600_000);
 
 interface Opened {
@@ -360,6 +362,42 @@ forEachStore((name, open) => {
     assert.equal(await statusOf(store, 'longer'), 'interrupted');
     assert.equal((await figures(store))[0], 402);
     await again.recorder.close(1000);
+  });
+
+  test('the begin of an open request stays in the journal, whatever begins while it is written again', async (context) => {
+    const [store, root] = [await open(context), temporaryFolder(context)];
+    const disk = breakableDisk();
+    const { recorder } = await openOn(store, root, { disk, segmentBytes: SMALL_SEGMENT_BYTES });
+    const { replayJournal, surveyJournal } = await import('../../../src/usage/journal/survey.ts');
+    await recorder.begin(intent('long'));
+    let begun: Promise<string> | undefined;
+    let mayBegin = false;
+    // While the begin is being written again, so that this one comes into the next group, and at times into the next segment.
+    disk.onWrite = () => {
+      if (mayBegin) begun = beginAnother();
+      mayBegin = false;
+    };
+    let others = 0;
+    async function beginAnother(): Promise<string> {
+      const id = `other${others++}`;
+      await recorder.begin(intent(id));
+      return id;
+    }
+    for (let index = 0; index < 600; index++) {
+      await serve(recorder, `r${index}`);
+      // At any place in a segment.
+      if ((index * 7919) % 101 > 12) continue;
+      const before = begun;
+      begun = undefined;
+      mayBegin = true;
+      await recorder.flushed();
+      const survey = surveyJournal(join(root, '1'), SMALL_SEGMENT_BYTES);
+      const position = await store.call('journalPosition', { journal: survey.id });
+      const { open } = await replayJournal(survey, position, { onEnd: () => undefined, onLoss: () => undefined });
+      assert.ok(open.has('long'), `after ${index} requests`);
+      if (before) await recorder.finish(intent(await before), completion());
+    }
+    await recorder.close(0);
   });
 
   test('the journal of a process that never comes back is recovered by another', async (context) => {
