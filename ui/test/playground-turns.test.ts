@@ -166,7 +166,10 @@ for (const theme of THEMES) {
     }));
     await (await chooser).setFiles(files);
     await page.getByText(/Up to 4 pictures/).waitFor();
-    assert.equal(await page.getByRole('img', { name: /^\d\.png$/ }).count(), 4);
+    // They are read one after the other, and the message does not wait for them.
+    const pictures = page.getByRole('img', { name: /^\d\.png$/ });
+    await pictures.nth(3).waitFor();
+    assert.equal(await pictures.count(), 4);
     await assertFits(page);
   });
 }

@@ -122,12 +122,19 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
     localClock,
   );
 
-  const running = new Set<Promise<unknown>>();
+  let running = 0;
+  let onIdle = () => {};
   function call(name: string, parameters: unknown): Promise<unknown> {
     if (closed) return Promise.reject(new StoreUnavailable('the store is closed'));
-    const result = run(name, parameters).finally(() => running.delete(result));
-    running.add(result);
-    return result;
+    running += 1;
+    return run(name, parameters).finally(() => {
+      running -= 1;
+      if (running === 0) onIdle();
+    });
+  }
+
+  async function whenIdle(): Promise<void> {
+    if (running > 0) await new Promise<void>((resolve) => (onIdle = resolve));
   }
 
   let closed: Promise<unknown> | undefined;
@@ -135,7 +142,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
     clock.close();
     months.stop();
     // An ending pool never serves callers that wait for a connection.
-    closed ??= Promise.allSettled(running).then(() => Promise.all(Object.values(pools).map((pool) => pool.end())));
+    closed ??= whenIdle().then(() => Promise.all(Object.values(pools).map((pool) => pool.end())));
     await closed;
   }
 
