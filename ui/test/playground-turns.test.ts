@@ -166,7 +166,7 @@ for (const theme of THEMES) {
     }));
     await (await chooser).setFiles(files);
     await page.getByText(/Up to 4 pictures/).waitFor();
-    // They are read one after the other, and the message does not wait for them.
+    // They are read after the message is shown.
     const pictures = page.getByRole('img', { name: /^\d\.png$/ });
     await pictures.nth(3).waitFor();
     assert.equal(await pictures.count(), 4);
