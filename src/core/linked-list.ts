@@ -19,10 +19,6 @@ export class LinkedList<Element extends Linked<Element>> {
     return this.#size;
   }
 
-  get first(): Element | undefined {
-    return this.#first;
-  }
-
   /** Adds an element that is in no list, behind the others. */
   add(element: Element): void {
     element.previous = this.#last;

@@ -1,4 +1,4 @@
-/** Subjects of limits and budgets: the key, its tags, and its models with their own limits; and what a request is told that one refuses. */
+/** Subjects of limits and budgets: the key, its tags, and its models with their own limits; and the errors of requests beyond them. */
 
 import { GatewayError } from '../core/errors.ts';
 import { matchesGlob } from '../core/glob.ts';
@@ -111,13 +111,13 @@ function isEmpty(object: object | undefined): boolean {
   return true;
 }
 
-/** Refusal of a request that does not fit into a limit by the minute. */
+/** Error of a request that does not fit into a limit by the minute. */
 export function minuteRefusal(label: string, kind: MinuteKind, { limit, remaining, reset }: WindowState): GatewayError {
   const message = `${label} may use ${limit} ${kind} a minute, of which ${remaining} are left for ${Math.ceil(reset / 1000)} s.`;
   return new GatewayError('rate_limit_exceeded', message, { retryAfter: reset });
 }
 
-/** Refusal of a request that does not fit into a budget. Amounts are in 1e-12 USD, `limit` in USD; `moment` is in the period. */
+/** Error of a request that does not fit into a budget. Amounts are in 1e-12 USD, `limit` in USD; `moment` is in the period. */
 export function budgetRefusal(
   label: string,
   { period, limit, moment }: { period: Period; limit: string; moment: number },

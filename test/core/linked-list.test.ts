@@ -23,11 +23,11 @@ test('elements keep their order, and each is removed once', () => {
   list.add(b);
   assert.equal(namesOf(list), 'acb');
   assert.equal(list.delete(a), true);
-  assert.equal(list.first, c);
+  assert.equal([...list][0], c);
   assert.equal(list.has(c), true);
   assert.equal(list.size, 2);
   for (const one of list) list.delete(one);
-  assert.equal(list.first, undefined);
+  assert.equal([...list][0], undefined);
   assert.equal(list.size, 0);
   list.add(a);
   assert.ok(list.has(a));

@@ -101,6 +101,18 @@ forEachStore((name, open) => {
       await gateway.spend('1');
     });
 
+    test(`what ran before a ${holder} had the budget counts also after other periods were forgotten (${name})`, async (context) => {
+      const gateway = openGateway(await open(context));
+      const set = gateway[method];
+      const running = await gateway.ask('6');
+      set({ total: '10' });
+      await gateway.spend('1');
+      gateway.keeper.forgetEnded();
+      await gateway.end(running, '6');
+      await assert.rejects(async () => gateway.ask('4'), REFUSED);
+      await gateway.spend('3');
+    });
+
     test(`what runs counts against the new budget of a ${holder} (${name})`, async (context) => {
       const gateway = openGateway(await open(context));
       const set = gateway[method];
