@@ -1,12 +1,13 @@
 /** Cost reconciliation: a task that ended here may go on upstream. It is queried for some hours to record its cost. */
 
+import type { VideoCharge } from '../core/video.ts';
 import type { Job, JobHandler } from '../jobs/job.ts';
 import type { VideoAttempt } from '../records/video-task.ts';
 import type { LoadedVideo } from '../store/operations/videos.ts';
 import type { VideoContext } from './context.ts';
 import { findLostSubmission } from './find-submission.ts';
 import { type PollReport, queryStatus } from './poll.ts';
-import { costOfCompleted, costWithoutVideo, ledgerEntry } from './task-cost.ts';
+import { costOfCompleted, costWithoutVideo, ledgerEntry, type TaskCost } from './task-cost.ts';
 
 const CONCURRENCY_LIMITS = { total: 32, lane: 4 };
 const MAX_RUN_MS = 60_000;
@@ -71,6 +72,7 @@ function costOfReport({ task }: LoadedVideo, report: TaskReport['report']) {
   const { result } = report;
   switch (result.type) {
     case 'completed':
+      if (result.assets.length === 0) return costOfEmptyResult(result);
       return costOfCompleted(
         task.details,
         result,
@@ -86,4 +88,10 @@ function costOfReport({ task }: LoadedVideo, report: TaskReport['report']) {
     case 'lost':
       return undefined;
   }
+}
+
+/** Completed without a video: what the upstream reports, as for a task that ends so in time; until then it is queried again. */
+function costOfEmptyResult(charge: VideoCharge): TaskCost | undefined {
+  const bill = costWithoutVideo(charge);
+  return bill.source === 'none' ? undefined : bill;
 }

@@ -12,7 +12,7 @@ import type { OpenContent } from '../../src/videos/mirror/content.ts';
 import type { AssetSource, Mirror } from '../../src/videos/mirror.ts';
 import { encodeTask } from '../../src/videos/task-object.ts';
 import { createManualClock } from '../jobs/manual-clock.ts';
-import { createRig, HOUR, MINUTE, OWNER, object, openVideoStore, SECOND } from './rig.ts';
+import { createRig, HOUR, MINUTE, OWNER, object, openVideoStore, type Rig, SECOND } from './rig.ts';
 import { completed, says, scriptedApi } from './scripted.ts';
 
 const running = says({ type: 'running' });
@@ -102,6 +102,40 @@ test('a task that cannot be cancelled gets 409, or is abandoned and charged', as
   }, MINUTE);
   assert.deepEqual(await rig.get(id), task);
   assert.equal((await rig.store.do('deliveriesOf', { taskId: id })).length, 1);
+});
+
+/** No task is asked for its cost any more. */
+async function isReconciled({ store, clock }: Rig): Promise<boolean> {
+  const { waiting, held } = await store.call('countJobs', { kind: 'video-booking', now: clock.now() });
+  return waiting + held === 0;
+}
+
+for (const [reports, empty, cost] of [
+  ['reports no cost', {}, 0n],
+  ['reports a cost', { cost: '2' }, 2_000_000_000_000n],
+] as const) {
+  test(`a task that completes without a video after its end here costs what its upstream ${reports}`, async (context) => {
+    const rig = await createRig(context, { video: uncancellable });
+    rig.upstream.onPoll = (before) => (before < 1 ? running : says({ type: 'completed', assets: [], ...empty }));
+    const { id } = await rig.create();
+    await rig.until(() => rig.upstream.polls === 1);
+    await rig.videos.cancel(OWNER, id, { abandon: true });
+    await rig.until(() => isReconciled(rig), MINUTE);
+    assert.equal((await rig.store.call('readVideoLedger', { taskId: id }))?.cost, cost);
+    assert.ok(rig.upstream.polls <= 61);
+  });
+}
+
+test('a completion without a video that gets one later is charged for it, also after the end of the task here', async (context) => {
+  const rig = await createRig(context, { video: uncancellable });
+  const answers = [running, says({ type: 'completed', assets: [] })];
+  rig.upstream.onPoll = (before) => answers[before] ?? completed({ cost: undefined });
+  const { id } = await rig.create();
+  await rig.until(() => rig.upstream.polls === 1);
+  await rig.videos.cancel(OWNER, id, { abandon: true });
+  await rig.until(() => isReconciled(rig), MINUTE);
+  const { cost, source } = (await rig.store.call('readVideoLedger', { taskId: id })) ?? {};
+  assert.deepEqual([cost, source], [4_000_000_000_000n, 'catalog']);
 });
 
 test('the cost of a task accepted after it was abandoned is reconciled', async (context) => {
