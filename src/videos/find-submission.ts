@@ -10,21 +10,24 @@ export const SUBMISSION_TIMEOUT_MS = 180_000;
 /** Maximum difference between the clocks of gateways. */
 const CLOCK_SKEW_MS = 60_000;
 
-/** `impossible`: the provider has no task list. A found task is never one of another submission. */
+/**
+ * `impossible`: the provider has no task list. One that is not configured at the moment may have one, so it is `unclear`. A
+ * found task is never one of another submission.
+ */
 export async function findLostSubmission(
   context: VideoContext,
   { task, attempt }: LoadedVideo,
   signal: AbortSignal,
 ): Promise<FindResult | { type: 'impossible' }> {
   const { store, clock } = context;
-  const video = targetOf(context, attempt)?.video;
-  const find = video?.find?.bind(video);
-  const request = find && (await store.call('readVideoRequest', { id: task.id }));
-  if (!find || !request) return { type: 'impossible' };
+  const target = targetOf(context, attempt);
+  if (target && !target.video.find) return { type: 'impossible' };
+  const request = await store.call('readVideoRequest', { id: task.id });
+  if (!request) return { type: 'impossible' };
   const sentAt = attempt.sentAt ?? attempt.createdAt;
   const otherRefs = await store.call('heldVideoRefs', { attempt, since: sentAt - CLOCK_SKEW_MS });
   const lost = { attemptId: attempt.id, request, sentAt: Math.floor(sentAt / 1000), otherRefs };
-  const finding = await queryUpstream(context, attempt, () => find(lost), signal);
+  const finding = await queryUpstream(context, attempt, ({ video }) => video.find?.(lost), signal);
   if (finding.type !== 'read') return { type: 'unclear' };
   if (finding.result.type !== 'found') return finding.result;
   const named = { ...attempt, ref: finding.result.ref };

@@ -27,7 +27,7 @@ const MAX_FOLLOW_UPS = 3;
 export async function queryUpstream<Result extends AdapterResult>(
   context: VideoContext,
   attempt: VideoAttempt,
-  callFor: (target: VideoTarget) => VideoCall<Result>,
+  callFor: (target: VideoTarget) => VideoCall<Result> | undefined,
   signal: AbortSignal,
 ): Promise<UpstreamReport<Exclude<Result, Follow<Result> | Unreadable>>> {
   const target = targetOf(context, attempt);

@@ -63,6 +63,8 @@ export interface Rig {
   clock: ManualClock;
   videos: Videos;
   object: TaskObjectOptions;
+  /** Whether the provider is in the configuration. */
+  configured: boolean;
   /** Kinds of jobs that the scheduler was told about. */
   woken: string[];
   /** What telemetry was told. */
@@ -101,7 +103,7 @@ export async function createRig(context: TestContext, options: RigOptions = {}):
   const credentials = createCredentials((options.keys ?? ['one']).map(keyCredential), () => clock.now());
   const videos = createVideos({
     store,
-    providers: () => new Map([['up', { provider, credentials, headers: {} }]]),
+    providers: () => new Map(rig.configured ? [['up', { provider, credentials, headers: {} }]] : []),
     upstream: client,
     userAgent: 'test',
     mirror: options.mirror,
@@ -135,8 +137,8 @@ export async function createRig(context: TestContext, options: RigOptions = {}):
     }
   }
 
-  return {
-    ...{ store, upstream, clock, videos, object, woken, events, work, until, get },
+  const rig: Rig = {
+    ...{ store, upstream, clock, videos, object, woken, events, work, until, get, configured: true },
     async create(changes = {}, more = {}) {
       const { task } = await videos.create(newTask(changes, more));
       return task;
@@ -146,6 +148,7 @@ export async function createRig(context: TestContext, options: RigOptions = {}):
       return get(id);
     },
   };
+  return rig;
 }
 
 export function newTask(changes: Partial<NewTask['creation']> = {}, more: Partial<NewTask> = {}): NewTask {

@@ -220,6 +220,33 @@ test('an inconclusive task list is queried for ten minutes', async (context) => 
   assert.equal(rig.upstream.posts, 1);
 });
 
+for (const [minutes, status] of [
+  [5, 'completed'],
+  [60, 'failed'],
+] as const) {
+  test(`a task whose submission is unclear while its provider is not configured for ${minutes} minutes is found then, and charged`, async (context) => {
+    const rig = await createRig(context);
+    rig.upstream.onSubmit = (take) => {
+      take();
+      rig.configured = false;
+      return 'reset';
+    };
+    rig.upstream.onPoll = () => completed({ cost: '2' });
+    const { id } = await rig.create();
+    const back = rig.clock.now() + minutes * MINUTE;
+    await rig.until(() => rig.clock.now() >= back, MINUTE);
+    rig.configured = true;
+    const task = await rig.ended(id);
+    assert.deepEqual([task.status, task.error?.code], [status, status === 'failed' ? 'submit_unknown' : undefined]);
+    if (status === 'failed') assert.ok((task.settledAt ?? 0) - task.createdAt >= 10 * MINUTE);
+    await rig.until(
+      async () => (await rig.store.call('readVideoLedger', { taskId: id }))?.cost === 2_000_000_000_000n,
+      MINUTE,
+    );
+    assert.equal(rig.upstream.posts, 1);
+  });
+}
+
 test('a task that the list shows after its end here is charged', async (context) => {
   const rig = await createRig(context);
   rig.upstream.onSubmit = (take) => {
