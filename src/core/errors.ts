@@ -155,6 +155,7 @@ const SECRET_PATTERNS = [
   /\b(?:sk|pk|rk|gsk|xai|AIza|key)[-_][A-Za-z0-9_*.-]{6,}/g,
   /\bAIza[A-Za-z0-9_-]{10,}/g,
   /\b(?:org|proj|acct|user)-[A-Za-z0-9]{8,}/g,
+  /\b(?:team|api key id): ?[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/gi,
   /https?:\/\/[^\s"'<>)]+/g,
 ];
 

@@ -173,8 +173,8 @@ export type FindResult = { type: 'found'; ref: VideoRef } | { type: 'none' } | {
 
 /**
  * Video adapter of a provider: builds calls and reads responses, without I/O. The task machine handles what is common to
- * all providers before `read`: no response, 401, 403, 404, 408, 429 and 5xx for polls and cancellations. For submissions
- * `read` gets every response but 408 and 5xx.
+ * all providers before `read`: no response, 401, 404, 408, 429 and 5xx for polls and cancellations, and 403 unless `read` finds
+ * that the content was refused. For submissions `read` gets every response but 408 and 5xx.
  */
 export interface VideoApi {
   /** Inputs must be base64: the gateway fetches URLs before the submission. */

@@ -1,7 +1,7 @@
 /** Upstream queries about an accepted task: handles errors common to all providers, and leaves the rest to the adapter. */
 
 import { GatewayError } from '../core/errors.ts';
-import type { VideoCall } from '../core/video.ts';
+import type { VideoCall, VideoFailure } from '../core/video.ts';
 import type { VideoAttempt } from '../records/video-task.ts';
 import type { UpstreamRequest } from '../transport/upstream-client.ts';
 import { targetOf, type VideoContext, type VideoTarget } from './context.ts';
@@ -45,11 +45,13 @@ export async function queryUpstream<Result extends AdapterResult>(
     if (outcome.type !== 'response') return { type: 'inconclusive' };
     const { response, retryAfter } = outcome;
     if (response.status === 404) return { type: 'missing' };
-    if (isInconclusive(response.status)) {
+    const read = () => callAdapter(context, target, () => current.read(response));
+    const isOfContent = response.status === 403 && isRefusedContent(read());
+    if (isInconclusive(response.status) && !isOfContent) {
       reportRefusedKey(context, target, response.status);
       return { type: 'inconclusive', retryAfter };
     }
-    const result = callAdapter(context, target, () => current.read(response));
+    const result = read();
     if (!result || isUnreadable(result)) return { type: 'inconclusive', retryAfter };
     if (!isFollow(result)) {
       return { type: 'read', result: result as Exclude<Result, Follow<Result> | Unreadable>, retryAfter };
@@ -90,6 +92,11 @@ function isFollow<Result extends AdapterResult>(result: Result | Follow<Result>)
 
 function isUnreadable(result: AdapterResult): boolean {
   return result.type === 'unreadable';
+}
+
+/** Some providers refuse what they made, or the key that asks for it, with the same status. */
+function isRefusedContent(result: (AdapterResult & { error?: VideoFailure }) | undefined): boolean {
+  return result?.type === 'failed' && result.error?.code === 'content_policy_violation';
 }
 
 function isInconclusive(status: number): boolean {

@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { grokImagine } from '../../src/providers/videos/grok-imagine.ts';
 import { encodeTask } from '../../src/videos/task-object.ts';
 import { forEachStore } from '../store/stores.ts';
 import { createRig, HOUR, MINUTE, model, newTask, OWNER, object, openVideoStore, SECOND, START } from './rig.ts';
@@ -84,6 +85,19 @@ for (const [name, replies] of Object.entries(NOISE)) {
     assert.ok(rig.upstream.polls >= 21);
   });
 }
+
+test('a refusal of what was made ends the task, also with the status of a refused key', async (context) => {
+  const rig = await createRig(context, { video: { ...scriptedApi, poll: grokImagine.poll } });
+  const error = 'Content violates usage guidelines. Failed check: SAFETY_CHECK_TYPE_BIO';
+  const blocked = 'Your team is blocked for violations of the usage guidelines.';
+  rig.upstream.onPoll = (before) => ({ status: 403, json: { error: before < 3 ? blocked : error } });
+  const { id } = await rig.create();
+  await rig.until(() => rig.upstream.polls === 3);
+  assert.equal((await rig.get(id)).status, 'queued', 'a key that is refused says nothing about the task');
+  const task = await rig.ended(id);
+  assert.deepEqual([task.status, task.error], ['failed', { code: 'content_policy_violation', message: error }]);
+  assert.equal(rig.upstream.polls, 4);
+});
 
 test('an unknown upstream status counts as in_progress', async (context) => {
   const rig = await createRig(context);

@@ -88,12 +88,15 @@ function readVideo(response: VideoResponse): PollResult {
   });
 }
 
+/** Words with which content is refused with 403. A key or team that is blocked for its content gets others. */
+const REFUSED_CONTENT = /content violates|safety_check|moderat/i;
+
 /** A video blocked by the content filter is an error response to the poll. */
 function refusal(response: VideoResponse): PollResult {
   const error = failureOf(response.body, 'upstream_error');
-  return error.code === 'content_policy_violation' && response.status < 500
-    ? { type: 'failed', error }
-    : failedPollResult(response);
+  const isOfContent = error.code === 'content_policy_violation' && response.status < 500;
+  const isOfKey = response.status === 403 && !REFUSED_CONTENT.test(error.message);
+  return isOfContent && !isOfKey ? { type: 'failed', error } : failedPollResult(response);
 }
 
 function costOf(ticks: Json): string | undefined {

@@ -359,6 +359,27 @@ describe('polls', () => {
       400,
     ],
     ['xAI', grokImagine, { error: 'Bad request.' }, { type: 'unreadable' }, 400],
+    [
+      'xAI: refused content, without the team and the key of the gateway',
+      grokImagine,
+      {
+        code: 'The caller does not have permission to execute the specified operation',
+        error:
+          'Content violates usage guidelines. Team: 0a1b2c3d-1111-2222-3333-444455556666, API key ID: 0a1b2c3d-1111-2222-3333-444455556667, Model: grok-imagine-video, Failed check: SAFETY_CHECK_TYPE_BIO',
+      },
+      failed(
+        'Content violates usage guidelines. [redacted], [redacted], Model: grok-imagine-video, Failed check: SAFETY_CHECK_TYPE_BIO',
+        'content_policy_violation',
+      ),
+      403,
+    ],
+    [
+      'xAI: a team that is blocked',
+      grokImagine,
+      { error: 'Your team is blocked for violations of the usage guidelines.' },
+      { type: 'unreadable' },
+      403,
+    ],
 
     ['Ark', seedance, { status: 'queued' }, { type: 'queued' }],
     ['Ark', seedance, { status: 'running' }, { type: 'running' }],
