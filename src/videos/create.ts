@@ -2,6 +2,7 @@
 
 import { randomUUID } from 'node:crypto';
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
+import { sleep } from '../core/clock.ts';
 import { GatewayError } from '../core/errors.ts';
 import type { VideoAttempt, VideoTask } from '../records/video-task.ts';
 import { laneOf, type VideoContext } from './context.ts';
@@ -12,6 +13,8 @@ import { maxExpectedCost } from './task-cost.ts';
 export const IDEMPOTENCY_KEY_TTL_MS = 24 * 3_600_000;
 /** Time within which an identical request marked as a retry returns the same task. */
 const RETRY_WINDOW_MS = 60_000;
+/** Pauses between looks for the task of a request that is being created beside this one. */
+const LOOK_PAUSES_MS = [100, 400];
 
 export interface NewTask {
   /** Id of the caller's API key. */
@@ -67,8 +70,8 @@ export async function createTask(
   try {
     reservation = await reserve({ ...task, cost });
   } catch (error) {
-    // A repeated request returns its existing task even if the budget is used up.
-    const earlier = await context.store.call('repeatedVideo', { owner, now, ...idempotency });
+    const isOverBudget = error instanceof GatewayError && error.code === 'insufficient_quota';
+    const earlier = await earlierTask(context, { owner, now, ...idempotency }, isOverBudget);
     if (earlier) return { task: earlier, replayed: true, headers: {} };
     throw error;
   }
@@ -93,6 +96,25 @@ export async function createTask(
     context.events?.videoStatusChanged('queued');
   }
   return { task: created.task, replayed: created.type === 'replayed', headers };
+}
+
+/**
+ * A repeated request returns its existing task even if the budget is used up. Over budget, that may be because the first one
+ * has its reservation and not its task yet, perhaps in another process: `isOverBudget` looks again.
+ */
+async function earlierTask(
+  { store, clock }: VideoContext,
+  request: { owner: string; now: number; key: string; digest: string; window: number },
+  isOverBudget: boolean,
+): Promise<VideoTask | undefined> {
+  let earlier = await store.call('repeatedVideo', request);
+  if (!isOverBudget || request.window <= 0) return earlier;
+  for (const pause of LOOK_PAUSES_MS) {
+    if (earlier) break;
+    await sleep(clock, pause);
+    earlier = await store.call('repeatedVideo', request);
+  }
+  return earlier;
 }
 
 async function reserveNothing(): Promise<BudgetReservation> {

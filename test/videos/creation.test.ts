@@ -2,6 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { GatewayError } from '../../src/core/errors.ts';
 import { encodeTask } from '../../src/videos/task-object.ts';
 import { forEachStore } from '../store/stores.ts';
 import { createRig, HOUR, MINUTE, newTask, OWNER, object, openVideoStore, SECOND } from './rig.ts';
@@ -44,6 +46,37 @@ forEachStore((name, open) => {
     assert.equal(created.filter(({ replayed }) => !replayed).length, 1);
     assert.equal(await rig.store.do('countRows', { table: 'video_task' }), 1);
     assert.equal(await rig.store.do('countRows', { table: 'job' }), 1);
+  });
+
+  test(`a repeated request beside the first one, which takes all of the budget, gets its task (${name})`, async (context) => {
+    const store = await openVideoStore(context, open);
+    const stored = Promise.withResolvers<void>();
+    const call = async (operation: never, parameters: never) => {
+      if (operation === 'createVideo') await stored.promise;
+      return store.call(operation, parameters);
+    };
+    const rig = await createRig(context, { store: { ...store, call } as never });
+    let left = 1;
+    let refused = 0;
+    const reserve = async () => {
+      left -= 1;
+      if (left >= 0) return { headers: {}, release: async () => {} };
+      refused += 1;
+      throw new GatewayError('insufficient_quota', 'Nothing is left.');
+    };
+    const send = (idempotencyKey: string) => rig.videos.create(newTask({}, { idempotencyKey, reserve }));
+    const first = send('k');
+    while (left > 0) await delay(1);
+    const others = [send('k'), send('k')];
+    const another = assert.rejects(send('other'), { code: 'insufficient_quota' });
+    while (refused < 3) await delay(1);
+    await delay(20);
+    stored.resolve();
+    const { task } = await first;
+    const pump = setInterval(() => rig.clock.advance(50), 5);
+    context.after(() => clearInterval(pump));
+    for (const other of await Promise.all(others)) assert.deepEqual([other.task.id, other.replayed], [task.id, true]);
+    await another;
   });
 
   test(`a request marked as a retry returns the first task (${name})`, async (context) => {
