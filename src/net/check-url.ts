@@ -2,7 +2,7 @@
 
 import { GatewayError } from '../core/errors.ts';
 import { MAX_ADDRESS_CHARACTERS } from '../core/lengths.ts';
-import { type AddressPolicy, canonicalName, PUBLIC_ONLY } from './address-policy.ts';
+import { type AddressPolicy, canonicalName, createAddressPolicy, PUBLIC_ONLY } from './address-policy.ts';
 import { parseAddress } from './public-addresses.ts';
 
 /** Suffixes of names that are private or reserved. */
@@ -48,6 +48,18 @@ export function checkUrl(text: string, policy: AddressPolicy = PUBLIC_ONLY): URL
   checkHost(url, authorityOf(text), policy);
   url.hash = '';
   return url;
+}
+
+const PUBLIC_BY_ANY_SCHEME = createAddressPolicy({ allowHttp: true });
+
+/** Whether a URL leads to the public internet by its text, with http or https. The addresses of a name are not looked up. */
+export function isPublicUrl(text: string): boolean {
+  try {
+    checkUrl(text, PUBLIC_BY_ANY_SCHEME);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** Parsers differ in their leniency: text that two parsers could read differently is refused. */

@@ -3,6 +3,7 @@
 import type { Json } from '../core/json/json.ts';
 import { decimalOf } from '../core/money.ts';
 import { defined } from '../core/plain-objects.ts';
+import { isPublicUrl } from '../net/check-url.ts';
 import { isTerminal, type TaskAsset, type VideoTask } from '../records/video-task.ts';
 
 export interface TaskObjectOptions {
@@ -10,7 +11,7 @@ export interface TaskObjectOptions {
   baseUrl: string;
   /** Signed URLs of the mirrored copies, in order. */
   mirrorUrls(task: VideoTask): string[];
-  /** Whether to show the upstream's URLs to callers. */
+  /** Whether to show the upstream's public URLs to callers. */
   exposeUpstreamUrls: boolean;
 }
 
@@ -46,13 +47,13 @@ export function encodeTask(task: VideoTask, options: TaskObjectOptions): Json {
   });
 }
 
-/** Assets that need our credential, or came inline, are served by the gateway. */
+/** Assets that need our credential, came inline, or are not on the public internet are served by the gateway. */
 function assetUrl(
   { source }: TaskAsset,
   index: number,
   { url, options }: { url: string; options: TaskObjectOptions },
 ): string {
-  if ('url' in source && options.exposeUpstreamUrls) return source.url;
+  if ('url' in source && options.exposeUpstreamUrls && isPublicUrl(source.url)) return source.url;
   return `${url}/content?index=${index}`;
 }
 

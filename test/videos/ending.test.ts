@@ -207,7 +207,7 @@ test('a task completes without copies after five failed mirror tries', async (co
   const body = encodeTask(task, object);
   assert.deepEqual(
     [body.status, body.mirror_urls, body.unsigned_urls, body.expires_at],
-    ['completed', [], ['https://cdn.example/0.mp4'], undefined],
+    ['completed', [], ['https://cdn.example.com/0.mp4'], undefined],
   );
   assert.ok((task.settledAt ?? 0) - task.createdAt < 15 * MINUTE);
   assert.equal(mirror.sources.length, 5);
@@ -246,13 +246,13 @@ test('a task whose video cannot be mirrored completes at once', async (context) 
 test('an expired URL is refreshed', async (context) => {
   const mirror = mirrorOf(broken(403));
   const rig = await createRig(context, { mirror });
-  rig.upstream.onPoll = (before) => completed({ assets: [{ url: `https://cdn.example/${before}.mp4` }] });
+  rig.upstream.onPoll = (before) => completed({ assets: [{ url: `https://cdn.example.com/${before}.mp4` }] });
   const task = await rig.ended((await rig.create()).id);
   assert.deepEqual(
     mirror.sources.map((source) => 'url' in source && source.url),
-    ['https://cdn.example/0.mp4', 'https://cdn.example/1.mp4'],
+    ['https://cdn.example.com/0.mp4', 'https://cdn.example.com/1.mp4'],
   );
-  assert.deepEqual(encodeTask(task, object).unsigned_urls, ['https://cdn.example/1.mp4']);
+  assert.deepEqual(encodeTask(task, object).unsigned_urls, ['https://cdn.example.com/1.mp4']);
 });
 
 test('inline videos are mirrored at once, and queried again after a failure', async (context) => {
@@ -282,7 +282,7 @@ test('a video below the base URL is fetched with the credential of its task, and
 
 test('the content of a video without a copy is asked for at a new URL when the old one has expired', async (context) => {
   const rig = await createRig(context);
-  rig.upstream.onPoll = (before) => completed({ assets: [{ url: `https://cdn.example/${before}.mp4` }] });
+  rig.upstream.onPoll = (before) => completed({ assets: [{ url: `https://cdn.example.com/${before}.mp4` }] });
   const { id } = await rig.ended((await rig.create()).id);
   const sources: (AssetSource | undefined)[] = [];
   const openContent: OpenContent = async (content) => {
@@ -296,7 +296,7 @@ test('the content of a video without a copy is asked for at a new URL when the o
   await ask();
   assert.deepEqual(
     sources.map((source) => source?.type === 'url' && source.url),
-    ['https://cdn.example/0.mp4', 'https://cdn.example/1.mp4'],
+    ['https://cdn.example.com/0.mp4', 'https://cdn.example.com/1.mp4'],
   );
   rig.upstream.onPoll = () => ({ status: 404 });
   await ask();
@@ -418,7 +418,8 @@ test('mirroring ends after fifteen minutes, and every video gets a try', async (
           : new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason))),
     },
   });
-  rig.upstream.onPoll = () => completed({ assets: ['a', 'b'].map((name) => ({ url: `https://cdn.example/${name}` })) });
+  rig.upstream.onPoll = () =>
+    completed({ assets: ['a', 'b'].map((name) => ({ url: `https://cdn.example.com/${name}` })) });
   const { id } = await rig.create();
   await rig.work();
   rig.clock.advance(10 * SECOND);

@@ -33,7 +33,7 @@ test('a task runs from creation to completion and creates one webhook with the t
     status: 'completed',
     model: 'up/video',
     prompt: 'a quiet lake',
-    unsigned_urls: ['https://cdn.example/0.mp4'],
+    unsigned_urls: ['https://cdn.example.com/0.mp4'],
     mirror_urls: [],
     usage: { video_seconds: 8, video_cost: '3.2', cost: 3.2 },
     created_at: START / 1000,
@@ -55,6 +55,29 @@ test('a task runs from creation to completion and creates one webhook with the t
   assert.deepEqual({ cost, seconds, source }, { cost: 3_200_000_000_000n, seconds: 8, source: 'upstream' });
   assert.equal(rig.upstream.submissions.length, 1);
   assert.equal((await rig.store.call('countJobs', { kind: 'video', now: rig.clock.now() })).waiting, 0);
+});
+
+test('of the addresses of an upstream the public ones are shown; others are those of the gateway', async (context) => {
+  const rig = await createRig(context);
+  const hidden = ['http://10.1.2.3:9000/0.mp4', 'http://minio.internal/0.mp4', 'http://localhost:9000/0.mp4'];
+  const urls = [
+    'https://cdn.example.com/0.mp4?sig=a%2Fb',
+    ...hidden,
+    'http://[fd00::1]/0.mp4',
+    'http://media.example.com/',
+  ];
+  rig.upstream.onPoll = () => completed({ assets: urls.map((url) => ({ url })) });
+  const task = await rig.ended((await rig.create()).id);
+  const own = (index: number) => `https://gw.example/v1/videos/${task.id}/content?index=${index}`;
+  const shown = [urls[0], own(1), own(2), own(3), own(4), urls[5]];
+  assert.deepEqual(encodeTask(task, object).unsigned_urls, shown);
+  const [delivery] = await rig.store.do('deliveriesOf', { taskId: task.id });
+  assert.deepEqual(JSON.parse(delivery?.body ?? '').data.unsigned_urls, shown);
+  const none = { ...object, exposeUpstreamUrls: false };
+  assert.deepEqual(
+    encodeTask(task, none).unsigned_urls,
+    urls.map((_, index) => own(index)),
+  );
 });
 
 test('without a reported cost the catalog prices apply exactly', async (context) => {

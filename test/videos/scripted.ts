@@ -50,7 +50,7 @@ export interface ScriptedUpstream {
 export const taken = ({ id }: Submission): Reply => ({ json: { type: 'accepted', ref: { id } } });
 export const says = (json: Json): Reply => ({ json });
 export const completed = (more: Json = {}): Reply =>
-  says({ type: 'completed', assets: [{ url: 'https://cdn.example/0.mp4' }], seconds: 8, cost: '3.20', ...more });
+  says({ type: 'completed', assets: [{ url: 'https://cdn.example.com/0.mp4' }], seconds: 8, cost: '3.20', ...more });
 
 export async function startUpstream(context: TestContext): Promise<ScriptedUpstream> {
   const server = createServer((request, response) => void serve(request, response));
