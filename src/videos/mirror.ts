@@ -9,8 +9,8 @@ import type { MirroredFile } from '../records/video-task.ts';
 export type AssetSource = { mime?: string } & (
   | { type: 'url'; url: string }
   | { type: 'path'; url: string; headers: Record<string, string> }
-  /** Base64. */
-  | { type: 'data'; data: string }
+  /** Base64, or the bytes. */
+  | { type: 'data'; data: string | Buffer }
 );
 
 export interface Mirror {

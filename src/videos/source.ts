@@ -7,6 +7,83 @@ import type { AssetSource } from './mirror.ts';
 import { queryUpstream } from './status-query.ts';
 import { prepareCall, sendRaw } from './upstream-call.ts';
 
+/** An asset as its upstream reported it, with an inline video decoded. */
+type ReportedAsset = Exclude<VideoAsset, { data: string }> | { data: Buffer; mime?: string };
+
+/** Time for which the assets of a task, or the failure to get them, answer further requests. */
+const RECENT_MS = 60_000;
+const RECENT_FAILURE_MS = 5_000;
+/** Memory for recent assets: any one response of an upstream fits. */
+const MAX_RECENT_BYTES = 150 * 1024 * 1024;
+/** Memory of an entry beside its assets. */
+const ENTRY_BYTES = 1024;
+
+interface RecentAssets {
+  reported: Promise<ReportedAsset[] | undefined>;
+  /** 0 while the query runs. */
+  bytes: number;
+  forget(): void;
+}
+
+export type AssetQuery = (attempt: VideoAttempt, signal: AbortSignal) => Promise<ReportedAsset[] | undefined>;
+
+/**
+ * Queries of the assets of completed tasks for clients: one a minute for each task, however often and in how many parts its
+ * videos are downloaded, and whether or not clients wait for the result.
+ */
+export function createAssetQuery(context: VideoContext, maxBytes = MAX_RECENT_BYTES): AssetQuery {
+  const recent = new Map<string, RecentAssets>();
+  let bytes = 0;
+
+  function start(attempt: VideoAttempt): RecentAssets {
+    let cancelTimer = () => {};
+    const entry: RecentAssets = {
+      reported: queryAssets(context, attempt, new AbortController().signal).then((assets) => assets?.map(decoded)),
+      bytes: 0,
+      forget() {
+        cancelTimer();
+        if (recent.get(attempt.taskId) !== entry) return;
+        recent.delete(attempt.taskId);
+        bytes -= entry.bytes;
+      },
+    };
+    recent.set(attempt.taskId, entry);
+    entry.reported.then((assets) => {
+      cancelTimer = context.clock.after(assets ? RECENT_MS : RECENT_FAILURE_MS, entry.forget, { background: true });
+      entry.bytes = ENTRY_BYTES + (assets ?? []).reduce((sum, asset) => sum + bytesOf(asset), 0);
+      bytes += entry.bytes;
+      for (const oldest of recent.values()) {
+        if (bytes <= maxBytes) break;
+        if (oldest.bytes > 0) oldest.forget();
+      }
+    }, entry.forget);
+    return entry;
+  }
+
+  return (attempt, signal) => untilAborted((recent.get(attempt.taskId) ?? start(attempt)).reported, signal);
+}
+
+function decoded(asset: VideoAsset): ReportedAsset {
+  return 'data' in asset ? { ...asset, data: Buffer.from(asset.data, 'base64') } : asset;
+}
+
+function bytesOf(asset: ReportedAsset): number {
+  if ('data' in asset) return asset.data.length;
+  return 'url' in asset ? asset.url.length : asset.path.length;
+}
+
+async function untilAborted<Result>(result: Promise<Result>, signal: AbortSignal): Promise<Result> {
+  signal.throwIfAborted();
+  const { promise: aborted, reject } = Promise.withResolvers<never>();
+  const stop = () => reject(signal.reason);
+  signal.addEventListener('abort', stop, { once: true });
+  try {
+    return await Promise.race([result, aborted]);
+  } finally {
+    signal.removeEventListener('abort', stop);
+  }
+}
+
 /** Queries the assets of a completed task; undefined if the query fails or the task is not completed. */
 export async function queryAssets(
   context: VideoContext,
@@ -22,7 +99,7 @@ export async function queryAssets(
 export async function currentSource(
   context: VideoContext,
   attempt: VideoAttempt,
-  { asset, fresh }: { asset: TaskAsset; fresh?: VideoAsset },
+  { asset, fresh }: { asset: TaskAsset; fresh?: VideoAsset | ReportedAsset },
   signal: AbortSignal,
 ): Promise<AssetSource | undefined> {
   const { source, mime } = asset;

@@ -12,7 +12,7 @@ import type { AssetSource } from './mirror.ts';
 import { createPollBudget } from './poll-budget.ts';
 import { createCostReconciliationHandler } from './reconcile-cost.ts';
 import { createUsageHandler } from './record-usage.ts';
-import { currentSource, queryAssets } from './source.ts';
+import { createAssetQuery, currentSource } from './source.ts';
 import { createSweepHandler, eraseMedia, SWEEP_JOB } from './sweep.ts';
 
 export interface TaskQuery extends CreatedBetween {
@@ -54,8 +54,8 @@ export interface Videos {
   /** Throws `video_not_terminal`. */
   remove(owner: string, id: string): Promise<void>;
   /**
-   * Source of a completed video that is not mirrored. May query the upstream. `isExpired`: the URL from before has expired,
-   * so the upstream is asked for a new one.
+   * Source of a completed video that is not mirrored. May query the upstream, once a minute for each task. `isExpired`: the URL
+   * from before has expired, so the upstream is asked for a new one.
    */
   source(task: VideoTask, index: number, options: SourceOptions): Promise<AssetSource | undefined>;
   /** Schedules the retention sweep. */
@@ -72,6 +72,8 @@ export interface SourceOptions {
 export interface VideosOptions extends Omit<VideoContext, 'pollBudget' | 'random'> {
   /** Polls per second and credential, by all gateways together. */
   pollRate?: number;
+  /** Memory for videos without a copy that were downloaded within the last minute; 150 MiB if absent. */
+  maxRecentBytes?: number;
   /** Number of gateways that share the store; 1 if absent. */
   gateways?(): number;
   /** Random number from 0 to below 1; `Math.random` if absent. */
@@ -83,10 +85,11 @@ const POLL_BURST = 20;
 
 /** Call `start` once the store is open. */
 export function createVideos(options: VideosOptions): Videos {
-  const { pollRate = POLLS_PER_SECOND, gateways, random = Math.random, ...others } = options;
+  const { pollRate = POLLS_PER_SECOND, maxRecentBytes, gateways, random = Math.random, ...others } = options;
   const pollBudget = createPollBudget({ rate: pollRate, burst: POLL_BURST, gateways });
   const context: VideoContext = { ...others, pollBudget, random };
   const { store, clock } = context;
+  const queryRecentAssets = createAssetQuery(context, maxRecentBytes);
 
   async function readOwned(id: string, owner?: string): Promise<VideoTask> {
     const task = await store.call('readVideo', { id, owner });
@@ -136,7 +139,7 @@ export function createVideos(options: VideosOptions): Videos {
       if (!loaded || !asset) return undefined;
       const isRenewed = isExpired && 'url' in asset.source;
       const isQueried = isRenewed || 'inline' in asset.source;
-      const fresh = isQueried ? (await queryAssets(context, loaded.attempt, signal))?.[index] : undefined;
+      const fresh = isQueried ? (await queryRecentAssets(loaded.attempt, signal))?.[index] : undefined;
       if (!isRenewed) return currentSource(context, loaded.attempt, { asset, fresh }, signal);
       return fresh && 'url' in fresh ? { type: 'url', url: fresh.url, mime: asset.mime } : undefined;
     },

@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
 import { inspect } from 'node:util';
 import { GatewayError } from '../../src/core/errors.ts';
 import { serveContent } from '../../src/http/video-content.ts';
@@ -299,8 +300,48 @@ test('the content of a video without a copy is asked for at a new URL when the o
     ['https://cdn.example.com/0.mp4', 'https://cdn.example.com/1.mp4'],
   );
   rig.upstream.onPoll = () => ({ status: 404 });
+  rig.clock.advance(MINUTE);
   await ask();
   assert.equal(sources.at(-1), undefined);
+});
+
+test('a video that came as base64 is queried once a minute for all of its downloads', async (context) => {
+  const rig = await createRig(context, { maxRecentBytes: 4_000 });
+  const video = Buffer.from('a video');
+  rig.upstream.onPoll = () => completed({ assets: [{ data: video.toString('base64') }] });
+  const { id } = await rig.ended((await rig.create()).id);
+  const before = rig.upstream.polls;
+  const download = async (signal = new AbortController().signal, task = id) => {
+    const source = await rig.videos.source(await rig.get(task), 0, { signal });
+    return source?.type === 'data' ? source.data : undefined;
+  };
+  const gone = new AbortController();
+  const left = assert.rejects(download(gone.signal), /gone/);
+  const others = Promise.all(Array.from({ length: 5 }, () => download()));
+  while (rig.upstream.polls === before) await delay(1);
+  gone.abort(new Error('gone'));
+  await left;
+  for (const data of await others) assert.deepEqual(data, video);
+  assert.deepEqual(await download(), video);
+  assert.equal(rig.upstream.polls, before + 1, 'also for the client that left');
+
+  rig.upstream.onPoll = () => ({ status: 500 });
+  rig.clock.advance(MINUTE);
+  assert.deepEqual([await download(), await download()], [undefined, undefined]);
+  assert.equal(rig.upstream.polls, before + 2, 'a failure is not asked for again at once');
+  rig.clock.advance(5 * SECOND);
+  rig.upstream.onPoll = () => completed({ assets: [{ data: video.toString('base64') }] });
+  assert.deepEqual(await download(), video);
+  assert.equal(rig.upstream.polls, before + 3);
+
+  const tasks = await Promise.all([1, 2, 3].map(async () => (await rig.ended((await rig.create()).id)).id));
+  const polls = rig.upstream.polls;
+  for (const task of tasks) await download(undefined, task);
+  assert.equal(rig.upstream.polls, polls + 3);
+  for (const task of tasks.slice(1)) await download(undefined, task);
+  assert.equal(rig.upstream.polls, polls + 3);
+  await download();
+  assert.equal(rig.upstream.polls, polls + 4, 'what is kept has a bound of memory');
 });
 
 test('a task that ends while the store is away has the time at which its end is stored, so that the feed has its webhook', async (context) => {

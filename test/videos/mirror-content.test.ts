@@ -41,6 +41,7 @@ const bytesOf = ({ body }: ContentResponse) => (body ? buffer(body) : undefined)
 for (const [place, content] of [
   ['a mirrored file', () => ({ type: 'kept', kept }) as const],
   ['base64', () => ({ type: 'upstream', owner: 'key-1', source: inline }) as const],
+  ['memory', () => ({ type: 'upstream', owner: 'key-1', source: { type: 'data', data: video } }) as const],
 ] as const) {
   describe(`from ${place}`, () => {
     test('a request without a range gets the whole file with its media type, length and validators', async () => {

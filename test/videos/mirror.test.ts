@@ -129,12 +129,14 @@ describe('a video', () => {
     assert.equal((await kept.keep(source()))?.sha256, sha256);
   });
 
-  test('can be inline base64', async () => {
+  test('can be inline, as base64 or bytes', async () => {
     const large = makeVideo(3_000_001);
-    const roomy = testMirror();
-    const result = await roomy.keep({ type: 'data', data: large.toString('base64') });
-    assert.equal(result?.sha256, createHash('sha256').update(large).digest('hex'));
-    await roomy.close();
+    for (const data of [large.toString('base64'), large]) {
+      const roomy = testMirror();
+      const result = await roomy.keep({ type: 'data', data });
+      assert.equal(result?.sha256, createHash('sha256').update(large).digest('hex'));
+      await roomy.close();
+    }
   });
 
   test('in WebM has the media type of WebM', async () => {

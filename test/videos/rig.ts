@@ -54,6 +54,7 @@ export interface RigOptions {
   fetchBytes?: FetchBytes;
   pollRate?: number;
   dedupeWindow?: number;
+  maxRecentBytes?: number;
   url?: string;
 }
 
@@ -125,6 +126,7 @@ export async function createRig(context: TestContext, options: RigOptions = {}):
       unknownVideoStatus: (provider) => events.push(`unknown at ${provider}`),
     },
     pollRate: options.pollRate,
+    maxRecentBytes: options.maxRecentBytes,
   });
   const work = () => workOff(store, videos.handlers, clock);
   const get = (id: string) => videos.find(id);

@@ -46,12 +46,23 @@ export function createContentReader(
   maxInlineBytes = MAX_INLINE_BYTES,
 ): OpenContent {
   const inlineBytes = createByteBudget(maxInlineBytes);
+  /** Digests of videos in memory, which clients load in many parts. */
+  const digests = new WeakMap<Buffer, string>();
+
+  function digestOf(content: Buffer): string {
+    const digest = digests.get(content) ?? createHash('sha256').update(content).digest('hex');
+    digests.set(content, digest);
+    return digest;
+  }
+
   return async (content, request) => {
     if (content.type === 'kept') {
       return await serve(mirroredFile(content.kept, storeOf(content.kept)), request);
     }
     if (content.source.type === 'data') {
-      return await serve(inlineFile(content.source.data, inlineBytes.open(content.owner)), request);
+      const { data } = content.source;
+      const bytes = typeof data === 'string' ? Buffer.from(data, 'base64') : data;
+      return await serve(inlineFile(bytes, digestOf(bytes), inlineBytes.open(content.owner)), request);
     }
     return await openRemote(clients, { source: content.source, refresh: content.refresh }, request, clock);
   };
@@ -97,10 +108,9 @@ function mirroredFile(kept: MirroredFile, store: MediaStore | undefined): Served
   };
 }
 
-function inlineFile(base64: string, memory: ByteShare): ServedFile {
-  const content = Buffer.from(base64, 'base64');
+function inlineFile(content: Buffer, sha256: string, memory: ByteShare): ServedFile {
   return {
-    sha256: createHash('sha256').update(content).digest('hex'),
+    sha256,
     bytes: content.length,
     mime: mediaTypeOf(content) ?? 'video/mp4',
     exists: async () => true,

@@ -121,11 +121,12 @@ async function readRecord(path: string): Promise<MirroredFile | undefined> {
   }
 }
 
-async function decode(part: PartialFile, base64: string, maxBytes: number): Promise<void> {
-  if (Buffer.byteLength(base64, 'base64') > maxBytes) throw tooLarge(maxBytes);
+async function decode(part: PartialFile, data: string | Buffer, maxBytes: number): Promise<void> {
+  if (Buffer.byteLength(data, 'base64') > maxBytes) throw tooLarge(maxBytes);
   await part.restart({});
-  for (let at = 0; at < base64.length; at += SLICE_CHARACTERS) {
-    await part.append(Buffer.from(base64.slice(at, at + SLICE_CHARACTERS), 'base64'));
+  for (let at = 0; at < data.length; at += SLICE_CHARACTERS) {
+    const end = at + SLICE_CHARACTERS;
+    await part.append(typeof data === 'string' ? Buffer.from(data.slice(at, end), 'base64') : data.subarray(at, end));
   }
   checkVideo(part);
 }
