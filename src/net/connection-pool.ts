@@ -1,5 +1,6 @@
 /** Idle connections of a guarded client. Each stays pinned to the checked address it was made to. */
 
+import type { Dispatcher } from 'undici';
 import type Client from 'undici/lib/dispatcher/client.js';
 import { parseAddress, sameAddress } from './public-addresses.ts';
 
@@ -7,6 +8,8 @@ export interface Connection {
   /** Connections with the same key are interchangeable. */
   readonly key: string;
   readonly client: Client;
+  /** One request at a time, and the head of its response. */
+  request(asked: Dispatcher.RequestOptions): Promise<Dispatcher.ResponseData>;
   /** IP address of the connection; empty before it is established. */
   readonly address: string;
   /** Time at which the addresses of the name were checked. */

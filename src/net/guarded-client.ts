@@ -197,7 +197,6 @@ interface PinnedCall {
 async function exchange(connection: Connection, url: URL, options: PinnedCall): Promise<GuardedResponse> {
   const { request, timeout, explain } = options;
   const { signal } = timeout;
-  const { client } = connection;
   let isOver = false;
   const end = (isComplete: boolean) => {
     if (isOver) return;
@@ -216,8 +215,7 @@ async function exchange(connection: Connection, url: URL, options: PinnedCall): 
   try {
     const { method, body } = request;
     const headers = { 'user-agent': 'polygate', ...request.headers };
-    const { requestOf } = await loadPinnedConnections();
-    const response = await requestOf.call(client, { path: url.pathname + url.search, method, headers, body, signal });
+    const response = await connection.request({ path: url.pathname + url.search, method, headers, body, signal });
     response.body.on('error', () => {});
     const bytes = limitBody(response.body, { maxBytes: request.maxBytes, explain, end: finish });
     return { status: response.statusCode, headers: response.headers, address: connection.address, body: bytes, close };

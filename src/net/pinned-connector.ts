@@ -20,8 +20,8 @@ export interface PinnedConnection {
   signal: AbortSignal;
   handshakes: HandshakeSlots;
   clock: Clock;
-  /** Called with the IP address of the connection. */
-  onPeer(address: string): void;
+  /** Called with the socket once it leads to a checked address. */
+  onConnected(socket: Socket): void;
 }
 
 /** Makes one connection. A second one would need other checks, so it fails with `ConnectionGone`. */
@@ -83,7 +83,7 @@ function connectorTo(url: URL, connection: PinnedConnection): buildConnector.con
         socket.destroy();
         return callback(new FetchFailure('blocked'), null);
       }
-      connection.onPeer(socket.remoteAddress ?? '');
+      connection.onConnected(socket);
       callback(null, socket);
     });
     // Undici gives the socket back, which its types don't say, and its own timer is off by up to a second.

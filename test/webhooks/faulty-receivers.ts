@@ -17,6 +17,19 @@ export interface Fault {
 
 const often = (timers: Set<NodeJS.Timeout>, work: () => void) => timers.add(setInterval(work, 10));
 const tls = (listener: Parameters<typeof startTls>[0]) => () => startTls(listener);
+/** Sends as much as is read of it, once the request is there. */
+const flooding = (start: string, piece: string) =>
+  tls((socket) =>
+    socket.once('data', () => {
+      socket.write(start);
+      const bytes = Buffer.from(piece.repeat(Math.ceil(65_536 / piece.length)));
+      const flood = () => {
+        while (!socket.destroyed && socket.write(bytes));
+      };
+      socket.on('drain', flood);
+      flood();
+    }),
+  );
 /** Speaks once the request is there. */
 const speaking = (bytes: string | Buffer) => tls((socket) => socket.once('data', () => socket.end(bytes)));
 
@@ -42,6 +55,16 @@ export const FAULTS: readonly Fault[] = [
     outcome: 'timeout',
     takes: 'whole',
   },
+  { name: 'a flood of early hints', start: flooding('', 'HTTP/1.1 103 Early Hints\r\n\r\n'), outcome: 'protocol' },
+  { name: 'a flood of empty lines', start: flooding('', '\r\n'), outcome: 'protocol' },
+  { name: 'a flood of a reason', start: flooding('HTTP/1.1 200 ', 'O'), outcome: 'protocol' },
+  {
+    name: 'a flood of trailers',
+    start: flooding(`${HEAD}Transfer-Encoding: chunked\r\n\r\n0\r\n`, 'x: y\r\n'),
+    outcome: 'ack',
+  },
+  { name: 'HTTP/1.0', start: speaking('HTTP/1.0 200 OK\r\n\r\nyes'), outcome: 'ack' },
+  { name: 'a garbled chunk', start: speaking(`${HEAD}Transfer-Encoding: chunked\r\n\r\nzz\r\n`), outcome: 'ack' },
   {
     name: 'a reset before the status',
     start: tls((socket) => socket.once('data', () => socket.destroy())),
