@@ -1,6 +1,7 @@
 /** Current sources of the videos of a task. */
 
 import type { PollResult, VideoAsset } from '../core/video.ts';
+import { createSemaphore } from '../net/semaphore.ts';
 import type { TaskAsset, VideoAttempt } from '../records/video-task.ts';
 import { targetOf, type VideoContext, type VideoTarget } from './context.ts';
 import type { AssetSource } from './mirror.ts';
@@ -15,6 +16,8 @@ const RECENT_MS = 60_000;
 const RECENT_FAILURE_MS = 5_000;
 /** Memory for recent assets: any one response of an upstream fits. */
 const MAX_RECENT_BYTES = 150 * 1024 * 1024;
+/** Queries at once: each may hold one response of an upstream, also when its client has left. */
+const MAX_QUERIES = 16;
 /** Memory of an entry beside its assets. */
 const ENTRY_BYTES = 1024;
 
@@ -33,12 +36,16 @@ export type AssetQuery = (attempt: VideoAttempt, signal: AbortSignal) => Promise
  */
 export function createAssetQuery(context: VideoContext, maxBytes = MAX_RECENT_BYTES): AssetQuery {
   const recent = new Map<string, RecentAssets>();
+  const queries = createSemaphore(MAX_QUERIES);
   let bytes = 0;
 
   function start(attempt: VideoAttempt): RecentAssets {
     let cancelTimer = () => {};
     const entry: RecentAssets = {
-      reported: queryAssets(context, attempt, new AbortController().signal).then((assets) => assets?.map(decoded)),
+      reported: queries(async () => {
+        const assets = await queryAssets(context, attempt, new AbortController().signal);
+        return assets?.map(decoded);
+      }),
       bytes: 0,
       forget() {
         cancelTimer();

@@ -344,6 +344,31 @@ test('a video that came as base64 is queried once a minute for all of its downlo
   assert.equal(rig.upstream.polls, polls + 4, 'what is kept has a bound of memory');
 });
 
+test('clients that ask for many videos and leave have 16 of them queried at once', async (context) => {
+  const rig = await createRig(context);
+  const data = Buffer.from('a video').toString('base64');
+  rig.upstream.onPoll = () => completed({ assets: [{ data }] });
+  const tasks = await Promise.all(
+    Array.from({ length: 20 }, async () => rig.get((await rig.ended((await rig.create()).id)).id)),
+  );
+  const answers = Promise.withResolvers<void>();
+  rig.upstream.onPoll = () => ({ ...(completed({ assets: [{ data }] }) as object), until: answers.promise });
+  const before = rig.upstream.polls;
+  const client = new AbortController();
+  const left = tasks.map((task) => assert.rejects(rig.videos.source(task, 0, { signal: client.signal }), /gone/));
+  while (rig.upstream.polls < before + 16) await delay(1);
+  client.abort(new Error('gone'));
+  await Promise.all(left);
+  await delay(50);
+  assert.equal(rig.upstream.polls, before + 16);
+  answers.resolve();
+  const sources = await Promise.all(
+    tasks.map((task) => rig.videos.source(task, 0, { signal: new AbortController().signal })),
+  );
+  assert.ok(sources.every((source) => source?.type === 'data'));
+  assert.equal(rig.upstream.polls, before + 20);
+});
+
 test('a task that ends while the store is away has the time at which its end is stored, so that the feed has its webhook', async (context) => {
   const store = await openVideoStore(context);
   const real = store.call;
