@@ -16,11 +16,25 @@ export interface SchedulerOptions {
 
 /** Starts claiming jobs immediately. */
 export function createScheduler({ store, handlers, log, clock = createClock(store) }: SchedulerOptions): Scheduler {
-  const workers = new Map(handlers.map((handler) => [handler.kind, createWorker({ store, handler, log, clock })]));
+  const dueTimes = createSharedLook(store, clock);
+  const workers = new Map(
+    handlers.map((handler) => [handler.kind, createWorker({ store, handler, dueTimes, log, clock })]),
+  );
   return {
     wake: (kind) => workers.get(kind)?.wake(),
     async stop(grace) {
       await Promise.all([...workers.values()].map((worker) => worker.stop(grace)));
     },
+  };
+}
+
+/** Reads the due times of the next jobs. Workers that ask while a read is under way share it. */
+function createSharedLook(store: Store, clock: Clock): () => Promise<ReadonlyMap<string, number>> {
+  let reading: Promise<ReadonlyMap<string, number>> | undefined;
+  return () => {
+    reading ??= store.call('nextDueJobs', { now: clock.now() }).finally(() => {
+      reading = undefined;
+    });
+    return reading;
   };
 }

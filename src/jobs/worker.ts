@@ -16,6 +16,8 @@ import { storeRetryDelay } from './store-retry.ts';
 export interface WorkerOptions {
   store: Store;
   handler: JobHandler;
+  /** Due times of the next free jobs, by kind. */
+  dueTimes(): Promise<ReadonlyMap<string, number>>;
   log: Pick<Logger, 'warn' | 'error'>;
   clock: Clock;
 }
@@ -26,8 +28,11 @@ export interface Worker {
   stop(graceMs: number): Promise<void>;
 }
 
-/** Interval between two claims. */
+/** Time from a claim to the next look. */
 const CLAIM_INTERVAL_MS = 500;
+/** Interval of the looks while no job is due soon, for jobs that another gateway added, and clocks that are set. */
+const LOOK_INTERVAL_MS = 1_000;
+const MIN_LOOK_INTERVAL_MS = 100;
 /** Each claim includes jobs that become due within this time. */
 const LOOKAHEAD_MS = 1_000;
 /** Time by which a lease outlasts the longest run. */
@@ -51,27 +56,34 @@ export function createWorker(options: WorkerOptions): Worker {
   let cancelTimer = () => {};
   let claiming: Promise<void> = Promise.resolve();
 
-  function scheduleClaim(interval: number): void {
+  function scheduleLook(interval: number): void {
     cancelTimer();
     scheduled = { at: clock.now(), interval };
     cancelTimer = clock.after(interval, () => {
       if (state === 'failed') state = 'idle';
-      wake();
+      // A kind that was never claimed is not among those that a look reads.
+      begin(failures > 0 ? claimAvailable : look);
     });
   }
 
   function wake(): void {
+    begin(claimAvailable);
+  }
+
+  /** Begins a look or a claim, which return the time until the next look. */
+  function begin(work: () => Promise<number>): void {
     if (state === 'claiming') state = 'claiming-again';
     if (state !== 'idle') return;
     state = 'claiming';
-    claiming = claim();
+    claiming = run(work);
   }
 
-  async function claim(): Promise<void> {
+  async function run(work: () => Promise<number>): Promise<void> {
+    let interval = CLAIM_INTERVAL_MS;
     try {
       await handleClockJump();
       await renewExpired();
-      await claimAvailable();
+      interval = await work();
       failures = 0;
     } catch (error) {
       failures += 1;
@@ -81,7 +93,7 @@ export function createWorker(options: WorkerOptions): Worker {
     const again = state === 'claiming-again';
     if (state === 'stopped') return;
     state = failures > 0 ? 'failed' : 'idle';
-    scheduleClaim(failures > 0 ? storeRetryDelay(failures) : CLAIM_INTERVAL_MS);
+    scheduleLook(failures > 0 ? storeRetryDelay(failures) : interval);
     if (again && failures === 0) wake();
   }
 
@@ -96,9 +108,19 @@ export function createWorker(options: WorkerOptions): Worker {
     else if (clock.monotonic() >= outage.overAt) outage.since = now;
   }
 
-  async function claimAvailable(): Promise<void> {
+  /** Claims only where a job is due soon: a claim writes to the store, and an idle gateway would do so for each kind of job. */
+  async function look(): Promise<number> {
+    const dueAt = (await options.dueTimes()).get(kind) ?? Number.POSITIVE_INFINITY;
+    const now = clock.now();
+    const remaining = dueAt - LOOKAHEAD_MS - now;
+    if (remaining <= 0) return claimAvailable();
+    noteContact(now);
+    return Math.min(remaining, untilCommonLook(clock.monotonic()));
+  }
+
+  async function claimAvailable(): Promise<number> {
     const slots = limits.total - runs.size;
-    if (slots <= 0) return;
+    if (slots <= 0) return CLAIM_INTERVAL_MS;
     const lateHeld = [...runs].filter(({ job }) => job.late).length;
     const now = clock.now();
     const claimed = await store.call('claimJobs', {
@@ -121,10 +143,11 @@ export function createWorker(options: WorkerOptions): Worker {
       handler.rates?.onClaimed(job, now);
       startRun(job, now + leaseMs);
     }
+    return CLAIM_INTERVAL_MS;
   }
 
   function startRun(job: ClaimedJob, leaseUntil: number): void {
-    const run = createJobRun({ ...options, job, leaseUntil, leaseMs });
+    const run = createJobRun({ store, handler, log, clock, job, leaseUntil, leaseMs });
     runs.add(run);
     // Jobs claimed while the gateway was already stopping are returned without being run.
     if (state === 'stopped') void run.stop();
@@ -170,4 +193,9 @@ export function createWorker(options: WorkerOptions): Worker {
 
   wake();
   return { wake, stop };
+}
+
+/** Time until the next full second, or the one after if that is near: workers without jobs look at the same time, and share a read. */
+function untilCommonLook(now: number): number {
+  return Math.ceil((now + MIN_LOOK_INTERVAL_MS) / LOOK_INTERVAL_MS) * LOOK_INTERVAL_MS - now;
 }

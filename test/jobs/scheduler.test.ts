@@ -211,13 +211,13 @@ describe('a scheduler with a manual clock', () => {
     };
     begin({ ...worker(store, clock).handler, run });
     await pass(1000, () => runs.length === 1);
-    const away = (times: number) => ['claimJobs', 'renewJob'].map((name) => fail(name, times));
+    const away = (times: number) => ['nextDueJobs', 'claimJobs', 'renewJob'].map((name) => fail(name, times));
     away(Number.POSITIVE_INFINITY);
     const lost = clock.now();
     await pass(60_000, () => clock.now() - lost > 41_000);
     away(0);
-    const claims = calls('claimJobs').length;
-    await pass(10_000, () => calls('claimJobs').length > claims + 1);
+    const looks = calls('nextDueJobs').length;
+    await pass(10_000, () => calls('nextDueJobs').length > looks + 1);
     ended.resolve();
     await until(() => results.length === runs.length);
     assert.equal(runs.length, 1, 'another run of the same job began');
@@ -238,7 +238,7 @@ describe('a scheduler with a manual clock', () => {
         runs[0] = await store.do('finish', job);
       };
       const handler = { ...worker(store, clock).handler, run };
-      const away = (times: number) => ['claimJobs', 'renewJob'].map((name) => fail(name, times));
+      const away = (times: number) => ['nextDueJobs', 'claimJobs', 'renewJob'].map((name) => fail(name, times));
       return { runs, away, begin: () => createScheduler({ store: faulty, handlers: [handler], log: silent, clock }) };
     });
     const [first, second] = gateways as [(typeof gateways)[0], (typeof gateways)[0]];
@@ -312,8 +312,34 @@ describe('a scheduler with a manual clock', () => {
     assert.equal((await store.call('countJobs', { kind: 'test', now: clock.now() })).held, 1);
     clock.set(clock.now() - 3_600_000);
     await pass(5_000, () => runs.length === 1);
-    const claims = calls('claimJobs').length;
-    await pass(5_000, () => calls('claimJobs').length > claims);
+    const looks = calls('nextDueJobs').length;
+    await pass(5_000, () => calls('nextDueJobs').length > looks);
+  });
+
+  test('a scheduler without due jobs reads once a second for all kinds, and writes nothing', async (context) => {
+    const store = await openJobStore(context, openTestSqlite);
+    const clock = createManualClock(START);
+    const { calls, faulty } = faultyStore(store);
+    const { runs, handler } = worker(store, clock);
+    const kinds = ['other', 'another', 'test'];
+    const handlers = kinds.map((kind) => ({ ...handler, kind }));
+    await store.do('addJobs', { jobs: jobs(1, { dueAt: START + 20_400 }) });
+    const scheduler = createScheduler({ store: faulty, handlers, log: silent, clock });
+    context.after(() => stopping(clock, scheduler));
+    const pass = (most: number, condition: () => boolean) =>
+      passing({ clock, activity: store.activity, most }, condition);
+    await pass(2_000, () => clock.now() >= START + 1_500);
+    const before = { claims: calls('claimJobs').length, looks: calls('nextDueJobs').length };
+    await pass(12_000, () => clock.now() >= START + 11_500);
+    assert.equal(calls('claimJobs').length, before.claims);
+    const looks = calls('nextDueJobs').length - before.looks;
+    assert.ok(looks >= 8 && looks <= 11, `${looks} reads in 10 s`);
+    await pass(12_000, () => runs.length === 1);
+    assert.ok(clock.now() - START - 20_400 <= 100, 'the job ran when it was due');
+    assert.ok(
+      calls('claimJobs').some((at) => at >= START + 19_400 && at < START + 20_400),
+      'and was claimed before',
+    );
   });
 
   test('stop returns waiting jobs, lets running jobs finish, and aborts them after the grace period', async (context) => {

@@ -1,4 +1,4 @@
-/** Candidates of a claim: all due jobs, or in a backlog the first job of each lane and owner. */
+/** Candidates of a claim: all due jobs, or in a backlog the first job of each lane and owner; and when the next one is due. */
 
 import type { Row, Transaction } from '../operation.ts';
 
@@ -27,6 +27,22 @@ const MAX_SCANNED_JOBS = 500;
 const MAX_WALK_STEPS = 500;
 /** Full lanes whose other queues a walk skips. */
 const MAX_SKIPPED_LANES = 32;
+
+const firstFreeSql = (late: 0 | 1) =>
+  `(SELECT due_at FROM job WHERE kind = job_turn.kind AND late = ${late} AND lease_until <= :now ORDER BY due_at LIMIT 1)`;
+/** Each kind whose jobs were ever claimed has a turn. */
+const NEXT_DUE_TIMES = `SELECT kind, ${firstFreeSql(0)} AS early, ${firstFreeSql(1)} AS late FROM job_turn`;
+
+/** Due times of the next jobs that no gateway holds, by kind. */
+export async function nextDueTimes(transaction: Transaction, values: { now: number }): Promise<Map<string, number>> {
+  const rows = await transaction.all(NEXT_DUE_TIMES, values);
+  return new Map(
+    rows.flatMap(({ kind, early, late }) => {
+      const times = [early, late].filter((time) => time !== null).map(Number);
+      return times.length > 0 ? [[String(kind), Math.min(...times)] as const] : [];
+    }),
+  );
+}
 
 /** All due jobs, oldest first; undefined if there are too many. */
 export async function dueJobs(transaction: Transaction, search: JobSearch): Promise<JobCandidate[] | undefined> {
