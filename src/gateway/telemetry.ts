@@ -57,7 +57,6 @@ export async function openGatewayTelemetry(
     ...config.telemetry,
     version,
     log,
-    clock,
     storeWritable: async () => (await store.health()).writable,
     usageWaiting: () => recorder.waiting,
     usageLost: () => recorder.lost,

@@ -2,7 +2,6 @@
 
 import type { Registry } from 'prom-client';
 import type { Usage } from '../core/chat.ts';
-import { type Clock, systemClock } from '../core/clock.ts';
 import { createInstruments, type Instruments } from './instruments.ts';
 import { createLabelLimiter } from './label-limiter.ts';
 import type { CallFacts, RequestFacts, RequestObserver, TelemetryEvents } from './observer.ts';
@@ -20,7 +19,6 @@ export interface MetricsOptions {
   /** Usage records that the store refused. */
   usageRefused?(): number;
   readings?: StateReadings;
-  clock?: Pick<Clock, 'after'>;
 }
 
 export interface Metrics {
@@ -29,8 +27,6 @@ export interface Metrics {
   /** The current values in the Prometheus text format. */
   text(): Promise<string>;
   contentType: string;
-  /** Ends what was to be done later. */
-  close(): void;
 }
 
 /** Different models in labels; the rest share one label. */
@@ -38,18 +34,15 @@ const MAX_MODEL_LABELS = 200;
 const MAX_PROVIDER_LABELS = 100;
 const DURATION_BUCKETS_S = [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600];
 
-/** Delay of the process metrics after the start, which they would make longer. */
-const PROCESS_METRICS_DELAY_MS = 30_000;
 const CONTENT_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 
 export function createMetrics(options: MetricsOptions): Metrics {
   const instruments = createInstruments();
   const families = createFamilies(instruments);
   addGauges(instruments, options);
-  const { clock = systemClock, version, readings = {} } = options;
+  const { version, readings = {} } = options;
   if (version !== undefined) addBuildInfo(instruments, version);
   addStateMetrics(instruments, readings);
-  const close = clock.after(PROCESS_METRICS_DELAY_MS, () => void loadProcessMetrics(), { background: true });
   return {
     observer: createMetricsObserver(families),
     events: createEventCounters(families),
@@ -61,7 +54,6 @@ export function createMetrics(options: MetricsOptions): Metrics {
       return `${own}\n\n${process}`;
     },
     contentType: CONTENT_TYPE,
-    close,
   };
 }
 
@@ -202,7 +194,10 @@ function addBuildInfo(instruments: Instruments, version: string): void {
 
 let processMetrics: Promise<Registry> | undefined;
 
-/** Memory, CPU, garbage collection and event loop lag, collected once for the whole process. */
+/**
+ * Memory, CPU, garbage collection and event loop lag, collected once for the whole process, from the first time that metrics are read:
+ * to measure the lag, Node wakes the process up a hundred times a second.
+ */
 function loadProcessMetrics(): Promise<Registry> {
   processMetrics ??= import('./process-metrics.ts').then(({ createProcessMetrics }) => createProcessMetrics());
   return processMetrics;

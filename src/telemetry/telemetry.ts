@@ -29,7 +29,7 @@ export async function openTelemetry(options: TelemetryOptions): Promise<Telemetr
     return {
       metrics,
       observer: propagate ? combineObservers([metrics.observer, traceContextForwarder]) : metrics.observer,
-      close: async () => metrics.close(),
+      close: async () => {},
     };
   }
   const { createOpenTelemetry } = await import('./opentelemetry.ts');
@@ -37,9 +37,6 @@ export async function openTelemetry(options: TelemetryOptions): Promise<Telemetr
   return {
     metrics,
     observer: combineObservers([metrics.observer, observer]),
-    async close() {
-      metrics.close();
-      await close();
-    },
+    close,
   };
 }
