@@ -40,6 +40,7 @@ import {
   inlineMore,
   keepHotCode,
   releaseStartMemory,
+  shareBuiltins,
   startCompilers,
 } from './v8.ts';
 
@@ -61,6 +62,7 @@ export interface ServeOptions extends ConfigOptions {
 
 export async function serve(options: ServeOptions): Promise<void> {
   boundYoungGeneration();
+  shareBuiltins();
   collectWithoutHelpers();
   keepHotCode();
   collectFullyLater();

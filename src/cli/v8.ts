@@ -112,6 +112,14 @@ export function collectFullyLater(): void {
   setFlagsFromString('--incremental-marking-hard-trigger=95');
 }
 
+/**
+ * Lets threads that start from now on call V8's built-in functions where they lie in Node's program. By default each has them a second time beside
+ * its compiled code, for shorter calls: 2 MB of memory a thread.
+ */
+export function shareBuiltins(): void {
+  setFlagsFromString('--no-short-builtin-calls');
+}
+
 /** Size of the young generation of the heap; 0 if V8 does not report it. */
 export function youngGenerationBytes(): number {
   return getHeapSpaceStatistics().find(({ space_name }) => space_name === 'new_space')?.space_size ?? 0;
