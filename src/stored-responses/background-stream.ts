@@ -2,17 +2,13 @@
 
 import { Readable } from 'node:stream';
 import { Cancellation } from '../core/cancellation.ts';
-import type { Json } from '../core/json/json.ts';
 import type { StoredResponse } from '../records/stored-response.ts';
 import type { StoredContext } from './context.ts';
 import { noStream, streamTooLong, tooManyReaders } from './errors.ts';
+import type { FollowOptions } from './follow.ts';
 
-export interface StreamRequest {
+export interface StreamRequest extends Pick<FollowOptions, 'from' | 'response' | 'cancelled'> {
   stored: StoredResponse;
-  /** Number of the first event that is wanted. */
-  from: number;
-  /** The response object, as it is stored now. */
-  response(): Promise<Json>;
 }
 
 export interface BackgroundStreams {
@@ -36,7 +32,7 @@ export function createBackgroundStreams(context: Pick<StoredContext, 'store' | '
   }
 
   return {
-    async open({ stored: { row, owner, status }, from, response }) {
+    async open({ stored: { row, owner, status }, from, response, cancelled }) {
       if ((readers.get(owner) ?? 0) >= MAX_READERS) throw tooManyReaders(MAX_READERS);
       const page = await store.call('readStoredStream', { row, from, now: clock.now() });
       if (!page && OPEN.includes(status))
@@ -47,7 +43,7 @@ export function createBackgroundStreams(context: Pick<StoredContext, 'store' | '
       const { followStream } = await import('./follow.ts');
       const stop = new Cancellation();
       count(owner, 1);
-      const body = Readable.from(followStream({ ...context, row, from, response }, page, stop));
+      const body = Readable.from(followStream({ ...context, row, from, response, cancelled }, page, stop));
       body.on('close', () => {
         stop.cancel();
         count(owner, -1);

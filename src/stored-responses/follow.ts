@@ -19,8 +19,10 @@ export interface FollowOptions {
   row: string;
   /** Number of the first event that is wanted. */
   from: number;
-  /** The response object, as it is stored now. */
-  response(): Promise<Json>;
+  /** The response object, as it is stored now; undefined if it was deleted. */
+  response(): Promise<Json | undefined>;
+  /** The response object with which the stream ends if the response is deleted before it has ended. */
+  cancelled(): Json;
 }
 
 /** Interval between two looks for new events. */
@@ -37,9 +39,19 @@ export async function* followStream(
   const { store, clock, row } = options;
   let from = options.from;
   let page: StreamPage | undefined = first;
-  let silentSince = clock.monotonic();
+  let { next } = first;
+  let isOpen = true;
+  // A client that waits for an event learns at once that there is a stream.
+  let silentSince = clock.monotonic() - KEEP_ALIVE_MS;
   for (;;) {
-    if (!page) throw new GatewayError('response_not_found', 'The response was deleted.');
+    if (!page) {
+      // The client was slower than the events are kept, or the response is deleted.
+      if (!isOpen || (await options.response())) throw notKept();
+      if (next >= from) yield* lastEvent(options.cancelled(), from);
+      return;
+    }
+    ({ next } = page);
+    isOpen = OPEN.includes(page.status);
     const text = textFrom(options, page, from);
     if (text !== '') {
       silentSince = clock.monotonic();
@@ -47,9 +59,12 @@ export async function* followStream(
     }
     from = Math.max(from, (page.batches.at(-1)?.last ?? -1) + 1);
     if (page.batches.length === 0) {
-      if (page.isTruncated) throw new GatewayError('unavailable', 'The rest of the stream is not kept.');
-      if (!OPEN.includes(page.status)) {
-        if (page.next >= from) yield* lastEvent(await options.response(), page.next);
+      if (page.isTruncated) throw notKept();
+      if (!isOpen) {
+        if (next < from) return;
+        const response = await options.response();
+        if (!response) throw notKept();
+        yield* lastEvent(response, next);
         return;
       }
       if (clock.monotonic() - silentSince >= KEEP_ALIVE_MS) {
@@ -61,6 +76,10 @@ export async function* followStream(
     if (stop.isCancelled) return;
     page = await store.call('readStoredStream', { row, from, now: clock.now() });
   }
+}
+
+function notKept(): GatewayError {
+  return new GatewayError('unavailable', 'The rest of the stream is not kept.');
 }
 
 /** The events of a page, without those before a number. */

@@ -188,6 +188,42 @@ providers:
       assert.equal(await call.closed, 'aborted');
     });
 
+    test('a client that waits for the next event is answered at once', async () => {
+      plain.beforeEnd = () => permits.take();
+      const [begun] = await eventsOf(await start('plain/m'), 1);
+      const { id } = begun?.response ?? {};
+      await client.until(id, ({ status }) => status === 'in_progress');
+      const asked = performance.now();
+      const waiting = await read(id, '&starting_after=999');
+      assert.ok(performance.now() - asked < 5_000, 'before the first keep-alive');
+      permits.give();
+      assert.deepEqual(await eventsOf(waiting), []);
+    });
+
+    test('a response that is deleted while it is made ends its streams as a cancelled one', async () => {
+      plain.beforeEnd = () => permits.take();
+      const callsBefore = plain.calls.length;
+      const [begun] = await eventsOf(await start('plain/m'), 1);
+      const { id } = begun?.response ?? {};
+      const streams = [
+        await read(id),
+        await read(id, '', gateway),
+        await read(id, '&starting_after=1'),
+        await read(id, '&starting_after=999'),
+      ];
+      const reading = Promise.all(streams.map((stream) => eventsOf(stream)));
+      await client.until(id, ({ status }) => status === 'in_progress');
+      const call = await client.when(() => plain.calls[callsBefore]);
+      assert.equal((await client.request('DELETE', id)).status, 200);
+      const [first = [], second = [], later = [], none] = await reading;
+      assert.deepEqual(numbersOf(first), countTo(0, first.length));
+      const last = { type: 'response.failed', sequence_number: first.length - 1 };
+      assert.deepEqual(first.at(-1), { ...last, response: { ...begun?.response, status: 'cancelled' } });
+      assert.deepEqual([second, later, none], [first, first.slice(2), []]);
+      assert.equal(await call.closed, 'aborted');
+      assert.equal((await client.request('GET', id)).status, 404);
+    });
+
     test('what cannot be read is refused: no stream, other keys, and numbers that are none', async () => {
       plain.beforeEnd = () => permits.take();
       const { body } = await client.create({ model: 'plain/m', input: 'Whole' });

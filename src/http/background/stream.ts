@@ -1,6 +1,7 @@
 /** Stream of a background response, as the client that reads it gets it. */
 
 import type { Readable } from 'node:stream';
+import { GatewayError } from '../../core/errors.ts';
 import { STATE_INCLUDED } from '../../protocols/responses/request-fields.ts';
 import type { FoundResponse } from '../../stored-responses/service.ts';
 import type { AppOptions } from '../app-options.ts';
@@ -12,17 +13,25 @@ export const STREAM_HEADERS = { 'content-type': 'text/event-stream; charset=utf-
  * if no events are kept and the response has ended. Throws `invalid_request` and `rate_limit_exceeded`.
  */
 export function openBackgroundStream(
-  { stored: { owner, id }, stored: row }: FoundResponse,
+  { stored: { owner, id }, stored: row, content: found }: FoundResponse,
   from: number,
   { stored, streams }: Pick<AppOptions, 'stored' | 'streams'>,
 ): Promise<Readable | undefined> {
+  const begun = found?.response ?? {};
   return streams.open({
     stored: row,
     from,
     async response() {
       // Its memory was reserved when it was found.
-      const { content } = await stored.find({ owner, reserve() {} }, id);
+      const { content } = await stored.find({ owner, reserve() {} }, id).catch(ignoreUnknown);
       return content && stored.encode(content, [STATE_INCLUDED]);
     },
+    cancelled: () => ({ ...begun, status: 'cancelled', output: [] }),
   });
+}
+
+/** Nothing in the place of a response that was deleted. */
+function ignoreUnknown(error: unknown): Partial<FoundResponse> {
+  if (error instanceof GatewayError && error.code === 'response_not_found') return {};
+  throw error;
 }
