@@ -6,7 +6,10 @@ import type Anthropic from '@anthropic-ai/sdk';
 import { jsonSchemaOutputFormat } from '@anthropic-ai/sdk/helpers/json-schema';
 import type { GoogleGenAI } from '@google/genai';
 import type OpenAI from 'openai';
+import { zodResponseFormat } from 'openai/helpers/zod';
+import { z } from 'zod';
 import type { Json } from '../../src/core/json/json.ts';
+import { replayStream } from '../../src/protocols/responses/replay-stream.ts';
 import {
   answerEvents,
   answerJson,
@@ -25,6 +28,7 @@ import { openaiClients } from './openai.ts';
 import { completed, eventsOf } from './responses-provider.ts';
 
 const MODEL = 'remote/m';
+const NO = 'I cannot help with that.';
 const ADA = { name: 'Ada', age: 36 };
 
 let upstream: TestUpstream;
@@ -50,9 +54,12 @@ const REFUSALS: Record<string, { status: number; body: Json; headers?: Record<st
 };
 const FAILURE = { error: { code: 'server_error', message: 'The model broke.' } };
 
-function itemsFor({ text }: Json): Json[] {
+function itemsFor({ text, input }: Json): Json[] {
   const said = text?.format?.type === 'json_schema' ? JSON.stringify(ADA) : ODD;
-  const content = [{ type: 'output_text', text: said, annotations: [], logprobs: [] }];
+  const isRefused = JSON.stringify(input).includes('bad deed');
+  const content = isRefused
+    ? [{ type: 'refusal', refusal: NO }]
+    : [{ type: 'output_text', text: said, annotations: [], logprobs: [] }];
   return [{ id: 'msg_1', type: 'message', status: 'completed', role: 'assistant', content }];
 }
 
@@ -70,6 +77,8 @@ before(async () => {
       (words.includes('limit') && { status: 'incomplete', incomplete_details: { reason: 'max_output_tokens' } }) ||
       {};
     if (!body.stream) return answerJson(response, { ...completed(items), ...changes });
+    if (words.includes('bad deed'))
+      return Array.fromAsync(replayStream(completed(items))).then((events) => answerEvents(response, events.join('')));
     const events = eventsOf(items);
     const last = { ...events.pop(), ...(changes.status && { type: `response.${changes.status}` }) };
     last.response = { ...last.response, ...changes };
@@ -269,4 +278,23 @@ for (const [name, connect] of Object.entries(SDKS)) {
       assert.deepEqual([file.type, file.file_data], ['input_file', `data:application/pdf;base64,${PDF}`]);
     });
   });
+}
+
+for (const [name, connect] of Object.entries(openaiClients(connection))) {
+  for (const stream of [false, true]) {
+    test(`${name} parses a format, and shows a refusal in words, ${stream ? 'streamed' : 'whole'}`, async () => {
+      const { completions } = connect().chat;
+      const response_format = zodResponseFormat(z.object({ name: z.string(), age: z.number() }), 'person');
+      const parse = async (content: string) => {
+        const params = { model: MODEL, messages: [{ role: 'user' as const, content }], response_format };
+        const { choices } = await (stream
+          ? completions.stream(params).finalChatCompletion()
+          : completions.parse(params));
+        return choices[0]?.message;
+      };
+      assert.deepEqual((await parse('Who?'))?.parsed, ADA);
+      const refused = await parse('A bad deed');
+      assert.deepEqual([refused?.refusal, refused?.parsed ?? null], [NO, null]);
+    });
+  }
 }

@@ -59,17 +59,21 @@ const LIMITED: readonly FinishReason[] = ['length', 'context-full'];
 
 /**
  * The finish members of a choice. Calls yield `tool_calls` regardless of the reported reason, unless they are truncated with
- * their answer. Throws `upstream_error` for a malformed answer, which this protocol cannot represent.
+ * their answer. A refusal in words ends as an answer does: SDKs raise an error for `content_filter`, and hide the words. Throws
+ * `upstream_error` for a malformed answer, which this protocol cannot represent.
  */
-export function encodeFinish(finish: Finish, calls: Pick<CallPart, 'args' | 'custom'>[]): Json {
+export function encodeFinish(
+  finish: Finish,
+  { calls, hasRefusal }: { calls: Pick<CallPart, 'args' | 'custom'>[]; hasRefusal: boolean },
+): Json {
   const complete = calls.every((call) => call.custom || parseObject(call.args) !== undefined);
   if (finish.reason === 'malformed' || (!complete && NATURAL.includes(finish.reason))) {
     throw new GatewayError('upstream_error', 'The model wrote a malformed answer.');
   }
   const last = calls.at(-1);
   const isCut = LIMITED.includes(finish.reason) && last !== undefined && !last.custom && isBlank(last.args);
-  const name =
-    calls.length > 0 && complete && !isCut ? 'tool_calls' : NAMES[finish.reason === 'calls' ? 'stop' : finish.reason];
+  const reason = finish.reason === 'calls' || (finish.reason === 'refused' && hasRefusal) ? 'stop' : finish.reason;
+  const name = calls.length > 0 && complete && !isCut ? 'tool_calls' : NAMES[reason];
   return {
     finish_reason: name,
     ...(finish.raw !== undefined && finish.raw !== name && { native_finish_reason: finish.raw }),

@@ -63,7 +63,7 @@ function encodeCandidate({ parts, finish }: ChatCandidate, index: number, option
     index,
     message,
     logprobs: tokens.length > 0 ? encodeLogprobs(tokens) : null,
-    ...encodeFinish(finish, calls),
+    ...encodeFinish(finish, { calls, hasRefusal: refusal !== '' }),
   };
 }
 

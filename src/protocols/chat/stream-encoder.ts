@@ -194,7 +194,7 @@ export function createStreamEncoder(options: EncoderOptions): StreamEncoder {
       citation,
       text: { start: from, length: parts.get(part)?.length ?? 0 },
     }));
-    const ending = encodeFinish(finish, state.calls);
+    const ending = encodeFinish(finish, { calls: state.calls, hasRefusal: state.refused });
     const late = encodeCitations(entries);
     if (finish.reason === 'refused' && finish.explanation && !state.refused) late.refusal = finish.explanation;
     const first = state.started && Object.keys(late).length === 0 ? '' : say(state, late);

@@ -89,6 +89,8 @@ function fateOf(client: UpstreamId, adapted: Adapted | undefined): string {
 function endOf(end: End, upstream: UpstreamId, client: UpstreamId): string {
   const said = wordOf(upstream, end);
   if (!said) return '';
+  if (end === 'refused' && upstream === 'responses' && client === 'chat')
+    return `kept: \`${said}\` becomes \`stop\` beside the words`;
   if (end === 'paused') return `adapted: \`${said}\` is continued by the gateway`;
   const nearest = NEAREST[client][end];
   const becomes = `\`${said}\` becomes \`${wordOf(client, nearest ?? end)}\``;
