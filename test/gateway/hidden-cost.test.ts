@@ -16,7 +16,7 @@ import {
 import { get } from './usage-client.ts';
 
 const COUNT = 40;
-const NAMES = ['file', 'url', 'id', 'tool', 'prompt', 'cache', 'billed', 'little'] as const;
+const NAMES = ['file', 'url', 'id', 'tool', 'prompt', 'cache', 'thread', 'billed', 'little'] as const;
 type Name = (typeof NAMES)[number];
 
 const permits = createPermits();
@@ -27,6 +27,7 @@ before(async () => {
   upstream = await startUpstream(async ({ path }, response) => {
     await permits.take();
     if (path.includes(':generateContent')) return answerJson(response, WIRES.generate.whole);
+    if (path.endsWith('/messages')) return answerJson(response, WIRES.messages.whole);
     answerJson(response, path.endsWith('/responses') ? WIRES.responses.whole : WIRES.chat.whole);
   });
   // The whole context costs 0.4 USD.
@@ -35,6 +36,7 @@ before(async () => {
     `providers:
   chat: { type: openai-compatible, base_url: "${upstream.url}/v1", ${models} }
   responses: { type: open-responses, base_url: "${upstream.url}/v1", ${models} }
+  claude: { type: anthropic, api_key: k, base_url: "${upstream.url}", ${models} }
   gemini: { type: google, api_key: k, base_url: "${upstream.url}", ${models} }
   router: { type: openrouter, api_key: k, base_url: "${upstream.url}/v1", models: [{ id: m }] }
 `,
@@ -56,7 +58,8 @@ function keyOf(name: Name): string {
 
 function ask(name: Name, path: string, body: Json): Promise<Response> {
   const key = keyOf(name);
-  return post(gateway.url + path, body, { authorization: `Bearer ${key}`, 'x-goog-api-key': key });
+  const headers = { authorization: `Bearer ${key}`, 'x-goog-api-key': key, 'anthropic-version': '2023-06-01' };
+  return post(gateway.url + path, body, headers);
 }
 
 const chat = (model: string, part: Json): Json => ({
@@ -105,6 +108,15 @@ const CASES: [name: Name, path: string, body: Json, most: number][] = [
       contents: [{ role: 'user', parts: [{ text: 'Hi' }] }],
       cachedContent: 'cachedContents/c',
       generationConfig: { maxOutputTokens: 16 },
+    },
+    8,
+  ],
+  [
+    'thread',
+    '/anthropic/v1/messages',
+    {
+      ...{ model: 'claude/m', max_tokens: 16, messages: [{ role: 'user', content: 'Hi' }] },
+      thread: { type: 'continue', previous_message_id: 'msg_1' },
     },
     8,
   ],

@@ -53,6 +53,7 @@ export const complete: CompleteOperation = {
   upstreamPath: () => '/v1/messages',
   outputOf,
   tierOf,
+  hidesInput: ({ thread }) => thread?.type === 'continue',
   limitOutput,
   toolName: /^[a-zA-Z0-9_-]{1,128}$/,
   gatewayFields,
