@@ -73,6 +73,7 @@ export const ADAPTED_ANSWERS = {
     how: 'one that the output limit broke off comes as far as can be shown',
   },
   citations: { clients: ['responses'], how: 'of sources without an address, named in the header' },
+  spans: { clients: ['messages'], how: 'the whole block is cited' },
   sound: { clients: ['messages', 'responses'], how: 'named in the header; messages clients get the words of speech' },
   media: { clients: ['messages'], how: 'named in the header' },
   candidates: { clients: ['messages', 'responses'], how: 'only the first' },

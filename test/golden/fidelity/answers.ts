@@ -22,6 +22,7 @@ const FEATURES: { name: string; upstreams: readonly UpstreamId[]; adapted?: Adap
   { name: 'tool calls and their arguments', upstreams: IDS, adapted: 'calls' },
   { name: 'citations', upstreams: ['chat', 'messages', 'generate'], adapted: 'citations' },
   { name: 'citations of addresses', upstreams: ['responses'] },
+  { name: 'spans of citations', upstreams: IDS, adapted: 'spans' },
   { name: 'images', upstreams: ['chat', 'generate', 'responses'], adapted: 'media' },
   { name: 'sounds', upstreams: ['chat', 'generate'], adapted: 'sound' },
   { name: 'several answers', upstreams: ['chat', 'generate'], adapted: 'candidates' },

@@ -23,7 +23,7 @@ const RESPONSES = `### From responses
 What becomes of the fields of Responses clients is told in [Responses](responses.md#models-of-other-protocols).`;
 
 const ANSWERS = `Whole answers and streams carry the same. An error keeps its message, and its code becomes the nearest one of the client's protocol ([errors](errors.md)).
-Members that only one protocol has (\`system_fingerprint\`, \`safetyRatings\`, search queries, steps of tools that ran at the provider) are left out.`;
+Members that only one protocol has (\`system_fingerprint\`, \`logprobs.refusal\`, \`safetyRatings\`, search queries, steps of tools that ran at the provider) are left out.`;
 
 export function fidelity(): string {
   const requests = protocols
