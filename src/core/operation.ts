@@ -1,7 +1,6 @@
 /**
- * Operations: the API calls of a protocol, for its clients and at its upstreams, e.g. `complete` (answer a conversation). An
- * operation has the same name in all protocols and one hub form, so that the request of any client can be translated for
- * any upstream that offers it.
+ * Operations: the API calls of a protocol, for its clients and at its upstreams, e.g. `complete` (answer a conversation). One
+ * has the same name and hub form in all protocols, so that a client's request can be translated for any upstream that offers it.
  */
 
 import type { TSchema } from 'typebox';
@@ -136,6 +135,8 @@ interface OperationBase {
   conversation(body: Json, headers: Fields): string;
   /** The client's own id in the body, or the part of it that names the conversation; absent if bodies have none. */
   conversationName?(body: Json): Json;
+  /** Whether a later request may name the conversation by the id of this one's answer. The body may have wrong types. */
+  isContinuedById?(body: Json): boolean;
 
   // Facing upstreams.
   /** Path below the base URL of the provider. */

@@ -285,5 +285,9 @@ function learn(
   const { firstByte = record.milliseconds, milliseconds } = record;
   const sample = { firstByte, total: milliseconds, tokens: result.usage?.output, isStreamed: call.stream };
   statistics.record(statisticsKey(id, call.stream), sample);
-  if (hasChoice(route)) bindings.bind(route.conversation.key, id);
+  if (!hasChoice(route)) return;
+  bindings.bind(route.conversation.key, id);
+  const answer = result.facts?.id;
+  const next = answer === undefined ? undefined : route.conversation.keyBehind(answer);
+  if (next !== undefined) bindings.bind(next, id);
 }

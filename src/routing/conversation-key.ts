@@ -21,6 +21,16 @@ export class ConversationKey {
 
   /** `text` within the API key and the model. */
   get key(): string {
-    return `${this.#call.owner} ${this.#model} ${this.text}`;
+    return this.#keyOf(this.text);
+  }
+
+  /** `key` of a request that names the conversation by the id of the last answer; undefined if none will. */
+  keyBehind(answer: string): string | undefined {
+    const { operation, body } = this.#call;
+    return operation.isContinuedById?.(body) ? this.#keyOf(answer) : undefined;
+  }
+
+  #keyOf(text: string): string {
+    return `${this.#call.owner} ${this.#model} ${text}`;
   }
 }

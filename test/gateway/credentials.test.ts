@@ -1,9 +1,13 @@
 /** Several credentials of one provider: later turns of a conversation go where its state is. */
 
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import type { ServerResponse } from 'node:http';
 import { after, before, test } from 'node:test';
+import { WIRES } from '../faults/wires.ts';
 import {
   type Answerer,
+  answerEvents,
   answerJson,
   HEADERS,
   PATHS,
@@ -14,6 +18,7 @@ import {
   startUpstream,
   type TestGateway,
   type TestUpstream,
+  type UpstreamCall,
 } from './harness.ts';
 
 let upstream: TestUpstream;
@@ -24,6 +29,7 @@ let forbidden: object | undefined;
 
 const answer: Answerer = (call, response) => {
   if (forbidden) return answerJson(response, forbidden, 403);
+  if (call.path === '/v1/messages') return answerMessage(call, response);
   if (call.headers.authorization === limited)
     return answerJson(response, { error: { message: 'Slow down.', type: 'rate_limit_error' } }, 429);
   answerJson(response, {
@@ -35,11 +41,21 @@ const answer: Answerer = (call, response) => {
   });
 };
 
+/** A message with an id of its own. */
+function answerMessage({ body }: UpstreamCall, response: ServerResponse): void {
+  const { head, tail, whole } = WIRES.messages;
+  const id = `msg_${randomUUID()}`;
+  if (!body.stream) answerJson(response, { ...whole, id });
+  else answerEvents(response, (head + tail).replace('"msg_1"', JSON.stringify(id)));
+}
+
 before(async () => {
   upstream = await startUpstream(answer);
-  gateway = await startTestGateway(
-    `providers: { a: { type: openai-compatible, base_url: "${upstream.url}/v1", api_keys: [key-1, key-2, key-3], models: [{ id: m }] } }`,
-  );
+  gateway = await startTestGateway(`
+providers:
+  a: { type: openai-compatible, base_url: "${upstream.url}/v1", api_keys: [key-1, key-2, key-3], models: [{ id: m }] }
+  claude: { type: anthropic, base_url: "${upstream.url}", api_keys: [key-1, key-2, key-3], models: [{ id: m }] }
+`);
 });
 
 after(async () => {
@@ -157,5 +173,27 @@ for (const [name, body] of Object.entries(FLAGGED)) {
     assert.doesNotMatch(text, /team-of-xai|id-of-key|vendor/i);
     assert.equal(upstream.calls.length, 1);
     assert.equal(await keyOf('chat', more), used);
+  });
+}
+
+for (const stream of [false, true]) {
+  test(`a thread of messages goes on at the account that has it, ${stream ? 'streamed' : 'whole'}`, async () => {
+    /** The id of the answer, and the key that it was asked with. */
+    async function send(text: string, thread: object): Promise<{ id: string; key: unknown }> {
+      const body = { ...question('messages', 'claude/m', text, stream), thread };
+      const response = await post(gateway.url + PATHS.messages(), body, HEADERS.messages);
+      const [id = ''] = /msg_[\w-]+/.exec(await response.text()) ?? [];
+      return { id, key: upstream.calls.at(-1)?.headers['x-api-key'] };
+    }
+    for (let number = 0; number < 12; number++) {
+      const begun = await send(`Hi ${number}`, { type: 'create' });
+      let { id } = begun;
+      for (const text of ['Go on', 'And on']) {
+        const next = await send(text, { type: 'continue', previous_message_id: id });
+        assert.notEqual(next.id, id);
+        assert.equal(next.key, begun.key);
+        ({ id } = next);
+      }
+    }
   });
 }

@@ -1,7 +1,7 @@
 /** Conversation body of the messages protocol, shared by its operations. */
 
 import type { Fields } from '../../core/fields.ts';
-import { type Json, parseObject, textOf } from '../../core/json/json.ts';
+import { isObject, type Json, parseObject, textOf } from '../../core/json/json.ts';
 import { ENVELOPE_MARK } from '../../core/opaque.ts';
 import { outline } from '../../core/outline.ts';
 import { countSinceModel } from '../../core/results.ts';
@@ -12,10 +12,15 @@ const SESSION_OF_AGENT = /^user_[^_]*_account_[^_]*_session_([\w-]+)$/;
 /** Ids that are longer are of no agent. */
 const MAX_READ_CHARACTERS = 1000;
 
-/** Text that identifies the conversation: a session header, the user id, or an outline of its first turn. */
-export function conversation({ metadata, messages }: Json, headers: Fields): string {
+/** Text that identifies the conversation: a session header, the user id, the thread's last answer, or an outline of its first turn. */
+export function conversation({ metadata, messages, thread }: Json, headers: Fields): string {
   const named = headers['x-claude-code-session-id'] ?? headers['x-session-id'] ?? headers['x-litellm-session-id'];
-  return String(named ?? metadata?.user_id ?? outline(messages[0]));
+  return String(named ?? metadata?.user_id ?? thread?.previous_message_id ?? outline(messages[0]));
+}
+
+/** A thread is continued by the id of its last answer. */
+export function isContinuedById({ thread }: Json): boolean {
+  return isObject(thread);
 }
 
 /** Claude Code names machine, account and session in one text, as JSON since its version 2.1.78. */
