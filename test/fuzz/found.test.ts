@@ -202,6 +202,15 @@ describe('streams of upstreams', () => {
     assert.match(text, /"message":"broken"/);
   });
 
+  for (const client of [chat, messages, generate, responses])
+    test(`an error behind the finish reason of a chat stream changes nothing, for a client of ${client.id}`, () => {
+      const late = frame({ error: { message: 'late', code: 500 } });
+      const frames = [choice({ content: 'Hi' }), stop, late, 'data: [DONE]\n\n'];
+      const { text = '', error } = streamed({ client, upstream: chat }, ...frames);
+      assert.equal(error, undefined);
+      assert.doesNotMatch(text, /late/);
+    });
+
   test('a broken frame after the end of a relayed stream does not cut off the rest', () => {
     const { text = '', error } = streamed(
       { client: chat, upstream: chat },

@@ -46,7 +46,7 @@ export function createStreamDecoder(target: Target): StreamDecoder {
   const chunks = createChunkDecoder(target, false);
   let ended = false;
 
-  /** After an error nothing follows. */
+  /** After an error nothing follows. One behind the finish reasons of all candidates changes nothing of their answer. */
   function guarded(work: () => ChatEvent[]): ChatEvent[] {
     if (ended) return [];
     let events: ChatEvent[];
@@ -54,7 +54,7 @@ export function createStreamDecoder(target: Target): StreamDecoder {
       events = work();
     } catch (error) {
       if (!(error instanceof GatewayError)) throw error;
-      events = [{ type: 'error', error }];
+      events = chunks.isWhole() ? [] : [{ type: 'error', error }];
     }
     if (events.some((event) => event.type === 'error')) ended = true;
     return events;
