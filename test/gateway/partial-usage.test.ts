@@ -158,6 +158,45 @@ const SILENT: Record<string, string> = {
   'without one': frames([chunk('', 300)]),
 };
 
+/** A message that reports what was generated, and shows nothing of it. */
+const HIDDEN = [
+  { type: 'message_start', message },
+  { type: 'message_delta', delta: { stop_reason: null, stop_sequence: null }, usage: { output_tokens: 500 } },
+  { type: 'message_stop' },
+];
+
+/** A whole answer that no client can be told, because it calls a tool without a name. */
+const NAMELESS = {
+  ...{ ...message, stop_reason: 'tool_use', usage: { input_tokens: 40, output_tokens: 500 } },
+  content: [
+    { type: 'text', text: 'I look that up for you.' },
+    { type: 'tool_use', id: 'toolu_1', name: '', input: {} },
+  ],
+};
+
+/** Answers of Messages that fail, by the text of the question. */
+function failing({ messages: [{ content }], messages, stream }: Json, answer: ServerResponse): void {
+  const { text = content } = content[0];
+  const used = { input_tokens: 40, output_tokens: 500, server_tool_use: { web_search_requests: 3 } };
+  const paused = { ...message, content: [SEARCH], stop_reason: 'pause_turn', usage: used };
+  if (messages.at(-1).role !== 'user')
+    answerJson(answer, { error: { type: 'overloaded_error', message: 'busy' } }, 529);
+  else if (text === 'hidden') answer.writeHead(200, { 'content-type': 'text/event-stream' }).end(frames(HIDDEN));
+  else if (text === 'a pause' && stream)
+    answer.writeHead(200, { 'content-type': 'text/event-stream' }).end(frames([PAUSED[0], ...PAUSED.slice(4)]));
+  else if (text === 'a pause') answerJson(answer, paused);
+  else if (text === 'an error') answerJson(answer, { type: 'error', error: { type: 'api_error' }, usage: used });
+  else if (text === 'what was reported') answerJson(answer, NAMELESS);
+  else if (text === 'what was not reported') answerJson(answer, { ...NAMELESS, usage: undefined });
+  else if (text === 'broken JSON')
+    answer.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(NAMELESS).slice(0, -2));
+  else {
+    answer.writeHead(200, { 'content-type': 'application/json', 'content-length': 9999 });
+    answer.write(JSON.stringify(NAMELESS));
+    setTimeout(() => answer.destroy(), 50);
+  }
+}
+
 function cut(answer: ServerResponse, text: string): void {
   answer.writeHead(200, { 'content-type': 'text/event-stream' }).write(text);
   setTimeout(() => answer.destroy(), 50);
@@ -169,7 +208,8 @@ before(async () => {
       if (body.messages.at(-1).role === 'user')
         answer.writeHead(200, { 'content-type': 'text/event-stream' }).end(frames(PAUSED));
       else answerJson(answer, { type: 'error', error: { type: 'overloaded_error', message: 'busy' } }, 529);
-    } else if (path.startsWith('/parts')) {
+    } else if (path.startsWith('/failing')) failing(body, answer);
+    else if (path.startsWith('/parts')) {
       const { content } = body.messages.at(-1);
       const text = typeof content === 'string' ? content : content[0].text;
       if (body.stream) answer.writeHead(200, { 'content-type': 'text/event-stream' }).end(frames(messageInParts(text)));
@@ -195,6 +235,7 @@ before(async () => {
 providers:
   a: { type: anthropic, base_url: "${upstream.url}/messages", ${models} }
   p: { type: anthropic, base_url: "${upstream.url}/parts", ${models} }
+  w: { type: anthropic, base_url: "${upstream.url}/failing", ${models} }
   q: { type: google, base_url: "${upstream.url}/gemini-parts", ${models} }
   l: { type: bedrock, base_url: "${upstream.url}/late", ${models.replace('id: m', 'id: amazon.m')} }
   f: { type: openai-compatible, base_url: "${upstream.url}/finished/v1", ${models} }
@@ -278,6 +319,51 @@ for (const protocol of ['messages', 'chat'] as const) {
     assert.deepEqual([record.status, record.tokens_prompt, record.total_cost], ['failed', 0, 0]);
   });
 }
+
+test('a stream of Messages that reports tokens behind its start, and shows none, is charged for a client of chat', async () => {
+  const { id, status } = await hear(gateway.url, { protocol: 'chat', model: 'w/m', text: 'hidden', stream: true });
+  assert.ok(status >= 500);
+  const record = await recordOf(gateway.url, id);
+  assert.deepEqual([record.status, record.tokens_completion, record.total_cost], ['failed', 500, 0.00504]);
+});
+
+describe('a whole answer that fails on its way to its client', () => {
+  for (const [text, protocol, output] of [
+    ['what was reported', 'chat', 500],
+    ['what was not reported', 'chat', undefined],
+    ['broken JSON', 'chat', undefined],
+    ['broken JSON', 'messages', undefined],
+    ['a cut', 'chat', undefined],
+    ['a cut', 'messages', undefined],
+  ] as const)
+    test(`${text}, asked for by ${protocol}: ${output ? 'charged' : 'estimated and charged'}`, async () => {
+      const { id, status } = await hear(gateway.url, { protocol, model: 'w/m', text });
+      assert.ok(status >= 500);
+      const record = await recordOf(gateway.url, id);
+      assert.deepEqual([record.status, record.tokens_estimated], ['failed', output === undefined]);
+      if (output) assert.deepEqual([record.tokens_prompt, record.total_cost], [40, 0.00504]);
+      // Seven words, and what of the call is told.
+      else assert.ok(record.tokens_completion >= 5 && record.tokens_completion <= 15, `${record.tokens_completion}`);
+      assert.ok(record.total_cost > 0);
+    });
+
+  test('an error costs nothing, whatever it reports', async () => {
+    const { id, status } = await hear(gateway.url, { protocol: 'chat', model: 'w/m', text: 'an error' });
+    assert.ok(status >= 500);
+    const { total_cost, tokens_completion } = await recordOf(gateway.url, id);
+    assert.deepEqual([total_cost, tokens_completion], [0, 0]);
+  });
+
+  for (const stream of [false, true])
+    test(`in a later round: the earlier rounds as reported, ${stream ? 'streamed' : 'whole'}`, async () => {
+      const { id } = await hear(gateway.url, { protocol: 'chat', model: 'w/m', text: 'a pause', stream });
+      const record = await recordOf(gateway.url, id);
+      assert.deepEqual(
+        [record.tokens_prompt, record.tokens_completion, record.num_search_results, record.total_cost],
+        [40, 500, 3, 0.03504],
+      );
+    });
+});
 
 describe('usage in parts', () => {
   for (const [name, { input, output, cached }] of Object.entries(IN_PARTS))

@@ -27,6 +27,8 @@ export interface ResponseAssembler {
   facts(): AnswerFacts;
   /** Usage so far: reported by the rounds that ended and by the `open` one, completed by an estimate. */
   partialUsage(open: Usage | undefined): Usage | undefined;
+  /** Usage of the rounds that ended, and of the `open` one if it has not, completed by an estimate where the upstream did not count. */
+  usageWith(open: Usage | undefined): Usage | undefined;
   /** The whole response; throws `upstream_error` before its end. */
   response(): ChatResponse;
 }
@@ -41,6 +43,8 @@ export function createResponseAssembler(plan: Plan): ResponseAssembler {
   let paused: Finish | undefined;
   let facts: AnswerFacts = {};
   let usage: Usage | undefined;
+  /** The usage has that of the current round. */
+  let isCounted = false;
   let round = 1;
   let offset = 0;
   let count = 0;
@@ -59,7 +63,7 @@ export function createResponseAssembler(plan: Plan): ResponseAssembler {
   }
 
   /** Reported usage, with an estimate of an input or an output that the upstream did not count. */
-  function counted(): Usage | undefined {
+  function counted(usage: Usage | undefined): Usage | undefined {
     if (usage && usage.output > 0 && usage.input > 0 && !usage.estimated) return usage;
     const own = estimate();
     if (!usage || !own) return usage ?? own;
@@ -100,7 +104,8 @@ export function createResponseAssembler(plan: Plan): ResponseAssembler {
         return paused ? undefined : event;
       case 'message-end':
         usage = sum(usage, event.usage);
-        return paused ? undefined : { ...event, usage: counted() };
+        isCounted = true;
+        return paused ? undefined : { ...event, usage: counted(usage) };
       case 'ping':
       case 'error':
         return event;
@@ -121,6 +126,7 @@ export function createResponseAssembler(plan: Plan): ResponseAssembler {
       const body = continueWith(whole.parts(0), paused, usage?.output ?? 0);
       paused = undefined;
       offset = count;
+      isCounted = false;
       round++;
       return body;
     },
@@ -128,12 +134,13 @@ export function createResponseAssembler(plan: Plan): ResponseAssembler {
     facts: () => boundFacts(facts),
     partialUsage(open) {
       const own = estimate();
-      const reported = sum(usage, open);
+      const reported = isCounted ? usage : sum(usage, open);
       if (!own) return undefined;
       const partial: Usage = { ...own, ...reported, estimated: true };
       if (own.output > partial.output) Object.assign(partial, { output: own.output, rounds: undefined });
       return partial;
     },
+    usageWith: (open) => counted(isCounted ? usage : sum(usage, open)),
     response: whole.response,
   };
 }

@@ -18,9 +18,10 @@ import { costHeader, responseHeaders, unshownHeaders } from './headers.ts';
 import { soughtMembers } from './model-name.ts';
 import { MAX_STREAM_BYTES, resizeShare } from './response-budget.ts';
 import { StreamWriter } from './stream-writer.ts';
-import { checkResponse, type ParsedResponse } from './whole.ts';
+import { checkResponse, generatedUsage, type ParsedResponse } from './whole.ts';
 
 const JSON_TYPE = 'application/json';
+const NO_BYTES = Buffer.alloc(0);
 
 /** Receiver of all rounds of one attempt. */
 export interface Responder extends UpstreamReceiver {
@@ -107,7 +108,7 @@ class ResponseWriter implements Responder {
 
   #failOutsideOfBody(error: GatewayError): void {
     if (this.#stream) this.#stream.fail(error);
-    else this.#context.reject(error);
+    else this.#context.reject(error, generatedUsage({ bytes: NO_BYTES }, this.#context));
   }
 
   #abort(error: unknown): void {
@@ -121,6 +122,8 @@ class WholeWriter implements BodyReader {
   readonly #context: ResponseContext;
   readonly #headers: UpstreamHeaders;
   readonly #collector = new ByteCollector();
+  /** The response once it is complete; without its bytes if it is an error. */
+  #received: (Pick<ParsedResponse, 'bytes'> & Partial<ParsedResponse>) | undefined;
   #isOver = false;
 
   constructor(context: ResponseContext, headers: UpstreamHeaders) {
@@ -135,6 +138,7 @@ class WholeWriter implements BodyReader {
 
   end(): void {
     const bytes = this.#collector.take();
+    this.#received = { bytes };
     const members = new MemberWatch(soughtMembers(this.#context.call.operation));
     const json = readResponseJson(bytes, members);
     if (json instanceof Promise) void this.#respondLater(json, { bytes, members });
@@ -144,7 +148,8 @@ class WholeWriter implements BodyReader {
   fail(error: GatewayError): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    this.#context.reject(error);
+    const received = this.#received ?? { bytes: this.#collector.take() };
+    this.#context.reject(error, generatedUsage(received, this.#context));
   }
 
   /** A large response is parsed in slices; meanwhile the client may have left. */
@@ -160,7 +165,9 @@ class WholeWriter implements BodyReader {
   #respond(response: ParsedResponse): void {
     const context = this.#context;
     const { call, planned, options } = context;
+    this.#received = { bytes: NO_BYTES };
     checkResponse(response.json, planned.upstream);
+    this.#received = response;
     const converted = handlerOf(call.operation).readWhole(response, context);
     if (converted) resizeShare(context.share, Math.max(response.bytes.length, converted.body.length), MAX_STREAM_BYTES);
     this.#isOver = true;

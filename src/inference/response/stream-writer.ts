@@ -190,7 +190,9 @@ export class StreamWriter implements BodyReader {
 
 /** Undefined unless the upstream reported that it generated something, or its cost. Streams of Messages begin with a few tokens. */
 function reportedUsage(converter: StreamConverter): Partial<Usage> | undefined {
-  const usage = converter.usage() ?? converter.partialUsage();
+  const [reported, partial] = [converter.usage(), converter.partialUsage()];
+  // What a message reports when it starts is not all of it.
+  const usage = (reported?.output ?? 0) < (partial?.output ?? 0) ? partial : reported;
   if (usage?.reportedCost !== undefined) return usage;
   return usage && (usage.output ?? 0) > MAX_FIRST_TOKENS ? usage : undefined;
 }

@@ -49,8 +49,6 @@ export function createTranslation({
   let complete = false;
   /** The end mark of the upstream was received; its decoder may wait for more before it ends the message. */
   let ended = false;
-  /** The assembler has the counts of the decoder. */
-  let counted = false;
   /** Error of the upstream, its events or their encoding; after an end mark the message may end all the same. */
   let failure: Error | undefined;
 
@@ -92,9 +90,7 @@ export function createTranslation({
       for (const event of events) {
         if (event.type === 'error') throw event.error;
         if (event.type === 'ping' && !begun) continue;
-        const joined = assembler.join(event);
-        counted ||= event.type === 'message-end';
-        for (const one of joined) encode(one, out);
+        for (const one of assembler.join(event)) encode(one, out);
       }
     } catch (error) {
       failure = error as Error;
@@ -118,7 +114,6 @@ export function createTranslation({
         if (!complete) throw error;
       }
       framer = createFramer();
-      counted = false;
       decoder = upstream.streamDecoder(plan.target);
       if (complete) closing.push(encoder.end());
     },
@@ -134,7 +129,7 @@ export function createTranslation({
     facts: assembler.facts,
     fail: (error) => encoder.fail?.(error),
     usage: () => usage,
-    partialUsage: () => assembler.partialUsage(counted ? undefined : decoder.usage()),
+    partialUsage: () => assembler.partialUsage(decoder.usage()),
   };
 }
 

@@ -8,6 +8,7 @@ import { setMembers } from '../../core/json/members.ts';
 import { type Edit, type MemberWatch, withEdits } from '../../core/json/spans.ts';
 import type { AnswerFacts, Cost, CostOf, EncoderOptions, Operation } from '../../core/operation.ts';
 import type { Protocol, UpstreamProtocol } from '../../core/protocol.ts';
+import type { TextPlaces } from '../../core/text-places.ts';
 import type { Plan } from '../request/planned-request.ts';
 import { estimateOutput } from '../tokens/estimate.ts';
 import { textOfParts } from './assembler.ts';
@@ -106,15 +107,42 @@ function estimated(body: Json, plan: Plan, reported: Partial<Usage> | undefined)
   return reported && output === 0 ? reported : { ...reported, output, estimated: true };
 }
 
-function outputOf(body: Json, { upstream, target }: Plan): number {
+function outputOf(body: Json, plan: Plan): number {
   try {
-    const { candidates } = upstream.operations.complete.decodeResponse(copyJson(body), target);
+    const { candidates } = plan.upstream.operations.complete.decodeResponse(copyJson(body), plan.target);
     return estimateOutput(candidates.map(({ parts }) => textOfParts(parts)).join(' '));
   } catch {
-    const meter = createTextMeter(upstream.operations.complete.textPlaces);
-    meter.add(Buffer.from(JSON.stringify(body)));
-    return meter.tokens();
+    return textTokens(Buffer.from(JSON.stringify(body)));
   }
+}
+
+/** Places of text in the whole responses of all protocols. */
+const WHOLE_TEXT_PLACES: TextPlaces = {
+  after: ['"choices"', '"parts"', '"output"', '"content"'],
+  text: ['content', 'text', 'thinking', 'reasoning_content', 'refusal'],
+  calls: ['arguments', 'args', 'input'],
+  several: true,
+};
+
+function textTokens(bytes: Buffer): number {
+  const meter = createTextMeter(WHOLE_TEXT_PLACES);
+  meter.add(bytes);
+  return meter.tokens();
+}
+
+/**
+ * Usage of a response that failed on its way to the client: that of the rounds before it, and what was generated of it, as reported or else
+ * estimated. Undefined if nothing was generated. `json` is absent if the bytes could not be read.
+ */
+export function generatedUsage(
+  { bytes, json }: Pick<ParsedResponse, 'bytes'> & Partial<ParsedResponse>,
+  { planned, assembler }: Pick<ResponseContext, 'planned' | 'assembler'>,
+): Partial<Usage> | undefined {
+  const reported = json && planned.operation.usageOf(json);
+  const output = reported?.output || (json ? outputOf(json, planned) : textTokens(bytes));
+  const own: Usage = { input: 0, ...reported, output, ...(!reported?.output && { estimated: true }) };
+  const usage = assembler ? assembler.usageWith(output > 0 ? own : undefined) : own;
+  return usage && (usage.output > 0 || usage.reportedCost !== undefined) ? usage : undefined;
 }
 
 export function encodeResponse(response: ChatResponse, client: Protocol, options: EncoderOptions): Buffer {
