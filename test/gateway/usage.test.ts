@@ -80,6 +80,15 @@ function behave(call: UpstreamCall, response: ServerResponse): unknown {
     case 'silent':
       if (stream) return answerEvents(response, (wire.head + wire.tail).replaceAll(/,?"usage":\{[^}]*\}/g, ''));
       return answerJson(response, JSON.parse(JSON.stringify(wire.whole).replace(WITHOUT_USAGE[protocol], '')));
+    case 'streamed':
+      return answerEvents(response, wire.head + TAILS[protocol]);
+    case 'closing':
+      response.writeHead(200, { 'content-type': 'text/event-stream' }).write(wire.head + TAILS[protocol]);
+      return setTimeout(() => response.destroy(), 20);
+    case 'failing':
+      return answerEvents(response, wire.head + wire.text(' words') + wire.errorEvent('upstream'));
+    case 'whole':
+      return answerJson(response, JSON.parse(JSON.stringify(wire.whole).replace(WITHOUT_USAGE[protocol], '')));
     case 'cut':
       response.writeHead(200, { 'content-type': 'text/event-stream' }).write(wire.head + wire.text(' words'));
       return setImmediate(() => response.destroy());
@@ -178,6 +187,35 @@ for (const protocol of IDS) {
           assert.ok(tokens_prompt > 0 && tokens_completion > 0 && total_cost > 0);
         });
       }
+
+      for (const scene of ['streamed', 'closing'])
+        test(`a stream where none was asked for is gathered (${scene})`, async () => {
+          const { text, headers, id, status } = await hear(gateway.url, { ...ours, text: `scene:${scene}` });
+          assert.equal(status, 200, text);
+          assert.match(String(headers['content-type']), /^application\/json/);
+          assert.match(text, /"(content|text)":"Hel"/);
+          assert.equal(headers['x-polygate-cost'], COST);
+          const record = await recordOf(gateway.url, id);
+          assert.deepEqual(
+            [record.status, record.finish_reason, record.tokens_prompt, record.tokens_completion, record.total_cost],
+            ['completed', 'stop', 1, 2, Number(COST)],
+          );
+        });
+
+      test('a stream where none was asked for, that fails, costs what came of it', async () => {
+        const { id, status } = await hear(gateway.url, { ...ours, text: 'scene:failing' });
+        assert.ok(status >= 500);
+        const { status: ended, tokens_completion, total_cost } = await recordOf(gateway.url, id);
+        assert.deepEqual([ended, tokens_completion > 0, total_cost > 0], ['failed', true, true]);
+      });
+
+      test('a whole answer where a stream was asked for is charged an estimate of what it does not report', async () => {
+        const { id, status } = await hear(gateway.url, { ...ours, text: 'scene:whole', stream: true });
+        assert.equal(status, 200);
+        const record = await recordOf(gateway.url, id);
+        assert.deepEqual([record.status, record.tokens_estimated], ['completed', true]);
+        assert.ok(record.tokens_prompt > 0 && record.tokens_completion > 0 && record.total_cost > 0);
+      });
 
       test('an answer that is cut costs what came of it', async () => {
         const { id } = await hear(gateway.url, { ...ours, text: 'scene:cut', stream: true });
@@ -281,7 +319,7 @@ describe('what the holder of a key sees', () => {
     assert.deepEqual(mine.body.by, ['provider', 'model']);
     const a = mine.body.data.find(({ model }: { model: string }) => model === 'a/m');
     assert.equal(a.provider, 'a');
-    assert.ok(a.requests > 10 && a.failures === 3);
+    assert.ok(a.requests > 10 && a.failures === 6);
     assert.match(a.cost, /^\d+\.\d+$/);
     assert.equal(
       mine.body.data.reduce((sum: number, row: { requests: number }) => sum + row.requests, 0),

@@ -7,6 +7,7 @@ import type { RoutingDecision } from '../../routing/decision.ts';
 import type { Endpoint } from '../../routing/endpoint.ts';
 import type { InferenceCall } from '../../routing/inference-call.ts';
 import type { Plan } from '../request/planned-request.ts';
+import type { ResponseAssembler } from '../response/assembler.ts';
 import type { ResponseContext } from '../response/context.ts';
 import type { ParsedResponse, WholeResponse } from '../response/whole.ts';
 import type { ExpectedUsage } from '../tokens/expected-usage.ts';
@@ -25,6 +26,8 @@ export interface OperationHandler {
   translate(call: InferenceCall, endpoint: Endpoint, translation: Translation): Promise<Plan>;
   /** A whole response for the client; undefined if the upstream paused and a continuation was requested. */
   readWhole(response: ParsedResponse, context: ResponseContext): WholeResponse | undefined;
+  /** The same, of a response that came as a stream; absent if the operation has no streams. */
+  readAssembled?(assembler: ResponseAssembler, context: ResponseContext): WholeResponse | undefined;
 }
 
 export interface Translation {

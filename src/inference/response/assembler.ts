@@ -26,8 +26,8 @@ export interface ResponseAssembler {
   /** Id and model of the first round, finish reason of the last one. */
   facts(): AnswerFacts;
   /** Usage so far: reported by the rounds that ended and by the `open` one, completed by an estimate. */
-  partialUsage(open: Usage | undefined): Usage | undefined;
-  /** Usage of the rounds that ended, and of the `open` one if it has not, completed by an estimate where the upstream did not count. */
+  partialUsage(open: Usage | undefined): Usage;
+  /** Usage of the rounds that ended, and of the `open` one if it has not, completed by an estimate where the upstream did not count; undefined if there is nothing. */
   usageWith(open: Usage | undefined): Usage | undefined;
   /** The whole response; throws `upstream_error` before its end. */
   response(): ChatResponse;
@@ -55,18 +55,18 @@ export function createResponseAssembler(plan: Plan): ResponseAssembler {
     return reason === 'paused' || (reason === 'continuation' && token !== undefined);
   }
 
-  function estimate(): Usage | undefined {
-    if (!request) return undefined;
+  /** Without its input, for a request that was not decoded. */
+  function estimate(): Usage {
     const parts = Array.from({ length: candidates }, (_, index) => whole.parts(index)).flat();
     const output = estimateOutput(textOfParts(parts));
-    return { input: estimateTokens(request), output, estimated: true };
+    return { input: request ? estimateTokens(request) : 0, output, estimated: true };
   }
 
   /** Reported usage, with an estimate of an input or an output that the upstream did not count. */
-  function counted(usage: Usage | undefined): Usage | undefined {
+  function counted(usage: Usage | undefined): Usage {
     if (usage && usage.output > 0 && usage.input > 0 && !usage.estimated) return usage;
     const own = estimate();
-    if (!usage || !own) return usage ?? own;
+    if (!usage) return own;
     const output = usage.estimated ? Math.max(usage.output, own.output) : usage.output || own.output;
     if (output === 0) return usage;
     return { ...usage, input: usage.input || own.input, output, estimated: true, rounds: undefined };
@@ -135,12 +135,14 @@ export function createResponseAssembler(plan: Plan): ResponseAssembler {
     partialUsage(open) {
       const own = estimate();
       const reported = isCounted ? usage : sum(usage, open);
-      if (!own) return undefined;
       const partial: Usage = { ...own, ...reported, estimated: true };
       if (own.output > partial.output) Object.assign(partial, { output: own.output, rounds: undefined });
       return partial;
     },
-    usageWith: (open) => counted(isCounted ? usage : sum(usage, open)),
+    usageWith(open) {
+      const reported = isCounted ? usage : sum(usage, open);
+      return reported || count > 0 ? counted(reported) : undefined;
+    },
     response: whole.response,
   };
 }

@@ -13,7 +13,7 @@ import { MAX_STREAM_BYTES, resizeShare } from './response-budget.ts';
 import { rememberState } from './state.ts';
 
 /** Time that an upstream gets to close its stream after the end of its response. */
-const UPSTREAM_CLOSE_TIMEOUT_MS = 250;
+export const UPSTREAM_CLOSE_TIMEOUT_MS = 250;
 /** The same, where its counts are missing. */
 const COUNTS_TIMEOUT_MS = 1000;
 /** Time after which a stream is expected to last, so that memory is worth more than the time to release it. */
@@ -21,7 +21,7 @@ const LASTING_MS = 2000;
 /** The share of a stream grows in such steps: the size of most frames is another one than that of the frame before. */
 const SHARE_STEP_BYTES = 1024;
 /** Output tokens that an upstream may report before it generates anything. */
-const MAX_FIRST_TOKENS = 10;
+export const MAX_FIRST_TOKENS = 10;
 
 /** A stream: written as it comes, with keep-alives, up to the end of the last round or an error in the client's protocol. */
 export class StreamWriter implements BodyReader {
