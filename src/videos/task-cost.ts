@@ -24,7 +24,16 @@ export function maxExpectedCost(details: VideoDetails): bigint | undefined {
   const [width = 0, height = 0] = size.split('x').map(Number);
   const seconds = Math.max(1, duration) * count;
   const tokens = Math.ceil((width * height * FRAMES_PER_SECOND * seconds) / PIXELS_PER_TOKEN);
-  return catalogCost(details, { seconds, count, tokens });
+  return catalogCost(withDearestResolution(details), { seconds, count, tokens });
+}
+
+/** Details with the highest price per second in place of the plain one, where the resolution is not known. */
+function withDearestResolution(details: VideoDetails): VideoDetails {
+  const { prices = {}, resolution } = details;
+  const plain = [PER_SECOND, `${PER_SECOND}-audio`].filter((name) => prices[name] !== undefined);
+  const highest = resolution === undefined ? highestPerSecond(details) : undefined;
+  if (highest === undefined) return details;
+  return { ...details, prices: Object.assign({}, prices, Object.fromEntries(plain.map((name) => [name, highest]))) };
 }
 
 /** Size of a video whose shape the provider chooses. */
@@ -34,6 +43,7 @@ function largestSize({ resolution }: VideoDetails): string {
 
 const WIDEST_RATIO = '21:9';
 const ASSUMED_SIZE = '1920x1080';
+const PER_SECOND = 'per-video-second';
 const FRAMES_PER_SECOND = 24;
 const PIXELS_PER_TOKEN = 1024;
 
@@ -106,7 +116,7 @@ function catalogCost(details: VideoDetails, { seconds, count, tokens }: Amounts)
 
 /** For a resolution that is not known, or has no price. */
 function highestPerSecond({ prices = {}, audio }: VideoDetails): string | undefined {
-  const all = Object.keys(prices).filter((name) => name.startsWith('per-video-second'));
+  const all = Object.keys(prices).filter((name) => name.startsWith(PER_SECOND));
   const silent = all.filter((name) => !name.endsWith('-audio'));
   const names = audio === false && silent.length > 0 ? silent : all;
   const isHigher = (one: string, other: string) => priceOfPieces(1, one) > priceOfPieces(1, other);

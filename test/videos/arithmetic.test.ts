@@ -71,6 +71,18 @@ test('a task by tokens holds the most that its resolution may cost, whatever sha
   assert.equal(held({}), held({ size: '1920x1080' }));
 });
 
+test('a task of a resolution that is not known holds the highest price by the second, and is charged the plain one', () => {
+  const given = { 'per-video': '0.5', 'per-video-second': '0.10', 'per-video-second-4k': '0.60' };
+  const details: VideoDetails = { duration: 8, count: 1, prices: given };
+  const held = (more: Partial<VideoDetails> = {}) => decimalOf(maxExpectedCost({ ...details, ...more }) ?? 0n);
+  assert.equal(held(), '5.3');
+  assert.equal(held({ size: '3840x1600' }), '5.3');
+  assert.equal(held({ resolution: '720p' }), '1.3');
+  assert.equal(held({ prices: { ...given, 'per-video-second-audio': '0.9' } }), '7.7');
+  assert.equal(held({ audio: false, prices: { ...given, 'per-video-second-audio': '0.9' } }), '5.3');
+  assert.equal(decimalOf(costOfCompleted(details, {}, [asset]).cost), '1.3');
+});
+
 const asset: TaskAsset = { source: { inline: true } };
 const prices = {
   'per-video-second': '0.10',
@@ -131,7 +143,8 @@ test('seconds come from the upstream, otherwise from the files, otherwise from t
   assert.equal(seconds({}, [kept(3.4), kept()]), 10);
   assert.equal(seconds({}, [asset]), 5);
   assert.equal(costOfCompleted({ count: 1 }, {}, [asset]).seconds, 1);
-  const unknown = detailsOf({ model: { video: { durations: [4, 12, 8] } }, request: { count: 1 } } as never);
+  const request = { count: 1, resolution: '720p' };
+  const unknown = detailsOf({ model: { video: { durations: [4, 12, 8] } }, request } as never);
   assert.equal(costOfCompleted(unknown, {}, [asset]).seconds, 12, 'the longest, as was held');
   assert.equal(costOfCompleted({ ...unknown, prices }, {}, [asset]).cost, maxExpectedCost({ ...unknown, prices }));
 });
