@@ -17,7 +17,7 @@ import { OutputRun } from './output-run.ts';
 import { readEvent, readFrame } from './read-event.ts';
 import { StreamOpening } from './stream-opening.ts';
 import { createTextMeter, type TextMeter } from './text-meter.ts';
-import { addCost } from './whole.ts';
+import { addCost, usagePath } from './whole.ts';
 
 const ERROR_MARK = '"error"';
 const OPEN_BRACE = 123;
@@ -88,7 +88,7 @@ class StreamRelay implements StreamConverter {
   #usage: Partial<Usage> | undefined;
   #complete = false;
   #facts: AnswerFacts = {};
-  /** Body of the current frame, if it reports usage. */
+  /** Body of the current frame, if it has a usage with a place for the cost. */
   #counted: Json;
   /** Whether the current frame has any of the marks. */
   #isMarked = false;
@@ -204,7 +204,7 @@ class StreamRelay implements StreamConverter {
     const seen = this.#operation.usageOf(body);
     if (seen) this.#usage = joinUsage(this.#usage, seen);
     if (seen?.output !== undefined) this.#reported = this.#meter.tokens();
-    this.#counted = seen && body;
+    this.#counted = usagePath(body, this.#operation) && body;
     return this.#options.includeUsage || !this.#operation.streamUsage?.isExtra(body);
   }
 
@@ -332,9 +332,9 @@ class StreamRelay implements StreamConverter {
 
   /** The frame with the cost of its usage added. */
   #priced(frame: Buffer, brace: number): Buffer {
-    const [counted, usage, operation] = [this.#counted, this.#usage, this.#operation];
-    if (!counted || !usage || !operation.cost) return frame;
-    if (usage.output === 0) this.#noteLast();
+    const [counted, operation] = [this.#counted, this.#operation];
+    if (!counted) return frame;
+    if (!this.#usage?.output) this.#noteLast();
     const { costOf } = this.#more;
     const text = addCost(frame.subarray(brace), counted, {
       operation,

@@ -54,7 +54,7 @@ export function relayResponse(
   const usage = reported?.output ? reported : estimated(json, planned, reported);
   const facts = boundFacts(operation.factsOf(json));
   const charged = (usage: Usage): Cost | undefined => costOf(usage, facts.finish, context);
-  const counted = reported && { operation, usage, costOf: charged };
+  const counted = { operation, usage, costOf: charged };
   const missing = operation.requiredMembers && missingMembers(bytes, json, operation.requiredMembers);
   const edits = relayEdits(response, { operation, model: options.model, counted });
   return { body: withEdits(bytes, missing ? [missing, ...edits] : edits), usage, facts };
@@ -87,12 +87,17 @@ interface CostMembers {
 }
 
 /** Undefined if the protocol has no member for the cost, or the price is unknown. */
-function costMembers(body: Json, { operation: { cost }, usage, costOf }: Counted): CostMembers | undefined {
-  if (!cost || !costOf) return undefined;
-  const path = cost.paths.find((place) => isObject(valueAt(body, place)));
-  if (!path) return undefined;
+function costMembers(body: Json, { operation, usage, costOf }: Counted): CostMembers | undefined {
+  const { cost } = operation;
+  const path = usagePath(body, operation);
+  if (!cost || !costOf || !path) return undefined;
   const members = cost.members(valueAt(body, path), usage, costOf);
   return members.length === 0 ? undefined : { path, members };
+}
+
+/** Path of the usage in a body, whether or not its counts are valid; undefined without one. */
+export function usagePath(body: Json, { cost }: Pick<Operation, 'cost'>): readonly string[] | undefined {
+  return cost?.paths.find((place) => isObject(valueAt(body, place)));
 }
 
 /** Adds the cost to a frame with usage, if the protocol has a member for it. */
