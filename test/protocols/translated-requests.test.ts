@@ -10,6 +10,25 @@ const hi = {
   generate: { contents: [{ parts: [{ text: 'hi' }] }] },
 };
 
+/** A conversation of one empty text. */
+const silent = {
+  chat: { messages: [{ role: 'user', content: '' }] },
+  messages: { max_tokens: 5, messages: [{ role: 'user', content: '' }] },
+  generate: { contents: [{ parts: [{ text: '' }] }] },
+  responses: { input: '' },
+};
+
+for (const client of ['messages', 'generate', 'responses'] as const)
+  test(`a conversation of ${client} that says nothing is one empty message of chat completions`, () => {
+    assert.deepEqual(sent(client, 'chat', silent[client]).body.messages, [{ role: 'user', content: '' }]);
+  });
+
+for (const client of ['chat', 'messages', 'generate'] as const)
+  test(`a conversation of ${client} that says nothing is one empty message of Responses`, () => {
+    const { input } = sent(client, 'responses', silent[client]).body;
+    assert.deepEqual(input, [{ type: 'message', role: 'user', content: '' }]);
+  });
+
 describe('schemas', () => {
   /** Parameters that Claude models accept and OpenAI's refuse. */
   const loose: Json = {

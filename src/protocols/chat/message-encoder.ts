@@ -39,7 +39,8 @@ export function encodeTurns(turns: Turn[], encoding: Encoding): Json[] {
     }
   }
   refuseOrphans(turns, answered);
-  return messages;
+  // Servers refuse a list without messages, and take an empty text.
+  return messages.length > 0 ? messages : [{ role: 'user', content: '' }];
 }
 
 /** All system text in one turn at the start, for servers that accept it nowhere else. */

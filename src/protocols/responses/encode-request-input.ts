@@ -48,7 +48,7 @@ function textsIn(parts: readonly Part[]): TextPart[] {
 
 function encodeTurns(turns: readonly Turn[], encoding: InputEncoding): Json[] {
   const nameCall = createCallIds();
-  return exchangesOf(turns).flatMap(({ answer, next }) => {
+  const input = exchangesOf(turns).flatMap(({ answer, next }) => {
     const calls = answer.flatMap(({ parts }) => parts).filter((part) => part.type === 'call');
     const callIds = new Map(calls.map(({ id }) => [id, nameCall(id)]));
     const results = resultsIn(next, callIds);
@@ -60,6 +60,8 @@ function encodeTurns(turns: readonly Turn[], encoding: InputEncoding): Json[] {
       ...next.flatMap((turn) => encodeMessage(turn, encoding)),
     ];
   });
+  // An empty list is refused, and an empty text is not.
+  return input.length > 0 ? input : [{ type: 'message', role: 'user', content: '' }];
 }
 
 function exchangesOf(turns: readonly Turn[]): Exchange[] {
