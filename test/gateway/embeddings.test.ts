@@ -338,6 +338,13 @@ describe('keys and money', () => {
     assert.ok(Number(headers.get('x-polygate-cost')) > 0);
   });
 
+  test('a count of zero is none, and estimated', async () => {
+    alter = (answer) => ({ ...answer, usage: { prompt_tokens: 0, total_tokens: 0 } });
+    const { headers, body } = await post('/v1/embeddings', { model: 'up/e', input: 'four words and more' });
+    assert.ok(Number(headers.get('x-polygate-cost')) > 0);
+    assert.equal(body.usage.cost, Number(headers.get('x-polygate-cost')));
+  });
+
   test('a budget is asked before anything is sent', async () => {
     const { status } = await post(
       '/v1/embeddings',

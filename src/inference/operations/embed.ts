@@ -58,8 +58,10 @@ export const embed: OperationHandler = {
     const client = embedOf(call.protocol);
     const wire = embedOf(planned.upstream);
     const reported = wire.usageOf(json);
-    const input = reported?.input ?? inputTokens(call.protocol, call.body, call.bytes);
-    const usage: Usage = { ...(reported ?? { estimated: true }), input, output: 0 };
+    // Some servers count nothing, and report zero.
+    const counted = reported?.input ? reported : { ...reported, estimated: true };
+    const input = counted.input || inputTokens(call.protocol, call.body, call.bytes);
+    const usage: Usage = { ...counted, input, output: 0 };
     const facts = wire.factsOf(json);
     const { model } = context.options;
     const charged = (counted: Usage): Cost | undefined => costOf(counted, facts.finish, context);
