@@ -2,6 +2,7 @@
 
 import { readFileSync, statSync } from 'node:fs';
 import { loadConfig } from '../config/load.ts';
+import { systemClock } from '../core/clock.ts';
 import { merged } from '../core/json/merge.ts';
 import { newKeysOfCsv } from '../http/admin/bulk.ts';
 import type { CreatedKey, NewKey } from '../keys/store.ts';
@@ -29,7 +30,9 @@ export async function createKeys({ from, name, expires, csv, json, ...options }:
   const config = loadConfig(configSource(options));
   const settings = merged(initialSettings(config.allotments.keyDefaults), parseKeySettings(options));
   const expiry = expires === undefined ? {} : { expires: parseExpiry(expires) };
-  const wanted = newKeysOfCsv(readBounded(from), settings).map((key): NewKey => ({ ...expiry, ...key }));
+  const wanted = newKeysOfCsv(readBounded(from), settings, systemClock.now()).map(
+    (key): NewKey => ({ ...expiry, ...key }),
+  );
   const created = await withKeys(config, ({ keys }) => keys.createAll(wanted, AUTHOR), true);
   if (json) {
     const described = created.map(({ key, secret, webhookSecret }) => ({

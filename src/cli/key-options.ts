@@ -57,7 +57,7 @@ export function parseKeySettings(options: KeyOptions): Json {
 
 /** Throws `invalid_request`. */
 export function assertKeyName(name: string | undefined): void {
-  const isAllowed = name === undefined || (name.trim() !== '' && name.length <= MAX_KEY_NAME && KEY_NAME.test(name));
+  const isAllowed = name === undefined || (name.length <= MAX_KEY_NAME && KEY_NAME.test(name));
   if (!isAllowed) throw new GatewayError('invalid_request', `--name ${KEY_NAME_RULE}.`);
 }
 

@@ -8,9 +8,9 @@ export const MAX_METADATA = 16;
 export const MAX_METADATA_VALUE = 512;
 export const MAX_OWNER = 200;
 export const MAX_KEY_NAME = 100;
-/** A terminal would obey control characters. */
-export const KEY_NAME = /^\P{Cc}+$/u;
-export const KEY_NAME_RULE = `must have 1 to ${MAX_KEY_NAME} characters and no control characters`;
+/** Spaces alone would look like no name, and a terminal would obey control characters. */
+export const KEY_NAME = /^[^\S\p{Cc}]*[^\s\p{Cc}]\P{Cc}*$/u;
+export const KEY_NAME_RULE = `must have 1 to ${MAX_KEY_NAME} characters and no control characters, and not be spaces alone`;
 
 const TAG_NAME = /^[a-z][a-z0-9_-]{0,31}$/;
 const TAG_VALUE = /^[A-Za-z0-9][A-Za-z0-9._@:-]{0,63}$/;

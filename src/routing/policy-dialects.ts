@@ -3,6 +3,7 @@
 import { GatewayError } from '../core/errors.ts';
 import { problems } from '../core/json/check.ts';
 import type { Json } from '../core/json/json.ts';
+import { merged } from '../core/json/merge.ts';
 import type { PercentileLimits, PriceName, RoutingPolicy, Selector, SortKey } from './policy.ts';
 import { providerSchema } from './policy-schema.ts';
 import type { ProviderSlugs } from './slugs.ts';
@@ -64,7 +65,8 @@ function sortOf(name: SortKey | 'exacto' | undefined): SortKey | undefined {
 }
 
 function check(provider: Json, at: string): void {
-  const [first] = problems(providerSchema, provider);
+  // Without nulls, which clients send for what they do not set, under names of other gateways too.
+  const [first] = problems(providerSchema, merged({}, provider));
   if (!first) return;
   const param = first.path === '' ? at : first.path.startsWith('[') ? at + first.path : `${at}.${first.path}`;
   const allowed = first.allowed ? `; allowed: ${first.allowed.join(', ')}` : '';

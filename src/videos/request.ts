@@ -3,6 +3,7 @@
 import { GatewayError } from '../core/errors.ts';
 import { assertValid } from '../core/json/check.ts';
 import type { Json } from '../core/json/json.ts';
+import { merged } from '../core/json/merge.ts';
 import type { CatalogModel } from '../core/model.ts';
 import { defined } from '../core/plain-objects.ts';
 import type { FrameType, ReferenceType, VideoAbilities, VideoRequest } from '../core/video.ts';
@@ -18,7 +19,7 @@ const MAX_METADATA_NAME_CHARACTERS = 64;
 /** Checks the rules common to all models. Throws `invalid_request` with the field. `null` counts as absent. */
 export function checkShape(body: Record<string, Json>): VideoBody {
   const given = Object.fromEntries(Object.entries(body).filter(([, value]) => value !== null));
-  assertValid(videoSchema, given);
+  assertValid(videoSchema, merged({}, given));
   const checked = given as VideoBody;
   if (Object.keys(checked.metadata ?? {}).some((name) => name.length > MAX_METADATA_NAME_CHARACTERS))
     refuse('metadata', `may have names of at most ${MAX_METADATA_NAME_CHARACTERS} characters.`);

@@ -46,6 +46,12 @@ const CASES: [string, unknown, string, string][] = [
     'strict.knwon',
     'is not a known field',
   ],
+  [
+    'an unknown field without a value where none is allowed',
+    { content: '', strict: { knwon: null } },
+    'strict.knwon',
+    'is not a known field',
+  ],
 ];
 
 for (const [name, value, path, message] of CASES) {

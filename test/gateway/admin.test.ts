@@ -183,6 +183,26 @@ describe('a key', () => {
     assert.deepEqual(await shown(), [leaked.data.secret]);
   });
 
+  test('keeps an expiry that is over in a change, and takes no other that is over', async () => {
+    const { data } = await made({ name: 'over', expires_at: '2100-01-01' });
+    const path = `/keys/${data.hash}`;
+    const { status, body } = await admin('PATCH', path, { expires_at: '2020-01-01' });
+    assert.deepEqual([status, body.error.param], [400, 'expires_at']);
+    const expires_at = new Date(Date.now() + 20).toISOString();
+    assert.equal((await admin('PATCH', path, { expires_at })).status, 200);
+    while (new Date().toISOString() <= expires_at) await admin('GET', path);
+    const changed = await admin('PATCH', path, { expires_at, owner: 'Ana' });
+    assert.deepEqual([changed.body.data.state, changed.body.data.owner], ['expired', 'Ana']);
+  });
+
+  test('has limits of models by any glob', async () => {
+    const model_limits = { ['__proto__']: { requests_per_minute: 2 }, constructor: { tokens_per_minute: 3 } };
+    const { data } = await made({ name: 'globs', model_limits });
+    assert.deepEqual(data.model_limits, model_limits);
+    const { body } = await admin('PATCH', `/keys/${data.hash}`, { model_limits: { ['__proto__']: null } });
+    assert.deepEqual(body.data.model_limits, { constructor: { tokens_per_minute: 3 } });
+  });
+
   test('reads its own webhook secrets, which is audited once an hour', async () => {
     const { data, key, webhook_secret } = await made({ name: 'own-hooks' });
     const own = async (text: string, query = '') => {
@@ -271,7 +291,9 @@ describe('a request that makes no sense', () => {
       /between 1 and 9007199254740991/,
     ],
     ['an unknown limit', { name: 'x', limits: { rpm: 1 } }, 'limits.rpm', /is not a known field/],
+    ['an unknown field without a value', { name: 'x', limits: { rpm: null } }, 'limits.rpm', /is not a known field/],
     ['no name', {}, 'name', /is required/],
+    ['a name of spaces', { name: ' \u00a0 ' }, 'name', /1 to 100 characters .* not be spaces alone/],
     ['a name that a terminal obeys', { name: 'x\u001b[2J' }, 'name', /1 to 100 characters and no control characters/],
     ['an unknown surface', { name: 'x', surfaces: ['mail'] }, 'surfaces[0]', /chat.*messages.*generate.*videos/],
     ['a malformed range', { name: 'x', cidrs: ['10.0.0.0/40'] }, 'cidrs[0]', /address range/],
@@ -280,6 +302,7 @@ describe('a request that makes no sense', () => {
     ['a reset of nothing', { name: 'x', limit_reset: 'daily' }, 'limit', /is required/],
     ['a moment that does not exist', { name: 'x', expires_at: '2030-02-31T99:00:00Z' }, 'expires_at', /date/],
     ['a day that does not exist', { name: 'x', expires_at: '2030-02-30T00:00:00Z' }, 'expires_at', /date/],
+    ['an expiry that is over', { name: 'x', expires_at: '2020-01-01' }, 'expires_at', /must be in the future/],
     ['a name that is taken', { name: 'test' }, 'name', /configuration has a key named "test"/],
     ['no JSON', '{"name":', null, /JSON/],
   ];
@@ -299,6 +322,9 @@ describe('a request that makes no sense', () => {
       ['DELETE', ''],
       ['POST', '/rotate'],
       ['GET', '/webhook-secret'],
+      ['POST', '/webhook-secret/rotate'],
+      ['GET', '/deliveries'],
+      ['GET', '/deliveries?format=csv'],
     ] as const) {
       assert.equal((await admin(method, `/keys/${ID}${path}`, method.startsWith('P') ? {} : undefined)).status, 404);
     }
@@ -404,7 +430,8 @@ test('the audit log names the request, and use can be summed over all keys', asy
 test('webhooks can be looked up and sent again by the task', async () => {
   assert.equal((await admin('GET', `/deliveries/${ID}`)).status, 404);
   assert.equal((await admin('POST', `/deliveries/${ID}/replay`)).status, 404);
-  assert.deepEqual((await admin('GET', `/keys/${ID}/deliveries`)).body, {
+  const { data } = await made({ name: 'without webhooks' });
+  assert.deepEqual((await admin('GET', `/keys/${data.hash}/deliveries`)).body, {
     data: [],
     next: null,
     total: 0,

@@ -316,7 +316,7 @@ forEachStore((engine, openStore) => {
       await assert.rejects(keys.create({ name: 'fixed' }), { message: /configuration has a key named "fixed"/ });
       keys.configure([fixed('fedcba9876543210')]);
       assert.equal(await keys.authenticate('0123456789abcdef'), undefined);
-      assert.ok(await keys.authenticate('fedcba9876543210'));
+      assert.equal((await keys.authenticate('fedcba9876543210'))?.id, 'config:fixed', 'its history stays');
     });
   });
 });

@@ -47,6 +47,7 @@ const SPELLINGS: [house: string, provider: Json, policy: Partial<RoutingPolicy>]
     { maxPrice: { prompt: 1, completion: 2.5, request: 0, image: 0.01, audio: 3 } },
   ],
   ['OpenRouter', { order: null, only: null, sort: null, allow_fallbacks: null, max_price: null, zdr: null }, {}],
+  ['another gateway', { unknown: null, max_price: { unknown: null } }, {}],
   ['Ofox 1', { routing: 'priority' }, {}],
   ['Ofox 1', { routing: 'balanced' }, {}],
   ['Ofox 1', { routing: 'cost' }, { sort: 'price' }],

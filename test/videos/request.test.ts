@@ -76,6 +76,7 @@ describe('a request is converted to the parameters of the model', () => {
       { seed: 7, audio: false, negativePrompt: 'dogs', count: 2 },
     ],
     ['null is nothing', { seed: null, size: null, callback_url: null }, { seed: undefined }],
+    ['null is nothing, whatever its name', { unknown: null, provider: { unknown: null } }, { seed: undefined }],
     ['unknown fields are no matter', { trace: { id: 1 }, session_id: 'x', fps: 24 }, { prompt: 'a cat' }],
     [
       'input_reference is the first frame',

@@ -108,10 +108,12 @@ function explainObject(schema: Json, value: Record<string, Json>, path: string):
   }
   for (const [name, inner] of Object.entries(value)) {
     if (found.length >= MAX_PROBLEMS) break;
-    if (inner === undefined || (inner === null && !required.includes(name))) continue;
+    if (inner === undefined) continue;
     const property = Object.hasOwn(properties, name) ? properties[name] : patternFor(schema, name);
+    const isUnknown = !property && schema.additionalProperties === false;
+    if (inner === null && !isUnknown && !required.includes(name)) continue;
     if (property) found.push(...explain(property, inner, join(path, name)));
-    else if (schema.additionalProperties === false) {
+    else if (isUnknown) {
       found.push({ path: join(path, name), message: 'is not a known field', allowed: Object.keys(properties) });
     } else if (isObject(schema.additionalProperties)) {
       found.push(...explain(schema.additionalProperties, inner, join(path, name)));

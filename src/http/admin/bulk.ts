@@ -28,9 +28,9 @@ export function createBulkHandlers({
       if ((bodies == null) === (csv == null))
         throw new GatewayError('invalid_request', 'Give either keys or csv.', { param: 'keys' });
       const defaults = initialSettings(tags.shared().keyDefaults);
-      const wanted = csv == null ? newKeysOf(bodies ?? [], defaults) : newKeysOfCsv(csv, defaults);
-      const created = await keys.createAll(wanted, author);
       const moment = now();
+      const wanted = csv == null ? newKeysOf(bodies ?? [], defaults, moment) : newKeysOfCsv(csv, defaults, moment);
+      const created = await keys.createAll(wanted, author);
       const data = created.map(({ key, secret, webhookSecret }) => {
         const [own] = admission.subjects(key) as [LimitSubject];
         const unused = { own, spending: unspent(own.budgets), uses: unusedBudgets(own.budgets, moment) };
@@ -41,8 +41,11 @@ export function createBulkHandlers({
   };
 }
 
-/** Keys of CSV with a header; `defaults` are settings of lines that do not have them. Throws `invalid_request` naming the line. */
-export function newKeysOfCsv(csv: string, defaults: Json): NewKey[] {
+/**
+ * Keys of CSV with a header; `defaults` are settings of lines that do not have them, `now` in Unix milliseconds. Throws
+ * `invalid_request` naming the line.
+ */
+export function newKeysOfCsv(csv: string, defaults: Json, now: number): NewKey[] {
   const rows = keysOfCsv(csv);
   if (rows.length > MAX_BULK_KEYS)
     throw new GatewayError('invalid_request', `csv must have at most ${MAX_BULK_KEYS} keys.`, { param: 'csv' });
@@ -50,7 +53,7 @@ export function newKeysOfCsv(csv: string, defaults: Json): NewKey[] {
   return rows.map(({ line, fields }) => {
     try {
       assertValid(creation, fields);
-      const key = newKeyOf(fields as KeyCreation, defaults);
+      const key = newKeyOf(fields as KeyCreation, defaults, now);
       const first = seen.get(key.name);
       if (first !== undefined) throw new GatewayError('invalid_request', `line ${first} has the same name.`);
       seen.set(key.name, line);
@@ -62,10 +65,10 @@ export function newKeysOfCsv(csv: string, defaults: Json): NewKey[] {
   });
 }
 
-function newKeysOf(bodies: readonly KeyCreation[], defaults: Json): NewKey[] {
+function newKeysOf(bodies: readonly KeyCreation[], defaults: Json, now: number): NewKey[] {
   return bodies.map((body, index) => {
     try {
-      return newKeyOf(body, defaults);
+      return newKeyOf(body, defaults, now);
     } catch (error) {
       if (!(error instanceof GatewayError)) throw error;
       const param = `keys[${index}]${error.param === undefined ? '' : `.${error.param}`}`;

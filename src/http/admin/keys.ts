@@ -59,7 +59,7 @@ export function createKeyHandlers({
   /** Finds a key by its id only, because a name can be reused by another key. */
   async function named({ parameters }: AdminRequest): Promise<Key> {
     const key = (await keys.list()).find(({ id }) => id === parameters.hash);
-    if (!key) throw new GatewayError('not_found', 'There is no key with this hash.');
+    if (!key) throw unknownKey();
     return key;
   }
 
@@ -72,7 +72,7 @@ export function createKeyHandlers({
   async function create({ body, author }: AdminRequest): Promise<Json> {
     assertValid(creation, body);
     const { key, secret, webhookSecret } = await keys.create(
-      newKeyOf(body as KeyCreation, initialSettings(tags.shared().keyDefaults)),
+      newKeyOf(body as KeyCreation, initialSettings(tags.shared().keyDefaults), now()),
       author,
     );
     return { data: await described(key), key: secret, webhook_secret: webhookSecret ?? null };
@@ -85,7 +85,9 @@ export function createKeyHandlers({
     const patch = {
       ...(typeof name === 'string' && { name }),
       ...(typeof disabled === 'boolean' && { disabled }),
-      ...(expires !== undefined && { expiresAt: expires === null ? null : expiryOf(expires) }),
+      ...(expires !== undefined && {
+        expiresAt: expires === null ? null : futureExpiryOf(expires, now(), key.expires),
+      }),
       settings: settingsPatch(
         request.body,
         await spendingOf(store, { name: key.id, budgets: key.settings.budgets ?? {} }, now()),
@@ -149,17 +151,26 @@ export function createKeyHandlers({
   };
 }
 
-/** Key of a valid body of the API, with `defaults` for settings that the body does not have. Throws `invalid_request`. */
-export function newKeyOf(body: KeyCreation, defaults: Json): NewKey {
+/**
+ * Key of a valid body of the API, with `defaults` for settings that the body does not have; `now` in Unix milliseconds. Throws
+ * `invalid_request`.
+ */
+export function newKeyOf(body: KeyCreation, defaults: Json, now: number): NewKey {
   const { name, expires_at: expires } = body;
   const settings = merged(defaults, settingsPatch(body));
-  return { name, settings, ...(expires && { expires: expiryOf(expires) }) };
+  return { name, settings, ...(expires && { expires: futureExpiryOf(expires, now) }) };
 }
 
-function expiryOf(text: string): number {
+export function unknownKey(): GatewayError {
+  return new GatewayError('not_found', 'There is no key with this hash.');
+}
+
+/** `known` is the expiry that the key already has, which a body may repeat once it is past. */
+function futureExpiryOf(text: string, now: number, known?: number): number {
   const moment = momentOf(text);
-  if (!Number.isNaN(moment)) return moment;
-  throw new GatewayError('invalid_request', 'expires_at must be a date that exists.', { param: 'expires_at' });
+  if (moment > now || moment === known) return moment;
+  const problem = Number.isNaN(moment) ? 'a date that exists' : 'in the future';
+  throw new GatewayError('invalid_request', `expires_at must be ${problem}.`, { param: 'expires_at' });
 }
 
 function milliseconds(seconds: Json): number | undefined {

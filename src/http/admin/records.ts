@@ -12,6 +12,7 @@ import { encodeTotal, isFirstPage } from '../list-total.ts';
 import { readText } from '../requests/query.ts';
 import { encodeUse, readFormat } from '../use.ts';
 import { iso } from './key-object.ts';
+import { unknownKey } from './keys.ts';
 import { PAGES, searchText, whole } from './query.ts';
 import type { AdminOptions, AdminRequest } from './request.ts';
 import type { AdminHandlers } from './routes.ts';
@@ -62,7 +63,10 @@ export function createRecordHandlers(options: AdminOptions): RecordHandlers {
   }
 
   async function deliveries({ parameters, query }: AdminRequest): Promise<Json> {
-    return reader.list(query, { owner: parameters.hash ?? '', operator: await keys.names() });
+    const names = await keys.names();
+    const { hash = '' } = parameters;
+    if (!names.has(hash)) throw unknownKey();
+    return reader.list(query, { owner: hash, operator: names });
   }
 
   async function sendAgain({ parameters: { task = '' } }: AdminRequest): Promise<Json> {
