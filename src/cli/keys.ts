@@ -154,7 +154,7 @@ export async function showSecret(
     const webhooks = await secrets();
     if (origin === 'store') await webhooks.create(id);
     if (rotate) await webhooks.rotate(id, { after: parseDurationOption('--activate-in', activateIn), author: AUTHOR });
-    return webhooks.reveal(id);
+    return webhooks.reveal(id, AUTHOR);
   });
   if (known.length === 0)
     throw new Error('A key of the configuration signs with callbacks.secret of the configuration.');

@@ -32,8 +32,11 @@ export interface WebhookSecrets {
   generateFirst(owner: string): { secret: string; stored: StoredSecret };
   /** Creates a secret unless the owner has one. Returns the current secret. */
   create(owner: string): Promise<string>;
-  /** The current secret, followed by the next one after a rotation. Empty if the owner has none of its own. */
-  reveal(owner: string): Promise<RevealedSecret[]>;
+  /**
+   * The current secret, followed by the next one after a rotation, with an entry in the audit log. Empty if the owner has none
+   * of its own.
+   */
+  reveal(owner: string, author: Author): Promise<RevealedSecret[]>;
   /** Adds a secret that becomes current `after` milliseconds (0 after a leak). Replaces one that is not current yet. */
   rotate(owner: string, options?: { after?: number; author?: Author }): Promise<RevealedSecret>;
   /** Whether the owner has a signing secret, or the configuration has one for all. */
@@ -115,8 +118,10 @@ export function createWebhookSecrets(options: WebhookSecretsOptions): WebhookSec
     generateFirst,
     create,
     canSign,
-    async reveal(owner) {
-      return (await currentAndNext(owner)).map((stored) => ({ secret: decrypt(stored), activeAt: stored.activeAt }));
+    async reveal(owner, author) {
+      const known = await currentAndNext(owner);
+      if (known.length > 0) await store.call('noteSecretRead', { owner, now: store.now(), author });
+      return known.map((stored) => ({ secret: decrypt(stored), activeAt: stored.activeAt }));
     },
     async rotate(owner, { after = DAY_MS, author = GATEWAY_AUTHOR } = {}) {
       const now = store.now();

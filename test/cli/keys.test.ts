@@ -111,6 +111,9 @@ test('webhook secrets are shown, rotated with an overlap, and encrypted anew', a
   assert.deepEqual(await secrets(), both);
   const [only] = await secrets('--rotate', '--activate-in', '0');
   assert.ok(!both.some(({ secret }: { secret: string }) => secret === only.secret));
+  const audit = JSON.parse((await run(['audit', '--json'])).stdout);
+  const reads = audit.filter(({ action }: { action: string }) => action === 'webhook-secret.read');
+  assert.deepEqual([reads.length, reads[0].actor, reads[0].subject], [4, 'command line', made.id]);
 });
 
 test('invalid options are refused in one line', async (context) => {

@@ -183,6 +183,20 @@ describe('a key', () => {
     assert.deepEqual(await shown(), [leaked.data.secret]);
   });
 
+  test('has each look at its webhook secrets by an operator in the audit log', async () => {
+    const { data, key, webhook_secret } = await made({ name: 'looked-at' });
+    const own = { method: 'GET', path: '/v1/key/webhook-secret', headers: { authorization: `Bearer ${key}` } };
+    await sendRaw(gateway.url, own);
+    for (let count = 0; count < 2; count++) await admin('GET', `/keys/${data.hash}/webhook-secret`);
+    await sendRaw(gateway.url, own);
+    const { body: log } = await admin('GET', `/audit?subject=${data.hash}`);
+    const entries = log.data.map(({ actor, action }: Json) => `${actor} ${action}`);
+    const read = 'webhook-secret.read';
+    assert.deepEqual(entries.slice(0, -1), [`key ${read}`, `admin ${read}`, `admin ${read}`, `key ${read}`]);
+    assert.match(log.data[1].request_id, /^req_/);
+    assert.ok(!JSON.stringify(log).includes(webhook_secret));
+  });
+
   test('keeps an expiry that is over in a change, and takes no other that is over', async () => {
     const { data } = await made({ name: 'over', expires_at: '2100-01-01' });
     const path = `/keys/${data.hash}`;

@@ -237,7 +237,7 @@ forEachStore((engine, openStore) => {
     const { key, webhookSecret } = await keys.create({ name: 'ci' });
     assert.match(webhookSecret ?? '', /^whsec_/);
     assert.deepEqual(
-      (await secrets.reveal(key.id)).map(({ secret }) => secret),
+      (await secrets.reveal(key.id, { actor: 'command line' })).map(({ secret }) => secret),
       [webhookSecret],
     );
     const [row] = await store.call('listSecrets', { owner: key.id });

@@ -13,6 +13,7 @@ import { startReceiver } from './receiver.ts';
 import { encryptionKey, OWNER, startRig } from './rig.ts';
 
 const DAY = 86_400_000;
+const AUTHOR = { actor: 'command line' } as const;
 const SENT_AT = 1_800_000_000_000;
 const cipher = createCipher([encryptionKey]);
 
@@ -27,7 +28,7 @@ forEachStore((name, open) => {
     assert.match(made[0] ?? '', /^whsec_[A-Za-z0-9+/]{43}=$/);
     assert.notEqual(await secrets.create('b'), made[0]);
     assert.deepEqual(await secrets.signingSecrets('a'), { current: made[0] });
-    assert.equal((await secrets.reveal('a'))[0]?.secret, made[0]);
+    assert.equal((await secrets.reveal('a', AUTHOR))[0]?.secret, made[0]);
     const rows = await store.call('listSecrets', { owner: 'a' });
     assert.ok(!JSON.stringify(rows).includes(String(made[0]).slice(6)), 'it is encrypted');
   });
@@ -42,14 +43,14 @@ forEachStore((name, open) => {
     assert.deepEqual(await secrets.signingSecrets('a'), { current: first, next: second.secret });
     const third = await secrets.rotate('a', { after: 1000 });
     assert.deepEqual(
-      (await secrets.reveal('a')).map(({ secret }) => secret),
+      (await secrets.reveal('a', AUTHOR)).map(({ secret }) => secret),
       [first, third.secret],
     );
     now += 1000;
     assert.deepEqual(await secrets.signingSecrets('a'), { current: third.secret });
     const leaked = await secrets.rotate('a', { after: 0 });
     assert.deepEqual(await secrets.signingSecrets('a'), { current: leaked.secret });
-    assert.equal((await secrets.reveal('a')).length, 1);
+    assert.equal((await secrets.reveal('a', AUTHOR)).length, 1);
   });
 
   test(`of concurrent rotations one takes effect (${name})`, async (context) => {
@@ -57,7 +58,7 @@ forEachStore((name, open) => {
     const secrets = createWebhookSecrets({ store, cipher });
     const first = await secrets.create('a');
     const rotated = await Promise.all(Array.from({ length: 8 }, () => secrets.rotate('a')));
-    const [active, next, ...more] = await secrets.reveal('a');
+    const [active, next, ...more] = await secrets.reveal('a', AUTHOR);
     assert.equal(active?.secret, first);
     assert.ok(rotated.some(({ secret }) => secret === next?.secret));
     assert.deepEqual(more, []);

@@ -126,7 +126,8 @@ export function createKeyHandlers({
     const { id, origin } = await named(request);
     if (origin === 'configuration') throw unsigned();
     await secrets.create(id);
-    return { data: (await secrets.reveal(id)).map(({ secret, activeAt }) => ({ secret, active_at: iso(activeAt) })) };
+    const revealed = await secrets.reveal(id, request.author);
+    return { data: revealed.map(({ secret, activeAt }) => ({ secret, active_at: iso(activeAt) })) };
   }
 
   async function rotateSecret(request: AdminRequest): Promise<Json> {

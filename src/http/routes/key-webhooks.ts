@@ -25,10 +25,7 @@ export function keyWebhookRoutes(protocol: Protocol, options: KeyWebhookOptions)
   return [secretRoute(protocol, options), feedRoute(protocol, options)];
 }
 
-function secretRoute(
-  protocol: Protocol,
-  { store, secrets, clock = systemClock }: KeyWebhookOptions,
-): Route<RequestContext> {
+function secretRoute(protocol: Protocol, { secrets }: Pick<KeyWebhookOptions, 'secrets'>): Route<RequestContext> {
   return {
     name: 'own.webhook-secret',
     method: 'GET',
@@ -49,11 +46,10 @@ function secretRoute(
     }),
     async handle(context) {
       const { id } = keyOf(context);
-      const revealed = await secrets.reveal(id);
+      const revealed = await secrets.reveal(id, { actor: 'key', requestId: context.requestId });
       if (revealed.length === 0) {
         throw new GatewayError('not_found', 'This key has no webhook secret of its own; ask the operator for one.');
       }
-      await store.call('noteSecretRead', { owner: id, now: clock.now(), requestId: context.requestId });
       const data = revealed.map(({ secret, activeAt }) => ({ secret, active_at: new Date(activeAt).toISOString() }));
       return context.send({ body: { data } });
     },

@@ -40,15 +40,18 @@ export const rotateSecret = writing<StoredSecret & { now: number; author: Author
   },
 );
 
-/** Notes that a key reads its own secrets; once in a while, so that a key cannot fill the audit log. */
-export const noteSecretRead = writing<{ owner: string; now: number; requestId: string }, void>(
+/** Notes that secrets were read; by their key only once in a while, so that a key cannot fill the audit log. */
+export const noteSecretRead = writing<{ owner: string; now: number; author: Author }, void>(
   'state',
-  async (transaction, { owner, now, requestId }) => {
-    const sql = 'SELECT action, at FROM audit WHERE subject = :owner ORDER BY id DESC LIMIT 1';
-    const [last] = await transaction.all(sql, { owner });
+  async (transaction, { owner, now, author }) => {
     const action = 'webhook-secret.read';
-    if (last?.action === action && Number(last.at) > now - READ_INTERVAL_MS) return;
-    await addAudit(transaction, { author: { actor: 'key', requestId }, at: now, action, subject: owner });
+    if (author.actor === 'key') {
+      const sql = 'SELECT actor, action, at FROM audit WHERE subject = :owner ORDER BY id DESC LIMIT 1';
+      const [last] = await transaction.all(sql, { owner });
+      const isRepeated = last?.action === action && last.actor === author.actor;
+      if (isRepeated && Number(last.at) > now - READ_INTERVAL_MS) return;
+    }
+    await addAudit(transaction, { author, at: now, action, subject: owner });
   },
 );
 
