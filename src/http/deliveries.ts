@@ -31,6 +31,8 @@ export interface DeliveryReaderOptions {
 
 /** Webhooks that may be read: `owner` is the id of a key, all keys if absent. */
 export interface DeliveryScope {
+  /** Whether secrets that sign them may be read, too. */
+  mayReadSecrets?: boolean;
   owner?: string | undefined;
   /** Names of all keys, for operators only: these see resolved addresses, too, and the keys of the webhooks. */
   operator?: KeyNames;
@@ -48,6 +50,8 @@ const OUTCOMES = [
   'blocked',
 ] as const satisfies readonly DeliveryOutcome[];
 const PAGE = { least: 1, most: 100, byDefault: 20 };
+/** Headers that only those see who may read the secret: with them, others could send a webhook under another id, or guess at the secret. */
+const SIGNATURES = ['X-Service-Signature', 'webhook-signature'];
 /** Webhooks that the figures of receivers are made of. */
 const FIGURES_DEPTH = 5000;
 
@@ -113,7 +117,11 @@ export const DELIVERY_RESPONSES = {
     data: Type.Object({
       id: Type.String(),
       body: Type.String(),
-      headers: nullable(Type.Record(Type.String(), Type.String(), { description: 'Signed now.' })),
+      headers: nullable(
+        Type.Record(Type.String(), Type.String(), {
+          description: 'Signed now. Without signatures for viewers and read-only keys.',
+        }),
+      ),
     }),
   }),
   receivers: Type.Object({
@@ -176,7 +184,7 @@ export function createDeliveryReader({ store, secrets, now }: DeliveryReaderOpti
     },
 
     /** Body, and headers that are made now: with the current secrets, and the time of the last attempt. Throws `not_found`. */
-    async body(taskId: string, scope: Pick<DeliveryScope, 'owner'>): Promise<Json> {
+    async body(taskId: string, scope: Pick<DeliveryScope, 'owner' | 'mayReadSecrets'>): Promise<Json> {
       const [{ owner, attempts }, found] = await Promise.all([
         find(taskId, scope),
         store.call('readDeliveryBody', { taskId }),
@@ -185,8 +193,9 @@ export function createDeliveryReader({ store, secrets, now }: DeliveryReaderOpti
       const { id, body } = found;
       const sign = await secrets.signer(owner);
       const sentAt = attempts.at(-1)?.startedAt ?? now();
-      const headers = sign?.({ id, body, sentAt }) ?? null;
-      return { data: { id, body: Buffer.from(body).toString('utf8'), headers } };
+      const signed = sign?.({ id, body, sentAt });
+      const headers = scope.mayReadSecrets ? signed : signed && withoutSignatures(signed);
+      return { data: { id, body: Buffer.from(body).toString('utf8'), headers: headers ?? null } };
     },
 
     async receivers(query: URLSearchParams, { owner }: Pick<DeliveryScope, 'owner'>): Promise<Json> {
@@ -199,6 +208,10 @@ export function createDeliveryReader({ store, secrets, now }: DeliveryReaderOpti
       return { data, complete: figures.isComplete };
     },
   };
+}
+
+function withoutSignatures(headers: Record<string, string>): Record<string, string> {
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => !SIGNATURES.includes(name)));
 }
 
 /** Includes resolved addresses, which only the operator may see. */

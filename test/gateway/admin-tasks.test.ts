@@ -8,7 +8,8 @@ import { decimalOf, moneyOf } from '../../src/core/money.ts';
 import { verifyWebhook } from '../../src/webhooks/verify.ts';
 import { type Receiver, startReceiver } from '../webhooks/receiver.ts';
 import { ADMIN_CONFIG, ADMIN_TOKEN, type AdminAnswer, askAdmin } from './admin-client.ts';
-import { startTestGateway, type TestGateway } from './harness.ts';
+import { openBrowser } from './browser.ts';
+import { sendRaw, startTestGateway, type TestGateway } from './harness.ts';
 import { createVideoClock, eventually, type VideoClient, videoClient } from './video-client.ts';
 
 const CA = join(import.meta.dirname, '../net/fixtures/test-only-ca.pem');
@@ -170,6 +171,34 @@ describe('webhooks', () => {
     assert.equal(verifyWebhook(data.body, new Headers(data.headers), rotated.data.secret).id, ids[1]);
     const sent = receiver.received.find(({ headers }) => headers['webhook-id'] === `${ids[1]}-completed`);
     assert.notEqual(new Headers(data.headers).get('x-service-signature'), sent?.headers['x-service-signature']);
+  });
+
+  test('are shown without signatures to those who may not read secrets', async () => {
+    const [{ hash = '', key = '' } = {}] = keys;
+    const signatures = ['x-service-signature', 'webhook-signature'];
+    const linked = await sendRaw(gateway.adminUrl, {
+      method: 'POST',
+      path: '/ui/session/links',
+      headers: { authorization: `Bearer ${ADMIN_TOKEN}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ role: 'viewer' }),
+    });
+    const viewer = openBrowser(gateway.adminUrl);
+    await viewer.login({ code: JSON.parse(linked.text).data.url.split('code=')[1] });
+    const { data } = (await viewer.send('GET', `/admin/v1/deliveries/${ids[0]}/body`)).json;
+    const { data: whole } = (await admin('GET', `/deliveries/${ids[0]}/body`)).body;
+    assert.equal(data.body, whole.body);
+    const missing = Object.keys(whole.headers).filter((name) => !(name in data.headers));
+    assert.deepEqual(
+      missing.map((name) => name.toLowerCase()),
+      signatures,
+    );
+    await admin('PATCH', `/keys/${hash}`, { read_only: true });
+    const reader = videoClient(gateway, key);
+    const own = await reader.send('GET', `/v1/self/deliveries/${ids[0]}/body`);
+    assert.deepEqual(own.body.data, data);
+    assert.equal((await reader.send('GET', '/v1/key/webhooks')).status, 403);
+    await admin('PATCH', `/keys/${hash}`, { read_only: false });
+    assert.deepEqual((await reader.send('GET', `/v1/self/deliveries/${ids[0]}/body`)).body.data, whole);
   });
 
   test('are counted by receiver', async () => {

@@ -95,7 +95,8 @@ export function createTaskHandlers({ keys, store, video, secrets, clock: { now }
     VideoRemoval: remove,
     DeliveryList: async ({ query }) =>
       deliveries.list(query, { owner: query.get('key') ?? undefined, operator: await keys.names() }),
-    DeliveryBody: ({ parameters: { task = '' } }) => deliveries.body(task, {}),
+    DeliveryBody: ({ parameters: { task = '' }, session }) =>
+      deliveries.body(task, { mayReadSecrets: session?.role !== 'viewer' }),
     Receivers: ({ query }) => deliveries.receivers(query, {}),
   };
 }

@@ -69,7 +69,8 @@ function feedRoute(
     templates: [{ path: FEED_PATH }],
     protocol,
     access: 'key',
-    changes: false,
+    // Its headers are signed, and read-only keys may not read what signs.
+    changes: true,
     limited: false,
     hasOwnQuery: true,
     describe: () => ({

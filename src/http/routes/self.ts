@@ -205,7 +205,8 @@ export function selfRoutes(protocol: Protocol, options: SelfRouteOptions): Route
         summary: 'Show what an own webhook sends, with headers that are signed now',
         schema: DELIVERY_RESPONSES.body,
       },
-      read: (_query, scope, { id }) => deliveries.body(id, own(scope)),
+      read: (_query, scope, { id, key }) =>
+        deliveries.body(id, { ...own(scope), mayReadSecrets: !key.settings.readOnly }),
     },
     {
       name: 'sessions',
