@@ -2,39 +2,45 @@
 
 import { isObject, type Json } from '../core/json/json.ts';
 import {
+  createSecretVariables,
   durationOf,
   type ImportedEndpoint,
   type ImportedSettings,
   modelNames,
   type Note,
+  type SecretVariable,
 } from './imported-settings.ts';
-import { adviceOf, readDeployments } from './litellm-deployments.ts';
-import { secretReference } from './litellm-references.ts';
+import { adviceOf, readDeployments, usualVariables } from './litellm-deployments.ts';
+import { secretReference, variablesOf } from './litellm-references.ts';
 
 const SORTS: Record<string, string | undefined> = {
   'simple-shuffle': undefined,
   'latency-based-routing': 'latency',
   'cost-based-routing': 'price',
 };
+const FALLBACK_RULE = 'must be a list of groups, each with a list of others';
 const SECTIONS = ['model_list', 'litellm_settings', 'router_settings', 'general_settings'];
 
 export function importLiteLlm(file: Json): ImportedSettings {
   const notes: ImportedSettings['notes'] = [];
   const note: Note = (path, advice) => void notes.push({ path, advice });
-  const [litellm, router, general] = SECTIONS.slice(1).map((name) => (isObject(file?.[name]) ? file[name] : {})) as [
+  const given: Json = isObject(file) ? file : {};
+  if (!isObject(file)) note('the file', 'has no settings');
+  const [litellm, router, general] = SECTIONS.slice(1).map((name) => sectionOf(given, name, note)) as [
     Json,
     Json,
     Json,
   ];
-  const { providers, groups } = readDeployments(file?.model_list, note);
-  addFallbacks(groups, litellm.fallbacks, (name) => note('litellm_settings.fallbacks', unknownGroup(name)));
-  addFallbacks(groups, router.fallbacks, (name) => note('router_settings.fallbacks', unknownGroup(name)));
+  const variable = createSecretVariables([...variablesOf(given), ...usualVariables(given.model_list)]);
+  const { providers, groups } = readDeployments(given.model_list, variable, note);
+  addFallbacks(groups, litellm.fallbacks, (advice) => note('litellm_settings.fallbacks', advice));
+  addFallbacks(groups, router.fallbacks, (advice) => note('router_settings.fallbacks', advice));
   const names = modelNames(groups.keys());
   const aliases = aliasesOf(names, router.model_group_alias, note);
   const routing = routingOf(router, note);
   const config = {
     ...deadlinesOf(litellm.request_timeout, router.timeout, note),
-    ...(general.master_key !== undefined && { admin: { token: adminToken(general.master_key, note) } }),
+    ...(general.master_key != null && { admin: { token: adminToken(general.master_key, variable, note) } }),
     providers: Object.fromEntries(providers),
     models: Object.fromEntries([...groups].map(([group, endpoints]) => [names.get(group), { endpoints }])),
     ...(Object.keys(aliases).length > 0 && { aliases }),
@@ -44,53 +50,80 @@ export function importLiteLlm(file: Json): ImportedSettings {
   const known = ['fallbacks', 'routing_strategy', 'model_group_alias', 'timeout', 'cooldown_time'];
   noteOthers('router_settings', router, { known, note });
   noteOthers('general_settings', general, { known: ['master_key'], note });
-  for (const name of Object.keys(file ?? {})) if (!SECTIONS.includes(name)) note(name, adviceOf(name));
+  for (const name of Object.keys(given)) if (!SECTIONS.includes(name)) note(name, adviceOf(name));
   return { config, notes };
+}
+
+function sectionOf(file: Json, name: string, note: Note): Json {
+  const section = file[name] ?? {};
+  if (isObject(section)) return section;
+  note(name, 'is no section of settings');
+  return {};
 }
 
 function unknownGroup(name: string): string {
   return `names "${name}", which is no model_name of the list`;
 }
 
-function adminToken(value: unknown, note: Note): string {
-  return secretReference(value, 'POLYGATE_ADMIN_TOKEN', (advice) => note('general_settings.master_key', advice));
+function adminToken(value: unknown, variable: SecretVariable, note: Note): string {
+  const onSecret = (advice: string) => note('general_settings.master_key', advice);
+  return secretReference(value, 'POLYGATE_ADMIN_TOKEN', { variable, onSecret });
 }
 
-/** Turns fallbacks of a group into endpoints of its own, of a lower priority. */
+/** Turns fallbacks of a group into endpoints of its own, of a lower priority; one that it has already is not added again. */
 function addFallbacks(
   groups: Map<string, ImportedEndpoint[]>,
   value: unknown,
-  onUnknown: (name: string) => void,
+  onProblem: (advice: string) => void,
 ): void {
-  const original = new Map(groups);
-  for (const [group, names] of (Array.isArray(value) ? value : []).flatMap((entry) => Object.entries(entry ?? {}))) {
-    const own = groups.get(group);
-    if (!own) {
-      onUnknown(group);
-      continue;
-    }
-    for (const name of Array.isArray(names) ? names.map(String) : []) {
-      const others = original.get(name);
-      if (!others) {
-        onUnknown(name);
-        continue;
-      }
-      const last = Math.max(...own.map(({ priority = 0 }) => priority));
-      own.push(...others.map((endpoint) => ({ ...endpoint, priority: last + 1 + (endpoint.priority ?? 0) })));
-    }
+  const original = new Map([...groups].map(([group, endpoints]) => [group, [...endpoints]]));
+  if (value != null && !Array.isArray(value)) onProblem(FALLBACK_RULE);
+  for (const entry of Array.isArray(value) ? value : []) {
+    if (!isObject(entry) || !Object.values(entry).every(Array.isArray)) onProblem(FALLBACK_RULE);
+    else for (const [group, names] of Object.entries(entry)) addFallback(groups, group, { names, original, onProblem });
+  }
+}
+
+function addFallback(
+  groups: ReadonlyMap<string, ImportedEndpoint[]>,
+  group: string,
+  {
+    names,
+    original,
+    onProblem,
+  }: {
+    names: Json[];
+    original: ReadonlyMap<string, readonly ImportedEndpoint[]>;
+    onProblem: (advice: string) => void;
+  },
+): void {
+  const own = groups.get(group);
+  if (!own) {
+    onProblem(unknownGroup(group));
+    return;
+  }
+  for (const name of names.map(String)) {
+    const others = original.get(name);
+    if (!others) onProblem(unknownGroup(name));
+    const last = Math.max(...own.map(({ priority = 0 }) => priority));
+    const added = (others ?? []).filter(({ provider, model }) =>
+      own.every((endpoint) => endpoint.provider !== provider || endpoint.model !== model),
+    );
+    own.push(...added.map((endpoint) => ({ ...endpoint, priority: last + 1 + (endpoint.priority ?? 0) })));
   }
 }
 
 function aliasesOf(names: ReadonlyMap<string, string>, value: unknown, note: Note): Record<string, string> {
-  const aliases: Record<string, string> = {};
-  for (const [group, name] of names) if (name !== group) aliases[group] = name;
+  const aliases = new Map<string, string>();
+  for (const [group, name] of names) if (name !== group) aliases.set(group, name);
+  if (value != null && !isObject(value)) note('router_settings.model_group_alias', 'is no map of names to groups');
   for (const [alias, target] of Object.entries(isObject(value) ? value : {})) {
     const group = isObject(target) ? target.model : target;
     const name = names.get(String(group));
-    if (name !== undefined) aliases[alias] = name;
+    if (name !== undefined) aliases.set(alias, name);
     else note(`router_settings.model_group_alias.${alias}`, unknownGroup(String(group)));
   }
-  return aliases;
+  return Object.fromEntries(aliases);
 }
 
 function routingOf({ routing_strategy: strategy, cooldown_time: seconds }: Json, note: Note): Json {
@@ -104,10 +137,13 @@ function routingOf({ routing_strategy: strategy, cooldown_time: seconds }: Json,
 
 /** That of the requests comes before that of the router. */
 function deadlinesOf(request: unknown, router: unknown, note: Note): Json {
-  const total =
-    request == null
-      ? readSeconds(router, 'router_settings.timeout', note)
-      : readSeconds(request, 'litellm_settings.request_timeout', note);
+  const [ofRouter, ofRequests] = [
+    readSeconds(router, 'router_settings.timeout', note),
+    readSeconds(request, 'litellm_settings.request_timeout', note),
+  ];
+  if (request != null && ofRouter !== undefined && ofRouter !== ofRequests)
+    note('router_settings.timeout', 'litellm_settings.request_timeout comes before it');
+  const total = request == null ? ofRouter : ofRequests;
   return total === undefined ? {} : { server: { deadlines: { total } } };
 }
 

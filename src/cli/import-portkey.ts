@@ -4,6 +4,7 @@ import { GatewayError } from '../core/errors.ts';
 import { isObject, type Json } from '../core/json/json.ts';
 import {
   addProvider,
+  createSecretVariables,
   credentialVariable,
   durationOf,
   type ImportedEndpoint,
@@ -12,6 +13,9 @@ import {
   NO_REQUESTS,
   type Note,
   readAddress,
+  type SecretVariable,
+  snakeCased,
+  weightOf,
 } from './imported-settings.ts';
 
 /** Provider types by Portkey's names. */
@@ -44,6 +48,8 @@ const TYPES: Record<string, string> = {
 const MEMBERS = ['targets', 'strategy', 'provider', 'virtual_key'];
 /** Settings of a target that are read. */
 const KNOWN_SETTINGS = ['provider', 'virtual_key', 'api_key', 'weight', 'override_params', 'custom_host', 'name'];
+const MODES = ['single', 'fallback', 'loadbalance', 'conditional'];
+const NO_TARGET = 'is no object';
 const ADVICE: Record<string, string> = {
   retry: 'failures are retried at the next endpoint; there is no number to set',
   request_timeout: 'timeouts hold for all endpoints: server.deadlines',
@@ -64,28 +70,38 @@ interface Target {
 export function importPortkey(files: Json[]): ImportedSettings {
   const notes: ImportedSettings['notes'] = [];
   const note: Note = (path, advice) => void notes.push({ path, advice });
-  const providers = new Map<string, Json>();
+  const accounts = { providers: new Map<string, Json>(), variable: createSecretVariables() };
   const groups = new Map<string, Json>();
-  let seconds = 0;
+  const timeouts = [0];
   for (const [index, file] of files.entries()) {
-    const { name, config } = configOf(file, index);
-    const timeout = Number(config.request_timeout ?? 0);
-    if (timeout > 0) seconds = Math.max(seconds, timeout / 1000);
+    const { name: given, config } = configOf(file, index);
+    const name = groups.has(given) ? `${given}-${index + 1}` : given;
+    if (name !== given) note(given, `is the name of an earlier file too: this one is ${name}`);
+    timeouts.push(readTimeout(config.request_timeout, (advice) => note(`${name}.request_timeout`, advice)));
     noteOthers(name, config, [...KNOWN_SETTINGS, 'strategy', 'targets', 'request_timeout'], note);
-    const endpoints = targetsOf(name, config, note).flatMap((target) => endpointOf(target, providers, note));
+    const endpoints = targetsOf(name, config, note).flatMap((target) => endpointOf(target, accounts, note));
     if (endpoints.length > 0) groups.set(name, { endpoints });
   }
-  const total = durationOf(seconds);
+  const total = durationOf(Math.max(...timeouts));
   const names = modelNames(groups.keys());
   const models = Object.fromEntries([...groups].map(([group, model]) => [names.get(group), model]));
   const [first] = Object.keys(models);
   const aliases = Object.keys(models).map((name) => [name.slice(name.indexOf('/') + 1), name]);
   const config = {
     ...(total !== undefined && { server: { deadlines: { total } } }),
-    providers: Object.fromEntries(providers),
+    providers: Object.fromEntries(accounts.providers),
     ...(first !== undefined && { models, aliases: Object.fromEntries(aliases), default_model: first }),
   };
   return { config, notes };
+}
+
+/** Seconds; 0 without one. */
+function readTimeout(milliseconds: unknown, note: (advice: string) => void): number {
+  if (milliseconds == null) return 0;
+  const seconds = Number(milliseconds) / 1000;
+  if (durationOf(seconds) !== undefined) return seconds;
+  note('is no number of milliseconds up to 99 hours');
+  return 0;
 }
 
 function configOf(file: Json, index: number): { name: string; config: Json } {
@@ -111,46 +127,49 @@ function parsed(text: string): Json {
   }
 }
 
-/** Configs may be written in camel case; parameters of models stay as they are. */
-function snakeCased(value: Json): Json {
-  if (Array.isArray(value)) return value.map(snakeCased);
-  if (!isObject(value)) return value;
-  const entries = Object.entries(value).map(([name, member]) => {
-    const snake = name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
-    return [snake, snake === 'override_params' ? member : snakeCased(member)];
-  });
-  return Object.fromEntries(entries);
-}
-
 /** Targets in their order: those of a fallback by priority, those of a balance by weight, also inside each other. */
 function targetsOf(path: string, config: Json, note: Note): Target[] {
   if (!Array.isArray(config.targets)) return [{ path, settings: config, priority: 0 }];
   const mode = config.strategy?.mode ?? 'single';
   if (mode === 'conditional')
     note(`${path}.strategy`, 'conditions have no equal; clients choose by the name of the model');
+  if (!MODES.includes(mode))
+    note(`${path}.strategy.mode`, `is none of ${MODES.join(', ')}: all targets have one priority`);
   if (config.strategy?.on_status_codes) note(`${path}.strategy.on_status_codes`, ADVICE.on_status_codes ?? '');
   const found: Target[] = [];
   for (const [index, target] of config.targets.entries()) {
-    if (!isObject(target)) continue;
     const own = `${path}.targets[${index}]`;
+    if (!isObject(target)) {
+      note(own, NO_TARGET);
+      continue;
+    }
+    if (mode === 'single' && index > 0) {
+      note(own, 'is never asked: the strategy is single, and the first target gets all requests');
+      continue;
+    }
     if (mode === 'loadbalance' && target.weight === 0) {
       note(`${own}.weight`, NO_REQUESTS);
       continue;
     }
-    const inherited = { ...target, override_params: { ...config.override_params, ...target.override_params } };
+    const parameters = [config, target].map((one) => (isObject(one.override_params) ? one.override_params : {}));
+    const inherited = { ...target, override_params: Object.assign({}, ...parameters) };
     const inner = targetsOf(own, inherited, note);
     const last = mode === 'fallback' ? Math.max(-1, ...found.map(({ priority }) => priority)) + 1 : 0;
-    const isBalanced = mode === 'loadbalance' && Number(target.weight ?? 1) > 0;
+    const share =
+      mode === 'loadbalance' ? (weightOf(target.weight, (advice) => note(`${own}.weight`, advice)) ?? 1) : 1;
     for (const each of inner) {
-      const weight = isBalanced ? Number(target.weight ?? 1) * (each.weight ?? 1) : each.weight;
+      const weight = mode === 'loadbalance' ? share * (each.weight ?? 1) : each.weight;
       found.push({ ...each, priority: last + each.priority, ...(weight !== undefined && { weight }) });
     }
-    if (mode === 'single') break;
   }
   return found;
 }
 
-function endpointOf({ path, settings, priority, weight }: Target, providers: Map<string, Json>, note: Note) {
+function endpointOf(
+  { path, settings, priority, weight }: Target,
+  { providers, variable: variableOf }: { providers: Map<string, Json>; variable: SecretVariable },
+  note: Note,
+) {
   noteOthers(
     path,
     settings,
@@ -168,7 +187,8 @@ function endpointOf({ path, settings, priority, weight }: Target, providers: Map
   const chosen = host !== undefined && type === 'openai' ? 'openai-compatible' : type;
   const address = host && readAddress(chosen, host, (advice) => note(`${path}.custom_host`, advice));
   if (host !== undefined && address === undefined) return [];
-  const variable = isVaulted ? credentialVariable(named.replaceAll(/[^A-Za-z0-9]+/g, '_')) : credentialVariable(type);
+  const wanted = credentialVariable(isVaulted ? named.replaceAll(/[^A-Za-z0-9]+/g, '_') : type);
+  const variable = variableOf(isVaulted ? `@${named}` : settings.api_key, wanted);
   if (isVaulted) note(path, `its key is in Portkey's vault: put it into the variable ${variable}`);
   else if (settings.api_key !== undefined)
     note(`${path}.api_key`, `is a secret in the file: put it into the variable ${variable}`);
@@ -180,7 +200,7 @@ function endpointOf({ path, settings, priority, weight }: Target, providers: Map
   const { model, ...others } = isObject(settings.override_params) ? settings.override_params : ({} as Json);
   for (const name of Object.keys(others))
     note(`${path}.override_params.${name}`, 'clients send their parameters themselves');
-  if (typeof model !== 'string') {
+  if (typeof model !== 'string' || model.trim() === '') {
     note(`${path}.override_params.model`, `is absent: clients name models of it ${id}/<model id>`);
     return [];
   }

@@ -1,8 +1,10 @@
 /** `polygate import`: writes a configuration from that of another gateway, and lists the settings that have no equal. */
 
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { isUtf8 } from 'node:buffer';
+import { existsSync, writeFileSync } from 'node:fs';
 import { dump } from 'js-yaml';
 import { parseConfig } from '../config/load.ts';
+import { readNamedFile } from '../config/location.ts';
 import { readYaml } from '../config/yaml-document.ts';
 import { GatewayError } from '../core/errors.ts';
 import type { Json } from '../core/json/json.ts';
@@ -12,6 +14,7 @@ import { importLiteLlm } from './import-litellm.ts';
 import { importOpenRouter } from './import-openrouter.ts';
 import { importPortkey } from './import-portkey.ts';
 import type { ImportedSettings } from './imported-settings.ts';
+import { inOneCell } from './table.ts';
 
 export interface ImportOptions {
   output?: string;
@@ -28,6 +31,9 @@ const SOURCES = {
   portkey: { title: 'configs of Portkey', read: importPortkey },
   openrouter: { title: 'settings of OpenRouter', read: importOpenRouter },
 } satisfies Record<string, ImportSource>;
+
+/** Names and values of the file may be of any length. */
+const MAX_LINE_CHARACTERS = 500;
 
 export async function importSettings(
   source: keyof typeof SOURCES,
@@ -46,13 +52,20 @@ export async function importSettings(
     writeFileSync(output, text, { mode: PRIVATE_FILE });
     process.stderr.write(`Wrote ${output}. Check it: polygate check --config ${output}\n`);
   }
-  for (const { path, advice } of notes) process.stderr.write(`not taken over: ${path}: ${advice}\n`);
+  for (const note of notes) process.stderr.write(`${lineOf(note)}\n`);
+}
+
+function lineOf({ path, advice }: ImportedSettings['notes'][number]): string {
+  const line = inOneCell(`not taken over: ${path}: ${advice}`);
+  return line.length <= MAX_LINE_CHARACTERS ? line : `${line.slice(0, MAX_LINE_CHARACTERS)}…`;
 }
 
 /** JSON is YAML. */
 function readFile(file: string): Json {
   if (!existsSync(file)) throw new GatewayError('invalid_request', `There is no file ${file}.`);
-  const { value, problem } = readYaml(readFileSync(file, 'utf8'));
+  const bytes = readNamedFile(file);
+  if (!isUtf8(bytes)) throw new GatewayError('invalid_request', `${file}: is no text in UTF-8; save it as such.`);
+  const { value, problem } = readYaml(bytes.toString('utf8'));
   if (problem) throw new GatewayError('invalid_request', `${file}:${problem.line}: ${problem.message}`);
   return value;
 }

@@ -1,15 +1,16 @@
 /** Deployments of a LiteLLM proxy at Azure OpenAI and Microsoft Foundry. */
 
 import { bundledEntry } from '../catalog/bundled.ts';
-import type { Json } from '../core/json/json.ts';
 import { withoutEnd } from '../core/text.ts';
 import { type Note, type PlatformDeployment, readAddress } from './imported-settings.ts';
-import { referenceOf, secretReference } from './litellm-references.ts';
+import { type Deployment, referenceOf } from './litellm-references.ts';
 
 const TYPE = 'azure';
 /** Settings of an identity at Entra ID. */
 const IDENTITY = ['azure_ad_token', 'tenant_id', 'client_id', 'client_secret', 'azure_ad_token_provider'];
 const SETTINGS = ['api_version', ...IDENTITY];
+/** Query parameter of an address. */
+const VERSION = 'api-version';
 const DATED = /^\d{4}-\d{2}-\d{2}(?:-preview)?$/;
 /** Hosts of resources, which have the v1 API. */
 const RESOURCE = /\.(?:openai|services\.ai|cognitiveservices)\.azure\.(?:com|us|cn)$/;
@@ -21,11 +22,8 @@ const VENDORS = ['openai', 'anthropic', 'xai', 'deepseek', 'mistral', 'cohere'];
 const REFERENCE = /^\$\{\w+\}/;
 
 /** `vendor` is LiteLLM's: `azure` or `azure_ai`, whose usual variables differ. */
-export function readAzure(
-  vendor: string,
-  name: string,
-  { params, info, note }: { params: Json; info: Json; note: Note },
-): PlatformDeployment | undefined {
+export function readAzure(vendor: string, name: string, deployment: Deployment): PlatformDeployment | undefined {
+  const { params, info, note } = deployment;
   const given = referenceOf(params.api_base || params.base_url);
   if (given === undefined) {
     note('litellm_params.model', `"${params.model}" needs an api_base`);
@@ -35,7 +33,11 @@ export function readAzure(
   const url = readAddress(TYPE, address, (advice) => note('litellm_params.api_base', advice));
   if (url === undefined) return undefined;
   const host = URL.parse(url)?.hostname ?? '';
-  const apiKey = keyOf(params, `${vendor.toUpperCase()}_API_KEY`, note);
+  const asked = new URLSearchParams(query);
+  for (const parameter of new Set(asked.keys()))
+    if (parameter !== VERSION)
+      note('litellm_params.api_base', `has the query parameter "${parameter}", which is left out`);
+  const apiKey = keyOf(deployment, `${vendor.toUpperCase()}_API_KEY`);
   if (ENDPOINT_OF_MODEL.test(host)) {
     const settings = { base_url: withoutEnd(withoutEnd(url, '/'), '/chat/completions'), ...apiKey };
     return { type: 'openai-compatible', model: name, settings, known: IDENTITY };
@@ -46,21 +48,18 @@ export function readAzure(
     settings: {
       base_url: RESOURCE.test(host) ? new URL(url).origin : withoutEnd(url, '/'),
       ...apiKey,
-      ...versionOf(host, url, { version: params.api_version ?? new URLSearchParams(query).get('api-version'), note }),
+      ...versionOf(host, url, { version: params.api_version ?? asked.get(VERSION), note }),
       models: model.includes('*') ? 'any' : [{ id: model, ...baseOf(model, info?.base_model, note) }],
     },
     known: SETTINGS,
   };
 }
 
-function keyOf(params: Json, variable: string, note: Note): { api_key?: string } {
-  if (params.api_key != null) {
-    return { api_key: secretReference(params.api_key, variable, (advice) => note('litellm_params.api_key', advice)) };
-  }
+function keyOf({ params, note, secretOf }: Deployment, variable: string): { api_key: string } {
   for (const name of IDENTITY)
     if (params[name] != null)
       note(`litellm_params.${name}`, 'for an identity of Microsoft Entra, set credentials in place of api_key');
-  return { api_key: `\${${variable}}` };
+  return { api_key: params.api_key == null ? `\${${variable}}` : secretOf('api_key', variable) };
 }
 
 /** Resources have the v1 API, and a gateway in front of them may have the older one alone. */

@@ -1,22 +1,24 @@
 /** Deployments of a LiteLLM proxy (`model_list`) as providers, and as endpoints of models. */
 
 import { isObject, type Json } from '../core/json/json.ts';
-import { withoutEnd } from '../core/text.ts';
 import {
   addProvider,
   credentialVariable,
   type ImportedEndpoint,
   NO_REQUESTS,
   type Note,
+  plainDecimal,
   readAddress,
+  type SecretVariable,
+  weightOf,
 } from './imported-settings.ts';
 import { PLATFORMS } from './litellm-platforms.ts';
-import { referenceOf, secretReference } from './litellm-references.ts';
+import { type Deployment, referenceOf, secretReference } from './litellm-references.ts';
 
 /** Provider types by the first part of LiteLLM's model names. */
 const TYPES: Record<string, string> = {
   openai: 'openai',
-  text_completion_openai: 'openai',
+  'text-completion-openai': 'openai',
   anthropic: 'anthropic',
   gemini: 'google',
   groq: 'groq',
@@ -61,6 +63,11 @@ const BARE_TYPES: readonly (readonly [RegExp, string])[] = [
 ];
 /** Settings of a deployment that are read. */
 const KNOWN_SETTINGS = ['model', 'api_key', 'api_base', 'base_url', 'order', 'weight'];
+/** USD per token. */
+const MAX_PRICE = 1000;
+const PRICE_DIGITS = 12;
+/** Members of `model_info` that are read, or are LiteLLM's own. */
+const READ_FACTS = ['base_model', 'id', 'mode', 'db_model', 'input_cost_per_token', 'output_cost_per_token'];
 const PRICES: Record<string, string> = { input_cost_per_token: 'prompt', output_cost_per_token: 'completion' };
 
 const UNSUPPORTED = 'is of a provider that is not supported';
@@ -74,20 +81,44 @@ export interface Deployments {
   groups: Map<string, ImportedEndpoint[]>;
 }
 
-export function readDeployments(list: unknown, note: Note): Deployments {
+export function readDeployments(list: unknown, variable: SecretVariable, note: Note): Deployments {
   const read: Deployments = { providers: new Map(), groups: new Map() };
-  for (const [index, deployment] of (Array.isArray(list) ? list : []).entries()) {
+  if (list != null && !Array.isArray(list)) note('model_list', 'is no list');
+  for (const [index, given] of (Array.isArray(list) ? list : []).entries()) {
     const path = `model_list[${index}]`;
-    const params = deployment?.litellm_params;
-    if (typeof deployment?.model_name !== 'string' || typeof params?.model !== 'string')
+    if (!isNamed(given?.model_name) || !isNamed(given.litellm_params?.model)) {
       note(path, 'has no model_name or no litellm_params.model');
-    else addDeployment(read, deployment, (name, advice) => note(`${path}.${name}`, advice));
+      continue;
+    }
+    const { model_name: group, litellm_params: params, model_info: info, ...others } = given;
+    for (const name of Object.keys(others)) note(`${path}.${name}`, adviceOf(name));
+    const ownNote: Note = (name, advice) => note(`${path}.${name}`, advice);
+    const secretOf = (setting: string, wanted: string) => {
+      const onSecret = (advice: string) => ownNote(`litellm_params.${setting}`, advice);
+      return secretReference(params[setting], wanted, { variable, onSecret });
+    };
+    addDeployment(read, group, { params, info: isObject(info) ? info : {}, note: ownNote, secretOf });
   }
   return read;
 }
 
-function addDeployment({ providers, groups }: Deployments, deployment: Json, note: Note): void {
-  const { model_name: group, litellm_params: params, model_info: info } = deployment;
+/** Variables that deployments without a key mean. */
+export function usualVariables(list: unknown): string[] {
+  return (Array.isArray(list) ? list : []).flatMap((deployment) => {
+    const { model, api_key: key } = deployment?.litellm_params ?? {};
+    if (key != null || !isNamed(model)) return [];
+    const { vendor } = splitName(model);
+    if (Object.hasOwn(PLATFORMS, vendor)) return [`${vendor.toUpperCase()}_API_KEY`];
+    return Object.hasOwn(TYPES, vendor) ? [credentialVariable(String(TYPES[vendor]))] : [];
+  });
+}
+
+function isNamed(value: unknown): boolean {
+  return typeof value === 'string' && value.trim() !== '';
+}
+
+function addDeployment({ providers, groups }: Deployments, group: string, deployment: Deployment): void {
+  const { params, info, note } = deployment;
   const { vendor, model: name } = splitName(params.model);
   if (name === '') {
     note('litellm_params.model', `"${params.model}" names no model`);
@@ -98,26 +129,30 @@ function addDeployment({ providers, groups }: Deployments, deployment: Json, not
     return;
   }
   const account = Object.hasOwn(PLATFORMS, vendor)
-    ? platformAccount(vendor, name, { params, info, note })
-    : accountOf(vendor, name, params, note);
+    ? platformAccount(vendor, name, deployment)
+    : accountOf(vendor, name, deployment);
   if (!account) return;
   const { model } = account;
   const provider = addProvider(providers, account.id, account.settings);
   const known = [...KNOWN_SETTINGS, ...Object.keys(PRICES), ...account.known];
   for (const setting of Object.keys(params))
     if (!known.includes(setting)) note(`litellm_params.${setting}`, adviceOf(setting));
+  for (const fact of Object.keys(info))
+    if (!READ_FACTS.includes(fact))
+      note(`model_info.${fact}`, 'facts of models come from the catalog, or models of a provider');
   if (account.settings.models === 'any') {
     if (group !== `${provider}/*`) note('model_name', `models of "${provider}" are named ${provider}/<model id>`);
     return;
   }
-  const pricing = pricingOf({ ...(isObject(info) && info), ...params }, note);
+  const pricing = pricingOf({ ...info, ...params }, note);
   if (params.order != null && !isPriority(params.order))
     note('litellm_params.order', 'must be an integer of at least 0');
+  const weight = weightOf(params.weight, (advice) => note('litellm_params.weight', advice));
   const endpoint = {
     provider,
     model,
     ...(isPriority(params.order) && { priority: params.order }),
-    ...(params.weight > 0 && { weight: Number(params.weight) }),
+    ...(weight !== undefined && { weight }),
     ...(pricing && { pricing }),
   };
   groups.set(group, [...(groups.get(group) ?? []), endpoint]);
@@ -132,17 +167,13 @@ interface Account {
   known: readonly string[];
 }
 
-function platformAccount(
-  vendor: string,
-  name: string,
-  deployment: { params: Json; info: Json; note: Note },
-): Account | undefined {
+function platformAccount(vendor: string, name: string, deployment: Deployment): Account | undefined {
   const platform = PLATFORMS[vendor];
   const read = platform?.read(name, deployment);
   return platform && read && { id: read.type ?? platform.type, ...read };
 }
 
-function accountOf(vendor: string, model: string, params: Json, note: Note): Account | undefined {
+function accountOf(vendor: string, model: string, { params, note, secretOf }: Deployment): Account | undefined {
   const known = Object.hasOwn(TYPES, vendor) ? TYPES[vendor] : undefined;
   const address = referenceOf(params.api_base || params.base_url);
   if (known === undefined) {
@@ -155,11 +186,7 @@ function accountOf(vendor: string, model: string, params: Json, note: Note): Acc
   const isOther = known === 'openai' && address !== undefined;
   const id = isOther ? 'openai-compatible' : known;
   const settings = {
-    ...(params.api_key != null && {
-      api_key: secretReference(params.api_key, credentialVariable(id), (advice) =>
-        note('litellm_params.api_key', advice),
-      ),
-    }),
+    ...(params.api_key != null && { api_key: secretOf('api_key', credentialVariable(id)) }),
     ...(url !== undefined && { base_url: url }),
     ...(model.includes('*') && { models: 'any' }),
   };
@@ -181,11 +208,11 @@ function splitName(name: string): { vendor: string; model: string } {
 function pricingOf(settings: Json, note: Note): Record<string, string> | undefined {
   const prices = Object.entries(PRICES).flatMap(([theirs, ours]) => {
     const value = Number(settings[theirs] ?? Number.NaN);
-    return value >= 0 ? [[ours, withoutEnd(withoutEnd(value.toFixed(12), '0'), '.')]] : [];
+    return value >= 0 && value <= MAX_PRICE ? [[ours, plainDecimal(value, PRICE_DIGITS)]] : [];
   });
   if (prices.length === Object.keys(PRICES).length) return Object.fromEntries(prices);
-  for (const name of Object.keys(PRICES))
-    if (settings[name] != null) note(`litellm_params.${name}`, 'pricing needs the price of input and that of output');
+  const advice = 'pricing needs the price of input and that of output';
+  for (const name of Object.keys(PRICES)) if (settings[name] != null) note(`litellm_params.${name}`, advice);
   return undefined;
 }
 
@@ -204,6 +231,7 @@ const ADVICE: Record<string, string> = {
   success_callback: 'telemetry goes to OpenTelemetry: telemetry.otlp',
   failure_callback: 'telemetry goes to OpenTelemetry: telemetry.otlp',
   environment_variables: 'set these variables in the environment',
+  include: 'put the content of these files into the file',
 };
 
 export function adviceOf(name: string): string {

@@ -3,17 +3,17 @@
 import type { Json } from '../core/json/json.ts';
 import type { Note, PlatformDeployment } from './imported-settings.ts';
 import { readAzure } from './litellm-azure.ts';
-import { referenceOf, secretReference } from './litellm-references.ts';
+import { type Deployment, referenceOf } from './litellm-references.ts';
 
-/** `params` are the settings of the deployment, `info` is what it says of its model; undefined with a note if it cannot be taken over. */
-type Read = (model: string, deployment: { params: Json; info: Json; note: Note }) => PlatformDeployment | undefined;
+/** Undefined with a note if it cannot be taken over. */
+type Read = (model: string, deployment: Deployment) => PlatformDeployment | undefined;
 
 /** By LiteLLM's name of the vendor. */
 export const PLATFORMS: Readonly<Record<string, { type: string; read: Read }>> = {
   azure: { type: 'azure', read: (model, deployment) => readAzure('azure', model, deployment) },
   azure_ai: { type: 'azure', read: (model, deployment) => readAzure('azure_ai', model, deployment) },
   vertex_ai: { type: 'vertex', read: (model, { params, note }) => readVertex(model, params, note) },
-  bedrock: { type: 'bedrock', read: (model, { params, note }) => readBedrock(model, params, note) },
+  bedrock: { type: 'bedrock', read: readBedrock },
 };
 
 const VERTEX_SETTINGS = ['vertex_project', 'vertex_location', 'vertex_credentials'];
@@ -50,7 +50,8 @@ const BEDROCK_SETTINGS = ['aws_region_name', 'aws_access_key_id', 'aws_secret_ac
 const BEDROCK_PREFIX = /^(?:(?:converse|converse_like|invoke)\/)?(?:([a-z]{2}(?:-[a-z]+)+-\d)\/)?/;
 const ARN = /^arn:/;
 
-function readBedrock(name: string, params: Json, note: Note): PlatformDeployment | undefined {
+function readBedrock(name: string, deployment: Deployment): PlatformDeployment {
+  const { params, note } = deployment;
   const [prefix = '', named] = BEDROCK_PREFIX.exec(name) ?? [];
   const model = name.slice(prefix.length);
   if (ARN.test(model))
@@ -58,12 +59,12 @@ function readBedrock(name: string, params: Json, note: Note): PlatformDeployment
   const region = referenceOf(params.aws_region_name) ?? named ?? `\${${REGION_VARIABLE}}`;
   return {
     model,
-    settings: { base_url: `https://bedrock-runtime.${region}.amazonaws.com`, api_key: bedrockKey(params, note) },
+    settings: { base_url: `https://bedrock-runtime.${region}.amazonaws.com`, api_key: bedrockKey(deployment) },
     known: BEDROCK_SETTINGS,
   };
 }
 
-function bedrockKey(params: Json, note: Note): string {
+function bedrockKey({ params, note, secretOf }: Deployment): string {
   if (params.aws_access_key_id == null || params.aws_secret_access_key == null) {
     note(
       'litellm_params.api_key',
@@ -73,8 +74,6 @@ function bedrockKey(params: Json, note: Note): string {
   }
   return ['aws_access_key_id', 'aws_secret_access_key', 'aws_session_token']
     .filter((name) => params[name] != null)
-    .map((name) =>
-      secretReference(params[name], name.toUpperCase(), (advice) => note(`litellm_params.${name}`, advice)),
-    )
+    .map((name) => secretOf(name, name.toUpperCase()))
     .join(':');
 }

@@ -18,7 +18,7 @@ export function formatTable(headings: string[], texts: string[][], isTerminal: b
 }
 
 /** Texts of clients begin no row or cell, and have no control characters left that a terminal would obey. */
-function inOneCell(text: string): string {
+export function inOneCell(text: string): string {
   return text.replace(/[\t\n\r]+/g, ' ').replace(/\p{Cc}/gu, '?');
 }
 

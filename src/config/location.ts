@@ -50,9 +50,13 @@ export function originOf({ file, text }: ConfigLocation): string | undefined {
 
 /** Empty without a file and a text. Throws `invalid_request` if the file cannot be read. */
 export function readConfigText({ file, text = '' }: ConfigLocation): string {
-  if (file === undefined) return text;
+  return file === undefined ? text : readNamedFile(file).toString('utf8');
+}
+
+/** Throws `invalid_request` with the reason if the file cannot be read. */
+export function readNamedFile(file: string): Buffer {
   try {
-    return readFileSync(file, 'utf8');
+    return readFileSync(file);
   } catch (error) {
     const { code = '', message } = error as NodeJS.ErrnoException;
     throw new GatewayError('invalid_request', `${file}: ${REASONS[code] ?? message}`, { cause: error });

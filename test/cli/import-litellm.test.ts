@@ -7,8 +7,10 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { importLiteLlm } from '../../src/cli/import-litellm.ts';
+import { parseConfig } from '../../src/config/load.ts';
 import { readYaml } from '../../src/config/yaml-document.ts';
 import type { Json } from '../../src/core/json/json.ts';
+import { providerTypes } from '../../src/providers/index.ts';
 import { program } from './program.ts';
 
 const FILE = `
@@ -417,13 +419,12 @@ litellm_settings: { request_timeout: 1000000 }
   assert.equal(server, undefined);
   assert.deepEqual(routing, { cooldown: '1440m' });
   assert.deepEqual(providers, {
-    openai: {},
-    'openai-2': { type: 'openai', api_key: '${OPENAI_API_KEY}' },
+    openai: { api_key: '${OPENAI_API_KEY}' },
     anthropic: { models: 'any' },
   });
   assert.deepEqual(models, {
     'team/both': { endpoints: [{ provider: 'openai', model: 'gpt-4o', weight: 2 }] },
-    'team/vectors': { endpoints: [{ provider: 'openai-2', model: 'text-embedding-3-small' }] },
+    'team/vectors': { endpoints: [{ provider: 'openai', model: 'text-embedding-3-small' }] },
   });
   assert.deepEqual(stderr.trimEnd().split('\n'), [
     'not taken over: model_list[0].litellm_params.model: "azure/" names no model',
@@ -433,7 +434,179 @@ litellm_settings: { request_timeout: 1000000 }
     'not taken over: model_list[4].litellm_params.input_cost_per_token: pricing needs the price of input and that of output',
     'not taken over: model_list[5].model_name: models of "anthropic" are named anthropic/<model id>',
     'not taken over: litellm_settings.request_timeout: "1000000" is no number of seconds up to 99 hours',
+    'not taken over: router_settings.timeout: litellm_settings.request_timeout comes before it',
   ]);
+});
+
+test('each secret in the file gets a variable of its own, which no other deployment means', () => {
+  const list = [
+    { model: 'openai/gpt-4o', api_key: 'sk-one' },
+    { model: 'openai/gpt-4o', api_key: 'sk-two' },
+    { model: 'openai/gpt-4o', api_key: 'sk-one' },
+    { model: 'openai/gpt-4o' },
+    { model: 'groq/llama', api_key: 'gsk-one' },
+    { model: 'groq/llama', api_key: 'os.environ/GROQ_API_KEY' },
+    { model: 'azure/gpt-4o', api_base: 'https://a.openai.azure.com', api_key: 'az-one' },
+    { model: 'azure/gpt-4o', api_base: 'https://b.openai.azure.com', api_key: 'az-two' },
+    { model: 'bedrock/m', aws_region_name: 'eu-west-1', aws_access_key_id: 'A', aws_secret_access_key: 'S' },
+    { model: 'bedrock/m', aws_region_name: 'eu-west-1', aws_access_key_id: 'B', aws_secret_access_key: 'T' },
+  ];
+  const { config, notes } = importLiteLlm({
+    model_list: list.map((litellm_params) => ({ model_name: 'm', litellm_params })),
+    general_settings: { master_key: 'sk-master' },
+  });
+  const keys = Object.fromEntries(Object.entries<Json>(config.providers).map(([id, { api_key }]) => [id, api_key]));
+  assert.deepEqual(keys, {
+    openai: '${OPENAI_API_KEY_2}',
+    'openai-2': '${OPENAI_API_KEY_3}',
+    'openai-3': '${OPENAI_API_KEY}',
+    groq: '${GROQ_API_KEY_2}',
+    'groq-2': '${GROQ_API_KEY}',
+    azure: '${AZURE_API_KEY}',
+    'azure-2': '${AZURE_API_KEY_2}',
+    bedrock: '${AWS_ACCESS_KEY_ID}:${AWS_SECRET_ACCESS_KEY}',
+    'bedrock-2': '${AWS_ACCESS_KEY_ID_2}:${AWS_SECRET_ACCESS_KEY_2}',
+  });
+  const advice = new Map(notes.map((note) => [note.path, note.advice]));
+  for (const [index, name] of ['OPENAI_API_KEY_2', 'OPENAI_API_KEY_3', 'OPENAI_API_KEY_2'].entries())
+    assert.match(advice.get(`model_list[${index}].litellm_params.api_key`) ?? '', new RegExp(`the variable ${name}$`));
+});
+
+test('deployments without a key are of the account of the usual variable, a server without keys has none', () => {
+  const params = [{ model: 'gpt-4o' }, { model: 'openai/*', api_key: 'os.environ/OPENAI_API_KEY' }];
+  for (const list of [params, params.toReversed()]) {
+    const model_list = list.map((litellm_params) => ({ model_name: 'openai/*', litellm_params }));
+    const { providers } = importLiteLlm({ model_list }).config;
+    assert.deepEqual(providers, { openai: { api_key: '${OPENAI_API_KEY}', models: 'any' } });
+  }
+  const { config } = importLiteLlm({
+    model_list: [
+      { model_name: 'a', litellm_params: { model: 'openai/gpt-4o', api_key: 'os.environ/A' } },
+      { model_name: 'a', litellm_params: { model: 'openai/gpt-4o' } },
+      { model_name: 'b', litellm_params: { model: 'ollama/llama3', api_base: 'http://a.test' } },
+      { model_name: 'b', litellm_params: { model: 'ollama/llama3' } },
+    ],
+  });
+  assert.deepEqual(config.providers['openai-2'], { type: 'openai', api_key: '${OPENAI_API_KEY}' });
+  assert.deepEqual(config.providers['ollama-2'], { type: 'ollama' });
+});
+
+test('what is of another form than LiteLLM has it is listed by name', () => {
+  const gpt = { model: 'openai/gpt-4o', api_key: 'os.environ/A' };
+  const azure = {
+    model: 'azure/gpt-4o',
+    api_key: 'os.environ/A',
+    api_base: 'https://r.openai.azure.com/?token=SECRET',
+  };
+  const cases: [file: Json, ...paths: string[]][] = [
+    [undefined, 'the file'],
+    ['text', 'the file'],
+    [{ model_list: { a: gpt } }, 'model_list'],
+    [
+      { litellm_settings: [1], router_settings: 'x', general_settings: 5 },
+      'litellm_settings',
+      'router_settings',
+      'general_settings',
+    ],
+    [{ litellm_settings: { fallbacks: { a: ['b'] } } }, 'litellm_settings.fallbacks'],
+    [
+      { router_settings: { fallbacks: [5], model_group_alias: ['a'] } },
+      'router_settings.fallbacks',
+      'router_settings.model_group_alias',
+    ],
+    [{ model_list: [{ model_name: ' ', litellm_params: gpt }] }, 'model_list[0]'],
+    [
+      { model_list: [{ model_name: 'a', litellm_params: { ...gpt, weight: -1 } }] },
+      'model_list[0].litellm_params.weight',
+    ],
+    [
+      { model_list: [{ model_name: 'a', litellm_params: { ...gpt, weight: Number.POSITIVE_INFINITY } }] },
+      'model_list[0].litellm_params.weight',
+    ],
+    [
+      {
+        model_list: [
+          { model_name: 'a', litellm_params: { ...gpt, input_cost_per_token: 1e30, output_cost_per_token: 0 } },
+        ],
+      },
+      'model_list[0].litellm_params.input_cost_per_token',
+      'model_list[0].litellm_params.output_cost_per_token',
+    ],
+    [
+      { model_list: [{ model_name: 'a', litellm_params: gpt, tpm: 5, model_info: { id: 'x', access_groups: ['b'] } }] },
+      'model_list[0].tpm',
+      'model_list[0].model_info.access_groups',
+    ],
+    [
+      { model_list: [{ model_name: 'a', litellm_params: { ...azure, client_secret: 'SECRET' } }] },
+      'model_list[0].litellm_params.api_base',
+      'model_list[0].litellm_params.client_secret',
+    ],
+  ];
+  for (const [file, ...paths] of cases) {
+    const { config, notes } = importLiteLlm(file);
+    assert.deepEqual(
+      notes.map(({ path }) => path),
+      paths,
+    );
+    assert.doesNotThrow(() => parseConfig(JSON.stringify(config), { environment: { A: 'key' }, known: providerTypes }));
+    assert.ok(!JSON.stringify([config, notes]).includes('SECRET'));
+  }
+});
+
+test('a fallback that a group has already is not added again, and aliases may have any name', () => {
+  const deployment = (name: string) => ({ model_name: name, litellm_params: { model: `openai/${name}` } });
+  const { config } = importLiteLlm({
+    model_list: [deployment('a'), deployment('b')],
+    litellm_settings: { fallbacks: [{ a: ['b', 'a'] }] },
+    router_settings: { fallbacks: [{ a: ['b'] }, { b: ['a'] }], model_group_alias: { ['__proto__']: 'a' } },
+  });
+  const models = (name: string) => config.models[name].endpoints.map(({ model }: Json) => model);
+  assert.deepEqual(
+    [models('team/a'), models('team/b')],
+    [
+      ['a', 'b'],
+      ['b', 'a'],
+    ],
+  );
+  assert.deepEqual(Object.entries(config.aliases).at(-1), ['__proto__', 'team/a']);
+});
+
+test('hostile files are refused or listed in bounded time, and no text of theirs reaches the terminal as a command', async (context) => {
+  const { folder, run } = program(context);
+  const imported = async (bytes: string | Buffer) => {
+    writeFileSync(join(folder, 'file.yaml'), bytes);
+    return run(['import', 'litellm', 'file.yaml']);
+  };
+  const levels = Array.from(
+    { length: 9 },
+    (_, index) => `a${index + 1}: &a${index + 1} [${Array(10).fill(`*a${index}`)}]`,
+  );
+  const refused: [bytes: string | Buffer, message: RegExp][] = [
+    ['a: &a\n  model_list: *a\n', /^file\.yaml:1: has aliases that stand for too many values\n$/],
+    [`a0: &a0 [x]\n${levels.join('\n')}\n`, /^file\.yaml:1: has aliases that stand for too many values\n$/],
+    ['model_list: !!python/object/apply:os.system ["id"]', /^file\.yaml:1: unknown/],
+    [
+      Buffer.from('model_list: [{ model_name: caf\u00e9 }]', 'latin1'),
+      /^file\.yaml: is no text in UTF-8; save it as such\.\n$/,
+    ],
+    [Buffer.from('\ufeffmodel_list: []', 'utf16le'), /^file\.yaml: is no text in UTF-8/],
+  ];
+  for (const [bytes, message] of refused) {
+    const { code, stdout, stderr } = await imported(bytes);
+    assert.deepEqual([code, stdout], [1, '']);
+    assert.match(stderr, message);
+  }
+  const { code, stdout, stderr } = await imported(
+    '\ufeffmodel_list:\r\n  - model_name: a\r\n    litellm_params: { model: openai/gpt-4o }\r\n"evil\\e[2J\\nx": 1\r\n',
+  );
+  assert.equal(code, 0);
+  assert.deepEqual(readYaml(stdout).value.models, {
+    'team/a': { endpoints: [{ provider: 'openai', model: 'gpt-4o' }] },
+  });
+  assert.equal(stderr, 'not taken over: evil?[2J x: has no equal\n');
+  assert.match((await imported(`${'x'.repeat(5000)}: 1`)).stderr, /^not taken over: x{484}…\n$/);
+  assert.match((await run(['import', 'litellm', '.'])).stderr, /^\.: is a folder, not a file\n$/);
 });
 
 test('a file that is no YAML, or is not there, is a message', async (context) => {

@@ -7,6 +7,9 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { importOpenRouter } from '../../src/cli/import-openrouter.ts';
+import { parseConfig } from '../../src/config/load.ts';
+import type { Json } from '../../src/core/json/json.ts';
+import { providerTypes } from '../../src/providers/index.ts';
 import { program } from './program.ts';
 
 const KEYS = {
@@ -94,7 +97,7 @@ test('everything else is listed with advice', () => {
     'data[3] ("team-a")': 'its secret is not in the file: put it, or a new one, into the variable CLIENT_KEY_3',
     'data[0]': 'its secret is not in the file: put it into the variable OPENAI_API_KEY',
     'data[1]': 'its secret is not in the file: put it into the variable GOOGLE_API_KEY',
-    'data[2] (amazon-bedrock)': 'is of a provider that is not supported',
+    'data[2] (amazon-bedrock)': 'needs an address: write a provider of type bedrock (docs/providers.md)',
     'data[3] (openai)': 'is one more key: providers.openai.api_keys has several',
     'data[0].designated_version.config.provider.order':
       'has no default here: the same object in a request means the same',
@@ -133,6 +136,84 @@ test('a key without a name has its label, or its hash', () => {
   assert.deepEqual(
     config.keys.map(({ name }: { name: string }) => name),
     ['sk-or-v1-abc...def', 'h2'],
+  );
+});
+
+test('keys of any names, limits and times give keys that the configuration takes', () => {
+  const key = (name: unknown, settings = {}) => ({ hash: 'h', label: 'l', name, ...settings });
+  const { config, notes } = importOpenRouter([
+    {
+      data: [
+        ...['a', 'a 2', 'a', '2', ' ', 'x'.repeat(300), 5].map((name) => key(name)),
+        key('off', { disabled: 'true' }),
+        ...[25, '1e3', 0.001].map((limit) => key(`limit ${limit}`, { limit })),
+        ...[-5, 'abc', '', 1e9, true, [5]].map((limit) => key(`no limit ${limit}`, { limit })),
+        key('yearly', { limit: 1, limit_reset: 'yearly' }),
+        ...['2030-01-31T00:00:00', '2030-01-31 12:00:00', 'soon', 1700000000, '2030-02-30'].map((expires_at) =>
+          key(`until ${expires_at}`, { expires_at }),
+        ),
+      ],
+      total_count: 250,
+    },
+  ]);
+  const names = [...config.keys.map(({ key }: Json) => key.slice(2, -1)), 'OPENROUTER_API_KEY'];
+  assert.equal(new Set(names).size, names.length);
+  const environment = Object.fromEntries(names.map((name) => [name, `a-value-of-sufficient-length-${name}`]));
+  assert.doesNotThrow(() => parseConfig(JSON.stringify(config), { environment, known: providerTypes }));
+  const of = (start: string) => config.keys.filter(({ name }: Json) => name.startsWith(start));
+  assert.deepEqual(
+    of('limit').map(({ budgets }: Json) => budgets.total),
+    ['25.00', '1000.00', '0.001'],
+  );
+  assert.ok(of('no limit').every(({ budgets }: Json) => budgets === undefined));
+  assert.deepEqual(
+    of('until').map(({ expires }: Json) => expires),
+    ['2030-01-31T00:00:00.000Z', '2030-01-31T12:00:00.000Z', undefined, undefined, undefined],
+  );
+  const listed = notes.map(({ path }) => path);
+  for (let index = 11; index < 17; index++) assert.ok(listed.includes(`data[${index}].limit`), `${index}`);
+  for (const path of ['total_count', 'data[2].name', 'data[5].name', 'data[7] ("off")', 'data[17].limit_reset'])
+    assert.ok(listed.includes(path), path);
+  for (let index = 20; index < 23; index++) assert.ok(listed.includes(`data[${index}].expires_at`), `${index}`);
+});
+
+test('keys as the SDKs of OpenRouter write them keep their limits and times', () => {
+  const key = { hash: 'h', name: 'sdk', limit: 5, limitReset: 'daily', expiresAt: '2030-01-31T00:00:00Z' };
+  assert.deepEqual(importOpenRouter([{ data: [key] }]).config.keys, [
+    { name: 'sdk', key: '${CLIENT_KEY_SDK}', expires: '2030-01-31T00:00:00Z', budgets: { day: '5.00' } },
+  ]);
+});
+
+test('settings of guardrails, keys of providers and presets that have no equal are listed, none that is not set', () => {
+  const guardrail = {
+    id: 'g',
+    name: 'g',
+    limit_usd: null,
+    enforce_zdr: true,
+    ignored_models: ['x'],
+    reset_interval: 'daily',
+  };
+  const byok = { id: 'b', provider: 'openai', is_fallback: false, allowed_models: ['x'], disabled: false };
+  const version = (config: Json) => ({
+    data: { slug: 's', designated_version: { config, system_prompt: 'Be brief.' } },
+  });
+  const first = version({ model: 'a/b', models: ['c/d', 5], temperature: 0, provider: { sort: 'price', only: null } });
+  const second = version({ model: 'e/f', models: ['g/h'], provider: { sort: 'latency' } });
+  const { config, notes } = importOpenRouter([[guardrail, byok], first, second, { model: '', models: 'x' }]);
+  assert.deepEqual(
+    [config.default_model, config.routing],
+    ['openrouter/a/b', { fallback_models: ['openrouter/c/d'], sort: 'price' }],
+  );
+  const at = 'data[0].designated_version';
+  assert.deepEqual(
+    notes.map(({ path }) => path),
+    [
+      ...['data[0] ("g").enforce_zdr', 'data[0] ("g").ignored_models', 'data[0] ("g").reset_interval'],
+      ...['data[1]', 'data[1].allowed_models'],
+      ...[`${at}.system_prompt`, `${at}.config.temperature`, `${at}.config.models`],
+      ...[`${at}.system_prompt`, `${at}.config.model`, `${at}.config.models`, `${at}.config.provider.sort`],
+      ...['model', 'models'],
+    ],
   );
 });
 

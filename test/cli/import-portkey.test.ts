@@ -109,6 +109,66 @@ test('a target of weight 0 gets no requests, so it is no endpoint', () => {
   );
 });
 
+test('each secret in a file gets a variable of its own, also one in the vault', () => {
+  const target = (account: Json) => ({ ...account, override_params: { model: 'm' } });
+  const targets = [
+    ...['sk-one', 'sk-two', 'sk-one'].map((api_key) => target({ provider: 'openai', api_key })),
+    ...['openai-a', 'openai_a', 'openai-a'].map((virtual_key) => target({ virtual_key })),
+  ];
+  const { config, notes } = importPortkey([{ strategy: { mode: 'loadbalance' }, targets }]);
+  assert.deepEqual(
+    config.models['team/portkey'].endpoints.map(({ provider }: Json) => config.providers[provider].api_key),
+    ['${OPENAI_API_KEY}', '${OPENAI_API_KEY_2}', '${OPENAI_API_KEY}', '${OPENAI_A_API_KEY}', '${OPENAI_A_API_KEY}'],
+  );
+  assert.match(String(notes.find(({ path }) => path === 'portkey.targets[1].api_key')?.advice), /OPENAI_API_KEY_2$/);
+  assert.ok(
+    notes.some(({ path, advice }) => path === 'portkey.targets[4]' && /"openai_a" is of a provider/.test(advice)),
+  );
+});
+
+test('targets, weights, modes and timeouts of another form are listed by name', () => {
+  const one = { provider: 'openai', override_params: { model: 'm' } };
+  const cases: [config: Json, ...paths: string[]][] = [
+    [{ targets: [one, one] }, 'portkey.targets[1]'],
+    [{ strategy: { mode: 'single' }, targets: [one, null] }, 'portkey.targets[1]'],
+    [{ strategy: { mode: 'weird' }, targets: [one, 'x'] }, 'portkey.strategy.mode', 'portkey.targets[1]'],
+    [
+      {
+        strategy: { mode: 'loadbalance' },
+        targets: [
+          { ...one, weight: -1 },
+          { ...one, weight: 'abc' },
+        ],
+      },
+      'portkey.targets[0].weight',
+      'portkey.targets[1].weight',
+    ],
+    [{ ...one, request_timeout: -5 }, 'portkey.request_timeout'],
+    [{ ...one, request_timeout: 1e15 }, 'portkey.request_timeout'],
+    [{ ...one, override_params: 'text' }, 'portkey.override_params.model'],
+    [{ ...one, override_params: { model: ' ' } }, 'portkey.override_params.model'],
+  ];
+  for (const [config, ...paths] of cases)
+    assert.deepEqual(
+      importPortkey([config]).notes.map(({ path }) => path),
+      paths,
+    );
+});
+
+test('configs with one slug are models of their own', () => {
+  const config = (model: string) => ({
+    data: { slug: 'pc', config: { provider: 'openai', override_params: { model } } },
+  });
+  const { models } = importPortkey([config('a'), config('b')]).config;
+  assert.deepEqual(
+    Object.entries<Json>(models).map(([name, { endpoints }]) => [name, endpoints[0].model]),
+    [
+      ['team/pc', 'a'],
+      ['team/pc-2', 'b'],
+    ],
+  );
+});
+
 test('a file that is no config is refused, and strange members are no errors', () => {
   for (const file of [undefined, 1, [], {}, { data: {} }, { config: 'no json' }, { model: 'x' }])
     assert.throws(() => importPortkey([file]), /A config of Portkey has one of targets/);
