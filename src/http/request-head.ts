@@ -60,14 +60,24 @@ function severalValues(name: string): GatewayError {
 /** Names by route; the routes are there as long as the process. */
 const namesByRoute = new WeakMap<object, ReadonlySet<string>>();
 
-/** For routes of the gateway's own API. Throws `invalid_request` that names an unknown parameter and those that the route has. */
+/**
+ * For routes of the gateway's own API. Throws `invalid_request` that names an unknown parameter and those that the route has, or
+ * one that comes again, of which only the first would count.
+ */
 export function checkQueryNames(
   route: Pick<Route, 'templates' | 'describe' | 'hasOwnQuery'>,
   query: URLSearchParams,
 ): void {
   if (!route.hasOwnQuery || query.size === 0) return;
   const known = namesOf(route);
+  const seen = new Set<string>();
   for (const name of query.keys()) {
+    if (seen.has(name)) {
+      throw new GatewayError('invalid_request', `The query parameter ${name} comes twice; send it once.`, {
+        param: name,
+      });
+    }
+    seen.add(name);
     if (known.has(name)) continue;
     const allowed = known.size === 0 ? 'it takes none' : `it takes ${[...known].join(', ')}`;
     const shown = JSON.stringify(name.slice(0, 100));

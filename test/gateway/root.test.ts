@@ -45,6 +45,7 @@ test("a query parameter that a route of the gateway's own API does not have is r
   const cases = [
     ['/v1/usage?form=2026-01-01', 'Unknown query parameter "form"; it takes from, to, by.', 'form'],
     ['/v1/key?verbose=1', 'Unknown query parameter "verbose"; it takes none.', 'verbose'],
+    ['/v1/usage?by=model&by=day', 'The query parameter by comes twice; send it once.', 'by'],
     [
       '/v1/videos?limit=1&state=failed',
       /"state"; it takes limit, order, after, status, model, search, .*total, format\./,
