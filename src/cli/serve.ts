@@ -39,6 +39,7 @@ import {
   collectWithoutHelpers,
   inlineMore,
   keepHotCode,
+  releaseIdleMemory,
   releaseStartMemory,
   shareBuiltins,
   startCompilers,
@@ -146,8 +147,10 @@ export async function serve(options: ServeOptions): Promise<void> {
 
   service.ready();
   startCompilers();
+  const stopReleasing = releaseIdleMemory(store);
 
   const signal = await stopped;
+  stopReleasing();
   service.stopping();
   // A gateway that is stopped by Ctrl-C has no load balancer that must notice.
   const drain = signal === 'SIGTERM' ? current.server.drain : 0;

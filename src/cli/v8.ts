@@ -3,9 +3,9 @@
  * works on the command line of Node.
  */
 
-import { PerformanceObserver } from 'node:perf_hooks';
+import { PerformanceObserver, performance } from 'node:perf_hooks';
 import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8';
-import { every, systemClock } from '../core/clock.ts';
+import { type Clock, every, systemClock } from '../core/clock.ts';
 import { allowCollections, collectMemory } from '../core/collection.ts';
 import type { Store } from '../store/store.ts';
 
@@ -17,11 +17,18 @@ const NO_GROWTH_FACTOR = 1;
 const LOOK_INTERVAL_MS = 1000;
 const COLLECTIONS = { entryTypes: ['gc'] as const };
 
+/** A gateway idles that did not use more than this share of its main thread between two looks. */
+const MAX_IDLE_SHARE = 0.01;
+const IDLE_LOOK_INTERVAL_MS = 60_000;
+const IDLE_LOOKS = 5;
+
 const COMPILERS = ['sparkplug', 'maglev', 'turbofan'] as const;
 /** A start that lasts longer, such as one that recovers many records, gets its code compiled. */
 const MAX_START_MS = 1000;
 /** Options of Node by which its user decides about compilers. */
 const COMPILER_OPTIONS = /jitless|lite[-_]mode|sparkplug|maglev|turbofan|max[-_]opt|no[-_]?opt/;
+
+type MemoryHolder = Pick<Store, 'releaseMemory'>;
 
 /** Defined while the compilers wait. */
 let cancelDelay: (() => void) | undefined;
@@ -130,7 +137,44 @@ export function youngGenerationBytes(): number {
  * loaded. V8 would keep it, since a gateway that idles collects nothing. One full collection of about 50 ms, before requests come, in
  * this thread and beside it in those of the store; gives 16 MB back.
  */
-export function releaseStartMemory(store: Pick<Store, 'releaseMemory'>): void {
+export function releaseStartMemory(store: MemoryHolder): void {
+  releaseMemory(store);
+}
+
+/**
+ * Gives back the memory of a load after five minutes without one, once: free pages of the heap, which V8 keeps, and code that
+ * was compiled for requests. The next ones are as after a start. `busyShare` is the share of the main thread that was used since it was asked
+ * the last time. Returns a function that ends that.
+ */
+export function releaseIdleMemory(
+  store: MemoryHolder,
+  { clock = systemClock, busyShare = createBusyShare() }: { clock?: Clock; busyShare?: () => number } = {},
+): () => void {
+  let wasBusy = false;
+  let idleLooks = 0;
+  return every(clock, IDLE_LOOK_INTERVAL_MS, look, { background: true });
+
+  function look(): void {
+    const isBusy = busyShare() > MAX_IDLE_SHARE;
+    wasBusy ||= isBusy;
+    idleLooks = isBusy ? 0 : idleLooks + 1;
+    if (!wasBusy || idleLooks < IDLE_LOOKS) return;
+    wasBusy = false;
+    releaseMemory(store);
+  }
+}
+
+function createBusyShare(): () => number {
+  let last = performance.eventLoopUtilization();
+  return () => {
+    const now = performance.eventLoopUtilization();
+    const { utilization } = performance.eventLoopUtilization(now, last);
+    last = now;
+    return utilization;
+  };
+}
+
+function releaseMemory(store: MemoryHolder): void {
   const end = allowCollections();
   const released = store.releaseMemory?.();
   collectMemory();

@@ -13,7 +13,7 @@ import { createLog, logLastError } from '../telemetry/log.ts';
 import { openLogDestination } from '../telemetry/log-destination.ts';
 import { listenProblem } from './listen-problem.ts';
 import { type ConfigOptions, configSource } from './source.ts';
-import { startCompilers } from './v8.ts';
+import { releaseIdleMemory, startCompilers } from './v8.ts';
 
 const STANDARD_ERROR = 2;
 
@@ -82,8 +82,11 @@ export async function runWorker(options: WorkerOptions): Promise<void> {
   running.resolve({ gateway, keys });
   lines.startBuffering();
   startCompilers();
+  const stopReleasing = releaseIdleMemory(store);
 
-  await gateway.close(await stopped.promise);
+  const graceMs = await stopped.promise;
+  stopReleasing();
+  await gateway.close(graceMs);
   await keys.close();
   await store.close();
   process.exit(0);

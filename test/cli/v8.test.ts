@@ -7,6 +7,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { build } from 'esbuild';
+import { releaseIdleMemory } from '../../src/cli/v8.ts';
+import { createManualClock } from '../jobs/manual-clock.ts';
 
 const MODULE = join(import.meta.dirname, '../../src/cli/v8.ts');
 const MB = 2 ** 20;
@@ -190,4 +192,29 @@ function inlined(before: string): boolean {
 test('larger functions become part of those that call them', () => {
   assert.equal(inlined(''), false);
   assert.equal(inlined('inlineMore();'), true);
+});
+
+test('memory is released once after five minutes without load', async () => {
+  const clock = createManualClock(Date.now());
+  let share = 0;
+  let released = 0;
+  const releaseMemory = async () => void released++;
+  const end = releaseIdleMemory({ releaseMemory }, { clock, busyShare: () => share });
+  const pass = (minutes: number, used: number) => {
+    share = used;
+    clock.advance(minutes * 60_000);
+    return released;
+  };
+  assert.equal(pass(10, 0.003), 0, 'a start releases its own');
+  assert.equal(pass(10, 0.4), 0);
+  assert.equal(pass(4, 0.003), 0);
+  assert.equal(pass(1, 0.02), 0);
+  assert.equal(pass(4, 0.003), 0);
+  assert.equal(pass(1, 0.003), 1);
+  assert.equal(pass(60, 0.003), 1);
+  assert.equal(pass(1, 0.02), 1);
+  assert.equal(pass(5, 0.003), 2);
+  end();
+  pass(1, 0.02);
+  assert.equal(pass(10, 0.003), 2);
 });
