@@ -1,7 +1,11 @@
 /** What goes with a question of the playground: pictures, tools with their results, a schema, earlier turns, parameters as JSON. */
 
 import assert from 'node:assert/strict';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
 import type { Browser, Page } from 'playwright-core';
 import type { TestGateway } from '../../test/gateway/harness.ts';
 import {
@@ -128,6 +132,59 @@ test('a question that no model answered comes back, so that it can be sent again
     .getByText(/\d out/)
     .waitFor();
   assert.equal(await user.inputValue(), '');
+});
+
+test('what is typed while pictures are read, or while a question waits to be sent, stays', async () => {
+  const { page } = await open('chat', 'sandbox/echo');
+  const user = page.getByPlaceholder(/^Ask something/);
+  // A disk that is slow.
+  await page.evaluate(`{
+    const read = FileReader.prototype.readAsDataURL;
+    FileReader.prototype.readAsDataURL = function (file) { setTimeout(() => read.call(this, file), 500); };
+  }`);
+  await user.fill('Before');
+  const chooser = page.waitForEvent('filechooser');
+  await page.getByRole('button', { name: 'Image' }).click();
+  await (await chooser).setFiles({ name: 'slow.png', mimeType: 'image/png', buffer: PNG });
+  await user.fill('Typed meanwhile');
+  await page.getByRole('button', { name: 'Tools' }).click();
+  await page.getByRole('img', { name: 'slow.png' }).waitFor();
+  assert.equal(await user.inputValue(), 'Typed meanwhile');
+  await page.getByRole('textbox', { name: /^Tools/ }).waitFor();
+
+  await page.route('**/openapi.json', async (route) => {
+    await setTimeout(1000);
+    await route.continue();
+  });
+  await page.goto(`${gateway.url}/ui/playground`);
+  await page.getByLabel('Keep the conversation').check();
+  await user.fill('Sent');
+  await user.press('Control+Enter');
+  await user.fill('The next question');
+  await cardOf(page, 'sandbox/echo')
+    .getByText(/\d out/)
+    .waitFor();
+  assert.equal(await user.inputValue(), 'The next question');
+});
+
+test('a picture that cannot be read is said', async () => {
+  const { page } = await open('chat', 'sandbox/echo');
+  const folder = await mkdtemp(join(tmpdir(), 'polygate-picture-'));
+  const file = join(folder, 'gone.png');
+  await writeFile(file, PNG);
+  await page.getByLabel('User', { exact: true }).fill('What is it?');
+  const chooser = page.waitForEvent('filechooser');
+  await page.getByRole('button', { name: 'Image' }).click();
+  await page.evaluate(`{
+    const read = FileReader.prototype.readAsDataURL;
+    FileReader.prototype.readAsDataURL = function (file) { setTimeout(() => read.call(this, file), 500); };
+  }`);
+  await (await chooser).setFiles(file);
+  await rm(folder, { recursive: true });
+  await page
+    .getByRole('alert')
+    .getByText(/cannot be read/)
+    .waitFor();
 });
 
 test('each of several models goes on with its own answers', async () => {

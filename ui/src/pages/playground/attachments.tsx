@@ -10,11 +10,12 @@ const MAX_BYTES = 5_000_000;
 
 interface AttachmentsProps {
   turn: Turn;
-  onChange(turn: Turn): void;
+  onChange(change: (turn: Turn) => Turn): void;
 }
 
 export function Attachments({ turn, onChange }: AttachmentsProps) {
   const { pictures, tools, schema } = turn;
+  const change = (next: Partial<Turn>) => onChange((now) => ({ ...now, ...next }));
   const input = useRef<HTMLInputElement>(null);
   const [refusal, setRefusal] = useState<string>();
 
@@ -26,8 +27,13 @@ export function Attachments({ turn, onChange }: AttachmentsProps) {
         ? `Up to ${MAX_PICTURES} pictures of ${MAX_BYTES / 1e6} MB each can be sent.`
         : undefined,
     );
-    const added = await Promise.all(taken.slice(0, room).map(pictureOf));
-    onChange({ ...turn, pictures: [...pictures, ...added] });
+    try {
+      const added = await Promise.all(taken.slice(0, room).map(pictureOf));
+      // While they were read, more was typed or added.
+      onChange((now) => ({ ...now, pictures: [...now.pictures, ...added].slice(0, MAX_PICTURES) }));
+    } catch (error) {
+      setRefusal(`A picture cannot be read: ${(error as Error).message}`);
+    }
   }
 
   return (
@@ -55,11 +61,11 @@ export function Attachments({ turn, onChange }: AttachmentsProps) {
             event.target.value = '';
           }}
         />
-        <Toggle isOn={tools !== ''} onClick={() => onChange({ ...turn, tools: tools === '' ? EXAMPLE_TOOLS : '' })}>
+        <Toggle isOn={tools !== ''} onClick={() => change({ tools: tools === '' ? EXAMPLE_TOOLS : '' })}>
           <Wrench size={14} aria-hidden />
           Tools
         </Toggle>
-        <Toggle isOn={schema !== ''} onClick={() => onChange({ ...turn, schema: schema === '' ? EXAMPLE_SCHEMA : '' })}>
+        <Toggle isOn={schema !== ''} onClick={() => change({ schema: schema === '' ? EXAMPLE_SCHEMA : '' })}>
           <Braces size={14} aria-hidden />
           Schema
         </Toggle>
@@ -68,7 +74,7 @@ export function Attachments({ turn, onChange }: AttachmentsProps) {
             // biome-ignore lint/suspicious/noArrayIndexKey: A file can be chosen twice.
             key={index}
             picture={picture}
-            onRemove={() => onChange({ ...turn, pictures: pictures.filter((_, place) => place !== index) })}
+            onRemove={() => change({ pictures: pictures.filter((_, place) => place !== index) })}
           />
         ))}
       </div>
@@ -80,7 +86,7 @@ export function Attachments({ turn, onChange }: AttachmentsProps) {
               label="Tools"
               hint="Name, description and JSON schema of each; written as each protocol wants it."
               value={tools}
-              onChange={(text) => onChange({ ...turn, tools: text })}
+              onChange={(text) => change({ tools: text })}
             />
           )}
           {schema !== '' && (
@@ -88,7 +94,7 @@ export function Attachments({ turn, onChange }: AttachmentsProps) {
               label="Schema of the answer"
               hint="The answer is JSON that fits it."
               value={schema}
-              onChange={(text) => onChange({ ...turn, schema: text })}
+              onChange={(text) => change({ schema: text })}
             />
           )}
         </div>

@@ -85,7 +85,13 @@ export function PlaygroundPage() {
         return { ...one, key, messages, sent: requestOf(one.wire, { model: one.model, turn, messages, paths: known }) };
       }),
     );
-    if (keeps) setTurn({ ...turn, user: '', pictures: [] });
+    if (!keeps) return;
+    // What was typed or added since stays.
+    setTurn((now) => ({
+      ...now,
+      user: now.user === turn.user ? '' : now.user,
+      pictures: now.pictures.filter((picture) => !turn.pictures.includes(picture)),
+    }));
   }
 
   async function retry() {
