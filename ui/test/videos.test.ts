@@ -155,9 +155,13 @@ test('a video that runs is cancelled and deleted, and filters are in the address
     .first()
     .waitFor();
   await videoClient(gateway).until(hanging, 'cancelled');
+  // Pressed twice, it asks and is closed again.
+  await page.getByRole('button', { name: 'Delete …' }).press('Enter');
+  await page.keyboard.press('Enter');
+  assert.equal((await videoClient(gateway).send('GET', `/v1/videos/${hanging}`)).status, 200);
   await page.getByRole('button', { name: 'Delete …' }).click();
   await page.getByRole('button', { name: 'Delete the video and its files' }).click();
-  await page.getByRole('dialog').waitFor({ state: 'hidden' });
+  await page.getByRole('dialog', { name: 'Video', exact: true }).waitFor({ state: 'hidden' });
   await page.getByRole('combobox', { name: 'Status' }).click();
   await page.getByRole('option', { name: 'failed' }).click();
   await page.waitForURL(/status=failed/);

@@ -5,6 +5,7 @@ import { Link } from '@tanstack/react-router';
 import { Ban, Download, RefreshCw, Trash2, Webhook } from 'lucide-react';
 import { useState } from 'react';
 import { CopyAs, type SameCall } from '../../parts/copy-as.tsx';
+import { Dialog } from '../../parts/dialog.tsx';
 import { Facts } from '../../parts/facts.tsx';
 import { Age, Money, Time } from '../../parts/numbers.tsx';
 import { ErrorNotice, Loaded } from '../../parts/states.tsx';
@@ -184,16 +185,32 @@ function Actions({ task, onDeleted, onAgain }: DetailProps) {
           <button
             type="button"
             className="button button-danger"
-            disabled={change.isPending}
-            onClick={() => (isAsked ? change.mutate('delete', { onSuccess: onDeleted }) : setAsked(true))}
+            onClick={() => {
+              change.reset();
+              setAsked(true);
+            }}
           >
             <Trash2 size={14} aria-hidden />
-            {isAsked ? 'Delete the video and its files' : 'Delete …'}
+            Delete …
           </button>
         )}
         <CopyAs {...sameVideo(isOperator, task)} {...(mayChange && { others: sameChange(isOperator, task) })} />
       </div>
-      {change.error && <ErrorNotice error={change.error} />}
+      {change.error && !isAsked && <ErrorNotice error={change.error} />}
+      <Dialog title="Delete the video" isOpen={isAsked} onClose={() => setAsked(false)}>
+        <div className="flex flex-col gap-4">
+          <p>The video and its files are deleted. It cannot be undone.</p>
+          {change.error && <ErrorNotice error={change.error} />}
+          <button
+            type="button"
+            className="button button-danger self-start"
+            disabled={change.isPending}
+            onClick={() => change.mutate('delete', { onSuccess: onDeleted })}
+          >
+            Delete the video and its files
+          </button>
+        </div>
+      </Dialog>
       <CreateVideo isOpen={isAgain} before={task} onClose={() => setAgain(false)} onCreated={onAgain} />
     </div>
   );
