@@ -60,6 +60,33 @@ test('steps follow the length of a span', () => {
   assert.deepEqual(momentsOf(own('2026-11-20', '2026-11-01')), [], 'the gateway says what is wrong');
 });
 
+test('a range that was typed stays when its zone is chosen', async () => {
+  const { page } = await signInAsAdmin(browser, gateway, '/ui/requests', { zone: ZONE });
+  await page.getByRole('button', { name: 'custom' }).click();
+  await page.getByLabel(`From (${ZONE})`).fill('2026-01-01T00:00');
+  await page.getByRole('button', { name: 'UTC', exact: true }).click();
+  assert.equal(await page.getByLabel('From (UTC)').inputValue(), '2026-01-01T00:00');
+  await page.getByRole('button', { name: 'Show' }).click();
+  await page.waitForURL(/from=2026-01-01T00/);
+  // What was set is the same moment in another zone.
+  await page.getByRole('button', { name: ZONE }).click();
+  assert.equal(await page.getByLabel(`From (${ZONE})`).inputValue(), '2026-01-01T01:00');
+});
+
+test('a year of five digits is refused where it is typed', async () => {
+  const { page, faults } = await signInAsAdmin(browser, gateway, '/ui/requests');
+  await page.getByRole('button', { name: 'custom' }).click();
+  const from = page.getByLabel('From (UTC)');
+  await from.fill('12026-01-01T00:00');
+  await page.getByLabel('To (UTC)').fill('2026-01-01T00:00');
+  await page.getByRole('button', { name: 'Show' }).click();
+  await page.locator('input:invalid:focus').waitFor();
+  assert.deepEqual(faults, []);
+  await from.fill('2025-01-01T00:00');
+  await page.getByRole('button', { name: 'Show' }).click();
+  await page.waitForURL(/from=2025-01-01/);
+});
+
 for (const [theme, width] of [
   ['light', 1280],
   ['dark', 360],

@@ -43,7 +43,7 @@ export function RangePicker({ time, span, byDefault, onChange }: RangePickerProp
       {(isOwn || isOpen) && (
         // What the address says is the beginning of what is typed.
         <OwnRange
-          key={`${time.from} ${time.to} ${span.zone}`}
+          key={`${time.from} ${time.to}`}
           span={span}
           onSet={(own) => {
             setOpen(false);
@@ -55,18 +55,22 @@ export function RangePicker({ time, span, byDefault, onChange }: RangePickerProp
   );
 }
 
+/** Years of more digits are in another form. */
+const LATEST = '9999-12-31T23:59';
+
 interface OwnRangeProps {
   span: Pick<Span, 'from' | 'to' | 'zone'>;
   onSet(own: { from: string; to: string }): void;
 }
 
 function OwnRange({ span: { from, to, zone }, onSet }: OwnRangeProps) {
-  const [typed, setTyped] = useState({ from: textOf(from, zone), to: textOf(to, zone) });
-  const isWrong = typed.from >= typed.to;
+  const [typed, setTyped] = useState<Partial<Record<'from' | 'to', string>>>({});
+  const texts = { from: textOf(from, zone), to: textOf(to, zone), ...typed };
+  const isWrong = texts.from >= texts.to;
 
   function submit(event: FormEvent) {
     event.preventDefault();
-    if (!isWrong) onSet({ from: momentOf(typed.from, zone), to: momentOf(typed.to, zone) });
+    if (!isWrong) onSet({ from: momentOf(texts.from, zone), to: momentOf(texts.to, zone) });
   }
 
   return (
@@ -76,8 +80,9 @@ function OwnRange({ span: { from, to, zone }, onSet }: OwnRangeProps) {
           key={name}
           label={`${name === 'from' ? 'From' : 'To'} (${zone})`}
           type="datetime-local"
-          value={typed[name]}
+          value={texts[name]}
           onChange={(text) => setTyped({ ...typed, [name]: text })}
+          max={LATEST}
           required
         />
       ))}
