@@ -1,7 +1,7 @@
 /** Start of the dashboard. */
 
 import './theme.css';
-import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
+import { notifyManager, QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { RouterProvider } from '@tanstack/react-router';
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
@@ -13,6 +13,9 @@ import { applyTheme } from './theme.ts';
 
 applyTheme();
 openRowsOnClick();
+
+// A button is disabled before the next click, however busy the browser is: the second of a double click sends nothing.
+notifyManager.setScheduler(queueMicrotask);
 
 const queries = new QueryClient({
   defaultOptions: {

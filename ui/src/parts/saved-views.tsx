@@ -31,6 +31,8 @@ export function SavedViews({ path, onOpen }: SavedViewsProps) {
 
   function openDialog() {
     setOpen(true);
+    saving.reset();
+    removing.reset();
     // Another browser may have saved some since.
     void asked.refetch();
   }

@@ -82,17 +82,18 @@ export function Loaded<Data>({ asked, loading = <LoadingRows />, children }: Loa
       loading
     );
   }
-  if (!error) return children(data);
   return (
     <>
-      <div className="p-3">
-        <ErrorNotice error={error} onRetry={() => void refetch()} />
-        <p className="mt-2 text-warn">
-          Shown is what was there at <ClockTime at={dataUpdatedAt} />.
-        </p>
-      </div>
-      {/* Not faded: it must stay readable. */}
-      <div className="grayscale">{children(data)}</div>
+      {Boolean(error) && (
+        <div className="p-3">
+          <ErrorNotice error={error} onRetry={() => void refetch()} />
+          <p className="mt-2 text-warn">
+            Shown is what was there at <ClockTime at={dataUpdatedAt} />.
+          </p>
+        </div>
+      )}
+      {/* The same element in both states, so that forms within it keep what was typed. Not faded: it must stay readable. */}
+      <div className={error ? 'grayscale' : 'contents'}>{children(data)}</div>
     </>
   );
 }

@@ -201,7 +201,7 @@ function Revocation({ view: { name, hash }, error, isPending, onRevoke }: Revoca
       }}
     >
       <p>Programs with this key are refused within a second. It cannot be undone.</p>
-      <Field label={`Type ${name}`} value={typed} onChange={setTyped} autoComplete="off" />
+      <Field label={`Type ${name}`} value={typed} onChange={setTyped} autoComplete="off" data-autofocus />
       {error !== null && <ErrorNotice error={error} />}
       <button type="submit" className="button button-danger self-start" disabled={typed !== name || isPending}>
         Revoke the key

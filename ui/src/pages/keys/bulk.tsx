@@ -45,7 +45,7 @@ export function CreateKeys({ isOpen, onClose }: { isOpen: boolean; onClose(): vo
       title={created ? (created.data.length === 1 ? '1 key' : `${created.data.length} keys`) : 'Create several keys'}
       isOpen={isOpen}
       onClose={close}
-      isKept={created !== undefined}
+      isKept
       mustStay={() => queries.isMutating() > 0}
       wide
     >
@@ -63,6 +63,7 @@ export function CreateKeys({ isOpen, onClose }: { isOpen: boolean; onClose(): vo
               spellCheck={false}
               aria-describedby="several-hint"
               required
+              data-autofocus
             />
             <span id="several-hint" className="text-dim">
               A name a line, or a line of column names and one a key: name, owner, expires, models, surfaces, cidrs,

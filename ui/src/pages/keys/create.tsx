@@ -40,7 +40,7 @@ export function CreateKey({ defaultTags, isOpen, onClose }: CreateKeyProps) {
       title={created ? `The key ${created.data.name}` : 'Create a key'}
       isOpen={isOpen}
       onClose={close}
-      isKept={created !== undefined}
+      isKept
       mustStay={() => queries.isMutating() > 0}
       wide
     >

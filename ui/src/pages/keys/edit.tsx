@@ -16,7 +16,7 @@ interface EditKeyProps {
 
 export function EditKey({ view, isOpen, onClose }: EditKeyProps) {
   return (
-    <Dialog title={`Change ${view.name}`} isOpen={isOpen} onClose={onClose} wide>
+    <Dialog title={`Change ${view.name}`} isOpen={isOpen} onClose={onClose} isKept wide>
       <Form view={view} onDone={onClose} />
     </Dialog>
   );

@@ -27,10 +27,13 @@ export function FilterBar({ filters, onChange, tools }: FilterBarProps) {
   async function apply(event: FormEvent<HTMLFormElement>): Promise<void> {
     event.preventDefault();
     const form = event.currentTarget;
+    const textNow = () => String(new FormData(form).get('filter'));
+    const text = textNow();
     try {
-      const { filters: found, open } = await readWords(String(new FormData(form).get('filter')), findKey);
+      const { filters: found, open } = await readWords(text, findKey);
       setProblem(undefined);
-      form.reset();
+      // What was typed while a key was looked for stays.
+      if (textNow() === text) form.reset();
       onChange({ ...found, ...(open !== undefined && { open }) });
     } catch (error) {
       setProblem(error instanceof Error ? error.message : String(error));

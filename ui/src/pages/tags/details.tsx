@@ -69,13 +69,19 @@ function Actions({ view }: { view: TagView }) {
       return queries.invalidateQueries(tagQueries);
     },
   });
+
+  function openRemoval() {
+    removal.reset();
+    setShown('removal');
+  }
+
   return (
     <div className="flex flex-wrap gap-2">
       <button type="button" className="button" onClick={() => setShown('edit')}>
         {origin === null ? 'Set limits and budgets …' : 'Change limits and budgets …'}
       </button>
       {origin === 'store' && (
-        <button type="button" className="button button-danger" onClick={() => setShown('removal')}>
+        <button type="button" className="button button-danger" onClick={openRemoval}>
           Remove …
         </button>
       )}

@@ -28,7 +28,7 @@ interface EditTagProps {
 
 export function EditTag({ view, isOpen, onClose }: EditTagProps) {
   return (
-    <Dialog title={view ? `Limits of ${view.tag}` : 'Limit a tag'} isOpen={isOpen} onClose={onClose} wide>
+    <Dialog title={view ? `Limits of ${view.tag}` : 'Limit a tag'} isOpen={isOpen} onClose={onClose} isKept wide>
       <Form view={view} onDone={onClose} />
     </Dialog>
   );
@@ -82,6 +82,7 @@ function Form({ view: opened, onDone }: { view: TagView | undefined; onDone(): v
             pattern="\s*[^=\s]+=[^=\s]+\s*"
             title="name=value"
             required
+            data-autofocus
           />
         )}
         <div className="grid grid-cols-2 gap-3">
