@@ -64,11 +64,12 @@ export function ask(
   key: string,
   model = 'sandbox/echo',
   more: Record<string, string> = {},
+  content = 'Hello',
 ): Promise<Response> {
   return fetch(`${url}/v1/chat/completions`, {
     method: 'POST',
     headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...more },
-    body: JSON.stringify({ model, messages: [{ role: 'user', content: 'Hello' }] }),
+    body: JSON.stringify({ model, messages: [{ role: 'user', content }] }),
   });
 }
 

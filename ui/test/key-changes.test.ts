@@ -86,6 +86,7 @@ for (const [theme, width] of [
       },
     );
     await page.getByRole('dialog', { name }).getByText('5,000').waitFor();
+    await page.getByRole('dialog', { name }).getByText('Feb 28, 2031').waitFor();
     await assertFits(page);
     await assertSound(visitor);
   });

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { Browser } from 'playwright-core';
 import { KEY, type TestGateway } from '../../test/gateway/harness.ts';
-import { assertSound, downloadedRows, openBrowser, signInAsAdmin, startGatewayForOperators } from './browser.ts';
+import { ask, assertSound, downloadedRows, openBrowser, signInAsAdmin, startGatewayForOperators } from './browser.ts';
 
 const EARLIER = 40;
 /** As many as are read at once. */
@@ -16,6 +16,8 @@ let gateway: TestGateway;
 
 before(async () => {
   [browser, gateway] = await Promise.all([openBrowser(), startGatewayForOperators()]);
+  const failed = await ask(gateway, KEY, 'sandbox/faulty', {}, 'status 500');
+  assert.ok(!failed.ok);
   await send('agent-earlier', EARLIER);
   await send('agent-later', LATER - EARLIER / 2);
   await send('agent-earlier', EARLIER / 2);
@@ -41,13 +43,23 @@ test('sums are of all of them, by whole hours', async () => {
   const { page } = visitor;
   const figure = page.locator('dl > div', { hasText: /^Requests/ });
   await figure.getByText(/^since /).waitFor();
-  const all = new Intl.NumberFormat('en').format(LATER + EARLIER + 3);
+  const all = new Intl.NumberFormat('en').format(LATER + EARLIER + 4);
   assert.match(await figure.innerText(), new RegExp(`^Requests\\s+${all}\\s+since `));
   await page
     .getByText(new RegExp(`^p95 .* of all ${all}$`))
     .first()
     .waitFor();
   await assertSound(visitor);
+});
+
+test('one that failed among thousands is not shown as none', async () => {
+  const { page } = await signInAsAdmin(browser, gateway, '/ui/requests?paused=true&range=24h');
+  const figure = page.locator('dl > div', { has: page.getByText('Failed', { exact: true }) }).first();
+  await figure.getByText('> 99.9 % answered').waitFor();
+  await figure.getByText('< 0.1 %').waitFor();
+  await page.goto(`${gateway.url}/ui/use?metric=requests`);
+  await page.getByRole('row', { name: /^sandbox.faulty 1 1 .* < 0\.1 %/ }).waitFor();
+  await page.getByRole('row', { name: /^sandbox.echo .* > 99\.9 %/ }).waitFor();
 });
 
 test('a conversation has the sums of the requests that were looked at, and of earlier ones at a click', async () => {

@@ -247,6 +247,18 @@ test('the share of failures is compared with that of the time before, not their 
   assert.equal((await figure.innerText()).includes('300'), false);
 });
 
+test('charts write large sums as tables do', async () => {
+  const { page } = await signInAsAdmin(browser, gateway);
+  await page.route('**/admin/v1/usage?*', async (route) => {
+    const response = await route.fetch();
+    const report = await response.json();
+    Object.assign(report.total, { cost: '1234567.5' });
+    await route.fulfill({ response, json: report });
+  });
+  await page.goto(`${gateway.url}/ui/use`);
+  await page.locator('title', { hasText: /In all: \$1,234,567\.50\./ }).waitFor({ state: 'attached' });
+});
+
 test('the time before is a line over the bars, and sums over time end with the total', async () => {
   const { page } = await signInAsAdmin(browser, gateway, '/ui/use?by=model&metric=requests&cumulative=true');
   await page.locator('svg polyline[data-line]').waitFor();

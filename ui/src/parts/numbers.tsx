@@ -14,6 +14,18 @@ export function formatMs(ms: number): string {
   return ms < 10_000 ? `${formatCount(ms)} ms` : `${(ms / 1000).toFixed(1)} s`;
 }
 
+/**
+ * Share of a whole in percent. There is none of nothing, a small part is not shown as none, and what is nearly the whole not as
+ * all of it.
+ */
+export function formatShare(part: number, whole: number): string {
+  if (whole <= 0) return '—';
+  const share = (100 * part) / whole;
+  if (share > 0 && share < 0.1) return '< 0.1 %';
+  if (share > 99.9 && share < 100) return '> 99.9 %';
+  return `${share.toFixed(Number.isInteger(share) || (share >= 10 && share <= 90) ? 0 : 1)} %`;
+}
+
 const BYTES = ['byte', 'kilobyte', 'megabyte', 'gigabyte', 'terabyte'] as const;
 
 export function formatBytes(bytes: number): string {
@@ -41,6 +53,12 @@ export function Money({ usd }: { usd: string | number | null | undefined }) {
   );
 }
 
+/** Form of USD with so many digits behind the point, for charts. */
+export function dollars(digits: number): (usd: number) => string {
+  const form = new Intl.NumberFormat('en-US', { minimumFractionDigits: digits, maximumFractionDigits: digits });
+  return (usd) => `$${form.format(usd)}`;
+}
+
 /** A decimal without an exponent. */
 export function plainDecimal(value: string | number): string {
   if (typeof value === 'string') return value;
@@ -62,6 +80,7 @@ function createFormats(timeZone: string | undefined) {
   return {
     time: new Intl.DateTimeFormat(undefined, { ...clock, second: '2-digit' }),
     dateAndTime: new Intl.DateTimeFormat(undefined, { ...clock, month: 'short', day: 'numeric' }),
+    yearAndTime: new Intl.DateTimeFormat(undefined, { ...clock, year: 'numeric', month: 'short', day: 'numeric' }),
     date: new Intl.DateTimeFormat('en', { timeZone, dateStyle: 'short' }),
   };
 }
@@ -72,14 +91,15 @@ function formatsOf(zone: string | undefined) {
   return known;
 }
 
-/** Without the date for a moment of today, where `withDate` is false. */
+/** With the year where that is not this one; without the date for a moment of today, where `withDate` is false. */
 export function Time({ at, withDate = true }: { at: string; withDate?: boolean }) {
-  const { time, dateAndTime, date: day } = formatsOf(useContext(TimeZone));
+  const { time, dateAndTime, yearAndTime, date: dayOf } = formatsOf(useContext(TimeZone));
   const date = new Date(at);
-  const isToday = !withDate && day.format(date) === day.format(new Date(gatewayNow()));
+  const [day, today] = [dayOf.format(date), dayOf.format(gatewayNow())];
+  const isThisYear = day.slice(-2) === today.slice(-2);
   return (
     <time dateTime={at} title={date.toISOString()}>
-      {(isToday ? time : dateAndTime).format(date)}
+      {(!withDate && day === today ? time : isThisYear ? dateAndTime : yearAndTime).format(date)}
     </time>
   );
 }

@@ -8,7 +8,7 @@ import { TimeZone } from '../../parts/clock-time.tsx';
 import { CopyAs } from '../../parts/copy-as.tsx';
 import { CostMarks } from '../../parts/cost-marks.tsx';
 import { limitRows, limitWords } from '../../parts/limits.ts';
-import { formatCount, formatShort, Money, Time } from '../../parts/numbers.tsx';
+import { dollars, formatCount, formatShare, formatShort, Money, Time } from '../../parts/numbers.tsx';
 import { Card, Figure, Figures, Page } from '../../parts/page.tsx';
 import { modelLimitRows, permissionRows } from '../../parts/permissions.ts';
 import { RangePicker } from '../../parts/range-picker.tsx';
@@ -111,8 +111,7 @@ interface TotalsProps {
 
 function Totals({ total, videos, span }: TotalsProps) {
   const ofVideos = videoShare(videos?.requests ?? 0, total.requests);
-  const cached = total.input_tokens > 0 && `${Math.round((100 * total.cached_tokens) / total.input_tokens)} % cached`;
-  const failed = (100 * total.failures) / total.requests;
+  const cached = total.input_tokens > 0 && `${formatShare(total.cached_tokens, total.input_tokens)} cached`;
   return (
     <Figures>
       <Figure
@@ -153,7 +152,7 @@ function Totals({ total, videos, span }: TotalsProps) {
       />
       <Figure
         label="Failed"
-        value={total.requests > 0 ? `${failed.toFixed(failed > 0 && failed < 10 ? 1 : 0)} %` : '—'}
+        value={formatShare(total.failures, total.requests)}
         note={
           <RequestsLink
             span={span}
@@ -179,7 +178,7 @@ function CostOverTime({ report, span, onZoom, isTable, onTable }: CostOverTimePr
   const buckets = bucketsOf(report, span);
   const most = Math.max(...buckets.map(({ values }) => values.cost ?? 0), 0);
   const digits = most === 0 ? 2 : Math.max(2, Math.ceil(-Math.log10(most)) + 2);
-  const format = (usd: number) => `$${usd.toFixed(digits)}`;
+  const format = dollars(digits);
   return (
     <StackedBars
       {...{ isTable, onTable }}

@@ -3,7 +3,7 @@
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { PartEstimateMark } from '../../parts/estimate-mark.tsx';
-import { formatCount, formatMs, formatShort, Money, Time } from '../../parts/numbers.tsx';
+import { formatCount, formatMs, formatShare, formatShort, Money, Time } from '../../parts/numbers.tsx';
 import { Figure, Figures } from '../../parts/page.tsx';
 import { FIGURE_LINK, RequestsLink } from '../../parts/requests-link.tsx';
 import { Loaded, LoadingBlock } from '../../parts/states.tsx';
@@ -46,8 +46,7 @@ interface HeadlineProps {
 }
 
 function Headline({ data, rate, rateOver, filters, zone }: HeadlineProps) {
-  const failed = (100 * data.failures) / data.requests;
-  const failedShare = data.requests > 0 ? percent(failed) : '—';
+  const failedShare = formatShare(data.failures, data.requests);
   const time = (ms: number | null) => (ms === null ? '—' : formatMs(ms));
   const isOfBegin = filters.started_from !== undefined || filters.started_to !== undefined;
   const isLastHour = !filters.from && !filters.to && !isOfBegin && hasAll(data);
@@ -104,7 +103,7 @@ function Headline({ data, rate, rateOver, filters, zone }: HeadlineProps) {
         note={
           data.requests > 0 && (
             <>
-              {`${percent(100 - failed)} answered`} <span>{brokenOff(data)}</span>
+              {`${formatShare(data.requests - data.failures, data.requests)} answered`} <span>{brokenOff(data)}</span>
             </>
           )
         }
@@ -132,10 +131,6 @@ function SpanNote({ summary }: { summary: RequestSummary }) {
 function timedWords({ timed, requests, times_estimated: estimated }: RequestSummary): string {
   if (!estimated) return timed < requests ? ` of the newest ${formatShort(timed)}` : '';
   return timed < requests ? ` of ${formatShort(timed)} that are counted` : ` of all ${formatShort(timed)}`;
-}
-
-function percent(share: number): string {
-  return `${share.toFixed(Number.isInteger(share) || (share >= 10 && share <= 90) ? 0 : 1)} %`;
 }
 
 /** By the minute, or the hour, where few come. */

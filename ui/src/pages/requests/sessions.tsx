@@ -2,7 +2,7 @@
 
 import { PartEstimateMark } from '../../parts/estimate-mark.tsx';
 import { PagesCount } from '../../parts/list-filters.tsx';
-import { formatCount, formatShort, Money, Time } from '../../parts/numbers.tsx';
+import { formatCount, formatShare, formatShort, Money, Time } from '../../parts/numbers.tsx';
 import { Empty, Loaded } from '../../parts/states.tsx';
 import { type Column, numbers, Older, Table } from '../../parts/table.tsx';
 import { TableTools } from '../../parts/table-tools.tsx';
@@ -123,9 +123,7 @@ function SessionTable({ lines, newestOf, onOpen }: SessionTableProps) {
           <td className={`number ${line.partial > 0 ? 'text-warn' : 'text-dim'}`}>{formatCount(line.partial)}</td>
           <ToolFailures count={line.tool_failures} />
           <td className="number">{formatShort(line.input_tokens)}</td>
-          <td className="number text-dim">
-            {line.input_tokens === 0 ? '—' : `${Math.round((100 * line.cached_tokens) / line.input_tokens)} %`}
-          </td>
+          <td className="number text-dim">{formatShare(line.cached_tokens, line.input_tokens)}</td>
           <td className="number">{formatShort(line.output_tokens)}</td>
           <td className="number">
             <Money usd={line.cost} />

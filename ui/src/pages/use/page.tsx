@@ -7,7 +7,7 @@ import { useKeyName, useTagNames } from '../../keys.ts';
 import { type BarsProps, StackedBars } from '../../parts/chart/bars.tsx';
 import { OTHER } from '../../parts/chart/colors.ts';
 import { CopyAs, type SameCall } from '../../parts/copy-as.tsx';
-import { formatShort } from '../../parts/numbers.tsx';
+import { dollars, formatShort } from '../../parts/numbers.tsx';
 import { Card, Page } from '../../parts/page.tsx';
 import { RangePicker } from '../../parts/range-picker.tsx';
 import { SavedViews } from '../../parts/saved-views.tsx';
@@ -232,5 +232,5 @@ function formatOf(metric: Metric, total: Sums): (value: number) => string {
   if (metric !== 'cost') return formatShort;
   const most = Number(total.cost ?? 0);
   const digits = most === 0 || most >= 10 ? 2 : Math.min(9, Math.max(2, Math.ceil(-Math.log10(most)) + 3));
-  return (usd) => `$${usd.toFixed(digits)}`;
+  return dollars(digits);
 }

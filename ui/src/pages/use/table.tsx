@@ -5,7 +5,7 @@ import { OTHER } from '../../parts/chart/colors.ts';
 import { Spark } from '../../parts/chart/spark.tsx';
 import { CostMarks } from '../../parts/cost-marks.tsx';
 import { useHiddenColumns } from '../../parts/hidden-columns.ts';
-import { formatCount, formatShort, Money } from '../../parts/numbers.tsx';
+import { formatCount, formatShare, formatShort, Money } from '../../parts/numbers.tsx';
 import { type FigureFilters, RequestsLink, videoShare } from '../../parts/requests-link.tsx';
 import { type Column, columnOf, numbers } from '../../parts/table.tsx';
 import { TableScroll } from '../../parts/table-scroll.tsx';
@@ -93,7 +93,7 @@ function GroupLines(props: GroupTableProps & { group: Group; whole: number }) {
   const own = filtersOf(by, group.id, filters);
   const ownVideos = videos.find(({ id }) => id === group.id);
   const ofGroup = figureFilters(by, group.id, filters);
-  const share = (sums: Sums) => (whole > 0 ? `${Math.round((100 * figureOf(sums, metric)) / whole)} %` : '—');
+  const share = (sums: Sums) => formatShare(figureOf(sums, metric), whole);
   const name = label(by, group.id);
   const mark = {
     'data-marked': isMarked(group.id) ? '' : undefined,

@@ -1,7 +1,7 @@
 /** Headline of use: sums of the time, compared with the time before, and how well they are known. */
 
 import { CircleAlert } from 'lucide-react';
-import { formatCount, formatShort, Money } from '../../parts/numbers.tsx';
+import { formatCount, formatShare, formatShort, Money } from '../../parts/numbers.tsx';
 import { Figure, Figures } from '../../parts/page.tsx';
 import { RequestsLink, videoShare } from '../../parts/requests-link.tsx';
 import type { Span } from '../../spans.ts';
@@ -56,7 +56,7 @@ export function Totals({ total, before, videos, unpriced, span, filters }: Total
       />
       <Figure
         label="Input from a cache"
-        value={percentOf(total.cached_tokens, total.input_tokens)}
+        value={formatShare(total.cached_tokens, total.input_tokens)}
         note={
           <RequestsLink span={span} videos={share} filters={filters}>
             {formatShort(total.cached_tokens)} tokens
@@ -71,7 +71,7 @@ export function Totals({ total, before, videos, unpriced, span, filters }: Total
             videos={videoShare(videos?.failures ?? 0, total.failures)}
             filters={both(filters, { status: 'failed' })}
           >
-            {percentOf(total.failures, total.requests)}
+            {formatShare(total.failures, total.requests)}
           </RequestsLink>
         }
         note={
@@ -80,7 +80,7 @@ export function Totals({ total, before, videos, unpriced, span, filters }: Total
               {partial}
             </RequestsLink>
           ) : (
-            before && (before.requests > 0 ? `${percentOf(before.failures, before.requests)} before` : 'none before')
+            before && (before.requests > 0 ? `${formatShare(before.failures, before.requests)} before` : 'none before')
           )
         }
       />
@@ -88,7 +88,7 @@ export function Totals({ total, before, videos, unpriced, span, filters }: Total
         label="Estimated"
         value={
           <RequestsLink span={span} filters={{ ...filters, estimated: true }}>
-            {percentOf(Number(total.estimated_cost), figureOf(total, 'cost'))}
+            {formatShare(Number(total.estimated_cost), figureOf(total, 'cost'))}
           </RequestsLink>
         }
         note={estimates(total)}
@@ -102,7 +102,7 @@ export function Totals({ total, before, videos, unpriced, span, filters }: Total
               <CircleAlert size={15} aria-hidden className="inline align-[-0.1em]" />
             </span>
           }
-          note={`${percentOf(total.unpriced_tokens, tokens)} of tokens`}
+          note={`${formatShare(total.unpriced_tokens, tokens)} of tokens`}
         />
       )}
     </Figures>
@@ -111,16 +111,8 @@ export function Totals({ total, before, videos, unpriced, span, filters }: Total
 
 /** Of the cost is said beside. */
 function estimates({ estimated_tokens: estimated, input_tokens, output_tokens, assessed, requests }: Sums): string {
-  const share = `of cost, ${percentOf(estimated, input_tokens + output_tokens)} of tokens`;
+  const share = `of cost, ${formatShare(estimated, input_tokens + output_tokens)} of tokens`;
   return assessed < requests ? `${share}, as far as known` : share;
-}
-
-/** A small share is not shown as none; there is none of nothing. */
-function percentOf(part: number, whole: number): string {
-  if (whole <= 0) return '—';
-  const percent = (100 * part) / whole;
-  if (percent > 0 && percent < 0.1) return '< 0.1 %';
-  return `${percent.toFixed(percent > 0 && percent < 10 ? 1 : 0)} %`;
 }
 
 function noteOf(now: number, before: number): string {

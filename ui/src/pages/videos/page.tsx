@@ -9,7 +9,7 @@ import { Code } from '../../parts/code.tsx';
 import { commandWith, pathWith, type SameCall } from '../../parts/copy-as.tsx';
 import { CopyButton } from '../../parts/copy-button.tsx';
 import { ChoiceFilter, KeyFilter, PagesCount } from '../../parts/list-filters.tsx';
-import { formatCount, Money } from '../../parts/numbers.tsx';
+import { formatCount, formatShare, Money } from '../../parts/numbers.tsx';
 import { Card, Figure, Figures, Page } from '../../parts/page.tsx';
 import { Panel } from '../../parts/panel.tsx';
 import { RangePicker } from '../../parts/range-picker.tsx';
@@ -191,7 +191,7 @@ interface SummaryProps {
 /** Of all states; each figure leads to its tasks. */
 function Summary({ summary, filters: { key, model }, view, time }: SummaryProps) {
   const { tasks, states, cost, seconds, complete } = summary;
-  const share = (count: number) => (tasks === 0 ? undefined : `${Math.round((100 * count) / tasks)} %`);
+  const share = (count: number) => (tasks === 0 ? undefined : formatShare(count, tasks));
   const linked = (figure: ReactNode, status?: VideoTask['status']) => (
     <Link to="/videos" search={{ key, model, view, status, ...time }} title="Show these videos" className={FIGURE_LINK}>
       {figure}
