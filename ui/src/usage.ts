@@ -1,7 +1,7 @@
 /** Reports of use: what is asked, and exact sums of their lines. */
 
 import { keepPreviousData, queryOptions, type UseQueryResult, useQuery } from '@tanstack/react-query';
-import { useState } from 'react';
+import { useRef, useState } from 'react';
 import { ApiError, api, bodyOf } from './api.ts';
 import type { Dimension, Metric, UseFilters } from './pages/use/search.ts';
 import { commandWith, pathWith, type SameCall } from './parts/copy-as.tsx';
@@ -188,6 +188,13 @@ export function useReport(
   const { error } = asked;
   if (span.step === 'minute' && error instanceof ApiError && error.param === 'from') setRefused(name);
   return { span, asked };
+}
+
+/** The question that the answer in view is of: the one before, while the answer to the next is on its way. */
+export function useAnswered<Question>(question: Question, isNextOnItsWay: boolean): Question {
+  const answered = useRef(question);
+  if (!isNextOnItsWay) answered.current = question;
+  return answered.current;
 }
 
 /** Digits behind the point that sums keep. */

@@ -247,6 +247,28 @@ test('the share of failures is compared with that of the time before, not their 
   assert.equal((await figure.innerText()).includes('300'), false);
 });
 
+test('figures stand beside the names that they are of, while others are on their way', async () => {
+  const { page } = await signInAsAdmin(browser, gateway, '/ui/use?by=model&range=24h&metric=requests&top=20');
+  await page.getByRole('row', { name: /^local.m9 3 / }).waitFor();
+  const answers = Promise.withResolvers<void>();
+  await page.route('**/admin/v1/usage?*', async (route) => {
+    await answers.promise;
+    await route.continue();
+  });
+  await page.getByRole('combobox', { name: 'Group' }).click();
+  await page.getByRole('option', { name: 'by key' }).click();
+  await page.waitForURL(/by=key/);
+  await page.getByRole('button', { name: '7d', exact: true }).click();
+  await page.waitForURL(/range=7d/);
+  await page.locator('[aria-busy=true]').getByRole('heading', { name: 'Requests per hour' }).waitFor();
+  await page.getByRole('row', { name: /^local.m9 3 / }).waitFor();
+  assert.equal(await page.getByText('not known', { exact: true }).count(), 0);
+  answers.resolve();
+  await page.getByRole('heading', { name: 'Requests per day' }).waitFor();
+  await page.getByRole('row', { name: /^test / }).waitFor();
+  assert.equal(await page.locator('[aria-busy=true]').count(), 0);
+});
+
 test('charts write large sums as tables do', async () => {
   const { page } = await signInAsAdmin(browser, gateway);
   await page.route('**/admin/v1/usage?*', async (route) => {

@@ -61,6 +61,8 @@ interface Asked<Data> {
   data: Data | undefined;
   error: unknown;
   dataUpdatedAt: number;
+  /** The data are those of the question before. */
+  isPlaceholderData?: boolean;
   refetch(): unknown;
 }
 
@@ -72,7 +74,7 @@ interface LoadedProps<Data> {
 
 /** Answer to a question, in the state that it is in; older data stay visible and are marked. */
 export function Loaded<Data>({ asked, loading = <LoadingRows />, children }: LoadedProps<Data>) {
-  const { data, error, refetch, dataUpdatedAt } = asked;
+  const { data, error, refetch, dataUpdatedAt, isPlaceholderData } = asked;
   if (data === undefined) {
     return error ? (
       <div className="p-3">
@@ -93,7 +95,9 @@ export function Loaded<Data>({ asked, loading = <LoadingRows />, children }: Loa
         </div>
       )}
       {/* The same element in both states, so that forms within it keep what was typed. Not faded: it must stay readable. */}
-      <div className={error ? 'grayscale' : 'contents'}>{children(data)}</div>
+      <div className={error ? 'grayscale' : 'contents'} aria-busy={isPlaceholderData}>
+        {children(data)}
+      </div>
     </>
   );
 }

@@ -28,6 +28,7 @@ import {
   sumOf,
   type UsageReport,
   usageOfOwn,
+  useAnswered,
   useReport,
   videosIn,
 } from '../../usage.ts';
@@ -48,6 +49,7 @@ export function KeyPage() {
   const questionOf = (one: Span) => ({ span: one, by: [one.step, 'model'], top: MODELS });
   const { span, asked } = useReport(time, (one) => usageOfOwn(questionOf(one)));
   const videos = useQuery(usageOfOwn(videosIn(questionOf(span))));
+  const shown = useAnswered(span, asked.isPlaceholderData);
   const change = (next: TimeSearch & { table?: true | undefined }) =>
     navigate({ search: (search) => ({ ...search, ...next }), resetScroll: false });
   return (
@@ -58,7 +60,7 @@ export function KeyPage() {
         <Loaded asked={asked} loading={<LoadingBlock className="h-24" />}>
           {({ total, models_without_price: unknown }) => (
             <>
-              <Totals total={total} videos={videos.data?.total} span={span} />
+              <Totals total={total} videos={videos.data?.total} span={shown} />
               <UnknownCosts models={unknown} />
             </>
           )}
@@ -69,7 +71,7 @@ export function KeyPage() {
               {(report) => (
                 <CostOverTime
                   report={report}
-                  span={span}
+                  span={shown}
                   isTable={table === true}
                   onTable={(isTable) => change({ table: isTable || undefined })}
                   onZoom={(own) => change({ range: undefined, ...own })}
@@ -88,7 +90,7 @@ export function KeyPage() {
               </div>
             }
           >
-            <Loaded asked={asked}>{(report) => <ByModel report={report} videos={videos.data} span={span} />}</Loaded>
+            <Loaded asked={asked}>{(report) => <ByModel report={report} videos={videos.data} span={shown} />}</Loaded>
           </Card>
           <Card title="Limits" actions={<CopyAs path="/v1/key" />}>
             <Loaded asked={facts}>{(key) => <LimitsOf facts={key} />}</Loaded>

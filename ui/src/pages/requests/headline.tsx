@@ -8,6 +8,7 @@ import { Figure, Figures } from '../../parts/page.tsx';
 import { FIGURE_LINK, RequestsLink } from '../../parts/requests-link.tsx';
 import { Loaded, LoadingBlock } from '../../parts/states.tsx';
 import { Unanswered } from '../../parts/unanswered.tsx';
+import { useAnswered } from '../../usage.ts';
 import type { Filters } from './query.ts';
 import { RATE_OVER, type RequestRate, type RequestSummary, rateOf, useNewest, useSummary } from './summary-query.ts';
 
@@ -20,13 +21,15 @@ interface SummaryProps {
 export function Summary({ filters, zone, isPaused }: SummaryProps) {
   const asked = useSummary(filters, isPaused);
   const newest = useNewest(filters, isPaused);
+  const answered = useAnswered(filters, asked.isPlaceholderData);
   return (
     <>
       {!asked.error && <Unanswered sources={[{ name: 'Requests a second and cost an hour', asked: newest }]} />}
       <Loaded asked={asked} loading={<LoadingBlock className="h-24" />}>
         {(data) => (
           <Headline
-            {...{ data, filters, zone }}
+            {...{ data, zone }}
+            filters={answered}
             rate={rateOf(newest.isNow ? newest.data : data)}
             rateOver={newest.isNow ? RATE_OVER : ''}
           />

@@ -24,6 +24,7 @@ import {
   sameReport,
   type UsageReport,
   usageOfAll,
+  useAnswered,
   useReport,
   videosIn,
   wordsOf,
@@ -67,6 +68,7 @@ export function UsePage() {
     navigate({ search: (search) => ({ ...search, ...next }) });
   const drill = (next: UseFilters) =>
     change({ ...next, by: second ?? (by === 'model' ? 'key' : 'model'), second: undefined });
+  const shown = useAnswered({ by, second, metric, span, filters }, asked.isPlaceholderData);
   const keyNames = useMemo(() => (asked.data ? keyNamesOf(asked.data) : new Map()), [asked.data]);
   const label = (dimension: Dimension, id: string) => {
     if (id === OTHER) return 'Other';
@@ -97,19 +99,11 @@ export function UsePage() {
       <Loaded asked={asked} loading={<LoadingBlock className="h-96" />}>
         {(report) =>
           report.data.length === 0 ? (
-            <NoUse isFiltered={Object.values(filters).some(Boolean)} />
+            <NoUse isFiltered={Object.values(shown.filters).some(Boolean)} />
           ) : (
             <Report
-              {...{
-                report,
-                videos: protocol === undefined ? videos.data : undefined,
-                by,
-                second,
-                metric,
-                span,
-                filters,
-                label,
-              }}
+              {...shown}
+              {...{ report, videos: protocol === undefined ? videos.data : undefined, label }}
               isCumulative={cumulative === true}
               isTable={table === true}
               onTable={(isTable) => change({ table: isTable || undefined })}
