@@ -21,14 +21,19 @@ export async function recoverInterrupted({ store, log }: RecoveryOptions): Promi
 
 async function recoverAll({ store, log }: RecoveryOptions): Promise<number> {
   const now = store.now();
+  let recovered = 0;
   try {
-    return await store.call('recoverUsage', { now });
+    for (let hasMore = true; hasMore; ) {
+      const part = await store.call('recoverUsage', { now });
+      recovered += part.recovered;
+      hasMore = part.hasMore;
+    }
+    return recovered;
   } catch (error) {
     if (error instanceof StoreUnavailable) throw error;
   }
   const { foldOrphanedGroups } = await import('./orphaned-groups.ts');
   await foldOrphanedGroups({ store, log }, now);
-  let recovered = 0;
   for (;;) {
     const intents = await store.call('orphanedIntents', { now, limit: RECOVERY_BATCH_SIZE });
     for (const { id, record } of intents) recovered += await recoverOne({ store, log }, { now, id, record });
@@ -41,7 +46,7 @@ async function recoverOne(
   { now, id, record }: { now: number; id: string; record: string },
 ): Promise<number> {
   try {
-    return await store.call('recoverUsage', { now, id });
+    return (await store.call('recoverUsage', { now, id })).recovered;
   } catch (error) {
     if (error instanceof StoreUnavailable) throw error;
     await setAsideRecord({ store, log }, { id, record, problem: (error as Error).message, now });

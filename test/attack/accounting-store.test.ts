@@ -217,7 +217,7 @@ attack(
     await begun.promise;
     const beside = await openPostgres({ url: new Secret(url), operations: OPERATIONS, migrations: MIGRATIONS_FOLDER });
     await sql('UPDATE instance SET heartbeat_until = 0');
-    assert.equal(await beside.call('recoverUsage', { now: beside.now() }), 1);
+    assert.equal((await beside.call('recoverUsage', { now: beside.now() })).recovered, 1);
     await beside.close();
     go.resolve();
     const { id } = await answer;

@@ -168,7 +168,7 @@ forEachStore((name, open) => {
     const recorder = createRecorder({ store, instance: 'dead', durability: 'strict', log });
     const tags = tagText(keyOf('key-1').settings.tags);
     await recorder.begin(intent('a', { tags, estimate: { input: 1, cost: moneyOf('0.7') } }));
-    assert.equal(await store.call('recoverUsage', { now: NOON }), 1);
+    assert.equal((await store.call('recoverUsage', { now: NOON })).recovered, 1);
     const keeper = keeperOf({ budgets: { day: '1' } }, { store });
     assert.match((await refusal(keeper.admit(wish(keyOf('key-2'), { cost: '0.4' })))).message, /0\.3 USD are left/);
     // The gateway was only suspended: what it reports replaces the estimate.

@@ -17,6 +17,7 @@ import { HOUR_SUM_COLUMNS } from '../../src/store/usage-columns.ts';
 import { createRecorder } from '../../src/usage/recorder.ts';
 import { recoverInterrupted } from '../../src/usage/recovery.ts';
 import { query } from '../chaos/postgres-cluster.ts';
+import { createManualClock } from '../jobs/manual-clock.ts';
 import { completion, intent, NOON } from '../usage/records.ts';
 import { providePostgres } from './postgres-server.ts';
 import { startProxy } from './proxy.ts';
@@ -149,19 +150,42 @@ test('a fold of which another gateway folded some groups counts each request onc
   for (const id of ['a', 'b']) await recorder.begin(intent(id, { estimate }));
   await recorder.finish(intent('a'), completion({ cost: 1n }));
   await store.call('heartbeat', { id: 'other', now: NOON + 9_000, until: NOON + 60_000, exclusive: false });
-  assert.equal(await store.call('recoverUsage', { now: NOON + 20_000 }), 1);
+  assert.equal((await store.call('recoverUsage', { now: NOON + 20_000 })).recovered, 1);
   assert.deepEqual([await sum(), await groups()], [[2, '101'], 0]);
   await recorder.begin(intent('c'));
   await recorder.finish(intent('b'), completion({ cost: 2n }));
   await recorder.flushed();
   assert.deepEqual([await sum(), await groups(), await intents()], [[2, '3'], 0, ['c']]);
   // What became an intent again is not recorded twice when the gateway dies.
-  assert.equal(await store.call('recoverUsage', { now: NOON + 20_000 }), 1);
+  assert.equal((await store.call('recoverUsage', { now: NOON + 20_000 })).recovered, 1);
   await recorder.finish(intent('c'), completion({ cost: 4n }));
   await recorder.flushed();
   assert.deepEqual([await sum(), await intents()], [[3, '7'], []]);
   const statuses = await sql('SELECT status FROM usage_request');
   assert.deepEqual(new Set(statuses.map(({ status }) => status)), new Set(['completed']));
+});
+
+test('groups of a dead gateway are folded in parts, and a request that ends in a later part counts once', async (context) => {
+  const { store, sum, groups, intents, sql } = await stage(context);
+  // Its groups wait for a second that does not pass.
+  const clock = createManualClock(0);
+  const recorder = createRecorder({ store, instance: 'one', durability: 'strict', log, clock });
+  for (const id of ['a', 'b']) await recorder.begin(intent(id, { estimate: { input: 1, cost: 100n } }));
+  await recorder.finish(intent('a'), completion({ cost: 1n }));
+  const now = NOON + 20_000;
+  await store.call('heartbeat', { id: 'other', now: NOON + 9_000, until: NOON + 60_000, exclusive: false });
+  const left = await groups();
+  assert.ok(left > 2, `${left}`);
+  for (let folded = 1; folded <= left; folded++) {
+    assert.deepEqual(await store.call('recoverUsage', { now, limit: 1 }), { recovered: 0, hasMore: true });
+    assert.equal(await groups(), left - folded);
+    // Whoever reads beside it sees no interruption of a request whose end is in a later group.
+    assert.ok((await sql(`SELECT 1 FROM usage_request WHERE status <> 'completed'`)).length === 0);
+  }
+  assert.deepEqual([await sum(), await intents()], [[1, '1'], ['b']]);
+  assert.deepEqual(await store.call('recoverUsage', { now, limit: 1 }), { recovered: 1, hasMore: true });
+  assert.deepEqual(await store.call('recoverUsage', { now, limit: 1 }), { recovered: 0, hasMore: false });
+  assert.deepEqual([await sum(), await intents()], [[2, '101'], []]);
 });
 
 test('holds of a dead gateway stay until its groups are folded', async (context) => {
@@ -203,7 +227,7 @@ test('a request that another gateway wrote off gets its true figures, and those 
   await Promise.all(['a', 'b'].map((id) => recorder.begin(intent(id, { estimate: { input: 1, cost: 100n } }))));
   await recorder.flushed();
   await store.call('heartbeat', { id: 'other', now: NOON + 9_000, until: NOON + 60_000, exclusive: false });
-  assert.equal(await store.call('recoverUsage', { now: NOON + 20_000, id: 'a' }), 1);
+  assert.equal((await store.call('recoverUsage', { now: NOON + 20_000, id: 'a' })).recovered, 1);
   await Promise.all(['a', 'b'].map((id) => recorder.finish(intent(id), completion({ cost: 3n }))));
   await recorder.flushed();
   assert.deepEqual([await sum(), await intents()], [[2, '6'], []]);

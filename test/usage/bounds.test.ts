@@ -97,7 +97,7 @@ forEachStore((name, open) => {
     assert.deepEqual(refused.map(({ id }) => id).sort(), ['r13', 'r7']);
     const { id, cost, key_id } = JSON.parse(String(refused[0]?.record));
     assert.deepEqual([ids.includes(id), cost, key_id], [true, '1500000000', 'key-1']);
-    assert.equal(await store.call('recoverUsage', { now: NOON }), 0, 'their intents are gone');
+    assert.equal((await store.call('recoverUsage', { now: NOON })).recovered, 0, 'their intents are gone');
     const prune = () => store.call('pruneRefusedUsage', { before: Date.now() + 1, limit: 1 });
     assert.deepEqual([await prune(), await prune(), await prune()], [1, 1, 0]);
   });

@@ -8,6 +8,7 @@ import type { Store } from '../../src/store/store.ts';
 import { StoreUnavailable } from '../../src/store/unavailable.ts';
 import { encodeBegin, encodeEnd, encodeInterrupted } from '../../src/usage/journal/records.ts';
 import { createRecorder, type Recorder } from '../../src/usage/recorder.ts';
+import { recoverInterrupted } from '../../src/usage/recovery.ts';
 import { forEachStore, openTestSqlite } from '../store/stores.ts';
 import { completion, intent, NOON } from './records.ts';
 
@@ -48,7 +49,7 @@ forEachStore((name, open) => {
       await recorder.begin(intent(id, { toolFailures }));
       if (id !== 'died') await recorder.finish(intent(id, { toolFailures }), completion({ upstreamId: undefined }));
     }
-    assert.equal(await store.call('recoverUsage', { now: NOON }), 1);
+    assert.equal((await store.call('recoverUsage', { now: NOON })).recovered, 1);
     const found = [];
     for (const id of Object.keys(counts)) {
       const count = (await store.call('usageRecord', { id, keyId: 'key-1' }))?.tool_failures;
@@ -162,7 +163,7 @@ forEachStore((name, open) => {
       spent.map((row) => ({ ...row })),
       starts.map(({ period }) => ({ period, spent: 1_500_000_000n, estimated: 0n, videos: 0n, unpriced: 0n })),
     );
-    assert.equal(await store.call('recoverUsage', { now: NOON }), 0);
+    assert.equal((await store.call('recoverUsage', { now: NOON })).recovered, 0);
   });
 
   test(`a thousand at once are a thousand records and one sum (${name})`, async (context) => {
@@ -193,8 +194,8 @@ forEachStore((name, open) => {
     const dead = recorderOn(store, 'strict', 'dead');
     await dead.begin(intent('left'));
     await recorderOn(store, 'strict', 'alive').begin(intent('running'));
-    assert.equal(await store.call('recoverUsage', { now: NOON }), 0);
-    assert.equal(await store.call('recoverUsage', { now: NOON + 5000 }), 1);
+    assert.equal((await store.call('recoverUsage', { now: NOON })).recovered, 0);
+    assert.equal((await store.call('recoverUsage', { now: NOON + 5000 })).recovered, 1);
     const record = await store.call('usageRecord', { id: 'left', keyId: 'key-1' });
     assert.equal(record?.status, 'interrupted');
     assert.equal(record?.estimated, 1);
@@ -204,7 +205,56 @@ forEachStore((name, open) => {
     await dead.finish(intent('left'), completion());
     await dead.flushed();
     assert.equal((await sumsOf(store))[0]?.requests, 1);
-    assert.equal(await store.call('recoverUsage', { now: NOON + 5000 }), 0);
+    assert.equal((await store.call('recoverUsage', { now: NOON + 5000 })).recovered, 0);
+  });
+
+  test(`what a dead gateway left behind is recorded in parts, each once, also by several gateways (${name})`, async (context) => {
+    const store = await open(context);
+    const dead = recorderOn(store, 'strict', 'dead');
+    const ids = ['a', 'b', 'c', 'd', 'e'];
+    for (const id of ids) await dead.begin(intent(id));
+    await store.call('heartbeat', { id: 'alive', now: NOON, until: NOON + 10_000, exclusive: false });
+    const running = recorderOn(store, 'strict', 'alive');
+    await running.begin(intent('running'));
+    let recovered = 0;
+    let parts = 0;
+    for (let hasMore = true; hasMore; parts++) {
+      // Another gateway each time: the one before was killed.
+      const next = await store.beside();
+      const part = await next.call('recoverUsage', { now: NOON + 1000, limit: 2 });
+      assert.ok(part.recovered <= 2);
+      recovered += part.recovered;
+      hasMore = part.hasMore;
+    }
+    assert.ok(parts >= 3);
+    assert.equal(recovered, ids.length);
+    for (const id of ids)
+      assert.equal((await store.call('usageRecord', { id, keyId: 'key-1' }))?.status, 'interrupted');
+    assert.equal((await sumsOf(store))[0]?.requests, ids.length);
+    assert.deepEqual(await store.call('recoverUsage', { now: NOON + 1000, limit: 2 }), {
+      recovered: 0,
+      hasMore: false,
+    });
+    await running.finish(intent('running'), completion());
+    await running.flushed();
+    assert.equal((await sumsOf(store))[0]?.requests, ids.length + 1);
+  });
+
+  test(`all that a dead gateway left is recovered, however much (${name})`, async (context) => {
+    const store = await open(context);
+    const dead = recorderOn(store, 'strict', 'dead');
+    const ids = Array.from({ length: 2500 }, (_, index) => `left-${index}`);
+    for (let start = 0; start < ids.length; start += 100)
+      await Promise.all(ids.slice(start, start + 100).map((id) => dead.begin(intent(id))));
+    const sizes: number[] = [];
+    const call = (async (operation: 'recoverUsage', parameters: never) => {
+      const part = await store.call(operation, parameters);
+      sizes.push(part.recovered);
+      return part;
+    }) as Store['call'];
+    await recoverInterrupted({ store: { call, now: () => NOON }, log });
+    assert.ok(Math.max(...sizes) <= 1000, `${sizes}`);
+    assert.equal((await sumsOf(store))[0]?.requests, ids.length);
   });
 
   for (const broken of ['before', 'after'] as const) {
@@ -272,7 +322,7 @@ test('what was never sent leaves no record, and no intent', async (context) => {
   void recorder.begin(intent('at once'));
   recorder.withdraw(intent('at once'));
   await recorder.close(10_000);
-  assert.equal(await store.call('recoverUsage', { now: NOON }), 0);
+  assert.equal((await store.call('recoverUsage', { now: NOON })).recovered, 0);
   assert.deepEqual(await store.call('usageByDay', {}), []);
 });
 
@@ -312,7 +362,7 @@ forEachStore((name, open) => {
     const odd = intent('odd', { model: `\0${'x'.repeat(1000)}/auto` });
     await recorder.begin(odd);
     await recorder.close(1000);
-    assert.equal(await store.call('recoverUsage', { now: NOON }), 1);
+    assert.equal((await store.call('recoverUsage', { now: NOON })).recovered, 1);
     const next = recorderOn(store);
     await next.begin(intent('b'));
     await next.finish(intent('b'), completion({ finish: 's\0top', upstreamId: 'id\0' }));

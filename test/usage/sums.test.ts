@@ -101,7 +101,7 @@ forEachStore((name, open) => {
     await store.call('heartbeat', { id: 'dead', now: NOON, until: NOON + 1, exclusive: false });
     const dead = createRecorder({ store, instance: 'dead', durability: 'strict', log });
     await dead.begin(intent('slow', { tags: 'team=ads' }));
-    assert.equal(await store.call('recoverUsage', { now: NOON + 10 }), 1);
+    assert.equal((await store.call('recoverUsage', { now: NOON + 10 })).recovered, 1);
     assert.deepEqual(counted(await sums(store, ['tags', 'status']), ['tags', 'status']), [
       ['team=ads', 'interrupted', 1, '100'],
     ]);
@@ -122,7 +122,7 @@ forEachStore((name, open) => {
     await store.call('heartbeat', { id: 'dead', now: NOON, until: NOON + 1, exclusive: false });
     const dead = createRecorder({ store, instance: 'dead', durability: 'strict', log });
     await dead.begin(intent('slow', unknown));
-    assert.equal(await store.call('recoverUsage', { now: NOON + 10 }), 1);
+    assert.equal((await store.call('recoverUsage', { now: NOON + 10 })).recovered, 1);
     assert.deepEqual(await unpriced(), [100n]);
     await dead.finish(intent('slow', unknown), completion({ cost: undefined, usage: { input: 90, output: 30 } }));
     await dead.flushed();
@@ -149,7 +149,7 @@ forEachStore((name, open) => {
     await store.call('heartbeat', { id: 'dead', now: NOON, until: NOON + 1, exclusive: false });
     const dead = createRecorder({ store, instance: 'dead', durability: 'strict', log });
     await dead.begin(intent('slow'));
-    assert.equal(await store.call('recoverUsage', { now: NOON + 10 }), 1);
+    assert.equal((await store.call('recoverUsage', { now: NOON + 10 })).recovered, 1);
     await forget(store);
     assert.deepEqual(counted(await sums(store, ['status']), ['status']), [[null, 1, '100']]);
     await dead.finish(intent('slow'), completion({ cost: 7n }));

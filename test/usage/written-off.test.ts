@@ -18,7 +18,7 @@ const log = pino({ level: 'silent' });
 async function standStill(store: TestStore, ids: readonly string[], clock?: Clock) {
   const recorder = createRecorder({ store, instance: 'still', durability: 'strict', log, clock });
   await Promise.all(ids.map((id) => recorder.begin(intent(id, { estimate: ESTIMATE }))));
-  assert.equal(await store.call('recoverUsage', { now: NOON }), ids.length);
+  assert.equal((await store.call('recoverUsage', { now: NOON })).recovered, ids.length);
   return recorder;
 }
 
@@ -78,7 +78,7 @@ forEachStore((name, open) => {
     await closed;
     assert.deepEqual(await figures(store), { sums: ['openai 1 0 30 1000'], spent: ['1000'] });
     // Whoever looks again for what the dead left finds nothing.
-    assert.equal(await store.call('recoverUsage', { now: NOON }), 0);
+    assert.equal((await store.call('recoverUsage', { now: NOON })).recovered, 0);
   });
 
   test(`the record of a request that was never sent is removed (${name})`, async (context) => {

@@ -46,40 +46,64 @@ function removeGroups(transaction: Transaction, { instance, to }: GroupRange): M
   return transaction.run('DELETE FROM usage_group WHERE instance = :instance AND number <= :to', { instance, to });
 }
 
-/** Folds the groups of dead gateways, and converts their intents, or one of them, to `interrupted` records. */
-export const recoverUsage = writing<{ now: number; id?: string }, number>('usage', async (transaction, { now, id }) => {
-  const left = id === undefined ? await foldOrphanedGroups(transaction, now) : [];
-  const dead = await transaction.all(
-    `DELETE FROM inflight WHERE ${IS_ORPHANED} ${id === undefined ? '' : 'AND id = :id'}
-     RETURNING id, started_at, record`,
-    id === undefined ? { now } : { now, id },
-  );
-  const records = [...left, ...dead.map(({ record }) => storedRow(String(record)))].map((row) => interrupted(row, now));
-  const known = await recordedIds(transaction, records);
-  const added = records.filter((row) => !known.has(row.id));
-  await addRequests(transaction, added);
-  return added.length;
-});
+export interface RecoverableUsage {
+  now: number;
+  /** One intent alone. */
+  id?: string;
+  /** Most intents, and most groups, of one transaction. */
+  limit?: number;
+}
 
-/** Returns the rows of the requests that did not end. */
-async function foldOrphanedGroups(transaction: Transaction, now: number): Promise<UsageRow[]> {
+export interface RecoveredUsage {
+  /** Number of new `interrupted` records. */
+  recovered: number;
+  /** Whether dead gateways may have left more. */
+  hasMore: boolean;
+}
+
+/** Intents, and groups, that one transaction recovers: it holds up other writers for as long. */
+const RECOVERED_AT_ONCE = { intents: 1000, groups: 100 };
+
+/**
+ * Folds groups of dead gateways, and converts their intents, or one of them, to `interrupted` records: a part of them in each
+ * transaction. Requests of a folded group that did not end become intents, because a later group may have their ends.
+ */
+export const recoverUsage = writing<RecoverableUsage, RecoveredUsage>(
+  'usage',
+  async (transaction, { now, id, limit }) => {
+    const groups = limit ?? RECOVERED_AT_ONCE.groups;
+    if (id === undefined && (await foldOrphanedGroups(transaction, { now, limit: groups })) >= groups)
+      return { recovered: 0, hasMore: true };
+    const intents = limit ?? RECOVERED_AT_ONCE.intents;
+    const dead = await transaction.all(
+      `DELETE FROM inflight WHERE ${id === undefined ? `id IN (${ORPHANED_INTENTS})` : `id = :id AND ${IS_ORPHANED}`}
+       RETURNING record`,
+      id === undefined ? { now, limit: intents } : { now, id },
+    );
+    const records = dead.map(({ record }) => interrupted(storedRow(String(record)), now));
+    const known = await recordedIds(transaction, records);
+    const added = records.filter((row) => !known.has(row.id));
+    await addRequests(transaction, added);
+    return { recovered: added.length, hasMore: id === undefined && dead.length >= intents };
+  },
+);
+
+/** Returns the number of groups. */
+async function foldOrphanedGroups(transaction: Transaction, values: { now: number; limit: number }): Promise<number> {
   const rows = await transaction.all(
-    `DELETE FROM usage_group WHERE ${IS_ORPHANED} RETURNING instance, number, records`,
-    { now },
+    `DELETE FROM usage_group WHERE (instance, number) IN
+       (SELECT instance, number FROM usage_group WHERE ${IS_ORPHANED} ORDER BY instance, number LIMIT :limit)
+     RETURNING instance, number, records`,
+    values,
   );
-  const groups = rows.map(({ instance, number, records }) => ({
-    instance: String(instance),
-    number: Number(number),
-    records: String(records),
-  }));
-  const left: UsageRow[] = [];
-  for (const [instance, own] of Map.groupBy(groups, (group) => group.instance)) {
+  for (const [instance, own] of Map.groupBy(rows.map(notedGroup), (group) => group.instance)) {
     const fold = new GroupFold(instance);
     for (const { records } of own.sort((one, other) => one.number - other.number)) fold.add(records);
+    const begun = fold.intents();
+    if (begun.length > 0) await transaction.insert('inflight', begun.map(intentRow), { ignoreDuplicates: true });
     await settleUsage(transaction, fold);
-    left.push(...fold.open());
   }
-  return left;
+  return rows.length;
 }
 
 /** Groups of a dead gateway in their order, up to `limit`. */
@@ -91,15 +115,12 @@ export const orphanedGroups = reading<{ now: number; limit: number }, NotedGroup
        WHERE instance = (SELECT min(instance) FROM usage_group WHERE ${IS_ORPHANED}) ORDER BY number LIMIT :limit`,
       values,
     );
-    return rows.map(({ instance, number, records }) => ({
-      instance: String(instance),
-      number: Number(number),
-      records: String(records),
-    }));
+    return rows.map(notedGroup);
   },
 );
 
 const IS_ORPHANED = 'instance NOT IN (SELECT id FROM instance WHERE heartbeat_until > :now)';
+const ORPHANED_INTENTS = `SELECT id FROM inflight WHERE ${IS_ORPHANED} ORDER BY id LIMIT :limit`;
 
 /** Up to `limit` intents of dead gateways. */
 export const orphanedIntents = reading<{ now: number; limit: number }, { id: string; record: string }[]>(
@@ -172,6 +193,10 @@ export const spentBy = reading<
   }
   return found;
 });
+
+function notedGroup({ instance, number, records }: Row): NotedGroup {
+  return { instance: String(instance), number: Number(number), records: String(records) };
+}
 
 function storedRow(record: string): UsageRow {
   const { cost, ...row } = JSON.parse(record);
