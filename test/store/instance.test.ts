@@ -3,8 +3,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
+import { pino } from 'pino';
 import { countGateways, joinStore } from '../../src/store/instance.ts';
+import { createRecorder } from '../../src/usage/recorder.ts';
 import { createManualClock, type ManualClock } from '../jobs/manual-clock.ts';
+import { intent } from '../usage/records.ts';
 import { openTestPostgres, openTestSqlite } from './stores.ts';
 
 const log = { warn() {} };
@@ -122,6 +125,33 @@ test('nothing stays of the holds of an instance that is gone', async (context) =
     for (const subject of ['c', 'd', 'e'])
       await store.call('setHold', { ...hold, subject, instance: 'here', want: 0n });
     assert.deepEqual([await forget(), await forget(), await forget()], [4, 2, 0]);
+  }
+});
+
+test('holds of a dead instance stay until its requests are recorded', async (context) => {
+  for (const store of [await openTestPostgres(context), await openTestSqlite(context)]) {
+    const now = store.now();
+    const beat = (id: string, at: number) =>
+      store.call('heartbeat', { id, now: at, until: at + 30_000, exclusive: false });
+    const hold = { subject: 'a', limit: 100n, want: 7n };
+    const others = async () => (await store.call('setHold', { ...hold, instance: 'here' })).others;
+    for (const [id, leave] of [
+      ['killed', (at: number) => beat('here', at)],
+      ['left', () => store.call('removeInstance', { id: 'left' })],
+    ] as const) {
+      await beat('here', now);
+      await beat(id, now);
+      await store.call('setHold', { ...hold, instance: id });
+      const recorder = createRecorder({ store, instance: id, durability: 'strict', log: pino({ level: 'silent' }) });
+      await recorder.begin(intent(id));
+      await recorder.flushed();
+      await beat('here', now + 20_000);
+      await leave(now + 40_000);
+      assert.equal(await others(), 7n, id);
+      assert.equal((await store.call('recoverUsage', { now: now + 40_000 })).recovered, 1);
+      await beat('here', now + 40_000);
+      assert.equal(await others(), 0n, id);
+    }
   }
 });
 

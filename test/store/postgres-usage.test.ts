@@ -6,10 +6,11 @@ import { Client } from 'pg';
 import { pino } from 'pino';
 import { Secret } from '../../src/security/secret.ts';
 import { MIGRATIONS_FOLDER } from '../../src/store/migrations.ts';
+import { heartbeat } from '../../src/store/operations/instances.ts';
 import { latestUsageHour } from '../../src/store/operations/requests.ts';
 import { createStatementPool, type QueryResult, type SqlQuery } from '../../src/store/postgres/pool.ts';
 import { openPostgres } from '../../src/store/postgres/store.ts';
-import { readingTransaction } from '../../src/store/postgres/transaction.ts';
+import { readingTransaction, writingTransaction } from '../../src/store/postgres/transaction.ts';
 import { noteUsageGroup, writeUsageGroup } from '../../src/store/postgres/usage-group.ts';
 import type { ParametersOf } from '../../src/store/store.ts';
 import { StoreUnavailable } from '../../src/store/unavailable.ts';
@@ -361,4 +362,37 @@ test('a search for a name without requests reads no hours of days that are summe
   }
   // Those of the daily sums, and of the latest two days by hours.
   assert.ok(Math.max(...blocks) < Number(index?.pages) / 2, `${blocks} of ${index?.pages} pages`);
+});
+
+test('a heartbeat does not read the holds of others', async (context) => {
+  const { url, sql } = await stage(context);
+  await sql(
+    `INSERT INTO hold (subject, instance, amount) SELECT 'key-' || n, 'one', 1 FROM generate_series(1, 50000) AS n`,
+  );
+  await sql('ANALYZE');
+  const [table] = await sql("SELECT relpages AS pages FROM pg_class WHERE relname = 'hold'");
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  const blocks: number[] = [];
+  const explained = {
+    async query(question: SqlQuery): Promise<QueryResult> {
+      await client.query('BEGIN');
+      const text = `EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) ${question.text}`;
+      const { Plan: plan } = (await client.query({ text, values: question.values })).rows[0]['QUERY PLAN'][0];
+      blocks.push(plan['Shared Hit Blocks'] + plan['Shared Read Blocks']);
+      await client.query('ROLLBACK');
+      return client.query(question);
+    },
+  };
+  try {
+    await heartbeat.run(writingTransaction(explained), {
+      id: 'other',
+      now: NOON,
+      until: NOON + 10_000,
+      exclusive: false,
+    });
+  } finally {
+    await client.end();
+  }
+  assert.ok(Math.max(...blocks) < Number(table?.pages) / 4, `${blocks} of ${table?.pages} pages`);
 });

@@ -51,15 +51,35 @@ export const heartbeat = writing<Heartbeat, boolean>(
      RETURNING started_at`,
       { id, version: version ?? null, reservations: reservations ?? null, now, until },
     );
-    // The holds of an instance stay until their requests are counted as spent.
-    const sql = `DELETE FROM instance WHERE (heartbeat_until <= :now OR ${exclusive ? 'id <> :id' : '1 = 0'})
-    AND NOT EXISTS (SELECT 1 FROM usage_group WHERE usage_group.instance = instance.id)`;
+    // The only instance recovers the intents of all others at once, which must not look alive.
+    const sql = exclusive
+      ? `DELETE FROM instance WHERE (heartbeat_until <= :now OR id <> :id) AND NOT (${HAS_GROUPS})`
+      : `DELETE FROM instance WHERE heartbeat_until <= :now AND NOT (${HAS_GROUPS} OR ${HAS_INTENTS})`;
     await transaction.run(sql, exclusive ? { now, id } : { now });
-    // Also those that an instance set after it was removed.
-    await transaction.run('DELETE FROM hold WHERE instance NOT IN (SELECT id FROM instance)');
+    await removeStrayHolds(transaction);
     return Number(row?.started_at) === now;
   },
 );
+
+/**
+ * Instances that have holds and are not registered. Steps from instance to instance in the index, because there may be a hold for
+ * each key with a budget.
+ */
+const STRAY_HOLDERS_SQL = `WITH RECURSIVE holder (id) AS (
+    SELECT min(instance) FROM hold
+    UNION ALL
+    SELECT (SELECT min(instance) FROM hold WHERE instance > holder.id) FROM holder WHERE holder.id IS NOT NULL
+  )
+  SELECT id FROM holder WHERE id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM instance WHERE instance.id = holder.id)`;
+
+/** Deletes the holds of removed instances, also those that one set after it was removed. */
+async function removeStrayHolds(transaction: Transaction): Promise<void> {
+  for (const { id } of await transaction.all(STRAY_HOLDERS_SQL))
+    await transaction.run(
+      'DELETE FROM hold WHERE instance = :id AND NOT EXISTS (SELECT 1 FROM instance WHERE instance.id = :id)',
+      { id: String(id) },
+    );
+}
 
 /** Reservations of running requests of other live instances, as of their last heartbeats; null of one that does not say. */
 export const reservationsOfOthers = reading<{ except: string; now: number }, (string | null)[]>(
@@ -70,6 +90,10 @@ export const reservationsOfOthers = reading<{ except: string; now: number }, (st
     return rows.map(({ reservations }) => (reservations === null ? null : String(reservations)));
   },
 );
+
+/** The holds of a dead instance stay until its requests are counted as spent. */
+const HAS_GROUPS = 'EXISTS (SELECT 1 FROM usage_group WHERE usage_group.instance = instance.id)';
+const HAS_INTENTS = 'EXISTS (SELECT 1 FROM inflight WHERE inflight.instance = instance.id)';
 
 /** Latest heartbeat expiry of all instances; 0 without instances. */
 export const lastHeartbeat = reading<object, number>('usage', async (transaction) => {
@@ -86,13 +110,10 @@ export const countInstances = reading<{ now: number }, number>('usage', async (t
   return Number(row?.n);
 });
 
-/** Removes an instance with its holds; one whose groups are not folded yet counts as dead instead. */
+/** Removes an instance with its holds; one whose requests are not all counted as spent counts as dead instead. */
 export const removeInstance = writing<{ id: string }, void>('usage', async (transaction, { id }) => {
-  const sql = 'SELECT instance FROM usage_group WHERE instance = :id LIMIT 1';
-  if ((await transaction.all(sql, { id })).length > 0) {
-    await transaction.run('UPDATE instance SET heartbeat_until = 0 WHERE id = :id', { id });
-    return;
-  }
+  const sql = `UPDATE instance SET heartbeat_until = 0 WHERE id = :id AND (${HAS_GROUPS} OR ${HAS_INTENTS})`;
+  if ((await transaction.run(sql, { id })) > 0) return;
   await transaction.run('DELETE FROM hold WHERE instance = :id', { id });
   await transaction.run('DELETE FROM instance WHERE id = :id', { id });
 });
