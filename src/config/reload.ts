@@ -1,7 +1,7 @@
 /** Configuration reload: watches the file and reports the new configuration or why it is invalid. */
 
-import { type FSWatcher, readFileSync, realpathSync, statSync, watch } from 'node:fs';
-import { basename, dirname } from 'node:path';
+import { type FSWatcher, readFileSync, readlinkSync, statSync, watch } from 'node:fs';
+import { dirname, join, parse, resolve, sep } from 'node:path';
 import { type Clock, systemClock } from '../core/clock.ts';
 import { GatewayError } from '../core/errors.ts';
 import { type ConfigSource, parseConfig } from './load.ts';
@@ -27,7 +27,7 @@ export interface ConfigWatcher {
   close(): void;
 }
 
-/** Watches the folder, because editors and mounted volumes replace the file, and that of the file to which a link leads. */
+/** Watches the folder, because editors and mounted volumes replace the file, and those of all links that lead to it. */
 export function watchConfig({ source, onChange, onInvalid, clock = systemClock }: WatchOptions): ConfigWatcher {
   const { file } = source;
   let lastSnapshot = snapshotOf(file);
@@ -35,15 +35,15 @@ export function watchConfig({ source, onChange, onInvalid, clock = systemClock }
   let activeText = lastSnapshot?.text;
   let isForced = false;
   let cancelTimer: (() => void) | undefined;
-  let target: { folder: string; watcher: FSWatcher } | undefined;
-  /** Names of the file, and of the file that a link leads to: looked up once, since a log in the folder changes all the time. */
-  let names: readonly (string | undefined)[] = [];
+  const watchers = new Map<string, FSWatcher>();
+  /** Names of the file and of the links that lead to it: looked up once, since a log in the folder changes all the time. */
+  let names: readonly string[] = [];
 
   /** Repeats until two consecutive snapshots are equal. */
   function waitUntilStable(before: Snapshot | undefined): void {
     cancelTimer?.();
     const onSettled = () => {
-      followLink();
+      followLinks();
       const now = snapshotOf(file);
       if (!isEqual(before, now)) waitUntilStable(now);
       else if (isForced || now?.text !== lastSnapshot?.text) apply(now);
@@ -77,22 +77,29 @@ export function watchConfig({ source, onChange, onInvalid, clock = systemClock }
     return type === 'change' && typeof name === 'string' && !names.includes(name);
   }
 
-  /** Watches the folder of the file that the link leads to now, where it is another one. */
-  function followLink(): void {
-    names = file === undefined ? [] : [basename(file), targetName(file)];
-    const folder = targetFolder(file);
-    if (folder === target?.folder) return;
-    target?.watcher.close();
-    target = undefined;
-    try {
-      if (folder !== undefined) target = { folder, watcher: watchFolder(folder) };
-    } catch {
-      // It may not be listed; a reload on demand is left.
+  /** Watches the folders of the links that lead to the file now, and of the file. */
+  function followLinks(): void {
+    const places = file === undefined ? [] : placesOf(file);
+    names = places.map(({ name }) => name);
+    const folders = new Map(places.map(({ folder }) => [identityOf(folder), folder]));
+    for (const [identity, old] of watchers) {
+      if (folders.has(identity)) continue;
+      old.close();
+      watchers.delete(identity);
+    }
+    for (const [identity, folder] of folders) {
+      if (identity === undefined || identity === ownFolder || watchers.has(identity)) continue;
+      try {
+        watchers.set(identity, watchFolder(folder));
+      } catch {
+        // It may not be listed; a reload on demand is left.
+      }
     }
   }
 
   const watcher = file === undefined ? undefined : watchFolder(dirname(file));
-  followLink();
+  const ownFolder = file === undefined ? undefined : identityOf(dirname(file));
+  followLinks();
 
   return {
     reload() {
@@ -102,26 +109,53 @@ export function watchConfig({ source, onChange, onInvalid, clock = systemClock }
     close() {
       cancelTimer?.();
       watcher?.close();
-      target?.watcher.close();
+      for (const other of watchers.values()) other.close();
     },
   };
 }
 
-/** Name of the file that a link leads to. */
-function targetName(file: string): string | undefined {
+/** Most links that lead to a file, as the kernel follows them. */
+const MAX_LINKS = 40;
+
+interface Place {
+  folder: string;
+  name: string;
+}
+
+/** Places of all links on the way to a file, also of those in the names of folders, and of the file at its end. */
+function placesOf(file: string): Place[] {
+  const places: Place[] = [];
+  const path = resolve(file);
+  let folder = parse(path).root;
+  const names = path.slice(folder.length).split(sep);
+  for (let name = names.shift(); name !== undefined && places.length <= MAX_LINKS; name = names.shift()) {
+    const next = join(folder, name);
+    const target = linkTarget(next);
+    if (target !== undefined || names.length === 0) places.push({ folder, name });
+    if (target === undefined) folder = next;
+    else {
+      const { root } = parse(target);
+      if (root !== '') folder = root;
+      names.unshift(...target.slice(root.length).split(sep));
+    }
+  }
+  return places;
+}
+
+/** Undefined for what is no link. */
+function linkTarget(path: string): string | undefined {
   try {
-    return basename(realpathSync.native(file));
+    return readlinkSync(path);
   } catch {
     return undefined;
   }
 }
 
-/** Folder of the file to which a link leads, if it is another one. */
-function targetFolder(file: string | undefined): string | undefined {
-  if (file === undefined) return undefined;
+/** Tells a folder from one that has replaced it. */
+function identityOf(folder: string): string | undefined {
   try {
-    const folder = dirname(realpathSync.native(file));
-    return folder === realpathSync.native(dirname(file)) ? undefined : folder;
+    const { dev, ino } = statSync(folder);
+    return `${dev} ${ino}`;
   } catch {
     return undefined;
   }

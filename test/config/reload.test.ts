@@ -22,6 +22,8 @@ const SETTLE_MS = 150;
 
 interface Watched {
   file: string;
+  /** The file that is watched, if it is another one. */
+  path: string;
   watcher: ConfigWatcher;
   clock: ManualClock;
   /** Resolves when the watcher has noticed a change since the last call. */
@@ -32,15 +34,16 @@ interface Watched {
   arrived: (number | string)[];
 }
 
-function watched(context: TestContext, text: string): Watched {
+function watched(context: TestContext, text: string, place?: (folder: string) => string): Watched {
   const folder = mkdtempSync(join(tmpdir(), 'polygate-reload-'));
   const file = join(folder, 'polygate.yaml');
   writeFileSync(file, text);
+  const path = place ? join(folder, place(folder)) : file;
   const arrived: (number | string)[] = [];
   const clock = createManualClock(0);
   let notices = 0;
   const watcher = watchConfig({
-    source: { ...sourceWith(), file },
+    source: { ...sourceWith(), file: path },
     onChange: (config) => arrived.push(config.server.port),
     onInvalid: (error) => arrived.push(error.message),
     clock: {
@@ -65,7 +68,7 @@ function watched(context: TestContext, text: string): Watched {
     await until(() => notices > 0);
     notices = 0;
   };
-  return { file, watcher, clock, noticed, next, arrived };
+  return { file, path, watcher, clock, noticed, next, arrived };
 }
 
 test('a changed file is a new configuration', async (context) => {
@@ -108,6 +111,61 @@ test('a changed file behind a link in another folder is a new configuration', as
     writeFileSync(target, `server: { port: ${port + 1} }`);
     assert.equal(await next(), port + 1);
   }
+});
+
+describe('a link that is replaced on the way to the file', () => {
+  /** A file with a port in a folder of its own, where nothing changes. */
+  function version(folder: string, port: number): string {
+    const name = `version-${port}`;
+    mkdirSync(join(folder, name));
+    writeFileSync(join(folder, name, 'polygate.yaml'), `server: { port: ${port} }`);
+    return name;
+  }
+
+  function replaceLink(target: string, link: string): void {
+    symlinkSync(target, `${link}.new`);
+    renameSync(`${link}.new`, link);
+  }
+
+  test('is a new configuration where it is behind another link, as in a volume of Kubernetes', async (context) => {
+    const volume = mkdtempSync(join(tmpdir(), 'polygate-volume-'));
+    context.after(() => rmSync(volume, { recursive: true }));
+    const data = join(volume, '..data');
+    replaceLink(version(volume, 2), data);
+    symlinkSync(join('..data', 'polygate.yaml'), join(volume, 'polygate.yaml'));
+    const { file, next } = watched(context, 'server: { port: 1 }');
+    replaceLink(join(volume, 'polygate.yaml'), file);
+    assert.equal(await next(), 2);
+    for (const port of [3, 4]) {
+      replaceLink(version(volume, port), data);
+      assert.equal(await next(), port);
+    }
+    writeFileSync(join(volume, 'version-4', 'polygate.yaml'), 'server: { port: 5 }');
+    assert.equal(await next(), 5);
+  });
+
+  test('is a new configuration where it is a folder above', async (context) => {
+    const { file, next, path } = watched(context, 'server: { port: 1 }', (folder) => {
+      replaceLink(version(folder, 1), join(folder, 'current'));
+      return join('current', 'polygate.yaml');
+    });
+    for (const port of [2, 3]) {
+      replaceLink(version(dirname(file), port), join(dirname(file), 'current'));
+      assert.equal(await next(), port);
+    }
+    writeFileSync(path, 'server: { port: 4 }');
+    assert.equal(await next(), 4);
+  });
+
+  test('in a circle is reported as a file that is gone', async (context) => {
+    const { file, next } = watched(context, 'server: { port: 1 }');
+    replaceLink(`${file}.other`, file);
+    replaceLink(file, `${file}.other`);
+    assert.match(String(await next()), /polygate\.yaml/);
+    rmSync(file);
+    writeFileSync(file, 'server: { port: 2 }');
+    assert.equal(await next(), 2);
+  });
 });
 
 test('an invalid file is reported, and the next valid one counts', async (context) => {
