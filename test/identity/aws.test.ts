@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { processSource } from '../../src/identity/aws/process.ts';
@@ -310,6 +310,44 @@ test('credential_process: a program does not outlive the gateway, and cannot wai
   const asking = processSource('p', `"${process.execPath}" ${join(folder, 'input.mjs')}`);
   await assert.rejects(asking.issue(AbortSignal.timeout(10_000)), /printed no keys/);
 });
+
+/** Starts the program of its first arguments, and waits for its end. */
+const WRAPPING = `
+import { spawn } from 'node:child_process';
+const [, , ...command] = process.argv;
+spawn(process.execPath, command, { stdio: 'inherit' });
+`;
+
+test('credential_process: what a program has started does not outlive it when it takes too long', async (context) => {
+  const folder = folderOf(context, { 'program.mjs': WAITING, 'wrapper.mjs': WRAPPING });
+  const pidFile = join(folder, 'pid');
+  const words = ['wrapper.mjs', 'program.mjs', 'pid'].map((name) => join(folder, name));
+  const timeout = new AbortController();
+  const issued = processSource('p', `"${process.execPath}" ${words.join(' ')}`).issue(timeout.signal);
+  const pid = await until(() => (existsSync(pidFile) ? Number(readFileSync(pidFile, 'utf8')) : 0));
+  context.after(() => isRunning(pid) && process.kill(pid));
+  timeout.abort();
+  await assert.rejects(issued, /the program of credential_process failed/);
+  assert.equal(await until(() => !isRunning(pid)), true);
+});
+
+test('credential_process: a program that prints too much is ended', async (context) => {
+  const chatty = "process.stdout.write('x'.repeat(70_000)); setInterval(() => {}, 1000);";
+  const folder = folderOf(context, { 'program.mjs': chatty });
+  const command = `"${process.execPath}" ${join(folder, 'program.mjs')}`;
+  const issued = processSource('p', command).issue(AbortSignal.timeout(20_000));
+  await assert.rejects(issued, /the program of credential_process failed/);
+});
+
+/** The first result that is true, within ten seconds; else the last one. */
+async function until<Result>(read: () => Result): Promise<Result> {
+  for (let wait = 0; wait < 200; wait++) {
+    const found = read();
+    if (found) return found;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  return read();
+}
 
 function isRunning(pid: number): boolean {
   try {

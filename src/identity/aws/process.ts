@@ -1,6 +1,6 @@
 /** Keys that a program prints, as `credential_process` of a profile names it. No shell runs it. */
 
-import { execFile } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { parseObject } from '../../core/json/json.ts';
 import { textMember, unavailable } from '../ask.ts';
 import type { IdentitySource, IssuedCredential } from '../source.ts';
@@ -20,21 +20,54 @@ export function processSource(profile: string, command: string): IdentitySource 
   };
 }
 
-/** Its standard error is not read: it may have secrets. */
+/** Whether a program can have a process group of its own, which a signal reaches as a whole. */
+const HAS_GROUPS = process.platform !== 'win32';
+
+/** Its standard error is not read: it may have secrets. Nobody is there to answer its questions. */
 function outputOf(command: string, signal: AbortSignal): Promise<string> {
   const [program = '', ...args] = (command.match(WORD) ?? []).map(unquoted);
   return new Promise((resolve, reject) => {
-    const options = { signal, maxBuffer: MAX_OUTPUT_BYTES, windowsHide: true };
-    const child = execFile(program, args, options, (error, stdout) => {
-      process.off('exit', end);
-      if (error) reject(unavailable(`${SERVER} failed`));
-      else resolve(stdout);
+    if (signal.aborted) throw unavailable(`${SERVER} failed`);
+    const child = spawn(program, args, {
+      stdio: ['ignore', 'pipe', 'ignore'],
+      windowsHide: true,
+      detached: HAS_GROUPS,
     });
-    const end = () => void child.kill();
+    const chunks: Buffer[] = [];
+    let bytes = 0;
+    const end = () => endGroup(child);
+    const settle = (problem?: Error) => {
+      process.off('exit', end);
+      signal.removeEventListener('abort', giveUp);
+      if (problem) reject(problem);
+      else resolve(Buffer.concat(chunks).toString('utf8'));
+    };
+    const fail = () => settle(unavailable(`${SERVER} failed`));
+    const giveUp = () => {
+      end();
+      child.stdout.destroy();
+      fail();
+    };
     process.on('exit', end);
-    // Nobody is there to answer its questions.
-    child.stdin?.on('error', () => {}).end();
+    signal.addEventListener('abort', giveUp);
+    child.stdout.on('data', (chunk: Buffer) => {
+      bytes += chunk.length;
+      if (bytes > MAX_OUTPUT_BYTES) giveUp();
+      else chunks.push(chunk);
+    });
+    child.on('error', fail);
+    child.on('close', (code) => (code === 0 ? settle() : fail()));
   });
+}
+
+/** Ends a program and what it has started, such as the program that a script wraps. */
+function endGroup(child: ChildProcess): void {
+  if (!HAS_GROUPS || child.pid === undefined) return void child.kill();
+  try {
+    process.kill(-child.pid);
+  } catch {
+    // All of them have ended.
+  }
 }
 
 function unquoted(word: string): string {
