@@ -43,8 +43,10 @@ interface DispatchState extends AttemptedCall {
 
 /** Maximum attempts per call: more would delay the error when every endpoint is down. */
 const MAX_ATTEMPTS = 8;
-/** Errors of the gateway's account, which apply to every model of the provider. */
-const ACCOUNT_STATUSES = [401, 402, 403];
+/** The endpoint rests, and the other models of the account do not. */
+const FORBIDDEN_MODEL = 403;
+/** Errors of the gateway's account: of all its models, or of those that it may not use. */
+const ACCOUNT_STATUSES = [401, 402, FORBIDDEN_MODEL];
 /** Errors that another endpoint may not have. */
 const UNSUPPORTED = ['unsupported_parameter', 'unsupported_modality', 'unsupported_tool'];
 
@@ -263,7 +265,8 @@ async function attempt(state: DispatchState, candidate: RunnableCandidate, plann
       ACCOUNT_STATUSES.includes(error.upstreamStatus ?? 0) && error.code !== 'content_policy_violation';
     const isRenewed = isOfAccount && endpoint.credential.failed(error, running.authorizedAt);
     if (client.isCancelled || isOurs(error) || isRenewed) tracked.abandoned();
-    else if (mayFallBack(error)) record.cooldownMs = tracked.failed(error);
+    else if (mayFallBack(error) || (isOfAccount && error.upstreamStatus === FORBIDDEN_MODEL))
+      record.cooldownMs = tracked.failed(error);
     else tracked.succeeded();
     return {
       status: 'refused',

@@ -74,14 +74,15 @@ export interface CircuitBreakerOptions {
   onEnded?(id: string, error?: GatewayError): void;
 }
 
-/** Consecutive failures that open the circuit. A 429, a 529 or a `retry-after` opens it at once. */
+/** Consecutive failures that open the circuit. A 403, a 429, a 529 or a `retry-after` opens it at once. */
 const FAILURE_THRESHOLD = 3;
 /** Time for which a failed endpoint ranks behind the others. */
 const RECENT_FAILURE_MS = 30_000;
 const MAX_COOLDOWN_MS = 5 * 60_000;
 /** An upstream that asks for no pause would be asked by every request, at the cost of the retry budget. */
 const MIN_COOLDOWN_MS = 1000;
-const OVERLOAD_STATUSES = [429, 529];
+/** Refusals of a model to an account, and overload: the next request would have the same answer. */
+const OPENING_STATUSES = [403, 429, 529];
 /** Bounds memory: of more endpoints with failures, the one that failed first is forgotten. */
 const MAX_ENDPOINTS = 10_000;
 
@@ -114,7 +115,7 @@ export function createCircuitBreaker({ cooldown, now, onCooldown, onEnded }: Cir
       case undefined: {
         const failures = (state?.failures ?? 0) + 1;
         const opens =
-          failures >= FAILURE_THRESHOLD || OVERLOAD_STATUSES.includes(upstreamStatus) || retryAfter !== undefined;
+          failures >= FAILURE_THRESHOLD || OPENING_STATUSES.includes(upstreamStatus) || retryAfter !== undefined;
         return opens ? open(error, cooldown()) : { type: 'closed', failures, at: now(), cause: code };
       }
     }

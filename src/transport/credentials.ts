@@ -70,8 +70,12 @@ export function openLater(id: string, open: () => Promise<Identity>): OpeningIde
   };
 }
 
-/** Cooldown in milliseconds by the upstream's status; a `retry-after` overrides it. */
-const COOLDOWN_MS: Record<number, number> = { 401: 300_000, 402: 300_000, 403: 300_000, 429: 10_000 };
+const REFUSED_MS = 300_000;
+/**
+ * Cooldown in milliseconds by the upstream's status; a `retry-after` overrides it. Not of 403, which is mostly of one model: its
+ * endpoint has a cooldown then.
+ */
+const COOLDOWN_MS: Record<number, number> = { 401: REFUSED_MS, 402: REFUSED_MS, 429: 10_000 };
 
 /** Without values there is one credential, which is empty. `now`: monotonic milliseconds. */
 export function createCredentials(values: readonly CredentialValue[], now: () => number = monotonicNow): Credentials {
@@ -89,9 +93,9 @@ export function createCredentials(values: readonly CredentialValue[], now: () =>
       number: entry.index + 1,
       value: entry.value,
       failed(error, sentAt) {
-        const { upstreamStatus = 0, retryAfter } = error;
+        const { upstreamStatus = 0, upstreamCode = '', retryAfter } = error;
         if (isRenewedAfter(error, entry.value, sentAt)) return true;
-        const cooldownMs = COOLDOWN_MS[upstreamStatus];
+        const cooldownMs = REFUSED_KEYS.test(upstreamCode) ? REFUSED_MS : COOLDOWN_MS[upstreamStatus];
         if (cooldownMs !== undefined)
           entry.cooldownEnd = now() + Math.min(retryAfter ?? cooldownMs, MAX_RETRY_AFTER_MS);
         return false;

@@ -26,10 +26,14 @@ let gateway: TestGateway;
 let limited: string | undefined;
 /** Body of the next answers, with status 403. */
 let forbidden: object | undefined;
+/** Body of the answer to a call that is refused with 403. */
+let refusing: ((call: Parameters<Answerer>[0]) => object | false) | undefined;
 
 const answer: Answerer = (call, response) => {
   if (forbidden) return answerJson(response, forbidden, 403);
   if (call.path === '/v1/messages') return answerMessage(call, response);
+  const refusal = refusing?.(call);
+  if (refusal) return answerJson(response, refusal, 403);
   if (call.headers.authorization === limited)
     return answerJson(response, { error: { message: 'Slow down.', type: 'rate_limit_error' } }, 429);
   answerJson(response, {
@@ -51,11 +55,12 @@ function answerMessage({ body }: UpstreamCall, response: ServerResponse): void {
 
 before(async () => {
   upstream = await startUpstream(answer);
-  gateway = await startTestGateway(`
-providers:
+  gateway = await startTestGateway(`providers:
   a: { type: openai-compatible, base_url: "${upstream.url}/v1", api_keys: [key-1, key-2, key-3], models: [{ id: m }] }
+  b: { type: openai-compatible, base_url: "${upstream.url}/v1", api_keys: [key-4], models: [{ id: m }, { id: denied }] }
+  c: { type: openai-compatible, base_url: "${upstream.url}/v1", api_keys: [key-5], models: [{ id: denied }] }
   claude: { type: anthropic, base_url: "${upstream.url}", api_keys: [key-1, key-2, key-3], models: [{ id: m }] }
-`);
+routing: { fallback_models: [c/denied] }`);
 });
 
 after(async () => {
@@ -138,6 +143,23 @@ test('a credential that is limited rests, and the conversation goes on with anot
   await keyOf('chat', more);
   const next = await keyOf('chat', more);
   assert.notEqual(next, limited);
+});
+
+test('a model that an account may not use rests, and the other models of the account do not', async () => {
+  const body = { error: { message: 'Project `p` does not have access to model `denied`', code: 'model_not_found' } };
+  const ask = async (model: string) => {
+    upstream.calls.length = 0;
+    const { status } = await post(gateway.url + PATHS.chat(), question('chat', model, 'hi'), HEADERS.chat);
+    return [status, ...upstream.calls.map(({ headers }) => headers.authorization)];
+  };
+  refusing = (call) => call.headers.authorization === 'Bearer key-4' && call.body.model === 'denied' && body;
+  try {
+    assert.deepEqual(await ask('b/denied'), [502, 'Bearer key-4']);
+    assert.deepEqual(await ask('b/denied'), [200, 'Bearer key-5'], 'the model rests');
+    assert.deepEqual(await ask('b/m'), [200, 'Bearer key-4'], 'the account does not');
+  } finally {
+    refusing = undefined;
+  }
 });
 
 /** Content that is refused with 403, as xAI and OpenRouter say it. */
