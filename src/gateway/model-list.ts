@@ -3,6 +3,7 @@
 import { customModel, type KnownEntries } from '../catalog/bundled.ts';
 import { discoveredModels } from '../catalog/discovered.ts';
 import { discoveredVideoModels } from '../catalog/discovered-videos.ts';
+import type { CatalogEntry } from '../catalog/entry.ts';
 import type { ReadyProvider } from '../config/resolved.ts';
 import type { Cancellation } from '../core/cancellation.ts';
 import { type Clock, systemClock } from '../core/clock.ts';
@@ -60,22 +61,39 @@ export function merge(models: readonly CatalogModel[], more: readonly CatalogMod
   return [...new Map([...models, ...more].map((model) => [model.id, model])).values()];
 }
 
+export function configuredModels(of: Omit<ListedProvider, 'models'>): CatalogModel[] {
+  const { models } = of.config;
+  return Array.isArray(models) ? models.map((entry) => configuredModel(of, entry)) : [];
+}
+
+/** A configured model. A deployment without a base has no facts of a vendor, even where its provider is named after one. */
+function configuredModel(
+  { config: { id: provider }, type, known }: Omit<ListedProvider, 'models'>,
+  entry: CatalogEntry,
+): CatalogModel {
+  if (type.namesDeployments && entry.base === undefined)
+    return customModel(provider, { ownedBy: provider, ...entry }, type.id, known);
+  return customModel(provider, entry, type.catalog, known);
+}
+
 interface ListedProvider {
-  config: Pick<ReadyProvider, 'id'>;
+  config: Pick<ReadyProvider, 'id' | 'models'>;
   type: ProviderType;
   models: CatalogModel[];
   known: KnownEntries | undefined;
 }
 
 /** A configured model that is not in the list counts as existing. */
-export function listedModel({ config, type, models, known }: ListedProvider, upstreamId: string): CatalogModel {
-  return indexOf(models, config.id).get(upstreamId) ?? customModel(config.id, { id: upstreamId }, type.catalog, known);
+export function listedModel(listed: ListedProvider, upstreamId: string): CatalogModel {
+  const { config, models } = listed;
+  return indexOf(models, config.id).get(upstreamId) ?? configuredModel(listed, { id: upstreamId });
 }
 
 /** A model that nobody lists, unless it is listed under another id. */
-export function unlistedModel({ config, type, models, known }: ListedProvider, upstreamId: string): CatalogModel {
-  const listed = indexOf(models, config.id).get(upstreamId);
-  return listed ?? { ...customModel(config.id, { id: upstreamId }, type.catalog, known), unlisted: true };
+export function unlistedModel(listed: ListedProvider, upstreamId: string): CatalogModel {
+  const { config, models } = listed;
+  const known = indexOf(models, config.id).get(upstreamId);
+  return known ?? { ...configuredModel(listed, { id: upstreamId }), unlisted: true };
 }
 
 /** Configured models with endpoints; their catalog entry is that of the first endpoint's model. */

@@ -1,7 +1,7 @@
 /** Provider registry: the configured providers and their models, bundled, configured or discovered. */
 
 import type { Logger } from 'pino';
-import { bundledEntries, bundledModels, customModel, type KnownEntries } from '../catalog/bundled.ts';
+import { bundledEntries, bundledModels, type KnownEntries } from '../catalog/bundled.ts';
 import { type Catalog, createCatalog } from '../catalog/catalog.ts';
 import type { ProviderConfig, ReadyProvider } from '../config/resolved.ts';
 import { Cancellation } from '../core/cancellation.ts';
@@ -17,6 +17,7 @@ import { createCredentials, type OpeningIdentity, openLater } from '../transport
 import type { UpstreamClient } from '../transport/upstream-client.ts';
 import type { LocalServer } from './local-servers.ts';
 import {
+  configuredModels,
   fetchModelList,
   listedModel,
   merge,
@@ -243,9 +244,7 @@ function activate(config: ReadyProvider, types: ProviderTypes, context: Registry
   const identity = identityOf(config, type, context);
   const credentials = createCredentials(identity ? [identity.value] : keys, clock.monotonic);
   const bundled = provider.models ?? bundledModels(config.id, type.catalog ?? type.id, known);
-  const listed = Array.isArray(config.models) ? config.models : [];
-  const custom = listed.map((entry) => customModel(config.id, entry, type.catalog, known));
-  const own = merge(servedModels(provider, bundled), custom);
+  const own = merge(servedModels(provider, bundled), configuredModels({ config, type, known }));
   const registered: RegisteredProvider = {
     config,
     type,

@@ -287,6 +287,21 @@ describe('deployments', () => {
     }
   });
 
+  test('one without a base has them where the provider is named after a vendor, too', async (context) => {
+    const own = await startTestGateway(
+      `providers: { openai: { type: azure, base_url: "${upstream.url}", api_key: k, models: [{ id: gpt-4o }, { id: of-base, base: openai/gpt-4o }] } }`,
+    );
+    context.after(() => own.close());
+    const response = await fetch(`${own.url}/v1/models`, { headers: HEADERS.chat });
+    const listed = ((await response.json()) as Json).data as Json[];
+    const deployed = listed.filter(({ id }) => id.startsWith('openai/'));
+    const prompts = deployed.map(({ id, pricing, owned_by }) => [id, Number(pricing.prompt) > 0, owned_by]);
+    assert.deepEqual(prompts.sort(), [
+      ['openai/gpt-4o', false, 'openai'],
+      ['openai/of-base', true, 'openai'],
+    ]);
+  });
+
   test('the rules of the base hold, and those of other vendors than OpenAI', async () => {
     const sampled = { temperature: 0.5, max_tokens: 20, messages: [{ role: 'developer', content: 'Be brief.' }] };
     await send('messages', 'azure/gpt-4o', { temperature: 0.5, max_tokens: 20 });
