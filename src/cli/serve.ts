@@ -130,13 +130,14 @@ export async function serve(options: ServeOptions): Promise<void> {
   });
   const service = connectServiceManager({ environment: process.env, log, clock: systemClock });
   lines.startBuffering();
+  const discovered = gateway.discovered().then(() => true);
+  const isDiscovered = await Promise.race([discovered, sleep(systemClock, DISCOVERY_WAIT_MS)]);
+  // As late as can be: a key of a start that is killed before it is shown is shown never.
   const newKey = isNew && firstKey === undefined ? await makeFirstKey(keys, config) : undefined;
   const link = newKey === undefined ? undefined : await firstLink(store, config, gateway.address);
   const hint = dashboardHint(config, gateway.address, options.port);
   const allKeys = await keys.list();
   const warning = missingKeyWarning(config, allKeys);
-  const discovered = gateway.discovered().then(() => true);
-  const isDiscovered = await Promise.race([discovered, sleep(systemClock, DISCOVERY_WAIT_MS)]);
   const unknown = [
     ...(isDiscovered ? gateway.unknownModels().map(unknownModelWarning) : []),
     ...unknownKeyWarnings(config, allKeys),

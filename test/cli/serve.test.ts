@@ -72,6 +72,33 @@ describe('the first start', () => {
     assert.ok(!banner.includes('sk-pg-'));
   });
 
+  test('that is killed while it waits for models leaves no key that nobody has seen', {
+    skip: windows,
+    timeout: 120_000,
+  }, async (context) => {
+    const { folder, start } = program(context);
+    const silent = createServer().listen(0, '127.0.0.1');
+    context.after(() => silent.close());
+    await once(silent, 'listening');
+    const address = `http://127.0.0.1:${(silent.address() as AddressInfo).port}/v1`;
+    const port = await freePort();
+    writeFileSync(
+      join(folder, 'polygate.yaml'),
+      `server: { port: ${port} }\nproviders: { silent: { type: openai-compatible, base_url: "${address}" } }\n`,
+    );
+    const asked = once(silent, 'connection');
+    const killed = start(['serve']);
+    const [connection] = await asked;
+    const isReady = () => fetch(`http://127.0.0.1:${port}/readyz`).then(({ ok }) => ok);
+    const giveUp = AbortSignal.timeout(20_000);
+    while (!(await isReady().catch(() => false))) giveUp.throwIfAborted();
+    killed.signal('SIGKILL');
+    const { stderr } = await killed.ended;
+    connection.destroy();
+    assert.doesNotMatch(stderr, /sk-pg-/);
+    await start(['serve']).shows(/sk-pg-[A-Za-z0-9_-]{49}/);
+  });
+
   test('prints a line that works as pasted', async (context) => {
     const gateway = program(context).start(['serve', '--port', '0']);
     const [banner] = await gateway.shows(/[\s\S]*Ctrl-C stops it/);
