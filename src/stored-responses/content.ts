@@ -55,13 +55,19 @@ export async function encodeContent(
 
   async function slots(values: Json[]): Promise<string> {
     const texts: string[] = [];
-    for (const value of values) texts.push(await slot(value));
+    for (const value of values) {
+      const written = slot(value);
+      texts.push(typeof written === 'string' ? written : await written);
+    }
     return `[${texts.join(',')}]`;
   }
 
   const members: string[] = [];
-  for (const [name, value] of Object.entries(response))
-    if (value !== undefined) members.push(`${JSON.stringify(name)}:${await slot(value)}`);
+  for (const [name, value] of Object.entries(response)) {
+    if (value === undefined) continue;
+    const written = slot(value);
+    members.push(`${JSON.stringify(name)}:${typeof written === 'string' ? written : await written}`);
+  }
   const text = `{"v":1,"origin":${JSON.stringify(origin)},"relayed":${isRelayed},"input":${await slots(input)},"output":${await slots(output)},"response":{${members.join(',')}}${request ? `,"request":${await slot(request as unknown as Json)}` : ''}}`;
   return {
     content: cipher.seal(Buffer.from(text), contentLocation(row)),
@@ -73,8 +79,8 @@ export async function encodeContent(
 
 /** Writer of values, of which large ones become parts. */
 export interface SlotWriter {
-  /** A value in brackets, or the digest of a part. Throws `payload_too_large`. */
-  slot(value: Json): Promise<string>;
+  /** A value in brackets, or the digest of a part; at once for a small value. Throws `payload_too_large`. */
+  slot(value: Json): string | Promise<string>;
   readonly sealed: {
     /** By their digests. */
     readonly parts: ReadonlyMap<string, StoredPart>;
@@ -88,12 +94,17 @@ export function createSlots(cipher: Cipher, owner: string): SlotWriter {
   const sealed = { parts, bytes: 0 };
   let slice = 0;
 
-  async function slot(value: Json): Promise<string> {
-    const bytes = needsSlices(value) ? await writeInSlices(value) : Buffer.from(JSON.stringify(value));
-    sealed.bytes += bytes.length;
-    if (sealed.bytes > MAX_CONTENT_BYTES)
-      throw new GatewayError('payload_too_large', `A response of more than ${MAX_CONTENT_BYTES} bytes is not stored.`);
-    slice += bytes.length;
+  function slot(value: Json): string | Promise<string> {
+    if (needsSlices(value)) return writeInSlices(value).then(largeSlot);
+    const text = JSON.stringify(value);
+    const bytes = Buffer.byteLength(text);
+    if (bytes >= PART_BYTES || slice + bytes > SLICE_BYTES) return largeSlot(Buffer.from(text));
+    count(bytes);
+    return `[${text}]`;
+  }
+
+  async function largeSlot(bytes: Buffer): Promise<string> {
+    count(bytes.length);
     if (slice > SLICE_BYTES) {
       slice = 0;
       await yieldToEventLoop();
@@ -109,6 +120,13 @@ export function createSlots(cipher: Cipher, owner: string): SlotWriter {
       parts.set(digest, { digest, content: sealing.end() });
     }
     return JSON.stringify(digest);
+  }
+
+  function count(bytes: number): void {
+    sealed.bytes += bytes;
+    if (sealed.bytes > MAX_CONTENT_BYTES)
+      throw new GatewayError('payload_too_large', `A response of more than ${MAX_CONTENT_BYTES} bytes is not stored.`);
+    slice += bytes;
   }
 
   return { slot, sealed };
