@@ -1,4 +1,4 @@
-/** Clock: time of day, monotonic time and timers. Tests replace it by a manual clock. */
+/** Clock: time of day, monotonic time and timers, of this machine or with the time of a store. Tests replace it by a manual clock. */
 
 export interface Clock {
   /** Unix milliseconds. */
@@ -25,7 +25,7 @@ export function monotonicNow(): number {
   return performance.now();
 }
 
-/** The clock of this machine; `jobs/clock.ts` has the clock shared by several gateways. */
+/** The clock of this machine. */
 export const systemClock: Clock = {
   now: Date.now,
   monotonic: monotonicNow,
@@ -35,6 +35,11 @@ export const systemClock: Clock = {
     return () => clearTimeout(timer);
   },
 };
+
+/** The time of a store, which all its gateways share, with the timers of this machine. */
+export function createStoreClock(store: Pick<Clock, 'now'>): Clock {
+  return { ...systemClock, now: () => store.now() };
+}
 
 /** Unix milliseconds of an ISO date or time; NaN for any other text, and for a day that its month does not have. */
 export function momentOf(text: string): number {

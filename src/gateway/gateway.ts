@@ -3,7 +3,7 @@
 import { adminUrl, localUrl } from '../config/host.ts';
 import type { AdminConfig } from '../config/resolved.ts';
 import { Cancellation } from '../core/cancellation.ts';
-import type { Clock } from '../core/clock.ts';
+import { type Clock, createStoreClock } from '../core/clock.ts';
 import { isLoopback } from '../core/loopback.ts';
 import { requireWebSearch } from '../core/web-search.ts';
 import { createApp } from '../http/app.ts';
@@ -12,7 +12,6 @@ import { bodyMemoryOf, createBodyBudget } from '../http/body-budget.ts';
 import type { DispatchOptions } from '../inference/dispatch.ts';
 import { inlineMedia, refusePrivateUrls } from '../inference/request/media.ts';
 import { createStateMemory } from '../inference/state/memory.ts';
-import { createClock } from '../jobs/clock.ts';
 import { protocolOf, protocols, upstreamProtocolOf } from '../protocols/index.ts';
 import { unknownModels } from '../routing/model-names.ts';
 import type { RoutingState } from '../routing/state.ts';
@@ -58,7 +57,7 @@ interface Basis extends GatewayOptions {
 }
 
 function createBasis(options: GatewayOptions): Basis {
-  const { store, version, process, clock = createClock(store) } = options;
+  const { store, version, process, clock = createStoreClock(store) } = options;
   const userAgent = `polygate/${version}`;
   const timer = createDeadlineTimer(clock);
   const parts = createReloadableParts({ ...options, userAgent, clock, timer });

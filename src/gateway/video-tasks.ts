@@ -2,12 +2,11 @@
 
 import type { Logger } from 'pino';
 import type { Config } from '../config/resolved.ts';
-import type { Clock } from '../core/clock.ts';
+import { type Clock, createStoreClock } from '../core/clock.ts';
 import { GatewayError } from '../core/errors.ts';
 import type { PictureStore } from '../core/picture-store.ts';
 import { type CreateSharedRate, createRate } from '../http/rate.ts';
 import type { VideoOptions } from '../http/video-options.ts';
-import { createClock } from '../jobs/clock.ts';
 import type { Scheduler } from '../jobs/job.ts';
 import { createScheduler } from '../jobs/scheduler.ts';
 import { type AddressPolicyOptions, createAddressPolicy } from '../net/address-policy.ts';
@@ -70,7 +69,7 @@ export interface VideoTasks {
 
 /** Runs nothing before `start`. */
 export function createVideoTasks(options: VideoTasksOptions): VideoTasks {
-  const { config, store, log, userAgent, clock = createClock(store) } = options;
+  const { config, store, log, userAgent, clock = createStoreClock(store) } = options;
   const { keys, webhooks: secrets } = options.secrets;
   const policyOptions = policyOptionsOf(config);
   const policy = createAddressPolicy(policyOptions);

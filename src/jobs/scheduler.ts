@@ -1,9 +1,8 @@
 /** Job scheduler: one worker for each kind of job. */
 
 import type { Logger } from 'pino';
-import type { Clock } from '../core/clock.ts';
+import { type Clock, createStoreClock } from '../core/clock.ts';
 import type { Store } from '../store/store.ts';
-import { createClock } from './clock.ts';
 import type { JobHandler, Scheduler } from './job.ts';
 import { createWorker } from './worker.ts';
 
@@ -15,7 +14,12 @@ export interface SchedulerOptions {
 }
 
 /** Starts claiming jobs immediately. */
-export function createScheduler({ store, handlers, log, clock = createClock(store) }: SchedulerOptions): Scheduler {
+export function createScheduler({
+  store,
+  handlers,
+  log,
+  clock = createStoreClock(store),
+}: SchedulerOptions): Scheduler {
   const dueTimes = createSharedLook(store, clock);
   const workers = new Map(
     handlers.map((handler) => [handler.kind, createWorker({ store, handler, dueTimes, log, clock })]),

@@ -2,7 +2,7 @@
 
 import { getPriority, setPriority } from 'node:os';
 import { parentPort, workerData } from 'node:worker_threads';
-import { createClock } from '../jobs/clock.ts';
+import { createStoreClock } from '../core/clock.ts';
 import { createScheduler } from '../jobs/scheduler.ts';
 import { createAddressPolicy } from '../net/address-policy.ts';
 import { createGuardedClient } from '../net/guarded-client.ts';
@@ -49,7 +49,7 @@ async function serve(port: NonNullable<typeof parentPort>, settings: ThreadSetti
     reuseConnections: true,
     ...(settings.extraCa !== undefined && { extraCa: settings.extraCa }),
   });
-  const clock = createClock(store);
+  const clock = createStoreClock(store);
   const { log, events } = reports;
   const handler = createDeliveryHandler({
     store,

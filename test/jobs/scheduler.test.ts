@@ -3,8 +3,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Clock } from '../../src/core/clock.ts';
-import { createClock } from '../../src/jobs/clock.ts';
+import { type Clock, createStoreClock } from '../../src/core/clock.ts';
 import type { Job, JobHandler, Scheduler } from '../../src/jobs/job.ts';
 import { createScheduler } from '../../src/jobs/scheduler.ts';
 import type { Store } from '../../src/store/store.ts';
@@ -35,13 +34,13 @@ function worker(store: JobStore, clock: Clock, over: Partial<JobHandler> = {}): 
 forEachStore((name, open) => {
   test(`each job runs once and never early, in whichever gateway claimed it (${name})`, async (context) => {
     const store = await openJobStore(context, open);
-    const clock = createClock(store);
+    const clock = createStoreClock(store);
     const started = clock.now();
     const planned = Array.from({ length: 60 }, (_, index) => started + 200 + index * 17);
     await store.do('addJobs', { jobs: planned.flatMap((dueAt, index) => jobs(1, { dueAt, lane: `${index}` })) });
     const stores: Store[] = name === 'postgres' ? [store, await store.beside()] : [store];
     // By the clock of the gateway that runs it: another one may be a round trip behind.
-    const workers = stores.map((each) => worker(store, createClock(each)));
+    const workers = stores.map((each) => worker(store, createStoreClock(each)));
     const schedulers = stores.map((each, index) =>
       createScheduler({
         store: each,
@@ -377,7 +376,7 @@ describe('a scheduler with a manual clock', () => {
 
   test('a failing lane with many due jobs does not delay other lanes', async (context) => {
     const store = await openJobStore(context, openTestSqlite);
-    const clock = createClock(store);
+    const clock = createStoreClock(store);
     await store.do('addJobs', { jobs: jobs(10_000, { lane: 'dead', owner: 'a', dueAt: clock.now() - 1000 }) });
     const latencies: number[] = [];
     let slow = 0;

@@ -1,6 +1,6 @@
 /** A gateway that delivers, and kills itself at a named point: before or after it calls an operation of the store. */
 
-import { createClock } from '../../src/jobs/clock.ts';
+import { createStoreClock } from '../../src/core/clock.ts';
 import { createScheduler } from '../../src/jobs/scheduler.ts';
 import { createCipher } from '../../src/security/cipher.ts';
 import { Secret } from '../../src/security/secret.ts';
@@ -24,7 +24,7 @@ const store: Store = {
     return result;
   },
 };
-const clock = createClock(store);
+const clock = createStoreClock(store);
 const secrets = createWebhookSecrets({ store, cipher: createCipher([encryptionKey]), fallback: new Secret(SECRET) });
 const log = { ...(silent as object), info() {}, warn() {} };
 const handler = createDeliveryHandler({ store, client: loopbackClient(), secrets, log, clock, userAgent: 'test' });

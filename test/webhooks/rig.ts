@@ -2,8 +2,7 @@
 
 import { randomUUID } from 'node:crypto';
 import type { TestContext } from 'node:test';
-import type { Clock } from '../../src/core/clock.ts';
-import { createClock } from '../../src/jobs/clock.ts';
+import { type Clock, createStoreClock } from '../../src/core/clock.ts';
 import type { Scheduler } from '../../src/jobs/job.ts';
 import { createScheduler } from '../../src/jobs/scheduler.ts';
 import { createAddressPolicy } from '../../src/net/address-policy.ts';
@@ -52,7 +51,7 @@ export function loopbackClient(lookup: Lookup = toLoopback) {
 
 export async function startRig(context: TestContext, open: OpenTestStore, options: RigOptions = {}): Promise<Rig> {
   const store = await openJobStore(context, open);
-  const { through = (inner) => inner, lookup, clock = createClock(store), ...rest } = options;
+  const { through = (inner) => inner, lookup, clock = createStoreClock(store), ...rest } = options;
   const seen = through(store);
   const cipher = createCipher([encryptionKey]);
   const client = loopbackClient(lookup);
