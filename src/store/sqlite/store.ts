@@ -10,7 +10,7 @@ import type { Database, StoreOperation } from '../operation.ts';
 import type { Store, StoreOperationName } from '../store.ts';
 import { StoreUnavailable } from '../unavailable.ts';
 import { lockFolder, writeProblem } from './folder-lock.ts';
-import { createWorker, type StoreThread } from './worker.ts';
+import { createStoreThread, type StoreThread } from './store-thread.ts';
 
 /** Older versions can corrupt a database with two writing connections. */
 const MIN_SQLITE_VERSION = [3, 51, 3];
@@ -75,7 +75,7 @@ export async function openSqlite(options: SqliteOptions): Promise<Store> {
       migrations: migrations.href,
       operations: options.operations.href,
     };
-    return createWorker(details, clock);
+    return createStoreThread(details, clock);
   }
 
   async function call(name: string, parameters: unknown): Promise<unknown> {

@@ -1,7 +1,7 @@
-/** Main-thread side of a database thread: sends calls, receives results, restarts a thread that died. */
+/** Store thread: the main thread's side of a database thread. Sends calls, receives results, restarts a thread that died. */
 
 import { extname } from 'node:path';
-import { type MessagePort, Worker as NodeWorker } from 'node:worker_threads';
+import { type MessagePort, Worker } from 'node:worker_threads';
 import type { Clock } from '../../core/clock.ts';
 import { StoreUnavailable } from '../unavailable.ts';
 import { decodeFailure } from './failure.ts';
@@ -31,7 +31,7 @@ export interface StoreThread {
 }
 
 interface Thread {
-  worker: NodeWorker;
+  worker: Worker;
   pending: PendingCalls;
   ready: Promise<void>;
   releaseMemory(): Promise<void>;
@@ -47,7 +47,7 @@ export interface StoreThreadOptions extends ThreadOptions {
 const IN_BACKGROUND = { background: true };
 
 /** Starts the thread lazily. */
-export function createWorker(options: StoreThreadOptions, clock: Clock): StoreThread {
+export function createStoreThread(options: StoreThreadOptions, clock: Clock): StoreThread {
   const { idleMs } = options;
   let thread: Thread | undefined;
   let failures = 0;
@@ -122,14 +122,14 @@ export function createWorker(options: StoreThreadOptions, clock: Clock): StoreTh
   };
 }
 
-function send(worker: NodeWorker, message: ThreadRequest): void {
+function send(worker: Worker, message: ThreadRequest): void {
   worker.postMessage(message);
 }
 
 /** `onEnd` receives whether the thread ever became ready. An idle thread does not keep the process alive. */
 function startThread(options: ThreadOptions, clock: Clock, onEnd: (hasServed: boolean) => void): Thread {
   const { role, database } = options;
-  const worker = new NodeWorker(THREAD_MODULE, { workerData: options, execArgv: [], name: `${role} of ${database}` });
+  const worker = new Worker(THREAD_MODULE, { workerData: options, execArgv: [], name: `${role} of ${database}` });
   const pending = createPendingCalls(clock);
   let served = false;
   let isClosing = false;
