@@ -13,7 +13,7 @@ import type { JobHandler } from './job.ts';
 import { createJobRun, type JobRun } from './job-run.ts';
 import { storeRetryDelay } from './store-retry.ts';
 
-export interface WorkerOptions {
+export interface JobWorkerOptions {
   store: Store;
   handler: JobHandler;
   /** Due times of the next free jobs, by kind. */
@@ -22,7 +22,7 @@ export interface WorkerOptions {
   clock: Clock;
 }
 
-export interface Worker {
+export interface JobWorker {
   wake(): void;
   /** Stops claiming and waits for running jobs, which are aborted after `graceMs`. */
   stop(graceMs: number): Promise<void>;
@@ -42,7 +42,7 @@ const RECOVERY_MS = 15_000;
 /** Difference between clock and timers above which the clock is taken to have been set. */
 const CLOCK_JUMP_MS = 1_000;
 
-export function createWorker(options: WorkerOptions): Worker {
+export function createJobWorker(options: JobWorkerOptions): JobWorker {
   const { store, handler, log, clock } = options;
   const { kind, limits } = handler;
   const leaseMs = handler.maxRunMs + LEASE_MARGIN_MS;
@@ -195,7 +195,7 @@ export function createWorker(options: WorkerOptions): Worker {
   return { wake, stop };
 }
 
-/** Time until the next full second, or the one after if that is near: workers without jobs look at the same time, and share a read. */
+/** Time until the next full second, or the one after if that is near: job workers without jobs look at the same time, and share a read. */
 function untilCommonLook(now: number): number {
   return Math.ceil((now + MIN_LOOK_INTERVAL_MS) / LOOK_INTERVAL_MS) * LOOK_INTERVAL_MS - now;
 }

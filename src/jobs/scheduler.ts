@@ -1,10 +1,10 @@
-/** Job scheduler: one worker for each kind of job. */
+/** Job scheduler: one job worker for each kind of job. */
 
 import type { Logger } from 'pino';
 import { type Clock, createStoreClock } from '../core/clock.ts';
 import type { Store } from '../store/store.ts';
 import type { JobHandler, Scheduler } from './job.ts';
-import { createWorker } from './worker.ts';
+import { createJobWorker } from './job-worker.ts';
 
 export interface SchedulerOptions {
   store: Store;
@@ -22,7 +22,7 @@ export function createScheduler({
 }: SchedulerOptions): Scheduler {
   const dueTimes = createSharedLook(store, clock);
   const workers = new Map(
-    handlers.map((handler) => [handler.kind, createWorker({ store, handler, dueTimes, log, clock })]),
+    handlers.map((handler) => [handler.kind, createJobWorker({ store, handler, dueTimes, log, clock })]),
   );
   return {
     wake: (kind) => workers.get(kind)?.wake(),
@@ -32,7 +32,7 @@ export function createScheduler({
   };
 }
 
-/** Reads the due times of the next jobs. Workers that ask while a read is under way share it. */
+/** Reads the due times of the next jobs. Job workers that ask while a read is under way share it. */
 function createSharedLook(store: Store, clock: Clock): () => Promise<ReadonlyMap<string, number>> {
   let reading: Promise<ReadonlyMap<string, number>> | undefined;
   return () => {

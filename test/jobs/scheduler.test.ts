@@ -16,14 +16,14 @@ import { type JobStore, jobs, openJobStore, silent, until } from './rig.ts';
 const START = 1_800_000_000_000;
 const limits = { total: 256, lane: 8 };
 
-interface Worker {
+interface RecordingHandler {
   runs: { job: Job; at: number }[];
   handler: JobHandler;
 }
 
 /** Finishes each job after noting it. */
-function worker(store: JobStore, clock: Clock, over: Partial<JobHandler> = {}): Worker {
-  const runs: Worker['runs'] = [];
+function recordingHandler(store: JobStore, clock: Clock, over: Partial<JobHandler> = {}): RecordingHandler {
+  const runs: RecordingHandler['runs'] = [];
   const run = async (job: Job) => {
     runs.push({ job, at: clock.now() });
     await store.do('finish', job);
@@ -40,15 +40,15 @@ forEachStore((name, open) => {
     await store.do('addJobs', { jobs: planned.flatMap((dueAt, index) => jobs(1, { dueAt, lane: `${index}` })) });
     const stores: Store[] = name === 'postgres' ? [store, await store.beside()] : [store];
     // By the clock of the gateway that runs it: another one may be a round trip behind.
-    const workers = stores.map((each) => worker(store, createStoreClock(each)));
+    const recordings = stores.map((each) => recordingHandler(store, createStoreClock(each)));
     const schedulers = stores.map((each, index) =>
       createScheduler({
         store: each,
-        handlers: workers.slice(index, index + 1).map(({ handler }) => handler),
+        handlers: recordings.slice(index, index + 1).map(({ handler }) => handler),
         log: silent,
       }),
     );
-    const finished = () => workers.flatMap(({ runs }) => runs);
+    const finished = () => recordings.flatMap(({ runs }) => runs);
     await until(() => finished().length >= planned.length);
     await Promise.all(schedulers.map((scheduler) => scheduler.stop(1000)));
     const runs = finished();
@@ -68,7 +68,7 @@ forEachStore((name, open) => {
     await store.do('addJobs', { jobs: jobs(1, { dueAt: clock.now() }) });
     const frozen = Promise.withResolvers<void>();
     const results: boolean[] = [];
-    const stuck = worker(store, clock, {
+    const stuck = recordingHandler(store, clock, {
       run: async (job) => {
         await frozen.promise;
         results.push(await store.do('finish', job));
@@ -81,7 +81,7 @@ forEachStore((name, open) => {
       clock: still(clock),
     });
     await until(async () => (await store.call('countJobs', { kind: 'test', now: clock.now() })).held === 1);
-    const second = worker(store, clock);
+    const second = recordingHandler(store, clock);
     const other = createScheduler({ store, handlers: [second.handler], log: silent, clock });
     await passing({ clock, activity: store.activity, most: 40_000 }, () => second.runs.length === 1);
     assert.equal(second.runs[0]?.job.claims, 2);
@@ -133,7 +133,7 @@ describe('a scheduler with a manual clock', () => {
       at.push(clock.now());
       return Promise.reject(new Error('a fault of ours'));
     };
-    begin({ ...worker(store, clock).handler, run });
+    begin(recordingHandler(store, clock, { run }).handler);
     const pauses: number[] = [];
     while (pauses.length < 10) {
       await pass(5000, () => at.length > pauses.length);
@@ -156,7 +156,7 @@ describe('a scheduler with a manual clock', () => {
         runs.push(signal);
         signal.addEventListener('abort', () => reject(signal.reason));
       });
-    begin({ ...worker(store, clock).handler, run });
+    begin(recordingHandler(store, clock, { run }).handler);
     await pass(1000, () => runs.length === 1);
     for (let seconds = 0; seconds < 120; seconds++) {
       clock.advance(1000);
@@ -173,7 +173,7 @@ describe('a scheduler with a manual clock', () => {
     const { store, clock, begin, calls, fail, pass } = await rig(context);
     fail('claimJobs', 60);
     await store.do('addJobs', { jobs: jobs(1, { dueAt: START }) });
-    const { runs, handler } = worker(store, clock);
+    const { runs, handler } = recordingHandler(store, clock);
     begin(handler);
     await pass(300_000, () => calls('claimJobs').length > 60);
     const moments = calls('claimJobs').slice(0, 61);
@@ -193,7 +193,7 @@ describe('a scheduler with a manual clock', () => {
       await store.do('finish', job);
     };
     fail('returnJob', 3);
-    begin({ ...worker(store, clock).handler, run });
+    begin(recordingHandler(store, clock, { run }).handler);
     await pass(5000, () => runs === 2);
   });
 
@@ -208,7 +208,7 @@ describe('a scheduler with a manual clock', () => {
       await ended.promise;
       results.push(await store.do('finish', job));
     };
-    begin({ ...worker(store, clock).handler, run });
+    begin(recordingHandler(store, clock, { run }).handler);
     await pass(1000, () => runs.length === 1);
     const away = (times: number) => ['nextDueJobs', 'claimJobs', 'renewJob'].map((name) => fail(name, times));
     away(Number.POSITIVE_INFINITY);
@@ -236,7 +236,7 @@ describe('a scheduler with a manual clock', () => {
         if (number === 1) await ended.promise;
         runs[0] = await store.do('finish', job);
       };
-      const handler = { ...worker(store, clock).handler, run };
+      const { handler } = recordingHandler(store, clock, { run });
       const away = (times: number) => ['nextDueJobs', 'claimJobs', 'renewJob'].map((name) => fail(name, times));
       return { runs, away, begin: () => createScheduler({ store: faulty, handlers: [handler], log: silent, clock }) };
     });
@@ -276,7 +276,7 @@ describe('a scheduler with a manual clock', () => {
       await running.promise;
       await store.do('finish', job);
     };
-    begin({ ...worker(store, clock).handler, run });
+    begin(recordingHandler(store, clock, { run }).handler);
     await pass(1000, () => started.length === 1);
     clock.set(clock.now() + 3_600_000);
     await pass(2000, () => started.length === 4);
@@ -290,7 +290,7 @@ describe('a scheduler with a manual clock', () => {
 
   test('a clock set back delays no job by more than two seconds', async (context) => {
     const { store, clock, begin, pass } = await rig(context);
-    const { runs, handler } = worker(store, clock);
+    const { runs, handler } = recordingHandler(store, clock);
     await store.do('addJobs', { jobs: jobs(1, { dueAt: START + 10_000 }) });
     begin(handler);
     for (let round = 0; round < 10; round++) {
@@ -304,7 +304,7 @@ describe('a scheduler with a manual clock', () => {
 
   test('a clock set back between the claim of a job and its run does not delay it', async (context) => {
     const { store, clock, begin, calls, pass } = await rig(context);
-    const { runs, handler } = worker(store, clock);
+    const { runs, handler } = recordingHandler(store, clock);
     await store.do('addJobs', { jobs: jobs(1, { dueAt: START + 3_900 }) });
     begin({ ...handler, limits: { total: 1, lane: 1 } });
     await pass(5_000, () => clock.now() >= START + 3_100);
@@ -319,7 +319,7 @@ describe('a scheduler with a manual clock', () => {
     const store = await openJobStore(context, openTestSqlite);
     const clock = createManualClock(START);
     const { calls, faulty } = faultyStore(store);
-    const { runs, handler } = worker(store, clock);
+    const { runs, handler } = recordingHandler(store, clock);
     const kinds = ['other', 'another', 'test'];
     const handlers = kinds.map((kind) => ({ ...handler, kind }));
     await store.do('addJobs', { jobs: jobs(1, { dueAt: START + 20_400 }) });
@@ -357,7 +357,7 @@ describe('a scheduler with a manual clock', () => {
           reject(signal.reason);
         });
       });
-    const scheduler = begin({ ...worker(store, clock).handler, run });
+    const scheduler = begin(recordingHandler(store, clock, { run }).handler);
     const held = async () => (await store.call('countJobs', { kind: 'test', now: clock.now() })).held;
     await until(async () => (await held()) === 3);
     const stopped = scheduler.stop(5000);
