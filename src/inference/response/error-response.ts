@@ -6,9 +6,9 @@ import { retryAfterOf } from '../../core/fields.ts';
 import { isObject, type Json } from '../../core/json/json.ts';
 import { readAtOnce } from '../../core/json/response.ts';
 import type { Platform } from '../../core/platform.ts';
-import type { UpstreamReceiver } from '../../transport/upstream-client.ts';
 import type { Plan } from '../request/planned-request.ts';
 import type { ResponseContext, UpstreamHeaders } from './context.ts';
+import type { BodyReader } from './ending.ts';
 
 /** Maximum size of an error response, which can be an HTML page. */
 const MAX_ERROR_BYTES = 256 * 1024;
@@ -23,7 +23,7 @@ interface ErrorResponseHead {
 export function readErrorResponse(
   context: ResponseContext,
   { status, headers, onError }: ErrorResponseHead,
-): Pick<UpstreamReceiver, 'data' | 'end' | 'fail'> {
+): BodyReader {
   const { planned, now } = context;
   const collector = new ByteCollector();
   const relayed = planned.path !== 'translated';

@@ -1,30 +1,18 @@
 /**
- * Response of one attempt: an upstream's events in, the client's response out. Status, headers, frames, last bytes and
- * trailers are written here, and for streams by the stream writer. The converters only turn bytes into bytes.
+ * Response of one attempt: an upstream's events in, the client's response out. The head of each round decides who reads its body:
+ * the writer of streams, one of whole responses, or the reader of errors.
  */
 
-import { ByteCollector } from '../../core/byte-collector.ts';
-import type { ChatEvent, Usage } from '../../core/chat.ts';
 import { GatewayError, toGatewayError } from '../../core/errors.ts';
-import type { Json } from '../../core/json/json.ts';
-import { readResponseJson } from '../../core/json/response.ts';
-import { MemberWatch } from '../../core/json/spans.ts';
-import type { Framer } from '../../core/sse.ts';
-import type { StreamDecoder } from '../../core/stream-codec.ts';
-import type { Deadline } from '../../transport/deadlines.ts';
 import { framerFor } from '../../transport/framing/index.ts';
 import type { UpstreamExchange, UpstreamReceiver } from '../../transport/upstream-client.ts';
 import { handlerOf } from '../operations/index.ts';
-import { createResponseAssembler, type ResponseAssembler } from './assembler.ts';
 import type { ResponseContext, UpstreamHeaders } from './context.ts';
-import { type BodyReader, finishWhenRecorded } from './ending.ts';
+import type { BodyReader } from './ending.ts';
 import { readErrorResponse } from './error-response.ts';
-import { costHeader, responseHeaders, unshownHeaders } from './headers.ts';
-import { soughtMembers } from './model-name.ts';
-import { readEvent } from './read-event.ts';
-import { MAX_STREAM_BYTES, resizeShare } from './response-budget.ts';
-import { MAX_FIRST_TOKENS, StreamWriter, UPSTREAM_CLOSE_TIMEOUT_MS } from './stream-writer.ts';
-import { checkResponse, generatedUsage, type ParsedResponse, type WholeResponse } from './whole.ts';
+import { StreamWriter } from './stream-writer.ts';
+import { generatedUsage } from './whole.ts';
+import { GatheredWriter, WholeWriter } from './whole-writer.ts';
 
 const JSON_TYPE = 'application/json';
 const NO_BYTES = Buffer.alloc(0);
@@ -38,10 +26,10 @@ export interface Responder extends UpstreamReceiver {
 }
 
 export function respond(context: ResponseContext): Responder {
-  return new ResponseWriter(context);
+  return new AttemptResponder(context);
 }
 
-class ResponseWriter implements Responder {
+class AttemptResponder implements Responder {
   readonly #context: ResponseContext;
   #exchange: UpstreamExchange | undefined;
   /** Kept over all rounds. */
@@ -123,170 +111,6 @@ class ResponseWriter implements Responder {
     this.#exchange?.abort();
     this.fail(error instanceof RangeError ? nestsTooDeeply(error) : toGatewayError(error));
   }
-}
-
-/** A whole response: collected, converted by the handler of its operation, and written at once. */
-class WholeWriter implements BodyReader {
-  readonly #context: ResponseContext;
-  readonly #headers: UpstreamHeaders;
-  readonly #collector = new ByteCollector();
-  /** The response once it is complete; without its bytes if it is an error. */
-  #received: (Pick<ParsedResponse, 'bytes'> & Partial<ParsedResponse>) | undefined;
-  #isOver = false;
-
-  constructor(context: ResponseContext, headers: UpstreamHeaders) {
-    this.#context = context;
-    this.#headers = headers;
-  }
-
-  data(chunk: Buffer): void {
-    this.#collector.addCopy(chunk);
-    resizeShare(this.#context.share, this.#collector.size);
-  }
-
-  end(): void {
-    const bytes = this.#collector.take();
-    this.#received = { bytes };
-    const members = new MemberWatch(soughtMembers(this.#context.call.operation));
-    const json = readResponseJson(bytes, members);
-    if (json instanceof Promise) void this.#respondLater(json, { bytes, members });
-    else this.#respond({ bytes, members, json });
-  }
-
-  fail(error: GatewayError): void {
-    if (this.#isOver) return;
-    this.#isOver = true;
-    const received = this.#received ?? { bytes: this.#collector.take() };
-    this.#context.reject(error, generatedUsage(received, this.#context));
-  }
-
-  /** A large response is parsed in slices; meanwhile the client may have left. */
-  async #respondLater(parsing: Promise<Json>, scanned: Omit<ParsedResponse, 'json'>): Promise<void> {
-    try {
-      const json = await parsing;
-      if (!this.#isOver) this.#respond({ ...scanned, json });
-    } catch (error) {
-      this.fail(toGatewayError(error));
-    }
-  }
-
-  #respond(response: ParsedResponse): void {
-    const context = this.#context;
-    const { call, planned } = context;
-    this.#received = { bytes: NO_BYTES };
-    checkResponse(response.json, planned.upstream);
-    this.#received = response;
-    const converted = handlerOf(call.operation).readWhole(response, context);
-    if (converted) resizeShare(context.share, Math.max(response.bytes.length, converted.body.length), MAX_STREAM_BYTES);
-    this.#isOver = true;
-    this.#received = undefined;
-    if (converted) writeWhole(context, this.#headers, converted);
-  }
-}
-
-/** A stream in response to a request for none, as some servers send it: gathered, and written at once. */
-class GatheredWriter implements BodyReader {
-  readonly #context: ResponseContext;
-  readonly #headers: UpstreamHeaders;
-  readonly #framer: Framer;
-  readonly #decoder: StreamDecoder;
-  readonly #assembler: ResponseAssembler;
-  #size = 0;
-  /** The message has ended; what follows is ignored. */
-  #isComplete = false;
-  /** Deadline for the upstream to close its stream. */
-  #closing: Deadline | undefined;
-  /** The end was handled. */
-  #isEnded = false;
-  #isOver = false;
-
-  constructor(context: ResponseContext, headers: UpstreamHeaders, framer: Framer) {
-    const { planned, assembler = createResponseAssembler(planned) } = context;
-    this.#context = context;
-    this.#headers = headers;
-    this.#framer = framer;
-    this.#decoder = planned.upstream.operations.complete.streamDecoder(planned.target);
-    this.#assembler = assembler;
-  }
-
-  data(chunk: Buffer): void {
-    this.#size += chunk.length;
-    resizeShare(this.#context.share, this.#size);
-    for (const frame of this.#framer.push(chunk)) this.#read(frame);
-    if (this.#isComplete) this.#limitClosing();
-  }
-
-  end(): void {
-    for (const frame of this.#framer.end()) this.#read(frame);
-    this.#finish();
-  }
-
-  fail(error: GatewayError): void {
-    if (this.#isOver) return;
-    const last = this.#isEnded ? error : this.#errorOfEnd(error);
-    this.#isOver = true;
-    if (!last) return;
-    const usage = this.#assembler.usageWith(partial(this.#decoder.usage()));
-    const least = this.#assembler.parts().length > 0 ? 0 : MAX_FIRST_TOKENS;
-    this.#context.reject(last, usage && usage.output > least ? usage : undefined);
-  }
-
-  /** An error after the end of the message counts only if the end itself fails. */
-  #errorOfEnd(error: GatewayError): GatewayError | undefined {
-    try {
-      this.#finish();
-      return undefined;
-    } catch (thrown) {
-      return this.#isComplete ? toGatewayError(thrown) : error;
-    }
-  }
-
-  #limitClosing(): void {
-    if (this.#closing) return;
-    const { timer } = this.#context;
-    this.#closing = timer.watch(() => {
-      this.#context.abortUpstream();
-      this.fail(new GatewayError('timeout', 'The upstream did not close its response soon after its end.'));
-    });
-    this.#closing.in(UPSTREAM_CLOSE_TIMEOUT_MS);
-  }
-
-  #read(frame: Buffer): void {
-    const event = this.#isComplete ? undefined : readEvent(frame);
-    if (event) this.#join(this.#decoder.decode(event));
-  }
-
-  #join(events: readonly ChatEvent[]): void {
-    for (const event of events) {
-      if (this.#isComplete) return;
-      this.#assembler.join(event);
-      this.#isComplete = event.type === 'message-end';
-    }
-  }
-
-  #finish(): void {
-    const context = this.#context;
-    this.#isEnded = true;
-    this.#closing?.cancel();
-    this.#join(this.#decoder.end());
-    const converted = handlerOf(context.call.operation).readAssembled?.(this.#assembler, context);
-    this.#isOver = true;
-    if (converted) writeWhole(context, this.#headers, converted);
-  }
-}
-
-function partial(usage: Usage | undefined): Usage | undefined {
-  return usage && { ...usage, estimated: true };
-}
-
-function writeWhole(context: ResponseContext, upstream: UpstreamHeaders, { body, usage, facts }: WholeResponse): void {
-  const { call, planned, options } = context;
-  const type = call.stream ? call.protocol.operations.complete.streamType(options) : JSON_TYPE;
-  const head = responseHeaders(context, upstream, type);
-  if (call.operation.name === 'complete') Object.assign(head, unshownHeaders(context, planned.dropped));
-  Object.assign(head, costHeader(context, { usage, finish: facts?.finish }));
-  head['content-length'] = String(body.length);
-  finishWhenRecorded(context, { result: { status: 'complete', usage, facts }, head, body });
 }
 
 /** The stack overflows on such a response; requests are limited before. */

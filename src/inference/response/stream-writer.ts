@@ -7,14 +7,12 @@ import type { Deadline } from '../../transport/deadlines.ts';
 import type { AttemptResult, ResponseContext, UpstreamHeaders } from './context.ts';
 import { joined, type Output, type StreamConverter } from './converter.ts';
 import { createStreamConverter } from './create-stream-converter.ts';
-import { type BodyReader, finishWhenRecorded } from './ending.ts';
+import { type BodyReader, finishWhenRecorded, UPSTREAM_CLOSE_TIMEOUT_MS, watchClosing } from './ending.ts';
 import { costHeader, costTrailer, responseHeaders, unshownHeaders } from './headers.ts';
 import { MAX_STREAM_BYTES, resizeShare } from './response-budget.ts';
 import { rememberState } from './state.ts';
 
-/** Time that an upstream gets to close its stream after the end of its response. */
-export const UPSTREAM_CLOSE_TIMEOUT_MS = 250;
-/** The same, where its counts are missing. */
+/** Time that an upstream gets to close its stream after the end of its response, where its counts are missing. */
 const COUNTS_TIMEOUT_MS = 1000;
 /** Time after which a stream is expected to last, so that memory is worth more than the time to release it. */
 const LASTING_MS = 2000;
@@ -155,11 +153,7 @@ export class StreamWriter implements BodyReader {
   #limitClosing(): void {
     const phase = this.#converter.phase();
     if (phase === 'open' || (this.#closing && phase === 'ended')) return;
-    const { timer } = this.#context;
-    this.#closing ??= timer.watch(() => {
-      this.#context.abortUpstream();
-      this.fail(new GatewayError('timeout', 'The upstream did not close its response soon after its end.'));
-    });
+    this.#closing ??= watchClosing(this.#context, this);
     this.#closing.in(phase === 'uncounted' ? COUNTS_TIMEOUT_MS : UPSTREAM_CLOSE_TIMEOUT_MS);
   }
 
