@@ -1,6 +1,6 @@
 /** Compaction of conversations: relayed to providers that have it, else a summary by the model itself. */
 
-import { type GatewayError, GatewayError as Refusal } from '../core/errors.ts';
+import { GatewayError } from '../core/errors.ts';
 import { writeBody } from '../core/json/body.ts';
 import { parseObject } from '../core/json/json.ts';
 import type { Operation, RouteMatch } from '../core/operation.ts';
@@ -46,15 +46,15 @@ export async function handleCompaction(
   return handleCall(context, { call, match, onRefused }, options);
 }
 
-function notCompacted(): Refusal {
+function notCompacted(): GatewayError {
   const message =
     'The provider of this model does not compact conversations, and no other may do it here: compact with another model, or send the whole conversation.';
-  return new Refusal('unsupported_parameter', message, { param: 'model' });
+  return new GatewayError('unsupported_parameter', message, { param: 'model' });
 }
 
-function nothingGiven(): Refusal {
+function nothingGiven(): GatewayError {
   const message = 'There is nothing to compact: input or previous_response_id is needed.';
-  return new Refusal('invalid_request', message, { param: 'input' });
+  return new GatewayError('invalid_request', message, { param: 'input' });
 }
 
 /** Asks the model for a summary, as a request of its own. */
@@ -100,7 +100,7 @@ function compactingReply(reply: Reply, { call, items }: { call: InferenceCall; i
       if (status !== 200) send(status, headers, output);
       else if (compacted) send(200, headers, compacted);
       else {
-        const failed = new Refusal('upstream_error', 'The model gave no summary of the conversation.');
+        const failed = new GatewayError('upstream_error', 'The model gave no summary of the conversation.');
         const { status: code, headers: more, body } = errorResponse(failed, call.protocol, call.requestId);
         send(code, { ...headers, ...more }, body);
       }
