@@ -33,3 +33,16 @@ export class Cancellation {
     };
   }
 }
+
+/** The result, or a rejection with the signal's reason as soon as it aborts, for work that goes on all the same. */
+export async function untilAborted<Result>(result: Promise<Result>, signal: AbortSignal): Promise<Result> {
+  const { promise: aborted, reject } = Promise.withResolvers<never>();
+  const stop = () => reject(signal.reason);
+  if (signal.aborted) stop();
+  signal.addEventListener('abort', stop, { once: true });
+  try {
+    return await Promise.race([aborted, result]);
+  } finally {
+    signal.removeEventListener('abort', stop);
+  }
+}

@@ -1,6 +1,7 @@
 /** Checked name resolution: one lookup, and every returned address must be allowed. */
 
 import { lookup as lookupInSystem, Resolver } from 'node:dns/promises';
+import { untilAborted } from '../core/cancellation.ts';
 import { type AddressPolicy, canonicalName } from './address-policy.ts';
 import { literalAddress } from './check-url.ts';
 import { FetchFailure, isLocalFailure, toFetchFailure } from './fetch-failure.ts';
@@ -77,7 +78,7 @@ export async function resolveChecked(
   signal.throwIfAborted();
   const name = canonicalName(url.hostname);
   const isLiteral = literalAddress(url) !== undefined;
-  const answered = isLiteral ? [name.replace(/^\[|\]$/g, '')] : await withAbort(lookup(name, signal), signal);
+  const answered = isLiteral ? [name.replace(/^\[|\]$/g, '')] : await answerOf(lookup(name, signal), signal);
   if (answered.length === 0) throw new FetchFailure('dns');
   for (const text of answered) {
     const address = parseAddress(text);
@@ -88,16 +89,11 @@ export async function resolveChecked(
   return [...ipv4, ...answered.filter(isIpv6).slice(0, MAX_ADDRESSES_PER_FAMILY)];
 }
 
-/** Rejects on abort, even if the lookup itself cannot be cancelled. */
-async function withAbort(answer: Promise<string[]>, signal: AbortSignal): Promise<string[]> {
-  const { promise: aborted, reject } = Promise.withResolvers<never>();
-  const stop = () => reject(signal.reason);
-  signal.addEventListener('abort', stop, { once: true });
+/** Not every lookup can be cancelled. */
+async function answerOf(lookup: Promise<string[]>, signal: AbortSignal): Promise<string[]> {
   try {
-    return await Promise.race([answer, aborted]);
+    return await untilAborted(lookup, signal);
   } catch (cause) {
     throw isLocalFailure(cause) ? toFetchFailure(cause) : new FetchFailure('dns', undefined, cause);
-  } finally {
-    signal.removeEventListener('abort', stop);
   }
 }

@@ -1,5 +1,6 @@
 /** Current sources of the videos of a task. */
 
+import { untilAborted } from '../core/cancellation.ts';
 import type { PollResult, VideoAsset } from '../core/video.ts';
 import { createSemaphore } from '../net/semaphore.ts';
 import type { TaskAsset, VideoAttempt } from '../records/video-task.ts';
@@ -77,18 +78,6 @@ function decoded(asset: VideoAsset): ReportedAsset {
 function bytesOf(asset: ReportedAsset): number {
   if ('data' in asset) return asset.data.length;
   return 'url' in asset ? asset.url.length : asset.path.length;
-}
-
-async function untilAborted<Result>(result: Promise<Result>, signal: AbortSignal): Promise<Result> {
-  signal.throwIfAborted();
-  const { promise: aborted, reject } = Promise.withResolvers<never>();
-  const stop = () => reject(signal.reason);
-  signal.addEventListener('abort', stop, { once: true });
-  try {
-    return await Promise.race([result, aborted]);
-  } finally {
-    signal.removeEventListener('abort', stop);
-  }
 }
 
 /** Queries the assets of a completed task; undefined if the query fails or the task is not completed. */
