@@ -108,5 +108,5 @@ export async function currentSource(
   if (!request.local) return { type: 'path', url: request.url, headers: request.headers, mime };
   const outcome = await sendRaw(context.upstream, request, { signal });
   if (outcome.type !== 'response' || outcome.status !== 200 || outcome.body === 'too-large') return undefined;
-  return { type: 'data', data: outcome.body.toString('base64'), mime: mime ?? outcome.headers['content-type'] };
+  return { type: 'data', data: outcome.body, mime: mime ?? outcome.headers['content-type'] };
 }
