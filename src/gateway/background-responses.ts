@@ -18,6 +18,7 @@ import type { Store } from '../store/store.ts';
 import {
   type BackgroundEnd,
   type BackgroundResponses,
+  endWithoutAnswer,
   type OpenResponse,
   RESPONSE_JOB_KIND,
 } from '../stored-responses/background.ts';
@@ -172,14 +173,7 @@ async function runUntil(
     const dueAt = Math.min(clock.now() + pause, Math.max(open.deadline, clock.now()));
     return store.call('returnJob', { id: job.id, lease: job.lease, dueAt, faults: 0 });
   } else if (last?.status === 'failed' && !error) {
-    const end = {
-      response: last,
-      finished: [],
-      origin: '',
-      isRelayed: false,
-      isForgotten: false,
-      provider: open.stored.provider,
-    };
+    const end = endWithoutAnswer(open, last);
     if (await durably(() => background.finish(open, job, end))) return;
   } else if (await fail(signal.aborted ? interrupted() : (error ?? unfinished()))) return;
   // It was cancelled or deleted, or the lease is lost.

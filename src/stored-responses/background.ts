@@ -63,6 +63,11 @@ export interface BackgroundEnd {
   turn?: ConversationTurn | undefined;
 }
 
+/** The end of a run without an answer. */
+export function endWithoutAnswer({ stored: { provider } }: OpenResponse, response: Json): BackgroundEnd {
+  return { response, finished: [], origin: '', isRelayed: false, isForgotten: false, provider };
+}
+
 export interface BackgroundResponses {
   /** Stores a request with its job, and returns its response object. Throws `rate_limit_exceeded`. */
   accept(call: InferenceCall, request: AcceptedRequest): Promise<Json>;
@@ -223,16 +228,8 @@ export function createBackgroundResponses(context: BackgroundContext): Backgroun
     finish,
 
     fail(open, job, error) {
-      const { stored, content } = open;
-      const response = { ...failedResponse(content.response, error), output: [] };
-      return finish(open, job, {
-        response,
-        finished: [],
-        origin: '',
-        isRelayed: false,
-        isForgotten: false,
-        provider: stored.provider,
-      });
+      const response = { ...failedResponse(open.content.response, error), output: [] };
+      return finish(open, job, endWithoutAnswer(open, response));
     },
 
     closed: (rows) => store.call('closedBackgroundResponses', { rows }),
