@@ -79,9 +79,8 @@ const FLUSH_TIMEOUT_MS = 5_000;
 
 /** Folder of the journals in the data folder. */
 const JOURNAL_FOLDER = 'journal';
-/** Operations that read records, sums or spending. */
+/** Operations that read records, sums or spending, beside `setHold`. */
 const RECORD_READS: ReadonlySet<StoreOperationName> = new Set([
-  'setHold',
   'usageRecord',
   'usageSums',
   'usageTimes',
