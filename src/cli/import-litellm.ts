@@ -2,6 +2,7 @@
 
 import { isObject, type Json } from '../core/json/json.ts';
 import {
+  adviceOf,
   createSecretVariables,
   durationOf,
   type ImportedEndpoint,
@@ -10,7 +11,7 @@ import {
   type Note,
   type SecretVariable,
 } from './imported-settings.ts';
-import { adviceOf, readDeployments, usualVariables } from './litellm-deployments.ts';
+import { ADVICE, readDeployments, usualVariables } from './litellm-deployments.ts';
 import { secretReference, variablesOf } from './litellm-references.ts';
 
 const SORTS: Record<string, string | undefined> = {
@@ -50,7 +51,7 @@ export function importLiteLlm(file: Json): ImportedSettings {
   const known = ['fallbacks', 'routing_strategy', 'model_group_alias', 'timeout', 'cooldown_time'];
   noteOthers('router_settings', router, { known, note });
   noteOthers('general_settings', general, { known: ['master_key'], note });
-  for (const name of Object.keys(given)) if (!SECTIONS.includes(name)) note(name, adviceOf(name));
+  for (const name of Object.keys(given)) if (!SECTIONS.includes(name)) note(name, adviceOf(name, ADVICE));
   return { config, notes };
 }
 
@@ -155,5 +156,6 @@ function readSeconds(seconds: unknown, path: string, note: Note): string | undef
 }
 
 function noteOthers(section: string, settings: Json, { known, note }: { known: string[]; note: Note }): void {
-  for (const name of Object.keys(settings)) if (!known.includes(name)) note(`${section}.${name}`, adviceOf(name));
+  for (const name of Object.keys(settings))
+    if (!known.includes(name)) note(`${section}.${name}`, adviceOf(name, ADVICE));
 }

@@ -3,14 +3,17 @@
 import { momentOf } from '../core/clock.ts';
 import { GatewayError } from '../core/errors.ts';
 import { isObject, type Json } from '../core/json/json.ts';
+import { lookUp } from '../core/plain-objects.ts';
 import { MAX_KEY_NAME } from '../records/tags.ts';
 import {
   addProvider,
+  adviceOf,
   credentialVariable,
   type ImportedSettings,
   type Note,
   plainDecimal,
   snakeCased,
+  unusedName,
 } from './imported-settings.ts';
 
 const PROVIDER = 'openrouter';
@@ -140,7 +143,9 @@ function readKey(key: Json, path: string, keys: Json[], note: Note): void {
     note(called, 'is disabled');
     return;
   }
-  const name = unused(String(given).slice(0, MAX_NAME_START), ' ', (one) => keys.some((other) => other.name === one));
+  const name = unusedName(String(given).slice(0, MAX_NAME_START), ' ', (one) =>
+    keys.some((other) => other.name === one),
+  );
   if (name !== given) note(`${path}.name`, `is "${name}" here`);
   const word = String(given)
     .toUpperCase()
@@ -148,7 +153,7 @@ function readKey(key: Json, path: string, keys: Json[], note: Note): void {
     .slice(0, MAX_WORD_CHARACTERS);
   const isUsed = (one: string) => keys.some((other) => other.key === `\${${one}}`);
   const isWord = word !== '' && word !== '_' && !isUsed(`CLIENT_KEY_${word}`);
-  const variable = unused(`CLIENT_KEY_${isWord ? word : keys.length + 1}`, '_', isUsed);
+  const variable = unusedName(`CLIENT_KEY_${isWord ? word : keys.length + 1}`, '_', isUsed);
   const budgets = budgetsOf(key, path, note);
   const expires = expiryOf(key.expires_at, (advice) => note(`${path}.expires_at`, advice));
   keys.push({
@@ -162,13 +167,6 @@ function readKey(key: Json, path: string, keys: Json[], note: Note): void {
     note(`${path}.usage`, 'what was used already is not taken over: the budget begins anew');
 }
 
-/** The text, or the first of `text 2`, `text 3` and so on that is not in use. */
-function unused(text: string, separator: string, isUsed: (text: string) => boolean): string {
-  let found = text;
-  for (let number = 2; isUsed(found); number++) found = `${text}${separator}${number}`;
-  return found;
-}
-
 /** The limit of a key as a budget. */
 function budgetsOf({ limit, limit_reset: reset }: Json, path: string, note: Note): Record<string, string> | undefined {
   if (limit == null) return undefined;
@@ -178,10 +176,10 @@ function budgetsOf({ limit, limit_reset: reset }: Json, path: string, note: Note
     note(`${path}.limit`, `is no number from 0 to ${MAX_BUDGET}: the key has no budget`);
     return undefined;
   }
-  const isKnown = typeof reset === 'string' && Object.hasOwn(PERIODS, reset);
-  if (reset != null && !isKnown)
+  const period = lookUp(PERIODS, reset);
+  if (reset != null && period === undefined)
     note(`${path}.limit_reset`, 'is none of daily, weekly and monthly: the budget is for all time');
-  return { [isKnown ? String(PERIODS[reset]) : 'total']: dollars(amount) };
+  return { [period ?? 'total']: dollars(amount) };
 }
 
 /** USD with two decimals, and more where they count. */
@@ -202,7 +200,7 @@ function expiryOf(value: unknown, note: (advice: string) => void): string | unde
 
 function readProviderKey(key: Json, path: string, providers: Map<string, Json>, note: Note): void {
   const slug = String(key.provider);
-  const type = Object.hasOwn(TYPES, slug) ? TYPES[slug] : SAME_TYPES.find((each) => each === slug);
+  const type = lookUp(TYPES, slug) ?? SAME_TYPES.find((each) => each === slug);
   const advice = problemOf(key, type, providers);
   if (type !== undefined && advice === undefined) {
     const variable = credentialVariable(type);
@@ -214,9 +212,8 @@ function readProviderKey(key: Json, path: string, providers: Map<string, Json>, 
 
 function problemOf(key: Json, type: string | undefined, providers: ReadonlyMap<string, Json>): string | undefined {
   if (key.disabled) return 'is disabled';
-  const slug = String(key.provider);
-  if (Object.hasOwn(PLATFORM_TYPES, slug))
-    return `needs an address: write a provider of type ${PLATFORM_TYPES[slug]} (docs/providers.md)`;
+  const platform = lookUp(PLATFORM_TYPES, key.provider);
+  if (platform !== undefined) return `needs an address: write a provider of type ${platform} (docs/providers.md)`;
   if (type === undefined || !providers.has(type)) return undefined;
   return `is one more key: providers.${type}.api_keys has several`;
 }
@@ -229,7 +226,7 @@ function noteGuardrail(guardrail: Json, path: string, note: Note): void {
 function noteOthers(path: string, object: Json, { known, note }: { known: readonly string[]; note: Note }): void {
   for (const [name, value] of Object.entries(object)) {
     if (known.includes(name) || value == null || value === false) continue;
-    note(`${path}.${name}`, (Object.hasOwn(ADVICE, name) && ADVICE[name]) || 'has no equal');
+    note(`${path}.${name}`, adviceOf(name, ADVICE));
   }
 }
 

@@ -2,8 +2,10 @@
 
 import { GatewayError } from '../core/errors.ts';
 import { isObject, type Json } from '../core/json/json.ts';
+import { lookUp } from '../core/plain-objects.ts';
 import {
   addProvider,
+  adviceOf,
   createSecretVariables,
   credentialVariable,
   durationOf,
@@ -178,7 +180,7 @@ function endpointOf(
   );
   const named = String(settings.provider ?? settings.virtual_key ?? '').replace(/^@/, '');
   const isVaulted = settings.virtual_key !== undefined || String(settings.provider ?? '').startsWith('@');
-  const type = isVaulted ? typeOfSlug(named) : own(TYPES, named);
+  const type = isVaulted ? typeOfSlug(named) : lookUp(TYPES, named);
   if (type === undefined) {
     note(path, `"${named}" is of a provider that is not supported, or that its name does not tell`);
     return [];
@@ -220,11 +222,6 @@ function typeOfSlug(slug: string): string | undefined {
   return longest === undefined ? undefined : TYPES[longest];
 }
 
-function own(table: Record<string, string>, name: string): string | undefined {
-  return Object.hasOwn(table, name) ? table[name] : undefined;
-}
-
 function noteOthers(path: string, settings: Json, known: readonly string[], note: Note): void {
-  for (const name of Object.keys(settings))
-    if (!known.includes(name)) note(`${path}.${name}`, own(ADVICE, name) ?? 'has no equal');
+  for (const name of Object.keys(settings)) if (!known.includes(name)) note(`${path}.${name}`, adviceOf(name, ADVICE));
 }

@@ -1,6 +1,7 @@
 /** Parts of an imported configuration that the importers share: providers, names, endpoints and notes. */
 
 import { isObject, type Json } from '../core/json/json.ts';
+import { lookUp } from '../core/plain-objects.ts';
 import { withoutEnd } from '../core/text.ts';
 import { providerTypes } from '../providers/index.ts';
 
@@ -44,12 +45,18 @@ export function modelNames(groups: Iterable<string>): Map<string, string> {
   const taken = new Set(names.values());
   for (const group of all.filter((one) => !isModelName(one))) {
     const wanted = `${OWN_PREFIX}/${group.replaceAll(/\s+/g, '-')}`;
-    let name = wanted;
-    for (let number = 2; taken.has(name); number++) name = `${wanted}-${number}`;
+    const name = unusedName(wanted, '-', (one) => taken.has(one));
     taken.add(name);
     names.set(group, name);
   }
   return names;
+}
+
+/** The name, or the first of `name 2`, `name 3` and so on that is not in use, with a separator. */
+export function unusedName(name: string, separator: string, isUsed: (name: string) => boolean): string {
+  let found = name;
+  for (let number = 2; isUsed(found); number++) found = `${name}${separator}${number}`;
+  return found;
 }
 
 function isModelName(group: string): boolean {
@@ -102,6 +109,11 @@ export function readAddress(type: string, address: string, note: (advice: string
   }
   if (type !== 'ollama' || address.endsWith(OLLAMA_PATH)) return address;
   return `${withoutEnd(address, '/')}${OLLAMA_PATH}`;
+}
+
+/** Advice about a setting without an equal, by its name. */
+export function adviceOf(name: string, advice: Readonly<Record<string, string>>): string {
+  return lookUp(advice, name) ?? 'has no equal';
 }
 
 /** Advice about a weight of 0. */

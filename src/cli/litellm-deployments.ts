@@ -1,8 +1,10 @@
 /** Deployments of a LiteLLM proxy (`model_list`) as providers, and as endpoints of models. */
 
 import { isObject, type Json } from '../core/json/json.ts';
+import { lookUp } from '../core/plain-objects.ts';
 import {
   addProvider,
+  adviceOf,
   credentialVariable,
   type ImportedEndpoint,
   NO_REQUESTS,
@@ -12,7 +14,7 @@ import {
   type SecretVariable,
   weightOf,
 } from './imported-settings.ts';
-import { PLATFORMS } from './litellm-platforms.ts';
+import { type DeploymentPlatform, PLATFORMS } from './litellm-platforms.ts';
 import { type Deployment, referenceOf, secretReference } from './litellm-references.ts';
 
 /** Provider types by the first part of LiteLLM's model names. */
@@ -91,7 +93,7 @@ export function readDeployments(list: unknown, variable: SecretVariable, note: N
       continue;
     }
     const { model_name: group, litellm_params: params, model_info: info, ...others } = given;
-    for (const name of Object.keys(others)) note(`${path}.${name}`, adviceOf(name));
+    for (const name of Object.keys(others)) note(`${path}.${name}`, adviceOf(name, ADVICE));
     const ownNote: Note = (name, advice) => note(`${path}.${name}`, advice);
     const secretOf = (setting: string, wanted: string) => {
       const onSecret = (advice: string) => ownNote(`litellm_params.${setting}`, advice);
@@ -108,8 +110,9 @@ export function usualVariables(list: unknown): string[] {
     const { model, api_key: key } = deployment?.litellm_params ?? {};
     if (key != null || !isNamed(model)) return [];
     const { vendor } = splitName(model);
-    if (Object.hasOwn(PLATFORMS, vendor)) return [`${vendor.toUpperCase()}_API_KEY`];
-    return Object.hasOwn(TYPES, vendor) ? [credentialVariable(String(TYPES[vendor]))] : [];
+    if (lookUp(PLATFORMS, vendor)) return [`${vendor.toUpperCase()}_API_KEY`];
+    const type = lookUp(TYPES, vendor);
+    return type === undefined ? [] : [credentialVariable(type)];
   });
 }
 
@@ -128,15 +131,14 @@ function addDeployment({ providers, groups }: Deployments, group: string, deploy
     note('litellm_params.weight', NO_REQUESTS);
     return;
   }
-  const account = Object.hasOwn(PLATFORMS, vendor)
-    ? platformAccount(vendor, name, deployment)
-    : accountOf(vendor, name, deployment);
+  const platform = lookUp(PLATFORMS, vendor);
+  const account = platform ? platformAccount(platform, name, deployment) : accountOf(vendor, name, deployment);
   if (!account) return;
   const { model } = account;
   const provider = addProvider(providers, account.id, account.settings);
   const known = [...KNOWN_SETTINGS, ...Object.keys(PRICES), ...account.known];
   for (const setting of Object.keys(params))
-    if (!known.includes(setting)) note(`litellm_params.${setting}`, adviceOf(setting));
+    if (!known.includes(setting)) note(`litellm_params.${setting}`, adviceOf(setting, ADVICE));
   for (const fact of Object.keys(info))
     if (!READ_FACTS.includes(fact))
       note(`model_info.${fact}`, 'facts of models come from the catalog, or models of a provider');
@@ -167,14 +169,17 @@ interface Account {
   known: readonly string[];
 }
 
-function platformAccount(vendor: string, name: string, deployment: Deployment): Account | undefined {
-  const platform = PLATFORMS[vendor];
-  const read = platform?.read(name, deployment);
-  return platform && read && { id: read.type ?? platform.type, ...read };
+function platformAccount(
+  { type, read }: DeploymentPlatform,
+  name: string,
+  deployment: Deployment,
+): Account | undefined {
+  const found = read(name, deployment);
+  return found && { id: found.type ?? type, ...found };
 }
 
 function accountOf(vendor: string, model: string, { params, note, secretOf }: Deployment): Account | undefined {
-  const known = Object.hasOwn(TYPES, vendor) ? TYPES[vendor] : undefined;
+  const known = lookUp(TYPES, vendor);
   const address = referenceOf(params.api_base || params.base_url);
   if (known === undefined) {
     const problem = model === '*' && vendor === '' ? ANY_ADVICE : UNSUPPORTED;
@@ -216,7 +221,8 @@ function pricingOf(settings: Json, note: Note): Record<string, string> | undefin
   return undefined;
 }
 
-const ADVICE: Record<string, string> = {
+/** Advice by the name of a setting, at any place of the file. */
+export const ADVICE: Record<string, string> = {
   rpm: 'limits belong to keys: limits.requests_per_minute',
   tpm: 'limits belong to keys: limits.tokens_per_minute',
   max_parallel_requests: 'limits belong to keys: limits.concurrent_requests',
@@ -233,7 +239,3 @@ const ADVICE: Record<string, string> = {
   environment_variables: 'set these variables in the environment',
   include: 'put the content of these files into the file',
 };
-
-export function adviceOf(name: string): string {
-  return ADVICE[name] ?? 'has no equal';
-}

@@ -5,11 +5,16 @@ import type { Note, PlatformDeployment } from './imported-settings.ts';
 import { readAzure } from './litellm-azure.ts';
 import { type Deployment, referenceOf } from './litellm-references.ts';
 
-/** Undefined with a note if it cannot be taken over. */
-type Read = (model: string, deployment: Deployment) => PlatformDeployment | undefined;
+/** Platform that LiteLLM's deployments are at. */
+export interface DeploymentPlatform {
+  /** Type of its providers. */
+  type: string;
+  /** Undefined with a note if it cannot be taken over. */
+  read(model: string, deployment: Deployment): PlatformDeployment | undefined;
+}
 
 /** By LiteLLM's name of the vendor. */
-export const PLATFORMS: Readonly<Record<string, { type: string; read: Read }>> = {
+export const PLATFORMS: Readonly<Record<string, DeploymentPlatform>> = {
   azure: { type: 'azure', read: (model, deployment) => readAzure('azure', model, deployment) },
   azure_ai: { type: 'azure', read: (model, deployment) => readAzure('azure_ai', model, deployment) },
   vertex_ai: { type: 'vertex', read: (model, { params, note }) => readVertex(model, params, note) },

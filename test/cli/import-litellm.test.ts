@@ -572,6 +572,19 @@ test('a fallback that a group has already is not added again, and aliases may ha
   assert.deepEqual(Object.entries(config.aliases).at(-1), ['__proto__', 'team/a']);
 });
 
+test('settings of any name are listed with words', () => {
+  const { notes } = importLiteLlm({
+    model_list: [{ model_name: 'a', litellm_params: { model: 'openai/a', constructor: 1 } }],
+    general_settings: { toString: 1 },
+    valueOf: 1,
+  });
+  const places = ['model_list[0].litellm_params.constructor', 'general_settings.toString', 'valueOf'];
+  assert.deepEqual(
+    notes,
+    places.map((path) => ({ path, advice: 'has no equal' })),
+  );
+});
+
 test('hostile files are refused or listed in bounded time, and no text of theirs reaches the terminal as a command', async (context) => {
   const { folder, run } = program(context);
   const imported = async (bytes: string | Buffer) => {
