@@ -7,7 +7,6 @@ import { budgetName } from '../records/reservations.ts';
 import { tagList, tagSubject } from '../records/tags.ts';
 import type { MaybePromise } from '../store/operation.ts';
 import { whenKnown } from './fair-queue.ts';
-import { Holdings } from './holdings.ts';
 import type { Admission, AdmissionRequest, LimitKeeper } from './limit-keeper.ts';
 import {
   createMinuteWindow,
@@ -19,6 +18,7 @@ import {
 } from './minute-window.ts';
 import type { HeldLimit, Quota } from './quota.ts';
 import type { ReservationPool } from './reservation-pool.ts';
+import { ReservationPools } from './reservation-pools.ts';
 import {
   budgetRefusal,
   hasBudget,
@@ -60,14 +60,14 @@ interface MoneyReservation {
 
 export function createLimitKeeper({ quota, shared, now }: LimitsOptions): LimitKeeper {
   const minutes = new Map<string, MinuteWindow>();
-  const holdings = new Holdings(quota);
+  const pools = new ReservationPools(quota);
 
   function minute(subject: string): MinuteWindow {
     return getOrCreate(minutes, subject, () => createMinuteWindow({ subject, quota, now }));
   }
 
-  function poolOf(holding: HeldLimit, slice: bigint, basis: object = NO_BASIS): ReservationPool {
-    return holdings.poolOf({ holding, slice }, { basis, shared: shared() });
+  function poolOf(heldLimit: HeldLimit, slice: bigint, basis: object = NO_BASIS): ReservationPool {
+    return pools.poolOf({ heldLimit, slice }, { basis, shared: shared() });
   }
 
   function admitConcurrent({ name, label, limits, basis }: LimitSubject): MaybePromise<() => void> {
@@ -190,11 +190,11 @@ export function createLimitKeeper({ quota, shared, now }: LimitsOptions): LimitK
 
   /** Makes the budgets in which a request reserved nothing, because they were set while it ran, include its cost. */
   function recountOthers({ id, settings }: LimitedKey, cost: bigint, reserved = NO_BUDGETS): void {
-    if (cost > 0n && holdings.size > 0) recount([id, ...tagList(settings.tags).map(tagSubject)], reserved);
+    if (cost > 0n && pools.size > 0) recount([id, ...tagList(settings.tags).map(tagSubject)], reserved);
   }
 
   function recount(subjects: readonly string[], except = NO_BUDGETS): void {
-    for (const subject of subjects) holdings.recount(subject, now(), except);
+    for (const subject of subjects) pools.recount(subject, now(), except);
   }
 
   function rateLimitHeadersOf(subjects: readonly LimitSubject[]): Record<string, string> {
@@ -214,7 +214,7 @@ export function createLimitKeeper({ quota, shared, now }: LimitsOptions): LimitK
   function forgetEnded(): void {
     const moment = now();
     for (const [name, { lastAt }] of minutes) if (moment - lastAt >= MINUTE_KEPT_MS) minutes.delete(name);
-    holdings.forgetEnded(moment);
+    pools.forgetEnded(moment);
   }
 
   return {
@@ -227,9 +227,9 @@ export function createLimitKeeper({ quota, shared, now }: LimitsOptions): LimitK
 
     hasBudget: (key) => hasBudget(key, shared()),
 
-    reserved: (budget) => holdings.reserved(budget),
+    reserved: (budget) => pools.reserved(budget),
 
-    reservations: () => holdings.reservations(),
+    reservations: () => pools.reservations(),
 
     enter(key) {
       if (isUnlimited(key, shared())) return noop;
@@ -252,19 +252,19 @@ export function createLimitKeeper({ quota, shared, now }: LimitsOptions): LimitK
       return { headers: NO_HEADERS, settle: ({ cost }) => recountOthers(key, cost) };
     },
 
-    renewHolds: () => holdings.renew(),
+    renewHolds: () => pools.renew(),
 
     async releaseIdle() {
-      await holdings.releaseIdle();
+      await pools.releaseIdle();
       forgetEnded();
     },
 
     forgetEnded,
 
-    forgetIdleSlots: () => holdings.forgetIdleSlots(),
+    forgetIdleSlots: () => pools.forgetIdleSlots(),
 
     get size() {
-      return holdings.size + minutes.size;
+      return pools.size + minutes.size;
     },
   };
 }

@@ -24,7 +24,7 @@ export interface Quota {
   /** Takes up to `want` of a window, and `alreadyUsed` in any case. `taken` is the total of all gateways. */
   take(window: Window, want: number, alreadyUsed: number): Promise<{ granted: number; taken: number }>;
   /** Sets the hold of this gateway to `want`, or to the rest of the limit if that is less. */
-  hold(holding: HeldLimit, want: bigint): Promise<{ granted: bigint; spent: bigint; others: bigint }>;
+  hold(heldLimit: HeldLimit, want: bigint): Promise<{ granted: bigint; spent: bigint; others: bigint }>;
 }
 
 export interface QuotaOptions {
@@ -38,7 +38,7 @@ export interface QuotaOptions {
 const SLICES_PER_LIMIT = 20;
 
 export function createQuota({ store, instance, shared = store.engine !== 'sqlite' }: QuotaOptions): Quota {
-  const hold: Quota['hold'] = (holding, want) => store.call('setHold', { ...holding, instance, want });
+  const hold: Quota['hold'] = (heldLimit, want) => store.call('setHold', { ...heldLimit, instance, want });
   if (!shared) {
     return { slice: (limit) => limit, take: async ({ limit }) => ({ granted: limit, taken: 0 }), hold };
   }

@@ -5,7 +5,7 @@ import { createFairQueue } from './fair-queue.ts';
 import type { HeldLimit, Quota } from './quota.ts';
 
 export interface PoolLimit {
-  holding: HeldLimit;
+  heldLimit: HeldLimit;
   /** Amount held beyond the current need, so that the next reservation needs no store call. */
   slice: bigint;
 }
@@ -51,14 +51,14 @@ interface ReservationRequest {
 }
 
 export function createReservationPool({ quota, ...first }: ReservationPoolOptions): ReservationPool {
-  let { holding, slice }: PoolLimit = first;
+  let { heldLimit, slice }: PoolLimit = first;
   /** Hold of this gateway in the store. */
   let held = 0n;
   /** Unspent part of the hold, including reservations. */
   let granted = 0n;
   let reserved = 0n;
   /** Amount left in the store beyond the hold of this gateway. */
-  let unclaimed = holding.limit;
+  let unclaimed = heldLimit.limit;
   /** Amount spent since the last store call was sent; its result may or may not include it. */
   let spentSince = 0n;
   let usedSinceRelease = false;
@@ -69,7 +69,7 @@ export function createReservationPool({ quota, ...first }: ReservationPoolOption
   let isOutdated = false;
 
   async function ask(want: bigint): Promise<void> {
-    const asked = holding;
+    const asked = heldLimit;
     spentSince = 0n;
     isAsking = true;
     const part = await quota.hold(asked, minBigInt(want, asked.limit)).finally(() => {
@@ -78,7 +78,7 @@ export function createReservationPool({ quota, ...first }: ReservationPoolOption
     held = part.granted;
     granted = part.granted - spentSince;
     unclaimed = asked.limit - part.spent - part.others - part.granted;
-    if (asked !== holding) recall();
+    if (asked !== heldLimit) recall();
   }
 
   function recall(): void {
@@ -106,9 +106,9 @@ export function createReservationPool({ quota, ...first }: ReservationPoolOption
       return isLast && least < most && least <= free && take(request, maxBigInt(least, free / 2n));
     },
     async request(requests) {
-      const asked = holding;
+      const asked = heldLimit;
       await ask(requests.reduce((sum, { most }) => sum + most, reserved + slice));
-      return spentSince > 0n || asked !== holding;
+      return spentSince > 0n || asked !== heldLimit;
     },
     onServed() {
       if (isOutdated) recall();
@@ -149,7 +149,7 @@ export function createReservationPool({ quota, ...first }: ReservationPoolOption
       return answer === true ? reservationOf(request) : granting(request, answer);
     },
     change(next) {
-      ({ holding, slice } = next);
+      ({ heldLimit, slice } = next);
       recall();
     },
     recount,

@@ -1,4 +1,4 @@
-/** Holdings: the reservation pools of budgets and of concurrent requests, by name. */
+/** Reservation pools of budgets and of concurrent requests, by the names of their limits. */
 
 import { PERIODS, periodStart, type SharedAllotments } from '../records/key-settings.ts';
 import { type BudgetPeriod, budgetName, type ReservedBudget } from '../records/reservations.ts';
@@ -18,7 +18,7 @@ interface HeldPool extends LimitSource {
   budget: BudgetPeriod | undefined;
 }
 
-export class Holdings {
+export class ReservationPools {
   readonly #quota: Quota;
   readonly #pools = new Map<string, HeldPool>();
   /** Keys and tags of the budgets among them. */
@@ -33,21 +33,21 @@ export class Holdings {
   }
 
   /** The pool of a limit, with the limit that it has now. */
-  poolOf({ holding, slice }: PoolLimit, { basis, shared }: LimitSource): ReservationPool {
-    const known = this.#pools.get(holding.subject);
-    if (!known) return this.#add(holding, { slice, basis, shared });
+  poolOf({ heldLimit, slice }: PoolLimit, { basis, shared }: LimitSource): ReservationPool {
+    const known = this.#pools.get(heldLimit.subject);
+    if (!known) return this.#add(heldLimit, { slice, basis, shared });
     if (known.basis !== basis || known.shared !== shared) {
       known.basis = basis;
       known.shared = shared;
-      known.pool.change({ holding, slice });
+      known.pool.change({ heldLimit, slice });
     }
     return known.pool;
   }
 
-  #add(holding: HeldLimit, { slice, basis, shared }: LimitSource & Pick<PoolLimit, 'slice'>): ReservationPool {
-    const pool = createReservationPool({ holding, quota: this.#quota, slice });
-    this.#pools.set(holding.subject, { pool, budget: holding.budget, basis, shared });
-    if (holding.budget) this.#spenders.add(holding.budget.subject);
+  #add(heldLimit: HeldLimit, { slice, basis, shared }: LimitSource & Pick<PoolLimit, 'slice'>): ReservationPool {
+    const pool = createReservationPool({ heldLimit, quota: this.#quota, slice });
+    this.#pools.set(heldLimit.subject, { pool, budget: heldLimit.budget, basis, shared });
+    if (heldLimit.budget) this.#spenders.add(heldLimit.budget.subject);
     return pool;
   }
 
