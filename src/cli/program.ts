@@ -5,6 +5,7 @@ import { messageOf } from '../config/location.ts';
 import { MAX_WORKERS } from '../config/workers.ts';
 import { version } from '../core/version.ts';
 import { protocols } from '../protocols/index.ts';
+import { VIDEO_STATUSES } from '../records/video-task.ts';
 import { example, parseLimit, portOption, withConfig } from './command.ts';
 import { addKeyCommands, addLogin } from './key-commands.ts';
 import { addOperationCommands } from './operation-commands.ts';
@@ -184,16 +185,7 @@ function addVideos(root: Command): void {
   withConfig(videos.command('list'))
     .description('list tasks, the newest first')
     .addOption(new Option('--limit <number>', 'how many at most').default(20).argParser(parseLimit))
-    .addOption(
-      new Option('--status <status>', 'only those with this status').choices([
-        'queued',
-        'in_progress',
-        'completed',
-        'failed',
-        'cancelled',
-        'expired',
-      ]),
-    )
+    .addOption(new Option('--status <status>', 'only those with this status').choices(VIDEO_STATUSES))
     .option('--model <model>', 'only those of this model')
     .option('--json', 'print JSON, as GET /v1/videos has it')
     .addHelpText('after', example('polygate videos list --status in_progress'))

@@ -1,7 +1,7 @@
 /** Query parameters of the video routes. */
 
 import { GatewayError } from '../core/errors.ts';
-import type { VideoStatus } from '../records/video-task.ts';
+import { VIDEO_STATUSES } from '../records/video-task.ts';
 import type { TaskQuery } from '../videos/videos.ts';
 import { searchText } from './admin/query.ts';
 import { readCreatedSpan } from './created-span.ts';
@@ -9,14 +9,6 @@ import { readCreatedSpan } from './created-span.ts';
 const DEFAULT_PAGE_SIZE = 20;
 const MAX_PAGE_SIZE = 100;
 const ORDERS = ['asc', 'desc'] as const;
-export const VIDEO_STATUSES: readonly VideoStatus[] = [
-  'queued',
-  'in_progress',
-  'completed',
-  'failed',
-  'cancelled',
-  'expired',
-];
 
 export const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 

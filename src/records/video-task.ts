@@ -2,8 +2,10 @@
 
 import type { VideoCharge, VideoFailure, VideoRef } from '../core/video.ts';
 
-export type TerminalStatus = 'completed' | 'failed' | 'cancelled' | 'expired';
-export type VideoStatus = 'queued' | 'in_progress' | TerminalStatus;
+export const TERMINAL_STATUSES = ['completed', 'failed', 'cancelled', 'expired'] as const;
+export type TerminalStatus = (typeof TERMINAL_STATUSES)[number];
+export const VIDEO_STATUSES = ['queued', 'in_progress', ...TERMINAL_STATUSES] as const;
+export type VideoStatus = (typeof VIDEO_STATUSES)[number];
 
 /** State of the task machine; callers see only the status. */
 export type VideoPhase = 'submitting' | 'polling' | 'finalizing' | 'done';

@@ -2,7 +2,7 @@
 
 import { GatewayError } from '../../core/errors.ts';
 import type { Json } from '../../core/json/json.ts';
-import type { VideoAttempt, VideoTask } from '../../records/video-task.ts';
+import { VIDEO_STATUSES, type VideoAttempt, type VideoTask } from '../../records/video-task.ts';
 import { readCreatedSpan } from '../created-span.ts';
 import { createDeliveryReader } from '../deliveries.ts';
 import { listOrFile } from '../list-file.ts';
@@ -10,7 +10,7 @@ import { encodeTotal, isFirstPage } from '../list-total.ts';
 import type { KeyNames } from '../requests/object.ts';
 import { readText } from '../requests/query.ts';
 import { serveContent } from '../video-content.ts';
-import { UUID, VIDEO_STATUSES } from '../video-queries.ts';
+import { UUID } from '../video-queries.ts';
 import { summarizeVideos } from '../video-summary.ts';
 import { iso } from './key-object.ts';
 import { option, PAGES, searchText, whole } from './query.ts';

@@ -2,6 +2,7 @@
 
 import type { TSchema } from 'typebox';
 import * as Type from 'typebox';
+import { TERMINAL_STATUSES, VIDEO_STATUSES } from '../../records/video-task.ts';
 import { videoSchema } from '../../videos/request-schema.ts';
 import { CREATED_PARAMETERS } from '../created-span.ts';
 import { countedList, totalMembers } from '../list-total.ts';
@@ -9,8 +10,6 @@ import type { RouteDescription } from '../route-table.ts';
 import { type ApiOperation, anyObject, FORMAT, JSON_TYPE, type Named, type Parameter } from './operation.ts';
 
 const optional = Type.Optional;
-const STATUSES = ['queued', 'in_progress', 'completed', 'failed', 'cancelled', 'expired'];
-const ENDS = ['completed', 'failed', 'cancelled', 'expired'];
 
 /** Unix seconds. */
 const Moment = Type.Integer();
@@ -20,7 +19,7 @@ const VIDEO = {
   schema: Type.Object({
     id: Type.String({ format: 'uuid' }),
     object: Type.Literal('video'),
-    status: Type.Enum(STATUSES),
+    status: Type.Enum(VIDEO_STATUSES),
     model: Type.String(),
     prompt: optional(Type.String()),
     unsigned_urls: Type.Array(Type.String()),
@@ -72,7 +71,7 @@ export const OPERATORS_VIDEOS = {
 export const WEBHOOK: Named = {
   name: 'VideoEvent',
   schema: Type.Object({
-    event: Type.Enum(ENDS.map((status) => `video.generation.${status}`)),
+    event: Type.Enum(TERMINAL_STATUSES.map((status) => `video.generation.${status}`)),
     id: Type.String({ format: 'uuid', description: 'Of the task.' }),
     created_at: Moment,
     data: VIDEO.schema,
@@ -117,7 +116,7 @@ export const VIDEO_DESCRIPTIONS = {
       query('limit', Type.Integer({ minimum: 1, maximum: 100 }), 'Tasks on a page; 20 if absent.'),
       query('order', Type.Enum(['asc', 'desc']), 'By creation; the newest first if absent.'),
       query('after', Type.String({ format: 'uuid' }), 'The last task of the page before.'),
-      query('status', Type.Enum(STATUSES), 'Only tasks of this status.'),
+      query('status', Type.Enum(VIDEO_STATUSES), 'Only tasks of this status.'),
       query('model', Type.String(), 'Only tasks of this model.'),
       query(
         'search',
