@@ -10,11 +10,11 @@ import { newRequestId } from '../core/request-id.ts';
 import type { AppOptions } from '../http/app-options.ts';
 import type { Job, JobHandler, Scheduler } from '../jobs/job.ts';
 import { createScheduler } from '../jobs/scheduler.ts';
-import { retryWhileUnavailable } from '../jobs/store-retry.ts';
 import { type Key, stateOf } from '../keys/key.ts';
 import type { KeyStore } from '../keys/store.ts';
 import type { AnswerKeeper } from '../routing/answer-keeper.ts';
 import type { Store } from '../store/store.ts';
+import { retryWhileUnavailable } from '../store/unavailable.ts';
 import {
   type BackgroundEnd,
   type BackgroundResponses,

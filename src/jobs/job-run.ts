@@ -4,9 +4,8 @@ import type { Logger } from 'pino';
 import type { Clock } from '../core/clock.ts';
 import type { ClaimedJob } from '../store/operations/jobs.ts';
 import type { Store } from '../store/store.ts';
-import { StoreUnavailable } from '../store/unavailable.ts';
+import { retryWhileUnavailable, StoreUnavailable } from '../store/unavailable.ts';
 import type { JobHandler } from './job.ts';
-import { retryWhileUnavailable } from './store-retry.ts';
 
 export interface JobRunOptions {
   store: Store;

@@ -8,10 +8,9 @@ import type { Logger } from 'pino';
 import type { Clock } from '../core/clock.ts';
 import type { ClaimedJob, QueueCursors } from '../store/operations/jobs.ts';
 import type { Store } from '../store/store.ts';
-import { StoreUnavailable } from '../store/unavailable.ts';
+import { StoreUnavailable, storeRetryDelay } from '../store/unavailable.ts';
 import type { JobHandler } from './job.ts';
 import { createJobRun, type JobRun } from './job-run.ts';
-import { storeRetryDelay } from './store-retry.ts';
 
 export interface JobWorkerOptions {
   store: Store;

@@ -1,9 +1,13 @@
-/** Error of an unavailable store: full or read-only disk, lock held by another process, unreachable server. */
+/** Unavailable store: the error of a full or read-only disk, a lock held by another process or an unreachable server, and retries until it is available. */
 
+import { type Clock, sleep } from '../core/clock.ts';
 import { GatewayError } from '../core/errors.ts';
 
-/** Suggested delay before a retry. */
+/** Suggested delay before a retry of a client. */
 const RETRY_AFTER_MS = 1000;
+const FIRST_RETRY_DELAY_MS = 100;
+/** Keeps the time between the store's recovery and the next call below 5 seconds. */
+const MAX_RETRY_DELAY_MS = 4_000;
 
 /** Reason of an error for the operator: of an unavailable store its problem, not the message for clients. */
 export function problemOf(error: Error): string {
@@ -20,5 +24,25 @@ export class StoreUnavailable extends GatewayError {
       cause,
     });
     this.problem = problem;
+  }
+}
+
+/** Backoff in milliseconds after a number of consecutive failures. */
+export function storeRetryDelay(failures: number): number {
+  return Math.min(FIRST_RETRY_DELAY_MS * 2 ** (failures - 1), MAX_RETRY_DELAY_MS);
+}
+
+/** Repeats a write while the store is unavailable. Once the signal aborts, throws the last error. */
+export async function retryWhileUnavailable<Result>(
+  write: () => Promise<Result>,
+  { clock, signal }: { clock: Clock; signal: AbortSignal },
+): Promise<Result> {
+  for (let failures = 1; ; failures++) {
+    try {
+      return await write();
+    } catch (error) {
+      if (!(error instanceof StoreUnavailable) || signal.aborted) throw error;
+    }
+    await sleep(clock, storeRetryDelay(failures), signal);
   }
 }

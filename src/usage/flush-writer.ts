@@ -3,7 +3,7 @@
 import type { Logger } from 'pino';
 import { type Clock, sleep } from '../core/clock.ts';
 import type { ParametersOf, Store } from '../store/store.ts';
-import { StoreUnavailable } from '../store/unavailable.ts';
+import { StoreUnavailable, storeRetryDelay } from '../store/unavailable.ts';
 import { entriesOf, type Flush, joinEntries, requestIdOf } from './flush.ts';
 import { setAsideRecord } from './refused-records.ts';
 
@@ -33,10 +33,6 @@ export interface FlushWriter {
   readonly lost: number;
 }
 
-/** Delay between two tries, doubled each time. */
-const MIN_RETRY_DELAY_MS = 100;
-/** So that a store that can be written again is used within five seconds. */
-const MAX_RETRY_DELAY_MS = 4_000;
 const IN_BACKGROUND = { background: true };
 
 export function createFlushWriter({ store, log, clock, closing, onDelay }: FlushWriterOptions): FlushWriter {
@@ -45,7 +41,7 @@ export function createFlushWriter({ store, log, clock, closing, onDelay }: Flush
   let lost = 0;
 
   async function retry(work: () => Promise<unknown>): Promise<boolean> {
-    for (let delayMs = MIN_RETRY_DELAY_MS; ; delayMs = Math.min(2 * delayMs, MAX_RETRY_DELAY_MS)) {
+    for (let failures = 1; ; failures++) {
       try {
         await work();
         failing = false;
@@ -55,7 +51,7 @@ export function createFlushWriter({ store, log, clock, closing, onDelay }: Flush
         if (!failing) log.error({ problem: error.problem }, 'usage records cannot be written; retrying');
         failing = true;
         onDelay();
-        await sleep(clock, delayMs, closing, IN_BACKGROUND);
+        await sleep(clock, storeRetryDelay(failures), closing, IN_BACKGROUND);
         if (closing.aborted) return false;
       }
     }

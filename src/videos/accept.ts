@@ -1,8 +1,8 @@
 /** Acceptance of a submission: stores the upstream's reference and starts polling. */
 
 import type { VideoRef } from '../core/video.ts';
-import { retryWhileUnavailable } from '../jobs/store-retry.ts';
 import { isTerminal } from '../records/video-task.ts';
+import { retryWhileUnavailable } from '../store/unavailable.ts';
 import { changeTask } from './change.ts';
 import { laneOf, targetOf } from './context.ts';
 import { pollDelay } from './delay.ts';

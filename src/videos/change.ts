@@ -1,9 +1,9 @@
 /** Optimistic locking: if the task changed since it was read, the change is decided again. */
 
-import { retryWhileUnavailable } from '../jobs/store-retry.ts';
 import { isTerminal, type VideoAttempt, type VideoTask } from '../records/video-task.ts';
 import type { Lease } from '../store/job-rows.ts';
 import type { LoadedVideo, VideoChange } from '../store/operations/videos.ts';
+import { retryWhileUnavailable } from '../store/unavailable.ts';
 import { jobLaneOf, type VideoContext } from './context.ts';
 
 export type { LoadedVideo, VideoChange } from '../store/operations/videos.ts';

@@ -5,7 +5,7 @@
 
 import { GatewayError } from '../core/errors.ts';
 import type { SubmitResult, VideoCall, VideoFailure, VideoRef, VideoRequest } from '../core/video.ts';
-import { retryWhileUnavailable } from '../jobs/store-retry.ts';
+import { retryWhileUnavailable } from '../store/unavailable.ts';
 import type { UpstreamRequest } from '../transport/upstream-client.ts';
 import { accept } from './accept.ts';
 import { changeTask, type LoadedVideo, type VideoChange } from './change.ts';

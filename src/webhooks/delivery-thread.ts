@@ -5,9 +5,9 @@ import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import type { Logger } from 'pino';
 import { type Clock, systemClock } from '../core/clock.ts';
-import { storeRetryDelay } from '../jobs/store-retry.ts';
 import { WEBHOOK_JOB_KIND } from '../store/delivery-rows.ts';
 import type { Store, StoreAccess } from '../store/store.ts';
+import { storeRetryDelay } from '../store/unavailable.ts';
 import type { TelemetryEvents } from '../telemetry/observer.ts';
 import type { ThreadCommand, ThreadReport, ThreadSettings } from './thread-messages.ts';
 

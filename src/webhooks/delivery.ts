@@ -2,11 +2,11 @@
 
 import type { Logger } from 'pino';
 import type { Job, JobHandler } from '../jobs/job.ts';
-import { retryWhileUnavailable } from '../jobs/store-retry.ts';
 import type { DeliveryTrigger } from '../store/delivery-log-rows.ts';
 import { type NewDelivery, replayJobRef, WEBHOOK_JOB_KIND } from '../store/delivery-rows.ts';
 import type { DeliveryAttemptResult } from '../store/operations/deliveries.ts';
 import type { Store } from '../store/store.ts';
+import { retryWhileUnavailable } from '../store/unavailable.ts';
 import type { TelemetryEvents } from '../telemetry/observer.ts';
 import { type AttemptResponse, BODY_TIMEOUT_MS, type SenderOptions, sendWebhook } from './attempt.ts';
 import { EARLY_ATTEMPTS, MAX_ATTEMPTS, nextAttemptAt } from './schedule.ts';

@@ -4,7 +4,7 @@ import type { Logger } from 'pino';
 import { type Clock, sleep } from '../../core/clock.ts';
 import type { JournalPosition } from '../../store/operations/usage-journal.ts';
 import type { Store } from '../../store/store.ts';
-import { StoreUnavailable } from '../../store/unavailable.ts';
+import { StoreUnavailable, storeRetryDelay } from '../../store/unavailable.ts';
 import { usageRowOf } from '../../store/usage-row.ts';
 import { setAsideRecord } from '../refused-records.ts';
 import { type EndedRecord, RecordQueue } from './record-queue.ts';
@@ -42,9 +42,6 @@ const IN_BACKGROUND = { background: true };
 const MAX_BATCH_SIZE = 5_000;
 /** Records of a batch that the store decodes and inserts at once: on PostgreSQL, each insertion is a round trip. */
 const TEXT_SIZES = { sqlite: 64, postgres: 2000 };
-const MIN_RETRY_DELAY_MS = 100;
-/** So that a store that can be written again is used within five seconds. */
-const MAX_RETRY_DELAY_MS = 4_000;
 
 /** Records of a queue from one index to before another. */
 interface Batch {
@@ -121,7 +118,7 @@ export function createStoreWriter(options: StoreWriterOptions): StoreWriter {
   async function persist(batch: Batch): Promise<void> {
     const position = positionAfter(batch.queue, batch.to - 1);
     const records = textsOf(batch, TEXT_SIZES[store.engine]);
-    for (let delayMs = MIN_RETRY_DELAY_MS; ; delayMs = Math.min(2 * delayMs, MAX_RETRY_DELAY_MS)) {
+    for (let failures = 1; ; failures++) {
       try {
         await store.call('storeJournalBatch', { journal, position, records });
         failing = false;
@@ -132,7 +129,7 @@ export function createStoreWriter(options: StoreWriterOptions): StoreWriter {
         if (!failing) log.error({ problem: error.problem }, 'usage records cannot be written; retrying');
         failing = true;
         release();
-        await sleep(clock, delayMs, closing.signal, IN_BACKGROUND);
+        await sleep(clock, storeRetryDelay(failures), closing.signal, IN_BACKGROUND);
         if (closing.signal.aborted) return;
       }
     }
