@@ -45,7 +45,7 @@ export async function tail({ key, model, failed, limit, once, json, ...options }
   const config = loadConfig(configSource(options));
   const models = await configuredModels(config);
   await withKeys(config, async ({ keys, store }) => {
-    const names = new Map((await keys.list()).map(({ id, name }) => [id, name]));
+    const names = await keys.names();
     const context: LineContext = { names, hasPrice: (name) => hasPrice(models, name) };
     const filter: RequestFilter = {
       ...(key !== undefined && { keyId: (await keys.find(key)).id }),

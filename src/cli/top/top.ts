@@ -34,7 +34,7 @@ export async function top({ key, model, once, json, ...options }: TopOptions): P
   const config = loadConfig(configSource(options));
   const models = await configuredModels(config);
   await withKeys(config, async ({ keys, store }) => {
-    const names = new Map((await keys.list()).map(({ id, name }) => [id, name]));
+    const names = await keys.names();
     const filter: RequestFilter = {
       ...(key !== undefined && { keyId: (await keys.find(key)).id }),
       ...(model !== undefined && { model }),
