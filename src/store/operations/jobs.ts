@@ -1,6 +1,6 @@
 /** Job queue: claims with leases, limits per lane and owner, and fair order. */
 
-import type { Lease } from '../job-rows.ts';
+import type { Lease, NewJob } from '../job-rows.ts';
 import { type Row, reading, scanning, type Transaction, writing } from '../operation.ts';
 import { dueJobs, type JobCandidate, nextDueTimes, type Queue, walkQueues } from './job-candidates.ts';
 
@@ -40,13 +40,7 @@ export interface QueueCursors {
 }
 
 /** A job that is leased. `id` and `lease` guard every write made for it. */
-export interface ClaimedJob extends Lease {
-  kind: string;
-  ref: string;
-  lane: string;
-  owner: string;
-  /** Unix milliseconds. */
-  dueAt: number;
+export interface ClaimedJob extends Lease, NewJob {
   /** Completed attempts before this one. */
   attempt: number;
   /** Number of claims, including this one. */
