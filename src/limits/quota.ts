@@ -1,4 +1,4 @@
-/** Quota source: a single gateway takes a whole limit, gateways that share a store take slices of it, and read what others have reserved. */
+/** Quota of a gateway: the whole of a limit, or slices of it where others share the store; and what these others have reserved. */
 
 import { type BudgetPeriod, decodeReservations, type Reservations } from '../records/reservations.ts';
 import type { Store } from '../store/store.ts';
