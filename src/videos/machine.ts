@@ -10,7 +10,7 @@ import type { StepResult, TaskStep } from './task-step.ts';
 
 /** Expected upper bound of a run; its lease is longer. */
 const MAX_RUN_MS = 60_000;
-/** Steps per run. More would mean that two workers conflict with each other. */
+/** Steps per run. More would mean that two gateways conflict with each other. */
 const MAX_STEPS = 10;
 
 /** Finishes the job of a terminal or deleted task without a step. */

@@ -21,19 +21,19 @@ export async function resolveSubmission(step: TaskStep): Promise<StepResult> {
     // The gateway that sent it may still be waiting for the response, although its lease expired.
     const mayRespond = attempt.state === 'sending' && elapsed < SUBMISSION_TIMEOUT_MS;
     return mayRespond
-      ? saveChange(step, (now) => reschedule(step, now, { dueAt: sentAt + SUBMISSION_TIMEOUT_MS }))
+      ? saveChange(step, (fresh) => reschedule(step, fresh, { dueAt: sentAt + SUBMISSION_TIMEOUT_MS }))
       : failAsUnknown(step);
   }
   if (finding.type === 'found') return accept(step, finding.ref);
   if (finding.type === 'none' && elapsed >= LIST_DELAY_MS) return resubmit(step);
   if (elapsed >= RESOLUTION_TIMEOUT_MS) return failAsUnknown(step);
-  return saveChange(step, (now) => retryLater(step, now));
+  return saveChange(step, (fresh) => retryLater(step, fresh));
 }
 
 /** The upstream has no such task. */
 function resubmit(step: TaskStep): Promise<StepResult> {
-  return saveUnclear(step, (now) =>
-    reschedule(step, now, { attempt: { state: 'intent', sentAt: undefined }, dueAt: step.context.clock.now() }),
+  return saveUnclear(step, (fresh) =>
+    reschedule(step, fresh, { attempt: { state: 'intent', sentAt: undefined }, dueAt: step.context.clock.now() }),
   );
 }
 
@@ -44,10 +44,10 @@ function failAsUnknown(step: TaskStep): Promise<StepResult> {
   }));
 }
 
-/** Saves a change of a submission, unless the worker that sent it has had its response meanwhile: then the task goes on. */
+/** Saves a change of a submission, unless the gateway that sent it has had its response meanwhile: then the task goes on. */
 function saveUnclear(step: TaskStep, decide: DecideChange): Promise<StepResult> {
   const isUnclear = ({ attempt: { state } }: LoadedVideo) => state === 'sending' || state === 'ambiguous';
-  return saveChange(step, (now) =>
-    isUnclear(now) ? decide(now) : reschedule(step, now, { dueAt: step.context.clock.now() }),
+  return saveChange(step, (fresh) =>
+    isUnclear(fresh) ? decide(fresh) : reschedule(step, fresh, { dueAt: step.context.clock.now() }),
   );
 }

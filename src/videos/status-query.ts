@@ -48,7 +48,7 @@ export async function queryUpstream<Result extends AdapterResult>(
     const read = () => callAdapter(context, target, () => current.read(response));
     const isOfContent = response.status === 403 && isRefusedContent(read());
     if (isInconclusive(response.status) && !isOfContent) {
-      reportRefusedKey(context, target, response.status);
+      reportRefusedCredential(context, target, response.status);
       return { type: 'inconclusive', retryAfter };
     }
     const result = read();
@@ -94,7 +94,7 @@ function isUnreadable(result: AdapterResult): boolean {
   return result.type === 'unreadable';
 }
 
-/** Some providers refuse what they made, or the key that asks for it, with the same status. */
+/** Some providers refuse what they made, or the credential that asks for it, with the same status. */
 function isRefusedContent(result: (AdapterResult & { error?: VideoFailure }) | undefined): boolean {
   return result?.type === 'failed' && result.error?.code === 'content_policy_violation';
 }
@@ -103,7 +103,7 @@ function isInconclusive(status: number): boolean {
   return status === 401 || status === 403 || status === 408 || status === 429 || status >= 500;
 }
 
-function reportRefusedKey(context: VideoContext, { provider, credential }: VideoTarget, status: number): void {
+function reportRefusedCredential(context: VideoContext, { provider, credential }: VideoTarget, status: number): void {
   if (status !== 401 && status !== 403) return;
   const fields = { provider: provider.id, credential: credential.id, status };
   context.log.error(fields, 'an upstream refuses the key that made its video tasks; they wait for it');

@@ -48,12 +48,12 @@ async function send(step: TaskStep): Promise<StepResult> {
   const target = targetOf(context, loaded.attempt);
   if (!target) return changeCredential(step);
   const prepared = await prepare(step, target);
-  if (prepared.type === 'failed') return saveChange(step, (now) => fail(step, now, prepared.error));
+  if (prepared.type === 'failed') return saveChange(step, (fresh) => fail(step, fresh, prepared.error));
   if (prepared.type === 'later') {
     const fetches = (loaded.task.memory.fetches ?? 0) + 1;
-    return saveChange(step, (now) => retryLater(step, now, { task: { memory: { fetches } } }));
+    return saveChange(step, (fresh) => retryLater(step, fresh, { task: { memory: { fetches } } }));
   }
-  if (prepared.type === 'unauthorized') return saveChange(step, (now) => retryLater(step, now));
+  if (prepared.type === 'unauthorized') return saveChange(step, (fresh) => retryLater(step, fresh));
   const recorded = await recordSending(step);
   if (recorded !== 'recorded') return recorded;
   const request: UpstreamRequest = { ...prepared.request, freshConnection: true };
@@ -112,10 +112,10 @@ async function recordSending({ context, job, loaded, signal }: TaskStep): Promis
   const isIntent = ({ attempt }: LoadedVideo) => attempt.state === 'intent' && attempt.credential === credential;
   // Each try has its own moment, from which others count how long the submission may take.
   const record = () =>
-    changeTask(context, job.ref, (now) => {
-      if (!isOwn(now) && !isIntent(now)) return undefined;
+    changeTask(context, job.ref, (fresh) => {
+      if (!isOwn(fresh) && !isIntent(fresh)) return undefined;
       sentAt = clock.now();
-      return { task: now.task, attempt: { ...now.attempt, state: 'sending', sentAt } };
+      return { task: fresh.task, attempt: { ...fresh.attempt, state: 'sending', sentAt } };
     });
   const result = await retryWhileUnavailable(record, { clock, signal });
   if (!result?.changed) return 'over';
@@ -123,8 +123,10 @@ async function recordSending({ context, job, loaded, signal }: TaskStep): Promis
   await changeTask(
     context,
     job.ref,
-    (now) =>
-      isOwn(now) ? { task: now.task, attempt: { ...now.attempt, state: 'intent', sentAt: undefined } } : undefined,
+    (fresh) =>
+      isOwn(fresh)
+        ? { task: fresh.task, attempt: { ...fresh.attempt, state: 'intent', sentAt: undefined } }
+        : undefined,
     { signal },
   );
   return 'again';
@@ -156,8 +158,8 @@ function verdictOf(outcome: CallOutcome, call: VideoCall<SubmitResult>): Verdict
     case 'rejected': {
       const permanent = !result.retryable && status !== 429;
       const isOfContent = status === 403 && result.error.code === 'content_policy_violation';
-      const isOfKey = status === 401 || status === 402 || status === 403 || status === 429;
-      if (permanent && (!isOfKey || isOfContent)) return { type: 'rejected', error: result.error };
+      const isOfCredential = status === 401 || status === 402 || status === 403 || status === 429;
+      if (permanent && (!isOfCredential || isOfContent)) return { type: 'rejected', error: result.error };
       return { type: 'refused', status, error: result.error, retryAfter, permanent };
     }
   }
@@ -219,9 +221,9 @@ function changeCredential(step: TaskStep): Promise<StepResult> {
   const { context, loaded } = step;
   const active = context.providers().get(loaded.attempt.provider);
   const credential = active?.provider.video && active.credentials.pick(loaded.task.id).id;
-  return saveChange(step, (now) =>
+  return saveChange(step, (fresh) =>
     credential === undefined
-      ? retryLater(step, now)
-      : reschedule(step, now, { attempt: { credential }, dueAt: context.clock.now() }),
+      ? retryLater(step, fresh)
+      : reschedule(step, fresh, { attempt: { credential }, dueAt: context.clock.now() }),
   );
 }
