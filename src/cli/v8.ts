@@ -1,6 +1,6 @@
 /**
- * Compilers and garbage collection of V8, by flags that can be set while a gateway runs; `--max-semi-space-size` for example only
- * works on the command line of Node.
+ * Compilers and memory of V8: flags that can be set while a gateway runs, and collections at times without load. Other flags, such as
+ * `--max-semi-space-size`, only work on the command line of Node.
  */
 
 import { PerformanceObserver, performance } from 'node:perf_hooks';
@@ -9,8 +9,9 @@ import { type Clock, every, systemClock } from '../core/clock.ts';
 import { allowCollections, collectMemory } from '../core/collection.ts';
 import type { Store } from '../store/store.ts';
 
-/** Size from which it does not grow: collections cost hardly more than with a larger one. */
-const TARGET_BYTES = 32 * 2 ** 20;
+/** Size from which the young generation does not grow: collections cost hardly more than with a larger one. */
+const MAX_YOUNG_GENERATION_BYTES = 32 * 2 ** 20;
+/** Factor by which V8 lets a young generation grow by default. */
 const GROWTH_FACTOR = 2;
 const NO_GROWTH_FACTOR = 1;
 /** Interval of the looks at a young generation that may not grow. */
@@ -20,7 +21,8 @@ const COLLECTIONS = { entryTypes: ['gc'] as const };
 /** A gateway idles that did not use more than this share of its main thread between two looks. */
 const MAX_IDLE_SHARE = 0.01;
 const IDLE_LOOK_INTERVAL_MS = 60_000;
-const IDLE_LOOKS = 5;
+/** Looks in a row at a gateway that idles, after which its memory is given back. */
+const MIN_IDLE_LOOKS = 5;
 
 const COMPILERS = ['sparkplug', 'maglev', 'turbofan'] as const;
 /** A start that lasts longer, such as one that recovers many records, gets its code compiled. */
@@ -66,14 +68,14 @@ export function inlineMore(): void {
  * may grow, each collection is followed by a look at its size. At the bound, where that would cost each request almost a
  * microsecond, a look each second shows whether V8 has shrunk it, as it does in an idle process. Returns a function that ends that.
  */
-export function boundYoungGeneration(targetBytes = TARGET_BYTES): () => void {
+export function boundYoungGeneration(maxBytes = MAX_YOUNG_GENERATION_BYTES): () => void {
   const observer = new PerformanceObserver(look);
   let mayGrow = true;
   observer.observe(COLLECTIONS);
   const stopLooking = every(systemClock, LOOK_INTERVAL_MS, look, { background: true });
 
   function look(): void {
-    const isSmall = youngGenerationBytes() < targetBytes;
+    const isSmall = youngGenerationBytes() < maxBytes;
     if (isSmall === mayGrow) return;
     mayGrow = isSmall;
     setGrowthFactor(mayGrow ? GROWTH_FACTOR : NO_GROWTH_FACTOR);
@@ -158,7 +160,7 @@ export function releaseIdleMemory(
     const isBusy = busyShare() > MAX_IDLE_SHARE;
     wasBusy ||= isBusy;
     idleLooks = isBusy ? 0 : idleLooks + 1;
-    if (!wasBusy || idleLooks < IDLE_LOOKS) return;
+    if (!wasBusy || idleLooks < MIN_IDLE_LOOKS) return;
     wasBusy = false;
     releaseMemory(store);
   }
