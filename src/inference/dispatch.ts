@@ -4,7 +4,7 @@ import { Cancellation } from '../core/cancellation.ts';
 import { GatewayError, toGatewayError } from '../core/errors.ts';
 import type { Attempt } from '../routing/attempt.ts';
 import { hasChoice, noEndpointError, type RoutingDecision, type RunnableCandidate } from '../routing/decision.ts';
-import { mayFallBack } from '../routing/fallback.ts';
+import { isOurs, mayFallBack } from '../routing/fallback.ts';
 import type { InferenceCall } from '../routing/inference-call.ts';
 import { cooldownReason } from '../routing/ranking.ts';
 import { type RoutingState, statisticsKey } from '../routing/state.ts';
@@ -206,13 +206,19 @@ async function refusalOfLimit(
   }
 }
 
-/** Whether the error is internal to the gateway, not caused by the upstream. */
-function isOurs({ code, upstreamStatus }: GatewayError): boolean {
-  return upstreamStatus === undefined && (code === 'internal_error' || code === 'unavailable');
+function mayTryAgain(state: DispatchState): boolean {
+  return state.attempts.length < MAX_ATTEMPTS && !isTimeUp(state);
 }
 
-function mayTryAgain({ attempts, started, options }: DispatchState): boolean {
-  return attempts.length < MAX_ATTEMPTS && options.timer.now() - started < options.totalMs;
+function isTimeUp({ started, options }: DispatchState): boolean {
+  return options.timer.now() - started >= options.totalMs;
+}
+
+/** Whether the error says nothing of the endpoint: it was answering when the time of all attempts was up, or got only the rest of it. */
+function isBlameless(state: DispatchState, error: GatewayError, isAnswering: boolean): boolean {
+  if (isOurs(error)) return true;
+  const isLocalTimeout = error.code === 'timeout' && error.upstreamStatus === undefined;
+  return isLocalTimeout && isTimeUp(state) && (isAnswering || state.attempts.length > 1);
 }
 
 function withRetryAfter(error: GatewayError, retryAfter: number | undefined): GatewayError {
@@ -249,12 +255,10 @@ async function attempt(state: DispatchState, candidate: RunnableCandidate, plann
     const result = await running.run({ client, until: started + options.totalMs });
     running.elapse();
     record.error = result.error?.code;
-    if (client.isCancelled || (result.error && isOurs(result.error))) tracked.abandoned();
-    else if (result.error) record.cooldownMs = tracked.failed(result.error);
-    else {
-      tracked.succeeded();
-      learn(state, candidate, { record, result });
-    }
+    if (client.isCancelled || (result.error && isBlameless(state, result.error, true))) tracked.abandoned();
+    else if (result.error && mayFallBack(result.error)) record.cooldownMs = tracked.failed(result.error);
+    else tracked.succeeded();
+    if (!client.isCancelled && !result.error) learn(state, candidate, { record, result });
     const { status, usage, facts, partial, error, keep, finish } = result;
     return { status, usage, facts, partial, error, keep, finish, endpoint, abandoned: running.isAbandoned };
   } catch (thrown) {
@@ -264,7 +268,7 @@ async function attempt(state: DispatchState, candidate: RunnableCandidate, plann
     const isOfAccount =
       ACCOUNT_STATUSES.includes(error.upstreamStatus ?? 0) && error.code !== 'content_policy_violation';
     const isRenewed = isOfAccount && endpoint.credential.failed(error, running.authorizedAt);
-    if (client.isCancelled || isOurs(error) || isRenewed) tracked.abandoned();
+    if (client.isCancelled || isRenewed || isBlameless(state, error, false)) tracked.abandoned();
     else if (mayFallBack(error) || (isOfAccount && error.upstreamStatus === FORBIDDEN_MODEL))
       record.cooldownMs = tracked.failed(error);
     else tracked.succeeded();

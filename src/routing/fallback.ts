@@ -1,4 +1,4 @@
-/** Fallback rule: which upstream errors allow an attempt at another endpoint. */
+/** Fallback rule: which upstream errors allow an attempt at another endpoint, and whose fault an error is. */
 
 import type { GatewayError } from '../core/errors.ts';
 
@@ -17,4 +17,9 @@ export function mayFallBack({ code, upstreamStatus }: GatewayError): boolean {
   if (code === 'content_policy_violation') return false;
   if (upstreamStatus === undefined || upstreamStatus < 400) return UPSTREAM_FAULT_CODES.includes(code);
   return upstreamStatus === 408 || upstreamStatus === 429 || upstreamStatus >= 500;
+}
+
+/** Whether the error is internal to the gateway, not caused by the upstream. */
+export function isOurs({ code, upstreamStatus }: GatewayError): boolean {
+  return upstreamStatus === undefined && (code === 'internal_error' || code === 'unavailable');
 }

@@ -241,6 +241,54 @@ describe('limits of falling back', () => {
     }
   });
 
+  for (const protocol of PROTOCOLS) {
+    test(`a stream of ${protocol} that ends with a refusal of the request is no fault of the endpoint`, async () => {
+      const fleet = await startFleet({ names: ['one', 'two'], protocol });
+      try {
+        assert.ok(fleet.upstreams.one);
+        fleet.upstreams.one.behaves = 'refuses midway';
+        for (let index = 0; index < 5; index++) {
+          const text = `hi ${index}`;
+          const response = await ask(fleet.gateway, { protocol, model: 'house/m', text, stream: true });
+          assert.match(await response.text(), /Filtered\./);
+          assert.equal(response.headers.get('x-polygate-endpoint'), 'one/m');
+        }
+      } finally {
+        await fleet.close();
+      }
+    });
+  }
+
+  test('an endpoint that answers until the time of all attempts is up, or gets the rest of it, is not at fault', async () => {
+    const server = 'server: { deadlines: { first_byte: 400ms, idle: 10s, total: 600ms } }';
+    const fleet = await startFleet({ names: ['one', 'two'], server });
+    const { one, two } = fleet.upstreams;
+    assert.ok(one && two);
+    const asking = async (text: string): Promise<Response> =>
+      ask(fleet.gateway, { protocol: 'chat', model: 'house/m', text, stream: true });
+    try {
+      one.behaves = 'begins';
+      for (let index = 0; index < 4; index++) {
+        const response = await asking(`long ${index}`);
+        assert.equal(response.headers.get('x-polygate-endpoint'), 'one/m');
+        fleet.pass(650);
+        assert.match(await response.text(), /did not finish its response before the deadline/);
+      }
+      one.behaves = two.behaves = 'never';
+      one.calls.length = 0;
+      const silent = asking('silent');
+      await called(one);
+      fleet.pass(450);
+      await called(two);
+      fleet.pass(200);
+      assert.equal((await silent).status, 504);
+      one.behaves = two.behaves = 'well';
+      assert.equal((await asking('after')).headers.get('x-polygate-endpoint'), 'two/m');
+    } finally {
+      await fleet.close();
+    }
+  });
+
   test('a client that leaves ends it', async () => {
     const fleet = await startFleet({ names: ['one', 'two'] });
     try {

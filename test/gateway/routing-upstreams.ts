@@ -27,6 +27,8 @@ export type Behaviour =
   | 'breaks off at once'
   | 'closes'
   | 'breaks off'
+  | 'refuses midway'
+  | 'begins'
   | 'never';
 
 export interface Scripted extends TestUpstream {
@@ -40,6 +42,12 @@ const OVERLOADED: Record<ProtocolId, Json> = {
   chat: { error: { message: 'Overloaded.', type: 'overloaded_error', code: 'overloaded' } },
   messages: { type: 'error', error: { type: 'overloaded_error', message: 'Overloaded.' } },
   generate: { error: { code: 503, message: 'Overloaded.', status: 'UNAVAILABLE' } },
+};
+
+const REFUSED: Record<ProtocolId, Json> = {
+  chat: { error: { message: 'Filtered.', type: 'invalid_request_error', code: 'content_filter' } },
+  messages: { type: 'error', error: { type: 'invalid_request_error', message: 'Filtered.' } },
+  generate: { error: { code: 400, message: 'Filtered.', status: 'INVALID_ARGUMENT' } },
 };
 
 /** An answer whose text is `text`. */
@@ -129,6 +137,10 @@ function answer(
     const sent = failure === 'breaks off' ? BEGINNINGS[protocol](name) : opening;
     response.writeHead(200, { 'content-type': 'text/event-stream' });
     response.write(`: begun\n\n${events(sent)}`, () => response.destroy());
+  } else if (failure === 'refuses midway') {
+    answerEvents(response, events([...BEGINNINGS[protocol](name), REFUSED[protocol]]));
+  } else if (failure === 'begins') {
+    response.writeHead(200, { 'content-type': 'text/event-stream' }).write(events(BEGINNINGS[protocol](name)));
   } else if (failure !== 'never') {
     const wrong = failure === 'well' ? undefined : OVERLOADED[protocol];
     const before = failure === 'late error in 200' ? opening : [];
