@@ -97,6 +97,7 @@ export class RunningAttempt implements ResponseContext, UpstreamReceiver {
   refusedUsage: Partial<Usage> | undefined;
   /** Unix milliseconds when the last request was authorized. */
   authorizedAt: number | undefined;
+  onAnswer: ResponseContext['onAnswer'];
   readonly #attempted: AttemptedCall;
   readonly #options: AttemptOptions;
   readonly #id: string;

@@ -250,6 +250,7 @@ async function attempt(state: DispatchState, candidate: RunnableCandidate, plann
   }
   state.begins.push(options.timer.now() - started);
   const running = new RunningAttempt(state, candidate, planned, options);
+  running.onAnswer = tracked.answers;
   const { record } = running;
   try {
     const result = await running.run({ client, until: started + options.totalMs });

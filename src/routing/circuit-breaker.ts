@@ -10,10 +10,17 @@ interface OpenState {
   cause: string;
 }
 
-type BreakerState =
-  | { type: 'closed'; failures: number; at: number; cause: string }
-  | OpenState
-  | { type: 'half-open'; cooldownMs: number; cause: string };
+interface ClosedState {
+  type: 'closed';
+  failures: number;
+  /** Time of the last failure; -Infinity for a circuit that a running probe has closed. */
+  at: number;
+  cause: string;
+  /** Cooldown before that probe. */
+  cooldownMs?: number;
+}
+
+type BreakerState = ClosedState | OpenState | { type: 'half-open'; cooldownMs: number; cause: string };
 
 /** Reason for which an endpoint is skipped. `milliseconds` is absent while a probe is in flight. */
 export interface Cooldown {
@@ -40,8 +47,10 @@ export interface CircuitState {
   milliseconds?: number;
 }
 
-/** An attempt at an endpoint. Exactly one of the methods is called when it ends. */
+/** An attempt at an endpoint. Exactly one of the other methods is called when it ends. */
 export interface TrackedAttempt {
+  /** The answer has begun: its end may be minutes away, and does not keep others waiting for a probe. */
+  readonly answers: () => void;
   succeeded(): void;
   /** The upstream is at fault. Returns the milliseconds of the cooldown, if this opens the circuit. */
   failed(error: GatewayError): number | undefined;
@@ -86,6 +95,10 @@ const OPENING_STATUSES = [403, 429, 529];
 /** Bounds memory: of more endpoints with failures, the one that failed first is forgotten. */
 const MAX_ENDPOINTS = 10_000;
 
+function doubled(cooldownMs: number): number {
+  return Math.min(cooldownMs * 2, MAX_COOLDOWN_MS);
+}
+
 export function createCircuitBreaker({ cooldown, now, onCooldown, onEnded }: CircuitBreakerOptions): CircuitBreaker {
   const states = new Map<string, BreakerState>();
 
@@ -106,7 +119,7 @@ export function createCircuitBreaker({ cooldown, now, onCooldown, onEnded }: Cir
     const { code, upstreamStatus = 0, retryAfter } = error;
     switch (state?.type) {
       case 'half-open':
-        return open(error, Math.min(state.cooldownMs * 2, MAX_COOLDOWN_MS));
+        return open(error, doubled(state.cooldownMs));
       case 'open': {
         const next = open(error, state.cooldownMs);
         return next.until > state.until && retryAfter !== undefined ? next : state;
@@ -116,7 +129,8 @@ export function createCircuitBreaker({ cooldown, now, onCooldown, onEnded }: Cir
         const failures = (state?.failures ?? 0) + 1;
         const opens =
           failures >= FAILURE_THRESHOLD || OPENING_STATUSES.includes(upstreamStatus) || retryAfter !== undefined;
-        return opens ? open(error, cooldown()) : { type: 'closed', failures, at: now(), cause: code };
+        if (!opens) return { type: 'closed', failures, at: now(), cause: code };
+        return open(error, state?.cooldownMs === undefined ? cooldown() : doubled(state.cooldownMs));
       }
     }
   }
@@ -156,6 +170,12 @@ export function createCircuitBreaker({ cooldown, now, onCooldown, onEnded }: Cir
       const probe = before?.type === 'open' && before.until <= now();
       if (probe) states.set(id, { type: 'half-open', cooldownMs: before.cooldownMs, cause: before.cause });
       return {
+        answers() {
+          if (!probe || states.get(id)?.type !== 'half-open') return;
+          const { cooldownMs, cause } = before;
+          const failures = FAILURE_THRESHOLD - 1;
+          states.set(id, { type: 'closed', failures, at: Number.NEGATIVE_INFINITY, cause, cooldownMs });
+        },
         succeeded() {
           onEnded?.(id);
           const state = states.get(id);

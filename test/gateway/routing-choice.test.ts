@@ -347,6 +347,21 @@ describe('health', () => {
     assert.equal((await send({ ...both, text: 'afterwards' })).endpoint, 'dear/m');
   });
 
+  test('a probe that streams its answer keeps nobody waiting for its end', async () => {
+    const { dear } = upstreams;
+    assert.ok(dear);
+    dear.behaves = { status: 429, headers: { 'retry-after': '60' } };
+    await send(both);
+    clock.advance(60_001);
+    dear.behaves = 'begins';
+    const body = { ...question('chat', 'house/m', 'probe', true), ...both.more };
+    const probe = await post(`${gateway.url}/v1/chat/completions`, body, HEADERS.chat);
+    assert.equal(probe.headers.get('x-polygate-endpoint'), 'dear/m');
+    dear.behaves = 'well';
+    assert.equal((await send({ ...both, text: 'meanwhile' })).endpoint, 'dear/m');
+    await probe.body?.cancel();
+  });
+
   test('one that fails three times rests, and longer after a probe that fails', async () => {
     const { dear } = upstreams;
     assert.ok(dear);

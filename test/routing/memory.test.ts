@@ -121,6 +121,31 @@ describe('circuit breaker', () => {
     assert.equal(health.cooldown('a'), undefined);
   });
 
+  test('a probe whose answer has begun keeps nobody waiting, and counts until its end', () => {
+    for (const end of ['succeeded', 'abandoned', 'failed'] as const) {
+      const { health, pass, fail } = rig();
+      fail(failure(429));
+      pass(10_001);
+      const probe = health.begin('a');
+      probe.answers();
+      assert.deepEqual(
+        [health.cooldown('a'), health.failedRecently('a'), health.failures()],
+        [undefined, false, []],
+        'others may use it',
+      );
+      if (end === 'failed') probe.failed(failure());
+      else probe[end]();
+      assert.equal(health.cooldown('a')?.milliseconds, end === 'failed' ? 20_000 : undefined);
+      if (end === 'abandoned') fail(failure(500));
+      assert.equal(health.cooldown('a')?.milliseconds, end === 'succeeded' ? undefined : 20_000);
+    }
+    const { health, fail } = rig();
+    const early = health.begin('a');
+    fail(failure(429));
+    early.answers();
+    assert.equal(health.cooldown('a')?.milliseconds, 10_000, 'it was no probe');
+  });
+
   test('an abandoned probe lets the next request probe', () => {
     const { health, pass, fail } = rig();
     fail(failure(429));

@@ -55,6 +55,8 @@ export interface ResponseContext {
   continueUpstream(body: Buffer): void;
   /** Aborts the upstream request. */
   abortUpstream(): void;
+  /** Called when the answer of a stream begins. */
+  onAnswer?(): void;
   /** Called when a stream has lasted for some seconds: nothing reads its request any more. */
   onLasting?(): void;
   /** Cost of a response in 1e-12 USD; undefined without a known price. */

@@ -118,6 +118,7 @@ export class StreamWriter implements BodyReader {
     const context = this.#context;
     const { reply, options, timer, call } = context;
     const { complete: client } = call.protocol.operations;
+    context.onAnswer?.();
     const headers = responseHeaders(context, this.#headers, client.streamType(options));
     reply.head(200, Object.assign(headers, costTrailer(context)));
     const deadline = timer.watch(() => {
