@@ -2,9 +2,10 @@
 
 import { Cancellation } from '../core/cancellation.ts';
 import { GatewayError, toGatewayError } from '../core/errors.ts';
+import { refersToFiles } from '../routing/account-state.ts';
 import type { Attempt } from '../routing/attempt.ts';
 import { hasChoice, noEndpointError, type RoutingDecision, type RunnableCandidate } from '../routing/decision.ts';
-import { isOurs, mayFallBack } from '../routing/fallback.ts';
+import { isOurs, mayFallBack, refusesAccount, refusesModel } from '../routing/fallback.ts';
 import type { InferenceCall } from '../routing/inference-call.ts';
 import { cooldownReason } from '../routing/ranking.ts';
 import { type RoutingState, statisticsKey } from '../routing/state.ts';
@@ -43,10 +44,6 @@ interface DispatchState extends AttemptedCall {
 
 /** Maximum attempts per call: more would delay the error when every endpoint is down. */
 const MAX_ATTEMPTS = 8;
-/** The endpoint rests, and the other models of the account do not. */
-const FORBIDDEN_MODEL = 403;
-/** Errors of the gateway's account: of all its models, or of those that it may not use. */
-const ACCOUNT_STATUSES = [401, 402, FORBIDDEN_MODEL];
 /** Errors that another endpoint may not have. */
 const UNSUPPORTED = ['unsupported_parameter', 'unsupported_modality', 'unsupported_tool'];
 
@@ -266,11 +263,9 @@ async function attempt(state: DispatchState, candidate: RunnableCandidate, plann
     running.elapse();
     const error = toGatewayError(thrown);
     record.error = error.code;
-    const isOfAccount =
-      ACCOUNT_STATUSES.includes(error.upstreamStatus ?? 0) && error.code !== 'content_policy_violation';
-    const isRenewed = isOfAccount && endpoint.credential.failed(error, running.authorizedAt);
+    const isRenewed = refusesAccount(error) && endpoint.credential.failed(error, running.authorizedAt);
     if (client.isCancelled || isRenewed || isBlameless(state, error, false)) tracked.abandoned();
-    else if (mayFallBack(error) || (isOfAccount && error.upstreamStatus === FORBIDDEN_MODEL))
+    else if (mayFallBack(error) || (refusesModel(error) && !refersToFiles(state.call.body)))
       record.cooldownMs = tracked.failed(error);
     else tracked.succeeded();
     return {

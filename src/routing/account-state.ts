@@ -9,9 +9,12 @@ const ACCOUNT_FIELDS = ['file_id', 'fileUri', 'file_uri', 'cachedContent', 'cach
 /** Whether a body refers to files, caches or reasoning that only the issuing account can read. */
 export function hasAccountState({ body, operation }: Pick<InferenceCall, 'body' | 'operation'>): boolean {
   const { state } = operation;
-  return (
-    containsField(body, ACCOUNT_FIELDS) || (state !== undefined && containsField(state.modelTurns(body), state.fields))
-  );
+  return refersToFiles(body) || (state !== undefined && containsField(state.modelTurns(body), state.fields));
+}
+
+/** Whether a body refers to files or caches of an account: a client may name those of another one. */
+export function refersToFiles(body: Json): boolean {
+  return containsField(body, ACCOUNT_FIELDS);
 }
 
 /** True if a field with one of the names has a non-empty text, at any depth. */

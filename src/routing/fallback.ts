@@ -19,6 +19,19 @@ export function mayFallBack({ code, upstreamStatus }: GatewayError): boolean {
   return upstreamStatus === 408 || upstreamStatus === 429 || upstreamStatus >= 500;
 }
 
+/** Statuses about the gateway's account: all of its models, or one that it may not use. */
+const ACCOUNT_STATUSES = [401, 402, 403];
+
+/** Whether the upstream refused the gateway's account, and not the content of the request. */
+export function refusesAccount({ code, upstreamStatus = 0 }: GatewayError): boolean {
+  return ACCOUNT_STATUSES.includes(upstreamStatus) && code !== 'content_policy_violation';
+}
+
+/** Whether it refused the account a model, of which other models may be used; or, where the request names files, one of these. */
+export function refusesModel(error: GatewayError): boolean {
+  return refusesAccount(error) && error.upstreamStatus === 403;
+}
+
 /** Whether the error is internal to the gateway, not caused by the upstream. */
 export function isOurs({ code, upstreamStatus }: GatewayError): boolean {
   return upstreamStatus === undefined && (code === 'internal_error' || code === 'unavailable');

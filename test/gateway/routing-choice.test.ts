@@ -5,7 +5,7 @@ import { after, before, beforeEach, describe, test } from 'node:test';
 import type { Json } from '../../src/core/json/json.ts';
 import { createManualClock } from '../jobs/manual-clock.ts';
 import { HEADERS, PATHS, type ProtocolId, post, question, startTestGateway, type TestGateway } from './harness.ts';
-import { providerEntry, type Scripted, startScripted } from './routing-upstreams.ts';
+import { type Behaviour, providerEntry, type Scripted, startScripted } from './routing-upstreams.ts';
 
 const NAMES = ['cheap', 'dear', 'kept', 'able'] as const;
 
@@ -418,6 +418,47 @@ describe('health', () => {
     const answered = await send(wish);
     assert.equal(answered.endpoint, 'able/m');
     assert.equal(answered.headers.get('x-polygate-attempts'), '1');
+  });
+
+  describe('an account that is refused', () => {
+    const file = (id: string) => [{ role: 'user', content: [{ type: 'file', file: { file_id: id } }] }];
+    const refuse = (behaves: Behaviour) => {
+      assert.ok(upstreams.dear);
+      upstreams.dear.behaves = behaves;
+    };
+
+    for (const status of [401, 402]) {
+      test(`rests with ${status}, with all of its models`, async () => {
+        refuse(status);
+        assert.equal((await send(both)).status, 502);
+        refuse('well');
+        assert.equal((await send({ ...both, text: 'next' })).endpoint, 'cheap/m');
+        clock.advance(300_001);
+        assert.equal((await send({ ...both, text: 'later' })).endpoint, 'dear/m');
+      });
+    }
+
+    test('does not rest where a client names a file that is not its own', async () => {
+      refuse(403);
+      assert.equal((await send({ ...both, more: { ...both.more, messages: file('file-of-others') } })).status, 502);
+      refuse('well');
+      assert.equal((await send({ ...both, text: 'next' })).endpoint, 'dear/m');
+      refuse(401);
+      assert.equal((await send({ ...both, more: { ...both.more, messages: file('file-1') } })).status, 502);
+      refuse('well');
+      assert.equal((await send({ ...both, text: 'third' })).endpoint, 'cheap/m');
+    });
+
+    for (const code of ['model_not_found', undefined]) {
+      test(`does not rest with 403 (${code ?? 'no code'}); the endpoint does, at once`, async () => {
+        refuse({ status: 403, body: { error: { message: 'No access to model m.', code } } });
+        assert.equal((await send(both)).status, 502);
+        refuse('well');
+        assert.equal((await send({ ...both, text: 'next' })).endpoint, 'cheap/m');
+        clock.advance(10_001);
+        assert.equal((await send({ ...both, text: 'later' })).endpoint, 'dear/m');
+      });
+    }
   });
 
   test('an endpoint that says the request is wrong is well', async () => {

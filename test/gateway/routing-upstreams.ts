@@ -18,7 +18,7 @@ import {
 export type Behaviour =
   | 'well'
   | number
-  | { status: number; headers?: Record<string, string> }
+  | { status: number; headers?: Record<string, string>; body?: Json }
   | 'error in 200'
   | 'late error in 200'
   | 'no answer in 200'
@@ -127,8 +127,9 @@ function answer(
   const frames = FRAMES[protocol](name);
   /** Frames before the first content. */
   const opening = protocol === 'generate' ? [] : frames.slice(0, 1);
-  const failure = typeof behaviour === 'number' ? { status: behaviour } : behaviour;
-  if (typeof failure === 'object') answerJson(response, OVERLOADED[protocol], failure.status, failure.headers);
+  const failure: Behaviour = typeof behaviour === 'number' ? { status: behaviour } : behaviour;
+  if (typeof failure === 'object')
+    answerJson(response, failure.body ?? OVERLOADED[protocol], failure.status, failure.headers);
   else if (failure === 'closes') response.destroy();
   else if (failure === 'empty stream') answerEvents(response, '');
   else if (failure === 'stream without answer') answerEvents(response, SILENT[protocol]);
