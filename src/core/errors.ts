@@ -111,6 +111,12 @@ export function toGatewayError(thrown: unknown): GatewayError {
   return new GatewayError('internal_error', 'The gateway failed to handle this request.', { cause: thrown });
 }
 
+/** The error with another time after which a retry makes sense, in milliseconds. */
+export function withRetryAfter(error: GatewayError, retryAfter: number | undefined): GatewayError {
+  if (retryAfter === error.retryAfter) return error;
+  return new GatewayError(error.code, error.message, { ...error, cause: error.cause, retryAfter });
+}
+
 /** Error code for an upstream's HTTP status, used if the body has no better one. */
 export function codeOfUpstreamStatus(status: number): ErrorCode {
   switch (status) {

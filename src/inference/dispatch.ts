@@ -1,7 +1,7 @@
 /** Dispatch: tries the endpoints of a call in order until one answers, while nothing was written to the client. */
 
 import { Cancellation } from '../core/cancellation.ts';
-import { GatewayError, toGatewayError } from '../core/errors.ts';
+import { GatewayError, toGatewayError, withRetryAfter } from '../core/errors.ts';
 import { refersToFiles } from '../routing/account-state.ts';
 import type { Attempt } from '../routing/attempt.ts';
 import { hasChoice, noEndpointError, type RoutingDecision, type RunnableCandidate } from '../routing/decision.ts';
@@ -218,11 +218,6 @@ function isBlameless(state: DispatchState, error: GatewayError, isAnswering: boo
   return isLocalTimeout && isTimeUp(state) && (isAnswering || state.attempts.length > 1);
 }
 
-function withRetryAfter(error: GatewayError, retryAfter: number | undefined): GatewayError {
-  if (retryAfter === error.retryAfter) return error;
-  return new GatewayError(error.code, error.message, { ...error, cause: error.cause, retryAfter });
-}
-
 /** Another attempt at the same endpoint, if the refusal of the first one can be avoided. */
 async function attemptRevised(state: DispatchState, refused: CandidatePlan, ended: Refused): Promise<CandidatesResult> {
   if (state.client.isCancelled || !mayTryAgain(state)) return ended;
@@ -281,10 +276,11 @@ async function attempt(state: DispatchState, candidate: RunnableCandidate, plann
 
 function learn(
   { call, route, options }: DispatchState,
-  { id }: RunnableCandidate,
+  { id, endpoint: { provider, dialect } }: RunnableCandidate,
   { record, result }: { record: Attempt; result: AttemptResult },
 ): void {
-  const { statistics, bindings } = options.state;
+  const { statistics, bindings, absent } = options.state;
+  absent.answered(provider.id, dialect.protocol);
   const { firstByte = record.milliseconds, milliseconds } = record;
   const sample = { firstByte, total: milliseconds, tokens: result.usage?.output, isStreamed: call.stream };
   statistics.record(statisticsKey(id, call.stream), sample);

@@ -42,6 +42,7 @@ providers:
   two: { type: open-responses, ${url}, api_keys: [first-key, second-key], models: [{ id: m }] }
   older: { type: openai-compatible, ${url}, protocols: [responses, chat], models: [{ id: m }] }
   newer: { type: openai-compatible, ${url}, protocols: [chat, responses], models: [{ id: m }] }
+  tried: { type: openai-compatible, ${url}, protocols: [responses, chat], models: [{ id: m }] }
   strange: { type: openai-compatible, ${url}, protocols: [responses, chat], models: [{ id: m }] }
 `,
     { clock },
@@ -297,6 +298,23 @@ describe('a server without the path', () => {
     const response = await ask(gateway, { protocol: 'chat', model: 'newer/m', text: 'Hi', stream: true });
     assert.deepEqual(hear('chat', await response.text()), { text: 'Hello', success: true });
     assert.deepEqual(pathsOf(), ['/v1/chat/completions', '/v1/responses']);
+  });
+
+  test('is not assumed of one that answered in the protocol within the last hour: a request may name what is not there', async () => {
+    answer = (_call, response) => answerJson(response, WHOLE);
+    assert.equal((await asked('tried/m')).status, 200);
+    clock.advance(59 * 60 * 1000);
+    upstream.calls.length = 0;
+    answer = ({ path }, response) =>
+      path === '/v1/responses'
+        ? answerJson(response, { error: { message: 'No such File object: file-1' } }, 404)
+        : answerJson(response, CHAT_ANSWER);
+    assert.equal((await asked('tried/m')).status, 200);
+    assert.deepEqual(pathsOf(), ['/v1/responses', '/v1/chat/completions']);
+    upstream.calls.length = 0;
+    answer = (_call, response) => answerJson(response, WHOLE);
+    await asked('tried/m');
+    assert.deepEqual(pathsOf(), ['/v1/responses'], 'for one request alone');
   });
 
   test('is another matter than a server without the model', async () => {
