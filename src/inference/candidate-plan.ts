@@ -52,7 +52,10 @@ export function refusalOfLoss({ dropped }: Plan, candidate: RunnableCandidate): 
 }
 
 /** The candidate, in another protocol if its server turned out not to serve the usual one. */
-export function inServedProtocol(candidate: RunnableCandidate, { call, options }: Planning): RunnableCandidate {
+export function inServedProtocol(
+  candidate: RunnableCandidate,
+  { call, options }: Pick<Planning, 'call'> & { options: { state: Pick<RoutingState, 'absent'> } },
+): RunnableCandidate {
   const { provider, dialect } = candidate.endpoint;
   if (!options.state.absent.has(provider.id, dialect.protocol)) return candidate;
   const endpoint = inOtherProtocol(candidate.endpoint, call.operation);

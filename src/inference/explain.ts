@@ -7,8 +7,9 @@ import { type DecisionOptions, decideRouting, type RoutingDecision } from '../ro
 import type { InferenceCall } from '../routing/inference-call.ts';
 import type { LatencyStatistics } from '../routing/latency-statistics.ts';
 import { POLICY_HEADER } from '../routing/request-policy.ts';
-import { statisticsKey } from '../routing/state.ts';
+import { type RoutingState, statisticsKey } from '../routing/state.ts';
 import { type RoutingTrace, type TracedCandidate, traceOf } from '../routing/trace.ts';
+import { inServedProtocol } from './candidate-plan.ts';
 import { type DryPlan, dryPlan } from './dry-run.ts';
 
 /** A request to explain; it is not sent. */
@@ -22,6 +23,7 @@ export interface RoutingQuestion {
 }
 
 export interface ExplainOptions extends DecisionOptions {
+  state: DecisionOptions['state'] & Pick<RoutingState, 'absent'>;
   /** Web search beside other tools is refused for a model without search; otherwise it is dropped. */
   refusesUnsupportedSearch: boolean;
 }
@@ -43,7 +45,8 @@ export async function explain(question: RoutingQuestion, options: ExplainOptions
   const route: RoutingDecision = await decideRouting(call, question.model, options);
   const planning = { policy: route.policy, refusesUnsupportedSearch: options.refusesUnsupportedSearch };
   const plans: DryPlan[] = [];
-  for (const candidate of route.candidates) plans.push(await dryPlan(call, candidate, planning));
+  for (const candidate of route.candidates)
+    plans.push(await dryPlan(call, inServedProtocol(candidate, { call, options }), planning));
   const { attempts: _attempts, candidates, ...trace } = traceOf(route, []);
   const ids = [...route.candidates, ...route.excluded.map(({ candidate }) => candidate)].map(({ id }) => id);
   const mediansAt = (index: number) =>

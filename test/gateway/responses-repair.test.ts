@@ -6,6 +6,7 @@ import type { Json } from '../../src/core/json/json.ts';
 import { hear } from '../faults/wires.ts';
 import { createManualClock } from '../jobs/manual-clock.ts';
 import { FAILED, frame, preambleOf, REASONING, responseOf, streamOf, WHOLE } from '../protocols/responses-wire.ts';
+import { ADMIN_CONFIG, askAdmin } from './admin-client.ts';
 import {
   type Answerer,
   answerEvents,
@@ -36,7 +37,7 @@ before(async () => {
   upstream = await startUpstream((call, response) => answer(call, response));
   const url = `base_url: "${upstream.url}/v1"`;
   gateway = await startTestGateway(
-    `
+    `${ADMIN_CONFIG}
 providers:
   one: { type: open-responses, ${url}, api_key: k, models: [{ id: m }] }
   two: { type: open-responses, ${url}, api_keys: [first-key, second-key], models: [{ id: m }] }
@@ -269,7 +270,13 @@ describe('a server without the path', () => {
 
   test('is asked in its other protocol, which the trace tells, and for an hour only in that', async () => {
     answer = missing;
+    const explained = async () => {
+      const question = { protocol: 'responses', body: { model: 'older/m', input: 'Hi' } };
+      return (await askAdmin(gateway.adminUrl, 'POST', '/explain', question)).body.data.candidates[0].path;
+    };
+    assert.equal(await explained(), 'passthrough');
     const first = await asked('older/m');
+    assert.equal(await explained(), 'translated');
     assert.equal(first.body.content[0].text, 'Over chat');
     assert.deepEqual(pathsOf(), ['/v1/responses', '/v1/chat/completions']);
     assert.deepEqual(

@@ -91,6 +91,17 @@ describe('a trace', () => {
     assert.deepEqual(traceOf(response).attempts[0].dropped, ['unheard_of']);
   });
 
+  test('names an endpoint once that turned out to be unable', async () => {
+    const body = { ...question('messages', 'house/m', 'hi'), top_k: 3, provider: { require_parameters: true } };
+    const url = `${fleet.gateway.url}/anthropic/v1/messages`;
+    const response = await post(url, body, { ...HEADERS.messages, ...traced });
+    const reason = (name: string) => `top_k cannot be told to ${name}, and provider.require_parameters is set.`;
+    assert.deepEqual(
+      traceOf(response).candidates.map(({ endpoint, left_out }: Json) => [endpoint, left_out]),
+      ['one/m', 'two/m'].map((name) => [name, reason(name)]),
+    );
+  });
+
   test('stays short, and says what it leaves out', async () => {
     const { candidates, omitted, attempts } = traceOf(await send({}, 'house/many'));
     assert.equal(attempts.length, 1);
