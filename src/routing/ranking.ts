@@ -144,15 +144,15 @@ function isPreferred({ id }: Candidate, policy: RoutingPolicy, { statistics }: R
 /** Floor of prices in weights, in USD per million tokens, so that a free endpoint does not get all requests. */
 const MIN_PRICE_USD = 0.01;
 
-/** Configured weights, else the inverse square of the price. */
+/** Configured weights, else the inverse square of the price; a model has the ones or the others. */
 function weightsOf(candidates: readonly Candidate[]): Map<Candidate, number> {
-  const configured = candidates.some(({ weight }) => weight !== undefined);
+  const weighted = new Set(candidates.filter(({ weight }) => weight !== undefined).map(({ rank }) => rank));
   const prices = candidates.map(totalPrice);
   const highestPrice = Math.max(MIN_PRICE_USD, ...prices.map((price) => price ?? 0));
   return new Map(
     candidates.map((candidate, index) => {
       const byPrice = Math.max(prices[index] ?? highestPrice, MIN_PRICE_USD) ** -2;
-      return [candidate, (configured ? (candidate.weight ?? 1) : byPrice) / candidate.siblings];
+      return [candidate, (weighted.has(candidate.rank) ? (candidate.weight ?? 1) : byPrice) / candidate.siblings];
     }),
   );
 }

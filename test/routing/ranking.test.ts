@@ -102,6 +102,11 @@ describe('weights', () => {
     near(share([priced('a', '0'), priced('b', '0')], 'a'), 0.5);
   });
 
+  test('of a fallback model are no weights of the requested one', () => {
+    const fallback = candidate('c', { weight: 5, rank: 1 });
+    near(share([priced('a', '0.000001'), priced('b', '0.000002'), fallback], 'a'), 0.8);
+  });
+
   test('are shared by the credentials of a provider', () => {
     const keys = [candidate('a1', { siblings: 2 }), candidate('a2', { siblings: 2 })];
     near(share([...keys, candidate('b')], 'b'), 0.5);
