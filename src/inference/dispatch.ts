@@ -230,6 +230,7 @@ async function attempt(state: DispatchState, candidate: RunnableCandidate, plann
   const { endpoint } = candidate;
   // Before the first await, so that concurrent decisions see the probe.
   const tracked = options.state.breaker.begin(candidate.id);
+  if (hasChoice(state.route)) options.state.statistics.expect(statisticsKey(candidate.id, state.call.stream));
   try {
     await options.meter?.begin(servedBy(endpoint));
   } catch (error) {

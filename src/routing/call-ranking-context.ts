@@ -40,6 +40,7 @@ export class CallRankingContext implements RankingContext {
     const { stream } = this.#call;
     const { statistics } = this.#state;
     return {
+      isExpected: (id) => statistics.isExpected(statisticsKey(id, stream)),
       latency: (id, percentile) => statistics.latency(statisticsKey(id, stream), percentile),
       throughput: (id, percentile) => statistics.throughput(statisticsKey(id, stream), percentile),
     };

@@ -14,6 +14,10 @@ export interface Sample {
 }
 
 export interface LatencyStatistics {
+  /** Notes that a request is on its way that may give an endpoint without samples its first one. */
+  expect(endpoint: string): void;
+  /** Whether the first sample of an endpoint was expected within the last minute, and has not come. */
+  isExpected(endpoint: string): boolean;
   /** Adds a sample. `endpoint` is a key of `statisticsKey`, which separates streamed from whole responses. */
   record(endpoint: string, sample: Sample): void;
   /** Ids with samples that may be old. */
@@ -25,6 +29,8 @@ export interface LatencyStatistics {
 }
 
 const WINDOW_MS = 5 * 60_000;
+/** Time for which a first sample is waited for; then the next request may give it. */
+const EXPECTATION_MS = 60_000;
 /** A stream of less came at once, as a whole answer does. */
 const MIN_STREAM_MS = 10;
 /** Bounds memory: of more endpoints, a tenth is dropped whose last samples are oldest. */
@@ -34,7 +40,7 @@ export function createLatencyStatistics(now: () => number): LatencyStatistics {
   const measured = new Map<string, SampleRing>();
 
   function dropStalest(): void {
-    const byAge = [...measured].sort(([, one], [, other]) => one.lastAt - other.lastAt);
+    const byAge = [...measured].sort(([, one], [, other]) => one.lastAt - other.lastAt || 0);
     for (const [endpoint] of byAge.slice(0, MAX_ENDPOINTS / 10)) measured.delete(endpoint);
   }
 
@@ -47,7 +53,16 @@ export function createLatencyStatistics(now: () => number): LatencyStatistics {
     return ring;
   }
 
+  const hasSamples = (endpoint: string) =>
+    (measured.get(endpoint)?.lastAt ?? Number.NEGATIVE_INFINITY) >= now() - WINDOW_MS;
+
   return {
+    expect(endpoint) {
+      if (!hasSamples(endpoint)) ringOf(endpoint).expectedAt = now();
+    },
+    isExpected: (endpoint) =>
+      !hasSamples(endpoint) &&
+      (measured.get(endpoint)?.expectedAt ?? Number.NEGATIVE_INFINITY) > now() - EXPECTATION_MS,
     record(endpoint, { firstByte, total, tokens, isStreamed = true }) {
       const streamed = total - firstByte;
       // Tokens of a whole answer are made before its first byte.
@@ -98,6 +113,8 @@ class SampleRing {
   #numbers = new Float64Array(FIRST_CAPACITY * FIELDS);
   /** Number of samples so far. */
   #count = 0;
+  /** Time of the last request that might have given the first sample. */
+  expectedAt = Number.NEGATIVE_INFINITY;
 
   add({ at, latency, throughput = Number.NaN }: TimedSample): void {
     if (this.#count === this.#capacity && this.#capacity < MAX_SAMPLES) this.#grow();

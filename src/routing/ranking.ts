@@ -11,7 +11,7 @@ import { rendezvousScore } from './rendezvous.ts';
 export interface RankingContext {
   breaker: Pick<CircuitBreaker, 'cooldown' | 'failedRecently'>;
   /** Statistics of streamed or of whole responses, as requested. */
-  statistics: Pick<LatencyStatistics, 'latency' | 'throughput'>;
+  statistics: Pick<LatencyStatistics, 'latency' | 'throughput' | 'isExpected'>;
   readonly conversation: string;
   /** Sticky binding: the candidate that last answered the conversation. Read only if there is a choice. */
   readonly holder?: string;
@@ -109,17 +109,22 @@ function orderPositions<Any extends Candidate>(
   return places;
 }
 
-/** Endpoints without measurements come first, so that they get some; those without a price come last. */
+/**
+ * Endpoints without measurements come first, so that they get some, and last while a request is on its way that gives them some.
+ * Those without a price come last.
+ */
 function sortKeys(candidate: Candidate, policy: RoutingPolicy, { statistics }: RankingContext): [number, number] {
+  const { id, priority } = candidate;
+  const unmeasured = (): number => (statistics.isExpected(id) ? Number.POSITIVE_INFINITY : Number.NEGATIVE_INFINITY);
   switch (policy.acrossModels ? policy.sort : (candidate.sort ?? policy.sort)) {
     case 'price':
-      return [totalPrice(candidate) ?? Number.POSITIVE_INFINITY, candidate.priority];
+      return [totalPrice(candidate) ?? Number.POSITIVE_INFINITY, priority];
     case 'latency':
-      return [statistics.latency(candidate.id, 'p50') ?? -1, candidate.priority];
+      return [statistics.latency(id, 'p50') ?? unmeasured(), priority];
     case 'throughput':
-      return [-(statistics.throughput(candidate.id, 'p50') ?? Number.POSITIVE_INFINITY), candidate.priority];
+      return [-(statistics.throughput(id, 'p50') ?? -unmeasured()), priority];
     case undefined:
-      return [candidate.priority, 0];
+      return [priority, 0];
   }
 }
 

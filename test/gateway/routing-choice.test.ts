@@ -392,6 +392,26 @@ describe('health', () => {
     assert.equal((await send({ text: 'third' })).endpoint, 'dear/m');
   });
 
+  for (const sort of ['latency', 'throughput']) {
+    test(`of requests at once by ${sort}, one measures an endpoint of which nothing is known`, async () => {
+      const { dear, cheap } = upstreams;
+      assert.ok(dear && cheap);
+      const by = (text: string) => send({ text: `${sort} ${text}`, more: { provider: { sort } } });
+      await send({ text: `${sort} measured`, more: { provider: { order: ['cheap'] } } });
+      const opened = Promise.withResolvers<void>();
+      const count = () => dear.calls.length + cheap.calls.length;
+      const calls = count();
+      dear.held = opened.promise;
+      const first = by('first');
+      while (count() === calls) await new Promise(setImmediate);
+      const others = [1, 2, 3].map((index) => by(`meanwhile ${index}`));
+      while (count() < calls + 4) await new Promise(setImmediate);
+      opened.resolve();
+      const endpoints = (await Promise.all([first, ...others])).map(({ endpoint }) => endpoint);
+      assert.deepEqual(endpoints, ['dear/m', 'cheap/m', 'cheap/m', 'cheap/m']);
+    });
+  }
+
   test('where all rest the best is asked all the same', async () => {
     const { cheap } = upstreams;
     assert.ok(cheap);

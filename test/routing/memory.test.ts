@@ -207,6 +207,26 @@ describe('statistics', () => {
     assert.equal(statistics.latency('a', 'p99'), undefined);
   });
 
+  test('a first sample is expected until it comes, for a minute', () => {
+    const { now, pass } = clock();
+    const statistics = createLatencyStatistics(now);
+    assert.ok(!statistics.isExpected('a'));
+    statistics.expect('a');
+    assert.ok(statistics.isExpected('a'));
+    assert.equal(statistics.latency('a', 'p50'), undefined);
+    pass(60_000);
+    assert.ok(!statistics.isExpected('a'));
+    statistics.expect('a');
+    statistics.record('a', { firstByte: 1000, total: 1000 });
+    statistics.expect('a');
+    assert.ok(!statistics.isExpected('a'));
+    pass(300_001);
+    statistics.expect('a');
+    assert.ok(statistics.isExpected('a'), 'the samples are too old');
+    for (let count = 0; count < 10_000; count++) statistics.expect(String(count));
+    assert.ok(statistics.endpoints().length <= 10_000);
+  });
+
   test('the number of samples is bounded', () => {
     const statistics = createLatencyStatistics(() => 0);
     for (let count = 0; count < 2000; count++) statistics.record('a', { firstByte: count * 1000, total: 0 });

@@ -12,7 +12,14 @@ function candidate(id: string, more: Partial<Candidate> = {}): Candidate {
   return { ...names, rank: 0, pricing: {}, priority: 0, siblings: 1, facts: {}, ...more };
 }
 
+const UNKNOWN: RankingContext['statistics'] = {
+  latency: () => undefined,
+  throughput: () => undefined,
+  isExpected: () => false,
+};
+
 interface Known {
+  expected?: string[];
   latency?: Record<string, number>;
   throughput?: Record<string, number>;
   lately?: string[];
@@ -26,7 +33,11 @@ function order(candidates: Candidate[], policy: Partial<RoutingPolicy> = {}, kno
       cooldown: (id) => (known.inCooldown?.includes(id) ? { cause: 'overloaded', milliseconds: 1500 } : undefined),
       failedRecently: (id) => known.lately?.includes(id) ?? false,
     },
-    statistics: { latency: (id) => known.latency?.[id], throughput: (id) => known.throughput?.[id] },
+    statistics: {
+      latency: (id) => known.latency?.[id],
+      throughput: (id) => known.throughput?.[id],
+      isExpected: (id) => known.expected?.includes(id) ?? false,
+    },
     conversation: 'c',
     holder: known.holder,
   };
@@ -50,6 +61,8 @@ describe('order', () => {
     ['what has no latency yet, to learn it', [a, b], { sort: 'latency' }, { latency: { a: 2 } }, 'b a'],
     ['throughput', [a, b], { sort: 'throughput' }, { throughput: { a: 10, b: 20 } }, 'b a'],
     ['what has no throughput yet', [a, b], { sort: 'throughput' }, { throughput: { a: 10 } }, 'b a'],
+    ['what is being measured comes last', [a, b], { sort: 'latency' }, { latency: { b: 1 }, expected: ['a'] }, 'b a'],
+    ['so for throughput', [a, b], { sort: 'throughput' }, { throughput: { b: 1 }, expected: ['a'] }, 'b a'],
     ['preferred latency', [a, b], { preferredLatency: { p50: 1 } }, { latency: { a: 2, b: 1 } }, 'b a'],
     ['preferred throughput', [a, b], { preferredThroughput: { p90: 15 } }, { throughput: { a: 10, b: 20 } }, 'b a'],
     ['preferences that nobody meets', [a, b], { preferredLatency: { p50: 1 } }, { latency: { a: 2, b: 3 } }, 'a b'],
@@ -82,7 +95,7 @@ describe('weights', () => {
     for (let index = 0; index < 2000; index++) {
       const situation: RankingContext = {
         breaker: { cooldown: () => undefined, failedRecently: () => false },
-        statistics: { latency: () => undefined, throughput: () => undefined },
+        statistics: UNKNOWN,
         conversation: `conversation ${index}`,
       };
       if (rank(candidates, NO_POLICY, situation).ranked[0]?.id === first) count++;
@@ -129,7 +142,7 @@ describe('weights', () => {
 test('every candidate that is not tried has a reason', () => {
   const situation: RankingContext = {
     breaker: { cooldown: (id) => (id === 'b' ? { cause: 'overloaded' } : undefined), failedRecently: () => false },
-    statistics: { latency: () => undefined, throughput: () => undefined },
+    statistics: UNKNOWN,
     conversation: 'c',
   };
   const unusable = candidate('d', { unusable: 'it is not ready' });
