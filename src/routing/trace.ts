@@ -30,15 +30,15 @@ export function traceOf(
   { requested, model, policy, candidates, excluded }: RoutingDecision,
   attempts: readonly Attempt[],
 ): RoutingTrace {
-  // A ranked candidate that turned out to be unable is excluded as well.
-  const leftOut = new Set(excluded.map(({ candidate }) => candidate.id));
+  // A ranked candidate that turned out to be unable is excluded as well; the last of several reasons counts.
+  const leftOut = new Map(excluded.map(({ candidate, reason }) => [candidate.id, { candidate, reason }]));
   return {
     requested,
     model,
     policy: { ...policy, options: Object.keys(policy.options), fallbackModels: policy.fallbackModels ?? [] },
     candidates: [
       ...candidates.filter(({ id }) => !leftOut.has(id)).map((candidate) => traceCandidate(candidate)),
-      ...excluded.map(({ candidate, reason }) => traceCandidate(candidate, reason)),
+      ...[...leftOut.values()].map(({ candidate, reason }) => traceCandidate(candidate, reason)),
     ],
     attempts: attempts.map(({ connected: _connected, cooldownMs: _cooldownMs, headers: _headers, ...attempt }) => ({
       ...attempt,

@@ -71,6 +71,19 @@ test('a trace is short and whole with the longest texts', () => {
   assert.equal(traced({ call: plainNames, attempts: [plain], charge }).charge, charge.basis);
 });
 
+test('an endpoint is named once, with the last reason for which it was left out', () => {
+  const of = (id: string) => ({ id, provider: id, model: 'm', upstreamModel: 'm', pricing: {} });
+  const excluded = ['in cooldown', 'over its limit'].map((reason) => ({ candidate: of('a'), reason }));
+  const route = { ...candidates(0, 'm'), candidates: [of('a'), of('b')], excluded } as unknown as RoutingDecision;
+  assert.deepEqual(
+    traced({ route }).candidates.map(({ endpoint, left_out }) => [endpoint, left_out]),
+    [
+      ['b/m', undefined],
+      ['a/m', 'over its limit'],
+    ],
+  );
+});
+
 test('of many candidates the last ones are left out before the charge', () => {
   assert.equal(traced({ route: candidates(20, 'model') }).candidates.length, 20);
   const trace = traced({ route: candidates(200, 'm'.repeat(150)) });
