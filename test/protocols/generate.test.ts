@@ -191,6 +191,8 @@ describe('errors', () => {
       );
     assert.equal(decode(503, 'Overloaded').code, 'overloaded');
     assert.equal(decode(429, 'Slow', [{ retryDelay: '34.07s' }]).retryAfter, 34_070);
+    for (const retryDelay of ['-5s', '1e999s', 'soon', ''])
+      assert.equal(decode(429, 'Slow', [{ retryDelay }]).retryAfter, undefined, retryDelay);
     assert.equal(generate.decodeError(500, '<html>').message, 'The upstream answered with status 500.');
     assert.equal(generate.decodeError(429, [{ error: { message: 'In a list' } }]).message, 'In a list');
     assert.equal(generate.errorIn({ candidates: [] }), undefined);

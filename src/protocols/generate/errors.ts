@@ -95,7 +95,7 @@ function retryDelay(error: Json): number | undefined {
     .map((detail: Json) => detail?.retryDelay)
     .find((value: Json) => typeof value === 'string');
   const seconds = Number.parseFloat(delay);
-  return Number.isFinite(seconds) ? Math.ceil(seconds * 1000) : undefined;
+  return Number.isFinite(seconds) && seconds >= 0 ? Math.ceil(seconds * 1000) : undefined;
 }
 
 /** The error in a 200 body or a frame, if any. */
