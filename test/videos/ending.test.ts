@@ -315,12 +315,18 @@ test('a video that came as base64 is queried once a minute for all of its downlo
     const source = await rig.videos.source(await rig.get(task), 0, { signal });
     return source?.type === 'data' ? source.data : undefined;
   };
+  const answer = Promise.withResolvers<void>();
+  rig.upstream.onPoll = () => ({
+    ...(completed({ assets: [{ data: video.toString('base64') }] }) as object),
+    until: answer.promise,
+  });
   const gone = new AbortController();
   const left = assert.rejects(download(gone.signal), /gone/);
   const others = Promise.all(Array.from({ length: 5 }, () => download()));
   while (rig.upstream.polls === before) await delay(1);
   gone.abort(new Error('gone'));
   await left;
+  answer.resolve();
   for (const data of await others) assert.deepEqual(data, video);
   assert.deepEqual(await download(), video);
   assert.equal(rig.upstream.polls, before + 1, 'also for the client that left');
