@@ -1,6 +1,13 @@
 /** A gateway in front of one provider of each protocol, each of whose models is called `m`. */
 
-import { startTestGateway, type TestGateway, type TestUpstream } from '../gateway/harness.ts';
+import type { Json } from '../../src/core/json/json.ts';
+import {
+  answerJson,
+  startTestGateway,
+  startUpstream,
+  type TestGateway,
+  type TestUpstream,
+} from '../gateway/harness.ts';
 import { type Step, startProvider, type UpstreamProtocol } from './upstreams.ts';
 
 export const PROTOCOLS = ['chat', 'messages', 'generate', 'responses'] as const;
@@ -16,13 +23,19 @@ export interface ProvidedGateway extends Pick<TestGateway, 'url' | 'close'> {
   lastCall(protocol: UpstreamProtocol): TestUpstream['calls'][number] | undefined;
 }
 
-export async function startProvidedGateway(steps?: Step[]): Promise<ProvidedGateway> {
+/** Providers that take steps, or that give one answer to everything, with a model of some kind. */
+export async function startProvidedGateway(
+  steps?: Step[],
+  { answer, model = '{ id: m }' }: { answer?: Json; model?: string } = {},
+): Promise<ProvidedGateway> {
   const providers = {} as Record<UpstreamProtocol, TestUpstream>;
   const entries: string[] = [];
   for (const protocol of PROTOCOLS) {
-    providers[protocol] = await startProvider(protocol, steps);
+    providers[protocol] = answer
+      ? await startUpstream((_call, response) => answerJson(response, answer))
+      : await startProvider(protocol, steps);
     const base = providers[protocol].url + (['chat', 'responses'].includes(protocol) ? '/v1' : '');
-    entries.push(`  ${protocol}: { type: ${TYPES[protocol]}, base_url: "${base}", api_key: k, models: [{ id: m }] }`);
+    entries.push(`  ${protocol}: { type: ${TYPES[protocol]}, base_url: "${base}", api_key: k, models: [${model}] }`);
   }
   const gateway = await startTestGateway(`providers:\n${entries.join('\n')}`);
   return {

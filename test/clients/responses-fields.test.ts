@@ -5,13 +5,14 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import type { Json } from '../../src/core/json/json.ts';
 import { HEADERS, post } from '../gateway/harness.ts';
+import { type FieldCase, FieldCases, plainPath, type Samples } from './field-cases.ts';
+import { testFields } from './field-fates.ts';
 import { type ProvidedGateway, startProvidedGateway } from './provided-gateway.ts';
-import { type Member, readSdkTypes, SAMPLE } from './sdk-types.ts';
+import { readSdkTypes, SAMPLE } from './sdk-types.ts';
 
 const TYPES = join(import.meta.dirname, 'node_modules/openai/resources/responses/responses.d.ts');
 const sdk = readSdkTypes(TYPES);
 const WIRES = ['chat', 'messages', 'generate'] as const;
-const MOST_DEPTH = 7;
 
 /** Members of a request that are about the gateway's own work, with their own tests. */
 const OWN = ['model', 'stream', 'store', 'background', 'previous_response_id', 'conversation', 'input', 'tools'];
@@ -47,83 +48,35 @@ const WITHOUT_EFFECT: [why: string, what: RegExp][] = [
   ['a message of the system in between is one of the user', /^input\.role = "user"$/],
 ];
 
-/** Values that mean something where the types say only that they are texts or objects. */
-const SAMPLES: Record<string, Json[]> = {
+const SAMPLES: Samples = {
   arguments: [`{"a":"${SAMPLE}"}`],
   parameters: [{ type: 'object', properties: { [SAMPLE]: { type: 'string' } } }],
   schema: [{ type: 'object', properties: { [SAMPLE]: { type: 'string' } } }],
 };
 
-interface Case {
-  path: string;
-  value: Json;
-  given: Json;
-  other: Json;
-}
-
-/** Bodies with and without each member of an object, at any depth. `place` puts the object into a body. */
-function* casesOf(
-  members: readonly Member[],
-  { path, base, place, depth = 0 }: { path: string; base: Json; place: (object: Json) => Json; depth?: number },
-): Generator<Case> {
-  for (const { name, type, isOptional } of members) {
-    const at = path === '' ? name : `${path}.${name}`;
-    const { [name]: given, ...without } = base;
-    const values = sdk.valuesOf(type);
-    // What tells the alternatives of a union apart.
-    if (!isOptional && values.length === 1 && values[0] !== SAMPLE && typeof values[0] === 'string') continue;
-    for (const value of isOptional ? (SAMPLES[name] ?? values) : [given]) {
-      const other = isOptional ? without : { ...base, [name]: another(value, values) };
-      yield { path: at, value, given: place({ ...base, [name]: value }), other: place(other) };
-    }
-    if (depth >= MOST_DEPTH) continue;
-    for (const shape of sdk.shapesOf(type)) {
-      yield* casesOf(shape.members, {
-        path: `${at}<${shape.name}>`,
-        base: leastOf(shape.members),
-        place: (object) => place({ ...base, [name]: shape.wrap(object) }),
-        depth: depth + 1,
-      });
-    }
-  }
-}
-
-function leastOf(members: readonly Member[]): Json {
-  const least = sdk.least(members);
-  for (const [name, [sample]] of Object.entries(SAMPLES)) if (name in least) least[name] = sample;
-  return least;
-}
-
-/** Another value of the same type. */
-function another(value: Json, values: readonly Json[]): Json {
-  const text = JSON.stringify(value);
-  const changed = text.replaceAll(SAMPLE, 'another').replaceAll(/:1\b/g, ':2').replaceAll(/^1$/g, '2');
-  if (changed !== text) return JSON.parse(changed);
-  if (typeof value === 'boolean') return !value;
-  return values.find((one) => JSON.stringify(one) !== text) ?? value;
-}
+const cases = new FieldCases(sdk, SAMPLES);
 
 const user = (content: Json): Json => ({ role: 'user', content });
 /** The tool that a choice names. */
 const tool = { type: 'function', name: SAMPLE, parameters: { type: 'object', properties: {} }, strict: false };
 const request = (more: Json): Json => ({ input: [user('Hi')], tools: [{ ...tool, name: 'other' }], ...more });
 
-function* allCases(): Generator<Case> {
+function* allCases(): Generator<FieldCase> {
   const members = sdk.membersOf('ResponseCreateParamsBase').filter(({ name }) => !OWN.includes(name));
-  yield* casesOf(members, { path: '', base: {}, place: (given) => request({ tools: [tool], ...given }) });
+  yield* cases.of(members, { path: '', base: {}, place: (given) => request({ tools: [tool], ...given }) });
   for (const shape of sdk.shapesOf('ResponseInputItem')) {
-    const base = leastOf(shape.members);
+    const base = cases.leastOf(shape);
     const type = base.type ?? 'message';
-    yield* casesOf(shape.members, {
+    yield* cases.of(shape.members, {
       path: `input<${shape.name}>`,
       base,
       place: (item) => request({ input: [user('Hi'), ...callOf(type, item), item, ...outputOf(type, item)] }),
     });
   }
   for (const shape of sdk.shapesOf('Tool')) {
-    yield* casesOf(shape.members, {
+    yield* cases.of(shape.members, {
       path: `tools<${shape.name}>`,
-      base: leastOf(shape.members),
+      base: cases.leastOf(shape),
       place: (object) => request({ tools: [object, { ...tool, name: 'other' }] }),
     });
   }
@@ -134,7 +87,7 @@ function callOf(type: string, { call_id = SAMPLE }: Json): Json[] {
   if (!type.endsWith('_output')) return [];
   const call = sdk
     .shapesOf('ResponseInputItem')
-    .map(({ members }) => sdk.least(members))
+    .map(sdk.leastOf)
     .find((item) => item.type === type.replace('_output', ''));
   return call ? [{ ...call, call_id }] : [];
 }
@@ -146,7 +99,7 @@ function outputOf(type: string, { call_id }: Json): Json[] {
 }
 
 /** Whether the name of something that was dropped is that of the member, of an object around it, or of its whole item or tool. */
-function isAbout(name: string, { path, given }: Case): boolean {
+function isAbout(name: string, { path, given }: FieldCase): boolean {
   const plain = plainPath(path);
   if ([plain, plain.replace('input.', '')].some((at) => at === name || at.startsWith(`${name}.`))) return true;
   if (plain.split('.').includes(name)) return true;
@@ -154,10 +107,6 @@ function isAbout(name: string, { path, given }: Case): boolean {
   const [list, type] = name.split('.');
   const isInside = plain.startsWith(`${list}.`) || plain.startsWith(`input.${list}.`);
   return name === `${list}.${type}` && isInside && JSON.stringify(given).includes(`"type":"${type}`);
-}
-
-function plainPath(path: string): string {
-  return path.replaceAll(/<[^>]*>/g, '');
 }
 
 interface Outcome {
@@ -226,4 +175,21 @@ test('every exception is one', () => {
     WITHOUT_EFFECT.filter((reason) => !used.has(reason)),
     [],
   );
+});
+
+/** Without those that name what the gateway itself would have to store. */
+function* relayedCases(): Generator<FieldCase> {
+  for (const one of allCases()) if (!/ItemReference|comparison_response_id/.test(one.path)) yield one;
+}
+
+testFields('Responses', {
+  protocol: 'responses',
+  wires: ['responses'],
+  answer: { id: 'resp_1', object: 'response', status: 'completed', model: 'm', output: [] },
+  headers: HEADERS.chat,
+  path: () => '/v1/responses',
+  body: (given, model) => ({ ...given, model }),
+  cases: relayedCases,
+  leastCases: 1000,
+  withoutEffect: [],
 });

@@ -54,12 +54,15 @@ export interface SdkTypes {
   shapesOf(type: Type | string): Shape[];
   /** Values of a type: each literal of a union, and one value of each other alternative. */
   valuesOf(type: Type): Json[];
-  /** An object with the required members. */
-  least(members: readonly Member[]): Json;
+  /** An object with the members that are required or needed. */
+  leastOf(shape: Pick<Shape, 'name' | 'members'>): Json;
 }
 
-/** Reads the declarations of a file, and those that it imports. */
-export function readSdkTypes(root: string): SdkTypes {
+/**
+ * Reads the declarations of a file, and those that it imports. `needs` are members, by the name of a type, without which
+ * its objects mean nothing, though the type has them as optional.
+ */
+export function readSdkTypes(root: string, needs: Record<string, Json> = {}): SdkTypes {
   const files = new Map<string, Scope>();
 
   function fileAt(path: string): Scope {
@@ -128,7 +131,7 @@ export function readSdkTypes(root: string): SdkTypes {
       case 'name': {
         const { declaration } = find(type.name, type.scope);
         if (declaration.type) return valuesOf(declaration.type);
-        return [least(membersIn(declaration))];
+        return [leastOf({ name: type.name, members: membersIn(declaration) })];
       }
     }
   }
@@ -136,6 +139,10 @@ export function readSdkTypes(root: string): SdkTypes {
   function least(members: readonly Member[]): Json {
     const required = members.filter(({ isOptional }) => !isOptional);
     return Object.fromEntries(required.map(({ name, type }) => [name, valuesOf(type)[0] ?? null]));
+  }
+
+  function leastOf({ name, members }: Pick<Shape, 'name' | 'members'>): Json {
+    return { ...least(members), ...needs[name] };
   }
 
   return {
@@ -146,7 +153,7 @@ export function readSdkTypes(root: string): SdkTypes {
     },
     shapesOf,
     valuesOf,
-    least,
+    leastOf,
   };
 }
 
@@ -166,10 +173,24 @@ class Reader {
       const token = this.#next();
       if (token === 'export' || token === 'declare') continue;
       if (token === 'import') this.#readImport(scope);
-      else if (token === 'interface') this.#readInterface(scope);
-      else if (token === 'type' && /^\w+$/.test(this.#peek()) && this.#peek(1) === '=') this.#readAlias(scope);
+      else if (token === 'interface' || token === 'class') this.#attempt(() => this.#readInterface(scope));
+      else if (token === 'enum') this.#readEnum(scope);
+      else if (token === 'type' && /^\w+$/.test(this.#peek()) && this.#peek(1) === '=')
+        this.#attempt(() => this.#readAlias(scope));
       else if (token === 'namespace') this.#readNamespace(scope);
       else this.#skip(token);
+    }
+  }
+
+  /** Reads a declaration, or goes past one that is not about data: whatever needs its name then says that there is none. */
+  #attempt(read: () => void): void {
+    const start = this.#at;
+    try {
+      read();
+    } catch (error) {
+      if (!(error instanceof assert.AssertionError)) throw error;
+      this.#at = start;
+      this.#skip('');
     }
   }
 
@@ -178,8 +199,8 @@ class Reader {
     while (this.#peek() !== ';') tokens.push(this.#next());
     this.#next();
     const from = /^['"](.*)['"]$/.exec(tokens.at(-1) ?? '')?.[1];
-    // What is further up is not about data.
-    const file = from && /^\.{1,2}\/[\w-]+\.js$/.test(from) ? this.#open(from) : undefined;
+    const isData = from && /^\.[\w./-]*\.js$/.test(from) && !/\/(core|lib|internal)\//.test(from);
+    const file = isData ? this.#open(from) : undefined;
     if (!file) return;
     const star = tokens.indexOf('*');
     if (star >= 0) scope.scopes.set(tokens[star + 2] ?? '', file);
@@ -200,6 +221,20 @@ class Reader {
       } while (this.#peek() === ',');
     }
     scope.declarations.set(name, { members: this.#readMembers(scope), parents });
+  }
+
+  #readEnum(scope: Scope): void {
+    const name = this.#next();
+    const of: Type[] = [];
+    this.#expect('{');
+    while (this.#peek() !== '}') {
+      this.#next();
+      this.#expect('=');
+      of.push(this.#readNamed(scope));
+      if (this.#peek() === ',') this.#next();
+    }
+    this.#expect('}');
+    scope.declarations.set(name, { type: { kind: 'union', of }, parents: [] });
   }
 
   #readAlias(scope: Scope): void {
@@ -225,7 +260,10 @@ class Reader {
     while (this.#peek() !== '}') {
       if (this.#peek() === 'readonly') this.#next();
       const token = this.#next();
-      if (token === '[') {
+      const isMethod =
+        '(<'.includes(this.#peek()) || (/^(get|static|private)$/.test(token) && /^[\w#]/.test(this.#peek()));
+      if (isMethod) this.#skipMethod();
+      else if (token === '[') {
         while (this.#next() !== ']');
         this.#expect(':');
         members.push({ name: SAMPLE, isOptional: false, type: this.#readType(scope) });
@@ -241,17 +279,29 @@ class Reader {
     return members;
   }
 
+  #skipMethod(): void {
+    for (let depth = 0; this.#at < this.#tokens.length; ) {
+      const token = this.#next();
+      if ('{(['.includes(token)) depth += 1;
+      if ('})]'.includes(token)) depth -= 1;
+      if (token === ';' && depth === 0) return;
+    }
+  }
+
   #readType(scope: Scope): Type {
     if (this.#peek() === '|') this.#next();
     const of = [this.#readSingle(scope)];
     while (this.#peek() === '|' || this.#peek() === '&') {
       this.#next();
-      of.push(this.#readSingle(scope));
+      const type = this.#readSingle(scope);
+      // `string & {}` is any string.
+      if (type.kind !== 'object' || type.members.length > 0) of.push(type);
     }
     return of.length === 1 && of[0] ? of[0] : { kind: 'union', of };
   }
 
   #readSingle(scope: Scope): Type {
+    if (this.#peek() === 'readonly') this.#next();
     const token = this.#peek();
     let type: Type;
     if (token === '{') type = { kind: 'object', members: this.#readMembers(scope) };

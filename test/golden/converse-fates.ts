@@ -95,6 +95,7 @@ export const REFUSED_BY_CONVERSE: Record<string, Record<string, Json>> = {
   },
   'generate converse': {
     cachedContent: { cachedContent: 'cachedContents/1' },
+    'generationConfig.responseFormat': { generationConfig: { responseFormat: [{ text: { mimeType: 'text/plain' } }] } },
     'tools[0].codeExecution': { tools: [{ codeExecution: {} }] },
     'generationConfig.responseModalities': { generationConfig: { responseModalities: ['IMAGE'] } },
     'generationConfig.candidateCount': { generationConfig: { candidateCount: 2 } },

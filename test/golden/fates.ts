@@ -209,6 +209,9 @@ const MESSAGES_TOOLS = [{ name: 'lookup', input_schema: { type: 'object', proper
 const GENERATE_TOOLS = [{ functionDeclarations: [{ name: 'lookup' }] }];
 const SCHEMA = { type: 'object', properties: { reply: { type: 'string' } } };
 
+const NOTED = { type: 'text', text: 'text of a block inside', annotations: ['note'] };
+const FOUND = { type: 'search_result', source: 'https://example.com/found', title: 'title of a result' };
+
 /** Fields that exclude others, each in a request of its own. */
 export const ALONE: Record<string, Json[]> = {
   chat: [
@@ -243,6 +246,7 @@ export const ALONE: Record<string, Json[]> = {
       ],
     },
     { cache_control: { type: 'ephemeral', ttl: '1h' } },
+    { audio: { voice: 'alloy', format: 'wav' } },
     { novel_field: 'value of a novel field' },
   ],
   messages: [
@@ -258,6 +262,27 @@ export const ALONE: Record<string, Json[]> = {
     { system: [{ type: 'text', text: 'text of the system', novelty: 'novelty of a block' }] },
     { cache_control: { type: 'ephemeral', ttl: '1h' } },
     { thread: { type: 'create' } },
+    { max_tokens: 4321, thinking: { type: 'enabled', budget_tokens: 2048, display: 'updates' } },
+    {
+      tools: [
+        ...MESSAGES_TOOLS,
+        {
+          ...{ type: 'web_search_20260318', name: 'web_search', strict: true, defer_loading: true },
+          ...{ response_inclusion: 'full', cache_control: { type: 'ephemeral', ttl: '1h' } },
+        },
+      ],
+    },
+    {
+      messages: [
+        {
+          role: 'user',
+          content: [
+            { type: 'document', source: { type: 'content', content: [NOTED] } },
+            { ...FOUND, content: [NOTED] },
+          ],
+        },
+      ],
+    },
   ],
   generate: [
     { generationConfig: { thinkingConfig: { thinkingBudget: 2048 } } },
@@ -272,6 +297,25 @@ export const ALONE: Record<string, Json[]> = {
     })),
     { serviceTier: 'standard' },
     { serviceTier: 'novel-tier' },
+    { systemInstruction: { parts: [{ text: 'text of the system', speechMetadata: { speaker: 'speaker-one' } }] } },
+    {
+      contents: [
+        { role: 'user', parts: [{ text: 'Look' }] },
+        { role: 'model', parts: [{ functionCall: { name: 'lookup', args: {} } }] },
+        {
+          role: 'user',
+          parts: [
+            {
+              functionResponse: {
+                name: 'lookup',
+                response: { output: 'found' },
+                parts: [{ mediaProcessing: 'AGENTIC' }],
+              },
+            },
+          ],
+        },
+      ],
+    },
   ],
 };
 
@@ -312,6 +356,7 @@ export const REFUSED: Record<string, Record<string, Json>> = {
   'generate chat': {
     systemInstruction: SYSTEM_IMAGE,
     cachedContent: { cachedContent: 'cachedContents/1' },
+    'generationConfig.responseFormat': { generationConfig: { responseFormat: [{ text: { mimeType: 'text/plain' } }] } },
     continuationToken: { continuationToken: 'token' },
     'tools[0].codeExecution': { tools: [{ codeExecution: {} }] },
     'generationConfig.responseModalities': { generationConfig: { responseModalities: ['VIDEO'] } },
@@ -320,6 +365,7 @@ export const REFUSED: Record<string, Record<string, Json>> = {
   'generate messages': {
     systemInstruction: SYSTEM_IMAGE,
     cachedContent: { cachedContent: 'cachedContents/1' },
+    'generationConfig.responseFormat': { generationConfig: { responseFormat: [{ text: { mimeType: 'text/plain' } }] } },
     'tools[0].codeExecution': { tools: [{ codeExecution: {} }] },
     'generationConfig.responseModalities': { generationConfig: { responseModalities: ['IMAGE'] } },
     'generationConfig.candidateCount': { generationConfig: { candidateCount: 2 } },

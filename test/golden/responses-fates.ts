@@ -75,6 +75,7 @@ export const REFUSED_BY_RESPONSES: Record<string, Record<string, Json>> = {
   },
   'generate responses': {
     cachedContent: { cachedContent: 'cachedContents/1' },
+    'generationConfig.responseFormat': { generationConfig: { responseFormat: [{ text: { mimeType: 'text/plain' } }] } },
     'tools[0].codeExecution': { tools: [{ codeExecution: {} }] },
     'generationConfig.responseModalities': { generationConfig: { responseModalities: ['IMAGE'] } },
     'generationConfig.candidateCount': { generationConfig: { candidateCount: 2 } },

@@ -122,7 +122,7 @@ function tokensRefused(): GatewayError {
 }
 
 function decodeRequest(body: Json): EmbeddingRequest {
-  const { input, dimensions, input_type } = body;
+  const { input, dimensions, input_type, user } = body;
   const purpose = input_type === undefined ? undefined : lookUp(PURPOSES, input_type);
   return {
     inputs: inputsOf(input),
@@ -131,6 +131,7 @@ function decodeRequest(body: Json): EmbeddingRequest {
     dropped: [
       ...Object.keys(body).filter((name) => !FIELDS.has(name)),
       ...(input_type !== undefined && !purpose ? ['input_type'] : []),
+      ...(user === undefined ? [] : ['user']),
     ],
   };
 }

@@ -27,12 +27,19 @@ const PART_FIELDS = new Set([
   'mediaResolution',
 ]);
 
-/** Known members of the objects in a part. */
-const INSIDE: Record<string, ReadonlySet<string>> = {
+/** Known members of the media in a part, also of a result. */
+const MEDIA: Record<string, ReadonlySet<string>> = {
   inlineData: new Set(['mimeType', 'data', 'displayName']),
   fileData: new Set(['mimeType', 'fileUri', 'displayName']),
+};
+const MEDIA_FIELDS = new Set(Object.keys(MEDIA));
+
+/** Known members of the objects in a part. */
+const INSIDE: Record<string, ReadonlySet<string>> = {
+  ...MEDIA,
   functionCall: new Set(['id', 'name', 'args']),
   functionResponse: new Set(['id', 'name', 'response', 'parts']),
+  mediaResolution: new Set(['level']),
 };
 
 const NATIVE = ['executableCode', 'codeExecutionResult', 'toolCall', 'toolResponse', 'audioTranscription'];
@@ -112,23 +119,39 @@ function roleOf(role: Json): Turn['role'] {
   return role === 'system' ? 'system' : 'user';
 }
 
+const INSTRUCTION_FIELDS = new Set(['text']);
+
 /** The instruction as a text, a part, or a content of one or many parts. Throws `unsupported_modality` for media in it. */
-export function decodeInstruction(instruction: Json): Turn[] {
+export function decodeInstruction(instruction: Json): DecodedContents {
   const source = typeof instruction === 'string' ? { text: instruction } : instruction;
+  const dropped = new Set<string>();
   const parts = list(source?.parts ?? source).flatMap((part): Part[] => {
     if (part?.inlineData || part?.fileData) {
       const message = 'systemInstruction must be text for this model; put media into contents.';
       throw new GatewayError('unsupported_modality', message, { param: 'systemInstruction' });
     }
+    for (const name of unreadFields(part, INSTRUCTION_FIELDS)) dropped.add(`systemInstruction.parts.${name}`);
     return typeof part?.text === 'string' && part.text !== '' ? [{ type: 'text', text: part.text }] : [];
   });
-  return parts.length > 0 ? [{ role: 'system', parts }] : [];
+  return { turns: parts.length > 0 ? [{ role: 'system', parts }] : [], dropped: [...dropped] };
 }
 
 function unreadIn(part: Json): string[] {
-  const inside = Object.entries(INSIDE).flatMap(([name, known]) => unreadFields(part[name], known, `${name}.`));
+  const inside = [
+    ...unreadInside(part, INSIDE),
+    ...list(part.functionResponse?.parts).flatMap((inner) => [
+      ...unreadFields(inner, MEDIA_FIELDS, 'functionResponse.parts.'),
+      ...unreadInside(inner, MEDIA, 'functionResponse.parts.'),
+    ]),
+  ];
   const resolution = isUnknownDetail(part.mediaResolution?.level ?? part.mediaResolution) ? ['mediaResolution'] : [];
   return [...unreadFields(part, PART_FIELDS), ...inside, ...resolution];
+}
+
+function unreadInside(part: Json, known: Record<string, ReadonlySet<string>>, prefix = ''): string[] {
+  return Object.entries(known).flatMap(([name, fields]) =>
+    isObject(part[name]) ? unreadFields(part[name], fields, `${prefix}${name}.`) : [],
+  );
 }
 
 /** Whether the resolution has no hub equivalent. */

@@ -13,6 +13,7 @@ import { GatewayError } from '../../core/errors.ts';
 import { assertValid } from '../../core/json/check.ts';
 import type { Json } from '../../core/json/json.ts';
 import { knownNames } from '../../core/json/names.ts';
+import { unreadFields } from '../../core/losses.ts';
 import type { EmbedOperation, Target } from '../../core/operation.ts';
 import { lookUp } from '../../core/plain-objects.ts';
 import { methodRoutes, modelPath } from './routes.ts';
@@ -44,6 +45,7 @@ const TASK_TYPES: Record<string, EmbeddingPurpose> = {
 };
 
 const FIELDS = new Set(['model', 'content', 'taskType', 'title', 'outputDimensionality']);
+const PART_FIELDS = new Set(['text']);
 
 export const embed: EmbedOperation = {
   name: 'embed',
@@ -130,8 +132,13 @@ function decodeRequest(body: Json): EmbeddingRequest {
     dropped: [
       ...new Set(requests.flatMap((one) => Object.keys(one).filter((name) => !FIELDS.has(name)))),
       ...(taskType !== undefined && !purpose ? ['taskType'] : []),
+      ...new Set(requests.flatMap(({ content }) => content.parts.flatMap(unreadInPart))),
     ],
   };
+}
+
+function unreadInPart(part: Json): string[] {
+  return unreadFields(part, PART_FIELDS, 'content.parts.');
 }
 
 function textIn({ parts }: Json, index: number): string {

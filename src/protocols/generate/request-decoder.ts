@@ -52,13 +52,14 @@ export function decodeRequest(body: Json): ChatRequest {
   refuse(request);
   const config = request.generationConfig ?? {};
   const { turns, dropped } = decodeContents(request.contents, config.mediaResolution);
+  const instruction = decodeInstruction(request.systemInstruction);
   const { tools, webSearch, dropped: droppedOfTools } = decodeTools(request.tools);
   const toolChoice = tools.length > 0 ? decodeToolChoice(request.toolConfig) : undefined;
   const tier = decodeTier(request.serviceTier);
   const reasoning = decodeReasoning(config.thinkingConfig);
   return {
     stream: false,
-    turns: [...decodeInstruction(request.systemInstruction), ...turns],
+    turns: [...instruction.turns, ...turns],
     tools,
     ...(toolChoice && { toolChoice }),
     ...(webSearch && { webSearch }),
@@ -66,16 +67,31 @@ export function decodeRequest(body: Json): ChatRequest {
     ...decodeOutput(config),
     ...(reasoning && { reasoning }),
     ...(tier && { tier }),
-    dropped: [...unreadIn(request), ...droppedOfTools, ...dropped],
+    dropped: [...unreadIn(request), ...droppedOfTools, ...instruction.dropped, ...dropped],
   };
 }
 
-/** Members that refer to content stored at Google. */
+const MODALITIES = ['text', 'image', 'audio', 'video'] as const;
+
+/** Throws for members that refer to content stored at Google, and for forms of the answer that the hub does not have. */
 function refuse(request: Json): void {
   for (const name of ['cachedContent', 'continuationToken']) {
     if (!request[name]) continue;
     const message = `${name} refers to what a Google account holds and is not available for this model.`;
     throw new GatewayError('unsupported_parameter', message, { param: name });
+  }
+  const { responseFormat, responseModalities } = request.generationConfig ?? {};
+  if (!isAbsent(responseFormat)) {
+    const param = 'generationConfig.responseFormat';
+    const message = `${param} is not available for this model; use responseMimeType and responseJsonSchema.`;
+    throw new GatewayError('unsupported_parameter', message, { param });
+  }
+  const known: readonly string[] = [...MODALITIES, 'modality_unspecified'];
+  const other = (responseModalities ?? []).find((name: string) => !known.includes(name.toLowerCase()));
+  if (other !== undefined) {
+    const param = 'generationConfig.responseModalities';
+    const message = `${param} must be of TEXT, IMAGE, AUDIO and VIDEO for this model, not ${other}.`;
+    throw new GatewayError('unsupported_modality', message, { param });
   }
 }
 
@@ -132,7 +148,7 @@ function decodeSampling(config: Json): Partial<ChatRequest> {
 function decodeOutput(config: Json): Partial<ChatRequest> {
   const format = decodeFormat(config);
   const named: string[] = (config.responseModalities ?? []).map((name: string) => name.toLowerCase());
-  const modalities = (['text', 'image', 'audio', 'video'] as const).filter((name) => named.includes(name));
+  const modalities = MODALITIES.filter((name) => named.includes(name));
   const other = modalities.some((name) => name !== 'text');
   return { ...(format && { format }), ...(other && { modalities }) };
 }

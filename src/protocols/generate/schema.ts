@@ -35,7 +35,7 @@ export const DIALECT: SchemaDialect = {
 /** Limits that protobuf JSON writes as strings because they are 64 bits wide. */
 const INT64_KEYWORDS = new Set(['minItems', 'maxItems', 'minLength', 'maxLength', 'minProperties', 'maxProperties']);
 
-const NOT_JSON_SCHEMA = new Set(['nullable', 'propertyOrdering', 'example']);
+const NOT_JSON_SCHEMA = new Set(['nullable', 'propertyOrdering']);
 
 /** JSON Schema of a schema in OpenAPI form, in either spelling of its keywords. */
 export function fromSchemaForm(schema: Json): Json {
@@ -48,7 +48,8 @@ export function fromSchemaForm(schema: Json): Json {
     if (keyword === 'nullable') nullable = value === true;
     if (NOT_JSON_SCHEMA.has(keyword)) continue;
     const translated = translateKeyword(keyword, value);
-    if (translated !== undefined) result[keyword] = translated;
+    if (keyword === 'example') result.examples = [value];
+    else if (translated !== undefined) result[keyword] = translated;
   }
   const order = schema.propertyOrdering ?? schema.property_ordering;
   if (Array.isArray(order) && isObject(result.properties)) result.properties = inOrder(result.properties, order);

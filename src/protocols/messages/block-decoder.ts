@@ -26,7 +26,7 @@ export function decodeBlock(block: Json): Part[] {
       return [{ type: 'text', text: [`${block.title} (${block.source})`, ...texts].join('\n'), ...mark }];
     }
     case 'compaction':
-      return typeof block.content === 'string' ? [{ type: 'text', text: block.content }] : [];
+      return typeof block.content === 'string' ? [{ type: 'text', text: block.content, ...mark }] : [];
     case 'container_upload':
       throw new GatewayError(
         'unsupported_parameter',

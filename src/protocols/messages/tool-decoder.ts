@@ -3,10 +3,11 @@
 import type { ChatRequest, Tool, ToolChoice } from '../../core/chat.ts';
 import { GatewayError } from '../../core/errors.ts';
 import { isObject, type Json } from '../../core/json/json.ts';
+import { unreadFields } from '../../core/losses.ts';
 import { decodeMark } from './cache.ts';
 
-/** Tuning fields of a search tool. */
-const SEARCH_TUNING = ['allowed_domains', 'blocked_domains', 'max_uses', 'allowed_callers'];
+/** Members of a search tool that are read; the others tune it. */
+const SEARCH = new Set(['type', 'name', 'user_location']);
 
 /** Throws `unsupported_tool` for tools that only the provider that defines them can run. */
 export function decodeTools(body: Json, request: ChatRequest): void {
@@ -40,9 +41,7 @@ function decodeTool(tool: Json): Tool {
 function decodeSearch(tool: Json, request: ChatRequest): void {
   const { type: _, ...location } = tool.user_location ?? {};
   request.webSearch = Object.keys(location).length > 0 ? { location } : {};
-  for (const field of SEARCH_TUNING) {
-    if (tool[field] !== undefined && tool[field] !== null) request.dropped.push(`tools.${tool.name}.${field}`);
-  }
+  request.dropped.push(...unreadFields(tool, SEARCH, `tools.${tool.name}.`));
 }
 
 function refuse(tool: Json): never {

@@ -13,8 +13,12 @@ const TURN = new Set(['role', 'content']);
 const OUTPUT = new Set(['effort', 'format']);
 const FORMAT = new Set(['type', 'schema']);
 const THINKING = new Set(['type', 'budget_tokens', 'display']);
+const DISPLAYS = [undefined, 'summarized', 'omitted'];
 const METADATA = new Set(['user_id']);
 const TOOL = new Set(['type', 'name', 'description', 'input_schema', 'strict', 'cache_control']);
+
+/** A text in a search result or a document. */
+const TEXT = new Set(['type', 'text']);
 
 /** By type; blocks of other types are kept whole or refused. */
 const BLOCKS: Record<string, ReadonlySet<string>> = {
@@ -37,6 +41,7 @@ export function unreadIn(body: Json): string[] {
   const names = [
     ...unreadFields(body, BODY),
     ...unreadFields(thinking, THINKING, 'thinking.'),
+    ...(DISPLAYS.includes(thinking?.display ?? undefined) ? [] : ['thinking.display']),
     ...unreadFields(output, OUTPUT, 'output_config.'),
     ...unreadFields(format, FORMAT, 'output_config.format.'),
     ...unreadFields(metadata, METADATA, 'metadata.'),
@@ -53,7 +58,27 @@ function unreadInBlocks(content: Json, prefix: string): string[] {
   return content.flatMap((block) => {
     const known = Object.hasOwn(BLOCKS, block.type) ? BLOCKS[block.type] : undefined;
     if (!known) return [];
-    const inner = block.type === 'tool_result' ? unreadInBlocks(block.content, `${prefix}content.`) : [];
-    return [...unreadFields(block, known, prefix), ...inner];
+    return [...unreadFields(block, known, prefix), ...unreadInside(block, prefix)];
   });
+}
+
+/** Search results, and documents of texts alone, become one text. */
+function unreadInside({ type, content, source }: Json, prefix: string): string[] {
+  switch (type) {
+    case 'tool_result':
+      return unreadInBlocks(content, `${prefix}content.`);
+    case 'search_result':
+      return unreadInTexts(content, `${prefix}content.`);
+    case 'document': {
+      if (!Array.isArray(source.content)) return [];
+      const isText = source.content.every((block: Json) => block.type === 'text');
+      return (isText ? unreadInTexts : unreadInBlocks)(source.content, `${prefix}source.content.`);
+    }
+    default:
+      return [];
+  }
+}
+
+function unreadInTexts(texts: Json[], prefix: string): string[] {
+  return texts.flatMap((text) => unreadFields(text, TEXT, prefix));
 }

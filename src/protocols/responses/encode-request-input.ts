@@ -111,6 +111,7 @@ function outputOf(result: ResultPart, encoding: InputEncoding): Json {
   const content = result.parts.flatMap((part) => encodeContent(part, encoding));
   const last = content.at(-1);
   if (last) Object.assign(last, marked(result.cache, encoding));
+  else if (result.cache) encoding.dropped.add('cache');
   if (result.isError) content.unshift({ type: 'input_text', text: 'Error:' });
   const isText = content.every(({ type, ...rest }) => type === 'input_text' && Object.keys(rest).length === 1);
   if (!isText) return content;

@@ -102,6 +102,8 @@ function encodeSampling(request: ChatRequest, { rules, dropped, reasons }: Encod
   };
   for (const name of ['topK', 'seed', 'logitBias'] as const) keep(name, false);
   if (request.stop?.length) dropped.add('stop');
+  // It says how an answer sounds, and answers that are not text are refused.
+  if (request.audio) dropped.add('audio');
   const temperature = keep('temperature', samples);
   return {
     temperature,
