@@ -293,6 +293,15 @@ test('media of an answer that messages have no place for are named', () => {
   assert.equal(named({ type: 'text', text: 'Hi' }), undefined);
 });
 
+test('a picture in the storage of a provider has no address for clients', () => {
+  const picture: OpenPart = { type: 'media', kind: 'image', mime: 'image/png', fileId: 'gs://bucket/a.png' };
+  assert.deepEqual(chat.operations.complete.unshown?.(picture), { name: 'message.image' });
+  const answer = response({ parts: [picture, { type: 'text', text: 'Hi' }], finish: { reason: 'stop' } });
+  const [{ message }] = chat.operations.complete.encodeResponse(answer, options).choices;
+  assert.deepEqual([message.content, message.images], ['Hi', undefined]);
+  assert.doesNotMatch(text(unfold(answer)), /"images"/);
+});
+
 describe('client options', () => {
   test('hidden reasoning is omitted together with its signature', () => {
     const [choice] = chat.operations.complete.encodeResponse(response(FULL), {

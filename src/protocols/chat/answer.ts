@@ -21,15 +21,10 @@ export function encodeCall(call: CallPart): Json {
 export function encodeMedia(part: MediaPart): Json {
   const { data, url, mime } = part;
   switch (part.kind) {
-    case 'image':
-      return {
-        images: [
-          {
-            type: 'image_url',
-            image_url: { url: data === undefined ? (url ?? '') : `data:${mime ?? 'image/png'};base64,${data}` },
-          },
-        ],
-      };
+    case 'image': {
+      const address = data === undefined ? url : `data:${mime ?? 'image/png'};base64,${data}`;
+      return address === undefined ? {} : { images: [{ type: 'image_url', image_url: { url: address } }] };
+    }
     case 'audio':
       return { audio: { id: part.fileId ?? '', data: data ?? '', transcript: part.transcript ?? '' } };
     case 'document':

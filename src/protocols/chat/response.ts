@@ -108,8 +108,9 @@ function encodeReasoning(parts: OpenPart[], { hideReasoning }: EncoderOptions): 
   };
 }
 
-/** Media that this protocol has no place for. */
+/** Media that this protocol has no place for, and pictures in a provider's own storage. */
 export function unshown(part: OpenPart): { name: string; url?: string } | undefined {
-  if (part.type !== 'media' || part.kind === 'image' || part.kind === 'audio') return undefined;
+  if (part.type !== 'media' || part.kind === 'audio') return undefined;
+  if (part.kind === 'image' && (part.data !== undefined || part.url !== undefined)) return undefined;
   return { name: `message.${part.kind}`, ...(part.url && { url: part.url }) };
 }
