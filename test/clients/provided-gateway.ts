@@ -11,7 +11,7 @@ import {
 import { type Step, startProvider, type UpstreamProtocol } from './upstreams.ts';
 
 export const PROTOCOLS = ['chat', 'messages', 'generate', 'responses'] as const;
-const TYPES: Record<UpstreamProtocol, string> = {
+export const TYPES: Record<UpstreamProtocol, string> = {
   chat: 'openai-compatible',
   messages: 'anthropic',
   generate: 'google',

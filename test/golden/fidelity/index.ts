@@ -23,7 +23,8 @@ const RESPONSES = `### From responses
 What becomes of the fields of Responses clients is told in [Responses](responses.md#models-of-other-protocols).`;
 
 const ANSWERS = `Whole answers and streams carry the same. An error keeps its message, and its code becomes the nearest one of the client's protocol ([errors](errors.md)).
-Members that only one protocol has (\`system_fingerprint\`, \`logprobs.refusal\`, \`safetyRatings\`, search queries, steps of tools that ran at the provider) are left out.`;
+Members that only one protocol has (\`system_fingerprint\`, \`logprobs.refusal\`, \`moderation\`, \`container\`, \`context_management\`, \`diagnostics\`, \`safetyRatings\`, \`urlContextMetadata\`, \`modelStatus\`, search queries, steps of tools that ran at the provider) are left out,
+and so are blocks, items and parts of kinds that are not known. A client of the same protocol gets all of them.`;
 
 export function fidelity(): string {
   const requests = protocols
