@@ -57,7 +57,9 @@ async function askAll(types: readonly ProviderType[], takesDefaults: boolean): P
   const ready = types.filter(({ environment }) => environment.some(isSet));
   const byDefault = { providers: ready, isPublic: false, folder: './data', database: false };
   if (takesDefaults) return byDefault;
-  const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
+  // Closed after the questions: a terminal that is still read keeps the process alive.
+  using input = createInterface({ input: process.stdin });
+  const lines = input[Symbol.asyncIterator]();
 
   /** Repeats the question until the line is right; the end of the input is an empty line. */
   async function ask<Value>(question: string, read: (line: string) => Value | string): Promise<Value> {

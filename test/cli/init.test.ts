@@ -65,6 +65,19 @@ test('three questions, repeated where the line is wrong', async (context) => {
   assert.match(written, /^ {2}ollama: \{\}$/m);
 });
 
+test('the command ends after the questions while its input stays open, as a terminal does', {
+  timeout: 30_000,
+}, async (context) => {
+  const { folder } = program(context);
+  const main = process.env.POLYGATE_PROGRAM ?? join(import.meta.dirname, '../../src/main.ts');
+  const { PATH } = process.env;
+  const child = spawn(process.execPath, [main, 'init'], { cwd: folder, env: { PATH }, stdio: 'pipe' });
+  context.after(() => child.kill('SIGKILL'));
+  child.stdin.write('openai\n1\n./data\n');
+  const asked = await text(child.stderr);
+  assert.match(asked, /Set OPENAI_API_KEY, then run: polygate\n$/);
+});
+
 test('every provider can be chosen', () => {
   const providers = [...providerTypes.values()].filter(({ builtIn }) => !builtIn);
   const yaml = initialConfig({ providers, isPublic: false, folder: './my data: here', database: false });
