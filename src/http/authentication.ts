@@ -41,6 +41,9 @@ const OTHER_GATEWAYS = ['x-litellm-api-key', 'x-portkey-api-key'];
 /** Wrong keys allowed per client address: burst, and number per minute. */
 const MAX_WRONG_KEYS = 30;
 
+/** All protocols take this header. */
+const KEY_REQUIRED = 'An API key is required: send the header "Authorization: Bearer KEY".';
+
 export function createAuthentication({
   keys,
   trustedProxies = [],
@@ -61,7 +64,7 @@ export function createAuthentication({
     }
     const [credential] = presented;
     if (credential === undefined) {
-      const error = keys.isEmpty() ? noKeyYet() : new GatewayError('invalid_api_key', 'An API key is required.');
+      const error = keys.isEmpty() ? noKeyYet() : new GatewayError('invalid_api_key', KEY_REQUIRED);
       // Pages of other sites can open WebSockets, so that the cookie does not open one.
       if (!gate || request.headers.upgrade !== undefined || !hasCookie(request.headers)) throw error;
       const { changes } = access;

@@ -82,6 +82,8 @@ export function createRouteTable<Context>(
   const routeSegments = routes.map(({ path }) => path.split('/'));
   const routesByPath = Map.groupBy(routes, ({ path }) => path);
   const longestPath = routes[0]?.path.length ?? 0;
+  const bases = [...new Set(unsorted.flatMap(({ path }) => basePath(path) ?? []))];
+  const baseSegments = new Set([...OTHER_PREFIXES, ...bases.flatMap((base) => base.split('/').slice(1))]);
 
   function find(method: string, path: string, query: URLSearchParams): FoundRoute<Context> {
     if (hasTooManySegments(path)) throw nothingAt(method, path);
@@ -98,18 +100,27 @@ export function createRouteTable<Context>(
         else return { route, match, name: route.nameOf?.(match) ?? route.name, protocol: route.protocol };
       }
     }
-    if (others.length > 0) throw methodNotAllowed(method, path, others);
-    throw nothingAt(method, path, nearby(wanted, path, query));
+    const near = nearby(wanted, path, query);
+    if (others.length > 0) throw methodNotAllowed(method, path, others, near);
+    throw nothingAt(method, path, near);
   }
 
-  /** A path that there is, where the base URL of a client has `/v1` once too seldom or too often. */
+  /** A path that there is, where the base URL of a client has a prefix or a version too seldom, too often, or that of another API. */
   function nearby(method: string, path: string, query: URLSearchParams): string | undefined {
-    const candidates = [`/v1${path}`, path.replace('/v1/v1/', '/v1/')].filter((candidate) => candidate !== path);
-    return candidates.find((candidate) =>
-      routes.some(
-        (route) => route.method === method && isBelow(candidate, route.path) && matches(route, candidate, query),
-      ),
-    );
+    const segments = path.split('/');
+    const [, first = ''] = segments;
+    const known = segments.findIndex((segment, index) => index > 0 && !baseSegments.has(segment));
+    const rest = known < 0 ? '' : `/${segments.slice(known).join('/')}`;
+    const rank = (candidate: string) => (candidate.endsWith(path) ? 0 : candidate.startsWith(`/${first}/`) ? 1 : 2);
+    return bases
+      .map((base) => `${base}${rest}`)
+      .filter((candidate) => candidate !== path)
+      .toSorted((one, other) => rank(one) - rank(other))
+      .find((candidate) =>
+        routes.some(
+          (route) => route.method === method && isBelow(candidate, route.path) && matches(route, candidate, query),
+        ),
+      );
   }
 
   function protocolOf(path: string): Protocol {
@@ -138,6 +149,8 @@ export function createRouteTable<Context>(
 
 const NO_QUERY = new URLSearchParams();
 const NO_ROUTES: readonly never[] = [];
+/** Segments before the version in base URLs of other gateways and vendors. */
+const OTHER_PREFIXES = ['api', 'openai'];
 /** Of a path; names of models have some, and no path of a route has so many. */
 const MAX_SEGMENTS = 64;
 
@@ -154,10 +167,20 @@ function matchQuietly<Context>(route: Route<Context>, path: string, query = NO_Q
   }
 }
 
+/** The path of a route up to its version, as base URLs have it. */
+function basePath(path: string): string | undefined {
+  const segments = path.split('/');
+  const version = segments.findIndex((segment) => /^v\d/.test(segment));
+  return version < 0 ? undefined : segments.slice(0, version + 1).join('/');
+}
+
 /** Error `not_found`; `near` names a similar route for the message. */
 export function nothingAt(method: string, path: string, near?: string): GatewayError {
-  const hint = near === undefined ? '' : ` There is ${near}: check the base URL.`;
-  return new GatewayError('not_found', `There is nothing at ${method} ${path}.${hint}`);
+  return new GatewayError('not_found', `There is nothing at ${method} ${path}.${hintOf(near)}`);
+}
+
+function hintOf(near: string | undefined): string {
+  return near === undefined ? '' : ` There is ${near}: check the base URL.`;
 }
 
 /** Matcher of a path without parameters. */
@@ -221,10 +244,15 @@ function decode(segment: string): string | undefined {
   }
 }
 
-function methodNotAllowed(method: string, path: string, routes: readonly { method: string }[]): GatewayError {
+function methodNotAllowed(
+  method: string,
+  path: string,
+  routes: readonly { method: string }[],
+  near: string | undefined,
+): GatewayError {
   const methods = routes.flatMap((route) => (route.method === 'GET' ? ['GET', 'HEAD'] : [route.method]));
   const allow = [...new Set(methods)].join(', ');
-  return new GatewayError('method_not_allowed', `${path} takes ${allow}, not ${method}.`, { allow });
+  return new GatewayError('method_not_allowed', `${path} takes ${allow}, not ${method}.${hintOf(near)}`, { allow });
 }
 
 function hasTooManySegments(path: string): boolean {

@@ -4,23 +4,32 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Json } from '../../src/core/json/json.ts';
 import { useRig } from '../conformance/rig.ts';
-import { HEADERS, post, question } from './harness.ts';
+import { HEADERS, KEY, PATHS, post, question } from './harness.ts';
 
 const rig = useRig({ providers: '  openai: {}\n' });
 
 async function errorOf(path: string, model = 'a/m'): Promise<string> {
   const response = await post(`${rig.gateway.url}${path}`, question('chat', model, 'Hello'), HEADERS.chat);
-  assert.equal(response.status, 404);
+  assert.equal(response.status, 404, path);
   const { error } = (await response.json()) as Json;
   return error.message;
 }
 
-test('a base URL without /v1, or with it twice, is told the path that there is', async () => {
+test('a base URL whose prefix or version is missing, doubled or that of another API is told the path that there is', async () => {
   const cases: [asked: string, hint: string | undefined][] = [
     ['/chat/completions', '/v1/chat/completions'],
     ['/responses', '/v1/responses'],
     ['/v1/v1/chat/completions', '/v1/chat/completions'],
     ['/anthropic/v1/v1/messages', '/anthropic/v1/messages'],
+    ['/v1/messages', '/anthropic/v1/messages'],
+    ['/messages', '/anthropic/v1/messages'],
+    ['/v1/v1/messages/count_tokens', '/anthropic/v1/messages/count_tokens'],
+    ['/v1beta/models/a/m:generateContent', '/gemini/v1beta/models/a/m:generateContent'],
+    ['/gemini/models/a/m:generateContent', '/gemini/v1beta/models/a/m:generateContent'],
+    ['/anthropic/v1/chat/completions', '/v1/chat/completions'],
+    ['/api/v1/chat/completions', '/v1/chat/completions'],
+    ['/openai/v1/responses', '/v1/responses'],
+    ['/v1', undefined],
     ['/v1/chat/completion', undefined],
     ['/nowhere', undefined],
   ];
@@ -30,6 +39,27 @@ test('a base URL without /v1, or with it twice, is told the path that there is',
       await errorOf(asked),
       hint === undefined ? nothing : `${nothing} There is ${hint}: check the base URL.`,
     );
+  }
+});
+
+test('a method of generateContent at the path of a list of models is told its own path', async () => {
+  const asked = '/v1/models/a/m:generateContent';
+  const response = await post(`${rig.gateway.url}${asked}`, question('generate', 'a/m', 'Hello'), HEADERS.chat);
+  assert.deepEqual([response.status, response.headers.get('allow')], [405, 'GET, HEAD']);
+  const { error } = (await response.json()) as Json;
+  assert.equal(error.message, `${asked} takes GET, HEAD, not POST. There is /gemini${asked}: check the base URL.`);
+});
+
+test('a request without a key, or with one that is not in the form of its header, is told the form', async () => {
+  for (const protocol of ['chat', 'messages', 'generate'] as const) {
+    const url = `${rig.gateway.url}${PATHS[protocol]('a/m', false)}`;
+    const wrong: Record<string, string>[] = [{}, { authorization: KEY }, { authorization: 'Bearer ' }];
+    for (const headers of wrong) {
+      const response = await post(url, question(protocol, 'a/m', 'Hello'), headers);
+      const { error } = (await response.json()) as Json;
+      const expected = 'An API key is required: send the header "Authorization: Bearer KEY".';
+      assert.deepEqual([response.status, error.message], [401, expected]);
+    }
   }
 });
 
