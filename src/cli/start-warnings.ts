@@ -42,7 +42,11 @@ export function startWarnings(config: Config, machine = thisMachine()): string[]
   return warnings;
 }
 
-export function unknownModelWarning({ setting, name }: UnknownModel): string {
+export function unknownModelWarning({ setting, name, provider }: UnknownModel): string {
+  if (provider !== undefined) {
+    const advice = `polygate models --provider ${provider} shows those that it lists`;
+    return `Warning: ${setting}: ${provider} lists no model "${name}", so that it has no price, and may refuse its requests; ${advice}.`;
+  }
   return `Warning: ${setting}: there is no model "${name}"; polygate models lists those there are.`;
 }
 

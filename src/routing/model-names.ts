@@ -57,9 +57,11 @@ function isMetWithoutSuffix({ catalog, routes }: ModelDirectory, text: string): 
 export interface UnknownModel {
   setting: string;
   name: string;
+  /** Provider of an endpoint, which gets its requests although it does not list the model. */
+  provider?: string;
 }
 
-/** Models of the routing settings that no provider has, where all providers that may have them have listed their models. */
+/** Models of the routing settings and of endpoints that no provider has, where all providers that may have them have listed their models. */
 export function unknownModels(models: ModelDirectory): UnknownModel[] {
   const { defaultModel, fallbackModels, aliases } = models.routes;
   const named: UnknownModel[] = [
@@ -68,7 +70,25 @@ export function unknownModels(models: ModelDirectory): UnknownModel[] {
     ...[...aliases].map(([alias, name]) => ({ setting: `aliases.${alias}`, name })),
   ];
   const slugs = createProviderSlugs(models.slugs);
-  return named.filter(({ name }) => isUnknown(models, readModelName(name, models, slugs).name));
+  return [
+    ...named.filter(({ name }) => isUnknown(models, readModelName(name, models, slugs).name)),
+    ...unlistedEndpoints(models),
+  ];
+}
+
+/** Models of endpoints without a price of their own that are not in the list of their provider, where it has one. */
+function unlistedEndpoints({ catalog, routes, providers }: ModelDirectory): UnknownModel[] {
+  const { ofProvider, find } = catalog();
+  return [...routes.models].flatMap(([model, endpoints]) =>
+    endpoints.flatMap(({ provider, model: name, pricing }, index) => {
+      const listed = providers.get(provider)?.problem === undefined ? ofProvider(provider) : undefined;
+      const id = `${provider}/${name}`;
+      const isListed = listed?.some((one) => one.upstreamId === name || one.id === id || one.canonicalSlug === id);
+      // A provider with `models: any` takes every id.
+      if (!listed?.length || isListed || pricing || find(id)?.unlisted) return [];
+      return [{ setting: `models.${model}.endpoints[${index}]`, name, provider }];
+    }),
+  );
 }
 
 function isUnknown(models: ModelDirectory, asked: string): boolean {

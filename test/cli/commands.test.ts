@@ -219,6 +219,45 @@ aliases: { "claude-*": house/m, fast: speedy }
   });
 });
 
+test('an endpoint that its provider does not list is a warning of check and of the start', async (context) => {
+  const { folder, run, start } = program(context);
+  const settings = `
+server: { port: 0 }
+providers:
+  openai: { api_key: key-of-nobody }
+  anthropic: { api_key: "\${ANTHROPIC_API_KEY}" }
+  groq: { api_key: key-of-nobody, models: any }
+  near: { type: openai-compatible, base_url: "http://127.0.0.1:9/v1", models: [{ id: own }] }
+models:
+  team/fast:
+    endpoints:
+      - { provider: sandbox, model: eco }
+      - { provider: openai, model: gpt-5-mni }
+      - { provider: openai, model: gpt-5-mini }
+      - { provider: openai, model: gpt-newest, pricing: { prompt: "0.000001", completion: "0.000002" } }
+      - { provider: anthropic, model: claude-nothing }
+      - { provider: groq, model: anything }
+      - { provider: near, model: own }
+`;
+  writeFileSync(join(folder, 'polygate.yaml'), settings);
+  const warned = (text: string) => [...text.matchAll(/^Warning: (\S+): (\w+) lists no model "([\w-]+)"/gm)];
+  const UNLISTED = [
+    ['models.team/fast.endpoints[0]', 'sandbox', 'eco'],
+    ['models.team/fast.endpoints[1]', 'openai', 'gpt-5-mni'],
+  ];
+  const { code, stderr } = await run(['check']);
+  assert.equal(code, 0);
+  assert.deepEqual(
+    warned(stderr).map(([, ...parts]) => parts),
+    UNLISTED,
+  );
+  const [banner] = await start(['serve']).shows(/[\s\S]*Ctrl-C stops it/);
+  assert.deepEqual(
+    warned(banner).map(([, ...parts]) => parts),
+    UNLISTED,
+  );
+});
+
 test('a key of telemetry.budget_keys that there is not is a warning of check and of the start', async (context) => {
   const { folder, run, start } = program(context);
   const settings =
