@@ -10,7 +10,7 @@ import { discoverModels } from './discovery.ts';
 import { missingKeyWarning, readFirstKey } from './first-key.ts';
 import { allKeys } from './keys.ts';
 import { type ConfigOptions, configSource } from './source.ts';
-import { baseWarnings, unknownKeyWarnings, unknownModelWarning } from './start-warnings.ts';
+import { baseWarnings, unknownKeyWarnings, unknownModelWarning, waitingWarnings } from './start-warnings.ts';
 
 export async function check(options: ConfigOptions): Promise<void> {
   const config = loadConfig(configSource(options));
@@ -27,6 +27,7 @@ export async function check(options: ConfigOptions): Promise<void> {
   const states = models.states();
   for (const { id, problem } of states)
     if (problem !== undefined) process.stderr.write(`Warning: ${id} is not reached: ${problem}\n`);
+  for (const warning of waitingWarnings(config)) process.stderr.write(`${warning}\n`);
   for (const unknown of unknownModels(models)) process.stderr.write(`${unknownModelWarning(unknown)}\n`);
   for (const warning of baseWarnings(config)) process.stderr.write(`${warning}\n`);
   process.stdout.write(`${describeConfig(config, new Map(states.map((state) => [state.id, state])))}\n`);

@@ -50,6 +50,15 @@ export function unknownModelWarning({ setting, name, provider }: UnknownModel): 
   return `Warning: ${setting}: there is no model "${name}"; polygate models lists those there are.`;
 }
 
+/** Warnings of providers of the configuration file that wait for a variable. */
+export function waitingWarnings({ providers }: Pick<Config, 'providers'>): string[] {
+  return providers.flatMap((provider) => {
+    if (provider.state !== 'waiting' || !provider.isConfigured) return [];
+    const { id, waitingFor } = provider;
+    return [`Warning: providers.${id} waits for ${waitingFor.join(' or ')}, and is not used until it is set.`];
+  });
+}
+
 /** Warnings of names of keys in settings that no key has. */
 export function unknownKeyWarnings({ telemetry }: Config, keys: readonly Pick<Key, 'name' | 'revoked'>[]): string[] {
   const names = new Set(keys.filter(({ revoked }) => revoked === undefined).map(({ name }) => name));

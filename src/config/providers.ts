@@ -67,7 +67,8 @@ function resolveEntry(id: string, entry: ProviderEntry, sources: ProviderSources
     return undefined;
   }
   const waitingFor = missing.get(`${path}.api_key`);
-  if (waitingFor && entry.credentials == null) return { state: 'waiting', id, type: type.id, waitingFor };
+  if (waitingFor && entry.credentials == null)
+    return { state: 'waiting', id, type: type.id, waitingFor, isConfigured: true };
 
   const isDefaultId = id === type.id;
   if (entry.api_key && entry.api_keys) report(`${path}.api_keys`, 'conflicts with api_key; set only one of them');
@@ -79,7 +80,7 @@ function resolveEntry(id: string, entry: ProviderEntry, sources: ProviderSources
   const apiKeys = configuredKeys.length > 0 ? configuredKeys : usual;
   const isAnonymous = apiKeys.length === 0 && !type.keyless && !identity;
   if (isAnonymous && isDefaultId) {
-    return { state: 'waiting', id, type: type.id, waitingFor: [...type.environment] };
+    return { state: 'waiting', id, type: type.id, waitingFor: [...type.environment], isConfigured: true };
   }
   if (isAnonymous && !entry.base_url) {
     report(path, `needs api_key, e.g. "\${${variableFor(id)}}", or the base_url of a server that needs no key`);

@@ -273,6 +273,8 @@ export interface WaitingProvider {
   id: string;
   type: string;
   waitingFor: string[];
+  /** The configuration file names it. */
+  isConfigured?: true;
 }
 
 /** Configured properties of a model; absent ones come from the catalog. */

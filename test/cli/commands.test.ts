@@ -219,6 +219,25 @@ aliases: { "claude-*": house/m, fast: speedy }
   });
 });
 
+test('a provider of the file whose variable is not set is a warning of check and of the start', async (context) => {
+  const { folder, run, start } = program(context);
+  const providers = 'providers: { openai: { api_key: "${OPENAI_KEY}" }, google: {}, groq: { api_key: key-of-nobody } }';
+  writeFileSync(join(folder, 'polygate.yaml'), `server: { port: 0 }\n${providers}\n`);
+  const WAITING = [
+    ['openai', 'OPENAI_KEY'],
+    ['google', 'GEMINI_API_KEY or GOOGLE_API_KEY'],
+  ];
+  const warned = (text: string) =>
+    [...text.matchAll(/^Warning: providers\.(\w+) waits for (.+), and is not used until it is set\.$/gm)].map(
+      ([, ...parts]) => parts,
+    );
+  const { code, stderr } = await run(['check']);
+  assert.equal(code, 0);
+  assert.deepEqual(warned(stderr), WAITING);
+  const [banner] = await start(['serve']).shows(/[\s\S]*Ctrl-C stops it/);
+  assert.deepEqual(warned(banner), WAITING);
+});
+
 test('an endpoint that its provider does not list is a warning of check and of the start', async (context) => {
   const { folder, run, start } = program(context);
   const settings = `
