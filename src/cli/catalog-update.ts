@@ -12,6 +12,7 @@ import { PRIVATE_FILE } from '../security/file-modes.ts';
 import { replaceFile } from './replace-file.ts';
 import { type ConfigOptions, configSource } from './source.ts';
 import { printTable } from './table.ts';
+import { unreachedReason } from './unreached.ts';
 
 export interface CatalogUpdateOptions extends ConfigOptions {
   source?: string;
@@ -90,8 +91,7 @@ async function load(source: string): Promise<string> {
     return Buffer.concat(parts).toString('utf8');
   } catch (error) {
     if (error instanceof GatewayError) throw error;
-    const { message, cause } = error as Error & { cause?: Error };
-    throw invalid(`${source} is not reached: ${cause?.message || message}`);
+    throw invalid(`${source} is not reached: ${unreachedReason(error)}`);
   } finally {
     timeout.cancel();
   }

@@ -6,6 +6,7 @@ import { findConfig } from '../config/location.ts';
 import { formatDuration } from '../config/units.ts';
 import { withoutEnd } from '../core/text.ts';
 import type { ConfigOptions } from './source.ts';
+import { unreachedReason } from './unreached.ts';
 
 export interface HealthOptions extends ConfigOptions {
   port?: number;
@@ -22,7 +23,7 @@ export async function checkHealth({ config, port, url, timeout }: HealthOptions)
   const base = url ?? ownUrl(config, port);
   if (!/^https?:$/.test(URL.parse(base)?.protocol ?? ''))
     throw new Error(`--url is the address of the gateway, such as http://127.0.0.1:8080; it is ${base}`);
-  const problem = await askReadiness(new URL('readyz', `${withoutEnd(base, '/')}/`), timeout);
+  const { problem } = await askReadiness(base, timeout);
   if (problem === undefined) {
     process.stdout.write('ready\n');
     return;
@@ -38,8 +39,16 @@ function ownUrl(config: string | undefined, port: number | undefined): string {
   return localUrl(own);
 }
 
-/** The reason if it is not ready. */
-function askReadiness(url: URL, timeout: number): Promise<string | undefined> {
+export interface Readiness {
+  /** There is an answer, whatever it says. */
+  isReached: boolean;
+  /** The reason if it is not ready. */
+  problem?: string;
+}
+
+/** Asks the gateway with this base URL whether it is ready. */
+export function askReadiness(base: string, timeout: number): Promise<Readiness> {
+  const url = new URL('readyz', `${withoutEnd(base, '/')}/`);
   // An import would read all exports of the module, and some of them load a second HTTP client.
   const { get } = process.getBuiltinModule(url.protocol === 'https:' ? 'node:https' : 'node:http');
   return new Promise((resolve) => {
@@ -48,15 +57,16 @@ function askReadiness(url: URL, timeout: number): Promise<string | undefined> {
       response.setEncoding('utf8').on('data', (part: string) => {
         text = (text + part).slice(0, MAX_REASON_BYTES);
       });
-      response.on('end', () => resolve(response.statusCode === 200 ? undefined : reasonIn(text, response.statusCode)));
-      response.on('error', (error) => resolve(error.message));
+      response.on('end', () => resolve({ isReached: true, problem: reasonIn(text, response.statusCode) }));
+      response.on('error', (error) => resolve({ isReached: true, problem: error.message }));
     });
     request.on('timeout', () => request.destroy(new Error(`no answer within ${formatDuration(timeout)}`)));
-    request.on('error', (error) => resolve(error.message));
+    request.on('error', (error) => resolve({ isReached: false, problem: unreachedReason(error) }));
   });
 }
 
-function reasonIn(text: string, status: number | undefined): string {
+function reasonIn(text: string, status: number | undefined): string | undefined {
+  if (status === 200) return undefined;
   try {
     return String(JSON.parse(text).reason);
   } catch {

@@ -4,8 +4,10 @@ import { servesOperators } from '../config/dashboard.ts';
 import { localUrl } from '../config/host.ts';
 import { loadConfig } from '../config/load.ts';
 import type { Config } from '../config/resolved.ts';
+import { isLoopback } from '../core/loopback.ts';
 import { withoutEnd } from '../core/text.ts';
 import type { Author } from '../store/audit-rows.ts';
+import { askReadiness } from './health.ts';
 import { withKeys } from './keys.ts';
 import { makeLink } from './login-link.ts';
 import { type ConfigOptions, configSource } from './source.ts';
@@ -21,6 +23,8 @@ export interface LoginOptions extends ConfigOptions {
 
 type Addresses = Pick<Config, 'server' | 'ui' | 'admin'>;
 
+/** A gateway on this machine answers sooner. */
+const READINESS_TIMEOUT_MS = 2000;
 const AUTHOR: Author = { actor: 'command line' };
 
 /** Only the link goes to standard output, so that scripts can capture it. */
@@ -37,6 +41,17 @@ export async function login({ viewer, port, url, json, ...options }: LoginOption
   }
   process.stderr.write('It opens the dashboard once, within 15 minutes:\n');
   process.stdout.write(`${link.url}\n`);
+  if (!isOnThisMachine(base)) return;
+  const { isReached, problem } = await askReadiness(base, READINESS_TIMEOUT_MS);
+  if (isReached) return;
+  process.stderr.write(
+    `Warning: no gateway answers at ${base} (${problem}); --port names the port of one that has another.\n`,
+  );
+}
+
+/** The address of a machine elsewhere may be one that browsers reach, and this one does not. */
+function isOnThisMachine(base: string): boolean {
+  return isLoopback(new URL(base).hostname);
 }
 
 function baseUrl({ server, ui, admin }: Addresses): string {

@@ -3,6 +3,7 @@
 import { sleep, startTimeout, systemClock } from '../core/clock.ts';
 import { withoutEnd } from '../core/text.ts';
 import { verifyWebhook } from '../webhooks/verify.ts';
+import { unreachedReason } from './unreached.ts';
 
 export interface ListenOptions {
   /** Base URL of the gateway. */
@@ -73,10 +74,7 @@ async function ask(url: string, key: string, closed?: AbortSignal): Promise<Answ
   const signal = closed ? AbortSignal.any([timeout, closed]) : timeout;
   try {
     const response = await fetch(url, { headers, signal, redirect: 'error' }).catch((error: Error) => {
-      const { message } = error.cause instanceof Error ? error.cause : error;
-      throw new Error(
-        `No gateway answers at ${new URL(url).origin} (${message || 'it is not reached'}); --url names another.`,
-      );
+      throw new Error(`No gateway answers at ${new URL(url).origin} (${unreachedReason(error)}); --url names another.`);
     });
     return read(response, await response.text());
   } finally {
@@ -99,7 +97,7 @@ async function untilAnswered<Result>(work: () => Promise<Result>, closed: AbortS
     } catch (error) {
       if (closed.aborted) break;
       if (error instanceof Refused) throw error;
-      if (!isTold) process.stderr.write(`${reasonOf(error)}; trying again.\n`);
+      if (!isTold) process.stderr.write(`${unreachedReason(error)}; trying again.\n`);
       await sleep(systemClock, RETRY_MS, closed);
     }
   }
@@ -123,7 +121,7 @@ async function pass({ body, headers }: Received, forward: string | undefined): P
     await response.body?.cancel();
     return String(response.status);
   } catch (error) {
-    return reasonOf(error);
+    return unreachedReason(error);
   } finally {
     cancel();
   }
@@ -136,11 +134,6 @@ function show({ id, body }: Received, outcome: string): void {
     ? cells.map((cell, index) => cell.padEnd(WIDTHS[index] ?? 0)).join('  ')
     : cells.join('\t');
   process.stdout.write(`${line}\n`);
-}
-
-function reasonOf(error: unknown): string {
-  const { message, cause } = error as Error & { cause?: Error };
-  return cause?.message || message;
 }
 
 function messageIn(text: string): string {

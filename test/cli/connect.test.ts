@@ -222,7 +222,12 @@ test('a connection that does not work is not written, and the reason is said', a
   }
   const { folder, run } = program(context);
   const nobody = ['connect', 'claude', '--model', 'a/m', '--url', 'http://127.0.0.1:1'];
-  assert.match((await run(nobody, { HOME: folder, POLYGATE_KEY: KEY })).stderr, /there is no gateway at http:/);
+  assert.match(
+    (await run(nobody, { HOME: folder, POLYGATE_KEY: KEY })).stderr,
+    /there is no gateway at http:.+; --url names another/,
+  );
+  const secure = ['connect', 'claude', '--model', 'a/m', '--url', gateway.url.replace('http:', 'https:')];
+  assert.match((await run(secure, { HOME: folder, POLYGATE_KEY: KEY })).stderr, /\(it speaks http, not https\)/);
   assert.match((await run(nobody, { HOME: folder })).stderr, /A key is needed/);
   const plain = ['connect', 'gemini', '--model', 'a/m', '--url', 'http://gateway.example'];
   assert.match((await run(plain, { HOME: folder, POLYGATE_KEY: KEY })).stderr, /needs https/);

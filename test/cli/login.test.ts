@@ -39,10 +39,14 @@ test('later starts say where the dashboard is, and by which command one comes in
   await run(['keys', 'create', '--name', 'a']);
   const gateway = start(['serve', '--port', '0']);
   const [, url = '', command = ''] = await gateway.shows(/dashboard is at (http:\S+)\/ui: "polygate ([^"]+)"/);
-  const { stdout } = await run(command.split(' '));
+  const { stdout, stderr: hints } = await run(command.split(' '));
+  assert.doesNotMatch(hints, /Warning/);
   const [, base, code] = LINK.exec(stdout) ?? [];
   assert.equal(base, url);
   assert.equal((await openBrowser(url).login({ code })).json.data.role, 'admin');
+  const { stdout: elsewhere, stderr } = await run(['login', '--port', '1']);
+  assert.match(elsewhere, /^http:\/\/127\.0\.0\.1:1\/ui#/, 'a gateway may start later');
+  assert.match(stderr, /Warning: no gateway answers at http:\/\/127\.0\.0\.1:1 \(connect ECONNREFUSED[^\n]+--port/);
 });
 
 describe('a link', () => {

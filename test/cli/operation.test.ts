@@ -69,6 +69,11 @@ describe('health', () => {
       );
     }
     const port = await served(context, () => undefined);
+    const plain = `https://127.0.0.1:${port}`;
+    assert.equal(
+      (await run(['health', '--url', plain])).stderr,
+      `The gateway at ${plain} is not ready: it speaks http, not https\n`,
+    );
     const silent = await run(['health', '--port', String(port), '--timeout', '100ms']);
     assert.deepEqual(
       [silent.code, silent.stderr],

@@ -3,6 +3,7 @@
 import { type Clock, startTimeout } from '../../core/clock.ts';
 import { GatewayError } from '../../core/errors.ts';
 import type { Json } from '../../core/json/json.ts';
+import { unreachedReason } from '../unreached.ts';
 
 export type TrialProtocol = 'chat' | 'messages' | 'generate' | 'responses';
 
@@ -73,8 +74,7 @@ export async function tryConnection(
     throw failed(`the gateway answered with ${response.status}: ${messageIn(text)}`);
   } catch (error) {
     if (error instanceof GatewayError) throw error;
-    const { message, cause } = error as Error & { cause?: Error };
-    throw failed(`there is no gateway at ${connection.url} (${cause?.message || message})`);
+    throw failed(`there is no gateway at ${connection.url} (${unreachedReason(error)}); --url names another address.`);
   } finally {
     timeout.cancel();
   }
