@@ -264,8 +264,8 @@ function durationOf(text: string): number {
 /** With a database, files stay in the default folder. */
 function resolveData(data: string, report: ReportProblem): Pick<Config, 'data' | 'postgres'> {
   const [, scheme] = /^([a-z][a-z0-9+.-]+):\/\//i.exec(data) ?? [];
-  if (scheme === undefined) return { data: resolve(data) };
-  if (!/^postgres(ql)?$/i.test(scheme)) report('data', 'must be a folder or a postgres:// URL');
+  if (scheme === undefined && !/^postgres(ql)?:/i.test(data)) return { data: resolve(data) };
+  if (scheme === undefined || !/^postgres(ql)?$/i.test(scheme)) report('data', 'must be a folder or a postgres:// URL');
   return { data: resolve(DEFAULTS.data), postgres: new Secret(data) };
 }
 

@@ -261,6 +261,11 @@ const REFUSED: { about: string; text: string; faults: string[] }[] = [
     faults: ['1: data: must be a folder or a postgres:// URL'],
   },
   {
+    about: 'a URL of a database without its slashes',
+    text: 'data: postgres:/user:password@localhost/polygate',
+    faults: ['1: data: must be a folder or a postgres:// URL'],
+  },
+  {
     about: 'prefixes that get in the way of others',
     text: 'server:\n  prefixes: { messages: v1, generate: v1 }',
     faults: [
