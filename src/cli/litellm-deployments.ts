@@ -70,6 +70,20 @@ const MAX_PRICE = 1000;
 const PRICE_DIGITS = 12;
 /** Members of `model_info` that are read, or are LiteLLM's own. */
 const READ_FACTS = ['base_model', 'id', 'mode', 'db_model', 'input_cost_per_token', 'output_cost_per_token'];
+/** Modes of `model_info` whose requests have no path at the gateway. */
+const OTHER_MODES = [
+  'audio_speech',
+  'audio_transcription',
+  'batch',
+  'image_edit',
+  'image_generation',
+  'moderation',
+  'ocr',
+  'realtime',
+  'rerank',
+  'search',
+  'vector_store',
+];
 const PRICES: Record<string, string> = { input_cost_per_token: 'prompt', output_cost_per_token: 'completion' };
 
 const UNSUPPORTED = 'is of a provider that is not supported';
@@ -131,6 +145,7 @@ function addDeployment({ providers, groups }: Deployments, group: string, deploy
     note('litellm_params.weight', NO_REQUESTS);
     return;
   }
+  if (OTHER_MODES.includes(info.mode)) note('model_info.mode', `there is no path for "${info.mode}"`);
   const platform = lookUp(PLATFORMS, vendor);
   const account = platform ? platformAccount(platform, name, deployment) : accountOf(vendor, name, deployment);
   if (!account) return;

@@ -31,6 +31,26 @@ router_settings: { routing_strategy: latency-based-routing, model_group_alias: {
 general_settings: { master_key: os.environ/LITELLM_MASTER_KEY, database_url: "postgres://u:p@h/d" }
 `;
 
+test('a deployment for requests that have no path is listed', () => {
+  const deployment = (model: string, mode: string) => ({
+    model_name: model,
+    litellm_params: { model: `openai/${model}` },
+    model_info: { mode },
+  });
+  const { notes } = importLiteLlm({
+    model_list: [
+      deployment('gpt-4o', 'chat'),
+      deployment('tts-1', 'audio_speech'),
+      deployment('dall-e-3', 'image_generation'),
+      deployment('text-embedding-3-small', 'embedding'),
+    ],
+  });
+  assert.deepEqual(notes, [
+    { path: 'model_list[1].model_info.mode', advice: 'there is no path for "audio_speech"' },
+    { path: 'model_list[2].model_info.mode', advice: 'there is no path for "image_generation"' },
+  ]);
+});
+
 test('a model and a wildcard of one account are of one provider, in any order', () => {
   const model = { model_name: 'gpt', litellm_params: { model: 'openai/gpt-4o', api_key: 'os.environ/OPENAI_API_KEY' } };
   const any = { model_name: 'openai/*', litellm_params: { model: 'openai/*', api_key: 'os.environ/OPENAI_API_KEY' } };
