@@ -12,6 +12,7 @@ import { readAtOnce } from '../core/json/response.ts';
 import type { CatalogModel } from '../core/model.ts';
 import { withSearchPrice } from '../core/prices.ts';
 import type { ProviderType } from '../core/provider.ts';
+import { withoutEnd } from '../core/text.ts';
 import type { ActiveProvider, ConfiguredModels } from '../routing/model-directory.ts';
 import { collectResponse } from '../transport/collect-response.ts';
 import type { UpstreamClient, UpstreamRequest } from '../transport/upstream-client.ts';
@@ -176,7 +177,7 @@ export async function fetchModelList(provider: AskedProvider, list: AskedList, c
           exchange.abort();
           reject(new GatewayError('upstream_error', 'Its list of models has no end.'));
         },
-        onFailure: (cause, sent) => reject(sent ? cause : new GatewayError('unavailable', cause.message, { cause })),
+        onFailure: (cause, sent) => reject(sent ? cause : new GatewayError('unavailable', reasonOf(cause), { cause })),
       }),
     );
     forget = closing?.onCancel(() => {
@@ -185,6 +186,12 @@ export async function fetchModelList(provider: AskedProvider, list: AskedList, c
     });
   });
   return asked.finally(forget);
+}
+
+/** The message with the code of the connection's failure, such as ECONNREFUSED, which has no address in it. */
+function reasonOf({ message, cause }: GatewayError): string {
+  const code = (cause as NodeJS.ErrnoException | undefined)?.code;
+  return code ? `${withoutEnd(message, '.')}: ${code}.` : message;
 }
 
 function stopping(): GatewayError {
@@ -207,5 +214,6 @@ async function listRequest(
 
 function parseModelList(status: number, bytes: Buffer): unknown {
   if (status === 200) return readAtOnce(bytes);
-  throw new GatewayError('upstream_error', `It answered with status ${status} when asked for its models.`);
+  const advice = status === 404 ? ' Its base_url may lack its end, such as /v1.' : '';
+  throw new GatewayError('upstream_error', `It answered with status ${status} when asked for its models.${advice}`);
 }

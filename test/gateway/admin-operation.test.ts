@@ -160,6 +160,10 @@ describe('a test of a provider', () => {
       [false, 'It answered with status 401 when asked for its models.'],
     );
     assert.ok(!JSON.stringify(body).includes(SECRETS.providerKey));
+    status = 404;
+    const { data } = (await admin('POST', '/providers/local/test')).body;
+    status = 200;
+    assert.match(data.problem, /status 404 .* Its base_url may lack its end, such as \/v1\.$/);
   });
 
   test('needs no request for the sandbox, and says for what a provider waits', async () => {
