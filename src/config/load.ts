@@ -138,7 +138,8 @@ function missingMessage(
 /** For a value that is often written in a shorter way. */
 function exampleOf(path: string, message: string): string {
   const isName = /^providers\.[^[]+\.models\[\d+\]$/.test(path) && message.startsWith('must be an object');
-  return isName ? '; a model is listed as { id: NAME }' : '';
+  if (isName) return '; a model is listed as { id: NAME }';
+  return /^must be an object, not "\w+:[^\s/]/.test(message) ? '; a space is needed after a colon' : '';
 }
 
 const VIDEO_PRICE_FORMS =

@@ -27,7 +27,8 @@ export interface Source {
 
 /** A value or item that begins with a reference, without quotes. */
 const BARE_REFERENCE = /([[{,]\s*|:\s+)\$\{/;
-const QUOTES_HINT = `; between braces, put quotes around "\${NAME}"`;
+/** Follows a key of YAML; a value with it needs quotes. */
+const KEY_END = ': ';
 
 const REFERENCE = /\$\$\{|\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}|\$\{/g;
 
@@ -36,8 +37,8 @@ export function readSource(text: string, schema: Json, lookUp: LookUpVariable): 
   const { value, problem, lineOf } = readYaml(text);
   const problems: SourceProblem[] = [];
   if (problem) {
-    const isBare = BARE_REFERENCE.test(text.split('\n')[problem.line - 1] ?? '');
-    problems.push({ path: '', line: problem.line, message: problem.message + (isBare ? QUOTES_HINT : '') });
+    const { line, message } = problem;
+    problems.push({ path: '', line, message: message + hintOf(message, text.split('\n')[line - 1] ?? '') });
   }
   const missing = new Map<string, string[]>();
   const unreadable = new Map<string, string[]>();
@@ -52,6 +53,14 @@ export function readSource(text: string, schema: Json, lookUp: LookUpVariable): 
     report: (path, message) => problems.push({ path, line: lineOf(path), message }),
   });
   return { value: problems.length === 0 ? filled : undefined, problems, missing, unreadable, references, lineOf };
+}
+
+/** The usual cause of a syntax problem in a line. */
+function hintOf(message: string, line: string): string {
+  if (BARE_REFERENCE.test(line)) return `; between braces, put quotes around "\${NAME}"`;
+  if (message === 'deficient indentation') return '; a quote, brace or bracket before it may not be closed';
+  const hasTwoKeys = message.startsWith('bad indentation') && line.split(KEY_END).length > 2;
+  return hasTwoKeys ? `; a value with "${KEY_END}" in it needs quotes` : '';
 }
 
 /** True for valid YAML with only white space, comments and document markers. */

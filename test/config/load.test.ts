@@ -332,6 +332,21 @@ callbacks: { allow_cidrs: [10.0.0.0/8, 10.0.0.0/99], deny_cidrs: [999.0.0.0/8] }
     faults: ['2: missed comma between flow collection entries; between braces, put quotes around "${NAME}"'],
   },
   {
+    about: 'a brace that is not closed',
+    text: 'server: { port: 1\nkeys: []',
+    faults: ['2: deficient indentation; a quote, brace or bracket before it may not be closed'],
+  },
+  {
+    about: 'a value with a colon and a space',
+    text: 'keys:\n  - name: a\n    key: abc: def',
+    faults: ['3: bad indentation of a mapping entry; a value with ": " in it needs quotes'],
+  },
+  {
+    about: 'a colon without its space',
+    text: 'server:\n  port:8080',
+    faults: ['1: server: must be an object, not "port:8080"; a space is needed after a colon'],
+  },
+  {
     about: 'a model by its name alone',
     text: 'providers:\n  ollama:\n    models: [llama]',
     faults: ['3: providers.ollama.models[0]: must be an object, not "llama"; a model is listed as { id: NAME }'],
