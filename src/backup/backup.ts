@@ -1,6 +1,6 @@
 /** Backup of the data folder beside a running gateway; it has everything that was acknowledged before it began. */
 
-import { cpSync, existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { dirname, join, relative, resolve, sep } from 'node:path';
 import type { Logger } from 'pino';
 import type { Config } from '../config/resolved.ts';
@@ -132,10 +132,17 @@ function keyToCopy(target: string, { config, folder }: BackupOptions): { from: s
   if (keys.length > 0) throw refuse('the key is in the configuration, not in a file');
   if (!existsSync(from)) throw refuse(`there is no ${from}`);
   if (inside !== '..' && !inside.startsWith(`..${sep}`)) throw refuse('keep the key apart from the backup');
+  if (resolve(from) === to) throw refuse('this is the key itself; name another place for its copy');
+  if (existsSync(to)) {
+    if (!statSync(to).isFile()) throw refuse('it is no file');
+    if (!readFileSync(to).equals(readFileSync(from)))
+      throw refuse('the file has something else, such as the key of earlier backups; name a new one');
+  }
   return { from, to };
 }
 
 function copyKey(from: string, to: string): void {
+  if (existsSync(to)) return;
   mkdirSync(dirname(to), { recursive: true, mode: PRIVATE_FOLDER });
   cpSync(from, to, { preserveTimestamps: true });
   syncPath(to);

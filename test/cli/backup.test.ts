@@ -172,6 +172,17 @@ describe('a backup is refused', () => {
       const { code, stderr } = await run(['backup', 'next', '--encryption-key', file]);
       assert.deepEqual([code, stderr], [1, `--encryption-key ${file}: keep the key apart from the backup.\n`]);
     }
+    writeFileSync(join(folder, 'other.key'), 'the key of earlier backups');
+    for (const [file, reason] of [
+      ['other.key', 'the file has something else, such as the key of earlier backups; name a new one'],
+      ['data', 'it is no file'],
+      ['data/encryption.key', 'this is the key itself; name another place for its copy'],
+    ]) {
+      const { code, stderr } = await run(['backup', 'next', '--encryption-key', String(file)]);
+      assert.deepEqual([code, stderr], [1, `--encryption-key ${file}: ${reason}.\n`]);
+    }
+    assert.equal(readFileSync(join(folder, 'other.key'), 'utf8'), 'the key of earlier backups');
+    succeeded(await run(['backup', 'next', '--encryption-key', 'apart/encryption.key']));
     if (!windows) {
       const modes = [
         'backup',
