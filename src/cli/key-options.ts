@@ -45,7 +45,11 @@ export function parseKeySettings(options: KeyOptions): Json {
     owner: parseOwner(options.owner),
     tags,
     metadata,
-    models: parseList(options.models, () => true, '--models must be globs of models'),
+    models: parseList(
+      options.models,
+      isModelGlob,
+      '--models must be globs of models, such as openai/gpt-5-mini or team/*',
+    ),
     surfaces: parseList(options.surfaces, isSurface, `--surfaces must be some of ${SURFACES.join(', ')}`),
     readOnly: options.readOnly,
     storeResponses: options.storeResponses,
@@ -107,6 +111,11 @@ export function parseDurationOption(option: string, text: string): number {
   const duration = text === '0' ? 0 : parseDuration(text);
   if (duration !== undefined) return duration;
   throw new GatewayError('invalid_request', `${option} must be a duration such as 30m, 24h or 7d, or 0 for at once.`);
+}
+
+/** A glob with neither meets no model, because the names of all have a provider before a slash. */
+function isModelGlob(text: string): boolean {
+  return text.includes('/') || text.includes('*');
 }
 
 function isSurface(text: string): boolean {

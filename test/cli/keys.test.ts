@@ -119,6 +119,7 @@ test('webhook secrets are shown, rotated with an overlap, and encrypted anew', a
 test('invalid options are refused in one line', async (context) => {
   const { run } = program(context);
   for (const [args, message] of [
+    [['--models', 'sandbox/*,gpt-4o'], /--models must be globs of models, such as openai\/gpt-5-mini or team\/\*/],
     [['--surfaces', 'chat,mail'], /--surfaces must be some of chat, messages, generate, responses, videos/],
     [['--cidrs', '10.0.0.0/33'], /--cidrs must be address ranges/],
     [['--rpm', '0'], /--rpm must be a whole number of at least 1/],
