@@ -32,5 +32,7 @@ function isServing([first]) {
 /** Builds the pages in a process of its own. The gateway does not wait for them. */
 function startBuilding(node) {
   const stdio = ['ignore', 'ignore', 'inherit'];
-  return spawn(node, [join(root, 'scripts', 'pages.mjs')], { stdio, env: environment }).on('error', () => undefined);
+  // The progress of npm would wipe the lines of the gateway off a terminal.
+  const env = { ...environment, npm_config_progress: 'false' };
+  return spawn(node, [join(root, 'scripts', 'pages.mjs')], { stdio, env }).on('error', () => undefined);
 }
