@@ -74,10 +74,16 @@ function calls(input: Json[]): string[] {
   return open.size > 0 ? [...found, `${[...open]} are not answered`] : found;
 }
 
-function itemProblems({ type, role, content, arguments: args, output }: Json, index: number): string[] {
+/** An empty text alone is taken: OpenAI answered the recording `mirascope/e2e/input/cassettes/empty-call`. */
+function itemProblems(
+  { type, role, content, arguments: args, output }: Json,
+  index: number,
+  { length }: readonly Json[],
+): string[] {
   const at = `input[${index}]`;
   switch (type) {
     case 'message':
+      if (content === '' && length === 1) return [];
       if (content === '' || content?.length === 0) return [`${at} is empty`];
       return Array.isArray(content) ? content.flatMap((part) => partProblems(part, role, at)) : [];
     case 'function_call':
