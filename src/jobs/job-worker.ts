@@ -51,13 +51,14 @@ export function createJobWorker(options: JobWorkerOptions): JobWorker {
   let failures = 0;
   /** Time of the last claim before an outage of the store, and where the monotonic clock stands when its leases may be taken. */
   const outage = { since: clock.now(), overAt: Number.NEGATIVE_INFINITY };
-  let scheduled = { at: clock.now(), interval: 0 };
+  /** Times of both clocks when the next look was scheduled, and the time until it. */
+  let scheduled = { at: clock.now(), since: clock.monotonic(), interval: 0 };
   let cancelTimer = () => {};
   let claiming: Promise<void> = Promise.resolve();
 
   function scheduleLook(interval: number): void {
     cancelTimer();
-    scheduled = { at: clock.now(), interval };
+    scheduled = { at: clock.now(), since: clock.monotonic(), interval };
     cancelTimer = clock.after(interval, () => {
       if (state === 'failed') state = 'idle';
       // A kind that was never claimed is not among those that a look reads.
@@ -157,16 +158,18 @@ export function createJobWorker(options: JobWorkerOptions): JobWorker {
     });
   }
 
-  /** Detects that the clock was set or the process suspended, by comparing the clock with the elapsed time of the timer. */
+  /** Detects that the clock was set or the process suspended, by comparing the clock with the time that has passed, up to that of the timer. */
   async function handleClockJump(): Promise<void> {
     const now = clock.now();
-    const jump = now - scheduled.at - scheduled.interval;
+    // A wake-up comes before the look.
+    const elapsed = Math.min(scheduled.interval, clock.monotonic() - scheduled.since);
+    const jump = now - scheduled.at - elapsed;
     if (jump < -CLOCK_JUMP_MS && store.engine === 'sqlite') {
       log.warn({ kind, by: -jump }, 'the clock was set back; due times of jobs are shifted with it');
       // Those that wait here do so for the moment before.
       await Promise.all([...runs].map((run) => run.stop()));
       await store.call('shiftJobs', { kind, now, by: -jump });
-      scheduled = { at: now, interval: 0 };
+      scheduled = { at: now, since: clock.monotonic(), interval: 0 };
     }
     if (jump > CLOCK_JUMP_MS) await Promise.all([...runs].map((run) => run.renew()));
   }

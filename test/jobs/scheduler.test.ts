@@ -341,6 +341,27 @@ describe('a scheduler with a manual clock', () => {
     );
   });
 
+  test('a wake-up before the next look is no clock that was set back', async (context) => {
+    const { store, clock, begin, calls } = await rig(context);
+    const { handler } = recordingHandler(store, clock);
+    const scheduler = begin(handler);
+    const pass = async (milliseconds: number) => {
+      clock.advance(milliseconds);
+      await store.activity.quiet();
+    };
+    await pass(450);
+    scheduler.wake('test');
+    await pass(0);
+    // The next look is the one behind the full second, in 1,050 ms.
+    await pass(500);
+    await pass(10);
+    scheduler.wake('test');
+    await pass(0);
+    assert.equal(calls('nextDueJobs').length, 1);
+    assert.equal(calls('claimJobs').length, 3);
+    assert.deepEqual(calls('shiftJobs'), []);
+  });
+
   test('stop returns waiting jobs, lets running jobs finish, and aborts them after the grace period', async (context) => {
     const { store, clock, begin } = await rig(context);
     await store.do('addJobs', {
