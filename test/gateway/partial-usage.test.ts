@@ -187,7 +187,11 @@ function failing({ messages: [{ content }], messages, stream }: Json, answer: Se
   else if (text === 'a pause') answerJson(answer, paused);
   else if (text === 'an error') answerJson(answer, { type: 'error', error: { type: 'api_error' }, usage: used });
   else if (text === 'what was reported') answerJson(answer, NAMELESS);
-  else if (text === 'what was not reported') answerJson(answer, { ...NAMELESS, usage: undefined });
+  else if (text === 'a deep member') {
+    const head = JSON.stringify({ ...NAMELESS, usage: undefined }).slice(0, -1);
+    answer.writeHead(200, { 'content-type': 'application/json' });
+    answer.end(`${head},"deep":${'['.repeat(7000)}${']'.repeat(7000)}}`);
+  } else if (text === 'what was not reported') answerJson(answer, { ...NAMELESS, usage: undefined });
   else if (text === 'broken JSON')
     answer.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(NAMELESS).slice(0, -2));
   else {
@@ -333,6 +337,7 @@ describe('a whole answer that fails on its way to its client', () => {
     ['what was not reported', 'chat', undefined],
     ['broken JSON', 'chat', undefined],
     ['broken JSON', 'messages', undefined],
+    ['a deep member', 'chat', undefined],
     ['a cut', 'chat', undefined],
     ['a cut', 'messages', undefined],
   ] as const)

@@ -51,7 +51,7 @@ export function relayResponse(
   const { bytes, json } = response;
   operation.checkAnswer?.(json);
   const reported = operation.usageOf(json);
-  const usage = reported?.output ? reported : estimated(json, planned, reported);
+  const usage = reported?.output ? reported : estimated(response, planned, reported);
   const facts = boundFacts(operation.factsOf(json));
   const charged = (usage: Usage): Cost | undefined => costOf(usage, facts.finish, context);
   const counted = { operation, usage, costOf: charged };
@@ -107,17 +107,20 @@ export function addCost(bytes: Buffer, body: Json, counted: Counted): Buffer {
 }
 
 /** Estimated usage of a response whose upstream counted none of its output. */
-function estimated(body: Json, plan: Plan, reported: Partial<Usage> | undefined): Partial<Usage> {
-  const output = outputOf(body, plan);
+function estimated(response: ReadBody, plan: Plan, reported: Partial<Usage> | undefined): Partial<Usage> {
+  const output = outputOf(response, plan);
   return reported && output === 0 ? reported : { ...reported, output, estimated: true };
 }
 
-function outputOf(body: Json, plan: Plan): number {
+type ReadBody = Pick<ParsedResponse, 'bytes' | 'json'>;
+
+/** Of the bytes, where the body cannot be decoded: one that nests too deeply cannot be written again either. */
+function outputOf({ bytes, json }: ReadBody, plan: Plan): number {
   try {
-    const { candidates } = plan.upstream.operations.complete.decodeResponse(copyJson(body), plan.target);
+    const { candidates } = plan.upstream.operations.complete.decodeResponse(copyJson(json), plan.target);
     return estimateOutput(candidates.map(({ parts }) => textOfParts(parts)).join(' '));
   } catch {
-    return textTokens(Buffer.from(JSON.stringify(body)));
+    return textTokens(bytes);
   }
 }
 
@@ -144,7 +147,7 @@ export function generatedUsage(
   { planned, assembler }: Pick<ResponseContext, 'planned' | 'assembler'>,
 ): Partial<Usage> | undefined {
   const reported = json && planned.operation.usageOf(json);
-  const output = reported?.output || (json ? outputOf(json, planned) : textTokens(bytes));
+  const output = reported?.output || (json ? outputOf({ bytes, json }, planned) : textTokens(bytes));
   const own: Usage = { input: 0, ...reported, output, ...(!reported?.output && { estimated: true }) };
   const usage = assembler ? assembler.usageWith(output > 0 ? own : undefined) : own;
   return usage && (usage.output > 0 || usage.reportedCost !== undefined) ? usage : undefined;
