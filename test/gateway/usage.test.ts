@@ -87,6 +87,12 @@ function behave(call: UpstreamCall, response: ServerResponse): unknown {
       return setTimeout(() => response.destroy(), 20);
     case 'failing':
       return answerEvents(response, wire.head + wire.text(' words') + wire.errorEvent('upstream'));
+    case 'nameless': {
+      const call = { index: 0, id: 'call_1', type: 'function', function: { name: '', arguments: '{}' } };
+      const choice = { index: 0, delta: { tool_calls: [call] }, finish_reason: 'tool_calls' };
+      const chunk = { id: 'chatcmpl-1', object: 'chat.completion.chunk', created: 1, model: 'm', choices: [choice] };
+      return answerEvents(response, `${wire.head}data: ${JSON.stringify(chunk)}\n\ndata: [DONE]\n\n`);
+    }
     case 'whole':
       return answerJson(response, JSON.parse(JSON.stringify(wire.whole).replace(WITHOUT_USAGE[protocol], '')));
     case 'cut':
@@ -254,6 +260,11 @@ for (const protocol of IDS) {
   }
 }
 
+test('a stream where none was asked for, with a call that no client can be told, is an error', async () => {
+  const { status, text } = await hear(gateway.url, { protocol: 'messages', model: 'a/m', text: 'scene:nameless' });
+  assert.ok(status >= 500, text);
+});
+
 test('who answers is paid, and the failures before are counted', async () => {
   const { id } = await hear(gateway.url, { protocol: 'chat', model: 'house/both', text: 'scene:full' });
   const record = await recordOf(gateway.url, id);
@@ -334,7 +345,7 @@ describe('what the holder of a key sees', () => {
     assert.deepEqual(mine.body.by, ['provider', 'model']);
     const a = mine.body.data.find(({ model }: { model: string }) => model === 'a/m');
     assert.equal(a.provider, 'a');
-    assert.ok(a.requests > 10 && a.failures === 6);
+    assert.ok(a.requests > 10 && a.failures === 7);
     assert.match(a.cost, /^\d+\.\d+$/);
     assert.equal(
       mine.body.data.reduce((sum: number, row: { requests: number }) => sum + row.requests, 0),

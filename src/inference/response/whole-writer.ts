@@ -93,7 +93,7 @@ export class GatheredWriter implements BodyReader {
   #isComplete = false;
   /** Deadline for the upstream to close its stream. */
   #closing: Deadline | undefined;
-  /** The end was handled. */
+  /** The end was handled, or a frame was refused. */
   #isEnded = false;
   #isOver = false;
 
@@ -141,8 +141,13 @@ export class GatheredWriter implements BodyReader {
   }
 
   #read(frame: Buffer): void {
-    const event = this.#isComplete ? undefined : readEvent(frame);
-    if (event) this.#join(this.#decoder.decode(event));
+    try {
+      const event = this.#isComplete ? undefined : readEvent(frame);
+      if (event) this.#join(this.#decoder.decode(event));
+    } catch (error) {
+      this.#isEnded = true;
+      throw error;
+    }
   }
 
   #join(events: readonly ChatEvent[]): void {
