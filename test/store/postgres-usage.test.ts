@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
 import { pino } from 'pino';
 import { Secret } from '../../src/security/secret.ts';
@@ -187,6 +188,46 @@ test('groups of a dead gateway are folded in parts, and a request that ends in a
   assert.deepEqual(await store.call('recoverUsage', { now, limit: 1 }), { recovered: 1, hasMore: true });
   assert.deepEqual(await store.call('recoverUsage', { now, limit: 1 }), { recovered: 0, hasMore: false });
   assert.deepEqual([await sum(), await intents()], [[2, '101'], []]);
+});
+
+test('a recovery that waits for another one leaves intents whose ends may be in groups that are left', async (context) => {
+  const { store, url, groups, intents } = await stage(context);
+  const recorder = createRecorder({ store, instance: 'one', durability: 'strict', log, clock: createManualClock(0) });
+  for (const id of ['a', 'b']) await recorder.begin(intent(id));
+  await recorder.finish(intent('a'), completion({ cost: 1n }));
+  const now = NOON + 20_000;
+  await store.call('heartbeat', { id: 'other', now: NOON + 9_000, until: NOON + 60_000, exclusive: false });
+  assert.equal(await groups(), 3);
+  await store.call('recoverUsage', { now, limit: 1 });
+  assert.deepEqual(await intents(), ['a']);
+  const beside = new Client({ connectionString: url });
+  await beside.connect();
+  try {
+    await beside.query('BEGIN');
+    await beside.query('DELETE FROM usage_group WHERE number = (SELECT min(number) FROM usage_group)');
+    const waiting = store.call('recoverUsage', { now, limit: 1 });
+    const isBlocked = 'SELECT 1 FROM pg_locks WHERE NOT granted';
+    while ((await beside.query(isBlocked)).rows.length === 0) await delay(10);
+    await beside.query('COMMIT');
+    assert.deepEqual(await waiting, { recovered: 0, hasMore: false });
+  } finally {
+    await beside.end();
+  }
+  assert.deepEqual(await intents(), ['a']);
+});
+
+test('a gateway that was taken for dead leaves no intents of requests that another gateway found begun', async (context) => {
+  const { store, sum, groups, intents } = await stage(context);
+  const clock = createManualClock(0);
+  const recorder = createRecorder({ store, instance: 'one', durability: 'strict', log, clock });
+  await recorder.begin(intent('a'));
+  await recorder.finish(intent('a'), completion({ cost: 1n }));
+  await store.call('heartbeat', { id: 'other', now: NOON + 9_000, until: NOON + 60_000, exclusive: false });
+  await store.call('recoverUsage', { now: NOON + 20_000, limit: 1 });
+  assert.deepEqual([await groups(), await intents()], [1, ['a']]);
+  clock.advance(5_000);
+  await recorder.flushed();
+  assert.deepEqual([await sum(), await groups(), await intents()], [[1, '1'], 0, []]);
 });
 
 test('holds of a dead gateway stay until its groups are folded', async (context) => {

@@ -21,10 +21,14 @@ export const recordUsage = writing<UsageGroup, void>('usage', async (transaction
   const { begun, turn, folded, ...changes } = group;
   if (turn) await takeTurn(transaction, turn);
   // Without any of its groups left it was done before, by an earlier try or by another gateway.
-  const isLate = folded !== undefined && (await removeGroups(transaction, folded)) === 0;
+  const removed = folded ? await removeGroups(transaction, folded) : 0;
+  const isLate = folded !== undefined && removed === 0;
   if (begun.length > 0 && !isLate)
     await transaction.insert('inflight', begun.map(intentRow), { ignoreDuplicates: true });
-  await settleUsage(transaction, changes);
+  // Another gateway that folded a part of the groups made intents of requests that ended in the others.
+  const isPart = folded !== undefined && removed < folded.to - folded.after;
+  const finished = isPart ? changes.finished.map(({ row }) => ({ row, begun: true })) : changes.finished;
+  await settleUsage(transaction, { ...changes, finished });
 });
 
 /** Writes a group down, which is folded later. Idempotent like `recordUsage`. */
@@ -120,7 +124,10 @@ export const orphanedGroups = reading<{ now: number; limit: number }, NotedGroup
 );
 
 const IS_ORPHANED = 'instance NOT IN (SELECT id FROM instance WHERE heartbeat_until > :now)';
-const ORPHANED_INTENTS = `SELECT id FROM inflight WHERE ${IS_ORPHANED} ORDER BY id LIMIT :limit`;
+/** Not while there are groups of the instance, which may have their ends: another gateway may be folding these. */
+const ORPHANED_INTENTS = `SELECT id FROM inflight WHERE ${IS_ORPHANED}
+  AND NOT EXISTS (SELECT 1 FROM usage_group WHERE usage_group.instance = inflight.instance)
+  ORDER BY id LIMIT :limit`;
 
 /** Up to `limit` intents of dead gateways. */
 export const orphanedIntents = reading<{ now: number; limit: number }, { id: string; record: string }[]>(
