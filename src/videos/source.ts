@@ -24,8 +24,12 @@ const ENTRY_BYTES = 1024;
 
 interface RecentAssets {
   reported: Promise<ReportedAsset[] | undefined>;
-  /** 0 while the query runs. */
+  /** 0 until the query has ended. */
   bytes: number;
+  /** Clients that wait for the result. */
+  clients: number;
+  /** Gives up a query that waits for others. */
+  leave(): void;
   forget(): void;
 }
 
@@ -42,12 +46,21 @@ export function createAssetQuery(context: VideoContext, maxBytes = MAX_RECENT_BY
 
   function start(attempt: VideoAttempt): RecentAssets {
     let cancelTimer = () => {};
+    let isWaiting = true;
+    const waiting = new AbortController();
     const entry: RecentAssets = {
       reported: queries(async () => {
+        isWaiting = false;
         const assets = await queryAssets(context, attempt, new AbortController().signal);
         return assets?.map(decoded);
-      }),
+      }, waiting.signal),
       bytes: 0,
+      clients: 0,
+      leave() {
+        if (!isWaiting) return;
+        entry.forget();
+        waiting.abort();
+      },
       forget() {
         cancelTimer();
         if (recent.get(attempt.taskId) !== entry) return;
@@ -68,7 +81,16 @@ export function createAssetQuery(context: VideoContext, maxBytes = MAX_RECENT_BY
     return entry;
   }
 
-  return (attempt, signal) => untilAborted((recent.get(attempt.taskId) ?? start(attempt)).reported, signal);
+  return async (attempt, signal) => {
+    const entry = recent.get(attempt.taskId) ?? start(attempt);
+    entry.clients += 1;
+    try {
+      return await untilAborted(entry.reported, signal);
+    } finally {
+      entry.clients -= 1;
+      if (entry.clients === 0) entry.leave();
+    }
+  };
 }
 
 function decoded(asset: VideoAsset): ReportedAsset {

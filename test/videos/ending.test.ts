@@ -368,6 +368,8 @@ test('clients that ask for many videos and leave have 16 of them queried at once
   await delay(50);
   assert.equal(rig.upstream.polls, before + 16);
   answers.resolve();
+  await delay(50);
+  assert.equal(rig.upstream.polls, before + 16, 'those that waited are given up');
   const sources = await Promise.all(
     tasks.map((task) => rig.videos.source(task, 0, { signal: new AbortController().signal })),
   );
