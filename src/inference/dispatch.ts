@@ -281,7 +281,7 @@ function learn(
   { record, result }: { record: Attempt; result: AttemptResult },
 ): void {
   const { statistics, bindings, absent } = options.state;
-  absent.answered(provider.id, dialect.protocol);
+  if (call.operation.name === 'complete') absent.answered(provider.id, dialect.protocol);
   const { firstByte = record.milliseconds, milliseconds } = record;
   const sample = { firstByte, total: milliseconds, tokens: result.usage?.output, isStreamed: call.stream };
   statistics.record(statisticsKey(id, call.stream), sample);

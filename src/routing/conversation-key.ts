@@ -1,4 +1,4 @@
-/** Conversation key: identifies the conversation of a call; worked out when it is first read. */
+/** Conversation key: identifies the conversation of a call; worked out when it is first read, before the body of a long stream is released. */
 
 import type { InferenceCall } from './inference-call.ts';
 
@@ -6,6 +6,7 @@ export class ConversationKey {
   readonly #call: InferenceCall;
   readonly #model: string;
   #text: string | undefined;
+  #isContinuedById = false;
 
   constructor(call: InferenceCall, model: string) {
     this.#call = call;
@@ -14,8 +15,11 @@ export class ConversationKey {
 
   /** The id of the conversation that the client gave, or its beginning. */
   get text(): string {
-    const { operation, body, headers } = this.#call;
-    this.#text ??= operation.conversation(body, headers);
+    if (this.#text === undefined) {
+      const { operation, body, headers } = this.#call;
+      this.#text = operation.conversation(body, headers);
+      this.#isContinuedById = operation.isContinuedById?.(body) === true;
+    }
     return this.#text;
   }
 
@@ -26,8 +30,7 @@ export class ConversationKey {
 
   /** `key` of a request that names the conversation by the id of the last answer; undefined if none will. */
   keyBehind(answer: string): string | undefined {
-    const { operation, body } = this.#call;
-    return operation.isContinuedById?.(body) ? this.#keyOf(answer) : undefined;
+    return this.text !== undefined && this.#isContinuedById ? this.#keyOf(answer) : undefined;
   }
 
   #keyOf(text: string): string {
