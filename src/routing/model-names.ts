@@ -1,5 +1,6 @@
 /** Names of models in requests and settings: their suffixes (`:floor`, `:nitro`, `:exacto`, `:<provider>`), and names that no model has. */
 
+import type { CatalogModel } from '../core/model.ts';
 import type { ModelDirectory } from './model-directory.ts';
 import type { RoutingPolicy } from './policy.ts';
 import { createProviderSlugs, type ProviderSlugs } from './slugs.ts';
@@ -79,15 +80,36 @@ export function unknownModels(models: ModelDirectory): UnknownModel[] {
 /** Models of endpoints without a price of their own that are not in the list of their provider, where it has one. */
 function unlistedEndpoints({ catalog, routes, providers }: ModelDirectory): UnknownModel[] {
   const { ofProvider, find } = catalog();
+  const known = new Map<string, ReadonlySet<string>>();
+
+  function namesAt(provider: string): ReadonlySet<string> {
+    let names = known.get(provider);
+    if (!names) {
+      const isListed = providers.get(provider)?.problem === undefined;
+      names = namesOf(provider, (isListed && ofProvider(provider)) || []);
+      known.set(provider, names);
+    }
+    return names;
+  }
+
   return [...routes.models].flatMap(([model, endpoints]) =>
     endpoints.flatMap(({ provider, model: name, pricing }, index) => {
-      const listed = providers.get(provider)?.problem === undefined ? ofProvider(provider) : undefined;
-      const id = `${provider}/${name}`;
-      const isListed = listed?.some((one) => one.upstreamId === name || one.id === id || one.canonicalSlug === id);
+      const names = namesAt(provider);
       // A provider with `models: any` takes every id.
-      if (!listed?.length || isListed || pricing || find(id)?.unlisted) return [];
+      if (names.size === 0 || names.has(name) || pricing || find(`${provider}/${name}`)?.unlisted) return [];
       return [{ setting: `models.${model}.endpoints[${index}]`, name, provider }];
     }),
+  );
+}
+
+/** Names at a provider by which endpoints may call its models. */
+function namesOf(provider: string, models: readonly CatalogModel[]): ReadonlySet<string> {
+  const prefix = `${provider}/`;
+  return new Set(
+    models.flatMap(({ upstreamId, id, canonicalSlug }) => [
+      upstreamId,
+      ...[id, canonicalSlug].filter((name) => name.startsWith(prefix)).map((name) => name.slice(prefix.length)),
+    ]),
   );
 }
 

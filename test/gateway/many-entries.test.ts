@@ -11,6 +11,7 @@ import { type KeyStore, openKeyStore } from '../../src/keys/store.ts';
 import { protocolOf } from '../../src/protocols/index.ts';
 import { providerTypes } from '../../src/providers/index.ts';
 import { candidatesFor } from '../../src/routing/candidates.ts';
+import { unknownModels } from '../../src/routing/model-names.ts';
 import type { Store } from '../../src/store/store.ts';
 import { createLog } from '../../src/telemetry/log.ts';
 import { createDeadlineTimer } from '../../src/transport/deadlines.ts';
@@ -85,6 +86,18 @@ test('a file of 10,000 models and keys is read, and its models listed, in propor
   // Ten times as many; something that looks at all entries for each would take a hundred times as long.
   assert.ok(many.all < 25 * few.all, `${few.all} ms for ${FEW}, ${many.all} ms for ${MANY}`);
   assert.ok(many.all < 4 * many.parsed, `${many.all} ms, of which parsing takes ${many.parsed} ms`);
+});
+
+test('10,000 endpoints are looked up in the lists of their providers, in proportion to their number', () => {
+  const [few, many] = [FEW, MANY].map((count) => {
+    const text = fileWith(count).replaceAll(/\n {8}pricing: .*/g, '');
+    const models = registryOf(configOf(text.replace('model: small-1 }', 'model: smal-1 }')));
+    const { cost, result } = costOf(() => unknownModels(models));
+    models.close();
+    assert.deepEqual(result, [{ setting: 'models.house/m-1.endpoints[0]', name: 'smal-1', provider: 'up' }]);
+    return cost;
+  });
+  assert.ok(few !== undefined && many !== undefined && many < 25 * Math.max(few, 1), `${few} and ${many} ms`);
 });
 
 test('the start asks the store as often with 10,000 keys in the configuration as with one', async () => {
