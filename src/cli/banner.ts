@@ -23,7 +23,7 @@ export interface BannerOptions {
   hint: string | undefined;
   /** Reason for which requests are refused, shown in place of a key. */
   warning: string | undefined;
-  /** Lines about settings that name, or wait for, what there is not. */
+  /** Warnings of settings that name unknown models or keys, or wait for a variable. */
   unknown: readonly string[];
   /** Process ids of the workers. */
   workers: readonly number[];

@@ -40,7 +40,7 @@ function ownUrl(config: string | undefined, port: number | undefined): string {
 }
 
 export interface Readiness {
-  /** There is an answer, whatever it says. */
+  /** Whether there was an answer of any kind. */
   isReached: boolean;
   /** The reason if it is not ready. */
   problem?: string;

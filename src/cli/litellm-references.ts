@@ -3,7 +3,7 @@
 import type { Json } from '../core/json/json.ts';
 import type { Note, SecretVariable } from './imported-settings.ts';
 
-/** Settings of a deployment, and what it says of its model. */
+/** Settings of a deployment, and its facts about the model. */
 export interface Deployment {
   params: Json;
   info: Json;

@@ -132,7 +132,7 @@ export async function serve(options: ServeOptions): Promise<void> {
   lines.startBuffering();
   const discovered = gateway.discovered().then(() => true);
   const isDiscovered = await Promise.race([discovered, sleep(systemClock, DISCOVERY_WAIT_MS)]);
-  // As late as can be: a key of a start that is killed before it is shown is shown never.
+  // As late as possible: if the start is killed in between, nobody knows the key.
   const newKey = isNew && firstKey === undefined ? await makeFirstKey(keys, config) : undefined;
   const link = newKey === undefined ? undefined : await firstLink(store, config, gateway.address);
   const hint = dashboardHint(config, gateway.address, options.port);

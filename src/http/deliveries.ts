@@ -50,7 +50,7 @@ const OUTCOMES = [
   'blocked',
 ] as const satisfies readonly DeliveryOutcome[];
 const PAGE = { least: 1, most: 100, byDefault: 20 };
-/** Headers that only those see who may read the secret: with them, others could send a webhook under another id, or guess at the secret. */
+/** Headers for callers that may read the secret: with them, others could send a webhook under another id, or guess the secret. */
 const SIGNATURES = ['X-Service-Signature', 'webhook-signature'];
 /** Webhooks that the figures of receivers are made of. */
 const FIGURES_DEPTH = 5000;

@@ -5,8 +5,7 @@ import type { InferenceCall } from './inference-call.ts';
 export class ConversationKey {
   readonly #call: InferenceCall;
   readonly #model: string;
-  #text: string | undefined;
-  #isContinuedById = false;
+  #known: { text: string; isContinuedById: boolean } | undefined;
 
   constructor(call: InferenceCall, model: string) {
     this.#call = call;
@@ -15,12 +14,7 @@ export class ConversationKey {
 
   /** The id of the conversation that the client gave, or its beginning. */
   get text(): string {
-    if (this.#text === undefined) {
-      const { operation, body, headers } = this.#call;
-      this.#text = operation.conversation(body, headers);
-      this.#isContinuedById = operation.isContinuedById?.(body) === true;
-    }
-    return this.#text;
+    return this.#read().text;
   }
 
   /** `text` within the API key and the model. */
@@ -30,7 +24,16 @@ export class ConversationKey {
 
   /** `key` of a request that names the conversation by the id of the last answer; undefined if none will. */
   keyBehind(answer: string): string | undefined {
-    return this.text !== undefined && this.#isContinuedById ? this.#keyOf(answer) : undefined;
+    return this.#read().isContinuedById ? this.#keyOf(answer) : undefined;
+  }
+
+  #read(): { text: string; isContinuedById: boolean } {
+    const { operation, body, headers } = this.#call;
+    this.#known ??= {
+      text: operation.conversation(body, headers),
+      isContinuedById: operation.isContinuedById?.(body) === true,
+    };
+    return this.#known;
   }
 
   #keyOf(text: string): string {

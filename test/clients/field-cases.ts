@@ -19,6 +19,17 @@ export interface FieldCase {
   other: Json;
 }
 
+/** Asks once for each body: most cases differ from the same request. */
+export function askOnce<Outcome>(ask: (body: Json) => Promise<Outcome>): (body: Json) => Promise<Outcome> {
+  const known = new Map<string, Promise<Outcome>>();
+  return (body) => {
+    const key = JSON.stringify(body);
+    const found = known.get(key) ?? ask(body);
+    known.set(key, found);
+    return found;
+  };
+}
+
 export class FieldCases {
   readonly #sdk: SdkTypes;
   readonly #samples: Samples;

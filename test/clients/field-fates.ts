@@ -5,7 +5,7 @@ import { after, before, describe, test } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
 import type { Json } from '../../src/core/json/json.ts';
 import { post } from '../gateway/harness.ts';
-import { type FieldCase, plainPath } from './field-cases.ts';
+import { askOnce, type FieldCase, plainPath } from './field-cases.ts';
 import { PROTOCOLS, type ProvidedGateway, startProvidedGateway } from './provided-gateway.ts';
 import type { UpstreamProtocol } from './upstreams.ts';
 
@@ -49,7 +49,7 @@ export function testFields(name: string, client: Client): void {
   for (const wire of wires) {
     describe(`fields of ${name} over ${wire}`, () => {
       let gateway: ProvidedGateway;
-      const known = new Map<string, Promise<Outcome>>();
+      const outcomeOf = askOnce(ask);
 
       before(async () => {
         gateway = await startProvidedGateway([{ text: 'Hello' }], {
@@ -58,13 +58,6 @@ export function testFields(name: string, client: Client): void {
         });
       });
       after(() => gateway.close());
-
-      function outcomeOf(given: Json): Promise<Outcome> {
-        const key = JSON.stringify(given);
-        const found = known.get(key) ?? ask(given);
-        known.set(key, found);
-        return found;
-      }
 
       async function ask(given: Json): Promise<Outcome> {
         const asked = `${wire}/m`;

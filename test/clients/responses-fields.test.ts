@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import type { Json } from '../../src/core/json/json.ts';
 import { HEADERS, post } from '../gateway/harness.ts';
-import { type FieldCase, FieldCases, plainPath, type Samples } from './field-cases.ts';
+import { askOnce, type FieldCase, FieldCases, plainPath, type Samples } from './field-cases.ts';
 import { testFields } from './field-fates.ts';
 import { type ProvidedGateway, startProvidedGateway } from './provided-gateway.ts';
 import { readSdkTypes, SAMPLE } from './sdk-types.ts';
@@ -123,19 +123,12 @@ const used = new Set<(typeof WITHOUT_EFFECT)[number]>();
 for (const wire of WIRES) {
   describe(`over ${wire}`, () => {
     let gateway: ProvidedGateway;
-    const known = new Map<string, Promise<Outcome>>();
+    const outcomeOf = askOnce(ask);
 
     before(async () => {
       gateway = await startProvidedGateway([{ text: 'Hello' }]);
     });
     after(() => gateway.close());
-
-    function outcomeOf(body: Json): Promise<Outcome> {
-      const key = JSON.stringify(body);
-      const found = known.get(key) ?? ask(body);
-      known.set(key, found);
-      return found;
-    }
 
     async function ask(body: Json): Promise<Outcome> {
       const response = await post(`${gateway.url}/v1/responses`, { ...body, model: `${wire}/m` }, HEADERS.chat);

@@ -1,6 +1,6 @@
 /**
- * Response of one attempt: an upstream's events in, the client's response out. The head of each round decides who reads its body:
- * the writer of streams, one of whole responses, or the reader of errors.
+ * Response of one attempt: an upstream's events in, the client's response out. The head of each round decides which
+ * reader its body gets: the writer of streams, one of whole responses, or the reader of errors.
  */
 
 import { GatewayError, toGatewayError } from '../../core/errors.ts';
