@@ -104,6 +104,10 @@ function behave(call: UpstreamCall, response: ServerResponse): unknown {
     case 'open':
       response.writeHead(200, { 'content-type': 'text/event-stream' }).write(wire.head + TAILS[protocol]);
       return undefined;
+    case 'unmarked':
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      response.write((wire.head + wire.tail).replace('data: [DONE]\n\n', ''));
+      return undefined;
     case 'wrong':
       return answerJson(response, { ...wire.whole, choices: [{ ...wire.whole.choices[0], finish_reason: 'error' }] });
     case 'garbled': {
@@ -263,6 +267,13 @@ for (const protocol of IDS) {
 test('a stream where none was asked for, with a call that no client can be told, is an error', async () => {
   const { status, text } = await hear(gateway.url, { protocol: 'messages', model: 'a/m', text: 'scene:nameless' });
   assert.ok(status >= 500, text);
+});
+
+test('a stream where none was asked for, that is left open without an end mark, is not waited for', async () => {
+  const begun = performance.now();
+  const { status, text } = await hear(gateway.url, { protocol: 'messages', model: 'a/m', text: 'scene:unmarked' });
+  assert.equal(status, 200, text);
+  assert.ok(performance.now() - begun < 10_000);
 });
 
 test('who answers is paid, and the failures before are counted', async () => {

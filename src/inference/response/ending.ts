@@ -9,6 +9,8 @@ import { type Ending, keepAnswer, tellNotStored } from './kept-answer.ts';
 
 /** Time that an upstream gets to close its stream after the end of its response. */
 export const UPSTREAM_CLOSE_TIMEOUT_MS = 250;
+/** The same, where its counts or its end mark are missing. */
+export const COUNTS_TIMEOUT_MS = 1000;
 
 /** Reader of the body of one round. */
 export type BodyReader = Pick<UpstreamReceiver, 'data' | 'end' | 'fail'>;

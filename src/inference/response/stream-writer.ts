@@ -7,13 +7,17 @@ import type { Deadline } from '../../transport/deadlines.ts';
 import type { AttemptResult, ResponseContext, UpstreamHeaders } from './context.ts';
 import { joined, type Output, type StreamConverter } from './converter.ts';
 import { createStreamConverter } from './create-stream-converter.ts';
-import { type BodyReader, finishWhenRecorded, UPSTREAM_CLOSE_TIMEOUT_MS, watchClosing } from './ending.ts';
+import {
+  type BodyReader,
+  COUNTS_TIMEOUT_MS,
+  finishWhenRecorded,
+  UPSTREAM_CLOSE_TIMEOUT_MS,
+  watchClosing,
+} from './ending.ts';
 import { costHeader, costTrailer, responseHeaders, unshownHeaders } from './headers.ts';
 import { MAX_STREAM_BYTES, resizeShare } from './response-budget.ts';
 import { rememberState } from './state.ts';
 
-/** Time that an upstream gets to close its stream after the end of its response, where its counts are missing. */
-const COUNTS_TIMEOUT_MS = 1000;
 /** Time after which a stream is expected to last, so that memory is worth more than the time to release it. */
 const LASTING_MS = 2000;
 /** The share of a stream grows in such steps: the size of most frames is another one than that of the frame before. */

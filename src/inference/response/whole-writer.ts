@@ -12,7 +12,13 @@ import type { Deadline } from '../../transport/deadlines.ts';
 import { handlerOf } from '../operations/index.ts';
 import { createResponseAssembler, type ResponseAssembler } from './assembler.ts';
 import type { ResponseContext, UpstreamHeaders } from './context.ts';
-import { type BodyReader, finishWhenRecorded, UPSTREAM_CLOSE_TIMEOUT_MS, watchClosing } from './ending.ts';
+import {
+  type BodyReader,
+  COUNTS_TIMEOUT_MS,
+  finishWhenRecorded,
+  UPSTREAM_CLOSE_TIMEOUT_MS,
+  watchClosing,
+} from './ending.ts';
 import { costHeader, responseHeaders, unshownHeaders } from './headers.ts';
 import { soughtMembers } from './model-name.ts';
 import { readEvent } from './read-event.ts';
@@ -110,9 +116,9 @@ export class GatheredWriter implements BodyReader {
     this.#size += chunk.length;
     resizeShare(this.#context.share, this.#size);
     for (const frame of this.#framer.push(chunk)) this.#read(frame);
-    if (!this.#isComplete || this.#closing) return;
+    if (this.#closing || !(this.#isComplete || this.#decoder.isWhole?.())) return;
     this.#closing = watchClosing(this.#context, this);
-    this.#closing.in(UPSTREAM_CLOSE_TIMEOUT_MS);
+    this.#closing.in(this.#isComplete ? UPSTREAM_CLOSE_TIMEOUT_MS : COUNTS_TIMEOUT_MS);
   }
 
   end(): void {
