@@ -1,6 +1,7 @@
 /**
- * Request ids: `req_` and 32 hexadecimal digits, of which the first 12 are the Unix time in milliseconds and the others random.
- * Ids of later milliseconds sort after earlier ones, so that tables and indexes of requests grow at their end.
+ * Request ids and other time-ordered ids: 32 hexadecimal digits, of which the first 12 are the Unix time in milliseconds and the
+ * others random; `req_` stands before those of requests. Ids of later milliseconds sort after earlier ones, so that tables and
+ * indexes grow at their end.
  */
 
 import { randomFillSync } from 'node:crypto';
@@ -18,23 +19,32 @@ const pool = Buffer.allocUnsafe(POOL_BYTES);
 let digits = '';
 let used = 0;
 /** Digits of the latest millisecond, which many ids share. */
-let latest = { ms: -1, prefix: '' };
+let latest = { ms: -1, time: '' };
 
-/** A new id; `now` is in Unix milliseconds. */
+/** A new id of a request; `now` is in Unix milliseconds. */
 export function newRequestId(now: number = systemClock.now()): string {
-  if (now !== latest.ms) latest = { ms: now, prefix: firstRequestIdAt(now).slice(0, -RANDOM_DIGITS) };
+  return PREFIX + newTimeOrderedId(now);
+}
+
+/** A new id without a prefix. */
+export function newTimeOrderedId(now: number): string {
+  if (now !== latest.ms) latest = { ms: now, time: timeDigits(now) };
   if (used >= digits.length) {
     digits = randomFillSync(pool).toString('hex');
     used = 0;
   }
   used += RANDOM_DIGITS;
-  return latest.prefix + digits.slice(used - RANDOM_DIGITS, used);
+  return latest.time + digits.slice(used - RANDOM_DIGITS, used);
 }
 
 /** The smallest id of a millisecond; all ids of earlier milliseconds sort before it. */
 export function firstRequestIdAt(now: number): string {
+  return PREFIX + timeDigits(now) + '0'.repeat(RANDOM_DIGITS);
+}
+
+function timeDigits(now: number): string {
   const ms = Math.min(MAX_TIME_MS, Math.max(0, Math.floor(now)));
-  return PREFIX + ms.toString(16).padStart(TIME_DIGITS, '0') + '0'.repeat(RANDOM_DIGITS);
+  return ms.toString(16).padStart(TIME_DIGITS, '0');
 }
 
 /** Unix milliseconds in a request id; undefined for other ids. Ids of earlier versions are random and yield any time. */

@@ -1,9 +1,9 @@
 /** Background responses: stored before they are answered, run by a job, and finished or cancelled in the store. */
 
-import { randomBytes } from 'node:crypto';
 import { answerIdOf, isStorableId } from '../core/answer-id.ts';
 import type { GatewayError } from '../core/errors.ts';
 import type { Json } from '../core/json/json.ts';
+import { newTimeOrderedId } from '../core/request-id.ts';
 import type { FinishedItem, HiddenState } from '../core/stored-access.ts';
 import {
   backgroundRequest,
@@ -115,7 +115,7 @@ export function createBackgroundResponses(context: BackgroundContext): Backgroun
     const { maxBackground, backgroundTimeoutMs, keepMs } = settings();
     const asked = call.asked ?? call.body;
     const now = clock.now();
-    const row = randomBytes(16).toString('hex');
+    const row = newTimeOrderedId(now);
     const id = `resp_${answerIdOf(requestId)}`;
     const model = String(asked.model);
     const { output: _output, ...response } = queuedResponse(asked, { id, model, created: Math.floor(now / 1000) });

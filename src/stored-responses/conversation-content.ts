@@ -1,13 +1,14 @@
 /** Contents of conversations: their metadata and items, encrypted, with large items apart. */
 
-import { randomBytes } from 'node:crypto';
 import { isStorableId } from '../core/answer-id.ts';
 import { type Json, read, textOf } from '../core/json/json.ts';
+import { newTimeOrderedId } from '../core/request-id.ts';
 import { asInput, asListed, type ItemSource, itemPrefix } from '../protocols/responses/stored.ts';
 import type { NewItems, NewStoredItem, StoredConversation, StoredItem } from '../records/stored-conversation.ts';
 import type { StoredPart } from '../records/stored-response.ts';
 import type { Cipher } from '../security/cipher.ts';
 import { createSlotReader, createSlots } from './content.ts';
+import type { StoredContext } from './context.ts';
 
 /** An item for a conversation. */
 export interface SourcedItem {
@@ -22,11 +23,15 @@ export interface ConversationItem extends SourcedItem {
 }
 
 /** Throws `payload_too_large`. */
-export async function encodeItems(given: readonly SourcedItem[], cipher: Cipher, owner: string): Promise<NewItems> {
+export async function encodeItems(
+  given: readonly SourcedItem[],
+  { cipher, clock }: Pick<StoredContext, 'cipher' | 'clock'>,
+  owner: string,
+): Promise<NewItems> {
   const { slot, sealed } = createSlots(cipher, owner);
   const items: NewStoredItem[] = [];
   for (const { item, source } of given) {
-    const row = randomBytes(16).toString('hex');
+    const row = newTimeOrderedId(clock.now());
     const otherId = `${itemPrefix(item)}_${row}`;
     const before = sealed.bytes;
     const value = await slot(item);

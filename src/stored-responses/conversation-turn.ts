@@ -138,7 +138,7 @@ export interface EndedTurn {
 
 /** The items that an answer appends to its conversation; undefined for an answer that did not end. Throws `payload_too_large`. */
 export async function appendedBy(
-  { cipher, clock, settings }: Pick<StoredContext, 'cipher' | 'clock' | 'settings'>,
+  context: Pick<StoredContext, 'cipher' | 'clock' | 'settings'>,
   { id, holder, input }: ConversationTurn,
   { owner, status, output, source }: EndedTurn,
 ): Promise<Appended | undefined> {
@@ -146,10 +146,10 @@ export async function appendedBy(
   const { origin, isRelayed } = source;
   const made = output.map((item) => ({ item, source: { origin, isRelayed } }));
   const given = [...input.map((item) => ({ item })), ...made];
-  const { keepMs, maxChainItems } = settings();
+  const { keepMs, maxChainItems } = context.settings();
   if (given.length > maxChainItems)
     throw new GatewayError('payload_too_large', `More than ${maxChainItems} items are not appended.`);
-  const now = clock.now();
-  const encoded = await encodeItems(given, cipher, owner);
+  const now = context.clock.now();
+  const encoded = await encodeItems(given, context, owner);
   return { ...encoded, conversation: id, changedAt: now, expiresAt: now + keepMs, holder };
 }

@@ -97,7 +97,7 @@ export function createConversations(context: StoredContext): Conversations {
       const conversation = { id, owner, ...times, metadata: sealed };
       const encoded = await encodeItems(
         whole.map((item) => ({ item })),
-        cipher,
+        context,
         owner,
       );
       await store.call('putConversation', { conversation, limits: limits(), ...encoded });
@@ -126,7 +126,7 @@ export function createConversations(context: StoredContext): Conversations {
       checkNewItems(whole, new Set(), 'items');
       const encoded = await encodeItems(
         whole.map((item) => ({ item })),
-        cipher,
+        context,
         owner,
       );
       const { maxItems: conversationItems, maxBytes: conversationBytes } = limitsOf(context);

@@ -1,8 +1,8 @@
 /** Keeper of one answer: stores its content, or the account that keeps it. */
 
-import { randomBytes } from 'node:crypto';
 import { isStorableId } from '../core/answer-id.ts';
 import { isObject, type Json, textOf } from '../core/json/json.ts';
+import { newTimeOrderedId } from '../core/request-id.ts';
 import type { FinishedItem } from '../core/stored-access.ts';
 import { forgotten, withHidden } from '../protocols/responses/stored.ts';
 import type { ResponseStatus, StoredName, StoredResponse } from '../records/stored-response.ts';
@@ -104,8 +104,8 @@ async function encodeAnswer(
   const { output: _output, ...rest } = response;
   const id = response.id;
   if (!isStorableId(id)) throw new Error('the response has no id, or an endless one');
-  const row = randomBytes(16).toString('hex');
   const now = clock.now();
+  const row = newTimeOrderedId(now);
   const shown = {
     ...rest,
     ...(turn && { conversation: { id: turn.id } }),

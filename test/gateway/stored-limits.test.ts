@@ -160,6 +160,22 @@ providers:
         await sweepUntil(isEmpty);
       });
 
+      test('rows have ids that grow with time, so that indexes grow at their end', async () => {
+        const started = clock.now();
+        const { id: conversation } = (await conversations('', {})).body;
+        for (let index = 0; index < 6; index++) {
+          clock.advance(1);
+          assert.equal((await create({ input: `Text ${index}`, conversation })).status, 200);
+        }
+        const times = async (sql: string) =>
+          (await query(sql)).map(({ row_id: row }) => Number.parseInt(String(row).slice(0, 12), 16) - started);
+        assert.deepEqual(await times('SELECT row_id FROM stored_response ORDER BY row_id'), [1, 2, 3, 4, 5, 6]);
+        const items = [1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6];
+        assert.deepEqual(await times('SELECT row_id FROM conversation_item ORDER BY row_id'), items);
+        clock.set(clock.now() + 2.1 * DAY_MS);
+        await sweepUntil(isEmpty);
+      });
+
       test('a conversation expires some time after its last use, with its items', async () => {
         const items = [{ role: 'user', content: 'x'.repeat(9000) }];
         const [used, changed, left] = await Promise.all(

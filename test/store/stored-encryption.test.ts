@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { systemClock } from '../../src/core/clock.ts';
 import { createCipher } from '../../src/security/cipher.ts';
 import { createContentReader, encodeContent } from '../../src/stored-responses/content.ts';
 import {
@@ -66,7 +67,7 @@ forEachStore((engine, openStore) => {
       await store.call('putConversation', {
         conversation: { id, owner: 'key-1', ...times, metadata },
         limits: { responses: 100, bytes: 2 ** 30 },
-        ...(await encodeItems(given(id), old, 'key-1')),
+        ...(await encodeItems(given(id), { cipher: old, clock: systemClock }, 'key-1')),
       });
     }
     // Metadata, two items and one part of each.
