@@ -181,7 +181,7 @@ export class RunningAttempt implements ResponseContext, UpstreamReceiver {
     const { meter, route } = this.#attempted;
     if (call.bytes.length > MAX_ESTIMATED_BYTES) return;
     meter?.keepEstimate();
-    if (hasChoice(route)) void route.conversation.text;
+    if (hasChoice(route)) void route.conversation.digest;
     Object.assign(call, { bytes: NO_BYTES, scanned: undefined, body: {} });
     this.planned.body = NO_BYTES;
   }

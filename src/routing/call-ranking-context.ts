@@ -47,7 +47,7 @@ export class CallRankingContext implements RankingContext {
   }
 
   get conversation(): string {
-    return this.#call.conversation.text;
+    return this.#call.conversation.digest;
   }
 
   /** Id of the endpoint that the conversation is bound to. */

@@ -64,9 +64,15 @@ export function priceOf({ pricing }: Pick<Candidate, 'pricing'>, name: PriceName
   return Number(shiftDecimal(price, perPiece ? 0 : 6));
 }
 
+/** Sums by prices, which are not changed: requests for a model share them. */
+const totals = new WeakMap<Pricing, number | undefined>();
+
 /** USD for a million input and a million output tokens. */
-export function totalPrice(candidate: Pick<Candidate, 'pricing'>): number | undefined {
-  const prompt = priceOf(candidate, 'prompt');
-  const completion = priceOf(candidate, 'completion');
-  return prompt === undefined || completion === undefined ? undefined : prompt + completion;
+export function totalPrice({ pricing }: Pick<Candidate, 'pricing'>): number | undefined {
+  if (totals.has(pricing)) return totals.get(pricing);
+  const prompt = priceOf({ pricing }, 'prompt');
+  const completion = priceOf({ pricing }, 'completion');
+  const total = prompt === undefined || completion === undefined ? undefined : prompt + completion;
+  totals.set(pricing, total);
+  return total;
 }

@@ -3,10 +3,8 @@
  * memory and bounded; a conversation without a binding is placed by rendezvous hashing.
  */
 
-import { createHash } from 'node:crypto';
-
 export interface ConversationBindings {
-  /** Id of the bound endpoint; undefined without a binding, or after its expiry. */
+  /** Id of the bound endpoint, by the key of a conversation; undefined without a binding, or after its expiry. */
   endpointOf(conversation: string): string | undefined;
   /** Binds a conversation to the id of an endpoint, in place of an earlier binding, and restarts the expiry. */
   bind(conversation: string, endpoint: string): void;
@@ -22,19 +20,14 @@ export function createConversationBindings(now: () => number): ConversationBindi
 
   return {
     endpointOf(conversation) {
-      const binding = bound.get(digest(conversation));
+      const binding = bound.get(conversation);
       return binding && binding.until > now() ? binding.endpoint : undefined;
     },
     bind(conversation, endpoint) {
-      const key = digest(conversation);
-      bound.delete(key);
-      bound.set(key, { endpoint, until: now() + BINDING_TTL_MS });
+      bound.delete(conversation);
+      bound.set(conversation, { endpoint, until: now() + BINDING_TTL_MS });
       const [oldest] = bound.size > MAX_BINDINGS ? bound.keys() : [];
       if (oldest !== undefined) bound.delete(oldest);
     },
   };
-}
-
-function digest(text: string): string {
-  return createHash('sha256').update(text).digest('base64url').slice(0, 22);
 }

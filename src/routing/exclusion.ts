@@ -15,20 +15,21 @@ export function createExclusion(
   const pinned = pin && meant([pin]);
   const allowed = only && meant(only);
   const ordered = !allowFallbacks && order.length > 0 ? meant(order) : undefined;
-  const ignored = meant(policy.ignore);
+  const ignored = policy.ignore.length > 0 ? meant(policy.ignore) : undefined;
+  const maxPrices = Object.entries(policy.maxPrice) as [PriceName, number][];
 
   return (candidate) => {
     if (candidate.unusable) return candidate.unusable;
     if (pinned && !pinned.has(candidate)) return `the request is pinned to ${pin.text}`;
     if (allowed && !allowed.has(candidate)) return 'it is not in only';
     if (ordered && !ordered.has(candidate)) return 'it is not in order, and fallbacks are not allowed';
-    if (ignored.has(candidate)) return 'it is in ignore';
-    return priceReason(candidate, policy) ?? dataPolicyReason(candidate, policy);
+    if (ignored?.has(candidate)) return 'it is in ignore';
+    return priceReason(candidate, maxPrices) ?? dataPolicyReason(candidate, policy);
   };
 }
 
-function priceReason(candidate: Candidate, { maxPrice }: RoutingPolicy): string | undefined {
-  for (const [name, most] of Object.entries(maxPrice) as [PriceName, number][]) {
+function priceReason(candidate: Candidate, maxPrices: readonly [PriceName, number][]): string | undefined {
+  for (const [name, most] of maxPrices) {
     const price = priceOf(candidate, name);
     if (price === undefined) return `its price is not known, and max_price.${name} is ${most}`;
     if (price > most) return `it costs ${price}, and max_price.${name} is ${most}`;

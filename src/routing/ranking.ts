@@ -12,6 +12,7 @@ export interface RankingContext {
   breaker: Pick<CircuitBreaker, 'cooldown' | 'failedRecently'>;
   /** Statistics of streamed or of whole responses, as requested. */
   statistics: Pick<LatencyStatistics, 'latency' | 'throughput' | 'isExpected'>;
+  /** Digest of the conversation. Read only if there is a choice. */
   readonly conversation: string;
   /** Sticky binding: the candidate that last answered the conversation. Read only if there is a choice. */
   readonly holder?: string;
@@ -80,28 +81,30 @@ function sort<Any extends Candidate>(
   if (candidates.length < 2) return [...candidates];
   const places = orderPositions(policy, candidates);
   const weights = weightsOf(candidates);
-  const { holder, conversation, breaker } = context;
-  const keys = new Map(
-    candidates.map((candidate) => [
-      candidate,
-      [
-        policy.acrossModels ? 0 : candidate.rank,
-        places.get(candidate) ?? policy.order.length,
-        candidate.id === holder ? 0 : 1,
-        breaker.failedRecently(candidate.id) ? 1 : 0,
-        isPreferred(candidate, policy, context) ? 0 : 1,
-        ...sortKeys(candidate, policy, context),
-        rendezvousScore(conversation, candidate.id, weights.get(candidate) ?? 1),
-      ],
-    ]),
-  );
-  return candidates.toSorted((one, other) => compare(keys.get(one) ?? [], keys.get(other) ?? []));
+  const { holder, conversation, breaker, statistics } = context;
+  const keyed = candidates.map((candidate, index) => {
+    const { id } = candidate;
+    const [measure, tie] = sortKeys(candidate, policy, statistics);
+    const keys = [
+      policy.acrossModels ? 0 : candidate.rank,
+      places?.get(candidate) ?? policy.order.length,
+      id === holder ? 0 : 1,
+      breaker.failedRecently(id) ? 1 : 0,
+      isPreferred(id, policy, statistics) ? 0 : 1,
+      measure,
+      tie,
+      rendezvousScore(conversation, id, weights[index] ?? 1),
+    ];
+    return { candidate, keys };
+  });
+  return keyed.sort((one, other) => compare(one.keys, other.keys)).map(({ candidate }) => candidate);
 }
 
 function orderPositions<Any extends Candidate>(
   { order }: RoutingPolicy,
   candidates: readonly Any[],
-): Map<Candidate, number> {
+): Map<Candidate, number> | undefined {
+  if (order.length === 0) return undefined;
   const places = new Map<Candidate, number>();
   for (const [place, selector] of order.entries()) {
     for (const candidate of selected(selector, candidates)) if (!places.has(candidate)) places.set(candidate, place);
@@ -113,7 +116,11 @@ function orderPositions<Any extends Candidate>(
  * Endpoints without measurements come first, so that they get some, and last while a request is on its way that gives them some.
  * Those without a price come last.
  */
-function sortKeys(candidate: Candidate, policy: RoutingPolicy, { statistics }: RankingContext): [number, number] {
+function sortKeys(
+  candidate: Candidate,
+  policy: RoutingPolicy,
+  statistics: RankingContext['statistics'],
+): [number, number] {
   const { id, priority } = candidate;
   const unmeasured = (): number => (statistics.isExpected(id) ? Number.POSITIVE_INFINITY : Number.NEGATIVE_INFINITY);
   switch (policy.acrossModels ? policy.sort : (candidate.sort ?? policy.sort)) {
@@ -128,7 +135,8 @@ function sortKeys(candidate: Candidate, policy: RoutingPolicy, { statistics }: R
   }
 }
 
-function isPreferred({ id }: Candidate, policy: RoutingPolicy, { statistics }: RankingContext): boolean {
+function isPreferred(id: string, policy: RoutingPolicy, statistics: RankingContext['statistics']): boolean {
+  if (!policy.preferredLatency && !policy.preferredThroughput) return true;
   const within = (
     bounds: PercentileLimits | undefined,
     holds: (percentile: Percentile, bound: number) => boolean,
@@ -149,23 +157,22 @@ function isPreferred({ id }: Candidate, policy: RoutingPolicy, { statistics }: R
 /** Floor of prices in weights, in USD per million tokens, so that a free endpoint does not get all requests. */
 const MIN_PRICE_USD = 0.01;
 
-/** Configured weights, else the inverse square of the price; a model has the ones or the others. */
-function weightsOf(candidates: readonly Candidate[]): Map<Candidate, number> {
+/** In the order of the candidates: configured weights, else the inverse square of the price; a model has the ones or the others. */
+function weightsOf(candidates: readonly Candidate[]): number[] {
   const weighted = new Set(candidates.filter(({ weight }) => weight !== undefined).map(({ rank }) => rank));
   const prices = candidates.map(totalPrice);
   const highestPrice = Math.max(MIN_PRICE_USD, ...prices.map((price) => price ?? 0));
-  return new Map(
-    candidates.map((candidate, index) => {
-      const byPrice = Math.max(prices[index] ?? highestPrice, MIN_PRICE_USD) ** -2;
-      return [candidate, (weighted.has(candidate.rank) ? (candidate.weight ?? 1) : byPrice) / candidate.siblings];
-    }),
-  );
+  return candidates.map(({ rank, weight = 1, siblings }, index) => {
+    const byPrice = Math.max(prices[index] ?? highestPrice, MIN_PRICE_USD) ** -2;
+    return (weighted.has(rank) ? weight : byPrice) / siblings;
+  });
 }
 
 function compare(one: readonly number[], other: readonly number[]): number {
-  for (const [index, value] of one.entries()) {
-    const difference = value - (other[index] ?? 0);
-    if (value !== other[index] && difference !== 0) return difference;
+  for (let index = 0; index < one.length; index++) {
+    const [key = 0, otherKey = 0] = [one[index], other[index]];
+    // Two infinite keys have no difference.
+    if (key !== otherKey) return key - otherKey;
   }
   return 0;
 }

@@ -125,6 +125,19 @@ describe('weights', () => {
     near(share([...keys, candidate('b')], 'b'), 0.5);
   });
 
+  test('spread conversations over endpoints whose names hardly differ', () => {
+    const names = Array.from({ length: 8 }, (_, index) => `provider/model#${index}`);
+    const counts = new Map(names.map((name) => [name, 0]));
+    for (let index = 0; index < 8000; index++) {
+      const conversation = String(index).padStart(22, 'A');
+      const [first = ''] = names.toSorted(
+        (one, other) => rendezvousScore(conversation, one, 1) - rendezvousScore(conversation, other, 1),
+      );
+      counts.set(first, (counts.get(first) ?? 0) + 1);
+    }
+    for (const [name, count] of counts) assert.ok(count > 880 && count < 1120, `${name}: ${count}`);
+  });
+
   test('when an endpoint drops out only its conversations move', () => {
     for (let index = 0; index < 200; index++) {
       const scores = ['a', 'b', 'c'].map((id) => [id, rendezvousScore(`c${index}`, id, 1)] as const);
