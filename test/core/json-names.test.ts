@@ -92,6 +92,18 @@ test('an object with many names is checked like a small one', async () => {
   assert.deepEqual((await refusal(JSON.stringify({ many }).replace('name999', 'name3')))?.[0], 'many.name3');
 });
 
+test('many short names are told apart, in one body and in the next', async () => {
+  // More names than their texts that are kept, of equal length and with equal bytes in other places.
+  const many = Array.from({ length: 6000 }, (_, index) => `n${String(index).padStart(4, '0')}`);
+  const body = (repeated: string) => `{${[...many, repeated].map((name) => `"${name}":1`).join(',')}}`;
+  for (let round = 0; round < 3; round++) {
+    assert.equal(await refusal(body(`other${round}`)), undefined);
+    for (const name of [many[round], many[5000 + round]] as string[]) {
+      assert.deepEqual(await refusal(body(name)), [name, `${name} is given twice; give it once.`]);
+    }
+  }
+});
+
 test('sought names are found at any depth, however they are written, and only as names', async () => {
   const sought = new Map([
     ['data', 1],

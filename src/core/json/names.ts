@@ -83,10 +83,49 @@ interface Frame {
 
 /** Maximum length of a name that is compared with others; no wire format has a longer one, however it is escaped. */
 const MAX_NAME_BYTES = 1024;
+/** Length of the names whose texts are kept; those of schemas and wire formats are shorter. */
+const MAX_KEPT_BYTES = 40;
+/** A power of two. */
+const KEPT_TEXTS = 1024;
+const FNV_PRIME = 0x01000193;
+const BACKSLASH = 92;
+const FIRST_NOT_ASCII = 0x80;
 /** Members of one object up to which its names are kept in a list. */
 const SMALL_OBJECT_MEMBERS = 24;
 /** Maximum members of one object: names take a hundred times their length in memory. */
 const MAX_MEMBERS = 10_000;
+
+/**
+ * Texts of names. A body has few different short names, and the next body has the same: their texts are kept and found by the bytes,
+ * which takes a third of the time of decoding them. A name that meets another in its place takes the place.
+ */
+class NameTexts {
+  readonly #kept: string[] = new Array<string>(KEPT_TEXTS).fill('');
+
+  text(bytes: Buffer, start: number, end: number): string {
+    if (end - start > MAX_KEPT_BYTES) return unescaped(bytes.toString('utf8', start, end));
+    let hash = 0;
+    for (let position = start; position < end; position++) {
+      const byte = bytes[position] as number;
+      if (byte >= FIRST_NOT_ASCII || byte === BACKSLASH) return unescaped(bytes.toString('utf8', start, end));
+      hash = Math.imul(hash ^ byte, FNV_PRIME);
+    }
+    const place = (hash ^ (hash >>> 16)) & (KEPT_TEXTS - 1);
+    const kept = this.#kept[place] as string;
+    if (isText(kept, bytes, start, end)) return kept;
+    const text = bytes.toString('latin1', start, end);
+    this.#kept[place] = text;
+    return text;
+  }
+}
+
+const nameTexts = new NameTexts();
+
+function isText(text: string, bytes: Buffer, start: number, end: number): boolean {
+  if (text.length !== end - start) return false;
+  for (let index = 0; index < text.length; index++) if (text.charCodeAt(index) !== bytes[start + index]) return false;
+  return true;
+}
 
 export interface WatchedNames {
   /** Names of the wire format at the root. */
@@ -142,7 +181,7 @@ export class NameChecker implements NameWatch {
       frame.inside = undefined;
       return;
     }
-    const name = unescaped(bytes.toString('utf8', start, end));
+    const name = nameTexts.text(bytes, start, end);
     frame.at = name;
     if (this.#sought) this.found |= this.#sought.get(name) ?? 0;
     const entry = frame.known && lookUp(frame.known, name);
