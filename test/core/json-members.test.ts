@@ -3,7 +3,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { setMembers } from '../../src/core/json/members.ts';
+import { copyJson } from '../../src/core/json/copy.ts';
+import { type Json, read } from '../../src/core/json/json.ts';
+import { setMembers, writeChanges } from '../../src/core/json/members.ts';
 
 function set(text: string, ...changes: Parameters<typeof setMembers>[2]): string {
   return setMembers(Buffer.from(text), ['usage'], changes).toString();
@@ -40,5 +42,66 @@ test('the parsed text equals the original with the member set', () => {
       const { usage, ...others } = JSON.parse(text);
       assert.deepEqual(changed, { ...others, usage: { ...usage, cost: JSON.parse(JSON.stringify(member)) } });
     }),
+  );
+});
+
+function rewrite(text: string, change: (copy: Json) => void): string {
+  const body = read(text);
+  const copy = copyJson(body);
+  change(copy);
+  return writeChanges(Buffer.from(text), body, copy).toString();
+}
+
+test('a changed copy is written with the bytes of the members that stayed', () => {
+  const text =
+    ' { "a" : 1.0, "tools" : [ {"n":12345678901234567890} ], "é\\n" :"\\u00e9", "gone":[2] , "set":{"b":1} }';
+  const changed = rewrite(text, (copy) => {
+    delete copy.gone;
+    copy.set.b = 2;
+    copy.added = true;
+    copy.left = undefined;
+  });
+  const kept = '{"a":1.0,"tools":[ {"n":12345678901234567890} ],"é\\n":"\\u00e9"';
+  assert.equal(changed, `${kept},"set":{"b":2},"added":true}`);
+  assert.equal(rewrite(text, (copy) => delete copy.tools[0].n).includes('"tools":[{}]'), true);
+  assert.equal(rewrite(text, (copy) => copy.tools.push(1)).includes('"tools":[{"n":12345678901234567890},1]'), true);
+});
+
+test('members whose names all objects have are written and left out as others', () => {
+  const text = '{"constructor":1,"__proto__":{"a":1},"toString":2}';
+  assert.equal(
+    rewrite(text, (copy) => delete copy.constructor),
+    '{"__proto__":{"a":1},"toString":2}',
+  );
+  assert.equal(
+    rewrite(text, (copy) => Reflect.deleteProperty(Object.entries<Json>(copy)[1]?.[1], 'a')),
+    '{"constructor":1,"__proto__":{},"toString":2}',
+  );
+  assert.equal(
+    rewrite('{"a":1}', (copy) => delete copy.a),
+    '{}',
+  );
+});
+
+test('whatever changes in a copy, its text is that of the copy', () => {
+  const object = fc.dictionary(fc.string({ maxLength: 4 }), fc.jsonValue(), { maxKeys: 6 });
+  fc.assert(
+    fc.property(
+      object,
+      object,
+      fc.array(fc.string({ maxLength: 4 })),
+      fc.constantFrom(0, 2),
+      (value, set, left, space) => {
+        const text = JSON.stringify(value, null, space);
+        const change = (copy: Json) => {
+          for (const name of left) delete copy[name];
+          for (const [name, member] of Object.entries(set))
+            Object.defineProperty(copy, name, { value: member, enumerable: true, configurable: true, writable: true });
+        };
+        const copy = copyJson(read(text));
+        change(copy);
+        assert.deepEqual(JSON.parse(rewrite(text, change)), JSON.parse(JSON.stringify(copy)));
+      },
+    ),
   );
 });

@@ -1,6 +1,7 @@
 /** Member replacement in JSON text; all other bytes stay unchanged. */
 
-import { type Json, type Span, skipSpace, spanAt, splice, valueEnd } from './json.ts';
+import { sameJson } from './copy.ts';
+import { type Json, type Span, skipSpace, spanAt, splice, valueEnd, visitMembers } from './json.ts';
 
 export interface MemberChange {
   /** Relative to the object; all names but the last must be existing objects. */
@@ -26,6 +27,27 @@ function setMember(bytes: Buffer, { path, value }: MemberChange): Buffer {
   const end = holder.end - 1;
   const empty = bytes.toString('latin1', holder.start + 1, end).trim() === '';
   return splice(bytes, { start: end, end }, `${empty ? '' : ','}${JSON.stringify(path.at(-1))}:${text}`);
+}
+
+/** The JSON of `changed`, a copy of the object `read` from the bytes: a member with the same value keeps its bytes. */
+export function writeChanges(bytes: Buffer, read: Json, changed: Json): Buffer {
+  const pieces: (string | Buffer)[] = [];
+  const inPlace = new Set<string>();
+  visitMembers(bytes, (name, start, end) => {
+    inPlace.add(name);
+    const value = Object.hasOwn(changed, name) ? changed[name] : undefined;
+    if (value === undefined) return;
+    const isSame = sameJson(read[name], value);
+    pieces.push(memberStart(name, pieces), isSame ? bytes.subarray(start, end) : JSON.stringify(value));
+  });
+  for (const [name, value] of Object.entries(changed))
+    if (value !== undefined && !inPlace.has(name)) pieces.push(memberStart(name, pieces), JSON.stringify(value));
+  pieces.push(pieces.length === 0 ? '{}' : '}');
+  return Buffer.concat(pieces.map((piece) => (typeof piece === 'string' ? Buffer.from(piece) : piece)));
+}
+
+function memberStart(name: string, { length }: readonly unknown[]): string {
+  return `${length === 0 ? '{' : ','}${JSON.stringify(name)}:`;
 }
 
 const OPEN_BRACE = 123;

@@ -4,6 +4,7 @@ import { writeBody, yieldIfLarge } from '../../core/json/body.ts';
 import { copyJson } from '../../core/json/copy.ts';
 import { findSpan } from '../../core/json/find.ts';
 import { isObject, type Json, type Span, valueAt } from '../../core/json/json.ts';
+import { writeChanges } from '../../core/json/members.ts';
 import type { CompleteOperation, Operation, Target } from '../../core/operation.ts';
 import type { OutgoingBody } from '../../core/platform.ts';
 import type { Endpoint } from '../../routing/endpoint.ts';
@@ -38,7 +39,8 @@ function planNow(call: InferenceCall, endpoint: Endpoint, way: Way): Plan | Prom
     if (isChanged || (usage && !addsUsage)) {
       renameModel(body, operation, target);
       const patched = (bytes: Buffer): Plan => ({ path: 'patched', upstream, operation, target, body: bytes, dropped });
-      const written = writeBody(body, bytes.length);
+      const written =
+        bytes.length <= MAX_SPLICED_BYTES ? writeChanges(bytes, call.body, body) : writeBody(body, bytes.length);
       return written instanceof Promise ? written.then(patched) : patched(written);
     }
   }
@@ -56,6 +58,8 @@ function planNow(call: InferenceCall, endpoint: Endpoint, way: Way): Plan | Prom
 }
 
 const NOTHING: string[] = [];
+/** Size up to which a body is written at once, with the client's bytes where they need not change. */
+const MAX_SPLICED_BYTES = 256 * 1024;
 
 /** Whether a body needs to be looked at member by member; false for most. */
 function mayChange(call: InferenceCall, endpoint: Endpoint, memory: StateMemory): boolean {
