@@ -28,5 +28,6 @@ export interface TransportEvents {
   /** The chunk is lent until this returns. */
   data(chunk: Buffer): void;
   end(trailers?: Trailers): void;
-  fail(cause: unknown): void;
+  /** `hasExpired`: its server closed a kept connection as the request came, so that it did not handle it. */
+  fail(cause: unknown, hasExpired?: boolean): void;
 }

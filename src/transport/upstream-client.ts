@@ -4,7 +4,8 @@ import { systemClock } from '../core/clock.ts';
 import { GatewayError } from '../core/errors.ts';
 import type { LocalUpstream } from '../core/provider.ts';
 import { createDeadlineTimer, type Deadline, type DeadlineTimer } from './deadlines.ts';
-import { UpstreamConnections } from './http1/connections.ts';
+import type { UpstreamConnection } from './http1/connection.ts';
+import { UpstreamConnections, type UrlTarget } from './http1/connections.ts';
 import { runLocal } from './local-transport.ts';
 import type { Trailers, Transport, TransportEvents, TransportRequest } from './transport.ts';
 
@@ -74,11 +75,7 @@ function supervise(request: UpstreamRequest, receiver: UpstreamReceiver, supervi
   const target = request.local ? undefined : connections.targetOf(request.url);
   const exchange = new SupervisedExchange(request, receiver, supervision);
   if (request.local) exchange.attach(runLocal(request, request.local, exchange));
-  else if (target) {
-    const connection = connections.take(target.server, request.freshConnection);
-    exchange.attach(connection);
-    connection.send(target.path, request, exchange);
-  }
+  else if (target) exchange.send(connections.take(target.server, request.freshConnection), target, request);
   return exchange;
 }
 
@@ -86,16 +83,20 @@ function supervise(request: UpstreamRequest, receiver: UpstreamReceiver, supervi
 class SupervisedExchange implements UpstreamExchange, TransportEvents {
   readonly #receiver: UpstreamReceiver;
   readonly #deadlines: Deadlines;
+  readonly #connections: UpstreamConnections;
   readonly #progress: Deadline;
   readonly #total: Deadline;
   #transport: Transport | undefined;
+  /** The request while it may be sent again: over a kept connection, before its response. */
+  #repeatable: { target: UrlTarget; request: UpstreamRequest } | undefined;
   #isOver = false;
   #isPaused = false;
   #hasStarted = false;
 
-  constructor(request: UpstreamRequest, receiver: UpstreamReceiver, { deadlines, timer }: Supervision) {
+  constructor(request: UpstreamRequest, receiver: UpstreamReceiver, { deadlines, timer, connections }: Supervision) {
     this.#receiver = receiver;
     this.#deadlines = deadlines;
+    this.#connections = connections;
     this.#progress = timer.watch(() => this.#expire(this.#noProgress()));
     this.#total = timer.watch(() => this.#expire(NOT_FINISHED));
     this.#progress.in(deadlines.firstByte);
@@ -104,6 +105,12 @@ class SupervisedExchange implements UpstreamExchange, TransportEvents {
 
   attach(transport: Transport): void {
     this.#transport = transport;
+  }
+
+  send(connection: UpstreamConnection, target: UrlTarget, request: UpstreamRequest): void {
+    this.#repeatable = connection.wasUsed ? { target, request } : undefined;
+    this.attach(connection);
+    connection.send(target.path, request, this);
   }
 
   pause(): void {
@@ -129,6 +136,7 @@ class SupervisedExchange implements UpstreamExchange, TransportEvents {
   }
 
   head(status: number, headers: Record<string, string | undefined>): void {
+    this.#repeatable = undefined;
     if (!this.#isOver) this.#receiver.head(status, headers);
   }
 
@@ -143,13 +151,18 @@ class SupervisedExchange implements UpstreamExchange, TransportEvents {
     if (this.#finish()) this.#receiver.end(trailers);
   }
 
-  fail(cause: unknown): void {
-    if (this.#finish()) this.#receiver.fail(connectionError(cause, this.#hasStarted));
+  fail(cause: unknown, hasExpired?: boolean): void {
+    const repeated = this.#repeatable;
+    if (hasExpired && repeated && !this.#isOver) {
+      const { target, request } = repeated;
+      this.send(this.#connections.take(target.server, true), target, request);
+    } else if (this.#finish()) this.#receiver.fail(connectionError(cause, this.#hasStarted));
   }
 
   #finish(): boolean {
     if (this.#isOver) return false;
     this.#isOver = true;
+    this.#repeatable = undefined;
     this.#progress.cancel();
     this.#total.cancel();
     return true;

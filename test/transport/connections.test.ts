@@ -346,6 +346,156 @@ describe('a connection', () => {
   });
 });
 
+/** Ends a connection at its second request; `before` is sent before that, after `delay` milliseconds. */
+function endAtSecond(how: 'end' | 'resetAndDestroy', { delay = 0, before = '' } = {}) {
+  const seen = new Set<Socket>();
+  return (_: number, socket: Socket): string | null => {
+    if (!seen.has(socket)) return seen.add(socket) && OK;
+    if (before) socket.write(before);
+    setTimeout(() => socket[how](), delay);
+    return null;
+  };
+}
+
+describe('a kept connection that its server closes at a request', () => {
+  for (const how of ['end', 'resetAndDestroy'] as const) {
+    test(`is replaced by a new one, and the receiver hears nothing of it (${how})`, async (context) => {
+      const { server, requests } = await serve(context, endAtSecond(how));
+      const client = clientOf(context);
+      const post = { method: 'POST', body: Buffer.from('body') } as const;
+      assert.equal((await ask(client, server, post)).isReused, false);
+      assert.deepEqual(await ask(client, server, post), { status: 200, body: 'ok', isReused: false });
+      assert.match(requests[2] ?? '', /^POST .*\r\n\r\nbody$/s);
+      assert.equal(server.connections(), 2);
+      assert.equal(requests.length, 3);
+    });
+  }
+
+  test('is replaced once', async (context) => {
+    const { server, requests } = await serve(context, (number, socket) => {
+      if (number === 1) return OK;
+      socket.end();
+      return null;
+    });
+    const client = clientOf(context);
+    await ask(client, server);
+    await assert.rejects(ask(client, server), isBroken);
+    assert.equal(requests.length, 3);
+  });
+
+  for (const [about, options] of [
+    ['with the first byte of a response', { before: 'H', delay: 50 }],
+    ['behind an interim response', { before: 'HTTP/1.1 103 Early Hints\r\n\r\n', delay: 50 }],
+    ['once the server can have handled it', { delay: 700 }],
+  ] as const) {
+    test(`is not replaced ${about}`, async (context) => {
+      const { server, requests } = await serve(context, endAtSecond('end', options));
+      const client = clientOf(context);
+      await ask(client, server);
+      await assert.rejects(ask(client, server), isBroken);
+      assert.equal(requests.length, 2);
+    });
+  }
+
+  test('is replaced at any time while the request is not written', async (context) => {
+    let connections = 0;
+    const server = await startPlain((socket) => {
+      const isFirst = ++connections === 1;
+      let received = 0;
+      socket.on('data', (bytes) => {
+        received += bytes.length;
+        if (received < 1000) socket.write(OK);
+        else if (isFirst) setTimeout(() => socket.pause() && setTimeout(() => socket.resetAndDestroy(), 700), 0);
+        else if (received > 30_000_000) socket.write(OK);
+      });
+    });
+    context.after(() => server.close());
+    const client = clientOf(context);
+    await ask(client, server);
+    const { body } = await ask(client, server, { method: 'POST', body: Buffer.alloc(30_000_000, 97) });
+    assert.equal(body, 'ok');
+    assert.equal(server.connections(), 2);
+  });
+
+  test('is not replaced for a request that was aborted, and its receiver hears nothing', async (context) => {
+    const { server, requests } = await serve(context, endAtSecond('end', { delay: 50 }));
+    const client = clientOf(context);
+    await ask(client, server);
+    const answered = ask(client, server);
+    answered.then(failed, failed);
+    await wait(20);
+    answered.exchange.abort();
+    await wait(100);
+    assert.equal(requests.length, 2);
+  });
+});
+
+describe('a server that closes idle connections', () => {
+  /** Closes a connection that was idle for what `limit` says, in milliseconds. */
+  async function closing(context: TestContext, limit: (socket: Socket) => number, fields = '') {
+    const timers = new Map<Socket, NodeJS.Timeout>();
+    const { server } = await serve(context, (_, socket) => {
+      clearTimeout(timers.get(socket));
+      const milliseconds = limit(socket);
+      if (milliseconds < Number.POSITIVE_INFINITY)
+        timers.set(
+          socket,
+          setTimeout(() => socket.end(), milliseconds),
+        );
+      return `HTTP/1.1 200 OK\r\n${fields}Content-Length: 2\r\n\r\nok`;
+    });
+    return server;
+  }
+
+  test('gets no request on one that is nearly as old as one that it has closed', async (context) => {
+    const server = await closing(context, () => 800);
+    const client = clientOf(context);
+    await ask(client, server);
+    await wait(300);
+    assert.equal((await ask(client, server)).isReused, true);
+    await wait(900);
+    assert.equal((await ask(client, server)).isReused, false);
+    await wait(700);
+    assert.equal((await ask(client, server)).isReused, false);
+    await wait(300);
+    assert.equal((await ask(client, server)).isReused, true);
+  });
+
+  // Old connections are closed every second, and when a request meets them.
+  for (const delay of [1300, 2500]) {
+    test(`is trusted again once it has kept one for its time (after ${delay} ms)`, async (context) => {
+      let count = 0;
+      const server = await closing(context, () => (++count === 1 ? 50 : 60_000), 'Keep-Alive: timeout=3\r\n');
+      const client = clientOf(context);
+      await ask(client, server);
+      await wait(150);
+      await ask(client, server);
+      await wait(150);
+      assert.equal((await ask(client, server)).isReused, false);
+      await wait(delay);
+      await ask(client, server);
+      await wait(150);
+      assert.equal((await ask(client, server)).isReused, true);
+    });
+  }
+
+  test('is trusted while one that is idle for longer is open', async (context) => {
+    let last: Socket | undefined;
+    const server = await closing(context, (socket) => {
+      last = socket;
+      return Number.POSITIVE_INFINITY;
+    });
+    const client = clientOf(context);
+    await Promise.all([ask(client, server), ask(client, server)]);
+    await wait(50);
+    await ask(client, server);
+    await wait(20);
+    last?.end();
+    await wait(150);
+    assert.equal((await ask(client, server)).isReused, true);
+  });
+});
+
 /** The end of the connection is that of the response. */
 function closeBehindResponse(_: number, socket: Socket): null {
   socket.end('HTTP/1.1 200 OK\r\n\r\nuntil the end');

@@ -1,12 +1,11 @@
 /** Connection to an upstream, for one request at a time. */
 
-import { connect, isIP, type Socket } from 'node:net';
-import { connect as connectTls } from 'node:tls';
+import type { Socket } from 'node:net';
 import { GatewayError } from '../../core/errors.ts';
 import type { Fields } from '../../core/fields.ts';
 import type { Linked } from '../../core/linked-list.ts';
 import type { OutgoingBody } from '../../core/platform.ts';
-import { type OnRead, sharedReads } from '../../http1/shared-reads.ts';
+import type { OnRead } from '../../http1/shared-reads.ts';
 import type { Deadline, DeadlineTimer } from '../deadlines.ts';
 import type { Trailers, Transport, TransportEvents, TransportRequest } from '../transport.ts';
 import { requestHead } from './head.ts';
@@ -29,8 +28,11 @@ export interface UpstreamConnectionOptions {
   timer: DeadlineTimer;
   /** Whether it is closed after one request. */
   isSingle: boolean;
+  openSocket(onRead: OnRead): Socket;
   /** Called after a response, if another request may follow, before its receiver is told. */
   onIdle(connection: UpstreamConnection, keepAliveSeconds: number | undefined): void;
+  /** Called when the server closes it while it is idle, or instead of a response to its next request. */
+  onExpired(connection: UpstreamConnection): void;
   onClosed(connection: UpstreamConnection): void;
 }
 
@@ -39,13 +41,18 @@ const MAX_COPIED_BYTES = 16 * 1024;
 /** Bytes of a body from which no more is written in a turn of the event loop: to copy and encrypt a large one would keep other requests waiting. */
 const TURN_BYTES = 512 * 1024;
 const SLICE_BYTES = 256 * 1024;
-const TCP_KEEP_ALIVE_MS = 60_000;
+/**
+ * Time after a request in which the end of a kept connection was on its way when the server got the request: longer than a way there
+ * and back, and shorter than a model takes to compute and fail.
+ */
+const MAX_CROSSING_MS = 500;
 
 /** Transport of one request at a time. The request must not use it after `end` or `fail`. */
 export class UpstreamConnection implements Transport, ResponseEvents, Linked<UpstreamConnection> {
   previous: UpstreamConnection | undefined;
   next: UpstreamConnection | undefined;
-  /** Time by the monotonic clock until which it is kept, where it is idle. */
+  /** Times by the monotonic clock since when it has been idle, `Infinity` in the turn in which a response ended, and until when it is kept. */
+  idleSince = 0;
   idleUntil = 0;
   readonly #origin: Origin;
   readonly #options: UpstreamConnectionOptions;
@@ -55,6 +62,9 @@ export class UpstreamConnection implements Transport, ResponseEvents, Linked<Ups
   #isConnected = false;
   #isPaused = false;
   #hasEnded = false;
+  /** Whether anything came since the request was sent. */
+  #hasAnswer = false;
+  #sentAt = 0;
   /** Events of the request in progress. */
   #events: TransportEvents | undefined;
   #unsent: { head: string; body: OutgoingBody | undefined } | undefined;
@@ -65,7 +75,7 @@ export class UpstreamConnection implements Transport, ResponseEvents, Linked<Ups
   constructor(origin: Origin, options: UpstreamConnectionOptions) {
     this.#origin = origin;
     this.#options = options;
-    this.#socket = openSocket(origin, (bytes) => this.#read(bytes));
+    this.#socket = options.openSocket((bytes) => this.#read(bytes));
     this.#connecting = options.timer.watch(() => this.#lose(new GatewayError('timeout', NOT_CONNECTED)));
     this.#connecting.in(options.connectTimeout);
     this.#socket
@@ -82,10 +92,16 @@ export class UpstreamConnection implements Transport, ResponseEvents, Linked<Ups
     return this.#socket.destroyed;
   }
 
+  /** Whether it has served a request. */
+  get wasUsed(): boolean {
+    return this.#requests > 0;
+  }
+
   /** `path` with the query. Fails for a request that cannot be written as HTTP. */
   send(path: string, { method, headers, body }: TransportRequest, events: TransportEvents): void {
     this.#events = events;
     this.#isPaused = false;
+    this.#hasAnswer = false;
     this.#parser.start();
     try {
       const { isSingle } = this.#options;
@@ -140,7 +156,7 @@ export class UpstreamConnection implements Transport, ResponseEvents, Linked<Ups
   #canServeNext(): boolean {
     if (!this.#parser.isReusable || this.#options.isSingle || this.#hasEnded) return false;
     // An upstream that answers before it has read the request may never read the rest.
-    return this.#rest.length === 0 && this.#socket.writableLength === 0;
+    return !this.#isWriting;
   }
 
   #connected(): void {
@@ -153,6 +169,7 @@ export class UpstreamConnection implements Transport, ResponseEvents, Linked<Ups
     if (!this.#unsent) return;
     const { head, body = NO_PIECES } = this.#unsent;
     this.#unsent = undefined;
+    this.#sentAt = this.#options.timer.now();
     this.#events?.sent(this.#requests > 1);
     // The receiver may have aborted.
     if (!this.#events) return;
@@ -192,8 +209,9 @@ export class UpstreamConnection implements Transport, ResponseEvents, Linked<Ups
   };
 
   #read(bytes: Buffer): void {
+    this.#hasAnswer = true;
     // Nobody asked for it.
-    if (!this.#events) this.abort();
+    if (!this.#events) this.#lose(undefined, true);
     else this.#guard(() => this.#parser.read(bytes));
     // A socket that was paused before it was connected reads once more.
     if (this.#isPaused) this.#socket.pause();
@@ -201,15 +219,33 @@ export class UpstreamConnection implements Transport, ResponseEvents, Linked<Ups
 
   #ended(): void {
     this.#hasEnded = true;
-    this.#guard(() => this.#parser.close());
-    if (!this.#events) this.abort();
+    if (this.#hasExpired) this.#lose(new Error(EXPIRED), true);
+    else this.#guard(() => this.#parser.close());
+  }
+
+  /**
+   * Whether the end of the connection means that the server has handled no request since the last response: there is none, or it is
+   * not written yet, or just now, and nothing of a response came.
+   */
+  get #hasExpired(): boolean {
+    if (!this.#events) return true;
+    if (this.#requests < 2 || this.#hasAnswer || this.#isPaused) return false;
+    return this.#isWriting || this.#options.timer.now() - this.#sentAt <= MAX_CROSSING_MS;
+  }
+
+  get #isWriting(): boolean {
+    return this.#rest.length > 0 || this.#socket.writableLength > 0;
   }
 
   /** Ignores errors after the end of the response: all its bytes are there, and a paused receiver still gets them. */
   #broke(error: Error): void {
     if (this.#hasEnded && this.#events) return;
-    const isTimeout = !this.#isConnected && (error as { code?: string }).code === 'ETIMEDOUT';
-    this.#lose(isTimeout ? new GatewayError('timeout', NOT_CONNECTED, { cause: error }) : error);
+    const code = (error as { code?: string }).code ?? '';
+    const isTimeout = !this.#isConnected && code === 'ETIMEDOUT';
+    this.#lose(
+      isTimeout ? new GatewayError('timeout', NOT_CONNECTED, { cause: error }) : error,
+      CLOSED_BY_SERVER.has(code) && this.#hasExpired,
+    );
   }
 
   /** Errors of the parser and of the receiver end the request. One that has ended hears of nothing more. */
@@ -221,7 +257,7 @@ export class UpstreamConnection implements Transport, ResponseEvents, Linked<Ups
     }
   }
 
-  #lose(cause: unknown): void {
+  #lose(cause: unknown, hasExpired = false): void {
     const events = this.#events;
     this.#events = undefined;
     this.#unsent = undefined;
@@ -230,11 +266,14 @@ export class UpstreamConnection implements Transport, ResponseEvents, Linked<Ups
     this.#parser.stop();
     if (!this.#isConnected) this.#origin.session = undefined;
     this.#socket.destroy();
-    events?.fail(cause);
+    if (hasExpired) this.#options.onExpired(this);
+    events?.fail(cause, hasExpired);
   }
 }
 
 const NOT_CONNECTED = 'The upstream could not be reached in time.';
+const EXPIRED = 'The upstream closed a kept connection as a request came.';
+const CLOSED_BY_SERVER = new Set(['ECONNRESET', 'EPIPE']);
 const NO_PIECES: readonly Buffer[] = [];
 
 function sizeOf(body: OutgoingBody): number {
@@ -247,19 +286,4 @@ function slicesOf(pieces: readonly Buffer[]): Buffer[] {
     for (let start = 0; start < piece.length; start += SLICE_BYTES)
       slices.push(piece.subarray(start, start + SLICE_BYTES));
   return slices;
-}
-
-function openSocket(origin: Origin, onRead: OnRead): Socket {
-  const { hostname: host, port, isSecure, session } = origin;
-  const options = { host, port, onread: sharedReads(onRead) };
-  if (!isSecure) return withoutDelay(connect(options));
-  const socket = connectTls({ ...options, servername: isIP(host) ? '' : host, ALPNProtocols: ['http/1.1'], session });
-  socket.on('session', (resumable) => {
-    origin.session = resumable;
-  });
-  return withoutDelay(socket);
-}
-
-function withoutDelay(socket: Socket): Socket {
-  return socket.setNoDelay(true).setKeepAlive(true, TCP_KEEP_ALIVE_MS);
 }

@@ -1,14 +1,20 @@
 /** Pool of connections to upstreams: one for each request at a time, kept idle for the next ones until the idle timeout. */
 
+import { connect, isIP, type Socket } from 'node:net';
+import { connect as connectTls } from 'node:tls';
 import { systemClock } from '../../core/clock.ts';
 import { LinkedList } from '../../core/linked-list.ts';
+import { type OnRead, sharedReads } from '../../http1/shared-reads.ts';
 import type { DeadlineTimer } from '../deadlines.ts';
 import { type Origin, UpstreamConnection, type UpstreamConnectionOptions } from './connection.ts';
 
 /** Time for which an idle connection is kept, unless its server names another one (`Keep-Alive: timeout`). */
 const DEFAULT_IDLE_TIMEOUT_MS = 10_000;
 const MAX_IDLE_TIMEOUT_MS = 600_000;
+const TCP_KEEP_ALIVE_MS = 60_000;
 const SWEEP_INTERVAL_MS = 1000;
+/** Part of the time for which a server has kept an idle connection, in which others are used again. */
+const REUSED_PART = 0.75;
 /** An idle connection is closed before its server would do it, so that no request is on its way then. */
 const IDLE_TIMEOUT_MARGIN_MS = 2 * SWEEP_INTERVAL_MS;
 const IN_BACKGROUND = { background: true };
@@ -18,6 +24,8 @@ const MAX_KNOWN_URLS = 1000;
 /** An origin with its idle connections, the last used at the end. Closed ones are dropped when they are met. */
 interface UpstreamServer extends Origin {
   idle: UpstreamConnection[];
+  /** Milliseconds for which it keeps idle connections, as far as it has closed some; `Infinity` otherwise. */
+  keepsMs: number;
   /** Whether the server was dropped, so that its connections are not kept any more. */
   isForgotten: boolean;
 }
@@ -65,6 +73,7 @@ export class UpstreamConnections {
         port: Number(port || (isSecure ? 443 : 80)),
         isSecure,
         idle: [],
+        keepsMs: Number.POSITIVE_INFINITY,
         isForgotten: false,
       };
       this.#servers.set(origin, server);
@@ -76,16 +85,15 @@ export class UpstreamConnections {
 
   /** An idle connection, the last used, or a new one. `isSingle`: a new one for one request. */
   take(server: UpstreamServer, isSingle = false): UpstreamConnection {
-    while (!isSingle && server.idle.length > 0) {
-      const kept = server.idle.pop();
-      if (kept && !kept.isClosed && kept.idleUntil > systemClock.monotonic()) return kept;
-      kept?.abort();
-    }
+    const kept = isSingle ? undefined : takeIdle(server, systemClock.monotonic());
+    if (kept) return kept;
     const options: UpstreamConnectionOptions = {
       timer: this.#timer,
       connectTimeout: this.#connectTimeout,
       isSingle,
+      openSocket: (onRead) => openSocket(server, onRead),
       onIdle: (connection, seconds) => this.#keep(server, connection, seconds),
+      onExpired: (connection) => noteExpiry(server, connection),
       onClosed: (connection) => this.#forget(connection),
     };
     const connection = new UpstreamConnection(server, options);
@@ -114,6 +122,7 @@ export class UpstreamConnections {
       connection.abort();
       return;
     }
+    connection.idleSince = Number.POSITIVE_INFINITY;
     connection.idleUntil = systemClock.monotonic() + idleMs;
     if (this.#released.push({ connection, server }) === 1) setImmediate(() => this.#keepReleased());
   }
@@ -121,9 +130,13 @@ export class UpstreamConnections {
   #keepReleased(): void {
     const released = this.#released;
     this.#released = [];
+    const now = systemClock.monotonic();
     for (const { connection, server } of released) {
       if (this.#isClosed || server.isForgotten) connection.abort();
-      else if (!connection.isClosed) server.idle.push(connection);
+      else if (!connection.isClosed) {
+        connection.idleSince = now;
+        server.idle.push(connection);
+      }
     }
     this.#cancelSweep ??= systemClock.after(SWEEP_INTERVAL_MS, () => this.#sweep(), IN_BACKGROUND);
   }
@@ -147,10 +160,62 @@ export class UpstreamConnections {
     this.#cancelSweep = undefined;
     const now = systemClock.monotonic();
     for (const server of this.#servers.values()) {
-      for (const connection of server.idle) if (connection.idleUntil <= now) connection.abort();
+      for (const connection of server.idle) {
+        if (!connection.isClosed && connection.idleUntil <= now) closeOld(server, connection, now);
+      }
       server.idle = server.idle.filter(({ isClosed }) => !isClosed);
       if (server.idle.length > 0)
         this.#cancelSweep ??= systemClock.after(SWEEP_INTERVAL_MS, () => this.#sweep(), IN_BACKGROUND);
     }
   }
+}
+
+/** The idle connection that was used last, unless its server may be about to close it. */
+function takeIdle(server: UpstreamServer, now: number): UpstreamConnection | undefined {
+  const { idle, keepsMs } = server;
+  for (let kept = idle.at(-1); kept; kept = idle.at(-1)) {
+    const isKept = !kept.isClosed && kept.idleUntil > now;
+    if (isKept && now - kept.idleSince > keepsMs * REUSED_PART) {
+      // The others are idle for longer. One stays, which shows when the server closes it.
+      for (const other of idle.splice(1)) other.abort();
+      return undefined;
+    }
+    idle.pop();
+    if (isKept) return kept;
+    if (!kept.isClosed) closeOld(server, kept, now);
+  }
+  return undefined;
+}
+
+/** Closes a connection that the server has kept for its time: for longer than others, which it may have closed for another reason. */
+function closeOld(server: UpstreamServer, connection: UpstreamConnection, now: number): void {
+  if (now - connection.idleSince > server.keepsMs) server.keepsMs = Number.POSITIVE_INFINITY;
+  connection.abort();
+}
+
+/**
+ * Notes for how long a server kept a connection that it has closed; a shorter time counts at once, a longer one by half. An open one that
+ * is idle for longer shows that it was closed for another reason.
+ */
+function noteExpiry(server: UpstreamServer, connection: UpstreamConnection): void {
+  const { idle, keepsMs } = server;
+  while (idle[0] && (idle[0].isClosed || idle[0] === connection)) idle.shift();
+  const idleMs = systemClock.monotonic() - connection.idleSince;
+  if (idleMs < 0 || (idle[0] && idle[0].idleSince < connection.idleSince)) return;
+  server.keepsMs = idleMs < keepsMs ? idleMs : (keepsMs + idleMs) / 2;
+}
+
+function openSocket(origin: Origin, onRead: OnRead): Socket {
+  const { hostname: host, port, isSecure, session } = origin;
+  const options = { host, port, onread: sharedReads(onRead) };
+  if (!isSecure) return withoutDelay(connect(options));
+  const socket = connectTls({ ...options, servername: isIP(host) ? '' : host, ALPNProtocols: ['http/1.1'], session });
+  socket.on('session', (resumable) => {
+    origin.session = resumable;
+  });
+  return withoutDelay(socket);
+}
+
+function withoutDelay(socket: Socket): Socket {
+  return socket.setNoDelay(true).setKeepAlive(true, TCP_KEEP_ALIVE_MS);
 }
