@@ -74,8 +74,7 @@ export class ServerRequest {
 
   /** Whether the client closes the connection after the response. */
   get isLast(): boolean {
-    if (this.isCurrent) return saysClose(this.headers);
-    return !KEEP_ALIVE.test(this.headers.connection ?? '');
+    return saysClose(this.headers) || !(this.isCurrent || KEEP_ALIVE.test(this.headers.connection ?? ''));
   }
 
   /** Whether the client asks for an upgrade; HTTP/1.0 has none. */

@@ -109,6 +109,7 @@ describe('a connection', { timeout: 120_000 }, () => {
     ['close among others', get('/', 'Connection: te, Close'), true],
     ['HTTP/1.0', 'GET / HTTP/1.0\r\n\r\n', true],
     ['HTTP/1.0 and keep-alive', 'GET / HTTP/1.0\r\nConnection: Keep-Alive\r\n\r\n', false],
+    ['HTTP/1.0, keep-alive and close', 'GET / HTTP/1.0\r\nConnection: Keep-Alive, close\r\n\r\n', true],
   ] as const) {
     test(`${ends ? 'ends' : 'is kept'} after a request with ${about}`, async (context) => {
       const { open } = await start(context, echo);
