@@ -59,6 +59,18 @@ const VALID: Record<string, [text: string, expected: Partial<Seen>]> = {
   'no length': [`${head('content-type: text/plain')}until the end`, { body: 'until the end', isReusable: false }],
   'no length and nothing': [head(), { body: '', isReusable: false }],
   'no content': ['HTTP/1.1 204 No Content\r\nx: y\r\n\r\n', { status: 204, isReusable: true }],
+  'no content, but a length': [
+    'HTTP/1.1 204 No Content\r\nContent-Length: 2\r\n\r\n',
+    { status: 204, isReusable: false },
+  ],
+  'no content, but chunks': [
+    'HTTP/1.1 204 No Content\r\nTransfer-Encoding: chunked\r\n\r\n',
+    { status: 204, isReusable: false },
+  ],
+  'no content, and a length of zero': [
+    'HTTP/1.1 204 No Content\r\nContent-Length: 0\r\n\r\n',
+    { status: 204, isReusable: true },
+  ],
   'not modified, with the length of what it is': [
     'HTTP/1.1 304 Not Modified\r\nContent-Length: 500\r\n\r\n',
     { status: 304, body: '', isReusable: true },
@@ -169,6 +181,7 @@ const INVALID: Record<string, string> = {
   'another version': 'HTTP/2 200 OK\r\n\r\n',
   'no status': 'HTTP/1.1 OK\r\n\r\n',
   'a status of two digits': 'HTTP/1.1 20 OK\r\n\r\n',
+  'a status that begins with zero': 'HTTP/1.1 099 OK\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n',
   'an empty line before it': `\r\n${head('Content-Length: 0')}`,
   'line feeds alone': 'HTTP/1.1 200 OK\nContent-Length: 0\n\n\r\n\r\n',
   'a line feed in the first line': 'HTTP/1.1 200 O\nK\r\nContent-Length: 0\r\n\r\n',

@@ -49,7 +49,7 @@ export interface StatusAndFields {
   fields: Fields;
 }
 
-const STATUS_LINE = /^HTTP\/1\.([01]) (\d{3})(?: |$)/;
+const STATUS_LINE = /^HTTP\/1\.([01]) ([1-9]\d{2})(?: |$)/;
 const KEEP_ALIVE_TIMEOUT = /(?:^|[,; \t])timeout=(\d{1,9})(?!\d)/i;
 
 /** Reads a status line and fields. Throws `upstream_error` for other text, and for a repeated field that says where the body ends. */

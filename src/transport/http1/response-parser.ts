@@ -54,7 +54,12 @@ export class ResponseParser extends MessageParser {
   #expect(status: number, fields: Fields, isCurrent: boolean): boolean {
     const { 'transfer-encoding': coding, 'content-length': length } = fields;
     if (coding !== undefined && length !== undefined) throw invalidResponse('has a length and a transfer coding');
-    if (status === 204 || status === 304) this.expectBody(0);
+    if (status === 204) {
+      this.expectBody(0);
+      // Content that it announces may come later, and would be read as the next response.
+      return coding === undefined && (length === undefined || Number(length) === 0);
+    }
+    if (status === 304) this.expectBody(0);
     else if (coding !== undefined) {
       if (!isCurrent || coding.toLowerCase() !== 'chunked') throw invalidResponse('has an unknown transfer coding');
       this.expectChunks();
