@@ -217,9 +217,9 @@ export class RunningAttempt implements ResponseContext, UpstreamReceiver {
     this.#outcome.reject(error);
   }
 
-  /** Called for each request that is sent, also for later rounds. */
+  /** Called for each request that is sent, also for later rounds, and for a new connection in place of a kept one. */
   sent(isReused?: boolean): void {
-    if (!this.#isSent && isReused !== undefined) {
+    if (this.record.status === undefined && isReused !== undefined) {
       this.record.connected = isReused ? 0 : this.timer.now() - this.#began;
     }
     this.#isSent = true;

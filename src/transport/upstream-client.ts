@@ -30,8 +30,8 @@ export interface UpstreamRequest extends TransportRequest {
 /** Response events: `head` once, `data` any number of times, then `end` or `fail` once. */
 export interface UpstreamReceiver {
   /**
-   * Connected and sending; a request that fails before this was never sent. `isReused`: over a connection that was kept alive;
-   * undefined without a connection.
+   * Connected and sending; a request that fails before this was never sent. `isReused`: over a connection that was kept alive,
+   * behind whose end it is called again for a new one; undefined without a connection.
    */
   sent?(isReused?: boolean): void;
   head(status: number, headers: Record<string, string | undefined>): void;

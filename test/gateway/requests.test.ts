@@ -169,24 +169,34 @@ describe('the trace of a request', () => {
     assert.ok(before.check_ms >= 0 && before.check_ms < 60_000, before.check_ms);
     assert.ok(before.attempts[0].connect_ms >= 0, before.attempts[0].connect_ms);
     assert.equal(after.attempts[0].connect_ms, 0);
-    const fresh = await startUpstream((_call, response) => answerJson(response, { error: { message: 'No.' } }, 400));
+  });
+
+  test('has the time until there was a new connection where a kept one ended at the request', async () => {
+    const fresh = await startUpstream((_call, response) => {
+      // The second request comes over the connection of the first one.
+      if (fresh.calls.length === 2) response.socket?.destroy();
+      else answerJson(response, { error: { message: 'No.' } }, 400);
+    });
     const own = await startTestGateway(
       `providers: { one: { type: openai-compatible, base_url: "${fresh.url}/v1", models: [{ id: m }] } }
 admin: { token: ${TOKEN}, port: 0 }`,
     );
     try {
       const messages = [{ role: 'user', content: 'hi' }];
-      const response = await post(
-        `${own.url}/v1/chat/completions`,
-        { model: 'one/m', messages },
-        {
-          authorization: `Bearer ${KEYS.own}`,
-        },
-      );
-      await response.text();
-      const url = `${own.adminUrl}/admin/v1/requests/${response.headers.get('x-polygate-request-id')}`;
-      const { data } = (await (await fetch(url, { headers: { authorization: `Bearer ${TOKEN}` } })).json()) as Json;
-      assert.ok(data.trace.attempts[0].connect_ms >= 1, data.trace.attempts[0].connect_ms);
+      for (const calls of [1, 3]) {
+        const response = await post(
+          `${own.url}/v1/chat/completions`,
+          { model: 'one/m', messages },
+          { authorization: `Bearer ${KEYS.own}` },
+        );
+        assert.equal(response.status, 400);
+        await response.text();
+        assert.equal(fresh.calls.length, calls);
+        const url = `${own.adminUrl}/admin/v1/requests/${response.headers.get('x-polygate-request-id')}`;
+        const { data } = (await (await fetch(url, { headers: { authorization: `Bearer ${TOKEN}` } })).json()) as Json;
+        assert.equal(data.trace.attempts.length, 1);
+        assert.ok(data.trace.attempts[0].connect_ms >= 1, data.trace.attempts[0].connect_ms);
+      }
     } finally {
       await own.close();
       await fresh.close();
