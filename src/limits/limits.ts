@@ -62,8 +62,8 @@ export function createLimitKeeper({ quota, shared, now }: LimitsOptions): LimitK
   const minutes = new Map<string, MinuteWindow>();
   const pools = new ReservationPools(quota);
 
-  function minute(subject: string): MinuteWindow {
-    return getOrCreate(minutes, subject, () => createMinuteWindow({ subject, quota, now }));
+  function minute(name: string): MinuteWindow {
+    return getOrCreate(minutes, name, () => createMinuteWindow({ name, quota, now }));
   }
 
   function poolOf(heldLimit: HeldLimit, slice: bigint, basis: object = NO_BASIS): ReservationPool {
@@ -94,8 +94,8 @@ export function createLimitKeeper({ quota, shared, now }: LimitsOptions): LimitK
     return release;
   }
 
-  function takeSlot(subject: string, most: number, message: string, basis?: object): MaybePromise<() => void> {
-    const slots = poolOf({ subject, limit: BigInt(most) }, BigInt(quota.slice(most) - 1), basis);
+  function takeSlot(name: string, most: number, message: string, basis?: object): MaybePromise<() => void> {
+    const slots = poolOf({ name, limit: BigInt(most) }, BigInt(quota.slice(most) - 1), basis);
     return whenKnown(slots.admit(1n), (slot) => {
       if (slot) return () => slot.settle(0n);
       throw new GatewayError('rate_limit_exceeded', message, { retryAfter: 1000 });
@@ -136,7 +136,7 @@ export function createLimitKeeper({ quota, shared, now }: LimitsOptions): LimitK
     const budget = { subject, period, startsAt };
     const slice = limit / BigInt(Math.max(1, Math.floor(1000 / quota.slice(1000))));
     const name = budgetName(budget);
-    const money = poolOf({ subject: name, limit, budget }, slice, basis);
+    const money = poolOf({ name, limit, budget }, slice, basis);
     return whenKnown(money.admit(cost, minBigInt(request.minCost ?? cost, cost)), (share) => {
       if (share) return { cost: share.amount, budget: name, settle: (used) => share.settle(used.cost) };
       throw budgetRefusal(label, { period, limit: text, moment }, { left: money.left, asked: request.minCost ?? cost });

@@ -8,7 +8,7 @@ export type MinuteKind = (typeof MINUTE_KINDS)[number];
 
 export interface MinuteWindowOptions {
   /** Name of the limit, e.g. the requests of a key. */
-  subject: string;
+  name: string;
   quota: Quota;
   /** Unix milliseconds. */
   now(): number;
@@ -42,7 +42,7 @@ interface WindowRequest {
   limit: number;
 }
 
-export function createMinuteWindow({ subject, quota, now }: MinuteWindowOptions): MinuteWindow {
+export function createMinuteWindow({ name, quota, now }: MinuteWindowOptions): MinuteWindow {
   let windowAt = 0;
   /** Share of this gateway in the window, of which `used` is consumed. */
   let granted = 0;
@@ -69,7 +69,7 @@ export function createMinuteWindow({ subject, quota, now }: MinuteWindowOptions)
       const amount = requests.reduce((sum, one) => sum + one.amount, 0);
       const alreadyUsed = Math.max(0, used - granted);
       const want = amount - Math.max(0, granted - used);
-      const part = await quota.take({ subject, at, limit }, Math.max(want, quota.slice(limit)), alreadyUsed);
+      const part = await quota.take({ name, at, limit }, Math.max(want, quota.slice(limit)), alreadyUsed);
       if (currentWindow() !== at) return true;
       granted = Math.min(granted + alreadyUsed + part.granted, limit);
       takenByOthers = Math.max(0, part.taken - granted);

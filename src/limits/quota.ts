@@ -5,14 +5,15 @@ import type { Store } from '../store/store.ts';
 
 export interface Window {
   /** Name of the limit. */
-  subject: string;
+  name: string;
   /** Start, in Unix milliseconds. */
   at: number;
   limit: number;
 }
 
 export interface HeldLimit {
-  subject: string;
+  /** Name of the limit, or of the period of a budget. */
+  name: string;
   limit: bigint;
   /** Budget whose spending counts against the limit, in addition to holds. */
   budget?: BudgetPeriod;
@@ -44,8 +45,8 @@ export function createQuota({ store, instance, shared = store.engine !== 'sqlite
   }
   return {
     slice: (limit) => Math.max(1, Math.floor(limit / SLICES_PER_LIMIT)),
-    take: ({ subject, at, limit }, want, alreadyUsed) =>
-      store.call('takeAllowance', { subject, windowAt: at, limit, want, alreadyUsed }),
+    take: ({ name, at, limit }, want, alreadyUsed) =>
+      store.call('takeAllowance', { name, windowAt: at, limit, want, alreadyUsed }),
     hold,
   };
 }

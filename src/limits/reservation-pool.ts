@@ -24,7 +24,7 @@ export interface ReservationPool {
   readonly left: bigint;
   /** Amount that is reserved and not settled yet. */
   readonly reserved: bigint;
-  /** Replaces the limit of the subject. Existing reservations count against it; the rest of the hold is requested anew. */
+  /** Replaces the limit. Existing reservations count against it; the rest of the hold is requested anew. */
   change(limit: PoolLimit): void;
   /** Asks the store before the next reservation, because something that was not reserved here has been spent or released. */
   recount(): void;

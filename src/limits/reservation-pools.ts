@@ -34,7 +34,7 @@ export class ReservationPools {
 
   /** The pool of a limit, with the limit that it has now. */
   poolOf({ heldLimit, slice }: PoolLimit, { basis, shared }: LimitSource): ReservationPool {
-    const known = this.#pools.get(heldLimit.subject);
+    const known = this.#pools.get(heldLimit.name);
     if (!known) return this.#add(heldLimit, { slice, basis, shared });
     if (known.basis !== basis || known.shared !== shared) {
       known.basis = basis;
@@ -46,7 +46,7 @@ export class ReservationPools {
 
   #add(heldLimit: HeldLimit, { slice, basis, shared }: LimitSource & Pick<PoolLimit, 'slice'>): ReservationPool {
     const pool = createReservationPool({ heldLimit, quota: this.#quota, slice });
-    this.#pools.set(heldLimit.subject, { pool, budget: heldLimit.budget, basis, shared });
+    this.#pools.set(heldLimit.name, { pool, budget: heldLimit.budget, basis, shared });
     if (heldLimit.budget) this.#spenders.add(heldLimit.budget.subject);
     return pool;
   }

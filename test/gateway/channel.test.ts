@@ -57,7 +57,7 @@ test('a store over the channel is the store', async (context) => {
     store: ({ name, parameters }: StoreCall) => store.call(name as StoreOperationName, parameters as never),
   });
   const remote = createChannelStore(near);
-  const holding = { subject: 'key concurrent', instance: 'one', limit: 5n };
+  const holding = { name: 'key concurrent', instance: 'one', limit: 5n };
   assert.deepEqual(await remote.call('setHold', { ...holding, want: 9n }), { granted: 5n, spent: 0n, others: 0n });
   const other = await store.call('setHold', { ...holding, instance: 'two', want: 9n });
   assert.deepEqual(other, { granted: 0n, spent: 0n, others: 5n });

@@ -244,11 +244,11 @@ test('what is forgotten of limits is deleted in parts', async () => {
     },
   });
   const call = (owner as unknown as Store).call;
-  const subjects = Array.from({ length: 4500 }, (_, index) => `s${index}`);
+  const names = Array.from({ length: 4500 }, (_, index) => `s${index}`);
   const refusal = { now: 1, problem: 'odd', record: '{}' };
   await Promise.all([
-    ...subjects.map((subject) => call('takeAllowance', { subject, windowAt: 0, limit: 9, want: 1, alreadyUsed: 0 })),
-    ...subjects.map((id) => call('setAsideUsageRecord', { ...refusal, id })),
+    ...names.map((name) => call('takeAllowance', { name, windowAt: 0, limit: 9, want: 1, alreadyUsed: 0 })),
+    ...names.map((id) => call('setAsideUsageRecord', { ...refusal, id })),
   ]);
   clock.advance(60_000);
   while ((removed.pruneRefusedUsage?.length ?? 0) < 3) await pause(5);
@@ -265,7 +265,7 @@ test('a gateway that was taken for dead takes the holds of its running requests 
     answerJson(response, WIRES.chat.whole);
   });
   const clock = createManualClock(Date.now());
-  const calls: { name: string; id: string; subject: string }[] = [];
+  const calls: { operation: string; id: string; name: string }[] = [];
   let owner: Store | undefined;
   let missed = 0;
   const yaml = `providers: { a: { type: openai-compatible, base_url: "${slow.url}/v1", models: [{ id: m, pricing: { prompt: "0.01", completion: "0.01" } }] } }`;
@@ -276,7 +276,7 @@ test('a gateway that was taken for dead takes the holds of its running requests 
       owner = store;
       const call = ((name: 'heartbeat', parameters: never) => {
         if (['heartbeat', 'setHold'].includes(name))
-          calls.push({ name, ...(parameters as { id: string; subject: string }) });
+          calls.push({ operation: name, ...(parameters as { id: string; name: string }) });
         return store.call(name, parameters);
       }) as Store['call'];
       return { ...store, call, now: () => store.now() + missed };
@@ -285,20 +285,20 @@ test('a gateway that was taken for dead takes the holds of its running requests 
   const { call } = owner as unknown as Store;
   const ask = () =>
     hear(wide.url, { protocol: 'chat', model: 'a/m', text: 'Hi', key: keyOf('held'), more: { max_tokens: 100 } });
-  const next = async (name: string) => {
+  const next = async (operation: string) => {
     for (;;) {
       const found = calls.shift();
-      if (found?.name === name) return found;
-      assert.equal(found, undefined, name);
+      if (found?.operation === operation) return found;
+      assert.equal(found, undefined, operation);
       await pause(5);
     }
   };
   const { id } = await next('heartbeat');
   const answers = [ask()];
-  const { subject } = await next('setHold');
+  const { name } = await next('setHold');
   while (slow.calls.length < 1) await pause(5);
   const held = async () => {
-    const { others } = await call('setHold', { subject, instance: 'other', limit: 10n ** 13n, want: 0n });
+    const { others } = await call('setHold', { name, instance: 'other', limit: 10n ** 13n, want: 0n });
     return others;
   };
   assert.equal(await held(), 10n ** 13n, 'one that is alone takes all');

@@ -148,7 +148,7 @@ function slowQuota(): { quota: Quota; answers: ((granted: bigint) => void)[] } {
 
 test('what is spent while the store is asked is not available once more', async () => {
   const { quota, answers } = slowQuota();
-  const money = createReservationPool({ heldLimit: { subject: 'x', limit: 10n }, quota, slice: 0n });
+  const money = createReservationPool({ heldLimit: { name: 'x', limit: 10n }, quota, slice: 0n });
   const first = money.admit(6n);
   answers.shift()?.(6n);
   const reservation = await first;
@@ -162,7 +162,7 @@ test('what is spent while the store is asked is not available once more', async 
 
 test('an answer that is outdated refuses nobody', async () => {
   const { quota, answers } = slowQuota();
-  const money = createReservationPool({ heldLimit: { subject: 'x', limit: 10n }, quota, slice: 0n });
+  const money = createReservationPool({ heldLimit: { name: 'x', limit: 10n }, quota, slice: 0n });
   const first = money.admit(6n);
   answers.shift()?.(6n);
   const reservation = await first;
@@ -184,7 +184,7 @@ test('an answer of the minute before refuses nobody', async () => {
     return { granted: want, taken: want };
   };
   const quota: Quota = { slice: () => 1, take, hold: () => assert.fail('not asked') };
-  const minute = createMinuteWindow({ subject: 'x', quota, now: () => now });
+  const minute = createMinuteWindow({ name: 'x', quota, now: () => now });
   assert.equal(await minute.admit(5, 10), true);
   assert.deepEqual(asked, [0, 60_000]);
 });
@@ -196,7 +196,7 @@ test('a store that cannot be asked fails those that wait, and nobody after them'
     return { granted: want, spent: 0n, others: 0n };
   };
   const quota: Quota = { slice: () => 1, hold, take: () => assert.fail('not asked') };
-  const slots = createReservationPool({ heldLimit: { subject: 'x', limit: 10n }, quota, slice: 0n });
+  const slots = createReservationPool({ heldLimit: { name: 'x', limit: 10n }, quota, slice: 0n });
   const results = await Promise.allSettled(times(3, () => slots.admit(1n)));
   assert.deepEqual(
     results.map(({ status }) => status),

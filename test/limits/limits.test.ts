@@ -69,7 +69,7 @@ describe('one gateway', () => {
     const settings = { budgets: { total: '10' } };
     const running = await keeper.admit(wish(settings, { cost: '3' }));
     const others = async () => {
-      const asked = { subject: 'key-1 total 0', instance: 'two', limit: moneyOf('10'), want: 0n };
+      const asked = { name: 'key-1 total 0', instance: 'two', limit: moneyOf('10'), want: 0n };
       return (await store.call('setHold', asked)).others;
     };
     assert.equal(await others(), moneyOf('10'), 'one that is alone takes all');

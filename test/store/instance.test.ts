@@ -87,7 +87,7 @@ test('after an outage of the store, the first instance that is back does not tak
       }
     };
     const live = () => store.call('countInstances', { now });
-    const holds = { subject: 's', limit: 100n, want: 7n };
+    const holds = { name: 's', limit: 100n, want: 7n };
     await store.call('setHold', { ...holds, instance: gone.id });
     isAway = true;
     await pass(60_000);
@@ -110,20 +110,19 @@ test('nothing stays of the holds of an instance that is gone', async (context) =
     const beat = (id: string) => store.call('heartbeat', { id, now, until: now + 30_000, exclusive: false });
     const hold = { limit: 100n, want: 7n };
     for (const id of ['gone', 'here']) await beat(id);
-    await store.call('setHold', { ...hold, subject: 'a', instance: 'gone' });
-    await store.call('setHold', { ...hold, subject: 'b', instance: 'gone', want: 0n });
+    await store.call('setHold', { ...hold, name: 'a', instance: 'gone' });
+    await store.call('setHold', { ...hold, name: 'b', instance: 'gone', want: 0n });
     await store.call('removeInstance', { id: 'gone' });
     // A call that was under way while it stopped.
-    await store.call('setHold', { ...hold, subject: 'a', instance: 'gone' });
+    await store.call('setHold', { ...hold, name: 'a', instance: 'gone' });
     await beat('here');
-    assert.equal((await store.call('setHold', { ...hold, subject: 'a', instance: 'here' })).others, 0n);
+    assert.equal((await store.call('setHold', { ...hold, name: 'a', instance: 'here' })).others, 0n);
     const forget = () => store.call('forgetHolds', { limit: 2 });
     assert.equal(await forget(), 1, 'the lock of b');
-    await store.call('setHold', { ...hold, subject: 'a', instance: 'here', want: 0n });
+    await store.call('setHold', { ...hold, name: 'a', instance: 'here', want: 0n });
     assert.equal(await forget(), 2, 'the hold and the lock of a');
     assert.equal(await forget(), 0);
-    for (const subject of ['c', 'd', 'e'])
-      await store.call('setHold', { ...hold, subject, instance: 'here', want: 0n });
+    for (const name of ['c', 'd', 'e']) await store.call('setHold', { ...hold, name, instance: 'here', want: 0n });
     assert.deepEqual([await forget(), await forget(), await forget()], [4, 2, 0]);
   }
 });
@@ -133,7 +132,7 @@ test('holds of a dead instance stay until its requests are recorded', async (con
     const now = store.now();
     const beat = (id: string, at: number) =>
       store.call('heartbeat', { id, now: at, until: at + 30_000, exclusive: false });
-    const hold = { subject: 'a', limit: 100n, want: 7n };
+    const hold = { name: 'a', limit: 100n, want: 7n };
     const others = async () => (await store.call('setHold', { ...hold, instance: 'here' })).others;
     for (const [id, leave] of [
       ['killed', (at: number) => beat('here', at)],
@@ -157,9 +156,9 @@ test('holds of a dead instance stay until its requests are recorded', async (con
 
 test('windows that are over are forgotten in parts', async (context) => {
   for (const store of [await openTestPostgres(context), await openTestSqlite(context)]) {
-    const take = (subject: string, windowAt: number, want: number) =>
-      store.call('takeAllowance', { subject, windowAt, limit: 9, want, alreadyUsed: 0 });
-    for (const subject of ['a', 'b', 'c', 'd', 'e']) await take(subject, 60_000, 7);
+    const take = (name: string, windowAt: number, want: number) =>
+      store.call('takeAllowance', { name, windowAt, limit: 9, want, alreadyUsed: 0 });
+    for (const name of ['a', 'b', 'c', 'd', 'e']) await take(name, 60_000, 7);
     await take('a', 120_000, 7);
     const forget = () => store.call('forgetAllowances', { before: 120_000, limit: 2 });
     assert.deepEqual([await forget(), await forget(), await forget(), await forget()], [2, 2, 1, 0], store.engine);
@@ -174,7 +173,7 @@ test('after an outage of the store, a new instance does not take the others for 
   const beat = (id: string, now: number) =>
     store.call('heartbeat', { id, now, until: now + lifetime, exclusive: false });
   const held = async () => (await store.call('setHold', { ...hold, instance: 'new' })).others;
-  const hold = { subject: 's', limit: 100n, want: 7n };
+  const hold = { name: 's', limit: 100n, want: 7n };
   await beat('other', start);
   await store.call('setHold', { ...hold, instance: 'other' });
   await beat('new', start + hour);
@@ -187,7 +186,7 @@ test('after an outage of the store, a new instance does not take the others for 
 test('gateways that end one after the other soon after their start leave the holds of the last one', async (context) => {
   const store = await openTestPostgres(context);
   const start = store.now();
-  const [lifetime, pause, hold] = [30_000, 300_000, { subject: 's', limit: 100n, want: 7n }];
+  const [lifetime, pause, hold] = [30_000, 300_000, { name: 's', limit: 100n, want: 7n }];
   const beat = (id: string, now: number) =>
     store.call('heartbeat', { id, now, until: now + lifetime, exclusive: false });
   for (let round = 0; round < 6; round++) {

@@ -234,7 +234,7 @@ test('holds of a dead gateway stay until its groups are folded', async (context)
   const { store, recorder, sql } = await stage(context);
   await recorder.begin(intent('a'));
   await recorder.finish(intent('a'), completion({ cost: 1n }));
-  await store.call('setHold', { subject: 'key-1', instance: 'one', limit: 100n, want: 10n });
+  await store.call('setHold', { name: 'key-1', instance: 'one', limit: 100n, want: 10n });
   const holds = async () => Number((await sql('SELECT count(*) AS n FROM hold'))[0]?.n);
   const beat = { id: 'other', now: NOON + 20_000, until: NOON + 60_000, exclusive: false };
   await store.call('heartbeat', { ...beat, now: NOON + 9_000 });
@@ -247,7 +247,7 @@ test('holds of a dead gateway stay until its groups are folded', async (context)
 
 test('holds of nothing are deleted while one of them is set', async (context) => {
   const { url, store, sql } = await stage(context);
-  await store.call('setHold', { subject: 'key-1', instance: 'one', limit: 100n, want: 0n });
+  await store.call('setHold', { name: 'key-1', instance: 'one', limit: 100n, want: 0n });
   const client = new Client(url);
   await client.connect();
   // The statements of `setHold`, with the deletion between them.

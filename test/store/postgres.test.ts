@@ -245,7 +245,7 @@ test('reports that take long hold up neither heartbeats nor limits nor changes',
   const asked = performance.now();
   await Promise.all([
     store.call('heartbeat', { id: 'one', now, until: now + 1000, exclusive: false }),
-    store.call('takeAllowance', { subject: 'one', windowAt: now, limit: 5, want: 1, alreadyUsed: 0 }),
+    store.call('takeAllowance', { name: 'one', windowAt: now, limit: 5, want: 1, alreadyUsed: 0 }),
     store.call('put', { subject: 'a', value: 1 }),
   ]);
   assert.ok(performance.now() - asked < 4000);

@@ -66,9 +66,9 @@ forEachStore((name, open) => {
     // The key with the saturated sum has spent everything, and its neighbour goes on.
     const budget = { period: 'total', startsAt: 0 } as const;
     const wish = { instance: 'one', limit: 10n, want: 5n };
-    const full = await store.call('setHold', { subject: 'a', ...wish, budget: { subject: 'key-1', ...budget } });
+    const full = await store.call('setHold', { name: 'a', ...wish, budget: { subject: 'key-1', ...budget } });
     assert.deepEqual(full, { granted: 0n, spent: MAX_INTEGER, others: 0n });
-    const free = await store.call('setHold', { subject: 'b', ...wish, budget: { subject: 'key-3', ...budget } });
+    const free = await store.call('setHold', { name: 'b', ...wish, budget: { subject: 'key-3', ...budget } });
     assert.equal(free.granted, 5n);
   });
 
@@ -77,7 +77,7 @@ forEachStore((name, open) => {
     const hold = { keyId: 'key-1', tags: '', amount: MAX_INTEGER, createdAt: NOON };
     for (const taskId of ['one', 'two', 'three']) await store.call('holdForTask', { taskId, ...hold });
     const budget = { subject: 'key-1', period: 'total', startsAt: 0 } as const;
-    const held = await store.call('setHold', { subject: 'a', instance: 'one', limit: 10n, want: 5n, budget });
+    const held = await store.call('setHold', { name: 'a', instance: 'one', limit: 10n, want: 5n, budget });
     assert.deepEqual(held, { granted: 0n, spent: 3n * MAX_INTEGER, others: 0n });
   });
 

@@ -119,7 +119,8 @@ export const removeInstance = writing<{ id: string }, void>('usage', async (tran
 });
 
 export interface AllowanceRequest {
-  subject: string;
+  /** Name of the limit. */
+  name: string;
   windowAt: number;
   limit: number;
   want: number;
@@ -130,18 +131,18 @@ export interface AllowanceRequest {
 /** Takes up to `want` of the remaining allowance of a window. */
 export const takeAllowance = writing<AllowanceRequest, { granted: number; taken: number }>(
   'usage',
-  async (transaction, { subject, windowAt, limit, want, alreadyUsed }) => {
+  async (transaction, { name, windowAt, limit, want, alreadyUsed }) => {
     const [row] = await transaction.all(
-      `INSERT INTO allowance (subject, window_at, taken) VALUES (:subject, :windowAt, :alreadyUsed)
+      `INSERT INTO allowance (subject, window_at, taken) VALUES (:name, :windowAt, :alreadyUsed)
        ON CONFLICT (subject, window_at) DO UPDATE SET taken = allowance.taken + excluded.taken RETURNING taken`,
-      { subject, windowAt, alreadyUsed },
+      { name, windowAt, alreadyUsed },
     );
     const taken = Number(row?.taken);
     const granted = Math.max(0, Math.min(want, limit - taken));
     if (granted > 0) {
       await transaction.run(
-        'UPDATE allowance SET taken = taken + :granted WHERE subject = :subject AND window_at = :windowAt',
-        { granted, subject, windowAt },
+        'UPDATE allowance SET taken = taken + :granted WHERE subject = :name AND window_at = :windowAt',
+        { granted, name, windowAt },
       );
     }
     return { granted, taken: taken + granted };
@@ -158,7 +159,8 @@ export const forgetAllowances = writing<{ before: number; limit: number }, numbe
 );
 
 export interface HoldRequest {
-  subject: string;
+  /** Name of the limit. */
+  name: string;
   instance: string;
   limit: bigint;
   want: bigint;
@@ -195,32 +197,32 @@ export const budgetUse = reading<
 /** Sets the hold of an instance to `want`, or to the rest beside spending and the holds of others if that is less. */
 export const setHold = writing<HoldRequest, { granted: bigint; spent: bigint; others: bigint }>(
   'usage',
-  async (transaction, { subject, instance, limit, want, budget }) => {
+  async (transaction, { name, instance, limit, want, budget }) => {
     // Locks the row, also one that is being deleted.
     await transaction.run(
-      'INSERT INTO held (subject) VALUES (:subject) ON CONFLICT (subject) DO UPDATE SET subject = excluded.subject',
-      { subject },
+      'INSERT INTO held (subject) VALUES (:name) ON CONFLICT (subject) DO UPDATE SET subject = excluded.subject',
+      { name },
     );
     const used = budget ? await usedIn(transaction, budget) : { spent: 0n, held: 0n };
     const spent = used.spent + used.held;
     const [held] = await transaction.all(
-      `SELECT ${sumColumns('amount')} FROM hold WHERE subject = :subject AND instance <> :instance`,
-      { subject, instance },
+      `SELECT ${sumColumns('amount')} FROM hold WHERE subject = :name AND instance <> :instance`,
+      { name, instance },
     );
     const others = sumOf(held, 'amount');
     const left = limit - spent - others;
     const granted = left > 0n ? minBigInt(left, want) : 0n;
     await transaction.run(
-      `INSERT INTO hold (subject, instance, amount) VALUES (:subject, :instance, :granted)
+      `INSERT INTO hold (subject, instance, amount) VALUES (:name, :instance, :granted)
        ON CONFLICT (subject, instance) DO UPDATE SET amount = excluded.amount`,
-      { subject, instance, granted },
+      { name, instance, granted },
     );
     return { granted, spent, others };
   },
 );
 
 /**
- * Deletes the locks of subjects without holds, such as those of past periods, and holds of nothing: up to `limit` of each. Returns
+ * Deletes the locks of limits without holds, such as those of past periods, and holds of nothing: up to `limit` of each. Returns
  * their number.
  */
 export const forgetHolds = writing<{ limit: number }, number>('usage', async (transaction, values) => {
