@@ -85,33 +85,33 @@ export function settleResults(turns: readonly Turn[], { counted }: { counted: bo
       open = createCallGroups();
     }
     asks = true;
-    return open.named(turn);
+    return open.withOwnIds(turn);
   });
   return { turns: settled.filter(({ parts }) => parts.length > 0), dropped: [...dropped] };
 }
 
 /** Gives each call an id of its own: the given one, or one with a number behind it. */
-export function createCallNames(): (id: string) => string {
+export function createCallIds(): (id: string) => string {
   const used = new Set<string>();
   /** The next suffix of an id. */
   const counts = new Map<string, number>();
   return (id) => {
-    let name = id;
+    let unique = id;
     let count = counts.get(id) ?? 2;
-    for (; used.has(name); count++) name = `${id}_${count}`;
+    for (; used.has(unique); count++) unique = `${id}_${count}`;
     counts.set(id, count);
-    used.add(name);
-    return name;
+    used.add(unique);
+    return unique;
   };
 }
 
 /** The calls of a run of assistant turns. */
 function createCallGroups() {
   const byId = new Map<string, CallGroup>();
-  const nameCall = createCallNames();
+  const uniqueId = createCallIds();
 
-  function named(call: CallPart): CallPart {
-    const id = nameCall(call.id);
+  function withOwnId(call: CallPart): CallPart {
+    const id = uniqueId(call.id);
     const group = byId.get(call.id);
     if (group) group.ids.push(id);
     else byId.set(call.id, { ids: [id], results: [], received: 0 });
@@ -121,9 +121,9 @@ function createCallGroups() {
   return {
     byId,
     /** The turn with ids of their own for its calls. */
-    named: (turn: Turn): Turn => ({
+    withOwnIds: (turn: Turn): Turn => ({
       ...turn,
-      parts: turn.parts.map((part) => (part.type === 'call' ? named(part) : part)),
+      parts: turn.parts.map((part) => (part.type === 'call' ? withOwnId(part) : part)),
     }),
   };
 }

@@ -5,7 +5,7 @@ import { GatewayError } from '../../core/errors.ts';
 import { createFolder } from '../../core/fold.ts';
 import { REQUEST_LIMITS, scan, TEXT_VALUES } from '../../core/json/scan.ts';
 import type { AnswerFacts } from '../../core/operation.ts';
-import { createCallNames } from '../../core/results.ts';
+import { createCallIds } from '../../core/results.ts';
 import { COUNT_FIELDS } from '../../core/usage-bounds.ts';
 import type { Plan } from '../request/planned-request.ts';
 import { restoreName } from '../request/tool-names.ts';
@@ -25,10 +25,10 @@ export interface ResponseAssembler {
   parts(): OpenPart[];
   /** Id and model of the first round, finish reason of the last one. */
   facts(): AnswerFacts;
-  /** Usage so far: reported by the rounds that ended and by the `open` one, completed by an estimate. */
+  /** Usage of a response that was cut off while the client read it: that of the rounds that ended and of the `open` one, or an estimate of its parts where that is more. */
   partialUsage(open: Usage | undefined): Usage;
-  /** Usage of the rounds that ended, and of the `open` one if it has not, completed by an estimate where the upstream did not count; undefined if there is nothing. */
-  usageWith(open: Usage | undefined): Usage | undefined;
+  /** Usage of a response of which the client gets nothing: that of the rounds that ended and of the `open` one, estimated where the upstream did not count; undefined if nothing was generated. */
+  generatedUsage(open: Usage | undefined): Usage | undefined;
   /** The whole response; throws `upstream_error` before its end. */
   response(): ChatResponse;
 }
@@ -37,8 +37,8 @@ export function createResponseAssembler(plan: Plan): ResponseAssembler {
   const { request, target, toolNames, continueWith } = plan;
   const unwrap = createUnwrapper(plan);
   const checkArguments = createArgumentCheck();
-  /** Names of the calls of each candidate. */
-  const callNames: ((id: string) => string)[] = [];
+  /** Ids of the calls of each candidate. */
+  const callIds: ((id: string) => string)[] = [];
   const whole = createFolder();
   let paused: Finish | undefined;
   let facts: AnswerFacts = {};
@@ -81,8 +81,8 @@ export function createResponseAssembler(plan: Plan): ResponseAssembler {
   /** The part with an id of its own among the calls of its candidate. */
   function withOwnId(part: OpenPart, candidate: number): OpenPart {
     if (part.type !== 'call') return part;
-    callNames[candidate] ??= createCallNames();
-    const id = callNames[candidate](part.id);
+    callIds[candidate] ??= createCallIds();
+    const id = callIds[candidate](part.id);
     return id === part.id ? part : { ...part, id };
   }
 
@@ -139,7 +139,7 @@ export function createResponseAssembler(plan: Plan): ResponseAssembler {
       if (own.output > partial.output) Object.assign(partial, { output: own.output, rounds: undefined });
       return partial;
     },
-    usageWith(open) {
+    generatedUsage(open) {
       const reported = isCounted ? usage : sum(usage, open);
       return reported || count > 0 ? counted(reported) : undefined;
     },

@@ -131,7 +131,7 @@ export class GatheredWriter implements BodyReader {
     const last = this.#isEnded ? error : this.#errorOfEnd(error);
     this.#isOver = true;
     if (!last) return;
-    const usage = this.#assembler.usageWith(asEstimate(this.#decoder.usage()));
+    const usage = this.#assembler.generatedUsage(asEstimate(this.#decoder.usage()));
     const least = this.#assembler.parts().length > 0 ? 0 : MAX_FIRST_TOKENS;
     this.#context.reject(last, usage && usage.output > least ? usage : undefined);
   }

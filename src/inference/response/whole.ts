@@ -149,7 +149,7 @@ export function generatedUsage(
   const reported = json && planned.operation.usageOf(json);
   const output = reported?.output || (json ? outputOf({ bytes, json }, planned) : textTokens(bytes));
   const own: Usage = { input: 0, ...reported, output, ...(!reported?.output && { estimated: true }) };
-  const usage = assembler ? assembler.usageWith(output > 0 ? own : undefined) : own;
+  const usage = assembler ? assembler.generatedUsage(output > 0 ? own : undefined) : own;
   return usage && (usage.output > 0 || usage.reportedCost !== undefined) ? usage : undefined;
 }
 

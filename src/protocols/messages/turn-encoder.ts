@@ -5,7 +5,7 @@ import { GatewayError } from '../../core/errors.ts';
 import type { Json } from '../../core/json/json.ts';
 import { ownState } from '../../core/opaque.ts';
 import type { Target } from '../../core/operation.ts';
-import { createCallNames, turnRuns } from '../../core/results.ts';
+import { createCallIds, turnRuns } from '../../core/results.ts';
 import { encodeCall, encodePart, encodeResult } from './block-encoder.ts';
 import { NEWEST } from './rules.ts';
 
@@ -24,7 +24,7 @@ export interface EncodedTurns {
 /** `turns` without the leading system turns. */
 export function encodeTurns(turns: Turn[], target: Target): EncodedTurns {
   const messages: Json[] = [];
-  const nameCall = createCallNames();
+  const uniqueId = createCallIds();
   /** Calls of the last assistant turn, by the client's ids. */
   let calls = new Map<string, string>();
   const dropped = new Set<string>();
@@ -46,7 +46,7 @@ export function encodeTurns(turns: Turn[], target: Target): EncodedTurns {
 
   for (const group of turnRuns(turns)) {
     if (group[0]?.role === 'assistant') {
-      calls = new Map(callsOf(group).map((call) => [call.id, nameCall(plainId(call.id))]));
+      calls = new Map(callsOf(group).map((call) => [call.id, uniqueId(plainId(call.id))]));
       const content = encodeAnswer(group, calls, { target, dropped });
       foreignLoop = calls.size > 0 && !content.some((block) => block.type.endsWith('thinking'));
       if (messages.length === 0 && content.length > 0) add('user', [{ type: 'text', text: OPENING }]);
