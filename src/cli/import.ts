@@ -10,10 +10,10 @@ import { GatewayError } from '../core/errors.ts';
 import type { Json } from '../core/json/json.ts';
 import { providerTypes } from '../providers/index.ts';
 import { PRIVATE_FILE } from '../security/file-modes.ts';
-import { importLiteLlm } from './import-litellm.ts';
-import { importOpenRouter } from './import-openrouter.ts';
-import { importPortkey } from './import-portkey.ts';
-import type { ImportedSettings } from './imported-settings.ts';
+import { importLiteLlm } from './import/litellm.ts';
+import { importOpenRouter } from './import/openrouter.ts';
+import { importPortkey } from './import/portkey.ts';
+import type { ImportedSettings } from './import/settings.ts';
 import { inOneCell } from './table.ts';
 
 export interface ImportOptions {

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { importLiteLlm } from '../../src/cli/import-litellm.ts';
+import { importLiteLlm } from '../../src/cli/import/litellm.ts';
 import { parseConfig } from '../../src/config/load.ts';
 import { readYaml } from '../../src/config/yaml-document.ts';
 import type { Json } from '../../src/core/json/json.ts';

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { importOpenRouter } from '../../src/cli/import-openrouter.ts';
+import { importOpenRouter } from '../../src/cli/import/openrouter.ts';
 import { parseConfig } from '../../src/config/load.ts';
 import type { Json } from '../../src/core/json/json.ts';
 import { providerTypes } from '../../src/providers/index.ts';

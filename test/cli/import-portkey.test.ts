@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { importPortkey } from '../../src/cli/import-portkey.ts';
+import { importPortkey } from '../../src/cli/import/portkey.ts';
 import type { Json } from '../../src/core/json/json.ts';
 import { program } from './program.ts';
 

@@ -1,6 +1,8 @@
 /** Settings of a LiteLLM proxy (`config.yaml`) in this gateway's configuration, and those that have no equal here. */
 
-import { isObject, type Json } from '../core/json/json.ts';
+import { isObject, type Json } from '../../core/json/json.ts';
+import { ADVICE, readDeployments, usualVariables } from './litellm-deployments.ts';
+import { secretReference, variablesOf } from './litellm-references.ts';
 import {
   adviceOf,
   createSecretVariables,
@@ -10,9 +12,7 @@ import {
   modelNames,
   type Note,
   type SecretVariable,
-} from './imported-settings.ts';
-import { ADVICE, readDeployments, usualVariables } from './litellm-deployments.ts';
-import { secretReference, variablesOf } from './litellm-references.ts';
+} from './settings.ts';
 
 const SORTS: Record<string, string | undefined> = {
   'simple-shuffle': undefined,

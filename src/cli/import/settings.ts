@@ -1,9 +1,9 @@
 /** Parts of an imported configuration that the importers share: providers, names, endpoints and notes. */
 
-import { isObject, type Json } from '../core/json/json.ts';
-import { lookUp } from '../core/plain-objects.ts';
-import { withoutEnd } from '../core/text.ts';
-import { providerTypes } from '../providers/index.ts';
+import { isObject, type Json } from '../../core/json/json.ts';
+import { lookUp } from '../../core/plain-objects.ts';
+import { withoutEnd } from '../../core/text.ts';
+import { providerTypes } from '../../providers/index.ts';
 
 export interface ImportedSettings {
   /** Content of a configuration file. */

@@ -1,9 +1,9 @@
 /** Deployments of a LiteLLM proxy at Azure OpenAI and Microsoft Foundry. */
 
-import { bundledEntry } from '../catalog/bundled.ts';
-import { withoutEnd } from '../core/text.ts';
-import { type Note, type PlatformDeployment, readAddress } from './imported-settings.ts';
+import { bundledEntry } from '../../catalog/bundled.ts';
+import { withoutEnd } from '../../core/text.ts';
 import { type Deployment, referenceOf } from './litellm-references.ts';
+import { type Note, type PlatformDeployment, readAddress } from './settings.ts';
 
 const TYPE = 'azure';
 /** Settings of an identity at Entra ID. */

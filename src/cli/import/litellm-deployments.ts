@@ -1,7 +1,9 @@
 /** Deployments of a LiteLLM proxy (`model_list`) as providers, and as endpoints of models. */
 
-import { isObject, type Json } from '../core/json/json.ts';
-import { lookUp } from '../core/plain-objects.ts';
+import { isObject, type Json } from '../../core/json/json.ts';
+import { lookUp } from '../../core/plain-objects.ts';
+import { type DeploymentPlatform, PLATFORMS } from './litellm-platforms.ts';
+import { type Deployment, referenceOf, secretReference } from './litellm-references.ts';
 import {
   addProvider,
   adviceOf,
@@ -13,9 +15,7 @@ import {
   readAddress,
   type SecretVariable,
   weightOf,
-} from './imported-settings.ts';
-import { type DeploymentPlatform, PLATFORMS } from './litellm-platforms.ts';
-import { type Deployment, referenceOf, secretReference } from './litellm-references.ts';
+} from './settings.ts';
 
 /** Provider types by the first part of LiteLLM's model names. */
 const TYPES: Record<string, string> = {

@@ -1,7 +1,7 @@
 /** Deployments of a LiteLLM configuration as they are read, and references to the environment: `os.environ/NAME` there, `${NAME}` here. */
 
-import type { Json } from '../core/json/json.ts';
-import type { Note, SecretVariable } from './imported-settings.ts';
+import type { Json } from '../../core/json/json.ts';
+import type { Note, SecretVariable } from './settings.ts';
 
 /** Settings of a deployment, and its facts about the model. */
 export interface Deployment {

@@ -1,9 +1,9 @@
 /** Deployments of a LiteLLM proxy at cloud platforms, whose address has a resource, a project or a region. */
 
-import type { Json } from '../core/json/json.ts';
-import type { Note, PlatformDeployment } from './imported-settings.ts';
+import type { Json } from '../../core/json/json.ts';
 import { readAzure } from './litellm-azure.ts';
 import { type Deployment, referenceOf } from './litellm-references.ts';
+import type { Note, PlatformDeployment } from './settings.ts';
 
 /** Platform that LiteLLM's deployments are at. */
 export interface DeploymentPlatform {

@@ -1,10 +1,10 @@
 /** Settings of an OpenRouter account in this gateway's configuration: keys, keys of providers, guardrails and preferences. */
 
-import { momentOf } from '../core/clock.ts';
-import { GatewayError } from '../core/errors.ts';
-import { isObject, type Json } from '../core/json/json.ts';
-import { lookUp } from '../core/plain-objects.ts';
-import { MAX_KEY_NAME } from '../records/tags.ts';
+import { momentOf } from '../../core/clock.ts';
+import { GatewayError } from '../../core/errors.ts';
+import { isObject, type Json } from '../../core/json/json.ts';
+import { lookUp } from '../../core/plain-objects.ts';
+import { MAX_KEY_NAME } from '../../records/tags.ts';
 import {
   addProvider,
   adviceOf,
@@ -14,7 +14,7 @@ import {
   plainDecimal,
   snakeCased,
   unusedName,
-} from './imported-settings.ts';
+} from './settings.ts';
 
 const PROVIDER = 'openrouter';
 /** Provider types by OpenRouter's names, where they differ. */

@@ -1,8 +1,8 @@
 /** Configs of Portkey in this gateway's configuration, and their settings that have no equal here. */
 
-import { GatewayError } from '../core/errors.ts';
-import { isObject, type Json } from '../core/json/json.ts';
-import { lookUp } from '../core/plain-objects.ts';
+import { GatewayError } from '../../core/errors.ts';
+import { isObject, type Json } from '../../core/json/json.ts';
+import { lookUp } from '../../core/plain-objects.ts';
 import {
   addProvider,
   adviceOf,
@@ -18,7 +18,7 @@ import {
   type SecretVariable,
   snakeCased,
   weightOf,
-} from './imported-settings.ts';
+} from './settings.ts';
 
 /** Provider types by Portkey's names. */
 const TYPES: Record<string, string> = {
