@@ -1,9 +1,10 @@
-/** Exported functions, classes and constants of the source: each is imported by another file, or it is not exported. */
+/** Exported functions, classes and constants of the source, and operations of the store: each has a user, or it is not there. */
 
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { test } from 'node:test';
+import { operations } from '../src/store/operations/index.ts';
 
 const root = resolve(import.meta.dirname, '..');
 
@@ -82,4 +83,13 @@ test('every exported function, class and constant of src is imported by another 
       .map((name) => `${file}: ${name}`);
   });
   assert.deepEqual(unused, []);
+});
+
+test('every operation of the store is called by the source, not by tests alone', () => {
+  const texts = filesBelow(join(root, 'src')).map((path) => readFileSync(path, 'utf8'));
+  const called = new Set(texts.flatMap((text) => [...text.matchAll(/'(\w+)'/g)].map(([, name]) => name)));
+  assert.deepEqual(
+    Object.keys(operations).filter((name) => !called.has(name)),
+    [],
+  );
 });

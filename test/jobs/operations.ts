@@ -6,8 +6,21 @@ import { type Row, reading, writing } from '../../src/store/operation.ts';
 import { operations as all } from '../../src/store/operations/index.ts';
 import type { Claim } from '../../src/store/operations/jobs.ts';
 
+/** How many jobs of a kind wait, and how many are leased. */
+export const countJobs = reading<{ kind: string; now: number }, { waiting: number; held: number }>(
+  'state',
+  async (transaction, values) => {
+    const sql = `SELECT count(*) AS n, coalesce(sum(CASE WHEN lease_until > :now THEN 1 ELSE 0 END), 0) AS held
+      FROM job WHERE kind = :kind`;
+    const [row] = await transaction.all(sql, values);
+    const held = Number(row?.held ?? 0);
+    return { waiting: Number(row?.n ?? 0) - held, held };
+  },
+);
+
 export const operations = {
   ...all,
+  countJobs,
   /** Ends the thread of the embedded engine's writer. */
   die: writing<Record<never, never>, void>('state', () => process.exit(1)),
   addJobs: writing<{ jobs: NewJob[]; late?: boolean }, void>('state', async (transaction, { jobs, late }) => {

@@ -80,7 +80,7 @@ forEachStore((name, open) => {
       log: silent,
       clock: still(clock),
     });
-    await until(async () => (await store.call('countJobs', { kind: 'test', now: clock.now() })).held === 1);
+    await until(async () => (await store.do('countJobs', { kind: 'test', now: clock.now() })).held === 1);
     const second = recordingHandler(store, clock);
     const other = createScheduler({ store, handlers: [second.handler], log: silent, clock });
     await passing({ clock, activity: store.activity, most: 40_000 }, () => second.runs.length === 1);
@@ -308,7 +308,7 @@ describe('a scheduler with a manual clock', () => {
     await store.do('addJobs', { jobs: jobs(1, { dueAt: START + 3_900 }) });
     begin({ ...handler, limits: { total: 1, lane: 1 } });
     await pass(5_000, () => clock.now() >= START + 3_100);
-    assert.equal((await store.call('countJobs', { kind: 'test', now: clock.now() })).held, 1);
+    assert.equal((await store.do('countJobs', { kind: 'test', now: clock.now() })).held, 1);
     clock.set(clock.now() - 3_600_000);
     await pass(5_000, () => runs.length === 1);
     const looks = calls('nextDueJobs').length;
@@ -379,7 +379,7 @@ describe('a scheduler with a manual clock', () => {
         });
       });
     const scheduler = begin(recordingHandler(store, clock, { run }).handler);
-    const held = async () => (await store.call('countJobs', { kind: 'test', now: clock.now() })).held;
+    const held = async () => (await store.do('countJobs', { kind: 'test', now: clock.now() })).held;
     await until(async () => (await held()) === 3);
     const stopped = scheduler.stop(5000);
     await until(async () => (await held()) === 2);

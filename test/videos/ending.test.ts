@@ -98,7 +98,7 @@ test('a task that cannot be cancelled gets 409, or is abandoned and charged', as
   const task = await rig.videos.cancel(OWNER, id, { abandon: true });
   assert.deepEqual([task.status, task.error?.code], ['cancelled', 'abandoned']);
   await rig.until(async () => {
-    const entry = await rig.store.call('readVideoLedger', { taskId: id });
+    const entry = await rig.store.do('readVideoLedger', { taskId: id });
     return entry?.cost === 9_000_000_000_000n;
   }, MINUTE);
   assert.deepEqual(await rig.get(id), task);
@@ -107,7 +107,7 @@ test('a task that cannot be cancelled gets 409, or is abandoned and charged', as
 
 /** No task is asked for its cost any more. */
 async function isReconciled({ store, clock }: Rig): Promise<boolean> {
-  const { waiting, held } = await store.call('countJobs', { kind: 'video-booking', now: clock.now() });
+  const { waiting, held } = await store.do('countJobs', { kind: 'video-booking', now: clock.now() });
   return waiting + held === 0;
 }
 
@@ -122,7 +122,7 @@ for (const [reports, empty, cost] of [
     await rig.until(() => rig.upstream.polls === 1);
     await rig.videos.cancel(OWNER, id, { abandon: true });
     await rig.until(() => isReconciled(rig), MINUTE);
-    assert.equal((await rig.store.call('readVideoLedger', { taskId: id }))?.cost, cost);
+    assert.equal((await rig.store.do('readVideoLedger', { taskId: id }))?.cost, cost);
     assert.ok(rig.upstream.polls <= 61);
   });
 }
@@ -135,7 +135,7 @@ test('a completion without a video that gets one later is charged for it, also a
   await rig.until(() => rig.upstream.polls === 1);
   await rig.videos.cancel(OWNER, id, { abandon: true });
   await rig.until(() => isReconciled(rig), MINUTE);
-  const { cost, source } = (await rig.store.call('readVideoLedger', { taskId: id })) ?? {};
+  const { cost, source } = (await rig.store.do('readVideoLedger', { taskId: id })) ?? {};
   assert.deepEqual([cost, source], [4_000_000_000_000n, 'catalog']);
 });
 
@@ -149,7 +149,7 @@ test('the cost of a task accepted after it was abandoned is reconciled', async (
   assert.equal((await rig.videos.cancel(OWNER, id, { abandon: true })).status, 'cancelled');
   await working;
   assert.deepEqual(await rig.store.do('attemptStates', { taskId: id }), ['accepted']);
-  await rig.until(async () => (await rig.store.call('readVideoLedger', { taskId: id }))?.source === 'upstream', MINUTE);
+  await rig.until(async () => (await rig.store.do('readVideoLedger', { taskId: id }))?.source === 'upstream', MINUTE);
 });
 
 const kept: MirroredFile = { file: 'local:0.mp4', sha256: 'ab', bytes: 3, mime: 'video/mp4', seconds: 7.6 };

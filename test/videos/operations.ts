@@ -1,7 +1,9 @@
 /** The operations of the gateway, and what only tests ask of the tables. */
 
+import type { LedgerEntry } from '../../src/records/video-task.ts';
 import { type Row, reading, writing } from '../../src/store/operation.ts';
 import { operations as all } from '../../src/store/operations/index.ts';
+import { countJobs } from '../jobs/operations.ts';
 
 /** The webhooks that a task owes. */
 const deliveriesOf = reading<{ taskId: string }, { id: string; body: string }[]>(
@@ -33,4 +35,29 @@ const attemptStates = reading<{ taskId: string }, string[]>('state', async (tran
   return rows.map(({ state }) => String(state));
 });
 
-export const operations = { ...all, deliveriesOf, countRows, insertRows, clearTable, attemptStates };
+/** What a task cost. */
+const readVideoLedger = reading<{ taskId: string }, Pick<LedgerEntry, 'seconds' | 'cost' | 'source'> | undefined>(
+  'state',
+  async (transaction, values) => {
+    const sql = 'SELECT seconds, CAST(cost AS text) AS cost, source FROM video_ledger WHERE task_id = :taskId';
+    const [row] = await transaction.all(sql, values);
+    return (
+      row && {
+        seconds: Number(row.seconds),
+        cost: BigInt(String(row.cost)),
+        source: String(row.source) as LedgerEntry['source'],
+      }
+    );
+  },
+);
+
+export const operations = {
+  ...all,
+  countJobs,
+  readVideoLedger,
+  deliveriesOf,
+  countRows,
+  insertRows,
+  clearTable,
+  attemptStates,
+};

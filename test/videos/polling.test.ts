@@ -51,10 +51,10 @@ test('a task runs from creation to completion and creates one webhook with the t
     [[`${id}-completed`, event]],
   );
   assert.ok(rig.woken.includes('webhook'));
-  const { cost, seconds, source } = (await rig.store.call('readVideoLedger', { taskId: id })) ?? {};
+  const { cost, seconds, source } = (await rig.store.do('readVideoLedger', { taskId: id })) ?? {};
   assert.deepEqual({ cost, seconds, source }, { cost: 3_200_000_000_000n, seconds: 8, source: 'upstream' });
   assert.equal(rig.upstream.submissions.length, 1);
-  assert.equal((await rig.store.call('countJobs', { kind: 'video', now: rig.clock.now() })).waiting, 0);
+  assert.equal((await rig.store.do('countJobs', { kind: 'video', now: rig.clock.now() })).waiting, 0);
 });
 
 test('of the addresses of an upstream the public ones are shown; others are those of the gateway', async (context) => {
@@ -163,10 +163,10 @@ test('a lost task is queried again, and charged if it is there', async (context)
   const task = await rig.ended((await rig.create()).id);
   assert.equal(task.error?.code, 'upstream_task_lost');
   await rig.until(
-    async () => (await rig.store.call('readVideoLedger', { taskId: task.id }))?.source === 'upstream',
+    async () => (await rig.store.do('readVideoLedger', { taskId: task.id }))?.source === 'upstream',
     MINUTE,
   );
-  assert.equal((await rig.store.call('readVideoLedger', { taskId: task.id }))?.cost, 2_000_000_000_000n);
+  assert.equal((await rig.store.do('readVideoLedger', { taskId: task.id }))?.cost, 2_000_000_000_000n);
 });
 
 test('a task that is lost for good is queried three times, and its hold ends', async (context) => {
@@ -287,11 +287,11 @@ test('at the deadline the task is polled once more, then cancelled upstream', as
   assert.equal(rig.upstream.cancels, 1);
   rig.upstream.onPoll = () => completed({ cost: '7' });
   await rig.until(
-    async () => (await rig.store.call('readVideoLedger', { taskId: id }))?.cost === 7_000_000_000_000n,
+    async () => (await rig.store.do('readVideoLedger', { taskId: id }))?.cost === 7_000_000_000_000n,
     MINUTE,
   );
   assert.equal((await rig.get(id)).status, 'expired');
-  assert.equal((await rig.store.call('readVideoLedger', { taskId: id }))?.seconds, 8);
+  assert.equal((await rig.store.do('readVideoLedger', { taskId: id }))?.seconds, 8);
 });
 
 test('a video finished at the deadline is delivered', async (context) => {
@@ -311,7 +311,7 @@ test('the cost of a task that is missing once is still found', async (context) =
     return query < 4 ? running : query === 4 ? { status: 404 } : completed({ cost: '7' });
   };
   await rig.until(
-    async () => (await rig.store.call('readVideoLedger', { taskId: id }))?.cost === 7_000_000_000_000n,
+    async () => (await rig.store.do('readVideoLedger', { taskId: id }))?.cost === 7_000_000_000_000n,
     MINUTE,
   );
 });
@@ -323,7 +323,7 @@ test('a task that stays missing is given up after three queries', async (context
   const { polls } = rig.upstream;
   rig.upstream.onPoll = () => ({ status: 404 });
   await rig.until(async () => {
-    const { waiting } = await rig.store.call('countJobs', { kind: 'video-booking', now: rig.clock.now() });
+    const { waiting } = await rig.store.do('countJobs', { kind: 'video-booking', now: rig.clock.now() });
     return waiting === 0;
   }, 10 * MINUTE);
   assert.equal(rig.upstream.polls - polls, 3);
@@ -334,7 +334,7 @@ test('cost reconciliation of a task that never ends stops after some hours', asy
   rig.upstream.onPoll = () => running;
   await rig.ended((await rig.create({ expiresAfter: 60 })).id);
   await rig.until(async () => {
-    const { waiting } = await rig.store.call('countJobs', { kind: 'video-booking', now: rig.clock.now() });
+    const { waiting } = await rig.store.do('countJobs', { kind: 'video-booking', now: rig.clock.now() });
     return waiting === 0;
   }, 10 * MINUTE);
   assert.ok(rig.clock.now() - START < 12 * HOUR);

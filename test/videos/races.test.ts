@@ -54,7 +54,7 @@ forEachStore((name, open) => {
       assert.equal(one.upstream.submissions.length, TASKS);
       assert.equal(await store.do('countRows', { table: 'delivery' }), TASKS);
       assert.equal(await store.do('countRows', { table: 'video_ledger' }), TASKS);
-      assert.equal((await store.call('countJobs', { kind: 'video', now: 0 })).waiting, 0);
+      assert.equal((await store.do('countJobs', { kind: 'video', now: 0 })).waiting, 0);
     },
   );
 });

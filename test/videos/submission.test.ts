@@ -240,7 +240,7 @@ for (const [minutes, status] of [
     assert.deepEqual([task.status, task.error?.code], [status, status === 'failed' ? 'submit_unknown' : undefined]);
     if (status === 'failed') assert.ok((task.settledAt ?? 0) - task.createdAt >= 10 * MINUTE);
     await rig.until(
-      async () => (await rig.store.call('readVideoLedger', { taskId: id }))?.cost === 2_000_000_000_000n,
+      async () => (await rig.store.do('readVideoLedger', { taskId: id }))?.cost === 2_000_000_000_000n,
       MINUTE,
     );
     assert.equal(rig.upstream.posts, 1);
@@ -261,7 +261,7 @@ test('a task that the list shows after its end here is charged', async (context)
   assert.equal(task.error?.code, 'submit_unknown');
   assert.ok(looks < 25);
   await rig.until(
-    async () => (await rig.store.call('readVideoLedger', { taskId: task.id }))?.source === 'upstream',
+    async () => (await rig.store.do('readVideoLedger', { taskId: task.id }))?.source === 'upstream',
     MINUTE,
   );
 });
@@ -298,7 +298,7 @@ test('a task that was abandoned during its submission is charged, also if the st
     rig.clock.advance(MINUTE);
     await rig.work();
   }
-  assert.equal((await store.call('readVideoLedger', { taskId: id }))?.source, 'upstream');
+  assert.equal((await store.do('readVideoLedger', { taskId: id }))?.source, 'upstream');
 });
 
 test('a submission uses a new connection', async (context) => {
@@ -385,7 +385,7 @@ test('a task that was never accepted expires at its deadline', async (context) =
   const task = await rig.ended(id);
   assert.equal(task.status, 'expired');
   assert.equal((task.settledAt ?? 0) - task.createdAt, 300 * SECOND);
-  assert.equal((await rig.store.call('countJobs', { kind: 'video-booking', now: 0 })).waiting, 0);
+  assert.equal((await rig.store.do('countJobs', { kind: 'video-booking', now: 0 })).waiting, 0);
 });
 
 test('inputs are fetched before the submission, and an invalid one fails the task', async (context) => {

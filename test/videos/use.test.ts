@@ -88,7 +88,7 @@ forEachStore((name, open) => {
     assert.equal(await store.do('countRows', { table: 'video_ledger' }), 1);
     // The upstream may go on: what it may cost stays reserved.
     assert.deepEqual(await held(store), [id]);
-    await rig.until(async () => (await store.call('readVideoLedger', { taskId: id }))?.cost === 9n * USD, MINUTE);
+    await rig.until(async () => (await store.do('readVideoLedger', { taskId: id }))?.cost === 9n * USD, MINUTE);
     await rig.work();
     assert.deepEqual(await used(rig), { requests: 1, failures: 0, spent: [9n * USD] });
     assert.equal((await store.call('usageRecord', { id, keyId: OWNER }))?.cost, String(9n * USD));
@@ -108,7 +108,7 @@ forEachStore((name, open) => {
     const prune = () => pruneRecords({ store, now: () => later }, { keep: DAY, maxSize: RECORD_BYTES });
     assert.equal(await store.call('trimUsage', { before: later, limit: 10 }), 0);
     assert.equal(await prune(), 0);
-    await rig.until(async () => (await store.call('readVideoLedger', { taskId: id }))?.cost === 9n * USD, MINUTE);
+    await rig.until(async () => (await store.do('readVideoLedger', { taskId: id }))?.cost === 9n * USD, MINUTE);
     await rig.work();
     assert.deepEqual(await used(rig), { requests: 1, failures: 0, spent: [9n * USD] });
     assert.equal(await prune(), 1);

@@ -1,7 +1,7 @@
 /** Job queue: claims with leases, limits per lane and owner, and fair order. */
 
 import type { Lease, NewJob } from '../job-rows.ts';
-import { type Row, reading, scanning, type Transaction, writing } from '../operation.ts';
+import { type Row, reading, type Transaction, writing } from '../operation.ts';
 import { dueJobs, type JobCandidate, nextDueTimes, type Queue, walkQueues } from './job-candidates.ts';
 
 export interface Claim {
@@ -279,15 +279,3 @@ export const nextDueJobs = reading('state', nextDueTimes);
 export const hasJobs = reading<{ kind: string }, boolean>('state', async (transaction, values) => {
   return (await transaction.all('SELECT id FROM job WHERE kind = :kind LIMIT 1', values)).length > 0;
 });
-
-/** Number of waiting and leased jobs of a kind. */
-export const countJobs = scanning<{ kind: string; now: number }, { waiting: number; held: number }>(
-  'state',
-  async (transaction, values) => {
-    const sql = `SELECT count(*) AS n, coalesce(sum(CASE WHEN lease_until > :now THEN 1 ELSE 0 END), 0) AS held
-    FROM job WHERE kind = :kind`;
-    const [row] = await transaction.all(sql, values);
-    const held = Number(row?.held ?? 0);
-    return { waiting: Number(row?.n ?? 0) - held, held };
-  },
-);

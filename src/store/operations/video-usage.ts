@@ -1,7 +1,7 @@
 /** Usage of video tasks: transfer from the ledger to the usage records, and holds of open tasks. */
 
 import type { TaskErrorCode } from '../../core/video.ts';
-import type { LedgerEntry, TerminalStatus, VideoDetails, VideoStatus } from '../../records/video-task.ts';
+import type { TerminalStatus, VideoDetails, VideoStatus } from '../../records/video-task.ts';
 import { finishJob, type Lease, rescheduleJob } from '../job-rows.ts';
 import { addCreatedBetween, type CreatedBetween } from '../list-search.ts';
 import { type Row, reading, scanning, writing } from '../operation.ts';
@@ -134,27 +134,6 @@ export const mayCostMore = reading<{ id: string }, boolean>('state', async (tran
   );
   return row !== undefined;
 });
-
-export const readVideoLedger = reading<{ taskId: string }, LedgerEntry | undefined>(
-  'state',
-  async (transaction, values) => {
-    const sql = `SELECT task_id, owner, model, provider, seconds, CAST(cost AS text) AS cost, source, created_at
-      FROM video_ledger WHERE task_id = :taskId`;
-    const [row] = await transaction.all(sql, values);
-    return (
-      row && {
-        taskId: String(row.task_id),
-        owner: String(row.owner),
-        model: String(row.model),
-        provider: String(row.provider),
-        seconds: Number(row.seconds),
-        cost: BigInt(String(row.cost)),
-        source: String(row.source) as LedgerEntry['source'],
-        createdAt: Number(row.created_at),
-      }
-    );
-  },
-);
 
 /** Tasks of a model in a state. */
 export interface VideoSum {
