@@ -12,14 +12,24 @@ const MAX_AGE_MS = 1000;
 
 export type CheckReadiness = () => Promise<HttpResponse>;
 
-/** The cause of a failure is only logged. Without a recorder only the store is checked. */
-export function createReadiness(
-  store: Pick<Store, 'health'>,
-  log: Logger,
-  recorder?: Pick<Recorder, 'ready'>,
-  clock: Clock = systemClock,
-  isDraining: () => boolean = () => false,
-): CheckReadiness {
+export interface ReadinessOptions {
+  store: Pick<Store, 'health'>;
+  /** Gets the cause of a failure, which clients do not see. */
+  log: Logger;
+  /** Absent: only the store is checked. */
+  recorder?: Pick<Recorder, 'ready'> | undefined;
+  clock?: Clock | undefined;
+  /** Whether the gateway is about to stop, and load balancers should leave it. */
+  isDraining?: (() => boolean) | undefined;
+}
+
+export function createReadiness({
+  store,
+  log,
+  recorder,
+  clock = systemClock,
+  isDraining,
+}: ReadinessOptions): CheckReadiness {
   let checked = Number.NEGATIVE_INFINITY;
   let checking: Promise<StoreHealth> | undefined;
   let known: StoreHealth = { writable: true };
@@ -34,7 +44,7 @@ export function createReadiness(
   }
 
   return async () => {
-    if (isDraining()) return unavailable('The gateway is stopping.');
+    if (isDraining?.()) return unavailable('The gateway is stopping.');
     if (clock.monotonic() - checked >= MAX_AGE_MS) {
       checking ??= check().finally(() => {
         checking = undefined;

@@ -19,7 +19,7 @@ test('a gateway that works is alive and ready, for whoever asks', async (context
 /** The readiness check of a store, and the lines it logs. */
 function checkOf(store: Pick<Store, 'health'>) {
   const log: string[] = [];
-  const check = createReadiness(store, pino({}, { write: (line: string) => void log.push(line) }));
+  const check = createReadiness({ store, log: pino({}, { write: (line: string) => void log.push(line) }) });
   return { check, log };
 }
 

@@ -38,7 +38,7 @@ export function systemRoutes(
   protocol: Protocol,
   { store, recorder, metrics, log, clock, isDraining, pages, describeApi }: SystemRouteOptions,
 ): Route<RequestContext>[] {
-  const checkReadiness = createReadiness(store, log, recorder, clock, isDraining);
+  const checkReadiness = createReadiness({ store, log, recorder, clock, isDraining });
   let document: Buffer | undefined;
 
   function serveDescription(context: RequestContext): void {
