@@ -11,8 +11,9 @@ import type { Json } from '../../src/core/json/json.ts';
 import { protocolOf } from '../../src/protocols/index.ts';
 import { providerTypes } from '../../src/providers/index.ts';
 import { modelsOf } from '../../src/providers/sandbox/models.ts';
+import { program } from '../cli/program.ts';
 import { translatedProtocols } from '../translated-protocols.ts';
-import { anchors, codeBlocks, DOCUMENTS, links, ROOT, tableRows } from './markdown.ts';
+import { anchors, codeBlocks, DOCUMENTS, links, ROOT, tableRows, textOf } from './markdown.ts';
 
 /** Stands for every certificate that a configuration names. */
 const CA = join(ROOT, 'test/net/fixtures/test-only-ca.pem');
@@ -168,4 +169,19 @@ test('docs/protocols.md names every header of the gateway, and no other', () => 
     .flatMap((file) => [...readFileSync(join(ROOT, 'src', file), 'utf8').matchAll(/'(x-polygate-[a-z-]+)'/g)])
     .map(([, name = '']) => name);
   assert.deepEqual([...new Set(documented)].toSorted(), [...new Set(used)].toSorted());
+});
+
+test('every option of a command is in a document', async (context) => {
+  const { stdout } = await program(context).run(['completion', 'bash']);
+  const options = new Set(stdout.match(/(?<=[ "])--[a-z-]+/g));
+  for (const option of ['--help', '--version']) options.delete(option);
+  const current = DOCUMENTS.filter(
+    (document) => !document.startsWith('docs/decisions/') && document !== 'CHANGELOG.md',
+  );
+  const named = new Set(current.flatMap((document) => textOf(document).match(/(?<![\w-])--[a-z-]+/g) ?? []));
+  assert.ok(options.size > 50, `${options.size} options`);
+  assert.deepEqual(
+    [...options].filter((option) => !named.has(option)),
+    [],
+  );
 });
