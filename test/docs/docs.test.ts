@@ -31,6 +31,21 @@ describe('links lead somewhere', () => {
   }
 });
 
+describe('rows of a table have as many cells as its head', () => {
+  for (const document of DOCUMENTS) {
+    test(document, () => {
+      const cells = (row: string) => row.replaceAll('\\|', '').split('|').length;
+      const lines = textOf(document).split('\n');
+      const isRow = (line = '') => line.trimStart().startsWith('|');
+      const uneven = lines.filter((line, index) => {
+        const before = lines[index - 1];
+        return isRow(line) && isRow(before) && cells(line) !== cells(before ?? '');
+      });
+      assert.deepEqual(uneven, []);
+    });
+  }
+});
+
 /** Fragments that show the members of a provider, or of a model, stand where they belong. */
 function whole(value: Json, code: string): string {
   const indented = (indent: string) => code.replaceAll(/^(?=.)/gm, indent);
