@@ -2,7 +2,7 @@
 
 import type { ChatRequest, Effort } from '../../core/chat.ts';
 import type { ModelRules } from '../../core/model.ts';
-import { encodeEffort as encodeAnyEffort, requestedEffort } from '../openai-effort.ts';
+import { encodeEffort as encodeAnyEffort, requestedEffort } from '../openai-request.ts';
 
 /** `reasoning_effort`; undefined if unset or unsupported. Some models call tools there only without reasoning. */
 export function encodeEffort(request: ChatRequest, rules: ModelRules, dropped: Set<string>): Effort | undefined {

@@ -3,13 +3,13 @@
 import type { ChatRequest } from '../../core/chat.ts';
 import { GatewayError } from '../../core/errors.ts';
 import type { Json } from '../../core/json/json.ts';
-import { describedSchema, toDialect, withItems } from '../../core/json/schema.ts';
-import { createSchemaBudget, formatSchemaField, type SchemaBudget } from '../../core/json/schema-budget.ts';
+import { createSchemaBudget } from '../../core/json/schema-budget.ts';
 import { unsupportedTurnDetails } from '../../core/losses.ts';
 import type { ModelRules } from '../../core/model.ts';
 import type { EncodedRequest, Target } from '../../core/operation.ts';
+import { defined } from '../../core/plain-objects.ts';
 import { settleWebSearch } from '../../core/web-search.ts';
-import { strictSchema } from '../openai-strict-schema.ts';
+import { type EncodedFormat, encodeFormat, refusePrefill } from '../openai-request.ts';
 import { encodeEffort } from './effort.ts';
 import { encodeTurns } from './message-encoder.ts';
 import { encodeTools } from './tools.ts';
@@ -39,27 +39,13 @@ export function encodeRequest(request: ChatRequest, target: Target): EncodedRequ
     [rules.tokenField ?? 'max_tokens']: request.maxTokens,
     ...encodeSampling(request, rules, { dropped, reasons: effort !== 'none' && rules.reasoning !== 'none' }),
     ...encodeTools(request, rules, { dropped, schemas }),
-    response_format: format.response_format,
+    response_format: responseFormat(format.format),
     reasoning_effort: effort,
     ...encodeOutput(request),
     web_search_options: encodeWebSearch(request, rules, dropped),
     ...encodeAccount(request, dropped),
   };
   return { body: defined(body), dropped: [...dropped] };
-}
-
-function defined(body: Json): Json {
-  return Object.fromEntries(Object.entries(body).filter(([, value]) => value !== undefined));
-}
-
-function refusePrefill({ turns }: ChatRequest, rules: ModelRules): void {
-  const last = turns.at(-1);
-  if (rules.prefill !== false || last?.role !== 'assistant' || last.parts.some((part) => part.type === 'call')) return;
-  throw new GatewayError(
-    'unsupported_parameter',
-    'This model does not continue an assistant turn: the last turn must be a user turn.',
-    { param: 'turns' },
-  );
 }
 
 /** Sampling parameters that the model supports; others are dropped and named. */
@@ -102,31 +88,11 @@ function encodeSampling(
   };
 }
 
-/** A model without native schemas gets JSON mode and the schema in words. */
-function encodeFormat(
-  { format, tools }: ChatRequest,
-  rules: ModelRules,
-  { dropped, schemas }: { dropped: Set<string>; schemas: SchemaBudget },
-): { response_format?: Json; instruction?: string } {
-  if (!format) return {};
-  if (tools.length > 0 && rules.schemaWithTools === false) {
-    throw new GatewayError('unsupported_parameter', 'This model does not write JSON output while it has tools.', {
-      param: 'format',
-    });
-  }
-  if (format.type === 'json') return { response_format: { type: 'json_object' } };
-  const { name = 'response', description, strict } = format;
-  if (rules.schema === false) {
-    const instruction = `Answer with JSON only, valid against this JSON schema:\n${JSON.stringify(describedSchema(format))}`;
-    return { response_format: { type: 'json_object' }, instruction };
-  }
-  const asked = withItems(format.schema);
-  const translated = strict
-    ? toDialect(asked, strictSchema, { field: formatSchemaField, budget: schemas })
-    : { schema: asked, lost: [] };
-  if (translated.lost.length > 0) dropped.add('format.schema');
-  const { schema } = translated;
-  return { response_format: { type: 'json_schema', json_schema: defined({ name, description, schema, strict }) } };
+/** The schema stands in an object of its own. */
+function responseFormat(format: EncodedFormat | undefined): Json {
+  if (format?.type !== 'json_schema') return format;
+  const { type, ...schema } = format;
+  return { type, json_schema: defined(schema) };
 }
 
 function instruct(messages: Json[], instruction: string, rules: ModelRules): void {

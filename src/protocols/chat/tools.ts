@@ -9,6 +9,7 @@ import { toDialect } from '../../core/json/schema.ts';
 import { type SchemaBudget, toolSchemaField } from '../../core/json/schema-budget.ts';
 import type { ModelRules } from '../../core/model.ts';
 import type { ToolName } from '../../core/tool-name.ts';
+import { encodeChoiceMode } from '../openai-request.ts';
 import { functionParameters, strictSchema } from '../openai-strict-schema.ts';
 import { decodeCache } from './media.ts';
 
@@ -134,22 +135,9 @@ function encodeToolChoice(
   rules: ModelRules,
   dropped: Set<string>,
 ): Json {
-  if (!choice) return undefined;
-  if (isForced(choice) && rules.forcedChoice === false) {
-    dropped.add('toolChoice');
-    return 'auto';
-  }
-  switch (choice.type) {
-    case 'none':
-    case 'auto':
-    case 'required':
-      return choice.type;
-    case 'allowed':
-      return choice.required ? 'required' : 'auto';
-    case 'named': {
-      const isCustom = rules.customTools && tools.some((tool) => tool.custom && tool.name === choice.name);
-      const kind = isCustom ? 'custom' : 'function';
-      return { type: kind, [kind]: { name: choice.name } };
-    }
-  }
+  const mode = encodeChoiceMode(choice, rules, dropped);
+  if (mode !== undefined || choice?.type !== 'named') return mode;
+  const isCustom = rules.customTools && tools.some((tool) => tool.custom && tool.name === choice.name);
+  const kind = isCustom ? 'custom' : 'function';
+  return { type: kind, [kind]: { name: choice.name } };
 }

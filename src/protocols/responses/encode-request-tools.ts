@@ -7,7 +7,9 @@ import { isObject, type Json } from '../../core/json/json.ts';
 import { toDialect } from '../../core/json/schema.ts';
 import { type SchemaBudget, toolSchemaField } from '../../core/json/schema-budget.ts';
 import type { ModelRules } from '../../core/model.ts';
+import { defined } from '../../core/plain-objects.ts';
 import { settleWebSearch } from '../../core/web-search.ts';
+import { encodeChoiceMode } from '../openai-request.ts';
 import { functionParameters, strictSchema } from '../openai-strict-schema.ts';
 
 interface ToolEncoding {
@@ -72,25 +74,8 @@ function encodeWebSearch({ contextSize, location }: NonNullable<ChatRequest['web
 }
 
 function encodeChoice({ toolChoice: choice }: ChatRequest, tools: Tool[], { rules, dropped }: ToolEncoding): Json {
-  if (!choice) return undefined;
-  if (isForced(choice) && rules.forcedChoice === false) {
-    dropped.add('toolChoice');
-    return 'auto';
-  }
-  switch (choice.type) {
-    case 'none':
-    case 'auto':
-    case 'required':
-      return choice.type;
-    case 'allowed':
-      return choice.required ? 'required' : 'auto';
-    case 'named': {
-      const isCustom = rules.customTools !== false && tools.some(({ name, custom }) => custom && name === choice.name);
-      return { type: isCustom ? 'custom' : 'function', name: choice.name };
-    }
-  }
-}
-
-function defined(body: Json): Json {
-  return Object.fromEntries(Object.entries(body).filter(([, value]) => value !== undefined));
+  const mode = encodeChoiceMode(choice, rules, dropped);
+  if (mode !== undefined || choice?.type !== 'named') return mode;
+  const isCustom = rules.customTools !== false && tools.some(({ name, custom }) => custom && name === choice.name);
+  return { type: isCustom ? 'custom' : 'function', name: choice.name };
 }

@@ -3,13 +3,12 @@
 import type { ChatRequest } from '../../core/chat.ts';
 import { GatewayError } from '../../core/errors.ts';
 import { isObject, type Json } from '../../core/json/json.ts';
-import { describedSchema, toDialect, withItems } from '../../core/json/schema.ts';
-import { createSchemaBudget, formatSchemaField, type SchemaBudget } from '../../core/json/schema-budget.ts';
+import { createSchemaBudget, type SchemaBudget } from '../../core/json/schema-budget.ts';
 import { unsupportedTurnDetails } from '../../core/losses.ts';
 import type { ModelRules } from '../../core/model.ts';
 import type { EncodedRequest, Target } from '../../core/operation.ts';
-import { encodeEffort } from '../openai-effort.ts';
-import { strictSchema } from '../openai-strict-schema.ts';
+import { defined } from '../../core/plain-objects.ts';
+import { type EncodedFormat, encodeEffort, encodeFormat, refusePrefill } from '../openai-request.ts';
 import { encodeInput } from './encode-request-input.ts';
 import { encodeTools } from './encode-request-tools.ts';
 import { MIN_OUTPUT_TOKENS } from './output.ts';
@@ -38,7 +37,7 @@ export function encodeRequest(request: ChatRequest, target: Target): EncodedRequ
     schemas: createSchemaBudget(),
   };
   const { dropped } = encoding;
-  const { format, instruction } = encodeFormat(request, encoding);
+  const { format, instruction } = encodeFormat(request, rules, encoding);
   // JSON mode is refused unless the input itself speaks of JSON.
   const inPlace = format?.type === 'json_object';
   const { instructions, input } = encodeInput(request.turns, { target, dropped, inPlace });
@@ -53,7 +52,7 @@ export function encodeRequest(request: ChatRequest, target: Target): EncodedRequ
     max_output_tokens: request.maxTokens && Math.max(MIN_OUTPUT_TOKENS, request.maxTokens),
     ...encodeSampling(request, { ...encoding, reasons: effort !== 'none' && rules.reasoning !== 'none' }),
     ...encodeTools(request, encoding),
-    text: withMembers({ format, verbosity: request.verbosity }),
+    text: withMembers({ format: textFormat(format), verbosity: request.verbosity }),
     reasoning: encodeReasoning(request, effort, rules),
     ...encodeAccount(request),
   };
@@ -70,16 +69,6 @@ function refuseOtherAnswers({ candidates = 1, modalities = ['text'] }: ChatReque
   const other = modalities.find((modality) => modality !== 'text');
   if (other === undefined) return;
   throw new GatewayError('unsupported_modality', `This model does not answer with ${other}.`, { param: 'modalities' });
-}
-
-function refusePrefill({ turns }: ChatRequest, rules: ModelRules): void {
-  const last = turns.at(-1);
-  if (rules.prefill !== false || last?.role !== 'assistant' || last.parts.some((part) => part.type === 'call')) return;
-  throw new GatewayError(
-    'unsupported_parameter',
-    'This model does not continue an assistant turn: the last turn must be a user turn.',
-    { param: 'turns' },
-  );
 }
 
 /** The member is needed for reasoning to come back with its state, which nothing else keeps. Models that cannot reason refuse it. */
@@ -114,29 +103,9 @@ function encodeSampling(request: ChatRequest, { rules, dropped, reasons }: Encod
   };
 }
 
-/** A model without native schemas gets JSON mode and the schema in words. */
-function encodeFormat(
-  { format, tools }: ChatRequest,
-  { rules, dropped, schemas }: Encoding,
-): { format?: Json; instruction?: string } {
-  if (!format) return {};
-  if (tools.length > 0 && rules.schemaWithTools === false) {
-    throw new GatewayError('unsupported_parameter', 'This model does not write JSON output while it has tools.', {
-      param: 'format',
-    });
-  }
-  if (format.type === 'json') return { format: { type: 'json_object' } };
-  const { name = 'response', description, strict = false } = format;
-  if (rules.schema === false) {
-    const instruction = `Answer with JSON only, valid against this JSON schema:\n${JSON.stringify(describedSchema(format))}`;
-    return { format: { type: 'json_object' }, instruction };
-  }
-  const asked = withItems(format.schema);
-  const { schema, lost } = strict
-    ? toDialect(asked, strictSchema, { field: formatSchemaField, budget: schemas })
-    : { schema: asked, lost: [] };
-  if (lost.length > 0) dropped.add('format.schema');
-  return { format: defined({ type: 'json_schema', name, description, schema, strict }) };
+/** `strict` is true here unless it is set, and false on other protocols. */
+function textFormat(format: EncodedFormat | undefined): Json {
+  return format?.type === 'json_schema' ? defined({ ...format, strict: format.strict ?? false }) : format;
 }
 
 /** Without a summary, no text of the reasoning comes back. */
@@ -159,8 +128,4 @@ function encodeAccount({ cacheKey, tier, user, metadata }: ChatRequest): Json {
 function withMembers(value: Json): Json {
   const members = defined(value);
   return Object.keys(members).length > 0 ? members : undefined;
-}
-
-function defined(body: Json): Json {
-  return Object.fromEntries(Object.entries(body).filter(([, value]) => value !== undefined));
 }
