@@ -6,12 +6,12 @@
 import { NO_CREDENTIAL } from '../core/credential.ts';
 import type { CatalogModel } from '../core/model.ts';
 import type { Destination, OutgoingRequest, Platform } from '../core/platform.ts';
-import type { Dialect, ForwardedHeader } from '../core/provider.ts';
+import type { Dialect } from '../core/provider.ts';
 import { EXTENSIONS, reasoningAsEffort, without } from './dialect/fields.ts';
 import { adaptOpenai, OPENAI_RULES } from './dialect/open-models.ts';
 import { applyRules } from './dialect/rules.ts';
 import { dialect } from './dialect/step.ts';
-import { BETA_HEADER, type BetaNames, betasFor } from './platform/anthropic-betas.ts';
+import { type BetaNames, forwardingBetas } from './platform/anthropic-betas.ts';
 import { createHeaderPlatform } from './platform/headers.ts';
 import { providerType } from './type.ts';
 
@@ -52,17 +52,11 @@ function protocolsOf(model: CatalogModel): readonly string[] {
   return vendor === OPENAI ? ['chat', 'responses'] : ['chat'];
 }
 
-function forwardBetas(name: string, value: string): ForwardedHeader {
-  if (name !== BETA_HEADER) return { value, dropped: [] };
-  const { sent, dropped } = betasFor(BETAS, value);
-  return { value: sent.join(',') || undefined, dropped };
-}
-
 const dialects: readonly Dialect[] = [
   { protocol: 'chat', rules: OPENAI_RULES, adapt: adaptOpenai },
   { protocol: 'responses', rules: OPENAI_RULES, keepsResponses: true },
   // The member of the beta `fast-mode`.
-  { protocol: 'messages', adapt: dialect(without('speed')), forwardHeader: forwardBetas, countsTokens: true },
+  { protocol: 'messages', adapt: dialect(without('speed')), forwardHeader: forwardingBetas(BETAS), countsTokens: true },
 ];
 
 /** Models of other vendors than OpenAI. */

@@ -10,14 +10,13 @@ import { GatewayError } from '../core/errors.ts';
 import { isObject, type Json, parseObject } from '../core/json/json.ts';
 import type { CatalogModel } from '../core/model.ts';
 import type { Destination } from '../core/platform.ts';
-import type { Adaptation, Dialect, ForwardedHeader } from '../core/provider.ts';
+import type { Adaptation, Dialect } from '../core/provider.ts';
 import { applyRules } from './dialect/rules.ts';
 import { type DialectStep, dialect, dropField, removeField, setField } from './dialect/step.ts';
 import {
-  BETA_HEADER,
   type BetaNames,
-  betasFor,
   COMMON_BETAS,
+  forwardingBetas,
   refuseReferences,
   withoutRefusedFields,
 } from './platform/anthropic-betas.ts';
@@ -169,12 +168,6 @@ const BETAS: BetaNames = {
   'fine-grained-tool-streaming-2025-05-14': null,
 };
 
-function forwardBetas(name: string, value: string): ForwardedHeader {
-  if (name !== BETA_HEADER) return { value, dropped: [] };
-  const { sent, dropped } = betasFor(BETAS, value);
-  return { value: sent.join(',') || undefined, dropped };
-}
-
 /** The model is in the address. */
 const asClaude: DialectStep = (body, _rules, result) => {
   removeField(body, 'model', result);
@@ -212,7 +205,7 @@ const dialects: readonly Dialect[] = [
     protocol: 'messages',
     adapt: dialect(refuseReferences, withoutRefusedFields, asClaude),
     adaptCount: adaptClaudeCount,
-    forwardHeader: forwardBetas,
+    forwardHeader: forwardingBetas(BETAS),
     inlinesMedia: true,
   },
   { protocol: 'chat', rules: { tokenField: 'max_tokens', systemRole: 'system' }, adapt: dialect(applyRules) },

@@ -5,6 +5,7 @@
 
 import { GatewayError } from '../../core/errors.ts';
 import { isObject, type Json } from '../../core/json/json.ts';
+import type { ForwardedHeader } from '../../core/provider.ts';
 import { type DialectStep, markDropped, removeField } from '../dialect/step.ts';
 
 /** The platform's name of a beta; null for one that it refuses. */
@@ -93,5 +94,14 @@ export function betasFor(names: BetaNames, value: string): { sent: string[]; dro
   return {
     sent: [...new Set(asked.flatMap((beta) => nameOf(beta) ?? []))],
     dropped: asked.filter((beta) => nameOf(beta) === null).map((beta) => `${BETA_HEADER}: ${beta}`),
+  };
+}
+
+/** Forwarding of headers where the betas go out in the header: those that the platform takes. */
+export function forwardingBetas(names: BetaNames): (name: string, value: string) => ForwardedHeader {
+  return (name, value) => {
+    if (name !== BETA_HEADER) return { value, dropped: [] };
+    const { sent, dropped } = betasFor(names, value);
+    return { value: sent.join(',') || undefined, dropped };
   };
 }
