@@ -1,10 +1,10 @@
 /** Sessions of the dashboard: opened with a code, the admin token or a key; found by their cookie; ended by use or time. */
 
-import { randomUUID, timingSafeEqual } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import type { Clock } from '../../core/clock.ts';
 import { digestOf } from '../../keys/key.ts';
 import type { Key, KeyStore } from '../../keys/store.ts';
-import type { Secret } from '../../security/secret.ts';
+import { isSameSecret, type Secret } from '../../security/secret.ts';
 import type { Author } from '../../store/audit-rows.ts';
 import type { SessionEnds, SessionRow } from '../../store/operations/dashboard.ts';
 import type { Store } from '../../store/store.ts';
@@ -65,7 +65,7 @@ export function createSessions({ store, keys, token, clock: { now } }: SessionsO
   ): Promise<Partial<SessionRow> | undefined> {
     if ('code' in login) return { openedWith: 'code' };
     if ('token' in login) {
-      if (!token || !isEqual(digestOfSecret(login.token), digestOfSecret(token.reveal()))) return undefined;
+      if (!token || !isSameSecret(digestOfSecret(login.token), digestOfSecret(token.reveal()))) return undefined;
       return { openedWith: 'token', tokenProof: proofOfToken(cookie, token) };
     }
     const key = await keys.authenticate(login.key);
@@ -78,7 +78,7 @@ export function createSessions({ store, keys, token, clock: { now } }: SessionsO
     const { id, openedAt, seenAt, keyDigest, tokenProof } = row;
     const endsAt = Math.min(openedAt + LIFETIME_MS, seenAt + IDLE_MS);
     if (now() >= endsAt) return undefined;
-    if (tokenProof !== null && !(token && isEqual(tokenProof, proofOfToken(cookie, token)))) return undefined;
+    if (tokenProof !== null && !(token && isSameSecret(tokenProof, proofOfToken(cookie, token)))) return undefined;
     const facts = { id, openedAt, endsAt };
     if (row.role !== 'key')
       return row.role === 'admin' || row.role === 'viewer' ? { ...facts, role: row.role } : undefined;
@@ -134,9 +134,4 @@ export function createSessions({ store, keys, token, clock: { now } }: SessionsO
 /** Digest of the cookie and the token, so that the stored value cannot be used to guess the token. */
 function proofOfToken(cookie: string, token: Secret): string {
   return digestOfSecret(`${cookie}\n${token.reveal()}`);
-}
-
-function isEqual(one: string, other: string): boolean {
-  const [left, right] = [Buffer.from(one), Buffer.from(other)];
-  return left.length === right.length && timingSafeEqual(left, right);
 }

@@ -1,9 +1,10 @@
 /** Signed URLs of mirrored videos and pictures: valid without an API key until they expire. */
 
-import { createHash, createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
+import { createHash, createHmac, hkdfSync } from 'node:crypto';
 import { systemClock } from '../../core/clock.ts';
 import { GatewayError } from '../../core/errors.ts';
 import { expiry } from '../../net/s3-requests.ts';
+import { isSameSecret } from '../../security/secret.ts';
 
 export interface FileUrlOptions {
   /** Secrets of 32 bytes: the first one signs, all verify. */
@@ -51,7 +52,7 @@ export function createFileUrls({ secrets, lifetimeMs = DAY_MS, now = systemClock
 
   function check(subject: string, { exp = '', kid = '', sig = '' }: FileUrlQuery, hint = ''): void {
     const key = keys.get(kid);
-    if (!key || !isEqual(sig, signature(key, subject, exp))) {
+    if (!key || !isSameSecret(sig, signature(key, subject, exp))) {
       throw new GatewayError('invalid_signature', 'The signature of this address is not valid.', { param: 'sig' });
     }
     if (Number(exp) * 1000 <= now()) {
@@ -85,9 +86,4 @@ function pictureSubject(name: string): string {
 
 function signature(key: SigningKey, subject: string, exp: string): string {
   return createHmac('sha256', key.bytes).update(`v1\n${subject}\n${exp}`).digest('base64url');
-}
-
-function isEqual(one: string, other: string): boolean {
-  const [left, right] = [Buffer.from(one), Buffer.from(other)];
-  return left.length === right.length && timingSafeEqual(left, right);
 }
