@@ -1,6 +1,6 @@
 /** Discovery of video models, from lists in the formats of OpenRouter and Polygate. */
 
-import { isObject, type Json } from '../core/json/json.ts';
+import { isObject, type Json, textOf } from '../core/json/json.ts';
 import type { CatalogModel } from '../core/model.ts';
 import type { FrameType, ReferenceType, VideoAbilities } from '../core/video.ts';
 import { type KnownEntries, listedModel } from './bundled.ts';
@@ -109,10 +109,6 @@ const OTHER_PRICE_NAMES = new Map([
   ['video_tokens', 'per-video-token-audio'],
   ['video_tokens_without_audio', 'per-video-token'],
 ]);
-
-function textOf(value: Json): string | undefined {
-  return typeof value === 'string' && value !== '' ? value : undefined;
-}
 
 function textsOf(value: Json): string[] | undefined {
   const texts = Array.isArray(value) ? value.filter((item) => textOf(item) !== undefined) : [];

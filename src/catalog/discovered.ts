@@ -1,6 +1,6 @@
 /** Model discovery: parsing of upstream model lists in their various formats. */
 
-import { isObject, type Json } from '../core/json/json.ts';
+import { isObject, type Json, textOf } from '../core/json/json.ts';
 import type { CatalogModel, Modality, Pricing } from '../core/model.ts';
 import { type KnownEntries, listedModel } from './bundled.ts';
 import { pricePerToken } from './decimal.ts';
@@ -75,11 +75,11 @@ function entryOf(provider: string, model: Json): CatalogEntry {
   const id: string = model.id ?? model.name;
   return {
     id: id.replace(/^models\//, ''),
-    name: text(model.display_name ?? model.displayName ?? model.model_spec?.name ?? (model.id && model.name)),
+    name: textOf(model.display_name ?? model.displayName ?? model.model_spec?.name ?? (model.id && model.name)),
     canonicalSlug: model.canonical_slug && `${provider}/${model.canonical_slug}`,
     created: createdOf(model),
-    ownedBy: text(model.owned_by ?? model.organization),
-    version: text(model.version),
+    ownedBy: textOf(model.owned_by ?? model.organization),
+    version: textOf(model.version),
     contextLength: count(
       model.max_model_len ??
         model.context_length ??
@@ -104,12 +104,12 @@ function entryOf(provider: string, model: Json): CatalogEntry {
     outputModalities: isEmbedding(model)
       ? ['embeddings']
       : parseModalities(model.architecture?.output_modalities ?? model.output_modalities),
-    tokenizer: text(model.architecture?.tokenizer),
-    instructType: text(model.architecture?.instruct_type),
+    tokenizer: textOf(model.architecture?.tokenizer),
+    instructType: textOf(model.architecture?.instruct_type),
     ...pricesOf(model),
     isModerated: model.top_provider?.is_moderated ?? undefined,
     supportedParameters: Array.isArray(model.supported_parameters) ? model.supported_parameters : undefined,
-    expirationDate: text(model.expiration_date ?? model.shutdown_date ?? model.deprecation)?.slice(0, 10),
+    expirationDate: textOf(model.expiration_date ?? model.shutdown_date ?? model.deprecation)?.slice(0, 10),
   };
 }
 
@@ -189,10 +189,6 @@ function createdOf(model: Json): number | undefined {
   const at = model.created ?? model.created_at;
   const seconds = typeof at === 'string' ? Math.floor(Date.parse(at) / 1000) : at;
   return Number.isSafeInteger(seconds) && seconds > 0 ? seconds : undefined;
-}
-
-function text(value: unknown): string | undefined {
-  return typeof value === 'string' && value !== '' ? value : undefined;
 }
 
 function count(value: unknown): number | undefined {

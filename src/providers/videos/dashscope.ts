@@ -1,6 +1,6 @@
 /** Wan on Alibaba DashScope. The request format differs between generations of models. */
 
-import type { Json } from '../../core/json/json.ts';
+import { type Json, textOf } from '../../core/json/json.ts';
 import type {
   PollResult,
   ReferenceType,
@@ -20,7 +20,6 @@ import {
   pollResult,
   type StatusMap,
   submitResult,
-  textOf,
   urlOf,
 } from './response.ts';
 

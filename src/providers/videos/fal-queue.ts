@@ -1,6 +1,6 @@
 /** fal queue. Field names differ between models and are listed in a table. */
 
-import type { Json } from '../../core/json/json.ts';
+import { type Json, textOf } from '../../core/json/json.ts';
 import type {
   CancelResult,
   PollResult,
@@ -21,7 +21,6 @@ import {
   runningResult,
   type StatusMap,
   submitResult,
-  textOf,
   urlOf,
 } from './response.ts';
 

@@ -1,6 +1,6 @@
 /** OpenAI video API, also served by SGLang, LiteLLM, new-api and Polygate. */
 
-import type { Json } from '../../core/json/json.ts';
+import { type Json, textOf } from '../../core/json/json.ts';
 import type {
   LostSubmission,
   PollResult,
@@ -20,7 +20,6 @@ import {
   pollResult,
   type StatusMap,
   submitResult,
-  textOf,
   urlOf,
   usdOf,
 } from './response.ts';

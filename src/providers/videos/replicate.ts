@@ -1,7 +1,7 @@
 /** Replicate. Input fields differ between models and are listed in a table. */
 
 import { isDeepStrictEqual } from 'node:util';
-import type { Json } from '../../core/json/json.ts';
+import { type Json, textOf } from '../../core/json/json.ts';
 import type { LostSubmission, PollResult, VideoApi, VideoRequest, VideoResponse } from '../../core/video.ts';
 import { frameOf, inputUrl, present, referencesOf } from './request.ts';
 import {
@@ -12,7 +12,6 @@ import {
   pollResult,
   type StatusMap,
   submitResult,
-  textOf,
   urlOf,
 } from './response.ts';
 import { searchTasks, unixSecondsOf } from './task-search.ts';

@@ -1,7 +1,7 @@
 /** Video responses: parsing of ids, amounts, statuses and errors, shared by the adapters. */
 
 import { redact } from '../../core/errors.ts';
-import type { Json } from '../../core/json/json.ts';
+import { type Json, textOf } from '../../core/json/json.ts';
 import { MAX_ADDRESS_CHARACTERS } from '../../core/lengths.ts';
 import { withoutEnd } from '../../core/text.ts';
 import type {
@@ -26,10 +26,6 @@ export type StatusMap = ReadonlyMap<string, TaskState>;
 
 export function isSuccess({ status }: VideoResponse): boolean {
   return status >= 200 && status < 300;
-}
-
-export function textOf(value: Json): string | undefined {
-  return typeof value === 'string' && value !== '' ? value : undefined;
 }
 
 /** A non-negative number, given as a number or a string. */

@@ -1,6 +1,6 @@
 /** Runway: own and third-party models, charged in credits. Cancelled tasks may be deleted. */
 
-import type { Json } from '../../core/json/json.ts';
+import { type Json, textOf } from '../../core/json/json.ts';
 import type { PollResult, TaskErrorCode, VideoApi, VideoInput, VideoRequest, VideoResponse } from '../../core/video.ts';
 import { cancelByDelete } from './cancel-by-delete.ts';
 import { refuseMixedRoles } from './mixed-roles.ts';
@@ -13,7 +13,6 @@ import {
   pollResult,
   type StatusMap,
   submitResult,
-  textOf,
   urlOf,
   usdOf,
 } from './response.ts';

@@ -1,7 +1,7 @@
 /** Veo on the Gemini API: long-running operations with videos in the Files API. Cancellation is not supported. */
 
 import { GatewayError } from '../../core/errors.ts';
-import type { Json } from '../../core/json/json.ts';
+import { type Json, textOf } from '../../core/json/json.ts';
 import type {
   PollResult,
   SubmitResult,
@@ -20,7 +20,6 @@ import {
   isSuccess,
   runningResult,
   submitResult,
-  textOf,
   urlOf,
 } from './response.ts';
 
