@@ -33,7 +33,7 @@ export async function createKeys({ from, name, expires, csv, json, ...options }:
   const wanted = newKeysOfCsv(readBounded(from), settings, systemClock.now()).map(
     (key): NewKey => ({ ...expiry, ...key }),
   );
-  const created = await withKeys(config, ({ keys }) => keys.createAll(wanted, AUTHOR), true);
+  const created = await withKeys(config, ({ keys }) => keys.createAll(wanted, AUTHOR), { createIfMissing: true });
   if (json) {
     const described = created.map(({ key, secret, webhookSecret }) => ({
       ...describeKey(key),

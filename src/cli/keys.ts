@@ -33,11 +33,16 @@ interface OpenedKeys {
 
 export const AUTHOR: Author = { actor: 'command line' };
 
-/** Works while a gateway runs on the same store. Throws `not_found` if there is no store, unless `createIfMissing` creates one. */
+export interface StoreCreation {
+  /** Creates the store if there is none; by default only for a key journal of an earlier version. */
+  createIfMissing?: boolean | undefined;
+}
+
+/** Works while a gateway runs on the same store. Throws `not_found` if there is no store. */
 export async function withKeys<Result>(
   config: Config,
   work: (opened: OpenedKeys) => Promise<Result>,
-  createIfMissing = hasJournal(config.data),
+  { createIfMissing = hasJournal(config.data) }: StoreCreation = {},
 ): Promise<Result> {
   const store = await openStore({ ...config, role: 'guest', createIfMissing });
   try {
@@ -81,7 +86,7 @@ export async function createKey({
     settings: merged(initialSettings(config.allotments.keyDefaults), parseKeySettings(options)),
     ...(expires !== undefined && { expires: parseExpiry(expires) }),
   };
-  const created = await withKeys(config, ({ keys }) => keys.create(wanted, AUTHOR), true);
+  const created = await withKeys(config, ({ keys }) => keys.create(wanted, AUTHOR), { createIfMissing: true });
   if (options.json)
     printJson({ ...describeKey(created.key), secret: created.secret, webhook_secret: created.webhookSecret });
   else printSecret(created, `The key "${name}", shown once and stored only as a hash:`);

@@ -10,7 +10,7 @@ import { createTagAllotments, type TagAllotments } from '../limits/tag-allotment
 import { parseTag } from '../records/tags.ts';
 import { type KeyOptions, parseKeySettings } from './key-options.ts';
 import { fieldRows } from './key-view.ts';
-import { AUTHOR, withKeys } from './keys.ts';
+import { AUTHOR, type StoreCreation, withKeys } from './keys.ts';
 import { type ConfigOptions, configSource } from './source.ts';
 import { printJson, printTable } from './table.ts';
 
@@ -35,7 +35,7 @@ const LIMIT_WORDS: Record<string, string> = {
 async function withTags<Result>(
   options: ConfigOptions,
   work: (opened: OpenedTags) => Promise<Result>,
-  createIfMissing?: boolean,
+  creation?: StoreCreation,
 ): Promise<Result> {
   const config = loadConfig(configSource(options));
   const { now } = systemClock;
@@ -49,7 +49,7 @@ async function withTags<Result>(
       const describe = (tag: string) => encodeTag(tag, counts.get(tag) ?? 0, { store, reservations, tags, now: now() });
       return work({ tags, describe, list: () => Promise.all(knownTags(counts, tags).map(describe)) });
     },
-    createIfMissing,
+    creation,
   );
 }
 
@@ -67,7 +67,7 @@ export async function setTag(text: string, options: TagCommandOptions & KeyOptio
     await tags.change(tag, patch, AUTHOR).catch(throwWithOptions);
     return describe(tag);
   };
-  const described = await withTags(options, set, true);
+  const described = await withTags(options, set, { createIfMissing: true });
   if (options.json) printJson(described);
   else printTable(['FIELD', 'VALUE'], fieldRows(described));
 }
