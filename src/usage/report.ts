@@ -1,4 +1,4 @@
-/** Usage reports: query parameters and grouped sums. */
+/** Usage report of `GET /v1/usage`, and the figures that it shares with reports of use. */
 
 import { momentOf } from '../core/clock.ts';
 import { GatewayError } from '../core/errors.ts';
