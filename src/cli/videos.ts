@@ -10,7 +10,7 @@ import { version } from '../core/version.ts';
 import { openSecrets } from '../gateway/encryption.ts';
 import { createProviderRegistry } from '../gateway/provider-registry.ts';
 import { createVideoTasks } from '../gateway/video-tasks.ts';
-import type { VideoOptions } from '../http/video-options.ts';
+import type { VideoOptions } from '../http/videos/options.ts';
 import { isTerminal, type VideoStatus, type VideoTask } from '../records/video-task.ts';
 import { openStore } from '../store/open.ts';
 import { StoreUnavailable } from '../store/unavailable.ts';

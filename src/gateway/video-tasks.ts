@@ -6,7 +6,7 @@ import { type Clock, createStoreClock } from '../core/clock.ts';
 import { GatewayError } from '../core/errors.ts';
 import type { PictureStore } from '../core/picture-store.ts';
 import { type CreateSharedRate, createRate } from '../http/rate.ts';
-import type { VideoOptions } from '../http/video-options.ts';
+import type { VideoOptions } from '../http/videos/options.ts';
 import type { Scheduler } from '../jobs/job.ts';
 import { createScheduler } from '../jobs/scheduler.ts';
 import { type AddressPolicyOptions, createAddressPolicy } from '../net/address-policy.ts';

@@ -21,7 +21,7 @@ import type { BodyBudget } from './body-budget.ts';
 import type { OperatorAccess } from './operator-access.ts';
 import type { CreateSharedRate } from './rate.ts';
 import type { Dashboard } from './sessions/dashboard.ts';
-import type { VideoOptions } from './video-options.ts';
+import type { VideoOptions } from './videos/options.ts';
 
 export interface WebSocketSettings {
   enabled: boolean;

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { createRouteTable, type FoundRoute } from '../../src/http/route-table.ts';
 import { videoRoutes } from '../../src/http/routes/videos.ts';
-import type { VideoHandlers } from '../../src/http/videos.ts';
+import type { VideoHandlers } from '../../src/http/videos/handlers.ts';
 import { protocolOf } from '../../src/protocols/index.ts';
 
 const chat = protocolOf('chat');

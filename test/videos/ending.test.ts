@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { inspect } from 'node:util';
 import { GatewayError } from '../../src/core/errors.ts';
-import { serveContent } from '../../src/http/video-content.ts';
+import { serveContent } from '../../src/http/videos/content.ts';
 import type { MirroredFile } from '../../src/records/video-task.ts';
 import { StoreUnavailable } from '../../src/store/unavailable.ts';
 import { finalize } from '../../src/videos/finalize.ts';

@@ -22,7 +22,7 @@ import type { HttpContext, RequestContext } from '../request-context.ts';
 import type { FoundRoute, MissedRoute, Route } from '../route-table.ts';
 import type { SessionGate } from '../sessions/gate.ts';
 import type { BrowserSession } from '../sessions/sessions.ts';
-import type { VideoOptions } from '../video-options.ts';
+import type { VideoOptions } from '../videos/options.ts';
 
 /** Options of the listener of the admin API. */
 export interface AdminServerOptions {

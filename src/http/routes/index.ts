@@ -13,7 +13,7 @@ import { createRouteTable, type Route, type RouteTable } from '../route-table.ts
 import { sessionDescriptions } from '../sessions/routes.ts';
 import { createStoredRequests } from '../stored-requests.ts';
 import { createResponseHandlers } from '../stored-responses.ts';
-import { createVideoHandlers } from '../videos.ts';
+import { createVideoHandlers } from '../videos/handlers.ts';
 import type { SocketConnections } from '../websocket/connections.ts';
 import { accountRoutes } from './account.ts';
 import { catalogRoutes } from './catalog.ts';

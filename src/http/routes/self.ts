@@ -150,7 +150,7 @@ export function selfRoutes(protocol: Protocol, options: SelfRouteOptions): Route
         schema: videoSummary,
       },
       async read(query, { keyId }) {
-        const { summarizeVideos } = await import('../video-summary.ts');
+        const { summarizeVideos } = await import('../videos/summary.ts');
         return summarizeVideos(options.store, {
           owner: keyId,
           model: readText(query, 'model'),

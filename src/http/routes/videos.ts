@@ -5,7 +5,7 @@ import { VIDEO_SURFACE } from '../../protocols/surfaces.ts';
 import { VIDEO_DESCRIPTIONS, type VideoAction } from '../openapi/videos.ts';
 import type { RequestContext } from '../request-context.ts';
 import { literalStart, type Route } from '../route-table.ts';
-import type { VideoHandlers, VideoMatch } from '../videos.ts';
+import type { VideoHandlers, VideoMatch } from '../videos/handlers.ts';
 
 interface VideoRoute extends Pick<Route, 'method'> {
   action: VideoAction;

@@ -1,19 +1,19 @@
 /** `POST /v1/videos`: reads, validates and stores a task, without an upstream call. */
 
-import type { AdmissionControl } from '../accounting/admission.ts';
-import { GatewayError } from '../core/errors.ts';
-import type { Fields } from '../core/fields.ts';
-import { readBody, yieldIfLarge } from '../core/json/body.ts';
-import type { Json } from '../core/json/json.ts';
-import type { Key } from '../keys/store.ts';
-import type { VideoTask } from '../records/video-task.ts';
-import { endpointOf } from '../routing/model-directory.ts';
-import type { Creation } from '../videos/creation.ts';
-import { readForm } from '../videos/form.ts';
-import { checkShape, readCreation } from '../videos/request.ts';
-import { videoNames } from '../videos/request-schema.ts';
-import type { RequestContext } from './request-context.ts';
-import type { VideoOptions } from './video-options.ts';
+import type { AdmissionControl } from '../../accounting/admission.ts';
+import { GatewayError } from '../../core/errors.ts';
+import type { Fields } from '../../core/fields.ts';
+import { readBody, yieldIfLarge } from '../../core/json/body.ts';
+import type { Json } from '../../core/json/json.ts';
+import type { Key } from '../../keys/store.ts';
+import type { VideoTask } from '../../records/video-task.ts';
+import { endpointOf } from '../../routing/model-directory.ts';
+import type { Creation } from '../../videos/creation.ts';
+import { readForm } from '../../videos/form.ts';
+import { checkShape, readCreation } from '../../videos/request.ts';
+import { videoNames } from '../../videos/request-schema.ts';
+import type { RequestContext } from '../request-context.ts';
+import type { VideoOptions } from './options.ts';
 
 const MAX_IDEMPOTENCY_KEY_CHARACTERS = 255;
 const MAX_HEADER_CHARACTERS = 1000;

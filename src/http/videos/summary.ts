@@ -1,11 +1,11 @@
 /** Sums of video tasks: their number by state and by model, the seconds made, and the cost. */
 
-import type { Json } from '../core/json/json.ts';
-import { decimalOf } from '../core/money.ts';
-import { VIDEO_STATUSES, type VideoStatus } from '../records/video-task.ts';
-import type { CreatedBetween } from '../store/list-search.ts';
-import type { VideoSum } from '../store/operations/video-usage.ts';
-import type { Store } from '../store/store.ts';
+import type { Json } from '../../core/json/json.ts';
+import { decimalOf } from '../../core/money.ts';
+import { VIDEO_STATUSES, type VideoStatus } from '../../records/video-task.ts';
+import type { CreatedBetween } from '../../store/list-search.ts';
+import type { VideoSum } from '../../store/operations/video-usage.ts';
+import type { Store } from '../../store/store.ts';
 
 /** Maximum of tasks in the sums: the newest ones. */
 const MAX_TASKS = 50_000;

@@ -1,13 +1,13 @@
 /** Video content routes: for the owner of a task, and for holders of a signed URL. */
 
-import { systemClock } from '../core/clock.ts';
-import { GatewayError } from '../core/errors.ts';
-import type { VideoTask } from '../records/video-task.ts';
-import type { Content } from '../videos/mirror/content.ts';
-import type { FileUrlQuery } from '../videos/mirror/file-urls.ts';
-import type { HttpContext } from './request-context.ts';
-import type { VideoOptions } from './video-options.ts';
-import { readIndex } from './video-queries.ts';
+import { systemClock } from '../../core/clock.ts';
+import { GatewayError } from '../../core/errors.ts';
+import type { VideoTask } from '../../records/video-task.ts';
+import type { Content } from '../../videos/mirror/content.ts';
+import type { FileUrlQuery } from '../../videos/mirror/file-urls.ts';
+import type { HttpContext } from '../request-context.ts';
+import type { VideoOptions } from './options.ts';
+import { readIndex } from './queries.ts';
 
 /** Serves the video of a completed task at `index` of the query. Throws `video_not_ready` and `invalid_request`. */
 export async function serveContent(

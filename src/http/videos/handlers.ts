@@ -1,25 +1,25 @@
 /** Video routes: create, list, get, cancel and delete tasks, their content and their webhook deliveries. */
 
-import type { AdmissionControl } from '../accounting/admission.ts';
-import { systemClock } from '../core/clock.ts';
-import { GatewayError } from '../core/errors.ts';
-import { readBody } from '../core/json/body.ts';
-import type { Json } from '../core/json/json.ts';
-import { isTerminal, type VideoTask } from '../records/video-task.ts';
-import { encodeVideoModels } from '../videos/model-list.ts';
-import { flag } from './admin/query.ts';
-import type { HttpResponse, TextBody } from './http-response.ts';
-import { encodeTotal } from './list-total.ts';
-import type { VideoAction } from './openapi/videos.ts';
-import { createRate } from './rate.ts';
-import { keyOf, type RequestContext } from './request-context.ts';
-import { createReadRetry } from './store-retry.ts';
-import { readFormat } from './use.ts';
-import { serveContent, serveFile, servePicture } from './video-content.ts';
-import { handleCreation } from './video-creation.ts';
-import { encodeDeliveries } from './video-deliveries.ts';
-import type { VideoOptions } from './video-options.ts';
-import { readTaskQuery, UUID } from './video-queries.ts';
+import type { AdmissionControl } from '../../accounting/admission.ts';
+import { systemClock } from '../../core/clock.ts';
+import { GatewayError } from '../../core/errors.ts';
+import { readBody } from '../../core/json/body.ts';
+import type { Json } from '../../core/json/json.ts';
+import { isTerminal, type VideoTask } from '../../records/video-task.ts';
+import { encodeVideoModels } from '../../videos/model-list.ts';
+import { flag } from '../admin/query.ts';
+import type { HttpResponse, TextBody } from '../http-response.ts';
+import { encodeTotal } from '../list-total.ts';
+import type { VideoAction } from '../openapi/videos.ts';
+import { createRate } from '../rate.ts';
+import { keyOf, type RequestContext } from '../request-context.ts';
+import { createReadRetry } from '../store-retry.ts';
+import { readFormat } from '../use.ts';
+import { serveContent, serveFile, servePicture } from './content.ts';
+import { handleCreation } from './creation.ts';
+import { encodeDeliveries } from './deliveries.ts';
+import type { VideoOptions } from './options.ts';
+import { readTaskQuery, UUID } from './queries.ts';
 
 /** Poll interval recommended to clients. */
 const POLL_INTERVAL_SECONDS = 5;
@@ -60,7 +60,7 @@ export function createVideoHandlers(options: VideoOptions, admission: AdmissionC
 
   async function fileOf(owner: string, query: URLSearchParams): Promise<TextBody> {
     // A start does not need it.
-    const { fileOfList } = await import('./list-file.ts');
+    const { fileOfList } = await import('../list-file.ts');
     return fileOfList('videos', query, async (page) => {
       const { tasks, next } = await videos.list(owner, readTaskQuery(page));
       return { data: tasks.map(options.encode), next };

@@ -1,8 +1,8 @@
 /** Webhook deliveries of a task in the public API. Times are Unix seconds; absent fields are left out. */
 
-import type { Json } from '../core/json/json.ts';
-import { defined } from '../core/plain-objects.ts';
-import type { AttemptView, DeliveryView } from '../webhooks/delivery-log.ts';
+import type { Json } from '../../core/json/json.ts';
+import { defined } from '../../core/plain-objects.ts';
+import type { AttemptView, DeliveryView } from '../../webhooks/delivery-log.ts';
 
 export function encodeDeliveries(deliveries: readonly DeliveryView[]): Json {
   return { object: 'list', data: deliveries.map(encodeDelivery) };

@@ -1,10 +1,10 @@
 /** Query parameters of the video routes. */
 
-import { GatewayError } from '../core/errors.ts';
-import { VIDEO_STATUSES } from '../records/video-task.ts';
-import type { TaskQuery } from '../videos/videos.ts';
-import { searchText } from './admin/query.ts';
-import { readCreatedSpan } from './created-span.ts';
+import { GatewayError } from '../../core/errors.ts';
+import { VIDEO_STATUSES } from '../../records/video-task.ts';
+import type { TaskQuery } from '../../videos/videos.ts';
+import { searchText } from '../admin/query.ts';
+import { readCreatedSpan } from '../created-span.ts';
 
 const DEFAULT_PAGE_SIZE = 20;
 const MAX_PAGE_SIZE = 100;

@@ -1,16 +1,16 @@
 /** Dependencies of the video routes. */
 
-import type { Clock } from '../core/clock.ts';
-import type { Json } from '../core/json/json.ts';
-import type { Key } from '../keys/store.ts';
-import type { AddressPolicy } from '../net/address-policy.ts';
-import type { VideoTask } from '../records/video-task.ts';
-import type { ModelDirectory } from '../routing/model-directory.ts';
-import type { OpenContent } from '../videos/mirror/content.ts';
-import type { FileUrls } from '../videos/mirror/file-urls.ts';
-import type { MirroredPictures } from '../videos/mirror/pictures.ts';
-import type { Videos } from '../videos/videos.ts';
-import type { DeliveryView } from '../webhooks/delivery-log.ts';
+import type { Clock } from '../../core/clock.ts';
+import type { Json } from '../../core/json/json.ts';
+import type { Key } from '../../keys/store.ts';
+import type { AddressPolicy } from '../../net/address-policy.ts';
+import type { VideoTask } from '../../records/video-task.ts';
+import type { ModelDirectory } from '../../routing/model-directory.ts';
+import type { OpenContent } from '../../videos/mirror/content.ts';
+import type { FileUrls } from '../../videos/mirror/file-urls.ts';
+import type { MirroredPictures } from '../../videos/mirror/pictures.ts';
+import type { Videos } from '../../videos/videos.ts';
+import type { DeliveryView } from '../../webhooks/delivery-log.ts';
 
 export interface VideoOptions {
   videos: Videos;
