@@ -59,42 +59,42 @@ export function createReloadableParts(options: ReloadablePartsOptions): PartsInU
   };
 }
 
+/** Settings of which a change needs a restart, by their names in the configuration. */
+const FIXED_SETTINGS: Readonly<Record<string, (config: Config) => unknown>> = {
+  'server.host': ({ server }) => server.host,
+  'server.port': ({ server }) => server.port,
+  'server.public_url': ({ server }) => server.publicUrl,
+  'server.workers': ({ server }) => server.workers,
+  'server.body_limit': ({ server }) => server.bodyLimit,
+  'server.body_memory': ({ server }) => server.bodyMemory,
+  'server.connections_per_address': ({ server }) => server.connectionsPerAddress,
+  'server.trusted_proxies': ({ server }) => server.trustedProxies,
+  'server.prefixes': ({ server }) => server.prefixes,
+  data: ({ data, postgres }) => ({ data, postgres }),
+  'usage.durability': ({ usage }) => usage.durability,
+  'usage.journal': ({ usage }) => usage.journal,
+  'usage.export': ({ usage }) => usage.export,
+  encryption: ({ encryption }) => encryption,
+  network: ({ network }) => network,
+  callbacks: ({ callbacks }) => callbacks,
+  notices: ({ notices }) => notices,
+  videos: ({ videos }) => videos,
+  telemetry: ({ telemetry }) => telemetry,
+  admin: ({ admin }) => admin,
+  ui: ({ ui }) => ui,
+};
+
 /** Returns the names of the changed ones. */
 export function needsRestart(before: Config, next: Config): string[] {
-  const changed: string[] = [];
-  if (before.server.host !== next.server.host) changed.push('server.host');
-  if (before.server.port !== next.server.port) changed.push('server.port');
-  if (before.server.publicUrl !== next.server.publicUrl) changed.push('server.public_url');
-  if (before.server.workers !== next.server.workers) changed.push('server.workers');
-  if (before.server.bodyLimit !== next.server.bodyLimit) changed.push('server.body_limit');
-  if (before.server.bodyMemory !== next.server.bodyMemory) changed.push('server.body_memory');
-  if (before.server.connectionsPerAddress !== next.server.connectionsPerAddress)
-    changed.push('server.connections_per_address');
-  if (before.server.trustedProxies.join() !== next.server.trustedProxies.join()) changed.push('server.trusted_proxies');
-  if (JSON.stringify(before.server.prefixes) !== JSON.stringify(next.server.prefixes)) changed.push('server.prefixes');
-  const isSameDatabase = before.postgres?.reveal() === next.postgres?.reveal();
-  if (before.data !== next.data || !isSameDatabase) changed.push('data');
-  if (before.usage.durability !== next.usage.durability) changed.push('usage.durability');
-  if (before.usage.journal !== next.usage.journal) changed.push('usage.journal');
-  if (jsonWithSecrets(before.usage.export) !== jsonWithSecrets(next.usage.export)) changed.push('usage.export');
-  for (const section of [
-    'encryption',
-    'network',
-    'callbacks',
-    'notices',
-    'videos',
-    'telemetry',
-    'admin',
-    'ui',
-  ] as const) {
-    if (jsonWithSecrets(before[section]) !== jsonWithSecrets(next[section])) changed.push(section);
-  }
-  return changed;
+  return Object.keys(FIXED_SETTINGS).filter((name) => {
+    const of = FIXED_SETTINGS[name];
+    return of && jsonWithSecrets(of(before)) !== jsonWithSecrets(of(next));
+  });
 }
 
 /** JSON with secrets revealed, for comparison only: masked secrets all look alike. */
-function jsonWithSecrets(section: object | undefined): string | undefined {
-  return JSON.stringify(section, function (this: Record<string, unknown>, name, value) {
+function jsonWithSecrets(setting: unknown): string | undefined {
+  return JSON.stringify(setting, function (this: Record<string, unknown>, name, value) {
     const own = this[name];
     return own instanceof Secret ? own.reveal() : value;
   });

@@ -5,7 +5,9 @@ import { describe, test } from 'node:test';
 import { configSchema } from '../../src/config/schema.ts';
 import type { Json } from '../../src/core/json/json.ts';
 import { PRICE_NAMES } from '../../src/core/prices.ts';
-import { tableRows } from './markdown.ts';
+import { needsRestart } from '../../src/gateway/reloadable-parts.ts';
+import { configOf } from '../config/sources.ts';
+import { tableRows, textOf } from './markdown.ts';
 
 const MODELS = 'providers.<id>.models[]';
 const RULES = `${MODELS}.rules.`;
@@ -46,6 +48,40 @@ describe('docs/configuration.md', () => {
       rules.map(([path, schema]) => [path.slice(RULES.length), valuesOf(schema)]),
     );
   });
+});
+
+const TOKEN = 'a-token-of-thirty-two-characters';
+/** Changes all that needs a restart. */
+const FIXED = `
+server:
+  { host: 0.0.0.0, port: 1, public_url: "https://a.test", workers: 2, body_limit: 1MiB, body_memory: 64MiB, connections_per_address: 5, trusted_proxies: [10.0.0.0/8], prefixes: { messages: claude } }
+data: ./elsewhere
+usage: { durability: batched, journal: local, export: { folder: ./exported } }
+encryption: { key_file: ./key }
+network: { dns_servers: ["10.0.0.2:53"] }
+callbacks: { secret: "a-secret-of-webhooks", timeout: 5s }
+notices: { webhook: "https://ops.example.com" }
+videos: { keep_media: 1d }
+telemetry: { propagate: true }
+admin: { token: ${TOKEN} }
+ui: { capture: false }`;
+/** Changes settings of the other sections, and others of the same. */
+const RELOADED = `
+server: { deadlines: { idle: 1m }, drain: 1s, keep_alive: 1s, websockets: false, websockets_per_key: 1 }
+catalog: { update: daily }
+responses: { store: false }
+usage: { keep: 1d, max_size: 1GiB, trace: none }
+limits: { requests_per_minute: 1 }
+tags: { team=search: { budgets: { day: "1.00" } } }
+keys: [{ name: ci, key: a-key-of-sixteen-characters }]
+providers: { sandbox: { enabled: false } }
+routing: { cooldown: 1s }`;
+
+test('docs/configuration.md lists the settings that need a restart', () => {
+  const [, list = ''] = /needs a restart;.*?\n\n((?:- .*\n)+)/.exec(textOf('docs/configuration.md')) ?? [];
+  const documented = [...list.matchAll(/`([\w.]+)`/g)].map(([, name = '']) => name);
+  assert.deepEqual(needsRestart(configOf(''), configOf(FIXED)).toSorted(), documented.toSorted());
+  assert.deepEqual(needsRestart(configOf(''), configOf(RELOADED)), []);
 });
 
 /** Every field that is no group of others, by its path. */
