@@ -1,6 +1,7 @@
 /**
- * Amazon Bedrock: Claude by InvokeModel in the protocol of messages, OpenAI's models in chat completions, all others by Converse. An
- * API key of Bedrock is sent as it is; `<access key id>:<secret access key>`, with `:<session token>` for temporary keys, signs requests.
+ * Amazon Bedrock: Claude by InvokeModel in the protocol of messages, OpenAI's models in Responses and chat completions, all others by
+ * Converse. An API key of Bedrock is sent as it is; `<access key id>:<secret access key>`, with `:<session token>` for temporary keys, signs
+ * requests.
  */
 
 import { authorizationOf, encodeAll, sha256Of, stampOf } from '../core/aws-signature.ts';
@@ -10,7 +11,8 @@ import type { Fields } from '../core/fields.ts';
 import { isObject, type Json } from '../core/json/json.ts';
 import type { CatalogModel, ModelRules } from '../core/model.ts';
 import { bytesOf, type Destination, type OutgoingRequest, type UpstreamErrorResponse } from '../core/platform.ts';
-import type { Adaptation, ForwardedHeader } from '../core/provider.ts';
+import type { Adaptation, Dialect, ForwardedHeader } from '../core/provider.ts';
+import { adaptOpenai, OPENAI_RULES } from './dialect/open-models.ts';
 import { applyRules } from './dialect/rules.ts';
 import { type DialectStep, dialect, markDropped, removeField, setField } from './dialect/step.ts';
 import {
@@ -37,6 +39,9 @@ const TEMPORARY_KEY_ID = /^ASIA/;
 const ACCESS_KEY = /^(\w+):([^:\s]+)(?::(\S*))?$/;
 const CLAUDE = /(?:^|[./])anthropic\./;
 const OPENAI = /(?:^|[./])openai\./;
+/** OpenAI's models with open weights, which have the older names of fields and no Responses. */
+const OPEN_WEIGHTS = /[./]gpt-oss/;
+const WEB_SEARCH = /^web_search/;
 
 const BETAS: BetaNames = {
   ...COMMON_BETAS,
@@ -98,16 +103,35 @@ function signed(request: OutgoingRequest, { id, secret, sessionToken }: KeyPair,
 function pathOf(destination: Destination): string {
   if (destination.type !== 'inference') return destination.path;
   const { protocol, path, model, stream } = destination;
-  if (protocol === 'chat') return `/openai/v1${path}`;
+  if (protocol === 'chat' || protocol === 'responses') return `/openai/v1${path}`;
   if (protocol === 'converse') return path;
   return `/model/${encodeAll(model)}/${stream ? 'invoke-with-response-stream' : 'invoke'}`;
 }
 
-/** The vendor is known by the id, behind a region's prefix or in an ARN; the rule `protocols` decides for a profile that has none in its ARN. */
-function protocolsOf({ upstreamId, rules }: CatalogModel): readonly string[] {
-  if (rules.protocols) return ['messages', 'chat', 'converse'];
-  if (CLAUDE.test(upstreamId)) return ['messages'];
-  return [OPENAI.test(upstreamId) ? 'chat' : 'converse'];
+/** The vendor is known by the base, or by the id, behind a region's prefix or in an ARN. */
+function vendorOf(upstreamId: string, base: string | undefined): string | undefined {
+  if (base !== undefined) return base.split('/', 1)[0];
+  if (CLAUDE.test(upstreamId)) return 'anthropic';
+  return OPENAI.test(upstreamId) ? 'openai' : undefined;
+}
+
+/** Whether it is a model of OpenAI with the newer names of fields and Responses. */
+function isOpenaiHosted({ upstreamId, base }: CatalogModel): boolean {
+  return vendorOf(upstreamId, base) === 'openai' && !OPEN_WEIGHTS.test(base ?? upstreamId);
+}
+
+/** The rule `protocols` decides for a profile that has neither a base nor a vendor in its ARN. */
+function protocolsOf(model: CatalogModel): readonly string[] {
+  if (model.rules.protocols) return dialects.map(({ protocol }) => protocol);
+  if (isOpenaiHosted(model)) return ['responses', 'chat'];
+  switch (vendorOf(model.upstreamId, model.base)) {
+    case 'anthropic':
+      return ['messages'];
+    case 'openai':
+      return ['chat'];
+    default:
+      return ['converse'];
+  }
 }
 
 /** The model and whether the response is streamed are in the address. */
@@ -159,16 +183,40 @@ function decodeError({ status, headers, body }: UpstreamErrorResponse): GatewayE
   });
 }
 
+/** No tools run at this address: a search that stands beside other tools is left out, one that stands alone is refused. */
+const withoutWebSearch: DialectStep = (body, _rules, result) => {
+  const isSearch = (tool: Json) => WEB_SEARCH.test(String(tool?.type));
+  const tools = listOf(body.tools);
+  const others = tools.filter((tool) => !isSearch(tool));
+  if (others.length === tools.length) return;
+  if (others.length === 0)
+    throw new GatewayError('unsupported_tool', 'Models of OpenAI have no web search at this provider.', {
+      param: 'tools',
+    });
+  setField(body, 'tools', others, result);
+  markDropped('tools.web_search', result);
+};
+
+const dialects: readonly Dialect[] = [
+  { protocol: 'messages', adapt: adaptMessages, forwardHeader, inlinesMedia: true },
+  { protocol: 'responses', rules: OPENAI_RULES, adapt: dialect(withoutWebSearch), inlinesMedia: true },
+  { protocol: 'chat', rules: OPENAI_RULES, adapt: adaptOpenai, inlinesMedia: true },
+  { protocol: 'converse', inlinesMedia: true },
+];
+
+/** Open models. */
+const otherDialects = dialects.map((own): Dialect => {
+  if (own.protocol !== 'chat') return own;
+  return { ...own, rules: { tokenField: 'max_tokens', systemRole: 'system' }, adapt: dialect(applyRules) };
+});
+
 export const bedrock = providerType({
   id: 'bedrock',
   name: 'Amazon Bedrock',
-  dialects: [
-    { protocol: 'messages', adapt: adaptMessages, forwardHeader, inlinesMedia: true },
-    { protocol: 'chat', rules: { tokenField: 'max_tokens', systemRole: 'system' }, adapt: dialect(applyRules) },
-    { protocol: 'converse', inlinesMedia: true },
-  ],
+  dialects,
+  dialectsOf: (model) => (isOpenaiHosted(model) ? dialects : otherDialects),
   protocolsOf,
-  family: (model) => (CLAUDE.test(model) ? 'claude' : model),
+  family: (model, base) => (vendorOf(model, base) === 'anthropic' ? 'claude' : model),
   environment: [],
   keyless: true,
   version: /\/openai\/v1$/,

@@ -29,6 +29,7 @@ const KEYS = {
 };
 const PROFILE = 'us.anthropic.claude-sonnet-4-5-20250929-v1:0';
 const ARN = 'arn:aws:bedrock:us-east-1:123456789012:application-inference-profile/abc123';
+const GPT = 'us.openai.gpt-5.6-sol';
 
 const PIXEL = 'iVBORw0KGgo=';
 
@@ -43,6 +44,16 @@ const CHAT: Json = {
   choices: [{ index: 0, message: { role: 'assistant', content: 'Hello.' }, finish_reason: 'stop' }],
   usage: { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 },
 };
+const RESPONSE: Json = {
+  ...{ id: 'resp_1', object: 'response', created_at: 1, status: 'completed', model: GPT },
+  output: [
+    {
+      ...{ id: 'msg_1', type: 'message', role: 'assistant', status: 'completed' },
+      content: [{ type: 'output_text', text: 'Hello.', annotations: [] }],
+    },
+  ],
+  usage: { input_tokens: 3, output_tokens: 2, total_tokens: 5 },
+};
 const EVENTS: Json[] = [
   { type: 'message_start', message: { ...CLAUDE, content: [], stop_reason: null } },
   { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } },
@@ -56,7 +67,8 @@ const wellAnswered: Answerer = ({ path }, response) => {
   if (path.endsWith('/invoke-with-response-stream')) {
     response.writeHead(200, { 'content-type': 'application/vnd.amazon.eventstream' });
     response.end(Buffer.concat(EVENTS.map(awsChunk)));
-  } else answerJson(response, /\/(invoke|messages)$/.test(path) ? CLAUDE : CHAT);
+  } else if (path.endsWith('/responses')) answerJson(response, RESPONSE);
+  else answerJson(response, /\/(invoke|messages)$/.test(path) ? CLAUDE : CHAT);
 };
 
 let answer: Answerer = wellAnswered;
@@ -66,7 +78,7 @@ let gateway: TestGateway;
 before(async () => {
   upstream = await startUpstream((call, response) => answer(call, response));
   const signed = [KEYS.accessKeyId, KEYS.secretAccessKey, KEYS.sessionToken].join(':');
-  const models = `[{ id: "${PROFILE}" }, { id: openai.gpt-oss-120b-1:0 }, { id: "${ARN}", rules: { protocols: [messages] } }]`;
+  const models = `[{ id: "${PROFILE}" }, { id: openai.gpt-oss-120b-1:0 }, { id: ${GPT} }, { id: "${ARN}", rules: { protocols: [messages] } }]`;
   gateway = await startTestGateway(
     `
 providers:
@@ -108,6 +120,8 @@ describe('Amazon Bedrock', () => {
     ],
     ['chat', 'openai.gpt-oss-120b-1:0', false, '/openai/v1/chat/completions'],
     ['messages', 'openai.gpt-oss-120b-1:0', false, '/openai/v1/chat/completions'],
+    ['chat', GPT, false, '/openai/v1/chat/completions'],
+    ['messages', GPT, false, '/openai/v1/responses'],
   ];
   for (const [protocol, id, stream, path] of ADDRESSES) {
     test(`${protocol} to ${id}, ${stream ? 'streamed' : 'whole'}, signed as the vendor signs it`, async () => {
@@ -149,6 +163,47 @@ describe('Amazon Bedrock', () => {
     assert.equal(last().headers.authorization, 'Bearer ABSKtest');
     assert.match(last().path, /^\/model\/us\./);
     assert.equal(last().headers['x-amz-date'], undefined);
+  });
+
+  test("OpenAI's models get the newer names of fields, those with open weights the older ones", async () => {
+    const messages = [
+      { role: 'developer', content: 'Be brief.' },
+      { role: 'user', content: 'Hi' },
+    ];
+    await send('chat', `bedrock/${GPT}`, { messages, max_tokens: 9, max_completion_tokens: undefined });
+    assert.deepEqual([last().body.max_completion_tokens, last().body.max_tokens], [9, undefined]);
+    assert.equal(last().body.messages[0].role, 'developer');
+    await send('chat', 'bedrock/openai.gpt-oss-120b-1:0', {
+      messages,
+      max_completion_tokens: 9,
+      max_tokens: undefined,
+    });
+    assert.deepEqual([last().body.max_completion_tokens, last().body.max_tokens], [undefined, 9]);
+    assert.equal(last().body.messages[0].role, 'system');
+  });
+
+  test("Responses of OpenAI's models: a search beside other tools is left out and named, one alone is refused", async () => {
+    const ours = { type: 'function', name: 'now', parameters: { type: 'object' }, strict: false };
+    const call = (tools: Json[]) =>
+      post(`${gateway.url}/v1/responses`, { model: `bedrock/${GPT}`, input: 'Hi', tools }, HEADERS.chat);
+    const beside = await call([{ type: 'web_search' }, ours]);
+    assert.equal(beside.status, 200, await beside.clone().text());
+    assert.equal(beside.headers.get('x-polygate-dropped'), 'tools.web_search');
+    assert.deepEqual([last().path, last().body.tools], ['/openai/v1/responses', [ours]]);
+    const alone = await call([{ type: 'web_search' }]);
+    assert.equal(alone.status, 400);
+    assert.match(await alone.text(), /no web search at this provider/);
+  });
+
+  test('the base of a profile whose ARN names no model says how it is asked', async (context) => {
+    const config = `providers: { fresh: { type: bedrock, base_url: "${upstream.url}", api_key: ABSK, models: [
+      { id: "${ARN}", base: anthropic/claude-sonnet-4-5 }, { id: "${ARN}4", base: openai/gpt-5.6-sol }] } }`;
+    const fresh = await startTestGateway(config);
+    context.after(() => fresh.close());
+    await ask(fresh, { protocol: 'messages', model: `fresh/${ARN}`, text: 'Hi' });
+    assert.match(last().path, /abc123\/invoke$/);
+    await ask(fresh, { protocol: 'messages', model: `fresh/${ARN}4`, text: 'Hi' });
+    assert.equal(last().path, '/openai/v1/responses');
   });
 
   test('the body is that of the client but for three members, and betas are one of them', async () => {
