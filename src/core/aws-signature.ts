@@ -29,6 +29,19 @@ export function stampOf(moment: number): string {
   return new Date(moment).toISOString().replace(/[:-]|\.\d{3}/g, '');
 }
 
+/** Names and words with which services refuse a request whose time is not theirs. */
+const REFUSED_TIME = /RequestTimeTooSkewed|RequestExpired|RequestInTheFuture|Signature (?:expired|not yet current)/;
+
+/**
+ * Milliseconds by which the clock of a service is ahead of this machine's, if `reason` says that it refused the time of a request.
+ * `date`: the header of its response; `now` in Unix milliseconds.
+ */
+export function clockOffsetOf(reason: string, date: unknown, now: number): number | undefined {
+  if (typeof date !== 'string' || !REFUSED_TIME.test(reason)) return undefined;
+  const offset = Date.parse(date) - now;
+  return Number.isNaN(offset) ? undefined : offset;
+}
+
 /** Percent-encodes all but unreserved characters, unlike `encodeURIComponent`. */
 export function encodeAll(text: string): string {
   return encodeURIComponent(text).replace(/[!'()*]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`);

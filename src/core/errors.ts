@@ -141,6 +141,9 @@ export function codeOfUpstreamStatus(status: number): ErrorCode {
   }
 }
 
+/** Name of an error for a request whose time an upstream refused, and which may be accepted with the time of the upstream. */
+export const REFUSED_TIME_NAME = 'RequestTimeTooSkewed';
+
 /** Statuses that decide the error code whatever the body contains, because they tell clients how to retry. */
 const DECISIVE_STATUSES = [408, 413, 429, 503, 504, 529];
 

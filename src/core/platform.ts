@@ -31,6 +31,8 @@ export interface UpstreamErrorResponse {
   readonly headers: Readonly<Record<string, string | undefined>>;
   /** Undefined if it is not a JSON object. */
   readonly body: Json;
+  /** Unix milliseconds; absent for an error inside a stream. */
+  readonly now?: number;
 }
 
 /** An operation of an upstream; `path` is its path in the protocol or video API. */

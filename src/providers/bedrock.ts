@@ -4,9 +4,9 @@
  * requests.
  */
 
-import { authorizationOf, encodeAll, sha256Of, stampOf } from '../core/aws-signature.ts';
+import { authorizationOf, clockOffsetOf, encodeAll, sha256Of, stampOf } from '../core/aws-signature.ts';
 import { type CredentialValue, type KeyPair, keyCredential } from '../core/credential.ts';
-import { type ErrorCode, GatewayError, upstreamMessage } from '../core/errors.ts';
+import { type ErrorCode, GatewayError, REFUSED_TIME_NAME, upstreamMessage } from '../core/errors.ts';
 import type { Fields } from '../core/fields.ts';
 import { isObject, type Json } from '../core/json/json.ts';
 import type { CatalogModel, ModelRules } from '../core/model.ts';
@@ -55,12 +55,16 @@ const EAGER_BETA = 'fine-grained-tool-streaming-2025-05-14';
 const CODES: Readonly<Record<string, ErrorCode>> = {
   accessdenied: 'upstream_error',
   expiredtoken: 'upstream_error',
+  incompletesignature: 'upstream_error',
   internalserver: 'upstream_error',
   invalidsignature: 'upstream_error',
   modelerror: 'upstream_error',
   modelnotready: 'overloaded',
   modelstreamerror: 'upstream_error',
   modeltimeout: 'timeout',
+  requestexpired: 'upstream_error',
+  requestinthefuture: 'upstream_error',
+  requesttimetooskewed: 'upstream_error',
   resourcenotfound: 'model_not_found',
   servicequotaexceeded: 'rate_limit_exceeded',
   serviceunavailable: 'overloaded',
@@ -69,7 +73,18 @@ const CODES: Readonly<Record<string, ErrorCode>> = {
   validation: 'invalid_request',
 };
 /** Errors of the gateway's account, whose text never reaches a client. */
-const ACCOUNT_ERRORS = new Set(['accessdenied', 'expiredtoken', 'invalidsignature', 'unrecognizedclient']);
+const ACCOUNT_ERRORS = new Set([
+  'accessdenied',
+  'expiredtoken',
+  'incompletesignature',
+  'invalidsignature',
+  'requestexpired',
+  'requestinthefuture',
+  'requesttimetooskewed',
+  'unrecognizedclient',
+]);
+/** Words about an id that the region does not have, or has in an inference profile alone. */
+const UNKNOWN_MODEL_PATTERN = /model identifier is invalid|on-demand throughput/;
 const CONTEXT_LENGTH_PATTERN = /(input|prompt) is too long|context (window|limit|length)/i;
 
 function readKey(text: string): CredentialValue {
@@ -165,22 +180,38 @@ function forwardHeader(name: string, value: string): ForwardedHeader {
   return { value: undefined, dropped: name === BETA_HEADER ? betasFor(BETAS, value).dropped : [] };
 }
 
-/** Bedrock names its errors in a header, in the form `ThrottlingException:<address>`; an exception of a stream has no status. */
-function decodeError({ status, headers, body }: UpstreamErrorResponse): GatewayError | undefined {
-  const [name = ''] = (headers['x-amzn-errortype'] ?? '').split(':');
+/** Name of an error: in a header, in the form `ThrottlingException:<address>`, or in the body, behind a namespace and `#`. */
+function nameOf({ headers, body }: UpstreamErrorResponse): string {
+  const name = headers['x-amzn-errortype'] ?? body?.__type;
+  return typeof name === 'string' ? (name.split(/[:,]/, 1)[0]?.split('#').at(-1) ?? '') : '';
+}
+
+function decodeError(response: UpstreamErrorResponse): GatewayError | undefined {
+  const { status, body } = response;
+  const name = nameOf(response);
   const kind = name.toLowerCase().replace(/exception$/, '');
   const code = Object.hasOwn(CODES, kind) ? CODES[kind] : undefined;
   if (code === undefined) return undefined;
-  const text = body?.message ?? body?.Message;
-  if (ACCOUNT_ERRORS.has(kind) || typeof text !== 'string')
+  const text = textOf(body);
+  if (ACCOUNT_ERRORS.has(kind) || text === undefined)
     return new GatewayError(code, 'The upstream refused or failed to answer.', {
       upstreamStatus: status,
       upstreamCode: name,
     });
-  const isTooLong = code === 'invalid_request' && CONTEXT_LENGTH_PATTERN.test(text);
-  return new GatewayError(isTooLong ? 'context_length_exceeded' : code, upstreamMessage(text), {
+  return new GatewayError(code === 'invalid_request' ? codeOfInvalid(text) : code, upstreamMessage(text), {
     upstreamStatus: status,
   });
+}
+
+/** Text of an error of AWS, or of one in the form of OpenAI. */
+function textOf(body: Json): string | undefined {
+  const text = body?.message ?? body?.Message ?? body?.error?.message;
+  return typeof text === 'string' ? text : undefined;
+}
+
+function codeOfInvalid(text: string): ErrorCode {
+  if (UNKNOWN_MODEL_PATTERN.test(text)) return 'model_not_found';
+  return CONTEXT_LENGTH_PATTERN.test(text) ? 'context_length_exceeded' : 'invalid_request';
 }
 
 /** No tools run at this address: a search that stands beside other tools is left out, one that stands alone is refused. */
@@ -224,12 +255,24 @@ export const bedrock = providerType({
   readKey,
   platform({ baseUrl }) {
     const { authorize } = createHeaderPlatform({ baseUrl });
+    /** Milliseconds by which the clock of the upstream is ahead, as far as it refused the time of a request. */
+    let clockOffset = 0;
     return {
       url: (destination) => baseUrl + pathOf(destination),
       authorize: (request, value, now) =>
-        value.type === 'key-pair' ? signed(request, value, now) : authorize(request, value, now),
+        value.type === 'key-pair' ? signed(request, value, now + clockOffset) : authorize(request, value, now),
       framing: 'aws-event-stream',
-      decodeError,
+      decodeError(response) {
+        const { status, headers, body, now } = response;
+        const reason = `${nameOf(response)} ${textOf(body)}`;
+        const offset = now === undefined ? undefined : clockOffsetOf(reason, headers.date, now);
+        if (offset === undefined) return decodeError(response);
+        clockOffset = offset;
+        return new GatewayError('upstream_error', 'The upstream refused the time of the request.', {
+          upstreamStatus: status,
+          upstreamCode: REFUSED_TIME_NAME,
+        });
+      },
     };
   },
 });

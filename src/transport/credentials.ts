@@ -12,7 +12,7 @@ import {
   type IdentityStatus,
   NO_CREDENTIAL,
 } from '../core/credential.ts';
-import type { GatewayError } from '../core/errors.ts';
+import { type GatewayError, REFUSED_TIME_NAME } from '../core/errors.ts';
 import { MAX_RETRY_AFTER_MS } from '../core/fields.ts';
 
 export interface Credential {
@@ -22,8 +22,8 @@ export interface Credential {
   number: number;
   value: CredentialValue;
   /**
-   * Called when a call with this credential failed. Returns true if a renewed one may be accepted. `sentAt`: Unix milliseconds
-   * when the call was authorized.
+   * Called when a call with this credential failed. Returns true if the call may be accepted when it is authorized again. `sentAt`:
+   * Unix milliseconds when the call was authorized.
    */
   failed(error: GatewayError, sentAt?: number): boolean;
   /** Remaining cooldown in milliseconds; 0 if it may be used. */
@@ -94,7 +94,7 @@ export function createCredentials(values: readonly CredentialValue[], now: () =>
       value: entry.value,
       failed(error, sentAt) {
         const { upstreamStatus = 0, upstreamCode = '', retryAfter } = error;
-        if (isRenewedAfter(error, entry.value, sentAt)) return true;
+        if (upstreamCode === REFUSED_TIME_NAME || isRenewedAfter(error, entry.value, sentAt)) return true;
         const cooldownMs = REFUSED_KEYS.test(upstreamCode) ? REFUSED_MS : COOLDOWN_MS[upstreamStatus];
         if (cooldownMs !== undefined)
           entry.cooldownEnd = now() + Math.min(retryAfter ?? cooldownMs, MAX_RETRY_AFTER_MS);

@@ -310,8 +310,17 @@ describe('Amazon Bedrock', () => {
     ['ModelErrorException', 424, 'The model failed.', 502, 'upstream_error', /The model failed/],
     ['ResourceNotFoundException', 404, 'No such model.', 404, 'model_not_found', /No such model/],
     ['ValidationException', 400, 'Malformed input.', 400, 'invalid_request', /Malformed input/],
+    ['ValidationException', 400, 'The provided model identifier is invalid.', 404, 'model_not_found', /is invalid/],
     ['ValidationException', 400, 'Input is too long for it.', 400, 'context_length_exceeded', /Input is too long/],
     ['AccessDeniedException', 403, 'User arn:x is not authorized.', 502, 'upstream_error', /refused or failed/],
+    [
+      'IncompleteSignatureException',
+      403,
+      'Key AKIA of arn:x is incomplete.',
+      502,
+      'upstream_error',
+      /refused or failed/,
+    ],
     ['ExpiredTokenException', 403, 'The security token is expired.', 502, 'upstream_error', /refused or failed/],
   ];
   for (const [name, status, message, ours, code, text] of ERRORS) {
@@ -330,6 +339,53 @@ describe('Amazon Bedrock', () => {
       assert.match(error.message, text);
     });
   }
+
+  const NAMED: [about: string, headers: Record<string, string>, body: Json][] = [
+    ['behind a namespace', { 'x-amzn-errortype': 'com.amazon.coral#ThrottlingException' }, { message: 'Slow down.' }],
+    ['in the body', {}, { __type: 'com.amazon.coral#ThrottlingException', message: 'Slow down.' }],
+    ['over an error of OpenAI', { 'x-amzn-errortype': 'ThrottlingException' }, { error: { message: 'Slow down.' } }],
+  ];
+  for (const [about, headers, body] of NAMED) {
+    test(`the name of an error ${about}`, async (context) => {
+      context.after(() => {
+        answer = wellAnswered;
+      });
+      answer = (_call, response) => answerJson(response, body, 400, headers);
+      const response = await ask(gateway, { protocol: 'chat', model: `keyed/${PROFILE}`, text: 'Hi' });
+      const { error } = (await response.json()) as Json;
+      assert.deepEqual([response.status, error.message], [429, 'Slow down.']);
+    });
+  }
+
+  test('a request whose time Bedrock refuses is repeated with the time of Bedrock, which later ones have at once', async (context) => {
+    let ahead = 0;
+    context.after(() => {
+      answer = wellAnswered;
+    });
+    answer = (call, response) => {
+      const [, year, month, day, hour, minute, second] =
+        /^(....)(..)(..)T(..)(..)(..)Z$/.exec(String(call.headers['x-amz-date'])) ?? [];
+      const late = Date.now() + ahead - Date.parse(`${year}-${month}-${day}T${hour}:${minute}:${second}Z`);
+      if (Math.abs(late) < 5 * 60_000) return wellAnswered(call, response);
+      const message = `Signature ${late > 0 ? 'expired: now is later' : 'not yet current: now is earlier'}`;
+      const date = new Date(Date.now() + ahead).toUTCString();
+      answerJson(response, { message }, 403, { 'x-amzn-errortype': 'InvalidSignatureException:x', date });
+    };
+    const signed = [KEYS.accessKeyId, KEYS.secretAccessKey, KEYS.sessionToken].join(':');
+    const config = `providers: { fresh: { type: bedrock, base_url: "${upstream.url}", api_key: "${signed}", models: [{ id: "${PROFILE}" }] } }`;
+    const fresh = await startTestGateway(config);
+    context.after(() => fresh.close());
+    const send = () => ask(fresh, { protocol: 'messages', model: `fresh/${PROFILE}`, text: 'Hi' });
+    for (const minutes of [20, -20, 0]) {
+      ahead = minutes * 60_000;
+      const answers = await Promise.all(Array.from({ length: 20 }, send));
+      for (const one of answers) assert.equal(one.status, 200, await one.text());
+      assert.equal(last().headers.authorization, await expectedAuthorization(last()));
+      const asked = upstream.calls.length;
+      assert.equal((await send()).status, 200);
+      assert.equal(upstream.calls.length, asked + 1);
+    }
+  });
 
   test('an exception before the first event is an error, and one after it ends the stream with one (checklist 79)', async (context) => {
     context.after(() => {

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { processSource } from '../../src/identity/aws/process.ts';
 import { folderOf, type IdentityRig, inMs, openRig, type RigOptions, START } from './rig.ts';
-import type { Stub } from './stub.ts';
+import { type Stub, startStub } from './stub.ts';
 import { PLANTED, startAws } from './vendors.ts';
 
 const HOUR = 3_600_000;
@@ -434,6 +434,26 @@ test('role_arn: the role is assumed with the keys of the chain, in the region of
   const odd = await openAws(context, { settings, environment: { ...ENVIRONMENT, AWS_REGION: 'evil.test/' } });
   await assert.rejects(odd.current(), /not set up/);
   assert.match(odd.status().problem ?? '', /the region of AWS is none/);
+});
+
+test('a role whose request is refused for its time is asked for again with the time of the service', async (context) => {
+  const aws = await startAws(context);
+  const late = HOUR / 2;
+  const sts = await startStub(async ({ headers, text }) => {
+    if (String(headers['x-amz-date']).startsWith('20261129T0030')) {
+      const answer = await fetch(aws.url, { method: 'POST', body: new URLSearchParams(text) });
+      return { body: await answer.text() };
+    }
+    const message = 'Signature expired: 20261129T000000Z is now earlier than 20261129T002500Z';
+    const body = `<ErrorResponse><Error><Code>SignatureDoesNotMatch</Code><Message>${message}</Message></Error></ErrorResponse>`;
+    return { status: 403, headers: { date: new Date(START + late).toUTCString() }, body };
+  });
+  context.after(() => sts.close());
+  const environment = { ...ENVIRONMENT, AWS_ENDPOINT_URL_STS: sts.url };
+  const rig = await openAws(context, { settings: { role_arn: ROLE }, environment });
+  const keys = await rig.current();
+  assert.equal(keys.type === 'key-pair' && keys.sessionToken, 'session of AssumeRole');
+  assert.equal(sts.calls.length, 2);
 });
 
 test('refusals, garbage and endless answers are reasons without a secret', async (context) => {

@@ -1,6 +1,6 @@
 /** Keys of a role, asked of the Security Token Service of AWS with the keys of another identity or with a web identity token. */
 
-import { authorizationOf, sha256Of, stampOf } from '../../core/aws-signature.ts';
+import { authorizationOf, clockOffsetOf, sha256Of, stampOf } from '../../core/aws-signature.ts';
 import type { KeyPair } from '../../core/credential.ts';
 import { ask, notSetUp, refusal } from '../ask.ts';
 import { type IdentityContext, type IdentitySource, type IssuedCredential, readIdentityFile } from '../source.ts';
@@ -94,16 +94,22 @@ async function askSts(
   const address = variable('AWS_ENDPOINT_URL_STS') ?? addressOf(region);
   if (!URL.canParse(address)) throw notSetUp('AWS_ENDPOINT_URL_STS is no address');
   const url = new URL(address).href;
-  const signed = keys && signatureHeaders({ url, form, region: region ?? GLOBAL_REGION }, keys, clock.now());
-  const { status, text } = await ask({
-    server: SERVER,
-    url,
-    method: 'POST',
-    headers: { ...FORM_HEADERS, ...signed },
-    body: form,
-    signal,
-    clock,
-  });
+  const send = (now: number) =>
+    ask({
+      server: SERVER,
+      url,
+      method: 'POST',
+      headers: {
+        ...FORM_HEADERS,
+        ...(keys && signatureHeaders({ url, form, region: region ?? GLOBAL_REGION }, keys, now)),
+      },
+      body: form,
+      signal,
+      clock,
+    });
+  const first = await send(clock.now());
+  const offset = first.status === 200 ? undefined : clockOffsetOf(first.text, first.headers.date, clock.now());
+  const { status, text } = offset === undefined ? first : await send(clock.now() + offset);
   if (status !== 200) throw refusal(SERVER, status, element(text, 'Code'));
   const members = ['AccessKeyId', 'SecretAccessKey', 'SessionToken', 'Expiration'];
   return issuedKeys(Object.fromEntries(members.map((name) => [name, element(text, name)])), SERVER, KEY_MEMBERS);

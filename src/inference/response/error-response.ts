@@ -60,7 +60,7 @@ const ACCOUNT_STATUSES = [401, 402, 403, 407];
 function errorOf(response: CompleteErrorResponse, plan: Plan): GatewayError {
   const { status, headers, bytes, relayed, platform, now } = response;
   const { body, isListed } = readObject(bytes);
-  const special = platform.decodeError?.({ status, headers, body });
+  const special = platform.decodeError?.({ status, headers, body, now });
   const decoded = special ?? errorInBody(status, body, plan);
   const own = !special && isObject(body?.error) && isOwn(body, plan);
   const clean = relayed && own && !isListed && !ACCOUNT_STATUSES.includes(status) && isClean(bytes);
