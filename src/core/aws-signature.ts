@@ -1,4 +1,4 @@
-/** AWS Signature Version 4 of requests and addresses. The tests verify signatures with an independent implementation. */
+/** AWS Signature Version 4 of requests and addresses, with its regions. The tests verify signatures with an independent implementation. */
 
 import { createHash, createHmac } from 'node:crypto';
 
@@ -27,6 +27,28 @@ export const ALGORITHM = 'AWS4-HMAC-SHA256';
 /** The time of a signature from Unix milliseconds. */
 export function stampOf(moment: number): string {
   return new Date(moment).toISOString().replace(/[:-]|\.\d{3}/g, '');
+}
+
+const REGION_IN_HOST = /(?:^|[.-])([a-z]{2,4}(?:-[a-z]{1,20}){1,4}-\d{1,2})(?:\.|$)/;
+
+/** The region in the host of an address, also in that of a VPC endpoint; undefined if it has none. */
+export function regionIn(address: string): string | undefined {
+  return URL.canParse(address) ? REGION_IN_HOST.exec(new URL(address).hostname)?.[1] : undefined;
+}
+
+/** Domains of the partitions of AWS by how the names of their regions begin; all others have `amazonaws.com`. */
+const DOMAINS: readonly (readonly [begin: string, domain: string])[] = [
+  ['cn-', 'amazonaws.com.cn'],
+  ['eusc-', 'amazonaws.eu'],
+  ['us-iso-', 'c2s.ic.gov'],
+  ['us-isob-', 'sc2s.sgov.gov'],
+  ['us-isof-', 'csp.hci.ic.gov'],
+  ['eu-isoe-', 'cloud.adc-e.uk'],
+];
+
+/** Domain of the services in a region. */
+export function awsDomainOf(region: string): string {
+  return DOMAINS.find(([begin]) => region.startsWith(begin))?.[1] ?? 'amazonaws.com';
 }
 
 /** Names and words with which services refuse a request whose time is not theirs. */

@@ -4,7 +4,7 @@
  * requests.
  */
 
-import { authorizationOf, clockOffsetOf, encodeAll, sha256Of, stampOf } from '../core/aws-signature.ts';
+import { authorizationOf, clockOffsetOf, encodeAll, regionIn, sha256Of, stampOf } from '../core/aws-signature.ts';
 import { type CredentialValue, type KeyPair, keyCredential } from '../core/credential.ts';
 import { type ErrorCode, GatewayError, REFUSED_TIME_NAME, upstreamMessage } from '../core/errors.ts';
 import type { Fields } from '../core/fields.ts';
@@ -29,8 +29,6 @@ import { providerType } from './type.ts';
 
 /** Version of the messages protocol where a request names none in its body. */
 const MESSAGES_VERSION = 'bedrock-2023-05-31';
-/** The region is a part of the host, also of a VPC endpoint. */
-const REGION_IN_HOST = /(?:^|\.)bedrock-runtime(?:-fips)?\.([a-z0-9-]+)\./;
 const DEFAULT_REGION = 'us-east-1';
 const SERVICE = 'bedrock';
 /** Start of long-term and temporary access key ids; the latter need a session token. */
@@ -104,7 +102,7 @@ function readKey(text: string): CredentialValue {
 function signed(request: OutgoingRequest, { id, secret, sessionToken }: KeyPair, now: number): OutgoingRequest {
   const { host, pathname, search } = new URL(request.url);
   const stamp = stampOf(now);
-  const region = REGION_IN_HOST.exec(host)?.[1] ?? DEFAULT_REGION;
+  const region = regionIn(request.url) ?? DEFAULT_REGION;
   const own = { 'x-amz-date': stamp, ...(sessionToken !== undefined && { 'x-amz-security-token': sessionToken }) };
   const headers = Object.entries({ host, ...own });
   // Segments that are encoded in the address are encoded once more in the canonical path.

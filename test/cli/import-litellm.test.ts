@@ -125,6 +125,7 @@ test('deployments at Vertex AI and Bedrock get the address of their project or r
     { model: 'bedrock/eu-central-1/anthropic.claude-haiku-4-5-20251001-v1:0' },
     { model: 'bedrock/us.amazon.nova-pro-v1:0' },
     { model: 'vertex_ai/gemini-2.5-flash' },
+    { model: 'bedrock/eusc-de-east-1/amazon.nova-lite-v1:0' },
   ];
   const list = deployments.map((params, index) => ({ model_name: `m${index}`, litellm_params: params }));
   const { config, notes } = importLiteLlm({ model_list: list });
@@ -149,6 +150,11 @@ test('deployments at Vertex AI and Bedrock get the address of their project or r
       base_url: 'https://bedrock-runtime.${AWS_REGION}.amazonaws.com',
       api_key: '${AWS_BEARER_TOKEN_BEDROCK}',
     },
+    'bedrock-4': {
+      type: 'bedrock',
+      base_url: 'https://bedrock-runtime.eusc-de-east-1.amazonaws.eu',
+      api_key: '${AWS_BEARER_TOKEN_BEDROCK}',
+    },
   });
   assert.deepEqual(
     Object.values(config.models).flatMap(({ endpoints }: Json) => endpoints),
@@ -158,6 +164,7 @@ test('deployments at Vertex AI and Bedrock get the address of their project or r
       { provider: 'bedrock', model: 'us.anthropic.claude-sonnet-5' },
       { provider: 'bedrock-2', model: 'anthropic.claude-haiku-4-5-20251001-v1:0' },
       { provider: 'bedrock-3', model: 'us.amazon.nova-pro-v1:0' },
+      { provider: 'bedrock-4', model: 'amazon.nova-lite-v1:0' },
     ],
   );
   const advice = Object.fromEntries(notes.map(({ path, advice: text }) => [path, text]));

@@ -8,6 +8,7 @@ import { writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { awsDomainOf, regionIn } from '../../src/core/aws-signature.ts';
 import type { IdentityVendor } from '../../src/core/credential.ts';
 import { openIdentity } from '../../src/identity/index.ts';
 import { folderOf } from '../identity/rig.ts';
@@ -99,6 +100,21 @@ for (const [name, environmentOf] of CASES) {
     assert.deepEqual(asked(ours), asked(theirs));
   });
 }
+
+test('AWS: the domain of every region, and the region in every host', () => {
+  const { partition } = load('@aws-sdk/core/client');
+  const regions = ['us-east-1', 'ap-southeast-7', 'mx-central-1', 'us-gov-west-1', 'cn-northwest-1', 'eusc-de-east-1'];
+  regions.push('us-iso-west-1', 'us-isob-east-1', 'us-isof-south-1', 'eu-isoe-west-1');
+  for (const region of regions) {
+    const { dnsSuffix, dualStackDnsSuffix } = partition(region);
+    assert.equal(awsDomainOf(region), dnsSuffix, region);
+    const hosts = [`bedrock-runtime.${region}.${dnsSuffix}`, `bedrock-runtime-fips.${region}.${dualStackDnsSuffix}`];
+    hosts.push(`vpce-0a1b-${region}a.bedrock-runtime.${region}.vpce.${dnsSuffix}`, `bedrock.${region}.corp.test:8443`);
+    for (const host of hosts) assert.equal(regionIn(`https://${host}/openai/v1`), region, host);
+  }
+  for (const host of ['localhost:1', '127.0.0.1', 'bedrock.corp.test'])
+    assert.equal(regionIn(`http://${host}`), undefined);
+});
 
 const FILES: [type: string, file: (url: string, folder: string) => object][] = [
   [

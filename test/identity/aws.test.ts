@@ -431,6 +431,10 @@ test('role_arn: the role is assumed with the keys of the chain, in the region of
   await rig.current();
   await waitFor(() => stub.calls.length === 2);
   assert.match(stub.calls[1]?.headers.authorization ?? '', /\/ap-south-2\/sts\//);
+  environment.AWS_REGION = '';
+  const sovereign = 'https://bedrock-runtime.eusc-de-east-1.amazonaws.eu';
+  await (await openAws(context, { settings, environment, baseUrl: sovereign })).current();
+  assert.match(stub.calls[2]?.headers.authorization ?? '', /\/eusc-de-east-1\/sts\//);
   const odd = await openAws(context, { settings, environment: { ...ENVIRONMENT, AWS_REGION: 'evil.test/' } });
   await assert.rejects(odd.current(), /not set up/);
   assert.match(odd.status().problem ?? '', /the region of AWS is none/);

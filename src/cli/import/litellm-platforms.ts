@@ -1,5 +1,6 @@
 /** Deployments of a LiteLLM proxy at cloud platforms, whose address has a resource, a project or a region. */
 
+import { awsDomainOf } from '../../core/aws-signature.ts';
 import type { Json } from '../../core/json/json.ts';
 import { readAzure } from './litellm-azure.ts';
 import { type Deployment, referenceOf } from './litellm-references.ts';
@@ -52,7 +53,7 @@ const REGION_VARIABLE = 'AWS_REGION';
 const KEY_VARIABLE = 'AWS_BEARER_TOKEN_BEDROCK';
 const BEDROCK_SETTINGS = ['aws_region_name', 'aws_access_key_id', 'aws_secret_access_key', 'aws_session_token'];
 /** LiteLLM's words before an id: the way in which it asks, and the region. */
-const BEDROCK_PREFIX = /^(?:(?:converse|converse_like|invoke)\/)?(?:([a-z]{2}(?:-[a-z]+)+-\d)\/)?/;
+const BEDROCK_PREFIX = /^(?:(?:converse|converse_like|invoke)\/)?(?:([a-z]{2,4}(?:-[a-z]+)+-\d)\/)?/;
 const ARN = /^arn:/;
 
 function readBedrock(name: string, deployment: Deployment): PlatformDeployment {
@@ -64,7 +65,7 @@ function readBedrock(name: string, deployment: Deployment): PlatformDeployment {
   const region = referenceOf(params.aws_region_name) ?? named ?? `\${${REGION_VARIABLE}}`;
   return {
     model,
-    settings: { base_url: `https://bedrock-runtime.${region}.amazonaws.com`, api_key: bedrockKey(deployment) },
+    settings: { base_url: `https://bedrock-runtime.${region}.${awsDomainOf(region)}`, api_key: bedrockKey(deployment) },
     known: BEDROCK_SETTINGS,
   };
 }

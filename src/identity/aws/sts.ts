@@ -1,6 +1,6 @@
 /** Keys of a role, asked of the Security Token Service of AWS with the keys of another identity or with a web identity token. */
 
-import { authorizationOf, clockOffsetOf, sha256Of, stampOf } from '../../core/aws-signature.ts';
+import { authorizationOf, awsDomainOf, clockOffsetOf, regionIn, sha256Of, stampOf } from '../../core/aws-signature.ts';
 import type { KeyPair } from '../../core/credential.ts';
 import { ask, notSetUp, refusal } from '../ask.ts';
 import { type IdentityContext, type IdentitySource, type IssuedCredential, readIdentityFile } from '../source.ts';
@@ -20,8 +20,7 @@ const VERSION = '2011-06-15';
 const DEFAULT_SESSION_NAME = 'polygate';
 /** The address without a region is that of this one. */
 const GLOBAL_REGION = 'us-east-1';
-const REGION = /^[a-z]{2}(?:-[a-z]+)+-\d+$/;
-const REGION_IN_HOST = /[.-]([a-z]{2}(?:-[a-z]{1,20}){1,4}-\d{1,2})\./;
+const REGION = /^[a-z]{2,4}(?:-[a-z]+)+-\d+$/;
 const KEY_MEMBERS = { id: 'AccessKeyId', secret: 'SecretAccessKey', token: 'SessionToken' };
 
 /** Keys of a role for a token of a file, which is read anew each time because it rotates. */
@@ -89,7 +88,7 @@ async function askSts(
 ): Promise<IssuedCredential> {
   const { variable, clock, baseUrl } = context;
   const named = variable('AWS_REGION') ?? variable('AWS_DEFAULT_REGION') ?? own;
-  const region = named ?? REGION_IN_HOST.exec(baseUrl)?.[1];
+  const region = named ?? regionIn(baseUrl);
   if (region !== undefined && !REGION.test(region)) throw notSetUp('the region of AWS is none');
   const address = variable('AWS_ENDPOINT_URL_STS') ?? addressOf(region);
   if (!URL.canParse(address)) throw notSetUp('AWS_ENDPOINT_URL_STS is no address');
@@ -117,7 +116,7 @@ async function askSts(
 
 function addressOf(region: string | undefined): string {
   if (region === undefined) return 'https://sts.amazonaws.com/';
-  return `https://sts.${region}.amazonaws.com${region.startsWith('cn-') ? '.cn' : ''}/`;
+  return `https://sts.${region}.${awsDomainOf(region)}/`;
 }
 
 function signatureHeaders(
