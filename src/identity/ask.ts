@@ -136,6 +136,14 @@ function errorNameOf(body: Json): unknown {
   return isObject(error) ? (error.status ?? error.code) : (error ?? code ?? Code);
 }
 
+const HEADER_TEXT = /^[\x20-\x7e]*$/;
+
+/** The texts of a credential, which go into headers. */
+export function inHeaders<Texts extends Readonly<Record<string, string | undefined>>>(texts: Texts): Texts {
+  if (Object.values(texts).every((text = '') => HEADER_TEXT.test(text))) return texts;
+  throw unavailable('they have a character that no header may have');
+}
+
 /** A member that has to be a text. */
 export function textMember(body: Json, name: string, server: string): string {
   const value = body[name];

@@ -1,12 +1,12 @@
 /** Access tokens: their answers, and the headers that carry them. */
 
 import type { Json } from '../core/json/json.ts';
-import { textMember, unavailable } from './ask.ts';
+import { inHeaders, textMember, unavailable } from './ask.ts';
 import type { IssuedCredential } from './source.ts';
 
 /** An access token as a header, with the headers that belong to it. */
 export function bearerToken(token: string, expiresAt: number, more: Record<string, string> = {}): IssuedCredential {
-  return { value: { type: 'headers', headers: { authorization: `Bearer ${token}`, ...more } }, expiresAt };
+  return { value: { type: 'headers', headers: inHeaders({ authorization: `Bearer ${token}`, ...more }) }, expiresAt };
 }
 
 /** The token of an answer of OAuth, whose lifetime is a number or a text. */

@@ -37,6 +37,11 @@ test('the end of a line in a variable, as secrets of Kubernetes often have it, i
   assert.deepEqual(await rig.current(), { type: 'key-pair', id: 'AKIAENV', secret: PLANTED });
 });
 
+test('a session token with a line break inside is a reason, and not sent', async (context) => {
+  const rig = await openAws(context, { environment: { ...ENVIRONMENT, AWS_SESSION_TOKEN: `to\n${PLANTED}` } });
+  await assert.rejects(rig.current(), /they have a character that no header may have/);
+});
+
 test('one variable without the other is an error that names both', async (context) => {
   const rig = await openAws(context, { environment: { AWS_ACCESS_KEY_ID: 'AKIAENV' } });
   assert.match(rig.status().problem ?? '', /AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY/);

@@ -157,3 +157,23 @@ test('a refusal has its name and no secret; a tenant is no path', async (context
   await assert.rejects(odd.current(), /not set up/);
   assert.equal(stub.calls.length, 1);
 });
+
+test('a token that no header can carry is none, and the one before it serves on', async (context) => {
+  let token = 'token-1';
+  const stub = await startStub(() => ({ body: { access_token: token, expires_in: 3600 } }));
+  context.after(() => stub.close());
+  const rig = await openRig('azure', { settings: APPLICATION, environment: { AZURE_AUTHORITY_HOST: stub.url } });
+  assert.equal(await tokenOf(rig), 'Bearer token-1');
+  rig.clock.advance(HOUR - 60_000);
+  for (const odd of [`${PLANTED}\r\nhost: evil.test`, `${PLANTED}\u20ac`, `${PLANTED}\0`]) {
+    token = odd;
+    const { length } = rig.failures;
+    assert.equal(await tokenOf(rig), 'Bearer token-1');
+    for (let wait = 0; wait < 1000 && rig.failures.length === length; wait++)
+      await new Promise((resolve) => setTimeout(resolve, 2));
+    assert.equal(rig.failures.at(-1), 'It has no credentials: they have a character that no header may have.');
+    rig.clock.advance(5000);
+  }
+  rig.clock.advance(HOUR);
+  await assert.rejects(rig.current(), (error: Error) => !error.message.includes(PLANTED));
+});

@@ -1,7 +1,7 @@
 /** Temporary and lasting key pairs of AWS, as its services answer them. */
 
 import type { KeyPair, SentCredential } from '../../core/credential.ts';
-import { textMember, unavailable } from '../ask.ts';
+import { inHeaders, textMember, unavailable } from '../ask.ts';
 import type { IssuedCredential } from '../source.ts';
 
 /** Names of the members of an answer. */
@@ -33,5 +33,6 @@ export function lastingKeys(id: string, secret: string, sessionToken?: string): 
 }
 
 function keyPair(pair: KeyPair): SentCredential {
+  inHeaders({ id: pair.id, sessionToken: pair.sessionToken });
   return { type: 'key-pair', ...pair };
 }
