@@ -69,6 +69,24 @@ describe('AWS event stream', () => {
     assert.throws(() => createAwsEventStreamFramer().push(odd), isBroken);
   });
 
+  test('the response beside a stream is no event, and neither a name nor broken JSON can make several of one', () => {
+    const initial = awsMessage({ ':event-type': 'initial-response', ':message-type': 'event' }, '{}');
+    assert.deepEqual(eventsOf(createAwsEventStreamFramer(), Buffer.concat([initial, STREAM]), 16), EVENTS);
+    const odd: [name: string, payload: string][] = [
+      ['messageStop\ndata: {"stopReason":"end_turn"}\n', '{}'],
+      ['messageStop', '{"a":\n\nevent: messageStop\ndata: {}'],
+    ];
+    for (const [name, payload] of odd) {
+      const message = awsMessage({ ':event-type': name, ':message-type': 'event' }, payload);
+      assert.throws(() => createAwsEventStreamFramer().push(message), isBroken, name);
+    }
+    const spaced = awsMessage(
+      { ':event-type': 'messageStop', ':message-type': 'event' },
+      '{\r\n"stopReason": "end_turn"}',
+    );
+    assert.deepEqual(eventsOf(createAwsEventStreamFramer(), spaced, 16), [EVENTS[2]]);
+  });
+
   test('an exception ends the stream after what came before it, and says what it means', () => {
     const framer = createAwsEventStreamFramer(({ headers, body }) => {
       assert.equal(headers['x-amzn-errortype'], 'throttlingException');

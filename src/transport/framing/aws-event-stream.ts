@@ -23,6 +23,9 @@ const STRING_TYPE = 7;
 
 const EMPTY = Buffer.alloc(0);
 const LINE_BREAK = /[\r\n]/;
+/** Event that some services send before all others, with the members of the response beside its stream. */
+const INITIAL_RESPONSE = 'initial-response';
+const EVENT_NAME = /^[\w.-]*$/;
 /** Start of an event of the messages protocol. */
 const EVENT_TYPE = /^\{"type":"(\w+)"/;
 
@@ -55,7 +58,8 @@ export function createAwsEventStreamFramer(
     while (length !== undefined && pending.length >= length) {
       const message = readMessage(pending.subarray(0, length));
       pending = pending.subarray(length);
-      frames.push(frameOf(message, onException));
+      const frame = frameOf(message, onException);
+      if (frame) frames.push(frame);
       length = messageLength(pending);
     }
   }
@@ -137,10 +141,12 @@ function readHeaders(bytes: Buffer): Record<string, string> {
 function frameOf(
   { headers, payload }: AwsMessage,
   onException?: (response: UpstreamErrorResponse) => GatewayError | undefined,
-): Buffer {
+): Buffer | undefined {
   const kind = headers[':message-type'] ?? 'event';
   if (kind !== 'event') throw exceptionOf(headers, payload, onException);
   const name = headers[':event-type'] ?? '';
+  if (name === INITIAL_RESPONSE) return undefined;
+  if (!EVENT_NAME.test(name)) throw broken('an event has an impossible name');
   const text = payload.toString('utf8');
   if (name !== 'chunk') return eventFrame(name, text);
   const wrapped: Json = parseObject(text)?.bytes;
@@ -156,6 +162,7 @@ function typeOf(text: string): string {
 
 function eventFrame(name: string, data: string): Buffer {
   const line = LINE_BREAK.test(data) ? JSON.stringify(parseObject(data)) : data;
+  if (line === undefined) throw broken('an event is no JSON object');
   return Buffer.from(`${name === '' ? '' : `event: ${name}\n`}data: ${line}\n\n`);
 }
 
