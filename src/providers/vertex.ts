@@ -1,6 +1,6 @@
 /**
- * Google Vertex AI: Gemini in its own protocol, Claude in that of messages, and other models in chat completions, under one
- * project and location. A key of a service account signs its own access tokens (AIP-4111); any other key is one of express mode.
+ * Google Vertex AI: Gemini in its own protocol, Claude in that of messages, and other models in chat completions, Mistral's at an
+ * address of their own, under one project and location. A key of a service account signs its own access tokens (AIP-4111); any other key is one of express mode.
  */
 
 import { createSign } from 'node:crypto';
@@ -11,6 +11,7 @@ import { isObject, type Json, parseObject } from '../core/json/json.ts';
 import type { CatalogModel } from '../core/model.ts';
 import type { Destination } from '../core/platform.ts';
 import type { Adaptation, Dialect } from '../core/provider.ts';
+import { adaptMistral } from './dialect/open-models.ts';
 import { applyRules } from './dialect/rules.ts';
 import { type DialectStep, dialect, dropField, removeField, setField } from './dialect/step.ts';
 import {
@@ -31,6 +32,7 @@ const RENEWAL_MARGIN_SECONDS = 300;
 /** Version of the messages protocol where a request names none in its body. */
 const MESSAGES_VERSION = 'vertex-2023-10-16';
 const CLAUDE = 'claude-';
+const MISTRAL = /^(?:mistral|ministral|codestral|devstral|magistral)-/;
 /** Models of a family accept each other's thought signatures. */
 const GEMINI_FAMILY = /^gemini-(?:2\.\d|\d+)/;
 const GEMINI_PATH = '/v1beta/models/';
@@ -113,21 +115,22 @@ function readKey(text: string): CredentialValue {
 function pathOf(destination: Destination): string {
   if (destination.type !== 'inference') return destination.path;
   const { protocol, operation, path, model, stream } = destination;
-  if (protocol === 'chat') return `/endpoints/openapi${path}`;
+  if (protocol === 'chat' && !MISTRAL.test(model)) return `/endpoints/openapi${path}`;
   if (protocol === 'messages' && operation === 'count-tokens')
     return '/publishers/anthropic/models/count-tokens:rawPredict';
   const id = encodeURIComponent(model).replaceAll('%40', '@');
-  if (protocol === 'messages')
-    return `/publishers/anthropic/models/${id}:${stream ? 'streamRawPredict' : 'rawPredict'}`;
+  const method = stream ? 'streamRawPredict' : 'rawPredict';
+  if (protocol === 'chat') return `/publishers/mistralai/models/${id}:${method}`;
+  if (protocol === 'messages') return `/publishers/anthropic/models/${id}:${method}`;
   const rest = path.slice(GEMINI_PATH.length);
   return ENDPOINT_ID.test(model) ? `/endpoints/${rest}` : `/publishers/google/models/${rest}`;
 }
 
-/** The protocol by the id, as Vertex AI names models: `claude-...`, `<vendor>/<model>-maas`, else Gemini. None for videos, whose requests are others here. */
+/** The protocol by the id, as Vertex AI names models: `claude-...`, `mistral-...`, `<vendor>/<model>-maas`, else Gemini. None for videos, whose requests are others here. */
 function protocolsOf({ upstreamId, outputModalities }: CatalogModel): readonly string[] {
   if (outputModalities.includes('video')) return [];
   if (upstreamId.startsWith(CLAUDE)) return ['messages'];
-  return [upstreamId.includes('/') ? 'chat' : 'generate'];
+  return [upstreamId.includes('/') || MISTRAL.test(upstreamId) ? 'chat' : 'generate'];
 }
 
 /** Calls and results have no ids here, each content has a role, and the service tier is no member of the body. Names have two spellings. */
@@ -210,14 +213,17 @@ const dialects: readonly Dialect[] = [
   },
   { protocol: 'chat', rules: { tokenField: 'max_tokens', systemRole: 'system' }, adapt: dialect(applyRules) },
 ];
+const mistralDialects = dialects.map((own) => (own.protocol === 'chat' ? { ...own, adapt: adaptMistral } : own));
 const countingDialects = dialects.map((own) => (own.protocol === 'messages' ? { ...own, countsTokens: true } : own));
 
 export const vertex = providerType({
   id: 'vertex',
   name: 'Google Vertex AI',
   dialects,
-  dialectsOf: ({ upstreamId }, { baseUrl = '' }) =>
-    CLAUDE_COUNTS.test(baseUrl) && !VERSION_ALIAS.test(upstreamId) ? countingDialects : dialects,
+  dialectsOf({ upstreamId }, { baseUrl = '' }) {
+    if (MISTRAL.test(upstreamId)) return mistralDialects;
+    return CLAUDE_COUNTS.test(baseUrl) && !VERSION_ALIAS.test(upstreamId) ? countingDialects : dialects;
+  },
   protocolsOf,
   environment: [],
   keyless: true,

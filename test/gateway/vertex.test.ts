@@ -82,6 +82,21 @@ function answerCount(response: ServerResponse, body: Json, known: string[]): voi
   else answerJson(response, { input_tokens: COUNTED_TOKENS });
 }
 
+/** Members of a body that Mistral's own SDK for Google Cloud sends, besides those of samplings; others are refused. */
+const MISTRAL_MEMBERS = ['model', 'messages', 'max_tokens', 'random_seed', 'stream', 'stream_options', 'tools'];
+
+function answerMistral(response: ServerResponse, body: Json): void {
+  const unknown = Object.keys(body).find((name) => !MISTRAL_MEMBERS.includes(name));
+  if (unknown !== undefined || body.model !== 'mistral-medium-3')
+    answerJson(response, { object: 'error', message: `extra_forbidden: ${unknown}`, code: 3051 }, 422);
+  else if (body.stream) {
+    const { id, created, model } = CHAT;
+    const chunk = { id, created, model, object: 'chat.completion.chunk', usage: CHAT.usage };
+    const choices = [{ index: 0, delta: { role: 'assistant', content: 'Hello.' }, finish_reason: 'stop' }];
+    answerEvents(response, `data: ${JSON.stringify({ ...chunk, choices })}\n\ndata: [DONE]\n\n`);
+  } else answerJson(response, CHAT);
+}
+
 let upstream: TestUpstream;
 let gateway: TestGateway;
 /** Answers instead of that of the address. */
@@ -94,6 +109,7 @@ before(async () => {
     else if (path.endsWith(':predict')) answerJson(response, { predictions: body.instances.map(() => PREDICTION) });
     else if (path.endsWith(':embedContent')) answerJson(response, CONTENT_EMBEDDING);
     else if (path.endsWith(':countTokens')) answerCount(response, body, GEMINI_COUNTED);
+    else if (path.includes('/mistralai/')) answerMistral(response, body);
     else if (path.endsWith(':streamRawPredict')) answerEvents(response, EVENTS);
     else if (path.endsWith('alt=sse')) answerEvents(response, `data: ${JSON.stringify(GEMINI)}\n\n`);
     else if (path.endsWith(':rawPredict')) answerJson(response, CLAUDE);
@@ -105,7 +121,7 @@ providers:
   vertex:
     base_url: ${upstream.url}${BASE}
     api_key: '${JSON.stringify(ACCOUNT)}'
-    models: [{ id: "claude-sonnet-4-5@20250929" }, { id: meta/llama-4-maverick-17b-128e-instruct-maas }, { id: "1234567890" }, { id: text-embedding-005, output_modalities: [embeddings], pricing: { prompt: "0.0000001" } }]
+    models: [{ id: "claude-sonnet-4-5@20250929" }, { id: meta/llama-4-maverick-17b-128e-instruct-maas }, { id: mistral-medium-3 }, { id: "1234567890" }, { id: text-embedding-005, output_modalities: [embeddings], pricing: { prompt: "0.0000001" } }]
   region: { type: vertex, base_url: "${upstream.url}${REGION}", api_key: key, models: [{ id: "claude-sonnet-4-5@20250929" }, { id: "claude-opus-4-6@default" }] }
   express: { type: vertex, base_url: "${upstream.url}/v1", api_key: express-key }
 `,
@@ -135,6 +151,7 @@ function claimsOf(authorization = ''): { header: Json; claims: Json; isSigned: b
 describe('Vertex AI', () => {
   const CLAUDE_ID = 'vertex/claude-sonnet-4-5@20250929';
   const LLAMA = 'vertex/meta/llama-4-maverick-17b-128e-instruct-maas';
+  const MISTRAL = 'vertex/mistral-medium-3';
   const CLAUDE_PATH = `${BASE}/publishers/anthropic/models/claude-sonnet-4-5@20250929`;
   const GEMINI_PATH = `${BASE}/publishers/google/models/gemini-2.5-flash`;
 
@@ -148,6 +165,9 @@ describe('Vertex AI', () => {
     ['chat', CLAUDE_ID, true, `${CLAUDE_PATH}:streamRawPredict`],
     ['chat', LLAMA, false, `${BASE}/endpoints/openapi/chat/completions`],
     ['messages', LLAMA, false, `${BASE}/endpoints/openapi/chat/completions`],
+    ['chat', MISTRAL, false, `${BASE}/publishers/mistralai/models/mistral-medium-3:rawPredict`],
+    ['chat', MISTRAL, true, `${BASE}/publishers/mistralai/models/mistral-medium-3:streamRawPredict`],
+    ['messages', MISTRAL, false, `${BASE}/publishers/mistralai/models/mistral-medium-3:rawPredict`],
     ['generate', 'express/gemini-2.5-flash', false, '/v1/publishers/google/models/gemini-2.5-flash:generateContent'],
   ];
   for (const [protocol, model, stream, path] of ADDRESSES) {
@@ -180,6 +200,18 @@ describe('Vertex AI', () => {
     assert.equal(claimsOf(`Bearer ${tokens.token()}`).claims.iat, now / 1000);
     now -= 3_600_000;
     assert.equal(claimsOf(`Bearer ${tokens.token()}`).claims.iat, now / 1000, 'the clock was set back');
+  });
+
+  test("Mistral's models get the names of fields that Mistral has", async () => {
+    const response = await send('chat', MISTRAL, {
+      max_completion_tokens: 9,
+      max_tokens: undefined,
+      seed: 1,
+      user: 'u',
+    });
+    assert.equal(response.status, 200, await response.clone().text());
+    const messages = [{ role: 'user', content: 'Hi' }];
+    assert.deepEqual(last().body, { model: 'mistral-medium-3', messages, max_tokens: 9, random_seed: 1 });
   });
 
   test('a key of express mode is a header', async () => {
