@@ -34,6 +34,8 @@ export interface AskedCall {
   wrapReply?(reply: Reply): Reply;
 }
 
+const ESTIMATED = { 'x-polygate-estimated': 'true' };
+
 export function handleInference(
   context: RequestContext,
   { operation, match }: { operation: Operation; match: RouteMatch },
@@ -57,8 +59,7 @@ export async function handleCall(exchange: Exchange, asked: AskedCall, options: 
   const route = decided instanceof Promise ? await decided : decided;
   const [first] = route.candidates;
   if (operation.name === 'count-tokens' && first && !first.endpoint.dialect.countsTokens) {
-    const tokens = countByEstimate(call, first.endpoint);
-    exchange.send({ headers: { 'x-polygate-estimated': 'true' }, body: operation.encodeCount(tokens) });
+    exchange.send({ headers: ESTIMATED, body: operation.encodeCount(countByEstimate(call, first.endpoint)) });
     return;
   }
   headers.setRateLimit(() => options.admission.rateLimitHeaders(key, route.model));
@@ -94,6 +95,14 @@ export async function handleCall(exchange: Exchange, asked: AskedCall, options: 
   if (outcome.status === 'refused' && outcome.error && !exchange.isGone) {
     const other = onRefused?.(outcome.error);
     if (other) return other;
+    // The provider counts, but not at this address or for this model.
+    if (operation.name === 'count-tokens' && first && outcome.error.upstreamStatus === 404) {
+      const body = Buffer.from(JSON.stringify(operation.encodeCount(countByEstimate(call, first.endpoint))));
+      const length = { 'content-type': 'application/json', 'content-length': String(body.length) };
+      reply.head(200, { ...ESTIMATED, ...routingHeadersOf(call, { route, attempts: outcome.attempts }), ...length });
+      reply.end(body);
+      return;
+    }
     const refusal = errorResponse(outcome.error, call.protocol, call.requestId);
     const explained = routingHeadersOf(call, { route, attempts: outcome.attempts });
     const length = { 'content-length': String(refusal.body.length) };

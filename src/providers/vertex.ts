@@ -36,8 +36,8 @@ const MISTRAL = /^(?:mistral|ministral|codestral|devstral|magistral)-/;
 /** Models of a family accept each other's thought signatures. */
 const GEMINI_FAMILY = /^gemini-(?:2\.\d|\d+)/;
 const GEMINI_PATH = '/v1beta/models/';
-/** Locations that count the tokens of Claude, by Google's documentation of November 2026. */
-const CLAUDE_COUNTS = /\/locations\/(?:asia-southeast1|europe-west1|us-east5)(?:\/|$)/;
+/** Locations that count the tokens of Claude, by Google's documentation of 2026: three regions, later those of several regions. */
+const CLAUDE_COUNTS = /\/locations\/(?:asia-southeast1|europe-west1|us-east5|global|us|eu)(?:\/|$)/;
 /** Names of a version that counting does not know. */
 const VERSION_ALIAS = /@(?:default|latest)$/;
 /** Members of a count of Gemini, in both spellings. */

@@ -123,6 +123,7 @@ providers:
     api_key: '${JSON.stringify(ACCOUNT)}'
     models: [{ id: "claude-sonnet-4-5@20250929" }, { id: meta/llama-4-maverick-17b-128e-instruct-maas }, { id: mistral-medium-3 }, { id: "1234567890" }, { id: text-embedding-005, output_modalities: [embeddings], pricing: { prompt: "0.0000001" } }]
   region: { type: vertex, base_url: "${upstream.url}${REGION}", api_key: key, models: [{ id: "claude-sonnet-4-5@20250929" }, { id: "claude-opus-4-6@default" }] }
+  elsewhere: { type: vertex, base_url: "${upstream.url}${BASE.replace('global', 'us-central1')}", api_key: key, models: [{ id: "claude-sonnet-4-5@20250929" }] }
   express: { type: vertex, base_url: "${upstream.url}/v1", api_key: express-key }
 `,
     { fetchBytes: async () => ({ bytes: Buffer.from(PIXEL, 'base64'), type: 'image/png' }) },
@@ -341,8 +342,8 @@ describe('Vertex AI', () => {
     return post(`${gateway.url}/anthropic/v1/messages/count_tokens`, { ...body, ...more }, HEADERS.messages);
   };
 
-  test('tokens of Claude are estimated where Vertex AI does not count them: at global, and of an alias of a version', async () => {
-    for (const model of [CLAUDE_ID, 'region/claude-opus-4-6@default']) {
+  test('tokens of Claude are estimated where Vertex AI does not count them: in other regions, and of an alias of a version', async () => {
+    for (const model of ['elsewhere/claude-sonnet-4-5@20250929', 'region/claude-opus-4-6@default']) {
       const asked = upstream.calls.length;
       const response = await countByMessages(model);
       assert.equal(response.status, 200);
@@ -350,6 +351,22 @@ describe('Vertex AI', () => {
       assert.ok(((await response.json()) as Json).input_tokens > 0);
       assert.equal(upstream.calls.length, asked);
     }
+  });
+
+  test('tokens of Claude are counted at global, and estimated where Vertex AI turns out not to count them', async (context) => {
+    const counted = await countByMessages(CLAUDE_ID);
+    assert.deepEqual(await counted.json(), { input_tokens: COUNTED_TOKENS });
+    assert.equal(last().path, `${BASE}/publishers/anthropic/models/count-tokens:rawPredict`);
+    context.after(() => {
+      failure = undefined;
+    });
+    const message = 'Publisher Model `count-tokens` was not found.';
+    failure = { status: 404, body: [{ error: { code: 404, message, status: 'NOT_FOUND' } }] };
+    const response = await countByMessages(CLAUDE_ID);
+    assert.deepEqual([response.status, response.headers.get('x-polygate-estimated')], [200, 'true']);
+    assert.ok(((await response.json()) as Json).input_tokens > 0);
+    failure = { status: 503, body: { error: { code: 503, message: 'Busy.', status: 'UNAVAILABLE' } } };
+    assert.notEqual((await countByMessages(CLAUDE_ID)).status, 200);
   });
 
   test('tokens of Claude are counted in its regions, by a model of that name, for clients of each protocol', async () => {
