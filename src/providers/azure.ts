@@ -32,6 +32,7 @@ const BETAS: BetaNames = {
   'compact-2026-01-12': null,
   'fast-mode-2026-02-01': null,
   'fine-grained-tool-streaming-2025-05-14': null,
+  'mcp-servers-2025-12-04': null,
   'output-128k-2025-02-19': null,
   'thinking-binding-controls-2026-08-01': null,
   'token-efficient-tools-2025-02-19': null,

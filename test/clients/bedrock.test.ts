@@ -248,7 +248,9 @@ describe('Amazon Bedrock', () => {
     const asked = [
       ...['interleaved-thinking-2025-05-14', 'thinking-token-count-2026-05-13', 'context-management-2025-06-27'],
       ...['per-turn-control-2026-07-01', 'fallback-credit-2026-06-01', 'afk-mode-2026-01-31', 'effort-2025-11-24'],
-      ...['output-128k-2025-02-19', 'token-efficient-tools-2025-02-19'],
+      ...['output-128k-2025-02-19', 'token-efficient-tools-2025-02-19', 'token-efficient-tools-2026-03-28'],
+      ...['redact-thinking-2026-02-12', 'extended-cache-ttl-2025-04-11', 'mcp-servers-2025-12-04'],
+      'adaptive-thinking-2026-01-28',
     ];
     const headers = { 'anthropic-beta': asked.join(',') };
     const response = await send('messages', `bedrock/${PROFILE}`, {}, headers);

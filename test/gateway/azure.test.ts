@@ -328,15 +328,15 @@ describe('deployments', () => {
     const counted = await post(url, question('messages', 'azure/claude', 'How many?'), HEADERS.messages);
     assert.deepEqual(await counted.json(), { input_tokens: 7 });
     assert.equal(last().path, '/anthropic/v1/messages/count_tokens');
-    const betas = 'claude-code-20250219,interleaved-thinking-2025-05-14,fast-mode-2026-02-01';
+    const refused = ['claude-code-20250219', 'fast-mode-2026-02-01', 'mcp-servers-2025-12-04'];
+    const betas = `interleaved-thinking-2025-05-14,${refused}`;
     const tool = { name: 'now', input_schema: { type: 'object' }, strict: true };
     const more = { tools: [tool], speed: 'fast', service_tier: 'auto', context_management: { edits: [] } };
     const response = await send('messages', 'azure/claude', more, { 'anthropic-beta': betas });
     assert.equal(response.status, 200);
     assert.equal(last().headers['anthropic-beta'], 'interleaved-thinking-2025-05-14');
     const dropped = response.headers.get('x-polygate-dropped') ?? '';
-    for (const name of ['speed', 'claude-code-20250219', 'fast-mode-2026-02-01'])
-      assert.match(dropped, new RegExp(name));
+    for (const name of ['speed', ...refused]) assert.match(dropped, new RegExp(name));
     const { speed: _, ...kept } = more;
     assert.deepEqual(last().body, { ...question('messages', 'claude', 'Hi'), ...kept });
   });

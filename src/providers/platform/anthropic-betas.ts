@@ -13,25 +13,30 @@ export type BetaNames = Readonly<Record<string, string | null>>;
 
 export const BETA_HEADER = 'anthropic-beta';
 
-/** Refused by Amazon Bedrock and Vertex AI alike; data from the tables of LiteLLM and Envoy AI Gateway, who probe them. */
+/** Refused by Amazon Bedrock and Vertex AI alike; data from the tables of LiteLLM and Envoy AI Gateway, who probe them, and from reports of users. */
 export const COMMON_BETAS: BetaNames = {
+  'adaptive-thinking-2026-01-28': null,
   'advanced-tool-use-2025-11-20': 'tool-search-tool-2025-10-19',
   'advisor-tool-2026-03-01': null,
   'afk-mode-2026-01-31': null,
   'claude-code-20250219': null,
   'code-execution-2025-08-25': null,
+  'extended-cache-ttl-2025-04-11': null,
   'fallback-credit-2026-06-01': null,
   'fast-mode-2026-02-01': null,
   'files-api-2025-04-14': null,
   'mcp-client-2025-04-04': null,
   'mcp-client-2025-11-20': null,
+  'mcp-servers-2025-12-04': null,
   'oauth-2025-04-20': null,
   'output-128k-2025-02-19': null,
   'prompt-caching-scope-2026-01-05': null,
+  'redact-thinking-2026-02-12': null,
   'skills-2025-10-02': null,
   'structured-outputs-2025-11-13': null,
   'thinking-token-count-2026-05-13': null,
   'token-efficient-tools-2025-02-19': null,
+  'token-efficient-tools-2026-03-28': null,
   'web-fetch-2025-09-10': null,
 };
 
