@@ -126,6 +126,7 @@ test('deployments at Vertex AI and Bedrock get the address of their project or r
     { model: 'bedrock/us.amazon.nova-pro-v1:0' },
     { model: 'vertex_ai/gemini-2.5-flash' },
     { model: 'bedrock/eusc-de-east-1/amazon.nova-lite-v1:0' },
+    { model: 'bedrock/arn:aws:bedrock:eu-central-1:123456789012:application-inference-profile/abc' },
   ];
   const list = deployments.map((params, index) => ({ model_name: `m${index}`, litellm_params: params }));
   const { config, notes } = importLiteLlm({ model_list: list });
@@ -165,6 +166,7 @@ test('deployments at Vertex AI and Bedrock get the address of their project or r
       { provider: 'bedrock-2', model: 'anthropic.claude-haiku-4-5-20251001-v1:0' },
       { provider: 'bedrock-3', model: 'us.amazon.nova-pro-v1:0' },
       { provider: 'bedrock-4', model: 'amazon.nova-lite-v1:0' },
+      { provider: 'bedrock-2', model: 'arn:aws:bedrock:eu-central-1:123456789012:application-inference-profile/abc' },
     ],
   );
   const advice = Object.fromEntries(notes.map(({ path, advice: text }) => [path, text]));
@@ -178,6 +180,7 @@ test('deployments at Vertex AI and Bedrock get the address of their project or r
   );
   assert.equal(advice['model_list[4].litellm_params.model'], undefined);
   assert.match(String(advice['model_list[5].litellm_params.vertex_project']), /is missing/);
+  assert.match(String(advice['model_list[7].litellm_params.model']), /give the model its base, such as anthropic/);
 });
 
 test('clouds of open models are types of their own', () => {

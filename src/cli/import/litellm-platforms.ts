@@ -54,15 +54,17 @@ const KEY_VARIABLE = 'AWS_BEARER_TOKEN_BEDROCK';
 const BEDROCK_SETTINGS = ['aws_region_name', 'aws_access_key_id', 'aws_secret_access_key', 'aws_session_token'];
 /** LiteLLM's words before an id: the way in which it asks, and the region. */
 const BEDROCK_PREFIX = /^(?:(?:converse|converse_like|invoke)\/)?(?:([a-z]{2,4}(?:-[a-z]+)+-\d)\/)?/;
-const ARN = /^arn:/;
+/** An ARN, which names the region of its profile. */
+const ARN = /^arn:(?:[\w-]+:bedrock:([a-z0-9-]+):)?/;
 
 function readBedrock(name: string, deployment: Deployment): PlatformDeployment {
   const { params, note } = deployment;
   const [prefix = '', named] = BEDROCK_PREFIX.exec(name) ?? [];
   const model = name.slice(prefix.length);
-  if (ARN.test(model))
-    note('litellm_params.model', 'is named by an ARN: give the model rules, {protocols: [messages]} for Claude');
-  const region = referenceOf(params.aws_region_name) ?? named ?? `\${${REGION_VARIABLE}}`;
+  const arn = ARN.exec(model);
+  if (arn)
+    note('litellm_params.model', 'is named by an ARN: give the model its base, such as anthropic/claude-sonnet-4-5');
+  const region = referenceOf(params.aws_region_name) ?? named ?? arn?.[1] ?? `\${${REGION_VARIABLE}}`;
   return {
     model,
     settings: { base_url: `https://bedrock-runtime.${region}.${awsDomainOf(region)}`, api_key: bedrockKey(deployment) },
