@@ -80,6 +80,27 @@ for (const theme of ['light', 'dark'] satisfies Theme[]) {
   });
 }
 
+test('buttons of a video stay where they are while its bytes and its webhook arrive', async () => {
+  const { page } = await signInAsAdmin(browser, gateway);
+  const { promise: released, resolve: release } = Promise.withResolvers<void>();
+  await page.route(/\/content\?|\/deliveries\?/, async (route) => {
+    await released;
+    await route.continue();
+  });
+  await page.goto(`${gateway.url}/ui/videos?open=${finished}`);
+  const panel = page.getByRole('dialog', { name: 'Video' });
+  const places = async () =>
+    Promise.all(
+      ['Again with changes', 'Delete …', 'Copy as'].map((name) => panel.getByRole('button', { name }).boundingBox()),
+    );
+  await panel.getByRole('button', { name: 'Delete …' }).waitFor();
+  const before = await places();
+  release();
+  await panel.getByRole('link', { name: 'Webhook', exact: true }).waitFor();
+  await eventually({}, () => page.evaluate<boolean>('document.querySelector("video").videoWidth > 0'));
+  assert.deepEqual(await places(), before);
+});
+
 for (const [theme, width] of [
   ['light', 1280],
   ['dark', 360],

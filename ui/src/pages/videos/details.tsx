@@ -132,7 +132,8 @@ function Player({ task }: { task: VideoTask }) {
         // biome-ignore lint/a11y/useMediaCaption: Generated videos come without captions.
         <video
           key={url}
-          className="w-full rounded-lg bg-black"
+          className="max-h-[75vh] w-full rounded-lg bg-black"
+          style={{ aspectRatio: shapeOf(task) }}
           controls
           preload="metadata"
           aria-label={`Video ${index + 1} of ${task.unsigned_urls.length}`}
@@ -141,6 +142,12 @@ function Player({ task }: { task: VideoTask }) {
       ))}
     </div>
   );
+}
+
+/** Its width by its height, known before its bytes are, so that the buttons below it do not move under the mouse. */
+function shapeOf({ size = '', aspect_ratio: ratio = '' }: VideoTask): string {
+  const shape = [size, ratio].find((text) => /^[1-9]\d{0,4}[x:][1-9]\d{0,4}$/.test(text)) ?? '16:9';
+  return shape.replace(/[x:]/, ' / ');
 }
 
 function Actions({ task, onDeleted, onAgain }: DetailProps) {
@@ -175,12 +182,6 @@ function Actions({ task, onDeleted, onAgain }: DetailProps) {
             Again with changes
           </button>
         )}
-        {webhook.data && (
-          <Link className="button" to="/webhooks" search={{ open: task.id }}>
-            <Webhook size={14} aria-hidden />
-            Webhook
-          </Link>
-        )}
         {mayChange && !isOpen(task) && (
           <button
             type="button"
@@ -195,6 +196,13 @@ function Actions({ task, onDeleted, onAgain }: DetailProps) {
           </button>
         )}
         <CopyAs {...sameVideo(isOperator, task)} {...(mayChange && { others: sameChange(isOperator, task) })} />
+        {/* Known last, so that it moves none of the others. */}
+        {webhook.data && (
+          <Link className="button" to="/webhooks" search={{ open: task.id }}>
+            <Webhook size={14} aria-hidden />
+            Webhook
+          </Link>
+        )}
       </div>
       {change.error && !isAsked && <ErrorNotice error={change.error} />}
       <Dialog title="Delete the video" isOpen={isAsked} onClose={() => setAsked(false)}>
