@@ -2,6 +2,7 @@
 
 import { type QueryClient, queryOptions, useQuery, useQueryClient } from '@tanstack/react-query';
 import { api } from './api.ts';
+import { forgetTyped, keepTypedFor } from './typed.ts';
 
 export interface Session {
   role: 'admin' | 'viewer' | 'key' | 'nobody';
@@ -29,13 +30,20 @@ const sessionQuery = queryOptions({
   queryFn: async ({ signal, client }) => {
     const session = (await api.GET('/ui/session', { signal })).data?.data as Session;
     const before = client.getQueryData<Session>(['session']);
-    if (before && before.id !== session.id) enter(client, session);
+    if (!before) keepTypedFor(ownerOf(session));
+    else if (before.id !== session.id) enter(client, session);
     return session;
   },
 });
 
+/** Absent for nobody. */
+function ownerOf({ role, key }: Session): string | undefined {
+  return role === 'nobody' ? undefined : `${role} ${key?.hash}`;
+}
+
 /** What another session was shown is forgotten. */
 function enter(queries: QueryClient, session: Session): void {
+  keepTypedFor(ownerOf(session));
   queries.setQueryData(sessionQuery.queryKey, session);
   queries.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== sessionQuery.queryKey[0] });
 }
@@ -70,6 +78,7 @@ export function useSession() {
       await api.DELETE('/ui/session');
       const { data } = await api.GET('/ui/session');
       enter(queries, data?.data as Session);
+      forgetTyped();
     },
   };
 }

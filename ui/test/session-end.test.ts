@@ -148,3 +148,76 @@ async function storesNone(page: Page, secrets: readonly string[]): Promise<void>
     assert.ok(!places.includes(secret), places);
   }
 }
+
+for (const { name, path, fill, typed } of [
+  {
+    name: 'a new key',
+    path: '/ui/keys?create=true',
+    fill: (page: Page) => page.getByLabel('Name', { exact: true }).fill('typed before'),
+    typed: (page: Page) => page.getByLabel('Name', { exact: true }).inputValue(),
+  },
+  {
+    name: 'several keys',
+    path: '/ui/keys?create=several',
+    fill: (page: Page) => page.getByLabel(/^Names or CSV/).fill('typed before'),
+    typed: (page: Page) => page.getByLabel(/^Names or CSV/).inputValue(),
+  },
+  {
+    name: 'a playground',
+    path: '/ui/playground',
+    fill: (page: Page) => page.getByRole('textbox', { name: 'User' }).fill('typed before'),
+    typed: (page: Page) => page.getByRole('textbox', { name: 'User' }).inputValue(),
+  },
+]) {
+  test(`the form of ${name} keeps what was typed while its session ends, for the same operator alone`, async () => {
+    const { page } = await signInAsAdmin(browser, gateway, path);
+    await fill(page);
+    await endSession(page);
+    await page.getByText('Sign in as before').waitFor();
+    await page.getByLabel(/API key/).fill(TOKEN);
+    await page.keyboard.press('Enter');
+    await page.getByRole('button', { name: 'Sign out', includeHidden: true }).waitFor();
+    assert.equal(await typed(page), 'typed before');
+    await endSession(page);
+    await page.getByLabel(/API key/).fill((await makeKey(`other than ${name}`)).key);
+    await page.keyboard.press('Enter');
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.getByLabel(/API key/).fill(TOKEN);
+    assert.equal(await page.getByText('Sign in as before').count(), 0, 'that session was ended by its holder');
+    await page.keyboard.press('Enter');
+    await page.getByRole('button', { name: 'Sign out', includeHidden: true }).waitFor();
+    assert.equal(await typed(page), '');
+  });
+}
+
+test('the change of a key is open again, with what was typed, after its session has ended', async () => {
+  const { hash } = await makeKey('changed');
+  const { page } = await signInAsAdmin(browser, gateway, `/ui/keys?open=${hash}`);
+  await page.getByRole('button', { name: 'Change …' }).click();
+  const form = page.getByRole('dialog', { name: 'Change changed' });
+  await form.getByLabel('Owner').fill('Ana');
+  await endSession(page);
+  await page.getByLabel(/API key/).fill(TOKEN);
+  await page.keyboard.press('Enter');
+  assert.equal(await form.getByLabel('Owner').inputValue(), 'Ana');
+  await form.getByRole('button', { name: 'Save' }).click();
+  await form.waitFor({ state: 'detached' });
+  assert.equal((await adminOf(gateway)('GET', `/keys/${hash}`)).data.owner, 'Ana');
+  // A form that was closed is not kept.
+  await page.getByRole('button', { name: 'Change …' }).click();
+  await form.getByLabel('Owner').fill('Ben');
+  await page.keyboard.press('Escape');
+  await form.waitFor({ state: 'detached' });
+  await page.getByRole('button', { name: 'Change …' }).click();
+  assert.equal(await form.getByLabel('Owner').inputValue(), 'Ana');
+});
+
+/** As another operator does it, and until the page knows. */
+async function endSession(page: Page): Promise<void> {
+  const response = await page.request.delete(`${gateway.url}/ui/session`, {
+    headers: { origin: gateway.url, 'x-polygate-ui': '1' },
+  });
+  assert.ok(response.ok());
+  await page.evaluate(`document.dispatchEvent(new Event('visibilitychange', { bubbles: true }))`);
+  await page.getByLabel(/API key/).waitFor();
+}

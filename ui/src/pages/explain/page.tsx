@@ -11,6 +11,7 @@ import { Segments } from '../../parts/segments.tsx';
 import { ErrorNotice, Loaded } from '../../parts/states.tsx';
 import { Unanswered } from '../../parts/unanswered.tsx';
 import { quoted } from '../../shell.ts';
+import { useTyped } from '../../typed.ts';
 import { modelList } from '../models/query.ts';
 import { Candidates, type Explanation } from './candidates.tsx';
 import { RuledReason, Rules } from './rules.tsx';
@@ -47,7 +48,7 @@ export function ExplainPage() {
   }, [policy]);
   const parsed = parsedObject(policy);
   // Prompts are in no address.
-  const [body, setBody] = useState('');
+  const [body, setBody] = useTyped('body to explain', '');
   const askedBody = useSettled(body);
   const parsedBody = parsedObject(askedBody);
   useEffect(() => {

@@ -9,6 +9,7 @@ import { Field } from '../../parts/field.tsx';
 import { SameAs } from '../../parts/same-as.tsx';
 import { ErrorNotice } from '../../parts/states.tsx';
 import { quoted } from '../../shell.ts';
+import { useTyped } from '../../typed.ts';
 import { EditKey } from './edit.tsx';
 import { NewSecret } from './new-secret.tsx';
 import { callOfKey } from './settings.ts';
@@ -18,7 +19,7 @@ type Opened = 'change' | 'rotate' | 'switch' | 'revoke';
 export function KeyActions({ view }: { view: KeyView }) {
   const queries = useQueryClient();
   const isDisabled = view.state === 'disabled';
-  const [opened, setOpened] = useState<Opened>();
+  const [opened, setOpened] = useTyped<Opened | undefined>(`key ${view.hash} opened`, undefined);
   const params = { path: { hash: view.hash } };
   const close = () => setOpened(undefined);
   const refresh = () => {

@@ -2,7 +2,7 @@
 
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { Download } from 'lucide-react';
-import { type FormEvent, useState } from 'react';
+import type { FormEvent } from 'react';
 import { api, bodyOf } from '../../api.ts';
 import { csvOf, saveFile } from '../../csv.ts';
 import { type KeyView, keyQueries, tagsOf } from '../../keys.ts';
@@ -10,6 +10,7 @@ import { CopyAs } from '../../parts/copy-as.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
 import { ErrorNotice } from '../../parts/states.tsx';
 import { TableScroll } from '../../parts/table-scroll.tsx';
+import { useTyped } from '../../typed.ts';
 
 interface Created {
   data: KeyView;
@@ -22,7 +23,7 @@ const HEAD = ['name', 'owner', 'tags', 'expires', 'key', 'webhook_secret', 'hash
 
 export function CreateKeys({ isOpen, onClose }: { isOpen: boolean; onClose(): void }) {
   const queries = useQueryClient();
-  const [text, setText] = useState('');
+  const [text, setText] = useTyped('keys', '');
   const creation = useMutation({
     mutationFn: () => bodyOf<{ data: Created[] }>(api.POST('/admin/v1/keys/bulk', { body: bodyOfText(text) })),
     onSuccess: () => queries.invalidateQueries(keyQueries),

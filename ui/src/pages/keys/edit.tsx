@@ -1,10 +1,10 @@
 /** Change of a key's settings. What others change meanwhile stays, because only what is changed here is sent. */
 
 import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { useState } from 'react';
 import { api } from '../../api.ts';
 import { type KeyView, keyQueries } from '../../keys.ts';
 import { Dialog } from '../../parts/dialog.tsx';
+import { useTyped } from '../../typed.ts';
 import { KeyFields } from './form.tsx';
 import { bodyOfKey, callOfKey, commandOfChange, formOfKey, type KeyForm } from './settings.ts';
 
@@ -25,8 +25,8 @@ export function EditKey({ view, isOpen, onClose }: EditKeyProps) {
 function Form({ view, onDone }: { view: KeyView; onDone(): void }) {
   const queries = useQueryClient();
   // As it was when the form was opened: the list is read again beside it.
-  const [before] = useState(() => formOfKey(view));
   const { hash } = view;
+  const [before] = useTyped(`key ${hash} before`, () => formOfKey(view));
   const saving = useMutation({
     mutationFn: (form: KeyForm) =>
       api.PATCH('/admin/v1/keys/{hash}', { params: { path: { hash } }, body: bodyOfKey(form, before) as never }),
@@ -38,6 +38,7 @@ function Form({ view, onDone }: { view: KeyView; onDone(): void }) {
   });
   return (
     <KeyFields
+      hash={hash}
       before={before}
       error={saving.error}
       isPending={saving.isPending}

@@ -1,14 +1,17 @@
 /** Form of a key's settings, beside the equal command and call. */
 
-import { type FormEvent, useState } from 'react';
+import type { FormEvent } from 'react';
 import { Field } from '../../parts/field.tsx';
 import { SameAs } from '../../parts/same-as.tsx';
 import { ErrorNotice } from '../../parts/states.tsx';
 import type { Call } from '../../shell.ts';
+import { useTyped } from '../../typed.ts';
 import { Advanced } from './advanced.tsx';
 import { BUDGETS, beyondCommand, type KeyForm, LIMITS } from './settings.ts';
 
 interface KeyFieldsProps {
+  /** Hash of the key that is changed. */
+  hash?: string;
   before: KeyForm;
   tagsHint?: string | undefined;
   /** Of the last attempt. */
@@ -25,6 +28,7 @@ interface KeyFieldsProps {
 
 /** The gateway checks what is typed, and names the field that is wrong. */
 export function KeyFields({
+  hash = 'new',
   before,
   tagsHint,
   error,
@@ -35,7 +39,7 @@ export function KeyFields({
   canSend = () => true,
   onSend,
 }: KeyFieldsProps) {
-  const [changes, setChanges] = useState<Partial<KeyForm>>({});
+  const [changes, setChanges] = useTyped<Partial<KeyForm>>(`key ${hash}`, {});
   const form = { ...before, ...changes };
   const change = (next: Partial<KeyForm>) => setChanges((earlier) => ({ ...earlier, ...next }));
 

@@ -5,6 +5,7 @@ import { ApiError } from '../../api.ts';
 import { Mark } from '../../frame/mark.tsx';
 import { ErrorNotice } from '../../parts/states.tsx';
 import { type Login, linkCode, type Session, useSession } from '../../session.ts';
+import { hasOwner } from '../../typed.ts';
 
 export function LoginPage() {
   const { session, signIn } = useSession();
@@ -50,6 +51,11 @@ export function LoginPage() {
           </div>
         </div>
         <form className="card flex flex-col gap-4 p-5" onSubmit={submit}>
+          {hasOwner() && (
+            <p className="text-warn">
+              The session has ended. Sign in as before to go on where you were, with what you typed.
+            </p>
+          )}
           <label className="flex flex-col gap-1.5">
             <span className="font-medium">{credentialName(session)}</span>
             <input

@@ -14,6 +14,7 @@ import { Segments } from '../../parts/segments.tsx';
 import { Select } from '../../parts/select.tsx';
 import { Empty, ErrorNotice, LoadingBlock } from '../../parts/states.tsx';
 import { useSession } from '../../session.ts';
+import { useTyped } from '../../typed.ts';
 import { modelList } from '../models/query.ts';
 import { AnswerCard, type View } from './answer.tsx';
 import { Attachments } from './attachments.tsx';
@@ -46,7 +47,7 @@ export function PlaygroundPage() {
   } = route.useSearch();
   const navigate = route.useNavigate();
   const { isOperator, mayChange } = useSession();
-  const [turn, setTurn] = useState(() => turnWith(policy));
+  const [turn, setTurn] = useTyped('turn', () => turnWith(policy));
   const offered = useQuery(modelList);
   const paths = useQuery(apiPaths);
   const keys = useQuery({ ...foundKeys({}, 1), enabled: isOperator });
@@ -67,7 +68,7 @@ export function PlaygroundPage() {
     const last = runs[0]?.messages.at(-1);
     if (!keeps || !last || runs.some(({ state }) => state !== 'failed')) return;
     setTurn((now) => (now.user === '' ? { ...now, ...askedAgain(last) } : now));
-  }, [runs, keeps]);
+  }, [runs, keeps, setTurn]);
 
   const awaitsResults = keeps && runs.some(({ calls, state }) => state === 'done' && calls.length > 0);
 

@@ -2,7 +2,6 @@
 
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { useState } from 'react';
 import { api } from '../../api.ts';
 import { Budgets, budgetsOf, SpendingTable } from '../../parts/budgets.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
@@ -15,6 +14,7 @@ import { ErrorNotice, Loaded } from '../../parts/states.tsx';
 import { UnknownSpending } from '../../parts/unknown-costs.tsx';
 import { useSession } from '../../session.ts';
 import { quoted } from '../../shell.ts';
+import { useTyped } from '../../typed.ts';
 import { EditTag } from './edit.tsx';
 import { pathOfTag } from './form.ts';
 import { oneTag, type TagView, tagQueries } from './query.ts';
@@ -59,7 +59,7 @@ function Details({ view }: { view: TagView }) {
 function Actions({ view }: { view: TagView }) {
   const { tag, origin } = view;
   const queries = useQueryClient();
-  const [shown, setShown] = useState<'edit' | 'removal'>();
+  const [shown, setShown] = useTyped<'edit' | 'removal' | undefined>(`tag ${tag} opened`, undefined);
   const close = () => setShown(undefined);
   const removal = useMutation({
     mutationFn: () => api.DELETE('/admin/v1/tags/{tag}', { params: { path: { tag } } }),

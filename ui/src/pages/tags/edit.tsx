@@ -1,7 +1,7 @@
 /** Limits and budgets of a tag, beside the equal command. */
 
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { type FormEvent, useState } from 'react';
+import type { FormEvent } from 'react';
 import { api } from '../../api.ts';
 import { Dialog } from '../../parts/dialog.tsx';
 import { Field } from '../../parts/field.tsx';
@@ -9,6 +9,7 @@ import { SameAs } from '../../parts/same-as.tsx';
 import { ErrorNotice } from '../../parts/states.tsx';
 import { useSettled } from '../../parts/use-settled.ts';
 import type { Period } from '../../periods.ts';
+import { useTyped } from '../../typed.ts';
 import { bodyOfTag, commandOfTag, formOf, isEmptyForm, isTag, LIMITS, pathOfTag } from './form.ts';
 import { oneTag, type TagView, tagQueries } from './query.ts';
 
@@ -37,8 +38,8 @@ export function EditTag({ view, isOpen, onClose }: EditTagProps) {
 /** What is not changed here stays, also of a tag that is named, and beside another tab. */
 function Form({ view: opened, onDone }: { view: TagView | undefined; onDone(): void }) {
   const queries = useQueryClient();
-  const [named, setNamed] = useState('');
-  const [changed, setChanged] = useState({ limits: {}, budgets: {} });
+  const [named, setNamed] = useTyped('tag', '');
+  const [changed, setChanged] = useTyped(`limits of ${opened?.tag ?? 'a tag'}`, { limits: {}, budgets: {} });
   const tag = opened?.tag ?? named.trim();
   const settled = useSettled(tag);
   const found = useQuery({ ...oneTag(settled), enabled: !opened && isTag(settled), staleTime: 0 });

@@ -10,6 +10,7 @@ import { Field } from '../../parts/field.tsx';
 import { KeyPicker } from '../../parts/key-picker.tsx';
 import { ErrorNotice, Loaded } from '../../parts/states.tsx';
 import { useSession } from '../../session.ts';
+import { useTyped } from '../../typed.ts';
 import type { VideoTask } from './query.ts';
 
 interface VideoModel {
@@ -109,8 +110,8 @@ interface FormProps extends Pick<CreateVideoProps, 'before' | 'onCreated'> {
 function Form({ models, before, onCreated }: FormProps) {
   const { isOperator } = useSession();
   const queries = useQueryClient();
-  const [form, setForm] = useState(() => formOf(before, models));
-  const [key, setKey] = useState(before?.key);
+  const [form, setForm] = useTyped(`video ${before?.id ?? 'new'}`, () => formOf(before, models));
+  const [key, setKey] = useTyped(`video ${before?.id ?? 'new'} key`, before?.key);
   const [isWrong, setWrong] = useState(false);
   const moreId = useId();
   const chosen = models.find(({ id }) => id === form.model);

@@ -11,6 +11,7 @@ import { Age, Money, Time } from '../../parts/numbers.tsx';
 import { ErrorNotice, Loaded } from '../../parts/states.tsx';
 import { useSession } from '../../session.ts';
 import { gatewayNow } from '../../times.ts';
+import { useTyped } from '../../typed.ts';
 import { CreateVideo } from './create.tsx';
 import { Poster, VideoStatus } from './lists.tsx';
 import {
@@ -153,7 +154,7 @@ function shapeOf({ size = '', aspect_ratio: ratio = '' }: VideoTask): string {
 function Actions({ task, onDeleted, onAgain }: DetailProps) {
   const { isOperator, mayChange } = useSession();
   const [isAsked, setAsked] = useState(false);
-  const [isAgain, setAgain] = useState(false);
+  const [isAgain, setAgain] = useTyped(`video ${task.id} again`, false);
   const change = useVideoChange(task.id);
   const webhook = useQuery(hasWebhook(isOperator, task));
   return (
