@@ -40,6 +40,7 @@ export const ERRORS = {
   cancel_not_possible: { status: 409, retryable: false },
   delivery_in_flight: { status: 409, retryable: false },
   set_in_configuration: { status: 409, retryable: false },
+  changed_meanwhile: { status: 409, retryable: false },
   video_content_expired: { status: 410, retryable: false },
   payload_too_large: { status: 413, retryable: false },
   unsupported_media_type: { status: 415, retryable: false },

@@ -137,6 +137,18 @@ describe('a key', () => {
     assert.deepEqual([cidrs, surfaces, expires_at, name], [null, ['chat', 'videos'], null, 'other']);
   });
 
+  test('is changed only as it was read, where that is asked for', async () => {
+    const { data } = await made({ name: 'read before' });
+    const path = `/keys/${data.hash}`;
+    const first = await admin('PATCH', path, { owner: 'Ana', unchanged_since: data.updated_at });
+    assert.equal(first.status, 200);
+    const late = await admin('PATCH', path, { owner: 'Ben', unchanged_since: data.updated_at });
+    assert.deepEqual([late.status, late.body.error.code], [409, 'changed_meanwhile']);
+    assert.equal((await admin('GET', path)).body.data.owner, 'Ana');
+    const again = await admin('PATCH', path, { owner: 'Ben', unchanged_since: first.body.data.updated_at });
+    assert.equal(again.body.data.owner, 'Ben');
+  });
+
   test('has its one limit changed, moved and taken back', async () => {
     const { data } = await made({ name: 'budget', limit: 3 });
     const patch = async (body: Json) => (await admin('PATCH', `/keys/${data.hash}`, body)).body.data;

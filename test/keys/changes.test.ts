@@ -89,6 +89,22 @@ forEachStore((engine, openStore) => {
       assert.equal(renamed.filter(({ status }) => status === 'fulfilled').length, 1);
     });
 
+    test('are refused where somebody else was first since the key was read', async (context) => {
+      const { keys, beside } = await opened(context);
+      const { key } = await keys.create({ name: 'ci', settings: { owner: 'Ana' } });
+      const other = await beside();
+      const read = { unchangedSince: key.updated as number };
+      // In the same millisecond.
+      await other.update(key.id, { settings: { owner: 'Ben' }, ...read });
+      await assert.rejects(keys.update(key.id, { settings: { owner: 'Cleo' }, ...read }), {
+        code: 'changed_meanwhile',
+      });
+      const [now] = (await keys.list()).filter(({ id }) => id === key.id);
+      assert.equal(now?.settings.owner, 'Ben');
+      const again = await keys.update(key.id, { settings: { owner: 'Cleo' }, unchangedSince: now?.updated as number });
+      assert.equal(again.settings.owner, 'Cleo');
+    });
+
     test('disable and enable', async (context) => {
       const { keys } = await opened(context);
       const { secret } = await keys.create({ name: 'ci' });

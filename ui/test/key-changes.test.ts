@@ -92,6 +92,40 @@ for (const [theme, width] of [
   });
 }
 
+test('what another operator has set meanwhile is named before it is replaced', async () => {
+  const admin = adminOf(gateway);
+  const { data: made } = await admin('POST', '/keys', { name: 'shared', owner: 'Ana', budgets: { month: '25.00' } });
+  const path = `/keys/${made.hash}`;
+  const { page } = await signInAsAdmin(browser, gateway, `/ui/keys?open=${made.hash}`);
+  await page.getByRole('button', { name: 'Change …' }).click();
+  const form = page.getByRole('dialog', { name: 'Change shared' });
+  await form.getByLabel('Owner').fill('Ben');
+  await form.getByLabel('Monthly budget').fill('30.00');
+  await form.getByLabel('Tokens/min').fill('5000');
+  await admin('PATCH', path, { owner: 'Cleo', budgets: { month: null, day: '2.00' } });
+  await form.getByRole('button', { name: 'Save' }).click();
+  const words = 'Somebody else has set owner to Cleo and removed budgets.month meanwhile. Save again to replace that.';
+  await form.getByRole('alert').getByText(words).waitFor();
+  const before = (await admin('GET', path)).data;
+  assert.deepEqual([before.owner, before.limits, before.budgets], ['Cleo', {}, { day: '2.00' }]);
+  // Once more, while the question is asked.
+  await page.route(`**/admin/v1${path}`, async (route) => {
+    const isChange = route.request().method() === 'PATCH';
+    if (isChange) await admin('PATCH', path, { owner: 'Dora' });
+    await route.continue();
+    if (isChange) await page.unrouteAll();
+  });
+  await form.getByRole('button', { name: 'Save' }).click();
+  await form
+    .getByRole('alert')
+    .getByText(/set owner to Dora meanwhile/)
+    .waitFor();
+  await form.getByRole('button', { name: 'Save' }).click();
+  await form.waitFor({ state: 'hidden' });
+  const { owner, limits, budgets } = (await admin('GET', path)).data;
+  assert.deepEqual([owner, limits, budgets], ['Ben', { tokens_per_minute: 5000 }, { month: '30.00', day: '2.00' }]);
+});
+
 test('the bar of a budget shows what open videos hold, for operators and for the holder of the key', async () => {
   const video = '{ id: video, video: { durations: [4], prices: { per-video-second: "0.50" } } }';
   const other = await startGatewayForOperators(`providers: { sandbox: { type: sandbox, models: [${video}] } }`);

@@ -80,11 +80,12 @@ export function createKeyHandlers({
 
   async function update(request: AdminRequest): Promise<Json> {
     assertValid(change, request.body);
-    const { name, disabled, expires_at: expires } = request.body as KeyChange;
+    const { name, disabled, expires_at: expires, unchanged_since: since } = request.body as KeyChange;
     const key = await named(request);
     const patch = {
       ...(typeof name === 'string' && { name }),
       ...(typeof disabled === 'boolean' && { disabled }),
+      ...(since !== undefined && { unchangedSince: momentOf(since) }),
       ...(expires !== undefined && {
         expiresAt: expires === null ? null : futureExpiryOf(expires, now(), key.expires),
       }),

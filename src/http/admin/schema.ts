@@ -98,6 +98,7 @@ export const change = Type.Object(
   {
     name: Type.Optional(name),
     disabled: Type.Optional(Type.Boolean()),
+    unchanged_since: Type.Optional(moment),
     ...budget,
     expires_at: maybe(moment),
     ...settings,

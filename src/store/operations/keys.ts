@@ -126,16 +126,20 @@ export interface KeyPatch {
   disabled?: boolean;
   /** Unix milliseconds; null for no expiry. */
   expiresAt?: number | null;
+  /** Unix milliseconds of the last change of the key that the author of this one knows; absent if it does not matter. */
+  unchangedSince?: number;
   /** Merged into the settings; null removes a member. */
   settings?: Json;
 }
 
-/** Throws `not_found`, and `invalid_request` for a key that is revoked or a name that another active key has. A patch that changes nothing is not audited. */
+/** Throws `not_found`, `changed_meanwhile`, and `invalid_request` for a key that is revoked or a name that another active key has. A patch that changes nothing is not audited. */
 export const updateKey = writing<AuditedChange & { id: string; patch: KeyPatch }, void>(
   'state',
   async (transaction, { id, patch, author, now }) => {
     const version = await nextVersion(transaction, 'keys');
     const before = await unrevokedKey(transaction, id);
+    if (patch.unchangedSince !== undefined && patch.unchangedSince !== before.updatedAt)
+      throw new GatewayError('changed_meanwhile', `The key "${before.name}" was changed by somebody else meanwhile.`);
     const after = {
       ...before,
       name: patch.name ?? before.name,
@@ -148,10 +152,12 @@ export const updateKey = writing<AuditedChange & { id: string; patch: KeyPatch }
     requireBoundedLabels(after.settings);
     await requireFreeName(transaction, after, now);
     const { name, settings, expiresAt } = after;
+    // No two changes have the same time: `unchangedSince` tells them apart.
+    const updatedAt = Math.max(now, before.updatedAt + 1);
     await transaction.run(
       `UPDATE api_key SET name = :name, disabled = :disabled, expires_at = :expiresAt, settings = :settings,
-         updated_at = :now, version = :version WHERE id = :id`,
-      { id, name, disabled: Number(after.disabled), expiresAt, settings, now, version },
+         updated_at = :updatedAt, version = :version WHERE id = :id`,
+      { id, name, disabled: Number(after.disabled), expiresAt, settings, updatedAt, version },
     );
     const entry = { author, at: now, action: 'key.update', subject: id };
     await addAudit(transaction, { ...entry, ...values });
@@ -233,7 +239,7 @@ export const recordKeyUse = writing<{ uses: SecretUse[] }, void>('state', async 
   }
 });
 
-type UnrevokedKey = KeyRow & { disabled: boolean };
+type UnrevokedKey = KeyRow & { disabled: boolean; updatedAt: number };
 
 async function unrevokedKey(transaction: Transaction, id: string): Promise<UnrevokedKey> {
   const [row] = await transaction.all('SELECT * FROM api_key WHERE id = :id', { id });
@@ -247,6 +253,7 @@ async function unrevokedKey(transaction: Transaction, id: string): Promise<Unrev
     settings: String(row.settings),
     disabled: row.disabled === 1,
     createdAt: Number(row.created_at),
+    updatedAt: Number(row.updated_at),
     expiresAt: optionalNumber(row.expires_at),
     revokedAt: null,
   };

@@ -1,7 +1,7 @@
 /** Change of a key's settings. What others change meanwhile stays, because only what is changed here is sent. */
 
 import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { api } from '../../api.ts';
+import { ApiError, api, bodyOf } from '../../api.ts';
 import { type KeyView, keyQueries } from '../../keys.ts';
 import { Dialog } from '../../parts/dialog.tsx';
 import { useTyped } from '../../typed.ts';
@@ -22,14 +22,45 @@ export function EditKey({ view, isOpen, onClose }: EditKeyProps) {
   );
 }
 
+/** Times that a change is tried while others change other settings of the key. */
+const MAX_TRIES = 3;
+
 function Form({ view, onDone }: { view: KeyView; onDone(): void }) {
   const queries = useQueryClient();
-  // As it was when the form was opened: the list is read again beside it.
   const { hash } = view;
+  // As it was when the form was opened: the list is read again beside it.
   const [before] = useTyped(`key ${hash} before`, () => formOfKey(view));
+  /** What the form has said of the key, changes of others included. */
+  const [known, setKnown] = useTyped(`key ${hash} known`, before);
+
+  async function save(form: KeyForm, tries = MAX_TRIES): Promise<void> {
+    const params = { path: { hash } };
+    const { data: now } = await bodyOf<{ data: KeyView & { updated_at: string } }>(
+      api.GET('/admin/v1/keys/{hash}', { params }),
+    );
+    const body = bodyOfKey(form, before);
+    const others = changesOfOther(body, bodyOfKey(formOfKey(now), known));
+    if (others.length > 0) {
+      setKnown(formOfKey(now));
+      throw new ApiError(
+        `Somebody else has ${others.map(wordsOf).join(' and ')} meanwhile. Save again to replace that.`,
+        {
+          status: 409,
+          code: CHANGED,
+          ...(others[0] && { param: others[0].path }),
+        },
+      );
+    }
+    try {
+      await api.PATCH('/admin/v1/keys/{hash}', { params, body: { ...body, unchanged_since: now.updated_at } as never });
+    } catch (error) {
+      if (!(error instanceof ApiError && error.code === CHANGED) || tries === 1) throw error;
+      await save(form, tries - 1);
+    }
+  }
+
   const saving = useMutation({
-    mutationFn: (form: KeyForm) =>
-      api.PATCH('/admin/v1/keys/{hash}', { params: { path: { hash } }, body: bodyOfKey(form, before) as never }),
+    mutationFn: (form: KeyForm) => save(form),
     onSuccess: async () => {
       void queries.invalidateQueries({ queryKey: ['audit', hash] });
       await queries.invalidateQueries(keyQueries);
@@ -49,4 +80,31 @@ function Form({ view, onDone }: { view: KeyView; onDone(): void }) {
       onSend={saving.mutate}
     />
   );
+}
+
+const CHANGED = 'changed_meanwhile';
+
+interface OtherChange {
+  path: string;
+  /** Null if it was removed. */
+  value: unknown;
+}
+
+/** Settings that both changed, to different values. */
+function changesOfOther(mine: object, other: object, place = ''): OtherChange[] {
+  return Object.entries(other).flatMap(([name, value]) => {
+    const path = place + name;
+    const own = (mine as Record<string, unknown>)[name];
+    if (own === undefined || JSON.stringify(own) === JSON.stringify(value)) return [];
+    return isNested(own) && isNested(value) ? changesOfOther(own, value, `${path}.`) : [{ path, value }];
+  });
+}
+
+function isNested(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function wordsOf({ path, value }: OtherChange): string {
+  if (value === null) return `removed ${path}`;
+  return `set ${path} to ${typeof value === 'string' ? value : JSON.stringify(value)}`;
 }
