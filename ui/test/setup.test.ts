@@ -26,6 +26,36 @@ before(async () => {
 });
 after(() => Promise.all([browser.close(), gateway.close()]));
 
+test('setup shows a few of many providers, and the others on a click', async () => {
+  const ids = Array.from({ length: 40 }, (_, index) => `account-${index}`);
+  const models = Array.from({ length: 30 }, (_, index) => `{ id: m-${index} }`).join(', ');
+  const types = ids.map(
+    (id) => `${id}: { type: openai-compatible, base_url: 'http://127.0.0.1:9/v1', api_key: none, models: [${models}] }`,
+  );
+  const other = await startGatewayForOperators(`providers: { ${types.join(', ')} }`);
+  try {
+    const visitor = await signInAsAdmin(browser, other, '/ui/setup');
+    const step = visitor.page.getByRole('region', { name: 'A provider' });
+    const rows = step.getByRole('listitem');
+    await rows.first().waitFor();
+    assert.equal(await rows.count(), 8);
+    const all = step.getByRole('button', { name: /^Show all \d+$/ });
+    const count = Number((await all.innerText()).match(/\d+/)?.[0]);
+    assert.ok(count >= ids.length);
+    await all.click();
+    assert.equal(await rows.count(), count);
+    await step.getByText('account-39', { exact: true }).waitFor();
+    await step.getByRole('button', { name: 'Show 8' }).click();
+    assert.equal(await rows.count(), 8);
+    await assertSound(visitor);
+    // Numbers of rows as all others.
+    await visitor.page.getByRole('link', { name: 'Models' }).click();
+    await visitor.page.getByText(/^1,2\d\d of 1,2\d\d$/).waitFor();
+  } finally {
+    await other.close();
+  }
+});
+
 for (const theme of ['light', 'dark'] satisfies Theme[]) {
   test(`sessions are listed and ended, and the theme is chosen, in the ${theme} theme`, async () => {
     const other = await signInWithKey(browser, gateway, KEY, '/ui/settings');

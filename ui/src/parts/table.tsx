@@ -4,6 +4,7 @@ import { Search } from 'lucide-react';
 import { type ReactNode, type Ref, useEffect, useRef } from 'react';
 import { Spoken } from './announcer.tsx';
 import { useHiddenColumns } from './hidden-columns.ts';
+import { formatCount } from './numbers.tsx';
 import { TableScroll } from './table-scroll.tsx';
 
 /** A name, or more about it. */
@@ -118,7 +119,7 @@ export function ShownCount({ shown, all, isPartial = false }: ShownCountProps) {
   if (all === undefined) return null;
   return (
     <Spoken className="px-1 text-dim">
-      {shown} of {all}
+      {formatCount(shown)} of {formatCount(all)}
       {isPartial && ' or more'}
     </Spoken>
   );

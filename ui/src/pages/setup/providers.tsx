@@ -19,8 +19,12 @@ interface Provider {
   waiting_for: string[] | null;
 }
 
+/** Providers that are shown at first: the steps after them stay near. */
+const FIRST_PROVIDERS = 8;
+
 export function Providers() {
   const { isAdmin } = useSession();
+  const [areAllShown, setAllShown] = useState(false);
   const asked = useQuery({
     queryKey: ['setup', 'providers'],
     queryFn: async ({ signal }) =>
@@ -28,21 +32,35 @@ export function Providers() {
   });
   return (
     <Loaded asked={asked}>
-      {(providers) => (
-        <div className="flex flex-col gap-5">
-          <ul className="flex flex-col divide-y rounded-lg border">
-            {providers
-              .filter(({ state }) => state !== 'waiting')
-              .map((provider) => (
-                <ReadyProvider key={provider.id} provider={provider} />
-              ))}
-          </ul>
-          <More waiting={providers.filter(({ state }) => state === 'waiting')} />
-          {isAdmin && <LocalServers />}
-        </div>
-      )}
+      {(providers) => {
+        const configured = configuredOf(providers);
+        return (
+          <div className="flex flex-col gap-5">
+            <div className="flex flex-col gap-3">
+              <ul className="flex flex-col divide-y rounded-lg border">
+                {(areAllShown ? configured : configured.slice(0, FIRST_PROVIDERS)).map((provider) => (
+                  <ReadyProvider key={provider.id} provider={provider} />
+                ))}
+              </ul>
+              {configured.length > FIRST_PROVIDERS && (
+                <button type="button" className="button self-start" onClick={() => setAllShown(!areAllShown)}>
+                  {areAllShown ? `Show ${FIRST_PROVIDERS}` : `Show all ${formatCount(configured.length)}`}
+                </button>
+              )}
+            </div>
+            <More waiting={providers.filter(({ state }) => state === 'waiting')} />
+            {isAdmin && <LocalServers />}
+          </div>
+        );
+      }}
     </Loaded>
   );
+}
+
+/** Those that need a look come first. */
+function configuredOf(providers: readonly Provider[]): Provider[] {
+  const withState = (wanted: Provider['state']) => providers.filter(({ state }) => state === wanted);
+  return [...withState('unreachable'), ...withState('ready')];
 }
 
 function ReadyProvider({ provider: { id, state, models } }: { provider: Provider }) {
