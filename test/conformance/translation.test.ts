@@ -167,6 +167,14 @@ describe('tool results out of the ordinary', () => {
     });
   }
 
+  test('checklist 60: a history that ends with a call is answered for a/m', async () => {
+    const asked = { role: 'assistant', content: [{ type: 'tool_use', id: 'call_1', name: 'f', input: {} }] };
+    const messages = [{ role: 'user', content: 'go' }, asked];
+    const body = await sentFor('messages', 'a/m', { tools: messagesTools, messages });
+    assert.deepEqual(RESULTS.chat(body).names, ['f']);
+    assert.equal(body.messages.at(-1).role, 'tool');
+  });
+
   const ask = { functionCall: { name: 'f', args: {} } };
   const contents = [
     { role: 'user', parts: [{ text: 'go' }] },

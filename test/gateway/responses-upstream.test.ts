@@ -243,6 +243,22 @@ describe('which protocol a provider is spoken to in', () => {
   });
 });
 
+test('a call at the end of a history has a result, as each call before it', async () => {
+  const call = { id: 'call_1', type: 'function', function: { name: 'f', arguments: '{}' } };
+  const asked = { role: 'assistant', content: null, tool_calls: [call] };
+  const body = { model: 'one/m-2026', messages: [{ role: 'user', content: 'Hi' }, asked] };
+  const response = await post(gateway.url + PATHS.chat(), body, HEADERS.chat);
+  assert.equal(response.status, 200, await response.text());
+  assert.deepEqual(
+    one.calls[0]?.body.input.map(({ type, call_id }: Json) => [type, call_id]),
+    [
+      ['message', undefined],
+      ['function_call', 'call_1'],
+      ['function_call_output', 'call_1'],
+    ],
+  );
+});
+
 test('OpenAI counts tokens itself, for a client of messages too', async () => {
   answer = (_call, response) => answerJson(response, { object: 'response.input_tokens', input_tokens: 44 });
   const body = { model: 'openai/gpt-5.3-codex', system: 'Be brief.', messages: [{ role: 'user', content: 'Hi' }] };

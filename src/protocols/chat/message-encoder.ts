@@ -177,9 +177,8 @@ function encodeCall(call: CallPart, { target: { origin, rules }, dropped }: Enco
   return { id, type: 'function', function: { name, arguments: writtenArguments(call, dropped) }, ...state };
 }
 
-/** The turns up to the next assistant turn; undefined after the last. */
-function laterThan(turns: Turn[], index: number): Turn[] | undefined {
-  if (index + 1 >= turns.length) return undefined;
+/** The turns up to the next assistant turn. */
+function laterThan(turns: Turn[], index: number): Turn[] {
   let end = index + 1;
   while (end < turns.length && turns[end]?.role !== 'assistant') end++;
   return turns.slice(index + 1, end);
@@ -188,10 +187,9 @@ function laterThan(turns: Turn[], index: number): Turn[] | undefined {
 /** One message for each call, in the order of the calls, as upstreams demand; results may come from any turn before the next answer. */
 function encodeResults(
   turn: Turn,
-  later: Turn[] | undefined,
+  later: readonly Turn[],
   { encoding, answered }: { encoding: Encoding; answered: Set<ResultPart> },
 ): Json[] {
-  if (!later) return [];
   const calls = turn.parts.filter((part) => part.type === 'call');
   const results = later.flatMap((other) => other.parts).filter((part) => part.type === 'result');
   const byCall = Map.groupBy(results.toReversed(), ({ callId }) => callId);

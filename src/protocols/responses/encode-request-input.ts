@@ -55,8 +55,7 @@ function encodeTurns(turns: readonly Turn[], encoding: InputEncoding): Json[] {
     const outputs = calls.map((call) => encodeOutput(call, results.get(call.id), { callIds, encoding }));
     return [
       ...encodeAnswer(answer, callIds, encoding),
-      // A conversation may end with calls.
-      ...(next.length > 0 ? outputs : []),
+      ...outputs,
       ...next.flatMap((turn) => encodeMessage(turn, encoding)),
     ];
   });
