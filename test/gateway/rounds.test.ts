@@ -129,6 +129,38 @@ describe('checklist 73: a paused answer goes on', () => {
     assert.equal(upstream.calls.length, 8);
   });
 
+  for (const stream of [false, true]) {
+    test(`a text that its model does not go on with ends as cut by length, ${stream ? 'streamed' : 'whole'}`, async () => {
+      const content = [{ type: 'text', text: 'One moment.' }];
+      await start('anthropic', (call, response) => {
+        if (call.body.stream) answerEvents(response, streamOf(content, 'pause_turn'));
+        else answerJson(response, messageOf(content, 'pause_turn'));
+      });
+      const answer = await send('chat', question('chat', 'p/m', 'look it up', stream), stream);
+      const choices: Json[] = stream ? answer.flatMap((chunk: Json) => chunk.choices ?? []) : answer.choices;
+      assert.equal(choices.map(({ delta, message }) => (delta ?? message).content ?? '').join(''), 'One moment.');
+      assert.deepEqual(
+        choices.flatMap(({ finish_reason }) => finish_reason ?? []),
+        ['length'],
+      );
+      assert.equal(upstream.calls.length, 1);
+    });
+  }
+
+  test('a text that its model goes on with is continued', async () => {
+    const isFirst = (call: Json): boolean => call.body.messages.at(-1).role === 'user';
+    await start(
+      'anthropic',
+      (call, response) => {
+        const text = isFirst(call) ? 'One moment.' : ' Found.';
+        answerJson(response, messageOf([{ type: 'text', text }], isFirst(call) ? 'pause_turn' : 'end_turn'));
+      },
+      '{ prefill: true }',
+    );
+    const answer = await send('chat', question('chat', 'p/m', 'look it up'));
+    assert.equal(answer.choices[0].message.content, 'One moment. Found.');
+  });
+
   test('an error in a later round of a stream ends the stream as an error', async () => {
     await start('anthropic', (call, response) => {
       if (call.body.messages.at(-1).role === 'user')

@@ -52,7 +52,12 @@ export function createResponseAssembler(plan: Plan): ResponseAssembler {
 
   function pauses({ reason, token }: Finish): boolean {
     if (!continueWith || round >= MAX_ROUNDS) return false;
-    return reason === 'paused' || (reason === 'continuation' && token !== undefined);
+    return reason === 'paused' ? isContinued() : reason === 'continuation' && token !== undefined;
+  }
+
+  /** Whether the upstream goes on with the answer so far: a model that continues no text does so after a tool of its provider. */
+  function isContinued(): boolean {
+    return target.rules.prefill === true || whole.parts(0).some(({ type }) => type === 'native');
   }
 
   /** Without its input, for a request that was not decoded. */
