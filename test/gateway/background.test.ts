@@ -190,6 +190,17 @@ providers:
       assert.deepEqual([data.tokens_prompt, data.tokens_completion, data.total_cost], [3, 2, 0.000007]);
     });
 
+    test('its record names the conversation and the program of the client', async () => {
+      const headers = { 'x-litellm-session-id': 'one talk', 'user-agent': 'some-client/1' };
+      const { body, headers: answered } = await client.create({ model: 'plain/m', input: 'Hello' }, headers);
+      await client.ended(body.id);
+      const own = await fetch(`${gateway.url}/v1/self/requests/${answered.get('x-request-id')}`, {
+        headers: client.headers,
+      });
+      const { session, trace } = ((await own.json()) as Json).data;
+      assert.deepEqual([session, trace.request_headers['user-agent']], ['one talk', 'some-client/1']);
+    });
+
     describe('cancel', () => {
       test('ends the response and the request to the upstream, and is the same twice (checklist 112)', async () => {
         const callsBefore = endless.calls.length;

@@ -5,14 +5,15 @@ import type { Fields } from '../../core/fields.ts';
 import type { Protocol } from '../../core/protocol.ts';
 import { noEndpointError, type RoutingDecision } from '../../routing/decision.ts';
 import type { InferenceCall } from '../../routing/inference-call.ts';
+import { REQUEST_HEADERS } from '../../routing/traced-headers.ts';
 import type { AppOptions } from '../app-options.ts';
 import type { Exchange } from '../exchange.ts';
 import type { HttpResponse } from '../http-response.ts';
 import { keyOf } from '../request-context.ts';
 import { openBackgroundStream, STREAM_HEADERS } from './stream.ts';
 
-/** Fields that a request keeps: those of the gateway, those that are forwarded, and names of conversations. */
-const OWN_HEADERS = /^x-(?:polygate-|session-id$)/;
+/** Fields of the gateway, and names of conversations. */
+const OWN_HEADERS = /^x-(?:polygate-|(?:litellm-|claude-code-)?session-id$)/;
 
 /** Throws `unsupported_parameter`, `rate_limit_exceeded`, `insufficient_quota` and the other errors that refuse a request. */
 export async function acceptInBackground(
@@ -56,10 +57,12 @@ function refusal(reason: string): GatewayError {
   });
 }
 
+/** Fields that count when the request is run: those of the gateway, those that are forwarded, and those of its trace. */
 function keptHeaders(headers: Fields, { forwardedHeaders }: Protocol): Record<string, string> {
   const kept: Record<string, string> = {};
   for (const [name, value] of Object.entries(headers)) {
-    const isKept = OWN_HEADERS.test(name) || name === 'conversation_id' || Object.hasOwn(forwardedHeaders, name);
+    const isTraced = name === 'conversation_id' || REQUEST_HEADERS.includes(name);
+    const isKept = isTraced || OWN_HEADERS.test(name) || Object.hasOwn(forwardedHeaders, name);
     if (isKept && typeof value === 'string') kept[name] = value;
   }
   return kept;
