@@ -10,7 +10,7 @@ import type { StoredResponses } from '../stored-responses/service.ts';
 import { openBackgroundStream, STREAM_HEADERS } from './background/stream.ts';
 import type { ResponseAction } from './openapi/responses.ts';
 import type { RequestContext } from './request-context.ts';
-import { pageOf, passedQuery, readItemPage, readRetrieval } from './response-queries.ts';
+import { pageOf, passedQuery, readInclude, readItemPage, readRetrieval } from './response-queries.ts';
 import type { StoredRequests } from './stored-requests.ts';
 
 export interface ResponseHandlersOptions {
@@ -67,7 +67,7 @@ export function createResponseHandlers(options: ResponseHandlersOptions): Respon
     async items(context, { id }) {
       const page = readItemPage(context.query);
       const reader = readerOf(context);
-      const items = await stored.inputItems(reader, id);
+      const items = await stored.inputItems(reader, id, readInclude(context.query));
       if (items) return send(context, { body: pageOf(items, page) });
       const { stored: kept } = await stored.find(reader, id);
       const suffix = `/input_items${passedQuery(context.query)}`;

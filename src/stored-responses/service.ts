@@ -46,10 +46,10 @@ export interface StoredResponses {
   /** The response object, with encrypted reasoning if `include` names it. */
   encode(content: StoredContent, include: readonly string[]): Json;
   /**
-   * Input items of a response with those of the conversation before it, oldest first; undefined if its provider keeps them.
-   * Throws `response_not_found`.
+   * Input items of a response with those of the conversation before it, oldest first, with encrypted reasoning if `include` names
+   * it; undefined if its provider keeps them. Throws `response_not_found`.
    */
-  inputItems(reader: Reader, id: string): Promise<Json[] | undefined>;
+  inputItems(reader: Reader, id: string, include: readonly string[]): Promise<Json[] | undefined>;
   /** False if the owner has none with this id. */
   remove(owner: string, id: string): Promise<boolean>;
   readonly conversations: Conversations;
@@ -146,13 +146,13 @@ export function createStoredResponses(context: StoredContext): StoredResponses {
     find,
     encode: ({ response, output }, include) => withoutState({ ...response, output }, include),
 
-    async inputItems(reader, id) {
+    async inputItems(reader, id, include) {
       const errors = { unknown: unknownResponse(id), tooLong: tooLong('response_id', limitsOf(context)) };
       const { newest, links } = await readChain(context, reader, { id, errors });
       if (!links) return undefined;
       const resolved = await findReferred(context, reader, { links, errors });
       return links.flatMap(({ stored: { row }, content }) => {
-        const { output } = withoutState({ output: row === newest.row ? [] : content.output }, []);
+        const { output } = withoutState({ output: row === newest.row ? [] : content.output }, include);
         return [...content.input.map(resolved), ...output].map((item, index) =>
           asListed(item, (prefix) => unnamedItemId(prefix, row, index)),
         );

@@ -84,6 +84,17 @@ for (const provider of PROVIDERS) {
         assert.deepEqual((await get(`responses/${one.id}${include}`)).output, one.output);
       });
 
+      test('that a request includes is among the input items where they include it', async () => {
+        const include = ['reasoning.encrypted_content'];
+        const one = await create(first, { model, input: 'Weather?', ...effort, include, stream });
+        assert.match(JSON.stringify(one), /encrypted_content/);
+        const two = await create(second, { model, input: [outputOf(one)], previous_response_id: one.id, ...effort });
+        const path = `responses/${two.id}/input_items?order=asc`;
+        const { data } = await get(`${path}&include[]=${include}`);
+        assert.deepEqual(data.slice(1, 1 + one.output.length), one.output);
+        assert.doesNotMatch(JSON.stringify(await get(path)), /encrypted_content/);
+      });
+
       test('in references to items', async () => {
         const one = await create(first, { model, input: 'Weather?', ...effort, stream });
         const references = one.output.map(({ id }: Json) => ({ type: 'item_reference', id }));
