@@ -8,6 +8,8 @@ import type { Json } from '../core/json/json.ts';
 import type { Protocol } from '../core/protocol.ts';
 import { newRequestId } from '../core/request-id.ts';
 import type { AppOptions } from '../http/app-options.ts';
+import { noRoom } from '../http/body.ts';
+import type { BodyReservation } from '../http/body-budget.ts';
 import type { Job, JobHandler, Scheduler } from '../jobs/job.ts';
 import { createScheduler } from '../jobs/scheduler.ts';
 import { type Key, stateOf } from '../keys/key.ts';
@@ -41,11 +43,14 @@ const RENEWED_AFTER_MS = 10_000;
 /** Interval of the search for running responses that were cancelled or deleted, by any gateway. */
 const WATCH_INTERVAL_MS = 1_000;
 const MIN_PAUSE_MS = 500;
+/** A large request is read less often while it waits. */
+const BYTES_PER_PAUSE_MS = 4096;
 const MAX_PAUSE_MS = 60_000;
 
 /** Starts at once. */
 export function startBackgroundJobs(options: BackgroundJobsOptions): Scheduler {
   const { store, background, clock, log } = options;
+  const { bodyBudget, bodyLimit } = options.app;
   const running = new Map<string, AbortController>();
   let watching: Promise<void> | undefined;
 
@@ -54,14 +59,24 @@ export function startBackgroundJobs(options: BackgroundJobsOptions): Scheduler {
     limits: LIMITS,
     maxRunMs: RENEWED_AFTER_MS,
     async run(job, signal) {
-      const open = await background.open(job.ref);
-      if (!open) return background.drop(job);
+      const memory = bodyBudget.open(job.owner, 0);
+      if (!memory) return returnLater(options, job, MIN_PAUSE_MS);
+      const full = noRoom();
       const closed = new AbortController();
-      running.set(job.ref, closed);
       try {
-        await runJob(options, { job, open, signal: AbortSignal.any([signal, closed.signal]) });
+        const open = await background.open(job.ref, (bytes) => {
+          // No body is larger, but a content may have its parts twice.
+          if (!memory.growTo(Math.min(bytes, bodyLimit))) throw full;
+        });
+        if (!open) return await background.drop(job);
+        running.set(job.ref, closed);
+        await runJob(options, { job, open, memory, signal: AbortSignal.any([signal, closed.signal]) });
+      } catch (error) {
+        if (error !== full) throw error;
+        await returnLater(options, job, MIN_PAUSE_MS);
       } finally {
         running.delete(job.ref);
+        memory.release();
       }
     },
   };
@@ -89,9 +104,16 @@ export function startBackgroundJobs(options: BackgroundJobsOptions): Scheduler {
   };
 }
 
+/** Has a job claimed again after a pause. */
+function returnLater({ store, clock }: BackgroundJobsOptions, { id, lease }: Job, pause: number): Promise<void> {
+  return store.call('returnJob', { id, lease, dueAt: clock.now() + Math.ceil(pause), faults: 0 });
+}
+
 interface RunningJob {
   job: Job;
   open: OpenResponse;
+  /** For the content and the body of its request. */
+  memory: BodyReservation;
   signal: AbortSignal;
 }
 
@@ -107,10 +129,10 @@ async function runJob(options: BackgroundJobsOptions, running: RunningJob): Prom
 /** Holds the conversation of the response until it has `ended`. */
 async function runUntil(
   options: BackgroundJobsOptions,
-  { job, open, signal }: RunningJob,
+  { job, open, memory, signal }: RunningJob,
   ended: Promise<void>,
 ): Promise<void> {
-  const { store, background, clock } = options;
+  const { background, clock } = options;
   const durably = <Result>(write: () => Promise<Result>) => retryWhileUnavailable(write, { clock, signal });
   const fail = (error: GatewayError) => durably(() => background.fail(open, job, error));
   if (open.stored.status === 'in_progress') return void (await fail(interrupted()));
@@ -139,8 +161,10 @@ async function runUntil(
       requestId: requestIdOf(open.stored.id) ?? newRequestId(),
       key,
       body: open.body,
+      size: open.stored.wholeBytes,
       headers: open.headers,
       keeper,
+      memory,
       sink: {
         add(event) {
           if (event.response) last = event.response;
@@ -169,9 +193,9 @@ async function runUntil(
     const end = kept;
     if (await finishOrFail(() => durably(() => background.finish(open, job, end)), fail)) return;
   } else if (!hasStarted && error && mayWait(error)) {
-    const pause = Math.min(MAX_PAUSE_MS, Math.max(MIN_PAUSE_MS, error.retryAfter ?? 0));
-    const dueAt = Math.min(clock.now() + pause, Math.max(open.deadline, clock.now()));
-    return store.call('returnJob', { id: job.id, lease: job.lease, dueAt, faults: 0 });
+    const shortest = Math.max(MIN_PAUSE_MS, open.stored.wholeBytes / BYTES_PER_PAUSE_MS);
+    const pause = Math.min(MAX_PAUSE_MS, Math.max(shortest, error.retryAfter ?? 0));
+    return returnLater(options, job, Math.max(0, Math.min(pause, open.deadline - clock.now())));
   } else if (last?.status === 'failed' && !error) {
     const end = endWithoutAnswer(open, last);
     if (await durably(() => background.finish(open, job, end))) return;

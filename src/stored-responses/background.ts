@@ -71,8 +71,8 @@ export function endWithoutAnswer({ stored: { provider } }: OpenResponse, respons
 export interface BackgroundResponses {
   /** Stores a request with its job, and returns its response object. Throws `rate_limit_exceeded`. */
   accept(call: InferenceCall, request: AcceptedRequest): Promise<Json>;
-  /** Undefined if it is finished or deleted. */
-  open(row: string): Promise<OpenResponse | undefined>;
+  /** `reserve` gets its size before its content is read, and throws if there is no room for it. Undefined if it is finished or deleted. */
+  open(row: string, reserve: (bytes: number) => void): Promise<OpenResponse | undefined>;
   /** Log of the events of its stream; undefined if it is not streamed. */
   log(open: OpenResponse, durably: EventLogOptions['durably']): EventLog | undefined;
   /**
@@ -193,7 +193,10 @@ export function createBackgroundResponses(context: BackgroundContext): Backgroun
   return {
     accept,
 
-    async open(row) {
+    async open(row, reserve) {
+      const bytes = await store.call('sizeOfBackgroundResponse', { row });
+      if (bytes === undefined) return undefined;
+      reserve(bytes);
       const found = await store.call('readBackgroundResponse', { row });
       if (!found) return undefined;
       const { response: stored, parts, nextEvent } = found;

@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Json } from '../../src/core/json/json.ts';
 import { StoreUnavailable } from '../../src/store/unavailable.ts';
 import { startProvider } from '../clients/upstreams.ts';
@@ -335,6 +336,41 @@ providers:
       for (const { id } of accepted) assert.equal((await one.ended(id, headers)).status, 'completed');
       assert.equal(plain.calls.length, 2);
       await single.close();
+    });
+
+    test('responses for whose requests there is no memory wait unread', async () => {
+      const claims = Promise.withResolvers<void>();
+      let reads = 0;
+      const small = await startTestGateway(
+        `server: { body_limit: 2MiB, body_memory: 4MiB }
+providers: { plain: { type: open-responses, base_url: "${plain.url}/v1", models: [{ id: m }] } }`,
+        {
+          wrapStore: (store) => ({
+            ...store,
+            call: (async (name: 'claimJobs', given: { kind: string }) => {
+              if (name === 'claimJobs' && given.kind === 'response') await claims.promise;
+              if (String(name) === 'readBackgroundResponse') reads++;
+              return store.call(name, given as never);
+            }) as typeof store.call,
+          }),
+        },
+      );
+      const one = createBackgroundClient(() => small.url);
+      plain.beforeEnd = () => permits.take();
+      const accepted = [];
+      for (const number of [1, 2, 3]) {
+        const { status, body } = await one.create({ model: 'plain/m', input: `${number}${'x'.repeat(1_900_000)}` });
+        assert.equal(status, 200, JSON.stringify(body));
+        accepted.push(body);
+      }
+      claims.resolve();
+      await one.when(() => plain.calls.at(0));
+      await pause(1200);
+      assert.equal(reads, 1);
+      for (const _ of accepted) permits.give();
+      for (const { id } of accepted) assert.equal((await one.ended(id)).status, 'completed');
+      assert.deepEqual([reads, plain.calls.length], [3, 3]);
+      await small.close();
     });
 
     test('a response whose start was stored runs, also where the answer of the store was lost', async () => {

@@ -2,6 +2,7 @@
 
 import { systemClock } from '../../core/clock.ts';
 import { GatewayError, toGatewayError } from '../../core/errors.ts';
+import { writeBody } from '../../core/json/body.ts';
 import type { Json } from '../../core/json/json.ts';
 import type { Protocol } from '../../core/protocol.ts';
 import type { Reply } from '../../inference/response/reply.ts';
@@ -9,6 +10,7 @@ import type { Key } from '../../keys/store.ts';
 import type { AnswerKeeper } from '../../routing/answer-keeper.ts';
 import type { AppOptions } from '../app-options.ts';
 import { noRoom } from '../body.ts';
+import type { BodyReservation } from '../body-budget.ts';
 import type { Exchange } from '../exchange.ts';
 import type { HttpResponse } from '../http-response.ts';
 import { callOf, handleCall } from '../inference.ts';
@@ -23,8 +25,12 @@ export interface BackgroundRun {
   requestId: string;
   key: Key;
   body: Json;
+  /** About as many bytes as the body has. */
+  size: number;
   headers: Record<string, string>;
   keeper: AnswerKeeper;
+  /** Memory for the body, which the caller releases. */
+  memory: BodyReservation;
   sink: EventSink;
   /** Milliseconds that it may take. */
   totalMs: number;
@@ -43,10 +49,8 @@ export async function runInBackground(run: BackgroundRun, options: AppOptions): 
   const abort = () => reply.abort();
   signal.addEventListener('abort', abort, { once: true });
   try {
-    exchange.body = Buffer.from(JSON.stringify(body));
-    const reservation = options.bodyBudget.open(key.id, exchange.body.length);
-    if (!reservation) throw noRoom();
-    exchange.hold.keep(reservation.release);
+    exchange.body = await writeBody(body, run.size);
+    if (!run.memory.growTo(exchange.body.length)) throw noRoom();
     exchange.hold.keep(await options.admission.enter(key));
     const match = { stream: true };
     const call = callOf(exchange, { body }, { operation: complete, match });

@@ -56,6 +56,17 @@ export const acceptBackgroundResponse = writing<AcceptedBackground, boolean>('st
   return true;
 });
 
+/** Size of the content of an unfinished response; undefined if it is finished or deleted. */
+export const sizeOfBackgroundResponse = reading<{ row: string }, number | undefined>(
+  'state',
+  async (transaction, { row }) => {
+    const [found] = await transaction.all(`SELECT whole_bytes FROM stored_response WHERE row_id = :row AND ${OPEN}`, {
+      row,
+    });
+    return found && Number(found.whole_bytes);
+  },
+);
+
 export interface ReadBackground extends ReadStoredResponse {
   /** Number of the next event of its stream; absent if it is not streamed. */
   nextEvent?: number;
