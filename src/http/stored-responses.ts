@@ -27,7 +27,7 @@ export type ResponseHandlers = Readonly<
 
 export function createResponseHandlers(options: ResponseHandlersOptions): ResponseHandlers {
   const { stored, background, streams, askKeeper, requests } = options;
-  const { ownerOf, readerOf, send } = requests;
+  const { readerOf, send } = requests;
 
   async function relay(context: RequestContext, request: KeeperRequest): Promise<void> {
     const { type, body } = await askKeeper(request);
@@ -61,7 +61,7 @@ export function createResponseHandlers(options: ResponseHandlersOptions): Respon
     },
 
     async cancel(context, { id }) {
-      return send(context, { body: await background.cancel(ownerOf(context), id) });
+      return send(context, { body: await background.cancel(readerOf(context), id) });
     },
 
     async items(context, { id }) {

@@ -23,6 +23,7 @@ import type { StoredContext } from './context.ts';
 import { appendedBy } from './conversation-turn.ts';
 import { mayNotCancel, tooManyOpen, unknownResponse } from './errors.ts';
 import { createEventLog, type EventLog, type EventLogOptions, sealEvents } from './event-log.ts';
+import type { Reader } from './items.ts';
 import { itemNames, itemsOf, statusOf } from './keeper.ts';
 
 /** Kind of the jobs that run background responses; the reference is the row. */
@@ -89,7 +90,7 @@ export interface BackgroundResponses {
   /** Ends the job of a response that is finished or deleted. */
   drop(job: Lease): Promise<void>;
   /** The response object of a cancelled response. Throws `response_not_found` and `invalid_request`. */
-  cancel(owner: string, id: string): Promise<Json>;
+  cancel(reader: Reader, id: string): Promise<Json>;
 }
 
 export interface BackgroundContext extends StoredContext {
@@ -241,19 +242,22 @@ export function createBackgroundResponses(context: BackgroundContext): Backgroun
       await store.call('endBackgroundJob', { id, lease });
     },
 
-    async cancel(owner, id) {
+    async cancel({ owner, reserve }, id) {
       const unknown = unknownResponse(id);
       if (!isStorableId(id)) throw unknown;
       const now = clock.now();
-      const found = await store.call('cancelBackgroundResponse', {
+      const outcome = await store.call('cancelBackgroundResponse', {
         owner,
         id,
         now,
         jobKind: RESPONSE_JOB_KIND,
         expiresAt: now + FETCH_PERIOD_MS,
       });
+      if (!outcome) throw unknown;
+      if (outcome !== 'cancelled') throw mayNotCancel(outcome);
+      const found = await store.call('readStoredResponse', { owner, id, now });
       if (!found) throw unknown;
-      if (typeof found === 'string') throw mayNotCancel(found);
+      reserve(found.response.wholeBytes);
       const content = await createContentReader(owner, found.parts, cipher).read(found.response);
       if (!content) throw unknown;
       return { ...content.response, status: found.response.status, output: content.output };

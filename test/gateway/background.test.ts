@@ -1,7 +1,7 @@
 /** Background responses: accepted, run, fetched and cancelled, on both engines and over every kind of upstream. */
 
 import assert from 'node:assert/strict';
-import { after, before, beforeEach, describe, test } from 'node:test';
+import { after, afterEach, before, beforeEach, describe, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Json } from '../../src/core/json/json.ts';
 import { StoreUnavailable } from '../../src/store/unavailable.ts';
@@ -338,39 +338,65 @@ providers:
       await single.close();
     });
 
-    test('responses for whose requests there is no memory wait unread', async () => {
-      const claims = Promise.withResolvers<void>();
-      let reads = 0;
-      const small = await startTestGateway(
-        `server: { body_limit: 2MiB, body_memory: 4MiB }
+    describe('memory for one request', () => {
+      let small: TestGateway;
+      let one: BackgroundClient;
+      let reads: number;
+      let accepted: Json[];
+
+      /** The first of three runs, and is held up before its end. */
+      beforeEach(async () => {
+        const claims = Promise.withResolvers<void>();
+        reads = 0;
+        small = await startTestGateway(
+          `server: { body_limit: 2MiB, body_memory: 4MiB }
 providers: { plain: { type: open-responses, base_url: "${plain.url}/v1", models: [{ id: m }] } }`,
-        {
-          wrapStore: (store) => ({
-            ...store,
-            call: (async (name: 'claimJobs', given: { kind: string }) => {
-              if (name === 'claimJobs' && given.kind === 'response') await claims.promise;
-              if (String(name) === 'readBackgroundResponse') reads++;
-              return store.call(name, given as never);
-            }) as typeof store.call,
-          }),
-        },
-      );
-      const one = createBackgroundClient(() => small.url);
-      plain.beforeEnd = () => permits.take();
-      const accepted = [];
-      for (const number of [1, 2, 3]) {
-        const { status, body } = await one.create({ model: 'plain/m', input: `${number}${'x'.repeat(1_900_000)}` });
-        assert.equal(status, 200, JSON.stringify(body));
-        accepted.push(body);
-      }
-      claims.resolve();
-      await one.when(() => plain.calls.at(0));
-      await pause(1200);
-      assert.equal(reads, 1);
-      for (const _ of accepted) permits.give();
-      for (const { id } of accepted) assert.equal((await one.ended(id)).status, 'completed');
-      assert.deepEqual([reads, plain.calls.length], [3, 3]);
-      await small.close();
+          {
+            wrapStore: (store) => ({
+              ...store,
+              call: (async (name: 'claimJobs', given: { kind: string }) => {
+                if (name === 'claimJobs' && given.kind === 'response') await claims.promise;
+                if (String(name) === 'readBackgroundResponse') reads++;
+                return store.call(name, given as never);
+              }) as typeof store.call,
+            }),
+          },
+        );
+        one = createBackgroundClient(() => small.url);
+        plain.beforeEnd = () => permits.take();
+        accepted = [];
+        for (const number of [1, 2, 3]) {
+          const { status, body } = await one.create({ model: 'plain/m', input: `${number}${'x'.repeat(1_900_000)}` });
+          assert.equal(status, 200, JSON.stringify(body));
+          accepted.push(body);
+        }
+        claims.resolve();
+        await one.when(() => plain.calls.at(0));
+      });
+      afterEach(() => small.close());
+
+      test('others wait unread', async () => {
+        await pause(1200);
+        assert.equal(reads, 1);
+        for (const _ of accepted) permits.give();
+        for (const { id } of accepted) assert.equal((await one.ended(id)).status, 'completed');
+        assert.deepEqual([reads, plain.calls.length], [3, 3]);
+      });
+
+      test('a cancelled one is returned when there is memory for it again', async () => {
+        const [first, second] = accepted;
+        assert.equal((await one.request('POST', `${second.id}/cancel`)).status, 503);
+        permits.give();
+        permits.give();
+        await one.when(async () => (await one.request('GET', first.id)).body.status === 'completed' || undefined);
+        const cancelled = await one.when(async () => {
+          const { status, body } = await one.request('POST', `${second.id}/cancel`);
+          return status === 200 ? body : undefined;
+        });
+        assert.equal(cancelled.status, 'cancelled');
+        assert.equal((await one.ended(accepted[2].id)).status, 'completed');
+        assert.equal(plain.calls.length, 2);
+      });
     });
 
     test('a response whose start was stored runs, also where the answer of the store was lost', async () => {

@@ -126,7 +126,7 @@ export const closedBackgroundResponses = reading<{ rows: readonly string[] }, st
   },
 );
 
-export type CancelledResponse = ReadStoredResponse | 'foreground' | 'finished';
+export type CancelOutcome = 'cancelled' | 'foreground' | 'finished';
 
 /**
  * Cancels an unfinished background response and removes its job, whose holder loses its lease by it. Of a cancelled one, it
@@ -134,7 +134,7 @@ export type CancelledResponse = ReadStoredResponse | 'foreground' | 'finished';
  */
 export const cancelBackgroundResponse = writing<
   { owner: string; id: string; now: number; expiresAt: number; jobKind: string },
-  CancelledResponse | undefined
+  CancelOutcome | undefined
 >('state', async (transaction, { owner, id, now, expiresAt, jobKind }) => {
   const before = await lockTotal(transaction, owner);
   await setTotal(transaction, owner, before);
@@ -148,15 +148,14 @@ export const cancelBackgroundResponse = writing<
   const { row, status } = response;
   if (!response.background) return 'foreground';
   if (status !== 'cancelled' && !isOpen(response)) return 'finished';
-  const parts = await partsOf(transaction, owner, [row]);
-  if (status === 'cancelled') return { response, parts };
+  if (status === 'cancelled') return 'cancelled';
   await transaction.run(`UPDATE stored_response SET status = 'cancelled', expires_at = :expires WHERE row_id = :row`, {
     row,
     expires: expiresAt,
   });
   await expireStream(transaction, row, expiresAt);
   await removeJob(transaction, jobKind, row);
-  return { response: { ...response, status: 'cancelled', expiresAt }, parts };
+  return 'cancelled';
 });
 
 function isOpen({ status }: StoredResponse): boolean {
