@@ -47,4 +47,36 @@ describe('a call without arguments', () => {
     assert.equal(answer({}), 'length');
     assert.equal(answer({ city: 'Oslo' }), 'tool_calls');
   });
+
+  describe('and another part behind it', () => {
+    const input = { call_id: 'a', name: 'f', arguments: '' };
+    const ends = { status: 'incomplete', incomplete_details: { reason: 'max_output_tokens' } };
+    const items = (next: Json) => [{ type: 'function_call', ...input }, next];
+    const said = { type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'Hi' }] };
+    const picture = { type: 'image_generation_call', id: 'i', result: 'iVBORw0KGgo=' };
+    const finishes = (client: ProtocolId, next: Json): string[] => {
+      const response = { id: 'r', ...ends, output: items(next) };
+      const frames = items(next).map((item, output_index) => ({
+        type: 'response.output_item.done',
+        output_index,
+        item,
+      }));
+      const events = dataOf(streamed(client, 'responses', [...frames, { type: 'response.incomplete', response }]));
+      const whole = answered(client, 'responses', response);
+      const reasons = [...events, whole].map(({ choices, delta, stop_reason }) =>
+        choices ? choices[0]?.finish_reason : (delta?.stop_reason ?? stop_reason),
+      );
+      return reasons.filter((reason) => typeof reason === 'string');
+    };
+
+    test('is complete for a client of chat', () => {
+      assert.deepEqual(finishes('chat', said), ['tool_calls', 'tool_calls']);
+      assert.deepEqual(finishes('chat', picture), ['tool_calls', 'tool_calls']);
+    });
+
+    test('is complete for a client of messages, also where it is not shown the part', () => {
+      assert.deepEqual(finishes('messages', said), ['tool_use', 'tool_use']);
+      assert.deepEqual(finishes('messages', picture), ['tool_use', 'tool_use']);
+    });
+  });
 });

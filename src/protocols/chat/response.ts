@@ -63,7 +63,11 @@ function encodeCandidate({ parts, finish }: ChatCandidate, index: number, option
     index,
     message,
     logprobs: tokens.length > 0 ? encodeLogprobs(tokens) : null,
-    ...encodeFinish(finish, { calls, hasRefusal: refusal !== '' }),
+    // Only the last part may have lost its arguments to the output limit.
+    ...encodeFinish(finish, {
+      calls: calls.map((call) => (call === parts.at(-1) ? call : withArguments(call))),
+      hasRefusal: refusal !== '',
+    }),
   };
 }
 

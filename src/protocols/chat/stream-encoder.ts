@@ -78,6 +78,7 @@ export function createStreamEncoder(options: EncoderOptions): StreamEncoder {
   function startPart(index: number, candidate: number, given: OpenPart): string {
     const state = stateOf(candidate);
     const first = state.started ? '' : say(state, { content: '' });
+    settleLastCall(state);
     const part = { ...given };
     const open: Open = { state, part, order: 0, from: state.sent, length: 0 };
     parts.set(index, open);
@@ -95,6 +96,12 @@ export function createStreamEncoder(options: EncoderOptions): StreamEncoder {
       case 'native':
         return first;
     }
+  }
+
+  /** A call that another part follows has no arguments left that the output limit could have cut off. */
+  function settleLastCall({ calls }: CandidateState): void {
+    const last = calls.at(-1);
+    if (last && !last.custom && isBlank(last.args)) last.args = '{}';
   }
 
   /** State at the start of a text or reasoning. */

@@ -43,8 +43,12 @@ export function nothingSeen(): Seen {
   return { content: false, refusal: false, calls: false, brokenCall: false, bareCall: false };
 }
 
-/** Records a complete part. */
-export function see(seen: Seen, part: OpenPart): void {
+/** Records a complete part; of one that is not shown, only that it came behind the others. */
+export function see(seen: Seen, part: OpenPart, isShown: boolean): void {
+  if (!isShown) {
+    seen.bareCall = false;
+    return;
+  }
   seen.content = true;
   if (part.type === 'refusal') seen.refusal = true;
   seen.bareCall = part.type === 'call' && !part.custom && isBlank(part.args);

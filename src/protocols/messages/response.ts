@@ -37,7 +37,7 @@ export function encodeResponse(response: ChatResponse, options: EncoderOptions):
   const seen = nothingSeen();
   const content = parts.flatMap((part) => {
     const blocks = encodeAnswerPart(part, options);
-    if (blocks.length > 0) see(seen, part);
+    see(seen, part, blocks.length > 0);
     return blocks;
   });
   return {

@@ -150,7 +150,7 @@ export function createStreamEncoder(options: EncoderOptions): StreamEncoder {
     const { part, opaque, opened } = current;
     writing = undefined;
     const written = lastWords(current);
-    if (opened || written !== '') see(seen, part);
+    see(seen, part, opened || written !== '');
     if (part.type === 'reasoning' || !opaque) return written;
     return written + whole(carrierBlock(opaque));
   }
