@@ -44,11 +44,21 @@ for (const { message } of INLINE.choices) {
   for (const { image_url } of message.images) image_url.url = 'data:image/png;base64,iVBORw0KGgo=';
 }
 
+/** Sources of an answer without words. */
+const SOURCES = structuredClone(LINKED);
+for (const choice of SOURCES.choices) {
+  const url_citation = { url: 'https://example.com/', title: 'Page', start_index: 0, end_index: 0 };
+  Object.assign(choice, {
+    message: { role: 'assistant', content: '', annotations: [{ type: 'url_citation', url_citation }] },
+  });
+}
+
 let upstream: TestUpstream;
 let gateway: TestGateway;
 
 before(async () => {
   upstream = await startUpstream(({ path }, response) => {
+    if (path.includes('sources')) return answerJson(response, SOURCES);
     if (path.includes('chat')) return answerJson(response, path.includes('inline') ? INLINE : LINKED);
     if (path.includes(':stream')) return answerEvents(response, `data: ${JSON.stringify(ANSWER)}\n\n`);
     answerJson(response, ANSWER);
@@ -66,6 +76,7 @@ function providers(): string {
 providers:
   a: { type: openai-compatible, base_url: "${upstream.url}/v1", models: [{ id: m }] }
   b: { type: openai-compatible, base_url: "${upstream.url}/inline/v1", models: [{ id: m }] }
+  s: { type: openai-compatible, base_url: "${upstream.url}/sources/v1", models: [{ id: m }] }
   c: { type: google, base_url: "${upstream.url}", api_key: k, models: [{ id: m }] }
 `;
 }
@@ -89,6 +100,12 @@ test('are named in the trailer of a stream', async () => {
   assert.equal(trailers['x-polygate-dropped'], 'content.image');
   assert.equal(text.match(/content_block_start/g)?.length, 2, text);
   assert.ok(!text.includes('image/png'));
+});
+
+test('sources of an answer without words are named too', async () => {
+  const { headers, text } = await ask('s/m', false);
+  assert.deepEqual(JSON.parse(text).content, []);
+  assert.equal(headers['x-polygate-dropped'], 'metadata.other, top_k, content.citations');
 });
 
 test('are linked where they have an address', async () => {

@@ -80,3 +80,23 @@ describe('a call without arguments', () => {
     });
   });
 });
+
+describe('sources of a text without words', () => {
+  const url_citation = { url: 'https://example.com/', title: 'Page', start_index: 0, end_index: 0 };
+  const annotations = [{ type: 'url_citation', url_citation }];
+  const chunk = (delta: Json, more: Json = {}) => ({ id: 'c', choices: [{ index: 0, delta, ...more }] });
+  const end = [chunk({}, { finish_reason: 'stop' }), '[DONE]'];
+
+  test('make no empty text block, which would be refused in the next request', () => {
+    const blocks = dataOf(streamed('messages', 'chat', [chunk({ annotations }), ...end])).filter(
+      ({ type }) => type === 'content_block_start',
+    );
+    assert.deepEqual(blocks, []);
+  });
+
+  test('wait for the words that follow', () => {
+    const events = dataOf(streamed('messages', 'chat', [chunk({ annotations }), chunk({ content: 'Hi' }), ...end]));
+    const types = events.map(({ type, delta }) => delta?.type ?? type);
+    assert.deepEqual(types.slice(1, 5), ['content_block_start', 'citations_delta', 'text_delta', 'content_block_stop']);
+  });
+});

@@ -95,8 +95,9 @@ export function hiddenBlock(state: Opaque): Json {
   return { type: 'redacted_thinking', data: wrap(state) };
 }
 
-/** Answers of this protocol have no media; audio is replaced by its transcript. */
+/** Answers of this protocol have no media, audio is replaced by its transcript, and no sources without a text. */
 export function unshown(part: OpenPart): { name: string; url?: string } | undefined {
+  if (part.type === 'text' && part.text === '' && part.citations) return { name: 'content.citations' };
   if (part.type !== 'media') return undefined;
   return { name: `content.${part.kind}`, ...(part.url && { url: part.url }) };
 }

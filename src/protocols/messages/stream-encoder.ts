@@ -20,6 +20,8 @@ interface Writing {
   part: OpenPart;
   /** Its block has been opened; texts wait for their first words, so that no empty block is sent. */
   opened: boolean;
+  /** Citations of a text that has no words yet; those of one that gets none are left out with it. */
+  cited: Json[];
   opaque?: Opaque;
 }
 
@@ -70,7 +72,7 @@ export function createStreamEncoder(options: EncoderOptions): StreamEncoder {
 
   function startPart(index: number, part: OpenPart): string {
     const opaque = 'opaque' in part ? part.opaque : undefined;
-    writing = { index, part: { ...part }, opened: false, opaque };
+    writing = { index, part: { ...part }, opened: false, cited: [], opaque };
     switch (part.type) {
       case 'text':
       case 'refusal':
@@ -92,7 +94,10 @@ export function createStreamEncoder(options: EncoderOptions): StreamEncoder {
     if (opaque) current.opaque = opaque;
     const words = text ? growText(current, text) : '';
     const wire = citation && current.part.type === 'text' ? encodeCitation(citation) : undefined;
-    return wire ? words + openText(current) + delta({ type: 'citations_delta', citation: wire }) : words;
+    if (!wire) return words;
+    if (current.opened) return words + delta({ type: 'citations_delta', citation: wire });
+    current.cited.push(wire);
+    return words;
   }
 
   function growText(current: Writing, text: string): string {
@@ -124,7 +129,9 @@ export function createStreamEncoder(options: EncoderOptions): StreamEncoder {
   }
 
   function openText(current: Writing): string {
-    return current.opened ? '' : open(current, { type: 'text', text: '' });
+    if (current.opened) return '';
+    const opening = open(current, { type: 'text', text: '' });
+    return opening + current.cited.map((citation) => delta({ type: 'citations_delta', citation })).join('');
   }
 
   function open(current: Writing, block: Json): string {
