@@ -7,7 +7,7 @@ import { GatewayError } from '../../src/core/errors.ts';
 import type { Json } from '../../src/core/json/json.ts';
 import type { CatalogModel, ModelRules } from '../../src/core/model.ts';
 import type { EncoderOptions } from '../../src/core/operation.ts';
-import type { Protocol } from '../../src/core/protocol.ts';
+import type { Protocol, UpstreamProtocol } from '../../src/core/protocol.ts';
 import type { Provider } from '../../src/core/provider.ts';
 import { toolKey } from '../../src/core/tool-name.ts';
 import type { Plan } from '../../src/inference/request/planned-request.ts';
@@ -84,7 +84,7 @@ export interface Answer {
 
 export interface Asked {
   client: Protocol;
-  upstream: Protocol;
+  upstream: UpstreamProtocol;
   stream: boolean;
   array?: boolean;
   hideReasoning?: boolean;

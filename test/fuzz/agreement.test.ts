@@ -1,0 +1,63 @@
+/** Whole and streamed answers agree: what a client of any protocol gathers from a stream is the whole answer, however its bytes are cut. */
+
+import assert from 'node:assert/strict';
+import { before, describe, test } from 'node:test';
+import fc from 'fast-check';
+import type { Json } from '../../src/core/json/json.ts';
+import { protocols, upstreamProtocols } from '../../src/protocols/index.ts';
+import { checkStream } from '../validators/index.ts';
+import type { UpstreamAnswer } from './answers/drawing.ts';
+import { answersOf } from './answers/index.ts';
+import { deliver } from './delivery.ts';
+import { gathered, said } from './gathered.ts';
+import { piecesOf } from './properties.ts';
+
+const CASES = 100;
+
+/** The ways of the same bytes, and of the client that they are for. */
+const wires = fc.record({
+  cuts: fc.array(fc.nat(), { maxLength: 20 }),
+  end: fc.constantFrom('\n', '\r\n', '\r'),
+  hideReasoning: fc.boolean(),
+  array: fc.boolean(),
+});
+
+function bytesOf({ frames }: UpstreamAnswer, end: string): Buffer {
+  const text = frames.map(({ event, data }) => {
+    const name = event === undefined ? '' : `event: ${event}${end}`;
+    return `${name}data: ${typeof data === 'string' ? data : JSON.stringify(data)}${end}${end}`;
+  });
+  return Buffer.from(text.join(''));
+}
+
+describe('a gathered stream is the whole answer', () => {
+  before(() => Promise.all(upstreamProtocols.map((protocol) => protocol.load?.())));
+  for (const upstream of upstreamProtocols)
+    for (const client of protocols) {
+      if (client.id === upstream.id) continue;
+      test(`from ${upstream.id} to ${client.id}`, () => {
+        fc.assert(
+          fc.property(answersOf(upstream.id), wires, (answer, { cuts, end, hideReasoning, array }) => {
+            const asked = { client, upstream, hideReasoning };
+            const json = [Buffer.from(JSON.stringify(answer.whole))];
+            const { text, error } = deliver({ ...asked, stream: false }, { chunks: json });
+            const whole: Json = text !== undefined && !error ? said(client.id, JSON.parse(text)) : undefined;
+            const chunks = piecesOf(bytesOf(answer, end), cuts);
+            for (const form of [
+              { type: 'text/event-stream', chunks },
+              { type: 'application/json', chunks: json },
+            ]) {
+              const isArray = client.id === 'generate' && array;
+              const streamed = deliver({ ...asked, stream: true, array: isArray }, form);
+              assert.equal(streamed.error?.message, error?.message);
+              if (!whole) continue;
+              const told = streamed.text ?? '';
+              const data: Json[] = isArray ? JSON.parse(told) : checkStream(client.id, told).data;
+              assert.deepEqual(said(client.id, gathered(client.id, data)), whole);
+            }
+          }),
+          { numRuns: CASES },
+        );
+      });
+    }
+});
