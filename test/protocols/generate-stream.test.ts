@@ -271,6 +271,29 @@ describe('decoding a stream', () => {
     assert.equal(({} as Json).polluted, undefined);
   });
 
+  test('an answer that ends for a reason that is not told is what came of it; of nothing or of thoughts alone, it is malformed', () => {
+    const endOf = (parts: Json[]) => fold(decode(chunk(parts, { finishReason: 'OTHER' }))).candidates[0]?.finish.reason;
+    assert.equal(endOf([{ text: 'Part' }]), 'other');
+    assert.equal(endOf([{ inlineData: { mimeType: 'image/png', data: 'iVBORw0KGgo=' } }]), 'other');
+    assert.equal(endOf([{ functionCall: { name: 'f', args: {} } }]), 'calls');
+    assert.equal(endOf([]), 'malformed');
+    assert.equal(endOf([{ text: 'Hm.', thought: true }]), 'malformed');
+  });
+
+  test('a call that broke off before its end mark is not whole', () => {
+    const begun = { functionCall: { name: 'f', willContinue: true } };
+    const piece = { jsonPath: '$.path', stringValue: '/home/us', willContinue: true };
+    const grown = { functionCall: { partialArgs: [piece], willContinue: true } };
+    const endOf = (parts: Json[], finishReason: string) => {
+      const answer = fold(decode(...parts.map((part) => chunk([part])), chunk([], { finishReason }))).candidates[0];
+      return [answer?.finish.reason, answer?.parts.map((part) => part.type === 'call' && part.args)];
+    };
+    assert.deepEqual(endOf([begun, grown], 'MAX_TOKENS'), ['length', ['{"path":"/home/us"']]);
+    assert.deepEqual(endOf([begun], 'MAX_TOKENS'), ['length', ['']]);
+    assert.deepEqual(endOf([begun, grown, { functionCall: {} }], 'MAX_TOKENS'), ['calls', ['{"path":"/home/us"}']]);
+    assert.deepEqual(endOf([begun, grown], 'STOP'), ['calls', ['{"path":"/home/us"}']]);
+  });
+
   test('offsets with another base are corrected by the text of the segment', () => {
     const groundingMetadata = {
       groundingChunks: [{ web: { uri: 'https://a.example/' } }],

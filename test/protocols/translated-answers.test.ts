@@ -100,3 +100,19 @@ describe('sources of a text without words', () => {
     assert.deepEqual(types.slice(1, 5), ['content_block_start', 'citations_delta', 'text_delta', 'content_block_stop']);
   });
 });
+
+test('a call of generate in pieces that the output limit broke off is not made', () => {
+  const candidate = (parts: Json[], more: Json = {}) => ({ candidates: [{ content: { parts }, ...more }] });
+  const piece = { jsonPath: '$.path', stringValue: '/home/us', willContinue: true };
+  const frames = [
+    candidate([{ functionCall: { name: 'remove', id: 'a', willContinue: true } }]),
+    candidate([{ functionCall: { partialArgs: [piece], willContinue: true } }]),
+    candidate([], { finishReason: 'MAX_TOKENS' }),
+  ];
+  const chat = dataOf(streamed('chat', 'generate', frames)).flatMap(({ choices }) => choices);
+  assert.equal(chat.at(-1).finish_reason, 'length');
+  const messages = dataOf(streamed('messages', 'generate', frames));
+  assert.equal(messages.at(-2).delta.stop_reason, 'max_tokens');
+  const { status, output } = dataOf(streamed('responses', 'generate', frames)).at(-1).response;
+  assert.deepEqual([status, output[0].status], ['incomplete', 'incomplete']);
+});

@@ -23,8 +23,8 @@ const REASONS: Record<string, FinishReason> = {
   MALFORMED_RESPONSE: 'malformed',
   UNEXPECTED_TOOL_CALL: 'malformed',
   TOO_MANY_TOOL_CALLS: 'malformed',
-  OTHER: 'malformed',
   NO_IMAGE: 'other',
+  OTHER: 'other',
   FINISH_REASON_UNSPECIFIED: 'other',
 };
 
@@ -41,12 +41,15 @@ const BLOCK_REASONS = new Set([
   'JAILBREAK',
 ]);
 
-/** Calls end with STOP on this wire, and a model that called is waiting for results whatever else it says. */
-export function decodeFinish(candidate: Json, called: boolean): Finish {
+/**
+ * Calls end with STOP on this wire, and a model that called is waiting for results whatever else it says. An answer that broke off
+ * for a reason that is not told is what came of it; one of which nothing came is none.
+ */
+export function decodeFinish(candidate: Json, { called, spoke }: { called: boolean; spoke: boolean }): Finish {
   const { finishReason, finishMessage } = candidate;
   const raw =
     typeof finishReason === 'number' ? (NUMBERED[finishReason] ?? 'FINISH_REASON_UNSPECIFIED') : String(finishReason);
-  const reason = lookUp(REASONS, raw) ?? 'other';
+  const reason = raw === 'OTHER' && !spoke && !called ? 'malformed' : (lookUp(REASONS, raw) ?? 'other');
   if (called && (reason === 'stop' || reason === 'length' || reason === 'other')) return { reason: 'calls', raw };
   const finish: Finish = { reason, raw };
   if (reason === 'stop') return finish;

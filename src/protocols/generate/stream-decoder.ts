@@ -34,6 +34,8 @@ interface CandidateState {
   partStart: number;
   inText: boolean;
   called: boolean;
+  /** There is a text or another part that is no thought. */
+  spoke: boolean;
   partial?: PartialCall;
   /** Queries of the searches that the model made. */
   queries: string[];
@@ -62,6 +64,11 @@ export function createStreamDecoder(target: Target): StreamDecoder {
     end: chunks.end,
     usage: chunks.usage,
   };
+}
+
+/** Arguments that broke off: no whole JSON, so that nobody takes them for those that the model meant. */
+function unfinished(args: string): string {
+  return args === '{}' ? '' : args.slice(0, -1);
 }
 
 /** The searches of a candidate, which this wire tells beside its parts. */
@@ -139,7 +146,7 @@ export function createChunkDecoder(target: Target): GenerateChunkDecoder {
   }
 
   function stateOf(candidate: number): CandidateState {
-    states[candidate] ??= { text: '', partStart: 0, inText: false, called: false, queries: [], last: {} };
+    states[candidate] ??= { text: '', partStart: 0, inText: false, called: false, spoke: false, queries: [], last: {} };
     return states[candidate];
   }
 
@@ -184,11 +191,13 @@ export function createChunkDecoder(target: Target): GenerateChunkDecoder {
     if (!state.inText) state.partStart = state.text.length;
     state.inText = true;
     state.text += delta.text ?? '';
+    state.spoke ||= state.text !== '';
     return writer.text(index, 'text', delta);
   }
 
   function whole(state: CandidateState, index: number, part: Parameters<typeof writer.whole>[1]): ChatEvent[] {
     state.inText = false;
+    state.spoke = true;
     return writer.whole(index, part);
   }
 
@@ -217,23 +226,30 @@ export function createChunkDecoder(target: Target): GenerateChunkDecoder {
   }
 
   /** A partial call ends at its end mark, or when another part begins. */
-  function flush(state: CandidateState, index: number): ChatEvent[] {
+  function flush(state: CandidateState, index: number, isCut = false): ChatEvent[] {
     if (!state.partial) return [];
-    const part: CallPart = { ...state.partial.call, args: state.partial.args() };
+    const { call, args } = state.partial;
+    const part: CallPart = { ...call, args: isCut ? unfinished(args()) : args() };
     state.partial = undefined;
     return whole(state, index, part);
   }
 
   function endCandidate(state: CandidateState, index: number): ChatEvent[] {
-    const events = flush(state, index);
-    for (const citation of decodeCitations(state.last, state.text, citations)) {
+    const { last } = state;
+    const isCut = state.partial !== undefined && decodeFinish(last, { called: false, spoke: true }).reason !== 'stop';
+    const events = flush(state, index, isCut);
+    for (const citation of decodeCitations(last, state.text, citations)) {
       const offset = state.inText ? state.partStart : state.text.length;
       events.push(...visible(state, index, { citation: placedAt(offset, citation) }));
     }
     events.push(...writer.close(index));
     const search = searchOf(state);
     if (search) events.push(...writer.whole(index, search));
-    events.push({ type: 'candidate-end', candidate: index, finish: decodeFinish(state.last, state.called) });
+    events.push({
+      type: 'candidate-end',
+      candidate: index,
+      finish: decodeFinish(last, { called: state.called && !isCut, spoke: state.spoke }),
+    });
     return events;
   }
 
