@@ -676,6 +676,20 @@ describe('streams of Converse', () => {
       fold(late).candidates[0]?.parts.map((part) => part.type === 'call' && part.args),
       ['{"a":1}', '{"b":2}'],
     );
+    const crossed = decoded(
+      framed([start(0), delta(0, '{"a":1}'), start(1), stop(0), stop(7), delta(1, '{"b":2}'), end]),
+    );
+    const [, second] = fold(crossed).candidates[0]?.parts ?? [];
+    assert.equal(second?.type === 'call' && second.args, '{"b":2}');
+    const thought: [string, Json] = [
+      'contentBlockDelta',
+      { contentBlockIndex: 0, delta: { reasoningContent: { text: 'Hm' } } },
+    ];
+    const early = decoded(framed([thought, start(1), stop(0), delta(1, '{"b":2}'), stop(1), end]));
+    const [, called] = fold(early).candidates[0]?.parts ?? [];
+    assert.equal(called?.type === 'call' && called.args, '{"b":2}');
+    const ended = decoded(framed([start(0), stop(0), delta(0, '{"a":1}'), end])).at(-1);
+    assert.ok(ended?.type === 'error' && /mixed the arguments/.test(ended.error.message));
   });
 
   test('may have events of the wrong types', () => {

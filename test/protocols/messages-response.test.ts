@@ -315,6 +315,51 @@ describe('streams', () => {
       late.candidates[0]?.parts.map((part) => part.type === 'call' && part.args),
       ['{"a":1}', '{"b":2}'],
     );
+    const crossed = fold(decode([start(0), delta(0, '{"a":1}'), start(1), stop(0), delta(1, '{"b":2'), delta(1, '}')]));
+    assert.deepEqual(crossed.candidates[0]?.parts.at(-1), { type: 'call', id: 't1', name: 'look', args: '{"b":2}' });
+    const ended = decode([start(0), stop(0), delta(0, '{"a":1}')]).at(-1);
+    assert.ok(ended?.type === 'error' && /mixed the arguments/.test(ended.error.message));
+  });
+
+  describe('words in a block of another kind, or in none', () => {
+    const start = (index: number, content_block: Json) => ({ type: 'content_block_start', index, content_block });
+    const said = (index: number, text: string) => ({
+      type: 'content_block_delta',
+      index,
+      delta: { type: 'text_delta', text },
+    });
+    const thought = (index: number, thinking: string) => ({
+      type: 'content_block_delta',
+      index,
+      delta: { type: 'thinking_delta', thinking },
+    });
+    const args = {
+      type: 'content_block_delta',
+      index: 0,
+      delta: { type: 'input_json_delta', partial_json: '{"a":1}' },
+    };
+    const thinking = { type: 'thinking', thinking: '', signature: '' };
+    const use = { type: 'tool_use', id: 't', name: 'look', input: {} };
+    const call = { type: 'call', id: 't', name: 'look', args: '{"a":1}' };
+    const hi = { type: 'text', text: 'Hi' };
+    const hm = { type: 'reasoning', text: 'Hm' };
+    const unknown = { type: 'block_of_tomorrow' };
+    const native = { type: 'native', protocol: 'messages', value: unknown };
+    const cases: [name: string, frames: Json[], parts: Json[]][] = [
+      ['are said, where no block began', [said(0, 'H'), said(0, 'i')], [hi]],
+      ['are said, not thought', [start(0, thinking), thought(0, 'Hm'), said(0, 'Hi')], [hm, hi]],
+      ['are thought, not said', [start(0, { type: 'text', text: '' }), said(0, 'Hi'), thought(1, 'Hm')], [hi, hm]],
+      ['are no arguments', [start(0, use), args, said(1, 'Hi')], [call, hi]],
+      ['are no arguments either way', [start(0, { type: 'text', text: '' }), said(0, 'Hi'), args], [hi]],
+      ['of an unknown block belong to it', [start(0, unknown), said(0, 'Hi'), said(1, 'Hi')], [native, hi]],
+    ];
+    for (const [name, frames, parts] of cases)
+      test(name, () => {
+        const decoder = messages.operations.complete.streamDecoder({ origin: 'o', model: 'm', rules: {} });
+        const end = [{ type: 'message_delta', delta: { stop_reason: 'end_turn' } }, { type: 'message_stop' }];
+        const answer = fold([...frames, ...end].flatMap((frame) => decoder.decode({ data: JSON.stringify(frame) })));
+        assert.deepEqual(answer.candidates[0]?.parts, parts);
+      });
   });
 
   test('citations that a block begins with come as those that follow it', () => {

@@ -18,6 +18,8 @@ interface OpenBlock {
   part: number;
   /** Text of the part if nothing follows. */
   given?: string;
+  /** A call without arguments so far. */
+  isBare?: boolean;
   collected?: CollectedBlock;
 }
 
@@ -31,7 +33,7 @@ interface CollectedBlock {
 
 export function createStreamDecoder(target: Target): StreamDecoder {
   let open: OpenBlock | undefined;
-  /** Indexes of calls that another block ended. */
+  /** Indexes of calls that another block ended, or that ended without arguments. */
   const broken = new Set<number>();
   let parts = 0;
   let called = false;
@@ -53,7 +55,7 @@ export function createStreamDecoder(target: Target): StreamDecoder {
         return isObject(frame.delta) ? [...begin(), ...grow(indexOf(frame), frame.delta)] : begin();
       case 'contentBlockStop':
         // A citation of the text may follow in a block of its own.
-        return open?.type === 'text' || broken.has(indexOf(frame)) ? [] : close();
+        return open?.type === 'text' || open?.index !== indexOf(frame) ? [] : close();
       case 'messageStop': {
         const events = [...begin(), ...close()];
         finish = decodeFinish(frame.stopReason, called);
@@ -94,7 +96,10 @@ export function createStreamDecoder(target: Target): StreamDecoder {
       }
       called = true;
       const { toolUseId, name } = toolUse;
-      return openPart(index, 'call', { type: 'call', id: String(toolUseId ?? ''), name: String(name ?? ''), args: '' });
+      const call = { id: String(toolUseId ?? ''), name: String(name ?? ''), args: '' };
+      const events = openPart(index, 'call', { type: 'call', ...call });
+      if (open) open.isBare = true;
+      return events;
     }
     if (isObject(toolResult)) return collect(index, { toolResult: { ...toolResult, content: [] } });
     return isObject(image) ? collect(index, { image }) : [];
@@ -113,7 +118,7 @@ export function createStreamDecoder(target: Target): StreamDecoder {
       return [...(isApart ? [] : opened(index, 'text')), ...added({ citation: decodeCitation(citation) })];
     }
     if (isObject(reasoningContent)) return growReasoning(index, reasoningContent);
-    if (typeof toolUse?.input !== 'string') return [];
+    if (typeof toolUse?.input !== 'string' || toolUse.input === '') return [];
     if (open?.index === index && open.type === 'call') return added({ text: toolUse.input });
     return broken.has(index) ? fail('The upstream mixed the arguments of two tool calls.') : [];
   }
@@ -139,6 +144,7 @@ export function createStreamDecoder(target: Target): StreamDecoder {
     const isEmpty = Object.values(delta).every((value) => value === '');
     if (!open || isEmpty) return [];
     delete open.given;
+    delete open.isBare;
     return [{ type: 'part-delta', index: open.part, ...delta }];
   }
 
@@ -150,7 +156,8 @@ export function createStreamDecoder(target: Target): StreamDecoder {
 
   function close(): ChatEvent[] {
     if (!open) return [];
-    const { collected, part: index, given } = open;
+    const { collected, part: index, given, isBare } = open;
+    if (isBare) broken.add(open.index);
     open = undefined;
     if (!collected && given)
       return [

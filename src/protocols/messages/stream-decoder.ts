@@ -32,7 +32,7 @@ export function createStreamDecoder(target: Target): StreamDecoder {
   let isCounted = false;
   let finish: Finish | undefined;
   let open: OpenBlock | undefined;
-  /** Indexes of calls that another block ended. */
+  /** Indexes of calls that another block ended, or that ended without arguments. */
   const broken = new Set<unknown>();
   let parts = 0;
   let started = false;
@@ -47,14 +47,11 @@ export function createStreamDecoder(target: Target): StreamDecoder {
         usage = mergeUsage(usage, decodeUsage(frame.message?.usage));
         return begin(frame);
       case 'content_block_start':
-        if (open?.type === 'call') broken.add(open.index);
-        broken.delete(frame.index);
-        return [...begin(frame), ...close(), ...start(frame.content_block, frame.index)];
+        return [...begin(frame), ...breakOff(), ...start(frame.content_block, frame.index)];
       case 'content_block_delta':
-        if (broken.has(frame.index)) return fail(mixedCalls());
-        return open && isObject(frame.delta) ? grow(open, frame.delta) : [];
+        return isObject(frame.delta) ? [...begin(frame), ...grow(frame.delta, frame.index)] : begin(frame);
       case 'content_block_stop':
-        return broken.has(frame.index) ? [] : close();
+        return isOther(frame.index) ? [] : close();
       case 'message_delta':
         count(decodeUsage(frame.usage));
         finish = decodeFinish(frame.delta) ?? finish;
@@ -70,6 +67,11 @@ export function createStreamDecoder(target: Target): StreamDecoder {
     }
   }
 
+  /** Whether a stop is of another block than the open one, which goes on. */
+  function isOther(number: unknown): boolean {
+    return typeof number === 'number' && open?.index !== number;
+  }
+
   function count(later: Partial<Usage> | undefined): void {
     usage = mergeUsage(usage, later);
     isCounted ||= later?.output !== undefined;
@@ -83,6 +85,7 @@ export function createStreamDecoder(target: Target): StreamDecoder {
   }
 
   function start(block: Json, number: unknown): ChatEvent[] {
+    broken.delete(number);
     if (!isObject(block)) return [];
     const part = decodeAnswerBlock(block, target.origin);
     open = { part: parts, index: number, type: part.type, input: '', given: '' };
@@ -101,33 +104,56 @@ export function createStreamDecoder(target: Target): StreamDecoder {
     return [{ type: 'part-start', index, candidate: 0, part: text }, ...cited];
   }
 
-  function grow(block: OpenBlock, delta: Json): ChatEvent[] {
-    const index = block.part;
-    if (block.native && delta.type !== 'input_json_delta') return [];
+  function grow(delta: Json, number: unknown): ChatEvent[] {
     switch (delta.type) {
       case 'text_delta':
-        return textDelta(index, delta.text);
+        return say('text', delta.text, number);
       case 'thinking_delta':
-        return textDelta(index, delta.thinking);
+        return say('reasoning', delta.thinking, number);
       case 'input_json_delta':
-        block.input += delta.partial_json ?? '';
-        return block.native ? [] : textDelta(index, delta.partial_json);
+        return growInput(delta.partial_json, number);
       case 'signature_delta': {
         const opaque = decodeState('signature', delta.signature, target.origin);
-        return opaque ? [{ type: 'part-delta', index, opaque }] : [];
+        return opaque && open?.type === 'reasoning' ? [{ type: 'part-delta', index: open.part, opaque }] : [];
       }
       case 'citations_delta': {
         const citation = decodeCitation(delta.citation);
-        return citation && block.type === 'text' ? [{ type: 'part-delta', index, citation }] : [];
+        return citation && open?.type === 'text' ? [{ type: 'part-delta', index: open.part, citation }] : [];
       }
       default:
         return [];
     }
   }
 
+  /** Words of a kind; they begin a part where none of that kind is open. */
+  function say(type: 'text' | 'reasoning', text: unknown, number: unknown): ChatEvent[] {
+    if (typeof text !== 'string' || text === '') return [];
+    if (open?.native && open.index === number) return [];
+    if (open?.type === type) return [{ type: 'part-delta', index: open.part, text }];
+    const closing = breakOff();
+    const index = parts++;
+    open = { part: index, index: number, type, input: '', given: '' };
+    return [...closing, { type: 'part-start', index, candidate: 0, part: { type, text } }];
+  }
+
+  function growInput(json: string | undefined, number: unknown): ChatEvent[] {
+    if (!json) return [];
+    if (broken.has(number)) return fail(mixedCalls());
+    if (!open || (open.type !== 'call' && !open.native)) return [];
+    open.input += json;
+    return open.native ? [] : [{ type: 'part-delta', index: open.part, text: json }];
+  }
+
+  /** Ends the open block for another one; the rest of a call cannot be told any more. */
+  function breakOff(): ChatEvent[] {
+    if (open?.type === 'call') broken.add(open.index);
+    return close();
+  }
+
   function close(): ChatEvent[] {
     if (!open) return [];
-    const { part: index, native, input, given } = open;
+    const { part: index, type, native, input, given } = open;
+    if (type === 'call' && input === '' && given === '') broken.add(open.index);
     open = undefined;
     if (native) {
       const value = input === '' ? native : { ...native, input: parse(input) ?? native.input };
