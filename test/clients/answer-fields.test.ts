@@ -1,10 +1,11 @@
-/** Answers with each member and variant of the official SDKs' types: the same for a client of the protocol, and never an error for another. */
+/** Answers with each member and variant of the official SDKs' types: the same for a client of the protocol, and for another never an error, and of its own SDK's types. */
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Json } from '../../src/core/json/json.ts';
 import { answerEvents, answerJson, HEADERS, post, startTestGateway, startUpstream } from '../gateway/harness.ts';
 import { ANSWERS, type AnswerCase, SAID } from './answer-cases.ts';
+import { Misfits } from './declared-answers.ts';
 import { PROTOCOLS, TYPES } from './provided-gateway.ts';
 import type { UpstreamProtocol } from './upstreams.ts';
 
@@ -108,17 +109,22 @@ for (const wire of PROTOCOLS) {
     for (const client of PROTOCOLS.filter((other) => other !== wire)) {
       test(`a client of ${client} gets the answer`, { timeout: 600_000 }, async () => {
         const broken = new Set<string>();
+        const misfits = new Misfits(client);
         for (answer of ANSWERS[wire]()) {
           const { path } = answer;
           if (path.split('.').length > MOST_FIELDS) continue;
           for (const stream of [false, true]) {
             const { status, text } = await ask(client, stream);
-            const said = stream ? JSON.stringify(eventsIn(text)) : text;
+            const events = stream ? eventsIn(text) : [];
+            const said = stream ? JSON.stringify(events) : text;
+            if (stream) misfits.addStream(events);
+            else misfits.addWhole(JSON.parse(text));
             const isWhole = status === 200 && said.includes(SAID) && !/"error":\{|"type":"error"/.test(said);
             if (!isWhole) broken.add(`${path}${stream ? ' in a stream' : ''}: ${status} ${text.slice(0, 300)}`);
           }
         }
         assert.deepEqual([...broken], []);
+        assert.deepEqual(misfits.list(), []);
       });
     }
   });

@@ -56,6 +56,11 @@ export interface SdkTypes {
   valuesOf(type: Type): Json[];
   /** An object with the members that are required or needed. */
   leastOf(shape: Pick<Shape, 'name' | 'members'>): Json;
+  /**
+   * Places of a value that its type does not allow. Members that the type does not have are allowed, and so is the absence of one that
+   * may be null: providers leave such members out.
+   */
+  misfitsOf(type: Type | string, value: Json): string[];
 }
 
 /**
@@ -145,7 +150,52 @@ export function readSdkTypes(root: string, needs: Record<string, Json> = {}): Sd
     return { ...least(members), ...needs[name] };
   }
 
+  function misfitsOf(type: Type | string, value: Json, at = ''): string[] {
+    if (typeof type === 'string') return misfitsOf({ kind: 'name', name: type, scope: main }, value, type);
+    const wrong = [`${at}: ${value === null || typeof value !== 'object' ? JSON.stringify(value) : typeof value}`];
+    switch (type.kind) {
+      case 'literal':
+        return (value ?? null) === type.value ? [] : wrong;
+      case 'primitive':
+        return !['string', 'number', 'boolean'].includes(type.name) || typeof value === type.name ? [] : wrong;
+      case 'array':
+        return Array.isArray(value) ? value.flatMap((item) => misfitsOf(type.of, item, `${at}[]`)) : wrong;
+      case 'union':
+        return misfitsOfUnion(
+          type.of.map((one) => misfitsOf(one, value, at)),
+          at,
+          wrong,
+        );
+      case 'object':
+        return misfitsIn(type.members, value, at) ?? wrong;
+      case 'name': {
+        const { declaration } = find(type.name, type.scope);
+        if (declaration.type) return misfitsOf(declaration.type, value, at);
+        return misfitsIn(membersIn(declaration), value, at) ?? wrong;
+      }
+    }
+  }
+
+  /** Those of the variant that the value names, else of the one with the fewest. */
+  function misfitsOfUnion(variants: string[][], at: string, wrong: string[]): string[] {
+    if (variants.some((misfits) => misfits.length === 0)) return [];
+    const isNamed = (misfits: string[]) => !misfits.some((one) => one === wrong[0] || one.startsWith(`${at}.type:`));
+    const named = variants.filter(isNamed);
+    return named.sort((one, other) => one.length - other.length)[0] ?? wrong;
+  }
+
+  /** Undefined for a value that is no object. */
+  function misfitsIn(members: readonly Member[], value: Json, at: string): string[] | undefined {
+    if (value === null || typeof value !== 'object' || Array.isArray(value)) return undefined;
+    return members.flatMap(({ name, isOptional, type }) => {
+      // An index signature.
+      if (name === SAMPLE) return Object.entries(value).flatMap(([key, item]) => misfitsOf(type, item, `${at}.${key}`));
+      return isOptional && value[name] === undefined ? [] : misfitsOf(type, value[name], `${at}.${name}`);
+    });
+  }
+
   return {
+    misfitsOf,
     membersOf(name) {
       const [shape] = shapesOf(name);
       assert.ok(shape, name);
