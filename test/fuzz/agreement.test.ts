@@ -17,17 +17,25 @@ const CASES = 100;
 /** The ways of the same bytes, and of the client that they are for. */
 const wires = fc.record({
   cuts: fc.array(fc.nat(), { maxLength: 20 }),
-  end: fc.constantFrom('\n', '\r\n', '\r'),
+  ends: fc.array(fc.constantFrom('\n', '\r\n', '\r'), { minLength: 1, maxLength: 3 }),
+  /** With a byte order mark, comments and members of events that nobody reads. */
+  noisy: fc.boolean(),
   hideReasoning: fc.boolean(),
   array: fc.boolean(),
 });
 
-function bytesOf({ frames }: UpstreamAnswer, end: string): Buffer {
-  const text = frames.map(({ event, data }) => {
-    const name = event === undefined ? '' : `event: ${event}${end}`;
-    return `${name}data: ${typeof data === 'string' ? data : JSON.stringify(data)}${end}${end}`;
+/** Frames with the line ends by turns. */
+function bytesOf({ frames }: UpstreamAnswer, ends: readonly string[], noisy: boolean): Buffer {
+  const text = frames.map(({ event, data }, at) => {
+    const end = ends[at % ends.length] as string;
+    const lines = [
+      ...(noisy ? [': comment', 'retry: 5', `id: ${at}`] : []),
+      ...(event === undefined ? [] : [`event: ${event}`]),
+      `data: ${typeof data === 'string' ? data : JSON.stringify(data)}`,
+    ];
+    return `${lines.map((line) => line + end).join('')}${end}${noisy ? `: ping${end}${end}` : ''}`;
   });
-  return Buffer.from(text.join(''));
+  return Buffer.from(`${noisy ? '\ufeff' : ''}${text.join('')}`);
 }
 
 describe('a gathered stream is the whole answer', () => {
@@ -37,12 +45,12 @@ describe('a gathered stream is the whole answer', () => {
       if (client.id === upstream.id) continue;
       test(`from ${upstream.id} to ${client.id}`, () => {
         fc.assert(
-          fc.property(answersOf(upstream.id), wires, (answer, { cuts, end, hideReasoning, array }) => {
+          fc.property(answersOf(upstream.id), wires, (answer, { cuts, ends, noisy, hideReasoning, array }) => {
             const asked = { client, upstream, hideReasoning };
             const json = [Buffer.from(JSON.stringify(answer.whole))];
             const { text, error } = deliver({ ...asked, stream: false }, { chunks: json });
             const whole: Json = text !== undefined && !error ? said(client.id, JSON.parse(text)) : undefined;
-            const chunks = piecesOf(bytesOf(answer, end), cuts);
+            const chunks = piecesOf(bytesOf(answer, ends, noisy), cuts);
             for (const form of [
               { type: 'text/event-stream', chunks },
               { type: 'application/json', chunks: json },
