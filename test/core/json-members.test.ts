@@ -5,7 +5,9 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { copyJson } from '../../src/core/json/copy.ts';
 import { type Json, read } from '../../src/core/json/json.ts';
+import { longTextAt } from '../../src/core/json/long-text.ts';
 import { setMembers, writeChanges } from '../../src/core/json/members.ts';
+import { readInSlices } from '../../src/core/json/slices.ts';
 
 function set(text: string, ...changes: Parameters<typeof setMembers>[2]): string {
   return setMembers(Buffer.from(text), ['usage'], changes).toString();
@@ -49,7 +51,7 @@ function rewrite(text: string, change: (copy: Json) => void): string {
   const body = read(text);
   const copy = copyJson(body);
   change(copy);
-  return writeChanges(Buffer.from(text), body, copy).toString();
+  return (writeChanges(Buffer.from(text), body, copy) as Buffer).toString();
 }
 
 test('a changed copy is written with the bytes of the members that stayed', () => {
@@ -65,6 +67,29 @@ test('a changed copy is written with the bytes of the members that stayed', () =
   assert.equal(changed, `${kept},"set":{"b":2},"added":true}`);
   assert.equal(rewrite(text, (copy) => delete copy.tools[0].n).includes('"tools":[{}]'), true);
   assert.equal(rewrite(text, (copy) => copy.tools.push(1)).includes('"tools":[{"n":12345678901234567890},1]'), true);
+});
+
+test('large members that changed are written in slices, and long texts that stayed are not decoded', async () => {
+  const long = 'ü'.repeat(400_000);
+  const text = JSON.stringify({
+    input: long,
+    messages: [{ content: long }],
+    tools: [{ n: 'x'.repeat(600_000) }],
+    a: 1,
+  });
+  const body = await readInSlices(Buffer.from(text), { defersTexts: true });
+  const copy = copyJson(body);
+  copy.a = 2;
+  assert.equal(String(writeChanges(Buffer.from(text), body, copy)), text.replace(/1}$/, '2}'));
+  assert.ok(longTextAt(copy, 'input') && longTextAt(copy.messages[0], 'content'));
+  copy.tools[0].m = true;
+  copy.messages[0].role = 'user';
+  const written = writeChanges(Buffer.from(text), body, copy);
+  assert.ok(written instanceof Promise);
+  assert.deepEqual(JSON.parse(String(await written)), {
+    ...{ input: long, messages: [{ content: long, role: 'user' }] },
+    ...{ tools: [{ n: 'x'.repeat(600_000), m: true }], a: 2 },
+  });
 });
 
 test('members whose names all objects have are written and left out as others', () => {

@@ -1,7 +1,8 @@
 /** Member replacement in JSON text; all other bytes stay unchanged. */
 
-import { sameJson } from './copy.ts';
+import { sameMember } from './copy.ts';
 import { type Json, type Span, skipSpace, spanAt, splice, valueEnd, visitMembers } from './json.ts';
+import { needsSlices, writeInSlices } from './write-slices.ts';
 
 export interface MemberChange {
   /** Relative to the object; all names but the last must be existing objects. */
@@ -29,25 +30,39 @@ function setMember(bytes: Buffer, { path, value }: MemberChange): Buffer {
   return splice(bytes, { start: end, end }, `${empty ? '' : ','}${JSON.stringify(path.at(-1))}:${text}`);
 }
 
-/** The JSON of `changed`, a copy of the object `read` from the bytes: a member with the same value keeps its bytes. */
-export function writeChanges(bytes: Buffer, read: Json, changed: Json): Buffer {
-  const pieces: (string | Buffer)[] = [];
+/**
+ * The JSON of `changed`, a copy of the object `read` from the bytes: a member with the same value keeps its bytes. Takes a
+ * promise where a large member has changed.
+ */
+export function writeChanges(bytes: Buffer, read: Json, changed: Json): Buffer | Promise<Buffer> {
+  const pieces: (string | Buffer | Promise<Buffer>)[] = [];
   const inPlace = new Set<string>();
+
+  function write(name: string): void {
+    const value = changed[name];
+    if (value === undefined) return;
+    pieces.push(memberStart(name, pieces), needsSlices(value) ? writeInSlices(value) : JSON.stringify(value));
+  }
+
   visitMembers(bytes, (name, start, end) => {
     inPlace.add(name);
-    const value = Object.hasOwn(changed, name) ? changed[name] : undefined;
-    if (value === undefined) return;
-    const isSame = sameJson(read[name], value);
-    pieces.push(memberStart(name, pieces), isSame ? bytes.subarray(start, end) : JSON.stringify(value));
+    if (!Object.hasOwn(changed, name)) return;
+    if (sameMember(read, changed, name)) pieces.push(memberStart(name, pieces), bytes.subarray(start, end));
+    else write(name);
   });
-  for (const [name, value] of Object.entries(changed))
-    if (value !== undefined && !inPlace.has(name)) pieces.push(memberStart(name, pieces), JSON.stringify(value));
+  for (const name in changed) if (!inPlace.has(name)) write(name);
   pieces.push(pieces.length === 0 ? '{}' : '}');
-  return Buffer.concat(pieces.map((piece) => (typeof piece === 'string' ? Buffer.from(piece) : piece)));
+  return pieces.some((piece) => piece instanceof Promise)
+    ? Promise.all(pieces).then(joined)
+    : joined(pieces as (string | Buffer)[]);
 }
 
 function memberStart(name: string, { length }: readonly unknown[]): string {
   return `${length === 0 ? '{' : ','}${JSON.stringify(name)}:`;
+}
+
+function joined(pieces: readonly (string | Buffer)[]): Buffer {
+  return Buffer.concat(pieces.map((piece) => (typeof piece === 'string' ? Buffer.from(piece) : piece)));
 }
 
 const OPEN_BRACE = 123;

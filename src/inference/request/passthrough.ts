@@ -58,8 +58,8 @@ function planNow(call: InferenceCall, endpoint: Endpoint, way: Way): Plan | Prom
 }
 
 const NOTHING: string[] = [];
-/** Size up to which a body is written at once, with the client's bytes where they need not change. */
-const MAX_SPLICED_BYTES = 256 * 1024;
+/** Size up to which members that did not change are found, and keep the client's bytes, within a few milliseconds. */
+const MAX_SPLICED_BYTES = 1024 * 1024;
 
 /** Whether a body needs to be looked at member by member; false for most. */
 function mayChange(call: InferenceCall, endpoint: Endpoint, memory: StateMemory): boolean {
