@@ -31,6 +31,10 @@ import { providerType } from './type.ts';
 const MESSAGES_VERSION = 'bedrock-2023-05-31';
 const DEFAULT_REGION = 'us-east-1';
 const SERVICE = 'bedrock';
+/** A correction below this is none. */
+const MIN_CORRECTION_MS = 5000;
+/** Time in which requests may have been on their way with the time before a correction. */
+const CORRECTION_PERIOD_MS = 60_000;
 /** Start of long-term and temporary access key ids; the latter need a session token. */
 const ACCESS_KEY_ID = /^A[SK]IA/;
 const TEMPORARY_KEY_ID = /^ASIA/;
@@ -253,19 +257,21 @@ export const bedrock = providerType({
   readKey,
   platform({ baseUrl }) {
     const { authorize } = createHeaderPlatform({ baseUrl });
-    /** Milliseconds by which the clock of the upstream is ahead, as far as it refused the time of a request. */
-    let clockOffset = 0;
+    /** Milliseconds by which the clock of the upstream is ahead, since it refused the time of a request. */
+    let correction = { offset: 0, at: Number.NEGATIVE_INFINITY };
     return {
       url: (destination) => baseUrl + pathOf(destination),
       authorize: (request, value, now) =>
-        value.type === 'key-pair' ? signed(request, value, now + clockOffset) : authorize(request, value, now),
+        value.type === 'key-pair' ? signed(request, value, now + correction.offset) : authorize(request, value, now),
       framing: 'aws-event-stream',
       decodeError(response) {
         const { status, headers, body, now } = response;
         const reason = `${nameOf(response)} ${textOf(body)}`;
         const offset = now === undefined ? undefined : clockOffsetOf(reason, headers.date, now);
-        if (offset === undefined) return decodeError(response);
-        clockOffset = offset;
+        if (offset === undefined || now === undefined) return decodeError(response);
+        if (Math.abs(offset - correction.offset) >= MIN_CORRECTION_MS) correction = { offset, at: now };
+        // It refuses the corrected time, too, so the reason is another one.
+        else if (now - correction.at > CORRECTION_PERIOD_MS) return decodeError(response);
         return new GatewayError('upstream_error', 'The upstream refused the time of the request.', {
           upstreamStatus: status,
           upstreamCode: REFUSED_TIME_NAME,

@@ -22,7 +22,7 @@ export interface InferenceCall {
   array: boolean;
   headers: Fields;
   bytes: Buffer;
-  /** The parsed and validated `bytes`. */
+  /** The parsed and validated `bytes`; a model that they leave out is filled in. */
   body: Json;
   /** Facts that a scan found in the bytes; of no use once the call has other bytes. */
   scanned?: ScannedBytes | undefined;

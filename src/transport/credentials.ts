@@ -94,7 +94,8 @@ export function createCredentials(values: readonly CredentialValue[], now: () =>
       value: entry.value,
       failed(error, sentAt) {
         const { upstreamStatus = 0, upstreamCode = '', retryAfter } = error;
-        if (upstreamCode === REFUSED_TIME_NAME || isRenewedAfter(error, entry.value, sentAt)) return true;
+        if (isSigning(entry.value) && upstreamCode === REFUSED_TIME_NAME) return true;
+        if (isRenewedAfter(error, entry.value, sentAt)) return true;
         const cooldownMs = REFUSED_KEYS.test(upstreamCode) ? REFUSED_MS : COOLDOWN_MS[upstreamStatus];
         if (cooldownMs !== undefined)
           entry.cooldownEnd = now() + Math.min(retryAfter ?? cooldownMs, MAX_RETRY_AFTER_MS);
@@ -140,6 +141,11 @@ export function isRenewedAfter(
     return value.source.refused(sentAt);
   if (upstreamStatus === 403 || isOfOperation) value.source.doubted();
   return false;
+}
+
+/** Whether a credential signs requests, with their time. */
+function isSigning({ type }: CredentialValue): boolean {
+  return type === 'key-pair' || type === 'renewed';
 }
 
 /** Records of video tasks hold it: the digest of a value may not change between versions. */

@@ -19,6 +19,7 @@ import {
   type TestUpstream,
   type UpstreamCall,
 } from '../gateway/harness.ts';
+import { createManualClock } from '../jobs/manual-clock.ts';
 import { awsChunk, awsException } from '../transport/aws-message.ts';
 import { authorizationOfVendor } from './aws-signer.ts';
 
@@ -387,6 +388,32 @@ describe('Amazon Bedrock', () => {
       assert.equal((await send()).status, 200);
       assert.equal(upstream.calls.length, asked + 1);
     }
+  });
+
+  test('a time that is refused although it was corrected is the refusal of the endpoint', async (context) => {
+    context.after(() => {
+      answer = wellAnswered;
+    });
+    const clock = createManualClock(Date.now());
+    answer = (_call, response) => {
+      const date = new Date(clock.now() + 20 * 60_000).toUTCString();
+      const headers = { 'x-amzn-errortype': 'InvalidSignatureException', date };
+      answerJson(response, { message: 'Signature expired: now is later' }, 403, headers);
+    };
+    const signed = [KEYS.accessKeyId, KEYS.secretAccessKey].join(':');
+    const fresh = await startTestGateway(
+      `providers: { fresh: { type: bedrock, base_url: "${upstream.url}", api_key: "${signed}", models: [{ id: "${PROFILE}" }] } }`,
+      { clock },
+    );
+    context.after(() => fresh.close());
+    const callsOfOne = async () => {
+      const before = upstream.calls.length;
+      await ask(fresh, { protocol: 'messages', model: `fresh/${PROFILE}`, text: 'Hi' });
+      return upstream.calls.length - before;
+    };
+    assert.equal(await callsOfOne(), 2);
+    clock.advance(61_000);
+    assert.equal(await callsOfOne(), 1);
   });
 
   test('an exception before the first event is an error, and one after it ends the stream with one (checklist 79)', async (context) => {

@@ -51,7 +51,7 @@ function rewrite(text: string, change: (copy: Json) => void): string {
   const body = read(text);
   const copy = copyJson(body);
   change(copy);
-  return (writeChanges(Buffer.from(text), body, copy) as Buffer).toString();
+  return (writeChanges(Buffer.from(text), { read: body, changed: copy }) as Buffer).toString();
 }
 
 test('a changed copy is written with the bytes of the members that stayed', () => {
@@ -69,6 +69,12 @@ test('a changed copy is written with the bytes of the members that stayed', () =
   assert.equal(rewrite(text, (copy) => copy.tools.push(1)).includes('"tools":[{"n":12345678901234567890},1]'), true);
 });
 
+test('members that are named are written anew', () => {
+  const read = { model: 'm', a: 1 };
+  const written = writeChanges(Buffer.from('{"model":null,"a":1.0}'), { read, changed: read, rewritten: ['model'] });
+  assert.equal(String(written), '{"model":"m","a":1.0}');
+});
+
 test('large members that changed are written in slices, and long texts that stayed are not decoded', async () => {
   const long = 'ü'.repeat(400_000);
   const text = JSON.stringify({
@@ -80,11 +86,11 @@ test('large members that changed are written in slices, and long texts that stay
   const body = await readInSlices(Buffer.from(text), { defersTexts: true });
   const copy = copyJson(body);
   copy.a = 2;
-  assert.equal(String(writeChanges(Buffer.from(text), body, copy)), text.replace(/1}$/, '2}'));
+  assert.equal(String(writeChanges(Buffer.from(text), { read: body, changed: copy })), text.replace(/1}$/, '2}'));
   assert.ok(longTextAt(copy, 'input') && longTextAt(copy.messages[0], 'content'));
   copy.tools[0].m = true;
   copy.messages[0].role = 'user';
-  const written = writeChanges(Buffer.from(text), body, copy);
+  const written = writeChanges(Buffer.from(text), { read: body, changed: copy });
   assert.ok(written instanceof Promise);
   assert.deepEqual(JSON.parse(String(await written)), {
     ...{ input: long, messages: [{ content: long, role: 'user' }] },

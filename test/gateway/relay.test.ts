@@ -165,6 +165,25 @@ test('a stream without alt=sse is one JSON array of the same elements', async ()
   );
 });
 
+test('a model that the client left out goes upstream, where the bytes of other members stay', async (context) => {
+  const named = await startTestGateway(
+    `default_model: m
+providers: { a: { type: openai-compatible, base_url: "${upstream.url}/v1", api_key: k, models: [{ id: m }] } }`,
+  );
+  context.after(() => named.close());
+  const messages = '"messages":[{"role":"user","content":"hi","odd":1.0}]';
+  const limit = ['"max_completion_tokens":5', '"max_tokens":5'] as const;
+  for (const [sent, expected] of [
+    [`{"model":null,${messages},${limit[0]}}`, `{"model":"m",${messages},${limit[1]}}`],
+    [`{${messages},${limit[0]},"models":["m"]}`, `{${messages},"model":"m",${limit[1]}}`],
+    [`{"model":null,"models":["m"],${messages}}`, `{"model":"m",${messages}}`],
+    [`{"model":null,${messages}}`, `{"model":"m",${messages}}`],
+  ] as const) {
+    assert.equal((await post(named.url + PATHS.chat(), sent, HEADERS.chat)).status, 200);
+    assert.equal(upstream.calls.at(-1)?.bytes.toString(), expected);
+  }
+});
+
 test('the gateway’s own field never goes upstream', async () => {
   const body = { ...question('chat', MODELS.chat, 'hi'), provider: { order: ['a'] } };
   await post(gateway.url + PATHS.chat(), body, HEADERS.chat);

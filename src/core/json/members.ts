@@ -31,10 +31,13 @@ function setMember(bytes: Buffer, { path, value }: MemberChange): Buffer {
 }
 
 /**
- * The JSON of `changed`, a copy of the object `read` from the bytes: a member with the same value keeps its bytes. Takes a
- * promise where a large member has changed.
+ * The JSON of `changed`, a copy of the object `read` from the bytes: a member with the same value keeps its bytes, unless its name
+ * is in `rewritten`. Takes a promise where a large member has changed.
  */
-export function writeChanges(bytes: Buffer, read: Json, changed: Json): Buffer | Promise<Buffer> {
+export function writeChanges(
+  bytes: Buffer,
+  { read, changed, rewritten = [] }: { read: Json; changed: Json; rewritten?: readonly string[] },
+): Buffer | Promise<Buffer> {
   const pieces: (string | Buffer | Promise<Buffer>)[] = [];
   const inPlace = new Set<string>();
 
@@ -47,7 +50,8 @@ export function writeChanges(bytes: Buffer, read: Json, changed: Json): Buffer |
   visitMembers(bytes, (name, start, end) => {
     inPlace.add(name);
     if (!Object.hasOwn(changed, name)) return;
-    if (sameMember(read, changed, name)) pieces.push(memberStart(name, pieces), bytes.subarray(start, end));
+    const isKept = !rewritten.includes(name) && sameMember(read, changed, name);
+    if (isKept) pieces.push(memberStart(name, pieces), bytes.subarray(start, end));
     else write(name);
   });
   for (const name in changed) if (!inPlace.has(name)) write(name);

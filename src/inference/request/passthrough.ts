@@ -40,7 +40,9 @@ function planNow(call: InferenceCall, endpoint: Endpoint, way: Way): Plan | Prom
       renameModel(body, operation, target);
       const patched = (bytes: Buffer): Plan => ({ path: 'patched', upstream, operation, target, body: bytes, dropped });
       const written =
-        bytes.length <= MAX_SPLICED_BYTES ? writeChanges(bytes, call.body, body) : writeBody(body, bytes.length);
+        bytes.length <= MAX_SPLICED_BYTES
+          ? writeChanges(bytes, { read: call.body, changed: body, rewritten: modelMembers(operation) })
+          : writeBody(body, bytes.length);
       return written instanceof Promise ? written.then(patched) : patched(written);
     }
   }
@@ -182,6 +184,11 @@ function withSmallJoined(pieces: readonly Buffer[]): Buffer[] {
     else joined.push(piece);
   }
   return joined;
+}
+
+/** The model may be filled in, so that it is not the one in the bytes. */
+function modelMembers({ requestModel }: Operation): string[] {
+  return requestModel.paths.flatMap(([name = '']) => name);
 }
 
 function renameModel(body: Json, { requestModel }: Operation, target: Target): void {
