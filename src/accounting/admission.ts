@@ -249,6 +249,7 @@ function admittedCall(
       },
       free: handler.free,
       isTiered: handler.isTiered,
+      hasOutput: handler.hasOutput,
       estimate: request,
       settleLimits: settle,
     }),

@@ -74,6 +74,8 @@ export interface UsageMeterOptions {
   free: boolean;
   /** Providers process the operation in service tiers. */
   isTiered: boolean;
+  /** Answers of the operation have tokens; where they have none, an answer is charged by its input alone. */
+  hasOutput: boolean;
   estimate: UsageEstimate;
   /** Settles the reservations of limits. */
   settleLimits(used: { tokens: number; cost: bigint }): void;
@@ -168,7 +170,7 @@ class RequestMeter implements UsageMeter {
     const bounded = boundUsage(usage);
     const billed = served.billsReportedCost ? reportedCostOf(bounded) : undefined;
     if (billed !== undefined) return { cost: billed, basis: 'provider' };
-    if (!abandoned && !isCharged(bounded, finish)) return NOTHING;
+    if (!abandoned && this.#options.hasOutput && !isCharged(bounded, finish)) return NOTHING;
     return priceOf(this.#pricesOf(served, bounded), withEstimatedInput(bounded, this.#options.estimate));
   }
 

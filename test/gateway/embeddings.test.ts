@@ -7,6 +7,7 @@ import { after, before, beforeEach, describe, test } from 'node:test';
 import { vectorFromBase64 } from '../../src/core/embedding.ts';
 import type { Json } from '../../src/core/json/json.ts';
 import { KEY, startTestGateway, type TestGateway } from './harness.ts';
+import { recordOf } from './usage-client.ts';
 
 const VECTORS = [
   [0.6, 0.8, 0],
@@ -94,6 +95,9 @@ async function post(path: string, body: object, key = KEY): Promise<{ status: nu
   });
   return { status: response.status, headers: response.headers, body: await response.json() };
 }
+
+const chargeOf = (headers: Headers): Promise<Json> =>
+  recordOf(gateway.url, String(headers.get('x-polygate-generation-id')));
 
 describe('OpenAI clients', () => {
   for (const provider of ['up', 'goo']) {
@@ -343,6 +347,27 @@ describe('keys and money', () => {
     const { headers, body } = await post('/v1/embeddings', { model: 'up/e', input: 'four words and more' });
     assert.ok(Number(headers.get('x-polygate-cost')) > 0);
     assert.equal(body.usage.cost, Number(headers.get('x-polygate-cost')));
+  });
+
+  for (const provider of ['up', 'goo']) {
+    test(`vectors that are missing are paid for all the same at ${provider}`, async () => {
+      alter = ({ data, embeddings, ...answer }) =>
+        data ? { ...answer, data: data.slice(1) } : { ...answer, embeddings: embeddings.slice(1) };
+      const { status, headers } = await post('/v1/embeddings', { model: `${provider}/e`, input: ['one', 'two'] });
+      const { tokens_prompt, total_cost, status: recorded } = await chargeOf(headers);
+      const input = provider === 'up' ? 5 : 7;
+      assert.deepEqual([status, recorded, tokens_prompt, total_cost], [502, 'failed', input, input / 1000]);
+    });
+  }
+
+  test('vectors that are missing and not counted are paid by an estimate, and an answer without any is not', async () => {
+    const body = { model: 'up/e', input: ['four words and more', 'two'] };
+    alter = ({ data }) => ({ data: data.slice(1) });
+    const some = await chargeOf((await post('/v1/embeddings', body)).headers);
+    assert.ok(some.total_cost > 0 && some.tokens_estimated);
+    alter = () => ({ data: [] });
+    const none = await chargeOf((await post('/v1/embeddings', body)).headers);
+    assert.equal(none.total_cost, 0);
   });
 
   test('a budget is asked before anything is sent', async () => {

@@ -21,6 +21,7 @@ async function intentIn(asked: string | undefined, optional?: string): Promise<I
     },
     free: false,
     isTiered: true,
+    hasOutput: true,
     estimate: { input: () => 100, quickInput: () => 100 },
     settleLimits() {},
   });

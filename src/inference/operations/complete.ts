@@ -9,7 +9,7 @@ import type { ResponseContext } from '../response/context.ts';
 import { costOf } from '../response/cost.ts';
 import { learnState, rememberState } from '../response/state.ts';
 import { streamWhole } from '../response/translate-stream.ts';
-import { encodeResponse, relayResponse, type WholeResponse } from '../response/whole.ts';
+import { encodeResponse, generatedUsage, relayResponse, type WholeResponse } from '../response/whole.ts';
 import { expectedUsageWithOptions } from '../tokens/expected-usage.ts';
 import { reservationOf } from '../tokens/reservation.ts';
 import type { OperationHandler } from './handler.ts';
@@ -17,6 +17,7 @@ import type { OperationHandler } from './handler.ts';
 export const complete: OperationHandler = {
   free: false,
   isTiered: true,
+  hasOutput: true,
   expectedUsage: expectedUsageWithOptions,
   reservation: reservationOf,
   translate: planTranslation,
@@ -33,6 +34,7 @@ export const complete: OperationHandler = {
     return answerOf(assembler, context);
   },
   readAssembled: answerOf,
+  failedUsage: generatedUsage,
 };
 
 /** The answer of a complete response; undefined if it paused and a continuation was requested. */

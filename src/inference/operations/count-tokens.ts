@@ -9,6 +9,7 @@ import { nothingReserved } from './reservations.ts';
 export const countTokens: OperationHandler = {
   free: true,
   isTiered: false,
+  hasOutput: true,
   expectedUsage: expectedUsageOf,
   reservation: nothingReserved,
   translate: planTranslation,
@@ -19,4 +20,5 @@ export const countTokens: OperationHandler = {
     if (planned.path !== 'translated') return { body: bytes };
     return { body: Buffer.from(JSON.stringify(call.protocol.operations['count-tokens']?.encodeCount(tokens))) };
   },
+  failedUsage: () => undefined,
 };

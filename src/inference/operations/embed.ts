@@ -17,9 +17,13 @@ import { tokensOfLength } from '../tokens/expected-usage.ts';
 import type { OperationHandler } from './handler.ts';
 import { inputReserved } from './reservations.ts';
 
+/** Text in each answer with vectors, of any provider. */
+const VECTOR_MARK = '"embedding';
+
 export const embed: OperationHandler = {
   free: false,
   isTiered: false,
+  hasOutput: false,
   expectedUsage: ({ protocol, body, bytes }) => ({
     input: inputTokens(protocol, body, bytes),
     audioInput: 0,
@@ -73,6 +77,14 @@ export const embed: OperationHandler = {
       ? withEdits(bytes, relayEdits(response, { operation: client, model, counted: reported && cost }))
       : Buffer.from(JSON.stringify(client.encodeResponse({ ...decoded, usage }, call.body, model)));
     return { body, usage, facts };
+  },
+
+  /** Providers bill the input of an answer with vectors, also of one that lacks some or broke off. */
+  failedUsage({ bytes, json }, { endpoint, planned }) {
+    const reported = json && embedOf(planned.upstream).usageOf(endpoint.dialect.embeddings?.response(json) ?? json);
+    if (reported?.input) return reported;
+    if (reported?.reportedCost === undefined && !bytes.includes(VECTOR_MARK)) return undefined;
+    return { ...reported, estimated: true };
   },
 };
 

@@ -1,6 +1,6 @@
 /** Operation handler: the part of an operation that is the same for all protocols. */
 
-import type { ChatRequest } from '../../core/chat.ts';
+import type { ChatRequest, Usage } from '../../core/chat.ts';
 import type { Target } from '../../core/operation.ts';
 import type { UpstreamProtocol } from '../../core/protocol.ts';
 import type { RoutingDecision } from '../../routing/decision.ts';
@@ -9,7 +9,7 @@ import type { InferenceCall } from '../../routing/inference-call.ts';
 import type { Plan } from '../request/planned-request.ts';
 import type { ResponseAssembler } from '../response/assembler.ts';
 import type { ResponseContext } from '../response/context.ts';
-import type { ParsedResponse, WholeResponse } from '../response/whole.ts';
+import type { FailedResponse, ParsedResponse, WholeResponse } from '../response/whole.ts';
 import type { ExpectedUsage } from '../tokens/expected-usage.ts';
 import type { Reservation } from '../tokens/reservation.ts';
 
@@ -18,6 +18,8 @@ export interface OperationHandler {
   readonly free: boolean;
   /** Providers process it in service tiers, each at its price. */
   readonly isTiered: boolean;
+  /** Answers have tokens of their own; where they have none, an answer is charged by its input alone. */
+  readonly hasOutput: boolean;
   /** Expected maximum usage of a call. */
   expectedUsage(call: InferenceCall, route: Pick<RoutingDecision, 'candidates'>): ExpectedUsage;
   /** Reservation of a call from the limits and budgets of its key. */
@@ -28,6 +30,8 @@ export interface OperationHandler {
   readWhole(response: ParsedResponse, context: ResponseContext): WholeResponse | undefined;
   /** The same, of a response that came as a stream; absent if the operation has no streams. */
   readAssembled?(assembler: ResponseAssembler, context: ResponseContext): WholeResponse | undefined;
+  /** Usage of a response that failed on its way to the client; undefined if nothing was generated. */
+  failedUsage(response: FailedResponse, context: ResponseContext): Partial<Usage> | undefined;
 }
 
 export interface Translation {

@@ -24,7 +24,7 @@ import { soughtMembers } from './model-name.ts';
 import { readEvent } from './read-event.ts';
 import { MAX_STREAM_BYTES, resizeShare } from './response-budget.ts';
 import { MAX_FIRST_TOKENS } from './stream-writer.ts';
-import { checkResponse, generatedUsage, type ParsedResponse, type WholeResponse } from './whole.ts';
+import { checkResponse, type FailedResponse, type ParsedResponse, type WholeResponse } from './whole.ts';
 
 const NO_BYTES = Buffer.alloc(0);
 
@@ -34,7 +34,7 @@ export class WholeWriter implements BodyReader {
   readonly #headers: UpstreamHeaders;
   readonly #collector = new ByteCollector();
   /** The response once it is complete; without its bytes if it is an error. */
-  #received: (Pick<ParsedResponse, 'bytes'> & Partial<ParsedResponse>) | undefined;
+  #received: FailedResponse | undefined;
   #isOver = false;
 
   constructor(context: ResponseContext, headers: UpstreamHeaders) {
@@ -60,7 +60,7 @@ export class WholeWriter implements BodyReader {
     if (this.#isOver) return;
     this.#isOver = true;
     const received = this.#received ?? { bytes: this.#collector.take() };
-    this.#context.reject(error, generatedUsage(received, this.#context));
+    this.#context.reject(error, handlerOf(this.#context.call.operation).failedUsage(received, this.#context));
   }
 
   /** A large response is parsed in slices; meanwhile the client may have left. */

@@ -33,6 +33,9 @@ export interface WholeResponse {
   facts?: AnswerFacts;
 }
 
+/** A response that failed on its way to the client; without its JSON if the bytes could not be read. */
+export type FailedResponse = Pick<ParsedResponse, 'bytes'> & Partial<ParsedResponse>;
+
 /** Throws the error in the body of a 200 response, and `upstream_error` for anything that is not an object. */
 export function checkResponse(body: Json, protocol: UpstreamProtocol): void {
   const error = isObject(body) ? protocol.errorIn(body) : undefined;
@@ -140,10 +143,10 @@ function textTokens(bytes: Buffer): number {
 
 /**
  * Usage of a response that failed on its way to the client: that of the rounds before it, and what was generated of it, as reported or else
- * estimated. Undefined if nothing was generated. `json` is absent if the bytes could not be read.
+ * estimated. Undefined if nothing was generated.
  */
 export function generatedUsage(
-  { bytes, json }: Pick<ParsedResponse, 'bytes'> & Partial<ParsedResponse>,
+  { bytes, json }: FailedResponse,
   { planned, assembler }: Pick<ResponseContext, 'planned' | 'assembler'>,
 ): Partial<Usage> | undefined {
   const reported = json && planned.operation.usageOf(json);
