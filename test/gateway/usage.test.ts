@@ -55,6 +55,12 @@ const NOTHING: Record<ProtocolId, object> = {
   generate: { usageMetadata: { promptTokenCount: 5, candidatesTokenCount: 0 } },
 };
 
+const GARBLED: Record<string, object> = {
+  garbled: { prompt_tokens: 'x', completion_tokens: 2 },
+  inputless: { completion_tokens: 2 },
+  countless: {},
+};
+
 let upstream: TestUpstream;
 let gateway: TestGateway;
 
@@ -110,8 +116,10 @@ function behave(call: UpstreamCall, response: ServerResponse): unknown {
       return undefined;
     case 'wrong':
       return answerJson(response, { ...wire.whole, choices: [{ ...wire.whole.choices[0], finish_reason: 'error' }] });
-    case 'garbled': {
-      const usage = { prompt_tokens: 'x', completion_tokens: 2, cost: 0.25 };
+    case 'garbled':
+    case 'inputless':
+    case 'countless': {
+      const usage = { ...GARBLED[scene], cost: 0.25 };
       if (!stream) return answerJson(response, { ...wire.whole, usage });
       const last = `data: ${JSON.stringify({ id: 'chatcmpl-1', choices: [], model: 'm', usage })}\n\n`;
       return answerEvents(response, wire.head + wire.tail.replace('data: [DONE]', `${last}data: [DONE]`));
@@ -311,14 +319,15 @@ test('without prices the upstream is believed, and nothing is said where it says
   assert.equal(JSON.parse(priced.text).usage.cost, Number(COST));
 });
 
-for (const stream of [false, true])
-  test(`the cost of a usage without valid counts is the one that is charged, ${stream ? 'streamed' : 'whole'}`, async () => {
-    const { text, id } = await hear(gateway.url, { protocol: 'chat', model: 'a/m', text: 'scene:garbled', stream });
-    const { total_cost, tokens_estimated } = await recordOf(gateway.url, id);
-    assert.equal(tokens_estimated, true);
-    assert.ok(total_cost > 0 && total_cost < 0.001);
-    assert.equal(Number(/"cost":([\d.e-]+)/.exec(text)?.[1]), total_cost);
-  });
+for (const scene of Object.keys(GARBLED))
+  for (const stream of [false, true])
+    test(`the cost of a usage without valid counts (${scene}) is the one that is charged, ${stream ? 'streamed' : 'whole'}`, async () => {
+      const { text, id } = await hear(gateway.url, { protocol: 'chat', model: 'a/m', text: `scene:${scene}`, stream });
+      const { total_cost, tokens_estimated } = await recordOf(gateway.url, id);
+      assert.equal(tokens_estimated, true);
+      assert.ok(total_cost > 0 && total_cost < 0.001);
+      assert.equal(Number(/"cost":([\d.e-]+)/.exec(text)?.[1]), total_cost);
+    });
 
 test('counting tokens is recorded where an upstream does it, and free', async () => {
   const headers = { 'x-api-key': 'sk-test-gateway-key-0123456789', 'anthropic-version': '2023-06-01' };

@@ -85,7 +85,7 @@ export const complete: CompleteOperation = {
     asked: (body: Json) => body?.stream_options?.include_usage === true,
     isExtra: (body: Json) => Array.isArray(body?.choices) && body.choices.length === 0 && isObject(body.usage),
   },
-  usageMarks: ['"prompt_tokens"'],
+  usageMarks: ['"prompt_tokens"', '"completion_tokens"', '"cost"'],
   usageOf,
   factsOf: ({ id, model, choices }) => ({
     id: textOf(id),
