@@ -74,6 +74,7 @@ const rules = {
     ['float'],
     'How the server of an embedding model writes vectors, whatever a request asks for.',
   ),
+  image_tokens: count('Most tokens of an image in the input, which budgets hold.'),
   result_media: flag('Media may stand inside tool results.'),
   input_modalities: modalities('What the model reads.'),
   cache_marks: oneOf(

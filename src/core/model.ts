@@ -112,6 +112,8 @@ export interface ModelRules {
   embeddingTokens?: boolean;
   /** Vector encoding of an embedding server; if absent, it obeys `encoding_format`. */
   embeddingFormat?: 'float';
+  /** Most tokens of an image in the input; if absent, the most that any provider counts. */
+  imageTokens?: number;
   /** Media are accepted inside tool results. */
   resultMedia?: boolean;
   /** Input modalities; if absent, they are unknown and everything the protocol can carry is sent. */

@@ -16,7 +16,20 @@ import {
 import { get } from './usage-client.ts';
 
 const COUNT = 40;
-const NAMES = ['file', 'url', 'id', 'tool', 'prompt', 'cache', 'thread', 'billed', 'little'] as const;
+const NAMES = [
+  'file',
+  'pdf',
+  'pictures',
+  'sound',
+  'url',
+  'id',
+  'tool',
+  'prompt',
+  'cache',
+  'thread',
+  'billed',
+  'little',
+] as const;
 type Name = (typeof NAMES)[number];
 
 const permits = createPermits();
@@ -31,7 +44,7 @@ before(async () => {
     answerJson(response, path.endsWith('/responses') ? WIRES.responses.whole : WIRES.chat.whole);
   });
   // The whole context costs 0.4 USD.
-  const models = `models: [{ id: m, context_length: 400000, input_modalities: [text, file], pricing: { prompt: "0.000001", completion: "0" } }]`;
+  const models = `models: [{ id: m, context_length: 400000, input_modalities: [text, file, image, audio], pricing: { prompt: "0.000001", audio: "0.000001", completion: "0" } }]`;
   gateway = await startTestGateway(
     `providers:
   chat: { type: openai-compatible, base_url: "${upstream.url}/v1", ${models} }
@@ -66,8 +79,18 @@ const chat = (model: string, part: Json): Json => ({
   ...{ model, max_tokens: 16, messages: [{ role: 'user', content: [{ type: 'text', text: 'Hi' }, part] }] },
 });
 const FILE = { type: 'file', file: { file_id: 'file-1' } };
+/** Compressed, so that their size says little. */
+const PDF = { type: 'file', file: { filename: 'a.pdf', file_data: 'data:application/pdf;base64,JVBERi0xLjcK' } };
+const SOUND = { type: 'input_audio', input_audio: { format: 'mp3', data: '//NExAAAAAAA' } };
+const PICTURE = { type: 'image_url', image_url: { url: 'https://example.com/a.png', detail: 'low' } };
+const pictures = (model: string, count: number): Json => ({
+  ...{ model, max_tokens: 16, messages: [{ role: 'user', content: Array(count).fill(PICTURE) }] },
+});
 const CASES: [name: Name, path: string, body: Json, most: number][] = [
   ['file', '/v1/chat/completions', chat('chat/m', FILE), 8],
+  ['pdf', '/v1/chat/completions', chat('chat/m', PDF), 20],
+  ['pictures', '/v1/chat/completions', pictures('chat/m', 33), 12],
+  ['sound', '/v1/chat/completions', chat('chat/m', SOUND), 20],
   [
     'url',
     '/v1/responses',

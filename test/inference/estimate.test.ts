@@ -86,4 +86,20 @@ describe('estimateTokens', () => {
     assert.equal(costOf({ type: 'media', kind: 'audio', mime: 'audio/mpeg', data }), 60);
     assert.ok(costOf({ type: 'media', kind: 'video', url: 'https://example.com/a.mp4' }) > 1_000);
   });
+
+  test('takes sound that is not compressed by its seconds', () => {
+    const wav = (rate: number, seconds: number): Part => {
+      const bytes = Buffer.alloc(44 + 2 * rate * seconds);
+      bytes.write('RIFF    WAVEfmt ', 'latin1');
+      bytes.writeUInt16LE(1, 20);
+      bytes.writeUInt16LE(1, 22);
+      bytes.writeUInt32LE(rate, 24);
+      bytes.writeUInt16LE(16, 34);
+      return { type: 'media', kind: 'audio', mime: 'audio/wav', data: bytes.toString('base64') };
+    };
+    for (const rate of [8_000, 48_000]) {
+      const tokens = costOf(wav(rate, 10));
+      assert.ok(tokens >= 320 && tokens <= 322, `${tokens} at ${rate} Hz`);
+    }
+  });
 });

@@ -30,7 +30,9 @@ export const embed: OperationHandler = {
     imageInput: 0,
     mayOutputAudio: false,
     searches: 0,
+    images: 0,
     hidesInput: false,
+    hidesAudio: false,
   }),
   reservation: inputReserved,
 

@@ -12,10 +12,11 @@ import type { ExpectedUsage } from '../tokens/expected-usage.ts';
 import {
   DEFAULT_OUTPUT_TOKENS,
   isBilledLater,
+  longestInput,
   MIN_UNKNOWN_COST,
+  mayBeLonger,
   type Reservation,
   UNKNOWN_COST,
-  withHiddenInput,
 } from '../tokens/reservation.ts';
 
 const NO_LIMITS = () => () => ({ tokens: 0, answers: 1, isExplicit: false });
@@ -64,10 +65,10 @@ function reservedWith(
   return {
     tokens: expected.input + output,
     cost: maxBigInt(
-      maxCost((endpoint) => withHiddenInput(expected, endpoint)),
+      maxCost((endpoint) => longestInput(expected, endpoint)),
       isUnknown ? UNKNOWN_COST : 0n,
     ),
-    ...((isUnknown || expected.hidesInput) && {
+    ...((isUnknown || mayBeLonger(expected)) && {
       minCost: maxBigInt(
         maxCost(() => expected),
         isUnknown ? MIN_UNKNOWN_COST : 0n,

@@ -192,6 +192,9 @@ const IMAGE_TOKENS = { low: 85, auto: 800, high: 1_000, original: 1_600 };
 /** Bytes per token: pages of 100 kB with 2,000 tokens, compressed audio at 32 and video at 300 tokens per second. */
 const BYTES_PER_TOKEN = { document: 50, audio: 500, video: 1_000 };
 
+/** The most that a provider counts for a second of sound: 32 by Gemini, 10 by OpenAI. */
+const SOUND_TOKENS_PER_SECOND = 32;
+
 /** Tokens of media whose content is unknown: a PDF of some pages, half a minute of audio, a short clip. */
 const UNSEEN_TOKENS = { document: 5_000, audio: 1_000, video: 5_000 };
 
@@ -202,13 +205,44 @@ export function tokensOfMedia(part: MediaPart): number {
   if (part.text !== undefined) return tokensOfText(part.text);
   if (part.kind === 'image') return IMAGE_TOKENS[part.detail ?? 'auto'];
   if (part.data === undefined) return UNSEEN_TOKENS[part.kind];
-  const bytes = (part.data.length * 3) / 4;
+  const bytes = bytesOf(part.data);
+  const seconds = part.kind === 'audio' ? secondsOfWav(part.data) : undefined;
+  if (seconds !== undefined) return seconds * SOUND_TOKENS_PER_SECOND;
   return bytes / (part.mime?.startsWith('text/') ? TEXT_BYTES_PER_TOKEN : BYTES_PER_TOKEN[part.kind]);
 }
 
-/** Whether only the upstream knows how large a part is: a document, audio or video that is not in the request. */
-export function isUnseen({ kind, text, data }: MediaPart): boolean {
-  return kind !== 'image' && text === undefined && data === undefined;
+/**
+ * Whether only the upstream knows how many tokens a part has: a document, audio or video that is not in the request, or is
+ * compressed, so that its size says little.
+ */
+export function isUnseen({ kind, text, data, mime }: MediaPart): boolean {
+  if (kind === 'image' || text !== undefined) return false;
+  return !mime?.startsWith('text/') && (data === undefined || kind !== 'audio' || secondsOfWav(data) === undefined);
+}
+
+/** Base64 characters that hold the header of a WAV file, and the offsets in it. */
+const WAV_HEADER_CHARACTERS = 60;
+const WAV_HEADER_BYTES = 44;
+/** Around the size of the file. */
+const WAV_NAMES = 'RIFFWAVEfmt ';
+const WAV_OFFSETS = { format: 20, channels: 22, rate: 24, bits: 34 };
+const WAV_PCM = 1;
+const WAV_BITS = [8, 16, 24, 32];
+
+/** Seconds of sound in a WAV file that is not compressed, by its header; undefined for any other data. */
+function secondsOfWav(data: string): number | undefined {
+  const head = Buffer.from(data.slice(0, WAV_HEADER_CHARACTERS), 'base64');
+  if (head.length < WAV_HEADER_BYTES || head.toString('latin1', 0, 4) + head.toString('latin1', 8, 16) !== WAV_NAMES)
+    return undefined;
+  const bits = head.readUInt16LE(WAV_OFFSETS.bits);
+  const perSecond = (head.readUInt16LE(WAV_OFFSETS.channels) * head.readUInt32LE(WAV_OFFSETS.rate) * bits) / 8;
+  if (head.readUInt16LE(WAV_OFFSETS.format) !== WAV_PCM || !WAV_BITS.includes(bits) || perSecond === 0)
+    return undefined;
+  return bytesOf(data) / perSecond;
+}
+
+function bytesOf(base64: string): number {
+  return (base64.length * 3) / 4;
 }
 
 function sum<Item>(items: readonly Item[], tokensOf: (item: Item) => number): number {

@@ -20,8 +20,12 @@ export interface ExpectedUsage {
   mayOutputAudio: boolean;
   /** Number of web searches, which are charged individually, where the request does not limit them. */
   searches: number;
-  /** The request names input that only the upstream has, such as a file by its id: it may be as long as the context. */
+  /** Images within the input, each of which may have more tokens than the estimate says. */
+  images: number;
+  /** The request has input whose tokens only the upstream knows, such as a PDF or a file by its id: it may be as long as the context. */
   hidesInput: boolean;
+  /** Such input may be sound. */
+  hidesAudio: boolean;
 }
 
 /** Estimated bytes per token, for bodies that the hub cannot represent. */
@@ -71,7 +75,7 @@ export function expectedUsageWithOptions(
     return [usageOfOptions(dialect.protocol, options)];
   });
   if (added.length === 0) return own;
-  const most = (name: 'input' | 'audioInput' | 'imageInput' | 'searches') =>
+  const most = (name: 'input' | 'audioInput' | 'imageInput' | 'searches' | 'images') =>
     Math.max(...added.map((usage) => usage[name]));
   return {
     input: own.input + most('input'),
@@ -79,7 +83,9 @@ export function expectedUsageWithOptions(
     imageInput: own.imageInput + most('imageInput'),
     mayOutputAudio: own.mayOutputAudio || added.some(({ mayOutputAudio }) => mayOutputAudio),
     searches: Math.max(own.searches, most('searches')),
+    images: own.images + most('images'),
     hidesInput: own.hidesInput || added.some(({ hidesInput }) => hidesInput),
+    hidesAudio: own.hidesAudio || added.some(({ hidesAudio }) => hidesAudio),
   };
 }
 
@@ -94,7 +100,9 @@ function usageOfOptions(id: string, options: Json): ExpectedUsage {
       imageInput: 0,
       mayOutputAudio: false,
       searches: 0,
+      images: 0,
       hidesInput: false,
+      hidesAudio: false,
     };
   const { example } = protocol.operations.complete;
   const usage = usageOf(protocol, { ...example, ...options }, length);
@@ -110,10 +118,19 @@ function usageOf({ operations }: Protocol, body: Json, length: () => number): Ex
   } catch {
     hidesInput ||= withStandIns(
       () => '',
-      () => namesStoredInput(body),
+      () => hasUnseenInput(body),
     );
     const input = tokensOfLength(length()) + (hidesInput ? HIDDEN_TOKENS : 0);
-    return { input, audioInput: 0, imageInput: 0, mayOutputAudio: true, searches: DEFAULT_SEARCHES, hidesInput };
+    return {
+      input,
+      audioInput: 0,
+      imageInput: 0,
+      mayOutputAudio: true,
+      searches: DEFAULT_SEARCHES,
+      images: 0,
+      hidesInput,
+      hidesAudio: hidesInput,
+    };
   }
   const media = request.turns.flatMap(({ parts }) => parts.flatMap(mediaIn));
   return {
@@ -122,20 +139,22 @@ function usageOf({ operations }: Protocol, body: Json, length: () => number): Ex
     imageInput: tokensOf(media, 'image'),
     mayOutputAudio: request.modalities?.includes('audio') ?? false,
     searches: request.webSearch ? DEFAULT_SEARCHES : 0,
+    images: media.filter(({ kind }) => kind === 'image').length,
     hidesInput: hidesInput || media.some(isUnseen),
+    hidesAudio: media.some((part) => part.kind === 'audio' && isUnseen(part)),
   };
 }
 
-/** Members with the id or the address of a file, in any protocol. */
-const FILE_NAMES = new Set(['file_id', 'file_url', 'fileUri', 'file_uri']);
+/** Members with the id or the address of a file, or with its data, in any protocol. */
+const FILE_NAMES = new Set(['file_id', 'file_url', 'fileUri', 'file_uri', 'file_data', 'data']);
 
-/** Whether a body that the hub cannot represent names files, documents or items that only the upstream has. */
-function namesStoredInput(value: Json): boolean {
+/** Whether a body that the hub cannot represent has files or media, or names documents or items that only the upstream has. */
+function hasUnseenInput(value: Json): boolean {
   if (typeof value !== 'object' || value === null) return false;
   if (value.type === 'item_reference' || (value.type === 'document' && value.source?.type === 'url')) return true;
   for (const name in value) {
     const inner = value[name];
-    if (typeof inner === 'string' ? FILE_NAMES.has(name) : namesStoredInput(inner)) return true;
+    if (typeof inner === 'string' ? FILE_NAMES.has(name) : hasUnseenInput(inner)) return true;
   }
   return false;
 }

@@ -37,6 +37,8 @@ const MAX_SEARCHES = 100;
 /** Reservation for a model without prices whose provider reports the cost: 0.25 USD, or 0.01 where the budget leaves less. */
 export const UNKNOWN_COST = 250_000_000_000n;
 export const MIN_UNKNOWN_COST = 10_000_000_000n;
+/** The most tokens that providers count for an image: 10,000 patches of 1.2 tokens by OpenAI; Claude and Gemini count fewer. */
+const MAX_IMAGE_TOKENS = 12_000;
 /** Tokens of a context whose length is not known. */
 const DEFAULT_CONTEXT_TOKENS = 200_000;
 
@@ -56,20 +58,20 @@ class AnswerReservation implements Reservation {
   readonly #outputOf: (endpoint: Endpoint) => EndpointOutput;
   readonly #isOpen: boolean;
   readonly #isUnknown: boolean;
-  readonly #hidesInput: boolean;
+  readonly #mayBeLonger: boolean;
 
   constructor(
     candidates: RoutingDecision['candidates'],
     outputOf: (endpoint: Endpoint) => EndpointOutput,
-    { input, hidesInput }: ExpectedUsage,
+    expected: ExpectedUsage,
   ) {
     const outputs = candidates.map(({ endpoint }) => outputOf(endpoint));
-    this.tokens = input + Math.max(0, ...outputs.map((one) => one.inAll(defaultTokens(one))));
+    this.tokens = expected.input + Math.max(0, ...outputs.map((one) => one.inAll(defaultTokens(one))));
     this.#outputs = outputs;
     this.#outputOf = outputOf;
     this.#isOpen = outputs.every(({ asked }) => asked.limit === undefined);
     this.#isUnknown = outputs.some(({ endpoint }) => isBilledLater(endpoint));
-    this.#hidesInput = hidesInput;
+    this.#mayBeLonger = mayBeLonger(expected);
   }
 
   get cost(): bigint {
@@ -78,7 +80,7 @@ class AnswerReservation implements Reservation {
   }
 
   get minCost(): bigint | undefined {
-    if (!this.#isOpen && !this.#isUnknown && !this.#hidesInput) return undefined;
+    if (!this.#isOpen && !this.#isUnknown && !this.#mayBeLonger) return undefined;
     const tokensOf = this.#isOpen ? minTokens : ({ tokens }: EndpointOutput) => tokens;
     const known = highest(this.#outputs, (one) => maxCostWith(one.seen, one.inAll(tokensOf(one))));
     return maxBigInt(known, this.#isUnknown ? MIN_UNKNOWN_COST : 0n);
@@ -125,10 +127,10 @@ class EndpointOutput {
     return this.#seen;
   }
 
-  /** The same, with as much input as the model can read where some of it is hidden. */
+  /** The same, with the longest input that the request may have. */
   get whole(): readonly CostBounds[] {
-    if (!this.#expected.hidesInput) return this.seen;
-    this.#whole ??= this.#boundsFor(withHiddenInput(this.#expected, this.endpoint));
+    if (!mayBeLonger(this.#expected)) return this.seen;
+    this.#whole ??= this.#boundsFor(longestInput(this.#expected, this.endpoint));
     return this.#whole;
   }
 
@@ -182,9 +184,21 @@ export function isBilledLater({ provider, model }: Endpoint): boolean {
   return provider.billsReportedCost === true && !isPriced(model);
 }
 
-/** Expected usage with as much input as the model can read, if the gateway does not see all of it. */
-export function withHiddenInput(expected: ExpectedUsage, { model }: Endpoint): ExpectedUsage {
-  if (!expected.hidesInput) return expected;
+/** Whether the input may have more tokens than the estimate says: the gateway does not see all of it, or it has images. */
+export function mayBeLonger({ hidesInput, images }: ExpectedUsage): boolean {
+  return hidesInput || images > 0;
+}
+
+/** Expected usage with the longest input: the context of the model where some of it is hidden, and the most tokens for each image. */
+export function longestInput(expected: ExpectedUsage, { model }: Endpoint): ExpectedUsage {
+  const { input, audioInput, imageInput, images, hidesInput, hidesAudio } = expected;
   const context = model.contextLength > 0 ? model.contextLength : DEFAULT_CONTEXT_TOKENS;
-  return { ...expected, input: Math.max(expected.input, context) };
+  const imageTokens = Math.max(imageInput, Math.min(context, images * (model.rules.imageTokens ?? MAX_IMAGE_TOKENS)));
+  const longest = Math.max(input, hidesInput ? context : Math.min(context, input - imageInput + imageTokens));
+  return {
+    ...expected,
+    input: longest,
+    imageInput: Math.min(imageTokens, longest),
+    audioInput: hidesAudio ? Math.max(audioInput, longest - imageInput) : audioInput,
+  };
 }
