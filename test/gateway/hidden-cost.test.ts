@@ -21,6 +21,7 @@ const NAMES = [
   'pdf',
   'pictures',
   'sound',
+  'search',
   'url',
   'id',
   'tool',
@@ -86,11 +87,17 @@ const PICTURE = { type: 'image_url', image_url: { url: 'https://example.com/a.pn
 const pictures = (model: string, count: number): Json => ({
   ...{ model, max_tokens: 16, messages: [{ role: 'user', content: Array(count).fill(PICTURE) }] },
 });
+/** The results of fifty searches are as long as the context. */
+const SEARCHING = {
+  ...{ model: 'responses/m', store: false, max_output_tokens: 16, max_tool_calls: 50 },
+  ...{ input: 'Hi', tools: [{ type: 'web_search' }] },
+};
 const CASES: [name: Name, path: string, body: Json, most: number][] = [
   ['file', '/v1/chat/completions', chat('chat/m', FILE), 8],
   ['pdf', '/v1/chat/completions', chat('chat/m', PDF), 20],
   ['pictures', '/v1/chat/completions', pictures('chat/m', 33), 12],
   ['sound', '/v1/chat/completions', chat('chat/m', SOUND), 20],
+  ['search', '/v1/responses', SEARCHING, 20],
   [
     'url',
     '/v1/responses',

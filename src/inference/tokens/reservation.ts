@@ -39,6 +39,8 @@ export const UNKNOWN_COST = 250_000_000_000n;
 export const MIN_UNKNOWN_COST = 10_000_000_000n;
 /** The most tokens that providers count for an image: 10,000 patches of 1.2 tokens by OpenAI; Claude and Gemini count fewer. */
 const MAX_IMAGE_TOKENS = 12_000;
+/** Input tokens that the results of a search add: OpenAI bills so many for small models, and others what the results have. */
+const SEARCH_TOKENS = 8000;
 /** Tokens of a context whose length is not known. */
 const DEFAULT_CONTEXT_TOKENS = 200_000;
 
@@ -130,7 +132,7 @@ class EndpointOutput {
   /** The same, with the longest input that the request may have. */
   get whole(): readonly CostBounds[] {
     if (!mayBeLonger(this.#expected)) return this.seen;
-    this.#whole ??= this.#boundsFor(longestInput(this.#expected, this.endpoint));
+    this.#whole ??= this.#boundsFor(longestInput(this.#expected, this.endpoint), SEARCH_TOKENS);
     return this.#whole;
   }
 
@@ -147,9 +149,11 @@ class EndpointOutput {
     return { tokens: Math.max(1, Math.floor(affordable / answers) - thinking), answers, isExplicit: true };
   }
 
-  #boundsFor(usage: ExpectedUsage): CostBounds[] {
+  /** `tokens`: input that each search adds. */
+  #boundsFor(usage: ExpectedUsage, tokens = 0): CostBounds[] {
     const { model, dialect } = this.endpoint;
-    const most = withSearches(usage, this.asked, dialect.protocol === this.#call.protocol.id);
+    const searching = withSearches(usage, this.asked, dialect.protocol === this.#call.protocol.id);
+    const most = { ...searching, input: searching.input + searching.searches * tokens };
     return possiblePrices(model, askedTier(this.#call, this.endpoint)).map((prices) => costBoundsOf(prices, most));
   }
 }
@@ -184,9 +188,9 @@ export function isBilledLater({ provider, model }: Endpoint): boolean {
   return provider.billsReportedCost === true && !isPriced(model);
 }
 
-/** Whether the input may have more tokens than the estimate says: the gateway does not see all of it, or it has images. */
-export function mayBeLonger({ hidesInput, images }: ExpectedUsage): boolean {
-  return hidesInput || images > 0;
+/** Whether the input may have more tokens than the estimate says: the gateway does not see all of it, it has images, or searches add to it. */
+export function mayBeLonger({ hidesInput, images, searches }: ExpectedUsage): boolean {
+  return hidesInput || images > 0 || searches > 0;
 }
 
 /** Expected usage with the longest input: the context of the model where some of it is hidden, and the most tokens for each image. */
