@@ -359,15 +359,16 @@ describe('a whole answer that fails on its way to its client', () => {
     assert.deepEqual([total_cost, tokens_completion], [0, 0]);
   });
 
-  for (const stream of [false, true])
-    test(`in a later round: the earlier rounds as reported, ${stream ? 'streamed' : 'whole'}`, async () => {
-      const { id } = await hear(gateway.url, { protocol: 'chat', model: 'w/m', text: 'a pause', stream });
-      const record = await recordOf(gateway.url, id);
-      assert.deepEqual(
-        [record.tokens_prompt, record.tokens_completion, record.num_search_results, record.total_cost],
-        [40, 500, 3, 0.03504],
-      );
-    });
+  for (const protocol of ['chat', 'generate'] as const)
+    for (const stream of [false, true])
+      test(`in a later round: the earlier rounds as reported, ${stream ? 'streamed' : 'whole'}, to ${protocol}`, async () => {
+        const { id } = await hear(gateway.url, { protocol, model: 'w/m', text: 'a pause', stream });
+        const record = await recordOf(gateway.url, id);
+        assert.deepEqual(
+          [record.tokens_prompt, record.tokens_completion, record.num_search_results, record.total_cost],
+          [40, 500, 3, 0.03504],
+        );
+      });
 });
 
 describe('usage in parts', () => {

@@ -37,6 +37,8 @@ export class StreamWriter implements BodyReader {
   #isOver = false;
   /** The upstream ended the response of this round. */
   #isAtEnd = false;
+  /** A round has ended, and another one continues its answer. */
+  #isContinued = false;
   /** The response budget has no room for it. */
   #isRefused = false;
   readonly #began: number;
@@ -82,6 +84,7 @@ export class StreamWriter implements BodyReader {
     const nextRound = assembler?.next();
     if (nextRound) {
       this.#isAtEnd = false;
+      this.#isContinued = true;
       context.continueUpstream(nextRound);
       return;
     }
@@ -101,7 +104,9 @@ export class StreamWriter implements BodyReader {
     this.#closing?.cancel();
     if (!this.#keepAlive) {
       this.#isOver = true;
-      this.#context.reject(last, this.#isAtEnd ? reportedUsage(converter) : undefined);
+      // The rounds before are whole answers of the upstream, though they showed nothing.
+      const usage = this.#isContinued ? converter.partialUsage() : undefined;
+      this.#context.reject(last, usage ?? (this.#isAtEnd ? reportedUsage(converter) : undefined));
       return;
     }
     const { complete: client } = call.protocol.operations;
