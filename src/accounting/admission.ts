@@ -7,7 +7,7 @@ import { tierOfBody } from '../inference/tokens/asked-tier.ts';
 import { type ExpectedUsage, inputByLength } from '../inference/tokens/expected-usage.ts';
 import type { Reservation } from '../inference/tokens/reservation.ts';
 import type { Key } from '../keys/store.ts';
-import type { Admission, AdmissionRequest, LimitKeeper } from '../limits/limit-keeper.ts';
+import { type Admission, type AdmissionRequest, type LimitKeeper, RoundReservations } from '../limits/limit-keeper.ts';
 import type { LimitSubject } from '../limits/subjects.ts';
 import type { Reservations } from '../records/reservations.ts';
 import { tagList, tagSubject, tagsOf } from '../records/tags.ts';
@@ -36,6 +36,8 @@ export interface AdmittedCall {
   limitOf?: InferenceCall['limitOf'] | undefined;
   /** Reserves the limits of the key for a model that is tried after another one; absent without such limits. Rejects with `rate_limit_exceeded`. */
   admitModel?: ((model: string) => Promise<void>) | undefined;
+  /** Reserves the budgets for a request that continues the answer; absent without a budget. Rejects with `insufficient_quota`. */
+  admitRound?: (() => Promise<void>) | undefined;
   /** Releases the reservations. */
   discard(): void;
   /** Releases everything, the request itself included: it will be admitted again. */
@@ -226,12 +228,12 @@ function admittedCall(
 ): AdmittedCall {
   const { call, key, route, handler } = request;
   const models = key.settings.modelLimits && admitModels(request, limits);
-  const settle: Admission['settle'] = models
-    ? (used) => {
-        settleFirst(used);
-        models.settle(used);
-      }
-    : settleFirst;
+  const rounds = cost ? new RoundReservations(() => limits.admitRound(roundOf(request))) : undefined;
+  const settle: Admission['settle'] = (used) => {
+    settleFirst(used);
+    models?.settle(used);
+    rounds?.release();
+  };
   const { requestId: id, protocol, stream, operation } = call;
   return {
     meter: openUsageMeter({
@@ -257,6 +259,7 @@ function admittedCall(
     // Free endpoints need no output limit.
     limitOf: cost ? request.reservation.limitsFor(cost) : undefined,
     admitModel: models?.admit,
+    admitRound: rounds && (() => rounds.admit()),
     discard() {
       settle({ tokens: 0, cost: 0n });
       onSettled();
@@ -266,6 +269,10 @@ function admittedCall(
       onSettled();
     },
   };
+}
+
+function roundOf({ key, model, reservation }: CallAdmission): AdmissionRequest {
+  return { key, model, tokens: 0, ...reservation.round() };
 }
 
 /** Reservations for the models that are tried after the first one. */

@@ -89,6 +89,7 @@ export async function handleCall(exchange: Exchange, asked: AskedCall, options: 
       ...dispatching,
       meter,
       admitModel: admitted.admitModel,
+      admitRound: admitted.admitRound,
       onEnded: admitted.discard,
     }),
   );

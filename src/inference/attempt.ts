@@ -55,6 +55,7 @@ const STOPPED = 'The gateway was stopped before the end; try again.';
 const USAGE_TIMEOUT_MS = 1000;
 /** Maximum body whose tokens are estimated early to release it; a larger one would delay other requests. */
 const MAX_ESTIMATED_BYTES = 64 * 1024;
+const NO_BYTES = Buffer.alloc(0);
 
 /** The call that an attempt belongs to. */
 export interface AttemptedCall {
@@ -63,6 +64,8 @@ export interface AttemptedCall {
   reply: Reply;
   /** Meter of the usage of all attempts; absent if usage is not recorded. */
   meter?: UsageMeter | undefined;
+  /** Reserves what a further round costs. */
+  admitRound?: (() => Promise<void>) | undefined;
   /** All attempts so far; this one is added. */
   attempts: Attempt[];
 }
@@ -112,7 +115,7 @@ export class RunningAttempt implements ResponseContext, UpstreamReceiver {
   #isStopped = false;
   /** Deadline for the usage in a response whose client has left. */
   #leaving: Deadline | undefined;
-  #removeClientListener = ignore;
+  #removeClientListener: (() => void) | undefined;
   #removeStoppingListener: (() => void) | undefined;
 
   constructor(attempted: AttemptedCall, candidate: RunnableCandidate, planned: Plan, options: AttemptOptions) {
@@ -188,9 +191,10 @@ export class RunningAttempt implements ResponseContext, UpstreamReceiver {
 
   continueUpstream(body: OutgoingBody): void {
     const { provider, credential } = this.endpoint;
-    const { method, url, headers } = this.#request as Omit<OutgoingRequest, 'body'>;
-    const request = { method, url, headers, body };
-    const authorized = provider.platform.authorize(request, credential.value, this.now());
+    const request = { ...(this.#request as Omit<OutgoingRequest, 'body'>), body };
+    const authorize = () => provider.platform.authorize(request, credential.value, this.now());
+    const authorized = (this.#isSent ? this.#attempted.admitRound?.().then(authorize) : undefined) ?? authorize();
+    this.#responder.attach(undefined);
     if (!(authorized instanceof Promise)) this.#send(authorized);
     else {
       authorizedIn(authorized, this.#until, this.timer).then(
@@ -288,12 +292,8 @@ export class RunningAttempt implements ResponseContext, UpstreamReceiver {
   }
 
   #settle(): void {
-    this.#removeClientListener();
+    this.#removeClientListener?.();
     this.#removeStoppingListener?.();
     this.#leaving?.cancel();
   }
 }
-
-const NO_BYTES = Buffer.alloc(0);
-
-function ignore(): void {}

@@ -28,6 +28,8 @@ export interface DispatchOptions extends AttemptOptions {
   trace?: TraceChoice;
   /** Reserves what a model needs that is tried; absent if nothing limits it. Rejects with `rate_limit_exceeded`. */
   admitModel?: ((model: string) => Promise<void>) | undefined;
+  /** Reserves what a further request costs that continues the answer; absent without a budget. Rejects with `insufficient_quota`. */
+  admitRound?: (() => Promise<void>) | undefined;
   /** Called once at the end, also if the call fails. */
   onEnded?(): void;
 }
@@ -60,8 +62,9 @@ export async function dispatch(
   const client = new Cancellation();
   reply.onClose(() => client.cancel());
   const started = options.timer.now();
-  const { meter } = options;
-  const state: DispatchState = { call, route, reply, meter, attempts: [], options, client, started, begins: [] };
+  const { meter, admitRound } = options;
+  const attempted: AttemptedCall = { call, route, reply, meter, admitRound, attempts: [] };
+  const state: DispatchState = { ...attempted, options, client, started, begins: [] };
   options.state.retries.deposit();
   try {
     const ended = await tryCandidates(state);

@@ -44,6 +44,8 @@ export interface LimitKeeper {
   admit(request: AdmissionRequest): Promise<Admission> | Admission;
   /** Reserves the limits of the key for one more model that may answer an admitted request. Throws `rate_limit_exceeded`, with nothing reserved. */
   admitModel(request: AdmissionRequest): Promise<Admission['settle']>;
+  /** Reserves the budgets for a request that continues the answer of an admitted one; returns the release. Throws `insufficient_quota`, with nothing reserved. */
+  admitRound(request: AdmissionRequest): Promise<() => void>;
   /** Asks the store before the next reservation of these subjects' budgets, because a task has been charged. */
   recount(subjects: readonly string[]): void;
   /** Takes the holds of running requests anew, because the store has forgotten them. */
@@ -64,4 +66,27 @@ export interface KeySlots {
   most: number;
   /** Message of the 429 when every slot is taken. */
   message: string;
+}
+
+/** Reservations for the rounds that continue one answer. */
+export class RoundReservations {
+  readonly #reserve: () => Promise<() => void>;
+  readonly #releases: (() => void)[] = [];
+  #isOver = false;
+
+  constructor(reserve: () => Promise<() => void>) {
+    this.#reserve = reserve;
+  }
+
+  /** Rejects with `insufficient_quota`. */
+  async admit(): Promise<void> {
+    const release = await this.#reserve();
+    if (this.#isOver) release();
+    else this.#releases.push(release);
+  }
+
+  release(): void {
+    this.#isOver = true;
+    for (const release of this.#releases.splice(0)) release();
+  }
 }

@@ -48,6 +48,7 @@ type SettleFunction = (used: UsedAmounts) => void;
 const MINUTE_KEPT_MS = 180_000;
 
 const NO_BASIS = {};
+const NOTHING_USED = { tokens: 0, cost: 0n };
 const NO_HEADERS: Record<string, string> = {};
 const NO_BUDGETS: readonly string[] = [];
 
@@ -244,6 +245,14 @@ export function createLimitKeeper({ quota, shared, now }: LimitsOptions): LimitK
     async admitModel(request) {
       const { settle } = await admitTo(request, []);
       return settle;
+    },
+
+    async admitRound(request) {
+      const { key } = request;
+      const settings = { ...key.settings, modelLimits: undefined };
+      const budgets = ownSubjects(key, shared()).map((subject) => ({ ...subject, limits: NO_BASIS }));
+      const { settle } = await admitTo({ ...request, key: { ...key, settings } }, budgets);
+      return () => settle(NOTHING_USED);
     },
 
     admit(request) {

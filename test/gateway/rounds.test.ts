@@ -17,7 +17,7 @@ import {
   type TestGateway,
   type TestUpstream,
 } from './harness.ts';
-import { hear, recordOf } from './usage-client.ts';
+import { get, hear, recordOf } from './usage-client.ts';
 
 let upstream: TestUpstream;
 let gateway: TestGateway;
@@ -240,6 +240,31 @@ providers:
     [500, 100],
   );
 });
+
+for (const stream of [false, true])
+  test(`each further round reserves its input, and ends the answer where the budget leaves less, ${stream ? 'streamed' : 'whole'}`, async () => {
+    const key = 'sk-test-of-rounds-0123456789';
+    const used = { input_tokens: 1600, output_tokens: 5 };
+    upstream = await startUpstream(({ body }, response) => {
+      const paused = { ...messageOf([USED], 'pause_turn'), usage: used };
+      if (!body.stream) answerJson(response, paused);
+      else answerEvents(response, streamOf([{ type: 'text', text: 'Searching. ' }, USED], 'pause_turn'));
+    });
+    const model = '{ id: m, pricing: { prompt: "0.0001", completion: "0" } }';
+    gateway = await startTestGateway(
+      `providers: { p: { type: anthropic, base_url: "${upstream.url}", api_key: k, models: [${model}] } }`,
+      { keys: [`{ name: poor, key: ${key}, budgets: { total: "0.6" } }`] },
+    );
+    // About 1,700 tokens, which cost 0.17 USD.
+    const text = 'a boat on a river '.repeat(400);
+    const { text: heard, status } = await hear(gateway.url, { protocol: 'chat', model: 'p/m', text, stream, key });
+    assert.equal(upstream.calls.length, 3);
+    assert.match(heard, /may spend 0\.6 USD in all/);
+    assert.equal(status, stream ? 200 : 402);
+    const { data } = (await get(gateway.url, '/v1/key', key)).body;
+    assert.equal(data.held.total, '0');
+    if (!stream) assert.equal(data.spent.total, '0.48');
+  });
 
 describe('state that a client loses', () => {
   const thinking = { type: 'thinking', thinking: 'Hmm.', signature: 'c2lnbmVk' };

@@ -19,10 +19,11 @@ import {
   UNKNOWN_COST,
 } from '../tokens/reservation.ts';
 
+const NO_ROUND = () => ({ cost: 0n, minCost: 0n });
 const NO_LIMITS = () => () => ({ tokens: 0, answers: 1, isExplicit: false });
 
 export function nothingReserved(): Reservation {
-  return { tokens: 0, cost: 0n, limitsFor: NO_LIMITS };
+  return { tokens: 0, cost: 0n, round: NO_ROUND, limitsFor: NO_LIMITS };
 }
 
 /** The input at the highest price of the candidates, for an operation without service tiers. */
@@ -74,6 +75,7 @@ function reservedWith(
         isUnknown ? MIN_UNKNOWN_COST : 0n,
       ),
     }),
+    round: NO_ROUND,
     limitsFor: NO_LIMITS,
   };
 }

@@ -19,8 +19,8 @@ const NO_BYTES = Buffer.alloc(0);
 
 /** Receiver of all rounds of one attempt. */
 export interface Responder extends UpstreamReceiver {
-  /** Called for each round, with the exchange that is paused for a slow client and aborted after an error. */
-  attach(exchange: UpstreamExchange): void;
+  /** Called for each round, before it is sent and with its exchange, which is paused for a slow client and aborted after an error. */
+  attach(exchange: UpstreamExchange | undefined): void;
   /** Whether the answer has ended, and the upstream has yet to report its usage. */
   awaitsUsage(): boolean;
 }
@@ -42,7 +42,7 @@ class AttemptResponder implements Responder {
     context.reply.onDrain(() => this.#exchange?.resume());
   }
 
-  attach(exchange: UpstreamExchange): void {
+  attach(exchange: UpstreamExchange | undefined): void {
     this.#exchange = exchange;
     this.#body = undefined;
   }

@@ -22,6 +22,8 @@ export interface Reservation {
    * client sets an output limit and all input is known.
    */
   readonly minCost?: bigint | undefined;
+  /** The input of a further request that continues the answer: its output is within what is reserved. */
+  round(): { cost: bigint; minCost: bigint };
   /** Output limits of an endpoint for a reservation of `money`. */
   limitsFor(money: bigint): (endpoint: Endpoint) => OutputLimit;
 }
@@ -86,6 +88,11 @@ class AnswerReservation implements Reservation {
     const tokensOf = this.#isOpen ? minTokens : ({ tokens }: EndpointOutput) => tokens;
     const known = highest(this.#outputs, (one) => maxCostWith(one.seen, one.inAll(tokensOf(one))));
     return maxBigInt(known, this.#isUnknown ? MIN_UNKNOWN_COST : 0n);
+  }
+
+  round(): { cost: bigint; minCost: bigint } {
+    const cost = highest(this.#outputs, (one) => maxCostWith(one.whole, 0));
+    return { cost, minCost: highest(this.#outputs, (one) => maxCostWith(one.seen, 0)) };
   }
 
   limitsFor(money: bigint): (endpoint: Endpoint) => OutputLimit {
