@@ -260,7 +260,8 @@ async function daylight(stage: Stage, name: string, moment: number): Promise<Fig
   const videos = await videoFigures(store, { created: load.created, upstream: films, hooks });
   const [wrong] = await store.do('askUsage', {
     sql: `SELECT count(*) AS n FROM (SELECT started_at / ${HOUR_MS} AS hour, count(*) AS n FROM usage_request GROUP BY 1) r
-      LEFT JOIN (SELECT hour, sum(requests) AS n FROM usage_hour GROUP BY 1) h ON h.hour = r.hour WHERE h.n IS NULL OR h.n <> r.n`,
+      LEFT JOIN (SELECT hour, sum(requests) AS n FROM usage_hour WHERE model LIKE '%/chat' GROUP BY 1) h ON h.hour = r.hour
+      WHERE h.n IS NULL OR h.n <> r.n`,
   });
   await store.close();
   const failed = [...used.figures, ...videos].filter(({ verdict }) => verdict === 'MISSED');
