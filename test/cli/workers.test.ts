@@ -161,6 +161,27 @@ test(
   },
 );
 
+test('a worker that hangs is noticed, and reports do not wait for it', OPTIONS, async (context) => {
+  const { ask, chat, gateway, pids } = await startTwoWorkers(context);
+  process.kill(pids[0], 'SIGSTOP');
+  const [line] = await gateway.shows(/^.*"msg":"a worker does not answer"\}$/m, 'stderr');
+  assert.equal(JSON.parse(line).workerPid, pids[0]);
+  assert.deepEqual(await statuses(Array.from({ length: 6 }, () => chat())), { 200: 6 });
+  const times: number[] = [];
+  for (let round = 0; round < 4; round++) {
+    const began = performance.now();
+    assert.equal((await ask('/v1/usage')).body.total.requests, 6);
+    times.push(performance.now() - began);
+  }
+  // Every wait for a worker lasts two seconds.
+  assert.ok(Math.min(...times) < 1_900, `${times}`);
+  process.kill(pids[0], 'SIGCONT');
+  await gateway.shows(/"msg":"the worker answers again"/, 'stderr');
+  assert.deepEqual(await statuses(Array.from({ length: 6 }, () => chat())), { 200: 6 });
+  gateway.signal('SIGTERM');
+  assert.equal((await gateway.ended).code, 0);
+});
+
 test('a stop lets the requests of all workers end', OPTIONS, async (context) => {
   const { gateway, held, hold, pids } = await startTwoWorkers(context);
   const answers = await hold();

@@ -57,6 +57,7 @@ export async function connectToPrimary(handlers: WorkerHandlers): Promise<Primar
     flush: () => handlers.flushed(),
     capture: (asked: AskedCapture) => handlers.findCapture(asked),
     running: (filter: IntentFilter) => handlers.countRunning(filter),
+    ping: () => undefined,
   });
   process.on('message', (message: ChannelMessage) => channel.receive(message));
   process.on('disconnect', () => {

@@ -1,4 +1,4 @@
-/** Supervision of workers: starts them, starts again those that end by themselves, and ends them. */
+/** Supervision of workers: starts them, starts again those that end by themselves or do not answer any more, and ends them. */
 
 import cluster, { type Worker } from 'node:cluster';
 import { extname } from 'node:path';
@@ -8,6 +8,7 @@ import { type Clock, systemClock } from '../../core/clock.ts';
 import { GatewayError } from '../../core/errors.ts';
 import { problemOf, StoreUnavailable } from '../../store/unavailable.ts';
 import { type Channel, type ChannelHandlers, type ChannelMessage, createChannel } from './channel.ts';
+import { type HangCheck, startHangCheck } from './hang-check.ts';
 import type { WorkerListens, WorkerStart } from './messages.ts';
 
 export interface SupervisorOptions {
@@ -28,7 +29,7 @@ export interface Supervisor {
   readonly address: WorkerListens['address'];
   /** Process ids in the order of the numbers; of workers that run. */
   pids(): number[];
-  /** Calls all workers that listen; a call that fails or takes too long is left out. */
+  /** Calls all workers that listen and answer; a call that fails or takes too long is left out. */
   callAll(name: string, parameters: unknown): Promise<unknown[]>;
   /** Calls all workers, also those that only start. */
   tellAll(name: string, parameters: unknown): void;
@@ -58,6 +59,8 @@ interface RunningWorker {
   worker: Worker;
   channel: Channel;
   listens: boolean;
+  /** Absent until it listens. */
+  hangCheck?: HangCheck;
   /** Resolves when it has ended and is settled. */
   ended: Promise<void>;
 }
@@ -93,7 +96,8 @@ export async function superviseWorkers(options: SupervisorOptions): Promise<Supe
         listens({ address: chosen }: WorkerListens) {
           address ??= chosen;
           running.listens = chosen.port === address.port;
-          if (!running.listens) worker.process.kill('SIGKILL');
+          if (running.listens) running.hangCheck = watch(channel, worker, about);
+          else worker.process.kill('SIGKILL');
           resolve();
         },
         failed({ message }: { message: string }) {
@@ -105,6 +109,7 @@ export async function superviseWorkers(options: SupervisorOptions): Promise<Supe
       worker.on('error', (error) => log.error({ err: error, ...about }, 'a worker cannot be reached'));
       const ended = new Promise<void>((done) => {
         worker.on('exit', (code, signal) => {
+          running.hangCheck?.close();
           channel.close(new StoreUnavailable('the worker ended'));
           slot.process = undefined;
           if (state === 'running' || (state === 'starting' && running.listens))
@@ -115,6 +120,20 @@ export async function superviseWorkers(options: SupervisorOptions): Promise<Supe
       });
       const running: RunningWorker = { worker, channel, listens: false, ended };
       slot.process = running;
+    });
+  }
+
+  /** A worker that hangs accepts no connections, but its requests would wait for ever. */
+  function watch(channel: Channel, worker: Worker, about: object): HangCheck {
+    return startHangCheck({
+      ask: () => channel.call('ping', {}),
+      onSilent: () => log.error(about, 'a worker does not answer'),
+      onAnswer: () => log.info(about, 'the worker answers again'),
+      onHung() {
+        log.error(about, 'a worker has not answered for a minute; it is ended');
+        worker.process.kill('SIGKILL');
+      },
+      clock,
     });
   }
 
@@ -165,7 +184,9 @@ export async function superviseWorkers(options: SupervisorOptions): Promise<Supe
     pids: () => slots.flatMap((slot) => slot.process?.worker.process.pid ?? []),
     async callAll(name, parameters) {
       const calls = slots.flatMap(({ process: running }) =>
-        running?.listens ? [withTimeout(running.channel.call(name, parameters), clock)] : [],
+        running?.listens && !running.hangCheck?.isSilent
+          ? [withTimeout(running.channel.call(name, parameters), clock)]
+          : [],
       );
       const results = await Promise.allSettled(calls);
       return results.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
