@@ -135,6 +135,7 @@ async function openParts(options: AccountingOptions, opened: AsyncDisposableStac
   const quota = createQuota({
     store: records,
     instance: instance.id,
+    clock,
     ...(isWorker && { shared: true }),
   });
   const tags = createTagAllotments({ store, config, now });

@@ -10,6 +10,7 @@ import { PERIODS } from '../records/key-settings.ts';
 import type { CircuitBreaker } from '../routing/circuit-breaker.ts';
 import { createRoutingState, type RoutingState } from '../routing/state.ts';
 import type { Store } from '../store/store.ts';
+import { answerInTime } from '../store/unavailable.ts';
 import type { BudgetState, EndpointState, StateReadings, StoreState } from '../telemetry/state-metrics.ts';
 import { openTelemetry, type Telemetry } from '../telemetry/telemetry.ts';
 import { spendingOf } from '../usage/spending.ts';
@@ -42,8 +43,7 @@ interface StateReadingsOptions {
   folder: string;
   /** Names of the keys whose budgets are read. */
   budgetKeys: readonly string[];
-  /** Unix milliseconds. */
-  now(): number;
+  clock: Pick<Clock, 'now' | 'after'>;
   /** Whether another process of the gateway reports the figures of the store. */
   isWorker: boolean;
 }
@@ -69,7 +69,7 @@ export async function openGatewayTelemetry(
       subjects: (key) => admission.subjects(key),
       folder: config.data,
       budgetKeys: config.telemetry.budgetKeys,
-      now: clock.now,
+      clock,
       isWorker: worker !== undefined,
     }),
   });
@@ -85,7 +85,7 @@ export async function openGatewayTelemetry(
 }
 
 function createStateReadings(options: StateReadingsOptions): StateReadings {
-  const { models, breaker, records, folder, budgetKeys, isWorker } = options;
+  const { models, breaker, records, folder, budgetKeys, clock, isWorker } = options;
   const own: StateReadings = {
     providers: () =>
       models()
@@ -97,9 +97,9 @@ function createStateReadings(options: StateReadingsOptions): StateReadings {
   if (isWorker) return own;
   return {
     ...own,
-    store: () => storeState(records(), options.now()),
+    store: () => answerInTime(storeState(records(), clock.now()), clock),
     dataFree: () => freeShareOf(folder),
-    ...(budgetKeys.length > 0 && { budgets: () => budgetStates(options) }),
+    ...(budgetKeys.length > 0 && { budgets: () => answerInTime(budgetStates(options), clock) }),
   };
 }
 
@@ -166,7 +166,7 @@ async function budgetStates({
   subjects,
   records,
   budgetKeys,
-  now,
+  clock: { now },
 }: StateReadingsOptions): Promise<BudgetState[]> {
   const wanted = new Set(budgetKeys);
   const found = (await keys.list()).filter((key) => wanted.has(key.name) && stateOf(key, now()) === 'active');

@@ -1,7 +1,9 @@
 /** Quota of a gateway: the whole of a limit, or slices of it where others share the store; and what these others have reserved. */
 
+import type { Clock } from '../core/clock.ts';
 import { type BudgetPeriod, decodeReservations, type Reservations } from '../records/reservations.ts';
 import type { Store } from '../store/store.ts';
+import { answerInTime } from '../store/unavailable.ts';
 
 export interface Window {
   /** Name of the limit. */
@@ -33,20 +35,23 @@ export interface QuotaOptions {
   instance: string;
   /** Whether other processes use the limits too; by default if the store is a server. */
   shared?: boolean;
+  clock?: Pick<Clock, 'after'> | undefined;
 }
 
 /** Slices of a limit on a shared store, so that every gateway gets some. */
 const SLICES_PER_LIMIT = 20;
 
-export function createQuota({ store, instance, shared = store.engine !== 'sqlite' }: QuotaOptions): Quota {
-  const hold: Quota['hold'] = (heldLimit, want) => store.call('setHold', { ...heldLimit, instance, want });
+/** No request waits for a store that stalls: it is refused as by one that is away. */
+export function createQuota({ store, instance, shared = store.engine !== 'sqlite', clock }: QuotaOptions): Quota {
+  const hold: Quota['hold'] = (heldLimit, want) =>
+    answerInTime(store.call('setHold', { ...heldLimit, instance, want }), clock);
   if (!shared) {
     return { slice: (limit) => limit, take: async ({ limit }) => ({ granted: limit, taken: 0 }), hold };
   }
   return {
     slice: (limit) => Math.max(1, Math.floor(limit / SLICES_PER_LIMIT)),
     take: ({ name, at, limit }, want, alreadyUsed) =>
-      store.call('takeAllowance', { name, windowAt: at, limit, want, alreadyUsed }),
+      answerInTime(store.call('takeAllowance', { name, windowAt: at, limit, want, alreadyUsed }), clock),
     hold,
   };
 }

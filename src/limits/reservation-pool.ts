@@ -72,7 +72,10 @@ export function createReservationPool({ quota, ...first }: ReservationPoolOption
     const asked = heldLimit;
     spentSince = 0n;
     isAsking = true;
-    const part = await quota.hold(asked, minBigInt(want, asked.limit)).finally(() => {
+    const wanted = minBigInt(want, asked.limit);
+    // Until the store has said otherwise, so that a hold whose acknowledgement was lost is released, too.
+    held = maxBigInt(held, wanted);
+    const part = await quota.hold(asked, wanted).finally(() => {
       isAsking = false;
     });
     held = part.granted;

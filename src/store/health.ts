@@ -1,13 +1,24 @@
 /** Store health check: one small write in each database. */
 
+import type { Clock } from '../core/clock.ts';
 import type { Store, StoreHealth } from './store.ts';
-import { StoreUnavailable } from './unavailable.ts';
+import { answerInTime, StoreUnavailable } from './unavailable.ts';
 
-export async function healthOf(store: Pick<Store, 'call'>): Promise<StoreHealth> {
-  try {
-    await Promise.all([store.call('probeState', {}), store.call('probeUsage', {})]);
-    return { writable: true };
-  } catch (error) {
-    return { writable: false, problem: error instanceof StoreUnavailable ? error.problem : (error as Error).message };
-  }
+/** Checks of the same moment share the writes, so that those of a store that stalls are never many. */
+export function createHealthCheck(
+  store: Pick<Store, 'call'>,
+  clock?: Pick<Clock, 'after'>,
+): () => Promise<StoreHealth> {
+  let probes: Promise<unknown> | undefined;
+  return async () => {
+    probes ??= Promise.all([store.call('probeState', {}), store.call('probeUsage', {})]).finally(() => {
+      probes = undefined;
+    });
+    try {
+      await answerInTime(probes, clock);
+      return { writable: true };
+    } catch (error) {
+      return { writable: false, problem: error instanceof StoreUnavailable ? error.problem : (error as Error).message };
+    }
+  };
 }

@@ -18,6 +18,9 @@ describe('state', () => {
   let clock: ManualClock;
   let store: Store | undefined;
   let isReadable = true;
+  /** What the store is asked for and never answers. */
+  let stalled: string | undefined;
+  let onStalled = () => {};
 
   before(async () => {
     upstream = await startUpstream(({ path }, response) => {
@@ -41,8 +44,15 @@ models: { both/m: { endpoints: [{ provider: down, model: m }, { provider: up, mo
         ],
         wrapStore(inner) {
           store = inner;
-          const call: Store['call'] = (name, parameters) =>
-            isReadable || name !== 'jobFigures' ? inner.call(name, parameters) : Promise.reject(new Error('away'));
+          const call: Store['call'] = async (name, parameters) => {
+            if (name === stalled) {
+              onStalled();
+              return new Promise(() => {});
+            }
+            return isReadable || name !== 'jobFigures'
+              ? inner.call(name, parameters)
+              : Promise.reject(new Error('away'));
+          };
           return { ...inner, call };
         },
       },
@@ -97,6 +107,25 @@ models: { both/m: { endpoints: [{ provider: down, model: m }, { provider: up, mo
     assert.equal((await withName('provider_ready')).length, 3);
     isReadable = true;
   });
+
+  for (const [name, metric] of [
+    ['jobFigures', 'store_bytes'],
+    ['spentBy', 'budget_left_ratio'],
+  ] as const) {
+    test(`a store that does not answer ${name} holds up no metrics`, async () => {
+      assert.notDeepEqual(await withName(metric), []);
+      const asked = new Promise<void>((resolve) => {
+        onStalled = resolve;
+      });
+      stalled = name;
+      const shown = lines();
+      await asked;
+      clock.advance(5_000);
+      assert.ok((await shown).every((line) => !line.startsWith(`polygate_${metric}`)));
+      stalled = undefined;
+      assert.notDeepEqual(await withName(metric), []);
+    });
+  }
 
   test('budgets are shown of those keys alone that are named for it', async () => {
     assert.deepEqual(await withName('budget_left_ratio'), ['polygate_budget_left_ratio{key="team",period="day"} 1']);

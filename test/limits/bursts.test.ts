@@ -13,6 +13,7 @@ import { createReservationPool } from '../../src/limits/reservation-pool.ts';
 import type { KeySettings } from '../../src/records/key-settings.ts';
 import type { Store } from '../../src/store/store.ts';
 import { createRecorder } from '../../src/usage/recorder.ts';
+import { createManualClock } from '../jobs/manual-clock.ts';
 import { forEachStore } from '../store/stores.ts';
 import { completion, intent, NOON } from '../usage/records.ts';
 import { UNSHARED } from './allotments.ts';
@@ -135,6 +136,43 @@ forEachStore((name, open) => {
     );
     for (const answer of answers) if (answer.status === 'fulfilled') answer.value();
     assert.deepEqual(await refusals(times(7, () => keeper.enter(key))), []);
+  });
+});
+
+forEachStore((name, open) => {
+  test(`a store that stalls refuses in time, and what it held all the same is released (${name})`, async (context) => {
+    const store = await open(context);
+    await keeperOn(store);
+    const clock = createManualClock(NOON);
+    let isLate = true;
+    const late: Promise<unknown>[] = [];
+    const call: Store['call'] = (operation, parameters) => {
+      const answer = store.call(operation, parameters);
+      if (!isLate) return answer;
+      late.push(answer);
+      return new Promise(() => {});
+    };
+    const slow = { engine: store.engine, call };
+    const quota = createQuota({ store: slow, instance: 'one', shared: true, clock });
+    const slots = createReservationPool({ heldLimit: { subject: 'x', limit: 10n }, quota, slice: 5n });
+    const minute = createMinuteWindow({ subject: 'x', quota, now: () => NOON });
+    const refused = [slots.admit(1n), minute.admit(1, 10)];
+    clock.advance(5_000);
+    assert.deepEqual(await refusals(refused), ['unavailable', 'unavailable']);
+    await Promise.all(late);
+    isLate = false;
+    const others = async () => {
+      const other = { subject: 'x', instance: 'two', limit: 10n, want: 0n };
+      return (await store.call('setHold', other)).others;
+    };
+    assert.equal(await others(), 6n);
+    assert.equal(slots.isEmpty, false);
+    await slots.releaseIdle();
+    await slots.releaseIdle();
+    assert.equal(await others(), 0n);
+    assert.ok(slots.isEmpty);
+    assert.ok(await slots.admit(10n));
+    assert.equal(await minute.admit(1, 10), true);
   });
 });
 

@@ -15,6 +15,8 @@ import { MIGRATIONS_FOLDER, readMigrations } from '../../src/store/migrations.ts
 import { openStore, readStoreStatus } from '../../src/store/open.ts';
 import { operations } from '../../src/store/operations/index.ts';
 import { createSession } from '../../src/store/sqlite/transaction.ts';
+import type { StoreHealth } from '../../src/store/store.ts';
+import { createManualClock } from '../jobs/manual-clock.ts';
 import { type EngineStore, openEngine as open, unavailable } from './engine-store.ts';
 import { temporaryData } from './stores.ts';
 
@@ -307,6 +309,29 @@ describe('an engine that cannot write now', () => {
     await once(locker, 'close');
     await store.call('put', { subject: 'b', value: 1 });
     assert.deepEqual(await store.health(), { writable: true });
+  });
+
+  test('because it does not answer says so in time, and its checks do not pile up', async (context) => {
+    const folder = temporaryData(context);
+    const clock = createManualClock(Date.now());
+    const store = await open(context, folder, { lockTimeoutMs: 60_000, clock });
+    const locker = start(context, 'sqlite-locker.ts', join(folder, 'state.db'));
+    await once(locker.stdout, 'data');
+    const checks: Promise<StoreHealth>[] = [];
+    for (let round = 0; round < 3; round++) {
+      checks.push(store.health(), store.health());
+      clock.advance(5_000);
+    }
+    for (const { writable, problem } of await Promise.all(checks)) {
+      assert.equal(writable, false);
+      assert.equal(problem, 'it does not answer');
+    }
+    locker.stdin.end();
+    await once(locker, 'close');
+    while (!(await store.health()).writable);
+    // The probe counts how often it is written: once for all checks while it waited, and once for each after that.
+    const [row] = await store.call('ask', { sql: "SELECT value FROM version WHERE subject = 'probe'", row: {} });
+    assert.ok(Number(row?.value) <= 3, `${row?.value}`);
   });
 
   test('because another process holds the lock waits for it a while', async (context) => {

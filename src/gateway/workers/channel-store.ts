@@ -1,7 +1,7 @@
 /** Embedded store of a worker: its operations are calls to the primary, which owns the files. */
 
 import { systemClock } from '../../core/clock.ts';
-import { healthOf } from '../../store/health.ts';
+import { createHealthCheck } from '../../store/health.ts';
 import type { Store } from '../../store/store.ts';
 import { StoreUnavailable } from '../../store/unavailable.ts';
 import type { Channel } from './channel.ts';
@@ -19,7 +19,7 @@ export function createChannelStore(channel: Pick<Channel, 'call'>): Store {
     engine: 'sqlite',
     call: call as Store['call'],
     now: systemClock.now,
-    health: () => healthOf(store),
+    health: createHealthCheck({ call: call as Store['call'] }),
     async close() {
       closed = true;
     },

@@ -4,7 +4,7 @@ import type { Pool, PoolClient } from 'pg';
 import { type Clock, sleep, systemClock } from '../../core/clock.ts';
 import { GatewayError } from '../../core/errors.ts';
 import type { Secret } from '../../security/secret.ts';
-import { healthOf } from '../health.ts';
+import { createHealthCheck } from '../health.ts';
 import type { SchemaStatus } from '../migrations.ts';
 import type { Database, MaybePromise, StoreOperation, Transaction } from '../operation.ts';
 import type { ParametersOf, Store } from '../store.ts';
@@ -167,7 +167,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
     engine: 'postgres',
     call: call as Store['call'],
     now: clock.now,
-    health: () => healthOf(store),
+    health: createHealthCheck({ call: call as Store['call'] }, localClock),
     close,
     access: { engine: 'postgres', url },
   };

@@ -2,7 +2,7 @@
 
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
 import { type Clock, systemClock } from '../../core/clock.ts';
-import { healthOf } from '../health.ts';
+import { createHealthCheck } from '../health.ts';
 import type { StoreOperation } from '../operation.ts';
 import type { DatabaseRole, Store } from '../store.ts';
 import { StoreUnavailable } from '../unavailable.ts';
@@ -56,7 +56,7 @@ export function createPortStore({ operations, attach, clock = systemClock }: Por
     engine: 'sqlite',
     call: call as Store['call'],
     now: clock.now,
-    health: () => healthOf(store),
+    health: createHealthCheck({ call: call as Store['call'] }, clock),
     async close() {
       closed = true;
       for (const { port } of lines.values()) port.close();

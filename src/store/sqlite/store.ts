@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path';
 import { type Clock, systemClock } from '../../core/clock.ts';
 import { GatewayError } from '../../core/errors.ts';
 import { createPrivateFolder } from '../../security/file-modes.ts';
-import { healthOf } from '../health.ts';
+import { createHealthCheck } from '../health.ts';
 import { isMissingOrEmpty, lostStoreError } from '../lost-store.ts';
 import type { Database, StoreOperation } from '../operation.ts';
 import type { Store, StoreOperationName } from '../store.ts';
@@ -101,7 +101,7 @@ export async function openSqlite(options: SqliteOptions): Promise<Store> {
     engine: 'sqlite',
     call: call as Store['call'],
     now: clock.now,
-    health: () => healthOf(store),
+    health: createHealthCheck({ call: call as Store['call'] }, clock),
     close,
     releaseMemory: async () => void (await Promise.all([writers.state.releaseMemory(), writers.usage.releaseMemory()])),
     access: {
