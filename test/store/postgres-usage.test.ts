@@ -100,6 +100,7 @@ for (const [statement, passes] of [
     await Promise.all([recorder.begin(intent('a')), recorder.begin(intent('b'))]);
     proxy.cutAt(statement, { passes });
     await Promise.all([recorder.finish(intent('a'), completion({ cost: 5n })), recorder.begin(intent('c'))]);
+    if (statement === 'usage_note') assert.ok(recorder.ready, 'requests are refused for one lost connection');
     await recorder.finish(intent('b'), completion({ cost: 7n }));
     await recorder.finish(intent('c'), completion({ cost: 1n }));
     await recorder.close(10_000);

@@ -23,6 +23,10 @@ const STATEMENT_ERROR_CLASSES = new Set(['0A', '21', '22', '23', '25', '26', '34
 /** SQLSTATE codes of these classes that are server errors: read-only, idle timeout, transaction timeout, missing privilege. */
 const SERVER_ERROR_CODES = new Set(['25006', '25P03', '25P04', '42501']);
 
+/** An administrator ended the connection, or the network did. */
+const CONNECTION_LOSS_CODES = new Set(['57P01', 'ECONNRESET', 'EPIPE']);
+const CONNECTION_LOSS_MESSAGE = 'Connection terminated unexpectedly';
+
 const UNIQUE_VIOLATION_CODE = '23505';
 const DIVISION_BY_ZERO_CODE = '22012';
 
@@ -43,6 +47,12 @@ export function isLockTimeout(error: unknown): boolean {
 /** Whether a statement took longer than `statement_timeout`, or was cancelled. */
 export function isStatementTimeout(error: unknown): boolean {
   return codeOf(error) === STATEMENT_TIMEOUT_CODE;
+}
+
+/** Whether the connection ended under a statement, whose outcome is unknown: another connection may work. */
+export function isConnectionLoss(error: unknown): boolean {
+  if (!(error instanceof StoreUnavailable)) return false;
+  return CONNECTION_LOSS_CODES.has(codeOf(error) ?? '') || error.problem === CONNECTION_LOSS_MESSAGE;
 }
 
 function codeOf(error: unknown): string | undefined {

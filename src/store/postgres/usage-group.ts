@@ -18,8 +18,8 @@ import {
   TIMES_COLUMN,
 } from '../usage-columns.ts';
 import { saturatingUpsert } from '../usage-sums.ts';
-import { isDivisionByZero, isUniqueViolation } from './failure.ts';
-import { runQuery } from './pool.ts';
+import { isConnectionLoss, isDivisionByZero, isUniqueViolation } from './failure.ts';
+import { type QueryResult, runQuery, type SqlQuery } from './pool.ts';
 
 type UsageGroup = ParametersOf<'recordUsage'>;
 
@@ -103,7 +103,7 @@ const NOTE = {
 
 /** False if nothing was changed: the group is not the next one, or its instance is unknown. */
 export async function noteUsageGroup(pool: Pool, group: ParametersOf<'noteUsageGroup'>): Promise<boolean> {
-  const { rowCount } = await runQuery(pool, { ...NOTE, values: [group.instance, group.number, group.records] });
+  const { rowCount } = await runRepeatable(pool, { ...NOTE, values: [group.instance, group.number, group.records] });
   return rowCount === 1;
 }
 
@@ -141,11 +141,21 @@ export async function writeUsageGroup(pool: Pool, group: UsageGroup): Promise<bo
     finished: finished.length > 0,
   };
   try {
-    const { rows } = await runQuery(pool, { ...statementOf(parts), values });
+    const { rows } = await runRepeatable(pool, { ...statementOf(parts), values });
     return Number(rows[0]?.turns) > 0;
   } catch (error) {
     if (isUniqueViolation(error) || isDivisionByZero(error)) return false;
     throw error;
+  }
+}
+
+/** Runs a statement again at once if its connection ended under it, so that requests do not wait for the next try of the recorder. */
+async function runRepeatable(pool: Pool, statement: SqlQuery): Promise<QueryResult> {
+  try {
+    return await runQuery(pool, statement);
+  } catch (error) {
+    if (!isConnectionLoss(error)) throw error;
+    return runQuery(pool, statement);
   }
 }
 
