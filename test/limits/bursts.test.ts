@@ -154,15 +154,15 @@ forEachStore((name, open) => {
     };
     const slow = { engine: store.engine, call };
     const quota = createQuota({ store: slow, instance: 'one', shared: true, clock });
-    const slots = createReservationPool({ heldLimit: { subject: 'x', limit: 10n }, quota, slice: 5n });
-    const minute = createMinuteWindow({ subject: 'x', quota, now: () => NOON });
+    const slots = createReservationPool({ heldLimit: { name: 'x', limit: 10n }, quota, slice: 5n });
+    const minute = createMinuteWindow({ name: 'x', quota, now: () => NOON });
     const refused = [slots.admit(1n), minute.admit(1, 10)];
     clock.advance(5_000);
     assert.deepEqual(await refusals(refused), ['unavailable', 'unavailable']);
     await Promise.all(late);
     isLate = false;
     const others = async () => {
-      const other = { subject: 'x', instance: 'two', limit: 10n, want: 0n };
+      const other = { name: 'x', instance: 'two', limit: 10n, want: 0n };
       return (await store.call('setHold', other)).others;
     };
     assert.equal(await others(), 6n);
