@@ -3,7 +3,7 @@
 import { statfs } from 'node:fs/promises';
 import type { Logger } from 'pino';
 import { checkConfigText } from '../config/check-text.ts';
-import { changedSettings, effectiveSettings } from '../config/effective.ts';
+import { changedSettings, effectiveSettings, modelSettings } from '../config/effective.ts';
 import type { ConfigSource } from '../config/load.ts';
 import type { Config } from '../config/resolved.ts';
 import { formatDuration, formatSize } from '../config/units.ts';
@@ -106,10 +106,12 @@ export function createOperationReadings(options: OperationReadingsOptions) {
     return every(clock, PRICE_LOOK_MS, look, { background: true });
   }
 
+  const settingsOfModel = (id: string): Json[] => modelSettings(parts().config, id);
   const testProvider = async (id: string): Promise<Json> => ({ id, ...(await parts().models.test(id)) });
   const localServers = async () => (await parts().models.findLocalServers(options.ports())).map(encodeLocalServer);
   const readings: OperationReadings = {
     config,
+    settingsOfModel,
     providers,
     checkConfig,
     storeHealth,

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { checkConfigText } from '../../src/config/check-text.ts';
-import { effectiveSettings } from '../../src/config/effective.ts';
+import { changedSettings, effectiveSettings, modelSettings } from '../../src/config/effective.ts';
 import type { Environment } from '../../src/config/environment.ts';
 import { configOf, sourceWith } from './sources.ts';
 
@@ -29,6 +29,54 @@ describe('a setting comes from', () => {
     ['providers.openai.api_key', { value: 'a-se…', from: 'environment', variables: ['OPENAI_API_KEY'] }],
   ];
   for (const [path, expected] of cases) test(path, () => assert.deepEqual(settingOf(text, path), expected));
+});
+
+describe('of many models', () => {
+  const COUNT = 4000;
+  const items = Array.from({ length: COUNT }, (_, index) => `      - { id: m${index}, name: M, context_length: 9 }`);
+  const file = (host: string) =>
+    `server: { host: ${host} }\nproviders:\n  own:\n    type: openai-compatible\n    base_url: http://a.test\n    models:\n${items.join('\n')}\n` +
+    'models: { own/routed: { endpoints: [{ provider: own, model: m1 }] } }\naliases: { quick: own/m3999, other: own/m1 }';
+  const config = configOf(file('127.0.0.1'));
+
+  test('the list ends, says so, and is worked out once', () => {
+    const { settings, isComplete } = effectiveSettings(config);
+    assert.deepEqual([settings.length, isComplete], [10_000, false]);
+    assert.equal(effectiveSettings(config).settings, settings);
+    assert.notEqual(effectiveSettings(configOf(file('127.0.0.1'))).settings, settings);
+  });
+
+  test('the settings of one are found behind the end of the list, and no other is looked at', () => {
+    let looked = 0;
+    const counting = {
+      ...config,
+      sourceOf(path: Parameters<typeof config.sourceOf>[0]) {
+        looked += 1;
+        return config.sourceOf(path);
+      },
+    };
+    const shown = (id: string) => modelSettings(counting, id).map(({ path, value }) => [path, value]);
+    assert.deepEqual(shown('own/m3999'), [
+      ['providers.own.models[3999].id', 'm3999'],
+      ['aliases.quick', 'own/m3999'],
+    ]);
+    assert.equal(looked, 2);
+    assert.deepEqual(modelSettings(config, 'own/m3999')[0]?.source, { from: 'file', line: 4006 });
+    assert.deepEqual(shown('own/routed').slice(0, 2), [
+      ['models.own/routed.endpoints[0].provider', 'own'],
+      ['models.own/routed.endpoints[0].model', 'm1'],
+    ]);
+    assert.deepEqual(shown('other/m1'), []);
+  });
+
+  test('changes are compared once', () => {
+    const next = configOf(file('127.0.0.2'));
+    const changed = changedSettings(config, next);
+    assert.deepEqual(changed, [{ path: 'server.host', before: '127.0.0.1', now: '127.0.0.2' }]);
+    assert.equal(changedSettings(config, next), changed);
+    assert.deepEqual(changedSettings(next, next), []);
+    assert.deepEqual(changedSettings(next, config)[0]?.now, '127.0.0.1');
+  });
 });
 
 describe('a check of a text', () => {

@@ -18,16 +18,10 @@ const HOUR_MS = 3_600_000;
 const USED_LATELY_MS = 30 * 24 * HOUR_MS;
 const MAX_USERS = 20;
 /** Settings that are shown of a model. */
-const MAX_LINES = 50;
+const MAX_SETTINGS = 50;
 
 /** Health of the credentials of an endpoint, by `<provider>/<upstream model>`. */
 type Measured = ReadonlyMap<string, EndpointHealth[]>;
-
-interface Setting {
-  path: string;
-  value: Json;
-  source: Json;
-}
 
 export function createModelHandlers(
   options: AdminOptions,
@@ -114,7 +108,7 @@ export function createModelHandlers(
       users_total: users.length,
       users_from: new Date(span.from).toISOString(),
       users_to: new Date(span.to).toISOString(),
-      configured: configuredLines(model.id),
+      configured: operation.settingsOfModel(model.id).slice(0, MAX_SETTINGS),
     };
   }
 
@@ -150,22 +144,6 @@ export function createModelHandlers(
       .toSorted((one, other) => other.requests - one.requests);
   }
 
-  /** Settings that add the model, change it, or give it another name. */
-  function configuredLines(id: string): Json {
-    const { settings = [] } = operation.config() as { settings?: Setting[] };
-    const aliases = aliasesOf(id);
-    const starts = [id, ...aliases].map((name) => `models.${name}.endpoints[`);
-    return settings
-      .filter(
-        ({ path, value }) =>
-          starts.some((start) => path.startsWith(start)) ||
-          (path.startsWith('aliases') && value === id) ||
-          (path.startsWith('providers') && /\.models\[\d+\]\.id$/.test(path) && namesModel(path, value, id)),
-      )
-      .map(({ path, value, source }) => ({ path, value, source }))
-      .slice(0, MAX_LINES) as Json;
-  }
-
   return { ModelList: list, ModelStatistics: statistics, PriceChanges: () => operation.priceChanges() };
 }
 
@@ -176,12 +154,6 @@ function costOf(rows: readonly UseRow[]): string | null {
     sum += moneyOf(cost);
   }
   return decimalOf(sum);
-}
-
-/** Whether a model that is listed at its provider is this one. */
-function namesModel(path: string, value: Json, id: string): boolean {
-  const [, provider = ''] = /^providers\.([^.[\]]+)\.models/.exec(path) ?? [];
-  return `${provider}/${String(value)}` === id;
 }
 
 const nameOf = ({ provider, model }: Pick<RoutedEndpoint, 'provider' | 'model'>): string => `${provider}/${model}`;

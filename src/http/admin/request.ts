@@ -48,6 +48,8 @@ export interface ModelCalls extends KeyEntranceOptions, Pick<AppOptions, 'bodyLi
 /** State of a running gateway, without secrets. */
 export interface OperationReadings {
   config(): Json;
+  /** Settings that add a model, change it, or give it another name. */
+  settingsOfModel(id: string): Json[];
   /** State of each provider. */
   providers(): Json[];
   /** Checks the text of a configuration file without applying it. */
