@@ -188,6 +188,8 @@ judge(
       const ids = new Set<string>();
       for await (const model of client.models.list()) ids.add(model.id);
       assert(ids.has('sandbox/echo') && ids.has('sandbox/faulty'));
+      const { response } = await client.models.list().withResponse();
+      assert.match(response.headers.get('content-encoding') ?? '', /^(br|gzip)$/);
       const model = await client.models.retrieve('sandbox/echo');
       assert.deepEqual([model.id, model.object, model.owned_by], ['sandbox/echo', 'model', 'sandbox']);
     },

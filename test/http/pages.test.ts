@@ -91,6 +91,8 @@ test('a script is sent in the encoding that the client takes, and kept for ever'
     ['gzip, deflate, br', 'br', brotliDecompressSync],
     ['gzip;q=0.5', 'gzip', gunzipSync],
     ['br;q=0, gzip', 'gzip', gunzipSync],
+    ['br;q=0.5, gzip', 'gzip', gunzipSync],
+    ['gzip;q=0.5, identity', undefined, (bytes) => bytes],
     ['identity', undefined, (bytes) => bytes],
   ];
   for (const [accepted, encoding, decoded] of cases) {

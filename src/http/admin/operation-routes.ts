@@ -43,6 +43,7 @@ export const OPERATION_ROUTES = {
     path: '/admin/v1/models',
     summary: 'List models with their endpoints and rules',
     query: schemas.MODEL_PARAMETERS,
+    compresses: true,
     response: operation.modelList,
   },
   ModelStatistics: {
@@ -50,12 +51,14 @@ export const OPERATION_ROUTES = {
     path: '/admin/v1/models/statistics',
     summary:
       'Median times to the first byte and tokens per second of the models that this gateway used in the last five minutes',
+    compresses: true,
     response: schemas.modelStatistics,
   },
   PriceChanges: {
     method: 'GET',
     path: '/admin/v1/models/price-changes',
     summary: 'List models whose price changed since the gateway remembers prices, the newest change first',
+    compresses: true,
     response: schemas.priceChanges,
   },
   Setup: { method: 'GET', path: '/admin/v1/setup', summary: 'Show what a request needs', response: operation.setup },
@@ -63,6 +66,7 @@ export const OPERATION_ROUTES = {
     method: 'GET',
     path: '/admin/v1/config',
     summary: 'Show every setting in use, where it comes from, what changed since the start, and what is wrong',
+    compresses: true,
     response: operation.effectiveConfig,
   },
   ConfigCheck: {

@@ -3,6 +3,7 @@
 import { readBody } from '../../core/json/body.ts';
 import type { Json } from '../../core/json/json.ts';
 import type { Protocol } from '../../core/protocol.ts';
+import { sendCompressed } from '../content-coding.ts';
 import { CREATED_PARAMETERS } from '../created-span.ts';
 import { DELIVERY_PARAMETERS, DELIVERY_RESPONSES } from '../deliveries.ts';
 import { TextBody } from '../http-response.ts';
@@ -34,6 +35,7 @@ const ROUTES = {
     path: KEYS,
     summary: 'List keys',
     query: schemas.KEY_PARAMETERS,
+    compresses: true,
     response: keySchemas.keyList,
   },
   KeyCreation: {
@@ -266,6 +268,7 @@ export function adminRoutes(protocol: Protocol, loadHandlers: () => Promise<Admi
         if (body === undefined) return;
         const isText = body instanceof TextBody;
         const headers = { 'cache-control': 'no-store', ...(isText && body.headers) };
+        if (route.compresses && !isText) return sendCompressed(context, headers, body);
         return context.send({ status, headers, body: isText ? body.text : body });
       },
     };

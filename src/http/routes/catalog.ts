@@ -3,7 +3,6 @@
 import type { Catalog } from '../../catalog/catalog.ts';
 import type { Prefixes } from '../../core/operation.ts';
 import type { CatalogQuery, Protocol } from '../../core/protocol.ts';
-import { serveCatalog } from '../catalog.ts';
 import { describeCatalog } from '../openapi/protocols.ts';
 import type { RequestContext } from '../request-context.ts';
 import { type Route, segmentsBelow } from '../route-table.ts';
@@ -30,7 +29,10 @@ export function catalogRoutes(
         changes: false,
         limited: false,
         describe: (template) => describeCatalog(protocol, { ...template, method }),
-        handle: (context, query) => serveCatalog(context, query, catalog()),
+        async handle(context, query) {
+          const { serveCatalog } = await import('../catalog.ts');
+          return serveCatalog(context, query, catalog());
+        },
       }),
     ),
   );

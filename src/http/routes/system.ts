@@ -6,6 +6,7 @@ import type { Protocol } from '../../core/protocol.ts';
 import type { Store } from '../../store/store.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 import type { Recorder } from '../../usage/recorder.ts';
+import type { KeptBody } from '../kept-body.ts';
 import { SYSTEM_DESCRIPTIONS } from '../openapi/system.ts';
 import { createReadiness } from '../readiness.ts';
 import type { RequestContext } from '../request-context.ts';
@@ -39,12 +40,12 @@ export function systemRoutes(
   { store, recorder, metrics, log, clock, isDraining, pages, describeApi }: SystemRouteOptions,
 ): Route<RequestContext>[] {
   const checkReadiness = createReadiness({ store, log, recorder, clock, isDraining });
-  let document: Buffer | undefined;
+  let document: KeptBody | undefined;
 
-  function serveDescription(context: RequestContext): void {
-    document ??= Buffer.from(JSON.stringify(describeApi()));
-    const headers = { 'content-type': 'application/json', 'cache-control': 'public, max-age=60' };
-    context.send({ headers, body: document });
+  async function serveDescription(context: RequestContext): Promise<void> {
+    const { createKeptBody, sendKept } = await import('../kept-body.ts');
+    document ??= createKeptBody(describeApi());
+    return sendKept(context, document, { 'cache-control': 'public, max-age=60' });
   }
 
   async function serveMetrics(context: RequestContext): Promise<void> {

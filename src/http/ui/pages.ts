@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
 import { GatewayError } from '../../core/errors.ts';
+import { CODINGS, type ContentCoding, chooseCoding } from '../content-coding.ts';
 import type { HttpResponse } from '../http-response.ts';
 
 /** Folder of the built pages, in a clone and in the package alike. */
@@ -54,11 +55,10 @@ const TYPES: Record<string, string> = {
   woff2: 'font/woff2',
 };
 
-type Encoding = 'br' | 'gzip';
-type PageFile = Partial<Record<Encoding | 'identity', Buffer>>;
+type PageFile = Partial<Record<ContentCoding | 'identity', Buffer>>;
 type PageFiles = ReadonlyMap<string, PageFile>;
 
-const SUFFIXES: Record<Encoding, string> = { br: '.br', gzip: '.gz' };
+const SUFFIXES: Record<ContentCoding, string> = { br: '.br', gzip: '.gz' };
 const decompress = promisify(gunzip);
 
 /** Beside the folder of the pages: why the last build of a clone failed, as text. */
@@ -119,8 +119,11 @@ function notBuilt(problem: string | undefined): HttpResponse {
   return { status: 503, headers: { ...headers, 'retry-after': '2' }, body: BEING_BUILT };
 }
 
-async function fileResponse(name: string, file: PageFile, accepted = ''): Promise<HttpResponse> {
-  const encoding = (['br', 'gzip'] as const).find((one) => file[one] && accepts(accepted, one));
+async function fileResponse(name: string, file: PageFile, accepted: string | undefined): Promise<HttpResponse> {
+  const encoding = chooseCoding(
+    accepted,
+    CODINGS.filter((one) => file[one]),
+  );
   const body = encoding ? file[encoding] : (file.identity ?? (await decompress(file.gzip ?? Buffer.alloc(0))));
   const type = TYPES[name.slice(name.lastIndexOf('.') + 1)] ?? 'application/octet-stream';
   const headers: Record<string, string> = {
@@ -133,24 +136,13 @@ async function fileResponse(name: string, file: PageFile, accepted = ''): Promis
   return { headers, body };
 }
 
-/** A weight of zero refuses an encoding. */
-function accepts(header: string, encoding: Encoding): boolean {
-  return header
-    .slice(0, 1000)
-    .split(',')
-    .some((part) => {
-      const [name = '', weight = ''] = part.split(';');
-      return name.trim().toLowerCase() === encoding && !/^\s*q=0(?:\.0{0,3})?\s*$/i.test(weight);
-    });
-}
-
 async function readFiles(folder: string): Promise<PageFiles> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
   const files = new Map<string, PageFile>();
   for (const entry of entries.filter((one) => one.isFile())) {
     const path = join(entry.parentPath, entry.name);
     const name = path.slice(join(folder, '/').length).replaceAll('\\', '/');
-    const encoding = (['br', 'gzip'] as const).find((one) => name.endsWith(SUFFIXES[one]));
+    const encoding = CODINGS.find((one) => name.endsWith(SUFFIXES[one]));
     const plain = encoding ? name.slice(0, -SUFFIXES[encoding].length) : name;
     files.set(plain, { ...files.get(plain), [encoding ?? 'identity']: await readFile(path) });
   }

@@ -73,7 +73,10 @@ export function createVideoHandlers(options: VideoOptions, admission: AdmissionC
 
   return {
     async models(context) {
-      return send(context, encodeVideoModels(options.models().catalog().all()));
+      const { keptBody, sendKept } = await import('../kept-body.ts');
+      const catalog = options.models().catalog();
+      const list = keptBody(catalog, 'videos', () => encodeVideoModels(catalog.all()));
+      return sendKept(context, list, { 'cache-control': 'no-store' });
     },
     async create(context) {
       const { task, headers } = await handleCreation(context, keyOf(context), { ...options, admission });
