@@ -10,7 +10,7 @@ import type { SocketForm } from './socket.ts';
 
 /** A catalog request of a client. */
 export type CatalogQuery =
-  | { type: 'list-models'; provider?: string; page: PageQuery }
+  | { type: 'list-models'; provider?: string; page: PageQuery /** Only ids and names. */; namesOnly?: boolean }
   | { type: 'count-models' }
   | { type: 'get-model'; id: string /** Wrapped in an object, as the member `data`. */; enveloped?: boolean };
 
@@ -36,6 +36,7 @@ export interface CatalogPage {
   total: number;
   provider?: string;
   limit?: number;
+  namesOnly?: boolean;
 }
 
 export interface WireError {

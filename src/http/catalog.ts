@@ -12,7 +12,7 @@ type ListQuery = Extract<CatalogQuery, { type: 'list-models' }>;
 export function serveCatalog(context: RequestContext, asked: CatalogQuery, catalog: Catalog): Promise<void> {
   const { protocol } = context;
   const body = isWholeList(asked)
-    ? keptBody(catalog, `${protocol.id} ${asked.provider ?? ''}`, () => listModels(asked))
+    ? keptBody(catalog, `${protocol.id} ${asked.provider ?? ''} ${asked.namesOnly ?? false}`, () => listModels(asked))
     : createKeptBody(answerTo(asked));
   return sendKept(context, body, { 'cache-control': 'public, max-age=0, must-revalidate' });
 
@@ -48,13 +48,13 @@ export function serveCatalog(context: RequestContext, asked: CatalogQuery, catal
     throw new GatewayError('model_not_found', message, { param: 'model' });
   }
 
-  function listModels({ provider, page }: ListQuery): Json {
+  function listModels({ provider, page, namesOnly }: ListQuery): Json {
     const models = provider === undefined ? catalog.all() : catalog.ofProvider(provider);
     if (!models) return modelWithoutProvider(provider);
     const { models: shown, more } = catalog.page(models, page);
     return protocol.encodeModels(
-      shown.map((model) => protocol.encodeModel(model)),
-      { more, total: models.length, provider, limit: page.limit },
+      shown.map((model) => (namesOnly ? { id: model.id, name: model.name } : protocol.encodeModel(model))),
+      { more, total: models.length, provider, limit: page.limit, namesOnly },
     );
   }
 }

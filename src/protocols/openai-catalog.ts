@@ -40,9 +40,13 @@ function pricingOf({ pricing }: CatalogModel): Pricing {
 }
 
 /** `has_more` only appears on a page that is not the last. */
-export function encodeModels(models: Json[], { more, total, provider, limit }: CatalogPage): Json {
+export function encodeModels(models: Json[], { more, total, provider, limit, namesOnly }: CatalogPage): Json {
   const path = provider === undefined ? LIST : `${LIST}/${provider}`;
-  const query = new URLSearchParams({ ...(limit && { limit: String(limit) }), after: String(models.at(-1)?.id) });
+  const query = new URLSearchParams({
+    ...(namesOnly && { view: 'names' }),
+    ...(limit && { limit: String(limit) }),
+    after: String(models.at(-1)?.id),
+  });
   return {
     object: 'list',
     data: models,

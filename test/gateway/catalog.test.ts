@@ -265,6 +265,22 @@ for (const protocol of IDS) {
   });
 }
 
+test('a list of names has no more than these, in the same order, whole, of a provider and in pages', async () => {
+  for (const path of ['/v1/models', '/v1/models/own']) {
+    const { body: whole } = await get(path);
+    const names = whole.data.map(({ id, name }: Json) => ({ id, name }));
+    const { response, body } = await get(`${path}?view=names`);
+    assert.equal(response.status, 200);
+    assert.deepEqual(body, { ...whole, data: names });
+    const { body: page } = await get(`${path}?view=names&limit=1`);
+    assert.deepEqual([page.data, page.has_more], [names.slice(0, 1), true]);
+    assert.deepEqual((await get(page.links.next)).body.data, names.slice(1, 2));
+    assert.deepEqual((await get(path)).body, whole);
+  }
+  const { response, body } = await get('/v1/models?view=prices');
+  assert.deepEqual([response.status, body.error.param, body.error.message], [400, 'view', 'view must be names.']);
+});
+
 test('89: messages clients ask for a thousand', async () => {
   const { response, body } = await get('/anthropic/v1/models?limit=1000');
   assert.equal(response.redirected, false);

@@ -2,7 +2,7 @@
 
 import { useQuery } from '@tanstack/react-query';
 import { keyFacts } from './pages/key/query.ts';
-import { modelList } from './pages/models/query.ts';
+import { modelNames } from './pages/models/query.ts';
 import { useSession } from './session.ts';
 
 // Pages take these from here, so that both modules are one file of the build.
@@ -38,7 +38,7 @@ function fits(id: string, glob: string): boolean {
 export function useFirstModel(): string {
   const { isOperator } = useSession();
   const globs = useQuery({ ...keyFacts, enabled: !isOperator }).data?.models ?? null;
-  const offered = useQuery({ ...modelList, enabled: globs !== null }).data ?? [];
+  const offered = useQuery({ ...modelNames, enabled: globs !== null }).data ?? [];
   const ids = offered.map(({ id }) => id);
   return firstModelOf(globs === null ? [] : allowedOf(ids, globs));
 }

@@ -261,3 +261,26 @@ test('up to four models stand side by side, with marks where they differ', async
   await compared.getByRole('row', { name: /^Gives text text$/ }).waitFor();
   await assertSound(visitor);
 });
+
+test('pages that show no more than names of models read these alone', async () => {
+  const { page } = await signInAsAdmin(browser, gateway, '/ui/requests');
+  const lists: string[] = [];
+  page.on('request', (request) => {
+    const { pathname, search } = new URL(request.url());
+    if (pathname === '/v1/models') lists.push(search);
+  });
+  await page.keyboard.press('Control+k');
+  await page.getByRole('dialog', { name: 'Commands' }).getByRole('combobox').fill('local/large');
+  await page.getByRole('option', { name: 'local/large' }).waitFor();
+  for (const path of ['explain', 'playground', 'setup']) {
+    await page.goto(`${gateway.url}/ui/${path}`);
+    await page
+      .getByLabel(/^Model/)
+      .first()
+      .waitFor();
+  }
+  assert.deepEqual(lists, Array(4).fill('?view=names'));
+  await page.goto(`${gateway.url}/ui/models`);
+  await page.getByText('local/large').first().waitFor();
+  assert.equal(lists.at(-1), '');
+});

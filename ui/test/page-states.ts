@@ -52,9 +52,9 @@ const SUMMARIES = [
   missing(/\/requests\/summary.*[?&]from=/, 'Requests a second and cost an hour'),
 ];
 const LIST = /\/v1\/(?:self\/)?requests(\?|$)/;
-const PLAYGROUND = [failing(/\/v1\/models$/), failing(/\/openapi\.json$/)];
+const PLAYGROUND = [failing(/\/v1\/models\?view=names$/), failing(/\/openapi\.json$/)];
 const SETUP = [
-  failing(/\/v1\/models$/, textOf('Waiting for a request'), partOf('Your program')),
+  failing(/\/v1\/models\?view=names$/, textOf('Waiting for a request'), partOf('Your program')),
   failing(LIST, undefined, partOf('Its first request')),
 ];
 const SETTINGS = [
@@ -123,7 +123,7 @@ export const OPERATOR_PAGES = {
   Explain: {
     path: '/ui/explain',
     filled: rowOf(/sandbox.echo/),
-    sources: [missing(/\/v1\/models$/, 'Names of models'), failing(/\/v1\/explain$/, partOf('The rules'))],
+    sources: [missing(/\/v1\/models\?view=names$/, 'Names of models'), failing(/\/v1\/explain$/, partOf('The rules'))],
   },
   Health: {
     path: '/ui/health',

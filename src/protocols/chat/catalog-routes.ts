@@ -10,6 +10,8 @@ const MAX_OFFSET = 1_000_000;
 
 const LIST = '/v1/models';
 const ONE = '/v1/model';
+/** Value of the parameter `view`. */
+const NAMES = 'names';
 
 export const pageParameters: readonly PageParameter[] = [
   {
@@ -19,6 +21,11 @@ export const pageParameters: readonly PageParameter[] = [
   },
   { name: 'after', schema: Type.String(), description: 'Id of the last model of the page before.' },
   { name: 'offset', schema: Type.Integer({ minimum: 0, maximum: MAX_OFFSET }), description: 'Models to leave out.' },
+  {
+    name: 'view',
+    schema: Type.Unsafe<string>({ type: 'string', enum: [NAMES] }),
+    description: 'names for the id and the name of each model alone.',
+  },
 ];
 
 export const catalogRoutes: ClientRoute<CatalogQuery>[] = [
@@ -46,7 +53,18 @@ function matchList(rest: string[], query: URLSearchParams): CatalogQuery | undef
   if (segments.length > 1) return { type: 'get-model', id: segments.join('/') };
   // With its version Codex asks for a list of its own, at the same path.
   if (segments.length === 0 && query.has('client_version')) return undefined;
-  return { type: 'list-models', provider: segments[0], page: pageOf(query) };
+  return {
+    type: 'list-models',
+    provider: segments[0],
+    page: pageOf(query),
+    ...(isOfNames(query) && { namesOnly: true }),
+  };
+}
+
+function isOfNames(query: URLSearchParams): boolean {
+  const view = query.get('view') ?? undefined;
+  if (view === undefined || view === NAMES) return view === NAMES;
+  throw new GatewayError('invalid_request', `view must be ${NAMES}.`, { param: 'view' });
 }
 
 function pageOf(query: URLSearchParams): PageQuery {

@@ -5,7 +5,7 @@ import { useNavigate } from '@tanstack/react-router';
 import { Activity, Boxes, Keyboard, KeyRound, LogOut, SunMoon } from 'lucide-react';
 import { useState } from 'react';
 import { foundKeys } from '../keys.ts';
-import { modelList } from '../pages/models/query.ts';
+import { modelNames } from '../pages/models/query.ts';
 import { type Command, CommandDialog } from '../parts/command-dialog.tsx';
 import { useSettled } from '../parts/use-settled.ts';
 import { useSession } from '../session.ts';
@@ -42,7 +42,7 @@ function useCommands(typed: string, { onHelp, onLeave }: Omit<PaletteProps, 'onC
   const search = useSettled(typed);
   const keys =
     useQuery({ ...foundKeys({ search, isWhole: true }, MAX_SHOWN), enabled: isOperator && search !== '' }).data ?? [];
-  const models = useQuery(modelList).data ?? [];
+  const models = useQuery(modelNames).data ?? [];
   const pages: Command[] = entries.map(({ to, label, icon }) => ({
     ...{ id: `page ${to}`, label, kind: 'page', icon },
     run: () => void navigate({ to }),

@@ -12,7 +12,7 @@ import { ErrorNotice, Loaded } from '../../parts/states.tsx';
 import { Unanswered } from '../../parts/unanswered.tsx';
 import { quoted } from '../../shell.ts';
 import { useTyped } from '../../typed.ts';
-import { modelList } from '../models/query.ts';
+import { modelNames } from '../models/query.ts';
 import { Candidates, type Explanation } from './candidates.tsx';
 import { RuledReason, Rules } from './rules.tsx';
 
@@ -37,7 +37,7 @@ export function ExplainPage() {
   const navigate = route.useNavigate();
   const change = (next: Partial<ReturnType<typeof route.useSearch>>) =>
     navigate({ search: (search) => ({ ...search, ...next }), replace: true });
-  const models = useQuery(modelList);
+  const models = useQuery(modelNames);
   const [typed, setTyped] = useState(policy);
   const sent = useRef(policy);
   useEffect(() => {

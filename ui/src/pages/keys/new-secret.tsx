@@ -12,7 +12,7 @@ import { Segments } from '../../parts/segments.tsx';
 import { Select } from '../../parts/select.tsx';
 import { ErrorNotice } from '../../parts/states.tsx';
 import { useSession } from '../../session.ts';
-import { modelList } from '../models/query.ts';
+import { modelNames } from '../models/query.ts';
 
 const ASK_EVERY_MS = 1500;
 
@@ -26,7 +26,7 @@ interface NewSecretProps {
 export function NewSecret({ secret, hash, models, onDone }: NewSecretProps) {
   const { clientsUrl } = useSession();
   const [program, setProgram] = useState<Program>('curl');
-  const offered = useQuery(modelList).data?.map(({ id }) => id) ?? [];
+  const offered = useQuery(modelNames).data?.map(({ id }) => id) ?? [];
   const allowed = allowedOf(offered, models);
   const [chosen, setChosen] = useState<string>();
   const model = chosen ?? firstModelOf(allowed);

@@ -20,11 +20,19 @@ export interface Model {
 export const modelList = queryOptions({
   queryKey: ['models', 'list'],
   staleTime: 60_000,
-  queryFn: async ({ signal }) => {
-    const response = await request('/v1/models', { signal });
-    return (await bodyOf<{ data: Model[] }>(response.json().then((data) => ({ data })))).data;
-  },
+  queryFn: ({ signal }) => listed<Model>('/v1/models', signal),
 });
+
+/** Ids and names of the models, where nothing else of them is shown. */
+export const modelNames = queryOptions({
+  queryKey: ['models', 'names'],
+  staleTime: 60_000,
+  queryFn: ({ signal }) => listed<Pick<Model, 'id' | 'name'>>('/v1/models?view=names', signal),
+});
+
+async function listed<Listed>(path: string, signal: AbortSignal): Promise<Listed[]> {
+  return (await (await request(path, { signal })).json()).data;
+}
 
 export const isKnown = (tokens: number | null): tokens is number => tokens !== null && tokens > 0;
 

@@ -15,7 +15,7 @@ import { Select } from '../../parts/select.tsx';
 import { Empty, ErrorNotice, LoadingBlock } from '../../parts/states.tsx';
 import { useSession } from '../../session.ts';
 import { useTyped } from '../../typed.ts';
-import { modelList } from '../models/query.ts';
+import { modelNames } from '../models/query.ts';
 import { AnswerCard, type View } from './answer.tsx';
 import { Attachments } from './attachments.tsx';
 import { askedAgain, EXAMPLE, nextMessage, problemOf, turnWith } from './conversation.ts';
@@ -48,7 +48,7 @@ export function PlaygroundPage() {
   const navigate = route.useNavigate();
   const { isOperator, mayChange } = useSession();
   const [turn, setTurn] = useTyped('turn', () => turnWith(policy));
-  const offered = useQuery(modelList);
+  const offered = useQuery(modelNames);
   const paths = useQuery(apiPaths);
   const keys = useQuery({ ...foundKeys({}, 1), enabled: isOperator });
   const { runs, start, stop, clear } = useRuns();

@@ -24,7 +24,7 @@ import { Segments } from '../../parts/segments.tsx';
 import { ErrorNotice, Loaded } from '../../parts/states.tsx';
 import { useSession } from '../../session.ts';
 import { keyFacts } from '../key/query.ts';
-import { modelList } from '../models/query.ts';
+import { modelNames } from '../models/query.ts';
 import { Providers } from './providers.tsx';
 
 const route = getRouteApi('/setup');
@@ -162,7 +162,7 @@ function ProgramStep({ secret, made }: ProgramStepProps) {
   const program = programOf(named);
   const change = (next: { program?: Program; model?: string }) =>
     navigate({ search: (search) => ({ ...search, ...next }), replace: true, resetScroll: false });
-  const asked = useQuery(modelList);
+  const asked = useQuery(modelNames);
   return (
     <Loaded asked={asked}>
       {(models) => {
