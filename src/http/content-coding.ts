@@ -11,7 +11,7 @@ export type ContentCoding = 'br' | 'gzip';
 export const CODINGS: readonly ContentCoding[] = ['br', 'gzip'];
 /** Smaller bodies fit into a packet, so that compressing them saves nothing. */
 const MIN_COMPRESSED_BYTES = 1024;
-/** Longer headers are read up to here. */
+/** Longer headers are not read. */
 const MAX_HEADER_CHARACTERS = 1000;
 const WEIGHT = /^\s*q=(0(?:\.\d{0,3})?|1(?:\.0{0,3})?)\s*$/i;
 
@@ -20,9 +20,9 @@ const WEIGHT = /^\s*q=(0(?:\.\d{0,3})?|1(?:\.0{0,3})?)\s*$/i;
  * sent as it is. Codings that the client does not name are not used, also where it takes any (`*`).
  */
 export function chooseCoding(accepted: string | undefined, offered = CODINGS): ContentCoding | undefined {
-  if (!accepted) return undefined;
+  if (!accepted || accepted.length > MAX_HEADER_CHARACTERS) return undefined;
   const weights = new Map<string, number>();
-  for (const part of accepted.slice(0, MAX_HEADER_CHARACTERS).split(',')) {
+  for (const part of accepted.split(',')) {
     const [name = '', ...parameters] = part.split(';');
     weights.set(name.trim().toLowerCase(), weightOf(parameters));
   }
@@ -52,7 +52,7 @@ const gzipped = promisify(gzip);
 const brotliCompressed = promisify(brotliCompress);
 /** Output is made in pieces of this size, each of which is an event of the main thread. */
 const PIECE_BYTES = 64 * 1024;
-/** A tenth of the time of the default, for a third more bytes. */
+/** The default takes a hundred times as long, to save a third. */
 const BROTLI_QUALITY = 5;
 
 function compressedWith(coding: ContentCoding, body: Buffer): Promise<Buffer> {

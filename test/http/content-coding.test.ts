@@ -69,6 +69,9 @@ test('the coding with the highest weight is chosen, br before gzip, and none tha
     ['gzip;q=1;x=y', undefined],
     ['deflate, zstd', undefined],
     [`${'x,'.repeat(1000)}gzip`, undefined],
+    [`${'x,'.repeat(498)}gzip;q=0`, undefined],
+    [`gzip,${'x'.repeat(995)}`, 'gzip'],
+    [`gzip,${'x'.repeat(996)}`, undefined],
     [`gzip;q=${'0'.repeat(100_000)}`, undefined],
   ];
   for (const [accepted, chosen] of cases) assert.equal(chooseCoding(accepted), chosen, accepted?.slice(0, 80));
