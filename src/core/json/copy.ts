@@ -25,7 +25,7 @@ export function copyJson(value: Json): Json {
 }
 
 /** Whether a value is equal to one of which it is a changed copy; takes least time for what was not changed. */
-export function sameJson(one: Json, other: Json): boolean {
+function sameJson(one: Json, other: Json): boolean {
   if (one === other) return true;
   if (typeof one !== 'object' || typeof other !== 'object' || one === null || other === null) return false;
   if (Array.isArray(one))
