@@ -51,17 +51,31 @@ export function awsDomainOf(region: string): string {
   return DOMAINS.find(([begin]) => region.startsWith(begin))?.[1] ?? 'amazonaws.com';
 }
 
-/** Names and words with which services refuse a request whose time is not theirs. */
-const REFUSED_TIME = /RequestTimeTooSkewed|RequestExpired|RequestInTheFuture|Signature (?:expired|not yet current)/;
+/** Error response of a service that verifies signatures. */
+interface Refusal {
+  status: number | undefined;
+  /** Name of the error. */
+  name: string;
+  /** Text of the error, in which a service may repeat words of the request. */
+  message: string | undefined;
+  /** The header `date`. */
+  date: unknown;
+}
 
-/**
- * Milliseconds by which the clock of a service is ahead of this machine's, if `reason` says that it refused the time of a request.
- * `date`: the header of its response; `now` in Unix milliseconds.
- */
-export function clockOffsetOf(reason: string, date: unknown, now: number): number | undefined {
-  if (typeof date !== 'string' || !REFUSED_TIME.test(reason)) return undefined;
-  const offset = Date.parse(date) - now;
-  return Number.isNaN(offset) ? undefined : offset;
+/** Names of errors of a request whose time is not that of the service. */
+const REFUSED_TIME_NAME = /^(?:RequestTimeTooSkewed|RequestExpired|RequestInTheFuture)(?:Exception)?$/;
+/** Names of errors of a signature, whose text says whether the time is the reason. */
+const REFUSED_SIGNATURE_NAME = /^(?:InvalidSignature|SignatureDoesNotMatch)(?:Exception)?$/;
+const REFUSED_TIME_WORDS = /Signature (?:expired|not yet current)/;
+/** A date that is further away is not taken for the time of a service. */
+const MAX_CLOCK_OFFSET_MS = 7 * 24 * 3_600_000;
+
+/** Milliseconds by which the clock of a service is ahead of this machine's, if it refused the time of a request. `now` in Unix milliseconds. */
+export function clockOffsetOf({ status, name, message = '', date }: Refusal, now: number): number | undefined {
+  const isSignature = status === 403 && REFUSED_SIGNATURE_NAME.test(name);
+  if (!REFUSED_TIME_NAME.test(name) && !(isSignature && REFUSED_TIME_WORDS.test(message))) return undefined;
+  const offset = typeof date === 'string' ? Date.parse(date) - now : Number.NaN;
+  return Math.abs(offset) <= MAX_CLOCK_OFFSET_MS ? offset : undefined;
 }
 
 /** Percent-encodes all but unreserved characters, unlike `encodeURIComponent`. */

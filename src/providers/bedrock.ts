@@ -266,9 +266,10 @@ export const bedrock = providerType({
       framing: 'aws-event-stream',
       decodeError(response) {
         const { status, headers, body, now } = response;
-        const reason = `${nameOf(response)} ${textOf(body)}`;
-        const offset = now === undefined ? undefined : clockOffsetOf(reason, headers.date, now);
-        if (offset === undefined || now === undefined) return decodeError(response);
+        if (now === undefined) return decodeError(response);
+        const refusal = { status, name: nameOf(response), message: textOf(body), date: headers.date };
+        const offset = clockOffsetOf(refusal, now);
+        if (offset === undefined) return decodeError(response);
         if (Math.abs(offset - correction.offset) >= MIN_CORRECTION_MS) correction = { offset, at: now };
         // It refuses the corrected time, too, so the reason is another one.
         else if (now - correction.at > CORRECTION_PERIOD_MS) return decodeError(response);

@@ -102,6 +102,13 @@ function send(protocol: ProtocolId, model: string, more: Json = {}, headers: Rec
   return post(gateway.url + PATHS[protocol](model, false), body, { ...HEADERS[protocol], ...headers });
 }
 
+/** The time for which a call is signed, in Unix milliseconds. */
+function timeOf({ headers }: UpstreamCall): number {
+  const [, year, month, day, hour, minute, second] =
+    /^(....)(..)(..)T(..)(..)(..)Z$/.exec(String(headers['x-amz-date'])) ?? [];
+  return Date.parse(`${year}-${month}-${day}T${hour}:${minute}:${second}Z`);
+}
+
 /** The signature that the vendor makes of a call. */
 function expectedAuthorization(call: UpstreamCall): Promise<string | undefined> {
   return authorizationOfVendor(call, KEYS, { region: 'us-east-1', service: 'bedrock' });
@@ -366,9 +373,7 @@ describe('Amazon Bedrock', () => {
       answer = wellAnswered;
     });
     answer = (call, response) => {
-      const [, year, month, day, hour, minute, second] =
-        /^(....)(..)(..)T(..)(..)(..)Z$/.exec(String(call.headers['x-amz-date'])) ?? [];
-      const late = Date.now() + ahead - Date.parse(`${year}-${month}-${day}T${hour}:${minute}:${second}Z`);
+      const late = Date.now() + ahead - timeOf(call);
       if (Math.abs(late) < 5 * 60_000) return wellAnswered(call, response);
       const message = `Signature ${late > 0 ? 'expired: now is later' : 'not yet current: now is earlier'}`;
       const date = new Date(Date.now() + ahead).toUTCString();
@@ -389,6 +394,40 @@ describe('Amazon Bedrock', () => {
       assert.equal(upstream.calls.length, asked + 1);
     }
   });
+
+  const OF_ANOTHER_REASON: [about: string, status: number, name: string, message: string, date: number][] = [
+    ['a name in the text of an error', 400, 'ValidationException', "The tool 'RequestExpired' is invalid.", 0],
+    ['the words in another error', 403, 'AccessDeniedException', 'Signature expired: no.', 0],
+    ['the words with another status', 400, 'InvalidSignatureException', 'Signature expired: no.', 0],
+    ['a date without end', 403, 'InvalidSignatureException', 'Signature expired: no.', 8.64e15],
+    ['a date of last year', 403, 'InvalidSignatureException', 'Signature expired: no.', Date.UTC(2025, 0)],
+  ];
+  for (const [about, status, name, message, date] of OF_ANOTHER_REASON) {
+    test(`${about} corrects no clock, and repeats nothing`, async (context) => {
+      context.after(() => {
+        answer = wellAnswered;
+      });
+      const now = Date.now();
+      answer = (_call, response) => {
+        const headers = { 'x-amzn-errortype': name, date: new Date(date || now + 3_600_000).toUTCString() };
+        answerJson(response, { message }, status, headers);
+      };
+      const signed = [KEYS.accessKeyId, KEYS.secretAccessKey].join(':');
+      const config = `providers: { fresh: { type: bedrock, base_url: "${upstream.url}", api_key: "${signed}", models: [{ id: "${PROFILE}" }] } }`;
+      const fresh = await startTestGateway(config);
+      context.after(() => fresh.close());
+      const before = upstream.calls.length;
+      const refused = await ask(fresh, { protocol: 'chat', model: `fresh/${PROFILE}`, text: 'Hi' });
+      const isOfClient = name === 'ValidationException';
+      assert.equal(refused.status, isOfClient ? 400 : 502);
+      assert.match(await refused.text(), isOfClient ? /The tool 'RequestExpired' is invalid/ : /refused or failed/);
+      assert.equal(upstream.calls.length, before + 1);
+      answer = wellAnswered;
+      await ask(fresh, { protocol: 'messages', model: `fresh/${PROFILE}`, text: 'Hi' });
+      assert.equal(upstream.calls.length, before + 2);
+      assert.ok(Math.abs(timeOf(last()) - now) < 60_000);
+    });
+  }
 
   test('a time that is refused although it was corrected is the refusal of the endpoint', async (context) => {
     context.after(() => {

@@ -465,6 +465,28 @@ test('a role whose request is refused for its time is asked for again with the t
   assert.equal(sts.calls.length, 2);
 });
 
+test('a refusal of STS for another reason, or with a date far away, is a refusal', async (context) => {
+  let refusal = { code: '', message: '', date: START };
+  const sts = await startStub(() => {
+    const { code, message, date } = refusal;
+    const body = `<ErrorResponse><Error><Code>${code}</Code><Message>${message}</Message></Error></ErrorResponse>`;
+    return { status: 403, headers: { date: new Date(date).toUTCString() }, body };
+  });
+  context.after(() => sts.close());
+  const environment = { ...ENVIRONMENT, AWS_ENDPOINT_URL_STS: sts.url };
+  const words = 'Signature expired: 20261129T000000Z';
+  for (const other of [
+    { code: 'AccessDenied', message: `${words}, RequestExpired`, date: START + HOUR },
+    { code: 'SignatureDoesNotMatch', message: words, date: 8.64e15 },
+    { code: 'SignatureDoesNotMatch', message: words, date: Date.UTC(2025, 0) },
+  ]) {
+    refusal = other;
+    const rig = await openAws(context, { settings: { role_arn: ROLE }, environment });
+    await assert.rejects(rig.current(), new RegExp(`AWS STS refused with status 403, ${other.code}`));
+  }
+  assert.equal(sts.calls.length, 3);
+});
+
 test('refusals, garbage and endless answers are reasons without a secret', async (context) => {
   const stub = await startAws(context);
   const settings = { role_arn: 'refused' };

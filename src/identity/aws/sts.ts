@@ -2,7 +2,7 @@
 
 import { authorizationOf, awsDomainOf, clockOffsetOf, regionIn, sha256Of, stampOf } from '../../core/aws-signature.ts';
 import type { KeyPair } from '../../core/credential.ts';
-import { ask, notSetUp, refusal } from '../ask.ts';
+import { ask, notSetUp, refusal, type ServerReply } from '../ask.ts';
 import { type IdentityContext, type IdentitySource, type IssuedCredential, readIdentityFile } from '../source.ts';
 import { FORM_HEADERS, formText } from '../token.ts';
 import { issuedKeys } from './keys.ts';
@@ -107,11 +107,15 @@ async function askSts(
       clock,
     });
   const first = await send(clock.now());
-  const offset = first.status === 200 ? undefined : clockOffsetOf(first.text, first.headers.date, clock.now());
+  const offset = first.status === 200 ? undefined : clockOffsetOf(refusalOf(first), clock.now());
   const { status, text } = offset === undefined ? first : await send(clock.now() + offset);
   if (status !== 200) throw refusal(SERVER, status, element(text, 'Code'));
   const members = ['AccessKeyId', 'SecretAccessKey', 'SessionToken', 'Expiration'];
   return issuedKeys(Object.fromEntries(members.map((name) => [name, element(text, name)])), SERVER, KEY_MEMBERS);
+}
+
+function refusalOf({ status, headers, text }: ServerReply) {
+  return { status, name: element(text, 'Code') ?? '', message: element(text, 'Message'), date: headers.date };
 }
 
 function addressOf(region: string | undefined): string {
