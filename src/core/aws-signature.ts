@@ -29,11 +29,25 @@ export function stampOf(moment: number): string {
   return new Date(moment).toISOString().replace(/[:-]|\.\d{3}/g, '');
 }
 
-const REGION_IN_HOST = /(?:^|[.-])([a-z]{2,4}(?:-[a-z]{1,20}){1,4}-\d{1,2})(?:\.|$)/;
+/** Names of the regions that there are. */
+const REGION =
+  '((?:(?:us|eu)(?:-gov|-iso[a-z]?)?|eusc-[a-z]{2}|ap|sa|ca|me|af|il|mx|cn)-(?:central|(?:north|south)(?:east|west)?|east|west)-\\d{1,2})';
+/** Places of a region in a host, from the surest on: behind the name of the service, where it may be a new one; a label; words of a label. */
+const REGION_IN_HOST = [
+  /(?:^|\.)bedrock-runtime(?:-fips)?\.([a-z]{2,4}(?:-[a-z]{1,20}){1,4}-\d{1,2})\./,
+  new RegExp(`(?:^|\\.)${REGION}(?:\\.|$)`),
+  new RegExp(`(?:^|[.-])${REGION}(?:[.-]|$)`),
+];
 
 /** The region in the host of an address, also in that of a VPC endpoint; undefined if it has none. */
 export function regionIn(address: string): string | undefined {
-  return URL.canParse(address) ? REGION_IN_HOST.exec(new URL(address).hostname)?.[1] : undefined;
+  if (!URL.canParse(address)) return undefined;
+  const { hostname } = new URL(address);
+  for (const place of REGION_IN_HOST) {
+    const [, region] = place.exec(hostname) ?? [];
+    if (region !== undefined) return region;
+  }
+  return undefined;
 }
 
 /** Domains of the partitions of AWS by how the names of their regions begin; all others have `amazonaws.com`. */

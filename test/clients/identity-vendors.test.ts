@@ -116,6 +116,27 @@ test('AWS: the domain of every region, and the region in every host', () => {
     assert.equal(regionIn(`http://${host}`), undefined);
 });
 
+test('AWS: names of hosts are not taken for regions, and a whole label comes before a part of one', () => {
+  const regions: Record<string, string | undefined> = {
+    'aws-gw-1.corp.example': undefined,
+    'my-bedrock-2.internal': undefined,
+    'llm-proxy-1': undefined,
+    'bedrock-proxy-01.corp.example': undefined,
+    'us-proxy-1.corp.example': undefined,
+    'bedrock-runtime.local.example': undefined,
+    'dev-llm-1.bedrock-runtime.us-west-2.vpce.example': 'us-west-2',
+    'eu-west-1.bedrock-runtime.us-west-2.proxy.example': 'us-west-2',
+    'eu-west-1-llm.us-west-2.proxy.example': 'us-west-2',
+    'api-eu-west-1.example.com': 'eu-west-1',
+    'eu-west-1-api.example.com': 'eu-west-1',
+    'bedrock-us-gov-east-1.corp.example': 'us-gov-east-1',
+    'bedrock-eusc-de-east-1': 'eusc-de-east-1',
+    'bedrock-runtime.xx-newest-1.amazonaws.com': 'xx-newest-1',
+    'vpce-1.bedrock-runtime.ap-southeast-2.x': 'ap-southeast-2',
+  };
+  for (const [host, region] of Object.entries(regions)) assert.equal(regionIn(`https://${host}`), region, host);
+});
+
 const FILES: [type: string, file: (url: string, folder: string) => object][] = [
   [
     'external_account of a file',
