@@ -465,6 +465,33 @@ test('a role whose request is refused for its time is asked for again with the t
   assert.equal(sts.calls.length, 2);
 });
 
+test('keys of a role have their whole life by a clock that is wrong by more than that', async (context) => {
+  for (const ahead of [1.5 * HOUR, -1.5 * HOUR]) {
+    const now = START - ahead;
+    const aws = await startAws(context, now);
+    const stamp = `${new Date(now).toISOString().slice(0, 16).replace(/[:-]/g, '')}00Z`;
+    const sts = await startStub(async ({ headers, text }) => {
+      if (headers['x-amz-date'] === stamp) {
+        const answer = await fetch(aws.url, { method: 'POST', body: new URLSearchParams(text) });
+        return { body: await answer.text() };
+      }
+      const body = '<ErrorResponse><Error><Code>RequestExpired</Code></Error></ErrorResponse>';
+      return { status: 400, headers: { date: new Date(now).toUTCString() }, body };
+    });
+    context.after(() => sts.close());
+    const environment = { ...ENVIRONMENT, AWS_ENDPOINT_URL_STS: sts.url };
+    const { source, clock } = await openAws(context, { settings: { role_arn: ROLE }, environment });
+    const keys = await source.current();
+    assert.equal(keys.type === 'key-pair' && keys.id, 'ASIA1');
+    clock.advance(HOUR - 6 * 60_000);
+    assert.equal(source.current(), keys);
+    assert.equal(sts.calls.length, 2);
+    clock.advance(6 * 60_000);
+    sts.mode = 'failing';
+    await assert.rejects(async () => source.current(), /AWS STS refused with status 500/);
+  }
+});
+
 test('a refusal of STS for another reason, or with a date far away, is a refusal', async (context) => {
   let refusal = { code: '', message: '', date: START };
   const sts = await startStub(() => {

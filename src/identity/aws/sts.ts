@@ -111,7 +111,10 @@ async function askSts(
   const { status, text } = offset === undefined ? first : await send(clock.now() + offset);
   if (status !== 200) throw refusal(SERVER, status, element(text, 'Code'));
   const members = ['AccessKeyId', 'SecretAccessKey', 'SessionToken', 'Expiration'];
-  return issuedKeys(Object.fromEntries(members.map((name) => [name, element(text, name)])), SERVER, KEY_MEMBERS);
+  const given = Object.fromEntries(members.map((name) => [name, element(text, name)]));
+  const issued = issuedKeys(given, SERVER, KEY_MEMBERS);
+  // Their end is a time of the service.
+  return { ...issued, expiresAt: issued.expiresAt - (offset ?? 0) };
 }
 
 function refusalOf({ status, headers, text }: ServerReply) {
