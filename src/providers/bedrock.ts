@@ -12,6 +12,7 @@ import { isObject, type Json } from '../core/json/json.ts';
 import type { CatalogModel, ModelRules } from '../core/model.ts';
 import { bytesOf, type Destination, type OutgoingRequest, type UpstreamErrorResponse } from '../core/platform.ts';
 import type { Adaptation, Dialect, ForwardedHeader } from '../core/provider.ts';
+import { withoutWebSearch } from './dialect/fields.ts';
 import { adaptOpenai, OPENAI_RULES } from './dialect/open-models.ts';
 import { applyRules } from './dialect/rules.ts';
 import { type DialectStep, dialect, markDropped, removeField, setField } from './dialect/step.ts';
@@ -43,7 +44,6 @@ const CLAUDE = /(?:^|[./])anthropic\./;
 const OPENAI = /(?:^|[./])openai\./;
 /** OpenAI's models with open weights, which have the older names of fields and no Responses. */
 const OPEN_WEIGHTS = /[./]gpt-oss/;
-const WEB_SEARCH = /^web_search/;
 
 const BETAS: BetaNames = {
   ...COMMON_BETAS,
@@ -215,20 +215,6 @@ function codeOfInvalid(text: string): ErrorCode {
   if (UNKNOWN_MODEL_PATTERN.test(text)) return 'model_not_found';
   return CONTEXT_LENGTH_PATTERN.test(text) ? 'context_length_exceeded' : 'invalid_request';
 }
-
-/** No tools run at this address: a search that stands beside other tools is left out, one that stands alone is refused. */
-const withoutWebSearch: DialectStep = (body, _rules, result) => {
-  const isSearch = (tool: Json) => WEB_SEARCH.test(String(tool?.type));
-  const tools = listOf(body.tools);
-  const others = tools.filter((tool) => !isSearch(tool));
-  if (others.length === tools.length) return;
-  if (others.length === 0)
-    throw new GatewayError('unsupported_tool', 'Models of OpenAI have no web search at this provider.', {
-      param: 'tools',
-    });
-  setField(body, 'tools', others, result);
-  markDropped('tools.web_search', result);
-};
 
 const dialects: readonly Dialect[] = [
   { protocol: 'messages', adapt: adaptMessages, forwardHeader, inlinesMedia: true },

@@ -203,6 +203,35 @@ describe('Amazon Bedrock', () => {
     assert.match(await alone.text(), /no web search at this provider/);
   });
 
+  test("Responses of OpenAI's models: a search that is left out is no choice either", async () => {
+    const ours = { type: 'function', name: 'now', parameters: { type: 'object' }, strict: false };
+    const search = { type: 'web_search' };
+    const named = { type: 'function', name: 'now' };
+    const allowed = (mode: string, ...tools: Json[]) => ({ type: 'allowed_tools', mode, tools });
+    const call = (choice: Json) => {
+      const body = { model: `bedrock/${GPT}`, input: 'Hi', tools: [ours, search], tool_choice: choice };
+      return post(`${gateway.url}/v1/responses`, body, HEADERS.chat);
+    };
+    for (const [choice, sent] of [
+      ['required', 'required'],
+      [named, named],
+      [allowed('required', search, named), allowed('required', named)],
+      [allowed('auto', { type: 'web_search_preview' }), 'none'],
+    ]) {
+      const response = await call(choice);
+      assert.equal(response.status, 200, await response.text());
+      assert.deepEqual([last().body.tools, last().body.tool_choice], [[ours], sent]);
+      assert.equal(response.headers.get('x-polygate-dropped'), 'tools.web_search');
+    }
+    const before = upstream.calls.length;
+    for (const choice of [search, { type: 'web_search_preview' }, allowed('required', search)]) {
+      const response = await call(choice);
+      const { error } = (await response.json()) as Json;
+      assert.deepEqual([response.status, error.code, error.param], [400, 'unsupported_tool', 'tool_choice']);
+    }
+    assert.equal(upstream.calls.length, before);
+  });
+
   test('the base of a profile whose ARN names no model says how it is asked', async (context) => {
     const config = `providers: { fresh: { type: bedrock, base_url: "${upstream.url}", api_key: ABSK, models: [
       { id: "${ARN}", base: anthropic/claude-sonnet-4-5 }, { id: "${ARN}4", base: openai/gpt-5.6-sol }] } }`;

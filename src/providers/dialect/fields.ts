@@ -1,7 +1,9 @@
-/** Dialect steps for the top-level fields of a chat completions request. */
+/** Dialect steps for the top-level fields of a request of chat completions or Responses. */
 
+import { GatewayError } from '../../core/errors.ts';
 import { isObject, type Json } from '../../core/json/json.ts';
 import type { ModelRules } from '../../core/model.ts';
+import type { Adaptation } from '../../core/provider.ts';
 import { type DialectStep, dropField, markDropped, removeField, setField } from './step.ts';
 
 /** Fields of routers and local servers beyond OpenAI's; strict providers refuse them with 400. */
@@ -122,4 +124,37 @@ export function reasons(body: Json, rules: ModelRules): boolean {
 
 function toolName(tool: Json): unknown {
   return tool?.function?.name ?? tool?.custom?.name;
+}
+
+const WEB_SEARCH = /^web_search/;
+
+/**
+ * For servers of Responses that search no web: a search that stands beside other tools is left out, also of the allowed ones; one
+ * that stands alone or is forced is refused.
+ */
+export const withoutWebSearch: DialectStep = (body, _rules, result) => {
+  const tools: Json[] = Array.isArray(body.tools) ? body.tools : [];
+  const others = tools.filter((tool) => !isWebSearch(tool));
+  if (others.length === tools.length) return;
+  if (others.length === 0) throw noWebSearch('tools');
+  if (isWebSearch(body.tool_choice)) throw noWebSearch('tool_choice');
+  if (isObject(body.tool_choice) && Array.isArray(body.tool_choice.tools)) withoutAllowedSearch(body, result);
+  setField(body, 'tools', others, result);
+  markDropped('tools.web_search', result);
+};
+
+function withoutAllowedSearch(body: Json, result: Adaptation): void {
+  const { tools, mode } = body.tool_choice;
+  const others = tools.filter((tool: Json) => !isWebSearch(tool));
+  if (others.length > 0 || tools.length === 0) setField(body.tool_choice, 'tools', others, result);
+  else if (mode === 'required') throw noWebSearch('tool_choice');
+  else setField(body, 'tool_choice', 'none', result);
+}
+
+function isWebSearch(tool: Json): boolean {
+  return WEB_SEARCH.test(String(tool?.type));
+}
+
+function noWebSearch(param: string): GatewayError {
+  return new GatewayError('unsupported_tool', 'Models of OpenAI have no web search at this provider.', { param });
 }
