@@ -125,16 +125,17 @@ function pathOf(destination: Destination): string {
   return `/model/${encodeAll(model)}/${stream ? 'invoke-with-response-stream' : 'invoke'}`;
 }
 
-/** The vendor is known by the base, or by the id, behind a region's prefix or in an ARN. */
-function vendorOf(upstreamId: string, base: string | undefined): string | undefined {
-  if (base !== undefined) return base.split('/', 1)[0];
+/** The vendor is known by the base, or by the id, behind a region's prefix or in an ARN; a base may have the facts of a model alone. */
+function vendorOf(upstreamId: string, base: string | undefined): 'anthropic' | 'openai' | undefined {
+  const vendor = base?.split('/', 1)[0];
+  if (vendor === 'anthropic' || vendor === 'openai') return vendor;
   if (CLAUDE.test(upstreamId)) return 'anthropic';
   return OPENAI.test(upstreamId) ? 'openai' : undefined;
 }
 
 /** Whether it is a model of OpenAI with the newer names of fields and Responses. */
-function isOpenaiHosted({ upstreamId, base }: CatalogModel): boolean {
-  return vendorOf(upstreamId, base) === 'openai' && !OPEN_WEIGHTS.test(base ?? upstreamId);
+function isOpenaiHosted({ upstreamId, base = '' }: CatalogModel): boolean {
+  return vendorOf(upstreamId, base) === 'openai' && !OPEN_WEIGHTS.test(base) && !OPEN_WEIGHTS.test(upstreamId);
 }
 
 /** The rule `protocols` decides for a profile that has neither a base nor a vendor in its ARN. */

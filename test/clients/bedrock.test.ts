@@ -243,6 +243,20 @@ describe('Amazon Bedrock', () => {
     assert.equal(last().path, '/openai/v1/responses');
   });
 
+  test('an id that names Anthropic or OpenAI says how it is asked where the base names another vendor', async (context) => {
+    const config = `providers: { fresh: { type: bedrock, base_url: "${upstream.url}", api_key: ABSK, models: [
+      { id: "${PROFILE}", base: aws/claude-sonnet-4-5 }, { id: ${GPT}, base: aws/gpt },
+      { id: openai.gpt-oss-120b-1:0, base: aws/open }, { id: "${ARN}5", base: aws/nova } ] } }`;
+    const fresh = await startTestGateway(config);
+    context.after(() => fresh.close());
+    const ids = [PROFILE, GPT, 'openai.gpt-oss-120b-1:0', `${ARN}5`];
+    const ends = [/\/invoke$/, /\/openai\/v1\/responses$/, /\/openai\/v1\/chat\/completions$/, /abc1235\/converse$/];
+    for (const [index, id] of ids.entries()) {
+      await ask(fresh, { protocol: 'messages', model: `fresh/${id}`, text: 'Hi' });
+      assert.match(last().path, ends[index] ?? assert.fail());
+    }
+  });
+
   test('the body is that of the client but for three members, and betas are one of them', async () => {
     const headers = { 'anthropic-beta': 'context-1m-2025-08-07, claude-code-20250219,advanced-tool-use-2025-11-20' };
     const response = await send('messages', `bedrock/${PROFILE}`, { stream: true, top_k: 3 }, headers);
