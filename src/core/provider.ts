@@ -115,6 +115,8 @@ export interface ProviderSettings {
   protocols?: readonly string[];
   /** Dated version of its API; absent means the current API, which has none. */
   apiVersion?: string;
+  /** Whether it keeps responses, as in `Dialect`; absent where the configuration does not say so. */
+  keepsResponses?: boolean;
   /** Clock of a provider that runs inside the gateway; that of this machine if absent. */
   clock?: Clock;
 }

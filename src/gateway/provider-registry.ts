@@ -236,8 +236,9 @@ function activate(config: ReadyProvider, types: ProviderTypes, context: Registry
   const { clock = systemClock, known } = context;
   const type = types.get(config.type);
   if (!type) throw new Error(`no provider type ${config.type}`);
-  const { id, baseUrl, protocols, apiVersion } = config;
-  const provider = withKeptResponses(type.create({ id, baseUrl, protocols, apiVersion, clock }), config);
+  const { id, baseUrl, protocols, apiVersion, keepsResponses } = config;
+  const created = type.create({ id, baseUrl, protocols, apiVersion, keepsResponses, clock });
+  const provider = withKeptResponses(created, config);
   const headers = Object.fromEntries(Object.entries(config.headers).map(([name, value]) => [name, value.reveal()]));
   const { readKey = keyCredential } = type;
   const keys = config.apiKeys.map((key) => readKey(key.reveal()));

@@ -11,8 +11,8 @@ import type { Fields } from '../core/fields.ts';
 import { isObject, type Json } from '../core/json/json.ts';
 import type { CatalogModel, ModelRules } from '../core/model.ts';
 import { bytesOf, type Destination, type OutgoingRequest, type UpstreamErrorResponse } from '../core/platform.ts';
-import type { Adaptation, Dialect, ForwardedHeader } from '../core/provider.ts';
-import { withoutWebSearch } from './dialect/fields.ts';
+import type { Adaptation, Dialect, ForwardedHeader, ProviderSettings } from '../core/provider.ts';
+import { withoutStorage, withoutWebSearch } from './dialect/fields.ts';
 import { adaptOpenai, OPENAI_RULES } from './dialect/open-models.ts';
 import { applyRules } from './dialect/rules.ts';
 import { type DialectStep, dialect, markDropped, removeField, setField } from './dialect/step.ts';
@@ -219,7 +219,7 @@ function codeOfInvalid(text: string): ErrorCode {
 
 const dialects: readonly Dialect[] = [
   { protocol: 'messages', adapt: adaptMessages, forwardHeader, inlinesMedia: true },
-  { protocol: 'responses', rules: OPENAI_RULES, adapt: dialect(withoutWebSearch), inlinesMedia: true },
+  { protocol: 'responses', rules: OPENAI_RULES, adapt: dialect(withoutWebSearch, withoutStorage), inlinesMedia: true },
   { protocol: 'chat', rules: OPENAI_RULES, adapt: adaptOpenai, inlinesMedia: true },
   { protocol: 'converse', inlinesMedia: true },
 ];
@@ -230,11 +230,20 @@ const otherDialects = dialects.map((own): Dialect => {
   return { ...own, rules: { tokenField: 'max_tokens', systemRole: 'system' }, adapt: dialect(applyRules) };
 });
 
+/** Responses stay at the platform only where the configuration says that it keeps them. */
+const adaptKeptResponses = dialect(withoutWebSearch);
+
+function dialectsOf(model: CatalogModel, { keepsResponses = false }: ProviderSettings): readonly Dialect[] {
+  const own = isOpenaiHosted(model) ? dialects : otherDialects;
+  if (!keepsResponses) return own;
+  return own.map((one) => (one.protocol === 'responses' ? { ...one, adapt: adaptKeptResponses } : one));
+}
+
 export const bedrock = providerType({
   id: 'bedrock',
   name: 'Amazon Bedrock',
   dialects,
-  dialectsOf: (model) => (isOpenaiHosted(model) ? dialects : otherDialects),
+  dialectsOf,
   protocolsOf,
   family: (model, base) => (vendorOf(model, base) === 'anthropic' ? 'claude' : model),
   environment: [],

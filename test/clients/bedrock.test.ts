@@ -232,6 +232,66 @@ describe('Amazon Bedrock', () => {
     assert.equal(upstream.calls.length, before);
   });
 
+  const STATE = 'reasoning.encrypted_content';
+  const STORED: [asked: Json, sent: Json][] = [
+    [{}, { store: false, include: [STATE] }],
+    [
+      { store: true, include: ['message.output_text.logprobs'] },
+      { store: false, include: ['message.output_text.logprobs', STATE] },
+    ],
+    [
+      { store: null, include: [STATE] },
+      { store: false, include: [STATE] },
+    ],
+    [{ store: false }, { store: false, include: undefined }],
+  ];
+  for (const [asked, { store, include }] of STORED) {
+    test(`Responses of OpenAI's models: nothing is stored there, whatever is asked: ${JSON.stringify(asked)}`, async () => {
+      const body = { model: `bedrock/${GPT}`, input: 'Hi', ...asked };
+      const response = await post(`${gateway.url}/v1/responses`, body, HEADERS.chat);
+      assert.equal(response.status, 200, await response.text());
+      assert.deepEqual([last().body.store, last().body.include], [store, include]);
+      assert.equal(response.headers.get('x-polygate-dropped'), null);
+    });
+  }
+
+  test("Responses of OpenAI's models: reasoning goes back with its state in a response that continues another", async (context) => {
+    context.after(() => {
+      answer = wellAnswered;
+    });
+    answer = ({ body }, response) => {
+      const state = body.include?.includes(STATE) && { encrypted_content: 'sealed' };
+      const reasoning = { id: 'rs_1', type: 'reasoning', summary: [], ...state };
+      answerJson(response, { ...RESPONSE, store: body.store ?? true, output: [reasoning, ...RESPONSE.output] });
+    };
+    const create = async (more: Json) => {
+      const body = { model: `bedrock/${GPT}`, input: 'Hi', ...more };
+      return (await post(`${gateway.url}/v1/responses`, body, HEADERS.chat)).json() as Json;
+    };
+    const { id } = await create({});
+    await create({ previous_response_id: id });
+    assert.equal(last().body.previous_response_id, undefined);
+    const [, reasoning] = last().body.input;
+    assert.deepEqual([reasoning.type, reasoning.encrypted_content], ['reasoning', 'sealed']);
+  });
+
+  test('a model that cannot reason is not asked for the state of reasoning, and keeps_responses lets Bedrock store', async (context) => {
+    const models = `[{ id: ${GPT}, rules: { reasoning: none } }]`;
+    const config = `providers:
+  plain: { type: bedrock, base_url: "${upstream.url}", api_key: ABSK, models: ${models} }
+  keeping: { type: bedrock, base_url: "${upstream.url}", api_key: ABSK, models: ${models}, keeps_responses: true }
+`;
+    const fresh = await startTestGateway(config);
+    context.after(() => fresh.close());
+    for (const [provider, store] of [
+      ['plain', false],
+      ['keeping', undefined],
+    ]) {
+      await post(`${fresh.url}/v1/responses`, { model: `${provider}/${GPT}`, input: 'Hi' }, HEADERS.chat);
+      assert.deepEqual([last().body.store, last().body.include], [store, undefined]);
+    }
+  });
+
   test('the base of a profile whose ARN names no model says how it is asked', async (context) => {
     const config = `providers: { fresh: { type: bedrock, base_url: "${upstream.url}", api_key: ABSK, models: [
       { id: "${ARN}", base: anthropic/claude-sonnet-4-5 }, { id: "${ARN}4", base: openai/gpt-5.6-sol }] } }`;

@@ -126,6 +126,18 @@ function toolName(tool: Json): unknown {
   return tool?.function?.name ?? tool?.custom?.name;
 }
 
+/** Name in `include` of the state of reasoning, which a server that stores no response has to hand out. */
+const REASONING_STATE = 'reasoning.encrypted_content';
+
+/** For servers of Responses that would store each response, though the gateway does. Models that cannot reason refuse the name. */
+export const withoutStorage: DialectStep = (body, rules, result) => {
+  if (body.store === false) return;
+  setField(body, 'store', false, result);
+  const included: Json[] = Array.isArray(body.include) ? body.include : [];
+  if (rules.reasoning === 'none' || included.includes(REASONING_STATE)) return;
+  setField(body, 'include', [...included, REASONING_STATE], result);
+};
+
 const WEB_SEARCH = /^web_search/;
 
 /**
