@@ -1,6 +1,7 @@
 /**
  * Google Vertex AI: Gemini in its own protocol, Claude in that of messages, and other models in chat completions, Mistral's at an
- * address of their own, under one project and location. A key of a service account signs its own access tokens (AIP-4111); any other key is one of express mode.
+ * address of their own, under one project and location. A key of a service account signs its own access tokens (AIP-4111); any
+ * other key is one of express mode.
  */
 
 import { createSign } from 'node:crypto';
