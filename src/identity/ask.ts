@@ -138,10 +138,11 @@ function errorNameOf(body: Json): unknown {
 
 const HEADER_TEXT = /^[\x20-\x7e]*$/;
 
-/** The texts of a credential, which go into headers. */
-export function inHeaders<Texts extends Readonly<Record<string, string | undefined>>>(texts: Texts): Texts {
-  if (Object.values(texts).every((text = '') => HEADER_TEXT.test(text))) return texts;
-  throw unavailable('they have a character that no header may have');
+/** Refuses a text of a credential that no header can carry; `name` says to the operator which one it is. */
+export function assertHeaderText(text: string, name: string): void {
+  if (HEADER_TEXT.test(text)) return;
+  const problem = 'a character that no header may have';
+  throw new IdentityProblem(`they have ${problem}`, `${name} has ${problem}`);
 }
 
 /** A member that has to be a text. */

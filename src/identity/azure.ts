@@ -97,8 +97,7 @@ async function askEntra(context: IdentityContext, { cloud, tenant, client, proof
   const url = `${/^https?:\/\//.test(host) ? host : `https://${host}`}/${tenant}/oauth2/v2.0/token`;
   const body = formText({ grant_type: 'client_credentials', client_id: client, scope: cloud.scope, ...proof });
   const reply = await ask({ server: SERVER, url, method: 'POST', headers: FORM_HEADERS, body, signal, clock });
-  const { token, expiresAt } = tokenOf(jsonOf(reply, SERVER), SERVER, clock.now());
-  return bearerToken(token, expiresAt);
+  return bearerToken(tokenOf(jsonOf(reply, SERVER), SERVER, clock.now()), SERVER);
 }
 
 /** The identity of an app (App Service, Container Apps, Functions), else that of a virtual machine. */
@@ -137,7 +136,7 @@ function createManagedSource({ settings, variable, clock }: IdentityContext, sco
   function managedToken(body: Json, server: string) {
     const end = Number(body.expires_on) * 1000;
     const { expiresAt } = Number.isFinite(end) && end > 0 ? { expiresAt: end } : tokenOf(body, server, clock.now());
-    return bearerToken(textMember(body, 'access_token', server), expiresAt);
+    return bearerToken({ token: textMember(body, 'access_token', server), expiresAt }, server);
   }
 
   const instance: IdentitySource = {

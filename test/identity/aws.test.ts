@@ -40,6 +40,48 @@ test('the end of a line in a variable, as secrets of Kubernetes often have it, i
 test('a session token with a line break inside is a reason, and not sent', async (context) => {
   const rig = await openAws(context, { environment: { ...ENVIRONMENT, AWS_SESSION_TOKEN: `to\n${PLANTED}` } });
   await assert.rejects(rig.current(), /they have a character that no header may have/);
+  assert.equal(
+    rig.failures.at(-1),
+    'It has no credentials: AWS_SESSION_TOKEN has a character that no header may have.',
+  );
+});
+
+test('a key with a character that no header may have is named by its place, without its value', async (context) => {
+  const odd = (name: string) => `[${name}]\naws_access_key_id = AKIA${PLANTED}\u20ac\naws_secret_access_key = x\n`;
+  const folder = folderOf(context, {
+    'program.mjs': PROGRAM.replace('of a program', `${PLANTED}\u20ac`),
+    credentials: odd('keys'),
+  });
+  const program = `"${process.execPath}" ${join(folder, 'program.mjs')} plain`;
+  writeFileSync(join(folder, 'config'), `[profile process]\ncredential_process = ${program}\n`);
+  const files = {
+    AWS_CONFIG_FILE: join(folder, 'config'),
+    AWS_SHARED_CREDENTIALS_FILE: join(folder, 'credentials'),
+  };
+  const container = await startStub(() => {
+    const Expiration = inMs(HOUR);
+    return { body: { AccessKeyId: 'ASIA', SecretAccessKey: 'x', Token: `${PLANTED}\u20ac`, Expiration } };
+  });
+  context.after(() => container.close());
+  const places: [settings: RigOptions['settings'], environment: Record<string, string>, place: string][] = [
+    ['auto', { ...ENVIRONMENT, AWS_ACCESS_KEY_ID: `${PLANTED}\u20ac` }, 'AWS_ACCESS_KEY_ID'],
+    [{ profile: 'keys' }, files, 'aws_access_key_id of the profile "keys"'],
+    [{ profile: 'process' }, files, 'SessionToken of the program of credential_process'],
+    [
+      'auto',
+      { AWS_CONTAINER_CREDENTIALS_FULL_URI: container.url },
+      'Token of the credentials endpoint of the container',
+    ],
+  ];
+  for (const [settings, environment, place] of places) {
+    const rig = await openAws(context, { settings, environment });
+    await assert.rejects(rig.current(), (error: Error) => {
+      assert.match(error.message, /they have a character that no header may have/);
+      assert.ok(!error.message.includes(PLANTED) && !error.message.includes(place));
+      return true;
+    });
+    assert.equal(rig.failures.at(-1), `It has no credentials: ${place} has a character that no header may have.`);
+  }
 });
 
 test('one variable without the other is an error that names both', async (context) => {

@@ -171,7 +171,10 @@ test('a token that no header can carry is none, and the one before it serves on'
     assert.equal(await tokenOf(rig), 'Bearer token-1');
     for (let wait = 0; wait < 1000 && rig.failures.length === length; wait++)
       await new Promise((resolve) => setTimeout(resolve, 2));
-    assert.equal(rig.failures.at(-1), 'It has no credentials: they have a character that no header may have.');
+    assert.equal(
+      rig.failures.at(-1),
+      'It has no credentials: the access token of Microsoft Entra has a character that no header may have.',
+    );
     rig.clock.advance(5000);
   }
   rig.clock.advance(HOUR);

@@ -8,7 +8,7 @@ import { type TestContext, test } from 'node:test';
 import { openIdentity } from '../../src/identity/index.ts';
 import { vertex } from '../../src/providers/vertex.ts';
 import { folderOf, type IdentityRig, openRig, type RigOptions } from './rig.ts';
-import type { Stub } from './stub.ts';
+import { type Stub, startStub } from './stub.ts';
 import { PLANTED, GOOGLE_SCOPE as SCOPE, startGoogle } from './vendors.ts';
 
 const MINUTE = 60_000;
@@ -95,6 +95,24 @@ test('authorized_user: the refresh token is exchanged, and the quota project is 
     assert.ok(!error.message.includes(PLANTED));
     return true;
   });
+});
+
+test('a token or quota project with a character that no header may have is named by its place', async (context) => {
+  const stub = await startStub(() => ({ body: { access_token: `${PLANTED}\u20ac`, expires_in: 3600 } }));
+  context.after(() => stub.close());
+  const odd = 'billed\u20ac';
+  for (const [file, environment, place] of [
+    [{}, {}, /^the access token of .+/],
+    [{ quota_project_id: odd }, {}, /^quota_project_id of .+/],
+    [{}, { GOOGLE_CLOUD_QUOTA_PROJECT: odd }, /^GOOGLE_CLOUD_QUOTA_PROJECT$/],
+  ] as const) {
+    const rig = await openFile(context, user(stub, file), environment);
+    await assert.rejects(rig.current(), /they have a character that no header may have/);
+    const [, named = ''] =
+      /^It has no credentials: (.+) has a character that no header may have\.$/.exec(rig.failures.at(-1) ?? '') ?? [];
+    assert.match(named, place);
+    assert.ok(!named.includes(PLANTED) && !named.includes(odd));
+  }
 });
 
 test('service_account: it signs its tokens itself, as the key in the configuration does', async (context) => {

@@ -55,7 +55,8 @@ function environmentSource({ variable }: IdentityContext): IdentitySource | unde
   if (id === undefined && secret === undefined) return undefined;
   if (id === undefined || secret === undefined)
     throw notSetUp('only one of AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY is set');
-  const keys = lastingKeys(id, secret, variable('AWS_SESSION_TOKEN'));
+  const names = { id: 'AWS_ACCESS_KEY_ID', sessionToken: 'AWS_SESSION_TOKEN' };
+  const keys = lastingKeys({ id, secret, sessionToken: variable('AWS_SESSION_TOKEN') }, names);
   return { name: 'environment (AWS_ACCESS_KEY_ID)', issue: () => Promise.resolve(keys) };
 }
 

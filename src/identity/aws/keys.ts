@@ -1,7 +1,7 @@
 /** Temporary and lasting key pairs of AWS, as its services answer them. */
 
 import type { KeyPair, SentCredential } from '../../core/credential.ts';
-import { inHeaders, textMember, unavailable } from '../ask.ts';
+import { assertHeaderText, textMember, unavailable } from '../ask.ts';
 import type { IssuedCredential } from '../source.ts';
 
 /** Names of the members of an answer. */
@@ -10,6 +10,9 @@ interface KeyMembers {
   secret: string;
   token: string;
 }
+
+/** Names in messages of the parts that go into headers. */
+type KeyNames = Readonly<Record<'id' | 'sessionToken', string>>;
 
 const MEMBERS: KeyMembers = { id: 'AccessKeyId', secret: 'SecretAccessKey', token: 'Token' };
 
@@ -23,16 +26,19 @@ export function issuedKeys(
   if (Number.isNaN(expiresAt)) throw unavailable(`the answer of ${server} has no valid Expiration`);
   const id = textMember(body, members.id, server);
   const secret = textMember(body, members.secret, server);
-  return { value: keyPair({ id, secret, sessionToken: textMember(body, members.token, server) }), expiresAt };
+  const sessionToken = textMember(body, members.token, server);
+  const names = { id: `${members.id} of ${server}`, sessionToken: `${members.token} of ${server}` };
+  return { value: keyPair({ id, secret, sessionToken }, names), expiresAt };
 }
 
 /** Key pair that is valid until it is refused. */
-export function lastingKeys(id: string, secret: string, sessionToken?: string): IssuedCredential {
-  const expiresAt = Number.POSITIVE_INFINITY;
-  return { value: keyPair({ id, secret, ...(sessionToken !== undefined && { sessionToken }) }), expiresAt };
+export function lastingKeys(pair: KeyPair, names: KeyNames): IssuedCredential {
+  return { value: keyPair(pair, names), expiresAt: Number.POSITIVE_INFINITY };
 }
 
-function keyPair(pair: KeyPair): SentCredential {
-  inHeaders({ id: pair.id, sessionToken: pair.sessionToken });
-  return { type: 'key-pair', ...pair };
+function keyPair({ id, secret, sessionToken }: KeyPair, names: KeyNames): SentCredential {
+  assertHeaderText(id, names.id);
+  if (sessionToken === undefined) return { type: 'key-pair', id, secret };
+  assertHeaderText(sessionToken, names.sessionToken);
+  return { type: 'key-pair', id, secret, sessionToken };
 }

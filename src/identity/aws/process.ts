@@ -81,7 +81,9 @@ function keysOf(output: string): IssuedCredential {
   if (body?.Version !== VERSION) throw unavailable(`${SERVER} printed no keys of version ${VERSION}`);
   const text = (member: string) => (body[member] === undefined ? undefined : textMember(body, member, SERVER));
   const id = textMember(body, 'AccessKeyId', SERVER);
-  const { value } = lastingKeys(id, textMember(body, 'SecretAccessKey', SERVER), text('SessionToken'));
+  const secret = textMember(body, 'SecretAccessKey', SERVER);
+  const names = { id: `AccessKeyId of ${SERVER}`, sessionToken: `SessionToken of ${SERVER}` };
+  const { value } = lastingKeys({ id, secret, sessionToken: text('SessionToken') }, names);
   const end = text('Expiration');
   return { value, expiresAt: end === undefined ? Number.POSITIVE_INFINITY : Date.parse(end) };
 }

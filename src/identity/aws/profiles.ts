@@ -43,8 +43,11 @@ function sourceOf(name: string, search: ProfileSearch): IdentitySource | undefin
   if (visited.includes(name) && !(hasKeys && visited.at(-1) === name))
     throw notSetUp(`the profile "${name}" is its own source_profile`);
   // A role whose source is its own profile is assumed with the keys of that profile.
-  if (hasKeys && (visited.length > 0 || profile.role_arn === undefined))
-    return { name: `profile "${name}"`, issue: () => Promise.resolve(lastingKeys(id, secret, sessionToken)) };
+  if (hasKeys && (visited.length > 0 || profile.role_arn === undefined)) {
+    const own = `of the profile "${name}"`;
+    const names = { id: `aws_access_key_id ${own}`, sessionToken: `aws_session_token ${own}` };
+    return { name: `profile "${name}"`, issue: async () => lastingKeys({ id, secret, sessionToken }, names) };
+  }
   if (profile.role_arn !== undefined) {
     const { role_arn: arn, role_session_name: sessionName, external_id: externalId, region } = profile;
     const role = { arn, sessionName, externalId, seconds: profile.duration_seconds };

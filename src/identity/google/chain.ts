@@ -73,8 +73,7 @@ function createMetadataSource({ variable, clock }: IdentityContext): IdentitySou
       if (!isPresent) await probe((timeoutMs) => askServer(INSTANCE_PATH, signal, timeoutMs));
       isPresent = true;
       const reply = await askServer(TOKEN_PATH, signal);
-      const { token, expiresAt } = tokenOf(jsonOf(reply, SERVER), SERVER, clock.now());
-      return bearerToken(token, expiresAt);
+      return bearerToken(tokenOf(jsonOf(reply, SERVER), SERVER, clock.now()), SERVER);
     },
   };
 }

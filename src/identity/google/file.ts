@@ -1,7 +1,7 @@
 /** Credentials files of Google: service accounts, users, external accounts (workload identity federation), and accounts that they act as. */
 
 import { isObject, type Json, parseObject } from '../../core/json/json.ts';
-import { ask, jsonOf, notSetUp, textMember, unavailable } from '../ask.ts';
+import { ask, assertHeaderText, jsonOf, notSetUp, textMember, unavailable } from '../ask.ts';
 import { type IdentityContext, type IdentitySource, type IssuedCredential, readIdentityFile } from '../source.ts';
 import { bearerToken, FORM_HEADERS, formText, tokenOf } from '../token.ts';
 
@@ -14,6 +14,7 @@ const OAUTH = 'the token endpoint of Google';
 const EXCHANGE = 'the token exchange of Google';
 const IMPERSONATION = 'the service for acting as a service account';
 const SUBJECT = 'the source of the subject token';
+const QUOTA_PROJECT = 'GOOGLE_CLOUD_QUOTA_PROJECT';
 const LIFETIME_SECONDS = 3600;
 /** Other platforms issue subject tokens at this address. */
 const METADATA_HOSTS = ['169.254.169.254', 'metadata.google.internal'];
@@ -35,15 +36,21 @@ export function fileSource(context: IdentityContext, text: string, place: string
   const file = parseObject(text);
   if (!file) throw notSetUp(`${place} is no JSON object`);
   const issue = issuerOf(file, { ...context, place });
-  const quotaProject = context.variable('GOOGLE_CLOUD_QUOTA_PROJECT') ?? file.quota_project_id;
-  const more = typeof quotaProject === 'string' ? { 'x-goog-user-project': quotaProject } : undefined;
+  const more = quotaHeader(file, context.variable(QUOTA_PROJECT), place);
   return {
     name: `${file.type} of ${place}`,
     async issue(signal): Promise<IssuedCredential> {
-      const { token, expiresAt } = await issue(signal);
-      return bearerToken(token, expiresAt, more);
+      return bearerToken(await issue(signal), place, more);
     },
   };
+}
+
+/** The header that names the project whose quota is used: that of the variable, else that of the file. */
+function quotaHeader(file: Json, named: string | undefined, place: string): Record<string, string> | undefined {
+  const project = named ?? file.quota_project_id;
+  if (typeof project !== 'string') return undefined;
+  assertHeaderText(project, named === undefined ? `quota_project_id of ${place}` : QUOTA_PROJECT);
+  return { 'x-goog-user-project': project };
 }
 
 function issuerOf(file: Json, context: FileContext): IssueToken {
