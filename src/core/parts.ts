@@ -152,6 +152,24 @@ export function createPartWriter(): PartWriter {
   };
 }
 
+/**
+ * Whether the model wrote a part, as far as it is known. Sources, searches told beside the parts, and state alone it did not: they
+ * come at the end also of an answer that the output limit cut, so a call before them may lack its arguments.
+ */
+export function isWritten(part: OpenPart): boolean {
+  switch (part.type) {
+    case 'text':
+    case 'refusal':
+    case 'reasoning':
+      return part.text !== '';
+    case 'native':
+      return part.protocol !== '';
+    case 'call':
+    case 'media':
+      return true;
+  }
+}
+
 /** Whether fragments of calls may follow, so that no other part can begin. */
 function isBusy({ call, waiting }: CandidateState): boolean {
   return waiting.size > 0 || (call !== undefined && !call.args.closed());

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import type { Json } from '../../src/core/json/json.ts';
 import { awsChunk, awsException, awsMessage } from '../transport/aws-message.ts';
-import { type Answer, canonical, emptyChoice } from './answer.ts';
+import { type Answer, type Choice, canonical, emptyChoice } from './answer.ts';
 import { compareAsked, emptyAsked } from './asked.ts';
 import { compare, type Finding } from './expectation.ts';
 import { heard, mistaken } from './sdk.ts';
@@ -221,6 +221,21 @@ describe('comparing answers', () => {
     };
     const found = outcomes(compare({ ...answer, choices: [{ ...choice, calls }] }, received, listener));
     assert.deepEqual([found.calls, found.usage], ['different', 'different']);
+  });
+
+  test('a last call that may have been cut before its arguments is left out for clients of generate alone', () => {
+    const first = { name: 'f', args: '{}' };
+    const last = { name: 'g', args: '{}' };
+    const callsOf = (client: 'chat' | 'generate', end: 'length' | 'calls', received: Choice['calls']) => {
+      const recorded = { ...choice, end, calls: [first, last] };
+      const got = { choices: [{ ...recorded, calls: received }], counts };
+      return outcomes(compare({ choices: [recorded], counts }, got, { client, hides: false })).calls;
+    };
+    assert.equal(callsOf('generate', 'length', [first]), 'adapted');
+    assert.equal(callsOf('generate', 'length', [first, last]), 'equal');
+    assert.equal(callsOf('generate', 'length', []), 'different');
+    assert.equal(callsOf('generate', 'calls', [first]), 'different');
+    assert.equal(callsOf('chat', 'length', [first]), 'different');
   });
 
   test('numbers are equal by value, not by spelling', () => {

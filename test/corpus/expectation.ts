@@ -115,6 +115,8 @@ function compareChoice(recorded: Choice, received: Choice, { client, hides }: Li
     findings.push(same('reasoning', reasoning, received.reasoning));
   const spell = (list: Choice['calls']) => list.map(({ name, args }) => `${name} ${args}`).join('; ');
   if (isCutOff(recorded)) findings.push({ feature: 'calls', outcome: 'adapted', detail: ADAPTED_ANSWERS.calls.how });
+  else if (client === 'generate' && isCutBare(recorded) && spell(received.calls) === spell(calls.slice(0, -1)))
+    findings.push({ feature: 'calls', outcome: 'adapted', detail: ADAPTED_ANSWERS.calls.how });
   else if (calls.length > 0 || received.calls.length > 0)
     findings.push(same('calls', spell(calls), spell(received.calls)));
   const addresses = needs('citations', client) ? citations.filter((source) => !source.startsWith('“')) : citations;
@@ -137,6 +139,11 @@ function compareMedia(media: string[], received: string[], client: UpstreamId): 
 /** Whether the output limit broke a call off, of which each protocol shows what it can. */
 export function isCutOff({ calls }: Choice): boolean {
   return calls.some(({ args }) => args.startsWith(BROKEN));
+}
+
+/** Whether the output limit may have broken the last call off before its arguments. */
+function isCutBare({ calls, end }: Choice): boolean {
+  return end === 'length' && calls.at(-1)?.args === '{}';
 }
 
 /** A refusal in words is text where the client's protocol has no other place for it. */

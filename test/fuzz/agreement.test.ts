@@ -6,7 +6,7 @@ import fc from 'fast-check';
 import type { Json } from '../../src/core/json/json.ts';
 import { protocols, upstreamProtocols } from '../../src/protocols/index.ts';
 import { checkStream } from '../validators/index.ts';
-import type { UpstreamAnswer } from './answers/drawing.ts';
+import { CUT_CALL, type UpstreamAnswer } from './answers/drawing.ts';
 import { answersOf } from './answers/index.ts';
 import { deliver } from './delivery.ts';
 import { gathered, said } from './gathered.ts';
@@ -38,6 +38,20 @@ function bytesOf({ frames }: UpstreamAnswer, ends: readonly string[], noisy: boo
   return Buffer.from(`${noisy ? '\ufeff' : ''}${text.join('')}`);
 }
 
+/** Whether the first candidate of an answer does not call the tool that the output limit cut. */
+function tellsCut(protocol: string, answer: Json): boolean {
+  switch (protocol) {
+    case 'chat':
+      return answer.choices[0].finish_reason === 'length';
+    case 'messages':
+      return answer.stop_reason === 'max_tokens';
+    case 'generate':
+      return answer.candidates[0].content.parts.every(({ functionCall }: Json) => functionCall?.name !== CUT_CALL);
+    default:
+      return answer.output.find(({ name }: Json) => name === CUT_CALL).status === 'incomplete';
+  }
+}
+
 describe('a gathered stream is the whole answer', () => {
   before(() => Promise.all(upstreamProtocols.map((protocol) => protocol.load?.())));
   for (const upstream of upstreamProtocols)
@@ -50,6 +64,7 @@ describe('a gathered stream is the whole answer', () => {
             const json = [Buffer.from(JSON.stringify(answer.whole))];
             const { text, error } = deliver({ ...asked, stream: false }, { chunks: json });
             const whole: Json = text !== undefined && !error ? said(client.id, JSON.parse(text)) : undefined;
+            if (whole && answer.isCut) assert.ok(tellsCut(client.id, whole));
             const chunks = piecesOf(bytesOf(answer, ends, noisy), cuts);
             for (const form of [
               { type: 'text/event-stream', chunks },

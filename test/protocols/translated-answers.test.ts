@@ -81,6 +81,167 @@ describe('a call without arguments', () => {
   });
 });
 
+/** What a stream to a client tells of the end of its answer, and of its calls: the name and the arguments, or the status. */
+function endOf(client: ProtocolId, events: Json[]): Json[] {
+  switch (client) {
+    case 'chat': {
+      const { finish_reason } = events.flatMap(({ choices }) => choices).at(-1);
+      return [finish_reason];
+    }
+    case 'messages':
+      return [events.at(-2).delta.stop_reason];
+    case 'generate': {
+      const parts = events.flatMap(({ candidates }) => candidates[0].content.parts);
+      const calls = parts.flatMap(({ functionCall }) => (functionCall ? [functionCall.args] : []));
+      return [events.at(-1).candidates[0].finishReason, ...calls];
+    }
+    case 'responses': {
+      const { output } = events.at(-1).response;
+      const calls = output.filter(({ type }: Json) => type === 'function_call');
+      return [events.at(-1).response.status, ...calls.map(({ status }: Json) => status)];
+    }
+  }
+}
+
+describe('what comes at the end of an answer, behind a call that the output limit cut,', () => {
+  const CUT = {
+    chat: ['length'],
+    messages: ['max_tokens'],
+    generate: ['MAX_TOKENS'],
+    responses: ['incomplete', 'incomplete'],
+  };
+  const call = { id: 'a', type: 'function', function: { name: 'delete_files', arguments: '' } };
+  const chatChunk = (delta: Json, finish_reason: string | null = null) => ({
+    id: 'c',
+    choices: [{ index: 0, delta, finish_reason }],
+  });
+  const url_citation = { url: 'https://example.com/', title: 'Page', start_index: 0, end_index: 3 };
+  const sources = { annotations: [{ type: 'url_citation', url_citation }] };
+  const encrypted = { reasoning_details: [{ type: 'reasoning.encrypted', data: 'xyz', index: 0 }] };
+  const fromChat = (client: ProtocolId, late: Json[], args = '', end = 'length'): Json[] => {
+    const begun = { ...call, index: 0, function: { ...call.function, arguments: args } };
+    const deltas = [{ content: 'Let me' }, { tool_calls: [begun] }, ...late];
+    return dataOf(streamed(client, 'chat', [...deltas.map((delta) => chatChunk(delta)), chatChunk({}, end), '[DONE]']));
+  };
+
+  for (const client of ['messages', 'generate', 'responses'] as const) {
+    test(`does not complete the call of a chat upstream for a client of ${client}`, () => {
+      for (const late of [[sources], [encrypted], [sources, encrypted]])
+        assert.deepEqual(endOf(client, fromChat(client, late)), CUT[client]);
+    });
+
+    test(`does not complete a call that was cut within its arguments for a client of ${client}`, () => {
+      assert.deepEqual(endOf(client, fromChat(client, [sources], '{"path":')), CUT[client]);
+    });
+  }
+
+  test('leaves complete a call that nothing cut', () => {
+    assert.deepEqual(endOf('messages', fromChat('messages', [sources], '', 'tool_calls')), ['tool_use']);
+    assert.deepEqual(endOf('generate', fromChat('generate', [encrypted], '', 'tool_calls')), ['STOP', {}]);
+    assert.deepEqual(endOf('responses', fromChat('responses', [encrypted], '', 'tool_calls')), [
+      'completed',
+      'completed',
+    ]);
+  });
+
+  test('leaves complete a call behind which the model wrote words', () => {
+    const late = [encrypted, { content: 'Done.' }];
+    assert.deepEqual(endOf('messages', fromChat('messages', late)), ['tool_use']);
+    assert.deepEqual(endOf('generate', fromChat('generate', late)), ['MAX_TOKENS', {}]);
+    assert.deepEqual(endOf('responses', fromChat('responses', late)), ['incomplete', 'completed']);
+  });
+
+  test('stands behind the call', () => {
+    const { output } = fromChat('responses', [sources]).at(-1).response;
+    assert.deepEqual(
+      output.map(({ type }: Json) => type),
+      ['message', 'function_call', 'message'],
+    );
+    const parts = (late: Json[]) =>
+      fromChat('generate', late).flatMap(({ candidates }) => candidates[0].content.parts.map(Object.keys));
+    assert.deepEqual(parts([encrypted]).slice(1), [['text', 'thought', 'thoughtSignature'], ['text']]);
+    assert.deepEqual(parts([encrypted, { content: 'Done.' }]).slice(1), [
+      ['functionCall'],
+      ['text', 'thought', 'thoughtSignature'],
+      ['text'],
+      ['text'],
+    ]);
+  });
+
+  const grounded = {
+    groundingMetadata: {
+      webSearchQueries: ['q'],
+      groundingChunks: [{ web: { uri: 'https://example.com/', title: 'Page' } }],
+      groundingSupports: [{ segment: { startIndex: 0, endIndex: 3 }, groundingChunkIndices: [0] }],
+    },
+  };
+  const candidate = (parts: Json[], more: Json = {}) => ({ candidates: [{ content: { parts }, ...more }] });
+  for (const client of ['chat', 'messages', 'responses'] as const)
+    test(`does not complete the call of a generate upstream for a client of ${client}`, () => {
+      const frames = (parts: Json[], more: Json) => [
+        candidate([{ text: 'Let me' }]),
+        candidate([{ functionCall: { name: 'delete_files', id: 'a', willContinue: true } }]),
+        candidate(parts, { finishReason: 'MAX_TOKENS', ...more }),
+      ];
+      for (const [parts, more] of [
+        [[], grounded],
+        [[{ text: '' }], {}],
+        [[{ text: '', thoughtSignature: 'c2lnbmVk' }], grounded],
+      ] as const)
+        assert.deepEqual(endOf(client, dataOf(streamed(client, 'generate', frames([...parts], more)))), CUT[client]);
+    });
+
+  test('comes before the call of a generate upstream, sources with their words', () => {
+    const begun = { functionCall: { name: 'delete_files', id: 'a', willContinue: true } };
+    const ends = { finishReason: 'MAX_TOKENS', ...grounded };
+    const { output } = answered('responses', 'generate', candidate([{ text: 'Let me' }, begun], ends));
+    assert.deepEqual(
+      output.map(({ type, content }: Json) => [type, content?.[0].annotations.length]),
+      [
+        ['message', 1],
+        ['web_search_call', undefined],
+        ['function_call', undefined],
+      ],
+    );
+  });
+
+  test('does not complete the call of a messages upstream, streamed or whole', () => {
+    const content = [
+      { type: 'tool_use', id: 'a', name: 'delete_files', input: {} },
+      { type: 'redacted_thinking', data: 'xyz' },
+    ];
+    const frames = [
+      { type: 'message_start', message: { id: 'm', usage: {} } },
+      ...content.flatMap((content_block, index) => [
+        { type: 'content_block_start', index, content_block },
+        { type: 'content_block_stop', index },
+      ]),
+      { type: 'message_delta', delta: { stop_reason: 'max_tokens' }, usage: {} },
+      { type: 'message_stop' },
+    ];
+    const whole = answered('chat', 'messages', { id: 'm', content, stop_reason: 'max_tokens' });
+    assert.equal(whole.choices[0].finish_reason, 'length');
+    for (const client of ['chat', 'generate', 'responses'] as const)
+      assert.deepEqual(endOf(client, dataOf(streamed(client, 'messages', frames))), CUT[client]);
+  });
+});
+
+describe('a call that the output limit cut before its arguments', () => {
+  test('is left out for a client of generate, whole or streamed', () => {
+    const args = { id: 'a', type: 'function', function: { name: 'delete_files', arguments: '' } };
+    const choice = (member: 'message' | 'delta', more: Json) => ({
+      id: 'c',
+      choices: [{ index: 0, [member]: { content: 'Let me', tool_calls: [{ index: 0, ...args }] }, ...more }],
+    });
+    const whole = (finish_reason: string) =>
+      answered('generate', 'chat', choice('message', { finish_reason })).candidates[0].content.parts.length;
+    assert.deepEqual([whole('length'), whole('tool_calls')], [1, 2]);
+    const stream = (finish_reason: string) =>
+      endOf('generate', dataOf(streamed('generate', 'chat', [choice('delta', { finish_reason }), '[DONE]'])));
+    assert.deepEqual([stream('length'), stream('tool_calls')], [['MAX_TOKENS'], ['STOP', {}]]);
+  });
+});
+
 describe('sources of a text without words', () => {
   const url_citation = { url: 'https://example.com/', title: 'Page', start_index: 0, end_index: 0 };
   const annotations = [{ type: 'url_citation', url_citation }];

@@ -5,6 +5,7 @@ import { GatewayError } from '../../core/errors.ts';
 import { fold } from '../../core/fold.ts';
 import { isBlank, type Json } from '../../core/json/json.ts';
 import type { EncoderOptions, Target } from '../../core/operation.ts';
+import { isWritten } from '../../core/parts.ts';
 import { answerId, encodeCall, encodeLogprobs, encodeMedia } from './answer.ts';
 import { encodeCitations } from './citations.ts';
 import { encodeFinish } from './finish.ts';
@@ -42,6 +43,7 @@ const EMPTY_ANSWER_REASONS = new Set<FinishReason>(['blocked', 'refused', 'filte
 
 function encodeCandidate({ parts, finish }: ChatCandidate, index: number, options: EncoderOptions): Json {
   const calls = parts.filter((part) => part.type === 'call');
+  const last = parts.findLast(isWritten);
   const tokens = parts.flatMap((part) => (part.type === 'text' ? (part.logprobs ?? []) : []));
   const text = textOf(parts);
   const refusal = parts.flatMap((part) => (part.type === 'refusal' ? [part.text] : [])).join('');
@@ -63,9 +65,9 @@ function encodeCandidate({ parts, finish }: ChatCandidate, index: number, option
     index,
     message,
     logprobs: tokens.length > 0 ? encodeLogprobs(tokens) : null,
-    // Only the last part may have lost its arguments to the output limit.
+    // Only the last part that the model wrote may have lost its arguments to the output limit.
     ...encodeFinish(finish, {
-      calls: calls.map((call) => (call === parts.at(-1) ? call : withArguments(call))),
+      calls: calls.map((call) => (call === last ? call : withArguments(call))),
       hasRefusal: refusal !== '',
     }),
   };

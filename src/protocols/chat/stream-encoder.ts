@@ -3,6 +3,7 @@
 import type { CallPart, ChatEvent, Citation, Finish, MediaPart, Opaque, OpenPart, Usage } from '../../core/chat.ts';
 import { isBlank, type Json } from '../../core/json/json.ts';
 import type { EncoderOptions } from '../../core/operation.ts';
+import { isWritten } from '../../core/parts.ts';
 import type { StreamEncoder } from '../../core/stream-codec.ts';
 import { answerId, encodeCall, encodeLogprobs, encodeMedia } from './answer.ts';
 import { encodeCitations } from './citations.ts';
@@ -78,7 +79,7 @@ export function createStreamEncoder(options: EncoderOptions): StreamEncoder {
   function startPart(index: number, candidate: number, given: OpenPart): string {
     const state = stateOf(candidate);
     const first = state.started ? '' : say(state, { content: '' });
-    settleLastCall(state);
+    if (isWritten(given)) settleLastCall(state);
     const part = { ...given };
     const open: Open = { state, part, order: 0, from: state.sent, length: 0 };
     parts.set(index, open);
@@ -98,7 +99,7 @@ export function createStreamEncoder(options: EncoderOptions): StreamEncoder {
     }
   }
 
-  /** A call that another part follows has no arguments left that the output limit could have cut off. */
+  /** A call behind which the model wrote on has no arguments left that the output limit could have cut off. */
   function settleLastCall({ calls }: CandidateState): void {
     const last = calls.at(-1);
     if (last && !last.custom && isBlank(last.args)) last.args = '{}';
@@ -134,6 +135,7 @@ export function createStreamEncoder(options: EncoderOptions): StreamEncoder {
   function growText(open: Open, text: string, more?: Json): string {
     const { state, part, order } = open;
     open.length += text.length;
+    if (part.type !== 'call') settleLastCall(state);
     switch (part.type) {
       case 'text':
         state.sent += text.length;

@@ -6,6 +6,7 @@ import { isObject, type Json, textOf } from '../../core/json/json.ts';
 import { count, list, object, record, text } from '../../core/json/shape.ts';
 import type { WebSearch } from '../../core/native.ts';
 import type { Target } from '../../core/operation.ts';
+import { isWritten } from '../../core/parts.ts';
 import { lookUp } from '../../core/plain-objects.ts';
 import { familyOf } from './families.ts';
 import { decodeFinish, decodeUsage, isCall } from './finish.ts';
@@ -36,7 +37,7 @@ export function decodeResponse(given: Json, target: Target): ChatResponse {
   const parts: OpenPart[] = [];
   for (const one of blocks) addPart(parts, decodeBlock(one, target));
   const finish = decodeFinish(body.stopReason, parts.some(isCall));
-  const last = parts.at(-1);
+  const last = parts.findLast(isWritten);
   // A call that the output limit cut off before its arguments has an empty input.
   const isCut = finish.reason === 'length' || finish.reason === 'context-full';
   if (isCut && last?.type === 'call' && last.args === NO_INPUT) last.args = '';

@@ -4,9 +4,10 @@ import type { ChatCandidate, ChatResponse, Finish, MediaPart, OpenPart } from '.
 import { readArguments } from '../../core/custom-tool.ts';
 import { GatewayError } from '../../core/errors.ts';
 import { fold } from '../../core/fold.ts';
-import { type Json, parseObject } from '../../core/json/json.ts';
+import { isBlank, type Json, parseObject } from '../../core/json/json.ts';
 import { wrap } from '../../core/opaque.ts';
 import type { EncoderOptions, Target } from '../../core/operation.ts';
+import { isWritten } from '../../core/parts.ts';
 import { encodeCitations, type PlacedCitation } from './citations.ts';
 import { encodeBlock, encodeFinish } from './finish.ts';
 import { encodeLogprobs } from './logprobs.ts';
@@ -33,7 +34,9 @@ export function encodeResponse(response: ChatResponse, options: EncoderOptions):
 }
 
 function encodeCandidate({ parts, finish }: ChatCandidate, index: number, options: EncoderOptions): Json {
-  const whole = parts.filter((part) => !isCutOff(part, finish));
+  const last = parts.findLast(isWritten);
+  const isCutBare = (part: OpenPart) => part === last && isBare(part) && isLimited(finish);
+  const whole = parts.filter((part) => !isCutOff(part, finish) && !isCutBare(part));
   const encoded = joinedTexts(whole.flatMap((part) => encodePart(part, options)));
   const texts = parts.filter((part) => part.type === 'text' || part.type === 'refusal');
   const placed: PlacedCitation[] = [];
@@ -70,10 +73,19 @@ function isPlainText(part: Json): boolean {
   return typeof part?.text === 'string' && !part.thought && !part.thoughtSignature;
 }
 
+/** Whether the output limit ended an answer. */
+export function isLimited({ reason }: Finish): boolean {
+  return reason === 'length' || reason === 'context-full';
+}
+
 /** Whether a call was truncated by the output limit; partial objects cannot be represented. */
-export function isCutOff(part: OpenPart, { reason }: Finish): boolean {
-  const limited = reason === 'length' || reason === 'context-full';
-  return limited && part.type === 'call' && !part.custom && parseObject(part.args) === undefined;
+export function isCutOff(part: OpenPart, finish: Finish): boolean {
+  return isLimited(finish) && part.type === 'call' && !part.custom && parseObject(part.args) === undefined;
+}
+
+/** A call without arguments, which the output limit may have cut off if the model wrote nothing behind it. */
+export function isBare(part: OpenPart): boolean {
+  return part.type === 'call' && !part.custom && isBlank(part.args);
 }
 
 /** No part, or one; throws `upstream_error` for a call whose arguments are not an object. */

@@ -167,8 +167,9 @@ export function createChunkDecoder(target: Target): GenerateChunkDecoder {
   function decodePart(part: Json, state: CandidateState, index: number): ChatEvent[] {
     const opaque = signatureOf(part);
     if (part.functionCall) return decodeCall(part.functionCall, opaque, state, index);
-    const events = flush(state, index);
     const text: string = typeof part.text === 'string' ? part.text : '';
+    const isWhole = part.inlineData || part.fileData || NATIVE.some((name) => part[name]);
+    const events = text !== '' || isWhole ? flush(state, index) : [];
     if (part.thought === true) {
       if (text === '' && !opaque) return events;
       state.inText = false;
@@ -176,7 +177,7 @@ export function createChunkDecoder(target: Target): GenerateChunkDecoder {
     }
     if (part.inlineData) return [...events, ...whole(state, index, { ...decodeBlob(part.inlineData), opaque })];
     if (part.fileData) return [...events, ...whole(state, index, { ...decodeFile(part.fileData), opaque })];
-    if (NATIVE.some((name) => part[name])) {
+    if (isWhole) {
       return [...events, ...whole(state, index, { type: 'native', protocol: 'generate', value: part })];
     }
     return text === '' && !opaque ? events : [...events, ...visible(state, index, { text, opaque })];
@@ -225,7 +226,7 @@ export function createChunkDecoder(target: Target): GenerateChunkDecoder {
     return `call_${hash.digest('hex').slice(0, 24)}`;
   }
 
-  /** A partial call ends at its end mark, or when another part begins. */
+  /** A partial call ends at its end mark, or when a part with content begins: an empty one may stand at the end of any answer. */
   function flush(state: CandidateState, index: number, isCut = false): ChatEvent[] {
     if (!state.partial) return [];
     const { call, args } = state.partial;
@@ -234,10 +235,11 @@ export function createChunkDecoder(target: Target): GenerateChunkDecoder {
     return whole(state, index, part);
   }
 
+  /** Sources and the search come before a call that has no end: the model wrote nothing behind it. */
   function endCandidate(state: CandidateState, index: number): ChatEvent[] {
     const { last } = state;
     const isCut = state.partial !== undefined && decodeFinish(last, { called: false, spoke: true }).reason !== 'stop';
-    const events = flush(state, index, isCut);
+    const events: ChatEvent[] = [];
     for (const citation of decodeCitations(last, state.text, citations)) {
       const offset = state.inText ? state.partStart : state.text.length;
       events.push(...visible(state, index, { citation: placedAt(offset, citation) }));
@@ -245,6 +247,7 @@ export function createChunkDecoder(target: Target): GenerateChunkDecoder {
     events.push(...writer.close(index));
     const search = searchOf(state);
     if (search) events.push(...writer.whole(index, search));
+    events.push(...flush(state, index, isCut));
     events.push({
       type: 'candidate-end',
       candidate: index,

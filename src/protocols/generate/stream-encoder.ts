@@ -5,12 +5,13 @@ import type { GatewayError } from '../../core/errors.ts';
 import type { Json } from '../../core/json/json.ts';
 import { wrap } from '../../core/opaque.ts';
 import type { EncoderOptions } from '../../core/operation.ts';
+import { isWritten } from '../../core/parts.ts';
 import type { StreamEncoder } from '../../core/stream-codec.ts';
 import { encodeCitations, type PlacedCitation } from './citations.ts';
 import { encodeError } from './errors.ts';
 import { encodeBlock, encodeFinish } from './finish.ts';
 import { encodeLogprobs } from './logprobs.ts';
-import { encodeCall, encodePart, isCutOff } from './response.ts';
+import { encodeCall, encodePart, isBare, isCutOff, isLimited } from './response.ts';
 import { encodeUsage } from './usage.ts';
 
 type Delta = Extract<ChatEvent, { type: 'part-delta' }>;
@@ -29,6 +30,8 @@ interface CandidateState {
   citations: PlacedCitation[];
   /** A call with incomplete arguments: an error, unless it was truncated by the output limit. */
   broken?: OpenPart;
+  /** The chunk of the last call if it has no arguments, held back because the output limit may have cut them, and those behind it. */
+  bare?: { call: string; behind: string } | undefined;
   finish?: Finish;
 }
 
@@ -58,9 +61,25 @@ export function createStreamEncoder(options: EncoderOptions): StreamEncoder {
     return text;
   }
 
-  function chunk(candidate: number, parts: Json[], more: Json = {}): string {
+  function chunkOf(candidate: number, parts: Json[], more: Json = {}): string {
     const content = { role: 'model', parts };
     return send({ candidates: [{ content, index: candidate, ...more }], ...named() });
+  }
+
+  /** A chunk in its turn: not before a call that is held back. */
+  function chunk(candidate: number, parts: Json[], more?: Json): string {
+    const text = chunkOf(candidate, parts, more);
+    const bare = states[candidate]?.bare;
+    if (!bare) return text;
+    bare.behind += text;
+    return '';
+  }
+
+  function settleBare(candidate: number, isCut = false): string {
+    const state = stateOf(candidate);
+    const { call, behind } = state.bare ?? { call: '', behind: '' };
+    state.bare = undefined;
+    return isCut ? behind : call + behind;
   }
 
   function named(): Json {
@@ -81,6 +100,7 @@ export function createStreamEncoder(options: EncoderOptions): StreamEncoder {
 
   function startPart(event: Extract<ChatEvent, { type: 'part-start' }>): string {
     const { candidate, index } = event;
+    const settled = isWritten(event.part) ? settleBare(candidate) : '';
     const block: OpenBlock = {
       candidate,
       part: { ...event.part },
@@ -91,9 +111,8 @@ export function createStreamEncoder(options: EncoderOptions): StreamEncoder {
     blocks.set(index, block);
     const { part } = block;
     if (part.type === 'text') block.citations.push(...(part.citations ?? []));
-    return part.type === 'text' || part.type === 'refusal' || part.type === 'reasoning'
-      ? growText(block, part.text)
-      : '';
+    const isText = part.type === 'text' || part.type === 'refusal' || part.type === 'reasoning';
+    return isText ? settled + growText(block, part.text) : settled;
   }
 
   function growPart(delta: Delta): string {
@@ -120,15 +139,16 @@ export function createStreamEncoder(options: EncoderOptions): StreamEncoder {
 
   function growText(block: OpenBlock, text: string, logprobs?: TokenLogprob[]): string {
     const { candidate, part } = block;
+    const settled = text === '' ? '' : settleBare(candidate);
     if (part.type === 'reasoning') {
-      if (text === '' || options.hideReasoning) return '';
+      if (text === '' || options.hideReasoning) return settled;
       const released = release(block);
       block.held = text;
-      return released;
+      return settled + released;
     }
     stateOf(candidate).text += text;
     if (text === '' && !logprobs) return '';
-    return chunk(candidate, [{ text }], logprobs && { logprobsResult: encodeLogprobs(logprobs) });
+    return settled + chunk(candidate, [{ text }], logprobs && { logprobsResult: encodeLogprobs(logprobs) });
   }
 
   function release(block: OpenBlock, opaque?: Opaque): string {
@@ -156,8 +176,13 @@ export function createStreamEncoder(options: EncoderOptions): StreamEncoder {
         return '';
       case 'call': {
         const call = encodeCall(part);
-        if (call) return chunk(candidate, [call]);
-        state.broken ??= part;
+        if (!call) {
+          state.broken ??= part;
+          return '';
+        }
+        const text = chunk(candidate, [call]);
+        if (!isBare(part)) return text;
+        state.bare = { call: text, behind: '' };
         return '';
       }
       default: {
@@ -171,7 +196,7 @@ export function createStreamEncoder(options: EncoderOptions): StreamEncoder {
     const state = stateOf(candidate);
     state.finish = finish;
     if (state.broken && !isCutOff(state.broken, finish)) encodePart(state.broken, options);
-    return '';
+    return settleBare(candidate, isLimited(finish));
   }
 
   /** The last chunk holds what is known only then: why each candidate ended, its sources, and the token counts. */
@@ -214,7 +239,7 @@ export function createStreamEncoder(options: EncoderOptions): StreamEncoder {
         case 'message-end':
           return endMessage(event.usage);
         case 'ping':
-          return options.array ? '' : chunk(0, [{ text: '' }]);
+          return options.array ? '' : chunkOf(0, [{ text: '' }]);
         case 'error':
           return fail(event.error);
       }

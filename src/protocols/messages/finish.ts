@@ -3,6 +3,7 @@
 import type { Finish, FinishReason, OpenPart } from '../../core/chat.ts';
 import { GatewayError } from '../../core/errors.ts';
 import { isBlank, isObject, type Json, parseObject } from '../../core/json/json.ts';
+import { isWritten } from '../../core/parts.ts';
 import { lookUp } from '../../core/plain-objects.ts';
 
 const REASONS: Record<string, FinishReason> = {
@@ -35,7 +36,7 @@ export interface Seen {
   calls: boolean;
   /** The arguments of a call are not JSON. */
   brokenCall: boolean;
-  /** The last part is a call without arguments, of which the output limit may have cut them. */
+  /** The last part that the model wrote is a call without arguments, of which the output limit may have cut them. */
   bareCall: boolean;
 }
 
@@ -43,15 +44,12 @@ export function nothingSeen(): Seen {
   return { content: false, refusal: false, calls: false, brokenCall: false, bareCall: false };
 }
 
-/** Records a complete part; of one that is not shown, only that it came behind the others. */
+/** Records a complete part; of one that is not shown, only what it says about the call before it. */
 export function see(seen: Seen, part: OpenPart, isShown: boolean): void {
-  if (!isShown) {
-    seen.bareCall = false;
-    return;
-  }
+  if (isWritten(part)) seen.bareCall = part.type === 'call' && !part.custom && isBlank(part.args);
+  if (!isShown) return;
   seen.content = true;
   if (part.type === 'refusal') seen.refusal = true;
-  seen.bareCall = part.type === 'call' && !part.custom && isBlank(part.args);
   if (part.type !== 'call') return;
   seen.calls = true;
   seen.brokenCall ||= !part.custom && parseObject(part.args) === undefined;

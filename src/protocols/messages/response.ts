@@ -4,6 +4,7 @@ import type { ChatResponse, Citation, Opaque, OpenPart } from '../../core/chat.t
 import type { Json } from '../../core/json/json.ts';
 import { wrap } from '../../core/opaque.ts';
 import type { EncoderOptions, Target } from '../../core/operation.ts';
+import { isWritten } from '../../core/parts.ts';
 import { decodeAnswerBlock } from './block-decoder.ts';
 import { encodeInput } from './block-encoder.ts';
 import { encodeCitation } from './citations.ts';
@@ -18,7 +19,7 @@ export function decodeResponse(given: Json, target: Target): ChatResponse {
   const blocks: Json[] = body.content ?? [];
   const parts = blocks.map((block) => decodeAnswerBlock(block, target.origin));
   const finish = decodeFinish(body) ?? { reason: 'other' };
-  const last = parts.at(-1);
+  const last = parts.findLast(isWritten);
   // A call that the output limit cut off before its arguments has an empty input.
   const isCut = finish.reason === 'length' || finish.reason === 'context-full';
   if (isCut && last?.type === 'call' && last.args === NO_INPUT) last.args = '';

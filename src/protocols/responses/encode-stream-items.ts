@@ -14,6 +14,7 @@ import type {
 import { GatewayError } from '../../core/errors.ts';
 import { isBlank, type Json, parseObject } from '../../core/json/json.ts';
 import { wrap } from '../../core/opaque.ts';
+import { isWritten } from '../../core/parts.ts';
 import type { HiddenState } from '../../core/stored-access.ts';
 import { builtInPrefix, encodeBuiltInCall } from './built-in-calls.ts';
 import { createMessageWriter, type Emit, type ItemPlace, type MessageWriter } from './encode-stream-message.ts';
@@ -60,6 +61,8 @@ export function createItemWriter(
   let broken: { part: CallPart; place?: ItemPlace | undefined } | undefined;
   /** The last call if it has no arguments, held back because the output limit may have cut them. */
   let bare: { current: Writing; part: CallPart } | undefined;
+  /** What came behind such a call that the model did not write, held back so that items keep their order. */
+  const late: (() => void)[] = [];
   let refused = false;
   let count = 0;
   const searches = createSearchWriter({
@@ -227,60 +230,94 @@ export function createItemWriter(
     }
   }
 
+  /** Whether the last call lacks arguments, or the rest of them. */
+  function isUnsettled(): boolean {
+    return broken !== undefined || bare !== undefined;
+  }
+
+  /** Behind a call, words or another part: the output limit cannot have cut it. */
+  function writeOn(): void {
+    if (broken) throw malformed();
+    settleBare(false);
+    tellLate();
+  }
+
+  function tellLate(): void {
+    for (const tell of late.splice(0)) tell();
+  }
+
+  function startPart(current: Writing): void {
+    const { part } = current;
+    if (part.type !== 'native') searches.close();
+    if (part.type === 'call') startCall(current, part);
+    const first = takeText(part);
+    if (first !== '') growText(current, first);
+  }
+
+  function growPart(current: Writing, delta: Delta): void {
+    const { text = '', opaque, citation, logprobs } = delta;
+    if (opaque) current.opaque = opaque;
+    if (text !== '' || logprobs) growText(current, text, delta);
+    if (citation && current.part.type === 'text') openText(current, current.part).cite(citation);
+  }
+
+  function endPart(current: Writing): void {
+    const { part, opaque } = current;
+    switch (part.type) {
+      case 'text':
+        if (current.isOpen) message?.settle();
+        carry(opaque);
+        break;
+      case 'refusal':
+        if (current.isOpen) message?.settle();
+        break;
+      case 'reasoning':
+        endReasoning(current, part);
+        break;
+      case 'call':
+        if (!part.custom && isBlank(part.args)) bare = { current, part };
+        else endCall(current, part);
+        break;
+      case 'media':
+        if (part.kind === 'image') endImage(part);
+        break;
+      case 'native':
+        if (part.search) searches.tell(part.search);
+        break;
+    }
+  }
+
   return {
     output,
     start(index, given) {
-      if (broken) throw malformed();
-      settleBare(false);
-      if (given.type !== 'native') searches.close();
+      if (isWritten(given)) writeOn();
       const part = { ...given };
       const current: Writing = { index, part, opaque: 'opaque' in part ? part.opaque : undefined };
       writing = current;
-      if (part.type === 'call') startCall(current, part);
-      const first = takeText(part);
-      if (first !== '') growText(current, first);
+      if (isUnsettled()) late.push(() => startPart(current));
+      else startPart(current);
     },
     grow(delta) {
       if (writing?.index !== delta.index) return;
-      const { text = '', opaque, citation, logprobs } = delta;
-      if (opaque) writing.opaque = opaque;
-      if (text !== '' || logprobs) growText(writing, text, delta);
-      if (citation && writing.part.type === 'text') openText(writing, writing.part).cite(citation);
+      const current = writing;
+      if (delta.text) writeOn();
+      if (isUnsettled()) late.push(() => growPart(current, delta));
+      else growPart(current, delta);
     },
     end(index) {
       if (writing?.index !== index) return;
       const current = writing;
-      const { part, opaque } = current;
       writing = undefined;
-      switch (part.type) {
-        case 'text':
-          if (current.isOpen) message?.settle();
-          carry(opaque);
-          break;
-        case 'refusal':
-          if (current.isOpen) message?.settle();
-          break;
-        case 'reasoning':
-          endReasoning(current, part);
-          break;
-        case 'call':
-          if (!part.custom && isBlank(part.args)) bare = { current, part };
-          else endCall(current, part);
-          break;
-        case 'media':
-          if (part.kind === 'image') endImage(part);
-          break;
-        case 'native':
-          if (part.search) searches.tell(part.search);
-          break;
-      }
+      if (isUnsettled()) late.push(() => endPart(current));
+      else endPart(current);
     },
     finish({ reason, explanation }) {
       const isCut = CUT.includes(reason);
       settleBare(LIMITED.includes(reason));
       if (reason === 'malformed' || (broken && !isCut)) throw malformed();
-      searches.close();
       if (broken?.place) endArguments(broken.part, broken.place, 'incomplete');
+      tellLate();
+      searches.close();
       const words = explanation ?? (reason === 'refused' ? REFUSAL : '');
       if (REFUSING.includes(reason) && !refused && words !== '') {
         const part: RefusalPart = { type: 'refusal', text: words };

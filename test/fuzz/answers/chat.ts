@@ -3,6 +3,7 @@
 import fc from 'fast-check';
 import type { Json } from '../../../src/core/json/json.ts';
 import {
+  CUT_CALL,
   type Cut,
   count,
   cutterOf,
@@ -12,6 +13,7 @@ import {
   logprob,
   name,
   PICTURE,
+  sometimes,
   state,
   text,
   type UpstreamAnswer,
@@ -48,8 +50,10 @@ const chatChoice = fc
     finish: fc.constantFrom('stop', 'length', 'tool_calls', 'content_filter', 'function_call', 'tomorrow'),
     extra: unknown,
     interleave: fc.boolean(),
+    isCut: sometimes,
   })
-  .map(({ signature, reasoning, ...rest }) => ({ ...rest, reasoning, signature: reasoning && signature }));
+  .map(({ signature, reasoning, ...rest }) => ({ ...rest, reasoning, signature: reasoning && signature }))
+  .map((drawn) => (drawn.isCut ? { ...drawn, images: false, audio: false, finish: 'length' } : drawn));
 
 const chatUsage = fc.record({ prompt: count, cached: count, output: count, reasoning: count }).map((drawn) => ({
   prompt_tokens: drawn.prompt + drawn.cached + 1,
@@ -73,13 +77,15 @@ export const chat = fc
         { data: { ...head, object, choices: [], usage } },
         { data: '[DONE]' },
       ],
+      isCut: choices[0]?.isCut ?? false,
     };
   });
 
 function chatForms(drawn: Json, index: number, cut: Cut): { choice: Json; chunks: Json[] } {
   const { reasoning, spelling, signature, content, refusal, images, audio, sources, logprobs, finish, extra } = drawn;
   const custom = drawn.custom === null ? [] : [{ type: 'custom', custom: { name: 'free', input: drawn.custom } }];
-  const calls = unique([...drawn.calls, ...custom]);
+  const bare = drawn.isCut ? [{ type: 'function', function: { name: CUT_CALL, arguments: '' } }] : [];
+  const calls = unique([...drawn.calls, ...custom, ...bare]);
   const annotations = sources.map((source: Json) => ({
     type: 'url_citation',
     url_citation: { ...source, start_index: 0, end_index: content?.length ?? 0 },

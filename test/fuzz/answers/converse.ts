@@ -3,6 +3,7 @@
 import fc from 'fast-check';
 import type { Json } from '../../../src/core/json/json.ts';
 import {
+  CUT_CALL,
   type Cut,
   count,
   cutterOf,
@@ -10,6 +11,7 @@ import {
   lengths,
   name,
   PICTURE,
+  sometimes,
   state,
   text,
   type UpstreamAnswer,
@@ -53,6 +55,12 @@ const converseBlock = fc.oneof(
   { weight: 1, arbitrary: fc.constant({ image: { format: 'png', source: { bytes: PICTURE } } }) },
 );
 
+/** A block without words. */
+const converseLate = fc.oneof(
+  fc.record({ reasoningContent: fc.record({ redactedContent: state }) }),
+  fc.record({ citationsContent: converseCitation.map((one) => ({ content: [{ text: '' }], citations: [one] })) }),
+);
+
 export const converse = fc
   .record({
     blocks: fc.array(converseBlock, { minLength: 1, maxLength: 5 }),
@@ -73,9 +81,14 @@ export const converse = fc
       cacheReadInputTokens: count,
     }),
     lengths,
+    isCut: sometimes,
+    late: fc.array(converseLate, { maxLength: 1 }),
   })
-  .map(({ blocks, stopReason, usage, lengths }): UpstreamAnswer => {
-    const content: Json[] = blocks.map((block: Json, index) =>
+  .map((drawn): UpstreamAnswer => {
+    const { usage, lengths, isCut } = drawn;
+    const bare = isCut ? [{ toolUse: { name: CUT_CALL, input: {} } }, ...drawn.late] : [];
+    const stopReason = isCut ? 'max_tokens' : drawn.stopReason;
+    const content: Json[] = [...drawn.blocks, ...bare].map((block: Json, index) =>
       block.toolUse ? { toolUse: { ...block.toolUse, toolUseId: `tooluse_${index}` } } : block,
     );
     const cut = cutterOf(lengths);
@@ -94,7 +107,7 @@ export const converse = fc
       { event: 'messageStop', data: { stopReason } },
       { event: 'metadata', data: { usage, metrics: { latencyMs: 1 } } },
     ];
-    return { whole: { output: { message: { role: 'assistant', content } }, stopReason, usage }, frames };
+    return { whole: { output: { message: { role: 'assistant', content } }, stopReason, usage }, frames, isCut };
   });
 
 function converseStart({ toolUse, image }: Json): Json {

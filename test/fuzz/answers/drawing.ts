@@ -6,7 +6,16 @@ import type { Json } from '../../../src/core/json/json.ts';
 export interface UpstreamAnswer {
   whole: Json;
   frames: { event?: string; data: Json }[];
+  /** The first candidate ends with the call `CUT_CALL`. */
+  isCut: boolean;
 }
+
+/** Name of a call that the output limit cut off before its arguments; what is told at the end of an answer comes behind it. */
+export const CUT_CALL = 'cutCall';
+export const sometimes = fc.oneof(
+  { weight: 3, arbitrary: fc.constant(false) },
+  { weight: 1, arbitrary: fc.constant(true) },
+);
 
 export const text = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 16 });
 /** Lengths of the pieces in which a text is streamed; drawn once for an answer, and used in turn. */

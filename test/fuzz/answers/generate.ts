@@ -3,6 +3,7 @@
 import fc from 'fast-check';
 import type { Json } from '../../../src/core/json/json.ts';
 import {
+  CUT_CALL,
   type Cut,
   count,
   cutterOf,
@@ -11,6 +12,7 @@ import {
   lengths,
   name,
   PICTURE,
+  sometimes,
   state,
   text,
   type UpstreamAnswer,
@@ -29,15 +31,18 @@ const generatePart = fc.oneof(
   { weight: 1, arbitrary: fc.constant({ partOfTomorrow: { inner: [1] } }) },
 );
 
-const generateCandidate = fc.record({
-  parts: fc.array(generatePart, { minLength: 1, maxLength: 5 }),
-  finishReason: fc.constantFrom(
-    ...['STOP', 'STOP', 'MAX_TOKENS', 'SAFETY', 'RECITATION', 'OTHER', 'MALFORMED_FUNCTION_CALL', 'TOMORROW'],
-  ),
-  sources: fc.array(url, { maxLength: 2 }),
-  queries: fc.array(text, { maxLength: 2 }),
-  logprobs: fc.array(fc.record({ token: text, logProbability: fc.constantFrom(-1, -0.5) }), { maxLength: 3 }),
-});
+const generateCandidate = fc
+  .record({
+    parts: fc.array(generatePart, { minLength: 1, maxLength: 5 }),
+    finishReason: fc.constantFrom(
+      ...['STOP', 'STOP', 'MAX_TOKENS', 'SAFETY', 'RECITATION', 'OTHER', 'MALFORMED_FUNCTION_CALL', 'TOMORROW'],
+    ),
+    sources: fc.array(url, { maxLength: 2 }),
+    queries: fc.array(text, { maxLength: 2 }),
+    logprobs: fc.array(fc.record({ token: text, logProbability: fc.constantFrom(-1, -0.5) }), { maxLength: 3 }),
+    isCut: sometimes,
+  })
+  .map((drawn) => (drawn.isCut ? { ...drawn, finishReason: 'MAX_TOKENS' } : drawn));
 
 const generateUsage = fc
   .record({ prompt: count, cached: count, output: count, thoughts: count, tools: count })
@@ -62,11 +67,12 @@ export const generate = fc
       frames: chunks.map((candidate, at) => ({
         data: { candidates: [candidate], ...(at === chunks.length - 1 && { usageMetadata: usage }), ...about },
       })),
+      isCut: candidates[0]?.isCut ?? false,
     };
   });
 
 function generateForms(drawn: Json, index: number, cut: Cut): { candidate: Json; chunks: Json[] } {
-  const { finishReason, sources, queries, logprobs } = drawn;
+  const { finishReason, sources, queries, logprobs, isCut } = drawn;
   const parts: Json[] = drawn.parts.map(({ signature, ...part }: Json, at: number) => ({
     ...part,
     ...(part.functionCall && { functionCall: { ...part.functionCall, id: `call_${index}_${at}` } }),
@@ -77,6 +83,7 @@ function generateForms(drawn: Json, index: number, cut: Cut): { candidate: Json;
         drawn.parts.slice(at + 1).find((next: Json) => !next.partOfTomorrow),
       ) && { thoughtSignature: signature }),
   }));
+  if (isCut) parts.push({ functionCall: { name: CUT_CALL, id: `call_${index}_cut`, willContinue: true } });
   const words = parts.filter((part) => part.text !== undefined && !part.thought).map((part) => part.text);
   const endIndex = Buffer.byteLength(words.join(''));
   const groundingMetadata = {
@@ -87,9 +94,10 @@ function generateForms(drawn: Json, index: number, cut: Cut): { candidate: Json;
     })),
     webSearchQueries: queries,
   };
-  const isGrounded = parts.at(-1)?.text !== undefined && !parts.at(-1).thought && sources.length + queries.length > 0;
+  const endsInText = parts.at(-1)?.text !== undefined && !parts.at(-1).thought;
+  const isGrounded = (endsInText || isCut) && sources.length + queries.length > 0;
   const last = { index, finishReason, ...(isGrounded && { groundingMetadata }) };
-  const tokens = words.length > 0 && logprobs.length > 0 && parts.at(-1)?.text !== undefined && !parts.at(-1)?.thought;
+  const tokens = words.length > 0 && logprobs.length > 0 && endsInText;
   const scored = tokens && { logprobsResult: { chosenCandidates: logprobs } };
   const pieces = parts.flatMap((part) => {
     if (part.text === undefined) return [part];

@@ -2,7 +2,20 @@
 
 import fc from 'fast-check';
 import type { Json } from '../../../src/core/json/json.ts';
-import { type Cut, count, cutterOf, input, lengths, name, state, text, type UpstreamAnswer, url } from './drawing.ts';
+import {
+  CUT_CALL,
+  type Cut,
+  count,
+  cutterOf,
+  input,
+  lengths,
+  name,
+  sometimes,
+  state,
+  text,
+  type UpstreamAnswer,
+  url,
+} from './drawing.ts';
 
 const citation = fc.oneof(
   fc.record({ type: fc.constant('web_search_result_location'), cited_text: text, title: text, url }),
@@ -57,9 +70,15 @@ export const messages = fc
     end: messagesEnd,
     usage: messagesUsage,
     lengths,
+    isCut: sometimes,
+    late: fc.array(state, { maxLength: 1 }),
   })
-  .map(({ blocks, end, usage, lengths }): UpstreamAnswer => {
-    const content = blocks.map((block, index) =>
+  .map((drawn): UpstreamAnswer => {
+    const { usage, lengths, isCut } = drawn;
+    const states = drawn.late.map((data) => ({ type: 'redacted_thinking', data }));
+    const bare = isCut ? [{ type: 'tool_use', name: CUT_CALL, input: {} }, ...states] : [];
+    const end = isCut ? { stop_reason: 'max_tokens', stop_sequence: null } : drawn.end;
+    const content: Json[] = [...drawn.blocks, ...bare].map((block, index) =>
       block.type === 'tool_use' ? { ...block, id: `toolu_${index}` } : block,
     );
     const head = { id: 'msg_1', type: 'message', role: 'assistant', model: 'm' };
@@ -75,7 +94,8 @@ export const messages = fc
       { type: 'message_delta', delta: end, usage: { output_tokens: usage.output_tokens } },
       { type: 'message_stop' },
     ];
-    return { whole: { ...head, content, ...end, usage }, frames: events.map((data) => ({ event: data.type, data })) };
+    const frames = events.map((data) => ({ event: data.type, data }));
+    return { whole: { ...head, content, ...end, usage }, frames, isCut };
   });
 
 function messagesStart(block: Json): Json {

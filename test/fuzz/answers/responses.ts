@@ -3,6 +3,7 @@
 import fc from 'fast-check';
 import type { Json } from '../../../src/core/json/json.ts';
 import {
+  CUT_CALL,
   type Cut,
   count,
   cutterOf,
@@ -12,6 +13,7 @@ import {
   logprob,
   name,
   PICTURE,
+  sometimes,
   state,
   text,
   type UpstreamAnswer,
@@ -106,9 +108,15 @@ export const responses = fc
     usage: responsesUsage,
     lengths,
     interleave: fc.boolean(),
+    isCut: sometimes,
+    late: fc.array(state, { maxLength: 1 }),
   })
-  .map(({ items, end, usage, lengths, interleave }): UpstreamAnswer => {
-    const output = items.map((item, index) => ({
+  .map((drawn): UpstreamAnswer => {
+    const { usage, lengths, interleave, isCut } = drawn;
+    const states = drawn.late.map((encrypted_content) => ({ type: 'reasoning', summary: [], encrypted_content }));
+    const cut = { type: 'function_call', name: CUT_CALL, status: 'incomplete', arguments: '' };
+    const end = isCut ? { status: 'incomplete', incomplete_details: { reason: 'max_output_tokens' } } : drawn.end;
+    const output: Json[] = [...drawn.items, ...(isCut ? [cut, ...states] : [])].map((item, index) => ({
       ...{ id: `item_${index}`, ...item },
       ...(item.type.endsWith('tool_call') || item.type === 'function_call' ? { call_id: `call_${index}` } : {}),
     }));
@@ -124,6 +132,7 @@ export const responses = fc
     return {
       whole,
       frames: events.map((data, sequence_number) => ({ event: data.type, data: { ...data, sequence_number } })),
+      isCut,
     };
   });
 
