@@ -111,7 +111,7 @@ export class RunningAttempt implements ResponseContext, UpstreamReceiver {
   #until = 0;
   #request: Omit<OutgoingRequest, 'body'> | undefined;
   #exchange: UpstreamExchange | undefined;
-  #isSent = false;
+  #sentRequests = 0;
   #isStopped = false;
   /** Deadline for the usage in a response whose client has left. */
   #leaving: Deadline | undefined;
@@ -226,8 +226,15 @@ export class RunningAttempt implements ResponseContext, UpstreamReceiver {
     if (this.record.status === undefined && isReused !== undefined) {
       this.record.connected = isReused ? 0 : this.timer.now() - this.#began;
     }
-    this.#isSent = true;
+    this.#sentRequests++;
     this.#attempted.meter?.sent();
+  }
+
+  /** The record of usage stays, without a cost: what the upstream got may have been a request. */
+  unsent(): void {
+    this.#sentRequests--;
+    if (this.record.status === undefined) this.record.connected = undefined;
+    this.record.note = [this.record.note, 'sent again, as the kept connection ended'].filter(Boolean).join('; ');
   }
 
   head(status: number, headers: UpstreamHeaders): void {
@@ -248,7 +255,7 @@ export class RunningAttempt implements ResponseContext, UpstreamReceiver {
 
   fail(error: GatewayError): void {
     // The transport's own error for a passed deadline.
-    if (error.code === 'timeout') this.#hangUp();
+    if (error.code === 'timeout') this.isAbandoned = this.#sentRequests > 0;
     this.#responder.fail(error);
   }
 
@@ -282,13 +289,9 @@ export class RunningAttempt implements ResponseContext, UpstreamReceiver {
   /** Ends a response in progress. */
   #stop(error: GatewayError): void {
     this.#isStopped = true;
-    this.#hangUp();
+    this.isAbandoned = this.#sentRequests > 0;
     this.#exchange?.abort();
     this.#responder.fail(error);
-  }
-
-  #hangUp(): void {
-    this.isAbandoned = this.#isSent;
   }
 
   #settle(): void {

@@ -31,6 +31,9 @@ export function collectResponse({ accepts, onResponse, onTooLarge, onFailure }: 
     sent() {
       sent = true;
     },
+    unsent() {
+      sent = false;
+    },
     head(status, headers) {
       head = { status, headers };
     },

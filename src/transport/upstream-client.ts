@@ -34,6 +34,8 @@ export interface UpstreamReceiver {
    * behind whose end it is called again for a new one; undefined without a connection.
    */
   sent?(isReused?: boolean): void;
+  /** Takes the last `sent` back: the server closed the kept connection and may not have handled the request, which goes to a new one. */
+  unsent?(): void;
   head(status: number, headers: Record<string, string | undefined>): void;
   /** The chunk is lent until this returns: its memory is that of the next read. */
   data(chunk: Buffer): void;
@@ -155,6 +157,7 @@ class SupervisedExchange implements UpstreamExchange, TransportEvents {
     const repeated = this.#repeatable;
     if (hasExpired && repeated && !this.#isOver) {
       const { target, request } = repeated;
+      this.#receiver.unsent?.();
       this.send(this.#connections.take(target.server, true), target, request);
     } else if (this.#finish()) this.#receiver.fail(connectionError(cause, this.#hasStarted));
   }

@@ -2,11 +2,13 @@
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import { setTimeout as wait } from 'node:timers/promises';
 import { problems } from '../../src/core/json/check.ts';
 import type { Json } from '../../src/core/json/json.ts';
 import { captureDetail } from '../../src/http/requests/capture-schema.ts';
 import { requestOf, WIRES, type WireId } from '../faults/wires.ts';
 import { createManualClock } from '../jobs/manual-clock.ts';
+import { startPlain, type TestServer } from '../net/servers.ts';
 import { type Browser, openBrowser } from './browser.ts';
 import {
   answerEvents,
@@ -37,6 +39,8 @@ const permits = createPermits();
 const clock = createManualClock(Date.now());
 
 let upstream: TestUpstream;
+/** Ends each connection at its second request. */
+let ending: TestServer;
 let gateway: TestGateway;
 let operator: Browser;
 let keyHash: string;
@@ -68,6 +72,13 @@ function answer(call: UpstreamCall, response: Parameters<typeof answerJson>[0]):
 
 before(async () => {
   upstream = await startUpstream(answer);
+  const whole = JSON.stringify(WIRES.chat.whole);
+  ending = await startPlain((socket) => {
+    socket.once('data', () => {
+      socket.write(`HTTP/1.1 200 OK\r\nContent-Length: ${whole.length}\r\n\r\n${whole}`);
+      socket.once('data', () => socket.end());
+    });
+  });
   const base = (id: WireId) => `${upstream.url}/${id}${id === 'chat' || id === 'responses' ? '/v1' : ''}`;
   const providers = IDS.map(
     (id) =>
@@ -77,6 +88,7 @@ before(async () => {
     `admin: { token: ${TOKEN}, port: 0 }
 providers:
 ${providers.join('\n')}
+  ends: { type: openai-compatible, base_url: "http://127.0.0.1:${ending.port}/v1", models: [{ id: m }] }
   openai: { base_url: "${upstream.url}/chat/v1", api_key: ${CANARIES.upstreamKey} }
 models: { house/m: { endpoints: [{ provider: up-chat, model: m }, { provider: sandbox, model: echo, priority: 1 }] } }`,
     { clock, keys: [`{ name: other, key: ${OTHER_KEY} }`] },
@@ -87,6 +99,7 @@ models: { house/m: { endpoints: [{ provider: up-chat, model: m }, { provider: sa
 });
 after(async () => {
   await gateway.close();
+  await ending.close();
   await upstream.close();
 });
 
@@ -152,6 +165,19 @@ for (const stream of [false, true]) {
     });
   }
 }
+
+test('that a request met the end of a kept connection is noted', async () => {
+  const asking = { model: 'ends/m', text: 'Hello' };
+  assert.equal((await ask(operator, asking)).status, 200);
+  await wait(1100);
+  const response = await ask(operator, asking);
+  assert.equal(response.status, 200, response.text);
+  const sendings = (await captureOf(operator, response)).upstream;
+  assert.deepEqual(
+    sendings.map(({ note }: Json) => note),
+    ['sent again, as the kept connection ended'],
+  );
+});
 
 for (const stream of [false, true]) {
   describe(`a ${stream ? 'streamed' : 'whole'} request`, () => {

@@ -2,8 +2,12 @@
 
 import assert from 'node:assert/strict';
 import type { ServerResponse } from 'node:http';
+import { connect } from 'node:net';
 import { after, before, describe, test } from 'node:test';
+import { setTimeout as wait } from 'node:timers/promises';
+import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { WIRES } from '../faults/wires.ts';
+import { startPlain, startTls, testCa } from '../net/servers.ts';
 import {
   answerEvents,
   answerJson,
@@ -305,6 +309,36 @@ test('what never reached an upstream leaves no record', async () => {
   assert.equal(status, 502);
   assert.equal((await get(gateway.url, `/v1/generation?id=${id}`)).status, 404);
   assert.equal((await get(gateway.url, '/v1/generation?id=a%00b')).status, 404);
+});
+
+test('a request that met the end of a kept connection, and could not be sent again, costs nothing', async (context) => {
+  setDefaultCACertificates([...getCACertificates('default'), testCa]);
+  const answer = JSON.stringify(WIRES.chat.whole);
+  let requests = 0;
+  const server = await startTls((socket) => {
+    socket.on('data', () => {
+      if (++requests > 1) socket.end();
+      else socket.write(`HTTP/1.1 200 OK\r\nContent-Length: ${answer.length}\r\n\r\n${answer}`);
+    });
+  });
+  context.after(() => server.close());
+  // A connection after the first is accepted, and its handshake never ends.
+  let connections = 0;
+  const front = await startPlain((socket) => {
+    if (++connections === 1) socket.pipe(connect(server.port, '127.0.0.1')).pipe(socket);
+  });
+  context.after(() => front.close());
+  const gateway = await startTestGateway(`
+server: { deadlines: { connect: 1s } }
+providers: { ends: { type: openai-compatible, base_url: "https://localhost:${front.port}/v1", ${MODEL} } }
+`);
+  context.after(() => gateway.close());
+  assert.equal((await hear(gateway.url, { protocol: 'chat', model: 'ends/m', text: 'Hi' })).status, 200);
+  await wait(1100);
+  const { status, id } = await hear(gateway.url, { protocol: 'chat', model: 'ends/m', text: 'Hi' });
+  assert.deepEqual([status, requests, connections], [504, 2, 2]);
+  const { total_cost, tokens_prompt } = await recordOf(gateway.url, id);
+  assert.deepEqual([total_cost, tokens_prompt], [0, 0]);
 });
 
 test('without prices the upstream is believed, and nothing is said where it says nothing', async () => {

@@ -125,6 +125,7 @@ export class Capture implements CallWatcher {
     this.#sendings.push(sending);
     return {
       sent: (isReused) => receiver.sent?.(isReused),
+      unsent: () => receiver.unsent?.(),
       head: (status, headers) => {
         const seen = { ...headers };
         sending.response = { status, ms: this.#elapsed(), headers: seen, body: new RecordedBytes(this.#allowance) };
