@@ -28,6 +28,6 @@ export interface TransportEvents {
   /** The chunk is lent until this returns. */
   data(chunk: Buffer): void;
   end(trailers?: Trailers): void;
-  /** `hasExpired`: its server closed a kept connection as the request came, so that it did not handle it. */
+  /** `hasExpired`: its server closed a kept connection as the request came, and may not have handled it. */
   fail(cause: unknown, hasExpired?: boolean): void;
 }

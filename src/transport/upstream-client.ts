@@ -77,7 +77,10 @@ function supervise(request: UpstreamRequest, receiver: UpstreamReceiver, supervi
   const target = request.local ? undefined : connections.targetOf(request.url);
   const exchange = new SupervisedExchange(request, receiver, supervision);
   if (request.local) exchange.attach(runLocal(request, request.local, exchange));
-  else if (target) exchange.send(connections.take(target.server, request.freshConnection), target, request);
+  else if (target) {
+    const { server } = target;
+    exchange.send(request.freshConnection ? connections.open(server, true) : connections.take(server), target, request);
+  }
   return exchange;
 }
 
@@ -158,7 +161,7 @@ class SupervisedExchange implements UpstreamExchange, TransportEvents {
     if (hasExpired && repeated && !this.#isOver) {
       const { target, request } = repeated;
       this.#receiver.unsent?.();
-      this.send(this.#connections.take(target.server, true), target, request);
+      this.send(this.#connections.open(target.server), target, request);
     } else if (this.#finish()) this.#receiver.fail(connectionError(cause, this.#hasStarted));
   }
 

@@ -8,6 +8,7 @@ import { describe, type TestContext, test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import { getCACertificates, setDefaultCACertificates, type TLSSocket } from 'node:tls';
 import { GatewayError } from '../../src/core/errors.ts';
+import { createDeadlineTimer } from '../../src/transport/deadlines.ts';
 import {
   createUpstreamClient,
   type Deadlines,
@@ -15,6 +16,7 @@ import {
   type UpstreamExchange,
   type UpstreamRequest,
 } from '../../src/transport/upstream-client.ts';
+import { createManualClock, type ManualClock } from '../jobs/manual-clock.ts';
 import { startPlain, startTls, type TestServer, testCa } from '../net/servers.ts';
 
 const DEADLINES: Deadlines = { connect: 2000, firstByte: 3000, idle: 3000, total: 10_000 };
@@ -67,16 +69,19 @@ function ask(
     host = '127.0.0.1',
     ...request
   }: Partial<UpstreamRequest> & { scheme?: string; host?: string } = {},
-): Promise<Answer> & { exchange: UpstreamExchange } {
+): Promise<Answer> & { exchange: UpstreamExchange; heard: string[] } {
   const { promise, resolve, reject } = Promise.withResolvers<Answer>();
   const chunks: Buffer[] = [];
+  const heard: string[] = [];
   const answer: Answer = { status: 0, body: '', isReused: undefined };
   const exchange = client.send(
     { method: 'GET', url: `${scheme}://${host}:${server.port}/path?a=b`, headers: {}, ...request },
     {
       sent: (isReused) => {
+        heard.push('sent');
         answer.isReused = isReused;
       },
+      unsent: () => void heard.push('unsent'),
       head: (status) => {
         answer.status = status;
       },
@@ -86,7 +91,7 @@ function ask(
       fail: reject,
     },
   );
-  return Object.assign(promise, { exchange });
+  return Object.assign(promise, { exchange, heard });
 }
 
 const failed = () => assert.fail('an aborted request has no outcome');
@@ -346,30 +351,70 @@ describe('a connection', () => {
   });
 });
 
-/** Ends a connection at its second request; `before` is sent before that, after `delay` milliseconds. */
-function endAtSecond(how: 'end' | 'resetAndDestroy', { delay = 0, before = '' } = {}) {
+interface Ending {
+  /** Sent before the end, long enough to be read before it. */
+  before?: string;
+  /** Milliseconds that pass on the clock of the client meanwhile. */
+  pass?(): void;
+}
+
+/** Ends a connection at its second request. */
+function endAtSecond(how: 'end' | 'resetAndDestroy', { before = '', pass }: Ending = {}) {
   const seen = new Set<Socket>();
   return (_: number, socket: Socket): string | null => {
     if (!seen.has(socket)) return seen.add(socket) && OK;
     if (before) socket.write(before);
-    setTimeout(() => socket[how](), delay);
+    setTimeout(
+      () => {
+        pass?.();
+        socket[how]();
+      },
+      before ? 50 : 0,
+    );
     return null;
   };
 }
 
-describe('a kept connection that its server closes at a request', () => {
+/** Longer than the shortest idle timeout that a server is taken to have. */
+const LONG_IDLE_MS = 1100;
+
+/** A client in whose time a request meets the end of its connection at once, unless the test moves the clock. */
+function stillClient(context: TestContext): { client: UpstreamClient; clock: ManualClock } {
+  const clock = createManualClock(0);
+  const client = createUpstreamClient(DEADLINES, createDeadlineTimer(clock));
+  context.after(() => client.close());
+  return { client, clock };
+}
+
+describe('a kept connection that its server closes at a request', { concurrency: true }, () => {
   for (const how of ['end', 'resetAndDestroy'] as const) {
-    test(`is replaced by a new one, and the receiver hears nothing of it (${how})`, async (context) => {
+    test(`is replaced by a new one, which is kept, and what was sent is taken back (${how})`, async (context) => {
       const { server, requests } = await serve(context, endAtSecond(how));
-      const client = clientOf(context);
+      const { client } = stillClient(context);
       const post = { method: 'POST', body: Buffer.from('body') } as const;
       assert.equal((await ask(client, server, post)).isReused, false);
-      assert.deepEqual(await ask(client, server, post), { status: 200, body: 'ok', isReused: false });
-      assert.match(requests[2] ?? '', /^POST .*\r\n\r\nbody$/s);
+      await wait(LONG_IDLE_MS);
+      const answered = ask(client, server, post);
+      assert.deepEqual(await answered, { status: 200, body: 'ok', isReused: false });
+      assert.deepEqual(answered.heard, ['sent', 'unsent', 'sent']);
+      assert.match(requests[2] ?? '', /^POST .*connection: keep-alive.*\r\n\r\nbody$/s);
       assert.equal(server.connections(), 2);
       assert.equal(requests.length, 3);
+      await assert.rejects(ask(client, server, post), isBroken);
+      assert.equal(server.connections(), 2);
+      assert.equal(requests[3], requests[2]);
     });
   }
+
+  test('is replaced by no other kept one', async (context) => {
+    const { server, requests } = await serve(context, endAtSecond('end'));
+    const { client } = stillClient(context);
+    await Promise.all([ask(client, server), ask(client, server)]);
+    await wait(LONG_IDLE_MS);
+    assert.deepEqual(await ask(client, server), { status: 200, body: 'ok', isReused: false });
+    assert.equal(server.connections(), 3);
+    assert.equal(requests.length, 4);
+  });
 
   test('is replaced once', async (context) => {
     const { server, requests } = await serve(context, (number, socket) => {
@@ -377,60 +422,115 @@ describe('a kept connection that its server closes at a request', () => {
       socket.end();
       return null;
     });
-    const client = clientOf(context);
+    const { client } = stillClient(context);
     await ask(client, server);
+    await wait(LONG_IDLE_MS);
     await assert.rejects(ask(client, server), isBroken);
     assert.equal(requests.length, 3);
   });
 
   for (const [about, options] of [
-    ['with the first byte of a response', { before: 'H', delay: 50 }],
-    ['behind an interim response', { before: 'HTTP/1.1 103 Early Hints\r\n\r\n', delay: 50 }],
-    ['once the server can have handled it', { delay: 700 }],
+    ['with the first byte of a response', { before: 'H' }],
+    ['behind an interim response', { before: 'HTTP/1.1 103 Early Hints\r\n\r\n' }],
+    ['once the server can have handled it', { late: 150 }],
+    ['that was idle for a moment only', { idle: 20 }],
   ] as const) {
     test(`is not replaced ${about}`, async (context) => {
-      const { server, requests } = await serve(context, endAtSecond('end', options));
-      const client = clientOf(context);
+      const { before, late = 0, idle = LONG_IDLE_MS }: { before?: string; late?: number; idle?: number } = options;
+      const { client, clock } = stillClient(context);
+      const { server, requests } = await serve(
+        context,
+        endAtSecond('end', { before, pass: () => clock.advance(late) }),
+      );
       await ask(client, server);
+      await wait(idle);
       await assert.rejects(ask(client, server), isBroken);
       assert.equal(requests.length, 2);
     });
   }
 
-  test('is replaced at any time while the request is not written', async (context) => {
+  for (const [connectMs, late, isReplaced] of [
+    [0, 90, true],
+    [0, 150, false],
+    [120, 300, true],
+    [120, 380, false],
+    [400, 450, true],
+    [400, 550, false],
+  ] as const) {
+    test(`is ${isReplaced ? '' : 'not '}replaced ${late} ms after a request where connecting takes ${connectMs} ms`, async (context) => {
+      const { client, clock } = stillClient(context);
+      let requests = 0;
+      const server = await startTls(
+        (socket) => {
+          let isFirst = true;
+          socket.on('data', () => {
+            requests++;
+            if (isFirst || requests > 2) socket.write(OK);
+            else {
+              clock.advance(late);
+              socket.end();
+            }
+            isFirst = false;
+          });
+        },
+        {
+          SNICallback(_, done) {
+            clock.advance(connectMs);
+            done(null);
+          },
+        },
+      );
+      context.after(() => server.close());
+      const secure = { scheme: 'https', host: 'localhost' };
+      await ask(client, server, secure);
+      await wait(LONG_IDLE_MS);
+      const answered = ask(client, server, secure);
+      if (isReplaced) assert.equal((await answered).body, 'ok');
+      else await assert.rejects(answered, isBroken);
+      assert.equal(requests, isReplaced ? 3 : 2);
+    });
+  }
+
+  test('is replaced at any time while the request is not written, which is no idle timeout', async (context) => {
     let connections = 0;
     const server = await startPlain((socket) => {
       const isFirst = ++connections === 1;
-      let received = 0;
+      let isAnswered = false;
       socket.on('data', (bytes) => {
-        received += bytes.length;
-        if (received < 1000) socket.write(OK);
-        else if (isFirst) setTimeout(() => socket.pause() && setTimeout(() => socket.resetAndDestroy(), 700), 0);
-        else if (received > 30_000_000) socket.write(OK);
+        if (isFirst && isAnswered)
+          setTimeout(() => socket.pause() && setTimeout(() => socket.resetAndDestroy(), 1400), 0);
+        else if (/[\nz]$/.test(bytes.toString('latin1', bytes.length - 1))) isAnswered = socket.write(OK);
       });
     });
     context.after(() => server.close());
     const client = clientOf(context);
     await ask(client, server);
-    const { body } = await ask(client, server, { method: 'POST', body: Buffer.alloc(30_000_000, 97) });
-    assert.equal(body, 'ok');
+    const body = Buffer.alloc(30_000_000, 97).fill('z', 29_999_999);
+    assert.equal((await ask(client, server, { method: 'POST', body })).body, 'ok');
     assert.equal(server.connections(), 2);
+    await wait(LONG_IDLE_MS);
+    assert.equal((await ask(client, server)).isReused, true);
   });
 
   test('is not replaced for a request that was aborted, and its receiver hears nothing', async (context) => {
-    const { server, requests } = await serve(context, endAtSecond('end', { delay: 50 }));
-    const client = clientOf(context);
+    const { server, requests } = await serve(context, (number, socket) => {
+      if (number > 1) setTimeout(() => socket.end(), 50);
+      return number > 1 ? null : OK;
+    });
+    const { client } = stillClient(context);
     await ask(client, server);
+    await wait(LONG_IDLE_MS);
     const answered = ask(client, server);
     answered.then(failed, failed);
     await wait(20);
     answered.exchange.abort();
     await wait(100);
+    assert.deepEqual(answered.heard, ['sent']);
     assert.equal(requests.length, 2);
   });
 });
 
-describe('a server that closes idle connections', () => {
+describe('a server that closes idle connections', { concurrency: true }, () => {
   /** Closes a connection that was idle for what `limit` says, in milliseconds. */
   async function closing(context: TestContext, limit: (socket: Socket) => number, fields = '') {
     const timers = new Map<Socket, NodeJS.Timeout>();
@@ -448,36 +548,61 @@ describe('a server that closes idle connections', () => {
   }
 
   test('gets no request on one that is nearly as old as one that it has closed', async (context) => {
-    const server = await closing(context, () => 800);
+    const server = await closing(context, () => 1200);
     const client = clientOf(context);
     await ask(client, server);
     await wait(300);
     assert.equal((await ask(client, server)).isReused, true);
-    await wait(900);
+    await wait(1350);
     assert.equal((await ask(client, server)).isReused, false);
-    await wait(700);
+    await wait(1000);
     assert.equal((await ask(client, server)).isReused, false);
     await wait(300);
     assert.equal((await ask(client, server)).isReused, true);
   });
 
-  // Old connections are closed every second, and when a request meets them.
-  for (const delay of [1300, 2500]) {
-    test(`is trusted again once it has kept one for its time (after ${delay} ms)`, async (context) => {
+  // While it is still kept, and after that: old connections are closed every second.
+  for (const delay of [1900, 4200]) {
+    test(`is trusted again once it has kept one for longer (after ${delay} ms)`, async (context) => {
       let count = 0;
-      const server = await closing(context, () => (++count === 1 ? 50 : 60_000), 'Keep-Alive: timeout=3\r\n');
+      const server = await closing(context, () => (++count === 1 ? 1100 : 60_000), 'Keep-Alive: timeout=5\r\n');
       const client = clientOf(context);
       await ask(client, server);
-      await wait(150);
+      await wait(1300);
       await ask(client, server);
-      await wait(150);
+      await wait(900);
       assert.equal((await ask(client, server)).isReused, false);
       await wait(delay);
       await ask(client, server);
-      await wait(150);
+      await wait(900);
       assert.equal((await ask(client, server)).isReused, true);
     });
   }
+
+  test('is trusted in spite of an end that follows a response', async (context) => {
+    let count = 0;
+    const server = await closing(context, () => (++count % 3 === 1 ? 5 : 60_000));
+    const client = clientOf(context);
+    const isReused: unknown[] = [];
+    for (let request = 0; request < 6; request++) {
+      isReused.push((await ask(client, server)).isReused);
+      await wait(50);
+    }
+    assert.deepEqual(isReused, [false, false, true, true, false, true]);
+  });
+
+  test('is trusted in spite of an end that follows a response on a connection that was idle for long', async (context) => {
+    let count = 0;
+    const server = await closing(context, () => (++count === 2 ? 5 : 60_000));
+    const client = clientOf(context);
+    await ask(client, server);
+    await wait(LONG_IDLE_MS);
+    assert.equal((await ask(client, server)).isReused, true);
+    await wait(50);
+    assert.equal((await ask(client, server)).isReused, false);
+    await wait(LONG_IDLE_MS);
+    assert.equal((await ask(client, server)).isReused, true);
+  });
 
   test('is trusted while one that is idle for longer is open', async (context) => {
     let last: Socket | undefined;
@@ -489,7 +614,7 @@ describe('a server that closes idle connections', () => {
     await Promise.all([ask(client, server), ask(client, server)]);
     await wait(50);
     await ask(client, server);
-    await wait(20);
+    await wait(LONG_IDLE_MS);
     last?.end();
     await wait(150);
     assert.equal((await ask(client, server)).isReused, true);

@@ -41,10 +41,11 @@ const MAX_COPIED_BYTES = 16 * 1024;
 /** Bytes of a body from which no more is written in a turn of the event loop: to copy and encrypt a large one would keep other requests waiting. */
 const TURN_BYTES = 512 * 1024;
 const SLICE_BYTES = 256 * 1024;
-/**
- * Time after a request in which the end of a kept connection was on its way when the server got the request: longer than a way there
- * and back, and shorter than a model takes to compute and fail.
- */
+/** Shortest idle timeout that servers are taken to have: a connection that they close earlier is closed for another reason. */
+export const MIN_IDLE_TIMEOUT_MS = 1000;
+/** Added to the time of a way there and back: a busy server may close the connection before it reads the request. */
+const CROSSING_MARGIN_MS = 100;
+/** Limit of both: after this time a model may have computed and failed. */
 const MAX_CROSSING_MS = 500;
 
 /** Transport of one request at a time. The request must not use it after `end` or `fail`. */
@@ -54,6 +55,8 @@ export class UpstreamConnection implements Transport, ResponseEvents, Linked<Ups
   /** Times by the monotonic clock since when it has been idle, `Infinity` in the turn in which a response ended, and until when it is kept. */
   idleSince = 0;
   idleUntil = 0;
+  /** Milliseconds for which it was idle before its request; undefined for a new one, and while it is idle. */
+  idleMs: number | undefined;
   readonly #origin: Origin;
   readonly #options: UpstreamConnectionOptions;
   readonly #socket: Socket;
@@ -64,7 +67,10 @@ export class UpstreamConnection implements Transport, ResponseEvents, Linked<Ups
   #hasEnded = false;
   /** Whether anything came since the request was sent. */
   #hasAnswer = false;
+  readonly #openedAt: number;
   #sentAt = 0;
+  /** Time after a request in which an end of the connection was probably on its way when the server got the request. */
+  #crossingMs = 0;
   /** Events of the request in progress. */
   #events: TransportEvents | undefined;
   #unsent: { head: string; body: OutgoingBody | undefined } | undefined;
@@ -78,6 +84,7 @@ export class UpstreamConnection implements Transport, ResponseEvents, Linked<Ups
     this.#socket = options.openSocket((bytes) => this.#read(bytes));
     this.#connecting = options.timer.watch(() => this.#lose(new GatewayError('timeout', NOT_CONNECTED)));
     this.#connecting.in(options.connectTimeout);
+    this.#openedAt = options.timer.now();
     this.#socket
       .once(origin.isSecure ? 'secureConnect' : 'connect', () => this.#connected())
       .on('end', () => this.#ended())
@@ -162,6 +169,7 @@ export class UpstreamConnection implements Transport, ResponseEvents, Linked<Ups
   #connected(): void {
     this.#connecting.cancel();
     this.#isConnected = true;
+    this.#crossingMs = Math.min(MAX_CROSSING_MS, 2 * (this.#options.timer.now() - this.#openedAt) + CROSSING_MARGIN_MS);
     this.#guard(() => this.#write());
   }
 
@@ -224,13 +232,15 @@ export class UpstreamConnection implements Transport, ResponseEvents, Linked<Ups
   }
 
   /**
-   * Whether the end of the connection means that the server has handled no request since the last response: there is none, or it is
-   * not written yet, or just now, and nothing of a response came.
+   * Whether the end of the connection is none of a response: there is no request, or it is not written as a whole, so that the server
+   * cannot have handled it; or it went over a connection that was idle for long, and ended so soon that the server may not have read it.
    */
   get #hasExpired(): boolean {
     if (!this.#events) return true;
     if (this.#requests < 2 || this.#hasAnswer || this.#isPaused) return false;
-    return this.#isWriting || this.#options.timer.now() - this.#sentAt <= MAX_CROSSING_MS;
+    if (this.#isWriting) return true;
+    const wasIdle = this.idleMs !== undefined && this.idleMs >= MIN_IDLE_TIMEOUT_MS;
+    return wasIdle && this.#options.timer.now() - this.#sentAt <= this.#crossingMs;
   }
 
   get #isWriting(): boolean {

@@ -6,7 +6,7 @@ import { systemClock } from '../../core/clock.ts';
 import { LinkedList } from '../../core/linked-list.ts';
 import { type OnRead, sharedReads } from '../../http1/shared-reads.ts';
 import type { DeadlineTimer } from '../deadlines.ts';
-import { type Origin, UpstreamConnection, type UpstreamConnectionOptions } from './connection.ts';
+import { MIN_IDLE_TIMEOUT_MS, type Origin, UpstreamConnection, type UpstreamConnectionOptions } from './connection.ts';
 
 /** Time for which an idle connection is kept, unless its server names another one (`Keep-Alive: timeout`). */
 const DEFAULT_IDLE_TIMEOUT_MS = 10_000;
@@ -15,6 +15,8 @@ const TCP_KEEP_ALIVE_MS = 60_000;
 const SWEEP_INTERVAL_MS = 1000;
 /** Part of the time for which a server has kept an idle connection, in which others are used again. */
 const REUSED_PART = 0.75;
+/** An idle connection that is open for so much longer than that time shows that others were closed for another reason. */
+const PROOF_MS = 500;
 /** An idle connection is closed before its server would do it, so that no request is on its way then. */
 const IDLE_TIMEOUT_MARGIN_MS = 2 * SWEEP_INTERVAL_MS;
 const IN_BACKGROUND = { background: true };
@@ -24,7 +26,7 @@ const MAX_KNOWN_URLS = 1000;
 /** An origin with its idle connections, the last used at the end. Closed ones are dropped when they are met. */
 interface UpstreamServer extends Origin {
   idle: UpstreamConnection[];
-  /** Milliseconds for which it keeps idle connections, as far as it has closed some; `Infinity` otherwise. */
+  /** Milliseconds after which it has closed an idle connection; `Infinity` as long as it seems to close none. */
   keepsMs: number;
   /** Whether the server was dropped, so that its connections are not kept any more. */
   isForgotten: boolean;
@@ -83,10 +85,13 @@ export class UpstreamConnections {
     return target;
   }
 
-  /** An idle connection, the last used, or a new one. `isSingle`: a new one for one request. */
-  take(server: UpstreamServer, isSingle = false): UpstreamConnection {
-    const kept = isSingle ? undefined : takeIdle(server, systemClock.monotonic());
-    if (kept) return kept;
+  /** An idle connection, the last used, or a new one. */
+  take(server: UpstreamServer): UpstreamConnection {
+    return takeIdle(server, systemClock.monotonic()) ?? this.open(server);
+  }
+
+  /** A new connection. `isSingle`: for one request. */
+  open(server: UpstreamServer, isSingle = false): UpstreamConnection {
     const options: UpstreamConnectionOptions = {
       timer: this.#timer,
       connectTimeout: this.#connectTimeout,
@@ -122,6 +127,7 @@ export class UpstreamConnections {
       connection.abort();
       return;
     }
+    connection.idleMs = undefined;
     connection.idleSince = Number.POSITIVE_INFINITY;
     connection.idleUntil = systemClock.monotonic() + idleMs;
     if (this.#released.push({ connection, server }) === 1) setImmediate(() => this.#keepReleased());
@@ -160,9 +166,9 @@ export class UpstreamConnections {
     this.#cancelSweep = undefined;
     const now = systemClock.monotonic();
     for (const server of this.#servers.values()) {
-      for (const connection of server.idle) {
-        if (!connection.isClosed && connection.idleUntil <= now) closeOld(server, connection, now);
-      }
+      const oldest = oldestIdle(server);
+      if (oldest && now - oldest.idleSince > server.keepsMs + PROOF_MS) server.keepsMs = Number.POSITIVE_INFINITY;
+      for (const connection of server.idle) if (connection.idleUntil <= now) connection.abort();
       server.idle = server.idle.filter(({ isClosed }) => !isClosed);
       if (server.idle.length > 0)
         this.#cancelSweep ??= systemClock.after(SWEEP_INTERVAL_MS, () => this.#sweep(), IN_BACKGROUND);
@@ -175,34 +181,32 @@ function takeIdle(server: UpstreamServer, now: number): UpstreamConnection | und
   const { idle, keepsMs } = server;
   for (let kept = idle.at(-1); kept; kept = idle.at(-1)) {
     const isKept = !kept.isClosed && kept.idleUntil > now;
-    if (isKept && now - kept.idleSince > keepsMs * REUSED_PART) {
+    const idleMs = now - kept.idleSince;
+    if (isKept && idleMs > keepsMs * REUSED_PART) {
       // The others are idle for longer. One stays, which shows when the server closes it.
       for (const other of idle.splice(1)) other.abort();
       return undefined;
     }
     idle.pop();
-    if (isKept) return kept;
-    if (!kept.isClosed) closeOld(server, kept, now);
+    if (isKept) {
+      kept.idleMs = idleMs;
+      return kept;
+    }
+    kept.abort();
   }
   return undefined;
 }
 
-/** Closes a connection that the server has kept for its time: for longer than others, which it may have closed for another reason. */
-function closeOld(server: UpstreamServer, connection: UpstreamConnection, now: number): void {
-  if (now - connection.idleSince > server.keepsMs) server.keepsMs = Number.POSITIVE_INFINITY;
-  connection.abort();
+/** Notes how long a connection was idle that the server has closed, unless one that is idle for longer is open. */
+function noteExpiry(server: UpstreamServer, connection: UpstreamConnection): void {
+  const { idleSince, idleMs = systemClock.monotonic() - idleSince } = connection;
+  const oldest = oldestIdle(server);
+  if (idleMs >= MIN_IDLE_TIMEOUT_MS && !(oldest && oldest.idleSince < idleSince)) server.keepsMs = idleMs;
 }
 
-/**
- * Notes for how long a server kept a connection that it has closed; a shorter time counts at once, a longer one by half. An open one that
- * is idle for longer shows that it was closed for another reason.
- */
-function noteExpiry(server: UpstreamServer, connection: UpstreamConnection): void {
-  const { idle, keepsMs } = server;
-  while (idle[0] && (idle[0].isClosed || idle[0] === connection)) idle.shift();
-  const idleMs = systemClock.monotonic() - connection.idleSince;
-  if (idleMs < 0 || (idle[0] && idle[0].idleSince < connection.idleSince)) return;
-  server.keepsMs = idleMs < keepsMs ? idleMs : (keepsMs + idleMs) / 2;
+function oldestIdle({ idle }: UpstreamServer): UpstreamConnection | undefined {
+  while (idle[0]?.isClosed) idle.shift();
+  return idle[0];
 }
 
 function openSocket(origin: Origin, onRead: OnRead): Socket {
