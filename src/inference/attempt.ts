@@ -193,7 +193,8 @@ export class RunningAttempt implements ResponseContext, UpstreamReceiver {
     const { provider, credential } = this.endpoint;
     const request = { ...(this.#request as Omit<OutgoingRequest, 'body'>), body };
     const authorize = () => provider.platform.authorize(request, credential.value, this.now());
-    const authorized = (this.#sentRequests > 0 ? this.#attempted.admitRound?.().then(authorize) : undefined) ?? authorize();
+    const authorized =
+      (this.#sentRequests > 0 ? this.#attempted.admitRound?.().then(authorize) : undefined) ?? authorize();
     this.#responder.attach(undefined);
     if (!(authorized instanceof Promise)) this.#send(authorized);
     else {
