@@ -4,6 +4,8 @@ import { Readable } from 'node:stream';
 import type { Clock } from '../core/clock.ts';
 import { GatewayError } from '../core/errors.ts';
 import { needsSlices, writeInSlices } from '../core/json/write-slices.ts';
+import { createTurns, SMALL_READ_BYTES } from '../stored-responses/context.ts';
+import type { Reader } from '../stored-responses/items.ts';
 import { noRoom } from './body.ts';
 import type { BodyBudget } from './body-budget.ts';
 import type { HttpResponse } from './http-response.ts';
@@ -13,8 +15,11 @@ import { keyOf, type RequestContext } from './request-context.ts';
 export interface StoredRequests {
   /** The key whose resources a request is about. Throws `rate_limit_exceeded`. */
   ownerOf(context: RequestContext): string;
-  /** The key, with memory reserved for the response until the client has taken it. */
-  readerOf(context: RequestContext): { owner: string; reserve(bytes: number): void };
+  /**
+   * The key, with memory reserved for the response until the client has taken it. Few large responses of a key are made at
+   * once; others wait.
+   */
+  readerOf(context: RequestContext): Reader;
   send(context: RequestContext, response: HttpResponse): Promise<void>;
 }
 
@@ -23,6 +28,9 @@ const KEY_RATE = { rate: 50, burst: 100 };
 
 export function createStoredRequests(bodyBudget: BodyBudget, clock: Pick<Clock, 'monotonic'>): StoredRequests {
   const perKey = createRate({ ...KEY_RATE, now: clock.monotonic });
+  const takeTurn = createTurns();
+  /** Ends of the turns that are taken. */
+  const ends = new WeakMap<RequestContext, () => void>();
 
   function ownerOf(context: RequestContext): string {
     const owner = keyOf(context).id;
@@ -36,16 +44,22 @@ export function createStoredRequests(bodyBudget: BodyBudget, clock: Pick<Clock, 
     ownerOf,
     readerOf(context) {
       const owner = ownerOf(context);
-      function reserve(bytes: number): void {
+      async function reserve(bytes: number): Promise<void> {
         const reservation = bodyBudget.open(owner, bytes);
         if (!reservation) throw noRoom();
         context.response.on('close', reservation.release);
+        if (bytes <= SMALL_READ_BYTES || ends.has(context)) return;
+        const end = await takeTurn(owner);
+        ends.set(context, end);
+        context.response.on('close', end);
+        if (context.isGone) throw new GatewayError('client_closed', 'The client closed the connection.');
       }
       return { owner, reserve };
     },
     async send(context, { headers, body, ...response }) {
       const isText = Buffer.isBuffer(body) || body instanceof Readable;
       const written = !isText && needsSlices(body) ? await writeInSlices(body) : body;
+      ends.get(context)?.();
       context.send({ ...response, body: written, headers: { 'cache-control': 'no-store', ...headers } });
     },
   };

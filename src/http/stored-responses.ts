@@ -27,7 +27,7 @@ export type ResponseHandlers = Readonly<
 
 export function createResponseHandlers(options: ResponseHandlersOptions): ResponseHandlers {
   const { stored, background, streams, askKeeper, requests } = options;
-  const { readerOf, send } = requests;
+  const { ownerOf, readerOf, send } = requests;
 
   async function relay(context: RequestContext, request: KeeperRequest): Promise<void> {
     const { type, body } = await askKeeper(request);
@@ -53,10 +53,10 @@ export function createResponseHandlers(options: ResponseHandlersOptions): Respon
     },
 
     async delete(context, { id }) {
-      const reader = readerOf(context);
-      const found = await stored.find(reader, id);
-      if (!found.content) await askKeeper({ method: 'DELETE', stored: found.stored, suffix: '' });
-      if (!(await stored.remove(reader.owner, id))) throw unknownResponse(id);
+      const owner = ownerOf(context);
+      const found = await stored.locate(owner, id);
+      if (found.credential !== undefined) await askKeeper({ method: 'DELETE', stored: found, suffix: '' });
+      if (!(await stored.remove(owner, id))) throw unknownResponse(id);
       return send(context, { body: { id, object: 'response.deleted', deleted: true } });
     },
 
@@ -69,7 +69,7 @@ export function createResponseHandlers(options: ResponseHandlersOptions): Respon
       const reader = readerOf(context);
       const items = await stored.inputItems(reader, id, readInclude(context.query));
       if (items) return send(context, { body: pageOf(items, page) });
-      const { stored: kept } = await stored.find(reader, id);
+      const kept = await stored.locate(reader.owner, id);
       const suffix = `/input_items${passedQuery(context.query)}`;
       return relay(context, { method: 'GET', stored: kept, suffix });
     },

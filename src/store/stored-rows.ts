@@ -25,13 +25,26 @@ export interface EventBatch {
   content: Uint8Array;
 }
 
+/** Result of a read of contents that have more bytes than its `room`: none of them was read. */
+export interface NeededRoom {
+  /** Bytes of all that it reads. */
+  needs: number;
+}
+
+/** Bytes of contents that a read may return; absent means all. */
+export interface ReadRoom {
+  room?: number;
+}
+
 export interface StoredTotal {
   responses: number;
   bytes: number;
 }
 
-export const STORED_COLUMNS = `row_id, owner, id, status, background, created_at, expires_at, previous, model, provider,
-  credential, content, items, whole_bytes`;
+/** Columns without the content. */
+export const HEAD_COLUMNS = `row_id, owner, id, status, background, created_at, expires_at, previous, model, provider,
+  credential, items, whole_bytes`;
+export const STORED_COLUMNS = `${HEAD_COLUMNS}, content`;
 
 export function storedResponseOf(row: Row): StoredResponse {
   const { previous, credential, content } = row;

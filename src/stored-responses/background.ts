@@ -19,7 +19,7 @@ import type { ConversationTurn } from '../routing/conversation-turn.ts';
 import type { InferenceCall } from '../routing/inference-call.ts';
 import type { Lease } from '../store/job-rows.ts';
 import { createContentReader, encodeContent, type StoredContent } from './content.ts';
-import type { StoredContext } from './context.ts';
+import { readReserved, type StoredContext } from './context.ts';
 import { appendedBy } from './conversation-turn.ts';
 import { mayNotCancel, tooManyOpen, unknownResponse } from './errors.ts';
 import { createEventLog, type EventLog, type EventLogOptions, sealEvents } from './event-log.ts';
@@ -158,8 +158,8 @@ export function createBackgroundResponses(context: BackgroundContext): Backgroun
 
   async function previousRow(owner: string, id: Json): Promise<string | undefined> {
     if (!isStorableId(id)) return undefined;
-    const found = await store.call('readStoredResponse', { owner, id, now: clock.now() });
-    return found?.response.row;
+    const found = await store.call('findStoredResponse', { owner, id, now: clock.now() });
+    return found?.row;
   }
 
   async function finish(
@@ -255,9 +255,12 @@ export function createBackgroundResponses(context: BackgroundContext): Backgroun
       });
       if (!outcome) throw unknown;
       if (outcome !== 'cancelled') throw mayNotCancel(outcome);
-      const found = await store.call('readStoredResponse', { owner, id, now });
+      const found = await readReserved(
+        (room) => store.call('readStoredResponse', { owner, id, now, room }),
+        reserve,
+        (read) => read?.response.wholeBytes ?? 0,
+      );
       if (!found) throw unknown;
-      reserve(found.response.wholeBytes);
       const content = await createContentReader(owner, found.parts, cipher).read(found.response);
       if (!content) throw unknown;
       return { ...content.response, status: found.response.status, output: content.output };

@@ -6,7 +6,7 @@ import type { Json } from '../core/json/json.ts';
 import { asInput, isReference } from '../protocols/responses/stored.ts';
 import type { StoredResponse } from '../records/stored-response.ts';
 import { createContentReader, type StoredContent } from './content.ts';
-import { limitsOf, type StoredContext } from './context.ts';
+import { limitsOf, readReserved, type StoredContext, wholeBytesOf } from './context.ts';
 import { createItemSearch, type LocatedItem, type Reader } from './items.ts';
 
 export interface ChainLink {
@@ -35,12 +35,16 @@ export async function readChain(
 ): Promise<Chain> {
   const { store, cipher, clock } = context;
   if (!isStorableId(id)) throw errors.unknown;
-  const found = await store.call('readStoredChain', { owner, id, now: clock.now(), ...limitsOf(context) });
+  const query = { owner, id, now: clock.now(), ...limitsOf(context) };
+  const found = await readReserved(
+    (room) => store.call('readStoredChain', { ...query, room }),
+    reserve,
+    (chain) => (typeof chain === 'string' ? 0 : wholeBytesOf(chain.responses)),
+  );
   if (found === 'too-long') throw errors.tooLong;
   const newest = found === 'unknown' ? undefined : found.responses[0];
   if (found === 'unknown' || !newest) throw errors.unknown;
   if (!newest.content) return { newest };
-  reserve(found.responses.reduce((sum, { wholeBytes }) => sum + wholeBytes, 0));
   const reader = createContentReader(owner, found.parts, cipher);
   const links: ChainLink[] = [];
   let root: StoredResponse | undefined;

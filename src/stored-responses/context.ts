@@ -3,7 +3,8 @@
 import type { Logger } from 'pino';
 import type { Clock } from '../core/clock.ts';
 import type { Cipher } from '../security/cipher.ts';
-import type { Store, StoreOperationName } from '../store/store.ts';
+import type { Store } from '../store/store.ts';
+import type { NeededRoom, ReadRoom } from '../store/stored-rows.ts';
 
 export interface ResponseSettings {
   /** Whether responses are stored. */
@@ -39,41 +40,82 @@ export function limitsOf({ settings }: StoredContext): { maxItems: number; maxBy
   return { maxItems, maxBytes };
 }
 
-/** Reads of contents of one owner that run at once. */
-const MAX_READS = 2;
-/** Operations whose result has contents, of a size that is known only with them. */
-const CONTENT_READS: ReadonlySet<StoreOperationName> = new Set([
-  'readStoredResponse',
-  'readStoredChain',
-  'findStoredItems',
-  'findConversationItems',
-  'readWholeConversation',
-  'readConversationPage',
-  'readConversationItem',
-]);
+/** Contents of up to this size are read before memory for them is reserved. */
+export const SMALL_READ_BYTES = 64 * 1024;
 
-/** The store with few reads of contents at once for each owner, so that the memory for one is reserved before the next is there. */
+/**
+ * Reads contents for which memory is reserved before they are read, or after it if they are small. `sizeOf` returns the
+ * bytes of a result. Throws what `reserve` throws.
+ */
+export async function readReserved<Result>(
+  read: (room: number) => Promise<Result | NeededRoom>,
+  reserve: (bytes: number) => void | Promise<void>,
+  sizeOf: (result: Result) => number,
+): Promise<Result> {
+  let reserved = 0;
+  for (;;) {
+    const found = await read(Math.max(SMALL_READ_BYTES, reserved));
+    // They may have grown meanwhile.
+    const bytes = isNeed(found) ? found.needs : sizeOf(found);
+    if (bytes > reserved) await reserve(bytes - reserved);
+    if (!isNeed(found)) return found;
+    reserved = bytes;
+  }
+}
+
+function isNeed<Result>(found: Result | NeededRoom): found is NeededRoom {
+  return typeof found === 'object' && found !== null && 'needs' in found;
+}
+
+/** Sum of the sizes of contents. */
+export function wholeBytesOf(contents: readonly { wholeBytes: number }[]): number {
+  return contents.reduce((sum, { wholeBytes }) => sum + wholeBytes, 0);
+}
+
+/** Pieces of large work of one owner that are done at once. */
+const MAX_TURNS = 2;
+
+/** Waits for a turn of an owner; the returned function ends it, and may be called again. */
+export type TakeTurn = (owner: string) => Promise<() => void>;
+
+/** Turns at large work, so that little memory is used beside what is reserved, and others are served meanwhile. */
+export function createTurns(): TakeTurn {
+  const owners = new Map<string, { running: number; waiting: (() => void)[] }>();
+
+  return async (owner) => {
+    const turns = owners.get(owner) ?? { running: 0, waiting: [] };
+    owners.set(owner, turns);
+    if (turns.running < MAX_TURNS) turns.running++;
+    else await new Promise<void>((resolve) => turns.waiting.push(resolve));
+    let isOver = false;
+    return () => {
+      if (isOver) return;
+      isOver = true;
+      const next = turns.waiting.shift();
+      if (next) setImmediate(next);
+      else if (--turns.running === 0) owners.delete(owner);
+    };
+  };
+}
+
+/** The store with few large reads of contents at once for each owner. */
 export function readingInTurn(store: Pick<Store, 'call'>): Pick<Store, 'call'> {
-  const readers = new Map<string, { running: number; waiting: (() => void)[] }>();
+  const takeTurn = createTurns();
 
   async function inTurn<Result>(owner: string, read: () => Promise<Result>): Promise<Result> {
-    const reader = readers.get(owner) ?? { running: 0, waiting: [] };
-    readers.set(owner, reader);
-    if (reader.running < MAX_READS) reader.running++;
-    else await new Promise<void>((resolve) => reader.waiting.push(resolve));
+    const end = await takeTurn(owner);
     try {
       return await read();
     } finally {
-      const next = reader.waiting.shift();
-      if (next) setImmediate(next);
-      else if (--reader.running === 0) readers.delete(owner);
+      end();
     }
   }
 
   return {
     call(name, parameters) {
       const read = () => store.call(name, parameters);
-      return CONTENT_READS.has(name) ? inTurn((parameters as { owner: string }).owner, read) : read();
+      const { owner = '', room = 0 } = parameters as { owner?: string } & ReadRoom;
+      return room > SMALL_READ_BYTES ? inTurn(owner, read) : read();
     },
   };
 }

@@ -8,7 +8,7 @@ import type { Json } from '../core/json/json.ts';
 import type { ItemSource } from '../protocols/responses/stored.ts';
 import type { ConversationTurn } from '../routing/conversation-turn.ts';
 import type { Appended } from '../store/conversation-rows.ts';
-import { limitsOf, type StoredContext } from './context.ts';
+import { limitsOf, readReserved, type StoredContext } from './context.ts';
 import { asSent, type ConversationItem, decodeItems, encodeItems, givenId } from './conversation-content.ts';
 import { duplicateItem, lockedConversation, tooLong, unknownConversation } from './errors.ts';
 import type { Reader } from './items.ts';
@@ -109,10 +109,14 @@ export async function readTurn(context: StoredContext, { owner, reserve }: Reade
   const { store, cipher, clock } = context;
   const limits = limitsOf(context);
   const named = { owner, id, now: clock.now() };
-  const found = isStorableId(id) ? await store.call('readWholeConversation', { ...named, ...limits }) : undefined;
+  if (!isStorableId(id)) throw unknownConversation(id);
+  const found = await readReserved(
+    (room) => store.call('readWholeConversation', { ...named, ...limits, room }),
+    reserve,
+    (whole) => (whole && whole !== 'too-long' ? whole.conversation.wholeBytes : 0),
+  );
   if (!found) throw unknownConversation(id);
   if (found === 'too-long') throw tooLong('conversation', limits);
-  reserve(found.conversation.wholeBytes);
   const items: ConversationItem[] = await decodeItems(owner, found, cipher);
   return { items: items.map(asSent), ids: new Set(items.map((item) => item.id)) };
 }

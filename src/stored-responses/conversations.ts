@@ -6,7 +6,7 @@ import type { Json } from '../core/json/json.ts';
 import { checkConversationItems } from '../protocols/responses/conversations.ts';
 import { isReference, withoutState } from '../protocols/responses/stored.ts';
 import type { ConversationPageQuery } from '../store/operations/conversation-items.ts';
-import { limitsOf, type StoredContext } from './context.ts';
+import { limitsOf, readReserved, type StoredContext, wholeBytesOf } from './context.ts';
 import {
   asShown,
   type ConversationItem,
@@ -142,24 +142,27 @@ export function createConversations(context: StoredContext): Conversations {
     },
 
     async list({ owner, reserve }, id, { include, ...query }) {
-      const page = await store.call('readConversationPage', {
-        ...named(owner, id),
-        ...query,
-        maxBytes: MAX_PAGE_BYTES,
-      });
+      const asked = { ...named(owner, id), ...query, maxBytes: MAX_PAGE_BYTES };
+      const page = await readReserved(
+        (room) => store.call('readConversationPage', { ...asked, room }),
+        reserve,
+        (read) => (read && read !== 'no-item' ? wholeBytesOf(read.items) : 0),
+      );
       if (!page) throw unknownConversation(id);
       if (page === 'no-item') throw unknownConversationItem(String(query.after), id, 'after');
-      reserve(page.items.reduce((sum, { wholeBytes }) => sum + wholeBytes, 0));
       const items = await decodeItems(owner, page, cipher);
       return { items: items.map((item) => show(item, include)), hasMore: page.hasMore };
     },
 
     async item({ owner, reserve }, id, { item, include }) {
-      const found = isStorableId(item)
-        ? await store.call('readConversationItem', { ...named(owner, id), item })
-        : undefined;
+      const asked = { ...named(owner, id), item };
+      if (!isStorableId(item)) throw unknownConversationItem(item, id);
+      const found = await readReserved(
+        (room) => store.call('readConversationItem', { ...asked, room }),
+        reserve,
+        (read) => wholeBytesOf(read?.items ?? []),
+      );
       if (!found) throw unknownConversationItem(item, id);
-      reserve(found.items.reduce((sum, { wholeBytes }) => sum + wholeBytes, 0));
       const [only] = await decodeItems(owner, found, cipher);
       if (!only) throw unknownConversationItem(item, id);
       return show(only, include);

@@ -5,7 +5,7 @@ import type { Json } from '../core/json/json.ts';
 import { asInput, isReference } from '../protocols/responses/stored.ts';
 import type { FoundItems } from '../store/operations/stored-responses.ts';
 import { type ContentReader, createContentReader, type StoredContent } from './content.ts';
-import type { StoredContext } from './context.ts';
+import { readReserved, type StoredContext, wholeBytesOf } from './context.ts';
 import { asSent, decodeItems } from './conversation-content.ts';
 
 /** An item of which the gateway has the content, or the account that keeps it. */
@@ -23,8 +23,8 @@ export function unnamedItemId(prefix: string, row: string, index: number): strin
 
 export interface Reader {
   owner: string;
-  /** Called with the size of encrypted items before they are decrypted. Throws if there is no room for it. */
-  reserve(bytes: number): void;
+  /** Called with the size of contents, before they are read unless they are small. Fails if there is no room for it. */
+  reserve(bytes: number): void | Promise<void>;
 }
 
 /** Finds items of one owner; unknown ids are absent. */
@@ -37,22 +37,22 @@ export function createItemSearch(
     const wanted = [...new Set(ids)].filter(isStorableId);
     if (wanted.length > maxChainItems) return 'too-long';
     const rows = [...new Set(wanted.flatMap((id) => UNNAMED_ITEM_ID.exec(id)?.[1] ?? []))];
-    const found = await store.call('findStoredItems', {
-      owner,
-      ids: wanted,
-      rows,
-      now: clock.now(),
-      maxBytes: maxChainBytes,
-    });
+    const query = { owner, now: clock.now(), maxBytes: maxChainBytes };
+    const found = await readReserved(
+      (room) => store.call('findStoredItems', { ...query, ids: wanted, rows, room }),
+      reserve,
+      (items) => (items === 'too-long' ? 0 : wholeBytesOf(items.responses)),
+    );
     if (found === 'too-long') return found;
-    reserve(found.responses.reduce((sum, { wholeBytes }) => sum + wholeBytes, 0));
     const located = await locate(wanted, found, createContentReader(owner, found.parts, cipher));
     const missing = wanted.filter((id) => !located.has(id));
     if (missing.length === 0) return located;
-    const query = { owner, ids: missing, now: clock.now(), maxBytes: maxChainBytes };
-    const others = await store.call('findConversationItems', query);
+    const others = await readReserved(
+      (room) => store.call('findConversationItems', { ...query, ids: missing, room }),
+      reserve,
+      (items) => (items === 'too-long' ? 0 : wholeBytesOf(items.items)),
+    );
     if (others === 'too-long') return others;
-    reserve(others.items.reduce((sum, { wholeBytes }) => sum + wholeBytes, 0));
     for (const item of await decodeItems(owner, others, cipher))
       located.set(item.id, { item: asSent(item), bytes: JSON.stringify(item.item).length });
     return located;

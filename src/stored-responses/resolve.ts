@@ -126,9 +126,9 @@ async function pinComparison(
   pin: AccountPin | undefined,
 ): Promise<AccountPin> {
   const error = unknownPrevious(id, 'prompt_cache_options.comparison_response_id');
-  const found = isStorableId(id) ? await store.call('readStoredResponse', { owner, id, now: clock.now() }) : undefined;
+  const found = isStorableId(id) ? await store.call('findStoredResponse', { owner, id, now: clock.now() }) : undefined;
   if (!found) throw error;
-  return joinPins(pin, pinTo(found.response, error));
+  return joinPins(pin, pinTo(found, error));
 }
 
 /** Throws the error for a reference that no account keeps. */

@@ -11,7 +11,7 @@ import type { StoredResponse } from '../records/stored-response.ts';
 import type { InferenceCall } from '../routing/inference-call.ts';
 import { findReferred, readChain } from './chain.ts';
 import { createContentReader, type StoredContent } from './content.ts';
-import { limitsOf, type StoredContext } from './context.ts';
+import { limitsOf, readReserved, type StoredContext } from './context.ts';
 import { type OpenTurn, openTurn, readTurn, type TurnReader } from './conversation-turn.ts';
 import { type Conversations, createConversations } from './conversations.ts';
 import { notStored, tooLong, unknownConversation, unknownItem, unknownPrevious, unknownResponse } from './errors.ts';
@@ -41,6 +41,8 @@ export interface StoredResponses {
   isOn(mayStore: boolean | undefined): boolean;
   /** Whether the model summarizes a conversation where its provider does not compact it. */
   maySummarize(): boolean;
+  /** A response without its content. Throws `response_not_found`. */
+  locate(owner: string, id: string): Promise<StoredResponse>;
   /** Throws `response_not_found`. */
   find(reader: Reader, id: string): Promise<FoundResponse>;
   /** The response object, with encrypted reasoning if `include` names it. */
@@ -63,9 +65,9 @@ export function createStoredResponses(context: StoredContext): StoredResponses {
     const { conversation } = named;
     const turn = conversation === undefined ? undefined : await beginTurn(call, conversation, options);
     let size = call.bytes.length;
-    function reserve(bytes: number): void {
-      options.reserve(bytes);
+    function reserve(bytes: number): void | Promise<void> {
       size += bytes;
+      return options.reserve(bytes);
     }
     const reader = { owner: call.owner, reserve };
     const read = conversation === undefined ? undefined : await readTurn(context, reader, conversation);
@@ -95,14 +97,25 @@ export function createStoredResponses(context: StoredContext): StoredResponses {
     call.keeper ??= createKeeper(context, { requestId, owner, input, previous, isStored });
   }
 
-  async function find({ owner, reserve }: Reader, id: string): Promise<FoundResponse> {
+  async function locate(owner: string, id: string): Promise<StoredResponse> {
     const found = isStorableId(id)
-      ? await store.call('readStoredResponse', { owner, id, now: clock.now() })
+      ? await store.call('findStoredResponse', { owner, id, now: clock.now() })
       : undefined;
+    if (!found) throw unknownResponse(id);
+    return found;
+  }
+
+  async function find({ owner, reserve }: Reader, id: string): Promise<FoundResponse> {
+    if (!isStorableId(id)) throw unknownResponse(id);
+    const query = { owner, id, now: clock.now() };
+    const found = await readReserved(
+      (room) => store.call('readStoredResponse', { ...query, room }),
+      reserve,
+      (read) => read?.response.wholeBytes ?? 0,
+    );
     if (!found) throw unknownResponse(id);
     const { response: stored, parts } = found;
     if (!stored.content) return { stored };
-    reserve(stored.wholeBytes);
     const content = await createContentReader(owner, parts, cipher).read(stored);
     if (!content) throw unknownResponse(id);
     // Only the row tells that one in the background has begun or was cancelled.
@@ -143,6 +156,7 @@ export function createStoredResponses(context: StoredContext): StoredResponses {
 
     maySummarize: () => settings().compaction === 'model',
 
+    locate,
     find,
     encode: ({ response, output }, include) => withoutState({ ...response, output }, include),
 

@@ -41,15 +41,20 @@ after(async () => {
 const TRIES = 5;
 
 /** Makes an object of the API, and returns its id. A busy machine may store a response too late, and says so. */
-async function make(key: string, path: string, body: Json, tries = TRIES): Promise<string> {
-  const response = await fetch(victim.url + path, {
+async function make(
+  key: string,
+  path: string,
+  body: Json,
+  { tries = TRIES, at = victim }: { tries?: number; at?: Victim } = {},
+): Promise<string> {
+  const response = await fetch(at.url + path, {
     method: 'POST',
     headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
     body: JSON.stringify(body),
   });
   const made = (await response.json()) as Json;
   assert.equal(response.status, 200, JSON.stringify(made).slice(0, 300));
-  return made.store === false && tries > 1 ? make(key, path, body, tries - 1) : made.id;
+  return made.store === false && tries > 1 ? make(key, path, body, { tries: tries - 1, at }) : made.id;
 }
 
 afterEach(endAll);
@@ -61,8 +66,8 @@ async function endAll(): Promise<void> {
 }
 
 /** Asks for something, and reads no more than the begin of its answer. */
-function askUnread(path: string): RawClient {
-  const client = openClient(victim.url);
+function askUnread(path: string, at = victim): RawClient {
+  const client = openClient(at.url);
   client.socket.once('data', () => client.socket.pause());
   client.socket.write(headOf('GET', path, [`authorization: Bearer ${KEYS.hostile}`]));
   return client;
@@ -115,6 +120,37 @@ for (const [name, create] of Object.entries(large)) {
     },
   );
 }
+
+attack(
+  'stored',
+  {
+    by: 'key holder',
+    attempt: `a response of ${TEXT_BYTES / MB} MB, asked for ${CLIENTS} times at once, where there is memory for many`,
+    bound: 'few are made at once: little more memory than what the clients have not taken',
+  },
+  async () => {
+    const provider = `{ type: openai-compatible, base_url: "${upstream.url}/v1", models: [{ id: m }] }`;
+    const roomy = await startVictim(`server: { body_memory: 256MiB }\nproviders: { a: ${provider} }`, {
+      keys: [`{ name: hostile, key: ${KEYS.hostile} }`],
+    });
+    try {
+      const path = `/v1/responses/${await make(KEYS.hostile, '/v1/responses', { model: 'a/m', input: 'Hi', instructions: text }, { at: roomy })}`;
+      let statuses: (number | undefined)[] = [];
+      const grown = await memoryGrowth(roomy, async () => {
+        for (let index = 0; index < CLIENTS; index++) opened.push(askUnread(path, roomy));
+        statuses = await Promise.all(opened.map(({ status }) => status));
+      });
+      const held = statuses.filter((status) => status === 200).length;
+      assert.ok(held >= 8 && held < CLIENTS, statuses.join(' '));
+      const beside = grown - held * TEXT_BYTES;
+      assert.ok(beside < 250 * MB, `${held} held, ${Math.round(beside / MB)} MB beside`);
+      return `${held} held, ${Math.round(beside / MB)} MB beside`;
+    } finally {
+      await endAll();
+      await roomy.close();
+    }
+  },
+);
 
 attack(
   'stored',

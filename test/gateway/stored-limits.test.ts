@@ -47,13 +47,17 @@ forEachStore((engine) =>
     /** What the store does instead of a call. */
     let instead: ((name: string) => Promise<unknown> | undefined) | undefined;
 
-    async function start(responses: string): Promise<void> {
+    /** Gets what the store returns. */
+    let observe: ((result: unknown) => void) | undefined;
+
+    async function start(responses: string, more = ''): Promise<void> {
       clock = createManualClock(Date.now());
       database = engine === 'postgres' ? await providePostgres() : undefined;
       gateway = await startTestGateway(
         `
 admin: { token: "${ADMIN}", port: 0 }
 responses: { ${responses} }
+${more}
 providers:
   plain: { type: open-responses, base_url: "${upstream.url}/v1", models: [{ id: m }] }
 `,
@@ -62,8 +66,11 @@ providers:
           wrapStore: (store): Store => ({
             ...store,
             now: clock.now,
-            call: ((name: never, parameters: never) =>
-              instead?.(name) ?? store.call(name, parameters)) as Store['call'],
+            call: (async (name: never, parameters: never) => {
+              const result = await (instead?.(name) ?? store.call(name, parameters));
+              observe?.(result);
+              return result;
+            }) as Store['call'],
           }),
         },
       );
@@ -490,6 +497,76 @@ providers:
         assert.deepEqual([last.status, last.body.error.code], [400, 'previous_response_not_found']);
         const items = await fetch(`${gateway.url}/v1/responses/${body.id}/input_items`, { headers: HEADERS.chat });
         assert.equal(items.status, 404);
+      });
+    });
+
+    describe('memory', () => {
+      const TEXT = 'x'.repeat(1_500_000);
+      /** Bytes of a result that need no memory of the budget. */
+      const SMALL_BYTES = 128 * 1024;
+      let largest = 0;
+
+      function bytesIn(value: unknown): number {
+        if (value instanceof Uint8Array) return value.length;
+        if (typeof value !== 'object' || value === null) return 0;
+        return Object.values(value).reduce((sum: number, member) => sum + bytesIn(member), 0);
+      }
+
+      before(async () => {
+        await start('max_chain_size: 16MiB', 'server: { body_limit: 2MiB, body_memory: 4MiB }');
+        observe = (result) => {
+          largest = Math.max(largest, bytesIn(result));
+        };
+      });
+      after(async () => {
+        observe = undefined;
+        await stop();
+      });
+
+      test('what has no room in the memory of bodies is not read', async () => {
+        upstream.output = (_body, number) => [messageOf(`msg_${number}`, `${number}${TEXT}`)];
+        const turns = await chain(3);
+        const last = turns.at(-1)?.body.id;
+        const { body: made } = await conversations('', {});
+        const messages = [];
+        for (const index of [0, 1, 2]) {
+          const item = { type: 'message', role: 'user', content: `${index}${TEXT}` };
+          messages.push((await conversations(`/${made.id}/items`, { items: [item] })).body.data[0].id);
+        }
+        const references = messages.map((id) => ({ type: 'item_reference', id }));
+        upstream.output = () => [messageOf('msg_large', TEXT.repeat(3))];
+        const { body: large } = await create({ input: 'Large' });
+        const { body: accepted } = await create({ input: 'Later', background: true, previous_response_id: last });
+        assert.equal(accepted.error.code, 'service_unavailable');
+        upstream.output = undefined;
+        const calls = upstream.calls.length;
+        largest = 0;
+        const listed = (path: string) => fetch(gateway.url + path, { headers: HEADERS.chat }).then(answered);
+        const asked: Record<string, () => Promise<Answered>> = {
+          'a chain': () => create({ input: 'Next', previous_response_id: last }),
+          'a conversation': () => create({ input: 'Next', conversation: made.id }),
+          references: () => create({ input: references }),
+          items: () => conversations(`/${made.id}/items`),
+          'a response': () => get(large.id),
+          'a response as a stream': () => listed(`/v1/responses/${large.id}?stream=true&starting_after=1`),
+          'input items': () => listed(`/v1/responses/${last}/input_items`),
+        };
+        for (const [name, ask] of Object.entries(asked)) {
+          const { status, headers, body } = await ask();
+          assert.deepEqual([status, body.error.code], [503, 'service_unavailable'], name);
+          assert.ok(Number(headers.get('retry-after')) > 0, name);
+        }
+        assert.equal(upstream.calls.length, calls);
+        assert.ok(largest < SMALL_BYTES, `${largest} bytes`);
+        // What has room is read, one after the other.
+        const whole = await Promise.all(turns.map(({ body }) => get(body.id)));
+        assert.ok(whole.some(({ status }) => status === 200));
+        assert.ok(largest > TEXT.length);
+        largest = 0;
+        const deletion = await fetch(`${gateway.url}/v1/responses/${large.id}`, {
+          ...{ method: 'DELETE', headers: HEADERS.chat },
+        });
+        assert.deepEqual([deletion.status, largest < SMALL_BYTES], [200, true]);
       });
     });
 

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { NewStoredItem } from '../../src/records/stored-conversation.ts';
 import type { Store } from '../../src/store/store.ts';
-import { forEachStore } from './stores.ts';
+import { allOf, forEachStore } from './stores.ts';
 
 const AT = 1_800_000_000_000;
 const LIMITS = { responses: 100, bytes: 2 ** 30, conversationItems: 100, conversationBytes: 2 ** 20 };
@@ -35,7 +35,7 @@ async function put(store: Store, id: string, names: readonly string[] = []): Pro
 }
 
 async function idsIn(store: Store, id: string): Promise<string[] | undefined> {
-  const found = await store.call('readWholeConversation', { ...named(id), maxItems: 100, maxBytes: 2 ** 20 });
+  const found = allOf(await store.call('readWholeConversation', { ...named(id), maxItems: 100, maxBytes: 2 ** 20 }));
   return found && found !== 'too-long' ? found.items.map((one) => one.id) : undefined;
 }
 
@@ -128,12 +128,14 @@ forEachStore((engine, openStore) => {
     await store.call('deleteAppended', { owner: OWNER, id: 'conv_1', rows: ['row c', 'row b', 'row x'] });
     assert.deepEqual(await idsIn(store, 'conv_1'), ['a']);
     assert.deepEqual(await idsIn(store, 'conv_2'), ['x']);
-    const found = await store.call('findConversationItems', {
-      owner: OWNER,
-      ids: ['a', 'b', 'x'],
-      now: AT,
-      maxBytes: 1e6,
-    });
+    const found = allOf(
+      await store.call('findConversationItems', {
+        owner: OWNER,
+        ids: ['a', 'b', 'x'],
+        now: AT,
+        maxBytes: 1e6,
+      }),
+    );
     assert.ok(found !== 'too-long');
     assert.deepEqual(found.items.map(({ id }) => id).toSorted(), ['a', 'x']);
     assert.deepEqual(found.parts.map(({ digest }) => digest).toSorted(), ['own a', 'own x', 'shared']);

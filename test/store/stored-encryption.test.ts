@@ -12,7 +12,7 @@ import {
   encodeMetadata,
 } from '../../src/stored-responses/conversation-content.ts';
 import { rekeyResponses } from '../../src/stored-responses/rekey.ts';
-import { forEachStore } from './stores.ts';
+import { allOf, forEachStore } from './stores.ts';
 
 const [OLD, NEW] = [Buffer.alloc(32, 1), Buffer.alloc(32, 2)];
 const AT = 1_800_000_000_000;
@@ -41,13 +41,13 @@ forEachStore((engine, openStore) => {
     assert.equal(await rekeyResponses(store, createCipher([NEW, OLD])), 23 + 23 + 1);
     assert.equal(await rekeyResponses(store, createCipher([NEW, OLD])), 0);
     for (const row of rows) {
-      const found = await store.call('readStoredResponse', { owner: 'key-1', id: row, now: AT });
+      const found = allOf(await store.call('readStoredResponse', { owner: 'key-1', id: row, now: AT }));
       assert.ok(found);
       const content = await createContentReader('key-1', found.parts, createCipher([NEW])).read(found.response);
       assert.deepEqual(content, given(row));
     }
     const [first] = rows;
-    const found = await store.call('readStoredResponse', { owner: 'key-1', id: first ?? '', now: AT });
+    const found = allOf(await store.call('readStoredResponse', { owner: 'key-1', id: first ?? '', now: AT }));
     assert.ok(found);
     await assert.rejects(createContentReader('key-1', found.parts, old).read(found.response), { code: 'unavailable' });
     // A content that was moved to another row is not read.
@@ -75,7 +75,7 @@ forEachStore((engine, openStore) => {
     assert.equal(await rekeyResponses(store, createCipher([NEW, OLD])), 0);
     for (const id of ids) {
       const named = { owner: 'key-1', id, now: AT };
-      const found = await store.call('readWholeConversation', { ...named, maxItems: 9, maxBytes: 2 ** 20 });
+      const found = allOf(await store.call('readWholeConversation', { ...named, maxItems: 9, maxBytes: 2 ** 20 }));
       assert.ok(found && found !== 'too-long');
       assert.deepEqual(encodeConversation(found.conversation, next).metadata, { of: id });
       const items = await decodeItems('key-1', found, next);

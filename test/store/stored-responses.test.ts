@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { StoredName, StoredResponse } from '../../src/records/stored-response.ts';
 import type { Store } from '../../src/store/store.ts';
-import { forEachStore } from './stores.ts';
+import { allOf, forEachStore } from './stores.ts';
 
 const AT = 1_800_000_000_000;
 const NO_LIMITS = { responses: 1_000_000, bytes: 2 ** 40 };
@@ -33,20 +33,24 @@ function added({ itemIds = [], parts = {}, limits = NO_LIMITS, ...given }: Given
 
 const put = (store: Store, given: Given) => store.call('putStoredResponse', added(given));
 const read = async (store: Store, id: string, { owner = 'key-1', now = AT } = {}) =>
-  (await store.call('readStoredResponse', { owner, id, now }))?.response.row;
+  allOf(await store.call('readStoredResponse', { owner, id, now }))?.response.row;
 const chain = async (store: Store, id: string, more: object = {}) => {
-  const found = await store.call('readStoredChain', {
-    ...{ owner: 'key-1', id, now: AT, maxItems: 100, maxBytes: 10_000 },
-    ...more,
-  });
+  const found = allOf(
+    await store.call('readStoredChain', {
+      ...{ owner: 'key-1', id, now: AT, maxItems: 100, maxBytes: 10_000 },
+      ...more,
+    }),
+  );
   return typeof found === 'string' ? found : found.responses.map(({ row }) => row);
 };
 
 async function totalOf(store: Store, owner = 'key-1') {
-  const found = await store.call('findStoredItems', {
-    ...{ owner, ids: [], now: 0, maxBytes: 2 ** 40 },
-    rows: Array.from({ length: 40 }, (_, index) => String(index)),
-  });
+  const found = allOf(
+    await store.call('findStoredItems', {
+      ...{ owner, ids: [], now: 0, maxBytes: 2 ** 40 },
+      rows: Array.from({ length: 40 }, (_, index) => String(index)),
+    }),
+  );
   return found === 'too-long' ? undefined : found.responses.length;
 }
 
@@ -54,7 +58,7 @@ forEachStore((engine, openStore) => {
   test(`a response is found by its owner until it expires or is deleted (${engine})`, async (context) => {
     const store = await openStore(context);
     await put(store, { row: 'a', parts: { d1: 'large' }, previous: 'x', credential: 'c', background: true });
-    const found = await store.call('readStoredResponse', { owner: 'key-1', id: 'resp_a', now: AT });
+    const found = allOf(await store.call('readStoredResponse', { owner: 'key-1', id: 'resp_a', now: AT }));
     const { content, ...rest } = found?.response ?? {};
     assert.equal(Buffer.from(content ?? '').toString(), 'content of a');
     const { content: _content, ...expected } = added({
@@ -86,9 +90,11 @@ forEachStore((engine, openStore) => {
     await put(store, { row: 'fork', previous: 'b' });
     assert.deepEqual(await chain(store, 'resp_c'), ['c', 'b', 'a']);
     assert.deepEqual(await chain(store, 'resp_fork'), ['fork', 'b', 'a']);
-    const whole = await store.call('readStoredChain', {
-      ...{ owner: 'key-1', id: 'resp_c', now: AT, maxItems: 6, maxBytes: 36 },
-    });
+    const whole = allOf(
+      await store.call('readStoredChain', {
+        ...{ owner: 'key-1', id: 'resp_c', now: AT, maxItems: 6, maxBytes: 36 },
+      }),
+    );
     assert.deepEqual(typeof whole === 'string' ? whole : whole.parts.map(({ digest }) => digest).toSorted(), [
       'd1',
       'd2',
@@ -132,7 +138,7 @@ forEachStore((engine, openStore) => {
     assert.equal(await read(store, '1', { owner: 'key-2' }), 'other');
     assert.deepEqual(await chain(store, 'resp_child'), ['child', 'a']);
     const query = { ids: ['i'], rows: [], now: AT, maxBytes: 1000 };
-    const found = await store.call('findStoredItems', { owner: 'key-1', ...query });
+    const found = allOf(await store.call('findStoredItems', { owner: 'key-1', ...query }));
     assert.deepEqual(found === 'too-long' ? found : found.items, [{ id: 'i', row: 'b', position: 1 }]);
     await store.call('deleteStoredResponse', { owner: 'key-1', id: '1', now: AT });
     assert.equal(await read(store, '1'), undefined);
@@ -145,7 +151,7 @@ forEachStore((engine, openStore) => {
     await put(store, { row: 'a', itemIds: ids, parts: { d: 'x' } });
     await put(store, { row: 'b', itemIds: ['j'] });
     const query = { owner: 'key-1', ids: [...ids, 'j', 'unknown'], rows: [], now: AT, maxBytes: 1000 };
-    const found = await store.call('findStoredItems', query);
+    const found = allOf(await store.call('findStoredItems', query));
     if (found === 'too-long') assert.fail();
     assert.equal(found.items.length, 71);
     assert.deepEqual(
@@ -157,9 +163,9 @@ forEachStore((engine, openStore) => {
       found.parts.map(({ digest }) => digest),
       ['d'],
     );
-    assert.equal(await store.call('findStoredItems', { ...query, maxBytes: 20 }), 'too-long');
+    assert.equal(allOf(await store.call('findStoredItems', { ...query, maxBytes: 20 })), 'too-long');
     for (const other of [{ owner: 'key-2' }, { now: AT + 1000 }]) {
-      const none = await store.call('findStoredItems', { ...query, rows: ['a'], ...other });
+      const none = allOf(await store.call('findStoredItems', { ...query, rows: ['a'], ...other }));
       assert.deepEqual(none, { items: [], responses: [], parts: [] });
     }
   });
@@ -173,7 +179,7 @@ forEachStore((engine, openStore) => {
     await put(store, { row: 'b', parts: { d: large }, limits });
     assert.equal(await read(store, 'resp_a'), 'a');
     await store.call('deleteStoredResponse', { owner: 'key-1', id: 'resp_a', now: AT });
-    const left = await store.call('readStoredResponse', { owner: 'key-1', id: 'resp_b', now: AT });
+    const left = allOf(await store.call('readStoredResponse', { owner: 'key-1', id: 'resp_b', now: AT }));
     assert.deepEqual(
       left?.parts.map(({ digest }) => digest),
       ['d'],
@@ -239,7 +245,7 @@ forEachStore((engine, openStore) => {
     assert.equal(await change({ status: 'completed', owner: 'key-2' }, 'l'), false);
     assert.equal(await change({ status: 'completed', itemIds: ['i'] }, 'l'), true);
     assert.equal(await change({ status: 'failed' }), false);
-    const found = await store.call('readStoredResponse', { owner: 'key-1', id: 'resp_a', now: AT });
+    const found = allOf(await store.call('readStoredResponse', { owner: 'key-1', id: 'resp_a', now: AT }));
     assert.deepEqual([found?.response.status, found?.parts], ['completed', []]);
     assert.equal(await store.call('deleteStoredResponse', { owner: 'key-1', id: 'resp_a', now: AT }), true);
     assert.equal(await change({ status: 'failed' }), false);
@@ -258,14 +264,15 @@ forEachStore((engine, openStore) => {
         }),
       );
     }
-    const last = await store.call('readStoredResponse', { owner: 'key-1', id: 'resp_7-0', now: AT });
+    const last = allOf(await store.call('readStoredResponse', { owner: 'key-1', id: 'resp_7-0', now: AT }));
     assert.deepEqual(
       last?.parts.map(({ digest }) => digest),
       ['d'],
     );
     while ((await store.call('forgetStoredResponses', { owner: 'key-1', limit: 5 })) > 0);
     await put(store, { row: 'z', parts: { d: 'other' } });
-    const [part] = (await store.call('readStoredResponse', { owner: 'key-1', id: 'resp_z', now: AT }))?.parts ?? [];
+    const [part] =
+      allOf(await store.call('readStoredResponse', { owner: 'key-1', id: 'resp_z', now: AT }))?.parts ?? [];
     assert.equal(Buffer.from(part?.content ?? '').toString(), 'other');
   });
 });

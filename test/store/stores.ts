@@ -1,5 +1,6 @@
 /** Both engines of the store for tests: `forEachStore((name, open) => { test(`... (${name})`, ...) })`. */
 
+import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,12 +11,19 @@ import { MIGRATIONS_FOLDER } from '../../src/store/migrations.ts';
 import { openPostgres } from '../../src/store/postgres/store.ts';
 import { openSqlite } from '../../src/store/sqlite/store.ts';
 import type { Store } from '../../src/store/store.ts';
+import type { NeededRoom } from '../../src/store/stored-rows.ts';
 import { providePostgres, provideTemplate } from './postgres-server.ts';
 import { useStore } from './reusable-store.ts';
 
 export interface TestStore extends Store {
   /** Opens what a second gateway, or the command line, sees of the same data. */
   beside(): Promise<Store>;
+}
+
+/** The result of a read of contents that had room for all of them. */
+export function allOf<Result>(found: Result): Exclude<Result, NeededRoom> {
+  assert.ok(!(typeof found === 'object' && found && 'needs' in found), 'it had no room');
+  return found as Exclude<Result, NeededRoom>;
 }
 
 export interface TestStoreOptions {

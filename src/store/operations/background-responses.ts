@@ -9,6 +9,7 @@ import {
   addStored,
   type EventBatch,
   expireStream,
+  HEAD_COLUMNS,
   listsOf,
   lockTotal,
   type NewStoredResponse,
@@ -139,7 +140,7 @@ export const cancelBackgroundResponse = writing<
   const before = await lockTotal(transaction, owner);
   await setTotal(transaction, owner, before);
   const [found] = await transaction.all(
-    `SELECT ${STORED_COLUMNS} FROM stored_response WHERE owner = :owner AND expires_at > :now AND row_id = (
+    `SELECT ${HEAD_COLUMNS} FROM stored_response WHERE owner = :owner AND expires_at > :now AND row_id = (
        SELECT row_id FROM stored_name WHERE owner = :owner AND kind = 'response' AND name = :id)`,
     { owner, id, now },
   );

@@ -10,7 +10,16 @@ import {
   type NamedConversation,
 } from '../conversation-rows.ts';
 import { type Row, reading, type Transaction, writing } from '../operation.ts';
-import { listsOf, lockTotal, partOf, partsOf, removeUses, setTotal } from '../stored-rows.ts';
+import {
+  listsOf,
+  lockTotal,
+  type NeededRoom,
+  partOf,
+  partsOf,
+  type ReadRoom,
+  removeUses,
+  setTotal,
+} from '../stored-rows.ts';
 
 export interface ReadItems {
   items: StoredItem[];
@@ -23,12 +32,13 @@ export interface WholeConversation extends ReadItems {
 
 /** All items, oldest first; undefined if there is no such conversation. */
 export const readWholeConversation = reading<
-  NamedConversation & { maxItems: number; maxBytes: number },
-  WholeConversation | 'too-long' | undefined
->('state', async (transaction, { maxItems, maxBytes, ...named }) => {
+  NamedConversation & { maxItems: number; maxBytes: number } & ReadRoom,
+  WholeConversation | NeededRoom | 'too-long' | undefined
+>('state', async (transaction, { maxItems, maxBytes, room = Number.POSITIVE_INFINITY, ...named }) => {
   const found = await findConversation(transaction, named);
   if (!found) return undefined;
   if (Number(found.items) > maxItems || Number(found.whole_bytes) > maxBytes) return 'too-long';
+  if (Number(found.whole_bytes) > room) return { needs: Number(found.whole_bytes) };
   const values = { owner: named.owner, id: named.id };
   const rows = await transaction.all(
     `SELECT ${ITEM_COLUMNS} FROM conversation_item WHERE conversation = :id AND owner = :owner ORDER BY position`,
@@ -43,7 +53,7 @@ export const readWholeConversation = reading<
   return { conversation: conversationOf(found), items: rows.map(itemOf), parts: parts.map(partOf) };
 });
 
-export interface ConversationPageQuery extends NamedConversation {
+export interface ConversationPageQuery extends NamedConversation, ReadRoom {
   limit: number;
   order: 'asc' | 'desc';
   /** Id of an item. */
@@ -56,30 +66,31 @@ export interface ConversationPage extends ReadItems {
 }
 
 /** Undefined if there is no such conversation. A page ends early where it would be larger than `maxBytes`, but for its first item. */
-export const readConversationPage = reading<ConversationPageQuery, ConversationPage | 'no-item' | undefined>(
-  'state',
-  async (transaction, { limit, order, after, maxBytes, ...named }) => {
-    if (!(await findConversation(transaction, named))) return undefined;
-    const { id, owner } = named;
-    const cursor = after === undefined ? undefined : await findItem(transaction, { id, item: after });
-    if (after !== undefined && !cursor) return 'no-item';
-    const compared = order === 'asc' ? '>' : '<';
-    const bound = cursor ? `AND position ${compared} :position` : '';
-    const places = await transaction.all(
-      `SELECT row_id, whole_bytes FROM conversation_item WHERE conversation = :id AND owner = :owner ${bound}
+export const readConversationPage = reading<
+  ConversationPageQuery,
+  ConversationPage | NeededRoom | 'no-item' | undefined
+>('state', async (transaction, { limit, order, after, maxBytes, room = Number.POSITIVE_INFINITY, ...named }) => {
+  if (!(await findConversation(transaction, named))) return undefined;
+  const { id, owner } = named;
+  const cursor = after === undefined ? undefined : await findItem(transaction, { id, item: after });
+  if (after !== undefined && !cursor) return 'no-item';
+  const compared = order === 'asc' ? '>' : '<';
+  const bound = cursor ? `AND position ${compared} :position` : '';
+  const places = await transaction.all(
+    `SELECT row_id, whole_bytes FROM conversation_item WHERE conversation = :id AND owner = :owner ${bound}
        ORDER BY position ${order === 'asc' ? 'ASC' : 'DESC'} LIMIT :limit`,
-      { id, owner, limit: limit + 1, ...(cursor && { position: cursor.position ?? null }) },
-    );
-    const wanted: string[] = [];
-    let bytes = 0;
-    for (const { row_id, whole_bytes } of places.slice(0, limit)) {
-      bytes += Number(whole_bytes);
-      if (bytes > maxBytes && wanted.length > 0) break;
-      wanted.push(String(row_id));
-    }
-    return { ...(await readRows(transaction, owner, wanted)), hasMore: places.length > wanted.length };
-  },
-);
+    { id, owner, limit: limit + 1, ...(cursor && { position: cursor.position ?? null }) },
+  );
+  const wanted: string[] = [];
+  let bytes = 0;
+  for (const { row_id, whole_bytes } of places.slice(0, limit)) {
+    if (bytes + Number(whole_bytes) > maxBytes && wanted.length > 0) break;
+    bytes += Number(whole_bytes);
+    wanted.push(String(row_id));
+  }
+  if (bytes > room) return { needs: bytes };
+  return { ...(await readRows(transaction, owner, wanted)), hasMore: places.length > wanted.length };
+});
 
 async function readRows(transaction: Transaction, owner: string, wanted: readonly string[]): Promise<ReadItems> {
   const byRow = new Map<string, StoredItem>();
@@ -103,15 +114,16 @@ async function findItem(transaction: Transaction, values: { id: string; item: st
 }
 
 /** One item; undefined if there is no such conversation or item. */
-export const readConversationItem = reading<NamedConversation & { item: string }, ReadItems | undefined>(
-  'state',
-  async (transaction, { item, ...named }) => {
-    const row = (await findConversation(transaction, named)) && (await findItem(transaction, { id: named.id, item }));
-    if (!row) return undefined;
-    const found = itemOf(row);
-    return { items: [found], parts: await partsOf(transaction, named.owner, [found.row]) };
-  },
-);
+export const readConversationItem = reading<
+  NamedConversation & { item: string } & ReadRoom,
+  ReadItems | NeededRoom | undefined
+>('state', async (transaction, { item, room = Number.POSITIVE_INFINITY, ...named }) => {
+  const row = (await findConversation(transaction, named)) && (await findItem(transaction, { id: named.id, item }));
+  if (!row) return undefined;
+  const found = itemOf(row);
+  if (found.wholeBytes > room) return { needs: found.wholeBytes };
+  return { items: [found], parts: await partsOf(transaction, named.owner, [found.row]) };
+});
 
 /** The conversation without the item; undefined if there is no such conversation or item. */
 export const deleteConversationItem = writing<
@@ -177,9 +189,9 @@ async function removeItems(
 
 /** Items of any conversation of an owner by their ids; `too-long` if they exceed the limit. */
 export const findConversationItems = reading<
-  { owner: string; ids: readonly string[]; now: number; maxBytes: number },
-  ReadItems | 'too-long'
->('state', async (transaction, { owner, ids, now, maxBytes }) => {
+  { owner: string; ids: readonly string[]; now: number; maxBytes: number } & ReadRoom,
+  ReadItems | NeededRoom | 'too-long'
+>('state', async (transaction, { owner, ids, now, maxBytes, room = Number.POSITIVE_INFINITY }) => {
   const places: Row[] = [];
   for (const { list, values } of listsOf(ids)) {
     const found = await transaction.all(
@@ -193,7 +205,9 @@ export const findConversationItems = reading<
   }
   // The newest of those with one id.
   const newest = [...new Map(places.map((place) => [String(place.id), place])).values()];
-  if (newest.reduce((sum, { whole_bytes }) => sum + Number(whole_bytes), 0) > maxBytes) return 'too-long';
+  const bytes = newest.reduce((sum, { whole_bytes }) => sum + Number(whole_bytes), 0);
+  if (bytes > maxBytes) return 'too-long';
+  if (bytes > room) return { needs: bytes };
   return readRows(
     transaction,
     owner,

@@ -9,11 +9,14 @@ import {
   addNamesAndParts,
   addStored,
   expireStream,
+  HEAD_COLUMNS,
   listsOf,
   lockTotal,
+  type NeededRoom,
   type NewStoredResponse,
   partOf,
   partsOf,
+  type ReadRoom,
   removeStored,
   removeUses,
   STORED_COLUMNS,
@@ -97,13 +100,20 @@ async function leftAsItWas(
   return false;
 }
 
+interface NamedResponse {
+  owner: string;
+  id: string;
+  /** Unix milliseconds. */
+  now: number;
+}
+
 /** Deletes a response by its id; false if the owner has none with it. */
-export const deleteStoredResponse = writing<{ owner: string; id: string; now: number }, boolean>(
+export const deleteStoredResponse = writing<NamedResponse, boolean>(
   'state',
   async (transaction, { owner, id, now }) => {
     const total = await lockTotal(transaction, owner);
     const found = await findRow(transaction, { owner, id, now });
-    const bytes = found ? await removeStored(transaction, owner, [String(found.row_id)]) : 0;
+    const bytes = found ? await removeStored(transaction, owner, [found.row]) : 0;
     const responses = total.responses - (found ? 1 : 0);
     await setTotal(transaction, owner, { responses, bytes: total.bytes - bytes });
     return found !== undefined;
@@ -117,26 +127,31 @@ export interface ReadStoredResponse {
 }
 
 /** Undefined for an id that the owner does not have, and for an expired response. */
-export const readStoredResponse = reading<{ owner: string; id: string; now: number }, ReadStoredResponse | undefined>(
+export const readStoredResponse = reading<NamedResponse & ReadRoom, ReadStoredResponse | NeededRoom | undefined>(
   'state',
-  async (transaction, named) => {
-    const row = await findRow(transaction, named);
-    if (!row) return undefined;
-    return { response: storedResponseOf(row), parts: await partsOf(transaction, named.owner, [String(row.row_id)]) };
+  async (transaction, { room = Number.POSITIVE_INFINITY, ...named }) => {
+    const found = await findRow(transaction, named);
+    if (!found) return undefined;
+    if (found.wholeBytes > room) return { needs: found.wholeBytes };
+    const { owner } = named;
+    const { row } = found;
+    const sql = `SELECT ${STORED_COLUMNS} FROM stored_response WHERE row_id = :row AND owner = :owner`;
+    const [read] = await transaction.all(sql, { row, owner });
+    return read && { response: storedResponseOf(read), parts: await partsOf(transaction, owner, [row]) };
   },
 );
 
-async function findRow(
-  transaction: Transaction,
-  named: { owner: string; id: string; now: number },
-): Promise<Row | undefined> {
+/** A response without its content. Undefined for an id that the owner does not have, and for an expired response. */
+export const findStoredResponse = reading<NamedResponse, StoredResponse | undefined>('state', findRow);
+
+async function findRow(transaction: Transaction, named: NamedResponse): Promise<StoredResponse | undefined> {
   const [row] = await transaction.all(
-    `SELECT ${columnsOf('response')} FROM stored_name AS known
+    `SELECT ${columnsOf('response', HEAD_COLUMNS)} FROM stored_name AS known
      JOIN stored_response AS response ON response.row_id = known.row_id AND response.owner = known.owner
      WHERE known.owner = :owner AND known.kind = 'response' AND known.name = :id AND response.expires_at > :now`,
     { ...named },
   );
-  return row;
+  return row && storedResponseOf(row);
 }
 
 export interface StoredChain {
@@ -145,22 +160,19 @@ export interface StoredChain {
   parts: StoredPart[];
 }
 
-export interface ChainQuery {
-  owner: string;
-  id: string;
-  now: number;
+export interface ChainQuery extends NamedResponse, ReadRoom {
   maxItems: number;
   maxBytes: number;
 }
 
 /** A response and all that it continues. `unknown` if any of them is missing, `too-long` if they exceed the limits. */
-export const readStoredChain = reading<ChainQuery, StoredChain | 'unknown' | 'too-long'>(
+export const readStoredChain = reading<ChainQuery, StoredChain | NeededRoom | 'unknown' | 'too-long'>(
   'state',
-  async (transaction, { owner, id, now, maxItems, maxBytes }) => {
+  async (transaction, { owner, id, now, maxItems, maxBytes, room = Number.POSITIVE_INFINITY }) => {
     const newest = await findRow(transaction, { owner, id, now });
     if (!newest) return 'unknown';
-    if (newest.content === null) return { responses: [storedResponseOf(newest)], parts: [] };
-    const values = { owner, now, row: newest.row_id ?? null, max_items: maxItems, max_bytes: maxBytes };
+    if (newest.credential !== undefined) return { responses: [newest], parts: [] };
+    const values = { owner, now, row: newest.row, max_items: maxItems, max_bytes: maxBytes };
     const links = await transaction.all(
       `${CHAIN_SQL} SELECT previous, all_items, all_bytes, depth, has_content FROM chain`,
       values,
@@ -169,6 +181,7 @@ export const readStoredChain = reading<ChainQuery, StoredChain | 'unknown' | 'to
     if (Number(oldest.all_items) > maxItems || Number(oldest.all_bytes) > maxBytes) return 'too-long';
     const isCut = oldest.previous !== null && Number(oldest.has_content) === 1;
     if (isCut) return Number(oldest.depth) >= maxItems ? 'too-long' : 'unknown';
+    if (Number(oldest.all_bytes) > room) return { needs: Number(oldest.all_bytes) };
     const rows = await transaction.all(
       `${CHAIN_SQL} SELECT ${columnsOf('response')} FROM chain
        JOIN stored_response AS response ON response.row_id = chain.row_id ORDER BY chain.depth`,
@@ -214,9 +227,9 @@ export interface FoundItems {
 
 /** The output items with these ids, with the responses that they belong to; `too-long` if these exceed the limit. */
 export const findStoredItems = reading<
-  { owner: string; ids: readonly string[]; rows: readonly string[]; now: number; maxBytes: number },
-  FoundItems | 'too-long'
->('state', async (transaction, { owner, ids, rows, now, maxBytes }) => {
+  { owner: string; ids: readonly string[]; rows: readonly string[]; now: number; maxBytes: number } & ReadRoom,
+  FoundItems | NeededRoom | 'too-long'
+>('state', async (transaction, { owner, ids, rows, now, maxBytes, room = Number.POSITIVE_INFINITY }) => {
   const items: FoundItem[] = [];
   for (const { list, values } of listsOf(ids)) {
     const named = await transaction.all(
@@ -226,25 +239,21 @@ export const findStoredItems = reading<
     for (const { name, row_id, position } of named)
       items.push({ id: String(name), row: String(row_id), position: Number(position) });
   }
-  const wanted = [...new Set([...items.map(({ row }) => row), ...rows])];
-  const found: Row[] = [];
+  const lists = listsOf([...new Set([...items.map(({ row }) => row), ...rows])]).map(({ list, values }) => ({
+    scope: `owner = :owner AND expires_at > :now AND row_id IN (${list})`,
+    scoped: { ...values, owner, now },
+  }));
   let bytes = 0;
-  for (const { list, values } of listsOf(wanted)) {
-    const scope = `owner = :owner AND expires_at > :now AND row_id IN (${list})`;
-    const [sum] = await transaction.all(
-      `SELECT sum(whole_bytes) AS bytes FROM stored_response WHERE content IS NOT NULL AND ${scope}`,
-      { ...values, owner, now },
-    );
+  for (const { scope, scoped } of lists) {
+    const sql = `SELECT sum(whole_bytes) AS bytes FROM stored_response WHERE content IS NOT NULL AND ${scope}`;
+    const [sum] = await transaction.all(sql, scoped);
     bytes += Number(sum?.bytes ?? 0);
     if (bytes > maxBytes) return 'too-long';
-    found.push(
-      ...(await transaction.all(`SELECT ${STORED_COLUMNS} FROM stored_response WHERE ${scope}`, {
-        ...values,
-        owner,
-        now,
-      })),
-    );
   }
+  if (bytes > room) return { needs: bytes };
+  const found: Row[] = [];
+  for (const { scope, scoped } of lists)
+    found.push(...(await transaction.all(`SELECT ${STORED_COLUMNS} FROM stored_response WHERE ${scope}`, scoped)));
   const responses = found.map(storedResponseOf);
   const known = new Set(responses.map(({ row }) => row));
   return {
@@ -254,8 +263,9 @@ export const findStoredItems = reading<
   };
 });
 
-function columnsOf(table: string): string {
-  return STORED_COLUMNS.split(/,\s*/)
+function columnsOf(table: string, columns = STORED_COLUMNS): string {
+  return columns
+    .split(/,\s*/)
     .map((column) => `${table}.${column}`)
     .join(', ');
 }
