@@ -8,6 +8,7 @@ import { unknownResponse } from '../stored-responses/errors.ts';
 import type { AskKeeper, KeeperRequest } from '../stored-responses/keeper-client.ts';
 import type { StoredResponses } from '../stored-responses/service.ts';
 import { openBackgroundStream, STREAM_HEADERS } from './background/stream.ts';
+import type { BodyBudget } from './body-budget.ts';
 import type { ResponseAction } from './openapi/responses.ts';
 import type { RequestContext } from './request-context.ts';
 import { pageOf, passedQuery, readInclude, readItemPage, readRetrieval } from './response-queries.ts';
@@ -19,6 +20,7 @@ export interface ResponseHandlersOptions {
   streams: BackgroundStreams;
   askKeeper: AskKeeper;
   requests: StoredRequests;
+  bodyBudget: BodyBudget;
 }
 
 export type ResponseHandlers = Readonly<
@@ -26,7 +28,7 @@ export type ResponseHandlers = Readonly<
 >;
 
 export function createResponseHandlers(options: ResponseHandlersOptions): ResponseHandlers {
-  const { stored, background, streams, askKeeper, requests } = options;
+  const { stored, background, askKeeper, requests } = options;
   const { ownerOf, readerOf, send } = requests;
 
   async function relay(context: RequestContext, request: KeeperRequest): Promise<void> {
@@ -45,7 +47,7 @@ export function createResponseHandlers(options: ResponseHandlersOptions): Respon
       const response = stored.encode(found.content, include);
       if (!stream) return send(context, { body: response });
       if (found.stored.background) {
-        const events = await openBackgroundStream(found, (startingAfter ?? -1) + 1, { stored, streams });
+        const events = await openBackgroundStream(found, (startingAfter ?? -1) + 1, options);
         if (events) return send(context, { headers: STREAM_HEADERS, body: events });
       }
       const body = Readable.from(replayStream(response, startingAfter));

@@ -7,7 +7,7 @@ import type { StoredContext } from './context.ts';
 import { noStream, streamTooLong, tooManyReaders } from './errors.ts';
 import type { FollowOptions } from './follow.ts';
 
-export interface StreamRequest extends Pick<FollowOptions, 'from' | 'response' | 'cancelled'> {
+export interface StreamRequest extends Pick<FollowOptions, 'from' | 'hold' | 'response' | 'cancelled'> {
   stored: StoredResponse;
 }
 
@@ -32,9 +32,9 @@ export function createBackgroundStreams(context: Pick<StoredContext, 'store' | '
   }
 
   return {
-    async open({ stored: { row, owner, status }, from, response, cancelled }) {
+    async open({ stored: { row, owner, status }, from, ...more }) {
       if ((readers.get(owner) ?? 0) >= MAX_READERS) throw tooManyReaders(MAX_READERS);
-      const page = await store.call('readStoredStream', { row, from, now: clock.now() });
+      const page = await store.call('readStoredStream', { row, from, now: clock.now(), room: 0 });
       if (!page && OPEN.includes(status))
         throw noStream('The response is not streamed; create it with stream set to true.');
       if (!page && from > 0) throw noStream('The events of the response are not kept any more.');
@@ -43,7 +43,7 @@ export function createBackgroundStreams(context: Pick<StoredContext, 'store' | '
       const { followStream } = await import('./follow.ts');
       const stop = new Cancellation();
       count(owner, 1);
-      const body = Readable.from(followStream({ ...context, row, from, response, cancelled }, page, stop));
+      const body = streamOf(followStream({ ...context, row, from, ...more }, page, stop));
       body.on('close', () => {
         stop.cancel();
         count(owner, -1);
@@ -51,4 +51,23 @@ export function createBackgroundStreams(context: Pick<StoredContext, 'store' | '
       return body;
     },
   };
+}
+
+/** Reads nothing ahead, unlike `Readable.from`, because what is read takes memory until the client has taken it. */
+function streamOf(pages: AsyncGenerator<string | Buffer>): Readable {
+  return new Readable({
+    objectMode: true,
+    highWaterMark: 0,
+    read() {
+      pages.next().then(
+        ({ done, value }) => this.push(done ? null : value),
+        (error) => this.destroy(error),
+      );
+    },
+    destroy(error, callback) {
+      // Where a page is being read, it ends after that.
+      pages.return(undefined).catch(() => undefined);
+      callback(error);
+    },
+  });
 }

@@ -19,8 +19,10 @@ export interface FollowOptions {
   row: string;
   /** Number of the first event that is wanted. */
   from: number;
-  /** The response object, as it is stored now; undefined if it was deleted. */
-  response(): Promise<Json | undefined>;
+  /** Reserves memory for bytes that the reader has not taken; returns its release, or undefined if there is no room. */
+  hold(bytes: number): (() => void) | undefined;
+  /** The response object, as it is stored now; undefined if it was deleted. Throws what `reserve` throws. */
+  response(reserve: (bytes: number) => void): Promise<Json | undefined>;
   /** The response object with which the stream ends if the response is deleted before it has ended. */
   cancelled(): Json;
 }
@@ -28,15 +30,34 @@ export interface FollowOptions {
 /** Interval between two looks for new events. */
 const LOOK_INTERVAL_MS = 200;
 const KEEP_ALIVE_MS = 15_000;
+/** Bytes of events that are read before memory for them is held; a larger batch is read alone. */
+const PAGE_BYTES = 256 * 1024;
 const OPEN = ['queued', 'in_progress'];
 
-/** Throws while nothing was yielded if the stream is not kept; later, the rest is missing. */
+/**
+ * Waits for room in the memory before it reads large events. What it yields is held until the next is asked for. Throws
+ * while nothing was yielded if the stream is not kept; later, the rest is missing.
+ */
 export async function* followStream(
   options: FollowOptions,
   first: StreamPage,
   stop: Cancellation,
 ): AsyncGenerator<string | Buffer> {
+  const memory = new HeldMemory(options.hold);
+  try {
+    yield* follow(options, memory, { first, stop });
+  } finally {
+    memory.release();
+  }
+}
+
+async function* follow(
+  options: FollowOptions,
+  memory: HeldMemory,
+  { first, stop }: { first: StreamPage; stop: Cancellation },
+): AsyncGenerator<string | Buffer> {
   const { store, clock, row } = options;
+  const read = (room: number) => store.call('readStoredStream', { row, from, now: clock.now(), room });
   let from = options.from;
   let page: StreamPage | undefined = first;
   let { next } = first;
@@ -46,26 +67,37 @@ export async function* followStream(
   for (;;) {
     if (!page) {
       // The client was slower than the events are kept, or the response is deleted.
-      if (!isOpen || (await options.response())) throw notKept();
+      if (!isOpen || (await currentResponse(options, memory))) throw notKept();
       if (next >= from) yield* lastEvent(options.cancelled(), from);
       return;
     }
     ({ next } = page);
     isOpen = OPEN.includes(page.status);
-    const text = textFrom(options, page, from);
-    if (text !== '') {
-      silentSince = clock.monotonic();
-      yield text;
+    const bytes = page.needs ?? bytesOf(page);
+    const hasRoom = memory.growTo(bytes);
+    if (hasRoom && page.needs !== undefined) {
+      page = await read(bytes);
+      continue;
     }
-    from = Math.max(from, (page.batches.at(-1)?.last ?? -1) + 1);
-    if (page.batches.length === 0) {
-      if (page.isTruncated) throw notKept();
-      if (!isOpen) {
+    if (hasRoom) {
+      const text = textFrom(options, page, from);
+      if (text !== '') {
+        silentSince = clock.monotonic();
+        yield text;
+      }
+      from = Math.max(from, (page.batches.at(-1)?.last ?? -1) + 1);
+    }
+    memory.release();
+    if (!hasRoom || page.batches.length === 0) {
+      if (hasRoom && page.isTruncated) throw notKept();
+      if (hasRoom && !isOpen) {
         if (next < from) return;
-        const response = await options.response();
+        const response = await currentResponse(options, memory);
         if (!response) throw notKept();
-        yield* lastEvent(response, next);
-        return;
+        if (response !== 'no-room') {
+          yield* lastEvent(response, next);
+          return;
+        }
       }
       if (clock.monotonic() - silentSince >= KEEP_ALIVE_MS) {
         silentSince = clock.monotonic();
@@ -74,8 +106,56 @@ export async function* followStream(
       await sleep(clock, LOOK_INTERVAL_MS, stop.signal);
     }
     if (stop.isCancelled) return;
-    page = await store.call('readStoredStream', { row, from, now: clock.now() });
+    page = await read(PAGE_BYTES);
   }
+}
+
+/** The response object, with memory held for it. */
+async function currentResponse({ response }: FollowOptions, memory: HeldMemory): Promise<Json | undefined | 'no-room'> {
+  const full = new Error('no room');
+  let bytes = 0;
+  try {
+    return await response((more) => {
+      bytes += more;
+      if (!memory.growTo(bytes)) throw full;
+    });
+  } catch (error) {
+    memory.release();
+    if (error === full) return 'no-room';
+    throw error;
+  }
+}
+
+/** Memory for what the reader has not taken. */
+class HeldMemory {
+  readonly #hold: FollowOptions['hold'];
+  #bytes = 0;
+  #releases: (() => void)[] = [];
+
+  constructor(hold: FollowOptions['hold']) {
+    this.#hold = hold;
+  }
+
+  /** False, without a change, if there is no room. */
+  growTo(bytes: number): boolean {
+    const release = bytes > this.#bytes ? this.#hold(bytes - this.#bytes) : ignore;
+    if (!release) return false;
+    this.#releases.push(release);
+    this.#bytes = Math.max(this.#bytes, bytes);
+    return true;
+  }
+
+  release(): void {
+    for (const release of this.#releases) release();
+    this.#releases = [];
+    this.#bytes = 0;
+  }
+}
+
+function ignore(): void {}
+
+function bytesOf({ batches }: StreamPage): number {
+  return batches.reduce((sum, { content }) => sum + content.length, 0);
 }
 
 function notKept(): GatewayError {

@@ -11,6 +11,7 @@ import { forEachStore } from '../store/stores.ts';
 import { type BackgroundClient, createBackgroundClient } from './background-client.ts';
 import {
   createPermits,
+  HEADERS,
   type Permits,
   startTestGateway,
   startUpstream,
@@ -397,6 +398,45 @@ providers: { plain: { type: open-responses, base_url: "${plain.url}/v1", models:
         assert.equal((await one.ended(accepted[2].id)).status, 'completed');
         assert.equal(plain.calls.length, 2);
       });
+    });
+
+    test('a stream holds memory for what its request sent, until the client has it or leaves', async () => {
+      const small = await startTestGateway(
+        `server: { body_limit: 2MiB, body_memory: 4MiB }
+providers: { plain: { type: open-responses, base_url: "${plain.url}/v1", models: [{ id: m }] } }`,
+        {
+          wrapStore: (store) => ({
+            ...store,
+            call: (async (name: 'claimJobs', given: { kind: string }) =>
+              name === 'claimJobs' && given.kind === 'response'
+                ? { jobs: [] }
+                : store.call(name, given as never)) as typeof store.call,
+          }),
+        },
+      );
+      const ask = (signal?: AbortSignal) =>
+        fetch(`${small.url}/v1/responses`, {
+          method: 'POST',
+          headers: { ...HEADERS.chat, 'content-type': 'application/json' },
+          body: JSON.stringify({
+            ...{ model: 'plain/m', input: 'Hi', instructions: 'x'.repeat(1_500_000) },
+            ...{ background: true, stream: true },
+          }),
+          ...(signal && { signal }),
+        });
+      const first = new AbortController();
+      assert.equal((await ask(first.signal)).status, 200);
+      const second = await ask();
+      assert.equal(second.status, 503);
+      await second.text();
+      first.abort();
+      const later = new AbortController();
+      await createBackgroundClient(() => small.url).when(async () => {
+        const { status } = await ask(later.signal);
+        return status === 200 || undefined;
+      });
+      later.abort();
+      await small.close();
     });
 
     test('a response whose start was stored runs, also where the answer of the store was lost', async () => {

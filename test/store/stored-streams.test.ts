@@ -1,9 +1,16 @@
 /** Streams of background responses in the store: their end, their bound and their deletion, on both engines. */
 
 import assert from 'node:assert/strict';
+import { finished } from 'node:stream/promises';
 import { test } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
+import { createByteBudget } from '../../src/core/byte-budget.ts';
+import { systemClock } from '../../src/core/clock.ts';
+import { KEEP_ALIVE } from '../../src/protocols/responses/encode-stream.ts';
 import { createCipher } from '../../src/security/cipher.ts';
+import type { StreamPage } from '../../src/store/operations/stored-streams.ts';
 import type { Store } from '../../src/store/store.ts';
+import { createBackgroundStreams } from '../../src/stored-responses/background-stream.ts';
 import { sealEvents } from '../../src/stored-responses/event-log.ts';
 import { rekeyResponses } from '../../src/stored-responses/rekey.ts';
 import { forEachStore } from './stores.ts';
@@ -105,5 +112,64 @@ forEachStore((engine, openStore) => {
     assert.deepEqual(await store.call('scanStoredEvents', { row: '', first: 0, limit: 10 }), []);
     assert.deepEqual(await store.call('closedBackgroundResponses', { rows: ['a'] }), ['a']);
     assert.equal(await store.call('acceptBackgroundResponse', second), true);
+  });
+
+  test(`readers of large events share the memory, and wait for it (${engine})`, async (context) => {
+    const store = await openStore(context);
+    const lease = await begin(store);
+    assert.equal(await store.call('startBackgroundResponse', { row: 'a', job: lease }), true);
+    const event = `data: ${'x'.repeat(1_000_000)}\n\n`;
+    for (const first of [2, 3, 4])
+      await store.call('appendStoredEvents', { row: 'a', batch: batch(first, event), maxBytes: 2 ** 23 });
+    const changed = { response: { ...response, status: 'completed' as const }, names: [], parts: [], limits: LIMITS };
+    await store.call('changeStoredResponse', { ...changed, finishes: lease, streamExpiresAt: AT + 1e12 });
+    const budget = createByteBudget(2_500_000);
+    const clock = { ...systemClock, now: () => AT };
+    let reads = 0;
+    const counting = {
+      async call(name: never, parameters: never) {
+        const page = (await store.call(name, parameters)) as StreamPage | undefined;
+        if (page?.batches.length) reads++;
+        return page;
+      },
+    };
+    const streams = createBackgroundStreams({ store: counting as Store, cipher, clock });
+    const readers = await Promise.all(
+      Array.from({ length: 6 }, async () => {
+        const share = () => budget.open('key-1');
+        const body = await streams.open({
+          ...{ stored: { ...response, status: 'completed' }, from: 2, cancelled: () => ({}) },
+          hold(bytes) {
+            const held = share();
+            return held.resize(bytes) ? held.close : undefined;
+          },
+          async response(reserve) {
+            reserve(500_000);
+            return { status: 'completed' };
+          },
+        });
+        const reader = { body: body ?? assert.fail(), texts: [] as string[] };
+        reader.body.on('data', (text) => {
+          reader.texts.push(String(text));
+          if (text !== KEEP_ALIVE) reader.body.pause();
+        });
+        return reader;
+      }),
+    );
+    const begun = () => readers.filter(({ texts }) => texts.some((text) => text !== KEEP_ALIVE));
+    while (begun().length === 0) await pause(10);
+    // Longer than the interval in which the others look for room.
+    await pause(500);
+    assert.equal(begun().length, 1, 'half of the memory has room for one');
+    assert.equal(reads, 1, 'nothing is read ahead');
+    assert.ok(budget.held > 0 && budget.held < 1_800_000, String(budget.held));
+    for (const { body } of readers) body.on('data', () => setImmediate(() => body.resume())).resume();
+    for (const { body, texts } of readers) {
+      await finished(body);
+      const events = texts.filter((text) => text !== KEEP_ALIVE);
+      assert.deepEqual(events.slice(0, 3), [event, event, event]);
+      assert.match(events.slice(3).join(''), /^event: response.completed\ndata: .*"sequence_number":5/);
+    }
+    assert.equal(budget.held, 0);
   });
 });

@@ -8,9 +8,8 @@ import type { InferenceCall } from '../../routing/inference-call.ts';
 import { REQUEST_HEADERS } from '../../routing/traced-headers.ts';
 import type { AppOptions } from '../app-options.ts';
 import type { Exchange } from '../exchange.ts';
-import type { HttpResponse } from '../http-response.ts';
 import { keyOf } from '../request-context.ts';
-import { openBackgroundStream, STREAM_HEADERS } from './stream.ts';
+import { openBackgroundStream, STREAM_HEADERS, type StreamOptions } from './stream.ts';
 
 /** Fields of the gateway, and names of conversations. */
 const OWN_HEADERS = /^x-(?:polygate-|(?:litellm-|claude-code-)?session-id$)/;
@@ -19,8 +18,9 @@ const OWN_HEADERS = /^x-(?:polygate-|(?:litellm-|claude-code-)?session-id$)/;
 export async function acceptInBackground(
   exchange: Exchange,
   { call, route }: { call: InferenceCall; route: RoutingDecision },
-  { admission, background, stored, streams }: Pick<AppOptions, 'admission' | 'background' | 'stored' | 'streams'>,
+  { admission, background, ...options }: Pick<AppOptions, 'admission' | 'background'> & StreamOptions,
 ): Promise<void> {
+  const { stored, bodyBudget } = options;
   const key = keyOf(exchange);
   const [first] = route.candidates;
   if (!first) throw noEndpointError(route);
@@ -31,24 +31,20 @@ export async function acceptInBackground(
     exchange.headers.setRateLimit(() => headers);
     const kept = keptHeaders(call.headers, call.protocol);
     const body = await background.accept(call, { provider: first.endpoint.provider.id, headers: kept });
-    exchange.send(call.stream ? await eventStream(key.id, String(body.id), { stored, streams }) : { body });
+    if (!call.stream) return exchange.send({ body });
+    // The memory of the request is still reserved.
+    const found = await options.stored.find({ owner: key.id, reserve() {} }, String(body.id));
+    const events = await openBackgroundStream(found, 0, options);
+    if (!events) throw new GatewayError('internal_error', 'The stream is not there.');
+    exchange.hold.release();
+    // The stream ends with the response object; its members of the request are in the stored content twice.
+    const reservation = bodyBudget.open(key.id, Math.ceil(found.stored.wholeBytes / 2));
+    if (reservation) events.on('close', reservation.release);
+    exchange.send({ headers: STREAM_HEADERS, body: events });
   } finally {
     // It is admitted again when it is run.
     withdraw();
   }
-}
-
-/** The events of a response from its beginning. */
-async function eventStream(
-  owner: string,
-  id: string,
-  { stored, streams }: Pick<AppOptions, 'stored' | 'streams'>,
-): Promise<HttpResponse> {
-  // The memory of the request is still reserved.
-  const found = await stored.find({ owner, reserve() {} }, id);
-  const body = await openBackgroundStream(found, 0, { stored, streams });
-  if (!body) throw new GatewayError('internal_error', 'The stream is not there.');
-  return { headers: STREAM_HEADERS, body };
 }
 
 function refusal(reason: string): GatewayError {

@@ -8,6 +8,8 @@ import type { AppOptions } from '../app-options.ts';
 
 export const STREAM_HEADERS = { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-store' };
 
+export type StreamOptions = Pick<AppOptions, 'stored' | 'streams' | 'bodyBudget'>;
+
 /**
  * The events from a number on. The last one has the state of reasoning that its request includes, as those before it have. Undefined
  * if no events are kept and the response has ended. Throws `invalid_request` and `rate_limit_exceeded`.
@@ -15,15 +17,15 @@ export const STREAM_HEADERS = { 'content-type': 'text/event-stream; charset=utf-
 export function openBackgroundStream(
   { stored: { owner, id }, stored: row, content: found }: FoundResponse,
   from: number,
-  { stored, streams }: Pick<AppOptions, 'stored' | 'streams'>,
+  { stored, streams, bodyBudget }: StreamOptions,
 ): Promise<Readable | undefined> {
   const begun = found?.response ?? {};
   return streams.open({
     stored: row,
     from,
-    async response() {
-      // Its memory was reserved when it was found.
-      const { content } = await stored.find({ owner, reserve() {} }, id).catch(ignoreUnknown);
+    hold: (bytes) => bodyBudget.open(owner, bytes)?.release,
+    async response(reserve) {
+      const { content } = await stored.find({ owner, reserve }, id).catch(ignoreUnknown);
       return content && stored.encode(content, [STATE_INCLUDED]);
     },
     cancelled: () => ({ ...begun, status: 'cancelled', output: [] }),

@@ -81,7 +81,10 @@ function storedRoutes(protocol: Protocol, options: AppOptions): Route<RequestCon
   });
   const requests = createStoredRequests(bodyBudget, clock);
   return [
-    ...responseRoutes(protocol, createResponseHandlers({ stored, background, streams, askKeeper, requests })),
+    ...responseRoutes(
+      protocol,
+      createResponseHandlers({ stored, background, streams, askKeeper, requests, bodyBudget }),
+    ),
     ...conversationRoutes(protocol, createConversationHandlers({ stored, requests })),
   ];
 }

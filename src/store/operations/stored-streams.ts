@@ -1,7 +1,7 @@
 /** Streams of background responses: batches of events, written by the job of the response while it runs. */
 
 import { type Row, reading, type Transaction, writing } from '../operation.ts';
-import { addEvents, type EventBatch } from '../stored-rows.ts';
+import { addEvents, type EventBatch, type ReadRoom } from '../stored-rows.ts';
 
 /** A page has about as many bytes as a few batches. */
 const PAGE_BATCHES = 4;
@@ -39,12 +39,14 @@ export interface StreamPage {
   next: number;
   isTruncated: boolean;
   batches: EventBatch[];
+  /** Bytes of the next batch, if these are more than there was room for: then no batch was read. */
+  needs?: number;
 }
 
-/** Batches with events from a number on; undefined if the stream is not kept. */
-export const readStoredStream = reading<{ row: string; from: number; now: number }, StreamPage | undefined>(
+/** Batches with events from a number on, as many as there is room for; undefined if the stream is not kept. */
+export const readStoredStream = reading<{ row: string; from: number; now: number } & ReadRoom, StreamPage | undefined>(
   'state',
-  async (transaction, { row, from, now }) => {
+  async (transaction, { row, from, now, room = Number.POSITIVE_INFINITY }) => {
     // The status comes first: if it is final, so are the batches.
     const [response] = await transaction.all('SELECT status FROM stored_response WHERE row_id = :row', { row });
     const [stream] = await transaction.all(
@@ -52,16 +54,28 @@ export const readStoredStream = reading<{ row: string; from: number; now: number
       { row, now },
     );
     if (!response || !stream) return undefined;
-    const batches = await transaction.all(
-      `SELECT first, last, content FROM stored_event WHERE row_id = :row AND last >= :from
+    const sizes = await transaction.all(
+      `SELECT last, length(content) AS bytes FROM stored_event WHERE row_id = :row AND last >= :from
        ORDER BY first LIMIT ${PAGE_BATCHES}`,
       { row, from },
+    );
+    let bytes = 0;
+    const fitting = sizes.filter((size) => {
+      bytes += Number(size.bytes);
+      return bytes <= room;
+    });
+    const [first] = sizes;
+    const to = Number(fitting.at(-1)?.last ?? -1);
+    const batches = await transaction.all(
+      `SELECT first, last, content FROM stored_event WHERE row_id = :row AND last >= :from AND last <= :to ORDER BY first`,
+      { row, from, to },
     );
     return {
       status: String(response.status),
       next: Number(stream.next),
       isTruncated: Number(stream.truncated) === 1,
       batches: batches.map(batchOf),
+      ...(first && fitting.length === 0 && { needs: Number(first.bytes) }),
     };
   },
 );
