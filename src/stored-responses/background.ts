@@ -263,6 +263,10 @@ export function createBackgroundResponses(context: BackgroundContext): Backgroun
       if (!found) throw unknown;
       const content = await createContentReader(owner, found.parts, cipher).read(found.response);
       if (!content) throw unknown;
+      const { row, expiresAt } = found.response;
+      // Only its content says how long it is to be stored.
+      if (expiresAt <= now + FETCH_PERIOD_MS && isStoredForLong(content.response))
+        await store.call('extendCancelledResponse', { row, expiresAt: expiryOf(content.response) });
       return { ...content.response, status: found.response.status, output: content.output };
     },
   };

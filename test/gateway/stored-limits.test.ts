@@ -183,6 +183,28 @@ providers:
         await sweepUntil(isEmpty);
       });
 
+      test('a cancelled response is kept as others are, with store: false for 10 minutes', async () => {
+        const permits = createPermits();
+        upstream.beforeEnd = () => permits.take();
+        const ids: string[] = [];
+        for (const store of [true, false, undefined]) {
+          const { body } = await create({ input: 'Later', background: true, store });
+          for (const _call of ['first', 'again']) {
+            const url = `${gateway.url}/v1/responses/${body.id}/cancel`;
+            assert.equal((await answered(await post(url, {}, HEADERS.chat))).body.status, 'cancelled');
+          }
+          ids.push(body.id);
+        }
+        upstream.beforeEnd = undefined;
+        const statuses = async () => (await Promise.all(ids.map(get))).map(({ status }) => status);
+        clock.advance(9 * 60_000);
+        assert.deepEqual(await statuses(), [200, 200, 200]);
+        clock.advance(2 * 60_000);
+        assert.deepEqual(await statuses(), [200, 404, 404]);
+        clock.set(clock.now() + 2 * DAY_MS);
+        assert.deepEqual(await statuses(), [404, 404, 404]);
+      });
+
       test('a conversation expires some time after its last use, with its items', async () => {
         const items = [{ role: 'user', content: 'x'.repeat(9000) }];
         const [used, changed, left] = await Promise.all(

@@ -159,6 +159,16 @@ export const cancelBackgroundResponse = writing<
   return 'cancelled';
 });
 
+/** Has a cancelled response expire later than the cancellation said. */
+export const extendCancelledResponse = writing<{ row: string; expiresAt: number }, void>(
+  'state',
+  async (transaction, { row, expiresAt: expires }) => {
+    const sql = `UPDATE stored_response SET expires_at = :expires
+      WHERE row_id = :row AND status = 'cancelled' AND expires_at < :expires`;
+    await transaction.run(sql, { row, expires });
+  },
+);
+
 function isOpen({ status }: StoredResponse): boolean {
   return status === 'queued' || status === 'in_progress';
 }
