@@ -27,6 +27,8 @@ export interface SocketRequest {
   read(message: Json, size: number): Promise<{ body: Json; size: number }>;
   /** Whether an upstream has to answer. */
   readonly needsUpstream: boolean;
+  /** Id of the response that it continues, as the client named it; the body may name another one, or none. */
+  readonly previous: string | undefined;
   /** The messages of a response without an upstream. */
   ownResponse(options: OwnResponseOptions): string[];
   /** The message for an event of the answer; undefined for an event that clients do not get. `headers` of the response go with its first message. */

@@ -30,6 +30,8 @@ export interface InferenceCall {
   limitOf?: ((endpoint: Endpoint) => OutputLimit) | undefined;
   /** The body as the client wrote it, if it named stored responses that the gateway has put in their place. */
   asked?: Json | undefined;
+  /** Id of the response that it continues as the client named it, where the body of the client is not this one: over a WebSocket. */
+  previous?: string | undefined;
   /** The only account that may serve the call. */
   pin?: AccountPin | undefined;
   /** Stores the answer, or only its items of a conversation; absent if nothing is stored. */

@@ -20,6 +20,8 @@ export interface KeptRequest {
   /** Items of the request itself. */
   input: Json[];
   previous?: StoredResponse | undefined;
+  /** Id of the response that it continues, as the client named it. */
+  previousId?: string | undefined;
   /** False if the answer is stored only as items of its conversation. */
   isStored: boolean;
 }
@@ -97,7 +99,7 @@ async function storeAnswer(context: StoredContext, request: KeptRequest, answer:
 
 async function encodeAnswer(
   { cipher, clock, settings }: StoredContext,
-  { owner, input, previous }: KeptRequest,
+  { owner, input, previous, previousId }: KeptRequest,
   { answer, items, isKeptUpstream }: { answer: KeptAnswer; items: Json[]; isKeptUpstream: boolean },
 ): Promise<NewStoredResponse> {
   const { response, firstId, finished, endpoint, origin, isRelayed, turn } = answer;
@@ -109,7 +111,7 @@ async function encodeAnswer(
   const shown = {
     ...rest,
     ...(turn && { conversation: { id: turn.id } }),
-    ...(previous && { previous_response_id: rest.previous_response_id ?? previous.id }),
+    ...(previousId !== undefined && { previous_response_id: previousId }),
   };
   const content = isKeptUpstream
     ? { parts: [], items: 0, wholeBytes: 0 }

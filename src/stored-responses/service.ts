@@ -92,9 +92,9 @@ export function createStoredResponses(context: StoredContext): StoredResponses {
   }
 
   function keep(call: InferenceCall, { input, previous }: Resolved, isStored: boolean): void {
-    const { requestId, owner } = call;
+    const { requestId, owner, previous: previousId = previous?.id } = call;
     // A response in the background has a keeper of its own.
-    call.keeper ??= createKeeper(context, { requestId, owner, input, previous, isStored });
+    call.keeper ??= createKeeper(context, { requestId, owner, input, previous, previousId, isStored });
   }
 
   async function locate(owner: string, id: string): Promise<StoredResponse> {

@@ -272,6 +272,21 @@ describe('what a connection remembers', () => {
       }
     }));
 
+  test('a stored response names the one before as its stream did, also one that is not stored', () =>
+    withSocket(async (socket) => {
+      const root = await socket.ask({ model: MODEL, input: 'stored' });
+      for (const previous of [undefined, root.response.id]) {
+        const ask = { model: MODEL, input: 'unstored', store: false };
+        const before = await socket.ask(previous === undefined ? ask : { ...ask, previous_response_id: previous });
+        const last = await socket.ask({ model: MODEL, input: 'last', previous_response_id: before.response.id });
+        assert.equal(last.response.previous_response_id, before.response.id);
+        const read = await fetch(`${gateway.url}/v1/responses/${last.response.id}`, { headers: HEADERS.chat });
+        assert.equal(((await read.json()) as Json).previous_response_id, before.response.id);
+        const next = { model: MODEL, input: 'next', previous_response_id: last.response.id };
+        assert.equal((await socket.ask(next)).response.previous_response_id, last.response.id);
+      }
+    }));
+
   test('numbers that JavaScript does not have stay as they are', () =>
     withSocket(async (socket) => {
       const text = `{"type":"response.create","model":"${MODEL}","store":false,"input":[{"type":"new","n":12345678901234567890}]}`;

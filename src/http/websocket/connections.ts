@@ -141,6 +141,7 @@ export function createSocketConnections(options: AppOptions, authenticate: Authe
       throw new GatewayError('payload_too_large', `The request is larger than ${bodyLimit} bytes.`);
     if (!message.reservation.growTo(length)) throw noRoom();
     const asked = { call: callOf(exchange, { body }, { operation: operations.complete, match: {} }), match: {} };
+    asked.call.previous = request.previous;
     exchange.body = NO_BYTES;
     if (request.needsUpstream) {
       await handleCall(exchange, asked, options);

@@ -46,6 +46,10 @@ export class ResponsesSocketRequest implements SocketRequest {
     this.#memory = memory;
   }
 
+  get previous(): string | undefined {
+    return this.#previous;
+  }
+
   get needsUpstream(): boolean {
     return this.#generates;
   }
