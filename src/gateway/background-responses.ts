@@ -142,6 +142,7 @@ async function runUntil(
   if (!key) return void (await fail(new GatewayError('invalid_api_key', 'The API key may not be used any more.')));
   let hasStarted = false;
   let last: Json;
+  let dropped: string | undefined;
   let kept: BackgroundEnd | undefined;
   const keeper: AnswerKeeper = {
     isStored: true,
@@ -177,6 +178,9 @@ async function runUntil(
           return events?.waiting ?? 0;
         },
         onDrain: (listener) => events?.onDrain(listener),
+        noteDropped(names) {
+          dropped = names;
+        },
       },
       totalMs,
       signal,
@@ -190,7 +194,7 @@ async function runUntil(
   // Readers of the stream get its end when the response has ended, so all events before are stored by then.
   await events?.close();
   if (kept) {
-    const end = kept;
+    const end = { ...kept, dropped };
     if (await finishOrFail(() => durably(() => background.finish(open, job, end)), fail)) return;
   } else if (!hasStarted && error && mayWait(error)) {
     const shortest = Math.max(MIN_PAUSE_MS, open.stored.wholeBytes / BYTES_PER_PAUSE_MS);

@@ -45,13 +45,15 @@ export function createResponseHandlers(options: ResponseHandlersOptions): Respon
         return relay(context, { method: 'GET', stored: found.stored, suffix });
       }
       const response = stored.encode(found.content, include);
-      if (!stream) return send(context, { body: response });
+      const { dropped } = found.content;
+      const own: Record<string, string> = dropped === undefined ? {} : { 'x-polygate-dropped': dropped };
+      if (!stream) return send(context, { headers: own, body: response });
       if (found.stored.background) {
         const events = await openBackgroundStream(found, (startingAfter ?? -1) + 1, options);
-        if (events) return send(context, { headers: STREAM_HEADERS, body: events });
+        if (events) return send(context, { headers: { ...STREAM_HEADERS, ...own }, body: events });
       }
       const body = Readable.from(replayStream(response, startingAfter));
-      return send(context, { headers: { 'content-type': 'text/event-stream; charset=utf-8' }, body });
+      return send(context, { headers: { ...STREAM_HEADERS, ...own }, body });
     },
 
     async delete(context, { id }) {

@@ -62,6 +62,8 @@ export interface BackgroundEnd {
   isForgotten: boolean;
   provider: string;
   turn?: ConversationTurn | undefined;
+  /** Names of what was dropped, as the header of other responses has them. */
+  dropped?: string | undefined;
 }
 
 /** The end of a run without an answer. */
@@ -165,7 +167,7 @@ export function createBackgroundResponses(context: BackgroundContext): Backgroun
   async function finish(
     { stored, content }: OpenResponse,
     job: Lease,
-    { response: ended, finished, hidden = [], origin, isRelayed, isForgotten, provider, turn }: BackgroundEnd,
+    { response: ended, finished, hidden = [], origin, isRelayed, isForgotten, provider, turn, dropped }: BackgroundEnd,
   ): Promise<boolean> {
     const { owner, row, id } = stored;
     const response = finishedResponse(ended, content.response);
@@ -176,7 +178,7 @@ export function createBackgroundResponses(context: BackgroundContext): Backgroun
     const made = { owner, status, output: items, source: { origin, isRelayed } };
     const appended = turn && (await appendedBy(context, turn, made));
     const { parts, ...columns } = await encodeContent(
-      { origin, isRelayed, input: content.input, output: items, response: rest },
+      { origin, isRelayed, input: content.input, output: items, response: rest, dropped },
       cipher,
       { owner, row },
     );

@@ -19,6 +19,8 @@ export interface StoredContent {
   output: Json[];
   /** The response object without its output. */
   response: Record<string, Json>;
+  /** Names of what was dropped from a background response and its request, as the header of other responses has them. */
+  dropped?: string | undefined;
   /** Request of a background response that is not finished. */
   request?: StoredRequest;
 }
@@ -47,7 +49,7 @@ type Place = Pick<StoredResponse, 'owner' | 'row'>;
 
 /** Throws `payload_too_large`. */
 export async function encodeContent(
-  { origin, isRelayed, input, output, response, request }: StoredContent,
+  { origin, isRelayed, input, output, response, dropped, request }: StoredContent,
   cipher: Cipher,
   { owner, row }: Place,
 ): Promise<EncodedContent> {
@@ -68,7 +70,7 @@ export async function encodeContent(
     const written = slot(value);
     members.push(`${JSON.stringify(name)}:${typeof written === 'string' ? written : await written}`);
   }
-  const text = `{"v":1,"origin":${JSON.stringify(origin)},"relayed":${isRelayed},"input":${await slots(input)},"output":${await slots(output)},"response":{${members.join(',')}}${request ? `,"request":${await slot(request as unknown as Json)}` : ''}}`;
+  const text = `{"v":1,"origin":${JSON.stringify(origin)},"relayed":${isRelayed},"input":${await slots(input)},"output":${await slots(output)},"response":{${members.join(',')}}${dropped === undefined ? '' : `,"dropped":${JSON.stringify(dropped)}`}${request ? `,"request":${await slot(request as unknown as Json)}` : ''}}`;
   return {
     content: cipher.seal(Buffer.from(text), contentLocation(row)),
     parts: [...sealed.parts.values()],
@@ -158,7 +160,7 @@ export function createContentReader(owner: string, parts: readonly StoredPart[],
   return {
     async read({ row, content }) {
       if (!content) return undefined;
-      const { origin, relayed, input, output, response, request } = await readOpened(
+      const { origin, relayed, input, output, response, dropped, request } = await readOpened(
         cipher.open(content, contentLocation(row)),
       );
       try {
@@ -170,6 +172,7 @@ export function createContentReader(owner: string, parts: readonly StoredPart[],
           input: await valuesOf(input),
           output: await valuesOf(output),
           response: Object.fromEntries(names.map((name, index) => [name, values[index]])),
+          ...(dropped !== undefined && { dropped }),
           ...(request !== undefined && { request: await valueIn(request) }),
         };
       } catch (error) {

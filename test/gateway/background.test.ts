@@ -13,6 +13,7 @@ import {
   createPermits,
   HEADERS,
   type Permits,
+  post,
   startTestGateway,
   startUpstream,
   type TestGateway,
@@ -398,6 +399,23 @@ providers: { plain: { type: open-responses, base_url: "${plain.url}/v1", models:
         assert.equal((await one.ended(accepted[2].id)).status, 'completed');
         assert.equal(plain.calls.length, 2);
       });
+    });
+
+    test('what a translation drops is named with the response, as that of other requests is', async () => {
+      const body = { model: 'messages/m', input: 'Hi', text: { verbosity: 'low' } };
+      const plainly = await post(`${gateway.url}/v1/responses`, body, HEADERS.chat);
+      const names = plainly.headers.get('x-polygate-dropped');
+      assert.ok(names);
+      for (const stream of [false, true]) {
+        const accepted = await post(`${gateway.url}/v1/responses`, { ...body, background: true, stream }, HEADERS.chat);
+        const id = /resp_\w+/.exec(await accepted.text())?.[0] ?? assert.fail();
+        await client.ended(id);
+        const read = await client.request('GET', id);
+        assert.equal(read.headers.get('x-polygate-dropped'), names);
+        const replayed = await fetch(`${second.url}/v1/responses/${id}?stream=true`, { headers: HEADERS.chat });
+        assert.equal(replayed.headers.get('x-polygate-dropped'), names);
+        await replayed.text();
+      }
     });
 
     test('a stream holds memory for what its request sent, until the client has it or leaves', async () => {

@@ -8,6 +8,7 @@ import type { Reply } from '../../inference/response/reply.ts';
 import type { ResponseState } from '../response-state.ts';
 
 const OK = 200;
+const DROPPED_HEADER = 'x-polygate-dropped';
 
 /** Receives the events of a response in their order. */
 export interface EventSink {
@@ -17,6 +18,8 @@ export interface EventSink {
   /** Bytes that are not stored yet. */
   readonly waiting: number;
   onDrain(listener: () => void): void;
+  /** Gets the names of what was dropped, as the header of other responses has them; a later call replaces them. */
+  noteDropped(names: string): void;
 }
 
 /** `close` is emitted once, at the end or when it is aborted. */
@@ -35,9 +38,10 @@ export class BackgroundReply extends EventEmitter implements Reply, ResponseStat
     this.#sink = sink;
   }
 
-  head(status: number): void {
+  head(status: number, headers: Record<string, string> = {}): void {
     this.headersSent = true;
     this.statusCode = status;
+    this.#noteDropped(headers);
   }
 
   write(output: Output): void {
@@ -57,8 +61,9 @@ export class BackgroundReply extends EventEmitter implements Reply, ResponseStat
     this.#sink.onDrain(listener);
   }
 
-  end(output?: Output): void {
+  end(output?: Output, trailers: Record<string, string> = {}): void {
     if (this.destroyed || this.writableFinished) return;
+    this.#noteDropped(trailers);
     if (this.statusCode !== OK) this.refusal = parseObject(String(output ?? ''));
     else {
       if (output !== undefined) this.#take(this.#framer.push(outputBytes(output)));
@@ -83,6 +88,10 @@ export class BackgroundReply extends EventEmitter implements Reply, ResponseStat
   onDone(listener: () => void): void {
     if (this.destroyed || this.writableFinished) listener();
     else this.on('close', listener);
+  }
+
+  #noteDropped({ [DROPPED_HEADER]: names }: Record<string, string>): void {
+    if (names !== undefined) this.#sink.noteDropped(names);
   }
 
   #take(frames: readonly Buffer[]): void {
