@@ -121,21 +121,14 @@ export class RunningAttempt implements ResponseContext, UpstreamReceiver {
   constructor(attempted: AttemptedCall, candidate: RunnableCandidate, planned: Plan, options: AttemptOptions) {
     const { call, reply, attempts } = attempted;
     const { endpoint, model, credential } = candidate;
-    const { path, dropped, note = endpoint.absent && `the server has no ${endpoint.absent}` } = planned;
+    const { path, request, dropped, note = endpoint.absent && `the server has no ${endpoint.absent}` } = planned;
     this.#id = candidate.id;
     this.call = call;
     this.share = responseBudget.open(call.owner);
     this.endpoint = endpoint;
     this.planned = planned;
     this.reply = reply;
-    this.options = encoderOptions(call, endpoint, {
-      now: options.now,
-      hideReasoning: planned.request?.reasoning?.visible === false,
-      echo:
-        path === 'translated'
-          ? call.protocol.operations.complete.echoOf?.(call.asked ?? call.body, call.body)
-          : undefined,
-    });
+    this.options = encoderOptions(call, endpoint, { path, request, now: options.now });
     this.assembler = path === 'translated' ? createResponseAssembler(planned) : undefined;
     this.memory = options.memory;
     this.finished = finishedItemsOf(call, path);

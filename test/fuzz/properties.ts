@@ -88,7 +88,7 @@ export function checkRequest(client: Protocol, bytes: Buffer, endpoints: readonl
         });
       }
       for (const endpoint of endpoints) await bounded(() => countByEstimate(call, endpoint));
-      await bounded(() => encoderOptions(call, endpoints[0] as Endpoint, { now: () => 0, hideReasoning: false }));
+      await bounded(() => encoderOptions(call, endpoints[0] as Endpoint, { path: 'passthrough', now: () => 0 }));
     }
     assert.equal(JSON.stringify(body), text, "the client's body was changed");
     await bounded(() => client.operations.complete.state?.restore(copyJson(body), 'upstream'));

@@ -3,13 +3,15 @@
 import type { EncoderOptions } from '../../core/operation.ts';
 import type { Endpoint } from '../../routing/endpoint.ts';
 import type { InferenceCall } from '../../routing/inference-call.ts';
+import type { Plan } from '../request/planned-request.ts';
 
 /** Options of a response; `now` in Unix milliseconds, and times of the options in Unix seconds. */
 export function encoderOptions(
   call: InferenceCall,
   endpoint: Endpoint,
-  { now, hideReasoning, echo }: Pick<EncoderOptions, 'hideReasoning' | 'echo'> & { now(): number },
+  { path, request, now }: Pick<Plan, 'path' | 'request'> & { now(): number },
 ): EncoderOptions {
+  const { echoOf } = call.protocol.operations.complete;
   return {
     model: endpoint.model.id,
     created: Math.floor(now() / 1000),
@@ -18,7 +20,7 @@ export function encoderOptions(
     array: call.array,
     isStored: call.keeper?.isStored === true,
     ...(call.keeper && { hidden: [] }),
-    hideReasoning,
-    echo,
+    hideReasoning: request?.reasoning?.visible === false,
+    echo: path === 'translated' ? echoOf?.(call.asked ?? call.body, call.body) : undefined,
   };
 }
