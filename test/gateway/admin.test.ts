@@ -147,6 +147,11 @@ describe('a key', () => {
     assert.equal((await admin('GET', path)).body.data.owner, 'Ana');
     const again = await admin('PATCH', path, { owner: 'Ben', unchanged_since: first.body.data.updated_at });
     assert.equal(again.body.data.owner, 'Ben');
+    const never = await admin('PATCH', path, { owner: 'Cleo', unchanged_since: '2026-02-30T00:00:00Z' });
+    assert.deepEqual(
+      [never.status, never.body.error.param, never.body.error.message],
+      [400, 'unchanged_since', 'unchanged_since must be a date that exists.'],
+    );
   });
 
   test('has its one limit changed, moved and taken back', async () => {

@@ -105,6 +105,24 @@ forEachStore((engine, openStore) => {
       assert.equal(again.settings.owner, 'Cleo');
     });
 
+    test('have later and later times, also within a millisecond and where the clock was set back', async (context) => {
+      const { keys, clock } = await opened(context);
+      const { key } = await keys.create({ name: 'ci', settings: { owner: 'Ana' } });
+      const times = [key.updated as number];
+      const note = ({ updated }: { updated?: number }) => times.push(updated as number);
+      note(await keys.update(key.id, { settings: { owner: 'Ben' } }));
+      clock.now -= HOUR;
+      note((await keys.rotate(key.id, HOUR, ADMIN)).key);
+      note(await keys.update(key.id, { settings: { owner: 'Cleo' } }));
+      const stale = { unchangedSince: times[1] as number };
+      await assert.rejects(keys.update(key.id, { settings: { owner: 'Dan' }, ...stale }), {
+        code: 'changed_meanwhile',
+      });
+      note(await keys.revoke(key.id, ADMIN));
+      const [first] = times as [number];
+      assert.deepEqual(times, [first, first + 1, first + 2, first + 3, first + 4]);
+    });
+
     test('disable and enable', async (context) => {
       const { keys } = await opened(context);
       const { secret } = await keys.create({ name: 'ci' });

@@ -85,7 +85,7 @@ export function createKeyHandlers({
     const patch = {
       ...(typeof name === 'string' && { name }),
       ...(typeof disabled === 'boolean' && { disabled }),
-      ...(since !== undefined && { unchangedSince: momentOf(since) }),
+      ...(since !== undefined && { unchangedSince: existingMomentOf(since, 'unchanged_since') }),
       ...(expires !== undefined && {
         expiresAt: expires === null ? null : futureExpiryOf(expires, now(), key.expires),
       }),
@@ -169,10 +169,15 @@ export function unknownKey(): GatewayError {
 
 /** `known` is the expiry that the key already has, which a body may repeat once it is past. */
 function futureExpiryOf(text: string, now: number, known?: number): number {
-  const moment = momentOf(text);
+  const moment = existingMomentOf(text, 'expires_at');
   if (moment > now || moment === known) return moment;
-  const problem = Number.isNaN(moment) ? 'a date that exists' : 'in the future';
-  throw new GatewayError('invalid_request', `expires_at must be ${problem}.`, { param: 'expires_at' });
+  throw new GatewayError('invalid_request', 'expires_at must be in the future.', { param: 'expires_at' });
+}
+
+function existingMomentOf(text: string, param: string): number {
+  const moment = momentOf(text);
+  if (!Number.isNaN(moment)) return moment;
+  throw new GatewayError('invalid_request', `${param} must be a date that exists.`, { param });
 }
 
 function milliseconds(seconds: Json): number | undefined {

@@ -132,6 +132,9 @@ export interface KeyPatch {
   settings?: Json;
 }
 
+/** No two changes of a key have the same time, and none an earlier one than the last: `unchangedSince` tells them apart. */
+const CHANGED_AT = 'CASE WHEN updated_at < :now THEN :now ELSE updated_at + 1 END';
+
 /** Throws `not_found`, `changed_meanwhile`, and `invalid_request` for a key that is revoked or a name that another active key has. A patch that changes nothing is not audited. */
 export const updateKey = writing<AuditedChange & { id: string; patch: KeyPatch }, void>(
   'state',
@@ -152,12 +155,10 @@ export const updateKey = writing<AuditedChange & { id: string; patch: KeyPatch }
     requireBoundedLabels(after.settings);
     await requireFreeName(transaction, after, now);
     const { name, settings, expiresAt } = after;
-    // No two changes have the same time: `unchangedSince` tells them apart.
-    const updatedAt = Math.max(now, before.updatedAt + 1);
     await transaction.run(
       `UPDATE api_key SET name = :name, disabled = :disabled, expires_at = :expiresAt, settings = :settings,
-         updated_at = :updatedAt, version = :version WHERE id = :id`,
-      { id, name, disabled: Number(after.disabled), expiresAt, settings, updatedAt, version },
+         updated_at = ${CHANGED_AT}, version = :version WHERE id = :id`,
+      { id, name, disabled: Number(after.disabled), expiresAt, settings, now, version },
     );
     const entry = { author, at: now, action: 'key.update', subject: id };
     await addAudit(transaction, { ...entry, ...values });
@@ -185,7 +186,7 @@ export const rotateKey = writing<AuditedChange & { id: string; secret: SecretRow
     await transaction.run('UPDATE api_key_secret SET expires_at = :until WHERE key_id = :id', { id, until });
     const row = { digest: secret.digest, key_id: id, prefix: secret.prefix, created_at: now };
     await transaction.insert('api_key_secret', [row]);
-    const sql = 'UPDATE api_key SET updated_at = :now, version = :version WHERE id = :id';
+    const sql = `UPDATE api_key SET updated_at = ${CHANGED_AT}, version = :version WHERE id = :id`;
     await transaction.run(sql, { id, now, version });
     const after = { prefix: secret.prefix, previous_until: until };
     await addAudit(transaction, { author, at: now, action: 'key.rotate', subject: id, after });
@@ -197,7 +198,7 @@ export const revokeKey = writing<AuditedChange & { id: string }, void>(
   'state',
   async (transaction, { id, author, now }) => {
     const version = await nextVersion(transaction, 'keys');
-    const sql = `UPDATE api_key SET revoked_at = :now, updated_at = :now, version = :version
+    const sql = `UPDATE api_key SET revoked_at = :now, updated_at = ${CHANGED_AT}, version = :version
       WHERE id = :id AND revoked_at IS NULL`;
     if ((await transaction.run(sql, { id, now, version })) === 0) return;
     // Nobody can read them any more.
