@@ -457,6 +457,30 @@ providers: { plain: { type: open-responses, base_url: "${plain.url}/v1", models:
       await small.close();
     });
 
+    test('a response whose content is larger than all memory is cancelled, and returned when it has ended', async () => {
+      const small = await startTestGateway(`server: { body_limit: 2MiB, body_memory: 3MiB }
+providers: { plain: { type: open-responses, base_url: "${plain.url}/v1", models: [{ id: m }] } }`);
+      const one = createBackgroundClient(() => small.url);
+      plain.beforeEnd = () => permits.take();
+      // They stand in the response and in its request.
+      const instructions = 'x'.repeat(1_900_000);
+      const { status, body } = await one.create({ model: 'plain/m', input: 'Hello', instructions });
+      assert.equal(status, 200);
+      await one.when(() => plain.calls.at(0));
+      for (const [method, path] of [
+        ['POST', `${body.id}/cancel`],
+        ['GET', body.id],
+      ] as const) {
+        const cancelled = await one.when(async () => {
+          const answer = await one.request(method, path);
+          return answer.status === 503 ? undefined : answer;
+        });
+        assert.deepEqual([cancelled.status, cancelled.body.status], [200, 'cancelled']);
+        assert.equal(cancelled.body.instructions, instructions);
+      }
+      await small.close();
+    });
+
     test('a response whose start was stored runs, also where the answer of the store was lost', async () => {
       let lost = 0;
       const one = await startTestGateway(
