@@ -8,7 +8,6 @@ import type { Json } from '../core/json/json.ts';
 import type { Protocol } from '../core/protocol.ts';
 import { newRequestId } from '../core/request-id.ts';
 import type { AppOptions } from '../http/app-options.ts';
-import { noRoom } from '../http/body.ts';
 import type { BodyReservation } from '../http/body-budget.ts';
 import type { Job, JobHandler, Scheduler } from '../jobs/job.ts';
 import { createScheduler } from '../jobs/scheduler.ts';
@@ -43,7 +42,7 @@ const RENEWED_AFTER_MS = 10_000;
 /** Interval of the search for running responses that were cancelled or deleted, by any gateway. */
 const WATCH_INTERVAL_MS = 1_000;
 const MIN_PAUSE_MS = 500;
-/** A large request is read less often while it waits. */
+/** A large request is looked at less often while it waits. */
 const BYTES_PER_PAUSE_MS = 4096;
 const MAX_PAUSE_MS = 60_000;
 
@@ -59,27 +58,36 @@ export function startBackgroundJobs(options: BackgroundJobsOptions): Scheduler {
     limits: LIMITS,
     maxRunMs: RENEWED_AFTER_MS,
     async run(job, signal) {
-      const memory = bodyBudget.open(job.owner, 0);
-      if (!memory) return returnLater(options, job, MIN_PAUSE_MS);
-      const full = noRoom();
-      const closed = new AbortController();
-      try {
-        const open = await background.open(job.ref, (bytes) => {
-          // No body is larger, but a content may have its parts twice.
-          if (!memory.growTo(Math.min(bytes, bodyLimit))) throw full;
-        });
-        if (!open) return await background.drop(job);
-        running.set(job.ref, closed);
-        await runJob(options, { job, open, memory, signal: AbortSignal.any([signal, closed.signal]) });
-      } catch (error) {
-        if (error !== full) throw error;
-        await returnLater(options, job, MIN_PAUSE_MS);
-      } finally {
-        running.delete(job.ref);
-        memory.release();
-      }
+      const found = await background.find(job.ref);
+      if (!found) return background.drop(job);
+      const { bytes, isQueued, deadline } = found;
+      // No body is larger, but a content may have its parts twice.
+      const memory = bodyBudget.open(job.owner, Math.min(bytes, bodyLimit));
+      if (memory) return run(job, signal, memory).finally(memory.release);
+      if (isQueued && clock.now() < deadline) return returnLater(options, job, found);
+      // It can only fail, which does not wait for memory.
+      return inTurn(() => {
+        signal.throwIfAborted();
+        return run(job, signal);
+      });
     },
   };
+
+  async function run(job: Job, signal: AbortSignal, memory?: BodyReservation): Promise<void> {
+    const open = await background.open(job.ref);
+    if (!open) return background.drop(job);
+    const closed = new AbortController();
+    running.set(job.ref, closed);
+    const aborted = AbortSignal.any([signal, closed.signal]);
+    await runJob(options, { job, open, memory, signal: aborted }).finally(() => running.delete(job.ref));
+  }
+
+  let lastTurn: Promise<void> = Promise.resolve();
+  function inTurn(work: () => Promise<void>): Promise<void> {
+    const turn = lastTurn.then(work);
+    lastTurn = turn.catch(() => undefined);
+    return turn;
+  }
 
   const stopWatching = every(clock, WATCH_INTERVAL_MS, () => {
     if (running.size === 0 || watching) return;
@@ -104,16 +112,31 @@ export function startBackgroundJobs(options: BackgroundJobsOptions): Scheduler {
   };
 }
 
-/** Has a job claimed again after a pause. */
-function returnLater({ store, clock }: BackgroundJobsOptions, { id, lease }: Job, pause: number): Promise<void> {
-  return store.call('returnJob', { id, lease, dueAt: clock.now() + Math.ceil(pause), faults: 0 });
+interface Pause {
+  /** Size of the content that waits. */
+  bytes: number;
+  deadline: number;
+  /** Milliseconds after which the request may succeed. */
+  retryAfter?: number | undefined;
+}
+
+/** Has a job claimed again after a pause, and at its deadline at the latest. */
+function returnLater(
+  { store, clock }: BackgroundJobsOptions,
+  { id, lease }: Job,
+  { bytes, deadline, retryAfter = 0 }: Pause,
+): Promise<void> {
+  const shortest = Math.max(MIN_PAUSE_MS, bytes / BYTES_PER_PAUSE_MS);
+  const now = clock.now();
+  const dueAt = Math.min(now + Math.min(MAX_PAUSE_MS, Math.max(shortest, retryAfter)), Math.max(now, deadline));
+  return store.call('returnJob', { id, lease, dueAt: Math.ceil(dueAt), faults: 0 });
 }
 
 interface RunningJob {
   job: Job;
   open: OpenResponse;
-  /** For the content and the body of its request. */
-  memory: BodyReservation;
+  /** For the content and the body of its request; absent for one that can only fail. */
+  memory: BodyReservation | undefined;
   signal: AbortSignal;
 }
 
@@ -137,7 +160,7 @@ async function runUntil(
   const fail = (error: GatewayError) => durably(() => background.fail(open, job, error));
   if (open.stored.status === 'in_progress') return void (await fail(interrupted()));
   const totalMs = open.deadline - clock.now();
-  if (totalMs <= 0) return void (await fail(tooLate()));
+  if (totalMs <= 0 || !memory) return void (await fail(tooLate()));
   const key = await findKey(options, open.stored.owner);
   if (!key) return void (await fail(new GatewayError('invalid_api_key', 'The API key may not be used any more.')));
   let hasStarted = false;
@@ -197,9 +220,8 @@ async function runUntil(
     const end = { ...kept, dropped };
     if (await finishOrFail(() => durably(() => background.finish(open, job, end)), fail)) return;
   } else if (!hasStarted && error && mayWait(error)) {
-    const shortest = Math.max(MIN_PAUSE_MS, open.stored.wholeBytes / BYTES_PER_PAUSE_MS);
-    const pause = Math.min(MAX_PAUSE_MS, Math.max(shortest, error.retryAfter ?? 0));
-    return returnLater(options, job, Math.max(0, Math.min(pause, open.deadline - clock.now())));
+    const pause = { bytes: open.stored.wholeBytes, deadline: open.deadline, retryAfter: error.retryAfter };
+    return returnLater(options, job, pause);
   } else if (last?.status === 'failed' && !error) {
     const end = endWithoutAnswer(open, last);
     if (await durably(() => background.finish(open, job, end))) return;

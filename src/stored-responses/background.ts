@@ -31,6 +31,16 @@ export const RESPONSE_JOB_KIND = 'response';
 /** Retention after the end of a response that the client does not want stored: it has to be fetched. */
 const FETCH_PERIOD_MS = 10 * 60 * 1000;
 
+/** A background response that is not finished, before its content is read. */
+export interface UnreadResponse {
+  /** Size of its content. */
+  bytes: number;
+  /** Whether it may be sent to a model: it was not before. */
+  isQueued: boolean;
+  /** Unix milliseconds. */
+  deadline: number;
+}
+
 /** A background response that is not finished. */
 export interface OpenResponse {
   stored: StoredResponse;
@@ -74,8 +84,10 @@ export function endWithoutAnswer({ stored: { provider } }: OpenResponse, respons
 export interface BackgroundResponses {
   /** Stores a request with its job, and returns its response object. Throws `rate_limit_exceeded`. */
   accept(call: InferenceCall, request: AcceptedRequest): Promise<Json>;
-  /** `reserve` gets its size before its content is read, and throws if there is no room for it. Undefined if it is finished or deleted. */
-  open(row: string, reserve: (bytes: number) => void): Promise<OpenResponse | undefined>;
+  /** Undefined if it is finished or deleted. */
+  find(row: string): Promise<UnreadResponse | undefined>;
+  /** Reads its content. Undefined if it is finished or deleted. */
+  open(row: string): Promise<OpenResponse | undefined>;
   /** Log of the events of its stream; undefined if it is not streamed. */
   log(open: OpenResponse, durably: EventLogOptions['durably']): EventLog | undefined;
   /**
@@ -106,6 +118,10 @@ export function createBackgroundResponses(context: BackgroundContext): Backgroun
   /** Returns when a response expires that ends now. */
   function expiryOf(accepted: Record<string, Json>): number {
     return clock.now() + (isStoredForLong(accepted) ? settings().keepMs : FETCH_PERIOD_MS);
+  }
+
+  function deadlineOf({ createdAt }: { createdAt: number }): number {
+    return createdAt + settings().backgroundTimeoutMs;
   }
 
   function limits(): { responses: number; bytes: number } {
@@ -196,23 +212,25 @@ export function createBackgroundResponses(context: BackgroundContext): Backgroun
   return {
     accept,
 
-    async open(row, reserve) {
-      const bytes = await store.call('sizeOfBackgroundResponse', { row });
-      if (bytes === undefined) return undefined;
-      reserve(bytes);
+    async find(row) {
+      const found = await store.call('sizeOfBackgroundResponse', { row });
+      if (!found) return undefined;
+      return { bytes: found.bytes, isQueued: found.status === 'queued', deadline: deadlineOf(found) };
+    },
+
+    async open(row) {
       const found = await store.call('readBackgroundResponse', { row });
       if (!found) return undefined;
       const { response: stored, parts, nextEvent } = found;
       const content = await createContentReader(stored.owner, parts, cipher).read(stored);
       if (!content?.request) return undefined;
       const { body, headers } = content.request;
-      const deadline = stored.createdAt + settings().backgroundTimeoutMs;
       return {
         stored,
         content,
         body: backgroundRequest({ ...body, input: content.input }),
         headers,
-        deadline,
+        deadline: deadlineOf(stored),
         ...(nextEvent !== undefined && { nextEvent }),
       };
     },

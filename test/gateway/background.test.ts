@@ -1,9 +1,11 @@
 /** Background responses: accepted, run, fetched and cancelled, on both engines and over every kind of upstream. */
 
 import assert from 'node:assert/strict';
-import { after, afterEach, before, beforeEach, describe, test } from 'node:test';
+import { after, afterEach, before, beforeEach, describe, type TestContext, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Json } from '../../src/core/json/json.ts';
+import type { Lease } from '../../src/store/job-rows.ts';
+import type { Store } from '../../src/store/store.ts';
 import { StoreUnavailable } from '../../src/store/unavailable.ts';
 import { startProvider } from '../clients/upstreams.ts';
 import { providePostgres, type TestDatabase } from '../store/postgres-server.ts';
@@ -27,6 +29,15 @@ const POOR = 'sk-has-no-money-0123456789abcd';
 const SLOW = 'sk-one-a-minute-0123456789abcd';
 const SINGLE = 'sk-one-at-a-time-0123456789abcd';
 const OTHERS = ['chat', 'messages', 'generate'] as const;
+
+interface FullGatewayOptions {
+  responses?: string;
+  /** Until when no background response is claimed. */
+  claims: Promise<void>;
+  postgres?: TestDatabase;
+  /** Called after each call of the store; claims of background responses are named `claim`. */
+  onCalled?(name: string, given: unknown, result: unknown, store: Store): Promise<void>;
+}
 
 forEachStore((engine) =>
   describe(engine, () => {
@@ -479,6 +490,78 @@ providers: { plain: { type: open-responses, base_url: "${plain.url}/v1", models:
         assert.equal(cancelled.body.instructions, instructions);
       }
       await small.close();
+    });
+
+    /** A gateway with memory for one request, in which a request in the foreground is held up. Background jobs wait for `claims`. */
+    async function startFull(
+      context: TestContext,
+      { responses = '', claims, postgres, onCalled }: FullGatewayOptions,
+    ): Promise<BackgroundClient & { accept(): Promise<Json>; fill(): Promise<void> }> {
+      const full = await startTestGateway(
+        `server: { body_limit: 2MiB, body_memory: 3MiB }
+encryption: { key: "${Buffer.alloc(32, 7).toString('base64')}" }
+responses: { ${responses} }
+providers: { plain: { type: open-responses, base_url: "${plain.url}/v1", models: [{ id: m }] } }`,
+        {
+          ...(postgres && { postgres: postgres.url }),
+          wrapStore: (store) => ({
+            ...store,
+            call: (async (name: 'claimJobs', given: never) => {
+              const isClaim = name === 'claimJobs' && (given as { kind: string }).kind === 'response';
+              if (isClaim) await claims;
+              const result = await store.call(name, given);
+              await onCalled?.(isClaim ? 'claim' : name, given, result, store);
+              return result;
+            }) as typeof store.call,
+          }),
+        },
+      );
+      context.after(() => full.close());
+      const one = createBackgroundClient(() => full.url);
+      return {
+        ...one,
+        async accept() {
+          const { status, body } = await one.create({ model: 'plain/m', input: 'x'.repeat(1_900_000) });
+          assert.equal(status, 200, JSON.stringify(body));
+          return body;
+        },
+        async fill() {
+          plain.beforeEnd = () => permits.take();
+          const input = 'y'.repeat(1_900_000);
+          void one.create({ model: 'plain/m', input, background: false }).catch(() => undefined);
+          await one.when(() => plain.calls.at(0));
+        },
+      };
+    }
+
+    test('responses for which there is no memory fail at their time, and those that were begun before at once', async (context) => {
+      const claims = Promise.withResolvers<void>();
+      const failed: string[] = [];
+      let begun: string | undefined;
+      const one = await startFull(context, {
+        responses: 'background_timeout: 6s',
+        claims: claims.promise,
+        async onCalled(name, given, result, store) {
+          if (name === 'changeStoredResponse') failed.push((given as Json).response.row);
+          const [job] = name === 'claim' ? (result as { jobs: Json[] }).jobs : [];
+          if (!job || begun) return;
+          // As a gateway that was killed has left it.
+          begun = job.ref;
+          await store.call('startBackgroundResponse', { row: job.ref, job: job as Lease });
+        },
+      });
+      const accepted = [await one.accept(), await one.accept()];
+      await one.fill();
+      claims.resolve();
+      await one.when(() => failed.at(1));
+      assert.equal(failed[0], begun);
+      permits.give();
+      const ended = [];
+      for (const { id } of accepted) ended.push(await one.ended(id));
+      const messages = ended.map(({ error }) => error.message).toSorted();
+      assert.match(messages[0], /was stopped while the response was made/);
+      assert.match(messages[1], /could not begin within its time/);
+      assert.equal(plain.calls.length, 1);
     });
 
     test('a response whose start was stored runs, also where the answer of the store was lost', async () => {

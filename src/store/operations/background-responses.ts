@@ -57,14 +57,25 @@ export const acceptBackgroundResponse = writing<AcceptedBackground, boolean>('st
   return true;
 });
 
-/** Size of the content of an unfinished response; undefined if it is finished or deleted. */
-export const sizeOfBackgroundResponse = reading<{ row: string }, number | undefined>(
+export interface BackgroundSize {
+  /** Size of its content. */
+  bytes: number;
+  status: string;
+  /** Unix milliseconds. */
+  createdAt: number;
+}
+
+/** Size and state of an unfinished response; undefined if it is finished or deleted. */
+export const sizeOfBackgroundResponse = reading<{ row: string }, BackgroundSize | undefined>(
   'state',
   async (transaction, { row }) => {
-    const [found] = await transaction.all(`SELECT whole_bytes FROM stored_response WHERE row_id = :row AND ${OPEN}`, {
-      row,
-    });
-    return found && Number(found.whole_bytes);
+    const [found] = await transaction.all(
+      `SELECT whole_bytes, status, created_at FROM stored_response WHERE row_id = :row AND ${OPEN}`,
+      { row },
+    );
+    if (!found) return undefined;
+    const { whole_bytes: bytes, status, created_at: createdAt } = found;
+    return { bytes: Number(bytes), status: String(status), createdAt: Number(createdAt) };
   },
 );
 
