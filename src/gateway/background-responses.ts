@@ -10,6 +10,7 @@ import { newRequestId } from '../core/request-id.ts';
 import type { AppOptions } from '../http/app-options.ts';
 import type { BodyReservation } from '../http/body-budget.ts';
 import type { Job, JobHandler, Scheduler } from '../jobs/job.ts';
+import { LOOKAHEAD_MS } from '../jobs/job-worker.ts';
 import { createScheduler } from '../jobs/scheduler.ts';
 import { type Key, stateOf } from '../keys/key.ts';
 import type { KeyStore } from '../keys/store.ts';
@@ -41,7 +42,8 @@ const LIMITS = { total: 64, lane: 64, owner: 32 };
 const RENEWED_AFTER_MS = 10_000;
 /** Interval of the search for running responses that were cancelled or deleted, by any gateway. */
 const WATCH_INTERVAL_MS = 1_000;
-const MIN_PAUSE_MS = 500;
+/** Longer than the time by which jobs are claimed early: a gateway that is full would claim its own again before any other. */
+const MIN_PAUSE_MS = 1.5 * LOOKAHEAD_MS;
 /** A large request is looked at less often while it waits. */
 const BYTES_PER_PAUSE_MS = 4096;
 const MAX_PAUSE_MS = 60_000;
@@ -126,7 +128,7 @@ function returnLater(
   { id, lease }: Job,
   { bytes, deadline, retryAfter = 0 }: Pause,
 ): Promise<void> {
-  const shortest = Math.max(MIN_PAUSE_MS, bytes / BYTES_PER_PAUSE_MS);
+  const shortest = Math.max(MIN_PAUSE_MS, bytes / BYTES_PER_PAUSE_MS) * (1 + Math.random());
   const now = clock.now();
   const dueAt = Math.min(now + Math.min(MAX_PAUSE_MS, Math.max(shortest, retryAfter)), Math.max(now, deadline));
   return store.call('returnJob', { id, lease, dueAt: Math.ceil(dueAt), faults: 0 });

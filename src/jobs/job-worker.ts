@@ -33,7 +33,7 @@ const CLAIM_INTERVAL_MS = 500;
 const LOOK_INTERVAL_MS = 1_000;
 const MIN_LOOK_INTERVAL_MS = 100;
 /** Each claim includes jobs that become due within this time. */
-const LOOKAHEAD_MS = 1_000;
+export const LOOKAHEAD_MS = 1_000;
 /** Time by which a lease outlasts the longest run. */
 const LEASE_MARGIN_MS = 20_000;
 /** Time after an outage of the store in which gateways renew the leases that expired during it. */

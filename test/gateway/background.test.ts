@@ -623,6 +623,32 @@ providers:
     });
 
     if (engine === 'postgres') {
+      test('a response for which a gateway has no memory is run by another', async (context) => {
+        const own = await providePostgres();
+        const isFull = Promise.withResolvers<void>();
+        const mayClaim = Promise.withResolvers<void>();
+        let returns = 0;
+        const full = await startFull(context, {
+          claims: isFull.promise,
+          postgres: own,
+          async onCalled(name) {
+            if (name !== 'returnJob') return;
+            returns++;
+            mayClaim.resolve();
+          },
+        });
+        const free = await startFull(context, { claims: mayClaim.promise, postgres: own });
+        context.after(() => own.close());
+        const { id } = await full.accept();
+        await full.fill();
+        isFull.resolve();
+        const call = await free.when(() => plain.calls.at(1));
+        assert.equal(call.body.input.at(-1).content[0].text.length, 1_900_000);
+        assert.ok(returns > 0 && returns < 40, String(returns));
+        for (let index = 0; index < 2; index++) permits.give();
+        assert.equal((await free.ended(id)).status, 'completed');
+      });
+
       test('several gateways on one database share the responses, and each is run once', async () => {
         const beside = createBackgroundClient(() => second.url);
         plain.beforeEnd = () => permits.take();
