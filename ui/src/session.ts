@@ -76,9 +76,9 @@ export function useSession() {
     },
     async signOut() {
       await api.DELETE('/ui/session');
+      forgetTyped();
       const { data } = await api.GET('/ui/session');
       enter(queries, data?.data as Session);
-      forgetTyped();
     },
   };
 }

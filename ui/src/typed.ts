@@ -15,10 +15,19 @@ export function keepTypedFor(next: string | undefined): void {
   owner = next;
 }
 
-/** After a session that was ended here. */
-export function forgetTyped(): void {
+/** Tells all tabs of the browser that somebody has signed out in one of them. */
+const signOuts = new BroadcastChannel('sign-outs');
+signOuts.onmessage = forget;
+
+function forget(): void {
   values.clear();
   owner = undefined;
+}
+
+/** After a session that was ended here. */
+export function forgetTyped(): void {
+  forget();
+  signOuts.postMessage(0);
 }
 
 /** Whether a session has ended otherwise, and nobody has signed in since. */

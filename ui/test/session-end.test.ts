@@ -190,6 +190,50 @@ for (const { name, path, fill, typed } of [
   });
 }
 
+/** Sees an empty form after it has signed in at the login that is shown. */
+async function findsNothingTyped(page: Page): Promise<void> {
+  await page.getByLabel(/API key/).waitFor();
+  assert.equal(await page.getByText('Sign in as before').count(), 0);
+  await page.getByLabel(/API key/).fill(TOKEN);
+  await page.keyboard.press('Enter');
+  assert.equal(await page.getByRole('textbox', { name: 'User' }).inputValue(), '');
+}
+
+const look = (page: Page) => page.evaluate(`document.dispatchEvent(new Event('visibilitychange', { bubbles: true }))`);
+
+test('signing out forgets what was typed in other tabs', async () => {
+  const { page } = await signInAsAdmin(browser, gateway, '/ui/playground');
+  const [shown, atLogin] = [await page.context().newPage(), await page.context().newPage()];
+  for (const tab of [shown, atLogin]) {
+    await tab.goto(`${gateway.url}/ui/playground`);
+    await tab.getByRole('textbox', { name: 'User' }).fill('typed before');
+  }
+  await endSession(atLogin);
+  await atLogin.getByText('Sign in as before').waitFor();
+  await look(page);
+  await page.getByLabel(/API key/).fill(TOKEN);
+  await page.keyboard.press('Enter');
+  await page.getByRole('button', { name: 'Sign out' }).click();
+  for (const tab of [shown, atLogin]) {
+    await look(tab);
+    await findsNothingTyped(tab);
+    await tab.getByRole('button', { name: 'Sign out' }).click();
+  }
+});
+
+test('signing out forgets what was typed, also where the gateway does not answer after it', async () => {
+  const { page } = await signInAsAdmin(browser, gateway, '/ui/playground');
+  const user = page.getByRole('textbox', { name: 'User' });
+  await user.fill('typed before');
+  await page.route('**/ui/session', (route) => (route.request().method() === 'GET' ? route.abort() : route.continue()));
+  await page.getByRole('button', { name: 'Sign out' }).click();
+  await page.getByRole('alert').getByText('The gateway does not answer').waitFor();
+  await user.fill('typed after');
+  await page.unrouteAll();
+  await look(page);
+  await findsNothingTyped(page);
+});
+
 test('the change of a key is open again, with what was typed, after its session has ended', async () => {
   const { hash } = await makeKey('changed');
   const { page } = await signInAsAdmin(browser, gateway, `/ui/keys?open=${hash}`);
@@ -218,6 +262,6 @@ async function endSession(page: Page): Promise<void> {
     headers: { origin: gateway.url, 'x-polygate-ui': '1' },
   });
   assert.ok(response.ok());
-  await page.evaluate(`document.dispatchEvent(new Event('visibilitychange', { bubbles: true }))`);
+  await look(page);
   await page.getByLabel(/API key/).waitFor();
 }
