@@ -7,6 +7,8 @@ import { createByteBudget } from '../core/byte-budget.ts';
 export interface BodyBudget {
   /** Reserves bytes for an owner, e.g. a key; undefined if they exceed the budget. */
   open(owner: string, bytes: number): BodyReservation | undefined;
+  /** Most bytes together. */
+  readonly limit: number;
   /** Reserved bytes. */
   readonly held: number;
 }
@@ -25,6 +27,7 @@ const MIN_LARGEST_BODIES = 2;
 export function createBodyBudget(limit: number): BodyBudget {
   const budget = createByteBudget(limit);
   return {
+    limit,
     open(owner, bytes) {
       const share = budget.open(owner);
       if (!share.resize(bytes)) return undefined;

@@ -26,13 +26,7 @@ export interface StoredRequests {
 /** Requests of one key: above what polling needs. */
 const KEY_RATE = { rate: 50, burst: 100 };
 
-export interface StoredRequestsOptions {
-  bodyBudget: BodyBudget;
-  bodyLimit: number;
-  clock: Pick<Clock, 'monotonic'>;
-}
-
-export function createStoredRequests({ bodyBudget, bodyLimit, clock }: StoredRequestsOptions): StoredRequests {
+export function createStoredRequests(bodyBudget: BodyBudget, clock: Pick<Clock, 'monotonic'>): StoredRequests {
   const perKey = createRate({ ...KEY_RATE, now: clock.monotonic });
   const takeTurn = createTurns();
   /** Ends of the turns that are taken. */
@@ -51,8 +45,8 @@ export function createStoredRequests({ bodyBudget, bodyLimit, clock }: StoredReq
     readerOf(context) {
       const owner = ownerOf(context);
       async function reserve(bytes: number): Promise<void> {
-        // An unfinished response may have its parts twice, which would never fit into memory for one body.
-        const reservation = bodyBudget.open(owner, Math.min(bytes, bodyLimit));
+        // One that is larger than all of it has its turn when nothing else is held: an unfinished response may have its parts twice.
+        const reservation = bodyBudget.open(owner, Math.min(bytes, bodyBudget.limit));
         if (!reservation) throw noRoom();
         context.response.on('close', reservation.release);
         if (bytes <= SMALL_READ_BYTES || ends.has(context)) return;

@@ -561,6 +561,12 @@ providers:
         const { body: accepted } = await create({ input: 'Later', background: true, previous_response_id: last });
         assert.equal(accepted.error.code, 'service_unavailable');
         upstream.output = undefined;
+        // A request on its way, so that nothing that is larger than all memory has its turn.
+        const { promise: held, resolve: release } = Promise.withResolvers<void>();
+        upstream.beforeEnd = () => held;
+        const before = upstream.calls.length;
+        const holding = create({ input: 'Hold', instructions: TEXT.slice(0, 1_000_000) });
+        while (upstream.calls.length === before) await pause(5);
         const calls = upstream.calls.length;
         largest = 0;
         const listed = (path: string) => fetch(gateway.url + path, { headers: HEADERS.chat }).then(answered);
@@ -580,6 +586,9 @@ providers:
         }
         assert.equal(upstream.calls.length, calls);
         assert.ok(largest < SMALL_BYTES, `${largest} bytes`);
+        release();
+        upstream.beforeEnd = undefined;
+        assert.equal((await holding).status, 200);
         // What has room is read, one after the other.
         const whole = await Promise.all(turns.map(({ body }) => get(body.id)));
         assert.ok(whole.some(({ status }) => status === 200));

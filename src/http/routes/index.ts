@@ -71,7 +71,7 @@ export function createRoutes(
 }
 
 function storedRoutes(protocol: Protocol, options: AppOptions): Route<RequestContext>[] {
-  const { stored, background, streams, bodyBudget, bodyLimit, models, clock = systemClock } = options;
+  const { stored, background, streams, bodyBudget, models, clock = systemClock } = options;
   const askKeeper = createKeeperClient({
     protocol,
     models,
@@ -79,7 +79,7 @@ function storedRoutes(protocol: Protocol, options: AppOptions): Route<RequestCon
     upstream: () => options.dispatch().upstream,
     userAgent: () => options.dispatch().userAgent,
   });
-  const requests = createStoredRequests({ bodyBudget, bodyLimit, clock });
+  const requests = createStoredRequests(bodyBudget, clock);
   return [
     ...responseRoutes(
       protocol,
