@@ -29,14 +29,11 @@ export function stampOf(moment: number): string {
   return new Date(moment).toISOString().replace(/[:-]|\.\d{3}/g, '');
 }
 
-/** Names of the regions that there are. */
-const REGION =
-  '((?:(?:us|eu)(?:-gov|-iso[a-z]?)?|eusc-[a-z]{2}|ap|sa|ca|me|af|il|mx|cn)-(?:central|(?:north|south)(?:east|west)?|east|west)-\\d{1,2})';
-/** Places of a region in a host, from the surest on: behind the name of the service, where it may be a new one; a label; words of a label. */
+/** Places of a region in a host, from the surest on: behind the name of the service, where it may be a new one; a label; words of a label, each one a name of the regions that there are. */
 const REGION_IN_HOST = [
   /(?:^|\.)bedrock-runtime(?:-fips)?\.([a-z]{2,4}(?:-[a-z]{1,20}){1,4}-\d{1,2})\./,
-  new RegExp(`(?:^|\\.)${REGION}(?:\\.|$)`),
-  new RegExp(`(?:^|[.-])${REGION}(?:[.-]|$)`),
+  /(?:^|\.)((?:(?:us|eu)(?:-gov|-iso[a-z]?)?|eusc-[a-z]{2}|ap|sa|ca|me|af|il|mx|cn)-(?:central|(?:north|south)(?:east|west)?|east|west)-\d{1,2})(?:\.|$)/,
+  /(?:^|[.-])((?:(?:us|eu)(?:-gov|-iso[a-z]?)?|eusc-[a-z]{2}|ap|sa|ca|me|af|il|mx|cn)-(?:central|(?:north|south)(?:east|west)?|east|west)-\d{1,2})(?:[.-]|$)/,
 ];
 
 /** The region in the host of an address, also in that of a VPC endpoint; undefined if it has none. */

@@ -20,6 +20,8 @@ export interface StoredRequests {
    * once; others wait.
    */
   readerOf(context: RequestContext): Reader;
+  /** Ends the reservation of `readerOf`. */
+  release(context: RequestContext): void;
   send(context: RequestContext, response: HttpResponse): Promise<void>;
 }
 
@@ -29,6 +31,7 @@ const KEY_RATE = { rate: 50, burst: 100 };
 export function createStoredRequests(bodyBudget: BodyBudget, clock: Pick<Clock, 'monotonic'>): StoredRequests {
   const perKey = createRate({ ...KEY_RATE, now: clock.monotonic });
   const takeTurn = createTurns();
+  const reservations = new WeakMap<RequestContext, (() => void)[]>();
   /** Ends of the turns that are taken. */
   const ends = new WeakMap<RequestContext, () => void>();
 
@@ -49,6 +52,7 @@ export function createStoredRequests(bodyBudget: BodyBudget, clock: Pick<Clock, 
         const reservation = bodyBudget.open(owner, Math.min(bytes, bodyBudget.limit));
         if (!reservation) throw noRoom();
         context.response.on('close', reservation.release);
+        reservations.set(context, [...(reservations.get(context) ?? []), reservation.release]);
         if (bytes <= SMALL_READ_BYTES || ends.has(context)) return;
         const end = await takeTurn(owner);
         ends.set(context, end);
@@ -56,6 +60,9 @@ export function createStoredRequests(bodyBudget: BodyBudget, clock: Pick<Clock, 
         if (context.isGone) throw new GatewayError('client_closed', 'The client closed the connection.');
       }
       return { owner, reserve };
+    },
+    release(context) {
+      for (const release of reservations.get(context) ?? []) release();
     },
     async send(context, { headers, body, ...response }) {
       const isText = Buffer.isBuffer(body) || body instanceof Readable;

@@ -50,6 +50,8 @@ export function createResponseHandlers(options: ResponseHandlersOptions): Respon
       if (!stream) return send(context, { headers: own, body: response });
       if (found.stored.background) {
         const events = await openBackgroundStream(found, (startingAfter ?? -1) + 1, options);
+        // A stream that lasts holds memory for what its client has not taken alone.
+        if (events) requests.release(context);
         if (events) return send(context, { headers: { ...STREAM_HEADERS, ...own }, body: events });
       }
       const body = Readable.from(replayStream(response, startingAfter));

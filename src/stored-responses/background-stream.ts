@@ -24,6 +24,8 @@ export function createBackgroundStreams(context: Pick<StoredContext, 'store' | '
   const { store, clock } = context;
   /** Number of readers of each key. */
   const readers = new Map<string, number>();
+  /** Keys of which one stream goes on without room. */
+  const alone = new Set<string>();
 
   function count(owner: string, change: 1 | -1): void {
     const now = (readers.get(owner) ?? 0) + change;
@@ -43,7 +45,12 @@ export function createBackgroundStreams(context: Pick<StoredContext, 'store' | '
       const { followStream } = await import('./follow.ts');
       const stop = new Cancellation();
       count(owner, 1);
-      const body = streamOf(followStream({ ...context, row, from, ...more }, page, stop));
+      const holdAlone = () => {
+        if (alone.has(owner)) return undefined;
+        alone.add(owner);
+        return () => alone.delete(owner);
+      };
+      const body = streamOf(followStream({ ...context, row, from, holdAlone, ...more }, page, stop));
       body.on('close', () => {
         stop.cancel();
         count(owner, -1);

@@ -98,7 +98,7 @@ export function createTurns(): TakeTurn {
   };
 }
 
-/** The store with few large reads of contents at once for each owner. */
+/** The store with few large reads of contents at once for each owner, or of the events of each stream. */
 export function readingInTurn(store: Pick<Store, 'call'>): Pick<Store, 'call'> {
   const takeTurn = createTurns();
 
@@ -114,8 +114,8 @@ export function readingInTurn(store: Pick<Store, 'call'>): Pick<Store, 'call'> {
   return {
     call(name, parameters) {
       const read = () => store.call(name, parameters);
-      const { owner = '', room = 0 } = parameters as { owner?: string } & ReadRoom;
-      return room > SMALL_READ_BYTES ? inTurn(owner, read) : read();
+      const { owner, row = '', room = 0 } = parameters as { owner?: string; row?: string } & ReadRoom;
+      return room > SMALL_READ_BYTES ? inTurn(owner ?? row, read) : read();
     },
   };
 }

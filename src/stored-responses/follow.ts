@@ -10,6 +10,7 @@ import { lastEvent } from '../protocols/responses/replay-stream.ts';
 import type { Cipher } from '../security/cipher.ts';
 import type { StreamPage } from '../store/operations/stored-streams.ts';
 import type { Store } from '../store/store.ts';
+import { SMALL_READ_BYTES } from './context.ts';
 import { eventsLocation } from './event-log.ts';
 
 export interface FollowOptions {
@@ -21,6 +22,8 @@ export interface FollowOptions {
   from: number;
   /** Reserves memory for bytes that the reader has not taken; returns its release, or undefined if there is no room. */
   hold(bytes: number): (() => void) | undefined;
+  /** Lets one stream of the owner go on without room, so that no two wait for each other; returns the end of that. */
+  holdAlone(): (() => void) | undefined;
   /** The response object, as it is stored now; undefined if it was deleted. Throws what `reserve` throws. */
   response(reserve: (bytes: number) => void): Promise<Json | undefined>;
   /** The response object with which the stream ends if the response is deleted before it has ended. */
@@ -30,20 +33,20 @@ export interface FollowOptions {
 /** Interval between two looks for new events. */
 const LOOK_INTERVAL_MS = 200;
 const KEEP_ALIVE_MS = 15_000;
-/** Bytes of events that are read before memory for them is held; a larger batch is read alone. */
-const PAGE_BYTES = 256 * 1024;
+/** Time without room after which a stream may go on alone. */
+const PATIENCE_MS = 1000;
 const OPEN = ['queued', 'in_progress'];
 
 /**
- * Waits for room in the memory before it reads large events. What it yields is held until the next is asked for. Throws
- * while nothing was yielded if the stream is not kept; later, the rest is missing.
+ * Waits for room in the memory before it reads large events, but not for long. What it yields is held until the next is asked
+ * for. Throws while nothing was yielded if the stream is not kept; later, the rest is missing.
  */
 export async function* followStream(
   options: FollowOptions,
   first: StreamPage,
   stop: Cancellation,
 ): AsyncGenerator<string | Buffer> {
-  const memory = new HeldMemory(options.hold);
+  const memory = new HeldMemory(options);
   try {
     yield* follow(options, memory, { first, stop });
   } finally {
@@ -106,7 +109,7 @@ async function* follow(
       await sleep(clock, LOOK_INTERVAL_MS, stop.signal);
     }
     if (stop.isCancelled) return;
-    page = await read(PAGE_BYTES);
+    page = await read(SMALL_READ_BYTES);
   }
 }
 
@@ -126,33 +129,44 @@ async function currentResponse({ response }: FollowOptions, memory: HeldMemory):
   }
 }
 
-/** Memory for what the reader has not taken. */
-class HeldMemory {
-  readonly #hold: FollowOptions['hold'];
-  #bytes = 0;
-  #releases: (() => void)[] = [];
+type MemoryOptions = Pick<FollowOptions, 'hold' | 'holdAlone' | 'clock'>;
 
-  constructor(hold: FollowOptions['hold']) {
-    this.#hold = hold;
+/** Memory for what the reader has not taken. A small part needs none of its own. */
+class HeldMemory {
+  readonly #options: MemoryOptions;
+  #bytes = SMALL_READ_BYTES;
+  #releases: (() => void)[] = [];
+  #noRoomSince: number | undefined;
+
+  constructor(options: MemoryOptions) {
+    this.#options = options;
   }
 
   /** False, without a change, if there is no room. */
   growTo(bytes: number): boolean {
-    const release = bytes > this.#bytes ? this.#hold(bytes - this.#bytes) : ignore;
-    if (!release) return false;
-    this.#releases.push(release);
-    this.#bytes = Math.max(this.#bytes, bytes);
+    if (bytes <= this.#bytes) return true;
+    const { hold, holdAlone, clock } = this.#options;
+    const release = hold(bytes - this.#bytes);
+    if (release) {
+      this.#releases.push(release);
+      this.#bytes = bytes;
+    } else {
+      this.#noRoomSince ??= clock.monotonic();
+      const end = clock.monotonic() - this.#noRoomSince < PATIENCE_MS ? undefined : holdAlone();
+      if (!end) return false;
+      this.#releases.push(end);
+      this.#bytes = Number.POSITIVE_INFINITY;
+    }
+    this.#noRoomSince = undefined;
     return true;
   }
 
   release(): void {
     for (const release of this.#releases) release();
     this.#releases = [];
-    this.#bytes = 0;
+    this.#bytes = SMALL_READ_BYTES;
   }
 }
-
-function ignore(): void {}
 
 function bytesOf({ batches }: StreamPage): number {
   return batches.reduce((sum, { content }) => sum + content.length, 0);

@@ -66,7 +66,12 @@ test('a silent stream of a background response is kept alive', async () => {
   const clock = createManualClock(Date.now());
   const page = { status: 'in_progress', next: 0, isTruncated: false, batches: [] };
   const store = { call: async () => page } as never;
-  const object = { hold: () => () => {}, response: async () => ({}), cancelled: () => ({}) };
+  const object = {
+    hold: () => () => {},
+    holdAlone: () => undefined,
+    response: async () => ({}),
+    cancelled: () => ({}),
+  };
   const options = { store, cipher: {} as never, clock, row: 'r', from: 0, ...object };
   const stream = followStream(options, page, new Cancellation());
   assert.equal((await stream.next()).value, ': ping\n\n', 'at once');

@@ -429,7 +429,7 @@ providers: { plain: { type: open-responses, base_url: "${plain.url}/v1", models:
       }
     });
 
-    test('a stream holds memory for what its request sent, until the client has it or leaves', async () => {
+    test('a stream that waits keeps no memory from other requests of its key', async () => {
       const small = await startTestGateway(
         `server: { body_limit: 2MiB, body_memory: 4MiB }
 providers: { plain: { type: open-responses, base_url: "${plain.url}/v1", models: [{ id: m }] } }`,
@@ -453,18 +453,38 @@ providers: { plain: { type: open-responses, base_url: "${plain.url}/v1", models:
           }),
           ...(signal && { signal }),
         });
-      const first = new AbortController();
-      assert.equal((await ask(first.signal)).status, 200);
-      const second = await ask();
-      assert.equal(second.status, 503);
-      await second.text();
-      first.abort();
-      const later = new AbortController();
-      await createBackgroundClient(() => small.url).when(async () => {
-        const { status } = await ask(later.signal);
-        return status === 200 || undefined;
-      });
-      later.abort();
+      const waiting = new AbortController();
+      for (let stream = 0; stream < 4; stream++) assert.equal((await ask(waiting.signal)).status, 200);
+      waiting.abort();
+      await small.close();
+    });
+
+    test('streams end whose events are large for the memory, one that runs and several of the same response', async () => {
+      const small = await startTestGateway(`server: { body_limit: 2MiB, body_memory: 4MiB }
+providers: { plain: { type: open-responses, base_url: "${plain.url}/v1", models: [{ id: m }] } }`);
+      plain.beforeEnd = undefined;
+      const headers = { ...HEADERS.chat, 'content-type': 'application/json' };
+      const signal = AbortSignal.timeout(30_000);
+      for (const [characters, replays] of [
+        [1_500_000, 2],
+        [400_000, 5],
+      ] as const) {
+        const body = JSON.stringify({
+          ...{ model: 'plain/m', input: 'Hi', instructions: 'x'.repeat(characters) },
+          ...{ background: true, stream: true, store: true },
+        });
+        const created = await fetch(`${small.url}/v1/responses`, { method: 'POST', headers, body, signal });
+        const text = await created.text();
+        assert.match(text, /event: response.completed/);
+        const [id] = /resp_\w+/.exec(text) ?? assert.fail();
+        const read = async () => {
+          const replay = await fetch(`${small.url}/v1/responses/${id}?stream=true`, { headers: HEADERS.chat, signal });
+          return replay.status === 503 ? undefined : replay.text();
+        };
+        const texts = await Promise.all(Array.from({ length: replays }, read));
+        assert.ok(texts.some((one) => one !== undefined));
+        for (const one of texts) if (one !== undefined) assert.match(one, /event: response.completed/);
+      }
       await small.close();
     });
 

@@ -113,7 +113,7 @@ function findLarge(value: Json, large: Set<Json>): number {
 }
 
 /** About the characters of a value in JSON, but no more than `most`; long texts that are not decoded weigh that. */
-function weightOf(value: Json, most: number): number {
+export function weightOf(value: Json, most: number): number {
   if (typeof value === 'string') return Math.min(most, value.length + VALUE_WEIGHT);
   if (typeof value !== 'object' || value === null) return VALUE_WEIGHT;
   // Before its members are read, which would decode them.

@@ -20,7 +20,7 @@ export async function acceptInBackground(
   { call, route }: { call: InferenceCall; route: RoutingDecision },
   { admission, background, ...options }: Pick<AppOptions, 'admission' | 'background'> & StreamOptions,
 ): Promise<void> {
-  const { stored, bodyBudget } = options;
+  const { stored } = options;
   const key = keyOf(exchange);
   const [first] = route.candidates;
   if (!first) throw noEndpointError(route);
@@ -37,9 +37,6 @@ export async function acceptInBackground(
     const events = await openBackgroundStream(found, 0, options);
     if (!events) throw new GatewayError('internal_error', 'The stream is not there.');
     exchange.hold.release();
-    // The stream ends with the response object; its members of the request are in the stored content twice.
-    const reservation = bodyBudget.open(key.id, Math.ceil(found.stored.wholeBytes / 2));
-    if (reservation) events.on('close', reservation.release);
     exchange.send({ headers: STREAM_HEADERS, body: events });
   } finally {
     // It is admitted again when it is run.

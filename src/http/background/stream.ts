@@ -2,11 +2,16 @@
 
 import type { Readable } from 'node:stream';
 import { GatewayError } from '../../core/errors.ts';
+import type { Json } from '../../core/json/json.ts';
+import { weightOf } from '../../core/json/write-slices.ts';
 import { STATE_INCLUDED } from '../../protocols/responses/request-fields.ts';
 import type { FoundResponse } from '../../stored-responses/service.ts';
 import type { AppOptions } from '../app-options.ts';
 
 export const STREAM_HEADERS = { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-store' };
+
+/** Weight from which a member is not kept. */
+const LARGE_WEIGHT = 16 * 1024;
 
 export type StreamOptions = Pick<AppOptions, 'stored' | 'streams' | 'bodyBudget'>;
 
@@ -19,7 +24,7 @@ export function openBackgroundStream(
   from: number,
   { stored, streams, bodyBudget }: StreamOptions,
 ): Promise<Readable | undefined> {
-  const begun = found?.response ?? {};
+  const begun = withoutLarge(found?.response ?? {});
   return streams.open({
     stored: row,
     from,
@@ -30,6 +35,15 @@ export function openBackgroundStream(
     },
     cancelled: () => ({ ...begun, status: 'cancelled', output: [] }),
   });
+}
+
+/** The members that need no memory of their own for as long as a stream lasts. */
+function withoutLarge(response: Record<string, Json>): Record<string, Json> {
+  const isLarge = (value: Json) => weightOf(value, LARGE_WEIGHT) >= LARGE_WEIGHT;
+  const empty = (value: Json) => (Array.isArray(value) ? [] : null);
+  return Object.fromEntries(
+    Object.entries(response).map(([name, value]) => [name, isLarge(value) ? empty(value) : value]),
+  );
 }
 
 /** Nothing in the place of a response that was deleted. */
