@@ -170,11 +170,14 @@ export function readCall(
   const { names } = asked.operation;
   context.capture?.asked(context.body);
   const facts: BodyFacts = { found: 0 };
-  const body = readBody(context.body, { names, sought: soughtNames(asked.operation), facts, defersTexts });
-  if (body instanceof Promise) return body.then((parsed) => callOf(context, { body: parsed, facts }, asked));
-  const call = callOf(context, { body, facts }, asked);
-  context.body = NO_BODY;
-  return call;
+  const reading = readBody(context.body, { names, sought: soughtNames(asked.operation), facts, defersTexts });
+  return reading instanceof Promise ? reading.then(callWith) : callWith(reading);
+
+  function callWith(body: Json): InferenceCall {
+    const call = callOf(context, { body, facts }, asked);
+    context.body = NO_BODY;
+    return call;
+  }
 }
 
 export function callOf(

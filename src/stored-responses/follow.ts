@@ -35,25 +35,24 @@ const LOOK_INTERVAL_MS = 200;
 const KEEP_ALIVE_MS = 15_000;
 /** Time without room after which a stream may go on alone. */
 const PATIENCE_MS = 1000;
+/** Bytes of events that need no memory of their own: more than a batch of a fast stream. */
+const PAGE_BYTES = 2 * SMALL_READ_BYTES;
 const OPEN = ['queued', 'in_progress'];
 
 /**
- * Waits for room in the memory before it reads large events, but not for long. What it yields is held until the next is asked
- * for. Throws while nothing was yielded if the stream is not kept; later, the rest is missing.
+ * Waits for room in the memory before it reads large events. Where there is none for a second, one stream of a key goes on without,
+ * until its reader has taken the part. What it yields is held until the next is asked for. Throws while nothing was yielded if the
+ * stream is not kept; later, the rest is missing.
  */
-export async function* followStream(
+export function followStream(
   options: FollowOptions,
   first: StreamPage,
   stop: Cancellation,
 ): AsyncGenerator<string | Buffer> {
-  const memory = new HeldMemory(options);
-  try {
-    yield* follow(options, memory, { first, stop });
-  } finally {
-    memory.release();
-  }
+  return follow(options, new HeldMemory(options), { first, stop });
 }
 
+/** No generator delegates to it (`yield*`): that one would keep the last text until the next. */
 async function* follow(
   options: FollowOptions,
   memory: HeldMemory,
@@ -67,49 +66,53 @@ async function* follow(
   let isOpen = true;
   // A client that waits for an event learns at once that there is a stream.
   let silentSince = clock.monotonic() - KEEP_ALIVE_MS;
-  for (;;) {
-    if (!page) {
-      // The client was slower than the events are kept, or the response is deleted.
-      if (!isOpen || (await currentResponse(options, memory))) throw notKept();
-      if (next >= from) yield* lastEvent(options.cancelled(), from);
-      return;
-    }
-    ({ next } = page);
-    isOpen = OPEN.includes(page.status);
-    const bytes = page.needs ?? bytesOf(page);
-    const hasRoom = memory.growTo(bytes);
-    if (hasRoom && page.needs !== undefined) {
-      page = await read(bytes);
-      continue;
-    }
-    if (hasRoom) {
-      const text = textFrom(options, page, from);
-      if (text !== '') {
-        silentSince = clock.monotonic();
-        yield text;
+  try {
+    for (;;) {
+      if (!page) {
+        // The client was slower than the events are kept, or the response is deleted.
+        if (!isOpen || (await currentResponse(options, memory))) throw notKept();
+        if (next >= from) yield* lastEvent(options.cancelled(), from);
+        return;
       }
-      from = Math.max(from, (page.batches.at(-1)?.last ?? -1) + 1);
-    }
-    memory.release();
-    if (!hasRoom || page.batches.length === 0) {
-      if (hasRoom && page.isTruncated) throw notKept();
-      if (hasRoom && !isOpen) {
-        if (next < from) return;
-        const response = await currentResponse(options, memory);
-        if (!response) throw notKept();
-        if (response !== 'no-room') {
-          yield* lastEvent(response, next);
-          return;
+      ({ next } = page);
+      isOpen = OPEN.includes(page.status);
+      const bytes = page.needs ?? bytesOf(page);
+      const hasRoom = memory.growTo(bytes);
+      if (hasRoom && page.needs !== undefined) {
+        page = await read(bytes);
+        continue;
+      }
+      if (hasRoom) {
+        const text = textFrom(options, page, from);
+        if (text !== '') {
+          silentSince = clock.monotonic();
+          yield text;
         }
+        from = Math.max(from, (page.batches.at(-1)?.last ?? -1) + 1);
       }
-      if (clock.monotonic() - silentSince >= KEEP_ALIVE_MS) {
-        silentSince = clock.monotonic();
-        yield KEEP_ALIVE;
+      memory.release();
+      if (!hasRoom || page.batches.length === 0) {
+        if (hasRoom && page.isTruncated) throw notKept();
+        if (hasRoom && !isOpen) {
+          if (next < from) return;
+          const response = await currentResponse(options, memory);
+          if (!response) throw notKept();
+          if (response !== 'no-room') {
+            yield* lastEvent(response, next);
+            return;
+          }
+        }
+        if (clock.monotonic() - silentSince >= KEEP_ALIVE_MS) {
+          silentSince = clock.monotonic();
+          yield KEEP_ALIVE;
+        }
+        await sleep(clock, LOOK_INTERVAL_MS, stop.signal);
       }
-      await sleep(clock, LOOK_INTERVAL_MS, stop.signal);
+      if (stop.isCancelled) return;
+      page = await read(PAGE_BYTES);
     }
-    if (stop.isCancelled) return;
-    page = await read(SMALL_READ_BYTES);
+  } finally {
+    memory.release();
   }
 }
 
@@ -134,7 +137,7 @@ type MemoryOptions = Pick<FollowOptions, 'hold' | 'holdAlone' | 'clock'>;
 /** Memory for what the reader has not taken. A small part needs none of its own. */
 class HeldMemory {
   readonly #options: MemoryOptions;
-  #bytes = SMALL_READ_BYTES;
+  #bytes = PAGE_BYTES;
   #releases: (() => void)[] = [];
   #noRoomSince: number | undefined;
 
@@ -144,6 +147,7 @@ class HeldMemory {
 
   /** False, without a change, if there is no room. */
   growTo(bytes: number): boolean {
+    // Empty pages come between two tries to have room for the last event.
     if (bytes <= this.#bytes) return true;
     const { hold, holdAlone, clock } = this.#options;
     const release = hold(bytes - this.#bytes);
@@ -164,7 +168,7 @@ class HeldMemory {
   release(): void {
     for (const release of this.#releases) release();
     this.#releases = [];
-    this.#bytes = SMALL_READ_BYTES;
+    this.#bytes = PAGE_BYTES;
   }
 }
 

@@ -454,7 +454,7 @@ providers: { plain: { type: open-responses, base_url: "${plain.url}/v1", models:
           ...(signal && { signal }),
         });
       const waiting = new AbortController();
-      for (let stream = 0; stream < 4; stream++) assert.equal((await ask(waiting.signal)).status, 200);
+      for (let stream = 0; stream < 8; stream++) assert.equal((await ask(waiting.signal)).status, 200);
       waiting.abort();
       await small.close();
     });

@@ -24,8 +24,13 @@ async function readMessages(messages: Json[]): Promise<Json[]> {
     operation,
     match: { operation: operation.name } as never,
   });
+  assert.equal(context.body?.length, 0, 'the call alone has the bytes');
   return body.messages;
 }
+
+test('the bytes of a small request are with its call alone, too', async () => {
+  assert.deepEqual(await readMessages([{ role: 'user', content: 'Hi' }]), [{ role: 'user', content: 'Hi' }]);
+});
 
 test('a document waits for its reader', async () => {
   const [message] = await readMessages([{ role: 'user', content: document }]);

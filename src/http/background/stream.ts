@@ -40,7 +40,7 @@ export function openBackgroundStream(
 /** The members that need no memory of their own for as long as a stream lasts. */
 function withoutLarge(response: Record<string, Json>): Record<string, Json> {
   const isLarge = (value: Json) => weightOf(value, LARGE_WEIGHT) >= LARGE_WEIGHT;
-  const empty = (value: Json) => (Array.isArray(value) ? [] : null);
+  const empty = (value: Json) => (Array.isArray(value) ? [] : typeof value === 'string' ? null : undefined);
   return Object.fromEntries(
     Object.entries(response).map(([name, value]) => [name, isLarge(value) ? empty(value) : value]),
   );
