@@ -199,8 +199,11 @@ providers:
       await client.ended(body.id);
       const id = headers.get('x-request-id') ?? '';
       assert.equal(`resp_${id.slice(4)}`, body.id);
-      const found = await fetch(`${gateway.url}/v1/generation?id=${id}`, { headers: client.headers });
-      const { data }: Json = await found.json();
+      const url = `${gateway.url}/v1/generation?id=${id}`;
+      // The record is written beside the response, and may come after it.
+      const data = await client.when(
+        async () => ((await (await fetch(url, { headers: client.headers })).json()) as Json).data,
+      );
       assert.deepEqual([data.tokens_prompt, data.tokens_completion, data.total_cost], [3, 2, 0.000007]);
     });
 
@@ -208,10 +211,10 @@ providers:
       const headers = { 'x-litellm-session-id': 'one talk', 'user-agent': 'some-client/1' };
       const { body, headers: answered } = await client.create({ model: 'plain/m', input: 'Hello' }, headers);
       await client.ended(body.id);
-      const own = await fetch(`${gateway.url}/v1/self/requests/${answered.get('x-request-id')}`, {
-        headers: client.headers,
-      });
-      const { session, trace } = ((await own.json()) as Json).data;
+      const url = `${gateway.url}/v1/self/requests/${answered.get('x-request-id')}`;
+      const { session, trace } = await client.when(
+        async () => ((await (await fetch(url, { headers: client.headers })).json()) as Json).data,
+      );
       assert.deepEqual([session, trace.request_headers['user-agent']], ['one talk', 'some-client/1']);
     });
 
