@@ -29,22 +29,21 @@ export function stampOf(moment: number): string {
   return new Date(moment).toISOString().replace(/[:-]|\.\d{3}/g, '');
 }
 
-/** Places of a region in a host, from the surest on: behind the name of the service, where it may be a new one; a label; words of a label, each one a name of the regions that there are. */
-const REGION_IN_HOST = [
-  /(?:^|\.)bedrock-runtime(?:-fips)?\.([a-z]{2,4}(?:-[a-z]{1,20}){1,4}-\d{1,2})\./,
-  /(?:^|\.)((?:(?:us|eu)(?:-gov|-iso[a-z]?)?|eusc-[a-z]{2}|ap|sa|ca|me|af|il|mx|cn)-(?:central|(?:north|south)(?:east|west)?|east|west)-\d{1,2})(?:\.|$)/,
-  /(?:^|[.-])((?:(?:us|eu)(?:-gov|-iso[a-z]?)?|eusc-[a-z]{2}|ap|sa|ca|me|af|il|mx|cn)-(?:central|(?:north|south)(?:east|west)?|east|west)-\d{1,2})(?:[.-]|$)/,
-];
+/** The region behind the name of the service, where it may be a new one. */
+const REGION_BEHIND_SERVICE = /(?:^|\.)bedrock-runtime(?:-fips)?\.([a-z]{2,4}(?:-[a-z]{1,20}){1,4}-\d{1,2})\./;
+/** The name of a region that there is, as a label of a host or some words of one. */
+const REGION_IN_LABEL =
+  /(?:^|-)((?:(?:us|eu)(?:-gov|-iso[a-z]?)?|eusc-[a-z]{2}|ap|sa|ca|me|af|il|mx|cn)-(?:central|(?:north|south)(?:east|west)?|east|west)-\d{1,2})(?:-|$)/;
 
-/** The region in the host of an address, also in that of a VPC endpoint; undefined if it has none. */
+/** The region in the host of an address, also in that of a VPC endpoint; undefined if it has none. A whole label is surer than words. */
 export function regionIn(address: string): string | undefined {
   if (!URL.canParse(address)) return undefined;
   const { hostname } = new URL(address);
-  for (const place of REGION_IN_HOST) {
-    const [, region] = place.exec(hostname) ?? [];
-    if (region !== undefined) return region;
-  }
-  return undefined;
+  const behindService = REGION_BEHIND_SERVICE.exec(hostname)?.[1];
+  if (behindService !== undefined) return behindService;
+  const labels = hostname.split('.').map((label) => ({ label, region: REGION_IN_LABEL.exec(label)?.[1] }));
+  const whole = labels.find(({ label, region }) => region === label);
+  return (whole ?? labels.find(({ region }) => region !== undefined))?.region;
 }
 
 /** Domains of the partitions of AWS by how the names of their regions begin; all others have `amazonaws.com`. */

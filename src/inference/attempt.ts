@@ -184,7 +184,8 @@ export class RunningAttempt implements ResponseContext, UpstreamReceiver {
 
   continueUpstream(body: OutgoingBody): void {
     const { provider, credential } = this.endpoint;
-    const request = { ...(this.#request as Omit<OutgoingRequest, 'body'>), body };
+    const { method, url, headers } = this.#request as Omit<OutgoingRequest, 'body'>;
+    const request = { method, url, headers, body };
     const authorize = () => provider.platform.authorize(request, credential.value, this.now());
     const authorized =
       (this.#sentRequests > 0 ? this.#attempted.admitRound?.().then(authorize) : undefined) ?? authorize();
