@@ -76,7 +76,7 @@ describe('a gathered stream is the whole answer', () => {
               if (!whole) continue;
               const told = streamed.text ?? '';
               const data: Json[] = isArray ? JSON.parse(told) : checkStream(client.id, told).data;
-              assert.deepEqual(said(client.id, gathered(client.id, data)), whole);
+              assert.deepEqual(said(client.id, gathered(client.id, { text: told, data })), whole);
             }
           }),
           { numRuns: CASES },

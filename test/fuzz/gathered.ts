@@ -1,18 +1,20 @@
 /** Streams of clients gathered to the whole answers that they say, as a client would gather them. */
 
 import type { Json } from '../../src/core/json/json.ts';
+import { messages } from '../corpus/readers/messages.ts';
+import { responses } from '../corpus/readers/responses.ts';
 
-/** The whole answer that the data of a stream's events says. */
-export function gathered(protocol: string, data: Json[]): Json {
+/** The whole answer that a stream says, which has the data of its events in `data`. */
+export function gathered(protocol: string, { text, data }: { text: string; data: Json[] }): Json {
   switch (protocol) {
     case 'chat':
       return gatheredChat(data);
     case 'messages':
-      return gatheredMessages(data);
+      return messages.join(text);
     case 'generate':
       return gatheredGenerate(data);
     default:
-      return data.at(-1).response;
+      return responses.join(text);
   }
 }
 
@@ -51,45 +53,6 @@ function growList(list: Json[], item: Json): void {
   const known = item.index === undefined ? undefined : list.find(({ index }) => index === item.index);
   if (!known) list.push(structuredClone(item));
   else for (const [name, value] of Object.entries<Json>(item)) if (name !== 'index') grow(known, name, value);
-}
-
-function gatheredMessages(events: Json[]): Json {
-  const blocks: Json[] = [];
-  let message: Json;
-  for (const { type, message: begun, index, content_block, delta, usage } of events) {
-    const block = blocks[index];
-    if (type === 'message_start') message = structuredClone(begun);
-    else if (type === 'content_block_start') blocks[index] = { ...content_block, json: '' };
-    else if (type === 'content_block_delta') growBlock(block, delta);
-    else if (type === 'content_block_stop') {
-      if (block.json !== '') block.input = JSON.parse(block.json);
-      delete block.json;
-    } else if (type === 'message_delta') Object.assign(message, delta, { usage: { ...message.usage, ...usage } });
-  }
-  return { ...message, content: blocks };
-}
-
-function growBlock(block: Json, delta: Json): void {
-  switch (delta.type) {
-    case 'text_delta':
-      block.text += delta.text;
-      break;
-    case 'thinking_delta':
-      block.thinking += delta.thinking;
-      break;
-    case 'signature_delta':
-      block.signature = delta.signature;
-      break;
-    case 'input_json_delta':
-      block.json += delta.partial_json;
-      break;
-    case 'citations_delta':
-      block.citations ??= [];
-      block.citations.push(delta.citation);
-      break;
-    default:
-      throw new Error(`a delta of type ${delta.type}`);
-  }
 }
 
 function gatheredGenerate(chunks: Json[]): Json {

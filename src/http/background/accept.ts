@@ -33,7 +33,7 @@ export async function acceptInBackground(
     const body = await background.accept(call, { provider: first.endpoint.provider.id, headers: kept });
     if (!call.stream) return exchange.send({ body });
     // The memory of the request is still reserved.
-    const found = await options.stored.find({ owner: key.id, reserve() {} }, String(body.id));
+    const found = await stored.find({ owner: key.id, reserve() {} }, String(body.id));
     const events = await openBackgroundStream(found, 0, options);
     if (!events) throw new GatewayError('internal_error', 'The stream is not there.');
     exchange.hold.release();
