@@ -24,6 +24,8 @@ export interface PartWriter {
   text(candidate: number, type: TextType, delta: TextDelta): ChatEvent[];
   /** Appends to the call with the wire key `key`. Interleaved calls are emitted one after another. */
   call(candidate: number, key: string | number, delta: CallDelta): ChatEvent[];
+  /** Appends text to the open part of the candidate, as the last delta did. */
+  grow(candidate: number, text: string): ChatEvent[];
   /** Adds a complete part. */
   whole(candidate: number, part: OpenPart): ChatEvent[];
   /** Ends all open parts; call it before `candidate-end`. */
@@ -116,6 +118,24 @@ export function createPartWriter(): PartWriter {
     return [...calls, ...release(state, candidate), ...closeText(state)];
   }
 
+  function call(candidate: number, key: string | number, delta: CallDelta): ChatEvent[] {
+    const state = stateOf(candidate);
+    if (state.closed.has(key)) return [];
+    const events = closeText(state);
+    if (state.call?.key === key) {
+      const { index, args } = state.call;
+      args.add(delta.args ?? '');
+      if (delta.args || delta.opaque) {
+        events.push({ type: 'part-delta', index, text: delta.args, opaque: delta.opaque });
+      }
+    } else {
+      const waiting = state.waiting.get(key);
+      state.waiting.set(key, waiting ? joined(waiting, delta) : delta);
+    }
+    events.push(...advance(state, candidate, false));
+    return state.held.length === 0 || isBusy(state) ? events : [...events, ...release(state, candidate)];
+  }
+
   return {
     text(candidate, type, delta) {
       const state = stateOf(candidate);
@@ -124,22 +144,12 @@ export function createPartWriter(): PartWriter {
       return [];
     },
 
-    call(candidate, key, delta) {
+    call,
+
+    grow(candidate, text) {
       const state = stateOf(candidate);
-      if (state.closed.has(key)) return [];
-      const events = closeText(state);
-      if (state.call?.key === key) {
-        const { index, args } = state.call;
-        args.add(delta.args ?? '');
-        if (delta.args || delta.opaque) {
-          events.push({ type: 'part-delta', index, text: delta.args, opaque: delta.opaque });
-        }
-      } else {
-        const waiting = state.waiting.get(key);
-        state.waiting.set(key, waiting ? joined(waiting, delta) : delta);
-      }
-      events.push(...advance(state, candidate, false));
-      return state.held.length === 0 || isBusy(state) ? events : [...events, ...release(state, candidate)];
+      if (state.text) return writeText(state, candidate, state.text.type, { text });
+      return state.call ? call(candidate, state.call.key, { args: text }) : [];
     },
 
     whole(candidate, part) {

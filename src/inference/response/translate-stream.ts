@@ -10,9 +10,13 @@ import type { ResponseAssembler } from './assembler.ts';
 import type { Output, StreamConverter } from './converter.ts';
 import { createMarkSearch } from './mark-search.ts';
 import { readEvent } from './read-event.ts';
+import { RepeatedFrame } from './repeated-frame.ts';
+
+type Delta = Extract<ChatEvent, { type: 'part-delta' }>;
 
 /** Unicode line separators, which are escaped because some clients end an event line at them. */
-const LINE_ENDS = /[\u0085\u2028\u2029]/g;
+const LINE_END = /[\u0085\u2028\u2029]/;
+const LINE_ENDS = new RegExp(LINE_END, 'g');
 
 export interface TranslationContext {
   plan: Plan;
@@ -40,6 +44,7 @@ export function createTranslation({
   let framer = createFramer();
   let decoder = upstream.streamDecoder(plan.target);
   let usage: Usage | undefined;
+  const repeated = new RepeatedFrame();
   const held: string[] = [];
   /** Bytes held by the assembler and the two codecs. */
   let kept = 0;
@@ -73,12 +78,27 @@ export function createTranslation({
     }
   }
 
+  /** Decodes bytes that are a frame like the one before; false if they are not. */
+  function repeats(bytes: Buffer, out: Output[]): boolean {
+    const text = repeated.textIn(bytes);
+    if (text === undefined || !decoder.again) return false;
+    const events = decoder.again(text);
+    kept += keptBytes(events, bytes);
+    // A text may end what it belongs to, such as the arguments of a call.
+    if (onlyText(events) === undefined) repeated.forget();
+    join(events, out);
+    return true;
+  }
+
   function decode(frame: Buffer, out: Output[]): void {
     const event = ended && upstream.endIsLast ? undefined : readEvent(frame);
     if (!event) return;
     const events = decoder.decode(event);
     kept += keptBytes(events, frame);
     const isEnd = (mayEnd(event.data) || mayEnd(event.event ?? '')) && upstream.isEnd(event);
+    const text = isEnd || !decoder.again ? undefined : onlyText(events);
+    if (text === undefined) repeated.forget();
+    else repeated.remember(frame, event.data, text);
     // The response has ended, and misses what it must have.
     ended ||= isEnd && events.at(-1)?.type === 'error';
     join(events, out);
@@ -100,7 +120,8 @@ export function createTranslation({
 
   return {
     push(chunk, out) {
-      for (const frame of framer.push(chunk)) decode(frame, out);
+      if (framer.pending === 0 && repeats(chunk, out)) return;
+      for (const frame of framer.push(chunk)) if (!repeats(frame, out)) decode(frame, out);
     },
     end(out) {
       try {
@@ -114,6 +135,7 @@ export function createTranslation({
         if (!complete) throw error;
       }
       framer = createFramer();
+      repeated.forget();
       decoder = upstream.streamDecoder(plan.target);
       if (complete) closing.push(encoder.end());
     },
@@ -143,19 +165,28 @@ export function streamWhole(response: ChatResponse, client: Protocol, options: E
 
 /** Escapes line separators; the JSON value stays the same. */
 function onOneLine(text: string): string {
-  if (text.search(LINE_ENDS) < 0) return text;
+  if (!LINE_END.test(text)) return text;
   return text.replace(LINE_ENDS, (end) => `\\u${end.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
 /** Minimum memory of an event. */
 const EVENT_BYTES = 256;
 
+/** The text of events that are one delta of text alone. */
+function onlyText(events: readonly ChatEvent[]): string | undefined {
+  const [event, another] = events;
+  return event && !another && isText(event) ? event.text : undefined;
+}
+
+function isText(event: ChatEvent): event is Delta {
+  return event.type === 'part-delta' && !event.opaque && !event.citation && !event.logprobs;
+}
+
 /** Bytes held of a frame: the text of a delta, all of any other event. */
 function keptBytes(events: readonly ChatEvent[], frame: Buffer): number {
   let bytes = events.length === 0 ? frame.length : 0;
   for (const event of events) {
-    const isText = event.type === 'part-delta' && !event.opaque && !event.citation && !event.logprobs;
-    if (isText) bytes += event.text?.length ?? 0;
+    if (isText(event)) bytes += event.text?.length ?? 0;
     else if (event.type !== 'ping') bytes += EVENT_BYTES + (event.type === 'part-end' ? 0 : frame.length);
   }
   return bytes;

@@ -35,6 +35,8 @@ interface CandidateState {
 
 export interface ChatChunkDecoder {
   push(body: Json): ChatEvent[];
+  /** Decodes a chunk that differs from the one before, which had a delta of text alone, in that text alone. */
+  again(text: string): ChatEvent[];
   /** `complete` after the end mark of the upstream. */
   end(complete: boolean): ChatEvent[];
   /** Counts reported so far. */
@@ -71,6 +73,7 @@ export function createStreamDecoder(target: Target): StreamDecoder {
       if (data.trim() === '[DONE]') return finish(true);
       return data.trim() === '' ? [] : guarded(() => chunks.push(parse(data)));
     },
+    again: (text) => guarded(() => chunks.again(text)),
     end: () => finish(false),
     usage: chunks.usage,
     isWhole: chunks.isWhole,
@@ -94,6 +97,8 @@ export function createChunkDecoder(target: Target, whole: boolean): ChatChunkDec
   let id: string | undefined;
   let usage: Usage | undefined;
   let sources: Citation[] = [];
+  /** The candidate of the last event. */
+  let latest = 0;
 
   function stateOf(candidate: number): CandidateState {
     candidates[candidate] ??= {
@@ -145,8 +150,13 @@ export function createChunkDecoder(target: Target, whole: boolean): ChatChunkDec
     events = joined(events, decodeMedia(delta, candidate));
     events = joined(events, cite(decodeAnnotations(delta.annotations), candidate));
     state.finish = decodeFinish(choice, whole) ?? state.finish;
+    if (events.length > 0) latest = candidate;
     state.begun ||= events.length > 0 || state.seen.calls || state.audio !== undefined;
     return placed(state.text, events);
+  }
+
+  function again(text: string): ChatEvent[] {
+    return placed(stateOf(latest).text, writer.grow(latest, text));
   }
 
   function decodeReasoning(delta: Json, candidate: number): ChatEvent[] {
@@ -275,7 +285,7 @@ export function createChunkDecoder(target: Target, whole: boolean): ChatChunkDec
     return [...events, { type: 'message-end', usage }];
   }
 
-  return { push, end, usage: () => usage, isWhole: () => candidates.length > 0 && !isUnfinished() };
+  return { push, again, end, usage: () => usage, isWhole: () => candidates.length > 0 && !isUnfinished() };
 }
 
 /** Events of two lists, of which one is empty in most cases. */

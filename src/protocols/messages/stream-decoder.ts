@@ -185,6 +185,7 @@ export function createStreamDecoder(target: Target): StreamDecoder {
 
   return {
     decode,
+    again: (text) => (open?.type === 'call' ? growInput(text, open.index) : open ? textDelta(open.part, text) : []),
     end: () =>
       ended ? [] : fail(new GatewayError('upstream_error', 'The upstream closed its response before the end.')),
     usage: () => usage,
