@@ -13,7 +13,7 @@ import { storedTraceOf, type TraceChoice } from '../routing/stored-trace.ts';
 import type { RequestEnding, UsageMeter } from '../usage/meter.ts';
 import { type AttemptedCall, type AttemptOptions, RunningAttempt } from './attempt.ts';
 import { type CandidatePlan, inServedProtocol, planFor, revise } from './candidate-plan.ts';
-import { type DispatchOutcome, endingOf, servedBy } from './outcome.ts';
+import { type DispatchOutcome, endingOf, servedBy, withVainOutput } from './outcome.ts';
 import type { Plan } from './request/planned-request.ts';
 import type { AttemptResult } from './response/context.ts';
 import type { Reply } from './response/reply.ts';
@@ -262,6 +262,7 @@ async function attempt(state: DispatchState, candidate: RunnableCandidate, plann
     running.elapse();
     const error = toGatewayError(thrown);
     record.error = error.code;
+    record.note = withVainOutput(record.note, running.refusedUsage);
     const isRenewed = refusesAccount(error) && endpoint.credential.failed(error, running.authorizedAt);
     if (client.isCancelled || isRenewed || isBlameless(state, error, false)) tracked.abandoned();
     else if (mayFallBack(error) || (refusesModel(error) && !refersToFiles(state.call.body)))

@@ -7,7 +7,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Json } from '../../src/core/json/json.ts';
 import { awsMessage } from '../transport/aws-message.ts';
 import { answerJson, startTestGateway, startUpstream, type TestGateway, type TestUpstream } from './harness.ts';
-import { hear, recordOf } from './usage-client.ts';
+import { get, hear, recordOf } from './usage-client.ts';
 
 let upstream: TestUpstream;
 let gateway: TestGateway;
@@ -240,6 +240,8 @@ providers:
   a: { type: anthropic, base_url: "${upstream.url}/messages", ${models} }
   p: { type: anthropic, base_url: "${upstream.url}/parts", ${models} }
   w: { type: anthropic, base_url: "${upstream.url}/failing", ${models} }
+  x: { type: anthropic, base_url: "${upstream.url}/failing", ${models} }
+  y: { type: anthropic, base_url: "${upstream.url}/failing", ${models} }
   q: { type: google, base_url: "${upstream.url}/gemini-parts", ${models} }
   l: { type: bedrock, base_url: "${upstream.url}/late", ${models.replace('id: m', 'id: amazon.m')} }
   f: { type: openai-compatible, base_url: "${upstream.url}/finished/v1", ${models} }
@@ -350,6 +352,21 @@ describe('a whole answer that fails on its way to its client', () => {
       // Seven words, and what of the call is told.
       else assert.ok(record.tokens_completion >= 5 && record.tokens_completion <= 15, `${record.tokens_completion}`);
       assert.ok(record.total_cost > 0);
+    });
+
+  for (const [text, model, note] of [
+    ['what was reported', 'x/m', /^500 tokens of output were generated in vain$/],
+    ['broken JSON', 'y/m', /^about \d+ tokens of output were generated in vain$/],
+  ] as const)
+    test(`${text}, before another endpoint answered: noted in the trace, and not charged`, async () => {
+      const { id, status } = await hear(gateway.url, { protocol: 'chat', model, text, more: { models: ['p/m'] } });
+      assert.equal(status, 200);
+      const { total_cost, tokens_prompt, tokens_completion, attempts } = await recordOf(gateway.url, id);
+      assert.deepEqual([attempts, tokens_completion], [2, 20]);
+      assert.equal(total_cost, Number((tokens_prompt * 0.000001 + 20 * 0.00001).toFixed(12)));
+      const { trace } = (await get(gateway.url, `/v1/self/requests/${id}`)).body.data;
+      assert.match(trace.attempts[0].note, note);
+      assert.equal(trace.attempts[1].note, null);
     });
 
   test('an error costs nothing, whatever it reports', async () => {
