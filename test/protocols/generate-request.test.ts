@@ -362,6 +362,10 @@ describe('reasoning', () => {
   test('levels', () => {
     assert.deepEqual(thinking({ effort: 'medium' }), { thinkingLevel: 'MEDIUM', includeThoughts: true });
     assert.deepEqual(thinking({ effort: 'max', visible: false }), { thinkingLevel: 'HIGH' });
+    assert.deepEqual(thinking({ effort: 'xhigh', visible: false }), { thinkingLevel: 'HIGH' });
+    assert.deepEqual(thinking({ effort: 'max', visible: false }, { efforts: ['high', 'xhigh'] }), {
+      thinkingLevel: 'XHIGH',
+    });
     assert.deepEqual(thinking({ effort: 'none' }), { thinkingLevel: 'MINIMAL' });
     assert.deepEqual(thinking({ effort: 'none' }, { efforts: ['low', 'high'] }), { thinkingLevel: 'LOW' });
     assert.deepEqual(thinking({ effort: 'medium' }, { efforts: ['low', 'high'] }), {

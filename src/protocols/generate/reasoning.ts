@@ -5,7 +5,9 @@ import { budgetOf, effortOf } from '../../core/effort.ts';
 import type { Json } from '../../core/json/json.ts';
 import type { ModelRules } from '../../core/model.ts';
 
-const LEVELS: readonly Effort[] = ['minimal', 'low', 'medium', 'high'];
+const LEVELS: readonly Effort[] = ['minimal', 'low', 'medium', 'high', 'xhigh'];
+/** Levels of models of which the catalog has none. */
+const COMMON_LEVELS = LEVELS.filter((level) => level !== 'xhigh');
 
 const MAX_OUTPUT_TOKENS = 65_536;
 
@@ -49,7 +51,7 @@ export function encodeReasoning(request: ChatRequest, rules: ModelRules): Json |
 }
 
 /** Thinking levels cannot be disabled; the lowest level replaces effort `none`. */
-function levelFor(effort: Effort, allowed: readonly Effort[] = LEVELS): Effort {
+function levelFor(effort: Effort, allowed: readonly Effort[] = COMMON_LEVELS): Effort {
   const accepted = LEVELS.filter((level) => allowed.includes(level));
   if (effort === 'none') return accepted[0] ?? 'low';
   const level = LEVELS.indexOf(effort);
