@@ -8,7 +8,7 @@ import { multiplyPrice } from './decimal.ts';
 import type { PricedModel } from './max-cost.ts';
 
 /** Tiers that cost no more than the standard one: cheaper ones, and capacity that was bought in advance. */
-const NOT_DEARER = new Set(['flex', 'batch', 'provisioned', 'reserved']);
+const NOT_DEARER = new Set(['flex', 'offpeak', 'batch', 'provisioned', 'reserved']);
 /** Prices that are the same in all tiers: they are not of tokens. */
 const UNIT_PRICES: ReadonlySet<string> = new Set(['request', ...SEARCH_PRICES]);
 

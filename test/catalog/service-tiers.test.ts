@@ -112,7 +112,7 @@ test('a tier whose prices are not known costs the highest ones, one that is no d
   const model = modelOf('xai/grok-4.6');
   assert.ok(hasTierPrices(model, 'priority') && !hasTierPrices(model, 'warp') && !hasTierPrices(model, 'toString'));
   assert.deepEqual(costs(model, 'warp'), costs(model, 'priority'));
-  for (const tier of ['flex', 'provisioned']) assert.equal(pricesInTier(model, tier), model);
+  for (const tier of ['flex', 'offpeak', 'provisioned']) assert.equal(pricesInTier(model, tier), model);
   const free = customModel('local', {
     id: 'm',
     pricing: { prompt: '0.000001', completion: '0' },

@@ -40,6 +40,37 @@ test('generateContent separates cached audio and image tokens', () => {
   assert.deepEqual([cached, cachedAudio, cachedImage, imageOutput], [50, 20, 10, 15]);
 });
 
+test('generateContent counts the media in results of tools as input', () => {
+  const usageMetadata = {
+    promptTokenCount: 100,
+    promptTokensDetails: [{ modality: 'IMAGE', tokenCount: 20 }],
+    toolUsePromptTokenCount: 70,
+    toolUsePromptTokensDetails: [
+      { modality: 'TEXT', tokenCount: 10 },
+      { modality: 'IMAGE', tokenCount: 40 },
+      { modality: 'AUDIO', tokenCount: 20 },
+    ],
+    candidatesTokenCount: 5,
+  };
+  assert.deepEqual(generate.operations.complete.usageOf({ usageMetadata }), {
+    ...{ input: 170, output: 5, toolInput: 70, imageInput: 60, audioInput: 20 },
+  });
+});
+
+test('generateContent names the tier that served by the kind of traffic at Vertex AI', () => {
+  const tierOf = (named: object) => {
+    const usageMetadata = { promptTokenCount: 1, candidatesTokenCount: 1, ...named };
+    return generate.operations.complete.usageOf({ usageMetadata })?.tier;
+  };
+  assert.equal(tierOf({ trafficType: 'ON_DEMAND_PRIORITY' }), 'priority');
+  assert.equal(tierOf({ trafficType: 'ON_DEMAND_FLEX' }), 'flex');
+  assert.equal(tierOf({ trafficType: 'ON_DEMAND_OFFPEAK' }), 'offpeak');
+  assert.equal(tierOf({ trafficType: 'ON_DEMAND' }), 'standard');
+  assert.equal(tierOf({ trafficType: 'PROVISIONED_THROUGHPUT' }), 'provisioned');
+  assert.equal(tierOf({ trafficType: 'constructor' }), undefined);
+  assert.equal(tierOf({ trafficType: 'ON_DEMAND', serviceTier: 'flex' }), 'flex');
+});
+
 test('messages count the cached shares of rounds that the totals leave out', () => {
   const round = {
     ...{ type: 'compaction', input_tokens: 5, output_tokens: 3, cache_read_input_tokens: 700 },

@@ -70,7 +70,9 @@ export const counts = record({
   toolUsePromptTokenCount: count,
   cachedContentTokenCount: count,
   promptTokensDetails: details,
+  toolUsePromptTokensDetails: details,
   candidatesTokensDetails: details,
   cacheTokensDetails: details,
   serviceTier: text,
+  trafficType: text,
 });

@@ -2,10 +2,20 @@
 
 import type { Usage } from '../../core/chat.ts';
 import type { Json } from '../../core/json/json.ts';
+import { lookUp } from '../../core/plain-objects.ts';
 import { counts as countsShape } from './response-shape.ts';
 
 /** Tiers of other protocols that have another name here. */
 const TIERS: Partial<Record<string, string>> = { default: 'standard', fast: 'priority' };
+
+/** Tiers by the kind of traffic that Vertex AI names instead. */
+const TRAFFIC: Record<string, string> = {
+  ON_DEMAND: 'standard',
+  ON_DEMAND_PRIORITY: 'priority',
+  ON_DEMAND_FLEX: 'flex',
+  ON_DEMAND_OFFPEAK: 'offpeak',
+  PROVISIONED_THROUGHPUT: 'provisioned',
+};
 
 /** Undefined for metadata without counts, as in the first chunks of some streams. */
 export function decodeUsage(given: Json): Usage | undefined {
@@ -19,8 +29,12 @@ export function decodeUsage(given: Json): Usage | undefined {
   if (metadata.cachedContentTokenCount) usage.cached = metadata.cachedContentTokenCount;
   if (thoughts > 0) usage.reasoning = thoughts;
   if (toolUse > 0) usage.toolInput = toolUse;
-  const audioInput = ofModality(metadata.promptTokensDetails, 'AUDIO');
-  const imageInput = ofModality(metadata.promptTokensDetails, 'IMAGE');
+  const inputDetails: Json[] = [
+    ...(metadata.promptTokensDetails ?? []),
+    ...((toolUse > 0 && metadata.toolUsePromptTokensDetails) || []),
+  ];
+  const audioInput = ofModality(inputDetails, 'AUDIO');
+  const imageInput = ofModality(inputDetails, 'IMAGE');
   const cachedAudio = ofModality(metadata.cacheTokensDetails, 'AUDIO');
   const cachedImage = ofModality(metadata.cacheTokensDetails, 'IMAGE');
   const audioOutput = ofModality(metadata.candidatesTokensDetails, 'AUDIO');
@@ -31,7 +45,8 @@ export function decodeUsage(given: Json): Usage | undefined {
   if (cachedImage) usage.cachedImage = cachedImage;
   if (audioOutput) usage.audioOutput = audioOutput;
   if (imageOutput) usage.imageOutput = imageOutput;
-  if (metadata.serviceTier) usage.tier = metadata.serviceTier;
+  const tier = metadata.serviceTier || lookUp(TRAFFIC, metadata.trafficType);
+  if (tier) usage.tier = tier;
   return usage;
 }
 
@@ -52,8 +67,9 @@ function searchesIn(candidates: Json): number {
   return searches;
 }
 
-function ofModality(details: Json, modality: string): number | undefined {
-  return details?.find((detail: Json) => detail.modality === modality)?.tokenCount;
+function ofModality(details: Json[] | undefined, modality: string): number {
+  const counted = (details ?? []).filter((detail) => detail.modality === modality);
+  return counted.reduce((total, detail) => total + (detail.tokenCount ?? 0), 0);
 }
 
 export function encodeUsage(usage: Usage): Json {
