@@ -46,6 +46,24 @@ describe('usage', () => {
       },
       { ...counted, searches: 2 },
     ],
+    [
+      'with the searches that are charged, where they are told',
+      {
+        ...{ usage: USAGE, tool_usage: { web_search: { num_requests: 1 } } },
+        output: [{ type: 'web_search_call' }, { type: 'web_search_call' }],
+      },
+      { ...counted, searches: 1 },
+    ],
+    [
+      'without searches that cost nothing',
+      { usage: USAGE, tool_usage: { web_search: { num_requests: 0 } }, output: [{ type: 'web_search_call' }] },
+      counted,
+    ],
+    [
+      'with searches whose charges have a wrong type',
+      { usage: USAGE, tool_usage: { web_search: { num_requests: -1 } }, output: [{ type: 'web_search_call' }] },
+      { ...counted, searches: 1 },
+    ],
   ];
   for (const [name, body, expected] of usages) test(name, () => assert.deepEqual(complete.usageOf(body), expected));
 });

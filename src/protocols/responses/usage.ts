@@ -31,14 +31,18 @@ export function usageOf(body: Json): Partial<Usage> | undefined {
     audioInput: inside.audio_tokens,
     reasoning: outside.reasoning_tokens,
     audioOutput: outside.audio_tokens,
-    searches: searchesIn(response.output),
+    searches: searchesIn(response),
     reportedCost: isObject(reported) ? reportedCost(reported) : undefined,
     tier: typeof response.service_tier === 'string' ? response.service_tier : undefined,
   });
 }
 
-/** Searches of the web, which are charged one by one; opened pages are not. */
-function searchesIn(output: Json): number | undefined {
+const billedShape = record({ web_search: record({ num_requests: count }) });
+
+/** Searches of the web, which are charged one by one; opened pages are not. The ones that the provider says it charges come first. */
+function searchesIn({ output, tool_usage }: Json): number | undefined {
+  const billed: number | undefined = billedShape(tool_usage)?.web_search?.num_requests;
+  if (typeof billed === 'number') return billed > 0 ? billed : undefined;
   const searches = (Array.isArray(output) ? output : []).filter(
     (item) => item?.type === 'web_search_call' && (item.action?.type ?? 'search') === 'search',
   );
