@@ -58,8 +58,15 @@ function unreadInBlocks(content: Json, prefix: string): string[] {
   return content.flatMap((block) => {
     const known = Object.hasOwn(BLOCKS, block.type) ? BLOCKS[block.type] : undefined;
     if (!known) return [];
-    return [...unreadFields(block, known, prefix), ...unreadInside(block, prefix)];
+    return [...unreadFields(withoutCaller(block), known, prefix), ...unreadInside(block, prefix)];
   });
+}
+
+/** Called by the model itself, as always elsewhere. */
+function withoutCaller(block: Json): Json {
+  if (block.caller?.type !== 'direct') return block;
+  const { caller: _, ...rest } = block;
+  return rest;
 }
 
 /** Search results, and documents of texts alone, become one text. */
