@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Json } from '../../src/core/json/json.ts';
-import { answered, type ProtocolId, streamed } from './translated.ts';
+import { answered, type ProtocolId, sent, streamed } from './translated.ts';
 
 /** The data of all events of a stream. */
 function dataOf(text: string): Json[] {
@@ -276,4 +276,48 @@ test('a call of generate in pieces that the output limit broke off is not made',
   assert.equal(messages.at(-2).delta.stop_reason, 'max_tokens');
   const { status, output } = dataOf(streamed('responses', 'generate', frames)).at(-1).response;
   assert.deepEqual([status, output[0].status], ['incomplete', 'incomplete']);
+});
+
+describe('signatures of neighbouring texts and thoughts of generate', () => {
+  const one = { text: 'One. ', thoughtSignature: 'b25l' };
+  const two = { text: 'Two.', thoughtSignature: 'dHdv' };
+  const thoughts = [one, two].map((part) => ({ ...part, thought: true }));
+  const alone = { text: '', thoughtSignature: 'dGhyZWU=' };
+  const answerOf = (parts: Json[]): Json => ({
+    candidates: [{ content: { role: 'model', parts }, finishReason: 'STOP' }],
+  });
+  const ask = { role: 'user', content: 'Hi' };
+  const returned = (content: Json): Json[] => {
+    const messages = [ask, { role: 'assistant', content }, ask];
+    return sent('messages', 'generate', { max_tokens: 9, messages }).body.contents[1].parts;
+  };
+
+  for (const [name, parts] of Object.entries({
+    texts: [one, two],
+    'a text, and a signature behind it': [one, alone],
+    thoughts: [...thoughts, { ...alone, text: 'So.' }],
+  }))
+    test(`come back with their own from a client of messages: ${name}`, () => {
+      assert.deepEqual(returned(answered('messages', 'generate', answerOf(parts)).content), parts);
+    });
+
+  test('come back with their own from a client of chat: thoughts', () => {
+    const parts = [...thoughts, { ...alone, text: 'So.' }];
+    const { message } = answered('chat', 'generate', answerOf(parts)).choices[0];
+    assert.deepEqual(sent('chat', 'generate', { messages: [ask, message, ask] }).body.contents[1].parts, parts);
+  });
+
+  test('a piece of a stream without a signature goes on with the signed text before it', () => {
+    const pieces = [one, { text: 'Two.' }];
+    const frames = pieces.map((part, at) => ({
+      candidates: [{ content: { parts: [part] }, ...(at === 1 && { finishReason: 'STOP' }) }],
+    }));
+    const blocks = dataOf(streamed('messages', 'generate', frames)).filter(
+      ({ type }) => type === 'content_block_start',
+    );
+    assert.deepEqual(
+      blocks.map(({ content_block }) => content_block.type),
+      ['text', 'thinking'],
+    );
+  });
 });

@@ -33,6 +33,8 @@ interface CandidateState {
   text: string;
   partStart: number;
   inText: boolean;
+  /** Signature of the open text or thought. */
+  signature?: string | undefined;
   called: boolean;
   /** There is a text or another part that is no thought. */
   spoke: boolean;
@@ -172,8 +174,10 @@ export function createChunkDecoder(target: Target): GenerateChunkDecoder {
     const events = text !== '' || isWhole ? flush(state, index) : [];
     if (part.thought === true) {
       if (text === '' && !opaque) return events;
+      if (state.inText) state.signature = undefined;
       state.inText = false;
-      return [...events, ...writer.text(index, 'reasoning', { text, opaque })];
+      const ended = endSigned(state, index, opaque);
+      return [...events, ...ended, ...writer.text(index, 'reasoning', { text, opaque })];
     }
     if (part.inlineData) return [...events, ...whole(state, index, { ...decodeBlob(part.inlineData), opaque })];
     if (part.fileData) return [...events, ...whole(state, index, { ...decodeFile(part.fileData), opaque })];
@@ -189,15 +193,26 @@ export function createChunkDecoder(target: Target): GenerateChunkDecoder {
   }
 
   function visible(state: CandidateState, index: number, delta: Parameters<typeof writer.text>[2]): ChatEvent[] {
-    if (!state.inText) state.partStart = state.text.length;
+    if (!state.inText) state.signature = undefined;
+    const ended = endSigned(state, index, delta.opaque);
+    if (!state.inText || ended.length > 0) state.partStart = state.text.length;
     state.inText = true;
     state.text += delta.text ?? '';
     state.spoke ||= state.text !== '';
-    return writer.text(index, 'text', delta);
+    return [...ended, ...writer.text(index, 'text', delta)];
+  }
+
+  /** Ends a signed text or thought where another signature follows: each belongs to a part of its own. */
+  function endSigned(state: CandidateState, index: number, opaque: Opaque | undefined): ChatEvent[] {
+    if (!opaque) return [];
+    const isAnother = state.signature !== undefined && state.signature !== opaque.value;
+    state.signature = opaque.value;
+    return isAnother ? writer.close(index) : [];
   }
 
   function whole(state: CandidateState, index: number, part: Parameters<typeof writer.whole>[1]): ChatEvent[] {
     state.inText = false;
+    state.signature = undefined;
     state.spoke = true;
     return writer.whole(index, part);
   }

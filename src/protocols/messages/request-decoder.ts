@@ -99,8 +99,9 @@ function attachStates(content: Json): Part[] {
   function attachToLast(opaque: Opaque | undefined): void {
     const last = parts.at(-1);
     if (!opaque) return;
-    if (last?.type === 'text' || last?.type === 'call') last.opaque = opaque;
-    else parts.push({ type: 'reasoning', text: '', opaque });
+    if (last?.type !== 'text' && last?.type !== 'call') parts.push({ type: 'reasoning', text: '', opaque });
+    else if (last.opaque) parts.push({ type: 'text', text: '', opaque });
+    else last.opaque = opaque;
   }
 
   for (const block of content) {

@@ -76,12 +76,7 @@ function generateForms(drawn: Json, index: number, cut: Cut): { candidate: Json;
   const parts: Json[] = drawn.parts.map(({ signature, ...part }: Json, at: number) => ({
     ...part,
     ...(part.functionCall && { functionCall: { ...part.functionCall, id: `call_${index}_${at}` } }),
-    // A text with the next one's signature, too, is the same text.
-    ...(signature &&
-      !isSameText(
-        part,
-        drawn.parts.slice(at + 1).find((next: Json) => !next.partOfTomorrow),
-      ) && { thoughtSignature: signature }),
+    ...(signature && { thoughtSignature: signature }),
   }));
   if (isCut) parts.push({ functionCall: { name: CUT_CALL, id: `call_${index}_cut`, willContinue: true } });
   const words = parts.filter((part) => part.text !== undefined && !part.thought).map((part) => part.text);
@@ -99,8 +94,10 @@ function generateForms(drawn: Json, index: number, cut: Cut): { candidate: Json;
   const last = { index, finishReason, ...(isGrounded && { groundingMetadata }) };
   const tokens = words.length > 0 && logprobs.length > 0 && endsInText;
   const scored = tokens && { logprobsResult: { chosenCandidates: logprobs } };
-  const pieces = parts.flatMap((part) => {
-    if (part.text === undefined) return [part];
+  const pieces = parts.flatMap((part, at) => {
+    // Of two signed texts the second comes whole: pieces without a signature would be the rest of the first.
+    const before = parts.slice(0, at).findLast((one) => !one.partOfTomorrow);
+    if (part.text === undefined || (part.thoughtSignature && isSameText(part, before))) return [part];
     const { thoughtSignature, ...bare } = part;
     const said = cut(part.text).map((piece) => ({ ...bare, text: piece }));
     return thoughtSignature ? [...said, { ...bare, text: '', thoughtSignature }] : said;
