@@ -321,3 +321,73 @@ describe('signatures of neighbouring texts and thoughts of generate', () => {
     );
   });
 });
+
+describe('sources of generate for texts that other parts end', () => {
+  const picture = { inlineData: { mimeType: 'image/png', data: 'iVBORw0KGgo=' } };
+  const call = { functionCall: { id: 'c', name: 'f', args: {} } };
+  const source = (name: string) => ({ web: { uri: `https://${name}.example/`, title: name } });
+  const support = (startIndex: number, endIndex: number, index: number) => ({
+    segment: { startIndex, endIndex },
+    groundingChunkIndices: [index],
+  });
+  const end = {
+    finishReason: 'STOP',
+    groundingMetadata: {
+      groundingChunks: [source('a'), source('b'), source('c')],
+      groundingSupports: [support(4, 7, 0), support(8, 13, 1), support(0, 99, 2)],
+    },
+  };
+  const texts = [{ text: 'Tea red.' }, { text: ' Blue.' }] as const;
+  const answerOf = (parts: Json[]): Json => ({ candidates: [{ content: { parts }, ...end }] });
+  const spansOf = (annotations: Json[]) =>
+    annotations.map(({ url_citation: { title, start_index, end_index } }) => [title, start_index, end_index]);
+
+  test('are of the words that they are about in a whole answer', () => {
+    const body = answerOf([texts[0], picture, texts[1], call]);
+    assert.deepEqual(spansOf(answered('chat', 'generate', structuredClone(body)).choices[0].message.annotations), [
+      ...[
+        ['a', 4, 7],
+        ['b', 8, 13],
+        ['c', 8, 14],
+      ],
+    ]);
+    const titles = answered('messages', 'generate', structuredClone(body)).content.map(({ citations }: Json) =>
+      citations?.map(({ title }: Json) => title),
+    );
+    assert.deepEqual(titles, [['a'], ['b', 'c'], undefined]);
+    const annotated = answered('responses', 'generate', body).output.filter(({ type }: Json) => type === 'message');
+    assert.deepEqual(
+      annotated.map(({ content: [{ text, annotations }] }: Json) => [text, annotations.length]),
+      [
+        ['Tea red.', 1],
+        [' Blue.', 2],
+      ],
+    );
+  });
+
+  test('are of the words that they are about in a stream that tells them before the text ends', () => {
+    const frames = [{ candidates: [{ content: { parts: [texts[0]] } }] }, answerOf([texts[1], call])];
+    const chunks = dataOf(streamed('chat', 'generate', frames));
+    assert.deepEqual(spansOf(chunks.flatMap(({ choices }) => choices[0]?.delta.annotations ?? [])), [
+      ...[
+        ['a', 4, 7],
+        ['b', 8, 13],
+        ['c', 0, 14],
+      ],
+    ]);
+    const types = dataOf(streamed('messages', 'generate', frames)).map(({ type, delta }) => delta?.type ?? type);
+    assert.equal(types.filter((type) => type === 'citations_delta').length, 3);
+  });
+
+  test('are of the last text where they are about words that ended before', () => {
+    const frames = [{ candidates: [{ content: { parts: [texts[0], picture] } }] }, answerOf([texts[1], call])];
+    const chunks = dataOf(streamed('chat', 'generate', frames));
+    assert.deepEqual(spansOf(chunks.flatMap(({ choices }) => choices[0]?.delta.annotations ?? [])), [
+      ...[
+        ['a', 8, 14],
+        ['b', 8, 13],
+        ['c', 8, 14],
+      ],
+    ]);
+  });
+});

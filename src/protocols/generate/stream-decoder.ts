@@ -1,7 +1,7 @@
 /** Stream decoder of generateContent: converts upstream chunks to events. A whole response is a stream of one chunk. */
 
 import { createHash } from 'node:crypto';
-import type { CallPart, ChatEvent, NativePart, Opaque, Usage } from '../../core/chat.ts';
+import type { CallPart, ChatEvent, Citation, NativePart, Opaque, Usage } from '../../core/chat.ts';
 import { placedAt } from '../../core/cited-span.ts';
 import { GatewayError } from '../../core/errors.ts';
 import { type Json, read } from '../../core/json/json.ts';
@@ -27,12 +27,25 @@ const NATIVE = [
   'audioTranscription',
 ];
 
+/** A text part that another part ended, with its place in the text of the candidate. */
+interface EndedText {
+  index: number;
+  start: number;
+  end: number;
+}
+
 /** State of one candidate. */
 interface CandidateState {
-  /** Visible text so far, which citations count in, and where its last part begins. */
+  /** Visible text so far, which citations count in, and the index and the beginning of its last part. */
   text: string;
+  textIndex: number;
   partStart: number;
   inText: boolean;
+  /** Texts that ended in this chunk. */
+  ended: EndedText[];
+  /** Sources were put into texts that ended in the last chunk; these are left. */
+  isCited: boolean;
+  uncited?: Citation[] | undefined;
   /** Signature of the open text or thought. */
   signature?: string | undefined;
   called: boolean;
@@ -78,6 +91,20 @@ function searchOf({ queries, last }: CandidateState): NativePart | undefined {
   if (queries.length === 0) return undefined;
   const sources = sourcesIn(last);
   return { type: 'native', protocol: '', value: {}, search: { id: '', queries, sources } };
+}
+
+/** The text in which the cited words end. */
+function endedAt(texts: readonly EndedText[], { end }: Citation): EndedText | undefined {
+  if (end === undefined) return undefined;
+  let low = 0;
+  let high = texts.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((texts[middle] as EndedText).end < end) low = middle + 1;
+    else high = middle;
+  }
+  const text = texts[low];
+  return text && text.start < end ? text : undefined;
 }
 
 /** An empty candidate before later ones. */
@@ -148,7 +175,18 @@ export function createChunkDecoder(target: Target): GenerateChunkDecoder {
   }
 
   function stateOf(candidate: number): CandidateState {
-    states[candidate] ??= { text: '', partStart: 0, inText: false, called: false, spoke: false, queries: [], last: {} };
+    states[candidate] ??= {
+      text: '',
+      textIndex: 0,
+      partStart: 0,
+      inText: false,
+      ended: [],
+      isCited: false,
+      called: false,
+      spoke: false,
+      queries: [],
+      last: {},
+    };
     return states[candidate];
   }
 
@@ -156,12 +194,17 @@ export function createChunkDecoder(target: Target): GenerateChunkDecoder {
     const state = stateOf(index);
     for (const name of WHOLE) if (candidate[name] !== undefined) state.last[name] = candidate[name];
     const { groundingMetadata, logprobsResult } = candidate;
-    if (groundingMetadata?.groundingChunks) state.last.groundingMetadata = groundingMetadata;
+    if (groundingMetadata?.groundingChunks) {
+      state.last.groundingMetadata = groundingMetadata;
+      state.uncited = undefined;
+    }
     const queries: string[] = groundingMetadata?.webSearchQueries ?? [];
     if (queries.length > state.queries.length) state.queries = queries;
     searches = Math.max(searches, queries.length);
     const parts: Json[] = candidate.content?.parts ?? [];
-    const events = parts.flatMap((part) => decodePart(part, state, index));
+    state.ended = [];
+    const made = parts.flatMap((part) => decodePart(part, state, index));
+    const events = candidate.finishReason === undefined ? made : cite(made, state);
     const logprobs = decodeLogprobs(logprobsResult);
     return logprobs ? [...events, ...visible(state, index, { logprobs })] : events;
   }
@@ -175,7 +218,7 @@ export function createChunkDecoder(target: Target): GenerateChunkDecoder {
     if (part.thought === true) {
       if (text === '' && !opaque) return events;
       if (state.inText) state.signature = undefined;
-      state.inText = false;
+      leaveText(state);
       const ended = endSigned(state, index, opaque);
       return [...events, ...ended, ...writer.text(index, 'reasoning', { text, opaque })];
     }
@@ -195,11 +238,20 @@ export function createChunkDecoder(target: Target): GenerateChunkDecoder {
   function visible(state: CandidateState, index: number, delta: Parameters<typeof writer.text>[2]): ChatEvent[] {
     if (!state.inText) state.signature = undefined;
     const ended = endSigned(state, index, delta.opaque);
-    if (!state.inText || ended.length > 0) state.partStart = state.text.length;
+    if (ended.length > 0) leaveText(state);
+    if (!state.inText) state.partStart = state.text.length;
     state.inText = true;
     state.text += delta.text ?? '';
     state.spoke ||= state.text !== '';
-    return [...ended, ...writer.text(index, 'text', delta)];
+    const said = writer.text(index, 'text', delta);
+    const last = said.at(-1);
+    if (last && 'index' in last) state.textIndex = last.index;
+    return [...ended, ...said];
+  }
+
+  function leaveText(state: CandidateState): void {
+    if (state.inText) state.ended.push({ index: state.textIndex, start: state.partStart, end: state.text.length });
+    state.inText = false;
   }
 
   /** Ends a signed text or thought where another signature follows: each belongs to a part of its own. */
@@ -211,7 +263,7 @@ export function createChunkDecoder(target: Target): GenerateChunkDecoder {
   }
 
   function whole(state: CandidateState, index: number, part: Parameters<typeof writer.whole>[1]): ChatEvent[] {
-    state.inText = false;
+    leaveText(state);
     state.signature = undefined;
     state.spoke = true;
     return writer.whole(index, part);
@@ -250,12 +302,38 @@ export function createChunkDecoder(target: Target): GenerateChunkDecoder {
     return whole(state, index, part);
   }
 
+  /** Puts the sources that are told by the last chunk into the texts that end in it; a text that ended before gets none any more. */
+  function cite(events: ChatEvent[], state: CandidateState): ChatEvent[] {
+    if (state.isCited || state.ended.length === 0) return events;
+    const found = decodeCitations(state.last, state.text, citations);
+    if (found.length === 0) return events;
+    state.isCited = true;
+    const uncited: Citation[] = [];
+    const cited = new Map<number, ChatEvent[]>();
+    const last = state.inText ? undefined : state.ended.at(-1);
+    for (const citation of found) {
+      const text = endedAt(state.ended, citation) ?? last;
+      if (!text) {
+        uncited.push(citation);
+        continue;
+      }
+      const { index } = text;
+      const deltas = cited.get(index) ?? [];
+      deltas.push({ type: 'part-delta', index, citation: placedAt(text.start, citation) });
+      cited.set(index, deltas);
+    }
+    state.uncited = uncited;
+    return events.flatMap((event) =>
+      event.type === 'part-end' ? [...(cited.get(event.index) ?? []), event] : [event],
+    );
+  }
+
   /** Sources and the search come before a call that has no end: the model wrote nothing behind it. */
   function endCandidate(state: CandidateState, index: number): ChatEvent[] {
     const { last } = state;
     const isCut = state.partial !== undefined && decodeFinish(last, { called: false, spoke: true }).reason !== 'stop';
     const events: ChatEvent[] = [];
-    for (const citation of decodeCitations(last, state.text, citations)) {
+    for (const citation of state.uncited ?? decodeCitations(last, state.text, citations)) {
       const offset = state.inText ? state.partStart : state.text.length;
       events.push(...visible(state, index, { citation: placedAt(offset, citation) }));
     }

@@ -90,7 +90,7 @@ function generateForms(drawn: Json, index: number, cut: Cut): { candidate: Json;
     webSearchQueries: queries,
   };
   const endsInText = parts.at(-1)?.text !== undefined && !parts.at(-1).thought;
-  const isGrounded = (endsInText || isCut) && sources.length + queries.length > 0;
+  const isGrounded = sources.length + queries.length > 0;
   const last = { index, finishReason, ...(isGrounded && { groundingMetadata }) };
   const tokens = words.length > 0 && logprobs.length > 0 && endsInText;
   const scored = tokens && { logprobsResult: { chosenCandidates: logprobs } };
@@ -103,11 +103,14 @@ function generateForms(drawn: Json, index: number, cut: Cut): { candidate: Json;
     return thoughtSignature ? [...said, { ...bare, text: '', thoughtSignature }] : said;
   });
   const content = (list: Json[]) => ({ content: { role: 'model', parts: list } });
+  // A text that ended before its sources are told gets none of them in a stream.
+  const lastWords = pieces.findLastIndex((part) => part.text !== undefined && !part.thought);
+  const late = isGrounded && lastWords >= 0 ? pieces.splice(lastWords + 1) : [];
   return {
     candidate: { ...content(parts), ...last, ...scored },
     chunks: [
       ...pieces.map((part) => ({ index, ...content([part]) })),
-      { ...content([{ text: '' }]), ...last, ...scored },
+      { ...content([...late, { text: '' }]), ...last, ...scored },
     ],
   };
 }
