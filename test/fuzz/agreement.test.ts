@@ -6,7 +6,7 @@ import fc from 'fast-check';
 import type { Json } from '../../src/core/json/json.ts';
 import { protocols, upstreamProtocols } from '../../src/protocols/index.ts';
 import { checkStream } from '../validators/index.ts';
-import { CUT_CALL, type UpstreamAnswer } from './answers/drawing.ts';
+import { BROKEN, CUT_CALL, type UpstreamAnswer } from './answers/drawing.ts';
 import { answersOf } from './answers/index.ts';
 import { deliver } from './delivery.ts';
 import { gathered, said } from './gathered.ts';
@@ -20,6 +20,8 @@ const wires = fc.record({
   ends: fc.array(fc.constantFrom('\n', '\r\n', '\r'), { minLength: 1, maxLength: 3 }),
   /** With a byte order mark, comments and members of events that nobody reads. */
   noisy: fc.boolean(),
+  /** Bytes in the place of a letter: none, or what no UTF-8 has. */
+  broken: fc.constantFrom([], [], [0xff], [0xe2, 0x82], [0xed, 0xa0, 0x80], [0xc0, 0x80]),
   hideReasoning: fc.boolean(),
   array: fc.boolean(),
 });
@@ -36,6 +38,15 @@ function bytesOf({ frames }: UpstreamAnswer, ends: readonly string[], noisy: boo
     return `${lines.map((line) => line + end).join('')}${end}${noisy ? `: ping${end}${end}` : ''}`;
   });
   return Buffer.from(`${noisy ? '\ufeff' : ''}${text.join('')}`);
+}
+
+/** The bytes with others for the letter that stands for these. */
+function brokenIn(bytes: Buffer, broken: readonly number[]): Buffer {
+  if (broken.length === 0) return bytes;
+  const text = bytes
+    .toString('latin1')
+    .replaceAll(Buffer.from(BROKEN).toString('latin1'), String.fromCharCode(...broken));
+  return Buffer.from(text, 'latin1');
 }
 
 /** Whether the first candidate of an answer does not call the tool that the output limit cut. */
@@ -59,13 +70,13 @@ describe('a gathered stream is the whole answer', () => {
       if (client.id === upstream.id) continue;
       test(`from ${upstream.id} to ${client.id}`, () => {
         fc.assert(
-          fc.property(answersOf(upstream.id), wires, (answer, { cuts, ends, noisy, hideReasoning, array }) => {
+          fc.property(answersOf(upstream.id), wires, (answer, { cuts, ends, noisy, broken, hideReasoning, array }) => {
             const asked = { client, upstream, hideReasoning };
-            const json = [Buffer.from(JSON.stringify(answer.whole))];
+            const json = [brokenIn(Buffer.from(JSON.stringify(answer.whole)), broken)];
             const { text, error } = deliver({ ...asked, stream: false }, { chunks: json });
             const whole: Json = text !== undefined && !error ? said(client.id, JSON.parse(text)) : undefined;
             if (whole && answer.isCut) assert.ok(tellsCut(client.id, whole));
-            const chunks = piecesOf(bytesOf(answer, ends, noisy), cuts);
+            const chunks = piecesOf(brokenIn(bytesOf(answer, ends, noisy), broken), cuts);
             for (const form of [
               { type: 'text/event-stream', chunks },
               { type: 'application/json', chunks: json },

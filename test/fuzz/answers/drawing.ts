@@ -17,7 +17,14 @@ export const sometimes = fc.oneof(
   { weight: 1, arbitrary: fc.constant(true) },
 );
 
-export const text = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 16 });
+/** A letter of texts that may stand for bytes that are no UTF-8. */
+export const BROKEN = '\ufffe';
+const letter = fc.oneof(
+  { weight: 9, arbitrary: fc.string({ unit: 'grapheme', minLength: 1, maxLength: 1 }) },
+  { weight: 1, arbitrary: fc.constant(BROKEN) },
+);
+
+export const text = fc.string({ unit: letter, minLength: 1, maxLength: 16 });
 /** Lengths of the pieces in which a text is streamed; drawn once for an answer, and used in turn. */
 export const lengths = fc.array(fc.integer({ min: 1, max: 9 }), { minLength: 1, maxLength: 5 });
 export const name = fc.stringMatching(/^[a-z_]{1,12}$/);
