@@ -543,12 +543,14 @@ test("a relayed history gets its own state back and loses the others'", () => {
       { role: 'assistant', content: [{ type: 'thinking', thinking: 'Hm.', signature: own }, text('Hello')] },
       { role: 'assistant', content: [{ type: 'thinking', thinking: 'Hm.', signature: other }] },
       { role: 'assistant', content: [{ type: 'thinking', thinking: 'Hm.', signature: 'raw' }] },
+      { role: 'system', content: [], output_config: { effort: 'low' } },
     ],
   };
   assert.equal(messages.operations.complete.state?.restore(body, ORIGIN), true);
   assert.deepEqual(body.messages.slice(1), [
     { role: 'assistant', content: [{ type: 'thinking', thinking: 'Hm.', signature: 'v' }, text('Hello')] },
     { role: 'assistant', content: [{ type: 'thinking', thinking: 'Hm.', signature: 'raw' }] },
+    { role: 'system', content: [], output_config: { effort: 'low' } },
   ]);
   assert.equal(messages.operations.complete.state?.restore(body, ORIGIN), false);
 });

@@ -135,7 +135,7 @@ function decodeSampling(body: Json, request: ChatRequest): void {
 
 function decodeReasoning(body: Json): ReasoningRequest | undefined {
   const thinking = isObject(body.thinking) ? body.thinking : undefined;
-  const effort: Effort | undefined = body.output_config?.effort ?? undefined;
+  const effort = effortIn(body);
   if (thinking?.type === 'disabled' || thinking?.type === 'between_tools') return { effort: 'none' };
   if (!thinking && !effort) return undefined;
   const reasoning: ReasoningRequest = {};
@@ -146,6 +146,12 @@ function decodeReasoning(body: Json): ReasoningRequest | undefined {
   if (thinking?.display === 'omitted') reasoning.visible = false;
   if (thinking?.display === 'summarized') reasoning.visible = true;
   return reasoning;
+}
+
+/** The effort that the last system message with one sets, for all answers behind it; else that of the request. */
+function effortIn({ messages, output_config }: Json): Effort | undefined {
+  const setting = messages.findLast((message: Json) => message.role === 'system' && message.output_config?.effort);
+  return (setting ?? { output_config }).output_config?.effort ?? undefined;
 }
 
 function largestBudget({ max_tokens }: Json): number {

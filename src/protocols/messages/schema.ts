@@ -15,7 +15,13 @@ const oneOf = (...values: string[]) => Type.Union(values.map((value) => Type.Lit
 
 const Block = Type.Object({ type: Type.String() });
 const Content = Type.Union([Type.String(), Type.Array(Block)]);
-const Message = Type.Object({ role: oneOf('user', 'assistant', 'system'), content: Content });
+const Effort = oneOf('low', 'medium', 'high', 'xhigh', 'max');
+/** A system message that only sets the effort of later answers may have no content. */
+const Message = Type.Object({
+  role: oneOf('user', 'assistant', 'system'),
+  content: optional(Content),
+  output_config: optional(Type.Object({ effort: optional(Effort) })),
+});
 
 const Tool = Type.Object({
   type: optional(Type.String()),
@@ -61,9 +67,7 @@ const fields = {
   tools: optional(Type.Array(Tool)),
   tool_choice: optional(ToolChoice),
   thinking: optional(Thinking),
-  output_config: optional(
-    Type.Object({ effort: optional(oneOf('low', 'medium', 'high', 'xhigh', 'max')), format: optional(JsonFormat) }),
-  ),
+  output_config: optional(Type.Object({ effort: optional(Effort), format: optional(JsonFormat) })),
   output_format: optional(JsonFormat),
   cache_control: optional(CacheControl),
   metadata: optional(Type.Object({ user_id: optional(Type.String()) })),
@@ -96,6 +100,8 @@ function createCheck(schema: TSchema): (body: Json) => void {
 function checkStructure(body: Json): void {
   checkBlocks(body.system, 'system', ['text']);
   for (const [index, message] of body.messages.entries()) {
+    const isSetting = message.role === 'system' && isObject(message.output_config);
+    if (!isSetting && (message.content ?? undefined) === undefined) fail(`messages[${index}].content`, 'is required');
     checkBlocks(
       message.content,
       `messages[${index}].content`,

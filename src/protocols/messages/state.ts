@@ -9,6 +9,7 @@ import { unwrap } from '../../core/opaque.ts';
  */
 export function restoreState(body: Json, origin: string): boolean {
   let changed = false;
+  const emptied = new Set<Json>();
   const messages: Json[] = Array.isArray(body?.messages) ? body.messages : [];
   for (const message of messages) {
     if (!isObject(message) || !Array.isArray(message.content)) continue;
@@ -16,8 +17,9 @@ export function restoreState(body: Json, origin: string): boolean {
     if (content.every((block: Json, index: number) => block === message.content[index])) continue;
     changed = true;
     message.content = content.filter((block: Json) => block !== undefined);
+    if (message.content.length === 0) emptied.add(message);
   }
-  if (changed) body.messages = messages.filter((message) => message?.content?.length !== 0);
+  if (emptied.size > 0) body.messages = messages.filter((message) => !emptied.has(message));
   return changed;
 }
 

@@ -10,6 +10,8 @@ const BODY = new Set([
 ]); // biome-ignore format: a list
 
 const TURN = new Set(['role', 'content']);
+const SYSTEM_TURN = new Set([...TURN, 'output_config']);
+const TURN_OUTPUT = new Set(['effort']);
 const OUTPUT = new Set(['effort', 'format']);
 const FORMAT = new Set(['type', 'schema']);
 const THINKING = new Set(['type', 'budget_tokens', 'display']);
@@ -47,10 +49,18 @@ export function unreadIn(body: Json): string[] {
     ...unreadFields(metadata, METADATA, 'metadata.'),
     ...tools.flatMap((tool) => unreadFields(tool, TOOL, 'tools.')),
     ...unreadInBlocks(system, 'system.'),
-    ...messages.flatMap((turn: Json) => unreadFields(turn, TURN, 'messages.')),
+    ...messages.flatMap(unreadInTurn),
     ...messages.flatMap((turn: Json) => unreadInBlocks(turn.content, 'messages.content.')),
   ];
   return [...new Set(names)];
+}
+
+function unreadInTurn(turn: Json): string[] {
+  if (turn.role !== 'system') return unreadFields(turn, TURN, 'messages.');
+  return [
+    ...unreadFields(turn, SYSTEM_TURN, 'messages.'),
+    ...unreadFields(turn.output_config, TURN_OUTPUT, 'messages.output_config.'),
+  ];
 }
 
 function unreadInBlocks(content: Json, prefix: string): string[] {
