@@ -4,7 +4,6 @@ import { resolve } from 'node:path';
 import { GatewayError, redact } from '../core/errors.ts';
 import { problems as schemaProblems } from '../core/json/check.ts';
 import { isLoopback } from '../core/loopback.ts';
-import { nearest } from '../core/nearest.ts';
 import { withoutEnd } from '../core/text.ts';
 import { isRange } from '../net/ip-address.ts';
 import type { KeyDefaults } from '../records/key-settings.ts';
@@ -20,7 +19,7 @@ import {
 } from './accounting.ts';
 import { resolveCatalog } from './catalog.ts';
 import { createVariableLookup, type Environment, type LookUpVariable } from './environment.ts';
-import { malformedUrls } from './fields.ts';
+import { exampleOf, foreignReferences, malformedUrls, unknownField } from './fields.ts';
 import { type ConfigLocation, DEFAULT_FILE, originOf, readConfigText } from './location.ts';
 import { priceProblems } from './model-schema.ts';
 import { type KnownProviders, resolveProviders } from './providers.ts';
@@ -62,8 +61,8 @@ export function loadConfig(source: ConfigSource): Config {
 /** Parses `text` as the content of the source's file. */
 export function parseConfig(text: string, source: ConfigSource): Config {
   const { config, problems } = examineConfig(text, source);
-  if (!config || problems.length > 0) throw invalidConfig(originOf(source) ?? DEFAULT_FILE, problems);
-  return config;
+  if (config && problems.length === 0) return config;
+  throw invalidConfig(originOf(source) ?? (text === '' ? undefined : DEFAULT_FILE), problems);
 }
 
 interface Examination {
@@ -96,10 +95,14 @@ export function examineConfig(
   return { config, problems, missing: read.missing, references: read.references };
 }
 
-function invalidConfig(file: string, problems: Source['problems']): GatewayError {
+/** Without a file, the problems are of variables, which they name. */
+function invalidConfig(file: string | undefined, problems: Source['problems']): GatewayError {
   const lines = problems
     .sort((one, other) => one.line - other.line)
-    .map(({ path, line, message }) => `${file}:${line}: ${path === '' ? '' : `${path}: `}${message}`);
+    .map(({ path, line, message }) => {
+      const place = file === undefined ? '' : `${file}:${line}: `;
+      return `${place}${path === '' ? '' : `${path}: `}${message}`;
+    });
   return new GatewayError('invalid_request', lines.join('\n'));
 }
 
@@ -113,6 +116,7 @@ function checkFile(file: ConfigFile, read: Source, report: ReportProblem): void 
     if (read.missing.has(path)) continue;
     report(path, allowed ? unknownField(path, allowed) : redact(message) + exampleOf(path, message));
   }
+  for (const { path, message } of foreignReferences(file)) report(path, message);
   if (found.length > 0) return;
   for (const { path, message } of priceProblems(file)) report(path, message);
   for (const path of malformedUrls(file)) report(path, 'is no valid URL');
@@ -133,33 +137,6 @@ function missingMessage(
   if (unreadable) return unreadable.join('; ');
   if (providers.some(([id]) => path === `providers.${id}.api_key`)) return undefined;
   return `needs the environment variable ${names.join(' and ')}, which is not set; \${NAME:-default} allows that`;
-}
-
-/** For a value that is often written in a shorter way. */
-function exampleOf(path: string, message: string): string {
-  const isName = /^providers\.[^[]+\.models\[\d+\]$/.test(path) && message.startsWith('must be an object');
-  if (isName) return '; a model is listed as { id: NAME }';
-  return /^must be an object, not "\w+:[^\s/]/.test(message) ? '; a space is needed after a colon' : '';
-}
-
-const VIDEO_PRICE_FORMS =
-  'per-video, per-video-token and per-video-second, with -1080p or the like after a second, and -audio at the end of both';
-
-function unknownField(path: string, allowed: string[]): string {
-  if (/\.service_tiers\./.test(path) && allowed.length === 0)
-    return 'is no service tier with prices of its own; the prices of the standard tier are in pricing';
-  if (/\.video\.prices\./.test(path) && allowed.length === 0)
-    return `is no price of a video; allowed: ${VIDEO_PRICE_FORMS}`;
-  if (path.startsWith('providers.') && allowed.length === 0) {
-    return /\.headers\./.test(path)
-      ? 'is not a valid header name'
-      : 'is not a valid provider id; use small letters, digits, ".", "_" and "-", with a letter or digit first';
-  }
-  if (path.startsWith('models.') && allowed.length === 0)
-    return 'is not a valid model name; it has the form <provider>/<model id>, and patterns with * belong into aliases';
-  const name = path.slice(path.lastIndexOf('.') + 1);
-  const guess = nearest(name, allowed);
-  return `unknown field${guess ? `; did you mean ${guess}?` : ''}; allowed: ${allowed.join(', ')}`;
 }
 
 interface ResolveContext {

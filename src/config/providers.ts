@@ -9,6 +9,7 @@ import { withoutEnd } from '../core/text.ts';
 import type { VideoAbilities } from '../core/video.ts';
 import { Secret } from '../security/secret.ts';
 import type { LookUpVariable, ProviderIdentity } from './environment.ts';
+import { apiKeyProblem } from './fields.ts';
 import type { ConfiguredModel, ProviderConfig } from './resolved.ts';
 import type { ModelSettings, ProviderEntry } from './schema.ts';
 
@@ -60,10 +61,7 @@ function resolveEntry(id: string, entry: ProviderEntry, sources: ProviderSources
   const path = `providers.${id}`;
   const type = known.get(entry.type ?? id);
   if (!type) {
-    report(
-      `${path}${entry.type === undefined ? '' : '.type'}`,
-      typeProblem(id, entry.type ?? undefined, [...known.keys()]),
-    );
+    report(`${path}${entry.type === undefined ? '' : '.type'}`, typeProblem(id, entry, [...known.keys()]));
     return undefined;
   }
   const waitingFor = missing.get(`${path}.api_key`);
@@ -73,9 +71,10 @@ function resolveEntry(id: string, entry: ProviderEntry, sources: ProviderSources
   const isDefaultId = id === type.id;
   if (entry.api_key && entry.api_keys) report(`${path}.api_keys`, 'conflicts with api_key; set only one of them');
   const identity = resolveIdentity(entry, type, sources, path);
-  const configuredKeys = (entry.api_keys ?? [entry.api_key])
-    .filter((key) => key != null && key !== '')
-    .map((key) => new Secret(key as string));
+  const configuredKeys = (entry.api_keys ?? [entry.api_key]).flatMap((key, index) => {
+    const keyPath = entry.api_keys ? `${path}.api_keys[${index}]` : `${path}.api_key`;
+    return secretOf(key, (message) => report(keyPath, message)) ?? [];
+  });
   const usual = isDefaultId && !identity ? keyFromVariables(id, type, sources) : [];
   const apiKeys = configuredKeys.length > 0 ? configuredKeys : usual;
   const isAnonymous = apiKeys.length === 0 && !type.keyless && !identity;
@@ -178,12 +177,13 @@ function checkProtocols(given: string[], type: KnownProvider, report: (message: 
     report(`must be a list of ${protocols.join(' and ')}`);
 }
 
-function typeProblem(id: string, type: string | undefined, allowed: string[]): string {
+function typeProblem(id: string, { type, base_url: baseUrl }: ProviderEntry, allowed: string[]): string {
   const guess = nearest(type ?? id, allowed);
   const list = allowed.join(', ');
-  if (type !== undefined)
+  if (type != null)
     return `"${type}" is not a provider type${guess ? `; did you mean ${guess}?` : ''}; allowed: ${list}`;
-  return `needs type, one of ${list}${guess ? `; or did you mean ${guess}?` : ''}`;
+  const usual = baseUrl == null ? ', one of' : ': openai-compatible for a server with the API of OpenAI, or one of';
+  return `needs type${usual} ${list}${guess ? `; or did you mean ${guess}?` : ''}`;
 }
 
 /** The first of the usual variables of the type that is set. */
@@ -191,9 +191,19 @@ function keyFromVariables(id: string, { environment }: KnownProvider, { lookUp, 
   for (const name of environment) {
     const { value, problem } = lookUp(name);
     if (problem !== undefined) report(`providers.${id}.api_key`, problem);
-    if (value) return [new Secret(value)];
+    const secret = secretOf(value, (message) => report(`providers.${id}.api_key`, `${name} ${message}`));
+    if (secret) return [secret];
   }
   return [];
+}
+
+/** White space around a key is of the file or the command that it comes from. */
+function secretOf(text: string | null | undefined, report: (message: string) => void): Secret | undefined {
+  const key = text?.trim();
+  if (!key) return undefined;
+  const problem = apiKeyProblem(key);
+  if (problem !== undefined) report(problem);
+  return new Secret(key);
 }
 
 function variableFor(id: string): string {

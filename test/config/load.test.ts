@@ -30,6 +30,14 @@ describe('a configuration without a file', () => {
     assert.deepEqual(config.keys, []);
   });
 
+  test('names the variable of a problem, and no file', () => {
+    const environment = { OPENAI_API_KEY: '"sk-quoted"' };
+    assert.throws(() => loadConfig({ environment, known: sourceWith().known }), {
+      message:
+        'providers.openai.api_key: OPENAI_API_KEY has quotes around it, which belong to no key; docker --env-file keeps those of its file',
+    });
+  });
+
   test('takes an empty section for an absent one', () => {
     assert.equal(configOf('server:\nkeys:\nproviders:\n  sandbox:\n').server.port, 8080);
   });
@@ -347,9 +355,52 @@ callbacks: { allow_cidrs: [10.0.0.0/8, 10.0.0.0/99], deny_cidrs: [999.0.0.0/8] }
     faults: ['1: server: must be an object, not "port:8080"; a space is needed after a colon'],
   },
   {
+    about: 'a configuration of LiteLLM',
+    text: 'model_list:\n  - model_name: gpt-4o',
+    faults: ['1: model_list: is of a configuration of LiteLLM: polygate import litellm FILE takes it over'],
+  },
+  {
+    about: 'fields of a provider that stand beside it',
+    text: 'providers:\n  openai:\n  api_key: k',
+    faults: [
+      '3: providers.api_key: must be an object, not a string; it is a field of a provider: indent it below the id of one',
+    ],
+  },
+  {
+    about: 'an endpoint by its name alone',
+    text: 'models: { team/fast: { endpoints: [openai/gpt-5-mini, fireworks/accounts/a/m] } }',
+    faults: [
+      '1: models.team/fast.endpoints[0]: must be an object, not "openai/gpt-5-mini"; write { provider: openai, model: gpt-5-mini }',
+      '1: models.team/fast.endpoints[1]: must be an object, not "fireworks/accounts/a/m"; write { provider: fireworks, model: accounts/a/m }',
+    ],
+  },
+  {
+    about: 'a model without a group',
+    text: 'models:\n  fast: { endpoints: [{ provider: sandbox, model: echo }] }',
+    faults: [
+      '2: models.fast: is not a valid model name; it has the form <group>/<model>, such as team/fast; with aliases: { fast: team/fast } clients may ask for fast',
+    ],
+  },
+  {
     about: 'a model by its name alone',
     text: 'providers:\n  ollama:\n    models: [llama]',
     faults: ['3: providers.ollama.models[0]: must be an object, not "llama"; a model is listed as { id: NAME }'],
+  },
+  {
+    about: 'references in the syntax of other programs, which would be secrets that anybody can guess',
+    text: `keys: [{ name: ci, key: $CI_KEY }, { name: dev, key: "{env.A_VARIABLE_FOR_THE_KEY}" }]
+providers:
+  openai: { api_key: os.environ/OPENAI_API_KEY }
+  google: { api_keys: [own, "{{ SECOND }}"] }
+admin: { token: "$A_VARIABLE_FOR_THE_TOKEN_OF_OPERATORS" }`,
+    faults: [
+      '1: keys[0].key: must be 16 to 200 characters without spaces',
+      '1: keys[0].key: "$CI_KEY" is no reference to a variable; write "${CI_KEY}"',
+      '1: keys[1].key: "{env.A_VARIABLE_FOR_THE_KEY}" is no reference to a variable; write "${A_VARIABLE_FOR_THE_KEY}"',
+      '3: providers.openai.api_key: "os.environ/OPENAI_API_KEY" is no reference to a variable; write "${OPENAI_API_KEY}"',
+      '4: providers.google.api_keys[1]: "{{ SECOND }}" is no reference to a variable; write "${SECOND}"',
+      '5: admin.token: "$A_VARIABLE_FOR_THE_TOKEN_OF_OPERATORS" is no reference to a variable; write "${A_VARIABLE_FOR_THE_TOKEN_OF_OPERATORS}"',
+    ],
   },
   { about: 'a file that is no object', text: '- server', faults: ['1: must be an object, not an array'] },
 ];

@@ -50,6 +50,35 @@ describe('in a file', () => {
     assert.equal(apiKeys[0]?.reveal(), 'own');
   });
 
+  test('white space around a key is not of it', () => {
+    assert.equal(ready('openai', '', { OPENAI_API_KEY: ' key\r\n' }).apiKeys[0]?.reveal(), 'key');
+    const { apiKeys } = ready('openai', 'providers: { openai: { api_key: "${MY_KEY}" } }', { MY_KEY: 'key\n' });
+    assert.equal(apiKeys[0]?.reveal(), 'key');
+    assert.equal(states('', { OPENAI_API_KEY: ' \n' }).openai, 'OPENAI_API_KEY');
+  });
+
+  test('a key that no request can carry is an error without it', () => {
+    const text = 'providers: { openai: { api_key: "${MY_KEY}" } }';
+    for (const [key, problem] of [
+      ['one\ntwo', 'has a space or the end of a line in it, which no key has'],
+      ["'one'", 'has quotes around it, which belong to no key; docker --env-file keeps those of its file'],
+      ['one\u2026', 'has a character that no key has'],
+    ] as const) {
+      assert.deepEqual(faultsOf(text, { MY_KEY: key }), [`1: providers.openai.api_key: ${problem}`]);
+      assert.deepEqual(faultsOf('{}', { OPENAI_API_KEY: key }), [
+        `1: providers.openai.api_key: OPENAI_API_KEY ${problem}`,
+      ]);
+    }
+    assert.deepEqual(faultsOf('providers: { openai: { api_keys: [one, "t wo"] } }'), [
+      '1: providers.openai.api_keys[1]: has a space or the end of a line in it, which no key has',
+    ]);
+  });
+
+  test('a key in JSON, as of a service account, is taken as it is', () => {
+    const json = '{\n  "type": "service_account"\n}';
+    assert.equal(ready('google', '', { GEMINI_API_KEY: json }).apiKeys[0]?.reveal(), json);
+  });
+
   test('several keys are all taken, but not beside a single one', () => {
     const { apiKeys } = ready('openai', 'providers: { openai: { api_keys: [one, "${TWO}"] } }', { TWO: 'two' });
     assert.deepEqual(
@@ -171,6 +200,12 @@ const REFUSED: { text: string; faults: string[] }[] = [
     faults: ['2: providers.a.b: needs api_key, e.g. "${A_B_API_KEY}", or the base_url of a server that needs no key'],
   },
   {
+    text: 'providers:\n  local: { base_url: "http://127.0.0.1:8000/v1" }',
+    faults: [
+      '2: providers.local: needs type: openai-compatible for a server with the API of OpenAI, or one of openai, google, ollama, openai-compatible, sandbox',
+    ],
+  },
+  {
     text: 'providers:\n  local: { type: openai-compatible }',
     faults: ['2: providers.local: needs base_url, e.g. http://127.0.0.1:8000/v1'],
   },
@@ -185,7 +220,7 @@ const REFUSED: { text: string; faults: string[] }[] = [
   {
     text: 'providers:\n  openai: {}\nmodels:\n  "claude-*": { endpoints: [{ provider: openai, model: gpt-5 }] }',
     faults: [
-      '4: models.claude-*: is not a valid model name; it has the form <provider>/<model id>, and patterns with * belong into aliases',
+      '4: models.claude-*: is not a valid model name; it has the form <group>/<model>, and patterns with * belong into aliases',
     ],
   },
   {
