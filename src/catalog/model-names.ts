@@ -28,9 +28,13 @@ const MAX_SUGGESTED_CHARACTERS = 80;
 /** Names of each alphabetical order that are compared with a misspelled one. */
 const MAX_COMPARED_NEIGHBORS = 24;
 const MAX_SUGGESTIONS = 3;
+/** Tag that names have where they have none, as at Ollama. */
+const USUAL_TAG = ':latest';
+/** Names that begin with a shorter one are not suggested for it. */
+const MIN_BEGINNING_CHARACTERS = 3;
 
 export interface ModelNames {
-  /** Model by alias, id, canonical slug, or id without the provider. */
+  /** Model by alias, id, canonical slug, or id without the provider; also without its tag `latest`. */
   find(name: string): CatalogModel | undefined;
   /** The name that an alias stands for; any other name as it is. */
   resolveAlias(name: string): string;
@@ -62,7 +66,8 @@ export function createModelNames(lists: readonly NamedModels[], options: NamingO
     const name = resolveAlias(asked);
     const slash = name.indexOf('/');
     const owner = slash > 0 ? byProvider.get(name.slice(0, slash)) : undefined;
-    const known = listed(name) ?? (owner ? undefined : byBareName.get(name));
+    const named = (text: string) => listed(text) ?? (owner ? undefined : byBareName.get(text));
+    const known = named(name) ?? named(`${name}${USUAL_TAG}`);
     if (known || !owner?.unlisted) return known;
     const upstreamId = name.slice(slash + 1);
     return UNLISTED_ID.test(upstreamId) ? owner.unlisted(upstreamId) : undefined;
@@ -118,11 +123,17 @@ function createNeighbors(ids: readonly string[]) {
     const most = Math.max(1, Math.floor(bare.length / 3));
     return [...near]
       .map((id) => ({ id, edits: editDistance(bareOf(id).toLowerCase(), bare) }))
-      .filter(({ edits }) => edits <= most)
+      .filter(({ id, edits }) => edits <= most || isLonger(bareOf(id).toLowerCase(), bare))
       .toSorted((one, other) => one.edits - other.edits)
       .slice(0, MAX_SUGGESTIONS)
       .map(({ id }) => id);
   };
+}
+
+/** Whether a name is another one with more behind it, such as a tag, a size or a date. */
+function isLonger(name: string, beginning: string): boolean {
+  const next = name.charAt(beginning.length);
+  return beginning.length >= MIN_BEGINNING_CHARACTERS && name.startsWith(beginning) && /[-:.@_]/.test(next);
 }
 
 interface SortedId {

@@ -35,16 +35,22 @@ export function serveCatalog(context: RequestContext, asked: CatalogQuery, catal
 
   function getModel({ id, enveloped }: Extract<CatalogQuery, { type: 'get-model' }>): Json {
     const model = catalog.find(id);
-    if (!model) throw new GatewayError('model_not_found', `There is no model "${id}".`, { param: 'model' });
+    if (!model)
+      throw new GatewayError('model_not_found', `There is no model "${id}".${similarTo(id)}`, { param: 'model' });
     const encoded = protocol.encodeModel(model);
     return enveloped ? { data: encoded } : encoded;
+  }
+
+  function similarTo(name: string): string {
+    const similar = catalog.similar(name);
+    return similar.length > 0 ? ` Similar are: ${similar.join(', ')}.` : '';
   }
 
   /** Clients ask for a model by the name that they use in requests. */
   function modelWithoutProvider(name = ''): Json {
     const model = catalog.find(name);
     if (model) return protocol.encodeModel(model);
-    const message = `There is no provider and no model "${name}".`;
+    const message = `There is no provider and no model "${name}".${similarTo(name)}`;
     throw new GatewayError('model_not_found', message, { param: 'model' });
   }
 

@@ -96,7 +96,10 @@ function unlistedEndpoints({ catalog, routes, providers }: ModelDirectory): Unkn
     endpoints.flatMap(({ provider, model: name, pricing }, index) => {
       const names = namesAt(provider);
       // A provider with `models: any` takes every id.
-      if (names.size === 0 || names.has(name) || pricing || find(`${provider}/${name}`)?.unlisted) return [];
+      if (names.size === 0 || names.has(name) || pricing) return [];
+      const found = find(`${provider}/${name}`);
+      // Ollama and servers like it have models without their tag, too.
+      if (found?.unlisted || found?.upstreamId === `${name}:latest`) return [];
       return [{ setting: `models.${model}.endpoints[${index}]`, name, provider }];
     }),
   );

@@ -97,6 +97,26 @@ test('similar names, also with a wrong beginning', () => {
   assert.deepEqual(similar('gpt-5'.repeat(40)), []);
 });
 
+test('a name without its tag is that with the tag "latest"', () => {
+  const ids = ['llama3.2:latest', 'llama3.1:8b', 'qwen3:4b', 'qwen3:latest', 'qwen3'];
+  const models = ids.map((id) => catalogModel('ollama', { id }));
+  const { find, similar } = createCatalog([{ provider: 'ollama', models }]);
+  assert.equal(find('ollama/llama3.2')?.id, 'ollama/llama3.2:latest');
+  assert.equal(find('llama3.2')?.id, 'ollama/llama3.2:latest');
+  assert.equal(find('ollama/qwen3')?.id, 'ollama/qwen3', 'where there is one without');
+  for (const name of ['ollama/llama3.1', 'llama3', 'ollama/']) assert.equal(find(name), undefined, name);
+  assert.deepEqual(similar('ollama/llama3.1'), ['ollama/llama3.1:8b']);
+});
+
+test('names that begin with the one that was asked for are similar', () => {
+  const ids = ['claude-opus-4-5-20251101', 'claude-opus-4-51-turbo-preview', 'o1-preview-2024'];
+  const { similar } = createCatalog([
+    { provider: 'anthropic', models: ids.map((id) => catalogModel('anthropic', { id })) },
+  ]);
+  assert.deepEqual(similar('claude-opus-4-5'), ['anthropic/claude-opus-4-5-20251101']);
+  assert.deepEqual(similar('o1'), []);
+});
+
 test('a misspelled name is compared with few of many models', () => {
   const models = Array.from({ length: 20_000 }, (_, index) => catalogModel('many', { id: `model-${index}` }));
   const { similar } = createCatalog([{ provider: 'many', models }]);

@@ -246,7 +246,7 @@ providers:
   openai: { api_key: key-of-nobody }
   anthropic: { api_key: "\${ANTHROPIC_API_KEY}" }
   groq: { api_key: key-of-nobody, models: any }
-  near: { type: openai-compatible, base_url: "http://127.0.0.1:9/v1", models: [{ id: own }] }
+  near: { type: openai-compatible, base_url: "http://127.0.0.1:9/v1", models: [{ id: own }, { id: "llama3.2:latest" }] }
 models:
   team/fast:
     endpoints:
@@ -257,9 +257,10 @@ models:
       - { provider: anthropic, model: claude-nothing }
       - { provider: groq, model: anything }
       - { provider: near, model: own }
+      - { provider: near, model: llama3.2 }
 `;
   writeFileSync(join(folder, 'polygate.yaml'), settings);
-  const warned = (text: string) => [...text.matchAll(/^Warning: (\S+): (\w+) lists no model "([\w-]+)"/gm)];
+  const warned = (text: string) => [...text.matchAll(/^Warning: (\S+): (\w+) lists no model "([\w.-]+)"/gm)];
   const UNLISTED = [
     ['models.team/fast.endpoints[0]', 'sandbox', 'eco'],
     ['models.team/fast.endpoints[1]', 'openai', 'gpt-5-mni'],

@@ -75,7 +75,9 @@ test('a model by any of its names, as it is listed', async () => {
     }
   }
   const unknown: Json = await (await fetch(`${gateway.url}/v1/models/gpt-55`)).json();
-  assert.match(unknown.error.message, /There is no provider and no model "gpt-55"/);
+  assert.match(unknown.error.message, /There is no provider and no model "gpt-55"\. Similar are: .*openai\/gpt-5/);
+  const below: Json = await (await fetch(`${gateway.url}/v1/models/openai/gpt-55`)).json();
+  assert.match(below.error.message, /There is no model "openai\/gpt-55"\. Similar are: .*openai\/gpt-5/);
 });
 
 test('a suffix of a name that a glob meets', async () => {
