@@ -10,7 +10,13 @@ import { discoverModels } from './discovery.ts';
 import { missingKeyWarning, readFirstKey } from './first-key.ts';
 import { allKeys } from './keys.ts';
 import { type ConfigOptions, configSource } from './source.ts';
-import { baseWarnings, unknownKeyWarnings, unknownModelWarning, waitingWarnings } from './start-warnings.ts';
+import {
+  baseWarnings,
+  proxyWarning,
+  unknownKeyWarnings,
+  unknownModelWarning,
+  waitingWarnings,
+} from './start-warnings.ts';
 
 export async function check(options: ConfigOptions): Promise<void> {
   const config = loadConfig(configSource(options));
@@ -23,6 +29,8 @@ export async function check(options: ConfigOptions): Promise<void> {
     process.stderr.write(
       `Warning: ${updatedCatalogPath(config.data)} ${outdated}: the bundled facts about models count.\n`,
     );
+  const proxy = proxyWarning();
+  if (proxy !== undefined) process.stderr.write(`Warning: ${proxy}\n`);
   const models = await discoverModels(config);
   const states = models.states();
   for (const { id, problem } of states)

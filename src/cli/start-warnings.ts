@@ -20,7 +20,12 @@ export interface Machine {
   /** User id; absent on systems without one. */
   uid?: number;
   isContainer: boolean;
+  /** Variable that names a proxy for connections to other machines. */
+  proxyVariable?: string | undefined;
 }
+
+/** Variables of proxies for addresses with https, as providers have. */
+const PROXY_VARIABLES = ['HTTPS_PROXY', 'https_proxy', 'ALL_PROXY', 'all_proxy'];
 
 export function startWarnings(config: Config, machine = thisMachine()): string[] {
   const warnings: string[] = [];
@@ -39,7 +44,15 @@ export function startWarnings(config: Config, machine = thisMachine()): string[]
     const path = updatedCatalogPath(config.data);
     warnings.push(`${path} ${problem}: the bundled facts about models count. Run polygate catalog update.`);
   }
+  const proxy = proxyWarning(machine);
+  if (proxy !== undefined) warnings.push(proxy);
   return warnings;
+}
+
+/** Warning of a proxy that is set in the environment, which other programs would use. */
+export function proxyWarning({ proxyVariable } = thisMachine()): string | undefined {
+  if (proxyVariable === undefined) return undefined;
+  return `${proxyVariable} is set, and is not used: the gateway connects to providers itself.`;
 }
 
 export function unknownModelWarning({ setting, name, provider }: UnknownModel): string {
@@ -103,5 +116,6 @@ function isRootUnnecessary({ server, admin }: Config, { platform, uid, isContain
 
 function thisMachine(): Machine {
   const isContainer = process.env.KUBERNETES_SERVICE_HOST !== undefined || CONTAINER_MARKER_FILES.some(existsSync);
-  return { platform: process.platform, uid: process.getuid?.(), isContainer };
+  const proxyVariable = PROXY_VARIABLES.find((name) => process.env[name]);
+  return { platform: process.platform, uid: process.getuid?.(), isContainer, proxyVariable };
 }

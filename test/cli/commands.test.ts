@@ -238,6 +238,14 @@ test('a provider of the file whose variable is not set is a warning of check and
   assert.deepEqual(warned(banner), WAITING);
 });
 
+test('a proxy in the environment is a warning of check', async (context) => {
+  const { run } = program(context);
+  const { code, stderr } = await run(['check'], { HTTPS_PROXY: 'http://127.0.0.1:9' });
+  assert.equal(code, 0);
+  assert.match(stderr, /^Warning: HTTPS_PROXY is set, and is not used: /m);
+  assert.doesNotMatch((await run(['check'])).stderr, /PROXY/);
+});
+
 test('an endpoint that its provider does not list is a warning of check and of the start', async (context) => {
   const { folder, run, start } = program(context);
   const settings = `

@@ -26,6 +26,13 @@ test('a gateway that runs as root unnecessarily warns', () => {
   assert.deepEqual(startWarnings(configOf(admin), ROOT), []);
 });
 
+test('a proxy that is set in the environment, and is not used, warns', () => {
+  const user: Machine = { ...ROOT, uid: 1000 };
+  const [warning, ...others] = startWarnings(configOf(''), { ...user, proxyVariable: 'https_proxy' });
+  assert.equal(warning, 'https_proxy is set, and is not used: the gateway connects to providers itself.');
+  assert.deepEqual([others, startWarnings(configOf(''), user)], [[], []]);
+});
+
 test('a store without its usage records says that budgets begin anew', (context) => {
   const folder = mkdtempSync(join(tmpdir(), 'polygate-warnings-'));
   context.after(() => rmSync(folder, { recursive: true }));
