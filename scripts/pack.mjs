@@ -3,7 +3,7 @@
  * the libraries in it, so its package depends on none; a publication of the project's folder would be wrong.
  */
 
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { npm, root, say } from './install.mjs';
@@ -13,6 +13,8 @@ const ALWAYS = ['README.md', 'LICENSE'];
 /** Members of package.json that only developers need. */
 const DEVELOPMENT = ['scripts', 'dependencies', 'devDependencies'];
 const RECEIVER_FOLDER = join(root, 'packages', 'webhooks');
+/** Files of both packages that the build writes. */
+const BUILT = [join(root, 'dist', 'polygate.cjs'), join(RECEIVER_FOLDER, 'dist', 'verify.d.ts')];
 
 /** Packs the program into `folder`; returns the path of the file. */
 export function pack(folder) {
@@ -53,7 +55,12 @@ async function packStage(folder, fill) {
 if (process.argv[1] === import.meta.filename) {
   const [target = '.'] = process.argv.slice(2);
   if (target === '--advice') {
-    say('Publish the files that "npm run build" and "npm run pack" make, not this folder.');
+    say(
+      'This folder is not the package. "npm run build" and then "npm run pack -- FOLDER" make the files to install or publish.',
+    );
+    process.exitCode = 1;
+  } else if (!BUILT.every((file) => existsSync(file))) {
+    say('There is nothing to pack yet. Type: npm run build');
     process.exitCode = 1;
   } else {
     const folder = resolve(target);

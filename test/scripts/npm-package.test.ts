@@ -46,10 +46,24 @@ test('the command is the entry point', () => {
   assert.deepEqual(manifests.polygate.bin, { polygate: 'dist/polygate.cjs' });
 });
 
-test('the folder of the project cannot be published by mistake', async () => {
-  const [program, file, ...args] = manifests.polygate.scripts.prepublishOnly.split(' ');
-  assert.equal(program, 'node');
-  await assert.rejects(run(process.execPath, [join(root, file), ...args]), /npm run pack/);
+for (const script of ['prepublishOnly', 'prepack']) {
+  test(`the folder of the project cannot be published or packed by mistake: ${script}`, async () => {
+    const [program, file, ...args] = manifests.polygate.scripts[script].split(' ');
+    assert.equal(program, 'node');
+    await assert.rejects(run(process.execPath, [join(root, file), ...args]), /npm run build.*npm run pack/);
+  });
+}
+
+test('what is not built is not packed', async (context) => {
+  const folder = mkdtempSync(join(tmpdir(), 'polygate-pack-'));
+  context.after(() => rmSync(folder, { recursive: true, force: true }));
+  mkdirSync(join(folder, 'scripts', 'node'), { recursive: true });
+  for (const file of ['package.json', 'scripts/pack.mjs', 'scripts/install.mjs', 'scripts/node/package.json'])
+    copyFileSync(join(root, file), join(folder, file));
+  const { code, stderr } = await run(process.execPath, ['scripts/pack.mjs', folder], { cwd: folder }).catch(
+    (failure) => failure,
+  );
+  assert.deepEqual([code, stderr], [1, 'There is nothing to pack yet. Type: npm run build\n']);
 });
 
 test('Node 8 and newer can read the entry point', () => {
