@@ -102,7 +102,13 @@ export function createRouteTable<Context>(
     }
     const near = nearby(wanted, path, query);
     if (others.length > 0) throw methodNotAllowed(method, path, others, near);
-    throw nothingAt(method, path, near);
+    throw nothingAt(method, path, near, near === undefined ? replacementOf(wanted, path) : undefined);
+  }
+
+  function replacementOf(method: string, path: string): string | undefined {
+    const other = REPLACEMENTS.get(path);
+    if (other === undefined) return undefined;
+    return routes.some((route) => route.method === method && matches(route, other, NO_QUERY)) ? other : undefined;
   }
 
   /** A path that there is, where the base URL of a client has a prefix or a version too seldom, too often, or that of another API. */
@@ -151,6 +157,16 @@ const NO_QUERY = new URLSearchParams();
 const NO_ROUTES: readonly never[] = [];
 /** Segments before the version in base URLs of other gateways and vendors. */
 const OTHER_PREFIXES = ['api', 'openai'];
+/** Paths of other gateways, and of an older API, with those in whose place they are asked for. */
+const REPLACEMENTS: ReadonlyMap<string, string> = new Map([
+  ['/health', '/healthz'],
+  ['/health/liveliness', '/healthz'],
+  ['/health/liveness', '/healthz'],
+  ['/health/readiness', '/readyz'],
+  ['/livez', '/healthz'],
+  ['/docs', '/openapi.json'],
+  ['/v1/completions', '/v1/chat/completions'],
+]);
 /** Of a path; names of models have some, and no path of a route has so many. */
 const MAX_SEGMENTS = 64;
 
@@ -174,9 +190,10 @@ function basePath(path: string): string | undefined {
   return version < 0 ? undefined : segments.slice(0, version + 1).join('/');
 }
 
-/** Error `not_found`; `near` names a similar route for the message. */
-export function nothingAt(method: string, path: string, near?: string): GatewayError {
-  return new GatewayError('not_found', `There is nothing at ${method} ${path}.${hintOf(near)}`);
+/** Error `not_found`; `near` names a similar route for the message, and `replacement` one of another name. */
+export function nothingAt(method: string, path: string, near?: string, replacement?: string): GatewayError {
+  const hint = replacement === undefined ? hintOf(near) : ` Use ${replacement}.`;
+  return new GatewayError('not_found', `There is nothing at ${method} ${path}.${hint}`);
 }
 
 function hintOf(near: string | undefined): string {

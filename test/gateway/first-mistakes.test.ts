@@ -42,6 +42,23 @@ test('a base URL whose prefix or version is missing, doubled or that of another 
   }
 });
 
+test('a path of another gateway or an older API is told the one to use', async () => {
+  const cases: [method: string, asked: string, hint: string][] = [
+    ['GET', '/health', ' Use /healthz.'],
+    ['GET', '/health/liveliness', ' Use /healthz.'],
+    ['GET', '/health/readiness', ' Use /readyz.'],
+    ['GET', '/docs', ' Use /openapi.json.'],
+    ['POST', '/v1/completions', ' Use /v1/chat/completions.'],
+    ['POST', '/health', ''],
+    ['GET', '/v1/completions', ''],
+  ];
+  for (const [method, asked, hint] of cases) {
+    const response = await fetch(`${rig.gateway.url}${asked}`, { method, headers: HEADERS.chat });
+    const { error } = (await response.json()) as Json;
+    assert.deepEqual([response.status, error.message], [404, `There is nothing at ${method} ${asked}.${hint}`]);
+  }
+});
+
 test('a method of generateContent at the path of a list of models is told its own path', async () => {
   const asked = '/v1/models/a/m:generateContent';
   const response = await post(`${rig.gateway.url}${asked}`, question('generate', 'a/m', 'Hello'), HEADERS.chat);
