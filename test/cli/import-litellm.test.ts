@@ -602,6 +602,48 @@ test('a fallback that a group has already is not added again, and aliases may ha
   assert.deepEqual(Object.entries(config.aliases).at(-1), ['__proto__', 'team/a']);
 });
 
+test('default fallbacks are models to try when any other fails', () => {
+  const deployment = (name: string) => ({ model_name: name, litellm_params: { model: `openai/${name}` } });
+  const model_list = ['gpt-4o', 'gpt-5'].map(deployment);
+  const both = importLiteLlm({
+    model_list,
+    litellm_settings: { default_fallbacks: ['gpt-5', 'gone', 'gpt-5'] },
+    router_settings: { default_fallbacks: ['gpt-4o'] },
+  });
+  assert.deepEqual(both.config.routing, { fallback_models: ['team/gpt-5'] });
+  assert.deepEqual(both.notes, [
+    {
+      path: 'router_settings.default_fallbacks',
+      advice: 'litellm_settings.default_fallbacks comes before it',
+    },
+    { path: 'litellm_settings.default_fallbacks', advice: 'names "gone", which is no model_name of the list' },
+  ]);
+  const ofRouter = importLiteLlm({ model_list, router_settings: { default_fallbacks: ['gpt-4o'] } });
+  assert.deepEqual([ofRouter.config.routing, ofRouter.notes], [{ fallback_models: ['team/gpt-4o'] }, []]);
+  const wrong = importLiteLlm({ model_list, litellm_settings: { default_fallbacks: 'gpt-5' } });
+  assert.equal(wrong.config.routing, undefined);
+  assert.deepEqual(wrong.notes, [{ path: 'litellm_settings.default_fallbacks', advice: 'is no list of groups' }]);
+});
+
+test('settings that are needed no more, or stand elsewhere, are listed with what to do', () => {
+  const { notes } = importLiteLlm({
+    litellm_settings: { cache: true, max_budget: 100, turn_off_message_logging: true },
+    router_settings: { redis_host: 'h', allowed_fails: 3 },
+    general_settings: { alerting: ['slack'] },
+  });
+  assert.deepEqual(
+    notes.map(({ advice }) => advice),
+    [
+      'answers are not cached; caches of providers are used',
+      'budgets belong to keys and tags: budgets',
+      'needs no setting: messages are not logged',
+      'needs no setting: gateways on one PostgreSQL database share limits and budgets',
+      'which failures lead to the next endpoint is fixed: docs/reliability.md',
+      'budgets that run out and the like are told to a webhook: notices.webhook',
+    ],
+  );
+});
+
 test('settings of any name are listed with words', () => {
   const { notes } = importLiteLlm({
     model_list: [{ model_name: 'a', litellm_params: { model: 'openai/a', constructor: 1 } }],

@@ -30,6 +30,25 @@ const CONFIG = {
   ],
 };
 
+test('a target at a platform is told the page about it, one that nobody knows is not', () => {
+  const targets = ['azure-openai', 'vertex-ai', 'bedrock', 'nowhere'].map((provider) => ({ provider }));
+  const { notes } = importPortkey([{ strategy: { mode: 'fallback' }, targets }]);
+  assert.deepEqual(
+    notes.map(({ advice }) => advice),
+    [
+      'write this provider yourself: docs/providers.md#azure-openai-and-microsoft-foundry',
+      'write this provider yourself: docs/providers.md#google-vertex-ai',
+      'write this provider yourself: docs/providers.md#amazon-bedrock',
+      '"nowhere" is of a provider that is not supported, or that its name does not tell',
+    ],
+  );
+  const page = readFileSync(join(import.meta.dirname, '../../docs/providers.md'), 'utf8').toLowerCase();
+  for (const { advice } of notes.slice(0, 3)) {
+    const title = (advice.split('#')[1] ?? '').replaceAll('-', ' ');
+    assert.ok(page.includes(`# ${title}\n`), title);
+  }
+});
+
 test('targets become providers and endpoints, those of a fallback by priority and those of a balance by weight', () => {
   const { config, notes } = importPortkey([
     { success: true, data: { slug: 'pc-main', config: JSON.stringify(CONFIG) } },

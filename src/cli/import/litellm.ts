@@ -38,7 +38,8 @@ export function importLiteLlm(file: Json): ImportedSettings {
   addFallbacks(groups, router.fallbacks, (advice) => note('router_settings.fallbacks', advice));
   const names = modelNames(groups.keys());
   const aliases = aliasesOf(names, router.model_group_alias, note);
-  const routing = routingOf(router, note);
+  const fallbackModels = fallbackModelsOf(names, { litellm, router }, note);
+  const routing = { ...routingOf(router, note), ...(fallbackModels && { fallback_models: fallbackModels }) };
   const config = {
     ...deadlinesOf(litellm.request_timeout, router.timeout, note),
     ...(general.master_key != null && { admin: { token: adminToken(general.master_key, variable, note) } }),
@@ -47,8 +48,8 @@ export function importLiteLlm(file: Json): ImportedSettings {
     ...(Object.keys(aliases).length > 0 && { aliases }),
     ...(Object.keys(routing).length > 0 && { routing }),
   };
-  noteOthers('litellm_settings', litellm, { known: ['fallbacks', 'request_timeout'], note });
-  const known = ['fallbacks', 'routing_strategy', 'model_group_alias', 'timeout', 'cooldown_time'];
+  noteOthers('litellm_settings', litellm, { known: ['fallbacks', 'default_fallbacks', 'request_timeout'], note });
+  const known = ['fallbacks', 'default_fallbacks', 'routing_strategy', 'model_group_alias', 'timeout', 'cooldown_time'];
   noteOthers('router_settings', router, { known, note });
   noteOthers('general_settings', general, { known: ['master_key'], note });
   for (const name of Object.keys(given)) if (!SECTIONS.includes(name)) note(name, adviceOf(name, ADVICE));
@@ -125,6 +126,30 @@ function aliasesOf(names: ReadonlyMap<string, string>, value: unknown, note: Not
     else note(`router_settings.model_group_alias.${alias}`, unknownGroup(String(group)));
   }
   return Object.fromEntries(aliases);
+}
+
+/** Models to try when any other fails; those of the requests come before those of the router. */
+function fallbackModelsOf(
+  names: ReadonlyMap<string, string>,
+  { litellm, router }: { litellm: Json; router: Json },
+  note: Note,
+): string[] | undefined {
+  const section = litellm.default_fallbacks == null ? 'router_settings' : 'litellm_settings';
+  const path = `${section}.default_fallbacks`;
+  if (section === 'litellm_settings' && router.default_fallbacks != null)
+    note('router_settings.default_fallbacks', 'litellm_settings.default_fallbacks comes before it');
+  const given = litellm.default_fallbacks ?? router.default_fallbacks;
+  if (given == null) return undefined;
+  if (!Array.isArray(given)) {
+    note(path, 'is no list of groups');
+    return undefined;
+  }
+  const known = given.flatMap((group) => {
+    const name = names.get(String(group));
+    if (name === undefined) note(path, unknownGroup(String(group)));
+    return name ?? [];
+  });
+  return known.length > 0 ? [...new Set(known)] : undefined;
 }
 
 function routingOf({ routing_strategy: strategy, cooldown_time: seconds }: Json, note: Note): Json {

@@ -47,6 +47,13 @@ const TYPES: Record<string, string> = {
   dashscope: 'dashscope',
   ollama: 'ollama',
 };
+/** Sections of docs/providers.md about platforms whose address and identity Portkey does not keep in a config. */
+const PLATFORMS: Record<string, string> = {
+  'azure-openai': 'azure-openai-and-microsoft-foundry',
+  'azure-ai': 'azure-openai-and-microsoft-foundry',
+  'vertex-ai': 'google-vertex-ai',
+  bedrock: 'amazon-bedrock',
+};
 const MEMBERS = ['targets', 'strategy', 'provider', 'virtual_key'];
 /** Settings of a target that are read. */
 const KNOWN_SETTINGS = ['provider', 'virtual_key', 'api_key', 'weight', 'override_params', 'custom_host', 'name'];
@@ -182,7 +189,9 @@ function endpointOf(
   const isVaulted = settings.virtual_key !== undefined || String(settings.provider ?? '').startsWith('@');
   const type = isVaulted ? typeOfSlug(named) : lookUp(TYPES, named);
   if (type === undefined) {
-    note(path, `"${named}" is of a provider that is not supported, or that its name does not tell`);
+    const section = lookUp(PLATFORMS, named);
+    if (section !== undefined) note(path, `write this provider yourself: docs/providers.md#${section}`);
+    else note(path, `"${named}" is of a provider that is not supported, or that its name does not tell`);
     return [];
   }
   const host = settings.custom_host ? String(settings.custom_host) : undefined;
