@@ -12,6 +12,7 @@ import { allKeys } from './keys.ts';
 import { type ConfigOptions, configSource } from './source.ts';
 import {
   baseWarnings,
+  ownAddressWarnings,
   proxyWarning,
   unknownKeyWarnings,
   unknownModelWarning,
@@ -35,7 +36,8 @@ export async function check(options: ConfigOptions): Promise<void> {
   const states = models.states();
   for (const { id, problem } of states)
     if (problem !== undefined) process.stderr.write(`Warning: ${id} is not reached: ${problem}\n`);
-  for (const warning of waitingWarnings(config)) process.stderr.write(`${warning}\n`);
+  for (const warning of [...ownAddressWarnings(config), ...waitingWarnings(config)])
+    process.stderr.write(`${warning}\n`);
   for (const unknown of unknownModels(models)) process.stderr.write(`${unknownModelWarning(unknown)}\n`);
   for (const warning of baseWarnings(config)) process.stderr.write(`${warning}\n`);
   process.stdout.write(`${describeConfig(config, new Map(states.map((state) => [state.id, state])))}\n`);

@@ -32,7 +32,13 @@ import { listenProblem } from './listen-problem.ts';
 import { dashboardHint, firstLink } from './login-link.ts';
 import { connectServiceManager } from './service-manager.ts';
 import { type ConfigOptions, configArguments, configSource } from './source.ts';
-import { startWarnings, unknownKeyWarnings, unknownModelWarning, waitingWarnings } from './start-warnings.ts';
+import {
+  ownAddressWarnings,
+  startWarnings,
+  unknownKeyWarnings,
+  unknownModelWarning,
+  waitingWarnings,
+} from './start-warnings.ts';
 import {
   boundYoungGeneration,
   collectFullyLater,
@@ -139,6 +145,7 @@ export async function serve(options: ServeOptions): Promise<void> {
   const allKeys = await keys.list();
   const warning = missingKeyWarning(config, allKeys);
   const unknown = [
+    ...ownAddressWarnings(config),
     ...waitingWarnings(config),
     ...(isDiscovered ? gateway.unknownModels().map(unknownModelWarning) : []),
     ...unknownKeyWarnings(config, allKeys),

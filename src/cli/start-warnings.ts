@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { bundledEntry, type KnownEntries } from '../catalog/bundled.ts';
 import { knownEntries, readCatalog, updatedCatalogPath } from '../catalog/updated.ts';
 import type { Config, ConfiguredModel } from '../config/resolved.ts';
+import { isLoopback } from '../core/loopback.ts';
 import type { Key } from '../keys/key.ts';
 import { providerTypes } from '../providers/index.ts';
 import type { UnknownModel } from '../routing/model-names.ts';
@@ -70,6 +71,26 @@ export function waitingWarnings({ providers }: Pick<Config, 'providers'>): strin
     const { id, waitingFor } = provider;
     return [`Warning: providers.${id} waits for ${waitingFor.join(' or ')}, and is not used until it is set.`];
   });
+}
+
+/** Warnings of providers at the address of the gateway, as llama.cpp has by default: it would ask itself. */
+export function ownAddressWarnings({ providers, server }: Pick<Config, 'providers' | 'server'>): string[] {
+  return providers.flatMap((provider) => {
+    if (provider.state !== 'ready') return [];
+    const { id, type, baseUrl = providerTypes.get(type)?.baseUrl } = provider;
+    const url = baseUrl === undefined ? null : URL.parse(baseUrl);
+    const isOwn = url?.protocol === 'http:' && url.port === String(server.port) && isOwnHost(url.hostname, server.host);
+    if (!isOwn) return [];
+    return [
+      `Warning: providers.${id}: ${baseUrl} is the address of the gateway itself; choose another port for it with --port, or the base_url of the provider.`,
+    ];
+  });
+}
+
+function isOwnHost(host: string, listening: string): boolean {
+  const name = host.replace(/^\[|\]$/g, '');
+  const isOnLoopback = isLoopback(listening) || listening === '0.0.0.0' || listening === '::';
+  return name === listening || (isOnLoopback && isLoopback(name));
 }
 
 /** Warnings of names of keys in settings that no key has. */

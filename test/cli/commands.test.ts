@@ -390,6 +390,39 @@ describe('a provider that does not answer', () => {
   });
 });
 
+test('providers lists servers of this machine, and a variable that is set in place of the one that is read', async (context) => {
+  const { folder, run } = program(context);
+  const rowsOf = async (environment?: Record<string, string>) => {
+    const { stdout } = await run(['providers'], environment);
+    return new Map(stdout.split('\n').map((line) => [line.split('\t')[0], line]));
+  };
+  const rows = await rowsOf({
+    OPENAI_KEY: 'a',
+    TOGETHERAI_API_KEY: 'a',
+    GOOGLE_GENERATIVE_AI_API_KEY: 'a',
+    GROQ_API_BASE: 'a',
+    FALCON_KEY: 'a',
+  });
+  assert.equal(rows.get('openai'), 'openai\twaiting\t\tset OPENAI_API_KEY; OPENAI_KEY is set, which is not read');
+  assert.match(rows.get('together') ?? '', /; TOGETHERAI_API_KEY is set, which is not read$/);
+  assert.match(rows.get('google') ?? '', /; GOOGLE_GENERATIVE_AI_API_KEY is set, which is not read$/);
+  for (const id of ['groq', 'openrouter', 'fal']) assert.doesNotMatch(rows.get(id) ?? '', / is set/);
+  assert.equal(rows.get('ollama'), 'ollama\toff\t\twrite "ollama: {}" below providers in the configuration');
+  writeFileSync(join(folder, 'polygate.yaml'), 'providers: { ollama: { base_url: "http://127.0.0.1:9/v1" } }\n');
+  assert.match((await rowsOf()).get('ollama') ?? '', /^ollama\tunreachable\t/);
+});
+
+test('a provider at the address of the gateway is a warning of check', async (context) => {
+  const { folder, run } = program(context);
+  const text = 'server: { port: 9 }\nproviders: { near: { type: vllm, base_url: "http://127.0.0.1:9/v1" } }\n';
+  writeFileSync(join(folder, 'polygate.yaml'), text);
+  const { stderr } = await run(['check']);
+  assert.match(
+    stderr,
+    /^Warning: providers\.near: http:\/\/127\.0\.0\.1:9\/v1 is the address of the gateway itself; /m,
+  );
+});
+
 test('a table is aligned for people and plain for programs', () => {
   const rows = [
     ['a', 'long value', '1'],

@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { type Machine, startWarnings } from '../../src/cli/start-warnings.ts';
+import { type Machine, ownAddressWarnings, startWarnings } from '../../src/cli/start-warnings.ts';
 import { parseConfig } from '../../src/config/load.ts';
 import { sourceWith } from '../config/sources.ts';
 
@@ -31,6 +31,24 @@ test('a proxy that is set in the environment, and is not used, warns', () => {
   const [warning, ...others] = startWarnings(configOf(''), { ...user, proxyVariable: 'https_proxy' });
   assert.equal(warning, 'https_proxy is set, and is not used: the gateway connects to providers itself.');
   assert.deepEqual([others, startWarnings(configOf(''), user)], [[], []]);
+});
+
+test('a provider at the address of the gateway warns, by its default or by its base_url', () => {
+  const at = (host: string, base: string) =>
+    ownAddressWarnings(
+      configOf(
+        `server: { host: "${host}", port: 8080 }\nproviders: { near: { type: openai-compatible, base_url: "${base}" } }`,
+      ),
+    ).length;
+  for (const base of ['http://localhost:8080/v1', 'http://127.0.0.1:8080', 'http://[::1]:8080/v1'])
+    for (const host of ['127.0.0.1', '0.0.0.0']) assert.equal(at(host, base), 1, `${host} ${base}`);
+  assert.equal(at('10.0.0.5', 'http://10.0.0.5:8080/v1'), 1);
+  assert.equal(at('10.0.0.5', 'http://localhost:8080/v1'), 0, 'another server of this machine');
+  for (const base of ['http://localhost:8081/v1', 'https://localhost:8080/v1', 'http://10.0.0.6:8080/v1'])
+    assert.equal(at('127.0.0.1', base), 0, base);
+  assert.deepEqual(ownAddressWarnings(configOf('server: { port: 11434 }\nproviders: { ollama: {} }')), [
+    'Warning: providers.ollama: http://localhost:11434/v1 is the address of the gateway itself; choose another port for it with --port, or the base_url of the provider.',
+  ]);
 });
 
 test('a store without its usage records says that budgets begin anew', (context) => {
