@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { readFirstKey } from '../../src/cli/first-key.ts';
-import { startWarnings } from '../../src/cli/start-warnings.ts';
+import { type Machine, startWarnings } from '../../src/cli/start-warnings.ts';
 import { servesOperators } from '../../src/config/dashboard.ts';
 import { parseConfig } from '../../src/config/load.ts';
 import type { Json } from '../../src/core/json/json.ts';
@@ -18,6 +18,8 @@ import { alerts, DEPLOY, dashboards, deployText, deployYaml } from './deploy-fil
 
 const KEY = Buffer.alloc(32, 1).toString('base64');
 const TOKEN = 'a-token-of-a-test-0123456789abcdef';
+/** Without what the machine of the test has, such as a proxy. */
+const MACHINE: Machine = { platform: 'linux', uid: 0, isContainer: false };
 const VALUES_SCHEMA = 'helm/polygate/values.schema.json';
 
 describe('compose', () => {
@@ -83,6 +85,13 @@ describe('compose', () => {
       assert.ok(ports.includes(`127.0.0.1:${admin?.port}:${admin?.port}`), name);
       assert.match(deployText('Containerfile'), new RegExp(`^EXPOSE .*\\b${admin?.port}$`, 'm'));
     }
+  });
+
+  test('the gateway reaches servers of models on the machine by the name that the page has', () => {
+    const name = 'host.docker.internal:host-gateway';
+    for (const file of ['compose/compose.yaml', 'compose/compose.sqlite.yaml'])
+      assert.deepEqual(deployYaml(file).services.polygate.extra_hosts, [name], file);
+    assert.ok(readFileSync(join(DEPLOY, '../docs/deploy.md'), 'utf8').includes(`--add-host ${name}`));
   });
 
   test('every service is bound: a read-only root, no capabilities but those of the database, ports of this machine alone', () => {
@@ -189,7 +198,7 @@ describe('systemd', () => {
     const config = parseConfig(deployText('systemd/polygate.yaml'), { environment, known: providerTypes });
     assert.equal(config.data, '/var/lib/polygate');
     assert.match(unit, /^StateDirectory=polygate$/m);
-    for (const warning of startWarnings(config)) assert.match(warning, /root/);
+    for (const warning of startWarnings(config, MACHINE)) assert.match(warning, /root/);
   });
 
   test('the gateway gets more time than a graceful shutdown takes', () => {

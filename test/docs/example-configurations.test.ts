@@ -5,9 +5,12 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { bundledModels } from '../../src/catalog/bundled.ts';
-import { startWarnings } from '../../src/cli/start-warnings.ts';
+import { type Machine, startWarnings } from '../../src/cli/start-warnings.ts';
 import { parseConfig } from '../../src/config/load.ts';
 import { providerTypes } from '../../src/providers/index.ts';
+
+/** Without what the machine of the test has, such as a proxy. */
+const MACHINE: Machine = { platform: 'linux', uid: 0, isContainer: false };
 
 const folder = join(import.meta.dirname, '../../examples');
 const files = readdirSync(folder).filter((name) => name.endsWith('.yaml'));
@@ -36,7 +39,7 @@ for (const file of files) {
         `the catalog has no ${id}`,
       );
     }
-    for (const warning of startWarnings(config)) assert.match(warning, /root/, 'a warning at start');
+    for (const warning of startWarnings(config, MACHINE)) assert.match(warning, /root/, 'a warning at start');
   });
 }
 
