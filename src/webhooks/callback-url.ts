@@ -8,6 +8,8 @@ import { FetchFailure } from '../net/fetch-failure.ts';
 import { type Lookup, resolveChecked } from '../net/resolver.ts';
 
 const MAX_URL_CHARACTERS = 2048;
+/** Reason of a refused address, in the words of the check of URLs. */
+const PRIVATE = 'only addresses on the public internet are allowed.';
 /** Timeout of the DNS lookup. A name that cannot be resolved in time is accepted: it may resolve later. */
 const DNS_TIMEOUT_MS = 2_000;
 
@@ -25,7 +27,7 @@ export async function checkCallbackUrl(
     await resolveChecked(url, policy, lookup, timeout.signal);
   } catch (error) {
     if (error instanceof FetchFailure && error.outcome === 'dns') return url.href;
-    throw refusal('only addresses on the public internet are allowed.');
+    throw refusal(PRIVATE);
   } finally {
     timeout.cancel();
   }
@@ -42,5 +44,7 @@ function parse(text: string, policy: AddressPolicy): URL {
 }
 
 function refusal(reason: string): GatewayError {
-  return new GatewayError('invalid_callback_url', `callback_url is refused: ${reason}`, { param: 'callback_url' });
+  const advice = reason === PRIVATE ? ' callbacks.allow_hosts and allow_cidrs in the configuration allow others.' : '';
+  const message = `callback_url is refused: ${reason}${advice}`;
+  return new GatewayError('invalid_callback_url', message, { param: 'callback_url' });
 }

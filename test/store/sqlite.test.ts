@@ -176,7 +176,8 @@ describe('a folder', () => {
   test('that cannot be used is refused in words', async (context) => {
     const folder = temporaryData(context);
     writeFileSync(join(folder, 'file'), '');
-    await assert.rejects(open(context, join(folder, 'file', 'data')), /The folder .* cannot be made/);
+    for (const path of [join(folder, 'file', 'data'), join(folder, 'file')])
+      await assert.rejects(open(context, path), /The folder .* cannot be made: it is a file, or below one\.$/);
     mkdirSync(join(folder, 'odd', 'state.db'), { recursive: true });
     await assert.rejects(open(context, join(folder, 'odd')), /cannot be opened: the file cannot be opened/);
     mkdirSync(join(folder, 'locked', 'lock.db'), { recursive: true });

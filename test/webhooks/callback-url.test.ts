@@ -46,6 +46,14 @@ describe('accepted', () => {
   });
 });
 
+test('a private address is refused with the settings that allow it, by its text or by its name', async () => {
+  const message =
+    'callback_url is refused: only addresses on the public internet are allowed. callbacks.allow_hosts and allow_cidrs in the configuration allow others.';
+  assert.equal(await messageOf(check('https://10.0.0.1/')), message);
+  assert.equal(await messageOf(check('https://example.org/', to('10.0.0.1'))), message);
+  assert.doesNotMatch(await messageOf(check('http://example.org/')), /callbacks/, 'no setting allows http');
+});
+
 describe('refused', () => {
   const bad = [
     ...['http://example.org/', 'ftp://example.org/', 'javascript:alert(1)', '', '//example.org', 'https:/example.org'],

@@ -145,8 +145,10 @@ function createFolder(folder: string): void {
   try {
     createPrivateFolder(folder);
   } catch (error) {
-    const { message } = error as Error;
-    throw new GatewayError('unavailable', `The folder ${folder} cannot be made: ${message}.`, { cause: error });
+    const { message, code } = error as NodeJS.ErrnoException;
+    const isFile = code === 'EEXIST' || code === 'ENOTDIR';
+    const reason = isFile ? 'it is a file, or below one' : message;
+    throw new GatewayError('unavailable', `The folder ${folder} cannot be made: ${reason}.`, { cause: error });
   }
 }
 
