@@ -37,6 +37,8 @@ export async function runCommandLine(argv: string[]): Promise<void> {
 /** Adds the command `serve` if the arguments have none; their options belong to it. */
 function withCommand([node = '', file = '', ...args]: string[]): string[] {
   const [first] = args;
+  // Commander has one short name for it, and other programs this one.
+  if (first === '-v') return [node, file, '--version'];
   const serves = first === undefined || (first.startsWith('-') && !ROOT_OPTIONS.includes(first));
   return [node, file, ...(serves ? ['serve'] : []), ...args];
 }

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { parse } from 'yaml';
 import { formatTable } from '../../src/cli/table.ts';
+import { version } from '../../src/core/version.ts';
 import { openStore } from '../../src/store/open.ts';
 import { program } from './program.ts';
 
@@ -421,6 +422,12 @@ test('a provider at the address of the gateway is a warning of check', async (co
     stderr,
     /^Warning: providers\.near: http:\/\/127\.0\.0\.1:9\/v1 is the address of the gateway itself; /m,
   );
+});
+
+test('the version is printed by each of its usual names', async (context) => {
+  const { run } = program(context);
+  for (const name of ['-v', '-V', '--version'])
+    assert.deepEqual(await run([name]), { code: 0, stdout: `${version}\n`, stderr: '' }, name);
 });
 
 test('a table is aligned for people and plain for programs', () => {
