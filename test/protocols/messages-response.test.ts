@@ -157,7 +157,10 @@ describe('state is sent in an envelope and restored to its part', () => {
   }
 
   test('a thinking block always has a signature', () => {
-    assert.equal(whole(ANSWERS['reasoning without state'] ?? []).content[0].signature, '');
+    const parts = ANSWERS['reasoning without state'] ?? [];
+    assert.equal(whole(parts).content[0].signature, '');
+    const deltas = stream(unfold(response(parts))).map(({ delta }) => delta);
+    assert.ok(deltas.some((delta) => delta?.type === 'signature_delta' && delta.signature === ''));
   });
 
   test('hidden reasoning keeps its state', () => {

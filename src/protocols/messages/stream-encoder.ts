@@ -167,7 +167,8 @@ export function createStreamEncoder(options: EncoderOptions): StreamEncoder {
     switch (part.type) {
       case 'reasoning':
         if (!opened) return opaque ? whole(hiddenBlock(opaque)) : '';
-        return (opaque ? delta({ type: 'signature_delta', signature: wrap(opaque) }) : '') + close();
+        // The AI SDK sends only thinking with a signature back.
+        return delta({ type: 'signature_delta', signature: opaque ? wrap(opaque) : '' }) + close();
       case 'call': {
         const lacksObject = part.args !== '' && isBlank(part.args);
         const input = part.custom ? JSON.stringify(encodeInput(part)) : lacksObject ? '{}' : '';
