@@ -74,7 +74,19 @@ for (const protocol of IDS) {
       const { output } = await whole(protocol, { tools: [F] });
       assert.equal(output[0].summary[0].text, 'I think.');
       assert.equal(has(output), false);
-      assert.equal(has((await whole(protocol, { ...STATE, tools: [F] })).output), protocol !== 'chat');
+      assert.equal(has((await whole(protocol, { ...STATE, tools: [F] })).output), true);
+    });
+
+    test('reasoning without state has a placeholder, which reaches no upstream', async () => {
+      rig.say({ reasoning: 'I think.', signature: '', text: 'Done.' });
+      for (const stream of [false, true]) {
+        const { output } = stream ? (await streamed(protocol, STATE)).at(-1).response : await whole(protocol, STATE);
+        const placeholder = output[0].encrypted_content;
+        assert.equal(output[0].summary[0].text, 'I think.');
+        assert.equal(typeof placeholder, 'string');
+        await whole(protocol, { ...STATE, input: [...output, { role: 'user', content: 'On.' }] });
+        assert.equal(rig.upstream.calls.at(-1)?.bytes.includes(placeholder), false);
+      }
     });
 
     test('an answer that the limit cut off is incomplete (checklist 95)', async () => {

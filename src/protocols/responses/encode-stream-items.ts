@@ -21,6 +21,7 @@ import { createMessageWriter, type Emit, type ItemPlace, type MessageWriter } fr
 import { createSearchWriter } from './encode-stream-search.ts';
 import { itemId } from './item-id.ts';
 import type { Echo } from './response-object.ts';
+import { EMPTY_STATE } from './state.ts';
 
 type Delta = Extract<ChatEvent, { type: 'part-delta' }>;
 
@@ -139,7 +140,7 @@ export function createItemWriter(
     emit('reasoning_summary_text.done', { ...summaryOf(place), text });
     emit('reasoning_summary_part.done', { ...summaryOf(place), part });
     if (opaque && !includesState) hidden?.push({ index: place.index, place: 'own', state: wrap(opaque) });
-    const state = opaque && includesState && { encrypted_content: wrap(opaque) };
+    const state = includesState && { encrypted_content: opaque ? wrap(opaque) : EMPTY_STATE };
     done(place, { type: 'reasoning', id: place.id, summary: [part], status: 'completed', ...state });
   }
 

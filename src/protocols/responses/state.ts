@@ -3,8 +3,11 @@
 import type { Opaque } from '../../core/chat.ts';
 import { GatewayError } from '../../core/errors.ts';
 import { isObject, type Json, parseObject } from '../../core/json/json.ts';
-import { unwrap } from '../../core/opaque.ts';
+import { unwrap, wrap } from '../../core/opaque.ts';
 import { isOfModel } from './continuation.ts';
+
+/** Placeholder for reasoning without state. Clients that ask for state, such as the AI SDK, return only reasoning that has some. */
+export const EMPTY_STATE = wrap({ kind: 'encrypted', value: '', origin: '' });
 
 /**
  * Unwraps state of `origin` and removes reasoning of other origins, in place; returns whether the body changed. Items that

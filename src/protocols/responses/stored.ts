@@ -6,6 +6,7 @@ import { unwrap, wrap } from '../../core/opaque.ts';
 import type { HiddenState, ItemReference, StoredAccess } from '../../core/stored-access.ts';
 import { isEmptyReasoning } from './continuation.ts';
 import { STATE_INCLUDED } from './request-fields.ts';
+import { EMPTY_STATE } from './state.ts';
 
 export const stored: StoredAccess = {
   namedIn({ previous_response_id: previous, conversation: named, prompt_cache_options: cache, input }) {
@@ -135,7 +136,7 @@ function shownItem(item: Json): Json {
 /** An item of a provider that keeps responses, but not this one. Reasoning that it did not hand out goes to nobody. */
 export function forgotten(item: Json): Json {
   if (!isEmptyReasoning(item)) return item;
-  return { ...item, encrypted_content: wrap({ kind: 'encrypted', value: '', origin: '' }) };
+  return { ...item, encrypted_content: EMPTY_STATE };
 }
 
 /** First letters of ids by the type of their items. */
@@ -152,7 +153,8 @@ const ID_PREFIXES: Record<string, string> = {
 /** An input item as a list shows it: complete, and with an id. */
 export function asListed(given: Json, newId: (prefix: string) => string): Json {
   const { encrypted_content: state, ...shown } = shownItem(given);
-  const item = state === undefined || unwrap(state)?.value === '' ? shown : { ...shown, encrypted_content: state };
+  const isHidden = state === undefined || (unwrap(state)?.value === '' && state !== EMPTY_STATE);
+  const item = isHidden ? shown : { ...shown, encrypted_content: state };
   const type = textOf(item.type) ?? 'message';
   const id = textOf(item.id) ?? newId(itemPrefix(item));
   if (type !== 'message') return { ...item, id };
