@@ -43,7 +43,11 @@ const MEMBERS: Record<ProtocolId, string[]> = {
     ...['object', 'created', 'name', 'expiration_date', 'per_request_limits', 'default_parameters'],
     ...['links', 'supported_voices'],
   ],
-  messages: [...SNAKE, 'type', 'display_name', 'created_at', 'expiration_date'],
+  messages: [
+    ...SNAKE,
+    ...['type', 'display_name', 'created_at', 'max_input_tokens', 'max_tokens', 'expiration_date'],
+    ...['capabilities', 'lifecycle', 'line', 'deprecated_at', 'retires_at'],
+  ],
   generate: [
     ...SHARED,
     ...['name', 'version', 'displayName', 'inputTokenLimit', 'outputTokenLimit', 'supportedGenerationMethods'],

@@ -200,6 +200,8 @@ describe('catalog', () => {
     assert.equal(wire.display_name, 'Claude');
     assert.equal(wire.created_at, '2023-11-14T22:13:20Z');
     assert.equal(wire.architecture.modality, 'text+image+file->text');
+    assert.deepEqual([wire.max_input_tokens, wire.max_tokens, wire.lifecycle], [200_000, 64_000, 'active']);
+    for (const unknown of ['capabilities', 'line', 'deprecated_at', 'retires_at']) assert.equal(wire[unknown], null);
     assert.deepEqual(wire.top_provider, { context_length: 200_000, max_completion_tokens: 64_000, is_moderated: true });
     for (const absent of ['object', 'name', 'created', 'per_request_limits', 'default_parameters']) {
       assert.ok(!(absent in wire), absent);

@@ -5,6 +5,7 @@ import type { CatalogModel } from '../../core/model.ts';
 import type { CatalogPage } from '../../core/protocol.ts';
 import { architectureOf, topProviderOf } from '../catalog-model.ts';
 
+/** Has all members that the official SDKs require, also those of which the catalog has no facts. */
 export function encodeModel(model: CatalogModel): Json {
   return {
     type: 'model',
@@ -14,6 +15,13 @@ export function encodeModel(model: CatalogModel): Json {
     owned_by: model.ownedBy,
     canonical_slug: model.canonicalSlug,
     description: model.description,
+    max_input_tokens: model.contextLength,
+    max_tokens: model.maxOutput,
+    capabilities: null,
+    lifecycle: 'active',
+    line: null,
+    deprecated_at: null,
+    retires_at: null,
     context_length: model.contextLength,
     architecture: architectureOf(model),
     pricing: model.pricing,
