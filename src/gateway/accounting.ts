@@ -12,7 +12,7 @@ import { encodeReservations } from '../records/reservations.ts';
 import { type Instance, joinStore, type ProcessRole } from '../store/instance.ts';
 import type { IntentFilter } from '../store/operations/requests.ts';
 import type { Store, StoreOperationName } from '../store/store.ts';
-import { problemOf } from '../store/unavailable.ts';
+import { answerInTime, problemOf } from '../store/unavailable.ts';
 import type { JournalDisk } from '../usage/journal/disk.ts';
 import { openJournalRecorder, recoverAbandonedJournals } from '../usage/journal-recorder.ts';
 import { type OpenSources, ownRequests } from '../usage/open-requests.ts';
@@ -74,6 +74,8 @@ const TRIM_INTERVAL_MS = 60_000;
 const ALLOWANCE_RETENTION_MS = 10 * 60_000;
 /** Allowances, holds or refused records that are forgotten in one transaction. */
 const FORGOTTEN_BATCH = 2_000;
+/** Longest wait for records or sums, of which a report may read many. */
+const READ_PATIENCE_MS = 60_000;
 /** Time to write pending records at shutdown while the store is unavailable. */
 const FLUSH_TIMEOUT_MS = 5_000;
 
@@ -131,7 +133,7 @@ async function openParts(options: AccountingOptions, opened: AsyncDisposableStac
     await Promise.all([recorder.close(FLUSH_TIMEOUT_MS), firstCleanup, endExport?.(), endDailySums?.()]);
   });
   if (hasJournal && !recordsHere) await recoverAbandonedJournals(journals);
-  const records = flushBeforeReads(store, { recorder, instance }, options.flushOthers);
+  const records = flushBeforeReads(store, { recorder, instance, clock }, options.flushOthers);
   const quota = createQuota({
     store: records,
     instance: instance.id,
@@ -221,17 +223,25 @@ async function openParts(options: AccountingOptions, opened: AsyncDisposableStac
   };
 }
 
-/** Stores pending records before they are read, and before a hold is set, so that the remaining budget is exact. */
+/**
+ * Stores pending records before they are read, and before a hold is set, so that the remaining budget is exact. A read does not wait
+ * for a store that stalls.
+ */
 function flushBeforeReads(
   store: Store,
-  { recorder, instance }: { recorder: Pick<Recorder, 'flushed'>; instance: Pick<Instance, 'ensureAlive'> },
+  {
+    recorder,
+    instance,
+    clock,
+  }: { recorder: Pick<Recorder, 'flushed'>; instance: Pick<Instance, 'ensureAlive'>; clock: Clock },
   flushOthers: () => Promise<void> = async () => {},
 ): Store {
   const call: Store['call'] = async (name, parameters) => {
     // Spending that other processes have not stored yet is covered by their own holds.
     if (name === 'setHold') await Promise.all([recorder.flushed(), instance.ensureAlive()]);
-    else if (RECORD_READS.has(name)) await Promise.all([recorder.flushed(), flushOthers()]);
-    return store.call(name, parameters);
+    if (!RECORD_READS.has(name)) return store.call(name, parameters);
+    await answerInTime(Promise.all([recorder.flushed(), flushOthers()]), clock);
+    return answerInTime(store.call(name, parameters), clock, READ_PATIENCE_MS);
   };
   return {
     engine: store.engine,

@@ -34,13 +34,14 @@ export function storeRetryDelay(failures: number): number {
   return Math.min(FIRST_RETRY_DELAY_MS * 2 ** (failures - 1), MAX_RETRY_DELAY_MS);
 }
 
-/** The answer of the store; throws `StoreUnavailable` if it takes longer than five seconds. The call goes on, and its outcome is unknown. */
+/** The answer of the store; throws `StoreUnavailable` if it takes longer, five seconds by default. The call goes on, and its outcome is unknown. */
 export async function answerInTime<Result>(
   answer: Promise<Result>,
   clock: Pick<Clock, 'after'> = systemClock,
+  patienceMs = PATIENCE_MS,
 ): Promise<Result> {
   const { promise: overdue, reject } = Promise.withResolvers<never>();
-  const cancel = clock.after(PATIENCE_MS, () => reject(new StoreUnavailable('it does not answer')));
+  const cancel = clock.after(patienceMs, () => reject(new StoreUnavailable('it does not answer')));
   return Promise.race([answer, overdue]).finally(cancel);
 }
 

@@ -2,8 +2,10 @@
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import type { Store } from '../../src/store/store.ts';
 import { type JournalDisk, nodeDisk } from '../../src/usage/journal/disk.ts';
 import { WIRES } from '../faults/wires.ts';
+import { createManualClock } from '../jobs/manual-clock.ts';
 import {
   answerJson,
   ask,
@@ -195,3 +197,35 @@ describe('batched', () => {
     await gateway.close();
   });
 });
+
+for (const [stalls, patience] of [
+  ['storeJournalBatch', 5_000],
+  ['usageSums', 60_000],
+] as const) {
+  test(`a report does not wait for a store that does not answer ${stalls}`, async (context) => {
+    const clock = createManualClock(Date.now());
+    const released = Promise.withResolvers<void>();
+    const asked = Promise.withResolvers<void>();
+    const wrapStore = (inner: Store): Store => {
+      const call: Store['call'] = async (name, parameters) => {
+        if (name !== stalls) return inner.call(name, parameters);
+        asked.resolve();
+        await released.promise;
+        return inner.call(name, parameters);
+      };
+      return { ...inner, call };
+    };
+    const gateway = await startTestGateway('', { clock, wrapStore });
+    context.after(() => {
+      released.resolve();
+      return gateway.close();
+    });
+    await hear(gateway.url, { protocol: 'chat', model: 'sandbox/echo', text: 'Hello' });
+    const report = get(gateway.url, '/v1/usage');
+    await asked.promise;
+    clock.advance(patience);
+    const { status, body } = await report;
+    assert.equal(status, 503);
+    assert.match(body.error.message, /cannot reach its store/);
+  });
+}
