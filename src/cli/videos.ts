@@ -81,6 +81,7 @@ async function withVideos(options: ConfigOptions, work: (video: VideoOptions) =>
   const tasks = createVideoTasks({
     config,
     store,
+    expiry: systemClock,
     secrets: await openSecrets({ config, store }),
     log,
     userAgent,

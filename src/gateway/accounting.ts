@@ -9,7 +9,7 @@ import { createLimitKeeper } from '../limits/limits.ts';
 import { createQuota, createReservationReader } from '../limits/quota.ts';
 import { createTagAllotments, type TagAllotments } from '../limits/tag-allotments.ts';
 import { encodeReservations } from '../records/reservations.ts';
-import { type Instance, joinStore, type ProcessRole } from '../store/instance.ts';
+import { type Instance, joinStore, openExpiryClock, type ProcessRole } from '../store/instance.ts';
 import type { IntentFilter } from '../store/operations/requests.ts';
 import type { Store, StoreOperationName } from '../store/store.ts';
 import { answerInTime, problemOf } from '../store/unavailable.ts';
@@ -41,6 +41,8 @@ export interface Accounting {
   instance: string;
   /** The store with all records that were acknowledged. */
   records: Store;
+  /** Clock by which stored data expire. */
+  expiry: Pick<Clock, 'now'>;
   admission: AdmissionControl;
   tags: TagAllotments;
   recorder: Pick<Recorder, 'ready' | 'waiting' | 'lost' | 'refused' | 'open' | 'instance'>;
@@ -118,6 +120,7 @@ async function openParts(options: AccountingOptions, opened: AsyncDisposableStac
   const isWorker = role === 'worker';
   const instance = await joinStore(store, log, { role, clock, ...(options.instance && { id: options.instance }) });
   opened.defer(instance.close);
+  const expiry = isWorker ? clock : await openExpiryClock(store, clock, log);
   if (!isWorker) await recoverInterrupted({ store, log });
   const { durability, journal } = config().usage;
   const hasJournal = store.engine === 'sqlite' || journal === 'local';
@@ -177,7 +180,7 @@ async function openParts(options: AccountingOptions, opened: AsyncDisposableStac
     repeat(TAG_REFRESH_INTERVAL_MS, tags.refresh),
   );
   const maintain = () => [
-    repeat(CLEANUP_INTERVAL_MS, () => cleanUp({ store, log, clock }, config().usage)),
+    repeat(CLEANUP_INTERVAL_MS, () => cleanUp({ store, log, clock: expiry }, config().usage)),
     repeat(TRIM_INTERVAL_MS, async () => void (await trimmer.trim(config().usage.maxSize))),
   ];
   const isShared = store.engine !== 'sqlite' || role !== 'sole';
@@ -196,7 +199,7 @@ async function openParts(options: AccountingOptions, opened: AsyncDisposableStac
     if (isShared) cancels.push(repeat(RECOVERY_INTERVAL_MS, recoverOthers));
     if (hasJournal) cancels.push(repeat(RECOVERY_INTERVAL_MS, () => recoverAbandonedJournals(journals)));
     const cleanFirst = () => {
-      firstCleanup = cleanUp({ store, log, clock }, config().usage).catch((error) =>
+      firstCleanup = cleanUp({ store, log, clock: expiry }, config().usage).catch((error) =>
         log.warn({ problem: problemOf(error) }, 'old usage records could not be removed'),
       );
     };
@@ -211,6 +214,7 @@ async function openParts(options: AccountingOptions, opened: AsyncDisposableStac
     running: { recorder, countRunning: hasJournal ? options.countRunning : undefined },
     countOwn: (filter) => ownRequests(recorder, filter).length,
     records,
+    expiry,
     flushed: () => recorder.flushed(),
     async forgetWorker(id) {
       // Its holds end when their requests are counted as spent.
@@ -252,9 +256,10 @@ function flushBeforeReads(
   };
 }
 
-async function cleanUp(options: Omit<AccountingOptions, 'config'>, usage: UsageConfig): Promise<void> {
-  const { store, log, clock } = options;
-  const { now } = clock;
+async function cleanUp(
+  { store, log, clock: { now } }: Pick<AccountingOptions, 'store' | 'log'> & { clock: Pick<Clock, 'now'> },
+  usage: UsageConfig,
+): Promise<void> {
   const pruned = await pruneRecords({ store, now }, usage);
   if (pruned > 0) log.info({ records: pruned }, 'old usage records removed');
   const limit = FORGOTTEN_BATCH;

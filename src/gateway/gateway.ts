@@ -126,12 +126,14 @@ async function startParts(basis: Basis, close: RunningGateway['close']): Promise
     baseUrl: clientsUrl,
     wakePrimary: worker?.wake,
     createRate: worker?.createRate,
+    expiry: accounting.expiry,
     taskCharged: (task) => accounting.admission.taskCharged(task),
   });
   stops.push(() => tasks.stop(TASK_GRACE_MS));
   const responses = openStoredResponses({
     ...context,
     keys,
+    expiry: accounting.expiry,
     cipher: secrets.cipher,
     settings: () => parts.now.config.responses,
     events: telemetry.metrics.events,

@@ -29,6 +29,8 @@ export interface NoticesOptions {
   recorder: Pick<Recorder, 'ready' | 'lost'>;
   userAgent: string;
   clock: Clock;
+  /** Clock by which stored data expire. */
+  expiry: Pick<Clock, 'now'>;
   log: Pick<Logger, 'info' | 'warn'>;
   /** A job of a kind is due. */
   wake(kind: string): void;
@@ -88,7 +90,7 @@ export function startNotices(options: NoticesOptions): () => Promise<void> {
 
   async function prune(): Promise<void> {
     known.clear();
-    const before = clock.now() - config.videos.keepRecordsMs;
+    const before = options.expiry.now() - config.videos.keepRecordsMs;
     const values = { owner: NOTICE_OWNER, before, limit: PRUNE_BATCH };
     while (!stopping.signal.aborted && (await records.call('pruneNotices', values)) === PRUNE_BATCH);
   }

@@ -25,6 +25,8 @@ export interface StoredResponsesOptions {
   store: Store;
   cipher: Cipher;
   clock: Clock;
+  /** Clock by which stored data expire. */
+  expiry: Pick<Clock, 'now'>;
   log: Logger;
   settings(): ResponsesConfig;
   events: Pick<TelemetryEvents, 'responseNotStored'>;
@@ -46,8 +48,8 @@ export interface OpenedResponses {
 }
 
 export function openStoredResponses(options: StoredResponsesOptions): OpenedResponses {
-  const { store, cipher, clock, log, settings, events, keys, wakePrimary } = options;
-  const stopRetention = wakePrimary ? undefined : startRetention({ store, clock, log });
+  const { store, cipher, clock, expiry, log, settings, events, keys, wakePrimary } = options;
+  const stopRetention = wakePrimary ? undefined : startRetention({ store, clock, expiry, log });
   let jobs: Scheduler | undefined;
 
   function wake(): void {

@@ -41,6 +41,8 @@ export interface VideoTasksOptions {
   /** Public base URL, without a trailing slash. */
   baseUrl(): string;
   clock?: Clock;
+  /** Clock by which stored data expire. */
+  expiry: Pick<Clock, 'now'>;
   /** Telemetry events of tasks and webhooks. */
   events?: TelemetryEvents;
   /** In a worker: tells the primary, which runs the jobs, that a job of a kind is due. */
@@ -69,7 +71,7 @@ export interface VideoTasks {
 
 /** Runs nothing before `start`. */
 export function createVideoTasks(options: VideoTasksOptions): VideoTasks {
-  const { config, store, log, userAgent, clock = createStoreClock(store) } = options;
+  const { config, store, log, userAgent, expiry, clock = createStoreClock(store) } = options;
   const { keys, webhooks: secrets } = options.secrets;
   const policyOptions = policyOptionsOf(config);
   const policy = createAddressPolicy(policyOptions);
@@ -114,6 +116,7 @@ export function createVideoTasks(options: VideoTasksOptions): VideoTasks {
     gateways: () => gateways?.count() ?? 1,
     store,
     clock,
+    expiry,
     log,
     mirror,
     taskObject,
@@ -175,7 +178,7 @@ export function createVideoTasks(options: VideoTasksOptions): VideoTasks {
       await videos.start();
       scheduler = createScheduler({ store, handlers: videos.handlers, log, clock });
       deliveries = startDeliveries({ ...options, clock }, deliverySettings);
-      stopExpiring = startHourlyCleanup(mirror, clock, log);
+      stopExpiring = startHourlyCleanup(mirror, { now: expiry.now, after: clock.after }, log);
       gateways = countGateways(store, log, clock);
     },
     async stop(grace) {

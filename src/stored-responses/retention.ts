@@ -7,7 +7,9 @@ import { problemOf } from '../store/unavailable.ts';
 
 export interface RetentionOptions {
   store: Pick<Store, 'call'>;
-  clock: Pick<Clock, 'now' | 'after'>;
+  clock: Pick<Clock, 'after'>;
+  /** Clock by which stored data expire. */
+  expiry: Pick<Clock, 'now'>;
   log: Pick<Logger, 'warn'>;
 }
 
@@ -20,12 +22,12 @@ const CONVERSATION_BATCH_SIZE = 5;
 const SEARCH_SIZE = 1000;
 
 /** Sweeps now and every minute, until the returned function is called; it resolves when the last sweep has ended. */
-export function startRetention({ store, clock, log }: RetentionOptions): () => Promise<void> {
+export function startRetention({ store, clock, expiry, log }: RetentionOptions): () => Promise<void> {
   let stopped = false;
   let running: Promise<void> | undefined;
 
   function sweep(): void {
-    running ??= sweepOnce({ store, clock }, () => stopped)
+    running ??= sweepOnce({ store, expiry }, () => stopped)
       .catch((error) =>
         log.warn({ problem: problemOf(error) }, 'stored responses could not be deleted; it is tried again'),
       )
@@ -44,14 +46,14 @@ export function startRetention({ store, clock, log }: RetentionOptions): () => P
 }
 
 async function sweepOnce(
-  { store, clock }: Pick<RetentionOptions, 'store' | 'clock'>,
+  { store, expiry }: Pick<RetentionOptions, 'store' | 'expiry'>,
   isStopped: () => boolean,
 ): Promise<void> {
   for (const owner of await store.call('revokedOwnersOfResponses', {})) {
     await inBatches(isStopped, BATCH_SIZE, (limit) => store.call('forgetStoredResponses', { owner, limit }));
     await inBatches(isStopped, CONVERSATION_BATCH_SIZE, (limit) => store.call('forgetConversations', { owner, limit }));
   }
-  await inBatches(isStopped, BATCH_SIZE, (limit) => store.call('pruneStoredStreams', { now: clock.now(), limit }));
+  await inBatches(isStopped, BATCH_SIZE, (limit) => store.call('pruneStoredStreams', { now: expiry.now(), limit }));
   await prune('ownersOfExpiredResponses', 'pruneStoredResponses', BATCH_SIZE);
   await prune('ownersOfExpiredConversations', 'pruneConversations', CONVERSATION_BATCH_SIZE);
 
@@ -61,7 +63,7 @@ async function sweepOnce(
     batch: number,
   ): Promise<void> {
     for (;;) {
-      const now = clock.now();
+      const now = expiry.now();
       const owners = await store.call(search, { now, limit: SEARCH_SIZE });
       if (owners.length === 0 || isStopped()) return;
       for (const owner of owners)

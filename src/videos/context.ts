@@ -38,6 +38,8 @@ export interface VideoContext {
   /** Rate limit of polls per credential. */
   pollBudget: PollBudget;
   clock: Clock;
+  /** Clock by which stored data expire, and tasks that are under way. */
+  expiry: Pick<Clock, 'now'>;
   /** Random number from 0 to 1. */
   random(): number;
   log: Pick<Logger, 'info' | 'warn' | 'error'>;

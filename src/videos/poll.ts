@@ -37,7 +37,7 @@ export async function poll(step: TaskStep): Promise<StepResult> {
   if (report.type === 'read' && report.result.type === 'completed' && report.result.assets.length > 0) {
     return saveResult(step, report.result.assets, report.result);
   }
-  const final = isLate(context, task) && !isTerminalReport(report) ? await cancelAndExpire(step) : undefined;
+  const final = isLate(context.expiry, task) && !isTerminalReport(report) ? await cancelAndExpire(step) : undefined;
   return saveChange(step, (fresh) => {
     const known = cancellation ? { ...fresh, task: withMemory(fresh.task, { cancellation }) } : fresh;
     return final ? final(known) : changeForReport(step, known, report);
@@ -127,7 +127,7 @@ function changeForResult(
 
 /** A task cancelled because of its deadline is `expired`, not `cancelled`. */
 function cancelledEnding(context: VideoContext, task: VideoTask) {
-  if (isLate(context, task) && !task.cancelRequested) {
+  if (isLate(context.expiry, task) && !task.cancelRequested) {
     return { status: 'expired', error: failure('deadline_exceeded') } as const;
   }
   return { status: 'cancelled', error: failure('cancelled') } as const;

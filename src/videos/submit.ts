@@ -22,7 +22,7 @@ export async function submit(step: TaskStep): Promise<StepResult> {
   switch (loaded.attempt.state) {
     case 'intent':
       if (loaded.task.cancelRequested) return saveChange(step, cancelUnsent(step));
-      if (isLate(context, loaded.task)) return saveChange(step, expireUnsent(step));
+      if (isLate(context.clock, loaded.task)) return saveChange(step, expireUnsent(step));
       return send(step);
     case 'sending':
     case 'ambiguous':

@@ -17,13 +17,13 @@ const BATCH_SIZE = 100;
 export const SWEEP_JOB = { kind: 'video-sweep', ref: 'all', lane: '', owner: '' };
 
 export function createSweepHandler(context: VideoContext): JobHandler {
-  const { store, clock, settings } = context;
+  const { store, clock, expiry, settings } = context;
   return {
     kind: SWEEP_JOB.kind,
     limits: { total: 1, lane: 1 },
     maxRunMs: MAX_RUN_MS,
     async run(job, signal) {
-      const now = clock.now();
+      const now = expiry.now();
       await sweepMedia(context, now, signal);
       const settledBefore = now - settings.keepRecordsMs;
       await inBatches(signal, () => store.call('pruneVideos', { settledBefore, limit: BATCH_SIZE }));

@@ -1,5 +1,6 @@
 /** Steps of the task machine: their input, and helpers to save their outcome. */
 
+import type { Clock } from '../core/clock.ts';
 import type { Job } from '../jobs/job.ts';
 import type { VideoTask } from '../records/video-task.ts';
 import {
@@ -58,7 +59,7 @@ export function retryLater(
   return reschedule(step, loaded, { task: { ...task, memory }, attempt, dueAt });
 }
 
-/** Whether the deadline of the task has passed. */
-export function isLate({ clock }: VideoContext, task: VideoTask): boolean {
-  return clock.now() >= task.deadlineAt;
+/** Whether the deadline of the task has passed, by a clock. */
+export function isLate({ now }: Pick<Clock, 'now'>, task: VideoTask): boolean {
+  return now() >= task.deadlineAt;
 }

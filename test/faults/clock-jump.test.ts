@@ -1,4 +1,4 @@
-/** The machine's clock is set by an hour while a gateway runs: what lasts seconds does not last an hour. */
+/** The machine's clock is set while a gateway runs: by an hour, what lasts seconds does not last an hour; by years, nothing is deleted. */
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -6,9 +6,11 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { Cancellation } from '../../src/core/cancellation.ts';
 import { followStream } from '../../src/stored-responses/follow.ts';
 import { answerJson, KEY, startTestGateway, startUpstream } from '../gateway/harness.ts';
+import { createVideoClock, eventually, videoClient } from '../gateway/video-client.ts';
 import { createManualClock } from '../jobs/manual-clock.ts';
 
 const HOUR = 3_600_000;
+const YEAR = 8760 * HOUR;
 const HEADERS = { authorization: `Bearer ${KEY}`, 'content-type': 'application/json' };
 const ANSWER = {
   ...{ id: 'made', object: 'chat.completion', created: 1, model: 'm' },
@@ -88,4 +90,42 @@ test('a silent stream of a background response is kept alive', async () => {
   }
   assert.ok(isOver, 'nothing came in 20 seconds');
   assert.equal((await next).value, ': ping\n\n');
+});
+
+test('nothing is deleted, and no task expires, by a clock that is years ahead for minutes', async (context) => {
+  const clock = createVideoClock();
+  const calls: string[] = [];
+  const gateway = await startTestGateway('', {
+    clock,
+    wrapStore: (store) => {
+      const call: typeof store.call = async (name, values) => {
+        const result = await store.call(name, values);
+        calls.push(name);
+        return result;
+      };
+      return { ...store, call };
+    },
+  });
+  context.after(() => gateway.close());
+  const client = videoClient(gateway);
+  const made = await client.create();
+  await client.until(made.id, 'completed');
+  const open = await client.create({ prompt: 'hang' });
+  await client.until(open.id, 'in_progress');
+  const body = { model: 'sandbox/echo', input: 'Hello', store: true };
+  const response = (await client.send('POST', '/v1/responses', body)).body;
+  const usage = async () => (await client.send('GET', `/v1/generation?id=${made.id}`)).status;
+  assert.equal(typeof response.id, 'string', JSON.stringify(response));
+
+  const before = clock.now();
+  clock.set(before + 5 * YEAR);
+  calls.length = 0;
+  const over = ['ownersOfExpiredConversations', 'pruneRefusedUsage', 'pruneLanes'];
+  await eventually(gateway, () => over.every((name) => calls.includes(name)), 20_000);
+  clock.set(before + HOUR);
+
+  assert.equal((await client.send('GET', `/v1/responses/${response.id}`)).status, 200, 'the stored response');
+  assert.equal((await client.send('GET', `/v1/videos/${made.id}/content`)).status, 200, 'the video');
+  assert.notEqual((await client.send('GET', `/v1/videos/${open.id}`)).body.status, 'expired', 'the open task');
+  assert.equal(await usage(), 200, 'the usage record');
 });

@@ -117,6 +117,7 @@ export async function createRig(context: TestContext, options: RigOptions = {}):
       dedupeWindowMs: options.dedupeWindow,
     },
     clock,
+    expiry: clock,
     random: () => 0.5,
     log: { info() {}, warn() {}, error() {} } as never,
     wake: (kind) => woken.push(kind),

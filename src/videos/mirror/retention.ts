@@ -40,7 +40,11 @@ export function createRetention({ stores, keepMediaMs }: MirrorRetentionOptions)
 }
 
 /** Removes expired files hourly until the returned function is called. Failures are logged. */
-export function startHourlyCleanup({ removeExpired }: Retention, clock: Clock, log: MirrorLog): () => void {
+export function startHourlyCleanup(
+  { removeExpired }: Retention,
+  clock: Pick<Clock, 'now' | 'after'>,
+  log: MirrorLog,
+): () => void {
   let cancel = clock.after(HOUR_MS, run);
   let isStopped = false;
 
