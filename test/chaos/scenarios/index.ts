@@ -21,6 +21,7 @@ import { fewFiles, smallHeap } from './scarce-resources.ts';
 import { soak } from './soak.ts';
 import { stopUnderLoad } from './stop-under-load.ts';
 import { killedSteps, settlementRaces } from './test-files.ts';
+import { wrongClock } from './wrong-clock.ts';
 
 export const scenarios: readonly Scenario[] = [
   killedDeliveries,
@@ -40,6 +41,7 @@ export const scenarios: readonly Scenario[] = [
   brokenStore,
   killedDatabase,
   clockJumps,
+  wrongClock,
   failingDisk,
   damagedJournal,
   frozenRequests,
