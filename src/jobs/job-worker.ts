@@ -56,9 +56,10 @@ export function createJobWorker(options: JobWorkerOptions): JobWorker {
   let cancelTimer = () => {};
   let claiming: Promise<void> = Promise.resolve();
 
-  function scheduleLook(interval: number): void {
+  /** `moved`: by how much the clock was set during the work before, which the next look then sees. */
+  function scheduleLook(interval: number, moved: number): void {
     cancelTimer();
-    scheduled = { at: clock.now(), since: clock.monotonic(), interval };
+    scheduled = { at: clock.now() - moved, since: clock.monotonic(), interval };
     cancelTimer = clock.after(interval, () => {
       if (state === 'failed') state = 'idle';
       // A kind that was never claimed is not among those that a look reads.
@@ -80,6 +81,7 @@ export function createJobWorker(options: JobWorkerOptions): JobWorker {
 
   async function run(work: () => Promise<number>): Promise<void> {
     let interval = CLAIM_INTERVAL_MS;
+    const origin = clock.now() - clock.monotonic();
     try {
       await handleClockJump();
       await renewExpired();
@@ -93,7 +95,7 @@ export function createJobWorker(options: JobWorkerOptions): JobWorker {
     const again = state === 'claiming-again';
     if (state === 'stopped') return;
     state = failures > 0 ? 'failed' : 'idle';
-    scheduleLook(failures > 0 ? storeRetryDelay(failures) : interval);
+    scheduleLook(failures > 0 ? storeRetryDelay(failures) : interval, clock.now() - clock.monotonic() - origin);
     if (again && failures === 0) wake();
   }
 

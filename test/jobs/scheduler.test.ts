@@ -315,6 +315,27 @@ describe('a scheduler with a manual clock', () => {
     await pass(5_000, () => calls('nextDueJobs').length > looks);
   });
 
+  test('a clock set back during a claim delays no job', async (context) => {
+    const { store, clock, begin, pass } = await rig(context);
+    let isSet = false;
+    const rates: JobHandler['rates'] = {
+      limits(now) {
+        if (!isSet && now > START + 3_000) {
+          isSet = true;
+          clock.set(now - 3_600_000);
+        }
+        return { prefix: 'none', lanes: {}, unlisted: 1 };
+      },
+      onClaimed() {},
+    };
+    const { runs, handler } = recordingHandler(store, clock, { rates });
+    await store.do('addJobs', { jobs: jobs(1, { dueAt: START + 4_200 }) });
+    begin(handler);
+    await pass(10_000, () => runs.length === 1);
+    assert.ok(isSet);
+    assert.ok(clock.monotonic() < 7_000, `${clock.monotonic()} ms`);
+  });
+
   test('a scheduler without due jobs reads once a second for all kinds, and writes nothing', async (context) => {
     const store = await openJobStore(context, openTestSqlite);
     const clock = createManualClock(START);
