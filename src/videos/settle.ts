@@ -24,7 +24,12 @@ export function settle(context: VideoContext, { task, attempt }: LoadedVideo, en
     ending.status === 'completed'
       ? costOfCompleted(task.details, ending.charge, ending.assets)
       : costWithoutVideo(ending.charge ?? {});
-  const settled = endedTask(task, ending, taskCost, { now, mediaExpiresAt: now + context.settings.keepMediaMs });
+  // By a clock that was set back, it would count as old as soon as that is right again.
+  const endedAt = Math.max(now, task.createdAt);
+  const settled = endedTask(task, ending, taskCost, {
+    endedAt,
+    mediaExpiresAt: endedAt + context.settings.keepMediaMs,
+  });
   const needsReconciliation = ending.status !== 'completed' && ending.reconcileCost && mayHaveCost(attempt.state);
   return {
     task: settled,
@@ -61,7 +66,7 @@ function endedTask(
   task: VideoTask,
   ending: TaskEnding,
   taskCost: TaskCost,
-  { now, mediaExpiresAt }: { now: number; mediaExpiresAt: number },
+  { endedAt, mediaExpiresAt }: { endedAt: number; mediaExpiresAt: number },
 ): VideoTask {
   const assets = ending.status === 'completed' ? ending.assets : task.assets;
   return {
@@ -72,11 +77,13 @@ function endedTask(
     assets,
     seconds: taskCost.seconds,
     cost: taskCost.cost,
-    updatedAt: now,
-    settledAt: now,
+    updatedAt: endedAt,
+    settledAt: endedAt,
     ...(ending.status === 'completed' ? { progress: 100 } : { error: ending.error }),
     // Copies of a task that did not complete are deleted at once.
-    ...(assets.some(({ kept }) => kept) && { mediaExpiresAt: ending.status === 'completed' ? mediaExpiresAt : now }),
+    ...(assets.some(({ kept }) => kept) && {
+      mediaExpiresAt: ending.status === 'completed' ? mediaExpiresAt : endedAt,
+    }),
   };
 }
 

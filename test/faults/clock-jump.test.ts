@@ -129,3 +129,16 @@ test('nothing is deleted, and no task expires, by a clock that is years ahead fo
   assert.notEqual((await client.send('GET', `/v1/videos/${open.id}`)).body.status, 'expired', 'the open task');
   assert.equal(await usage(), 200, 'the usage record');
 });
+
+test('a video that ends while the clock is near 1970 is kept once it is right', async (context) => {
+  const clock = createVideoClock();
+  const gateway = await startTestGateway('', { clock });
+  context.after(() => gateway.close());
+  const client = videoClient(gateway);
+  const before = clock.now();
+  const { id } = await client.create();
+  clock.set(HOUR);
+  const { completed_at: endedAt, expires_at: expiresAt } = await client.until(id, 'completed');
+  assert.ok(endedAt >= Math.floor(before / 1000), String(endedAt));
+  assert.ok(expiresAt >= Math.floor((before + 168 * HOUR) / 1000), String(expiresAt));
+});
