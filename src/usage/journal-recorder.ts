@@ -42,7 +42,6 @@ export interface JournalRecorderOptions {
 const STALL_MS = 2_000;
 /** Segments behind the current one after which the begin of an open request is written again. */
 const MAX_SEGMENT_AGE = 4;
-const IN_BACKGROUND = { background: true };
 
 /** Takes a journal, and stores the records left by its earlier processes and by others that are gone. Throws `StoreUnavailable`. */
 export async function openJournalRecorder(options: JournalRecorderOptions): Promise<Recorder> {
@@ -59,8 +58,7 @@ export async function openJournalRecorder(options: JournalRecorderOptions): Prom
 /** Stores the records that other processes left in their journals in the same folder. */
 export async function recoverAbandonedJournals(options: JournalRecorderOptions): Promise<void> {
   for (const folder of takeAbandonedFolders(options.root)) {
-    const recorder = await openJournalIn(folder, options);
-    await recorder.close(0);
+    await (await openJournalIn(folder, options)).close(0);
   }
 }
 
@@ -105,10 +103,11 @@ async function openRecorderIn(folder: JournalFolder, options: JournalRecorderOpt
       onChange?.();
       if (recovering) return;
       journal.releaseBefore(oldest);
-      carryOldBegins();
+      carryBegins(MAX_SEGMENT_AGE);
     },
   });
 
+  const flushStore = () => new Promise<void>((resolve) => writer.flush(resolve));
   const { open: left, next } = await replayJournal(survey, position, {
     onEnd({ payload, segment, offset }) {
       writer.add({ payload, segment, end: offset });
@@ -130,6 +129,11 @@ async function openRecorderIn(folder: JournalFolder, options: JournalRecorderOpt
     id: survey.id,
     next,
     groupDelayMs: strict ? 0 : BATCH_DELAY_MS,
+    onDeleted() {
+      folder.restore();
+      log.error({ folder: folder.path }, 'files of the journal were deleted; it goes on in new ones');
+      carryBegins(0);
+    },
     onFailure(error) {
       if (!journalFailing)
         log.error({ problem: error.message }, 'the journal of usage records cannot be written; retrying');
@@ -143,10 +147,6 @@ async function openRecorderIn(folder: JournalFolder, options: JournalRecorderOpt
     },
   });
   for (const { sequence, name } of survey.segments) if (sequence >= firstNeeded) journal.keep(sequence, name);
-
-  function flushStore(): Promise<void> {
-    return new Promise((resolve) => writer.flush(resolve));
-  }
 
   function onBeginDurable(this: RecorderRecord): void {
     release(this);
@@ -166,9 +166,9 @@ async function openRecorderIn(folder: JournalFolder, options: JournalRecorderOpt
     release(this);
   }
 
-  /** Writes the begins of requests that have been open for long again, so that their segments can be used again. */
-  function carryOldBegins(): void {
-    const limit = journal.position.segment - MAX_SEGMENT_AGE;
+  /** Writes the begins of requests that have been open for so many segments again, so that these can be used again. */
+  function carryBegins(minAge: number): void {
+    const limit = journal.position.segment - minAge;
     for (const begin of open) {
       const { id, payload, segment, ended, carried } = begin;
       if (segment > limit || segment === 0 || ended || carried) continue;
@@ -239,11 +239,10 @@ async function openRecorderIn(folder: JournalFolder, options: JournalRecorderOpt
     await flushStore();
   }
 
-  function nextChange(): Promise<void> {
-    return new Promise((resolve) => {
+  const nextChange = () =>
+    new Promise<void>((resolve) => {
       onChange = resolve;
     });
-  }
 
   for (const [id, { payload, segment }] of left) {
     open.add({ ...createRecord('begin', { id, payload }, onBeginDurable), segment });
@@ -278,7 +277,7 @@ async function openRecorderIn(folder: JournalFolder, options: JournalRecorderOpt
     async close(timeoutMs) {
       const late = new AbortController();
       const done = new AbortController();
-      const timedOut = sleep(clock, timeoutMs, done.signal, IN_BACKGROUND).then(() => late.abort());
+      const timedOut = sleep(clock, timeoutMs, done.signal, { background: true }).then(() => late.abort());
       await Promise.race([flushed(), timedOut]);
       while (timeoutMs > 0 && (pending() > 0 || open.size > 0) && !late.signal.aborted) {
         await Promise.race([nextChange(), timedOut]);

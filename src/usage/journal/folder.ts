@@ -1,13 +1,15 @@
 /** Folder of a journal: one process at a time writes it, and the operating system ends its lock when the process dies. */
 
-import { readdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, readdirSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { GatewayError } from '../../core/errors.ts';
 import { createPrivateFolder } from '../../security/file-modes.ts';
 import { tryLockFolder } from '../../store/sqlite/folder-lock.ts';
 
 export interface JournalFolder {
   path: string;
+  /** Makes the folder again, with its lock, if it was deleted. Throws if another process has it now, or the data folder is gone too. */
+  restore(): void;
   release(): void;
 }
 
@@ -36,6 +38,21 @@ export function* takeAbandonedFolders(root: string): Generator<JournalFolder> {
 
 function lockJournal(path: string): JournalFolder | undefined {
   createPrivateFolder(path);
-  const lock = tryLockFolder(path);
-  return lock && { path, release: lock.release };
+  let lock = tryLockFolder(path);
+  if (!lock) return undefined;
+  return {
+    path,
+    restore() {
+      const data = dirname(dirname(path));
+      if (existsSync(join(path, 'lock.db'))) return;
+      if (!existsSync(data)) throw new GatewayError('unavailable', `The folder ${data} is gone.`);
+      createPrivateFolder(path);
+      const fresh = tryLockFolder(path);
+      if (!fresh)
+        throw new GatewayError('unavailable', `The folder ${path} was deleted, and another process has it now.`);
+      lock?.release();
+      lock = fresh;
+    },
+    release: () => lock?.release(),
+  };
 }

@@ -38,6 +38,8 @@ export interface JournalOptions {
   next: { sequence: number; previousEnd: number };
   /** Longest wait of a record for others, in milliseconds; 0 writes at once. */
   groupDelayMs: number;
+  /** The files were deleted: makes their folder again, or throws, and writes again what a recovery may need. */
+  onDeleted(): void;
   /** A write failed, or works again. Records wait meanwhile. */
   onFailure(error: Error): void;
   onRecovered(): void;
@@ -77,7 +79,7 @@ export interface Journal<Entry extends JournalRecord = JournalRecord> {
 
 export function createJournal<Entry extends JournalRecord>(options: JournalOptions): Journal<Entry> {
   const { disk, clock, folder, segmentBytes, sync, id, groupDelayMs, onFailure, onRecovered } = options;
-  const events = { onProblem: failedToMakeFile, onReady: hasFile };
+  const events = { onDeleted: options.onDeleted, onProblem: failedToMakeFile, onReady: hasFile };
   const pool = createSegmentPool({ disk, clock, folder, segmentBytes, sync, ...options.files, ...events });
   const files = new Map<number, string>();
   let sequence = options.next.sequence - 1;
@@ -111,6 +113,7 @@ export function createJournal<Entry extends JournalRecord>(options: JournalOptio
     scheduled = false;
     if (writing || waitsForFile || waiting.records.length === 0) return;
     startedAt ??= clock.monotonic();
+    if (file && pool.areDeleted(file)) file.bytes = offset;
     const count = fittingRecords();
     if (count === 0) {
       rotate();
@@ -119,7 +122,6 @@ export function createJournal<Entry extends JournalRecord>(options: JournalOptio
     writing = takeGroup(count);
     const isFirst = offset === HEADER_BYTES;
     if (isFirst) writeHeader(writing.bytes, { journal: id, sequence, seed, previousEnd });
-    const from = isFirst ? 0 : HEADER_BYTES;
     let at = HEADER_BYTES;
     for (const record of writing.records) {
       sealRecord(writing.bytes, at, seed);
@@ -127,7 +129,7 @@ export function createJournal<Entry extends JournalRecord>(options: JournalOptio
       record.segment = sequence;
       record.end = offset + at - HEADER_BYTES;
     }
-    write(writing, from, MIN_RETRY_DELAY_MS);
+    write(writing, isFirst ? 0 : HEADER_BYTES, MIN_RETRY_DELAY_MS);
   }
 
   /** A file ahead of need can come later, unless there is none to write to. */

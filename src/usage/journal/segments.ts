@@ -16,7 +16,7 @@ export interface SegmentFile {
 
 export interface SegmentPoolOptions {
   disk: JournalDisk;
-  clock: Pick<Clock, 'after'>;
+  clock: Pick<Clock, 'monotonic' | 'after'>;
   folder: string;
   segmentBytes: number;
   /** Whether a finished write must survive a power cut. */
@@ -25,6 +25,8 @@ export interface SegmentPoolOptions {
   names: readonly string[];
   /** Names of those without records that are needed. */
   free: readonly string[];
+  /** The files were deleted: makes their folder again, or throws. */
+  onDeleted(): void;
   /** No file could be made; another try follows. */
   onProblem(error: Error): void;
   /** A file is there. */
@@ -36,6 +38,8 @@ export interface SegmentPool {
   take(onAvailable: () => void): SegmentFile | undefined;
   /** Makes a file for the next `take` if there is none, and tries again until there is one; only a `take` does not wait for the next try. */
   prepare(): void;
+  /** Whether the file in use was deleted; looks once a second. What is written to it ends with this process. Others are forgotten then. */
+  areDeleted(file: SegmentFile): boolean;
   /** Gives back the file of a segment whose records are no longer needed. */
   release(name: string): void;
   close(): void;
@@ -45,17 +49,20 @@ export interface SegmentPool {
 const FIRST_SEGMENT_BYTES = 1024 * 1024;
 /** Files kept for later use; more are removed. */
 const MAX_FREE_FILES = 2;
+/** Interval of the looks whether the file in use was deleted. */
+const CHECK_INTERVAL_MS = 1_000;
 /** Delay after a failed call of the file system, doubled by each one in a row: a disk that can be written again is used within five seconds. */
 export const MIN_RETRY_DELAY_MS = 100;
 export const MAX_RETRY_DELAY_MS = 4_000;
 
 export function createSegmentPool(options: SegmentPoolOptions): SegmentPool {
-  const { disk, clock, folder, segmentBytes, sync, onProblem, onReady } = options;
+  const { disk, clock, folder, segmentBytes, sync, onDeleted, onProblem, onReady } = options;
   const free = [...options.free];
   let lastNumber = Math.max(0, ...options.names.map((name) => Number.parseInt(name, 10)));
   let ready: SegmentFile | undefined;
   let preparing = false;
   let closed = false;
+  let checkedAt = Number.NEGATIVE_INFINITY;
   let waiting: (() => void) | undefined;
   let retryDelayMs = MIN_RETRY_DELAY_MS;
   let cancelRetry: (() => void) | undefined;
@@ -73,9 +80,18 @@ export function createSegmentPool(options: SegmentPoolOptions): SegmentPool {
     const fresh = segmentName(lastNumber);
     const bytes = lastNumber === 1 ? Math.min(segmentBytes, FIRST_SEGMENT_BYTES) : segmentBytes;
     allocateFile(disk, folder, fresh, bytes, (error) => {
-      if (error) failed(error);
-      else open(fresh);
+      if (!error) open(fresh);
+      else failed(isMissing(error) ? (problemOfFolder() ?? error) : error);
     });
+  }
+
+  function problemOfFolder(): Error | undefined {
+    try {
+      onDeleted();
+      return undefined;
+    } catch (error) {
+      return error as Error;
+    }
   }
 
   function open(name: string): void {
@@ -133,6 +149,16 @@ export function createSegmentPool(options: SegmentPoolOptions): SegmentPool {
       return file;
     },
     prepare,
+    areDeleted({ fd }) {
+      if (clock.monotonic() - checkedAt < CHECK_INTERVAL_MS) return false;
+      checkedAt = clock.monotonic();
+      if (!isDeleted(fd)) return false;
+      if (ready) disk.close(ready.fd, () => undefined);
+      ready = undefined;
+      free.length = 0;
+      problemOfFolder();
+      return true;
+    },
     close() {
       closed = true;
       cancelRetry?.();
@@ -149,4 +175,17 @@ export function createSegmentPool(options: SegmentPoolOptions): SegmentPool {
       if (waiting && cancelRetry && !closed) retryNow();
     },
   };
+}
+
+/** False also where the disk does not say: a write meets its problem. */
+function isDeleted(fd: number): boolean {
+  try {
+    return fstatSync(fd).nlink === 0;
+  } catch {
+    return false;
+  }
+}
+
+function isMissing(error: Error): boolean {
+  return (error as NodeJS.ErrnoException).code === 'ENOENT';
 }

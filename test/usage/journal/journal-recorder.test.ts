@@ -10,6 +10,7 @@ import type { Clock } from '../../../src/core/clock.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { StoreUnavailable } from '../../../src/store/unavailable.ts';
 import type { JournalDisk } from '../../../src/usage/journal/disk.ts';
+import { takeAbandonedFolders } from '../../../src/usage/journal/folder.ts';
 import { openJournalRecorder } from '../../../src/usage/journal-recorder.ts';
 import type { Recorder } from '../../../src/usage/recorder.ts';
 import { createManualClock } from '../../jobs/manual-clock.ts';
@@ -320,6 +321,41 @@ forEachStore((name, open) => {
     assert.equal(recorder.ready, true);
     await recorder.close(1000);
   });
+
+  for (const what of ['the folder', 'the folder of all journals']) {
+    test(`a journal goes on after ${what} was deleted, and a later death loses nothing`, async (context) => {
+      const [store, root] = [await open(context), join(temporaryFolder(context), 'journal')];
+      const { die, disk } = mortal();
+      const broken = breakable(store);
+      const clock = createManualClock(NOON);
+      const { recorder, lines } = await openOn(broken.store, root, { disk, clock });
+      for (const id of ['before', 'open']) await recorder.begin(intent(id));
+      await recorder.finish(intent('before'), completion());
+      rmSync(what === 'the folder' ? join(root, '1') : root, { recursive: true });
+      clock.advance(1000);
+      await recorder.begin(intent('after'));
+      assert.equal(recorder.ready, true);
+      await recorder.flushed();
+      broken.state.broken = 'before';
+      await recorder.finish(intent('after'), completion());
+      assert.match(lines.map(({ msg }) => msg).join(), /files of the journal were deleted; it goes on in new ones/);
+      assert.deepEqual(
+        [...takeAbandonedFolders(root)].map(({ path }) => path),
+        [],
+        'nobody else may take it',
+      );
+      die(root);
+      const again = await openOn(store, root);
+      assert.equal((await figures(store))[0], 3);
+      for (const [id, status] of [
+        ['before', 'completed'],
+        ['open', 'interrupted'],
+        ['after', 'completed'],
+      ] as const)
+        assert.equal(await statusOf(store, id), status, id);
+      await again.recorder.close(1000);
+    });
+  }
 
   test('a lost segment is said loudly, and the rest is kept', async (context) => {
     const [store, root] = [await open(context), temporaryFolder(context)];

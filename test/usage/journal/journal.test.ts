@@ -291,6 +291,7 @@ test('a free segment that cannot be opened is not waited for', async (context) =
     free: ['0099.journal'],
     onProblem() {},
     onReady() {},
+    onDeleted() {},
   });
   const made = await new Promise<string | undefined>((resolve) => {
     const take = () => resolve(pool.take(() => undefined)?.name);
@@ -316,6 +317,7 @@ test('a file that is released is used at once where none could be made', { timeo
     free: [],
     onProblem: ({ message }) => problems.push(message),
     onReady() {},
+    onDeleted() {},
   });
   const taken = new Promise<string | undefined>((resolve) => {
     if (pool.take(() => resolve(pool.take(() => undefined)?.name))) assert.fail('there is no file yet');

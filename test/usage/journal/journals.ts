@@ -52,6 +52,7 @@ export async function openJournal(
     id: survey.id,
     next,
     groupDelayMs: 0,
+    onDeleted() {},
     onFailure: (error) => failures.push(error.message),
     onRecovered: () => failures.push('recovered'),
   });
