@@ -3,7 +3,16 @@
 import assert from 'node:assert/strict';
 import { type ChildProcessByStdio, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, copyFileSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  copyFileSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import type { Readable, Writable } from 'node:stream';
@@ -281,6 +290,17 @@ describe('an engine that cannot write now', () => {
     await wait(600);
     await store.call('put', { subject: 'a', value: 1 });
     assert.deepEqual(await store.health(), { writable: true });
+  });
+
+  test('because a file was deleted while it runs says so', { skip: windows }, async (context) => {
+    const folder = temporaryData(context);
+    const store = await open(context, folder);
+    await store.call('put', { subject: 'a', value: 1 });
+    assert.deepEqual(await store.health(), { writable: true });
+    rmSync(join(folder, 'state.db'));
+    const { writable, problem } = await store.health();
+    assert.equal(writable, false);
+    assert.match(problem ?? '', /state\.db was deleted/);
   });
 
   test('because pages of the file are damaged says so', async (context) => {

@@ -1,5 +1,6 @@
 /** Embedded store: two SQLite files in a folder, each with a writer thread and, while it is read much, a reader thread. */
 
+import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { type Clock, systemClock } from '../../core/clock.ts';
 import { GatewayError } from '../../core/errors.ts';
@@ -101,7 +102,7 @@ export async function openSqlite(options: SqliteOptions): Promise<Store> {
     engine: 'sqlite',
     call: call as Store['call'],
     now: clock.now,
-    health: createHealthCheck({ call: call as Store['call'] }, clock),
+    health: checkFiles(folder, createHealthCheck({ call: call as Store['call'] }, clock)),
     close,
     releaseMemory: async () => void (await Promise.all([writers.state.releaseMemory(), writers.usage.releaseMemory()])),
     access: {
@@ -120,6 +121,15 @@ export async function openSqlite(options: SqliteOptions): Promise<Store> {
     throw new GatewayError('unavailable', `The store in ${folder} cannot be opened: ${problem}.`, { cause: error });
   }
   return store;
+}
+
+/** A deleted database takes writes until the process ends, and they end with it. */
+function checkFiles(folder: string, check: Store['health']): Store['health'] {
+  return async () => {
+    const gone = ['state.db', 'usage.db'].find((name) => !existsSync(join(folder, name)));
+    if (gone === undefined) return check();
+    return { writable: false, problem: `${join(folder, gone)} was deleted; what is in it ends with this process` };
+  };
 }
 
 /** A short read uses the writer: a reader for it alone would hold memory. It does not wait for one that is held up. */
