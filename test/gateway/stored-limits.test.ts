@@ -153,17 +153,17 @@ providers:
 
       test('an expired response is unknown at once, and gone soon', async () => {
         const [first, second] = await chain(2, (index) => `${index} `.repeat(5000));
-        clock.set(clock.now() + 1.9 * DAY_MS);
+        clock.advance(1.9 * DAY_MS);
         const third = await create({ input: 'Three', previous_response_id: second?.body.id });
         assert.equal(third.status, 200);
-        clock.set(clock.now() + 0.2 * DAY_MS);
+        clock.advance(0.2 * DAY_MS);
         assert.equal((await get(first?.body.id)).status, 404);
         const later = await create({ input: 'Four', previous_response_id: third.body.id });
         assert.deepEqual([later.status, later.body.error.code], [400, 'previous_response_not_found']);
         assert.equal((await get(third.body.id)).status, 200);
         await sweepUntil(async () => (await rowCounts())[0] === 1);
         assert.equal((await get(third.body.id)).status, 200);
-        clock.set(clock.now() + 2 * DAY_MS);
+        clock.advance(2 * DAY_MS);
         await sweepUntil(isEmpty);
       });
 
@@ -179,7 +179,7 @@ providers:
         assert.deepEqual(await times('SELECT row_id FROM stored_response ORDER BY row_id'), [1, 2, 3, 4, 5, 6]);
         const items = [1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6];
         assert.deepEqual(await times('SELECT row_id FROM conversation_item ORDER BY row_id'), items);
-        clock.set(clock.now() + 2.1 * DAY_MS);
+        clock.advance(2.1 * DAY_MS);
         await sweepUntil(isEmpty);
       });
 
@@ -201,7 +201,7 @@ providers:
         assert.deepEqual(await statuses(), [200, 200, 200]);
         clock.advance(2 * 60_000);
         assert.deepEqual(await statuses(), [200, 404, 404]);
-        clock.set(clock.now() + 2 * DAY_MS);
+        clock.advance(2 * DAY_MS);
         assert.deepEqual(await statuses(), [404, 404, 404]);
       });
 
@@ -210,15 +210,15 @@ providers:
         const [used, changed, left] = await Promise.all(
           [1, 2, 3].map(async () => (await conversations('', { items })).body.id),
         );
-        clock.set(clock.now() + 1.9 * DAY_MS);
+        clock.advance(1.9 * DAY_MS);
         assert.equal((await create({ input: 'Use it', conversation: used })).status, 200);
         assert.equal((await conversations(`/${changed}`, { metadata: {} })).status, 200);
-        clock.set(clock.now() + 0.2 * DAY_MS);
+        clock.advance(0.2 * DAY_MS);
         const statuses = [used, changed, left].map(async (id) => (await conversations(`/${id}/items`)).status);
         assert.deepEqual(await Promise.all(statuses), [200, 200, 404]);
         assert.equal((await create({ input: 'x', conversation: left })).status, 404);
         await sweepUntil(async () => (await rowCounts())[5] === 2);
-        clock.set(clock.now() + 2 * DAY_MS);
+        clock.advance(2 * DAY_MS);
         await sweepUntil(isEmpty);
       });
 
