@@ -55,6 +55,8 @@ export interface OpenResponse {
 }
 
 export interface AcceptedRequest {
+  /** The gateway's name of the model, which answers have. */
+  model: string;
   /** Provider of the first endpoint. */
   provider: string;
   headers: Record<string, string>;
@@ -129,14 +131,13 @@ export function createBackgroundResponses(context: BackgroundContext): Backgroun
     return { responses, bytes };
   }
 
-  async function accept(call: InferenceCall, { provider, headers }: AcceptedRequest): Promise<Json> {
+  async function accept(call: InferenceCall, { model, provider, headers }: AcceptedRequest): Promise<Json> {
     const { owner, requestId } = call;
     const { maxBackground, backgroundTimeoutMs, keepMs } = settings();
     const asked = call.asked ?? call.body;
     const now = clock.now();
     const row = newTimeOrderedId(now);
     const id = `resp_${answerIdOf(requestId)}`;
-    const model = String(asked.model);
     const { output: _output, ...response } = queuedResponse(asked, { id, model, created: Math.floor(now / 1000) });
     const previous = await previousRow(owner, asked.previous_response_id);
     const accepted = { ...response, output: [] };

@@ -67,6 +67,7 @@ forEachStore((engine) =>
       const yaml = `
 encryption: { key: "${Buffer.alloc(32, 7).toString('base64')}" }
 responses: { max_background: 4 }
+aliases: { nick: plain/m }
 providers:
   plain: { type: open-responses, base_url: "${plain.url}/v1", models: [{ id: m, pricing: { prompt: "0.000001", completion: "0.000002" } }] }
   keeping: { type: openai, base_url: "${keeping.url}/v1", api_key: k, models: [{ id: m }] }
@@ -125,6 +126,19 @@ providers:
         assert.equal(next.body.status, 'completed');
       });
     }
+
+    test('it has the name of the model that answers have from the beginning, where its request has another', async () => {
+      const queued = await client.create({ model: 'nick', input: 'One', store: true });
+      const begun = { model: 'nick', input: 'Two', store: true, previous_response_id: queued.body.id };
+      assert.equal(queued.body.model, 'plain/m', JSON.stringify(queued.body));
+      assert.equal((await client.ended(queued.body.id)).model, 'plain/m');
+      const next = await client.create(begun);
+      assert.equal(next.body.model, 'plain/m', JSON.stringify(next.body));
+      const { status, model } = await client.ended(next.body.id);
+      assert.deepEqual([status, model], ['completed', 'plain/m']);
+      const whole = await client.create({ ...begun, background: false });
+      assert.equal(whole.body.model, 'plain/m', JSON.stringify(whole.body));
+    });
 
     test('a response that its provider keeps is continued by its account, in the background and after it', async () => {
       const first = await client.create({ model: 'keeping/m', input: 'One', background: false });

@@ -30,7 +30,8 @@ export async function acceptInBackground(
   try {
     exchange.headers.setRateLimit(() => headers);
     const kept = keptHeaders(call.headers, call.protocol);
-    const body = await background.accept(call, { provider: first.endpoint.provider.id, headers: kept });
+    const { id: provider } = first.endpoint.provider;
+    const body = await background.accept(call, { model: route.model, provider, headers: kept });
     if (!call.stream) return exchange.send({ body });
     // The memory of the request is still reserved.
     const found = await stored.find({ owner: key.id, reserve() {} }, String(body.id));

@@ -9,7 +9,7 @@ export interface AcceptedMembers {
   id: string;
   /** Unix seconds. */
   created: number;
-  /** Model as the client named it. */
+  /** The gateway's name of the model. */
   model: string;
 }
 
