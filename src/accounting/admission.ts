@@ -57,6 +57,8 @@ export interface AdmissionControl {
   enter(key: Key): Promise<() => void> | (() => void);
   /** Takes one of the connections of a key that may be open at once; returns its release. Throws `rate_limit_exceeded`. */
   connect(key: Key, most: number): Promise<() => void> | (() => void);
+  /** Throws `rate_limit_exceeded` for a request that `open` would refuse whatever its size, before it is read whole. */
+  checkMinute(call: InferenceCall, key: Key): void;
   /**
    * `onSettled` is called when the request is recorded, before the client receives its end. Throws
    * `rate_limit_exceeded`, `insufficient_quota`, and `unavailable` while records cannot be written.
@@ -120,6 +122,10 @@ export function createAdmissionControl({
         most,
         message: `This key may have ${most} WebSockets open at once, and has as many.`,
       }),
+
+    checkMinute({ operation }, key) {
+      if (!handlerOf(operation).free) limits.checkMinute(key);
+    },
 
     open(call, key, route, onSettled = ignore) {
       if (!recorder.ready) {

@@ -134,7 +134,9 @@ export function decideCall(
       () => ANY_LONG_TEXT,
       () => call.operation.checkLimits(call.body),
     );
-    return options.stored.prepare(call, { mayStore: key.settings.storeResponses, reserve, onEnd: exchange.hold.keep });
+    const { storeResponses: mayStore } = key.settings;
+    const beforeReads = () => options.admission.checkMinute(call, key);
+    return options.stored.prepare(call, { mayStore, beforeReads, reserve, onEnd: exchange.hold.keep });
   }
 
   // Keys with limited models or budgets may not send members that let an upstream choose another model.

@@ -40,6 +40,8 @@ export interface LimitKeeper {
   enter(key: LimitedKey): Promise<() => void> | (() => void);
   /** Takes one of `most` slots of a key, e.g. for a connection; returns its release. Throws `rate_limit_exceeded`. */
   takeSlot(key: { id: string }, slots: KeySlots): Promise<() => void> | (() => void);
+  /** Throws `rate_limit_exceeded` if the minute has nothing left for requests of the key: `admit` would, too. */
+  checkMinute(key: LimitedKey): void;
   /** Reserves all other limits. Throws `rate_limit_exceeded` or `insufficient_quota`, with nothing reserved. */
   admit(request: AdmissionRequest): Promise<Admission> | Admission;
   /** Reserves the limits of the key for one more model that may answer an admitted request. Throws `rate_limit_exceeded`, with nothing reserved. */

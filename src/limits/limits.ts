@@ -25,6 +25,7 @@ import {
   isUnlimited,
   type LimitedKey,
   type LimitSubject,
+  minuteLimit,
   minuteRefusal,
   modelSubjects,
   ownSubjects,
@@ -64,7 +65,11 @@ export function createLimitKeeper({ quota, shared, now }: LimitsOptions): LimitK
   const pools = new ReservationPools(quota);
 
   function minute(name: string): MinuteWindow {
-    return getOrCreate(minutes, name, () => createMinuteWindow({ name, quota, now }));
+    const known = minutes.get(name);
+    if (known) return known;
+    const made = createMinuteWindow({ name, quota, now });
+    minutes.set(name, made);
+    return made;
   }
 
   function poolOf(heldLimit: HeldLimit, slice: bigint, basis: object = NO_BASIS): ReservationPool {
@@ -109,7 +114,7 @@ export function createLimitKeeper({ quota, shared, now }: LimitsOptions): LimitK
     request: AdmissionRequest,
   ): MaybePromise<SettleFunction> {
     const { name, label, limits } = subject;
-    const limit = kind === 'requests' ? limits.requestsPerMinute : limits.tokensPerMinute;
+    const limit = minuteLimit(limits, kind);
     if (limit === undefined) return noop;
     const counter = minute(`${name} ${kind}`);
     // A request larger than the whole limit takes a full minute.
@@ -198,13 +203,17 @@ export function createLimitKeeper({ quota, shared, now }: LimitsOptions): LimitK
     for (const subject of subjects) pools.recount(subject, now(), except);
   }
 
+  function stateOf({ name, limits }: LimitSubject, kind: MinuteKind): WindowState | undefined {
+    const limit = minuteLimit(limits, kind);
+    return limit === undefined ? undefined : minute(`${name} ${kind}`).state(limit);
+  }
+
   function rateLimitHeadersOf(subjects: readonly LimitSubject[]): Record<string, string> {
     const headers: Record<string, string> = {};
     for (const kind of MINUTE_KINDS) {
       let tightest: WindowState | undefined;
-      for (const { name, limits } of subjects) {
-        const limit = kind === 'requests' ? limits.requestsPerMinute : limits.tokensPerMinute;
-        const state = limit === undefined ? undefined : minute(`${name} ${kind}`).state(limit);
+      for (const subject of subjects) {
+        const state = stateOf(subject, kind);
         if (state && (!tightest || state.remaining < tightest.remaining)) tightest = state;
       }
       if (tightest) setRateLimit(headers, kind, tightest);
@@ -241,6 +250,15 @@ export function createLimitKeeper({ quota, shared, now }: LimitsOptions): LimitK
     takeSlot: ({ id }, { kind, most, message }) => takeSlot(`${id} ${kind}`, most, message),
 
     recount: (subjects) => recount(subjects),
+
+    checkMinute(key) {
+      for (const kind of MINUTE_KINDS) {
+        for (const subject of ownSubjects(key, shared())) {
+          const state = stateOf(subject, kind);
+          if (state?.remaining === 0) throw minuteRefusal(subject.label, kind, state);
+        }
+      }
+    },
 
     async admitModel(request) {
       const { settle } = await admitTo(request, []);
@@ -279,11 +297,3 @@ export function createLimitKeeper({ quota, shared, now }: LimitsOptions): LimitK
 }
 
 function noop(): void {}
-
-function getOrCreate<Value>(map: Map<string, Value>, name: string, make: () => Value): Value {
-  const known = map.get(name);
-  if (known) return known;
-  const made = make();
-  map.set(name, made);
-  return made;
-}

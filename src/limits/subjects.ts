@@ -111,6 +111,10 @@ function isEmpty(object: object | undefined): boolean {
   return true;
 }
 
+export function minuteLimit(limits: Limits, kind: MinuteKind): number | undefined {
+  return kind === 'requests' ? limits.requestsPerMinute : limits.tokensPerMinute;
+}
+
 /** Error of a request that does not fit into a limit by the minute. */
 export function minuteRefusal(label: string, kind: MinuteKind, { limit, remaining, reset }: WindowState): GatewayError {
   const message = `${label} may use ${limit} ${kind} a minute, of which ${remaining} are left for ${Math.ceil(reset / 1000)} s.`;

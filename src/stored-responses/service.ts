@@ -22,6 +22,8 @@ import { resolveNames } from './resolve.ts';
 export interface PrepareOptions extends Pick<TurnReader, 'reserve' | 'onEnd'> {
   /** Setting of the key; absent means that of the gateway. */
   mayStore: boolean | undefined;
+  /** Called before anything that the request names is read. Throws what refuses the request. */
+  beforeReads(): void;
 }
 
 /** A stored response; without content if its provider keeps it. */
@@ -33,7 +35,7 @@ export interface FoundResponse {
 export interface StoredResponses {
   /**
    * Replaces references of a request by the items, or pins the request to the account that keeps them, and arranges that the answer is
-   * stored, and appended to the conversation that it belongs to. Throws `previous_response_not_found`, `item_not_found`,
+   * stored, and appended to the conversation that it belongs to. Throws what `beforeReads` throws, `previous_response_not_found`, `item_not_found`,
    * `conversation_not_found`, `conversation_locked` and `context_length_exceeded`.
    */
   prepare(call: InferenceCall, options: PrepareOptions): Promise<void> | undefined;
@@ -61,6 +63,7 @@ export function createStoredResponses(context: StoredContext): StoredResponses {
   const { store, cipher, clock, settings } = context;
 
   async function resolve(call: InferenceCall, named: NamedResponses, options: PrepareOptions): Promise<Resolved> {
+    options.beforeReads();
     const input = inputItems(call.body.input);
     const { conversation } = named;
     const turn = conversation === undefined ? undefined : await beginTurn(call, conversation, options);

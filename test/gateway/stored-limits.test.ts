@@ -50,7 +50,7 @@ forEachStore((engine) =>
     /** Gets what the store returns. */
     let observe: ((result: unknown) => void) | undefined;
 
-    async function start(responses: string, more = ''): Promise<void> {
+    async function start(responses: string, more = '', keys: string[] = []): Promise<void> {
       clock = createManualClock(Date.now());
       database = engine === 'postgres' ? await providePostgres() : undefined;
       gateway = await startTestGateway(
@@ -62,7 +62,7 @@ providers:
   plain: { type: open-responses, base_url: "${upstream.url}/v1", models: [{ id: m }] }
 `,
         {
-          ...{ clock, ...(database && { postgres: database.url }) },
+          ...{ clock, keys, ...(database && { postgres: database.url }) },
           wrapStore: (store): Store => ({
             ...store,
             now: clock.now,
@@ -519,6 +519,46 @@ providers:
         assert.deepEqual([last.status, last.body.error.code], [400, 'previous_response_not_found']);
         const items = await fetch(`${gateway.url}/v1/responses/${body.id}/input_items`, { headers: HEADERS.chat });
         assert.equal(items.status, 404);
+      });
+    });
+
+    describe('a key whose minute is used up', () => {
+      const HASTY = 'sk-one-chain-a-minute-0123456789';
+      const called: string[] = [];
+      before(async () => {
+        const limits = '{ requests_per_minute: 2 }';
+        await start('max_chain_items: 100', '', [`{ name: hasty, key: ${HASTY}, limits: ${limits} }`]);
+        instead = (name) => void called.push(name);
+      });
+      after(stop);
+
+      test('is refused before what it names is read or held', async () => {
+        const { body: conversation } = await conversations('', {}, HASTY);
+        const { body: first } = await create({ input: 'One' }, HASTY);
+        await create({ input: 'Two', previous_response_id: first.id }, HASTY);
+        assert.ok(called.includes('readStoredChain'));
+        const [{ id: item }] = first.output;
+        for (const named of [
+          { previous_response_id: first.id },
+          { previous_response_id: first.id, background: true },
+          { conversation: conversation.id },
+          { input: [{ type: 'item_reference', id: item }] },
+        ]) {
+          called.length = 0;
+          const { status, headers, body } = await create({ input: 'More', ...named }, HASTY);
+          assert.deepEqual([status, body.error.code], [429, 'rate_limit_exceeded'], JSON.stringify(named));
+          assert.ok(Number(headers.get('retry-after')) > 0);
+          assert.equal(headers.get('x-ratelimit-remaining-requests'), '0');
+          assert.deepEqual(
+            called.filter((name) => /Chain|Conversation|Item|Response/.test(name)),
+            [],
+          );
+        }
+        // A count is free.
+        const url = `${gateway.url}/v1/responses/input_tokens`;
+        const asked = { model: 'plain/m', input: 'More', previous_response_id: first.id };
+        const counted = await answered(await post(url, asked, { authorization: `Bearer ${HASTY}` }));
+        assert.equal(counted.status, 200, JSON.stringify(counted.body));
       });
     });
 
