@@ -18,19 +18,38 @@ export interface BackgroundStreams {
 
 /** Streams of one key that are read at once from this gateway. */
 const MAX_READERS = 100;
+/** Bytes of parts of one key without room, beside one part of any size: a slow reader of a large part holds up no small ones. */
+const SMALL_PARTS_BYTES = 512 * 1024;
 const OPEN = ['queued', 'in_progress'];
 
 export function createBackgroundStreams(context: Pick<StoredContext, 'store' | 'cipher' | 'clock'>): BackgroundStreams {
   const { store, clock } = context;
   /** Number of readers of each key. */
   const readers = new Map<string, number>();
-  /** Keys of which one stream goes on without room. */
-  const alone = new Set<string>();
+  /** Bytes of small parts without room, of each key. */
+  const smallParts = new Map<string, number>();
+  /** Keys of which a part of any size is without room. */
+  const largeParts = new Set<string>();
 
   function count(owner: string, change: 1 | -1): void {
     const now = (readers.get(owner) ?? 0) + change;
     if (now === 0) readers.delete(owner);
     else readers.set(owner, now);
+  }
+
+  function goWithoutRoom(owner: string, bytes: number): (() => void) | undefined {
+    const smaller = smallParts.get(owner) ?? 0;
+    if (smaller + bytes <= SMALL_PARTS_BYTES) {
+      smallParts.set(owner, smaller + bytes);
+      return () => {
+        const left = (smallParts.get(owner) ?? 0) - bytes;
+        if (left === 0) smallParts.delete(owner);
+        else smallParts.set(owner, left);
+      };
+    }
+    if (largeParts.has(owner)) return undefined;
+    largeParts.add(owner);
+    return () => largeParts.delete(owner);
   }
 
   return {
@@ -45,12 +64,8 @@ export function createBackgroundStreams(context: Pick<StoredContext, 'store' | '
       const { followStream } = await import('./follow.ts');
       const stop = new Cancellation();
       count(owner, 1);
-      const holdAlone = () => {
-        if (alone.has(owner)) return undefined;
-        alone.add(owner);
-        return () => alone.delete(owner);
-      };
-      const body = streamOf(followStream({ ...context, row, from, holdAlone, ...more }, page, stop));
+      const options = { ...context, row, from, goWithoutRoom: (bytes: number) => goWithoutRoom(owner, bytes), ...more };
+      const body = streamOf(followStream(options, page, stop));
       body.on('close', () => {
         stop.cancel();
         count(owner, -1);

@@ -22,8 +22,8 @@ export interface FollowOptions {
   from: number;
   /** Reserves memory for bytes that the reader has not taken; returns its release, or undefined if there is no room. */
   hold(bytes: number): (() => void) | undefined;
-  /** Lets one stream of the owner go on without room, so that no two wait for each other; returns the end of that. */
-  holdAlone(): (() => void) | undefined;
+  /** Lets few streams of the owner go on without room, so that no two wait for each other; returns the end of that. */
+  goWithoutRoom(bytes: number): (() => void) | undefined;
   /** The response object, as it is stored now; undefined if it was deleted. Throws what `reserve` throws. */
   response(reserve: (bytes: number) => void): Promise<Json | undefined>;
   /** The response object with which the stream ends if the response is deleted before it has ended. */
@@ -33,15 +33,15 @@ export interface FollowOptions {
 /** Interval between two looks for new events. */
 const LOOK_INTERVAL_MS = 200;
 const KEEP_ALIVE_MS = 15_000;
-/** Time without room after which a stream may go on alone. */
+/** Time without room after which a stream may go on without. */
 const PATIENCE_MS = 1000;
 /** Bytes of events that need no memory of their own: more than a batch of a fast stream. */
 const PAGE_BYTES = 2 * SMALL_READ_BYTES;
 const OPEN = ['queued', 'in_progress'];
 
 /**
- * Waits for room in the memory before it reads large events. Where there is none for a second, one stream of a key goes on without,
- * until its reader has taken the part. What it yields is held until the next is asked for. Throws while nothing was yielded if the
+ * Waits for room in the memory before it reads large events. Where there is none for a second, few streams of a key go on without,
+ * until their readers have taken the part. What it yields is held until the next is asked for. Throws while nothing was yielded if the
  * stream is not kept; later, the rest is missing.
  */
 export function followStream(
@@ -132,7 +132,7 @@ async function currentResponse({ response }: FollowOptions, memory: HeldMemory):
   }
 }
 
-type MemoryOptions = Pick<FollowOptions, 'hold' | 'holdAlone' | 'clock'>;
+type MemoryOptions = Pick<FollowOptions, 'hold' | 'goWithoutRoom' | 'clock'>;
 
 /** Memory for what the reader has not taken. A small part needs none of its own. */
 class HeldMemory {
@@ -149,18 +149,15 @@ class HeldMemory {
   growTo(bytes: number): boolean {
     // Empty pages come between two tries to have room for the last event.
     if (bytes <= this.#bytes) return true;
-    const { hold, holdAlone, clock } = this.#options;
-    const release = hold(bytes - this.#bytes);
-    if (release) {
-      this.#releases.push(release);
-      this.#bytes = bytes;
-    } else {
+    const { hold, goWithoutRoom, clock } = this.#options;
+    let release = hold(bytes - this.#bytes);
+    if (!release) {
       this.#noRoomSince ??= clock.monotonic();
-      const end = clock.monotonic() - this.#noRoomSince < PATIENCE_MS ? undefined : holdAlone();
-      if (!end) return false;
-      this.#releases.push(end);
-      this.#bytes = Number.POSITIVE_INFINITY;
+      if (clock.monotonic() - this.#noRoomSince >= PATIENCE_MS) release = goWithoutRoom(bytes);
     }
+    if (!release) return false;
+    this.#releases.push(release);
+    this.#bytes = bytes;
     this.#noRoomSince = undefined;
     return true;
   }

@@ -70,7 +70,7 @@ test('a silent stream of a background response is kept alive', async () => {
   const store = { call: async () => page } as never;
   const object = {
     hold: () => () => {},
-    holdAlone: () => undefined,
+    goWithoutRoom: () => undefined,
     response: async () => ({}),
     cancelled: () => ({}),
   };

@@ -174,4 +174,39 @@ forEachStore((engine, openStore) => {
     }
     assert.equal(budget.held, 0);
   });
+
+  test(`a slow reader of a large event holds up no readers of small ones where there is no room (${engine})`, async (context) => {
+    const store = await openStore(context);
+    const lease = await begin(store);
+    assert.equal(await store.call('startBackgroundResponse', { row: 'a', job: lease }), true);
+    const event = (bytes: number) => `data: ${'x'.repeat(bytes)}\n\n`;
+    const append = (first: number, bytes: number) =>
+      store.call('appendStoredEvents', { row: 'a', batch: batch(first, event(bytes)), maxBytes: 2 ** 23 });
+    await append(2, 2_000_000);
+    await append(3, 200_000);
+    const streams = createBackgroundStreams({ store, cipher, clock: { ...systemClock, now: () => AT } });
+    const open = async (from: number) => {
+      const about = { hold: () => undefined, response: async () => ({}), cancelled: () => ({}) };
+      const body = await streams.open({ ...about, stored: { ...response, status: 'in_progress' }, from });
+      const reader = { body: body ?? assert.fail(), text: '' };
+      reader.body.on('data', (text) => {
+        if (text === KEEP_ALIVE) return;
+        reader.text = String(text);
+        reader.body.pause();
+      });
+      return reader;
+    };
+    const large = [await open(2), await open(2)];
+    while (large.every(({ text }) => text === '')) await pause(10);
+    const small = await Promise.all([3, 3, 3].map(open));
+    const readOf = (readers: { text: string }[]) => readers.filter(({ text }) => text !== '').length;
+    while (readOf(small) < 2) await pause(10);
+    await pause(1500);
+    assert.deepEqual([readOf(large), readOf(small)], [1, 2], 'one large part, and small ones up to their bound');
+    small.find(({ text }) => text !== '')?.body.resume();
+    while (readOf(small) < 3) await pause(10);
+    large.find(({ text }) => text !== '')?.body.destroy();
+    while (readOf(large) < 2) await pause(10);
+    for (const { body } of [...large, ...small]) body.destroy();
+  });
 });
