@@ -6,7 +6,7 @@ import { type Json, read } from '../core/json/json.ts';
 import { readInSlices } from '../core/json/slices.ts';
 import { needsSlices, writeInSlices } from '../core/json/write-slices.ts';
 import type { StoredPart, StoredResponse } from '../records/stored-response.ts';
-import type { Cipher } from '../security/cipher.ts';
+import type { Cipher, CiphertextLocation } from '../security/cipher.ts';
 
 /** The part of a response that is kept. */
 export interface StoredContent {
@@ -149,7 +149,7 @@ export interface ContentReader {
 }
 
 export function createContentReader(owner: string, parts: readonly StoredPart[], cipher: Cipher): ContentReader {
-  const { valueIn } = createSlotReader(owner, parts, cipher);
+  const { valueIn, open } = createSlotReader(owner, parts, cipher);
 
   async function valuesOf(slots: Slot[]): Promise<Json[]> {
     const values: Json[] = [];
@@ -160,9 +160,8 @@ export function createContentReader(owner: string, parts: readonly StoredPart[],
   return {
     async read({ row, content }) {
       if (!content) return undefined;
-      const { origin, relayed, input, output, response, dropped, request } = await readOpened(
-        cipher.open(content, contentLocation(row)),
-      );
+      const opened = await open(content, contentLocation(row));
+      const { origin, relayed, input, output, response, dropped, request } = opened;
       try {
         const names = Object.keys(response);
         const values = await valuesOf(Object.values(response));
@@ -183,34 +182,46 @@ export function createContentReader(owner: string, parts: readonly StoredPart[],
   };
 }
 
-async function readOpened(bytes: Buffer): Promise<Json> {
-  if (bytes.length <= SLICE_BYTES) return read(bytes);
-  await yieldToEventLoop();
-  return readInSlices(bytes);
-}
-
 /** A value in brackets, or the digest of a part. */
 export type Slot = [Json] | string;
 
 export interface SlotReader {
   /** Throws `MissingPart`. */
   valueIn(slot: Slot): Json | Promise<Json>;
+  /** Decrypts and reads JSON; other work comes between many small ones. */
+  open(sealed: Uint8Array, location: CiphertextLocation): Promise<Json>;
 }
+
+/** Bytes that take about as long to decrypt and read as the beginning and the end of that do. */
+const OPEN_COST_BYTES = 4 * 1024;
 
 export function createSlotReader(owner: string, parts: readonly StoredPart[], cipher: Cipher): SlotReader {
   const sealed = new Map(parts.map(({ digest, content }) => [digest, content]));
   const known = new Map<string, Json>();
+  let slice = 0;
+
+  async function open(content: Uint8Array, location: CiphertextLocation): Promise<Json> {
+    slice += content.length + OPEN_COST_BYTES;
+    if (slice > SLICE_BYTES) {
+      slice = 0;
+      await yieldToEventLoop();
+    }
+    const bytes = cipher.open(content, location);
+    if (bytes.length <= SLICE_BYTES) return read(bytes);
+    await yieldToEventLoop();
+    return readInSlices(bytes);
+  }
 
   async function partOf(digest: string): Promise<Json> {
     if (known.has(digest)) return known.get(digest);
     const content = sealed.get(digest);
     if (!content) throw new MissingPart();
-    const value = await readOpened(cipher.open(content, partLocation(owner, digest)));
+    const value = await open(content, partLocation(owner, digest));
     known.set(digest, value);
     return value;
   }
 
-  return { valueIn: (slot) => (typeof slot === 'string' ? partOf(slot) : slot[0]) };
+  return { valueIn: (slot) => (typeof slot === 'string' ? partOf(slot) : slot[0]), open };
 }
 
 /** A part was deleted meanwhile. */

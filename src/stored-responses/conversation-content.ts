@@ -54,10 +54,10 @@ export async function decodeItems(
   { items, parts }: { items: readonly StoredItem[]; parts: readonly StoredPart[] },
   cipher: Cipher,
 ): Promise<ConversationItem[]> {
-  const { valueIn } = createSlotReader(owner, parts, cipher);
+  const { valueIn, open } = createSlotReader(owner, parts, cipher);
   const decoded: ConversationItem[] = [];
   for (const { row, id, content } of items) {
-    const { item, source } = read(cipher.open(content, itemLocation(row)));
+    const { item, source } = await open(content, itemLocation(row));
     decoded.push({ id, item: await valueIn(item), ...(source && { source }) });
   }
   return decoded;
