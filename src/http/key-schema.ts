@@ -171,6 +171,7 @@ const tag = Type.Object({
   tag: Type.String({ description: 'As name=value.' }),
   keys: Type.Integer({ minimum: 0, description: 'Keys that have it.' }),
   origin: Type.Union([key.origin, Type.Null()], { description: 'Where its limits and budgets are set.' }),
+  updated_at: moment('Last change of the limits and budgets that are stored'),
   ...allotment,
 });
 export const oneTag = Type.Object({ data: tag });

@@ -55,6 +55,7 @@ const LISTS = {
     ...named('spent_estimated', PERIODS),
     ...named('spent_videos', PERIODS),
     ...named('unpriced_tokens', PERIODS),
+    'updated_at',
   ],
   videos: [
     ...'id status model prompt key key_name seconds size resolution aspect_ratio seed'.split(' '),

@@ -4,6 +4,7 @@ import { GatewayError } from '../core/errors.ts';
 import type { Json } from '../core/json/json.ts';
 import type { Allotment, SharedAllotments } from '../records/key-settings.ts';
 import type { Author } from '../store/audit-rows.ts';
+import type { StoredAllotment } from '../store/operations/tags.ts';
 import type { Store } from '../store/store.ts';
 
 export type AllotmentOrigin = 'configuration' | 'store';
@@ -13,10 +14,15 @@ export interface TagAllotments {
   shared(): SharedAllotments;
   /** Source of the allotment of a tag, the configuration first; undefined if the tag has none. */
   originOf(tag: string): AllotmentOrigin | undefined;
+  /** Unix milliseconds of the last change of a stored allotment; undefined if the tag has none. */
+  changedAt(tag: string): number | undefined;
   /** Replaces the allotment of a tag. Throws `set_in_configuration` if the configuration has one. */
   set(tag: string, allotment: Allotment, author: Author): Promise<void>;
-  /** Changes the members that a merge patch has. Throws like `set`, and `invalid_request` if none is left. */
-  change(tag: string, patch: Json, author: Author): Promise<void>;
+  /**
+   * Changes the members that a merge patch has. `unchangedSince`, if present, is the last change that the author knows, null for
+   * none. Throws like `set`, `changed_meanwhile` if another was made since, and `invalid_request` if no member is left.
+   */
+  change(tag: string, patch: Json, author: Author, unchangedSince?: number | null): Promise<void>;
   /** Throws like `set`, and `not_found` if the tag has none. */
   remove(tag: string, author: Author): Promise<void>;
   /** Picks up changes of other processes. */
@@ -33,7 +39,7 @@ export interface TagAllotmentOptions {
 
 export function createTagAllotments({ store, config, now }: TagAllotmentOptions): TagAllotments {
   let version: number | undefined;
-  let stored: ReadonlyMap<string, Allotment> = new Map();
+  let stored: ReadonlyMap<string, StoredAllotment> = new Map();
   let merged: { configured: SharedAllotments; shared: SharedAllotments } | undefined;
 
   async function refresh(): Promise<void> {
@@ -66,15 +72,18 @@ export function createTagAllotments({ store, config, now }: TagAllotmentOptions)
       return stored.has(tag) ? 'store' : undefined;
     },
 
+    changedAt: (tag) => stored.get(tag)?.updatedAt,
+
     async set(tag, allotment, author) {
       requireChangeable(tag);
       await store.call('setTagAllotment', { tag, allotment, author, now: now() });
       await refresh();
     },
 
-    async change(tag, patch, author) {
+    async change(tag, patch, author, unchangedSince) {
       requireChangeable(tag);
-      await store.call('changeTagAllotment', { tag, patch, author, now: now() });
+      const since = unchangedSince === undefined ? undefined : { unchangedSince };
+      await store.call('changeTagAllotment', { tag, patch, author, now: now(), ...since });
       await refresh();
     },
 
@@ -87,7 +96,8 @@ export function createTagAllotments({ store, config, now }: TagAllotmentOptions)
 }
 
 /** Adds allotments that are stored to tags of which the configuration says nothing. */
-function withStored(configured: SharedAllotments, stored: ReadonlyMap<string, Allotment>): SharedAllotments {
+function withStored(configured: SharedAllotments, stored: ReadonlyMap<string, StoredAllotment>): SharedAllotments {
   if (stored.size === 0) return configured;
-  return { ...configured, tags: new Map([...stored, ...configured.tags]) };
+  const own = [...stored].map(([tag, { allotment }]) => [tag, allotment] as const);
+  return { ...configured, tags: new Map([...own, ...configured.tags]) };
 }

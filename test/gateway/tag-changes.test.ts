@@ -156,6 +156,28 @@ describe('a change is refused', () => {
     assert.equal(made.body.data.origin, 'store');
   });
 
+  test('a change is made only of a tag as it was read, where that is asked for', async (context) => {
+    const [{ adminUrl }] = (await startGateways(context, 'sqlite')) as [TestGateway];
+    const path = '/tags/team%3Dread';
+    const change = (month: string, since: unknown) =>
+      askAdmin(adminUrl, 'PATCH', path, { budgets: { month }, unchanged_since: since });
+    const monthNow = async () => (await askAdmin(adminUrl, 'GET', path)).body.data.budgets.month?.limit;
+    assert.equal((await askAdmin(adminUrl, 'GET', path)).body.data.updated_at, null);
+    const first = await change('1', null);
+    assert.deepEqual([first.status, await monthNow()], [200, '1']);
+    const second = await change('2', null);
+    assert.deepEqual([second.status, second.body.error.code, await monthNow()], [409, 'changed_meanwhile', '1']);
+    const known = first.body.data.updated_at;
+    assert.equal((await change('2', known)).status, 200);
+    const late = await change('3', known);
+    assert.deepEqual([late.status, late.body.error.code, await monthNow()], [409, 'changed_meanwhile', '2']);
+    const never = await change('3', '2026-02-30T00:00:00Z');
+    assert.deepEqual([never.status, never.body.error.param], [400, 'unchanged_since']);
+    const { updated_at: now } = (await askAdmin(adminUrl, 'GET', path)).body.data;
+    await askAdmin(adminUrl, 'DELETE', path);
+    assert.equal((await change('3', now)).status, 409);
+  });
+
   test('lists find tags by a text', async (context) => {
     const [{ adminUrl }] = (await startGateways(context, 'sqlite')) as [TestGateway];
     await askAdmin(adminUrl, 'PUT', '/tags/team%3DAds', { limits: { concurrent_requests: 1 } });

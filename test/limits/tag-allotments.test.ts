@@ -51,6 +51,18 @@ forEachStore((name, openStore) => {
     );
   });
 
+  test(`have later and later times of change, also within a millisecond (${name})`, async (context) => {
+    const store = await openStore(context);
+    const [one, other] = [open(store), open(await store.beside())];
+    await one.set(TEAM, MONTH, AUTHOR);
+    const read = one.changedAt(TEAM) as number;
+    await other.change(TEAM, { budgets: { month: '6' } }, AUTHOR, read);
+    const stale = one.change(TEAM, { budgets: { month: '7' } }, AUTHOR, read);
+    await assert.rejects(stale, { code: 'changed_meanwhile' });
+    await one.refresh();
+    assert.deepEqual([one.changedAt(TEAM), one.shared().tags.get(TEAM)?.budgets], [read + 1, { month: '6' }]);
+  });
+
   test(`of the configuration replace stored ones, and are changed in the file only (${name})`, async (context) => {
     const store = await openStore(context);
     const configured: Allotment = { limits: { concurrentRequests: 2 } };

@@ -175,6 +175,41 @@ test('two tabs change a tag, and each keeps what the other one changed', async (
   assert.deepEqual([data.limits.requests_per_minute, Number(data.budgets.month.limit)], [600, 20]);
 });
 
+test('what another operator has set of a tag meanwhile is named before it is replaced', async () => {
+  const ask = adminOf(gateway);
+  const path = '/tags/team%3Dcontested';
+  await ask('PUT', path, { limits: { requests_per_minute: 60 }, budgets: { month: '150.00', day: '9' } });
+  const { page } = await signInAsAdmin(browser, gateway, '/ui/tags?open=team%3Dcontested');
+  await page.getByRole('button', { name: 'Change limits and budgets …' }).click();
+  const form = page.getByRole('dialog', { name: 'Limits of team=contested' });
+  const save = form.getByRole('button', { name: 'Save' });
+  await form.getByLabel('Requests/min').fill('600');
+  await form.getByLabel('Monthly budget').fill('20.00');
+  await form.getByLabel('Daily budget').fill('3');
+  // The same for the day is no contradiction.
+  await ask('PUT', path, { limits: { requests_per_minute: 70 }, budgets: { day: '3' } });
+  await save.click();
+  const words = 'Somebody else has set limits.requests_per_minute to 70 and removed budgets.month meanwhile.';
+  await form.getByRole('alert').getByText(words).waitFor();
+  assert.deepEqual((await ask('GET', path)).data.limits, { requests_per_minute: 70 });
+  // Once more, between the question and the change.
+  await page.route(`**/admin/v1${path}`, async (route) => {
+    const isChange = route.request().method() === 'PATCH';
+    if (isChange) await ask('PATCH', path, { limits: { requests_per_minute: 80 } });
+    await route.continue();
+    if (isChange) await page.unrouteAll();
+  });
+  await save.click();
+  await form
+    .getByRole('alert')
+    .getByText(/has set limits.requests_per_minute to 80 meanwhile/)
+    .waitFor();
+  await save.click();
+  await form.waitFor({ state: 'hidden' });
+  const { data } = await ask('GET', path);
+  assert.deepEqual([data.limits, Number(data.budgets.month.limit)], [{ requests_per_minute: 600 }, 20]);
+});
+
 test('a tag leads to its keys and requests, and a request to those with its tags', async () => {
   const visitor = await signInAsAdmin(browser, gateway, '/ui/tags?open=team%3Dsearch');
   const { page } = visitor;

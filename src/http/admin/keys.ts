@@ -174,7 +174,7 @@ function futureExpiryOf(text: string, now: number, known?: number): number {
   throw new GatewayError('invalid_request', 'expires_at must be in the future.', { param: 'expires_at' });
 }
 
-function existingMomentOf(text: string, param: string): number {
+export function existingMomentOf(text: string, param: string): number {
   const moment = momentOf(text);
   if (!Number.isNaN(moment)) return moment;
   throw new GatewayError('invalid_request', `${param} must be a date that exists.`, { param });

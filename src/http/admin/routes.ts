@@ -113,7 +113,7 @@ const ROUTES = {
     method: 'PATCH',
     path: TAG,
     summary: 'Change limits and budgets of a tag; null takes one back',
-    body: schemas.allotment,
+    body: schemas.allotmentChange,
     response: keySchemas.oneTag,
   },
   TagRemoval: {

@@ -92,7 +92,9 @@ export const bulk = Type.Object(
 );
 
 /** Limits and budgets that all keys with a tag share. */
-export const allotment = Type.Object({ limits: settings.limits, budgets: settings.budgets }, closed);
+const tagSettings = { limits: settings.limits, budgets: settings.budgets };
+export const allotment = Type.Object(tagSettings, closed);
+export const allotmentChange = Type.Object({ ...tagSettings, unchanged_since: maybe(moment) }, closed);
 
 export const change = Type.Object(
   {

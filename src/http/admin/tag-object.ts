@@ -7,6 +7,7 @@ import type { TagAllotments } from '../../limits/tag-allotments.ts';
 import { tagList } from '../../records/tags.ts';
 import type { BudgetSource } from '../../usage/budget-use.ts';
 import { describeAllotment } from '../allotments.ts';
+import { iso } from './key-object.ts';
 
 export interface TagObjectOptions extends BudgetSource {
   tags: TagAllotments;
@@ -20,11 +21,14 @@ export async function encodeTag(
   keyCount: number,
   { tags, now, ...source }: TagObjectOptions,
 ): Promise<Json> {
+  const origin = tags.originOf(tag) ?? null;
+  const changedAt = origin === 'store' ? tags.changedAt(tag) : undefined;
   const subject = subjectOfTag(tag, tags.shared().tags.get(tag) ?? {});
   return {
     tag,
     keys: keyCount,
-    origin: tags.originOf(tag) ?? null,
+    origin,
+    updated_at: changedAt === undefined ? null : iso(changedAt),
     ...(await describeAllotment(source, subject, now)),
   };
 }

@@ -7,10 +7,11 @@ import { merged } from '../../core/json/merge.ts';
 import type { Allotment } from '../../records/key-settings.ts';
 import { parseTag } from '../../records/tags.ts';
 import { listOrFile } from '../list-file.ts';
+import { existingMomentOf } from './keys.ts';
 import { PAGES, searchText, whole } from './query.ts';
 import type { AdminOptions, AdminRequest } from './request.ts';
 import type { AdminHandlers } from './routes.ts';
-import { allotment, type TagAllotment } from './schema.ts';
+import { allotment, allotmentChange, type TagAllotment } from './schema.ts';
 import { settingsPatch } from './settings.ts';
 import { encodeTag, keysByTag, knownTags } from './tag-object.ts';
 
@@ -58,9 +59,11 @@ export function createTagHandlers({ keys, store, tags, admission, clock }: Admin
 
   async function update({ parameters, body, author }: AdminRequest): Promise<Json> {
     const tag = tagOf(parameters);
-    assertValid(allotment, body);
+    assertValid(allotmentChange, body);
     const { limits = {}, budgets = {} } = settingsPatch(body);
-    await tags.change(tag, { limits, budgets }, author);
+    const since = body.unchanged_since;
+    const known = typeof since === 'string' ? existingMomentOf(since, 'unchanged_since') : since;
+    await tags.change(tag, { limits, budgets }, author, known);
     return described(tag);
   }
 

@@ -6,17 +6,23 @@ import type { Json } from '../../core/json/json.ts';
 import { merged } from '../../core/json/merge.ts';
 import type { Allotment } from '../../records/key-settings.ts';
 import { addAudit } from '../audit-rows.ts';
-import { reading, type Transaction, writing } from '../operation.ts';
+import { type Row, reading, type Transaction, writing } from '../operation.ts';
 import { nextVersion, versionOf } from '../version-rows.ts';
 import type { AuditedChange } from './keys.ts';
 
 /** Every gateway holds all of them in memory. */
 const MAX_ALLOTTED_TAGS = 10_000;
 
+export interface StoredAllotment {
+  allotment: Allotment;
+  /** Unix milliseconds of its last change; no two have the same. */
+  updatedAt: number;
+}
+
 export interface StoredAllotments {
   version: number;
   /** By `<name>=<value>`; absent if nothing changed since the known version. */
-  allotments?: [tag: string, allotment: Allotment][];
+  allotments?: [tag: string, stored: StoredAllotment][];
 }
 
 /** Allotments of all tags; absent if `known` is their current version. */
@@ -26,8 +32,8 @@ export const readTagAllotments = reading<{ known?: number | undefined }, StoredA
     // Version before rows: a change in between is seen by the next look.
     const version = await versionOf(transaction, 'tags');
     if (version === known) return { version };
-    const rows = await transaction.all('SELECT tag, allotment FROM tag_allotment');
-    return { version, allotments: rows.map(({ tag, allotment }) => [String(tag), JSON.parse(String(allotment))]) };
+    const rows = await transaction.all('SELECT tag, allotment, updated_at FROM tag_allotment');
+    return { version, allotments: rows.map((row) => [String(row.tag), storedOf(row)]) };
   },
 );
 
@@ -36,16 +42,34 @@ export const setTagAllotment = writing<AuditedChange & { tag: string; allotment:
   'state',
   async (transaction, { tag, allotment, author, now }) => {
     await nextVersion(transaction, 'tags');
-    await putAllotment(transaction, { tag, author, now, before: await storedAllotment(transaction, tag), allotment });
+    const before = (await storedAllotment(transaction, tag))?.allotment;
+    await putAllotment(transaction, { tag, author, now, before, allotment });
   },
 );
 
-/** Changes the members of a tag's limits and budgets that a merge patch has. Throws `invalid_request` like `setTagAllotment`, and if none is left. */
-export const changeTagAllotment = writing<AuditedChange & { tag: string; patch: Json }, void>(
+export interface TagPatch extends AuditedChange {
+  tag: string;
+  /** Merged into its limits and budgets. */
+  patch: Json;
+  /**
+   * Unix milliseconds of the last change that the author of this one knows, null if the tag had no limits and no budgets; absent if
+   * it does not matter.
+   */
+  unchangedSince?: number | null;
+}
+
+/**
+ * Changes the members of a tag's limits and budgets that a merge patch has. Throws `changed_meanwhile`, and `invalid_request` like
+ * `setTagAllotment`, and if none is left.
+ */
+export const changeTagAllotment = writing<TagPatch, void>(
   'state',
-  async (transaction, { tag, patch, author, now }) => {
+  async (transaction, { tag, patch, unchangedSince, author, now }) => {
     await nextVersion(transaction, 'tags');
-    const before = await storedAllotment(transaction, tag);
+    const stored = await storedAllotment(transaction, tag);
+    if (unchangedSince !== undefined && unchangedSince !== (stored?.updatedAt ?? null))
+      throw new GatewayError('changed_meanwhile', `The tag ${tag} was changed by somebody else meanwhile.`);
+    const before = stored?.allotment;
     const { limits = {}, budgets = {} }: Allotment = merged(before ?? {}, patch);
     if (Object.keys(limits).length + Object.keys(budgets).length === 0) {
       const message = 'limits or budgets must have an entry; DELETE takes all of them back.';
@@ -60,10 +84,10 @@ export const removeTagAllotment = writing<AuditedChange & { tag: string }, void>
   'state',
   async (transaction, { tag, author, now }) => {
     await nextVersion(transaction, 'tags');
-    const before = await storedAllotment(transaction, tag);
-    if (!before) throw new GatewayError('not_found', `The tag ${tag} has no limits and no budgets.`);
+    const stored = await storedAllotment(transaction, tag);
+    if (!stored) throw new GatewayError('not_found', `The tag ${tag} has no limits and no budgets.`);
     await transaction.run('DELETE FROM tag_allotment WHERE tag = :tag', { tag });
-    await addAudit(transaction, { author, at: now, action: 'tag.remove', subject: tag, before });
+    await addAudit(transaction, { author, at: now, action: 'tag.remove', subject: tag, before: stored.allotment });
   },
 );
 
@@ -72,6 +96,10 @@ interface AllotmentChange extends AuditedChange {
   before: Allotment | undefined;
   allotment: Allotment;
 }
+
+/** Later than the change before, however the clocks of gateways differ: the time tells the states of a tag apart. */
+const CHANGED_AT = `CASE WHEN tag_allotment.updated_at < excluded.updated_at
+  THEN excluded.updated_at ELSE tag_allotment.updated_at + 1 END`;
 
 /** A change that changes nothing is not audited. */
 async function putAllotment(
@@ -82,16 +110,20 @@ async function putAllotment(
   if (!before) await requireRoom(transaction);
   await transaction.run(
     `INSERT INTO tag_allotment (tag, allotment, updated_at) VALUES (:tag, :allotment, :now)
-     ON CONFLICT (tag) DO UPDATE SET allotment = excluded.allotment, updated_at = excluded.updated_at`,
+     ON CONFLICT (tag) DO UPDATE SET allotment = excluded.allotment, updated_at = ${CHANGED_AT}`,
     { tag, allotment: JSON.stringify(allotment), now },
   );
   const entry = { author, at: now, action: 'tag.set', subject: tag, after: allotment };
   await addAudit(transaction, { ...entry, ...(before && { before }) });
 }
 
-async function storedAllotment(transaction: Transaction, tag: string): Promise<Allotment | undefined> {
-  const [row] = await transaction.all('SELECT allotment FROM tag_allotment WHERE tag = :tag', { tag });
-  return row && JSON.parse(String(row.allotment));
+async function storedAllotment(transaction: Transaction, tag: string): Promise<StoredAllotment | undefined> {
+  const [row] = await transaction.all('SELECT allotment, updated_at FROM tag_allotment WHERE tag = :tag', { tag });
+  return row && storedOf(row);
+}
+
+function storedOf({ allotment, updated_at: updatedAt }: Row): StoredAllotment {
+  return { allotment: JSON.parse(String(allotment)), updatedAt: Number(updatedAt) };
 }
 
 async function requireRoom(transaction: Transaction): Promise<void> {

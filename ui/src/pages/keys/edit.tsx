@@ -1,9 +1,10 @@
 /** Change of a key's settings. What others change meanwhile stays, because only what is changed here is sent. */
 
 import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { ApiError, api, bodyOf } from '../../api.ts';
+import { api, bodyOf } from '../../api.ts';
 import { type KeyView, keyQueries } from '../../keys.ts';
 import { Dialog } from '../../parts/dialog.tsx';
+import { type OtherChange, saveShared } from '../../shared-changes.ts';
 import { useTyped } from '../../typed.ts';
 import { KeyFields } from './form.tsx';
 import { bodyOfKey, callOfKey, commandOfChange, formOfKey, type KeyForm } from './settings.ts';
@@ -22,8 +23,7 @@ export function EditKey({ view, isOpen, onClose }: EditKeyProps) {
   );
 }
 
-/** Times that a change is tried while others change other settings of the key. */
-const MAX_TRIES = 3;
+type StoredKey = KeyView & { updated_at: string };
 
 function Form({ view, onDone }: { view: KeyView; onDone(): void }) {
   const queries = useQueryClient();
@@ -33,30 +33,19 @@ function Form({ view, onDone }: { view: KeyView; onDone(): void }) {
   /** What the form has said of the key, changes of others included. */
   const [known, setKnown] = useTyped(`key ${hash} known`, before);
 
-  async function save(form: KeyForm, tries = MAX_TRIES): Promise<void> {
+  async function save(form: KeyForm): Promise<void> {
     const params = { path: { hash } };
-    const { data: now } = await bodyOf<{ data: KeyView & { updated_at: string } }>(
-      api.GET('/admin/v1/keys/{hash}', { params }),
-    );
     const body = bodyOfKey(form, before);
-    const others = changesOfOther(body, bodyOfKey(formOfKey(now), known));
-    if (others.length > 0) {
-      setKnown(formOfKey(now));
-      throw new ApiError(
-        `Somebody else has ${others.map(wordsOf).join(' and ')} meanwhile. Save again to replace that.`,
-        {
-          status: 409,
-          code: CHANGED,
-          ...(others[0] && { param: others[0].path }),
-        },
-      );
-    }
-    try {
-      await api.PATCH('/admin/v1/keys/{hash}', { params, body: { ...body, unchanged_since: now.updated_at } as never });
-    } catch (error) {
-      if (!(error instanceof ApiError && error.code === CHANGED) || tries === 1) throw error;
-      await save(form, tries - 1);
-    }
+    await saveShared({
+      read: async () => (await bodyOf<{ data: StoredKey }>(api.GET('/admin/v1/keys/{hash}', { params }))).data,
+      changesOfOthers(now) {
+        const others = changesOfOther(body, bodyOfKey(formOfKey(now), known));
+        if (others.length > 0) setKnown(formOfKey(now));
+        return others;
+      },
+      send: (now) =>
+        api.PATCH('/admin/v1/keys/{hash}', { params, body: { ...body, unchanged_since: now.updated_at } as never }),
+    });
   }
 
   const saving = useMutation({
@@ -82,14 +71,6 @@ function Form({ view, onDone }: { view: KeyView; onDone(): void }) {
   );
 }
 
-const CHANGED = 'changed_meanwhile';
-
-interface OtherChange {
-  path: string;
-  /** Null if it was removed. */
-  value: unknown;
-}
-
 /** Settings that both changed, to different values. */
 function changesOfOther(mine: object, other: object, place = ''): OtherChange[] {
   return Object.entries(other).flatMap(([name, value]) => {
@@ -102,9 +83,4 @@ function changesOfOther(mine: object, other: object, place = ''): OtherChange[] 
 
 function isNested(value: unknown): value is object {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-function wordsOf({ path, value }: OtherChange): string {
-  if (value === null) return `removed ${path}`;
-  return `set ${path} to ${typeof value === 'string' ? value : JSON.stringify(value)}`;
 }

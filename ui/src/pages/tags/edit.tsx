@@ -2,15 +2,27 @@
 
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import type { FormEvent } from 'react';
-import { api } from '../../api.ts';
+import { api, bodyOf } from '../../api.ts';
 import { Dialog } from '../../parts/dialog.tsx';
 import { Field } from '../../parts/field.tsx';
 import { SameAs } from '../../parts/same-as.tsx';
 import { ErrorNotice } from '../../parts/states.tsx';
 import { useSettled } from '../../parts/use-settled.ts';
 import type { Period } from '../../periods.ts';
+import { saveShared } from '../../shared-changes.ts';
 import { useTyped } from '../../typed.ts';
-import { bodyOfTag, commandOfTag, formOf, isEmptyForm, isTag, LIMITS, pathOfTag } from './form.ts';
+import {
+  bodyOfTag,
+  changesOfOthers,
+  commandOfTag,
+  formOf,
+  isEmptyForm,
+  isTag,
+  LIMITS,
+  type Limit,
+  pathOfTag,
+  type TagTexts,
+} from './form.ts';
 import { oneTag, type TagView, tagQueries } from './query.ts';
 
 const BUDGETS: readonly { period: Period; label: string }[] = [
@@ -19,6 +31,8 @@ const BUDGETS: readonly { period: Period; label: string }[] = [
   { period: 'month', label: 'Monthly budget' },
   { period: 'total', label: 'Total budget' },
 ];
+
+const NO_TEXTS: TagTexts = { limits: {}, budgets: {} };
 
 interface EditTagProps {
   /** Absent for a tag that is still to be named. */
@@ -39,7 +53,9 @@ export function EditTag({ view, isOpen, onClose }: EditTagProps) {
 function Form({ view: opened, onDone }: { view: TagView | undefined; onDone(): void }) {
   const queries = useQueryClient();
   const [named, setNamed] = useTyped('tag', '');
-  const [changed, setChanged] = useTyped(`limits of ${opened?.tag ?? 'a tag'}`, { limits: {}, budgets: {} });
+  const [changed, setChanged] = useTyped(`limits of ${opened?.tag ?? 'a tag'}`, NO_TEXTS);
+  /** What the form has shown of the fields that were typed into. */
+  const [seen, setSeen] = useTyped(`limits of ${opened?.tag ?? 'a tag'} seen`, NO_TEXTS);
   const tag = opened?.tag ?? named.trim();
   const settled = useSettled(tag);
   const found = useQuery({ ...oneTag(settled), enabled: !opened && isTag(settled), staleTime: 0 });
@@ -50,12 +66,27 @@ function Form({ view: opened, onDone }: { view: TagView | undefined; onDone(): v
     limits: { ...before.limits, ...changed.limits },
     budgets: { ...before.budgets, ...changed.budgets },
   };
-  const change = (part: 'limits' | 'budgets', next: Record<string, string>) =>
-    setChanged({ ...changed, [part]: { ...changed[part], ...next } });
+  function change(part: 'limits' | 'budgets', name: Limit | Period, text: string) {
+    setChanged({ ...changed, [part]: { ...changed[part], [name]: text } });
+    setSeen({ ...seen, [part]: { [name]: (before[part] as TagTexts['limits'])[name], ...seen[part] } });
+  }
   const saving = useMutation({
-    mutationFn: () =>
-      // The gateway checks what is typed, and names the field that is wrong.
-      api.PATCH('/admin/v1/tags/{tag}', { params: { path: { tag } }, body: bodyOfTag(form, before) as never }),
+    mutationFn: () => {
+      const params = { path: { tag } };
+      const body = bodyOfTag(form, before);
+      return saveShared({
+        read: async () => (await bodyOf<{ data: TagView }>(api.GET('/admin/v1/tags/{tag}', { params }))).data,
+        changesOfOthers(now) {
+          const shown = formOf(now);
+          const others = changesOfOthers(body, shown, seen);
+          if (others.length > 0) setSeen(shown);
+          return others;
+        },
+        // The gateway checks what is typed, and names the field that is wrong.
+        send: (now) =>
+          api.PATCH('/admin/v1/tags/{tag}', { params, body: { ...body, unchanged_since: now.updated_at } as never }),
+      });
+    },
     onSuccess: async () => {
       void queries.invalidateQueries({ queryKey: ['audit', tag] });
       await queries.invalidateQueries(tagQueries);
@@ -92,7 +123,7 @@ function Form({ view: opened, onDone }: { view: TagView | undefined; onDone(): v
               key={period}
               label={label}
               value={form.budgets[period]}
-              onChange={(next) => change('budgets', { [period]: next })}
+              onChange={(next) => change('budgets', period, next)}
               error={error}
               param={`budgets.${period}`}
               placeholder="no budget"
@@ -106,7 +137,7 @@ function Form({ view: opened, onDone }: { view: TagView | undefined; onDone(): v
               key={limit}
               label={label}
               value={form.limits[limit]}
-              onChange={(next) => change('limits', { [limit]: next })}
+              onChange={(next) => change('limits', limit, next)}
               error={error}
               param={`limits.${limit}`}
               placeholder="no limit"

@@ -2,15 +2,21 @@
 
 import type { Limits } from '../../keys.ts';
 import { PERIODS, type Period } from '../../periods.ts';
+import type { OtherChange } from '../../shared-changes.ts';
 import { quoted } from '../../shell.ts';
 import type { TagView } from './query.ts';
 
-type Limit = keyof Limits;
+export type Limit = keyof Limits;
 
 interface TagForm {
   tag: string;
   limits: Record<Limit, string>;
   budgets: Record<Period, string>;
+}
+
+interface TagBody {
+  limits: Record<string, number | string | null>;
+  budgets: Record<string, string | null>;
 }
 
 export const LIMITS: readonly { limit: Limit; label: string; option: string }[] = [
@@ -44,7 +50,7 @@ export function isEmptyForm({ limits, budgets }: TagForm): boolean {
 }
 
 /** What was changed; null takes it back. A text that is no number is sent as it is: the gateway says what is wrong with it. */
-export function bodyOfTag({ limits, budgets }: TagForm, before: TagForm): object {
+export function bodyOfTag({ limits, budgets }: TagForm, before: TagForm): TagBody {
   return {
     limits: changed(limits, before.limits, (text) => (/^\d{1,15}$/.test(text) ? Number(text) : text)),
     budgets: changed(budgets, before.budgets, (text) => text),
@@ -66,6 +72,28 @@ export function commandOfTag(form: TagForm, before: TagForm): string {
   });
   if (budgets.length > 0) limits.push(`--budget ${budgets.join(' ')}`);
   return [`polygate tags set ${quoted(form.tag.trim() || 'NAME=VALUE')}`, ...limits].join(' \\\n  ');
+}
+
+const PARTS = ['limits', 'budgets'] as const;
+
+/** Texts of some fields. */
+export interface TagTexts {
+  limits: Record<string, string>;
+  budgets: Record<string, string>;
+}
+
+/**
+ * Fields of a body that others have set to something else than it has since the form has shown them; `seen` has what it has
+ * shown of each that was typed into.
+ */
+export function changesOfOthers(body: TagBody, now: TagTexts, seen: TagTexts): OtherChange[] {
+  return PARTS.flatMap((part) =>
+    Object.entries(body[part]).flatMap(([name, own]) => {
+      const value = now[part][name] ?? '';
+      const isKnown = value === (seen[part][name] ?? value) || value === String(own ?? '');
+      return isKnown ? [] : [{ path: `${part}.${name}`, value: value || null }];
+    }),
+  );
 }
 
 function changed<Value>(

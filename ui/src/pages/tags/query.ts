@@ -10,6 +10,8 @@ export interface TagView extends Allotment {
   keys: number;
   /** Of its limits and budgets; null without any. */
   origin: 'configuration' | 'store' | null;
+  /** Null without any that are stored. */
+  updated_at: string | null;
 }
 
 interface TagPage {
