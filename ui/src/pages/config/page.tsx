@@ -5,7 +5,7 @@ import { api, bodyOf } from '../../api.ts';
 import { Spoken } from '../../parts/announcer.tsx';
 import { Time } from '../../parts/numbers.tsx';
 import { Card, Page } from '../../parts/page.tsx';
-import { ErrorNotice, Loaded } from '../../parts/states.tsx';
+import { ErrorNotice, Loaded, LoadingRows } from '../../parts/states.tsx';
 import { Status } from '../../parts/status.tsx';
 import { Table } from '../../parts/table.tsx';
 import type { Change, Check, Config } from './query.ts';
@@ -22,9 +22,20 @@ export function ConfigPage() {
       title="Configuration"
       about="Every setting in use, with its default where the file has none. The file is the truth: change it there."
     >
-      <Loaded asked={asked}>{(config) => <Parts config={config} />}</Loaded>
+      <Loaded asked={asked} loading={<LoadingSettings />}>
+        {(config) => <Parts config={config} />}
+      </Loaded>
       <TextCheck />
     </Page>
+  );
+}
+
+/** As high as the window: settings are a long list, and what is below must not be pushed out of it. */
+function LoadingSettings() {
+  return (
+    <Card className="min-h-dvh">
+      <LoadingRows rows={20} />
+    </Card>
   );
 }
 

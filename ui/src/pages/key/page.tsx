@@ -13,7 +13,7 @@ import { Card, Figure, Figures, Page } from '../../parts/page.tsx';
 import { modelLimitRows, permissionRows } from '../../parts/permissions.ts';
 import { RangePicker } from '../../parts/range-picker.tsx';
 import { RequestsLink, videoShare } from '../../parts/requests-link.tsx';
-import { Empty, Loaded, LoadingBlock } from '../../parts/states.tsx';
+import { Empty, Loaded, LoadingBlock, LoadingRows } from '../../parts/states.tsx';
 import { numbers, Table } from '../../parts/table.tsx';
 import { SaveRows } from '../../parts/table-tools.tsx';
 import { Unanswered } from '../../parts/unanswered.tsx';
@@ -40,6 +40,8 @@ import { WebhookSecret } from './secret.tsx';
 const route = getRouteApi('/key');
 /** Models that are shown one by one. */
 const MODELS = 20;
+/** As high as the chart that is to come. */
+const ROWS_OF_CHART = 10;
 
 export function KeyPage() {
   const { table, program: _program, ...time } = route.useSearch();
@@ -57,7 +59,7 @@ export function KeyPage() {
       <Page title="My key" about="What this key may do, and what it has used.">
         <RangePicker time={time} span={span} byDefault="24h" onChange={change} />
         {!asked.error && <Unanswered sources={[{ name: 'Sums of videos', asked: videos }]} />}
-        <Loaded asked={asked} loading={<LoadingBlock className="h-24" />}>
+        <Loaded asked={asked} loading={<LoadingBlock className="as-figures" />}>
           {({ total, models_without_price: unknown }) => (
             <>
               <Totals total={total} videos={videos.data?.total} span={shown} />
@@ -67,7 +69,7 @@ export function KeyPage() {
         </Loaded>
         <Card title="Cost">
           <div className="p-4">
-            <Loaded asked={asked}>
+            <Loaded asked={asked} loading={<LoadingRows rows={ROWS_OF_CHART} />}>
               {(report) => (
                 <CostOverTime
                   report={report}

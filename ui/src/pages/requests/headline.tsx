@@ -25,7 +25,7 @@ export function Summary({ filters, zone, isPaused }: SummaryProps) {
   return (
     <>
       {!asked.error && <Unanswered sources={[{ name: 'Requests a second and cost an hour', asked: newest }]} />}
-      <Loaded asked={asked} loading={<LoadingBlock className="h-24" />}>
+      <Loaded asked={asked} loading={<LoadingBlock className="as-figures" />}>
         {(data) => (
           <Headline
             {...{ data, zone }}

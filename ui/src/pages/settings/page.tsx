@@ -1,4 +1,4 @@
-/** Settings: sessions that can be ended, saved views, the theme, and the licences of what the pages are made of. */
+/** Settings: the theme, sessions that can be ended, saved views, and the licences of what the pages are made of. */
 
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
@@ -30,11 +30,6 @@ export function SettingsPage() {
           : 'Your sessions, saved views, and the theme of this browser.'
       }
     >
-      <SessionsCard />
-      <Card title="Saved views" actions={<CopyAs path={pathOfViews(isOperator)} />}>
-        <Views />
-      </Card>
-      {isOperator && <AuditLog />}
       <Card title="Theme">
         <div className="p-4">
           <Segments
@@ -46,9 +41,16 @@ export function SettingsPage() {
           />
         </div>
       </Card>
-      <Card title="About">
-        <About />
-      </Card>
+      <div className="in-order flex flex-col gap-5">
+        <SessionsCard />
+        <Card title="Saved views" actions={<CopyAs path={pathOfViews(isOperator)} />}>
+          <Views />
+        </Card>
+        {isOperator && <AuditLog />}
+        <Card title="About">
+          <About />
+        </Card>
+      </div>
     </Page>
   );
 }

@@ -15,7 +15,7 @@ import { Panel } from '../../parts/panel.tsx';
 import { RangePicker } from '../../parts/range-picker.tsx';
 import { FIGURE_LINK } from '../../parts/requests-link.tsx';
 import { Segments } from '../../parts/segments.tsx';
-import { Empty, Loaded } from '../../parts/states.tsx';
+import { Empty, Loaded, LoadingBlock } from '../../parts/states.tsx';
 import { FilterLine, Older, SearchField } from '../../parts/table.tsx';
 import { TableTools } from '../../parts/table-tools.tsx';
 import { useTimeFilter } from '../../parts/time-filter.ts';
@@ -73,7 +73,8 @@ export function VideosPage() {
             ...(filters.model === undefined ? [] : [{ name: 'Models of videos', asked: all }]),
           ]}
         />
-        {summary && summary.tasks > 0 && <Summary {...{ summary, filters, view, time }} />}
+        {sums.isPending && <LoadingBlock className="as-figures" />}
+        {summary && <Summary {...{ summary, filters, view, time }} />}
         <Card>
           <FilterLine>
             <SearchField

@@ -48,6 +48,7 @@ export interface BarsProps {
 /** Until it is measured. */
 const WIDTH = 960;
 const LABEL_WIDTH = 110;
+/** The drawing has the same in its style: it must not grow once its width is measured. */
 const HEIGHT = 220;
 const MARGIN = { top: 8, right: 4, bottom: 22 };
 const TICKS = 4;
@@ -126,7 +127,7 @@ function Drawing(props: BarsProps) {
     <div className="relative" ref={place}>
       <svg
         viewBox={`0 0 ${width} ${HEIGHT}`}
-        className={`w-full touch-pan-y select-none ${onZoom ? 'cursor-crosshair' : ''}`}
+        className={`h-[220px] w-full touch-pan-y select-none ${onZoom ? 'cursor-crosshair' : ''}`}
         role="img"
         aria-labelledby={titleId}
         onPointerMove={(event) => {
