@@ -101,6 +101,24 @@ test('names without a place for a line end fit charts and panels', async () => {
   assert.deepEqual(await page.evaluate<string[]>(CUT_IN_PANEL), []);
 });
 
+/** Runs in the page: whether the first letter of an owner is in its column, where the owner is cut. */
+const SHOWS_FIRST_LETTER = (owner: string) => `(() => {
+  const cut = document.querySelector(${JSON.stringify(`[title="${owner}"]`)});
+  const letter = document.createRange();
+  letter.setStart(cut.firstChild, 0);
+  letter.setEnd(cut.firstChild, 1);
+  const [column, first] = [cut.getBoundingClientRect(), letter.getBoundingClientRect()];
+  return cut.scrollWidth > cut.clientWidth && first.left >= column.left && first.right <= column.right + 1;
+})()`;
+
+test('a name that runs from right to left is cut at its end', async () => {
+  const owner = 'قارب من ورق في النهر الطويل جدا والبعيد جدا';
+  await adminOf(gateway)('POST', '/keys', { name: 'right to left', owner });
+  const { page } = await signInAsAdmin(browser, gateway, '/ui/keys', { width: NARROW });
+  await page.getByText(owner).waitFor();
+  assert.ok(await page.evaluate<boolean>(SHOWS_FIRST_LETTER(owner)));
+});
+
 /** With what has to be shown. */
 const PAGES = {
   Requests: ['/ui/requests', ID],
