@@ -83,6 +83,20 @@ test('a long list is whole: each model is reached by scrolling, by keys, and is 
   assert.ok(lines.at(-1)?.startsWith(`many/m${MANY - 1},`));
 });
 
+test('rows of the file of many models are made when the file is asked for, and not to show the list', async () => {
+  const { page } = await signInAsAdmin(browser, gateway);
+  await page.addInitScript(`globalThis.made = 0;
+    const { fromEntries } = Object;
+    Object.fromEntries = (entries) => (globalThis.made++, fromEntries(entries));`);
+  await page.goto(`${gateway.url}/ui/models?provider=many`);
+  await page.getByRole('button', { name: 'many/m000' }).first().waitFor();
+  const made = () => page.evaluate<number>('globalThis.made');
+  assert.ok((await made()) < MANY, `${await made()} objects`);
+  const saved = await downloadedRows(page, () => page.getByRole('button', { name: 'CSV' }).click());
+  assert.equal(saved.length, MANY);
+  assert.ok((await made()) >= MANY);
+});
+
 test('operators see times of late and the last change of a price, in the list, in the comparison and in the panel', async () => {
   const visitor = await signInAsAdmin(browser, gateway);
   const { page } = visitor;

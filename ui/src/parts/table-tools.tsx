@@ -10,8 +10,8 @@ import { type Column, columnOf } from './table.tsx';
 export interface RowsFile {
   /** Name of the file without its ending. */
   file: string;
-  /** The address of a file that the gateway makes; or all rows that there are, as the API gave them. */
-  rows: readonly object[] | string;
+  /** The address of a file that the gateway makes; or all rows that there are, as the API gave them, or what makes them. */
+  rows: readonly object[] | string | (() => readonly object[]);
 }
 
 interface TableToolsProps extends RowsFile {
@@ -53,8 +53,8 @@ export function SaveRows({ file, rows }: RowsFile) {
       className="button"
       data-export
       title="The rows that are shown (e)"
-      disabled={rows.length === 0}
-      onClick={() => saveFile(`${file}.csv`, csvOfRows(rows))}
+      disabled={typeof rows !== 'function' && rows.length === 0}
+      onClick={() => saveFile(`${file}.csv`, csvOfRows(typeof rows === 'function' ? rows() : rows))}
     >
       {words}
     </button>

@@ -41,6 +41,7 @@ export function matching(all: readonly Model[], filters: ModelFilters, keepingNo
     if (price !== undefined && !isWithin(model.pricing.prompt, price)) return false;
     if (!abilities.every((name) => model.supported_parameters.includes(name))) return false;
     if (zdr && !keepingNothing?.has(model.id)) return false;
+    if (words.length === 0) return true;
     const text = [model.id, model.name, ...inputs, ...outputs, ...model.supported_parameters].join(' ').toLowerCase();
     return words.every((word) => text.includes(word));
   });

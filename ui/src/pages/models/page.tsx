@@ -75,7 +75,8 @@ function Catalog({ all }: { all: Model[] }) {
             table="Models"
             columns={columnsOf(figures)}
             file="models"
-            rows={rowsOf(found, videoPrices, figures)}
+            // Made when they are asked for: there may be tens of thousands.
+            rows={found.length === 0 ? [] : () => rowsOf(found, videoPrices, figures)}
             same={sameModels(isOperator, filters)}
           />
         }

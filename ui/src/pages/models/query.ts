@@ -19,6 +19,8 @@ export interface Model {
 
 export const modelList = queryOptions({
   queryKey: ['models', 'list'],
+  // A comparison of all values blocks the page for longer than it takes to draw what is in view.
+  structuralSharing: false,
   staleTime: 60_000,
   queryFn: ({ signal }) => listed<Model>('/v1/models', signal),
 });
