@@ -28,8 +28,8 @@ export async function encodeTag(
     tag,
     keys: keyCount,
     origin,
-    updated_at: changedAt === undefined ? null : iso(changedAt),
     ...(await describeAllotment(source, subject, now)),
+    updated_at: iso(changedAt),
   };
 }
 
