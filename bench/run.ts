@@ -5,6 +5,7 @@ import { checkPaths } from './paths.ts';
 import type { Row, Run } from './rows/row.ts';
 import { startBare } from './subjects/bare.ts';
 import { hasNginx, startNginx } from './subjects/nginx.ts';
+import { isInstalled, startPeer } from './subjects/peer.ts';
 import { peers } from './subjects/peers.ts';
 import { startPolygate } from './subjects/polygate.ts';
 import type { Subject } from './subjects/subject.ts';
@@ -29,9 +30,11 @@ export async function measureRows(
   await checkPaths(strict);
   const against = root === undefined ? [] : [await startPolygate({ name: 'against', upstreams, root })];
   let batched: Promise<Subject> | undefined;
-  const installed = peers.filter((peer) => peer.isInstalled());
   const run: Run = {
-    peers: installed.map(({ name, start }) => ({ name, start: () => start(upstreams) })),
+    peers: peers.filter(isInstalled).map((peer) => ({
+      name: peer.name,
+      start: (workload) => startPeer(peer, upstreams, workload),
+    })),
     ...{ upstreams, references, strict, against, scale, say },
     batched() {
       batched ??= startPolygate({ name: 'batched', upstreams, durability: 'batched' });

@@ -14,7 +14,7 @@ export interface Answers {
   ok: number;
   failed: number;
   seconds: number;
-  /** The last status that was not 200. */
+  /** The last status that was not 200, or 200 where an answer was too short. */
   failure?: number;
 }
 
@@ -22,6 +22,7 @@ const MOST_FAILURES = 50;
 
 export async function closedLoop(target: Target, options: ClosedLoopOptions): Promise<Answers> {
   const { connections, requests = Number.POSITIVE_INFINITY, seconds = Number.POSITIVE_INFINITY } = options;
+  const { leastBytes = 0 } = target;
   const answers: Answers = { ok: 0, failed: 0, seconds: 0 };
   const began = performance.now();
   const end = began + seconds * 1000;
@@ -42,8 +43,8 @@ export async function closedLoop(target: Target, options: ClosedLoopOptions): Pr
             sent++;
             connection.send(target.bytes, onAnswer);
           };
-          const onAnswer = (status: number) => {
-            if (status === 200) answers.ok++;
+          const onAnswer = (status: number, bodyBytes: number) => {
+            if (status === 200 && bodyBytes >= leastBytes) answers.ok++;
             else {
               answers.failed++;
               answers.failure = status;

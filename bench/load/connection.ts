@@ -1,4 +1,4 @@
-/** HTTP/1.1 connection of the load generator: one request at a time, and answers that are only delimited, not read. */
+/** HTTP/1.1 connection of the load generator: one request at a time, and answers that are only delimited and counted, not read. */
 
 import { connect, type Socket } from 'node:net';
 
@@ -8,11 +8,13 @@ export interface Target {
   port: number;
   /** Head and body of the request. */
   bytes: Buffer;
+  /** An answer whose body is shorter is a failed one. */
+  leastBytes?: number;
 }
 
 export interface LoadConnection {
-  /** Calls back with the status when the whole answer is there; 0 stands for a connection that broke. */
-  send(bytes: Buffer, onAnswer: (status: number) => void): void;
+  /** Calls back with the status and the size of the body when the whole answer is there; status 0 stands for a connection that broke. */
+  send(bytes: Buffer, onAnswer: (status: number, bodyBytes: number) => void): void;
   close(): void;
 }
 
@@ -32,7 +34,7 @@ export function requestBytes(
 /** Opens at the first request, and again after the peer has closed it. */
 export function openConnection(port: number): LoadConnection {
   let socket: Socket | undefined;
-  let onAnswer: ((status: number) => void) | undefined;
+  let onAnswer: ((status: number, bodyBytes: number) => void) | undefined;
   let status = 0;
   /** Bytes of the head that have come so far. */
   let head: Buffer | undefined;
@@ -42,14 +44,18 @@ export function openConnection(port: number): LoadConnection {
   /** The line of a chunk's size, where it is cut. */
   let line = '';
   let isLastChunk = false;
+  /** Size of the body: by its length, or of the chunks so far. */
+  let bodyBytes = 0;
 
   function finish(result: number): void {
     const callback = onAnswer;
+    const size = bodyBytes;
     onAnswer = undefined;
+    bodyBytes = 0;
     head = remaining = undefined;
     isChunked = isLastChunk = false;
     line = '';
-    callback?.(result);
+    callback?.(result, size);
   }
 
   function onData(data: Buffer): void {
@@ -64,7 +70,7 @@ export function openConnection(port: number): LoadConnection {
       const text = all.toString('latin1', 0, end);
       status = Number(text.slice(9, 12));
       const length = /\r\ncontent-length: *(\d+)/i.exec(text);
-      if (length) remaining = Number(length[1]);
+      if (length) remaining = bodyBytes = Number(length[1]);
       else if (/\r\ntransfer-encoding: *chunked/i.test(text)) isChunked = true;
       else {
         finish(0);
@@ -98,6 +104,7 @@ export function openConnection(port: number): LoadConnection {
       line = '';
       at = end + 1;
       isLastChunk = size === 0;
+      bodyBytes += size;
       remaining = size + 2;
     }
     return false;

@@ -50,13 +50,15 @@ function verdictsOf({ figures }: Results, rows: readonly Titled[]): string {
   return `${missed}; ${others.join(', ')}. The [caveats](#caveats) say how far the figures depend on the machine.`;
 }
 
-function provenance({ date, commit, mode, machine }: Results, file: string): string {
+function provenance({ date, commit, mode, machine, peers = {} }: Results, file: string): string {
   const { cores, processor, memoryGiB, kernel, node, load, nginx, priority, disk } = machine;
+  const versions = Object.entries(peers).map((entry) => entry.join(' '));
   return [
     `Commit ${commit}, ${date}, a ${mode} run, in [${file}](../bench/results/${file}).`,
     `The machine: ${cores} cores (${processor}), ${memoryGiB} GiB of memory, Linux ${kernel}, Node ${node};`,
     `store ${disk === 'disk' ? 'on a disk' : 'in memory'}; ${nginx ? 'with nginx' : 'without nginx'};`,
     `load average before the run ${load}${priority ? '; the processes of the benchmark at a raised priority' : ''}.`,
+    ...(versions.length > 0 ? [`Other gateways: ${versions.join(', ')}.`] : []),
   ].join('\n');
 }
 

@@ -13,6 +13,8 @@ export interface Results {
   commit: string;
   mode: string;
   machine: Machine;
+  /** Versions of the other gateways that were measured. */
+  peers?: Record<string, string>;
   figures: Figure[];
 }
 
@@ -23,8 +25,9 @@ export function writeResults(results: Results): string {
 }
 
 /** Puts the rows of a run in the place of those of a file, whose machine and date stay. */
-export function replaceRows(file: string, { figures }: Results): string {
+export function replaceRows(file: string, { figures, peers }: Results): string {
   const results = readResults(file);
+  if (peers) results.peers = { ...results.peers, ...peers };
   const measured = new Set(figures.map(({ row }) => row));
   results.figures = [...results.figures.filter(({ row }) => !measured.has(row)), ...figures];
   writeFileSync(file, `${JSON.stringify(results, undefined, 2)}\n`);

@@ -20,6 +20,8 @@ const LOADS = [
   { workload: frames, connections: 64, requests: 128, seconds: 8 },
 ];
 
+const PEER_LOAD = { connections: 32, requests: 20_000, seconds: 10 };
+
 export const memoryRow: Row = { id: 'memory', title: 'resident memory', run: measureMemory };
 
 async function measureMemory(run: Run): Promise<Figure[]> {
@@ -38,7 +40,27 @@ async function measureMemory(run: Run): Promise<Figure[]> {
       ...{ value: residentMemory(pid) / 1e6, unit: 'MB', after: answered },
     }),
   );
-  return [...idle, ...loaded];
+  return [...idle, ...loaded, ...(await measurePeers(run))];
+}
+
+/** Other gateways: idle, and after whole answers alone. */
+async function measurePeers({ peers, scale, say }: Run): Promise<Figure[]> {
+  const figures: Figure[] = [];
+  for (const { name, start } of peers) {
+    const subject = await start(passthrough).catch((error) => say(`${name} does not run: ${error.message}`));
+    if (!subject) continue;
+    try {
+      await delay(SETTLE_MS);
+      const common = { row: 'memory', subject: name, unit: 'MB' };
+      figures.push(figure({ ...common, metric: 'idle', value: residentMemory(subject.pid) / 1e6 }));
+      await warmUp({ subject, workload: passthrough }, { ...PEER_LOAD, seconds: PEER_LOAD.seconds * scale });
+      const after = subject.answered;
+      figures.push(figure({ ...common, metric: 'after load', value: residentMemory(subject.pid) / 1e6, after }));
+    } finally {
+      await subject.stop();
+    }
+  }
+  return figures;
 }
 
 async function loadAlone(subject: Subject): Promise<void> {

@@ -4,7 +4,7 @@ import { type Figure, figure } from '../figure.ts';
 import type { Target } from '../load/connection.ts';
 import type { Cost } from '../measure.ts';
 import type { Subject, Upstreams } from '../subjects/subject.ts';
-import { passthrough } from '../workload.ts';
+import { passthrough, type Workload } from '../workload.ts';
 
 export interface Row {
   id: string;
@@ -24,11 +24,24 @@ export interface Run {
   against: readonly Subject[];
   /** Starts at the first use. */
   batched(): Promise<Subject>;
-  /** Starters of other gateways that are installed. */
-  peers: readonly { name: string; start(): Promise<Subject> }[];
+  /** Other gateways that are installed; each process serves one workload. */
+  peers: readonly { name: string; start(workload: Workload): Promise<Subject> }[];
   /** Shortens times, rounds and counts: 1, or less with `--quick`. */
   scale: number;
   say(text: string): void;
+}
+
+/** The other gateways that run here; one that does not is named in the progress. */
+export async function startPeers(run: Run, workload: Workload): Promise<Subject[]> {
+  const started: Subject[] = [];
+  for (const { name, start } of run.peers) {
+    try {
+      started.push(await start(workload));
+    } catch (error) {
+      run.say(`${name} does not run: ${(error as Error).message}`);
+    }
+  }
+  return started;
 }
 
 export function costFigures(row: string, metric: string, costs: readonly Cost[], divisor = 1): Figure[] {

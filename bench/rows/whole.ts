@@ -8,7 +8,7 @@ import { hasNginx, startNginx } from '../subjects/nginx.ts';
 import { startPolygate } from '../subjects/polygate.ts';
 import type { Subject } from '../subjects/subject.ts';
 import { chatToMessages, messagesToChat, passthrough, patched, type Workload } from '../workload.ts';
-import { costFigures, type Row, type Run } from './row.ts';
+import { costFigures, type Row, type Run, startPeers } from './row.ts';
 
 const CONNECTIONS = 32;
 /** Answers after a start that count as cold. */
@@ -16,8 +16,6 @@ const COLD_REQUESTS = 4000;
 const COLD_SECONDS = 12;
 /** A second look at a program that is not warm yet: after so many seconds of load. */
 const EARLY_SECONDS = 2;
-/** Share of these for other gateways. */
-const PEER_SHARE = 0.4;
 const WINDOW_SECONDS = 1.5;
 const ROUNDS = 4;
 
@@ -32,7 +30,7 @@ async function measureWhole(run: Run, workload: Workload): Promise<Figure[]> {
   const cold = await measureCold(run, workload);
   const peers: Subject[] = [];
   try {
-    if (isFirst) peers.push(...(await startPeers(run)));
+    if (isFirst) peers.push(...(await startPeers(run, workload)));
     const subjects = [
       ...run.references,
       run.strict,
@@ -40,10 +38,7 @@ async function measureWhole(run: Run, workload: Workload): Promise<Figure[]> {
       ...(isFirst ? [await run.batched(), ...peers] : []),
     ];
     const entries = subjects.map((subject): Entry => ({ subject, workload }));
-    const isPeer = ({ subject }: Entry) => peers.includes(subject);
-    const own = entries.filter((entry) => needsWarmUp(entry) && !isPeer(entry));
-    await warm(run, own);
-    await warm(run, entries.filter(isPeer), PEER_SHARE);
+    await warm(run, entries.filter(needsWarmUp));
     run.say('warm windows');
     const before = { bytes: bytesWritten(run.strict.pid), answered: run.strict.answered };
     const costs = await alternate(entries, {
@@ -70,18 +65,6 @@ function durabilityFigures(workload: Workload, costs: readonly Cost[]): Figure[]
   return [figure({ row: workload.id, subject: 'strict', metric: 'cpu warm by batched', value, unit: 'x' })];
 }
 
-async function startPeers(run: Run): Promise<Subject[]> {
-  const started: Subject[] = [];
-  for (const { name, start } of run.peers) {
-    try {
-      started.push(await start());
-    } catch (error) {
-      run.say(`${name} does not run: ${(error as Error).message}`);
-    }
-  }
-  return started;
-}
-
 /** Each in a process of its own, from its start. */
 async function measureCold({ upstreams, peers, scale, say }: Run, workload: Workload): Promise<Figure[]> {
   const starters: { name: string; start(): Promise<Subject> }[] = [
@@ -94,7 +77,7 @@ async function measureCold({ upstreams, peers, scale, say }: Run, workload: Work
             name: 'batched',
             start: () => startPolygate({ name: 'batched', upstreams, durability: 'batched' as const }),
           },
-          ...peers,
+          ...peers.map(({ name, start }) => ({ name, start: () => start(workload) })),
         ]
       : []),
   ];
@@ -145,14 +128,10 @@ function coldFigures(workload: Workload, metric: string, windows: readonly ColdW
   );
 }
 
-async function warm(run: Run, entries: readonly Entry[], share = 1): Promise<void> {
+async function warm(run: Run, entries: readonly Entry[]): Promise<void> {
   for (const entry of entries) {
     run.say(`${entry.subject.name}, warming up`);
-    const load = {
-      connections: CONNECTIONS,
-      requests: WARM.requests * share,
-      seconds: WARM.seconds * share * run.scale,
-    };
+    const load = { connections: CONNECTIONS, requests: WARM.requests, seconds: WARM.seconds * run.scale };
     await warmUp(entry, load);
   }
 }

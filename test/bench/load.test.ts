@@ -44,6 +44,22 @@ test('a closed loop counts other statuses and broken connections as failures', a
   assert.deepEqual([answers.ok, answers.failed], [0, 10]);
 });
 
+test('a closed loop counts answers that are too short as failures, with a length and in chunks', async (t) => {
+  const whole = 'x'.repeat(100);
+  let count = 0;
+  const target = await serve(t, (_request, response) => {
+    const body = count % 4 < 2 ? whole : whole.slice(1);
+    if (count++ % 2 === 0) response.end(body);
+    else {
+      response.write(body.slice(0, 40));
+      response.end(body.slice(40));
+    }
+  });
+  const answers = await closedLoop({ ...target, leastBytes: 100 }, { connections: 1, requests: 40 });
+  assert.deepEqual([answers.ok, answers.failed, answers.failure], [20, 20, 200]);
+  assert.equal((await closedLoop(target, { connections: 1, requests: 40 })).ok, 40);
+});
+
 test('an open loop begins as many requests as the rate says while answers wait, and counts their wait', async (t) => {
   const waiting: (() => void)[] = [];
   const target = await serve(t, (_request, response) => {
