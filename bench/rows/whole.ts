@@ -49,6 +49,7 @@ async function measureWhole(run: Run, workload: Workload): Promise<Figure[]> {
       ...cold,
       ...costFigures(workload.id, 'cpu warm', costs),
       ...durabilityFigures(workload, costs),
+      ...peerFigures(workload, { costs, peers }),
       figure({ row: workload.id, subject: 'strict', metric: 'written', value: written, unit: 'KiB' }),
     ];
   } finally {
@@ -63,6 +64,19 @@ function durabilityFigures(workload: Workload, costs: readonly Cost[]): Figure[]
   if (strict === undefined || batched === undefined) return [];
   const value = strict / batched;
   return [figure({ row: workload.id, subject: 'strict', metric: 'cpu warm by batched', value, unit: 'x' })];
+}
+
+/** Processor time of other gateways by that of this one. */
+export function peerFigures(
+  { id }: Workload,
+  { costs, peers }: { costs: readonly Pick<Cost, 'entry' | 'cpu'>[]; peers: readonly Subject[] },
+): Figure[] {
+  const strict = costs.find(({ entry }) => entry.subject.name === 'strict');
+  return costs.flatMap(({ entry: { subject }, cpu }) =>
+    strict && strict.cpu > 0 && cpu > 0 && peers.includes(subject)
+      ? [figure({ row: id, subject: subject.name, metric: 'cpu warm by strict', value: cpu / strict.cpu, unit: 'x' })]
+      : [],
+  );
 }
 
 /** Each in a process of its own, from its start. */
