@@ -9,6 +9,7 @@ const COLOURS: Record<string, string> = {
   batched: '#7fb0f0',
   portkey: '#d9822b',
   litellm: '#b8433f',
+  noveum: '#8c6d46',
   postgres: '#7a57b5',
 };
 const OTHER_COLOUR = '#555555';

@@ -60,7 +60,25 @@ litellm_settings: { telemetry: false, set_verbose: false, json_logs: true }
   },
 };
 
-export const peers: readonly Peer[] = [portkey, litellm];
+const NOVEUM = { name: 'noveum', version: '2.0.1' };
+const NOVEUM_PROGRAM = join(folderOf(NOVEUM), 'bin/noveum-ai-gateway');
+
+const noveum: Peer = {
+  ...NOVEUM,
+  program: NOVEUM_PROGRAM,
+  install: () =>
+    runInstaller('cargo', [
+      ...['install', 'noveum-ai-gateway', '--version', NOVEUM.version, '--locked', '--root', folderOf(NOVEUM)],
+    ]),
+  command: ({ port, baseUrl }) => ({
+    program: NOVEUM_PROGRAM,
+    args: [],
+    env: { PORT: String(port), RUST_LOG: 'info', OPENAI_BASE_URL: baseUrl.replace(/\/v1$/, '') },
+    headers: { 'x-provider': 'openai' },
+  }),
+};
+
+export const peers: readonly Peer[] = [portkey, litellm, noveum];
 
 export async function installPeers(say: (text: string) => void): Promise<void> {
   for (const peer of peers) {

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -104,6 +104,18 @@ test('each version of a peer has a folder of its own, in which its program is', 
   const own = relay();
   assert.equal(isInstalled(own), true);
   assert.equal(isInstalled({ ...own, program: `${own.program}.gone` }), false);
+});
+
+test('each peer is told its port and its upstream; Noveum adds the /v1 by itself', () => {
+  for (const peer of peers) {
+    const folder = temporaryFolder();
+    const command = peer.command({ port: 4321, baseUrl: 'http://127.0.0.1:9/instant/v1', folder });
+    const files = readdirSync(folder).map((file) => readFileSync(join(folder, file), 'utf8'));
+    const told = [JSON.stringify(command), ...files].join('\n');
+    assert.match(told, /\b4321\b/, peer.name);
+    assert.match(told, peer.name === 'noveum' ? /:9\/instant"/ : /:9\/instant\/v1"/, peer.name);
+  }
+  assert.deepEqual(peers.map(({ name }) => name).sort(), ['litellm', 'noveum', 'portkey']);
 });
 
 test('an installation that fails says why', async () => {
