@@ -79,7 +79,8 @@ forEachStore((name, open) => {
     for (const lane of [...lanes, 'owed.example:443']) await store.do('breakLane', { kind: 'webhook', lane });
     await store.do('breakLane', { kind: 'video', lane: 'owed.example:443' });
     const settings = { keepRecordsMs: 1, dedupeWindowMs: 1 };
-    const sweep = createSweepHandler({ store, clock: { ...systemClock, now: () => AT }, settings } as never);
+    const clock = { ...systemClock, now: () => AT };
+    const sweep = createSweepHandler({ store, clock, expiry: clock, settings } as never);
     await sweep.run({ id: 'sweep', lease: '' } as never, new AbortController().signal);
     assert.deepEqual(await store.do('brokenLanes', { kind: 'webhook' }), ['owed.example:443']);
     assert.deepEqual(await store.do('brokenLanes', { kind: 'video' }), []);
