@@ -6,7 +6,7 @@ import { GatewayError } from '../core/errors.ts';
 import type { Json } from '../core/json/json.ts';
 import { defined } from '../core/plain-objects.ts';
 import { isRange } from '../net/ip-address.ts';
-import { SURFACES } from '../protocols/surfaces.ts';
+import { SURFACES } from '../protocols/index.ts';
 import { PERIODS, type Period } from '../records/key-settings.ts';
 import { KEY_NAME, KEY_NAME_RULE, MAX_KEY_NAME, MAX_OWNER, metadataProblems, tagProblems } from '../records/tags.ts';
 

@@ -2,7 +2,7 @@
 
 import type { Static, TString } from 'typebox';
 import * as Type from 'typebox';
-import { SURFACES } from '../protocols/surfaces.ts';
+import { SURFACES } from '../protocols/index.ts';
 import { MAX_LIMIT, type Period } from '../records/key-settings.ts';
 import { MAX_METADATA, MAX_METADATA_VALUE, MAX_OWNER, MAX_TAGS } from '../records/tags.ts';
 import { addressRange, httpUrl, retentionPeriod, size } from './fields.ts';

@@ -12,6 +12,12 @@ export const protocols: readonly Protocol[] = [chat, messages, generate, respons
 /** Protocols of upstreams: all of clients, and those that no client speaks. */
 export const upstreamProtocols: readonly UpstreamProtocol[] = [...protocols, converse];
 
+/** Surface of the video tasks, which have no protocol of their own. */
+export const VIDEO_SURFACE = 'videos';
+
+/** Surfaces: the parts of the API that a key can be scoped to, which are the protocols of clients and the video tasks. */
+export const SURFACES: readonly string[] = [...protocols.map(({ id }) => id), VIDEO_SURFACE];
+
 /** Throws for an unknown id, which is a programming error. */
 export function protocolOf(id: string): Protocol {
   return found(protocols, id);

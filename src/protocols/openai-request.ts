@@ -1,9 +1,10 @@
-/** Parts of a request that OpenAI's protocols encode alike: reasoning effort, output format, tool choice, and what models refuse. */
+/** Parts of a request that OpenAI's protocols have in common: keys of clients, reasoning effort, output format, tool choice, and what models refuse. */
 
 import { isForced } from '../core/allowed-tools.ts';
 import type { ChatRequest, Effort, ToolChoice } from '../core/chat.ts';
 import { EFFORTS, effortOf, nearestEffort } from '../core/effort.ts';
 import { GatewayError } from '../core/errors.ts';
+import { bearerToken, type Fields } from '../core/fields.ts';
 import type { Json } from '../core/json/json.ts';
 import { describedSchema, toDialect, withItems } from '../core/json/schema.ts';
 import { formatSchemaField, type SchemaBudget } from '../core/json/schema-budget.ts';
@@ -11,6 +12,12 @@ import type { ModelRules } from '../core/model.ts';
 import { strictSchema } from './openai-strict-schema.ts';
 
 const DEFAULT_OUTPUT_TOKENS = 65_536;
+
+/** API keys of clients made for OpenAI: `Authorization: Bearer`, or the `api-key` of clients made for Azure. */
+export function credentials(headers: Fields): string[] {
+  const bearer = bearerToken(headers.authorization);
+  return [bearer, headers['api-key']].filter((key) => key !== undefined);
+}
 
 /** The effort for the model, as these protocols have no token budgets; undefined if unset or unsupported. */
 export function encodeEffort(

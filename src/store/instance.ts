@@ -1,4 +1,4 @@
-/** Instance registry: heartbeats of the gateways that share a store, and the clock by which stored data expire. */
+/** Instance registry: heartbeats of the gateways that share a store. */
 
 import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
@@ -25,15 +25,6 @@ export interface Instance {
 export const HEARTBEAT_INTERVAL_MS = 5_000;
 /** Time without a heartbeat after which an instance counts as dead. */
 export const INSTANCE_TTL_MS = 30_000;
-/** Speed of the clock of expiry, as a multiple of that of time, while it catches up with a clock that is ahead of it. */
-const EXPIRY_SPEED = 24;
-/** Change of the clock of expiry that is written to the store. */
-const EXPIRY_WRITE_MS = 3_600_000;
-/** Difference to the clock of which the log tells. */
-const EXPIRY_LAG_MS = 24 * 3_600_000;
-/** Clocks that show an earlier time, 2026, were not set yet. */
-const EARLIEST_EXPIRY = Date.UTC(2026, 0);
-const EXPIRY_MOMENT = 'expiry';
 /** Smallest step of the wall clock that counts as a clock change. */
 const MIN_CLOCK_JUMP_MS = 1_000;
 
@@ -110,64 +101,6 @@ async function preserveJobDelays(store: Store, log: Pick<Logger, 'warn'>): Promi
   if (by < MIN_CLOCK_JUMP_MS) return;
   log.warn({ by }, 'the clock was set back while no gateway ran; jobs keep their delays');
   await store.call('shiftJobs', { now, by });
-}
-
-/**
- * Opens the clock by which stored data expire. It is that of the store, but where that is set ahead it follows a day in an hour, and
- * goes on from there after a restart: a clock that is wrong for a while, as after a boot without network, deletes next to nothing. The
- * first start takes the clock as it is. Ask it often: what passed since the last question is the time in which it may follow.
- */
-export async function openExpiryClock(
-  store: Pick<Store, 'call'>,
-  clock: Pick<Clock, 'now' | 'monotonic'>,
-  log: Pick<Logger, 'warn'>,
-): Promise<Pick<Clock, 'now'>> {
-  let written = (await store.call('readMoment', { name: EXPIRY_MOMENT })) ?? 0;
-  /** The latest moment of this clock. */
-  let reached = written;
-  let askedAt = clock.monotonic();
-  let isBehind = false;
-  let isWriting = false;
-
-  /** The next question tries again what fails. */
-  async function write(at: number): Promise<void> {
-    isWriting = true;
-    await store.call('noteMoment', { name: EXPIRY_MOMENT, at }).then(
-      () => {
-        written = at;
-      },
-      () => undefined,
-    );
-    isWriting = false;
-  }
-
-  function follow(now: number): void {
-    const asked = clock.monotonic();
-    const next = reached < EARLIEST_EXPIRY ? now : Math.min(now, reached + (asked - askedAt) * EXPIRY_SPEED);
-    reached = Math.max(reached, next);
-    askedAt = asked;
-    if (!isWriting && reached - written >= EXPIRY_WRITE_MS) void write(reached);
-  }
-
-  function warn(by: number): void {
-    if (by > EXPIRY_LAG_MS && !isBehind)
-      log.warn({ by }, 'the clock was set ahead, or no gateway ran for long; what has expired is deleted bit by bit');
-    isBehind = by > EXPIRY_LAG_MS;
-  }
-
-  if (clock.now() < EARLIEST_EXPIRY) {
-    const at = new Date(clock.now()).toISOString();
-    log.warn({ at }, 'the clock is not set; what is stored meanwhile is deleted as old once it is');
-  }
-
-  return {
-    now() {
-      const now = clock.now();
-      follow(now);
-      warn(now - reached);
-      return Math.min(now, reached);
-    },
-  };
 }
 
 export interface GatewayCounter {

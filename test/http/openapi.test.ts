@@ -12,8 +12,7 @@ import { createDocument, operationsOfRoutes } from '../../src/http/openapi/docum
 import { createRouteTable } from '../../src/http/route-table.ts';
 import { createRoutes } from '../../src/http/routes/index.ts';
 import { type SessionHandlers, sessionDescriptions, sessionRoutes } from '../../src/http/sessions/routes.ts';
-import { protocolOf, protocols } from '../../src/protocols/index.ts';
-import { SURFACES } from '../../src/protocols/surfaces.ts';
+import { protocolOf, protocols, SURFACES } from '../../src/protocols/index.ts';
 import { startTestGateway, type TestGateway } from '../gateway/harness.ts';
 
 const prefixes = { messages: 'anthropic', generate: 'gemini' };

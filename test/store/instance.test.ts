@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { pino } from 'pino';
-import { countGateways, joinStore, openExpiryClock } from '../../src/store/instance.ts';
+import { countGateways, joinStore } from '../../src/store/instance.ts';
 import { createRecorder } from '../../src/usage/recorder.ts';
 import { createManualClock, type ManualClock } from '../jobs/manual-clock.ts';
 import { intent } from '../usage/records.ts';
@@ -267,56 +267,4 @@ test('a heart that cannot beat says why to the operator', async (context) => {
   await store.close();
   clock.advance(5000);
   assert.deepEqual(await promise, { problem: 'the store is closed' });
-});
-
-test('what is stored expires by a clock that follows one which is set ahead, a day in an hour, also over restarts', async (context) => {
-  const store = await openTestSqlite(context);
-  const start = Date.UTC(2027, 5, 1);
-  const clock = createManualClock(start);
-  const warned: unknown[] = [];
-  const open = () => openExpiryClock(store, clock, { warn: (line: unknown) => void warned.push(line) });
-  const isWritten = async (at: number) => {
-    while ((await store.call('readMoment', { name: 'expiry' })) !== at) await pause(5);
-  };
-  let expiry = await open();
-  assert.equal(expiry.now(), start, 'the first start takes the clock as it is');
-  await isWritten(start);
-  clock.advance(2 * HOUR);
-  assert.equal(expiry.now(), clock.now());
-  await isWritten(start + 2 * HOUR);
-
-  clock.set(Date.UTC(2040, 0));
-  assert.equal(expiry.now(), start + 2 * HOUR);
-  assert.equal(warned.length, 1);
-  clock.advance(HOUR);
-  assert.equal(expiry.now(), start + 26 * HOUR);
-  await isWritten(start + 26 * HOUR);
-  expiry = await open();
-  assert.equal(expiry.now(), start + 26 * HOUR);
-
-  clock.set(start + 4 * HOUR);
-  assert.equal(expiry.now(), start + 4 * HOUR);
-  clock.set(0);
-  assert.equal(expiry.now(), 0);
-  clock.set(start + 6 * HOUR);
-  assert.equal(expiry.now(), clock.now(), 'no lag is left of a clock that was set back for a while');
-
-  clock.set(start + 98 * HOUR);
-  assert.equal(expiry.now(), start + 26 * HOUR);
-  for (let hour = 0; hour < 4; hour++) {
-    clock.advance(HOUR);
-    expiry.now();
-  }
-  assert.equal(expiry.now(), clock.now(), 'three days are caught up in some hours');
-});
-
-test('a clock that was not set yet at the first start is taken as it is once it is set', async (context) => {
-  const store = await openTestSqlite(context);
-  const clock = createManualClock(60_000);
-  const warned: unknown[] = [];
-  const expiry = await openExpiryClock(store, clock, { warn: (line: unknown) => void warned.push(line) });
-  assert.deepEqual(warned, [{ at: '1970-01-01T00:01:00.000Z' }]);
-  assert.equal(expiry.now(), 60_000);
-  clock.set(Date.UTC(2027, 5, 1));
-  assert.equal(expiry.now(), clock.now());
 });

@@ -3,8 +3,7 @@
 import type { Static, TSchema } from 'typebox';
 import * as Type from 'typebox';
 import type { Json } from '../../core/json/json.ts';
-import { protocols } from '../../protocols/index.ts';
-import { SURFACES } from '../../protocols/surfaces.ts';
+import { protocols, SURFACES } from '../../protocols/index.ts';
 import { MAX_LIMIT, PERIODS } from '../../records/key-settings.ts';
 import { KEY_NAME, KEY_NAME_RULE, MAX_KEY_NAME, MAX_METADATA_VALUE, MAX_OWNER, MAX_TAGS } from '../../records/tags.ts';
 import { CREATED_PARAMETERS } from '../created-span.ts';

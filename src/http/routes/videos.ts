@@ -1,7 +1,7 @@
 /** Routes of video tasks below `/v1/videos`, and of mirrored pictures. */
 
 import type { Protocol } from '../../core/protocol.ts';
-import { VIDEO_SURFACE } from '../../protocols/surfaces.ts';
+import { VIDEO_SURFACE } from '../../protocols/index.ts';
 import { VIDEO_DESCRIPTIONS, type VideoAction } from '../openapi/videos.ts';
 import type { RequestContext } from '../request-context.ts';
 import { literalStart, type Route } from '../route-table.ts';

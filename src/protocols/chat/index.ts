@@ -1,9 +1,9 @@
 /** Chat completions: the wire of OpenAI and of most other servers, towards clients and towards upstreams. */
 
 import type { Protocol } from '../../core/protocol.ts';
-import { credentials } from '../bearer-credentials.ts';
 import { encodeModel, encodeModelCount, encodeModels } from '../openai-catalog.ts';
 import { decodeError, encodeError } from '../openai-errors.ts';
+import { credentials } from '../openai-request.ts';
 import { catalogRoutes, pageParameters } from './catalog-routes.ts';
 import { complete } from './complete.ts';
 import { embed } from './embed.ts';

@@ -2,8 +2,8 @@
 
 import type { CountTokensOperation } from '../../core/operation.ts';
 import type { Protocol } from '../../core/protocol.ts';
-import { credentials } from '../bearer-credentials.ts';
 import { decodeError, encodeError } from '../openai-errors.ts';
+import { credentials } from '../openai-request.ts';
 import { catalogRoutes, encodeModel, encodeModels } from './codex-catalog.ts';
 import { compact } from './compact.ts';
 import { complete } from './complete.ts';
