@@ -10,7 +10,6 @@ import { createManualClock, type ManualClock } from '../jobs/manual-clock.ts';
 import { intent } from '../usage/records.ts';
 import { openTestPostgres, openTestSqlite } from './stores.ts';
 
-const HOUR = 3_600_000;
 const log = { warn() {} };
 
 test('on PostgreSQL they are counted as they come and go', async (context) => {
