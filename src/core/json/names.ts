@@ -4,6 +4,7 @@
  */
 
 import type { TSchema } from 'typebox';
+import * as Type from 'typebox';
 import { GatewayError } from '../errors.ts';
 import type { Json } from './json.ts';
 import type { NameWatch } from './scan.ts';
@@ -31,6 +32,25 @@ export function knownNames(schemas: readonly TSchema[], spell: Spell = (name) =>
   for (const schema of schemas) learn(known, schema, spell);
   return known;
 }
+
+/** Schema of an object with members of any type, for names that the schema of a request does not mention. */
+export function objectWith(members: readonly string[]): TSchema {
+  return Type.Object(Object.fromEntries(members.map((name) => [name, Type.Unknown()])));
+}
+
+/** Members of `provider`, the object of a body by which a client directs the routing of its request. */
+export const PROVIDER_MEMBERS: readonly string[] = [
+  'options',
+  'order',
+  'only',
+  'ignore',
+  'models',
+  'fallback',
+  'allow_fallbacks',
+  'sort',
+  'routing',
+  'type',
+];
 
 function noNames(): KnownNames {
   return { spelled: new Map(), folded: new Map() };

@@ -1,7 +1,7 @@
 /** Known member names of a messages body. */
 
 import * as Type from 'typebox';
-import { knownNames } from '../../core/json/names.ts';
+import { knownNames, objectWith } from '../../core/json/names.ts';
 import { BLOCKS } from './block-schema.ts';
 import { requestSchema } from './schema.ts';
 
@@ -12,5 +12,5 @@ export const names = knownNames([
   requestSchema,
   Type.Object({ messages: Type.Array(Type.Object({ content: Blocks })), system: Type.Array(Block) }),
   Type.Object({ tools: Type.Array(Type.Object({ max_uses: Type.Unknown(), model: Type.Unknown() })) }),
-  Type.Object(Object.fromEntries(['provider', 'models', 'betas'].map((name) => [name, Type.Unknown()]))),
+  objectWith(['provider', 'models', 'betas']),
 ]);
