@@ -9,9 +9,8 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import type { Json } from '../../src/core/json/json.ts';
 import { program } from '../cli/program.ts';
-import { IDS, MODELS, protocolOf, speak } from '../conformance/rig.ts';
+import { IDS, MODELS, protocolOf, speak, TOOL_RESULTS } from '../conformance/rig.ts';
 import {
   type Answerer,
   KEY,
@@ -51,28 +50,12 @@ after(async () => {
   await upstream.close();
 });
 
-/** The results that an upstream got back, as text. */
-const RESULTS: Record<ProtocolId, (body: Json) => string[]> = {
-  chat: ({ messages }) =>
-    messages.filter(({ role }: Json) => role === 'tool').map(({ content }: Json) => JSON.stringify(content)),
-  messages: ({ messages }) =>
-    messages
-      .flatMap(({ content }: Json) => content)
-      .filter(({ type }: Json) => type === 'tool_result')
-      .map(({ content }: Json) => JSON.stringify(content)),
-  generate: ({ contents }) =>
-    contents
-      .flatMap(({ parts }: Json) => parts)
-      .filter((part: Json) => part.functionResponse)
-      .map((part: Json) => JSON.stringify(part.functionResponse.response)),
-};
-
 /** Works through the calls in the main conversation, which has the tools; everything else gets a short text. */
 function working(steps: ToolCall[], results: Map<number, string>): Answerer {
   return (call, response) => {
     const protocol = protocolOf(call.path);
     const offered = JSON.stringify(call.body.tools ?? []);
-    const got = RESULTS[protocol](call.body);
+    const got = TOOL_RESULTS[protocol](call.body);
     const step = steps[got.length];
     for (const [index, result] of got.entries()) results.set(index, result);
     const isMain = offered.includes(`"${steps[0]?.name}"`);

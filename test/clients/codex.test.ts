@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import type { Json } from '../../src/core/json/json.ts';
 import { frame, type Said } from '../conformance/answers.ts';
-import { IDS, MODELS, protocolOf, speak } from '../conformance/rig.ts';
+import { IDS, MODELS, protocolOf, speak, TOOL_RESULTS } from '../conformance/rig.ts';
 import {
   type Answerer,
   answerEvents,
@@ -60,22 +60,6 @@ const TOOLS: Record<ProtocolId, (body: Json) => string[]> = {
   generate: ({ tools }) => tools[0].functionDeclarations.map(({ name }: Json) => name),
 };
 
-/** The results that an upstream got back, as text. */
-const RESULTS: Record<ProtocolId, (body: Json) => string[]> = {
-  chat: ({ messages }) =>
-    messages.filter(({ role }: Json) => role === 'tool').map(({ content }: Json) => JSON.stringify(content)),
-  messages: ({ messages }) =>
-    messages
-      .flatMap(({ content }: Json) => content)
-      .filter(({ type }: Json) => type === 'tool_result')
-      .map(({ content }: Json) => JSON.stringify(content)),
-  generate: ({ contents }) =>
-    contents
-      .flatMap(({ parts }: Json) => parts)
-      .filter((part: Json) => part.functionResponse)
-      .map((part: Json) => JSON.stringify(part.functionResponse.response)),
-};
-
 /** How a command is run by each of the tools for it. */
 const SHELLS: Record<string, (command: string) => Json> = {
   exec_command: (cmd) => ({ cmd }),
@@ -90,7 +74,7 @@ const SHELLS: Record<string, (command: string) => Json> = {
 /** A model that runs one command after the other, and tells what came of it. */
 const work: Answerer = (call, response) => {
   const protocol = protocolOf(call.path);
-  const results = RESULTS[protocol](call.body);
+  const results = TOOL_RESULTS[protocol](call.body);
   const command = COMMANDS[results.length];
   speak(
     command === undefined ? { text: `It says: ${NOTE}` } : calling(command, results.length, TOOLS[protocol](call.body)),
@@ -118,7 +102,7 @@ for (const version of installed) {
           assert.equal(readFileSync(join(folder.work, 'note.txt'), 'utf8'), NOTE);
           assert.equal(upstream.calls.length, 3, 'a request is not repeated');
           const last = upstream.calls[2]?.body;
-          assert.match(RESULTS[protocol](last)[1] ?? '', new RegExp(NOTE));
+          assert.match(TOOL_RESULTS[protocol](last)[1] ?? '', new RegExp(NOTE));
           if (protocol !== 'chat') assert.equal(JSON.stringify(last).split(SIGNATURE).length, 3, 'state of both calls');
         });
       }

@@ -25,6 +25,22 @@ export const IDS: readonly ProtocolId[] = ['chat', 'messages', 'generate'];
 /** A plain model behind each protocol. */
 export const MODELS: Record<ProtocolId, string> = { chat: 'a/m', messages: 'b/m', generate: 'c/m' };
 
+/** Results of tool calls in a request to an upstream, as text. */
+export const TOOL_RESULTS: Record<ProtocolId, (body: Json) => string[]> = {
+  chat: ({ messages }) =>
+    messages.filter(({ role }: Json) => role === 'tool').map(({ content }: Json) => JSON.stringify(content)),
+  messages: ({ messages }) =>
+    messages
+      .flatMap(({ content }: Json) => content)
+      .filter(({ type }: Json) => type === 'tool_result')
+      .map(({ content }: Json) => JSON.stringify(content)),
+  generate: ({ contents }) =>
+    contents
+      .flatMap(({ parts }: Json) => parts)
+      .filter((part: Json) => part.functionResponse)
+      .map((part: Json) => JSON.stringify(part.functionResponse.response)),
+};
+
 /** All that a test needs; `gateway` and `upstream` exist while tests run. */
 export interface Rig {
   readonly gateway: TestGateway;
