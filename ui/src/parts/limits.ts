@@ -1,4 +1,4 @@
-/** Limits of keys and tags in words. */
+/** Limits of keys and tags, in words and in fields of a form. */
 
 import type { EffectiveLimits, Limits } from '../keys.ts';
 import { formatCount } from './numbers.tsx';
@@ -14,6 +14,23 @@ const UNITS: Record<keyof Limits, string> = {
   concurrent_requests: 'concurrent',
 };
 const KINDS = Object.keys(NAMES) as (keyof Limits)[];
+
+/** Fields of a form, each with its option in a command. */
+export const LIMITS: readonly { limit: keyof Limits; label: string; option: string }[] = [
+  { limit: 'requests_per_minute', label: 'Requests/min', option: '--rpm' },
+  { limit: 'tokens_per_minute', label: 'Tokens/min', option: '--tpm' },
+  { limit: 'concurrent_requests', label: 'Concurrent', option: '--concurrent' },
+];
+
+/** Texts of the fields; empty without a limit. */
+export function limitTexts(limits: Limits | undefined): Record<keyof Limits, string> {
+  const text = (kind: keyof Limits) => String(limits?.[kind] ?? '');
+  return {
+    requests_per_minute: text('requests_per_minute'),
+    tokens_per_minute: text('tokens_per_minute'),
+    concurrent_requests: text('concurrent_requests'),
+  };
+}
 
 /** Names of limits with their values; a limit of the defaults is marked. */
 export function limitRows(limits: Limits | EffectiveLimits): [string, string][] {

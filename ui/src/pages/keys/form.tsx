@@ -2,12 +2,13 @@
 
 import type { FormEvent } from 'react';
 import { Field } from '../../parts/field.tsx';
+import { LIMITS } from '../../parts/limits.ts';
 import { SameAs } from '../../parts/same-as.tsx';
 import { ErrorNotice } from '../../parts/states.tsx';
 import type { Call } from '../../shell.ts';
 import { useTyped } from '../../typed.ts';
 import { Advanced } from './advanced.tsx';
-import { BUDGETS, beyondCommand, type KeyForm, LIMITS } from './settings.ts';
+import { BUDGETS, beyondCommand, type KeyForm } from './settings.ts';
 
 interface KeyFieldsProps {
   /** Hash of the key that is changed. */

@@ -1,6 +1,7 @@
 /** Settings of a key as a form, as a body of the API, as a command and as a call with curl. */
 
 import { type KeyView, type Limits, tagsOf } from '../../keys.ts';
+import { LIMITS, limitTexts } from '../../parts/limits.ts';
 import { PERIODS, type Period } from '../../periods.ts';
 import { type Call, quoted } from '../../shell.ts';
 import { changedModelLimits, countOf, modelLimitLines, noteLines, notesIn } from './lines.ts';
@@ -49,12 +50,6 @@ export const BUDGETS: readonly { period: Period; label: string; example: string 
   { period: 'total', label: 'Total budget', example: '100.00' },
 ];
 
-export const LIMITS: readonly { limit: keyof Limits; label: string; option: string }[] = [
-  { limit: 'requests_per_minute', label: 'Requests/min', option: '--rpm' },
-  { limit: 'tokens_per_minute', label: 'Tokens/min', option: '--tpm' },
-  { limit: 'concurrent_requests', label: 'Concurrent', option: '--concurrent' },
-];
-
 /** Settings that the key itself has; defaults of the configuration are no settings of it. */
 export function formOfKey(view: KeyView): KeyForm {
   return {
@@ -63,11 +58,7 @@ export function formOfKey(view: KeyView): KeyForm {
     tags: tagsOf(view).join(', '),
     models: view.models?.join(', ') ?? '',
     budgets: { ...NO_KEY.budgets, ...view.budgets },
-    limits: {
-      requests_per_minute: String(view.limits.requests_per_minute ?? ''),
-      tokens_per_minute: String(view.limits.tokens_per_minute ?? ''),
-      concurrent_requests: String(view.limits.concurrent_requests ?? ''),
-    },
+    limits: limitTexts(view.limits),
     expires: view.expires_at?.slice(0, 10) ?? '',
     readOnly: view.read_only,
     surfaces: view.surfaces?.join(', ') ?? '',

@@ -5,6 +5,7 @@ import type { FormEvent } from 'react';
 import { api, bodyOf } from '../../api.ts';
 import { Dialog } from '../../parts/dialog.tsx';
 import { Field } from '../../parts/field.tsx';
+import { LIMITS } from '../../parts/limits.ts';
 import { SameAs } from '../../parts/same-as.tsx';
 import { ErrorNotice } from '../../parts/states.tsx';
 import { useSettled } from '../../parts/use-settled.ts';
@@ -18,7 +19,6 @@ import {
   formOf,
   isEmptyForm,
   isTag,
-  LIMITS,
   type Limit,
   pathOfTag,
   type TagTexts,

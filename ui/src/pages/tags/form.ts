@@ -1,6 +1,7 @@
 /** Limits and budgets of a tag as a form, as a body of the API and as a command. */
 
 import type { Limits } from '../../keys.ts';
+import { LIMITS, limitTexts } from '../../parts/limits.ts';
 import { PERIODS, type Period } from '../../periods.ts';
 import type { OtherChange } from '../../shared-changes.ts';
 import { quoted } from '../../shell.ts';
@@ -19,21 +20,11 @@ interface TagBody {
   budgets: Record<string, string | null>;
 }
 
-export const LIMITS: readonly { limit: Limit; label: string; option: string }[] = [
-  { limit: 'requests_per_minute', label: 'Requests/min', option: '--rpm' },
-  { limit: 'tokens_per_minute', label: 'Tokens/min', option: '--tpm' },
-  { limit: 'concurrent_requests', label: 'Concurrent', option: '--concurrent' },
-];
-
 /** Empty fields without a tag. */
 export function formOf(view: TagView | undefined): TagForm {
   return {
     tag: view?.tag ?? '',
-    limits: {
-      requests_per_minute: String(view?.limits.requests_per_minute ?? ''),
-      tokens_per_minute: String(view?.limits.tokens_per_minute ?? ''),
-      concurrent_requests: String(view?.limits.concurrent_requests ?? ''),
-    },
+    limits: limitTexts(view?.limits),
     budgets: {
       day: view?.budgets.day?.limit ?? '',
       week: view?.budgets.week?.limit ?? '',
