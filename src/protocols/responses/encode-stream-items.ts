@@ -1,7 +1,6 @@
 /** Items of an answer, one after another, and the events by which a stream tells them. A whole answer has the same items. */
 
 import type {
-  CallPart,
   ChatEvent,
   Finish,
   MediaPart,
@@ -11,12 +10,11 @@ import type {
   RefusalPart,
   TextPart,
 } from '../../core/chat.ts';
-import { GatewayError } from '../../core/errors.ts';
-import { isBlank, type Json, parseObject } from '../../core/json/json.ts';
+import type { Json } from '../../core/json/json.ts';
 import { wrap } from '../../core/opaque.ts';
 import { isWritten } from '../../core/parts.ts';
 import type { HiddenState } from '../../core/stored-access.ts';
-import { builtInPrefix, encodeBuiltInCall } from './built-in-calls.ts';
+import { createCallWriter } from './encode-stream-call.ts';
 import { createMessageWriter, type Emit, type ItemPlace, type MessageWriter } from './encode-stream-message.ts';
 import { createSearchWriter } from './encode-stream-search.ts';
 import { itemId } from './item-id.ts';
@@ -46,7 +44,6 @@ interface Writing {
   opaque?: Opaque | undefined;
 }
 
-const NO_ARGUMENTS = '{}';
 /** Said by a model that refuses without giving a reason. */
 const REFUSAL = 'The model refused to answer.';
 
@@ -58,14 +55,11 @@ export function createItemWriter(
   const output: Json[] = [];
   let message: MessageWriter | undefined;
   let writing: Writing | undefined;
-  /** The last call, if its arguments are not complete JSON. */
-  let broken: { part: CallPart; place?: ItemPlace | undefined } | undefined;
-  /** The last call if it has no arguments, held back because the output limit may have cut them. */
-  let bare: { current: Writing; part: CallPart } | undefined;
-  /** What came behind such a call that the model did not write, held back so that items keep their order. */
+  /** Steps of the parts behind an unsettled call that the model did not write, held back so that items keep their order. */
   const late: (() => void)[] = [];
   let refused = false;
   let count = 0;
+  const calls = createCallWriter({ emit, nextPlace, add, done, carry, closeMessage, builtIns });
   const searches = createSearchWriter({
     emit,
     add,
@@ -144,60 +138,6 @@ export function createItemWriter(
     done(place, { type: 'reasoning', id: place.id, summary: [part], status: 'completed', ...state });
   }
 
-  function startCall(current: Writing, part: CallPart): void {
-    closeMessage();
-    carry(current.opaque);
-    current.opaque = undefined;
-    if (isBuiltIn(part)) return;
-    current.place = nextPlace(part.custom ? 'ctc' : 'fc');
-    add(current.place, encodeCall({ ...part, args: '' }, current.place, 'in_progress'));
-  }
-
-  function isBuiltIn({ name, namespace, custom }: CallPart): boolean {
-    return namespace === undefined && !custom && builtIns.includes(name);
-  }
-
-  function growCall({ place }: Writing, { custom }: CallPart, text: string): void {
-    if (!place) return;
-    const type = custom ? 'custom_tool_call_input.delta' : 'function_call_arguments.delta';
-    emit(type, { item_id: place.id, output_index: place.index, delta: text });
-  }
-
-  /** A call that was cut off before its arguments stays without them. */
-  function settleBare(isCut: boolean): void {
-    if (!bare) return;
-    const { current, part } = bare;
-    bare = undefined;
-    if (isCut) {
-      if (current.place) endArguments(part, current.place, 'incomplete');
-      return;
-    }
-    part.args += NO_ARGUMENTS;
-    growCall(current, part, NO_ARGUMENTS);
-    endCall(current, part);
-  }
-
-  function endCall(current: Writing, part: CallPart): void {
-    if (!part.custom && parseObject(part.args) === undefined) broken = { part, place: current.place };
-    else if (current.place) endArguments(part, current.place, 'completed');
-    else runBuiltIn(part, nextPlace(builtInPrefix(part.name) ?? 'fc'));
-    carry(current.opaque);
-  }
-
-  function runBuiltIn(part: CallPart, place: ItemPlace): void {
-    const item = encodeBuiltInCall(part, place.id);
-    add(place, { ...item, status: 'in_progress' });
-    done(place, item);
-  }
-
-  function endArguments(part: CallPart, place: ItemPlace, status: 'completed' | 'incomplete'): void {
-    const about = { item_id: place.id, output_index: place.index };
-    const { name, args } = part;
-    if (part.custom) emit('custom_tool_call_input.done', { ...about, input: args });
-    else emit('function_call_arguments.done', { ...about, name, arguments: args });
-    done(place, encodeCall(part, place, status));
-  }
-
   function endImage({ data, mime }: MediaPart): void {
     if (data === undefined) return;
     closeMessage();
@@ -221,7 +161,7 @@ export function createItemWriter(
         break;
       case 'call':
         part.args += text;
-        growCall(current, part, text);
+        calls.grow(current, part, text);
         break;
       case 'media':
         part.data = (part.data ?? '') + text;
@@ -231,15 +171,9 @@ export function createItemWriter(
     }
   }
 
-  /** Whether the last call lacks arguments, or the rest of them. */
-  function isUnsettled(): boolean {
-    return broken !== undefined || bare !== undefined;
-  }
-
-  /** Behind a call, words or another part: the output limit cannot have cut it. */
+  /** Behind a call, words or another part. */
   function writeOn(): void {
-    if (broken) throw malformed();
-    settleBare(false);
+    calls.settle();
     tellLate();
   }
 
@@ -250,7 +184,7 @@ export function createItemWriter(
   function startPart(current: Writing): void {
     const { part } = current;
     if (part.type !== 'native') searches.close();
-    if (part.type === 'call') startCall(current, part);
+    if (part.type === 'call') calls.start(current, part);
     const first = takeText(part);
     if (first !== '') growText(current, first);
   }
@@ -276,8 +210,7 @@ export function createItemWriter(
         endReasoning(current, part);
         break;
       case 'call':
-        if (!part.custom && isBlank(part.args)) bare = { current, part };
-        else endCall(current, part);
+        calls.end(current, part);
         break;
       case 'media':
         if (part.kind === 'image') endImage(part);
@@ -295,28 +228,26 @@ export function createItemWriter(
       const part = { ...given };
       const current: Writing = { index, part, opaque: 'opaque' in part ? part.opaque : undefined };
       writing = current;
-      if (isUnsettled()) late.push(() => startPart(current));
+      if (calls.isUnsettled()) late.push(() => startPart(current));
       else startPart(current);
     },
     grow(delta) {
       if (writing?.index !== delta.index) return;
       const current = writing;
       if (delta.text) writeOn();
-      if (isUnsettled()) late.push(() => growPart(current, delta));
+      if (calls.isUnsettled()) late.push(() => growPart(current, delta));
       else growPart(current, delta);
     },
     end(index) {
       if (writing?.index !== index) return;
       const current = writing;
       writing = undefined;
-      if (isUnsettled()) late.push(() => endPart(current));
+      if (calls.isUnsettled()) late.push(() => endPart(current));
       else endPart(current);
     },
     finish({ reason, explanation }) {
       const isCut = CUT.includes(reason);
-      settleBare(LIMITED.includes(reason));
-      if (reason === 'malformed' || (broken && !isCut)) throw malformed();
-      if (broken?.place) endArguments(broken.part, broken.place, 'incomplete');
+      calls.finish(reason, isCut);
       tellLate();
       searches.close();
       const words = explanation ?? (reason === 'refused' ? REFUSAL : '');
@@ -329,8 +260,6 @@ export function createItemWriter(
   };
 }
 
-/** Reasons after which a last call without arguments lacks them. */
-const LIMITED: readonly Finish['reason'][] = ['length', 'context-full'];
 /** Reasons after which the last item may be incomplete. */
 const CUT: readonly Finish['reason'][] = ['length', 'context-full', 'paused', 'continuation', 'filtered', 'blocked'];
 const REFUSING: readonly Finish['reason'][] = ['refused', 'filtered', 'blocked'];
@@ -352,17 +281,6 @@ function summaryOf({ id, index }: ItemPlace): Json {
   return { item_id: id, output_index: index, summary_index: 0 };
 }
 
-function encodeCall(part: CallPart, place: ItemPlace, status: string): Json {
-  const { id: call_id, name, namespace, args, custom } = part;
-  const type = custom ? 'custom_tool_call' : 'function_call';
-  const input = custom ? { input: args } : { arguments: args };
-  return { type, id: place.id, call_id, name, ...(namespace !== undefined && { namespace }), ...input, status };
-}
-
 function formatOf(mime = 'image/png'): string {
   return mime.replace(/^image\//, '');
-}
-
-function malformed(): GatewayError {
-  return new GatewayError('upstream_error', 'The model wrote a malformed answer.');
 }
