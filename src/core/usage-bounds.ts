@@ -1,12 +1,15 @@
-/** Bounds of the counts and the cost of one usage record: what a later report leaves of an earlier one, and upper bounds of both. */
+/** Bounds of one usage record: of its counts and its cost, of counts that come in several reports, and of the facts of its response. */
 
 import type { Usage } from './chat.ts';
 import { minBigInt, moneyOf } from './money.ts';
+import type { AnswerFacts } from './operation.ts';
 
 /** Maximum token count of one record: a hundred times the longest known context. */
 export const MAX_RECORD_TOKENS = 1_000_000_000;
 /** Maximum cost of one record in 1e-12 USD: 5,000 USD, which a number represents exactly. */
 export const MAX_RECORD_COST = moneyOf('5000');
+/** Maximum length of the id, the model and the finish reason of a response: above that of any real one. */
+const MAX_FACT_CHARACTERS = 512;
 
 /** The counts of a usage beside input and output. */
 export const COUNT_FIELDS = [
@@ -87,4 +90,10 @@ export function plausibleCost(cost: bigint): bigint | undefined {
 /** Limits a cost in 1e-12 USD to the range from 0 to the maximum of a record. */
 export function boundCost(cost: bigint): bigint {
   return cost < 0n ? 0n : minBigInt(cost, MAX_RECORD_COST);
+}
+
+/** Truncates the facts of a response, which are written to logs, metrics and usage records. */
+export function boundFacts({ id, model, finish, sequence }: AnswerFacts): AnswerFacts {
+  const bound = (text: string | undefined): string | undefined => text?.slice(0, MAX_FACT_CHARACTERS);
+  return { id: bound(id), model: bound(model), finish: bound(finish), ...(sequence !== undefined && { sequence }) };
 }

@@ -6,11 +6,10 @@ import { createFolder } from '../../core/fold.ts';
 import { REQUEST_LIMITS, scan, TEXT_VALUES } from '../../core/json/scan.ts';
 import type { AnswerFacts } from '../../core/operation.ts';
 import { createCallIds } from '../../core/results.ts';
-import { COUNT_FIELDS } from '../../core/usage-bounds.ts';
+import { boundFacts, COUNT_FIELDS } from '../../core/usage-bounds.ts';
 import type { Plan } from '../request/planned-request.ts';
 import { restoreName } from '../request/tool-names.ts';
 import { estimateOutput, estimateTokens } from '../tokens/estimate.ts';
-import { boundFacts } from './facts.ts';
 import { createUnwrapper } from './wrapped-answer.ts';
 
 /** Maximum number of rounds; the response ends after the last one. */

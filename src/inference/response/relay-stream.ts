@@ -8,9 +8,8 @@ import type { AnswerFacts, Cost, EncoderOptions } from '../../core/operation.ts'
 import { ownCopy } from '../../core/own-bytes.ts';
 import type { Protocol } from '../../core/protocol.ts';
 import { createFramer as createSseFramer, type Framer, type SseEvent } from '../../core/sse.ts';
-import { joinUsage } from '../../core/usage-bounds.ts';
+import { boundFacts, joinUsage } from '../../core/usage-bounds.ts';
 import type { Output, StreamConverter } from './converter.ts';
-import { boundFacts } from './facts.ts';
 import { createMarkSearch, type FrameText, frameText, type MarkSearch } from './mark-search.ts';
 import { createNullRemover, type NullRemover } from './missing-members.ts';
 import { FrameRenamer } from './model-name.ts';

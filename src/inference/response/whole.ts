@@ -9,12 +9,12 @@ import { type Edit, type MemberWatch, withEdits } from '../../core/json/spans.ts
 import type { AnswerFacts, Cost, CostOf, EncoderOptions, Operation } from '../../core/operation.ts';
 import type { Protocol, UpstreamProtocol } from '../../core/protocol.ts';
 import type { TextPlaces } from '../../core/text-places.ts';
+import { boundFacts } from '../../core/usage-bounds.ts';
 import type { Plan } from '../request/planned-request.ts';
 import { estimateOutput } from '../tokens/estimate.ts';
 import { textOfParts } from './assembler.ts';
 import type { ResponseContext } from './context.ts';
 import { costOf } from './cost.ts';
-import { boundFacts } from './facts.ts';
 import { missingMembers } from './missing-members.ts';
 import { modelNames } from './model-name.ts';
 import { createTextMeter } from './text-meter.ts';
