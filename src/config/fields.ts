@@ -1,4 +1,4 @@
-/** Fields of the configuration: types that several sections share, and advice about what is often written in their place. */
+/** Fields of the configuration: types that several sections share, and advice about common mistakes in their place. */
 
 import type { TString } from 'typebox';
 import * as Type from 'typebox';

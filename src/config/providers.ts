@@ -108,7 +108,7 @@ function resolveEntry(id: string, entry: ProviderEntry, sources: ProviderSources
   };
 }
 
-/** Members of `credentials` by the vendor of the identity, and what is written there. */
+/** Members of `credentials` by the vendor of the identity, with their values. */
 const IDENTITIES: Record<IdentityVendor, { names: readonly string[]; members: readonly string[]; form: string }> = {
   aws: {
     names: ['auto'],

@@ -142,7 +142,7 @@ function placesOf(file: string): Place[] {
   return places;
 }
 
-/** Undefined for what is no link. */
+/** Undefined for a path that is not a link. */
 function linkTarget(path: string): string | undefined {
   try {
     return readlinkSync(path);

@@ -34,7 +34,7 @@ export class Cancellation {
   }
 }
 
-/** The result, or a rejection with the signal's reason as soon as it aborts, for work that goes on all the same. */
+/** The result, or a rejection with the signal's reason as soon as it aborts, for work that cannot be aborted. */
 export async function untilAborted<Result>(result: Promise<Result>, signal: AbortSignal): Promise<Result> {
   const { promise: aborted, reject } = Promise.withResolvers<never>();
   const stop = () => reject(signal.reason);

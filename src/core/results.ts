@@ -143,7 +143,7 @@ interface WrittenTurns {
   isCounted(part: Json): boolean;
 }
 
-/** Number of parts after the last turn of the model; what is no list or object counts for nothing. */
+/** Number of parts after the last turn of the model; members that are no list or object do not count. */
 export function countSinceModel(turns: Json, { isOfModel, partsOf, isCounted }: WrittenTurns): number {
   if (!Array.isArray(turns)) return 0;
   let count = 0;

@@ -25,7 +25,7 @@ const EMPTY = Buffer.alloc(0);
 
 /** Splits a byte stream into frames. */
 export interface Framer {
-  /** The chunk may be lent: frames are parts of it, and what is kept of it is a copy. */
+  /** The chunk may be lent: frames are parts of it, and kept bytes are copies. */
   push(chunk: Buffer): Buffer[];
   /** The rest at the end of the stream: a frame without its blank line, or none. */
   end(): Buffer[];

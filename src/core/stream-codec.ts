@@ -10,7 +10,7 @@ export interface StreamEncoder {
   encode(event: ChatEvent): string;
   /** Text after `message-end`; empty if the last event closes the stream. */
   end(): string;
-  /** The text of an error in a stream that has begun, where it depends on what was sent; it ends the stream. */
+  /** The text of an error in a stream that has begun, where it depends on the events before; it ends the stream. */
   fail?(error: GatewayError): string;
 }
 

@@ -149,7 +149,7 @@ async function openParts(options: AccountingOptions, opened: AsyncDisposableStac
   const limits = createLimitKeeper({ quota, shared: tags.shared, now });
   instance.reportReservations(() => encodeReservations(limits.reservations()));
   instance.onRemoved(() => {
-    log.warn('the store has not heard of this gateway for long; it takes its shares of limits anew');
+    log.warn('the heartbeat of this gateway was late for long; it takes its holds of limits again');
     limits
       .renewHolds()
       .catch((error) => log.warn({ problem: problemOf(error) }, 'shares of limits could not be taken'));

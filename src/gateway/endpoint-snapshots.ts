@@ -43,7 +43,7 @@ export function startEndpointSnapshots(options: EndpointSnapshotOptions): () => 
 
   function writeOnce(): Promise<void> {
     running ??= write()
-      .catch((error) => log.warn({ problem: problemOf(error) }, 'what is known of endpoints could not be written'))
+      .catch((error) => log.warn({ problem: problemOf(error) }, 'the state of endpoints could not be written'))
       .finally(() => {
         running = undefined;
       });

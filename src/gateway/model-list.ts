@@ -90,7 +90,7 @@ export function listedModel(listed: ListedProvider, upstreamId: string): Catalog
   return indexOf(models, config.id).get(upstreamId) ?? configuredModel(listed, { id: upstreamId });
 }
 
-/** A model that nobody lists, unless it is listed under another id. */
+/** A model that no provider lists, unless it is listed under another id. */
 export function unlistedModel(listed: ListedProvider, upstreamId: string): CatalogModel {
   const { config, models } = listed;
   const known = indexOf(models, config.id).get(upstreamId);

@@ -33,7 +33,7 @@ export interface OperationReadingsOptions {
   recorder: Pick<Recorder, 'waiting' | 'lost' | 'refused' | 'ready'> | undefined;
 }
 
-/** Interval in which prices are compared with those of before, where nobody asks for their changes. */
+/** Interval in which prices are compared with the previous ones while no client reads their changes. */
 const PRICE_LOOK_MS = 5 * 60_000;
 
 export function createOperationReadings(options: OperationReadingsOptions) {

@@ -85,7 +85,7 @@ interface EntraQuestion {
   cloud: Cloud;
   tenant: string;
   client: string;
-  /** Members of the form that prove who asks. */
+  /** Members of the form that authenticate the application. */
   proof: Record<string, string>;
   signal: AbortSignal;
 }

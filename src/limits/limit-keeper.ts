@@ -50,7 +50,7 @@ export interface LimitKeeper {
   admitRound(request: AdmissionRequest): Promise<() => void>;
   /** Asks the store before the next reservation of these subjects' budgets, because a task has been charged. */
   recount(subjects: readonly string[]): void;
-  /** Takes the holds of running requests anew, because the store has forgotten them. */
+  /** Takes the holds of running requests again, because the store has deleted them. */
   renewHolds(): Promise<void>;
   /** Releases idle holds. Called every few seconds if several gateways share limits. */
   releaseIdle(): Promise<void>;

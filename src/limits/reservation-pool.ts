@@ -28,7 +28,7 @@ export interface ReservationPool {
   change(limit: PoolLimit): void;
   /** Asks the store before the next reservation, because something that was not reserved here has been spent or released. */
   recount(): void;
-  /** Takes the hold for what is reserved anew, because the store has forgotten it. */
+  /** Takes the hold of all reservations again, because the store has deleted it. */
   renew(): Promise<void>;
   /** Releases the unused hold if nothing was reserved since the last call. */
   releaseIdle(): Promise<void>;

@@ -1,4 +1,4 @@
-/** Schemas that OpenAI accepts: the part of JSON Schema for `strict: true`, and what it requires of all parameters. */
+/** Schemas that OpenAI accepts: the part of JSON Schema for `strict: true`, and its requirements of all parameters. */
 
 import { isObject, type Json } from '../core/json/json.ts';
 import { type SchemaDialect, withItems } from '../core/json/schema.ts';

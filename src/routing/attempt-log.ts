@@ -1,4 +1,4 @@
-/** Log of attempts: how those at each endpoint ended in the last day, and the limits that its upstream told of. */
+/** Log of attempts: how those at each endpoint ended in the last day, and the limits that its upstream reported. */
 
 import type { ErrorCode } from '../core/errors.ts';
 
@@ -38,7 +38,7 @@ export interface AttemptLog {
   endpoints(): string[];
   /** Undefined without an attempt in the last day. */
   history(id: string): AttemptHistory | undefined;
-  /** Limits that were told in the last day. */
+  /** Limits that were reported in the last day. */
   limits(id: string): ToldLimit[];
 }
 

@@ -65,7 +65,7 @@ function sortOf(name: SortKey | 'exacto' | undefined): SortKey | undefined {
 }
 
 function check(provider: Json, at: string): void {
-  // Without nulls, which clients send for what they do not set, under names of other gateways too.
+  // Without nulls, which clients send for fields that they do not set, under names of other gateways too.
   const [first] = problems(providerSchema, merged({}, provider));
   if (!first) return;
   const param = first.path === '' ? at : first.path.startsWith('[') ? at + first.path : `${at}.${first.path}`;

@@ -11,7 +11,7 @@ export interface Instance {
   readonly id: string;
   /** Adds the reservations of running requests to each heartbeat; without it, a heartbeat has none. */
   reportReservations(reservations: () => string): void;
-  /** Calls back when the store has registered this instance anew: others took it for dead, and its holds are gone. */
+  /** Calls back when the store has registered this instance again: others recorded it as dead, and its holds are gone. */
   onRemoved(listener: () => void): void;
   /** Sends a heartbeat if the store has had none for a lifetime. */
   ensureAlive(): Promise<void>;

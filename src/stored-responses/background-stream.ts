@@ -75,7 +75,7 @@ export function createBackgroundStreams(context: Pick<StoredContext, 'store' | '
   };
 }
 
-/** Reads nothing ahead, unlike `Readable.from`, because what is read takes memory until the client has taken it. */
+/** Reads nothing ahead, unlike `Readable.from`, because events take memory until the client has read them. */
 function streamOf(pages: AsyncGenerator<string | Buffer>): Readable {
   return new Readable({
     objectMode: true,

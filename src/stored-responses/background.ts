@@ -74,7 +74,7 @@ export interface BackgroundEnd {
   isForgotten: boolean;
   provider: string;
   turn?: ConversationTurn | undefined;
-  /** Names of what was dropped, as the header of other responses has them. */
+  /** Names of dropped members, as in the header `x-polygate-dropped` of other responses. */
   dropped?: string | undefined;
 }
 

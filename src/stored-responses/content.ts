@@ -19,7 +19,7 @@ export interface StoredContent {
   output: Json[];
   /** The response object without its output. */
   response: Record<string, Json>;
-  /** Names of what was dropped from a background response and its request, as the header of other responses has them. */
+  /** Names of dropped members of a background response and its request, as in the header `x-polygate-dropped` of other responses. */
   dropped?: string | undefined;
   /** Request of a background response that is not finished. */
   request?: StoredRequest;

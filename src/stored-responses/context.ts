@@ -78,7 +78,7 @@ const MAX_TURNS = 2;
 /** Waits for a turn of an owner; the returned function ends it, and may be called again. */
 export type TakeTurn = (owner: string) => Promise<() => void>;
 
-/** Turns at large work, so that little memory is used beside what is reserved, and others are served meanwhile. */
+/** Turns at large work, so that little memory is used beyond the reservation, and other requests are served meanwhile. */
 export function createTurns(): TakeTurn {
   const owners = new Map<string, { running: number; waiting: (() => void)[] }>();
 

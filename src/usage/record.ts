@@ -49,7 +49,7 @@ export interface Completion {
   trace?: string | undefined;
 }
 
-/** Pending records of a recorder, at most, unless it is told otherwise. */
+/** Default for the maximum number of pending records of a recorder. */
 export const MAX_PENDING_RECORDS = 20_000;
 /** Time for which a batched record waits for others. */
 export const BATCH_DELAY_MS = 50;

@@ -1,4 +1,4 @@
-/** Validated creation request: what is stored, and which fields were dropped. */
+/** Validated creation request: the fields that are stored, and the names of the dropped ones. */
 
 import { createHash } from 'node:crypto';
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';

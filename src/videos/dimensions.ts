@@ -41,7 +41,7 @@ export function chooseDimensions(asked: Dimensions, abilities: VideoAbilities, m
   });
 }
 
-/** Expected dimensions of the video, as far as known, with the model's defaults for what was not requested. */
+/** Expected dimensions of the video, as far as known, with the model's defaults for dimensions that were not requested. */
 export function expectedDimensions(
   { resolution, aspectRatio, size }: Dimensions,
   { defaults = {} }: VideoAbilities,

@@ -94,7 +94,7 @@ function isUnreadable(result: AdapterResult): boolean {
   return result.type === 'unreadable';
 }
 
-/** Some providers refuse what they made, or the credential that asks for it, with the same status. */
+/** Some providers use one status for a refused video and for a refused credential. */
 function isRefusedContent(result: (AdapterResult & { error?: VideoFailure }) | undefined): boolean {
   return result?.type === 'failed' && result.error?.code === 'content_policy_violation';
 }

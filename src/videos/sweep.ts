@@ -1,4 +1,4 @@
-/** Retention sweep: deletes expired media, task records, idempotency keys, lanes of receivers that are owed nothing, and stale reservations. */
+/** Retention sweep: deletes expired media, task records, idempotency keys, lanes of receivers without open deliveries, and stale reservations. */
 
 import type { JobHandler } from '../jobs/job.ts';
 import type { VideoTask } from '../records/video-task.ts';

@@ -185,7 +185,7 @@ async function explainMismatch(
   );
 }
 
-/** Bodies from which what was received may have been made. */
+/** Sent bodies that a receiver may have changed to the received one. */
 function otherForms(body: string): [change: string, body: string][] {
   const forms: [string, string][] = [
     ['spaces or line ends were added around it', body.trim()],

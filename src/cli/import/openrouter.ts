@@ -222,7 +222,7 @@ function noteGuardrail(guardrail: Json, path: string, note: Note): void {
   noteOthers(`${path} ("${guardrail.name}")`, guardrail, { known: FACTS, note });
 }
 
-/** Notes what is set and not known. */
+/** Notes settings that are not known. */
 function noteOthers(path: string, object: Json, { known, note }: { known: readonly string[]; note: Note }): void {
   for (const [name, value] of Object.entries(object)) {
     if (known.includes(name) || value == null || value === false) continue;

@@ -160,7 +160,7 @@ export function snakeCased(value: Json): Json {
 
 const MAX_SECONDS = 99 * 3600;
 
-/** Duration as a configuration has it; undefined for what is no number of seconds up to 99 hours. */
+/** Duration as a configuration has it; undefined for anything but a number of seconds up to 99 hours. */
 export function durationOf(seconds: unknown): string | undefined {
   const whole = Math.ceil(Number(seconds));
   if (!(whole > 0 && whole <= MAX_SECONDS)) return undefined;

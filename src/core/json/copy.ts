@@ -24,7 +24,7 @@ export function copyJson(value: Json): Json {
   return copy;
 }
 
-/** Whether a value is equal to one of which it is a changed copy; takes least time for what was not changed. */
+/** Whether a value is equal to one of which it is a changed copy; takes least time for unchanged parts. */
 function sameJson(one: Json, other: Json): boolean {
   if (one === other) return true;
   if (typeof one !== 'object' || typeof other !== 'object' || one === null || other === null) return false;

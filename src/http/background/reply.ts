@@ -18,7 +18,7 @@ export interface EventSink {
   /** Bytes that are not stored yet. */
   readonly waiting: number;
   onDrain(listener: () => void): void;
-  /** Gets the names of what was dropped, as the header of other responses has them; a later call replaces them. */
+  /** Gets the names of dropped members, as in the header `x-polygate-dropped` of other responses; a later call replaces them. */
   noteDropped(names: string): void;
 }
 

@@ -60,7 +60,7 @@ function outputOf(command: string, signal: AbortSignal): Promise<string> {
   });
 }
 
-/** Ends a program and what it has started, such as the program that a script wraps. */
+/** Ends a program and its child processes, such as the program that a script wraps. */
 function endGroup(child: ChildProcess): void {
   if (!HAS_GROUPS || child.pid === undefined) return void child.kill();
   try {

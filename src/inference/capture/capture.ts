@@ -1,6 +1,6 @@
 /**
  * Capture of one request: the client's request and response, and those of each attempt. Credentials are replaced
- * when the client's response ends; nobody can see it before.
+ * when the client's response ends; it cannot be read before.
  */
 
 import type { OutgoingBody } from '../../core/platform.ts';

@@ -320,7 +320,7 @@ class StreamRelay implements StreamConverter {
   }
 
   /**
-   * The frame with its cost and with what is true of its storage, and without the empty usage member that servers send if only the
+   * The frame with its cost and with the true value of `store`, and without the empty usage member that servers send if only the
    * gateway asked for usage.
    */
   #changedMembers(frame: Buffer, brace: number, text: FrameText): Buffer {

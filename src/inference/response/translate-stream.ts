@@ -84,7 +84,7 @@ export function createTranslation({
     if (text === undefined || !decoder.again) return false;
     const events = decoder.again(text);
     kept += keptBytes(events, bytes);
-    // A text may end what it belongs to, such as the arguments of a call.
+    // A text may be the end of its part, such as of the arguments of a call.
     if (onlyText(events) === undefined) repeated.forget();
     join(events, out);
     return true;
@@ -99,7 +99,7 @@ export function createTranslation({
     const text = isEnd || !decoder.again ? undefined : onlyText(events);
     if (text === undefined) repeated.forget();
     else repeated.remember(frame, event.data, text);
-    // The response has ended, and misses what it must have.
+    // The response has ended without a required part.
     ended ||= isEnd && events.at(-1)?.type === 'error';
     join(events, out);
     ended ||= isEnd;

@@ -44,7 +44,7 @@ export function checkResponse(body: Json, protocol: UpstreamProtocol): void {
     throw new GatewayError('upstream_error', 'The upstream answered with something that is not an object.');
 }
 
-/** The upstream's bytes with the gateway's model name, the cost, what is true of its storage, and the members that clients require. */
+/** The upstream's bytes with the gateway's model name, the cost, the true value of `store`, and the members that clients require. */
 export function relayResponse(
   response: ParsedResponse,
   context: Pick<ResponseContext, 'call' | 'planned' | 'options' | 'charge'>,

@@ -22,7 +22,7 @@ export interface Reservation {
    * client sets an output limit and all input is known.
    */
   readonly minCost?: bigint | undefined;
-  /** The input of a further request that continues the answer: its output is within what is reserved. */
+  /** The input of a further request that continues the answer: its output is within the reservation. */
   round(): { cost: bigint; minCost: bigint };
   /** Output limits of an endpoint for a reservation of `money`. */
   limitsFor(money: bigint): (endpoint: Endpoint) => OutputLimit;

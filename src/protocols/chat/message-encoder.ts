@@ -202,7 +202,7 @@ function encodeResults(
   });
 }
 
-/** A text, or one with a breakpoint: that of the result, or of what it holds. */
+/** A text, or one with a breakpoint: that of the result, or of a part in it. */
 function resultContent(result: ResultPart, encoding: Encoding): Json {
   const inner = result.parts.findLast((part) => part.type === 'text' && part.cache);
   const cache = result.cache ?? (inner?.type === 'text' ? inner.cache : undefined);

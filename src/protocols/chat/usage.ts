@@ -79,7 +79,7 @@ export function encodeUsage(usage: Usage | undefined, costOf?: CostOf): Json {
   };
 }
 
-/** OpenRouter's clients refuse `cost_details` without its shares; what is not the input's is the output's. */
+/** OpenRouter's clients refuse `cost_details` without its shares; the share of the output is the rest. */
 function costMembers(usage: Usage, costOf: CostOf | undefined): Json {
   const cost = costOf?.(usage);
   if (cost === undefined) return undefined;

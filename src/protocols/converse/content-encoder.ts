@@ -17,7 +17,7 @@ export interface RequestEncoding {
   target: Target;
   family: ModelFamily;
   nameDocument: (title: string | undefined) => string;
-  /** Hub names of what is not sent. */
+  /** Hub names of dropped members. */
   dropped: Set<string>;
 }
 

@@ -82,7 +82,7 @@ export interface FormatOptions {
   rules: ModelRules;
   family: ModelFamily;
   schemas: SchemaBudget;
-  /** Hub names of what is not sent. */
+  /** Hub names of dropped members. */
   dropped: Set<string>;
 }
 

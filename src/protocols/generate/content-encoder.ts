@@ -16,7 +16,7 @@ interface Content {
   parts: Json[];
 }
 
-/** The target, and the hub names of what was dropped so far. */
+/** The target, and the hub names of members dropped so far. */
 export interface ContentEncoding extends Target {
   dropped: Set<string>;
   /** Values that results may have which are sent as objects. */

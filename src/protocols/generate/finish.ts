@@ -46,7 +46,7 @@ const BLOCK_REASONS = new Set([
 
 /**
  * Calls end with STOP on this wire, and a model that called is waiting for results whatever else it says. An answer that broke off
- * for a reason that is not told is what came of it; one of which nothing came is none.
+ * for an unknown reason keeps its content; one without content is an error.
  */
 export function decodeFinish(candidate: Json, { called, spoke }: { called: boolean; spoke: boolean }): Finish {
   const { finishReason, finishMessage } = candidate;

@@ -302,7 +302,7 @@ export function createChunkDecoder(target: Target): GenerateChunkDecoder {
     return whole(state, index, part);
   }
 
-  /** Puts the sources that are told by the last chunk into the texts that end in it; a text that ended before gets none any more. */
+  /** Puts the sources that are told by the last chunk into the texts that end in it; a text that ended before gets none. */
   function cite(events: ChatEvent[], state: CandidateState): ChatEvent[] {
     if (state.isCited || state.ended.length === 0) return events;
     const found = decodeCitations(state.last, state.text, citations);

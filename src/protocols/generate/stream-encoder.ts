@@ -199,7 +199,7 @@ export function createStreamEncoder(options: EncoderOptions): StreamEncoder {
     return settleBare(candidate, isLimited(finish));
   }
 
-  /** The last chunk holds what is known only then: why each candidate ended, its sources, and the token counts. */
+  /** The last chunk holds the members that are known only at the end: the finish reason of each candidate, its sources, and the token counts. */
   function endMessage(total: Usage | undefined): string {
     const counts = total ?? usage;
     const metadata = { ...(counts && { usageMetadata: encodeUsage(counts) }), ...named() };

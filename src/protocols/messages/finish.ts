@@ -44,7 +44,7 @@ export function nothingSeen(): Seen {
   return { content: false, refusal: false, calls: false, brokenCall: false, bareCall: false };
 }
 
-/** Records a complete part; of one that is not shown, only what it says about the call before it. */
+/** Records a complete part; of one that is not shown, only its evidence about the call before it. */
 export function see(seen: Seen, part: OpenPart, isShown: boolean): void {
   if (isWritten(part)) seen.bareCall = part.type === 'call' && !part.custom && isBlank(part.args);
   if (!isShown) return;

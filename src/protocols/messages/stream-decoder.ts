@@ -144,7 +144,7 @@ export function createStreamDecoder(target: Target): StreamDecoder {
     return open.native ? [] : [{ type: 'part-delta', index: open.part, text: json }];
   }
 
-  /** Ends the open block for another one; the rest of a call cannot be told any more. */
+  /** Ends the open block for another one; the rest of a call can no longer be decoded. */
   function breakOff(): ChatEvent[] {
     if (open?.type === 'call') broken.add(open.index);
     return close();

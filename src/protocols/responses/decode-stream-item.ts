@@ -1,6 +1,6 @@
 /**
  * Item decoder: one item of an answer as parts of the hub. Servers stream its text and arguments in deltas, give them whole
- * at the end of a part, or only in the finished item; what is given whole adds what the deltas lack.
+ * at the end of a part, or only in the finished item; a whole text adds the rest that the deltas lack.
  */
 
 import type { ChatEvent, Citation, OpenPart } from '../../core/chat.ts';
@@ -46,7 +46,7 @@ interface Received {
   text: string;
   citations: number;
   hasLogprobs: boolean;
-  /** Length of what was written before the text. */
+  /** Length of the item before the text. */
   offset: number;
 }
 

@@ -10,7 +10,7 @@ const PART = new Set([
   'prompt_cache_breakpoint',
 ]); // biome-ignore format: a list
 
-/** Members of items that are read, or only tell what is known anyway; ids identify an item at its own server. */
+/** Members of items that are read, or that repeat known facts; ids identify an item at its own server. */
 const ITEM = new Set([
   'type', 'id', 'role', 'content', 'status', 'phase', 'call_id', 'name', 'namespace', 'arguments', 'input', 'output',
   'summary', 'encrypted_content', 'tools', 'action', 'actions', 'operation', 'result', 'output_format', 'reasoning', 'text',

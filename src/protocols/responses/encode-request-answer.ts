@@ -71,7 +71,7 @@ export function encodeAnswer(
     for (const [index, part] of parts.entries()) encodePart(part, index < lastCall);
     closeMessage();
   }
-  // Reasoning is refused without what it led to.
+  // Reasoning is refused without the item that follows it.
   return items.slice(0, items.findLastIndex(({ type }) => type !== 'reasoning') + 1);
 }
 

@@ -1,4 +1,4 @@
-/** Calls of an answer as items, and the events by which a stream tells them. */
+/** Calls of an answer as items, and the events of a stream that carry them. */
 
 import type { CallPart, Finish, Opaque } from '../../core/chat.ts';
 import { GatewayError } from '../../core/errors.ts';

@@ -1,4 +1,4 @@
-/** Items of an answer, one after another, and the events by which a stream tells them. A whole answer has the same items. */
+/** Items of an answer, one after another, and the events of a stream that carry them. A whole answer has the same items. */
 
 import type {
   ChatEvent,

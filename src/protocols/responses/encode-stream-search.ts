@@ -7,7 +7,7 @@ import type { Emit, ItemPlace } from './encode-stream-message.ts';
 export interface SearchWriter {
   /** Begins a search, ends it, or both. */
   tell(search: WebSearch): void;
-  /** Ends the searches of which nothing more was told. */
+  /** Ends the searches that are still open. */
   close(): void;
 }
 
@@ -22,7 +22,7 @@ interface SearchItems {
 
 export function createSearchWriter({ emit, nextPlace, add, done, includesSources }: SearchItems): SearchWriter {
   let open: { id: string; place: ItemPlace; action: Json } | undefined;
-  /** Searches that began while another one was open, by id, with what they found: one item is told after another. */
+  /** Searches that began while another one was open, by id, with their results: one item is written after another. */
   const waiting = new Map<string, { begun: WebSearch; found?: WebSearch }>();
 
   function begin({ id, queries = [] }: WebSearch): void {

@@ -8,7 +8,7 @@ const STATE = /encrypted[ _]content/i;
 const UNREADABLE = /verif|decrypt|invalid|match|pars/i;
 /** Reasoning without state is looked for by its id, which other servers have not kept. */
 const NOT_KEPT = /item with id '?rs_\w+'? (was )?not found/i;
-/** Reasoning and what it led to must stand together. */
+/** Reasoning and the item that follows it must stand together. */
 const UNPAIRED = /without its required ('reasoning'|following) item/i;
 
 /**

@@ -134,7 +134,7 @@ function shownItem(item: Json): Json {
   return shown;
 }
 
-/** An item of a provider that keeps responses, but not this one. Reasoning that it did not hand out goes to nobody. */
+/** An item of a provider that keeps responses, but not this one. Reasoning without state gets the empty state, with which it is sent to no provider. */
 export function forgotten(item: Json): Json {
   if (!isEmptyReasoning(item)) return item;
   return { ...item, encrypted_content: EMPTY_STATE };

@@ -64,7 +64,7 @@ export function encodeUsage(usage: Usage | undefined, costOf?: CostOf): Json {
   };
 }
 
-/** Cost as OpenRouter shows it; what is not the input's is the output's. */
+/** Cost as OpenRouter shows it; the share of the output is the rest. */
 function costMembers(usage: Usage, costOf: CostOf | undefined): { total: number; details: Json } | undefined {
   const cost = costOf?.(usage);
   if (cost === undefined) return undefined;

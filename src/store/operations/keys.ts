@@ -165,7 +165,7 @@ export const updateKey = writing<AuditedChange & { id: string; patch: KeyPatch }
   },
 );
 
-/** Merges a patch into the text of settings. A patch that only takes back what is not set adds no empty member. */
+/** Merges a patch into the text of settings. A patch that only removes fields that are not set adds no empty member. */
 function patchedSettings(before: string, patch: Json): string {
   const settings: Json = JSON.parse(before);
   const after = Object.entries<Json>(merged(settings, patch)).filter(

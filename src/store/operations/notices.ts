@@ -11,7 +11,7 @@ export const addNotices = writing<{ notices: readonly NewDelivery[] }, void>(
   },
 );
 
-/** Deletes up to `limit` notices that were made before a time and are not owed any more. */
+/** Deletes up to `limit` notices that were made before a time and wait for no delivery. */
 export const pruneNotices = writing<{ owner: string; before: number; limit: number }, number>(
   'state',
   async (transaction, values) => {
