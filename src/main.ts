@@ -17,7 +17,7 @@ const UNSETTLED_EXIT_CODE = 13;
 
 process.on('exit', (code) => {
   if (code !== UNSETTLED_EXIT_CODE) return;
-  process.stderr.write('Polygate ended before its work was done, which is a defect: please report what was run.\n');
+  process.stderr.write('Polygate ended before its work was done, which is a defect: please report the command.\n');
   process.exitCode = 1;
 });
 

@@ -117,7 +117,7 @@ function addAudit(root: Command): void {
   withConfig(root.command('audit'))
     .description('list who changed keys, secrets and tags, the newest first')
     .addOption(new Option('--limit <number>', 'how many at most').default(50).argParser(parseLimit))
-    .option('--subject <id>', 'only what was done to this key or tag')
+    .option('--subject <id>', 'only changes of this key or tag')
     .option('--json', 'print JSON')
     .addHelpText('after', example('polygate audit --limit 20'))
     .action(async (options) => (await import('./audit.ts')).showAudit(options));
@@ -144,7 +144,7 @@ function addTail(root: Command): void {
     .description('print requests as they end, beside a running gateway')
     .option('--key <id-or-name>', 'only the requests of this key')
     .option('--model <name>', 'only those that this model answered, as provider/model')
-    .option('--failed', 'only those that nobody answered: status failed')
+    .option('--failed', 'only those that no endpoint answered: status failed')
     .addOption(
       new Option('--limit <number>', 'requests before that are printed first').argParser(parseLimit).default(10),
     )

@@ -23,17 +23,19 @@ export function addConnect(root: Command): void {
 export function addImport(root: Command): void {
   const imports = root.command('import').description('write a configuration from that of another gateway');
   withOutput(imports.command('litellm'))
-    .description("from a LiteLLM proxy's config.yaml; what has no equal is listed on standard error")
+    .description("from a LiteLLM proxy's config.yaml; settings without an equivalent are listed on standard error")
     .argument('<file>', "LiteLLM's configuration")
     .addHelpText('after', example('polygate import litellm config.yaml --output polygate.yaml'))
     .action(async (file, options) => (await import('./import.ts')).importSettings('litellm', [file], options));
   withOutput(imports.command('portkey'))
-    .description('from configs of Portkey; what has no equal is listed on standard error')
+    .description('from configs of Portkey; settings without an equivalent are listed on standard error')
     .argument('<files...>', 'configs, one in each file')
     .addHelpText('after', example('polygate import portkey config.json --output polygate.yaml'))
     .action(async (files, options) => (await import('./import.ts')).importSettings('portkey', files, options));
   withOutput(imports.command('openrouter'))
-    .description('from responses of OpenRouter (keys, provider keys, presets); what has no equal is listed')
+    .description(
+      'from responses of OpenRouter (keys, provider keys, presets); settings without an equivalent are listed',
+    )
     .argument('[files...]', 'responses of its API, or requests with preferences')
     .addHelpText('after', example('polygate import openrouter keys.json preset.json --output polygate.yaml'))
     .action(async (files, options) => (await import('./import.ts')).importSettings('openrouter', files, options));

@@ -38,7 +38,7 @@ export function startWarnings(config: Config, machine = thisMachine()): string[]
     !isMissingOrEmpty(join(config.data, 'state.db')) &&
     isMissingOrEmpty(join(config.data, 'usage.db'))
   ) {
-    warnings.push('usage.db is missing or empty beside state.db: budgets begin anew, and reports are empty.');
+    warnings.push('usage.db is missing or empty beside state.db: budgets begin at zero, and reports are empty.');
   }
   const { problem } = readCatalog(config.data);
   if (problem !== undefined) {

@@ -195,7 +195,7 @@ export const ui = Type.Object(
     capture: Type.Optional(
       Type.Boolean({
         default: ACCOUNTING_DEFAULTS.uiCapture,
-        description: 'Whether the playground may show what was sent to upstreams and what came back.',
+        description: 'Whether the playground may show the requests to upstreams and their responses.',
       }),
     ),
   },

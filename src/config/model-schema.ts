@@ -196,7 +196,7 @@ export const modelSchema = Type.Object(
     rules: Type.Optional(
       Type.Partial(Type.Object(rules), {
         additionalProperties: false,
-        description: 'How the model wants to be asked; what is left out follows the newest models of its provider.',
+        description: 'Parameters that the model takes; absent ones follow the newest models of its provider.',
       }),
     ),
   },

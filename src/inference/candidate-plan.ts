@@ -47,7 +47,7 @@ export function planFor(
 export function refusalOfLoss({ dropped }: Plan, candidate: RunnableCandidate): GatewayError | undefined {
   const [param] = dropped;
   if (param === undefined) return undefined;
-  const message = `${dropped.join(', ')} cannot be told to ${endpointName(candidate)}, and provider.require_parameters is set.`;
+  const message = `${dropped.join(', ')} cannot be sent to ${endpointName(candidate)}, and provider.require_parameters is set.`;
   return new GatewayError('unsupported_parameter', message, { param });
 }
 

@@ -65,6 +65,6 @@ export function endingOf(outcome: DispatchOutcome, trace?: RequestEnding['trace'
 /** Note of an attempt that failed, with the output that its upstream had generated and may bill. */
 export function withVainOutput(note: string | undefined, usage: Partial<Usage> | undefined): string | undefined {
   if (!usage?.output) return note;
-  const generated = `${usage.estimated ? 'about ' : ''}${usage.output} tokens of output were generated in vain`;
+  const generated = `${usage.estimated ? 'about ' : ''}${usage.output} tokens of output were discarded`;
   return note === undefined ? generated : `${note}; ${generated}`;
 }

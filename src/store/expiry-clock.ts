@@ -53,13 +53,13 @@ export async function openExpiryClock(
 
   function warn(by: number): void {
     if (by > EXPIRY_LAG_MS && !isBehind)
-      log.warn({ by }, 'the clock was set ahead, or no gateway ran for long; what has expired is deleted bit by bit');
+      log.warn({ by }, 'the clock was set ahead, or no gateway ran for long; expired data is deleted gradually');
     isBehind = by > EXPIRY_LAG_MS;
   }
 
   if (clock.now() < EARLIEST_EXPIRY) {
     const at = new Date(clock.now()).toISOString();
-    log.warn({ at }, 'the clock is not set; what is stored meanwhile is deleted as old once it is');
+    log.warn({ at }, 'the clock is not set; data that is stored now is deleted as old once it is');
   }
 
   return {

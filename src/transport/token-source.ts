@@ -103,7 +103,7 @@ export function createRenewal<Value>(options: RenewalOptions<Value>): Renewal<Va
       const now = clock.now();
       const life = issued.expiresAt - now;
       if (!(life > 0))
-        throw new GatewayError('unavailable', 'what was issued has expired by the clock of this machine');
+        throw new GatewayError('unavailable', 'the issued token has expired by the clock of this machine');
       const renewAt = Math.max(now + life * RENEWAL_SHARE, issued.expiresAt - RENEWAL_MARGIN_MS);
       held = { ...issued, obtainedAt: now, since: clock.monotonic(), renewAt };
       failures = 0;

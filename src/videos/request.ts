@@ -171,7 +171,7 @@ function readProvider({ provider }: VideoBody, model: CatalogModel, { passthroug
   const { only, order, allow_fallbacks: others = true } = provider ?? {};
   for (const [param, slugs] of Object.entries({ only, ...(!others && { order }) })) {
     if (!slugs || slugs.includes(model.provider)) continue;
-    refuse(`provider.${param}`, `leaves nobody to serve ${model.id}; it is served by ${model.provider}.`);
+    refuse(`provider.${param}`, `leaves no provider for ${model.id}; it is served by ${model.provider}.`);
   }
   const given: [string, Json][] = Object.entries(provider?.options?.[model.provider] ?? {});
   const passed = given.filter(([name]) => passthrough.includes(name));

@@ -101,7 +101,7 @@ const FAILURE_MESSAGES: Record<TaskErrorCode, string> = {
   upstream_auth: 'The provider refused the credentials of this gateway.',
   upstream_task_lost: 'The provider no longer knows the task.',
   submit_unknown:
-    'The connection broke while the task was handed to the provider, and nobody can tell whether it was taken.',
+    'The connection broke while the task was handed to the provider, and it is unknown whether it was accepted.',
   result_missing: 'The provider reported success but gave no video.',
   deadline_exceeded: 'The task was not finished in time.',
   cancelled: 'The task was cancelled.',

@@ -91,7 +91,7 @@ test('everything else is listed with advice', () => {
   const { notes } = importOpenRouter([KEYS, PROVIDER_KEYS, PRESET, GUARDRAILS]);
   assert.deepEqual(Object.fromEntries(notes.map(({ path, advice }) => [path, advice])), {
     'data[0] ("Team A")': 'its secret is not in the file: put it, or a new one, into the variable CLIENT_KEY_TEAM_A',
-    'data[0].usage': 'what was used already is not taken over: the budget begins anew',
+    'data[0].usage': 'the use so far is not taken over: the budget begins at zero',
     'data[1] ("ci")': 'its secret is not in the file: put it, or a new one, into the variable CLIENT_KEY_CI',
     'data[2] ("old")': 'is disabled',
     'data[3] ("team-a")': 'its secret is not in the file: put it, or a new one, into the variable CLIENT_KEY_3',

@@ -355,8 +355,8 @@ describe('a whole answer that fails on its way to its client', () => {
     });
 
   for (const [text, model, note] of [
-    ['what was reported', 'x/m', /^500 tokens of output were generated in vain$/],
-    ['broken JSON', 'y/m', /^about \d+ tokens of output were generated in vain$/],
+    ['what was reported', 'x/m', /^500 tokens of output were discarded$/],
+    ['broken JSON', 'y/m', /^about \d+ tokens of output were discarded$/],
   ] as const)
     test(`${text}, before another endpoint answered: noted in the trace, and not charged`, async () => {
       const { id, status } = await hear(gateway.url, { protocol: 'chat', model, text, more: { models: ['p/m'] } });

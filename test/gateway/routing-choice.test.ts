@@ -222,7 +222,7 @@ describe('what cannot be had is refused', () => {
     assert.equal(refused.status, 400);
     assert.match(
       refused.json.error.message,
-      /unheard_of, top_k cannot be told to dear\/m, and provider\.require_parameters is set/,
+      /unheard_of, top_k cannot be sent to dear\/m, and provider\.require_parameters is set/,
     );
     assert.equal((await send({ protocol: 'messages', more: { unheard_of: 1 } })).status, 200);
     assert.equal((await send({ protocol: 'messages', more: { provider } })).status, 200);

@@ -95,7 +95,7 @@ describe('a trace', () => {
     const body = { ...question('messages', 'house/m', 'hi'), top_k: 3, provider: { require_parameters: true } };
     const url = `${fleet.gateway.url}/anthropic/v1/messages`;
     const response = await post(url, body, { ...HEADERS.messages, ...traced });
-    const reason = (name: string) => `top_k cannot be told to ${name}, and provider.require_parameters is set.`;
+    const reason = (name: string) => `top_k cannot be sent to ${name}, and provider.require_parameters is set.`;
     assert.deepEqual(
       traceOf(response).candidates.map(({ endpoint, left_out }: Json) => [endpoint, left_out]),
       ['one/m', 'two/m'].map((name) => [name, reason(name)]),

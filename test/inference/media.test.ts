@@ -132,7 +132,7 @@ describe('inlineMedia', () => {
     const cases: [Part, RegExp][] = [
       [media('image', '/missing?secret=1'), /^image URL https:\/\/media\.example\.com:\d+\/missing: .* status 404/],
       [media('image', '/page'), /^image URL \S+: the content is text\/html\.$/],
-      [media('document', '/unknown'), /^document URL \S+: its media type cannot be told\.$/],
+      [media('document', '/unknown'), /^document URL \S+: its media type is unknown\.$/],
       [media('audio', '/big'), /^audio URL \S+: The content is larger than 20971520 bytes\.$/],
       [
         { type: 'media', kind: 'image', url: 'http://example.com/x' },

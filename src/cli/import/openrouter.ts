@@ -164,7 +164,7 @@ function readKey(key: Json, path: string, keys: Json[], note: Note): void {
   });
   note(called, `its secret is not in the file: put it, or a new one, into the variable ${variable}`);
   if (Number(key.usage) > 0 && budgets !== undefined)
-    note(`${path}.usage`, 'what was used already is not taken over: the budget begins anew');
+    note(`${path}.usage`, 'the use so far is not taken over: the budget begins at zero');
 }
 
 /** The limit of a key as a budget. */

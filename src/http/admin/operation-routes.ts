@@ -14,7 +14,7 @@ export const OPERATION_ROUTES = {
   Audit: {
     method: 'GET',
     path: '/admin/v1/audit',
-    summary: 'List what was changed, and by whom',
+    summary: 'List changes, and who made them',
     query: schemas.AUDIT_PARAMETERS,
     response: operation.auditList,
   },
@@ -65,7 +65,7 @@ export const OPERATION_ROUTES = {
   Config: {
     method: 'GET',
     path: '/admin/v1/config',
-    summary: 'Show every setting in use, where it comes from, what changed since the start, and what is wrong',
+    summary: 'Show every setting in use with its origin, the changes since the start, and errors',
     compresses: true,
     response: operation.effectiveConfig,
   },
@@ -80,7 +80,7 @@ export const OPERATION_ROUTES = {
   StoreHealth: {
     method: 'GET',
     path: '/admin/v1/health/store',
-    summary: 'Show whether the store can be written, what waits, its size, its disk and its retention',
+    summary: 'Show whether the store can be written, its waiting records, size, disk and retention',
     response: operation.storeHealth,
   },
   ProviderTest: {

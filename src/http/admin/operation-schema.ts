@@ -192,7 +192,7 @@ export const modelList = Type.Object({
       provider: text,
       upstream_id: text,
       name: text,
-      pricing: Type.Record(text, text, { description: 'USD, by what is paid for; empty if unknown.' }),
+      pricing: Type.Record(text, text, { description: 'USD, by priced unit; empty if unknown.' }),
       rules: Type.Object({}, { description: 'Rules of requests to the model.' }),
       context_length: count,
       max_output: count,

@@ -139,7 +139,7 @@ const ROUTES = {
   VideoSummary: {
     method: 'GET',
     path: '/admin/v1/videos/summary',
-    summary: 'Count video tasks by state and by model, with what they made and cost',
+    summary: 'Count video tasks by state and by model, with their videos and cost',
     query: [schemas.VIDEO_MODEL, schemas.KEY_FILTER, ...CREATED_PARAMETERS],
     response: schemas.videoSummary,
   },

@@ -202,7 +202,7 @@ export const modelStatistics = Type.Object({
 
 const prices = Type.Object(
   {
-    pricing: Type.Record(Type.String(), Type.String(), { description: 'USD, by what is paid for; empty if unknown.' }),
+    pricing: Type.Record(Type.String(), Type.String(), { description: 'USD, by priced unit; empty if unknown.' }),
     tiers: Type.Optional(Type.Array(anyObject, { description: 'Prices of long prompts.' })),
   },
   { description: 'Prices of the model.' },

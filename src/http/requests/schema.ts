@@ -146,7 +146,7 @@ export const requestDetail = Type.Object({
   data: Type.Object({ ...ended, charge: nullable(charge), trace: nullable(trace) }),
 });
 
-const failures = Type.Integer({ minimum: 0, description: 'Requests that nobody answered: status `failed`.' });
+const failures = Type.Integer({ minimum: 0, description: 'Requests that no endpoint answered: status `failed`.' });
 const partial = Type.Integer({ minimum: 0, description: 'Responses that broke off after their first byte.' });
 const unknownCosts = Type.Integer({
   minimum: 0,

@@ -145,7 +145,7 @@ export function selfRoutes(protocol: Protocol, options: SelfRouteOptions): Route
       scans: true,
       path: '/v1/self/videos/summary',
       description: {
-        summary: 'Count own video tasks by state and by model, with what they made and cost',
+        summary: 'Count own video tasks by state and by model, with their videos and cost',
         query: [{ name: 'model', schema: Type.String(), description: 'Only those of a model.' }, ...CREATED_PARAMETERS],
         schema: videoSummary,
       },

@@ -111,7 +111,7 @@ function fill(part: MediaPart, { bytes, type }: Fetched): void {
   const found = sniffMime(bytes) ?? claimed ?? part.mime;
   // MP4, Ogg and WebM can contain audio or video.
   const mime = part.kind === 'audio' ? found?.replace(/^video\//, 'audio/') : found;
-  if (mime === undefined) refuse(part, 'its media type cannot be told.');
+  if (mime === undefined) refuse(part, 'its media type is unknown.');
   if (!fits(part.kind, mime)) refuse(part, `the content is ${mime}.`);
   part.mime = mime;
   if (part.kind === 'document' && isTextType(mime)) part.text = bytes.toString('utf8');

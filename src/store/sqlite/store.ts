@@ -128,7 +128,10 @@ function checkFiles(folder: string, check: Store['health']): Store['health'] {
   return async () => {
     const gone = ['state.db', 'usage.db'].find((name) => !existsSync(join(folder, name)));
     if (gone === undefined) return check();
-    return { writable: false, problem: `${join(folder, gone)} was deleted; what is in it ends with this process` };
+    return {
+      writable: false,
+      problem: `${join(folder, gone)} was deleted; its content is lost when this process ends`,
+    };
   };
 }
 
