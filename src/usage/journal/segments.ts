@@ -63,6 +63,10 @@ export function createSegmentPool(options: SegmentPoolOptions): SegmentPool {
   let preparing = false;
   let closed = false;
   let checkedAt = Number.NEGATIVE_INFINITY;
+  /** The files were deleted, and their folder could not be made again. */
+  let isGone = false;
+  /** Files up to this number were deleted; those of these names may be of another process. */
+  let lastDeleted = 0;
   let waiting: (() => void) | undefined;
   let retryDelayMs = MIN_RETRY_DELAY_MS;
   let cancelRetry: (() => void) | undefined;
@@ -76,6 +80,11 @@ export function createSegmentPool(options: SegmentPoolOptions): SegmentPool {
   }
 
   function allocate(): void {
+    const problem = isGone ? problemOfFolder() : undefined;
+    if (problem) {
+      queueMicrotask(() => failed(problem));
+      return;
+    }
     lastNumber += 1;
     const fresh = segmentName(lastNumber);
     const bytes = lastNumber === 1 ? Math.min(segmentBytes, FIRST_SEGMENT_BYTES) : segmentBytes;
@@ -86,10 +95,14 @@ export function createSegmentPool(options: SegmentPoolOptions): SegmentPool {
   }
 
   function problemOfFolder(): Error | undefined {
+    lastDeleted = lastNumber;
+    free.length = 0;
     try {
       onDeleted();
+      isGone = false;
       return undefined;
     } catch (error) {
+      isGone = true;
       return error as Error;
     }
   }
@@ -155,7 +168,6 @@ export function createSegmentPool(options: SegmentPoolOptions): SegmentPool {
       if (!isDeleted(fd)) return false;
       if (ready) disk.close(ready.fd, () => undefined);
       ready = undefined;
-      free.length = 0;
       problemOfFolder();
       return true;
     },
@@ -166,6 +178,7 @@ export function createSegmentPool(options: SegmentPoolOptions): SegmentPool {
       ready = undefined;
     },
     release(name) {
+      if (Number.parseInt(name, 10) <= lastDeleted) return;
       if (free.length >= MAX_FREE_FILES) {
         disk.remove(join(folder, name), () => undefined);
         return;

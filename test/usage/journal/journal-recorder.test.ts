@@ -1,7 +1,7 @@
 /** Recorder on a journal: acknowledged records survive a death at any moment, and are in the store once. */
 
 import assert from 'node:assert/strict';
-import { rmSync } from 'node:fs';
+import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
@@ -356,6 +356,34 @@ forEachStore((name, open) => {
       await again.recorder.close(1000);
     });
   }
+
+  test('a journal whose folder another process has made anew writes nothing into it', async (context) => {
+    const [store, root] = [await open(context), join(temporaryFolder(context), 'journal')];
+    const clock = createManualClock(NOON);
+    const { recorder, lines } = await openOn(store, root, { clock });
+    await recorder.begin(intent('before'));
+    rmSync(root, { recursive: true });
+    const other = mortal();
+    const broken = breakable(store);
+    const second = await openOn(broken.store, root, { disk: other.disk });
+    await second.recorder.begin(intent('of the other'));
+    broken.state.broken = 'before';
+    await second.recorder.finish(intent('of the other'), completion());
+    const files = readdirSync(join(root, '1')).sort();
+    for (const attempt of [1, 2]) {
+      clock.advance(1000);
+      await recorder.begin(intent(`after ${attempt}`));
+      assert.equal(recorder.ready, false);
+    }
+    assert.deepEqual(readdirSync(join(root, '1')).sort(), files);
+    const problems = lines.map(({ problem }) => problem).join();
+    assert.match(problems, /was deleted, and another process has it now/);
+    other.die(root);
+    const third = await openOn(store, root);
+    assert.equal(await statusOf(store, 'of the other'), 'completed');
+    assert.deepEqual(third.lines, []);
+    await Promise.all([recorder, third.recorder].map((one) => one.close(0)));
+  });
 
   test('a lost segment is said loudly, and the rest is kept', async (context) => {
     const [store, root] = [await open(context), temporaryFolder(context)];
