@@ -181,7 +181,7 @@ async function openParts(options: AccountingOptions, opened: AsyncDisposableStac
     repeat(TAG_REFRESH_INTERVAL_MS, tags.refresh),
   );
   const maintain = () => [
-    repeat(CLEANUP_INTERVAL_MS, () => cleanUp({ store, log, clock: expiry }, config().usage)),
+    repeat(CLEANUP_INTERVAL_MS, () => cleanUp({ store, log, clock, expiry }, config().usage)),
     repeat(TRIM_INTERVAL_MS, async () => void (await trimmer.trim(config().usage.maxSize))),
   ];
   const isShared = store.engine !== 'sqlite' || role !== 'sole';
@@ -200,7 +200,7 @@ async function openParts(options: AccountingOptions, opened: AsyncDisposableStac
     if (isShared) cancels.push(repeat(RECOVERY_INTERVAL_MS, recoverOthers));
     if (hasJournal) cancels.push(repeat(RECOVERY_INTERVAL_MS, () => recoverAbandonedJournals(journals)));
     const cleanFirst = () => {
-      firstCleanup = cleanUp({ store, log, clock: expiry }, config().usage).catch((error) =>
+      firstCleanup = cleanUp({ store, log, clock, expiry }, config().usage).catch((error) =>
         log.warn({ problem: problemOf(error) }, 'old usage records could not be removed'),
       );
     };
@@ -257,16 +257,19 @@ function flushBeforeReads(
   };
 }
 
-async function cleanUp(
-  { store, log, clock: { now } }: Pick<AccountingOptions, 'store' | 'log'> & { clock: Pick<Clock, 'now'> },
-  usage: UsageConfig,
-): Promise<void> {
-  const pruned = await pruneRecords({ store, now }, usage);
+interface CleanupOptions extends Pick<AccountingOptions, 'store' | 'log' | 'clock'> {
+  /** Clock by which stored data expire. */
+  expiry: Pick<Clock, 'now'>;
+}
+
+async function cleanUp({ store, log, clock, expiry }: CleanupOptions, usage: UsageConfig): Promise<void> {
+  const pruned = await pruneRecords({ store, now: expiry.now }, usage);
   if (pruned > 0) log.info({ records: pruned }, 'old usage records removed');
   const limit = FORGOTTEN_BATCH;
-  const before = now() - ALLOWANCE_RETENTION_MS;
+  // Past minutes are of no use to anybody, and while the clock of expiry lags there would be many.
+  const before = clock.now() - ALLOWANCE_RETENTION_MS;
   while ((await store.call('forgetAllowances', { before, limit })) >= limit);
   while ((await store.call('forgetHolds', { limit })) >= limit);
-  const refusedBefore = now() - usage.keep;
+  const refusedBefore = expiry.now() - usage.keep;
   while ((await store.call('pruneRefusedUsage', { before: refusedBefore, limit })) >= limit);
 }

@@ -30,7 +30,8 @@ export function createSweepHandler(context: VideoContext): JobHandler {
       const before = now - Math.max(IDEMPOTENCY_KEY_TTL_MS, settings.dedupeWindowMs ?? 0);
       await inBatches(signal, () => store.call('pruneIdempotency', { before, limit: BATCH_SIZE }));
       await inBatches(signal, () => store.call('pruneLanes', { limit: BATCH_SIZE }));
-      await releaseStaleReservations(context, now - CREATION_GRACE_MS, signal);
+      // By the clock itself: what nobody uses is not held for as long as that of expiry lags.
+      await releaseStaleReservations(context, clock.now() - CREATION_GRACE_MS, signal);
       const lease = { id: job.id, lease: job.lease };
       await store.call('rescheduleVideoJob', { lease, dueAt: clock.now() + SWEEP_INTERVAL_MS, attempts: 0 });
     },

@@ -227,7 +227,7 @@ test('limits change with the configuration', async () => {
   assert.equal(headers['x-ratelimit-limit-requests'], '1');
 });
 
-test('what is forgotten of limits is deleted in parts', async () => {
+test('what is forgotten of limits is deleted in parts, also while what expires does not follow the clock', async () => {
   const clock = createManualClock(Date.now());
   const removed: Record<string, number[]> = { forgetAllowances: [], pruneRefusedUsage: [] };
   let owner: Store | undefined;
@@ -246,8 +246,10 @@ test('what is forgotten of limits is deleted in parts', async () => {
   const call = (owner as unknown as Store).call;
   const names = Array.from({ length: 4500 }, (_, index) => `s${index}`);
   const refusal = { now: 1, problem: 'odd', record: '{}' };
+  const windowAt = clock.now() + 3_600_000;
+  clock.set(clock.now() + 7_200_000);
   await Promise.all([
-    ...names.map((name) => call('takeAllowance', { name, windowAt: 0, limit: 9, want: 1, alreadyUsed: 0 })),
+    ...names.map((name) => call('takeAllowance', { name, windowAt, limit: 9, want: 1, alreadyUsed: 0 })),
     ...names.map((id) => call('setAsideUsageRecord', { ...refusal, id })),
   ]);
   clock.advance(60_000);

@@ -2,6 +2,7 @@
 
 import { randomUUID } from 'node:crypto';
 import type { TestContext } from 'node:test';
+import type { Clock } from '../../src/core/clock.ts';
 import { keyCredential } from '../../src/core/credential.ts';
 import type { CatalogModel } from '../../src/core/model.ts';
 import type { VideoApi } from '../../src/core/video.ts';
@@ -55,6 +56,8 @@ export interface RigOptions {
   pollRate?: number;
   dedupeWindow?: number;
   maxRecentBytes?: number;
+  /** The clock of the rig by default. */
+  expiry?: Pick<Clock, 'now'>;
   url?: string;
 }
 
@@ -117,7 +120,7 @@ export async function createRig(context: TestContext, options: RigOptions = {}):
       dedupeWindowMs: options.dedupeWindow,
     },
     clock,
-    expiry: clock,
+    expiry: options.expiry ?? clock,
     random: () => 0.5,
     log: { info() {}, warn() {}, error() {} } as never,
     wake: (kind) => woken.push(kind),
