@@ -19,6 +19,8 @@ import type { Readable, Writable } from 'node:stream';
 import { describe, type TestContext, test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
+import { createChannelStore } from '../../src/gateway/workers/channel-store.ts';
+import type { StoreCall } from '../../src/gateway/workers/messages.ts';
 import { isMissingOrEmpty } from '../../src/store/lost-store.ts';
 import { MIGRATIONS_FOLDER, readMigrations } from '../../src/store/migrations.ts';
 import { openStore, readStoreStatus } from '../../src/store/open.ts';
@@ -298,9 +300,14 @@ describe('an engine that cannot write now', () => {
     await store.call('put', { subject: 'a', value: 1 });
     assert.deepEqual(await store.health(), { writable: true });
     rmSync(join(folder, 'state.db'));
-    const { writable, problem } = await store.health();
-    assert.equal(writable, false);
-    assert.match(problem ?? '', /state\.db was deleted/);
+    const ofWorker = createChannelStore({
+      call: (_kind, asked) => store.call((asked as StoreCall).name as never, (asked as StoreCall).parameters as never),
+    });
+    for (const { health } of [store, ofWorker]) {
+      const { writable, problem } = await health();
+      assert.equal(writable, false);
+      assert.match(problem ?? '', /state\.db was deleted/);
+    }
   });
 
   test('because pages of the file are damaged says so', async (context) => {

@@ -1,6 +1,6 @@
 /** Embedded store: two SQLite files in a folder, each with a writer thread and, while it is read much, a reader thread. */
 
-import { existsSync } from 'node:fs';
+import { stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { type Clock, systemClock } from '../../core/clock.ts';
 import { GatewayError } from '../../core/errors.ts';
@@ -24,6 +24,8 @@ const START_PATIENCE_MS = 250;
 const HELD_UP = Symbol('held up');
 /** Default of `readerIdleMs`: a thread holds 12 MB. */
 const READER_IDLE_MS = 10_000;
+/** Writes that check whether a database can be written, those of workers too. */
+const PROBES: ReadonlySet<string> = new Set<StoreOperationName>(['probeState', 'probeUsage']);
 
 export interface SqliteOptions {
   folder: string;
@@ -83,6 +85,10 @@ export async function openSqlite(options: SqliteOptions): Promise<Store> {
     const operation = operations[name];
     if (!operation) throw new Error(`no operation ${name}`);
     const [writer, reader] = [writers[operation.database], readers[operation.database]];
+    if (PROBES.has(name)) {
+      const checked = [requireFile(join(folder, `${operation.database}.db`)), writer.call(name, parameters)] as const;
+      return (await Promise.all(checked))[1];
+    }
     if (operation.writes) return writer.call(name, parameters);
     const patienceMs = reader.isRunning() ? READ_PATIENCE_MS : START_PATIENCE_MS;
     if (operation.scans || writer.busyMs() > patienceMs) return reader.call(name, parameters);
@@ -102,7 +108,7 @@ export async function openSqlite(options: SqliteOptions): Promise<Store> {
     engine: 'sqlite',
     call: call as Store['call'],
     now: clock.now,
-    health: checkFiles(folder, createHealthCheck({ call: call as Store['call'] }, clock)),
+    health: createHealthCheck({ call: call as Store['call'] }, clock),
     close,
     releaseMemory: async () => void (await Promise.all([writers.state.releaseMemory(), writers.usage.releaseMemory()])),
     access: {
@@ -123,16 +129,11 @@ export async function openSqlite(options: SqliteOptions): Promise<Store> {
   return store;
 }
 
-/** A deleted database takes writes until the process ends, and they end with it. */
-function checkFiles(folder: string, check: Store['health']): Store['health'] {
-  return async () => {
-    const gone = ['state.db', 'usage.db'].find((name) => !existsSync(join(folder, name)));
-    if (gone === undefined) return check();
-    return {
-      writable: false,
-      problem: `${join(folder, gone)} was deleted; its content is lost when this process ends`,
-    };
-  };
+/** A deleted database takes writes until the process ends, and they end with it. Throws `StoreUnavailable`. */
+async function requireFile(path: string): Promise<void> {
+  // A file that cannot be looked up for another reason may be written all the same.
+  const code = await stat(path).catch((error: NodeJS.ErrnoException) => error.code);
+  if (code === 'ENOENT') throw new StoreUnavailable(`${path} was deleted; its content is lost when this process ends`);
 }
 
 /** A short read uses the writer: a reader for it alone would hold memory. It does not wait for one that is held up. */
