@@ -6,8 +6,8 @@ import type { Store } from './store.ts';
 
 /** Speed of the clock of expiry, as a multiple of that of time, while it catches up with a clock that is ahead of it. */
 const EXPIRY_SPEED = 24;
-/** Change of the clock of expiry that is written to the store. */
-const EXPIRY_WRITE_MS = 3_600_000;
+/** Change of the clock of expiry that is written to the store: half a minute of catching up, so that one goes on that runs for minutes. */
+const EXPIRY_WRITE_MS = 600_000;
 /** Difference to the clock of which the log tells. */
 const EXPIRY_LAG_MS = 24 * 3_600_000;
 /** Clocks that show an earlier time, 2026, were not set yet. */

@@ -50,6 +50,29 @@ test('what is stored expires by a clock that follows one which is set ahead, a d
   assert.equal(expiry.now(), clock.now(), 'three days are caught up in some hours');
 });
 
+test('a gateway that runs for two minutes at a time catches up, too', async (context) => {
+  const store = await openTestSqlite(context);
+  const start = Date.UTC(2027, 5, 1);
+  const clock = createManualClock(start);
+  const log = { warn() {} };
+  const written = () => store.call('readMoment', { name: 'expiry' });
+  assert.equal((await openExpiryClock(store, clock, log)).now(), start);
+  while ((await written()) !== start) await pause(5);
+  for (const run of [1, 2, 3]) {
+    clock.set(clock.now() + 240 * HOUR);
+    const expiry = await openExpiryClock(store, clock, log);
+    const before = await written();
+    for (const _minute of [1, 2]) {
+      clock.advance(60_000);
+      expiry.now();
+    }
+    assert.ok(expiry.now() > start + run * HOUR * 0.3);
+    const isLater = async () => (await written()) !== before;
+    for (let time = 0; time < 100 && !(await isLater()); time++) await pause(5);
+  }
+  assert.ok(((await written()) ?? 0) > start + HOUR);
+});
+
 test('a clock that was not set yet at the first start is taken as it is once it is set', async (context) => {
   const store = await openTestSqlite(context);
   const clock = createManualClock(60_000);
