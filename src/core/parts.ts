@@ -24,8 +24,8 @@ export interface PartWriter {
   text(candidate: number, type: TextType, delta: TextDelta): ChatEvent[];
   /** Appends to the call with the wire key `key`. Interleaved calls are emitted one after another. */
   call(candidate: number, key: string | number, delta: CallDelta): ChatEvent[];
-  /** Appends text to the open part of the candidate, as the last delta did. */
-  grow(candidate: number, text: string): ChatEvent[];
+  /** Appends text to the open part of the candidate, as the last delta did; undefined where something waits for a call to end. */
+  grow(candidate: number, text: string): ChatEvent[] | undefined;
   /** Adds a complete part. */
   whole(candidate: number, part: OpenPart): ChatEvent[];
   /** Ends all open parts; call it before `candidate-end`. */
@@ -147,6 +147,7 @@ export function createPartWriter(): PartWriter {
     call,
 
     grow(candidate, text) {
+      if (states.some(({ waiting, held }) => waiting.size > 0 || held.length > 0)) return undefined;
       const state = stateOf(candidate);
       if (state.text) return writeText(state, candidate, state.text.type, { text });
       return state.call ? call(candidate, state.call.key, { args: text }) : [];

@@ -17,8 +17,11 @@ export interface StreamEncoder {
 /** Stream decoder: converts frames to events; `end` reports a truncated stream as an error event. */
 export interface StreamDecoder {
   decode(event: SseEvent): ChatEvent[];
-  /** Decodes a frame that differs from the one before, which was decoded to a delta of text alone, in that text alone. Absent where other members differ. */
-  again?(text: string): ChatEvent[];
+  /**
+   * Decodes a frame that differs from the one before, which was decoded to a delta of text alone, in that text alone. Undefined where
+   * the frame may have told more, which waits; such a frame is to be decoded as a whole. Absent where other members differ.
+   */
+  again?(text: string): ChatEvent[] | undefined;
   end(): ChatEvent[];
   /** Counts reported so far, also where no event has them yet. */
   usage(): Usage | undefined;

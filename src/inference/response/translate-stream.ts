@@ -81,8 +81,8 @@ export function createTranslation({
   /** Decodes bytes that are a frame like the one before; false if they are not. */
   function repeats(bytes: Buffer, out: Output[]): boolean {
     const text = repeated.textIn(bytes);
-    if (text === undefined || !decoder.again) return false;
-    const events = decoder.again(text);
+    const events = text === undefined ? undefined : decoder.again?.(text);
+    if (!events) return false;
     kept += keptBytes(events, bytes);
     // A text may be the end of its part, such as of the arguments of a call.
     if (onlyText(events) === undefined) repeated.forget();

@@ -35,8 +35,8 @@ interface CandidateState {
 
 export interface ChatChunkDecoder {
   push(body: Json): ChatEvent[];
-  /** Decodes a chunk that differs from the one before, which had a delta of text alone, in that text alone. */
-  again(text: string): ChatEvent[];
+  /** Decodes a chunk that differs from the one before, which had a delta of text alone, in that text alone; undefined where a chunk may tell more than its events do. */
+  again(text: string): ChatEvent[] | undefined;
   /** `complete` after the end mark of the upstream. */
   end(complete: boolean): ChatEvent[];
   /** Counts reported so far. */
@@ -73,7 +73,7 @@ export function createStreamDecoder(target: Target): StreamDecoder {
       if (data.trim() === '[DONE]') return finish(true);
       return data.trim() === '' ? [] : guarded(() => chunks.push(parse(data)));
     },
-    again: (text) => guarded(() => chunks.again(text)),
+    again: (text) => (ended ? [] : chunks.again(text)),
     end: () => finish(false),
     usage: chunks.usage,
     isWhole: chunks.isWhole,
@@ -155,8 +155,10 @@ export function createChunkDecoder(target: Target, whole: boolean): ChatChunkDec
     return placed(state.text, events);
   }
 
-  function again(text: string): ChatEvent[] {
-    return placed(stateOf(latest).text, writer.grow(latest, text));
+  function again(text: string): ChatEvent[] | undefined {
+    if (candidates.some(({ audio }) => audio !== undefined)) return undefined;
+    const events = writer.grow(latest, text);
+    return events && placed(stateOf(latest).text, events);
   }
 
   function decodeReasoning(delta: Json, candidate: number): ChatEvent[] {
