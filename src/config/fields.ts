@@ -90,6 +90,7 @@ export function foreignReferences({ keys, admin, providers }: Json): { path: str
   if (Array.isArray(keys))
     for (const [index, entry] of keys.entries()) secrets.push([`keys[${index}].key`, entry?.key]);
   for (const [id, entry] of Object.entries(isObject(providers) ? providers : {})) {
+    if (entry?.enabled === false) continue;
     secrets.push([`providers.${id}.api_key`, entry?.api_key]);
     const several = Array.isArray(entry?.api_keys) ? entry.api_keys : [];
     for (const [index, key] of several.entries()) secrets.push([`providers.${id}.api_keys[${index}]`, key]);
@@ -104,12 +105,13 @@ export function foreignReferences({ keys, admin, providers }: Json): { path: str
 }
 
 /** Reason for which a provider's key cannot be sent; without anything of it. Keys in JSON, as of service accounts, are files. */
-export function apiKeyProblem(key: string): string | undefined {
+export function apiKeyProblem(key: string, mayHaveSpaces: boolean): string | undefined {
   if (key.startsWith('{')) return undefined;
   if (/^(["']).*\1$/.test(key))
     return 'has quotes around it, which belong to no key; docker --env-file keeps those of its file';
-  if (/\s/.test(key)) return 'has a space or the end of a line in it, which no key has';
-  return /[^\x21-\x7e]/.test(key) ? 'has a character that no key has' : undefined;
+  const text = mayHaveSpaces ? key.replaceAll(' ', '') : key;
+  if (/\s/.test(text)) return 'has a space or the end of a line in it, which no key has';
+  return /[^\x21-\x7e]/.test(text) ? 'has a character that no key has' : undefined;
 }
 
 /** Advice about a value that is often written in a shorter way; empty for any other. */

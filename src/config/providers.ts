@@ -73,10 +73,10 @@ function resolveEntry(id: string, entry: ProviderEntry, sources: ProviderSources
   const identity = resolveIdentity(entry, type, sources, path);
   const configuredKeys = (entry.api_keys ?? [entry.api_key]).flatMap((key, index) => {
     const keyPath = entry.api_keys ? `${path}.api_keys[${index}]` : `${path}.api_key`;
-    return secretOf(key, (message) => report(keyPath, message)) ?? [];
+    return secretOf(key, type, (message) => report(keyPath, message)) ?? [];
   });
-  const usual = isDefaultId && !identity ? keyFromVariables(id, type, sources) : [];
-  const apiKeys = configuredKeys.length > 0 ? configuredKeys : usual;
+  const readsVariables = configuredKeys.length === 0 && isDefaultId && !identity;
+  const apiKeys = readsVariables ? keyFromVariables(id, type, sources) : configuredKeys;
   const isAnonymous = apiKeys.length === 0 && !type.keyless && !identity;
   if (isAnonymous && isDefaultId) {
     return { state: 'waiting', id, type: type.id, waitingFor: [...type.environment], isConfigured: true };
@@ -187,21 +187,28 @@ function typeProblem(id: string, { type, base_url: baseUrl }: ProviderEntry, all
 }
 
 /** The first of the usual variables of the type that is set. */
-function keyFromVariables(id: string, { environment }: KnownProvider, { lookUp, report }: ProviderSources): Secret[] {
-  for (const name of environment) {
+function keyFromVariables(id: string, type: KnownProvider, { lookUp, report }: ProviderSources): Secret[] {
+  for (const name of type.environment) {
     const { value, problem } = lookUp(name);
     if (problem !== undefined) report(`providers.${id}.api_key`, problem);
-    const secret = secretOf(value, (message) => report(`providers.${id}.api_key`, `${name} ${message}`));
+    const secret = secretOf(value, type, (message) => report(`providers.${id}.api_key`, `${name} ${message}`));
     if (secret) return [secret];
   }
   return [];
 }
 
-/** White space around a key is of the file or the command that it comes from. */
-function secretOf(text: string | null | undefined, report: (message: string) => void): Secret | undefined {
+/**
+ * White space around a key is of the file or the command that it comes from, and so are two quotes without anything between them.
+ * A server that may need no key may have been given some words in its place.
+ */
+function secretOf(
+  text: string | null | undefined,
+  { keyless, identity }: KnownProvider,
+  report: (message: string) => void,
+): Secret | undefined {
   const key = text?.trim();
-  if (!key) return undefined;
-  const problem = apiKeyProblem(key);
+  if (!key || key === '""' || key === "''") return undefined;
+  const problem = apiKeyProblem(key, keyless && !identity);
   if (problem !== undefined) report(problem);
   return new Secret(key);
 }

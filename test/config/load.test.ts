@@ -392,6 +392,7 @@ callbacks: { allow_cidrs: [10.0.0.0/8, 10.0.0.0/99], deny_cidrs: [999.0.0.0/8] }
 providers:
   openai: { api_key: os.environ/OPENAI_API_KEY }
   google: { api_keys: [own, "{{ SECOND }}"] }
+  ollama: { enabled: false, api_key: $NOT_READ }
 admin: { token: "$A_VARIABLE_FOR_THE_TOKEN_OF_OPERATORS" }`,
     faults: [
       '1: keys[0].key: must be 16 to 200 characters without spaces',
@@ -399,7 +400,7 @@ admin: { token: "$A_VARIABLE_FOR_THE_TOKEN_OF_OPERATORS" }`,
       '1: keys[1].key: "{env.A_VARIABLE_FOR_THE_KEY}" is no reference to a variable; write "${A_VARIABLE_FOR_THE_KEY}"',
       '3: providers.openai.api_key: "os.environ/OPENAI_API_KEY" is no reference to a variable; write "${OPENAI_API_KEY}"',
       '4: providers.google.api_keys[1]: "{{ SECOND }}" is no reference to a variable; write "${SECOND}"',
-      '5: admin.token: "$A_VARIABLE_FOR_THE_TOKEN_OF_OPERATORS" is no reference to a variable; write "${A_VARIABLE_FOR_THE_TOKEN_OF_OPERATORS}"',
+      '6: admin.token: "$A_VARIABLE_FOR_THE_TOKEN_OF_OPERATORS" is no reference to a variable; write "${A_VARIABLE_FOR_THE_TOKEN_OF_OPERATORS}"',
     ],
   },
   { about: 'a file that is no object', text: '- server', faults: ['1: must be an object, not an array'] },

@@ -74,6 +74,26 @@ describe('in a file', () => {
     ]);
   });
 
+  test('a usual variable is not read beside a key in the file', () => {
+    const text = 'providers: { openai: { api_key: own } }';
+    assert.equal(ready('openai', text, { OPENAI_API_KEY: '"quoted"' }).apiKeys[0]?.reveal(), 'own');
+  });
+
+  test('quotes without anything between them, which docker --env-file keeps, are no key', () => {
+    for (const empty of ['""', "''"]) {
+      assert.equal(states('', { OPENAI_API_KEY: empty }).openai, 'OPENAI_API_KEY');
+      assert.equal(ready('google', '', { GEMINI_API_KEY: empty, GOOGLE_API_KEY: 'k' }).apiKeys[0]?.reveal(), 'k');
+    }
+  });
+
+  test('a server that may need no key may have words in its place', () => {
+    const text = 'providers: { ollama: { api_key: "not needed" } }';
+    assert.equal(ready('ollama', text).apiKeys[0]?.reveal(), 'not needed');
+    assert.deepEqual(faultsOf('providers: { ollama: { api_key: "one\\ntwo" } }'), [
+      '1: providers.ollama.api_key: has a space or the end of a line in it, which no key has',
+    ]);
+  });
+
   test('a key in JSON, as of a service account, is taken as it is', () => {
     const json = '{\n  "type": "service_account"\n}';
     assert.equal(ready('google', '', { GEMINI_API_KEY: json }).apiKeys[0]?.reveal(), json);
