@@ -607,19 +607,25 @@ test('default fallbacks are models to try when any other fails', () => {
   const model_list = ['gpt-4o', 'gpt-5'].map(deployment);
   const both = importLiteLlm({
     model_list,
-    litellm_settings: { default_fallbacks: ['gpt-5', 'gone', 'gpt-5'] },
-    router_settings: { default_fallbacks: ['gpt-4o'] },
+    litellm_settings: { default_fallbacks: ['gpt-4o'] },
+    router_settings: { default_fallbacks: ['gpt-5', 'gone', 'gpt-5'] },
   });
   assert.deepEqual(both.config.routing, { fallback_models: ['team/gpt-5'] });
   assert.deepEqual(both.notes, [
     {
-      path: 'router_settings.default_fallbacks',
-      advice: 'litellm_settings.default_fallbacks comes before it',
+      path: 'litellm_settings.default_fallbacks',
+      advice: 'router_settings.default_fallbacks comes before it',
     },
-    { path: 'litellm_settings.default_fallbacks', advice: 'names "gone", which is no model_name of the list' },
+    { path: 'router_settings.default_fallbacks', advice: 'names "gone", which is no model_name of the list' },
   ]);
   const ofRouter = importLiteLlm({ model_list, router_settings: { default_fallbacks: ['gpt-4o'] } });
   assert.deepEqual([ofRouter.config.routing, ofRouter.notes], [{ fallback_models: ['team/gpt-4o'] }, []]);
+  const ofRequests = importLiteLlm({
+    model_list,
+    litellm_settings: { default_fallbacks: ['gpt-5'] },
+    router_settings: { default_fallbacks: [] },
+  });
+  assert.deepEqual([ofRequests.config.routing, ofRequests.notes], [{ fallback_models: ['team/gpt-5'] }, []]);
   const wrong = importLiteLlm({ model_list, litellm_settings: { default_fallbacks: 'gpt-5' } });
   assert.equal(wrong.config.routing, undefined);
   assert.deepEqual(wrong.notes, [{ path: 'litellm_settings.default_fallbacks', advice: 'is no list of groups' }]);

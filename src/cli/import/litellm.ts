@@ -128,17 +128,17 @@ function aliasesOf(names: ReadonlyMap<string, string>, value: unknown, note: Not
   return Object.fromEntries(aliases);
 }
 
-/** Models to try when any other fails; those of the requests come before those of the router. */
+/** Models to try when any other fails; those of the router come before those of all requests, as in LiteLLM. */
 function fallbackModelsOf(
   names: ReadonlyMap<string, string>,
   { litellm, router }: { litellm: Json; router: Json },
   note: Note,
 ): string[] | undefined {
-  const section = litellm.default_fallbacks == null ? 'router_settings' : 'litellm_settings';
-  const path = `${section}.default_fallbacks`;
-  if (section === 'litellm_settings' && router.default_fallbacks != null)
-    note('router_settings.default_fallbacks', 'litellm_settings.default_fallbacks comes before it');
-  const given = litellm.default_fallbacks ?? router.default_fallbacks;
+  const isOfRouter = router.default_fallbacks != null && router.default_fallbacks.length !== 0;
+  const path = `${isOfRouter ? 'router_settings' : 'litellm_settings'}.default_fallbacks`;
+  if (isOfRouter && litellm.default_fallbacks != null)
+    note('litellm_settings.default_fallbacks', 'router_settings.default_fallbacks comes before it');
+  const given = isOfRouter ? router.default_fallbacks : litellm.default_fallbacks;
   if (given == null) return undefined;
   if (!Array.isArray(given)) {
     note(path, 'is no list of groups');
