@@ -38,6 +38,11 @@ const message = (block: object, deltas: string) =>
   ].join('');
 const grown = (delta: object) => named({ type: 'content_block_delta', index: 0, delta });
 
+const groundless = (supports: number) => ({
+  groundingChunks: [],
+  groundingSupports: Array(supports).fill({ segment: { endIndex: 2 }, groundingChunkIndices: [0] }),
+});
+
 const STREAMS: [name: string, upstream: string, text: () => string][] = [
   [
     'arguments in pieces',
@@ -89,6 +94,25 @@ const STREAMS: [name: string, upstream: string, text: () => string][] = [
           })),
         },
       }),
+  ],
+  [
+    'grounding in sources that it lacks, and ends of texts',
+    'generate',
+    () =>
+      candidate([{ text: 'é'.repeat(LONG) }], { groundingMetadata: groundless(LONG) }) +
+      many(() => candidate([{ text: 'x' }, { text: 'y', thought: true }], { finishReason: 'STOP' })),
+  ],
+  [
+    'grounding in sources that it lacks, with each end of a text',
+    'generate',
+    () =>
+      candidate([{ text: 'é'.repeat(LONG) }]) +
+      many(() =>
+        candidate([{ text: 'x' }, { text: 'y', thought: true }], {
+          finishReason: 'STOP',
+          groundingMetadata: groundless(1),
+        }),
+      ),
   ],
 ];
 

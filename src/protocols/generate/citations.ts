@@ -39,11 +39,11 @@ function decodeGrounding(metadata: Json, locate: Locate, budget: CitationBudget)
   if (supports.length === 0) return sources.filter((source) => source.url !== undefined);
   const cited = new Set<number>();
   return supports.flatMap((support): Citation[] => {
+    const indices: number[] = (support.groundingChunkIndices ?? []).filter((index: number) => sources[index]);
+    if (indices.length === 0) return [];
     const span = locate(support.segment ?? {});
-    const indices: number[] = support.groundingChunkIndices ?? [];
     return indices.flatMap((index) => {
-      const source = sources[index];
-      if (!source) return [];
+      const source = sources[index] as Citation;
       if (!cited.has(index)) {
         cited.add(index);
         return [{ ...source, ...span }];

@@ -43,6 +43,8 @@ interface CandidateState {
   inText: boolean;
   /** Texts that ended in this chunk. */
   ended: EndedText[];
+  /** Sources were told that were not looked for in texts that ended. */
+  isTold: boolean;
   /** Sources were put into texts that ended in the last chunk; these are left. */
   isCited: boolean;
   uncited?: Citation[] | undefined;
@@ -181,6 +183,7 @@ export function createChunkDecoder(target: Target): GenerateChunkDecoder {
       partStart: 0,
       inText: false,
       ended: [],
+      isTold: false,
       isCited: false,
       called: false,
       spoke: false,
@@ -198,6 +201,7 @@ export function createChunkDecoder(target: Target): GenerateChunkDecoder {
       state.last.groundingMetadata = groundingMetadata;
       state.uncited = undefined;
     }
+    state.isTold ||= Boolean(groundingMetadata?.groundingChunks || candidate.citationMetadata);
     const queries: string[] = groundingMetadata?.webSearchQueries ?? [];
     if (queries.length > state.queries.length) state.queries = queries;
     searches = Math.max(searches, queries.length);
@@ -304,7 +308,8 @@ export function createChunkDecoder(target: Target): GenerateChunkDecoder {
 
   /** Puts the sources that are told by the last chunk into the texts that end in it; a text that ended before gets none. */
   function cite(events: ChatEvent[], state: CandidateState): ChatEvent[] {
-    if (state.isCited || state.ended.length === 0) return events;
+    if (state.isCited || !state.isTold || state.ended.length === 0) return events;
+    state.isTold = false;
     const found = decodeCitations(state.last, state.text, citations);
     if (found.length === 0) return events;
     state.isCited = true;
