@@ -1,6 +1,7 @@
 /** `polygate providers`: lists the providers, whether they are ready, and the variables that the others wait for. */
 
-import { loadConfig } from '../config/load.ts';
+import { parseConfig } from '../config/load.ts';
+import { readConfigText } from '../config/location.ts';
 import type { ProviderState } from '../gateway/provider-registry.ts';
 import { providerTypes } from '../providers/index.ts';
 import { discoverModels } from './discovery.ts';
@@ -8,7 +9,7 @@ import { type ConfigOptions, configSource } from './source.ts';
 import { printJson, printTable } from './table.ts';
 
 const HEADINGS = ['ID', 'STATE', 'MODELS', ''];
-/** Servers of models on this machine, whose entry may be empty. */
+/** State of servers of models on this machine that no entry turns on; it may be empty. */
 const OFF = 'off';
 /** Names of variables that look as if they had a key. */
 const KEY_NAME = /^[A-Z][A-Z0-9_]*(?:KEY|TOKEN|SECRET)$/;
@@ -17,11 +18,13 @@ const MIN_VENDOR_CHARACTERS = 4;
 const ORDER: ProviderState['state'][] = ['ready', 'unreachable', 'waiting'];
 
 export async function listProviders(options: ConfigOptions & { json?: boolean }): Promise<void> {
-  const config = loadConfig(configSource(options));
+  const source = configSource(options);
+  const text = readConfigText(source);
+  const config = parseConfig(text, source);
   const states = (await discoverModels(config)).states();
   const sorted = states.toSorted((one, other) => ORDER.indexOf(one.state) - ORDER.indexOf(other.state));
   if (options.json) return printJson(sorted.map(({ waitingFor, ...state }) => ({ ...state, waiting_for: waitingFor })));
-  const unread = unreadVariables();
+  const unread = unreadVariables(text);
   const listed = sorted.map(({ id, state, models, problem, waitingFor = [] }) => [
     id,
     state,
@@ -36,11 +39,11 @@ export async function listProviders(options: ConfigOptions & { json?: boolean })
   printTable(HEADINGS, [...listed, ...others]);
 }
 
-/** Variables with the name of a key that no provider reads. */
-function unreadVariables(): string[] {
+/** Variables with the name of a key that no provider reads, and that the text of the configuration does not name. */
+function unreadVariables(text: string): string[] {
   const read = new Set([...providerTypes.values()].flatMap(({ environment }) => environment));
   const names = Object.keys(process.env).filter((name) => KEY_NAME.test(name) && process.env[name]);
-  return names.filter((name) => !read.has(name) && !read.has(name.replace(/_FILE$/, '')));
+  return names.filter((name) => !read.has(name) && !text.includes(`\${${name}`));
 }
 
 /** Hint of a variable that is set, and begins with the vendor as the wanted ones do. */

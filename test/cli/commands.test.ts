@@ -411,6 +411,9 @@ test('providers lists servers of this machine, and a variable that is set in pla
   assert.equal(rows.get('ollama'), 'ollama\toff\t\twrite "ollama: {}" below providers in the configuration');
   writeFileSync(join(folder, 'polygate.yaml'), 'providers: { ollama: { base_url: "http://127.0.0.1:9/v1" } }\n');
   assert.match((await rowsOf()).get('ollama') ?? '', /^ollama\tunreachable\t/);
+  const named = 'providers: { own: { type: openai, base_url: "http://127.0.0.1:9/v1", api_key: "${OPENAI_KEY}" } }\n';
+  writeFileSync(join(folder, 'polygate.yaml'), named);
+  assert.equal((await rowsOf({ OPENAI_KEY: 'a' })).get('openai'), 'openai\twaiting\t\tset OPENAI_API_KEY');
 });
 
 test('a provider at the address of the gateway is a warning of check', async (context) => {
