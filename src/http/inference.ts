@@ -11,7 +11,7 @@ import { type DispatchOutcome, servedBy } from '../inference/outcome.ts';
 import type { Reply } from '../inference/response/reply.ts';
 import { routingHeadersOf } from '../inference/routing-headers.ts';
 import { MEDIA_MEMBER, soughtNames } from '../inference/sought-names.ts';
-import { countByEstimate } from '../inference/tokens/count.ts';
+import { countByEstimate } from '../inference/tokens/expected-usage.ts';
 import { type DecisionOptions, decideRouting, type RoutingDecision } from '../routing/decision.ts';
 import type { InferenceCall } from '../routing/inference-call.ts';
 import type { UsageMeter } from '../usage/meter.ts';

@@ -13,7 +13,7 @@ import type { Protocol } from '../../src/core/protocol.ts';
 import { plan } from '../../src/inference/request/plan.ts';
 import { encoderOptions } from '../../src/inference/response/encoder-options.ts';
 import { createStateMemory } from '../../src/inference/state/memory.ts';
-import { countByEstimate } from '../../src/inference/tokens/count.ts';
+import { countByEstimate } from '../../src/inference/tokens/expected-usage.ts';
 import type { Endpoint } from '../../src/routing/endpoint.ts';
 import { checkStream } from '../validators/index.ts';
 import { type Answer, type Asked, assertMeant, callOf, deliver, OWNER } from './delivery.ts';

@@ -35,6 +35,40 @@ describe('estimateOutput', () => {
     });
   }
 
+  // The most that o200k_base, cl100k_base, and the tokenizers of Claude 2 and Gemma 3 count.
+  const costly: [string, string, number][] = [
+    ['random letters', 'yorrqeytlsisotlflrnwkytdrjjuuedkwsngkwvj', 22],
+    ['random capitals', 'VIBLAJRDDCROSUKYOKRDNEHNXKKKGOPMOONOWAFI', 22],
+    ['letters of either case', 'cfsOTyDpzlinEVRYXDxuEAhoUjeUdBxFtWZFWOxR', 26],
+    ['cases in turn', 'iYzBbWpKuLfEwTtEdDtLiWdIdIeEtJnNnEeKyLuS', 32],
+    ['consonants', 'ntkvxcnszzlwqlrxfqldkbscfgrszvjdghwjdfpd', 22],
+    ['syllables', 'vuduruwugawumohekusufovodahibebudamohucu', 21],
+    ['pairs of letters as English has them', 'natonbythetosesathinayvofolfultitincefth', 17],
+    ['short random words', 'qvbq plqe ugoi atca jhzl xmjl wwqh ypie ', 21],
+    ['capitals in random letters', 'OpoiSoszKfiaQdrxPvkuEneeSwmmJnwtOclcPytw', 25],
+    ['base64', 'TD1ITahiS5FVSHz8h53UZojwN0xwELNqApCbr1vl', 29],
+    ['hex', '269f80938c6e4237791b5fb0c2d693fee1ddfe9a', 35],
+    ['digits', '0203759269349008705849021888602707852133', 40],
+    ['marks', "&(=);&!^~\\($_<(=`?>;..''$@#>//([/=+.[?${", 27],
+    ['letters and marks in turn', 't.i.y.b.d.m.w.j.t.j.x.f.q.w.a.a.j.k.v.h.', 40],
+    ['control characters', '\x07\x05\x12\x1d\x03\x14\x0e\x1a\x04\x02\x0b\x16\x01\x1e\x11\x15\x1b\x08\x1f\x06', 20],
+    ['marks of width zero', '\u200d\u200c\u200d\u200f\u200e\u200d\u200b\u200c\u200d\u200f', 17],
+    ['arrows', '⇡⇖⇖↢⇶↝↣↦↣↟⇟↕↠⇬↧↝↛↽↢⇢⇿↙⇪↶⇧⇎⇷↺⇳↰↸↾↸⇦⇤⇎↝↬↩↣', 96],
+    ['Braille', '⢓⠮⡬⣈⢧⠼⡆⢧⣢⡮⢡⢠⣍⢋⣥⢥⣥⣽⡙⠪⠎⣼⢁⣅⣼⣽⡍⢞⢮⡩⡣⠪⡏⣚⣨⠼⠅⡨⢅⡵', 120],
+    ['letters with accents', 'ľņŽČĆŝĴŢŝŝėĐņőłſĈĴĺŰěļĚģŤŋŹŸņġħŊĸśĄźġĊľŅ', 74],
+    ['Cyrillic letters', 'фБЦпЧщвшУЗГГгйягСдкдсобРЬзЬЩщЬзНЙОусСОъБ', 45],
+    ['Chinese characters', '掬茦轥纟襽鸯鉡俶視曌塏楩樱半媕踤澤橽匎罘險茌攳鈤鷴鐏瀧鱋柝裣郖把醺晣緈鹌傚属髑邛', 98],
+    ['Korean syllables', '퓺쩟만뺎쬢삭롑푗짠촘귯녵쒊묜딻쵦퉞붢펍쁼숇넨쾁냜쭤넹컒깥뎣핱쎝닻먔꽷퍪쩠뇎뜅헪쐭', 106],
+    ['emoji', '🐯🎁😞👻🍈🌺🖿😃🗩👓🔜🎐🖮🐯😂🏒💰🗾👇🔷🕫🗾🔫🔤🌿🎢🙋🏠🏗🖚🗙📛👥🖥🕥🔓👴🖗🎵🍾', 116],
+    ['hieroglyphs', '𓍎𓀔𓐏𓏏𓃼𓎃𓌽𓁵𓁙𓂌𓉎𓐨𓍀𓇧𓀴𓅩𓋣𓎅𓅊𓏅𓊔𓈪𓄧𓈏𓆺𓅥𓏷𓋰𓏄𓏌𓄶𓏻𓅫𓌖𓅷𓌟𓀶𓍪𓄷𓄤', 160],
+  ];
+  for (const [name, text, most] of costly) {
+    test(`is at least a third of what any tokenizer counts of ${name}`, () => {
+      const tokens = estimateOutput(text);
+      assert.ok(tokens * 3 >= most && tokens <= most * 1.5, `${tokens} of ${most}`);
+    });
+  }
+
   test('is a whole number that grows with the text and never exceeds twice its length', () => {
     fc.assert(
       fc.property(anyText(), anyText(), (one, other) => {

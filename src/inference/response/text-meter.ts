@@ -1,10 +1,10 @@
 /**
- * Text meter: estimates the text tokens in relayed frames without parsing them, by the character classes of `estimate.ts`. The
+ * Text meter: estimates the text tokens in relayed frames without parsing them, by the classes of `character-classes.ts`. The
  * members that contain text are searched in the bytes of a frame and measured in place.
  */
 
 import type { TextPlaces } from '../../core/text-places.ts';
-import { classOf, NO_CLASS, tokensAfter } from '../tokens/estimate.ts';
+import { classOf, NO_CLASS, tokensAfter } from '../tokens/character-classes.ts';
 
 export interface TextMeter {
   add(frame: Buffer): void;

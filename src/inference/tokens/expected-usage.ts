@@ -6,6 +6,7 @@ import { withStandIns } from '../../core/json/long-text.ts';
 import type { Protocol } from '../../core/protocol.ts';
 import { protocols } from '../../protocols/index.ts';
 import type { RoutingDecision } from '../../routing/decision.ts';
+import type { Endpoint } from '../../routing/endpoint.ts';
 import type { InferenceCall } from '../../routing/inference-call.ts';
 import { lacks, MEDIA_MEMBER } from '../sought-names.ts';
 import { estimateTokens, isUnseen, tokensOfMedia } from './estimate.ts';
@@ -87,6 +88,16 @@ export function expectedUsageWithOptions(
     hidesInput: own.hidesInput || added.some(({ hidesInput }) => hidesInput),
     hidesAudio: own.hidesAudio || added.some(({ hidesAudio }) => hidesAudio),
   };
+}
+
+/**
+ * Estimated input tokens of a call at an endpoint; see `estimateTokens` for the error. A request that would be relayed is
+ * counted by its length where the hub cannot represent it; throws for one that could not be translated.
+ */
+export function countByEstimate(call: InferenceCall, { dialect }: Pick<Endpoint, 'dialect'>): number {
+  if (dialect.protocol === call.protocol.id) return expectedUsageOf(call).input;
+  call.operation.check(call.body);
+  return estimateTokens(call.protocol.operations.complete.decodeRequest(call.body));
 }
 
 /** Usage that options for the provider add, measured in a small body of their protocol; by their length in one that no client speaks. */
