@@ -20,6 +20,16 @@ describe('estimateOutput', () => {
     ['', 0, 0],
     ['ok', 1, 1],
     ['The quick brown fox jumps over the lazy dog.', 9, 12],
+    [
+      'The weather in Paris is currently sunny with a temperature of 21 degrees, so you can leave your umbrella at home.',
+      22,
+      26,
+    ],
+    [
+      'Photosynthesis is the process by which plants convert sunlight, water and carbon dioxide into glucose and oxygen.',
+      18,
+      22,
+    ],
     ['const total = items.reduce((sum, item) => sum + item.price, 0);', 14, 24],
     ['{"city":"Paris","temperature":21,"unit":"celsius"}', 13, 24],
     ['敏捷的棕色狐狸跳过了懒狗。', 9, 20],
@@ -63,9 +73,9 @@ describe('estimateOutput', () => {
     ['hieroglyphs', '𓍎𓀔𓐏𓏏𓃼𓎃𓌽𓁵𓁙𓂌𓉎𓐨𓍀𓇧𓀴𓅩𓋣𓎅𓅊𓏅𓊔𓈪𓄧𓈏𓆺𓅥𓏷𓋰𓏄𓏌𓄶𓏻𓅫𓌖𓅷𓌟𓀶𓍪𓄷𓄤', 160],
   ];
   for (const [name, text, most] of costly) {
-    test(`is at least a third of what any tokenizer counts of ${name}`, () => {
+    test(`is at least a quarter of what any tokenizer counts of ${name}`, () => {
       const tokens = estimateOutput(text);
-      assert.ok(tokens * 3 >= most && tokens <= most * 1.5, `${tokens} of ${most}`);
+      assert.ok(tokens * 4 >= most && tokens <= most * 1.5, `${tokens} of ${most}`);
     });
   }
 

@@ -40,6 +40,7 @@ describe('text in one frame is measured exactly, whatever its characters', () =>
 const LANGUAGES = {
   words: (index: number) => `${index % 7 ? ' ' : '\n'}plain "words" of paragraph ${index}.`,
   code: (index: number) => `\tif (value[${index}] !== undefined) { return \`\\n\${value}\`; }\n`,
+  ciphers: (index: number) => Buffer.from(`${index * 7919}`.repeat(3)).toString('base64'),
   chinese: (index: number) => `这是第${index}句话，用来测试估算。`,
 };
 

@@ -4,7 +4,7 @@
  */
 
 import type { TextPlaces } from '../../core/text-places.ts';
-import { classOf, NO_CLASS, tokensAfter } from '../tokens/character-classes.ts';
+import { classOf, expectedTokens, leastTokens, NO_CLASS, pairOf } from '../tokens/character-classes.ts';
 
 export interface TextMeter {
   add(frame: Buffer): void;
@@ -57,7 +57,9 @@ export function createTextMeter(places: TextPlaces): TextMeter {
 class FrameMeter implements TextMeter {
   readonly #marks: Marks;
   readonly #several: boolean;
-  #tokens = 0;
+  /** Sums of `character-classes.ts`. */
+  #expected = 0;
+  #least = 0;
   /** Class of the last character. */
   #before = NO_CLASS;
   /** Index of the member that had text in the previous frame; it is tried first. */
@@ -65,7 +67,8 @@ class FrameMeter implements TextMeter {
   #frames = 0;
   #skippedBytes = 0;
   /** Totals of the measured small frames. */
-  #smallTokens = 0;
+  #smallExpected = 0;
+  #smallLeast = 0;
   #smallBytes = 0;
 
   constructor(marks: Marks, several: boolean) {
@@ -78,16 +81,20 @@ class FrameMeter implements TextMeter {
     if (frame.length >= SMALL_FRAME_BYTES) this.#frame(frame);
     else if (this.#frames > MEASURED_FRAMES && this.#frames % FRAME_STEP > 0) this.#skippedBytes += frame.length;
     else {
-      const before = this.#tokens;
+      const [expected, least] = [this.#expected, this.#least];
       this.#frame(frame);
-      this.#smallTokens += this.#tokens - before;
+      this.#smallExpected += this.#expected - expected;
+      this.#smallLeast += this.#least - least;
       this.#smallBytes += frame.length;
     }
   }
 
   tokens(): number {
-    const skipped = this.#skippedBytes === 0 ? 0 : (this.#skippedBytes * this.#smallTokens) / this.#smallBytes;
-    return this.#tokens === 0 ? 0 : Math.max(1, Math.round(this.#tokens + skipped));
+    if (this.#expected === 0) return 0;
+    const skipped = this.#skippedBytes === 0 ? 0 : this.#skippedBytes / this.#smallBytes;
+    const expected = this.#expected + skipped * this.#smallExpected;
+    const least = this.#least + skipped * this.#smallLeast;
+    return Math.max(1, Math.round(Math.max(expected, least)));
   }
 
   #frame(frame: Buffer): void {
@@ -110,7 +117,7 @@ class FrameMeter implements TextMeter {
 
   /** Returns whether the member has text. */
   #measure(bytes: Buffer, mark: Buffer, all: boolean): boolean {
-    const before = this.#tokens;
+    const before = this.#expected;
     let at = bytes.indexOf(mark);
     while (at >= 0) {
       const value = valueAt(bytes, at + mark.length);
@@ -120,7 +127,7 @@ class FrameMeter implements TextMeter {
       else at += mark.length;
       at = all || value === bytes.length ? bytes.indexOf(mark, at) : -1;
     }
-    return this.#tokens > before;
+    return this.#expected > before;
   }
 
   /** Measures the text of a JSON object; returns the index after its end. */
@@ -143,7 +150,7 @@ class FrameMeter implements TextMeter {
   /** Measures a JSON string after its opening quote; returns the index after its end. */
   #string(bytes: Buffer, start: number): number {
     const end = Math.min(bytes.length, start + SAMPLE_BYTES);
-    const before = this.#tokens;
+    const [expected, least] = [this.#expected, this.#least];
     let at = start;
     while (at < end) {
       const byte = bytes[at] as number;
@@ -155,7 +162,9 @@ class FrameMeter implements TextMeter {
       } else at += this.#character(bytes, at, byte);
     }
     const close = closingQuote(bytes, at);
-    this.#tokens += ((this.#tokens - before) * (close - at)) / Math.max(1, at - start);
+    const rest = (close - at) / Math.max(1, at - start);
+    this.#expected += (this.#expected - expected) * rest;
+    this.#least += (this.#least - least) * rest;
     return close + 1;
   }
 
@@ -187,7 +196,9 @@ class FrameMeter implements TextMeter {
   }
 
   #count(own: number): void {
-    this.#tokens += tokensAfter(this.#before, own);
+    const pair = pairOf(this.#before, own);
+    this.#expected += expectedTokens(pair);
+    this.#least += leastTokens(pair);
     this.#before = own;
   }
 }
