@@ -12,8 +12,8 @@ import { encodeReservations } from '../records/reservations.ts';
 import { openExpiryClock } from '../store/expiry-clock.ts';
 import { type Instance, joinStore, type ProcessRole } from '../store/instance.ts';
 import type { IntentFilter } from '../store/operations/requests.ts';
-import type { Store, StoreOperationName } from '../store/store.ts';
-import { answerInTime, problemOf } from '../store/unavailable.ts';
+import type { ParametersOf, Store, StoreOperationName } from '../store/store.ts';
+import { answerInTime, problemOf, retryWhileUnavailable, StoreUnavailable } from '../store/unavailable.ts';
 import type { JournalDisk } from '../usage/journal/disk.ts';
 import { openJournalRecorder, recoverAbandonedJournals } from '../usage/journal-recorder.ts';
 import { type OpenSources, ownRequests } from '../usage/open-requests.ts';
@@ -148,11 +148,12 @@ async function openParts(options: AccountingOptions, opened: AsyncDisposableStac
   await tags.refresh();
   const limits = createLimitKeeper({ quota, shared: tags.shared, now });
   instance.reportReservations(() => encodeReservations(limits.reservations()));
+  const closing = new AbortController();
   instance.onRemoved(() => {
     log.warn('the heartbeat of this gateway was late for long; it takes its holds of limits again');
-    limits
-      .renewHolds()
-      .catch((error) => log.warn({ problem: problemOf(error) }, 'shares of limits could not be taken'));
+    retryWhileUnavailable(() => limits.renewHolds(), { clock, signal: closing.signal }).catch((error) =>
+      log.warn({ problem: problemOf(error) }, 'shares of limits could not be taken'),
+    );
   });
   const readOthers = createReservationReader({ store, instance: instance.id });
 
@@ -169,7 +170,7 @@ async function openParts(options: AccountingOptions, opened: AsyncDisposableStac
     });
   }
   const trimmer = createRecordTrimmer({ store: records, now });
-  const cancels: (() => void)[] = [];
+  const cancels: (() => void)[] = [() => closing.abort()];
   opened.defer(() => {
     for (const cancel of cancels) cancel();
   });
@@ -238,12 +239,18 @@ function flushBeforeReads(
     recorder,
     instance,
     clock,
-  }: { recorder: Pick<Recorder, 'flushed'>; instance: Pick<Instance, 'ensureAlive'>; clock: Clock },
+  }: { recorder: Pick<Recorder, 'flushed' | 'isFailing'>; instance: Pick<Instance, 'ensureAlive'>; clock: Clock },
   flushOthers: () => Promise<void> = async () => {},
 ): Store {
+  /** Fails while spending cannot be stored: a hold that does not cover it any more would let it be spent once more. */
+  async function flushSpending({ budget }: Pick<ParametersOf<'setHold'>, 'budget'>): Promise<void> {
+    await recorder.flushed();
+    if (budget && recorder.isFailing()) throw new StoreUnavailable('usage records wait for it');
+  }
   const call: Store['call'] = async (name, parameters) => {
     // Spending that other processes have not stored yet is covered by their own holds.
-    if (name === 'setHold') await Promise.all([recorder.flushed(), instance.ensureAlive()]);
+    if (name === 'setHold')
+      await Promise.all([flushSpending(parameters as ParametersOf<'setHold'>), instance.ensureAlive()]);
     if (!RECORD_READS.has(name)) return store.call(name, parameters);
     await answerInTime(Promise.all([recorder.flushed(), flushOthers()]), clock);
     return answerInTime(store.call(name, parameters), clock, READ_PATIENCE_MS);

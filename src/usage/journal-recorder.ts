@@ -274,6 +274,7 @@ async function openRecorderIn(folder: JournalFolder, options: JournalRecorderOpt
     },
     open: () => [...open].flatMap(({ payload, ended }) => (ended || payload === '' ? [] : [decodeBegin(payload)])),
     flushed,
+    isFailing,
     async close(timeoutMs) {
       const late = new AbortController();
       const done = new AbortController();

@@ -36,6 +36,8 @@ export interface Recorder {
   finish(intent: Intent, completion: Completion): Promise<void>;
   /** Resolves when all records finished so far are written, or the store is unavailable. */
   flushed(): Promise<void>;
+  /** Whether records wait because they cannot be written at the moment. */
+  isFailing(): boolean;
   /** Instance whose intents are in the store, all of them among those of `open`; undefined if they are in a journal. */
   readonly instance?: string | undefined;
   /** Intents of requests that have begun and not ended, where this process alone knows them. */
@@ -189,6 +191,7 @@ export function createRecorder({
       return writer.refused;
     },
     instance,
+    isFailing: () => writer.failing,
     open: () => [...underWay].map(({ intent }) => intent),
     begin,
     finish,

@@ -3,6 +3,8 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Client } from 'pg';
 import { systemClock } from '../../src/core/clock.ts';
 import type { Json } from '../../src/core/json/json.ts';
 import { providePostgres } from '../store/postgres-server.ts';
@@ -99,4 +101,47 @@ describe('three gateways on one database', () => {
       assert.ok(cost <= BUDGET, `${cost}`);
     }
   });
+});
+
+test('what a gateway has spent and cannot write down is not spent again by another', async (context) => {
+  const shared = await providePostgres();
+  const answerer = await startUpstream((_call, response) => {
+    const choices = [{ index: 0, message: { role: 'assistant', content: 'Yes.' }, finish_reason: 'stop' }];
+    const usage = { prompt_tokens: 2, completion_tokens: 60, total_tokens: 62 };
+    answerJson(response, { id: 'c', object: 'chat.completion', created: 1, model: 'm', choices, usage });
+  });
+  const yaml = `
+encryption: { key: "${randomBytes(32).toString('base64')}" }
+providers:
+  a: { type: openai-compatible, base_url: "${answerer.url}/v1", models: [{ id: m, pricing: { prompt: "${PRICE}", completion: "${PRICE}" } }] }
+`;
+  // Holds that nobody uses are released at once.
+  const after: typeof systemClock.after = (milliseconds, ...rest) =>
+    systemClock.after(milliseconds === 2000 ? 50 : milliseconds, ...rest);
+  const keys = [`{ name: rich, key: ${KEYS.rich}, budgets: { total: "${BUDGET}.00" } }`];
+  const start = () => startTestGateway(yaml, { postgres: shared.url, keys, clock: { ...systemClock, after } });
+  const both = [await start(), await start()] as const;
+  const database = new Client({ connectionString: shared.url });
+  await database.connect();
+  context.after(async () => {
+    await database.end();
+    await Promise.all(both.map((gateway) => gateway.close()));
+    await answerer.close();
+    await shared.close();
+  });
+  const askIn = async ({ url }: TestGateway) => {
+    const body = { ...question('chat', 'a/m', 'Hi'), max_tokens: 60 };
+    const response = await post(`${url}/v1/chat/completions`, body, { authorization: `Bearer ${KEYS.rich}` });
+    await response.text();
+    return response.status;
+  };
+  await database.query(`CREATE FUNCTION no_room() RETURNS trigger LANGUAGE plpgsql AS
+    $$ BEGIN RAISE EXCEPTION 'no room' USING ERRCODE = '53100'; END $$;
+    CREATE TRIGGER no_room BEFORE INSERT ON budget FOR EACH ROW EXECUTE FUNCTION no_room()`);
+  assert.equal(await askIn(both[0]), 200);
+  await delay(500);
+  assert.equal(await askIn(both[1]), 402);
+  await database.query('DROP TRIGGER no_room ON budget');
+  await delay(500);
+  assert.equal(await askIn(both[1]), 402);
 });
